@@ -1,0 +1,134 @@
+/* file.c -- whole-file reading and atomic writing.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_STEP = 65536 };
+
+enum status file_read(const char *path, struct buf *out, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    enum status s = STATUS_OK;
+
+    if (fd < 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    for (;;) {
+        size_t room = out->max - out->len < READ_STEP ? out->max - out->len + 1 : READ_STEP;
+        ssize_t n;
+
+        if (room > out->max - out->len) {
+            char extra;
+            n = read(fd, &extra, 1);
+            if (n > 0)
+                s = error_set(err, STATUS_LIMIT, "%s: larger than %zu bytes", path, out->max);
+            break;
+        }
+        s = buf_reserve(out, room);
+        if (s != STATUS_OK) {
+            error_set(err, s, "%s: %s", path, status_words(s));
+            break;
+        }
+        n = read(fd, out->data + out->len, room);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+        if (n <= 0)
+            break;
+        out->len += (size_t)n;
+    }
+    close(fd);
+    return s;
+}
+
+static int write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t w = write(fd, bytes, n);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0)
+            return -1;
+        bytes += w;
+        n -= (size_t)w;
+    }
+    return fsync(fd);
+}
+
+static int sync_dir_of(const char *path)
+{
+    char copy[PATH_MAX];
+    int fd, rc;
+
+    snprintf(copy, sizeof copy, "%s", path);
+    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    rc = fsync(fd);
+    close(fd);
+    return rc;
+}
+
+enum status file_write_atomic(const char *path, const void *bytes, size_t n, unsigned mode,
+                              struct error *err)
+{
+    char tmp[PATH_MAX];
+    int fd, rc;
+
+    if ((size_t)snprintf(tmp, sizeof tmp, "%s.tmp", path) >= sizeof tmp)
+        return error_set(err, STATUS_IO, "%s: path too long", path);
+    fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, (mode_t)mode);
+    if (fd < 0)
+        return error_set(err, STATUS_IO, "%s: %s", tmp, strerror(errno));
+    rc = write_all(fd, bytes, n);
+    if (close(fd) != 0)
+        rc = -1;
+    if (rc != 0 || rename(tmp, path) != 0 || sync_dir_of(path) != 0) {
+        enum status s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+        unlink(tmp);
+        return s;
+    }
+    return STATUS_OK;
+}
+
+enum status file_check_private(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return error_set(err, STATUS_CONFIG, "%s: %s", path, strerror(errno));
+    if ((st.st_mode & 077) != 0)
+        return error_set(err, STATUS_CONFIG, "%s: readable by others (mode %03o); chmod 600 it", path,
+                         (unsigned)(st.st_mode & 0777));
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return error_set(err, STATUS_CONFIG, "%s: belongs to another user", path);
+    return STATUS_OK;
+}
+
+enum status file_make_dir(const char *path, unsigned mode, struct error *err)
+{
+    char copy[PATH_MAX];
+
+    if ((size_t)snprintf(copy, sizeof copy, "%s", path) >= sizeof copy)
+        return error_set(err, STATUS_IO, "%s: path too long", path);
+    for (char *c = copy + 1;; c++) {
+        char was = *c;
+        if (was != '/' && was != 0)
+            continue;
+        *c = 0;
+        if (mkdir(copy, (mode_t)mode) != 0 && errno != EEXIST)
+            return error_set(err, STATUS_IO, "%s: %s", copy, strerror(errno));
+        if (was == 0)
+            return STATUS_OK;
+        *c = was;
+    }
+}

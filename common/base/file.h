@@ -1,0 +1,25 @@
+/* file.h -- whole files, read with a limit and written so that a crash leaves the old or the new one.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_BASE_FILE_H
+#define COLONNADE_BASE_FILE_H
+
+#include "common/base/buf.h"
+#include "common/base/status.h"
+
+#include <stddef.h>
+
+/* Appends the whole of `path` to out; STATUS_LIMIT when it does not fit out->max. */
+enum status file_read(const char *path, struct buf *out, struct error *err) MUST_USE;
+
+/* Writes path.tmp, fsyncs it, renames it to path, fsyncs the directory.  `mode` as in open(2). */
+enum status file_write_atomic(const char *path, const void *bytes, size_t n, unsigned mode,
+                              struct error *err) MUST_USE;
+
+/* STATUS_CONFIG when others than the owner may read `path`, or it is not this user's (threats F7). */
+enum status file_check_private(const char *path, struct error *err) MUST_USE;
+
+/* mkdir -p. */
+enum status file_make_dir(const char *path, unsigned mode, struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,25 @@
+/* log.h -- one line per event, for people or (with --log-json) one JSON object per line, on stderr.
+ *
+ * Never logged: keys, masks, shares, embeddings, gradients, features, labels, or hashes of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_BASE_LOG_H
+#define COLONNADE_BASE_LOG_H
+
+#include "common/base/status.h"
+
+#include <stdbool.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* `who` (kept by reference) names the daemon in each line.  Default: INFO, for people. */
+void log_init(const char *who, enum log_level max, bool json);
+void log_write(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...) log_write(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,75 @@
+/* mem.c -- counted, zeroed, aligned allocation.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/mem.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint_fast64_t allocations;
+static atomic_uint_fast64_t fail_countdown;
+
+static int must_fail(void)
+{
+    uint_fast64_t left = atomic_load(&fail_countdown);
+
+    while (left > 0) {
+        if (atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
+            return left == 1;
+    }
+    return 0;
+}
+
+void *mem_alloc(size_t n, size_t size)
+{
+    size_t bytes;
+    void *block = NULL;
+
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - MEM_ALIGNMENT)
+        return NULL;
+    if (must_fail())
+        return NULL;
+    atomic_fetch_add(&allocations, 1);
+    if (posix_memalign(&block, MEM_ALIGNMENT, bytes == 0 ? 1 : bytes) != 0)
+        return NULL;
+    memset(block, 0, bytes);
+    return block;
+}
+
+void *mem_grow(void *block, size_t old_size, size_t new_size)
+{
+    void *grown = mem_alloc(1, new_size);
+
+    if (grown == NULL)
+        return NULL;
+    if (block != NULL)
+        memcpy(grown, block, old_size < new_size ? old_size : new_size);
+    mem_free(block);
+    return grown;
+}
+
+char *mem_strdup(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = mem_alloc(n, 1);
+
+    if (copy != NULL)
+        memcpy(copy, text, n);
+    return copy;
+}
+
+void mem_free(void *block)
+{
+    free(block);
+}
+
+uint64_t mem_count(void)
+{
+    return atomic_load(&allocations);
+}
+
+void mem_fail_at(uint64_t n)
+{
+    atomic_store(&fail_countdown, n);
+}

@@ -1,0 +1,28 @@
+/* mem.h -- the only door to the heap, so that allocations can be counted and made to fail.
+ *
+ * `make check-source` refuses malloc and friends anywhere else.  Every function returns NULL when memory
+ * is short (or when a test asked for it); sizes are multiplied with overflow checks.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_BASE_MEM_H
+#define COLONNADE_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MEM_ALIGNMENT = 64 };
+
+/* n * size zeroed bytes, aligned to MEM_ALIGNMENT; NULL when n * size overflows.  Free with mem_free. */
+void *mem_alloc(size_t n, size_t size);
+/* Like realloc for blocks of mem_alloc; the grown part is zeroed.  On NULL the old block stays valid. */
+void *mem_grow(void *block, size_t old_size, size_t new_size);
+char *mem_strdup(const char *text);
+void mem_free(void *block);
+
+/* Allocations since the process started (all threads). */
+uint64_t mem_count(void);
+/* Tests: the n-th allocation from now on fails once (n counts from 1); 0 switches this off. */
+void mem_fail_at(uint64_t n);
+
+#endif

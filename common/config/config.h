@@ -1,0 +1,97 @@
+/* config.h -- YAML to structs by one table that holds key, type, range, default and help.
+ *
+ * A mistake is one line, `file:line: key: reason` (STATUS_CONFIG).  Unknown keys, repeated keys, wrong types
+ * and values out of range are mistakes.  --set key.path=value goes through the same table.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_CONFIG_CONFIG_H
+#define COLONNADE_CONFIG_CONFIG_H
+
+#include "common/base/buf.h"
+#include "common/base/status.h"
+#include "common/config/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { CONFIG_PATH_MAX = 512, CONFIG_NAME_MAX = 64, CONFIG_LIST_MAX = 16 };
+
+struct config_identity {
+    char cert[CONFIG_PATH_MAX], key[CONFIG_PATH_MAX], ca[CONFIG_PATH_MAX], crl[CONFIG_PATH_MAX];
+};
+
+struct config_names {
+    size_t n;
+    char name[CONFIG_LIST_MAX][CONFIG_NAME_MAX];
+};
+
+enum config_delay_kind { DELAY_NONE, DELAY_CONST, DELAY_EXP };
+enum config_message { BEFORE_UPLOAD, BEFORE_HELLO, BEFORE_CONFIRM, BEFORE_ANY };
+
+/* For experiments: waits and link shapes a daemon imposes on itself. */
+struct config_inject {
+    enum config_delay_kind delay;
+    double delay_s;              /* the constant, or the mean */
+    enum config_message before;
+    uint32_t crash_at_round;     /* 0: never */
+    double link_delay_ms, link_jitter_ms, link_rate_mbit;
+};
+
+struct config_server {
+    char listen[CONFIG_PATH_MAX];
+    struct config_identity identity;
+    char roster[CONFIG_PATH_MAX];
+    char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
+    char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
+    struct config_names insecure_peers;
+    uint32_t connections_per_address; /* unauthenticated, threats E4 */
+    struct plan plan;
+    struct config_inject inject;
+};
+
+enum config_adversary { ADVERSARY_SERVER, ADVERSARY_SERVER_1, ADVERSARY_ALL_BUT_ONE, ADVERSARY_PARTY };
+enum config_adjacency { ADJACENCY_RECORD_RAW, ADJACENCY_COLUMNS, ADJACENCY_SAMPLE };
+
+/* What this party accepts, whatever a plan says. */
+struct config_policy {
+    uint32_t min_parties, min_m_eff;
+    enum config_adversary epsilon_adversary;
+    enum config_adjacency epsilon_adjacency;
+    double epsilon_value;             /* 0: no limit */
+    uint64_t releases_record, releases_total; /* 0: no limit */
+    bool encoding[4];                 /* by enum plan_encoding */
+    bool aggregation[2];              /* by enum plan_aggregation */
+    double gradient_clip;             /* per-sample l2 norm; 0: none */
+    double max_learning_rate;
+    char roster_sha256[65];           /* "" : not pinned */
+};
+
+struct config_party {
+    char server[CONFIG_PATH_MAX]; /* host:port */
+    struct config_identity identity;
+    char roster[CONFIG_PATH_MAX];
+    char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
+    char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
+    char scale[CONFIG_PATH_MAX]; /* "fit", "none" or a path */
+    struct plan_widths layers;
+    enum plan_activation activation;
+    struct config_policy policy;
+    struct config_inject inject;
+};
+
+/* Defaults, then the file (NULL: none), then the n assignments "key.path=value", in this order. */
+enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
+                               size_t n, struct error *err) MUST_USE;
+enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,
+                              size_t n, struct error *err) MUST_USE;
+
+/* The resolved configuration as YAML that config_load_* reads back to the same struct. */
+enum status config_print_server(const struct config_server *c, struct buf *out) MUST_USE;
+enum status config_print_party(const struct config_party *c, struct buf *out) MUST_USE;
+
+/* The reference table of all keys (key, type, range, default, help) in Markdown, for docs. */
+enum status config_reference(struct buf *out) MUST_USE;
+
+#endif

@@ -1,0 +1,112 @@
+/* plan.h -- what the server proposes: every party receives it, prices it and may refuse it.
+ *
+ * A plan travels, is signed and is printed as text: one `key=value` line for each key of the plan table, in
+ * table order.  The same table parses the YAML file, --set and the text of a peer, so a value that is out
+ * of range in a file is out of range on the wire.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_CONFIG_PLAN_H
+#define COLONNADE_CONFIG_PLAN_H
+
+#include "common/base/buf.h"
+#include "common/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PLAN_LAYERS_MAX = 8,     /* hidden layers of a head or a bottom */
+    PLAN_TEXT_MAX = 8192,    /* bytes of a plan's text */
+    PLAN_PARTIES_MAX = 256,  /* threats E7 */
+    PLAN_TRIALS_MAX = 1024,  /* b */
+    PLAN_WIDTH_MAX = 65536,  /* P, hidden widths, batch rows */
+    PLAN_CLASSES_MAX = 4096,
+};
+
+enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
+enum plan_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
+enum plan_init { INIT_GLOROT, INIT_HE, INIT_TORCH };
+enum plan_encoding { ENCODING_PBM, ENCODING_FIXED, ENCODING_FLOAT32, ENCODING_GAUSSIAN };
+enum plan_aggregation { AGGREGATION_MASKED, AGGREGATION_CLEAR };
+enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP };
+enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
+enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT };
+enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM };
+enum plan_metric { METRIC_NONE, METRIC_LOSS, METRIC_ACCURACY, METRIC_AUC, METRIC_AUPRC, METRIC_F1 };
+enum plan_split { SPLIT_TEST, SPLIT_TRAIN };
+enum plan_binary_loss { BINARY_SOFTMAX, BINARY_SIGMOID };
+
+/* A list of layer widths; n = 0 is the empty list. */
+struct plan_widths {
+    size_t n;
+    uint32_t width[PLAN_LAYERS_MAX];
+};
+
+struct plan {
+    struct {
+        uint32_t embedding; /* P */
+        enum plan_fusion fusion;
+        struct plan_widths head; /* hidden widths; empty: one linear layer */
+        uint32_t head_activation; /* enum plan_activation */
+        enum plan_task task;
+        enum plan_binary_loss binary_loss;
+        enum plan_init init;
+    } model;
+    struct {
+        enum plan_encoding encoding;
+        enum plan_aggregation aggregation;
+        struct {
+            uint32_t trials; /* b */
+            double beta;     /* in (0, 1/4] */
+        } pbm;
+        double clip; /* C: embeddings lie in [-C, C] */
+        struct {
+            uint32_t bits;
+        } fixed;
+        struct {
+            enum plan_gaussian_match match;
+            double sigma, epsilon;
+        } gaussian;
+        enum plan_straggler straggler;
+        uint32_t deadline_ms, patience_ms;
+        uint32_t local_iterations; /* Q */
+    } protocol;
+    struct {
+        double epochs;
+        uint32_t batch;
+        double learning_rate;
+        enum plan_schedule schedule;
+        enum plan_optimizer optimizer;
+        uint64_t seed; /* of the public schedule only */
+        bool seed_given;
+        double evaluate_every; /* epochs; 0: only at the end */
+        bool evaluate_train;
+        struct {
+            enum plan_metric metric; /* METRIC_NONE: never stop early */
+            enum plan_split split;
+            double value;
+        } stop;
+    } training;
+    struct {
+        double delta, max_epsilon; /* max_epsilon 0: no limit on this side */
+    } privacy;
+    /* Filled by the server from its labels, never by a configuration. */
+    struct {
+        uint32_t parties, train_rows, test_rows, outputs;
+    } shape;
+};
+
+enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACTIVATION_NONE };
+
+/* Refuses combinations without sense, each with its reason (docs/configuration.md prints the matrix). */
+enum status plan_check(const struct plan *p, struct error *err) MUST_USE;
+
+/* Appends the canonical text (every key once, table order) to out. */
+enum status plan_print(const struct plan *p, struct buf *out) MUST_USE;
+
+/* Reads a peer's text of n bytes: every key exactly once, in order, in range; then plan_check. */
+enum status plan_parse(struct plan *p, const char *text, size_t n, struct error *err) MUST_USE;
+
+#endif

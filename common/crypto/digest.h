@@ -1,0 +1,32 @@
+/* digest.h -- SHA-256 and HMAC-SHA-256 (OpenSSL EVP).
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_CRYPTO_DIGEST_H
+#define COLONNADE_CRYPTO_DIGEST_H
+
+#include "common/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DIGEST_BYTES = 32, DIGEST_HEX_CHARS = 64 };
+
+struct digest {
+    void *ctx; /* EVP_MD_CTX */
+};
+
+/* Incremental: init once (allocates), then any number of begin, update..., final without allocation. */
+enum status digest_init(struct digest *d) MUST_USE;
+void digest_deinit(struct digest *d); /* safe on a zeroed struct */
+void digest_begin(struct digest *d);
+void digest_update(struct digest *d, const void *bytes, size_t n);
+void digest_final(struct digest *d, uint8_t out[DIGEST_BYTES]);
+
+void digest_sha256(uint8_t out[DIGEST_BYTES], const void *bytes, size_t n);
+void digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len, const void *bytes, size_t n);
+
+/* Lower-case hexadecimal with a final 0; and back (false when it is not exactly n bytes of hex). */
+void digest_hex(char *out, const uint8_t *bytes, size_t n);
+int digest_from_hex(uint8_t *out, size_t n, const char *hex);
+
+#endif

@@ -1,0 +1,40 @@
+/* score.h -- accuracy, AUC, AUPRC, F1 over predictions collected in chunks.
+ *
+ * binary: score = probability of class 1.  AUC by the rank sum with ties counted half; AUPRC is average
+ * precision, sum over thresholds of (R_n - R_(n-1)) P_n, ties in one threshold, positive class 1; F1 of class
+ * 1 at 0.5.  multiclass: AUC and AUPRC one-vs-rest macro averages, F1 macro.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_METRICS_SCORE_H
+#define COLONNADE_METRICS_SCORE_H
+
+#include "common/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct score {
+    double loss, accuracy, auc, auprc, f1;
+    bool has_loss, has_classes; /* has_classes: the other four are meaningful */
+};
+
+struct score_board {
+    size_t rows, rows_max;
+    uint32_t classes; /* columns of prob; 1: a single probability of class 1 (sigmoid) */
+    float *prob;      /* rows_max x classes */
+    float *target;    /* rows_max */
+    double loss_sum;
+    uint32_t *order;  /* scratch */
+};
+
+enum status score_board_init(struct score_board *b, size_t rows_max, uint32_t classes) MUST_USE;
+void score_board_deinit(struct score_board *b); /* safe on a zeroed struct */
+void score_board_reset(struct score_board *b);
+/* n rows: prob n x classes, targets, and their mean loss. */
+void score_board_add(struct score_board *b, const float *prob, const float *target, size_t n, double mean_loss);
+/* regression: only the loss. */
+void score_board_read(struct score_board *b, bool regression, struct score *out);
+
+#endif

@@ -1,0 +1,33 @@
+/* pbm.h -- the Poisson Binomial Mechanism (Chen, Ozgur, Kairouz 2022; PBM-VFL Algorithm 1).
+ *
+ *   t = round(2^16 (1/2 + beta x / C)) clamped to [ceil(2^16 (1/2 - beta)), floor(2^16 (1/2 + beta))]
+ *   q = number of b 16-bit random words below t              so q ~ Binomial(b, t / 2^16) exactly
+ *   sum of x over S  ~  C / (beta b) (sum of q - b |S| / 2)  (Theorem 2.3: unbiased, variance C^2 |S| / (4 beta^2 b))
+ *
+ * Always b draws, branch-free, no table indexed by a secret (threats B5).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PBM_PBM_H
+#define COLONNADE_PBM_PBM_H
+
+#include "common/base/status.h"
+#include "common/crypto/rng.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pbm {
+    uint32_t trials; /* b, 1..1024 */
+    double beta, clip;
+    uint32_t t_lo, t_hi;
+};
+
+/* STATUS_CONFIG unless 1 <= b <= 1024, 0 < beta <= 1/4, clip > 0. */
+enum status pbm_init(struct pbm *p, uint32_t trials, double beta, double clip) MUST_USE;
+/* q[i] in 0..b for the n values x, all finite (CHECK). */
+void pbm_sample(const struct pbm *p, uint32_t *q, const float *x, size_t n, struct rng *r);
+/* out[i] = estimate of the sum of `parties` values from q_sum[i]. */
+void pbm_estimate(const struct pbm *p, float *out, const uint32_t *q_sum, size_t n, uint32_t parties);
+
+#endif
