@@ -61,7 +61,7 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -w -MMD -MP -c $< -o $@
 
-$(BUILD)/obj/common/wire/%.o $(BUILD)/obj/tests/unit/wire/%.o: | $(GEN)
+$(call OBJ_OF,$(wildcard common/wire/*.c tests/unit/wire/*.c tests/fuzz/*.c)): | $(GEN)
 
 # Only kernels with their own instruction set; they are chosen at run time.
 $(BUILD)/obj/%_avx512.o: %_avx512.c

@@ -1,0 +1,79 @@
+/* message.c -- names, sizes and phases of messages.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/wire/message.h"
+
+#include "common/base/check.h"
+
+const char *wire_kind_name(enum wire_kind k)
+{
+    static const char *const names[WIRE_KINDS] = {
+        [WIRE_NONE] = "none",           [WIRE_JOIN] = "join",       [WIRE_OFFER] = "offer",
+        [WIRE_HELLO] = "hello",         [WIRE_HELLOS] = "hellos",   [WIRE_CONFIRM] = "confirm",
+        [WIRE_CONFIRMS] = "confirms",   [WIRE_UPLOAD] = "upload",   [WIRE_FINISH] = "finish",
+        [WIRE_BROADCAST] = "broadcast", [WIRE_REFUSE] = "refuse",
+    };
+
+    CHECK(k < WIRE_KINDS);
+    return names[k];
+}
+
+const char *wire_purpose_name(enum wire_purpose p)
+{
+    switch (p) {
+    case PURPOSE_TRAIN: return "train";
+    case PURPOSE_EVALUATE_TEST: return "evaluate test";
+    case PURPOSE_EVALUATE_TRAIN: return "evaluate train";
+    }
+    return "?";
+}
+
+const char *wire_outcome_name(enum wire_outcome o)
+{
+    switch (o) {
+    case OUTCOME_COMPLETED: return "completed";
+    case OUTCOME_TARGET: return "target";
+    case OUTCOME_BUDGET: return "budget";
+    case OUTCOME_STOPPED: return "stopped";
+    case OUTCOME_FAILED: return "failed";
+    }
+    return "?";
+}
+
+size_t wire_payload_bytes(const struct wire_msg *m)
+{
+    if (m->kind == WIRE_BROADCAST)
+        return m->broadcast.gradient.n;
+    if (m->kind == WIRE_UPLOAD)
+        return m->upload.payload.n;
+    return 0;
+}
+
+enum wire_phase wire_phase_of(const struct wire_msg *m)
+{
+    if (m->kind == WIRE_UPLOAD)
+        return m->upload.purpose == PURPOSE_TRAIN ? WIRE_PHASE_TRAIN : WIRE_PHASE_EVALUATE;
+    if (m->kind == WIRE_BROADCAST) {
+        if (m->broadcast.closes || (m->broadcast.opens && m->broadcast.purpose == PURPOSE_TRAIN))
+            return WIRE_PHASE_TRAIN;
+        return WIRE_PHASE_EVALUATE;
+    }
+    return WIRE_PHASE_SETUP;
+}
+
+size_t wire_up_max(size_t payload, size_t check)
+{
+    size_t frame = payload + check + WIRE_OVERHEAD_MAX;
+
+    return frame > WIRE_SETUP_MAX ? frame : WIRE_SETUP_MAX;
+}
+
+size_t wire_down_max(const struct plan *p)
+{
+    size_t width = p->model.embedding;
+    size_t gradient = sizeof(float) * p->training.batch * width + WIRE_OVERHEAD_MAX;
+    size_t hellos = (size_t)p->shape.parties * WIRE_HELLO_MAX + WIRE_OVERHEAD_MAX;
+    size_t most = gradient > hellos ? gradient : hellos;
+
+    return most > WIRE_SETUP_MAX ? most : WIRE_SETUP_MAX;
+}

@@ -1,0 +1,162 @@
+/* message.h -- protobuf messages to checked structs and back; no socket.
+ *
+ * Unpacking runs under a memory quota (threats E2) out of a block made once: it allocates nothing.  What it
+ * returns points into that block and lives until the next unpack.  Lengths of digests, keys and signatures,
+ * member counts, text lengths and encodings are checked here, so that a session core sees only messages of
+ * the right shape; what they *mean* in a phase is the core's business.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_WIRE_MESSAGE_H
+#define COLONNADE_WIRE_MESSAGE_H
+
+#include "common/base/buf.h"
+#include "common/base/status.h"
+#include "common/wire/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WIRE_DIGEST_BYTES = 32, WIRE_KEY_BYTES = 32, WIRE_SIGNATURE_BYTES = 64 };
+
+enum wire_kind {
+    WIRE_NONE,
+    WIRE_JOIN,
+    WIRE_OFFER,
+    WIRE_HELLO,
+    WIRE_HELLOS,
+    WIRE_CONFIRM,
+    WIRE_CONFIRMS,
+    WIRE_BROADCAST,
+    WIRE_UPLOAD,
+    WIRE_FINISH,
+    WIRE_REFUSE,
+    WIRE_KINDS
+};
+
+enum wire_purpose { PURPOSE_TRAIN, PURPOSE_EVALUATE_TEST, PURPOSE_EVALUATE_TRAIN };
+enum wire_outcome { OUTCOME_COMPLETED, OUTCOME_TARGET, OUTCOME_BUDGET, OUTCOME_STOPPED, OUTCOME_FAILED };
+enum wire_phase { WIRE_PHASE_SETUP, WIRE_PHASE_TRAIN, WIRE_PHASE_EVALUATE };
+
+/* Bytes that belong to somebody else. */
+struct wire_bytes {
+    const uint8_t *data;
+    size_t n;
+};
+
+struct wire_join {
+    uint32_t version;
+    const uint8_t *roster_digest; /* WIRE_DIGEST_BYTES */
+    uint64_t applied;
+};
+
+struct wire_offer {
+    uint64_t generation, step;
+    struct wire_bytes plan, members;
+};
+
+struct wire_hello {
+    struct wire_bytes body;
+    const uint8_t *public_key; /* WIRE_KEY_BYTES */
+    const uint8_t *signature;  /* WIRE_SIGNATURE_BYTES */
+    /* The fields of body. */
+    const uint8_t *plan_digest, *nonce, *kex_public; /* 32 bytes each */
+    uint64_t generation;
+    char name[WIRE_NAME_MAX + 1];
+    uint32_t train_rows, test_rows;
+};
+
+struct wire_hellos {
+    uint64_t generation;
+    size_t n;
+    const struct wire_hello *hello;
+};
+
+struct wire_confirm {
+    const uint8_t *sid, *ids_train, *ids_test; /* WIRE_DIGEST_BYTES */
+    const uint8_t *signature;                  /* WIRE_SIGNATURE_BYTES */
+};
+
+struct wire_confirms {
+    uint64_t generation;
+    size_t n;
+    const struct wire_confirm *confirm;
+};
+
+struct wire_broadcast {
+    uint64_t generation;
+    bool closes, opens;
+    uint64_t close_step;
+    struct wire_bytes gradient; /* float32 little-endian */
+    enum wire_purpose purpose;
+    uint64_t round, place, sweep;
+};
+
+struct wire_upload {
+    uint64_t generation, round;
+    enum wire_purpose purpose;
+    struct wire_bytes payload, check;
+};
+
+struct wire_finish {
+    enum wire_outcome outcome;
+    char text[WIRE_TEXT_MAX + 1];
+};
+
+struct wire_refuse {
+    enum status_kind kind;
+    char text[WIRE_TEXT_MAX + 1];
+};
+
+struct wire_msg {
+    enum wire_kind kind;
+    union {
+        struct wire_join join;
+        struct wire_offer offer;
+        struct wire_hello hello;
+        struct wire_hellos hellos;
+        struct wire_confirm confirm;
+        struct wire_confirms confirms;
+        struct wire_broadcast broadcast;
+        struct wire_upload upload;
+        struct wire_finish finish;
+        struct wire_refuse refuse;
+    };
+};
+
+const char *wire_kind_name(enum wire_kind k); /* "join", ...: as in summary.json */
+const char *wire_purpose_name(enum wire_purpose p);
+const char *wire_outcome_name(enum wire_outcome o); /* summary.json's status */
+
+/* Embedding, share or gradient content of a message (design: payload), and the phase it counts in. */
+size_t wire_payload_bytes(const struct wire_msg *m);
+enum wire_phase wire_phase_of(const struct wire_msg *m);
+
+/* Memory for unpacking frames of up to frame_max bytes. */
+struct wire_unpacker {
+    uint8_t *block;
+    size_t size, used;
+    struct wire_hello *hellos;     /* WIRE_MEMBERS_MAX; made when first needed */
+    struct wire_confirm *confirms; /* WIRE_MEMBERS_MAX */
+};
+enum status wire_unpacker_init(struct wire_unpacker *u, size_t frame_max) MUST_USE;
+enum status wire_unpacker_grow(struct wire_unpacker *u, size_t frame_max) MUST_USE; /* never shrinks */
+void wire_unpacker_deinit(struct wire_unpacker *u); /* safe on a zeroed struct */
+
+/* One Frame of n bytes.  STATUS_PROTOCOL or STATUS_LIMIT with the reason. */
+enum status wire_unpack(struct wire_msg *m, struct wire_unpacker *u, const uint8_t *bytes, size_t n,
+                        struct error *err) MUST_USE;
+
+/* Replaces the content of out by the packed Frame; grows out at most once per new size. */
+enum status wire_pack(struct buf *out, const struct wire_msg *m) MUST_USE;
+
+/* Packs the signed part of a hello: every field but body, public_key and signature is read. */
+enum status wire_pack_hello_body(struct buf *out, const struct wire_hello *h) MUST_USE;
+
+/* Largest frame a member may send when its largest upload carries `payload` and `check` bytes, and the largest
+ * frame a server may send under this plan. */
+size_t wire_up_max(size_t payload, size_t check);
+size_t wire_down_max(const struct plan *p);
+
+#endif

@@ -1,0 +1,209 @@
+/* pack.c -- structs to protobuf bytes.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/wire/message.h"
+
+#include "common/base/check.h"
+
+#include "proto/vfl.pb-c.h"
+
+/* protobuf-c's structs want non-const pointers but packing never writes through them. */
+static ProtobufCBinaryData data_of(const uint8_t *bytes, size_t n)
+{
+    return (ProtobufCBinaryData){n, (uint8_t *)(uintptr_t)bytes};
+}
+
+static char *text_of(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+static enum status pack_message(struct buf *out, const ProtobufCMessage *m)
+{
+    size_t n = protobuf_c_message_get_packed_size(m);
+    enum status s;
+
+    out->len = 0;
+    s = buf_reserve(out, n);
+    if (s == STATUS_OK)
+        out->len = protobuf_c_message_pack(m, out->data);
+    return s;
+}
+
+static Vfl__Hello hello_of(const struct wire_hello *h)
+{
+    Vfl__Hello p = VFL__HELLO__INIT;
+
+    p.body = data_of(h->body.data, h->body.n);
+    p.public_key = data_of(h->public_key, WIRE_KEY_BYTES);
+    p.signature = data_of(h->signature, WIRE_SIGNATURE_BYTES);
+    return p;
+}
+
+static Vfl__Confirm confirm_of(const struct wire_confirm *c)
+{
+    Vfl__Confirm p = VFL__CONFIRM__INIT;
+
+    p.sid = data_of(c->sid, WIRE_DIGEST_BYTES);
+    p.ids_train = data_of(c->ids_train, WIRE_DIGEST_BYTES);
+    p.ids_test = data_of(c->ids_test, WIRE_DIGEST_BYTES);
+    p.signature = data_of(c->signature, WIRE_SIGNATURE_BYTES);
+    return p;
+}
+
+enum status wire_pack_hello_body(struct buf *out, const struct wire_hello *h)
+{
+    Vfl__HelloBody b = VFL__HELLO_BODY__INIT;
+
+    b.plan_digest = data_of(h->plan_digest, WIRE_DIGEST_BYTES);
+    b.generation = h->generation;
+    b.name = text_of(h->name);
+    b.nonce = data_of(h->nonce, WIRE_KEY_BYTES);
+    b.kex_public = data_of(h->kex_public, WIRE_KEY_BYTES);
+    b.train_rows = h->train_rows;
+    b.test_rows = h->test_rows;
+    return pack_message(out, &b.base);
+}
+
+static enum status pack_hellos(struct buf *out, Vfl__Frame *f, const struct wire_hellos *hs)
+{
+    Vfl__Hello item[WIRE_MEMBERS_MAX], *list[WIRE_MEMBERS_MAX];
+    Vfl__Hellos p = VFL__HELLOS__INIT;
+
+    CHECK(hs->n <= WIRE_MEMBERS_MAX);
+    for (size_t i = 0; i < hs->n; i++) {
+        item[i] = hello_of(&hs->hello[i]);
+        list[i] = &item[i];
+    }
+    p.generation = hs->generation;
+    p.n_hello = hs->n;
+    p.hello = list;
+    f->body_case = VFL__FRAME__BODY_HELLOS;
+    f->hellos = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_confirms(struct buf *out, Vfl__Frame *f, const struct wire_confirms *cs)
+{
+    Vfl__Confirm item[WIRE_MEMBERS_MAX], *list[WIRE_MEMBERS_MAX];
+    Vfl__Confirms p = VFL__CONFIRMS__INIT;
+
+    CHECK(cs->n <= WIRE_MEMBERS_MAX);
+    for (size_t i = 0; i < cs->n; i++) {
+        item[i] = confirm_of(&cs->confirm[i]);
+        list[i] = &item[i];
+    }
+    p.generation = cs->generation;
+    p.n_confirm = cs->n;
+    p.confirm = list;
+    f->body_case = VFL__FRAME__BODY_CONFIRMS;
+    f->confirms = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_broadcast(struct buf *out, Vfl__Frame *f, const struct wire_broadcast *b)
+{
+    Vfl__Broadcast p = VFL__BROADCAST__INIT;
+
+    p.generation = b->generation;
+    p.closes = b->closes;
+    p.close_step = b->close_step;
+    p.gradient = data_of(b->gradient.data, b->gradient.n);
+    p.opens = b->opens;
+    p.purpose = (Vfl__Purpose)b->purpose;
+    p.round = b->round;
+    p.place = b->place;
+    p.sweep = b->sweep;
+    f->body_case = VFL__FRAME__BODY_BROADCAST;
+    f->broadcast = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_upload(struct buf *out, Vfl__Frame *f, const struct wire_upload *w)
+{
+    Vfl__Upload p = VFL__UPLOAD__INIT;
+
+    p.generation = w->generation;
+    p.purpose = (Vfl__Purpose)w->purpose;
+    p.round = w->round;
+    p.payload = data_of(w->payload.data, w->payload.n);
+    p.check = data_of(w->check.data, w->check.n);
+    f->body_case = VFL__FRAME__BODY_UPLOAD;
+    f->upload = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_join(struct buf *out, Vfl__Frame *f, const struct wire_join *j)
+{
+    Vfl__Join p = VFL__JOIN__INIT;
+
+    p.version = j->version;
+    p.roster_digest = data_of(j->roster_digest, WIRE_DIGEST_BYTES);
+    p.applied = j->applied;
+    f->body_case = VFL__FRAME__BODY_JOIN;
+    f->join = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_offer(struct buf *out, Vfl__Frame *f, const struct wire_offer *o)
+{
+    Vfl__Offer p = VFL__OFFER__INIT;
+
+    p.generation = o->generation;
+    p.plan = data_of(o->plan.data, o->plan.n);
+    p.members = data_of(o->members.data, o->members.n);
+    p.step = o->step;
+    f->body_case = VFL__FRAME__BODY_OFFER;
+    f->offer = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_end(struct buf *out, Vfl__Frame *f, const struct wire_msg *m)
+{
+    Vfl__Finish finish = VFL__FINISH__INIT;
+    Vfl__Refuse refuse = VFL__REFUSE__INIT;
+
+    if (m->kind == WIRE_FINISH) {
+        finish.outcome = (Vfl__Outcome)m->finish.outcome;
+        finish.text = text_of(m->finish.text);
+        f->body_case = VFL__FRAME__BODY_FINISH;
+        f->finish = &finish;
+    } else {
+        refuse.kind = (uint32_t)m->refuse.kind;
+        refuse.text = text_of(m->refuse.text);
+        f->body_case = VFL__FRAME__BODY_REFUSE;
+        f->refuse = &refuse;
+    }
+    return pack_message(out, &f->base);
+}
+
+enum status wire_pack(struct buf *out, const struct wire_msg *m)
+{
+    Vfl__Frame f = VFL__FRAME__INIT;
+    Vfl__Hello hello;
+    Vfl__Confirm confirm;
+
+    switch (m->kind) {
+    case WIRE_JOIN: return pack_join(out, &f, &m->join);
+    case WIRE_OFFER: return pack_offer(out, &f, &m->offer);
+    case WIRE_HELLO:
+        hello = hello_of(&m->hello);
+        f.body_case = VFL__FRAME__BODY_HELLO;
+        f.hello = &hello;
+        return pack_message(out, &f.base);
+    case WIRE_HELLOS: return pack_hellos(out, &f, &m->hellos);
+    case WIRE_CONFIRM:
+        confirm = confirm_of(&m->confirm);
+        f.body_case = VFL__FRAME__BODY_CONFIRM;
+        f.confirm = &confirm;
+        return pack_message(out, &f.base);
+    case WIRE_CONFIRMS: return pack_confirms(out, &f, &m->confirms);
+    case WIRE_BROADCAST: return pack_broadcast(out, &f, &m->broadcast);
+    case WIRE_UPLOAD: return pack_upload(out, &f, &m->upload);
+    case WIRE_FINISH:
+    case WIRE_REFUSE: return pack_end(out, &f, m);
+    case WIRE_NONE:
+    case WIRE_KINDS: break;
+    }
+    CHECK(!"a message of no kind");
+}

@@ -1,0 +1,306 @@
+/* unpack.c -- protobuf bytes to checked structs, under a memory quota.
+ *
+ * protobuf-c's own faults that matter here (threats E2, E3): it amplifies small frames into much memory, keeps
+ * unknown fields, and lets the last of repeated singular fields win.  The quota bounds the first; the second
+ * and third are refused: no unknown fields, and the message must have exactly the size it would be packed to.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/wire/message.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include "proto/vfl.pb-c.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { QUOTA_ALIGNMENT = 16 };
+
+static void *quota_alloc(void *data, size_t size)
+{
+    struct wire_unpacker *u = data;
+    size_t start = (u->used + QUOTA_ALIGNMENT - 1) & ~(size_t)(QUOTA_ALIGNMENT - 1);
+
+    if (start > u->size || size > u->size - start)
+        return NULL;
+    u->used = start + size;
+    return u->block + start;
+}
+
+static void quota_free(void *data, void *block)
+{
+    (void)data;
+    (void)block; /* the next unpack forgets everything at once */
+}
+
+enum status wire_unpacker_init(struct wire_unpacker *u, size_t frame_max)
+{
+    *u = (struct wire_unpacker){0};
+    u->hellos = mem_alloc(WIRE_MEMBERS_MAX, sizeof *u->hellos);
+    u->confirms = mem_alloc(WIRE_MEMBERS_MAX, sizeof *u->confirms);
+    if (u->hellos == NULL || u->confirms == NULL) {
+        wire_unpacker_deinit(u);
+        return STATUS_MEMORY;
+    }
+    return wire_unpacker_grow(u, frame_max);
+}
+
+enum status wire_unpacker_grow(struct wire_unpacker *u, size_t frame_max)
+{
+    /* Large frames are one vector: twice the frame is room enough, and four times would be wasted memory. */
+    size_t factor = frame_max > WIRE_QUOTA_BASE ? 2 : WIRE_QUOTA_FACTOR;
+    size_t size = factor * frame_max + WIRE_QUOTA_BASE;
+    uint8_t *block;
+
+    if (size <= u->size)
+        return STATUS_OK;
+    block = mem_alloc(1, size);
+    if (block == NULL)
+        return STATUS_MEMORY;
+    mem_free(u->block);
+    u->block = block;
+    u->size = size;
+    u->used = 0;
+    return STATUS_OK;
+}
+
+void wire_unpacker_deinit(struct wire_unpacker *u)
+{
+    mem_free(u->block);
+    mem_free(u->hellos);
+    mem_free(u->confirms);
+    *u = (struct wire_unpacker){0};
+}
+
+/* --- checks of single fields ----------------------------------------------------------------------- */
+
+static bool bytes_of(const uint8_t **out, const ProtobufCBinaryData *field, size_t n)
+{
+    *out = field->data;
+    return field->len == n;
+}
+
+/* Text of peers ends up in logs and errors: bounded, and printable ASCII or '?'. */
+static bool text_of(char *out, size_t out_max, const char *text)
+{
+    size_t n = text == NULL ? 0 : strlen(text);
+
+    if (n > out_max)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        out[i] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
+    out[n] = 0;
+    return true;
+}
+
+static bool name_of(char out[WIRE_NAME_MAX + 1], const char *text)
+{
+    size_t n = strlen(text);
+
+    if (n == 0 || n > WIRE_NAME_MAX)
+        return false;
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n && (text[i] <= 0x20 || text[i] >= 0x7f))
+            return false;
+        out[i] = text[i];
+    }
+    return true;
+}
+
+static struct wire_bytes view(const ProtobufCBinaryData *field)
+{
+    return (struct wire_bytes){field->data, field->len};
+}
+
+static enum status bad(struct error *err, const char *what)
+{
+    return error_set(err, STATUS_PROTOCOL, "malformed message: %s", what);
+}
+
+/* No unknown fields, and no bytes that packing would not produce. */
+static bool canonical(const ProtobufCMessage *m, size_t n)
+{
+    return m->n_unknown_fields == 0 && protobuf_c_message_get_packed_size(m) == n;
+}
+
+/* --- one function per message ------------------------------------------------------------------------ */
+
+static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct error *err)
+{
+    j->version = p->version;
+    j->applied = p->applied;
+    if (p->base.n_unknown_fields != 0 || !bytes_of(&j->roster_digest, &p->roster_digest, WIRE_DIGEST_BYTES))
+        return bad(err, "join");
+    return STATUS_OK;
+}
+
+static enum status take_offer(struct wire_offer *o, const Vfl__Offer *p, struct error *err)
+{
+    o->generation = p->generation;
+    o->step = p->step;
+    o->plan = view(&p->plan);
+    o->members = view(&p->members);
+    if (p->base.n_unknown_fields != 0 || o->plan.n == 0 || o->plan.n > PLAN_TEXT_MAX || o->members.n == 0 ||
+        o->members.n > WIRE_MEMBERS_MAX)
+        return bad(err, "offer");
+    for (size_t i = 1; i < o->members.n; i++) {
+        if (o->members.data[i] <= o->members.data[i - 1])
+            return bad(err, "offer: members are not ascending");
+    }
+    return STATUS_OK;
+}
+
+static enum status take_hello(struct wire_hello *h, const Vfl__Hello *p, struct wire_unpacker *u,
+                              struct error *err)
+{
+    ProtobufCAllocator quota = {quota_alloc, quota_free, u};
+    Vfl__HelloBody *b;
+
+    h->body = view(&p->body);
+    if (p->base.n_unknown_fields != 0 || !bytes_of(&h->public_key, &p->public_key, WIRE_KEY_BYTES) ||
+        !bytes_of(&h->signature, &p->signature, WIRE_SIGNATURE_BYTES) || h->body.n == 0 ||
+        h->body.n > WIRE_HELLO_MAX)
+        return bad(err, "hello");
+    b = vfl__hello_body__unpack(&quota, h->body.n, h->body.data);
+    if (b == NULL || !canonical(&b->base, h->body.n) || !name_of(h->name, b->name) ||
+        !bytes_of(&h->plan_digest, &b->plan_digest, WIRE_DIGEST_BYTES) ||
+        !bytes_of(&h->nonce, &b->nonce, WIRE_KEY_BYTES) ||
+        !bytes_of(&h->kex_public, &b->kex_public, WIRE_KEY_BYTES))
+        return bad(err, "hello body");
+    h->generation = b->generation;
+    h->train_rows = b->train_rows;
+    h->test_rows = b->test_rows;
+    return STATUS_OK;
+}
+
+static enum status take_hellos(struct wire_hellos *hs, const Vfl__Hellos *p, struct wire_unpacker *u,
+                               struct error *err)
+{
+    if (p->base.n_unknown_fields != 0 || p->n_hello == 0 || p->n_hello > WIRE_MEMBERS_MAX)
+        return bad(err, "hellos");
+    for (size_t i = 0; i < p->n_hello; i++) {
+        enum status s = take_hello(&u->hellos[i], p->hello[i], u, err);
+        if (s != STATUS_OK)
+            return s;
+    }
+    *hs = (struct wire_hellos){p->generation, p->n_hello, u->hellos};
+    return STATUS_OK;
+}
+
+static enum status take_confirm(struct wire_confirm *c, const Vfl__Confirm *p, struct error *err)
+{
+    if (p->base.n_unknown_fields != 0 || !bytes_of(&c->sid, &p->sid, WIRE_DIGEST_BYTES) ||
+        !bytes_of(&c->ids_train, &p->ids_train, WIRE_DIGEST_BYTES) ||
+        !bytes_of(&c->ids_test, &p->ids_test, WIRE_DIGEST_BYTES) ||
+        !bytes_of(&c->signature, &p->signature, WIRE_SIGNATURE_BYTES))
+        return bad(err, "confirm");
+    return STATUS_OK;
+}
+
+static enum status take_confirms(struct wire_confirms *cs, const Vfl__Confirms *p, struct wire_unpacker *u,
+                                 struct error *err)
+{
+    if (p->base.n_unknown_fields != 0 || p->n_confirm == 0 || p->n_confirm > WIRE_MEMBERS_MAX)
+        return bad(err, "confirms");
+    for (size_t i = 0; i < p->n_confirm; i++) {
+        enum status s = take_confirm(&u->confirms[i], p->confirm[i], err);
+        if (s != STATUS_OK)
+            return s;
+    }
+    *cs = (struct wire_confirms){p->generation, p->n_confirm, u->confirms};
+    return STATUS_OK;
+}
+
+static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast *p, struct error *err)
+{
+    *b = (struct wire_broadcast){
+        .generation = p->generation,
+        .closes = p->closes,
+        .opens = p->opens,
+        .close_step = p->close_step,
+        .gradient = view(&p->gradient),
+        .purpose = (enum wire_purpose)p->purpose,
+        .round = p->round,
+        .place = p->place,
+        .sweep = p->sweep,
+    };
+    if (p->base.n_unknown_fields != 0 || (!b->closes && !b->opens) || p->purpose < 0 ||
+        p->purpose > VFL__PURPOSE__EVALUATE_TRAIN || b->gradient.n > WIRE_PAYLOAD_MAX ||
+        b->gradient.n % sizeof(float) != 0 || b->closes != (b->gradient.n > 0))
+        return bad(err, "broadcast");
+    return STATUS_OK;
+}
+
+static enum status take_upload(struct wire_upload *w, const Vfl__Upload *p, struct error *err)
+{
+    *w = (struct wire_upload){
+        .generation = p->generation,
+        .round = p->round,
+        .purpose = (enum wire_purpose)p->purpose,
+        .payload = view(&p->payload),
+        .check = view(&p->check),
+    };
+    if (p->base.n_unknown_fields != 0 || p->purpose < 0 || p->purpose > VFL__PURPOSE__EVALUATE_TRAIN ||
+        w->payload.n == 0 || w->payload.n > WIRE_PAYLOAD_MAX)
+        return bad(err, "upload");
+    return STATUS_OK;
+}
+
+static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, struct error *err)
+{
+    f->outcome = (enum wire_outcome)p->outcome;
+    if (p->base.n_unknown_fields != 0 || p->outcome < 0 || p->outcome > VFL__OUTCOME__FAILED ||
+        !text_of(f->text, WIRE_TEXT_MAX, p->text))
+        return bad(err, "finish");
+    return STATUS_OK;
+}
+
+static enum status take_refuse(struct wire_refuse *r, const Vfl__Refuse *p, struct error *err)
+{
+    r->kind = (enum status_kind)p->kind;
+    if (p->base.n_unknown_fields != 0 || p->kind > STATUS_KIND_LOCAL || p->kind == STATUS_KIND_NONE ||
+        !text_of(r->text, WIRE_TEXT_MAX, p->text))
+        return bad(err, "refuse");
+    return STATUS_OK;
+}
+
+static enum status take(struct wire_msg *m, const Vfl__Frame *f, struct wire_unpacker *u, struct error *err)
+{
+    switch (f->body_case) {
+    case VFL__FRAME__BODY_JOIN: m->kind = WIRE_JOIN; return take_join(&m->join, f->join, err);
+    case VFL__FRAME__BODY_OFFER: m->kind = WIRE_OFFER; return take_offer(&m->offer, f->offer, err);
+    case VFL__FRAME__BODY_HELLO: m->kind = WIRE_HELLO; return take_hello(&m->hello, f->hello, u, err);
+    case VFL__FRAME__BODY_HELLOS: m->kind = WIRE_HELLOS; return take_hellos(&m->hellos, f->hellos, u, err);
+    case VFL__FRAME__BODY_CONFIRM: m->kind = WIRE_CONFIRM; return take_confirm(&m->confirm, f->confirm, err);
+    case VFL__FRAME__BODY_CONFIRMS:
+        m->kind = WIRE_CONFIRMS;
+        return take_confirms(&m->confirms, f->confirms, u, err);
+    case VFL__FRAME__BODY_BROADCAST:
+        m->kind = WIRE_BROADCAST;
+        return take_broadcast(&m->broadcast, f->broadcast, err);
+    case VFL__FRAME__BODY_UPLOAD: m->kind = WIRE_UPLOAD; return take_upload(&m->upload, f->upload, err);
+    case VFL__FRAME__BODY_FINISH: m->kind = WIRE_FINISH; return take_finish(&m->finish, f->finish, err);
+    case VFL__FRAME__BODY_REFUSE: m->kind = WIRE_REFUSE; return take_refuse(&m->refuse, f->refuse, err);
+    case VFL__FRAME__BODY__NOT_SET: break;
+    case _VFL__FRAME__BODY__CASE_IS_INT_SIZE: break;
+    }
+    return bad(err, "no body");
+}
+
+enum status wire_unpack(struct wire_msg *m, struct wire_unpacker *u, const uint8_t *bytes, size_t n,
+                        struct error *err)
+{
+    ProtobufCAllocator quota = {quota_alloc, quota_free, u};
+    Vfl__Frame *f;
+
+    u->used = 0;
+    m->kind = WIRE_NONE;
+    f = vfl__frame__unpack(&quota, n, bytes);
+    if (f == NULL)
+        return bad(err, "not a frame, or over its memory quota");
+    if (!canonical(&f->base, n))
+        return bad(err, "unknown or repeated fields");
+    return take(m, f, u, err);
+}
