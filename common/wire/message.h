@@ -76,6 +76,7 @@ struct wire_hellos {
 struct wire_confirm {
     const uint8_t *sid, *ids_train, *ids_test; /* WIRE_DIGEST_BYTES */
     const uint8_t *signature;                  /* WIRE_SIGNATURE_BYTES */
+    uint64_t generation;
 };
 
 struct wire_confirms {

@@ -48,6 +48,7 @@ static Vfl__Confirm confirm_of(const struct wire_confirm *c)
     p.ids_train = data_of(c->ids_train, WIRE_DIGEST_BYTES);
     p.ids_test = data_of(c->ids_test, WIRE_DIGEST_BYTES);
     p.signature = data_of(c->signature, WIRE_SIGNATURE_BYTES);
+    p.generation = c->generation;
     return p;
 }
 

@@ -191,6 +191,7 @@ static enum status take_hellos(struct wire_hellos *hs, const Vfl__Hellos *p, str
 
 static enum status take_confirm(struct wire_confirm *c, const Vfl__Confirm *p, struct error *err)
 {
+    c->generation = p->generation;
     if (p->base.n_unknown_fields != 0 || !bytes_of(&c->sid, &p->sid, WIRE_DIGEST_BYTES) ||
         !bytes_of(&c->ids_train, &p->ids_train, WIRE_DIGEST_BYTES) ||
         !bytes_of(&c->ids_test, &p->ids_test, WIRE_DIGEST_BYTES) ||

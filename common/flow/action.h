@@ -1,0 +1,64 @@
+/* action.h -- what a session core wants done.  Pointers belong to the core and live until its next step.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_FLOW_ACTION_H
+#define COLONNADE_FLOW_ACTION_H
+
+#include "common/base/check.h"
+#include "common/base/status.h"
+#include "common/privacy/account.h"
+#include "common/wire/message.h"
+
+enum { ACTIONS_MAX = WIRE_MEMBERS_MAX + 16 };
+
+enum action_kind {
+    ACTION_SEND,   /* msg to the peers to[0..to_n) (a party: to its server, to_n = 0) */
+    ACTION_ARM,    /* (re)arm the one timer, after_ms from now */
+    ACTION_DISARM,
+    ACTION_WORK,   /* run the session's work function, then tell it EVENT_DONE */
+    ACTION_CHARGE, /* reserve or return releases in the ledger, then tell it EVENT_CHARGED */
+    ACTION_DROP,   /* refuse `peer` with error and close its connection */
+    ACTION_FINISH, /* the run is over: outcome, error */
+};
+
+/* Releases of rows of one split under one mechanism. */
+struct action_charge {
+    struct account_entry mechanism;
+    enum wire_purpose purpose;
+    bool give_back; /* reserved but never sent */
+    const uint32_t *rows; /* of the train or test table, by purpose */
+    size_t n;
+};
+
+struct action {
+    enum action_kind kind;
+    uint32_t peer;
+    struct wire_msg msg;
+    const uint8_t *to;
+    size_t to_n;
+    uint64_t after_ms;
+    double flops; /* WORK: for the choice between loop and pool */
+    struct action_charge charge;
+    enum wire_outcome outcome;
+    const struct error *error;
+};
+
+struct actions {
+    size_t n;
+    struct action item[ACTIONS_MAX];
+};
+
+static inline struct action *actions_add(struct actions *a, enum action_kind kind)
+{
+    struct action *item;
+
+    CHECK(a->n < ACTIONS_MAX);
+    item = &a->item[a->n++];
+    item->kind = kind;
+    item->to = NULL;
+    item->to_n = 0;
+    item->error = NULL;
+    return item;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* event.h -- what a session core is told.
+ *
+ * While work or a charge is under way the driver holds all other events back, in order; a core never sees
+ * one in between.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_FLOW_EVENT_H
+#define COLONNADE_FLOW_EVENT_H
+
+#include "common/base/status.h"
+#include "common/wire/message.h"
+
+enum event_kind {
+    EVENT_START,   /* once, first */
+    EVENT_JOINED,  /* server: `peer` sent a join (msg); party: the connection is up */
+    EVENT_LOST,    /* the connection of `peer` ended; error says why */
+    EVENT_MESSAGE, /* msg from `peer`; raw: the whole frame */
+    EVENT_TIMER,   /* the armed timer ran out */
+    EVENT_DONE,    /* the started work is done */
+    EVENT_CHARGED, /* the asked charge was committed, or error */
+    EVENT_STOP,    /* finish or abandon the round, then end in order */
+};
+
+struct event {
+    enum event_kind kind;
+    uint32_t peer; /* server: roster index of the party */
+    const struct wire_msg *msg;
+    struct wire_bytes raw;
+    const struct error *error; /* LOST, CHARGED (status OK: committed) */
+};
+
+#endif

@@ -1,0 +1,80 @@
+/* phase.c -- the phase table and the questions asked of it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/phase.h"
+
+#include "common/base/check.h"
+
+#define TO(p) (1u << PHASE_##p)
+
+/* ROUND under `wait` is bounded by patience too: deadline_ms acts under `drop` only. */
+static const struct phase_row table[PHASES] = {
+    {PHASE_GATHER, "gather", "2.1", WIRE_NONE, WIRE_JOIN, QUORUM_ROSTER, PHASE_PATIENCE,
+     TO(AGREE) | TO(OVER)},
+    {PHASE_AGREE, "agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, PHASE_PATIENCE,
+     TO(GATHER) | TO(AGREE) | TO(CONFIRM) | TO(OVER)},
+    {PHASE_CONFIRM, "confirm", "2.4", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, PHASE_PATIENCE,
+     TO(GATHER) | TO(AGREE) | TO(ROUND) | TO(OVER)},
+    {PHASE_ROUND, "round", "3.1", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE,
+     TO(GATHER) | TO(AGREE) | TO(OVER)},
+    {PHASE_OVER, "over", "4.1", WIRE_FINISH, WIRE_NONE, QUORUM_NONE, PHASE_ENDLESS, 0},
+};
+
+const struct phase_row *phase_row(enum phase p)
+{
+    CHECK(p < PHASES && table[p].phase == p);
+    return &table[p];
+}
+
+bool phase_allows(enum phase from, enum phase to)
+{
+    return (phase_row(from)->next >> to & 1u) != 0;
+}
+
+bool phase_expects(enum phase p, bool to_server, enum wire_kind kind)
+{
+    const struct phase_row *row = phase_row(p);
+
+    if (kind == WIRE_REFUSE)
+        return true;
+    if (to_server)
+        return kind == WIRE_JOIN || (kind == row->member_answers && kind != WIRE_NONE);
+    switch (kind) {
+    case WIRE_FINISH: return true;
+    case WIRE_OFFER: return p != PHASE_OVER;
+    case WIRE_HELLOS: return p == PHASE_AGREE;     /* answered by confirm, which opens CONFIRM */
+    case WIRE_CONFIRMS: return p == PHASE_CONFIRM; /* opens ROUND at the party */
+    case WIRE_BROADCAST: return p == PHASE_ROUND;
+    case WIRE_NONE:
+    case WIRE_JOIN:
+    case WIRE_HELLO:
+    case WIRE_CONFIRM:
+    case WIRE_UPLOAD:
+    case WIRE_REFUSE:
+    case WIRE_KINDS: break;
+    }
+    return false;
+}
+
+enum status phase_print(struct buf *out)
+{
+    static const char *const quorums[] = {"the roster", "all members", "-"};
+    static const char *const deadlines[] = {"patience_ms", "deadline_ms (drop), patience_ms (wait)", "-"};
+    enum status s = buf_printf(out, "| phase | clause | server says | member answers | quorum | bounded by | "
+                                    "next |\n|---|---|---|---|---|---|---|\n");
+
+    for (int p = 0; p < PHASES && s == STATUS_OK; p++) {
+        const struct phase_row *r = &table[p];
+        s = buf_printf(out, "| %s | %s | %s | %s | %s | %s |", r->name, r->clause,
+                       r->server_says == WIRE_NONE ? "-" : wire_kind_name(r->server_says),
+                       r->member_answers == WIRE_NONE ? "-" : wire_kind_name(r->member_answers),
+                       quorums[r->quorum], deadlines[r->deadline]);
+        for (int q = 0; q < PHASES && s == STATUS_OK; q++) {
+            if (phase_allows((enum phase)p, (enum phase)q))
+                s = buf_printf(out, " %s", table[q].name);
+        }
+        if (s == STATUS_OK)
+            s = buf_printf(out, " |\n");
+    }
+    return s;
+}

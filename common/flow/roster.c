@@ -1,0 +1,234 @@
+/* roster.c -- reading and asking the roster.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/roster.h"
+
+#include "common/base/buf.h"
+#include "common/base/file.h"
+#include "common/crypto/digest.h"
+#include "common/crypto/secret.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+enum { ROSTER_FILE_MAX = 128 * 1024 };
+
+struct reader {
+    const char *path;
+    yaml_document_t doc;
+    struct error *err;
+};
+
+static enum status fail(const struct reader *rd, const yaml_node_t *at, const char *what)
+{
+    return error_set(rd->err, STATUS_CONFIG, "%s:%zu: %s", rd->path,
+                     at == NULL ? (size_t)1 : at->start_mark.line + 1, what);
+}
+
+static bool plain_word(const char *text, size_t n)
+{
+    if (n == 0 || n > WIRE_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] <= 0x20 || text[i] >= 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static enum status read_field(struct reader *rd, struct roster_entry *e, const yaml_node_t *key,
+                              const yaml_node_t *value)
+{
+    const char *name = (const char *)key->data.scalar.value;
+    const char *text = (const char *)value->data.scalar.value;
+    size_t n;
+
+    if (key->type != YAML_SCALAR_NODE || value->type != YAML_SCALAR_NODE)
+        return fail(rd, key, "a roster entry is {name: ..., key: ..., operator: ...}");
+    n = value->data.scalar.length;
+    if (strcmp(name, "name") == 0 || strcmp(name, "operator") == 0) {
+        char *out = name[0] == 'n' ? e->name : e->operator_name;
+        if (!plain_word(text, n))
+            return fail(rd, value, "a name or operator is 1 to 63 printable characters without spaces");
+        memcpy(out, text, n + 1);
+        return STATUS_OK;
+    }
+    if (strcmp(name, "key") == 0) {
+        if (n != DIGEST_HEX_CHARS || !digest_from_hex(e->key, ROSTER_KEY_BYTES, text))
+            return fail(rd, value, "key: 64 hexadecimal digits expected (see `deploy/vfl pki fingerprint`)");
+        return STATUS_OK;
+    }
+    return fail(rd, key, "unknown key in a roster entry; known: name, key, operator");
+}
+
+static enum status read_entry(struct reader *rd, struct roster_entry *e, const yaml_node_t *node)
+{
+    static const uint8_t zero[ROSTER_KEY_BYTES];
+
+    memset(e, 0, sizeof *e);
+    if (node == NULL || node->type != YAML_MAPPING_NODE)
+        return fail(rd, node, "a roster entry is {name: ..., key: ..., operator: ...}");
+    for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++) {
+        enum status s = read_field(rd, e, yaml_document_get_node(&rd->doc, p->key),
+                                   yaml_document_get_node(&rd->doc, p->value));
+        if (s != STATUS_OK)
+            return s;
+    }
+    if (e->name[0] == 0 || memcmp(e->key, zero, sizeof zero) == 0)
+        return fail(rd, node, "a roster entry needs name and key");
+    if (e->operator_name[0] == 0)
+        memcpy(e->operator_name, e->name, sizeof e->name);
+    return STATUS_OK;
+}
+
+static enum status read_parties(struct reader *rd, struct roster *r, const yaml_node_t *node)
+{
+    if (node->type != YAML_SEQUENCE_NODE)
+        return fail(rd, node, "parties: a list expected");
+    for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top; i++) {
+        const yaml_node_t *item = yaml_document_get_node(&rd->doc, *i);
+        struct roster_entry *e = &r->party[r->n];
+        enum status s;
+
+        if (r->n == WIRE_MEMBERS_MAX)
+            return fail(rd, item, "more than 256 parties");
+        s = read_entry(rd, e, item);
+        if (s != STATUS_OK)
+            return s;
+        if (roster_find_name(r, e->name) >= 0 || strcmp(e->name, r->server.name) == 0)
+            return fail(rd, item, "two entries of one name");
+        if (roster_find_key(r, e->key) >= 0 || memcmp(e->key, r->server.key, sizeof e->key) == 0)
+            return fail(rd, item, "two entries of one key");
+        r->n++;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_document(struct reader *rd, struct roster *r)
+{
+    const yaml_node_t *root = yaml_document_get_root_node(&rd->doc), *parties = NULL;
+
+    if (root == NULL || root->type != YAML_MAPPING_NODE)
+        return fail(rd, root, "a roster has the keys server and parties");
+    for (yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top; p++) {
+        const yaml_node_t *key = yaml_document_get_node(&rd->doc, p->key);
+        const yaml_node_t *value = yaml_document_get_node(&rd->doc, p->value);
+        const char *name = key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : "";
+
+        if (strcmp(name, "server") == 0) {
+            enum status s = read_entry(rd, &r->server, value);
+            if (s != STATUS_OK)
+                return s;
+        } else if (strcmp(name, "parties") == 0) {
+            parties = value;
+        } else {
+            return fail(rd, key, "unknown key in a roster; known: server, parties");
+        }
+    }
+    if (r->server.name[0] == 0 || parties == NULL)
+        return fail(rd, root, "a roster has the keys server and parties");
+    return read_parties(rd, r, parties);
+}
+
+enum status roster_load(struct roster *r, const char *path, struct error *err)
+{
+    struct reader rd = {.path = path, .err = err};
+    yaml_parser_t parser;
+    struct buf text;
+    enum status s;
+
+    memset(r, 0, sizeof *r);
+    buf_init(&text, ROSTER_FILE_MAX);
+    s = file_read(path, &text, err);
+    if (s != STATUS_OK) {
+        buf_deinit(&text);
+        return error_set(err, STATUS_CONFIG, "roster: %s", err == NULL ? "" : err->text);
+    }
+    yaml_parser_initialize(&parser);
+    yaml_parser_set_input_string(&parser, text.data, text.len);
+    if (!yaml_parser_load(&parser, &rd.doc)) {
+        s = error_set(err, STATUS_CONFIG, "%s:%zu: %s", path, parser.problem_mark.line + 1,
+                      parser.problem == NULL ? "not YAML" : parser.problem);
+    } else {
+        s = read_document(&rd, r);
+        yaml_document_delete(&rd.doc);
+    }
+    yaml_parser_delete(&parser);
+    buf_deinit(&text);
+    if (s == STATUS_OK)
+        roster_seal(r);
+    return s;
+}
+
+static void seal_entry(struct digest *d, const char *role, const struct roster_entry *e)
+{
+    char line[256], hex[DIGEST_HEX_CHARS + 1];
+    int n;
+
+    digest_hex(hex, e->key, sizeof e->key);
+    n = snprintf(line, sizeof line, "%s %s %s %s\n", role, e->name, hex, e->operator_name);
+    digest_update(d, line, (size_t)n);
+}
+
+void roster_seal(struct roster *r)
+{
+    struct digest d = {0};
+
+    if (digest_init(&d) != STATUS_OK)
+        abort();
+    digest_begin(&d);
+    seal_entry(&d, "server", &r->server);
+    for (size_t i = 0; i < r->n; i++)
+        seal_entry(&d, "party", &r->party[i]);
+    digest_final(&d, r->digest);
+    digest_deinit(&d);
+}
+
+int roster_find_key(const struct roster *r, const uint8_t key[ROSTER_KEY_BYTES])
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (secret_equal(r->party[i].key, key, ROSTER_KEY_BYTES))
+            return (int)i;
+    }
+    return -1;
+}
+
+int roster_find_name(const struct roster *r, const char *name)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (strcmp(r->party[i].name, name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* Members run by `operator_name`. */
+static uint32_t run_by(const struct roster *r, const uint8_t *members, size_t n, const char *operator_name)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += strcmp(r->party[members[i]].operator_name, operator_name) == 0;
+    return count;
+}
+
+uint32_t roster_colluders(const struct roster *r, const uint8_t *members, size_t n, uint32_t self)
+{
+    const char *own = r->party[self].operator_name, *server = r->server.operator_name;
+    uint32_t with_server = strcmp(own, server) == 0 ? 0 : run_by(r, members, n, server);
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const char *other = r->party[members[i]].operator_name;
+        uint32_t count;
+
+        if (strcmp(other, own) == 0 || strcmp(other, server) == 0)
+            continue;
+        count = run_by(r, members, n, other);
+        if (count > most)
+            most = count;
+    }
+    most += with_server;
+    return most == 0 ? 1 : most;
+}
