@@ -1,0 +1,64 @@
+/* agenda.c -- counting steps, evaluations and releases.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/agenda.h"
+
+#include <math.h>
+
+/* Evaluations k = 1, 2, ... happen after round ceil(k x); so after `done` rounds floor(done / x) have.  The
+ * slack keeps k x that is whole in exact arithmetic from being pushed over by rounding. */
+static uint64_t count_until(double x, uint64_t done)
+{
+    return (uint64_t)floor((double)done / x * (1.0 + 1e-12));
+}
+
+void agenda_make(struct agenda *a, const struct plan *p)
+{
+    a->rounds_per_epoch = (p->shape.train_rows + p->training.batch - 1) / p->training.batch;
+    a->steps = (uint64_t)ceil(p->training.epochs * a->rounds_per_epoch - 1e-9);
+    a->every = p->training.evaluate_every * a->rounds_per_epoch;
+    a->evaluates = p->shape.test_rows > 0 || p->training.evaluate_train;
+    a->sweeps = 0;
+    if (!a->evaluates)
+        return;
+    if (a->every <= 0) {
+        a->sweeps = 1;
+    } else if (a->every < 1) {
+        a->sweeps = a->steps;
+    } else {
+        /* The last step is always evaluated, whether or not a period ends there. */
+        bool on_period = count_until(a->every, a->steps) > count_until(a->every, a->steps - 1);
+        a->sweeps = count_until(a->every, a->steps) + (on_period ? 0 : 1);
+    }
+}
+
+bool agenda_due(const struct agenda *a, uint64_t done)
+{
+    if (!a->evaluates || done == 0)
+        return false;
+    if (done == a->steps)
+        return true;
+    if (a->every <= 0)
+        return false;
+    return a->every < 1 || count_until(a->every, done) > count_until(a->every, done - 1);
+}
+
+uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step)
+{
+    uint32_t last = p->shape.train_rows - (a->rounds_per_epoch - 1) * p->training.batch;
+
+    return (step + 1) % a->rounds_per_epoch == 0 ? last : p->training.batch;
+}
+
+void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out)
+{
+    uint64_t epochs = a->steps / a->rounds_per_epoch, rest = a->steps % a->rounds_per_epoch;
+    uint64_t train_sweeps = p->training.evaluate_train ? a->sweeps : 0;
+
+    out->train = epochs * p->shape.train_rows + rest * p->training.batch;
+    out->evaluate = train_sweeps * p->shape.train_rows;
+    if (p->shape.test_rows > 0)
+        out->evaluate += a->sweeps * p->shape.test_rows;
+    out->train_record_max = epochs + (rest > 0 ? 1 : 0) + train_sweeps;
+    out->test_record_max = p->shape.test_rows > 0 ? a->sweeps : 0;
+}

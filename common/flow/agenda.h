@@ -1,0 +1,39 @@
+/* agenda.h -- what a plan amounts to: how many steps, which evaluations when, how many releases.
+ *
+ * The server walks it; each party prices it before it agrees and refuses rounds that are not on it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_FLOW_AGENDA_H
+#define COLONNADE_FLOW_AGENDA_H
+
+#include "common/config/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct agenda {
+    uint32_t rounds_per_epoch; /* R = ceil(rows / batch) */
+    uint64_t steps;            /* T = ceil(epochs R) */
+    double every;              /* evaluate_every R; 0: only at the end */
+    bool evaluates;            /* there is something to evaluate on */
+    uint64_t sweeps;           /* evaluations of the whole run */
+};
+
+void agenda_make(struct agenda *a, const struct plan *p);
+
+/* Is an evaluation due once `done` steps are done (after round ceil(k e R), and at the end)? */
+bool agenda_due(const struct agenda *a, uint64_t done);
+
+/* Rows of training step `step`. */
+uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step);
+
+struct agenda_releases {
+    uint64_t train, evaluate;   /* released vectors */
+    uint64_t train_record_max;  /* releases of one training record, evaluation included */
+    uint64_t test_record_max;
+};
+/* Without repeats: what the plan releases when no round is void. */
+void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out);
+
+#endif

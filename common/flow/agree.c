@@ -1,0 +1,151 @@
+/* agree.c -- signing and checking hellos and confirmations.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/agree.h"
+
+#include "common/base/check.h"
+#include "common/crypto/digest.h"
+#include "common/crypto/kex.h"
+#include "common/crypto/secret.h"
+
+#include <string.h>
+
+static void put_u64(uint8_t out[8], uint64_t v)
+{
+    for (int i = 0; i < 8; i++)
+        out[i] = (uint8_t)(v >> (8 * i));
+}
+
+enum status agree_check_hello(const struct wire_hello *h, const struct roster_entry *who,
+                              const struct agree_terms *terms, struct error *err)
+{
+    uint8_t spki[SIGN_SPKI_DIGEST_BYTES];
+
+    sign_spki_digest(spki, h->public_key);
+    if (!secret_equal(spki, who->key, sizeof spki))
+        return error_set(err, STATUS_AUTH, "hello of %s: signed by a key that is not in the roster", who->name);
+    if (sign_check(h->signature, h->public_key, "vfl/hello/1", h->body.data, h->body.n) != STATUS_OK)
+        return error_set(err, STATUS_AUTH, "hello of %s: bad signature", who->name);
+    if (strcmp(h->name, who->name) != 0)
+        return error_set(err, STATUS_PROTOCOL, "hello of %s: names itself %s", who->name, h->name);
+    if (h->generation != terms->generation)
+        return error_set(err, STATUS_PROTOCOL, "hello of %s: of another generation", who->name);
+    if (!secret_equal(h->plan_digest, terms->plan_digest, WIRE_DIGEST_BYTES))
+        return error_set(err, STATUS_PROTOCOL, "hello of %s: for another plan", who->name);
+    return STATUS_OK;
+}
+
+void agree_keep_hello(struct agree_hello *kept, const struct wire_hello *h)
+{
+    CHECK(h->body.n <= sizeof kept->body);
+    memcpy(kept->body, h->body.data, h->body.n);
+    kept->body_len = h->body.n;
+    memcpy(kept->public_key, h->public_key, sizeof kept->public_key);
+    memcpy(kept->signature, h->signature, sizeof kept->signature);
+    memcpy(kept->kex_public, h->kex_public, sizeof kept->kex_public);
+    kept->train_rows = h->train_rows;
+    kept->test_rows = h->test_rows;
+}
+
+struct wire_hello agree_show_hello(const struct agree_hello *kept)
+{
+    return (struct wire_hello){
+        .body = {kept->body, kept->body_len},
+        .public_key = kept->public_key,
+        .signature = kept->signature,
+    };
+}
+
+void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
+               const struct agree_hello *hellos, size_t n)
+{
+    struct digest d = {0};
+    uint8_t word[8];
+
+    CHECK(digest_init(&d) == STATUS_OK);
+    digest_begin(&d);
+    digest_update(&d, "vfl/sid/1", 9);
+    digest_update(&d, terms->plan_digest, WIRE_DIGEST_BYTES);
+    put_u64(word, terms->generation);
+    digest_update(&d, word, sizeof word);
+    put_u64(word, n);
+    digest_update(&d, word, sizeof word);
+    for (size_t i = 0; i < n; i++) {
+        put_u64(word, hellos[i].body_len);
+        digest_update(&d, word, sizeof word);
+        digest_update(&d, hellos[i].body, hellos[i].body_len);
+        digest_update(&d, hellos[i].public_key, sizeof hellos[i].public_key);
+    }
+    digest_final(&d, sid);
+    digest_deinit(&d);
+}
+
+void agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST_BYTES])
+{
+    digest_hmac(key, sid, WIRE_DIGEST_BYTES, "vfl/ids/1", 9);
+}
+
+/* The signed part of a confirmation: sid || ids_train || ids_test. */
+enum { CONFIRM_SIGNED_BYTES = 3 * WIRE_DIGEST_BYTES };
+
+static void confirm_signed(uint8_t out[CONFIRM_SIGNED_BYTES], const uint8_t *sid, const uint8_t *ids_train,
+                           const uint8_t *ids_test)
+{
+    memcpy(out, sid, WIRE_DIGEST_BYTES);
+    memcpy(out + WIRE_DIGEST_BYTES, ids_train, WIRE_DIGEST_BYTES);
+    memcpy(out + 2 * WIRE_DIGEST_BYTES, ids_test, WIRE_DIGEST_BYTES);
+}
+
+enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *key)
+{
+    uint8_t text[CONFIRM_SIGNED_BYTES];
+
+    confirm_signed(text, c->sid, c->ids_train, c->ids_test);
+    return sign_make(c->signature, key, "vfl/confirm/1", text, sizeof text);
+}
+
+enum status agree_check_confirm(const struct wire_confirm *c, const uint8_t public_key[WIRE_KEY_BYTES],
+                                const uint8_t sid[WIRE_DIGEST_BYTES], struct error *err)
+{
+    uint8_t text[CONFIRM_SIGNED_BYTES];
+
+    confirm_signed(text, c->sid, c->ids_train, c->ids_test);
+    if (sign_check(c->signature, public_key, "vfl/confirm/1", text, sizeof text) != STATUS_OK)
+        return error_set(err, STATUS_AUTH, "confirmation: bad signature");
+    if (!secret_equal(c->sid, sid, WIRE_DIGEST_BYTES))
+        return error_set(err, STATUS_PROTOCOL, "confirmation: another view of keys, set or plan");
+    return STATUS_OK;
+}
+
+void agree_keep_confirm(struct agree_confirm *kept, const struct wire_confirm *c)
+{
+    memcpy(kept->sid, c->sid, sizeof kept->sid);
+    memcpy(kept->ids_train, c->ids_train, sizeof kept->ids_train);
+    memcpy(kept->ids_test, c->ids_test, sizeof kept->ids_test);
+    memcpy(kept->signature, c->signature, sizeof kept->signature);
+}
+
+struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_t generation)
+{
+    return (struct wire_confirm){kept->sid, kept->ids_train, kept->ids_test, kept->signature, generation};
+}
+
+enum status agree_pair_key(uint8_t key[32], const uint8_t own_secret[32], const uint8_t other_public[32],
+                           const uint8_t sid[WIRE_DIGEST_BYTES], uint32_t a, uint32_t b)
+{
+    static const char purpose[] = "vfl/mask/1";
+    uint8_t shared[KEX_BYTES], info[sizeof purpose - 1 + 4];
+    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    enum status s = kex_derive(shared, own_secret, other_public);
+
+    if (s != STATUS_OK)
+        return s;
+    memcpy(info, purpose, sizeof purpose - 1);
+    info[sizeof purpose - 1] = (uint8_t)low;
+    info[sizeof purpose] = (uint8_t)(low >> 8);
+    info[sizeof purpose + 1] = (uint8_t)high;
+    info[sizeof purpose + 2] = (uint8_t)(high >> 8);
+    s = kex_hkdf(key, 32, shared, sizeof shared, sid, WIRE_DIGEST_BYTES, info, sizeof info);
+    secret_wipe(shared, sizeof shared);
+    return s;
+}

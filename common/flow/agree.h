@@ -1,0 +1,63 @@
+/* agree.h -- one view of keys, set and plan: what is signed, what the session id is, what is derived from it.
+ *
+ *   hello    signature over "vfl/hello/1", body (plan digest, generation, name, nonce, X25519 key, shapes)
+ *   sid      SHA-256("vfl/sid/1" || plan digest || generation || M || for each member: |body|, body, public key)
+ *   confirm  signature over "vfl/confirm/1", sid || ids_train || ids_test
+ *   ids key  HMAC(sid, "vfl/ids/1")
+ *   pair key HKDF-SHA-256(X25519(own, other), salt sid, "vfl/mask/1" || low || high)
+ *
+ * Nobody sends data before it holds every member's confirmation of one sid (threats 1.2, D2, D6, D7).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_FLOW_AGREE_H
+#define COLONNADE_FLOW_AGREE_H
+
+#include "common/base/buf.h"
+#include "common/crypto/sign.h"
+#include "common/flow/roster.h"
+#include "common/wire/message.h"
+
+/* A hello or confirmation kept beyond the message it came in. */
+struct agree_hello {
+    uint8_t body[WIRE_HELLO_MAX];
+    size_t body_len;
+    uint8_t public_key[WIRE_KEY_BYTES], signature[WIRE_SIGNATURE_BYTES];
+    uint8_t kex_public[WIRE_KEY_BYTES];
+    uint32_t train_rows, test_rows;
+};
+
+struct agree_confirm {
+    uint8_t sid[WIRE_DIGEST_BYTES], ids_train[WIRE_DIGEST_BYTES], ids_test[WIRE_DIGEST_BYTES];
+    uint8_t signature[WIRE_SIGNATURE_BYTES];
+};
+
+/* What every hello of a generation must say. */
+struct agree_terms {
+    const uint8_t *plan_digest; /* WIRE_DIGEST_BYTES */
+    uint64_t generation;
+};
+
+/* Is h of the party `who`, signed by the roster's key, for these terms?  STATUS_AUTH or STATUS_PROTOCOL. */
+enum status agree_check_hello(const struct wire_hello *h, const struct roster_entry *who,
+                              const struct agree_terms *terms, struct error *err) MUST_USE;
+void agree_keep_hello(struct agree_hello *kept, const struct wire_hello *h);
+struct wire_hello agree_show_hello(const struct agree_hello *kept); /* the fields packing reads */
+
+/* sid over n kept hellos in member order. */
+void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
+               const struct agree_hello *hellos, size_t n);
+void agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST_BYTES]);
+
+enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *key) MUST_USE;
+/* Is c of the holder of public_key, and for this sid? */
+enum status agree_check_confirm(const struct wire_confirm *c, const uint8_t public_key[WIRE_KEY_BYTES],
+                                const uint8_t sid[WIRE_DIGEST_BYTES], struct error *err) MUST_USE;
+void agree_keep_confirm(struct agree_confirm *kept, const struct wire_confirm *c);
+struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_t generation);
+
+/* The mask key that members a and b (roster indices) share. */
+enum status agree_pair_key(uint8_t key[32], const uint8_t own_secret[32], const uint8_t other_public[32],
+                           const uint8_t sid[WIRE_DIGEST_BYTES], uint32_t a, uint32_t b) MUST_USE;
+
+#endif
