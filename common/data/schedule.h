@@ -3,12 +3,19 @@
  * Each epoch is a Fisher-Yates permutation of 0..rows-1 drawn from AES-256-CTR under
  * SHA-256("vfl/schedule/1" || seed || epoch), cut in batches; the last one may be shorter.
  *
+ * So that an independent program can repeat it: seed and epoch are 8 bytes little-endian, the text
+ * has no final 0, the digest keys rng.h's generator (rng_init_key).  order[i] = i; then for i =
+ * rows-1 down to 1: j = rng_below(i + 1), swap order[i] and order[j].  Step s is batch s mod
+ * rounds_per_epoch of epoch s div rounds_per_epoch: order[batch * (s mod rounds_per_epoch)] and the
+ * batch - 1 behind it.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_DATA_SCHEDULE_H
 #define COLONNADE_DATA_SCHEDULE_H
 
 #include "common/base/status.h"
+#include "common/crypto/digest.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,12 +23,15 @@
 struct schedule {
     uint64_t seed;
     uint32_t rows, batch, rounds_per_epoch; /* rounds_per_epoch = ceil(rows / batch) */
-    uint64_t epoch;                         /* whose permutation `order` holds; UINT64_MAX: none yet */
+    uint64_t epoch; /* whose permutation `order` holds; UINT64_MAX: none yet */
     uint32_t *order;
     void *rng; /* struct rng */
+    struct digest digest;
 };
 
-enum status schedule_init(struct schedule *s, uint64_t seed, uint32_t rows, uint32_t batch) MUST_USE;
+/* rows and batch at least 1.  Nothing is allocated after this. */
+enum status schedule_init(struct schedule *s, uint64_t seed, uint32_t rows,
+                          uint32_t batch) MUST_USE;
 void schedule_deinit(struct schedule *s); /* safe on a zeroed struct */
 
 /* Rows of training step `step` (from 0, across epochs): *n of them, valid until the next call. */

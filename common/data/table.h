@@ -1,7 +1,8 @@
 /* table.h -- rows by id: features of a party, or labels of the server.
  *
- * Rows are sorted by id (shorter first, then bytewise: the order of decimal numbers) so that files of
- * different organisations line up without being in the same order.  Ids are 1..64 printable bytes, unique.
+ * Rows are sorted by id (shorter first, then bytewise: the order of decimal numbers) so that files
+ * of different organisations line up without being in the same order.  Ids are 1..64 printable
+ * bytes, unique.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,14 +15,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TABLE_ID_MAX = 64, TABLE_COLUMNS_MAX = 65536, TABLE_ROWS_MAX = 100000000, TABLE_NAME_MAX = 128 };
+enum {
+    TABLE_ID_MAX = 64,
+    TABLE_COLUMNS_MAX = 65536,
+    TABLE_ROWS_MAX = 100000000,
+    TABLE_NAME_MAX = 128
+};
+#define TABLE_VALUES_MAX ((size_t)1 << 33) /* rows * cols */
 
 struct table {
     size_t rows, cols;
-    float *x;          /* rows x cols, row major; every value finite */
-    char *id_text;     /* all ids, each ended by 0 */
-    uint32_t *id_at;   /* rows: offset of each row's id in id_text */
-    char *names;       /* cols names, TABLE_NAME_MAX bytes each; NULL when the file has none (IDX) */
+    float *x;        /* rows x cols, row major; every value finite */
+    char *id_text;   /* all ids in the order of the rows, each ended by 0, nothing between */
+    uint32_t *id_at; /* rows: offset of each row's id in id_text */
+    char *names;     /* cols names, TABLE_NAME_MAX bytes each; NULL when the file has none (IDX) */
 };
 
 /* A label table has one column named `label`. */
@@ -29,19 +36,21 @@ struct table_want {
     bool labels; /* exactly the columns id,label */
 };
 
-/* By the file's content and name: .csv, .csv.gz, .idx, .idx.gz (2-D or more, unsigned bytes, read as x/255,
- * ids 0, 1, ...; 1-D label files give label values).  Errors name file, line, column and reason:
- * STATUS_DATA.  Strict CSV: header, first column `id`, no quotes, no empty cells, finite numbers. */
+/* By the file's name (.csv, .csv.gz, .idx, .idx.gz), or its content when the name says neither.
+ * IDX: 2-D or more, unsigned bytes, read as x/255, ids 0, 1, ...; 1-D label files give label
+ * values.  Errors name file, line, column and reason: STATUS_DATA.  Strict CSV (csv.h): header,
+ * first column `id`, no quotes, no empty cells, finite numbers.  t need not be initialised; it is
+ * zeroed on failure. */
 enum status table_read(struct table *t, const char *path, const struct table_want *want,
                        struct error *err) MUST_USE;
 void table_deinit(struct table *t); /* safe on a zeroed struct */
 
 const char *table_id(const struct table *t, size_t row);
 
-/* Labels as classes 0, 1, ...: STATUS_DATA names the first row that is no whole number below `classes_max`.
- * *classes = largest label + 1. */
-enum status table_classes(const struct table *t, int32_t *label, uint32_t *classes, uint32_t classes_max,
-                          const char *path, struct error *err) MUST_USE;
+/* Labels as classes 0, 1, ...: STATUS_DATA names the first row that is no whole number below
+ * `classes_max`. *classes = largest label + 1. */
+enum status table_classes(const struct table *t, int32_t *label, uint32_t *classes,
+                          uint32_t classes_max, const char *path, struct error *err) MUST_USE;
 
 /* out (n x cols, row major) = the rows rows[0..n). */
 void table_gather(float *out, const struct table *t, const uint32_t *rows, size_t n);

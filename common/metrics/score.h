@@ -1,8 +1,14 @@
 /* score.h -- accuracy, AUC, AUPRC, F1 over predictions collected in chunks.
  *
- * binary: score = probability of class 1.  AUC by the rank sum with ties counted half; AUPRC is average
- * precision, sum over thresholds of (R_n - R_(n-1)) P_n, ties in one threshold, positive class 1; F1 of class
- * 1 at 0.5.  multiclass: AUC and AUPRC one-vs-rest macro averages, F1 macro.
+ * binary: score = probability of class 1.  AUC by the rank sum with ties counted half; AUPRC is
+ * average precision, sum over thresholds of (R_n - R_(n-1)) P_n, ties in one threshold, positive
+ * class 1; F1 of class 1 at 0.5.  multiclass: AUC and AUPRC one-vs-rest macro averages, F1 macro.
+ *
+ * Equal to scikit-learn's roc_auc_score, average_precision_score and f1_score where those are
+ * defined.  A class without rows is left out of a macro average (of F1 only when it was not
+ * predicted either); AUC without two classes is 0 with has_auc false, AUPRC without a positive row
+ * is 0.  Class 1 is predicted above 0.5, otherwise the first largest probability; a row with a NaN
+ * predicts nothing and ranks last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,6 +24,7 @@
 struct score {
     double loss, accuracy, auc, auprc, f1;
     bool has_loss, has_classes; /* has_classes: the other four are meaningful */
+    bool has_auc;               /* there were rows of two classes */
 };
 
 struct score_board {
@@ -26,15 +33,16 @@ struct score_board {
     float *prob;      /* rows_max x classes */
     float *target;    /* rows_max */
     double loss_sum;
-    uint32_t *order;  /* scratch */
+    uint32_t *order; /* scratch, 2 x rows_max */
 };
 
 enum status score_board_init(struct score_board *b, size_t rows_max, uint32_t classes) MUST_USE;
 void score_board_deinit(struct score_board *b); /* safe on a zeroed struct */
 void score_board_reset(struct score_board *b);
 /* n rows: prob n x classes, targets, and their mean loss. */
-void score_board_add(struct score_board *b, const float *prob, const float *target, size_t n, double mean_loss);
-/* regression: only the loss. */
+void score_board_add(struct score_board *b, const float *prob, const float *target, size_t n,
+                     double mean_loss);
+/* regression: only the loss (not finite when a loss added was not). */
 void score_board_read(struct score_board *b, bool regression, struct score *out);
 
 #endif

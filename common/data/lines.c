@@ -1,0 +1,113 @@
+/* lines.c -- lines out of a source, cut in place.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/lines.h"
+
+#include "common/base/mem.h"
+
+#include <string.h>
+
+enum { LINES_CHUNK = 65536 };
+
+enum status lines_open(struct lines *l, const char *path, size_t line_max, struct error *err)
+{
+    enum status s;
+
+    *l = (struct lines){.line_max = line_max};
+    s = source_open(&l->source, path, err);
+    if (s != STATUS_OK)
+        return s;
+    /* One more than is ever read: the last line may lack its end and still gets its final 0. */
+    l->data = mem_alloc(LINES_CHUNK + 1, 1);
+    if (l->data == NULL) {
+        lines_close(l);
+        return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
+    }
+    l->cap = LINES_CHUNK;
+    return STATUS_OK;
+}
+
+void lines_close(struct lines *l)
+{
+    source_close(&l->source);
+    mem_free(l->data);
+    *l = (struct lines){0};
+}
+
+enum status lines_rewind(struct lines *l, struct error *err)
+{
+    l->number = 0;
+    l->at = l->end = 0;
+    l->ended = false;
+    return source_rewind(&l->source, err);
+}
+
+static enum status too_long(const struct lines *l, struct error *err)
+{
+    return error_set(err, STATUS_DATA, "%s:%llu: line over %zu bytes", l->source.path,
+                     (unsigned long long)l->number + 1, l->line_max);
+}
+
+/* Moves the unread bytes to the front and reads on behind them, growing only while the line allows.
+ */
+static enum status lines_fill(struct lines *l, struct error *err)
+{
+    size_t unread = l->end - l->at, n;
+    enum status s;
+
+    if (unread > l->line_max + 1)
+        return too_long(l, err);
+    memmove(l->data, l->data + l->at, unread);
+    l->at = 0;
+    l->end = unread;
+    if (unread == l->cap) {
+        char *grown = mem_grow(l->data, unread, 2 * l->cap + 1);
+
+        if (grown == NULL)
+            return error_set(err, STATUS_MEMORY, "%s: %s", l->source.path,
+                             status_words(STATUS_MEMORY));
+        l->data = grown;
+        l->cap *= 2;
+    }
+    s = source_read(&l->source, l->data + l->end, l->cap - l->end, &n, err);
+    if (s != STATUS_OK)
+        return s;
+    l->ended = n < l->cap - l->end;
+    l->end += n;
+    return STATUS_OK;
+}
+
+enum status lines_next(struct lines *l, char **line, size_t *len, struct error *err)
+{
+    size_t seen = 0, n;
+    char *start, *stop;
+
+    *line = NULL;
+    *len = 0;
+    for (;;) {
+        start = l->data + l->at;
+        stop = memchr(start + seen, '\n', l->end - l->at - seen);
+        if (stop != NULL || l->ended)
+            break;
+        seen = l->end - l->at;
+        enum status s = lines_fill(l, err);
+        if (s != STATUS_OK)
+            return s;
+    }
+    if (stop == NULL && l->at == l->end)
+        return STATUS_OK;
+    n = stop == NULL ? l->end - l->at : (size_t)(stop - start);
+    l->at += stop == NULL ? n : n + 1;
+    if (n > 0 && start[n - 1] == '\r')
+        n--;
+    if (n > l->line_max)
+        return too_long(l, err);
+    l->number++;
+    start[n] = 0;
+    if (memchr(start, 0, n) != NULL)
+        return error_set(err, STATUS_DATA, "%s:%llu: byte 0 in the line: not a text file",
+                         l->source.path, (unsigned long long)l->number);
+    *line = start;
+    *len = n;
+    return STATUS_OK;
+}

@@ -1,0 +1,82 @@
+/* source.c -- plain or gzip files through zlib, whose gz functions read both.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/source.h"
+
+#include "common/base/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { SOURCE_BUFFER = 65536 };
+
+enum status source_open(struct source *s, const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    gzFile gz;
+
+    *s = (struct source){.path = path};
+    if (fd < 0)
+        return error_set(err, STATUS_DATA, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return error_set(err, STATUS_DATA, "%s: not a regular file", path);
+    }
+    gz = gzdopen(fd, "rb");
+    if (gz == NULL) {
+        close(fd);
+        return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
+    }
+    gzbuffer(gz, SOURCE_BUFFER);
+    s->gz = gz;
+    return STATUS_OK;
+}
+
+void source_close(struct source *s)
+{
+    if (s->gz != NULL)
+        gzclose_r(s->gz);
+    *s = (struct source){0};
+}
+
+/* zlib reports a stream cut in its middle only here, after it has handed out what it had. */
+static enum status source_error(struct source *s, struct error *err)
+{
+    int code = Z_OK;
+    const char *words = gzerror(s->gz, &code);
+
+    if (code == Z_OK || code == Z_STREAM_END)
+        return STATUS_OK;
+    if (code == Z_ERRNO)
+        return error_set(err, STATUS_IO, "%s: %s", s->path, strerror(errno));
+    if (code == Z_MEM_ERROR)
+        return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+    if (code == Z_BUF_ERROR)
+        return error_set(err, STATUS_DATA, "%s: gzip data ends too early", s->path);
+    return error_set(err, STATUS_DATA, "%s: damaged gzip data (%s)", s->path, words);
+}
+
+enum status source_read(struct source *s, void *out, size_t max, size_t *n, struct error *err)
+{
+    int got;
+
+    CHECK(max <= INT_MAX);
+    *n = 0;
+    got = gzread(s->gz, out, (unsigned)max);
+    if (got > 0)
+        *n = (size_t)got;
+    return *n == max ? STATUS_OK : source_error(s, err);
+}
+
+enum status source_rewind(struct source *s, struct error *err)
+{
+    if (gzrewind(s->gz) != 0)
+        return error_set(err, STATUS_IO, "%s: cannot read it a second time", s->path);
+    return STATUS_OK;
+}

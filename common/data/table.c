@@ -1,0 +1,116 @@
+/* table.c -- tables by id: reading by kind of file, labels as classes, gathering rows.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/table.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/crypto/digest.h"
+#include "common/data/csv.h"
+#include "common/data/idx.h"
+#include "common/data/source.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { GATHER_AHEAD = 8, CACHE_LINE = 64 };
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending);
+
+    return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
+/* No text begins with two bytes 0; every IDX file does. */
+static enum status content_is_idx(const char *path, bool *idx, struct error *err)
+{
+    struct source source;
+    char first[2];
+    size_t n = 0;
+    enum status s = source_open(&source, path, err);
+
+    if (s == STATUS_OK)
+        s = source_read(&source, first, sizeof first, &n, err);
+    *idx = n == 2 && first[0] == 0 && first[1] == 0;
+    source_close(&source);
+    return s;
+}
+
+enum status table_read(struct table *t, const char *path, const struct table_want *want,
+                       struct error *err)
+{
+    bool idx = ends_with(path, ".idx") || ends_with(path, ".idx.gz");
+
+    *t = (struct table){0};
+    if (!idx && !ends_with(path, ".csv") && !ends_with(path, ".csv.gz")) {
+        enum status s = content_is_idx(path, &idx, err);
+
+        if (s != STATUS_OK)
+            return s;
+    }
+    return idx ? idx_read(t, path, want, err) : csv_read(t, path, want, &CSV_LIMITS, err);
+}
+
+void table_deinit(struct table *t)
+{
+    mem_free(t->x);
+    mem_free(t->id_text);
+    mem_free(t->id_at);
+    mem_free(t->names);
+    *t = (struct table){0};
+}
+
+const char *table_id(const struct table *t, size_t row)
+{
+    return t->id_text + t->id_at[row];
+}
+
+enum status table_classes(const struct table *t, int32_t *label, uint32_t *classes,
+                          uint32_t classes_max, const char *path, struct error *err)
+{
+    uint32_t largest = 0;
+
+    CHECK(t->cols == 1 && t->rows > 0 && classes_max >= 1 && classes_max <= INT32_MAX);
+    for (size_t i = 0; i < t->rows; i++) {
+        float x = t->x[i];
+
+        /* The value itself stays out of the text: labels are not for logs. */
+        if (!(x >= 0) || x != floorf(x) || (double)x >= classes_max)
+            return error_set(err, STATUS_DATA,
+                             "%s: id \"%s\": the label is not a whole number from 0 to %lu", path,
+                             table_id(t, i), (unsigned long)classes_max - 1);
+        label[i] = (int32_t)x;
+        if ((uint32_t)x > largest)
+            largest = (uint32_t)x;
+    }
+    *classes = largest + 1;
+    return STATUS_OK;
+}
+
+void table_gather(float *out, const struct table *t, const uint32_t *rows, size_t n)
+{
+    size_t cols = t->cols, bytes = cols * sizeof *out;
+
+    for (size_t i = 0; i < n; i++) {
+        CHECK(rows[i] < t->rows);
+        /* Rows of a shuffled batch lie anywhere: their first lines are asked for some rows early.
+         */
+        if (i + GATHER_AHEAD < n) {
+            const char *next = (const char *)(t->x + rows[i + GATHER_AHEAD] * cols);
+
+            __builtin_prefetch(next);
+            __builtin_prefetch(next + CACHE_LINE);
+        }
+        memcpy(out + i * cols, t->x + rows[i] * cols, bytes);
+    }
+}
+
+void table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32])
+{
+    size_t bytes = 0;
+
+    if (t->rows > 0)
+        bytes = t->id_at[t->rows - 1] + strlen(table_id(t, t->rows - 1)) + 1;
+    digest_hmac(out, key, 32, t->id_text, bytes);
+}

@@ -1,0 +1,244 @@
+/* score.c -- scores of a set of predictions, each from one pass over ranks or counts.
+ *
+ * A probability that is not a number ranks below all others and predicts no class at all: a broken
+ * model scores badly, it does not stop the run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/metrics/score.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { RADIX_BITS = 8, RADIX = 1 << RADIX_BITS, PASSES = 32 / RADIX_BITS };
+
+static const uint32_t NO_CLASS = UINT32_MAX;
+
+enum status score_board_init(struct score_board *b, size_t rows_max, uint32_t classes)
+{
+    CHECK(classes > 0 && rows_max <= UINT32_MAX);
+    *b = (struct score_board){.rows_max = rows_max, .classes = classes};
+    b->prob = mem_alloc(rows_max, classes * sizeof *b->prob);
+    b->target = mem_alloc(rows_max, sizeof *b->target);
+    b->order = mem_alloc(rows_max, 2 * sizeof *b->order);
+    if (b->prob != NULL && b->target != NULL && b->order != NULL)
+        return STATUS_OK;
+    score_board_deinit(b);
+    return STATUS_MEMORY;
+}
+
+void score_board_deinit(struct score_board *b)
+{
+    mem_free(b->prob);
+    mem_free(b->target);
+    mem_free(b->order);
+    *b = (struct score_board){0};
+}
+
+void score_board_reset(struct score_board *b)
+{
+    b->rows = 0;
+    b->loss_sum = 0;
+}
+
+void score_board_add(struct score_board *b, const float *prob, const float *target, size_t n,
+                     double mean_loss)
+{
+    CHECK(n <= b->rows_max - b->rows);
+    if (n == 0)
+        return;
+    memcpy(b->prob + b->rows * b->classes, prob, n * b->classes * sizeof *prob);
+    memcpy(b->target + b->rows, target, n * sizeof *target);
+    b->rows += n;
+    b->loss_sum += mean_loss * (double)n;
+}
+
+/* --- ranks ---------------------------------------------------------------------------------------
+ */
+
+/* Floats as integers of the same order; -0 and 0 tie, NaN is below everything. */
+static uint32_t rank_key(float p)
+{
+    uint32_t bits;
+
+    if (isnan(p))
+        return 0;
+    p += 0.0f;
+    memcpy(&bits, &p, sizeof bits);
+    return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
+}
+
+static uint32_t key_of(const struct score_board *b, uint32_t row, uint32_t col)
+{
+    return rank_key(b->prob[(size_t)row * b->classes + col]);
+}
+
+/* b->order[0..rows) = rows by rising probability of `col`: radix sort, least significant byte
+ * first, between the two halves of order. */
+static void sort_rows(struct score_board *b, uint32_t col)
+{
+    uint32_t *from = b->order, *to = b->order + b->rows_max, *swap;
+
+    for (size_t i = 0; i < b->rows; i++)
+        from[i] = (uint32_t)i;
+    for (int shift = 0; shift < PASSES * RADIX_BITS; shift += RADIX_BITS) {
+        size_t next[RADIX + 1] = {0};
+
+        for (size_t i = 0; i < b->rows; i++)
+            next[(key_of(b, (uint32_t)i, col) >> shift) % RADIX + 1]++;
+        for (size_t i = 0; i < RADIX; i++)
+            next[i + 1] += next[i];
+        for (size_t i = 0; i < b->rows; i++)
+            to[next[(key_of(b, from[i], col) >> shift) % RADIX]++] = from[i];
+        swap = from;
+        from = to;
+        to = swap;
+    }
+}
+
+struct ranks {
+    double auc, auprc;
+    bool positives, both; /* there are rows of the class; and rows of other classes */
+};
+
+/* One class against the rest, from the highest probability down, rows of equal probability at once.
+ * AUC = (pairs won + half of the pairs tied) / (P N); AUPRC = sum over groups of (tp / P) (TP / (TP
+ * + FP)). */
+static struct ranks rank_class(struct score_board *b, uint32_t col, float positive)
+{
+    struct ranks r = {0};
+    uint64_t tp = 0, fp = 0, lost_twice = 0;
+    size_t i = b->rows;
+
+    sort_rows(b, col);
+    while (i > 0) {
+        uint32_t key = key_of(b, b->order[i - 1], col);
+        uint64_t tp_here = 0, fp_here = 0;
+
+        for (; i > 0 && key_of(b, b->order[i - 1], col) == key; i--) {
+            if (b->target[b->order[i - 1]] == positive)
+                tp_here++;
+            else
+                fp_here++;
+        }
+        lost_twice += tp_here * (2 * fp + fp_here);
+        tp += tp_here;
+        fp += fp_here;
+        r.auprc += (double)tp_here * ((double)tp / (double)(tp + fp));
+    }
+    r.positives = tp > 0;
+    r.both = tp > 0 && fp > 0;
+    if (r.positives)
+        r.auprc /= (double)tp;
+    if (r.both)
+        r.auc = 1 - (double)lost_twice / 2 / (double)tp / (double)fp;
+    return r;
+}
+
+/* --- decisions -----------------------------------------------------------------------------------
+ */
+
+static uint32_t predicted(const struct score_board *b, size_t row)
+{
+    const float *p = b->prob + row * b->classes;
+    uint32_t best = 0;
+
+    if (b->classes == 1)
+        return isnan(p[0]) ? NO_CLASS : p[0] > 0.5f;
+    for (uint32_t c = 0; c < b->classes; c++) {
+        if (isnan(p[c]))
+            return NO_CLASS;
+        if (p[c] > p[best])
+            best = c;
+    }
+    return best;
+}
+
+/* Fills order[0..rows) with the predicted classes; returns how many are right. */
+static uint64_t decide(struct score_board *b)
+{
+    uint64_t right = 0;
+
+    for (size_t i = 0; i < b->rows; i++) {
+        uint32_t class = predicted(b, i);
+
+        b->order[i] = class;
+        right += class != NO_CLASS && b->target[i] == (float)class;
+    }
+    return right;
+}
+
+/* F1 of one class after decide; *occurs tells whether it was predicted or true anywhere. */
+static double f1_class(const struct score_board *b, uint32_t class, bool *occurs)
+{
+    uint64_t both = 0, either = 0;
+
+    for (size_t i = 0; i < b->rows; i++) {
+        bool is = b->target[i] == (float)class, said = b->order[i] == class;
+
+        both += is && said;
+        either += (uint64_t)is + said;
+    }
+    *occurs = either > 0;
+    return either == 0 ? 0 : 2 * (double)both / (double)either;
+}
+
+/* --- all of it -----------------------------------------------------------------------------------
+ */
+
+static void score_binary(struct score_board *b, struct score *out)
+{
+    struct ranks r;
+    bool occurs;
+
+    out->accuracy = (double)decide(b) / (double)b->rows;
+    out->f1 = f1_class(b, 1, &occurs);
+    r = rank_class(b, b->classes - 1, 1);
+    out->auc = r.auc;
+    out->auprc = r.auprc;
+    out->has_auc = r.both;
+}
+
+static void score_multiclass(struct score_board *b, struct score *out)
+{
+    uint32_t auc_n = 0, auprc_n = 0, f1_n = 0;
+    bool occurs;
+
+    out->accuracy = (double)decide(b) / (double)b->rows;
+    for (uint32_t c = 0; c < b->classes; c++) {
+        out->f1 += f1_class(b, c, &occurs);
+        f1_n += occurs;
+    }
+    /* The ranks use the same scratch, so they come after the decisions. */
+    for (uint32_t c = 0; c < b->classes; c++) {
+        struct ranks r = rank_class(b, c, (float)c);
+
+        out->auc += r.auc;
+        auc_n += r.both;
+        out->auprc += r.auprc;
+        auprc_n += r.positives;
+    }
+    out->has_auc = auc_n > 0;
+    out->auc /= auc_n > 0 ? auc_n : 1;
+    out->auprc /= auprc_n > 0 ? auprc_n : 1;
+    out->f1 /= f1_n > 0 ? f1_n : 1;
+}
+
+void score_board_read(struct score_board *b, bool regression, struct score *out)
+{
+    *out = (struct score){0};
+    if (b->rows == 0)
+        return;
+    out->has_loss = true;
+    out->loss = b->loss_sum / (double)b->rows;
+    if (regression)
+        return;
+    out->has_classes = true;
+    if (b->classes <= 2)
+        score_binary(b, out);
+    else
+        score_multiclass(b, out);
+}
