@@ -9,9 +9,11 @@
 enum nn_loss { NN_LOSS_SOFTMAX, NN_LOSS_SIGMOID, NN_LOSS_SQUARED };
 
 /* logits: rows x k.  softmax: label in 0..k-1, mean cross-entropy.  sigmoid: k = 1, label 0 or 1.
- * squared: k = 1, mean of (z - target)^2 / 2.  `target` holds labels or values as float, one per row.
- * Returns the mean loss; dz (rows x k, may be NULL, may alias logits) = gradient of the mean. */
-double nn_loss(enum nn_loss kind, float *dz, const float *logits, const float *target, uint32_t rows, uint32_t k);
+ * squared: k = 1, mean of (z - target)^2 / 2.  `target` holds labels or values as float, one per
+ * row. Returns the mean loss; dz (rows x k, may be NULL, may alias logits) = gradient of the mean.
+ */
+double nn_loss(enum nn_loss kind, float *dz, const float *logits, const float *target,
+               uint32_t rows, uint32_t k);
 
 /* prob (rows x k; sigmoid: rows x 1): softmax, sigmoid or the value itself.  May alias logits. */
 void nn_predict(enum nn_loss kind, float *prob, const float *logits, uint32_t rows, uint32_t k);

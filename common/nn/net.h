@@ -1,7 +1,7 @@
 /* net.h -- a stack of dense layers with its activations, gradients and optimiser, float32.
  *
- * y = act_L(W_L ... act_1(W_1 x + b_1) ... + b_L).  Weights are in x out, row major.  All memory is cut from
- * an arena at init; forward, backward and step allocate nothing.
+ * y = act_L(W_L ... act_1(W_1 x + b_1) ... + b_L).  Weights are in x out, row major.  All memory is
+ * cut from an arena at init; forward, backward and step allocate nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ struct nn_spec {
     size_t layers;                     /* 1 .. NN_LAYERS_MAX */
     uint32_t width[NN_LAYERS_MAX + 1]; /* inputs, hidden..., outputs */
     enum nn_act act[NN_LAYERS_MAX];    /* act[i] follows layer i */
-    float out_scale;                   /* the last activation is multiplied by this (C for tanh); 1 else */
+    float out_scale;                   /* > 0; times the last activation (C for tanh) */
     uint32_t rows_max;
     enum nn_optimizer optimizer;
 };
@@ -37,7 +37,7 @@ struct nn_layer {
     float *dw, *db; /* gradients of the last backward */
     float *m1, *m2; /* optimiser state of w then b; NULL where the optimiser has none */
     float *y;       /* rows_max x out: activations of the last forward */
-    float *dy;      /* rows_max x out: scratch of backward */
+    float *dy;      /* rows_max x out: after backward, the gradient for x W + b of this layer */
 };
 
 struct nn_net {
@@ -46,6 +46,7 @@ struct nn_net {
     const float *x; /* input of the last forward; the caller's, must stay until backward */
     uint32_t rows;
     uint64_t steps; /* optimiser steps taken (Adam's t) */
+    float *wt;      /* scratch of backward: a layer's weights transposed */
 };
 
 /* Bytes nn_net_init cuts from an arena for this spec (alignment included). */
@@ -53,8 +54,9 @@ size_t nn_net_bytes(const struct nn_spec *spec);
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a) MUST_USE;
 
 /* glorot: w ~ U(+-sqrt(6/(in+out))), b = 0 (Glorot & Bengio 2010).  he: w ~ N(0, 2/in), b = 0.
- * torch: w, b ~ U(+-1/sqrt(in)).  Draws in layer order, w row major then b: one rng_uniform or rng_normal
- * each, so that an independent program can reproduce them. */
+ * torch: w, b ~ U(+-1/sqrt(in)).  Draws in layer order, w row major then b: one rng_uniform or
+ * rng_normal each, so that an independent program can reproduce them: (float)((2 u - 1) limit) or
+ * (float)(z sqrt(2/in)), computed in double.  The optimiser starts anew. */
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r);
 
 /* Returns y (rows x outputs), owned by the net, valid until the next forward. */
@@ -64,11 +66,13 @@ void nn_net_backward(struct nn_net *n, float *dx, const float *dy);
 /* One step of the optimiser with the gradients of the last backward. */
 void nn_net_step(struct nn_net *n, float learning_rate);
 
-/* Multiplications and additions of one forward + backward, for the decision loop or pool. */
+/* Multiplications and additions of one forward + backward (2 and 4 per weight and row), for the
+ * decision loop or pool. */
 double nn_net_flops(const struct nn_spec *spec, uint32_t rows);
 
-/* The environment OpenBLAS wants (one thread; SkylakeX kernels where the CPU has AVX-512), to be set before
- * exec.  Returns 1 when it set something that was not set, so that main re-executes itself once. */
+/* The environment OpenBLAS wants (one thread; SkylakeX kernels where the CPU has AVX-512), to be
+ * set before exec.  Returns 1 when it set something that was not set, so that main re-executes
+ * itself once. */
 int nn_blas_environment(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* safetensors.h -- a net as a plain safetensors file that numpy and PyTorch read without our code.
  *
- * Tensors "layer.0.weight" (in x out, F32), "layer.0.bias" (out), ... in that order; the header is padded with
- * spaces to 8 bytes.  The same weights give the same bytes, so their SHA-256 names the model.
+ * Tensors "layer.0.weight" (in x out, F32), "layer.0.bias" (out), ... in that order; the header is
+ * padded with spaces to 8 bytes.  The same weights give the same bytes, so their SHA-256 names the
+ * model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,9 @@
 #include "common/nn/net.h"
 
 enum status safetensors_print(const struct nn_net *n, struct buf *out) MUST_USE;
-/* Reads the weights back into a net of the same shape; STATUS_DATA when the file does not fit it. */
-enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, struct error *err) MUST_USE;
+/* Reads the weights back into a net of the same shape; STATUS_DATA when the file does not fit it.
+ */
+enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len,
+                              struct error *err) MUST_USE;
 
 #endif

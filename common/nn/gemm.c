@@ -1,0 +1,69 @@
+/* gemm.c -- matrix products by OpenBLAS, and the environment it wants.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/gemm.h"
+
+#include "common/base/check.h"
+
+#include <cblas.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int dim(uint32_t n)
+{
+    CHECK(n <= INT_MAX);
+    return (int)n;
+}
+
+void gemm_nn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0F, a, dim(k),
+                b, dim(n), 0.0F, c, dim(n));
+}
+
+void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k)
+{
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0F, a, dim(m), b,
+                dim(n), 0.0F, c, dim(n));
+}
+
+void gemm_transpose(float *t, const float *a, uint32_t m, uint32_t n)
+{
+    cblas_somatcopy(CblasRowMajor, CblasTrans, dim(m), dim(n), 1.0F, a, dim(n), t, dim(m));
+}
+
+int gemm_core_gains(const char *config, const char *core)
+{
+    /* OpenBLAS 0.3.21 (Debian 12) knows CPUs by model number: on one that is younger than itself it
+     * takes the AVX2 core of the same maker.  Cores that have AVX-512 kernels (SkylakeX,
+     * Cooperlake, SapphireRapids and what later versions add) are left as they are, and so is a
+     * build for one core, which does not read the variable. */
+    return strstr(config, "DYNAMIC_ARCH") != NULL &&
+           (strcmp(core, "Haswell") == 0 || strcmp(core, "Zen") == 0);
+}
+
+static int cpu_has_avx512(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#else
+    return 0;
+#endif
+}
+
+/* Sets what is unset; a value that someone chose, even an empty one, stays. */
+static int set_default(const char *name, const char *value)
+{
+    return getenv(name) == NULL && setenv(name, value, 1) == 0;
+}
+
+int gemm_environment(void)
+{
+    int changed = set_default("OPENBLAS_NUM_THREADS", "1");
+
+    if (cpu_has_avx512() && gemm_core_gains(openblas_get_config(), openblas_get_corename()))
+        changed |= set_default("OPENBLAS_CORETYPE", "SkylakeX");
+    return changed;
+}

@@ -1,0 +1,27 @@
+/* gemm.h -- the three matrix products a dense layer needs, row major, float32; the only user of
+ * BLAS.
+ *
+ * Matrices are contiguous.  With one thread the same input gives the same bits on one kind of
+ * machine.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_NN_GEMM_H
+#define COLONNADE_NN_GEMM_H
+
+#include <stdint.h>
+
+/* c (m x n) = a (m x k) b (k x n) */
+void gemm_nn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
+/* c (m x n) = a' b for a (k x m), b (k x n) */
+void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
+/* t (n x m) = a' for a (m x n) */
+void gemm_transpose(float *t, const float *a, uint32_t m, uint32_t n);
+
+/* nn_blas_environment (net.h). */
+int gemm_environment(void);
+/* 1 when a CPU with AVX-512 F, BW, VL and DQ gains by OPENBLAS_CORETYPE=SkylakeX over the core that
+ * OpenBLAS chose: `config` and `core` are openblas_get_config() and openblas_get_corename(). */
+int gemm_core_gains(const char *config, const char *core);
+
+#endif

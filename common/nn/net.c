@@ -1,0 +1,219 @@
+/* net.c -- a stack of dense layers: memory, initial weights, forward, backward, step.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/net.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/nn/dense.h"
+#include "common/nn/gemm.h"
+#include "common/nn/optim.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+static void check_spec(const struct nn_spec *s)
+{
+    CHECK(s->layers >= 1 && s->layers <= NN_LAYERS_MAX);
+    CHECK(s->rows_max >= 1 && s->rows_max <= INT_MAX);
+    for (size_t i = 0; i <= s->layers; i++)
+        CHECK(s->width[i] >= 1 && s->width[i] <= INT_MAX);
+    /* The backward pass divides by the scale and reads relu's side from the sign of y. */
+    CHECK(isfinite(s->out_scale) && s->out_scale > 0.0F);
+}
+
+static size_t states(enum nn_optimizer o)
+{
+    return o == NN_SGD ? 0 : o == NN_MOMENTUM ? 1 : 2;
+}
+
+/* w then b, as floats.  One run, so that the optimiser takes both in one loop. */
+static size_t params(const struct nn_spec *s, size_t i)
+{
+    return (size_t)s->width[i] * s->width[i + 1] + s->width[i + 1];
+}
+
+static size_t weights_max(const struct nn_spec *s)
+{
+    size_t max = 0;
+
+    for (size_t i = 0; i < s->layers; i++)
+        if ((size_t)s->width[i] * s->width[i + 1] > max)
+            max = (size_t)s->width[i] * s->width[i + 1];
+    return max;
+}
+
+/* total + `times` aligned blocks of n floats, or SIZE_MAX when that does not fit. */
+static size_t add_blocks(size_t total, size_t times, size_t n)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, sizeof(float), &bytes) || bytes > SIZE_MAX - MEM_ALIGNMENT)
+        return SIZE_MAX;
+    bytes = (bytes + MEM_ALIGNMENT - 1) & ~(size_t)(MEM_ALIGNMENT - 1);
+    if (__builtin_mul_overflow(bytes, times, &bytes) ||
+        __builtin_add_overflow(total, bytes, &total))
+        return SIZE_MAX;
+    return total;
+}
+
+size_t nn_net_bytes(const struct nn_spec *spec)
+{
+    size_t total = MEM_ALIGNMENT; /* the arena may stand at an odd place */
+
+    check_spec(spec);
+    total = add_blocks(total, 1, weights_max(spec));
+    for (size_t i = 0; i < spec->layers; i++) {
+        total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
+        total = add_blocks(total, 2, (size_t)spec->rows_max * spec->width[i + 1]);
+    }
+    return total;
+}
+
+/* A zeroed block; the arena may have been reset and hold an older model. */
+static float *cut(struct arena *a, size_t n)
+{
+    float *block = arena_alloc(a, n, sizeof(float));
+
+    if (block != NULL)
+        memset(block, 0, n * sizeof(float));
+    return block;
+}
+
+static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_t i,
+                              struct arena *a)
+{
+    const size_t n = params(s, i), kept = states(s->optimizer);
+    const size_t weights = (size_t)s->width[i] * s->width[i + 1];
+    const size_t batch = (size_t)s->rows_max * s->width[i + 1];
+
+    l->in = s->width[i];
+    l->out = s->width[i + 1];
+    l->act = s->act[i];
+    l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
+    l->w = cut(a, n);
+    l->dw = cut(a, n);
+    l->m1 = kept >= 1 ? cut(a, n) : NULL;
+    l->m2 = kept >= 2 ? cut(a, n) : NULL;
+    l->y = cut(a, batch);
+    l->dy = cut(a, batch);
+    if (l->w == NULL || l->dw == NULL || l->y == NULL || l->dy == NULL ||
+        (kept >= 1 && l->m1 == NULL) || (kept >= 2 && l->m2 == NULL))
+        return STATUS_MEMORY;
+    l->b = l->w + weights;
+    l->db = l->dw + weights;
+    return STATUS_OK;
+}
+
+enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a)
+{
+    check_spec(spec);
+    memset(n, 0, sizeof *n);
+    n->spec = *spec;
+    n->wt = cut(a, weights_max(spec));
+    if (n->wt == NULL)
+        return STATUS_MEMORY;
+    for (size_t i = 0; i < spec->layers; i++)
+        if (init_layer(&n->layer[i], spec, i, a) != STATUS_OK)
+            return STATUS_MEMORY;
+    return STATUS_OK;
+}
+
+static void draw_uniform(float *out, size_t n, double limit, struct rng *r)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)((2.0 * rng_uniform(r) - 1.0) * limit);
+}
+
+static void draw_normal(float *out, size_t n, double deviation, struct rng *r)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)(rng_normal(r) * deviation);
+}
+
+static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r)
+{
+    const size_t weights = (size_t)l->in * l->out;
+
+    memset(l->b, 0, l->out * sizeof *l->b);
+    switch (init) {
+    case NN_INIT_GLOROT:
+        draw_uniform(l->w, weights, sqrt(6.0 / ((double)l->in + (double)l->out)), r);
+        return;
+    case NN_INIT_HE: draw_normal(l->w, weights, sqrt(2.0 / (double)l->in), r); return;
+    case NN_INIT_TORCH:
+        draw_uniform(l->w, weights, 1.0 / sqrt((double)l->in), r);
+        draw_uniform(l->b, l->out, 1.0 / sqrt((double)l->in), r);
+        return;
+    }
+    CHECK(!"init");
+}
+
+void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
+{
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        struct nn_layer *l = &n->layer[i];
+
+        randomize_layer(l, init, r);
+        if (l->m1 != NULL)
+            memset(l->m1, 0, params(&n->spec, i) * sizeof *l->m1);
+        if (l->m2 != NULL)
+            memset(l->m2, 0, params(&n->spec, i) * sizeof *l->m2);
+    }
+    n->steps = 0;
+}
+
+const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
+{
+    CHECK(rows >= 1 && rows <= n->spec.rows_max);
+    n->x = x;
+    n->rows = rows;
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        dense_forward(&n->layer[i], x, rows);
+        x = n->layer[i].y;
+    }
+    return x;
+}
+
+void nn_net_backward(struct nn_net *n, float *dx, const float *dy)
+{
+    struct nn_layer *last = &n->layer[n->spec.layers - 1];
+
+    CHECK(n->x != NULL);
+    memcpy(last->dy, dy, (size_t)n->rows * last->out * sizeof *dy);
+    for (size_t i = n->spec.layers; i-- > 0;)
+        dense_backward(&n->layer[i], i > 0 ? n->layer[i - 1].dy : dx, n->wt,
+                       i > 0 ? n->layer[i - 1].y : n->x, n->rows);
+}
+
+void nn_net_step(struct nn_net *n, float learning_rate)
+{
+    n->steps++;
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        struct nn_layer *l = &n->layer[i];
+        const size_t count = params(&n->spec, i);
+
+        switch (n->spec.optimizer) {
+        case NN_SGD: optim_sgd(l->w, l->dw, count, learning_rate); break;
+        case NN_MOMENTUM: optim_momentum(l->w, l->m1, l->dw, count, learning_rate); break;
+        case NN_ADAM: optim_adam(l->w, l->m1, l->m2, l->dw, count, learning_rate, n->steps); break;
+        }
+    }
+}
+
+double nn_net_flops(const struct nn_spec *spec, uint32_t rows)
+{
+    double weights = 0.0;
+
+    /* A multiplication and an addition per weight and row: once forward, twice backward (dw and
+     * dx). */
+    for (size_t i = 0; i < spec->layers; i++)
+        weights += (double)spec->width[i] * spec->width[i + 1];
+    return 6.0 * weights * rows;
+}
+
+int nn_blas_environment(void)
+{
+    return gemm_environment();
+}

@@ -1,0 +1,55 @@
+/* optim.c -- the three update rules as vector loops.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+/* sqrtf that sets errno cannot become a vector instruction. */
+#pragma GCC optimize("no-math-errno")
+#endif
+
+#include "common/nn/optim.h"
+
+#include "common/base/check.h"
+#include "common/nn/clones.h"
+
+#include <math.h>
+
+static const float MOMENTUM = 0.9F;
+static const double BETA1 = 0.9, BETA2 = 0.999;
+static const float EPSILON = 1e-8F;
+
+CLONES void optim_sgd(float *restrict w, const float *restrict g, size_t n, float lr)
+{
+    for (size_t i = 0; i < n; i++)
+        w[i] -= lr * g[i];
+}
+
+CLONES void optim_momentum(float *restrict w, float *restrict v, const float *restrict g, size_t n,
+                           float lr)
+{
+    for (size_t i = 0; i < n; i++) {
+        v[i] = MOMENTUM * v[i] + g[i];
+        w[i] -= lr * v[i];
+    }
+}
+
+/* step = lr / (1 - b1^t), root = 1 / sqrt(1 - b2^t): the bias corrections, taken out of the loop.
+ */
+CLONES static void adam(float *restrict w, float *restrict m, float *restrict v,
+                        const float *restrict g, size_t n, float step, float root)
+{
+    const float b1 = (float)BETA1, c1 = (float)(1.0 - BETA1);
+    const float b2 = (float)BETA2, c2 = (float)(1.0 - BETA2);
+
+    for (size_t i = 0; i < n; i++) {
+        m[i] = b1 * m[i] + c1 * g[i];
+        v[i] = b2 * v[i] + c2 * g[i] * g[i];
+        w[i] -= step * m[i] / (sqrtf(v[i]) * root + EPSILON);
+    }
+}
+
+void optim_adam(float *w, float *m, float *v, const float *g, size_t n, float lr, uint64_t t)
+{
+    CHECK(t > 0);
+    adam(w, m, v, g, n, (float)((double)lr / (1.0 - pow(BETA1, (double)t))),
+         (float)(1.0 / sqrt(1.0 - pow(BETA2, (double)t))));
+}

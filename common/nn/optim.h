@@ -1,0 +1,21 @@
+/* optim.h -- one step of SGD, SGD with momentum, or Adam over n parameters.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_NN_OPTIM_H
+#define COLONNADE_NN_OPTIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* w -= lr g */
+void optim_sgd(float *w, const float *g, size_t n, float lr);
+
+/* v = 0.9 v + g;  w -= lr v  (Polyak's heavy ball, as in PyTorch without dampening) */
+void optim_momentum(float *w, float *v, const float *g, size_t n, float lr);
+
+/* Adam (Kingma & Ba 2015, Algorithm 1) with b1 = 0.9, b2 = 0.999, eps = 1e-8; t counts steps from
+ * 1: m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2; w -= lr (m / (1 - b1^t)) / (sqrt(v / (1 -
+ * b2^t)) + eps) */
+void optim_adam(float *w, float *m, float *v, const float *g, size_t n, float lr, uint64_t t);
+
+#endif

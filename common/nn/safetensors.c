@@ -1,0 +1,213 @@
+/* safetensors.c -- eight bytes of header length, a JSON header, the tensors back to back.
+ *
+ * Reading checks all of the file before the first weight is written: a file that does not fit
+ * leaves the net as it was.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/safetensors.h"
+
+#include "common/nn/safetensors_header.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
+
+enum { LENGTH_BYTES = 8, HEADER_MAX = 65536, TENSORS_MAX = 2 * NN_LAYERS_MAX, NAME_BYTES = 40 };
+
+/* Tensor 2i is layer i's weight, 2i + 1 its bias. */
+struct tensor {
+    float *values;
+    size_t count;
+    size_t rank;
+    uint64_t shape[2];
+    char name[NAME_BYTES];
+};
+
+static struct tensor tensor_of(const struct nn_net *n, size_t index)
+{
+    const size_t i = index / 2;
+    const struct nn_layer *l = &n->layer[i];
+    struct tensor t;
+
+    if (index % 2 == 0)
+        t = (struct tensor){l->w, (size_t)l->in * l->out, 2, {l->in, l->out}, ""};
+    else
+        t = (struct tensor){l->b, l->out, 1, {l->out, 0}, ""};
+    snprintf(t.name, sizeof t.name, "layer.%zu.%s", i, index % 2 == 0 ? "weight" : "bias");
+    return t;
+}
+
+static enum status print_header(const struct nn_net *n, struct buf *out)
+{
+    size_t offset = 0;
+    enum status s = buf_printf(out, "{");
+
+    for (size_t i = 0; i < 2 * n->spec.layers && s == STATUS_OK; i++) {
+        const struct tensor t = tensor_of(n, i);
+        const size_t end = offset + t.count * sizeof(float);
+
+        s = buf_printf(out, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%llu", i == 0 ? "" : ",",
+                       t.name, (unsigned long long)t.shape[0]);
+        if (s == STATUS_OK && t.rank == 2)
+            s = buf_printf(out, ",%llu", (unsigned long long)t.shape[1]);
+        if (s == STATUS_OK)
+            s = buf_printf(out, "],\"data_offsets\":[%zu,%zu]}", offset, end);
+        offset = end;
+    }
+    return s == STATUS_OK ? buf_printf(out, "}") : s;
+}
+
+static enum status print_all(const struct nn_net *n, struct buf *out)
+{
+    static const char padding[LENGTH_BYTES] = "        ";
+    const size_t start = out->len;
+    uint64_t length = 0;
+    enum status s = buf_append(out, &length, sizeof length);
+
+    if (s == STATUS_OK)
+        s = print_header(n, out);
+    if (s == STATUS_OK)
+        s = buf_append(out, padding,
+                       (LENGTH_BYTES - (out->len - start) % LENGTH_BYTES) % LENGTH_BYTES);
+    if (s != STATUS_OK)
+        return s;
+    length = out->len - start - sizeof length;
+    memcpy(out->data + start, &length, sizeof length);
+    for (size_t i = 0; i < 2 * n->spec.layers && s == STATUS_OK; i++) {
+        const struct tensor t = tensor_of(n, i);
+
+        s = buf_append(out, t.values, t.count * sizeof(float));
+    }
+    return s;
+}
+
+enum status safetensors_print(const struct nn_net *n, struct buf *out)
+{
+    const size_t start = out->len;
+    const enum status s = print_all(n, out);
+
+    if (s != STATUS_OK)
+        out->len = start;
+    return s;
+}
+
+/* Where each of our tensors lies in the data part. */
+struct places {
+    size_t count;
+    int found[TENSORS_MAX];
+    uint64_t begin[TENSORS_MAX], end[TENSORS_MAX];
+};
+
+static enum status place_entry(struct places *p, const struct nn_net *n,
+                               const struct safetensors_entry *e, uint64_t data_len,
+                               struct error *err)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        const struct tensor t = tensor_of(n, i);
+
+        if (!safetensors_text_is(&e->name, t.name))
+            continue;
+        if (p->found[i])
+            return error_set(err, STATUS_DATA, "%s stands twice", t.name);
+        if (!safetensors_text_is(&e->dtype, "F32") || e->rank != t.rank ||
+            memcmp(e->shape, t.shape, t.rank * sizeof t.shape[0]) != 0)
+            return error_set(err, STATUS_DATA, "%s has another type or shape than the plan's model",
+                             t.name);
+        if (e->end > data_len || e->end - e->begin != t.count * sizeof(float))
+            return error_set(err, STATUS_DATA, "%s lies outside of the file or has a wrong size",
+                             t.name);
+        p->found[i] = 1;
+        p->begin[i] = e->begin;
+        p->end[i] = e->end;
+        return STATUS_OK;
+    }
+    return error_set(err, STATUS_DATA, "a tensor that the plan's model does not have");
+}
+
+/* Every tensor is there, none overlaps another, and no byte is left over. */
+static enum status check_places(const struct places *p, const struct nn_net *n, uint64_t data_len,
+                                struct error *err)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < p->count; i++) {
+        if (!p->found[i])
+            return error_set(err, STATUS_DATA, "%s is missing", tensor_of(n, i).name);
+        for (size_t j = 0; j < i; j++)
+            if (p->begin[i] < p->end[j] && p->begin[j] < p->end[i])
+                return error_set(err, STATUS_DATA, "%s overlaps %s", tensor_of(n, i).name,
+                                 tensor_of(n, j).name);
+        total += p->end[i] - p->begin[i];
+    }
+    if (total != data_len)
+        return error_set(err, STATUS_DATA, "bytes that belong to no tensor");
+    return STATUS_OK;
+}
+
+static enum status check_finite(const struct places *p, const struct nn_net *n, const uint8_t *data,
+                                struct error *err)
+{
+    for (size_t i = 0; i < p->count; i++)
+        for (uint64_t at = p->begin[i]; at < p->end[i]; at += sizeof(float)) {
+            float value;
+
+            memcpy(&value, data + at, sizeof value);
+            if (!isfinite(value))
+                return error_set(err, STATUS_DATA, "%s holds a value that is not finite",
+                                 tensor_of(n, i).name);
+        }
+    return STATUS_OK;
+}
+
+static enum status find_places(struct places *p, const struct nn_net *n, const char *header,
+                               size_t header_len, uint64_t data_len, struct error *err)
+{
+    struct safetensors_header h;
+    struct safetensors_entry e;
+    int more;
+
+    memset(p, 0, sizeof *p);
+    p->count = 2 * n->spec.layers;
+    safetensors_header_init(&h, header, header_len);
+    while ((more = safetensors_header_next(&h, &e)) == 1) {
+        const enum status s = place_entry(p, n, &e, data_len, err);
+
+        if (s != STATUS_OK)
+            return s;
+    }
+    if (more < 0)
+        return error_set(err, STATUS_DATA, "the header is not that of a safetensors file");
+    return check_places(p, n, data_len, err);
+}
+
+enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, struct error *err)
+{
+    const uint8_t *file = bytes;
+    struct places p;
+    uint64_t header_len;
+    enum status s;
+
+    if (len < LENGTH_BYTES)
+        return error_set(err, STATUS_DATA, "shorter than a safetensors file");
+    memcpy(&header_len, file, sizeof header_len);
+    if (header_len > HEADER_MAX || header_len > len - LENGTH_BYTES)
+        return error_set(err, STATUS_DATA, "a header of %llu bytes does not fit",
+                         (unsigned long long)header_len);
+    file += LENGTH_BYTES;
+    len -= LENGTH_BYTES + (size_t)header_len;
+    s = find_places(&p, n, (const char *)file, (size_t)header_len, len, err);
+    file += header_len;
+    if (s == STATUS_OK)
+        s = check_finite(&p, n, file, err);
+    if (s != STATUS_OK)
+        return s;
+    for (size_t i = 0; i < p.count; i++) {
+        const struct tensor t = tensor_of(n, i);
+
+        memcpy(t.values, file + p.begin[i], t.count * sizeof(float));
+    }
+    return STATUS_OK;
+}
