@@ -81,7 +81,13 @@ struct config_party {
     struct config_inject inject;
 };
 
-/* Defaults, then the file (NULL: none), then the n assignments "key.path=value", in this order. */
+/* The table's defaults alone: texts of required keys are empty.  For tests and tools. */
+void config_server_defaults(struct config_server *c);
+void config_party_defaults(struct config_party *c);
+
+/* Defaults, then the file (NULL: none), then the n assignments "key.path=value", in this order; then
+ * required keys and plan_check.  Relative paths become absolute: those of the file from the file's directory,
+ * those of assignments from the working directory.  STATUS_CONFIG (or MEMORY). */
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err) MUST_USE;
 enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,

@@ -23,6 +23,8 @@ enum {
     PLAN_TRIALS_MAX = 1024,  /* b */
     PLAN_WIDTH_MAX = 65536,  /* P, hidden widths, batch rows */
     PLAN_CLASSES_MAX = 4096,
+    PLAN_ROWS_MAX = 100000000, /* of a label file */
+    PLAN_VALUES_MAX = 1 << 24, /* B x P of one round, so that counts and bytes of an upload fit 32 bits */
 };
 
 enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
@@ -100,13 +102,19 @@ struct plan {
 
 enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACTIVATION_NONE };
 
-/* Refuses combinations without sense, each with its reason (docs/configuration.md prints the matrix). */
+/* The defaults of the table: seed not given, shape all zero. */
+void plan_defaults(struct plan *p);
+
+/* Refuses combinations without sense, each with its reason (docs/configuration.md prints the matrix): STATUS_CONFIG.
+ * While shape.parties is 0 the shape counts as not yet known. */
 enum status plan_check(const struct plan *p, struct error *err) MUST_USE;
 
-/* Appends the canonical text (every key once, table order) to out. */
+/* Appends the canonical text (every key once, table order) to out.  seed_given must be true (CHECK): what is
+ * sent and signed has its seed. */
 enum status plan_print(const struct plan *p, struct buf *out) MUST_USE;
 
-/* Reads a peer's text of n bytes: every key exactly once, in order, in range; then plan_check. */
+/* Reads a peer's text of n bytes: every key exactly once, in order, in range, in the canonical
+ * form of its value, nothing else; then plan_check.  STATUS_PROTOCOL (or LIMIT, MEMORY). */
 enum status plan_parse(struct plan *p, const char *text, size_t n, struct error *err) MUST_USE;
 
 #endif

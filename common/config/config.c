@@ -1,0 +1,116 @@
+/* config.c -- the two kinds of file: loaded, checked as a whole, printed, described.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/config.h"
+
+#include "common/config/config_keys.h"
+#include "common/config/key_print.h"
+#include "common/config/key_set.h"
+#include "common/config/load.h"
+#include "common/config/plan_rules.h"
+#include "common/config/reference.h"
+
+#include <string.h>
+
+void config_server_defaults(struct config_server *c)
+{
+    memset(c, 0, sizeof *c);
+    key_set_defaults(&config_keys_server, c);
+}
+
+void config_party_defaults(struct config_party *c)
+{
+    memset(c, 0, sizeof *c);
+    key_set_defaults(&config_keys_party, c);
+}
+
+enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
+                               size_t n, struct error *err)
+{
+    struct load l = {.table = &config_keys_server, .base = c, .file = file};
+    const struct plan_rule *rule;
+    enum status s;
+
+    memset(c, 0, sizeof *c);
+    s = load_run(&l, sets, n, err);
+    if (s != STATUS_OK)
+        return s;
+    rule = plan_rules_broken(&c->plan);
+    return rule == NULL ? STATUS_OK : load_refuse(&l, rule->key, rule->reason, err);
+}
+
+enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,
+                              size_t n, struct error *err)
+{
+    struct load l = {.table = &config_keys_party, .base = c, .file = file};
+
+    memset(c, 0, sizeof *c);
+    return load_run(&l, sets, n, err);
+}
+
+/* Prints the sections of `path` that `before` was not already in. */
+static enum status print_sections(const char *path, const char *before, struct buf *out)
+{
+    int depth = 0;
+
+    for (const char *dot; (dot = strchr(path, '.')) != NULL; depth++) {
+        size_t n = (size_t)(dot + 1 - path);
+        bool same = before != NULL && strncmp(path, before, n) == 0;
+
+        if (!same) {
+            enum status s = buf_printf(out, "%*s%.*s:\n", 2 * depth, "", (int)n - 1, path);
+
+            if (s != STATUS_OK)
+                return s;
+        }
+        before = same ? before + n : NULL;
+        path += n;
+    }
+    return STATUS_OK;
+}
+
+static enum status print_table(const struct key_table *t, const void *base, struct buf *out)
+{
+    const char *before = NULL;
+    const struct key *k;
+    size_t offset;
+
+    for (size_t i = 0; (k = key_at(t, i, &offset)) != NULL; i++) {
+        const char *field = (const char *)base + offset, *name = k->path;
+        int depth = 0;
+        enum status s;
+
+        if (!key_print_needed(k, field))
+            continue;
+        s = print_sections(k->path, before, out);
+        for (const char *dot; (dot = strchr(name, '.')) != NULL; depth++)
+            name = dot + 1;
+        if (s == STATUS_OK)
+            s = buf_printf(out, "%*s%s: ", 2 * depth, "", name);
+        if (s == STATUS_OK)
+            s = key_print(k, field, out);
+        if (s == STATUS_OK)
+            s = buf_append(out, "\n", 1);
+        if (s != STATUS_OK)
+            return s;
+        before = k->path;
+    }
+    return STATUS_OK;
+}
+
+enum status config_print_server(const struct config_server *c, struct buf *out)
+{
+    return print_table(&config_keys_server, c, out);
+}
+
+enum status config_print_party(const struct config_party *c, struct buf *out)
+{
+    return print_table(&config_keys_party, c, out);
+}
+
+enum status config_reference(struct buf *out)
+{
+    enum status s = reference_table(&config_keys_server, out);
+
+    return s == STATUS_OK ? reference_table(&config_keys_party, out) : s;
+}

@@ -1,0 +1,150 @@
+/* config_keys.c -- THE TABLES of server and party files.  The plan's rows are in plan_keys.c.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/config_keys.h"
+
+#include "common/config/config.h"
+#include "common/config/plan_keys.h"
+
+#define IDENTITY(member) offsetof(struct config_identity, member)
+#define INJECT(member) offsetof(struct config_inject, member)
+#define SERVER(member) offsetof(struct config_server, member)
+#define PARTY(member) offsetof(struct config_party, member)
+#define ROWS(keys) (keys), sizeof(keys) / sizeof((keys)[0])
+
+/* Counts up to here are exact in a double. */
+#define COUNT_MAX 9007199254740992.0
+
+static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
+static const char *const trains[] = {"raw", NULL};
+static const char *const scales[] = {"fit", "none", NULL};
+static const char *const adversaries[] = {"server", "server+1", "all_but_one", "party", NULL};
+static const char *const adjacencies[] = {"record_raw", "columns", "sample", NULL};
+static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
+static const char *const aggregations[] = {"masked", "clear", NULL};
+static const char *const befores[] = {"upload", "hello", "confirm", "any", NULL};
+
+static const struct key identity_keys[] = {
+    {"identity.cert", KEY_PATH, IDENTITY(cert), .help = "This daemon's certificate chain (PEM)."},
+    {"identity.key", KEY_PATH, IDENTITY(key),
+     .help = "Its Ed25519 private key (PEM), readable by its owner alone."},
+    {"identity.ca", KEY_PATH, IDENTITY(ca), .help = "The CA that signed every certificate (PEM)."},
+    {"identity.crl", KEY_PATH, IDENTITY(crl), .fallback = "",
+     .help = "The CA's revocation list (PEM); left out: none is looked at."},
+};
+
+static const struct key inject_keys[] = {
+    {"inject.delay", KEY_DELAY, 0, .lo = 0, .hi = 3600, .fallback = "none",
+     .help =
+         "Seconds to wait before a message: none, const:S (or just S), or exp:MEAN, drawn afresh "
+         "each time."},
+    {"inject.before", KEY_CHOICE, INJECT(before), .choices = befores, .fallback = "upload",
+     .help = "The message that inject.delay holds up."},
+    {"inject.crash_at_round", KEY_U32, INJECT(crash_at_round), .lo = 0, .hi = 4294967295.0,
+     .fallback = "0", .help = "End the process as kill -9 would when this round opens; 0: never."},
+    {"inject.link.delay_ms", KEY_REAL, INJECT(link_delay_ms), .lo = 0, .hi = 60000, .fallback = "0",
+     .help = "Milliseconds added to everything sent."},
+    {"inject.link.jitter_ms", KEY_REAL, INJECT(link_jitter_ms), .lo = 0, .hi = 60000,
+     .fallback = "0", .help = "Milliseconds by which that delay varies."},
+    {"inject.link.rate_mbit", KEY_REAL, INJECT(link_rate_mbit), .lo = 0, .hi = 1000000,
+     .fallback = "0", .help = "Megabits per second the link lets through; 0: as many as it can."},
+};
+
+static const struct key server_address_keys[] = {
+    {"listen", KEY_ADDRESS, SERVER(listen), .lo = 0,
+     .help = "Address and port to listen on; port 0 takes a free one."},
+};
+
+static const struct key server_keys[] = {
+    {"roster", KEY_PATH, SERVER(roster), .help = "The roster: who may take part."},
+    {"state", KEY_PATH, SERVER(state),
+     .help = "Directory of everything the server keeps and writes."},
+    {"state_key", KEY_PATH, SERVER(state_key), .fallback = "",
+     .help = "The key that seals what is kept under state, readable by its owner alone."},
+    {"labels.train", KEY_PATH, SERVER(labels_train), .help = "Labels of the training rows."},
+    {"labels.test", KEY_PATH, SERVER(labels_test), .fallback = "",
+     .help = "Labels of the test rows; left out: nothing is tested."},
+    {"insecure_peers", KEY_NAMES, SERVER(insecure_peers), .fallback = "[]",
+     .help = "Hosts besides loopback with which --insecure-seed is allowed."},
+    {"limits.connections_per_address", KEY_U32, SERVER(connections_per_address), .lo = 1,
+     .hi = 65536, .fallback = "4",
+     .help = "Connections one address may hold that have not shown who they are."},
+};
+
+const struct key_table config_keys_server = {
+    .name = "server",
+    .parts = 5,
+    .part = {{ROWS(server_address_keys), 0},
+             {ROWS(identity_keys), SERVER(identity)},
+             {ROWS(server_keys), 0},
+             {plan_keys, PLAN_KEYS_N, SERVER(plan)},
+             {ROWS(inject_keys), SERVER(inject)}},
+};
+
+static const struct key party_address_keys[] = {
+    {"server", KEY_ADDRESS, PARTY(server), .lo = 1,
+     .help =
+         "Address and port of the server; its name in the certificate is checked, not this one."},
+};
+
+static const struct key party_keys[] = {
+    {"roster", KEY_PATH, PARTY(roster), .help = "The roster: who may take part."},
+    {"state", KEY_PATH, PARTY(state),
+     .help = "Directory of everything the party keeps and writes, its ledger first of all."},
+    {"state_key", KEY_PATH, PARTY(state_key), .fallback = "",
+     .help = "The key that seals what is kept under state, readable by its owner alone."},
+    {"data.train", KEY_PATH, PARTY(data_train), .help = "Columns of the training rows."},
+    {"data.test", KEY_PATH, PARTY(data_test), .fallback = "",
+     .help = "Columns of the test rows; left out: none."},
+    {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
+     .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
+             "name,mean,sd."},
+    {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX,
+     .fallback = "[64,64]",
+     .help = "Hidden widths of this party's bottom; [] is one linear layer."},
+    {"model.activation", KEY_CHOICE, PARTY(activation), .choices = activations, .fallback = "relu",
+     .help = "Activation after each hidden layer."},
+    {"model.train", KEY_ONLY, 0, .choices = trains, .fallback = "raw",
+     .help = "The bottom trains on the bare records, so no claim for a single record can hold."},
+    {"policy.min_parties", KEY_U32, PARTY(policy.min_parties), .lo = 1, .hi = PLAN_PARTIES_MAX,
+     .fallback = "3", .help = "Fewest parties with which this one takes part."},
+    {"policy.min_m_eff", KEY_U32, PARTY(policy.min_m_eff), .lo = 1, .hi = PLAN_PARTIES_MAX,
+     .fallback = "2",
+     .help = "Fewest parties among whom a value hides from the server and the largest "
+             "operator together."},
+    {"policy.max_epsilon.adversary", KEY_CHOICE, PARTY(policy.epsilon_adversary),
+     .choices = adversaries, .fallback = "server",
+     .help = "Against whom max_epsilon.value counts."},
+    {"policy.max_epsilon.adjacency", KEY_CHOICE, PARTY(policy.epsilon_adjacency),
+     .choices = adjacencies, .fallback = "record_raw", .help = "For whose change it counts."},
+    {"policy.max_epsilon.value", KEY_REAL, PARTY(policy.epsilon_value), .lo = 0, .hi = 1e9,
+     .fallback = "0", .help = "Epsilon that may not be passed; 0: no limit."},
+    {"policy.max_releases.record", KEY_U64, PARTY(policy.releases_record), .lo = 0, .hi = COUNT_MAX,
+     .fallback = "0", .help = "Releases one record may take part in, over all runs; 0: no limit."},
+    {"policy.max_releases.total", KEY_U64, PARTY(policy.releases_total), .lo = 0, .hi = COUNT_MAX,
+     .fallback = "0",
+     .help = "Released vectors of all records together, over all runs; 0: no limit."},
+    {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
+     .fallback = "[pbm, fixed]", .help = "Encodings a plan may ask for."},
+    {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,
+     .fallback = "[masked]", .help = "Aggregations a plan may ask for."},
+    {"policy.gradient_clip", KEY_REAL, PARTY(policy.gradient_clip), .lo = 0, .hi = 1e9,
+     .fallback = "0",
+     .help = "Each row of a received gradient is shortened to this l2 norm; 0: not at all."},
+    {"policy.max_learning_rate", KEY_REAL, PARTY(policy.max_learning_rate), .lo = 0, .hi = 1000,
+     .lo_open = true, .fallback = "1",
+     .help = "Largest training.learning_rate a plan may ask for."},
+    {"policy.roster_sha256", KEY_SHA256, PARTY(policy.roster_sha256), .fallback = "",
+     .help = "SHA-256 of the roster file, compared with the others out of band; left out: only a "
+             "server on "
+             "loopback is accepted."},
+};
+
+const struct key_table config_keys_party = {
+    .name = "party",
+    .parts = 4,
+    .part = {{ROWS(party_address_keys), 0},
+             {ROWS(identity_keys), PARTY(identity)},
+             {ROWS(party_keys), 0},
+             {ROWS(inject_keys), PARTY(inject)}},
+};

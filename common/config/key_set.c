@@ -1,0 +1,373 @@
+/* key_set.c -- type and range checks, and the store.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/key_set.h"
+
+#include "common/base/check.h"
+#include "common/config/config.h"
+#include "common/config/number.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool refuse(struct key_set_fault *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static bool refuse(struct key_set_fault *f, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(f->want, sizeof f->want, fmt, args);
+    va_end(args);
+    return false;
+}
+
+static bool refuse_range(const struct key *k, struct key_set_fault *f)
+{
+    key_range(k, f->want, sizeof f->want);
+    return false;
+}
+
+static bool refuse_choice(const struct key *k, const char *more, struct key_set_fault *f)
+{
+    size_t n = 0;
+
+    if (k->choices[1] == NULL && more[0] == 0)
+        return refuse(f, "%s (the only choice)", k->choices[0]);
+    for (size_t i = 0; k->choices[i] != NULL && n < sizeof f->want; i++)
+        n += (size_t)snprintf(f->want + n, sizeof f->want - n, "%s%s", i == 0 ? "one of " : ", ",
+                              k->choices[i]);
+    if (n < sizeof f->want)
+        snprintf(f->want + n, sizeof f->want - n, "%s", more);
+    return false;
+}
+
+/* --- scalars ------------------------------------------------------------------------------------
+ */
+
+static bool set_whole(const struct key *k, const struct key_value_item *item, uint64_t *out,
+                      struct key_set_fault *f)
+{
+    if (item->quoted || !number_whole(out, item->text))
+        return refuse(f, "a whole number");
+    /* No bound is above 2^53, so the comparison is exact where it matters. */
+    if ((double)*out < k->lo || (double)*out > k->hi)
+        return refuse_range(k, f);
+    return true;
+}
+
+static bool set_u32(const struct key *k, const struct key_value_item *item, uint32_t *out,
+                    struct key_set_fault *f)
+{
+    uint64_t v;
+
+    if (!set_whole(k, item, &v, f))
+        return false;
+    CHECK(v <= UINT32_MAX);
+    *out = (uint32_t)v;
+    return true;
+}
+
+static bool in_range(const struct key *k, double v)
+{
+    return k->lo_open ? v > k->lo && v <= k->hi : v >= k->lo && v <= k->hi;
+}
+
+static bool set_real(const struct key *k, const struct key_value_item *item, double *out,
+                     struct key_set_fault *f)
+{
+    double v;
+
+    if (item->quoted || !number_real(&v, item->text))
+        return refuse(f, "a number");
+    if (!in_range(k, v))
+        return refuse_range(k, f);
+    *out = v;
+    return true;
+}
+
+static bool set_bool(const struct key_value_item *item, bool *out, struct key_set_fault *f)
+{
+    bool yes = strcmp(item->text, "true") == 0;
+
+    if (item->quoted || (!yes && strcmp(item->text, "false") != 0))
+        return refuse(f, "true or false");
+    *out = yes;
+    return true;
+}
+
+/* The index of a text in the choices, or -1. */
+static int choice_of(const struct key *k, const char *text)
+{
+    for (int i = 0; k->choices[i] != NULL; i++) {
+        if (strcmp(k->choices[i], text) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool set_choice(const struct key *k, const struct key_value_item *item, uint32_t *out,
+                       struct key_set_fault *f)
+{
+    int i = choice_of(k, item->text);
+
+    if (i < 0)
+        return refuse_choice(k, "", f);
+    if (k->type == KEY_CHOICE)
+        *out = (uint32_t)i;
+    return true;
+}
+
+static bool set_seed(const struct key *k, const struct key_value_item *item, uint64_t *out,
+                     struct key_set_fault *f)
+{
+    bool *given = (bool *)((char *)out + k->given);
+    uint64_t v = 0;
+    bool random = strcmp(item->text, "random") == 0 && !item->quoted;
+
+    if (!random && (item->quoted || !number_whole(&v, item->text)))
+        return refuse(f, "a whole number below 2^64, or random");
+    *given = !random;
+    *out = v;
+    return true;
+}
+
+static bool set_delay(const struct key *k, const struct key_value_item *item,
+                      struct config_inject *out, struct key_set_fault *f)
+{
+    const char *text = item->text;
+    enum config_delay_kind kind = DELAY_CONST;
+    double v = 0;
+
+    if (strcmp(text, "none") == 0) {
+        kind = DELAY_NONE;
+    } else {
+        if (strncmp(text, "exp:", 4) == 0)
+            kind = DELAY_EXP;
+        text += kind == DELAY_EXP ? 4 : strncmp(text, "const:", 6) == 0 ? 6 : 0;
+        if (!number_real(&v, text) || !in_range(k, v)) {
+            char range[96];
+
+            key_range(k, range, sizeof range);
+            return refuse(f, "none, const:S, exp:MEAN or S with seconds %s", range);
+        }
+    }
+    out->delay = kind;
+    out->delay_s = v;
+    return true;
+}
+
+/* --- texts --------------------------------------------------------------------------------------
+ */
+
+/* Length of the UTF-8 sequence at c when it is a character a YAML reader gives back unchanged, else
+ * 0. */
+static size_t printable(const unsigned char *c)
+{
+    size_t n = c[0] < 0x80 ? 1 : c[0] >= 0xc2 && c[0] < 0xe0 ? 2 : (c[0] & 0xf0) == 0xe0 ? 3 : 4;
+    uint32_t code = n == 1 ? c[0] : c[0] & (0xffu >> (n + 1));
+
+    if (c[0] >= 0x80 && (c[0] < 0xc2 || c[0] > 0xf4))
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (c[i] & 0x3f);
+    }
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0xd800 && code < 0xe000) ||
+        code == 0x2028 || code == 0x2029 || code == 0xfeff || code == 0xfffe || code == 0xffff ||
+        code > 0x10ffff || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000))
+        return 0;
+    return n;
+}
+
+static bool is_printable(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    while (*c != 0) {
+        size_t n = printable(c);
+
+        if (n == 0)
+            return false;
+        c += n;
+    }
+    return true;
+}
+
+static bool set_path(const struct key *k, const struct key_value_item *item, const char *dir,
+                     char *out, struct key_set_fault *f)
+{
+    const char *text = item->text;
+    bool word = k->type == KEY_SCALE && choice_of(k, text) >= 0;
+    int n;
+
+    if (k->type == KEY_SCALE && text[0] == 0)
+        return refuse_choice(k, " or a path", f);
+    if (!item->quoted && (strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
+        return refuse(f, "a path (leave the key out to say nothing)");
+    if (!is_printable(text))
+        return refuse(f, "a path of printable UTF-8 characters");
+    if (text[0] == 0 && k->fallback == NULL)
+        return refuse(f, "a path");
+    while (text[0] == '.' && text[1] == '/' && text[2] != 0)
+        text += 2;
+    if (word || text[0] == 0 || text[0] == '/' || dir == NULL)
+        n = snprintf(out, CONFIG_PATH_MAX, "%s", text);
+    else
+        n = snprintf(out, CONFIG_PATH_MAX, "%s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", text);
+    if (n >= CONFIG_PATH_MAX)
+        return refuse(f, "a path of fewer than %d bytes with its directory", CONFIG_PATH_MAX);
+    return true;
+}
+
+static bool set_address(const struct key *k, const struct key_value_item *item, char *out,
+                        struct key_set_fault *f)
+{
+    const char *text = item->text, *colon = strrchr(text, ':');
+    size_t host = colon == NULL ? 0 : (size_t)(colon - text);
+    bool bracketed = host >= 3 && text[0] == '[' && text[host - 1] == ']';
+    const char *from = bracketed ? text + 1 : text;
+    size_t n = bracketed ? host - 2 : host;
+    uint64_t port = 0;
+
+    if (n == 0 || host > 255 || !number_whole(&port, colon + 1) || port > 65535 ||
+        (double)port < k->lo ||
+        strspn(from, bracketed
+                         ? "0123456789abcdefABCDEF:."
+                         : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_") < n)
+        return refuse(f, "host:port (an IPv6 address in brackets, port %.0f to 65535)", k->lo);
+    snprintf(out, CONFIG_PATH_MAX, "%s", text);
+    return true;
+}
+
+static bool set_sha256(const struct key_value_item *item, char *out, struct key_set_fault *f)
+{
+    size_t n = strlen(item->text);
+
+    if (n != 0 && (n != 64 || strspn(item->text, "0123456789abcdef") != 64))
+        return refuse(f, "64 lowercase hex digits");
+    memcpy(out, item->text, n + 1);
+    return true;
+}
+
+/* --- lists --------------------------------------------------------------------------------------
+ */
+
+static bool set_widths(const struct key *k, const struct key_value *v, struct plan_widths *out,
+                       struct key_set_fault *f)
+{
+    struct plan_widths w = {.n = v->n};
+
+    if (v->n > PLAN_LAYERS_MAX)
+        return refuse(f, "a list of at most %d widths", PLAN_LAYERS_MAX);
+    for (size_t i = 0; i < v->n; i++) {
+        f->line = v->item[i].line;
+        if (!set_u32(k, &v->item[i], &w.width[i], f))
+            return false;
+    }
+    *out = w;
+    return true;
+}
+
+static bool set_names(const struct key_value *v, struct config_names *out, struct key_set_fault *f)
+{
+    struct config_names names = {.n = v->n};
+
+    for (size_t i = 0; i < v->n; i++) {
+        const char *text = v->item[i].text;
+        size_t n = strlen(text);
+
+        f->line = v->item[i].line;
+        if (n == 0 || n >= CONFIG_NAME_MAX ||
+            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:") != n)
+            return refuse(f,
+                          "a list of names or addresses (letters, digits, . - _ :, below %d bytes)",
+                          CONFIG_NAME_MAX);
+        memcpy(names.name[i], text, n + 1);
+    }
+    *out = names;
+    return true;
+}
+
+static bool set_set(const struct key *k, const struct key_value *v, bool *out,
+                    struct key_set_fault *f)
+{
+    bool seen[KEY_VALUE_ITEMS_MAX] = {0};
+
+    if (v->n == 0)
+        return refuse(f, "a list of at least one");
+    for (size_t i = 0; i < v->n; i++) {
+        int at = choice_of(k, v->item[i].text);
+
+        f->line = v->item[i].line;
+        if (at < 0)
+            return refuse_choice(k, "", f);
+        if (seen[at])
+            return refuse(f, "a list without repetitions");
+        seen[at] = true;
+    }
+    for (size_t i = 0; k->choices[i] != NULL; i++)
+        out[i] = seen[i];
+    return true;
+}
+
+/* --- the dispatch -------------------------------------------------------------------------------
+ */
+
+static bool is_list(const struct key *k)
+{
+    return k->type == KEY_WIDTHS || k->type == KEY_NAMES || k->type == KEY_SET;
+}
+
+bool key_set(const struct key *k, void *field, const struct key_value *v, const char *dir,
+             struct key_set_fault *f)
+{
+    const struct key_value_item *item = &v->item[0];
+
+    *f = (struct key_set_fault){.line = v->n > 0 ? item->line : 0};
+    key_value_show(v, f->value, sizeof f->value);
+    if (v->list != is_list(k))
+        return refuse(f, "%s", v->list ? "a single value" : "a list like [a, b]");
+    CHECK(v->list || v->n == 1);
+    switch (k->type) {
+    case KEY_U32: return set_u32(k, item, field, f);
+    case KEY_U64: return set_whole(k, item, field, f);
+    case KEY_REAL: return set_real(k, item, field, f);
+    case KEY_BOOL: return set_bool(item, field, f);
+    case KEY_CHOICE:
+    case KEY_ONLY: return set_choice(k, item, field, f);
+    case KEY_SEED: return set_seed(k, item, field, f);
+    case KEY_PATH:
+    case KEY_SCALE: return set_path(k, item, dir, field, f);
+    case KEY_ADDRESS: return set_address(k, item, field, f);
+    case KEY_SHA256: return set_sha256(item, field, f);
+    case KEY_WIDTHS: return set_widths(k, v, field, f);
+    case KEY_NAMES: return set_names(v, field, f);
+    case KEY_SET: return set_set(k, v, field, f);
+    case KEY_DELAY: return set_delay(k, item, field, f);
+    }
+    CHECK(false);
+    return false;
+}
+
+void key_set_defaults(const struct key_table *t, void *base)
+{
+    const struct key *k;
+    size_t offset;
+
+    for (size_t i = 0; (k = key_at(t, i, &offset)) != NULL; i++) {
+        struct key_value v = {0};
+        struct key_set_fault f;
+        char *field = (char *)base + offset;
+
+        if (k->fallback == NULL) {
+            if (k->type == KEY_PATH || k->type == KEY_ADDRESS)
+                *field = 0;
+            continue;
+        }
+        CHECK(key_value_split(&v, k->fallback, strlen(k->fallback)));
+        CHECK(key_set(k, field, &v, NULL, &f));
+    }
+}

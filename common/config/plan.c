@@ -1,0 +1,106 @@
+/* plan.c -- a plan's canonical text, and the door through which a peer's text comes in.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/plan.h"
+
+#include "common/base/check.h"
+#include "common/config/key_print.h"
+#include "common/config/key_set.h"
+#include "common/config/plan_keys.h"
+#include "common/config/plan_rules.h"
+
+#include <string.h>
+
+void plan_defaults(struct plan *p)
+{
+    *p = (struct plan){0};
+    key_set_defaults(&plan_keys_text, p);
+    memset(&p->shape, 0, sizeof p->shape);
+}
+
+enum status plan_check(const struct plan *p, struct error *err)
+{
+    const struct plan_rule *r = plan_rules_broken(p);
+
+    return r == NULL ? STATUS_OK : error_set(err, STATUS_CONFIG, "%s: %s", r->key, r->reason);
+}
+
+enum status plan_print(const struct plan *p, struct buf *out)
+{
+    const struct key *k;
+    size_t offset;
+
+    CHECK(p->training.seed_given);
+    for (size_t i = 0; (k = key_at(&plan_keys_text, i, &offset)) != NULL; i++) {
+        enum status s = buf_printf(out, "%s=", k->path);
+
+        if (s == STATUS_OK)
+            s = key_print(k, (const char *)p + offset, out);
+        if (s == STATUS_OK)
+            s = buf_append(out, "\n", 1);
+        if (s != STATUS_OK)
+            return s;
+    }
+    return STATUS_OK;
+}
+
+/* One line "key=value" of n bytes (no newline) into its field.  Only the canonical text of a value
+ * passes, so that equal plans have equal bytes and equal digests. */
+static enum status parse_line(const struct key *k, void *field, const char *line, size_t n,
+                              struct error *err)
+{
+    struct buf canonical;
+    struct key_value v = {0};
+    struct key_set_fault f;
+    size_t key_len = strlen(k->path);
+    enum status s;
+
+    if (n <= key_len || memcmp(line, k->path, key_len) != 0 || line[key_len] != '=')
+        return error_set(err, STATUS_PROTOCOL, "%s: expected here", k->path);
+    line += key_len + 1;
+    n -= key_len + 1;
+    if (!key_value_split(&v, line, n))
+        return error_set(err, STATUS_PROTOCOL, "%s: too long, or not text", k->path);
+    if (!key_set(k, field, &v, NULL, &f))
+        return error_set(err, STATUS_PROTOCOL, "%s: %s is not %s", k->path, f.value, f.want);
+    if (k->type == KEY_SEED && !key_print_needed(k, field))
+        return error_set(err, STATUS_PROTOCOL, "%s: must be a number here", k->path);
+    buf_init(&canonical, PLAN_TEXT_MAX);
+    s = key_print(k, field, &canonical);
+    if (s != STATUS_OK)
+        error_set(err, s, "%s: %s", k->path, status_words(s));
+    else if (canonical.len != n || memcmp(canonical.data, line, n) != 0)
+        s = error_set(err, STATUS_PROTOCOL, "%s: %s is not written as %.*s", k->path, f.value,
+                      (int)canonical.len, (const char *)canonical.data);
+    buf_deinit(&canonical);
+    return s;
+}
+
+enum status plan_parse(struct plan *p, const char *text, size_t n, struct error *err)
+{
+    const char *at = text;
+    struct error local = {0};
+    const struct key *k;
+    size_t offset;
+
+    *p = (struct plan){0};
+    if (n > PLAN_TEXT_MAX)
+        return error_set(err, STATUS_LIMIT, "plan: %zu bytes, over the limit of %d", n,
+                         PLAN_TEXT_MAX);
+    for (size_t i = 0; (k = key_at(&plan_keys_text, i, &offset)) != NULL; i++) {
+        size_t left = n - (size_t)(at - text);
+        const char *end = left == 0 ? NULL : memchr(at, '\n', left);
+
+        if (end == NULL)
+            return error_set(err, STATUS_PROTOCOL,
+                             "plan: line %zu: %s: expected, but the text ends", i + 1, k->path);
+        if (parse_line(k, (char *)p + offset, at, (size_t)(end - at), &local) != STATUS_OK)
+            return error_set(err, local.status, "plan: line %zu: %s", i + 1, local.text);
+        at = end + 1;
+    }
+    if (at != text + n)
+        return error_set(err, STATUS_PROTOCOL, "plan: more text after the last key");
+    if (plan_check(p, &local) != STATUS_OK)
+        return error_set(err, STATUS_PROTOCOL, "plan: %s", local.text);
+    return STATUS_OK;
+}

@@ -1,0 +1,152 @@
+/* plan_keys.c -- THE TABLE of the plan.  Its order is the order of a plan's text, which is signed.
+ *
+ * Keys with a single choice hold nothing: they say in a file and on the wire what the program does,
+ * so that a plan of a later version that means something else is refused instead of misread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/plan_keys.h"
+
+#include "common/config/plan.h"
+
+#define AT(member) offsetof(struct plan, member)
+
+static const char *const fusions[] = {"sum", "mean", "concat", NULL};
+static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
+static const char *const tasks[] = {"auto", "binary", "multiclass", "regression", NULL};
+static const char *const binary_losses[] = {"softmax", "sigmoid", NULL};
+static const char *const inits[] = {"glorot", "he", "torch", NULL};
+static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
+static const char *const aggregations[] = {"masked", "clear", NULL};
+static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
+static const char *const stragglers[] = {"wait", "drop", NULL};
+static const char *const forms[] = {"full", NULL};
+static const char *const gradient_types[] = {"float32", NULL};
+static const char *const views[] = {"stale", NULL};
+static const char *const orders[] = {"parallel", NULL};
+static const char *const schedules[] = {"constant", "inverse_sqrt", NULL};
+static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
+static const char *const metrics[] = {"none", "loss", "accuracy", "auc", "auprc", "f1", NULL};
+static const char *const splits[] = {"test", "train", NULL};
+
+const struct key plan_keys[PLAN_KEYS_N] = {
+    {"model.embedding", KEY_U32, AT(model.embedding), .lo = 1, .hi = PLAN_WIDTH_MAX,
+     .fallback = "16", .help = "P, the width of each party's embedding."},
+    {"model.fusion", KEY_CHOICE, AT(model.fusion), .choices = fusions, .fallback = "sum",
+     .help = "What the head sees of the parties' embeddings: their sum, their mean, or (clear "
+             "only) all of "
+             "them side by side."},
+    {"model.head", KEY_WIDTHS, AT(model.head), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "[]",
+     .help = "Hidden widths of the head; [] is one linear layer."},
+    {"model.head_activation", KEY_CHOICE, AT(model.head_activation), .choices = activations,
+     .fallback = "relu", .help = "Activation after each hidden layer of the head."},
+    {"model.task", KEY_CHOICE, AT(model.task), .choices = tasks, .fallback = "auto",
+     .help = "What the labels are; auto decides by the training labels."},
+    {"model.binary_loss", KEY_CHOICE, AT(model.binary_loss), .choices = binary_losses,
+     .fallback = "softmax",
+     .help = "For a binary task: softmax over two outputs, or sigmoid over one."},
+    {"model.init", KEY_CHOICE, AT(model.init), .choices = inits, .fallback = "glorot",
+     .help = "How weights start, in the head and in every bottom."},
+
+    {"protocol.encoding", KEY_CHOICE, AT(protocol.encoding), .choices = encodings,
+     .fallback = "pbm",
+     .help = "What an embedding becomes before it leaves its party: pbm and gaussian add noise, "
+             "fixed only "
+             "rounds, float32 is the bare value."},
+    {"protocol.aggregation", KEY_CHOICE, AT(protocol.aggregation), .choices = aggregations,
+     .fallback = "masked",
+     .help =
+         "masked: the server sees only sums.  clear: the server sees every embedding; the measured "
+         "baseline, which default policies refuse."},
+    {"protocol.pbm.trials", KEY_U32, AT(protocol.pbm.trials), .lo = 1, .hi = PLAN_TRIALS_MAX,
+     .fallback = "64",
+     .help = "b, the number of coin flips per coordinate; also read by "
+             "gaussian.match paper and equal_rdp."},
+    {"protocol.pbm.beta", KEY_REAL, AT(protocol.pbm.beta), .lo = 0, .hi = 0.25, .lo_open = true,
+     .fallback = "0.25", .help = "How far a coin's bias may be from 1/2: smaller is more private."},
+    {"protocol.clip", KEY_REAL, AT(protocol.clip), .lo = 1e-6, .hi = 1e6, .fallback = "1",
+     .help = "C: every coordinate of an embedding lies in [-C, C]."},
+    {"protocol.fixed.bits", KEY_U32, AT(protocol.fixed.bits), .lo = 2, .hi = 24, .fallback = "16",
+     .help = "Bits per coordinate of the fixed encoding."},
+    {"protocol.gaussian.match", KEY_CHOICE, AT(protocol.gaussian.match), .choices = matches,
+     .fallback = "paper",
+     .help = "Where the Gaussian noise comes from: the variance of PBM at (b, beta) as the paper "
+             "states it, "
+             "the variance of equal Renyi divergence, or the key of that name."},
+    {"protocol.gaussian.sigma", KEY_REAL, AT(protocol.gaussian.sigma), .lo = 0, .hi = 1e9,
+     .fallback = "0", .help = "Standard deviation of each party's noise; with match sigma only."},
+    {"protocol.gaussian.epsilon", KEY_REAL, AT(protocol.gaussian.epsilon), .lo = 0, .hi = 1e6,
+     .fallback = "0", .help = "Epsilon of one release at privacy.delta; with match epsilon only."},
+    {"protocol.straggler", KEY_CHOICE, AT(protocol.straggler), .choices = stragglers,
+     .fallback = "wait",
+     .help = "A lost party is waited for, or dropped: the round is then void and a new generation "
+             "goes on without it."},
+    {"protocol.deadline_ms", KEY_U32, AT(protocol.deadline_ms), .lo = 10, .hi = 3600000,
+     .fallback = "5000",
+     .help = "Milliseconds from the opening of a round until the missing are dropped; "
+             "acts under straggler drop."},
+    {"protocol.patience_ms", KEY_U32, AT(protocol.patience_ms), .lo = 100, .hi = 604800000,
+     .fallback = "60000",
+     .help = "Milliseconds that joining, sharing keys and waiting may take before the "
+             "run ends, naming the party."},
+    {"protocol.gradient.form", KEY_ONLY, 0, .choices = forms, .fallback = "full",
+     .help = "The gradient goes down row by row."},
+    {"protocol.gradient.type", KEY_ONLY, 0, .choices = gradient_types, .fallback = "float32",
+     .help = "Number format of the gradient."},
+    {"protocol.local_iterations", KEY_U32, AT(protocol.local_iterations), .lo = 1, .hi = 10000,
+     .fallback = "1", .help = "Q, steps of bottoms and head per round."},
+    {"protocol.local_view", KEY_ONLY, 0, .choices = views, .fallback = "stale",
+     .help = "The received gradient is kept for all Q steps."},
+    {"protocol.local_order", KEY_ONLY, 0, .choices = orders, .fallback = "parallel",
+     .help = "All parties step at once."},
+
+    {"training.epochs", KEY_REAL, AT(training.epochs), .lo = 0, .hi = 100000, .lo_open = true,
+     .fallback = "10", .help = "Passes over the training rows; fractions allowed."},
+    {"training.batch", KEY_U32, AT(training.batch), .lo = 1, .hi = PLAN_WIDTH_MAX,
+     .fallback = "100", .help = "Rows per round."},
+    {"training.learning_rate", KEY_REAL, AT(training.learning_rate), .lo = 0, .hi = 1000,
+     .lo_open = true, .fallback = "0.01", .help = "Step size of head and bottoms."},
+    {"training.schedule", KEY_CHOICE, AT(training.schedule), .choices = schedules,
+     .fallback = "constant",
+     .help = "Step size over time; inverse_sqrt divides it by the root of the local iterations."},
+    {"training.optimizer", KEY_CHOICE, AT(training.optimizer), .choices = optimizers,
+     .fallback = "sgd", .help = "The rule of a step."},
+    {"training.seed", KEY_SEED, AT(training.seed),
+     .given = AT(training.seed_given) - AT(training.seed), .fallback = "random",
+     .help = "Seed of the public schedule of rows, and of nothing else."},
+    {"training.evaluate_every", KEY_REAL, AT(training.evaluate_every), .lo = 0, .hi = 100000,
+     .fallback = "1",
+     .help = "Epochs between releases of the test rows; fractions allowed, 0: only at the end."},
+    {"training.evaluate_train", KEY_BOOL, AT(training.evaluate_train), .fallback = "false",
+     .help = "Release the training rows once more at each evaluation; charged."},
+    {"training.stop.metric", KEY_CHOICE, AT(training.stop.metric), .choices = metrics,
+     .fallback = "none", .help = "Stop early when this metric has reached stop.value."},
+    {"training.stop.split", KEY_CHOICE, AT(training.stop.split), .choices = splits,
+     .fallback = "test", .help = "The rows whose metric counts."},
+    {"training.stop.value", KEY_REAL, AT(training.stop.value), .lo = 0, .hi = 1e9, .fallback = "0",
+     .help = "The value to reach: from above for loss, from below for the others; needed with "
+             "stop.metric."},
+
+    {"privacy.delta", KEY_REAL, AT(privacy.delta), .lo = 0, .hi = 1e-3, .lo_open = true,
+     .fallback = "1e-5", .help = "The delta at which epsilon is stated."},
+    {"privacy.max_epsilon", KEY_REAL, AT(privacy.max_epsilon), .lo = 0, .hi = 1e9, .fallback = "0",
+     .help = "The server ends the run before epsilon passes this; 0: no limit on this side."},
+};
+
+static const struct key shape_keys[] = {
+    {"shape.parties", KEY_U32, AT(shape.parties), .lo = 1, .hi = PLAN_PARTIES_MAX, .fallback = "1",
+     .help = "Parties of the roster."},
+    {"shape.train_rows", KEY_U32, AT(shape.train_rows), .lo = 1, .hi = PLAN_ROWS_MAX,
+     .fallback = "1", .help = "Rows of the training labels."},
+    {"shape.test_rows", KEY_U32, AT(shape.test_rows), .lo = 0, .hi = PLAN_ROWS_MAX, .fallback = "0",
+     .help = "Rows of the test labels; 0: none."},
+    {"shape.outputs", KEY_U32, AT(shape.outputs), .lo = 1, .hi = PLAN_CLASSES_MAX, .fallback = "1",
+     .help = "Outputs of the head."},
+};
+
+const struct key_table plan_keys_text = {
+    .name = "plan",
+    .parts = 2,
+    .part = {{plan_keys, PLAN_KEYS_N, 0},
+             {shape_keys, sizeof shape_keys / sizeof shape_keys[0], 0}},
+};

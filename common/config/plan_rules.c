@@ -1,0 +1,211 @@
+/* plan_rules.c -- the rules behind plan_check and the matrix of combinations in
+ * docs/configuration.md.
+ *
+ * One predicate per rule; the table at the end gives it its key and its words, in the order in
+ * which a person would want to hear of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/plan_rules.h"
+
+/* The sum of all parties' codes is held in 32 bits with one to spare. */
+#define RULES_SUM_MAX ((uint64_t)1 << 31)
+
+static bool masked(const struct plan *p)
+{
+    return p->protocol.aggregation == AGGREGATION_MASKED;
+}
+
+static bool masked_float(const struct plan *p)
+{
+    return masked(p) &&
+           (p->protocol.encoding == ENCODING_FLOAT32 || p->protocol.encoding == ENCODING_GAUSSIAN);
+}
+
+static bool masked_concat(const struct plan *p)
+{
+    return masked(p) && p->model.fusion == FUSION_CONCAT;
+}
+
+static bool masked_fixed_drop(const struct plan *p)
+{
+    return masked(p) && p->protocol.encoding == ENCODING_FIXED &&
+           p->protocol.straggler == STRAGGLER_DROP;
+}
+
+static bool concat_drop(const struct plan *p)
+{
+    return p->model.fusion == FUSION_CONCAT && p->protocol.straggler == STRAGGLER_DROP;
+}
+
+static bool masked_alone(const struct plan *p)
+{
+    return masked(p) && p->shape.parties == 1;
+}
+
+static bool sum_too_large(const struct plan *p)
+{
+    uint64_t value = 0;
+
+    if (p->model.fusion == FUSION_CONCAT)
+        return false;
+    if (p->protocol.encoding == ENCODING_PBM)
+        value = p->protocol.pbm.trials;
+    if (p->protocol.encoding == ENCODING_FIXED)
+        value = (uint64_t)1 << p->protocol.fixed.bits;
+    return value * p->shape.parties > RULES_SUM_MAX;
+}
+
+static bool batch_too_large(const struct plan *p)
+{
+    return (uint64_t)p->training.batch * p->model.embedding > PLAN_VALUES_MAX;
+}
+
+static bool concat_too_wide(const struct plan *p)
+{
+    return p->model.fusion == FUSION_CONCAT &&
+           (uint64_t)p->model.embedding * p->shape.parties > PLAN_WIDTH_MAX;
+}
+
+/* 1/2 +- beta must differ in units of 2^-16, or every coin is fair and the sum says nothing. */
+static bool beta_too_small(const struct plan *p)
+{
+    return p->protocol.encoding == ENCODING_PBM && p->protocol.pbm.beta < 1.0 / 65536;
+}
+
+static bool sigma_missing(const struct plan *p)
+{
+    return p->protocol.gaussian.match == GAUSSIAN_SIGMA && !(p->protocol.gaussian.sigma > 0);
+}
+
+static bool sigma_idle(const struct plan *p)
+{
+    return p->protocol.gaussian.match != GAUSSIAN_SIGMA && p->protocol.gaussian.sigma > 0;
+}
+
+static bool epsilon_missing(const struct plan *p)
+{
+    return p->protocol.gaussian.match == GAUSSIAN_EPSILON && !(p->protocol.gaussian.epsilon > 0);
+}
+
+static bool epsilon_idle(const struct plan *p)
+{
+    return p->protocol.gaussian.match != GAUSSIAN_EPSILON && p->protocol.gaussian.epsilon > 0;
+}
+
+static bool sigmoid_many(const struct plan *p)
+{
+    return p->model.binary_loss == BINARY_SIGMOID &&
+           (p->model.task == TASK_MULTICLASS || p->model.task == TASK_REGRESSION);
+}
+
+static bool class_metric(const struct plan *p)
+{
+    return p->training.stop.metric != METRIC_NONE && p->training.stop.metric != METRIC_LOSS;
+}
+
+static bool stop_value_missing(const struct plan *p)
+{
+    return p->training.stop.metric != METRIC_NONE && !(p->training.stop.value > 0);
+}
+
+static bool stop_value_idle(const struct plan *p)
+{
+    return p->training.stop.metric == METRIC_NONE && p->training.stop.value > 0;
+}
+
+static bool stop_value_above_one(const struct plan *p)
+{
+    return class_metric(p) && p->training.stop.value > 1;
+}
+
+static bool stop_classes_of_regression(const struct plan *p)
+{
+    return class_metric(p) && p->model.task == TASK_REGRESSION;
+}
+
+static bool stop_on_test(const struct plan *p)
+{
+    return p->training.stop.metric != METRIC_NONE && p->training.stop.split == SPLIT_TEST;
+}
+
+static bool stop_never_measured(const struct plan *p)
+{
+    return stop_on_test(p) && !(p->training.evaluate_every > 0);
+}
+
+static bool stop_without_test(const struct plan *p)
+{
+    return stop_on_test(p) && p->shape.parties > 0 && p->shape.test_rows == 0;
+}
+
+static bool outputs_wrong(const struct plan *p)
+{
+    uint32_t n = p->shape.outputs;
+
+    if (p->shape.parties == 0)
+        return false;
+    switch (p->model.task) {
+    case TASK_AUTO: return false;
+    case TASK_BINARY: return n != (p->model.binary_loss == BINARY_SIGMOID ? 1 : 2);
+    case TASK_MULTICLASS: return n < 2;
+    case TASK_REGRESSION: return n != 1;
+    }
+    return true;
+}
+
+const struct plan_rule plan_rules[] = {
+    {"protocol.encoding",
+     "float32 and gaussian cannot be added under masks: they need aggregation clear", masked_float},
+    {"model.fusion", "under masks the server has only sums: concat needs aggregation clear",
+     masked_concat},
+    {"protocol.straggler",
+     "fixed has no noise, so two sums over different sets would show the dropped party: under "
+     "masks it "
+     "needs straggler wait",
+     masked_fixed_drop},
+    {"protocol.straggler",
+     "with concat each party has its own inputs of the head, so nobody can be dropped: it needs "
+     "straggler wait",
+     concat_drop},
+    {"shape.parties",
+     "a sum over one party is that party's embedding: masked needs two parties or more",
+     masked_alone},
+    {"protocol.fixed.bits", "the sum over all parties must stay within 2^31", sum_too_large},
+    {"training.batch", "batch times embedding must stay within 2^24 values", batch_too_large},
+    {"model.embedding",
+     "embedding times parties must stay within 65536 inputs of the head with concat",
+     concat_too_wide},
+    {"protocol.pbm.beta", "below 2^-16 every coin is fair and the sums say nothing",
+     beta_too_small},
+    {"protocol.gaussian.sigma", "must be given (above 0) with gaussian.match sigma", sigma_missing},
+    {"protocol.gaussian.sigma", "has a meaning only with gaussian.match sigma", sigma_idle},
+    {"protocol.gaussian.epsilon", "must be given (above 0) with gaussian.match epsilon",
+     epsilon_missing},
+    {"protocol.gaussian.epsilon", "has a meaning only with gaussian.match epsilon", epsilon_idle},
+    {"model.binary_loss", "sigmoid has one output, for task binary (or auto) only", sigmoid_many},
+    {"training.stop.value", "must be given (above 0) with stop.metric", stop_value_missing},
+    {"training.stop.value", "has a meaning only with stop.metric", stop_value_idle},
+    {"training.stop.value", "accuracy, auc, auprc and f1 never pass 1", stop_value_above_one},
+    {"training.stop.metric", "regression has no classes: only loss can stop it",
+     stop_classes_of_regression},
+    {"training.evaluate_every",
+     "is 0, so the test rows are measured only at the end and stop.split test "
+     "can never act",
+     stop_never_measured},
+    {"training.stop.split", "there are no test rows", stop_without_test},
+    {"shape.outputs",
+     "does not fit the task: 1 for regression and sigmoid, 2 for binary softmax, 2 or "
+     "more for multiclass",
+     outputs_wrong},
+};
+const size_t plan_rules_n = sizeof plan_rules / sizeof plan_rules[0];
+
+const struct plan_rule *plan_rules_broken(const struct plan *p)
+{
+    for (size_t i = 0; i < plan_rules_n; i++) {
+        if (plan_rules[i].broken(p))
+            return &plan_rules[i];
+    }
+    return NULL;
+}
