@@ -11,7 +11,7 @@
 #include "common/base/mem.h"
 #include "common/data/csv_header.h"
 #include "common/data/lines.h"
-#include "common/data/number.h"
+#include "common/data/decimal.h"
 #include "common/data/order.h"
 #include "common/data/text.h"
 
@@ -101,7 +101,7 @@ static enum status cell_error(const struct csv *c, size_t col, const char *cell,
     float value = 0;
 
     text_excerpt(shown, cell, n);
-    end = n == 0 ? NULL : number_scan(cell, &value);
+    end = n == 0 ? NULL : decimal_scan(cell, &value);
     if (n == 0)
         reason = "empty cell";
     else if (memchr(cell, '"', n) != NULL)
@@ -132,7 +132,7 @@ static enum status line_error(const struct csv *c, const char *line, size_t len,
         size_t n = id_length(cell, (size_t)(stop - cell));
         float value = 0;
 
-        if (number_scan(cell, &value) != cell + n || !isfinite(value))
+        if (decimal_scan(cell, &value) != cell + n || !isfinite(value))
             return cell_error(c, col, cell, n, err);
         cell += n + 1;
     }
@@ -145,7 +145,7 @@ static bool parse_values(float *x, size_t cols, const char *p, const char *stop)
     for (size_t col = 0; col < cols; col++) {
         if (*p++ != ',')
             return false;
-        p = number_scan(p, &x[col]);
+        p = decimal_scan(p, &x[col]);
         if (p == NULL || !isfinite(x[col]))
             return false;
     }

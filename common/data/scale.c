@@ -8,7 +8,7 @@
 #include "common/base/file.h"
 #include "common/base/mem.h"
 #include "common/data/lines.h"
-#include "common/data/number.h"
+#include "common/data/decimal.h"
 #include "common/data/text.h"
 
 #include <float.h>
@@ -123,9 +123,9 @@ static enum status parse_column(struct scale *s, const struct table *t, size_t c
     if ((size_t)(p - line) != strlen(name) || strncmp(line, name, strlen(name)) != 0)
         return error_set(err, STATUS_DATA, "%s:%llu: column \"%s\" where the data has \"%s\"",
                          l->source.path, (unsigned long long)l->number, shown, name);
-    p = *p == ',' ? number_scan(p + 1, &s->mean[col]) : NULL;
+    p = *p == ',' ? decimal_scan(p + 1, &s->mean[col]) : NULL;
     if (p != NULL)
-        p = *p == ',' ? number_scan(p + 1, &s->sd[col]) : NULL;
+        p = *p == ',' ? decimal_scan(p + 1, &s->sd[col]) : NULL;
     if (p == NULL || *p != 0 || !isfinite(s->mean[col]) || !isfinite(s->sd[col]) || s->sd[col] <= 0)
         return error_set(err, STATUS_DATA,
                          "%s:%llu: column \"%s\": expected name,mean,sd with sd above 0",

@@ -1,4 +1,4 @@
-/* number.c -- decimal to float: one exact division in the common case, strtof otherwise.
+/* decimal.c -- decimal to float: one exact division in the common case, strtof otherwise.
  *
  * Up to 2^53 the digits, and up to 10^22 the power of ten, are exact doubles, so one multiplication
  * or division gives the correctly rounded double (Clinger, "How to read floating point numbers
@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/data/number.h"
+#include "common/data/decimal.h"
 
 #include "common/base/check.h"
 
@@ -30,14 +30,14 @@ static const double POWER[POWER_MAX + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  
                                             1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                             1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-struct decimal {
+struct parsed {
     uint64_t digits;
     int exponent; /* the value is digits * 10^exponent, when exact */
     bool minus, exact;
 };
 
 /* Each digit taken moves the exponent by `step`: 0 before the point, -1 behind it. */
-static const char *scan_digits(const char *p, struct decimal *d, int step)
+static const char *scan_digits(const char *p, struct parsed *d, int step)
 {
     for (; *p >= '0' && *p <= '9'; p++) {
         if (d->digits > DIGITS_ROOM) {
@@ -51,7 +51,7 @@ static const char *scan_digits(const char *p, struct decimal *d, int step)
 }
 
 /* `p` is behind the e.  NULL when no digit follows. */
-static const char *scan_exponent(const char *p, struct decimal *d)
+static const char *scan_exponent(const char *p, struct parsed *d)
 {
     bool minus = *p == '-';
     const char *first;
@@ -67,7 +67,7 @@ static const char *scan_exponent(const char *p, struct decimal *d)
     return p == first ? NULL : p;
 }
 
-static const char *scan(const char *p, struct decimal *d)
+static const char *scan(const char *p, struct parsed *d)
 {
     const char *first, *behind;
     bool any;
@@ -101,9 +101,9 @@ static float from_text(const char *text, const char *end)
     return value;
 }
 
-const char *number_scan(const char *text, float *out)
+const char *decimal_scan(const char *text, float *out)
 {
-    struct decimal d = {.exact = true};
+    struct parsed d = {.exact = true};
     const char *end = scan(text, &d);
     double value;
     uint64_t bits;

@@ -1,12 +1,12 @@
-/* number.h -- plain decimal numbers to float, exactly as strtof in the C locale rounds them.
+/* decimal.h -- plain decimal numbers to float, exactly as strtof in the C locale rounds them.
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_DATA_NUMBER_H
-#define COLONNADE_DATA_NUMBER_H
+#ifndef COLONNADE_DATA_DECIMAL_H
+#define COLONNADE_DATA_DECIMAL_H
 
 /* Reads [+-] digits [. digits] [e [+-] digits] at the start of `text` (one digit at least before
  * the e) and returns where it ends; NULL when there is none.  No spaces, hexadecimal, nan or inf.
  * *out is infinite when the number is larger than any float. */
-const char *number_scan(const char *text, float *out);
+const char *decimal_scan(const char *text, float *out);
 
 #endif

@@ -1,0 +1,83 @@
+/* scratch.c -- a temporary folder, emptied and removed at exit.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/lib/scratch.h"
+
+#include "common/base/check.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { PATHS = 4, DIR_MAX = 1024 };
+
+static char dir[DIR_MAX];
+static pid_t owner;
+
+static void remove_dir(void)
+{
+    DIR *d = getpid() == owner ? opendir(dir) : NULL;
+
+    if (d == NULL)
+        return;
+    for (struct dirent *e = readdir(d); e != NULL; e = readdir(d)) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            CHECK(unlinkat(dirfd(d), e->d_name, 0) == 0);
+    }
+    closedir(d);
+    rmdir(dir);
+}
+
+const char *scratch_dir(void)
+{
+    const char *base = getenv("TMPDIR");
+
+    if (dir[0] != 0)
+        return dir;
+    snprintf(dir, sizeof dir, "%s/colonnade-test.XXXXXX", base != NULL ? base : "/tmp");
+    CHECK(mkdtemp(dir) != NULL);
+    owner = getpid();
+    atexit(remove_dir);
+    return dir;
+}
+
+const char *scratch_path(const char *name)
+{
+    static char path[PATHS][PATH_MAX];
+    static unsigned turn;
+    char *out = path[turn++ % PATHS];
+
+    snprintf(out, PATH_MAX, "%s/%s", scratch_dir(), name);
+    return out;
+}
+
+const char *scratch_write(const char *name, const void *bytes, size_t n)
+{
+    const char *path = scratch_path(name);
+    FILE *f = fopen(path, "wb");
+
+    CHECK(f != NULL);
+    CHECK(fwrite(bytes, 1, n, f) == n);
+    CHECK(fclose(f) == 0);
+    return path;
+}
+
+const char *scratch_write_text(const char *name, const char *text)
+{
+    return scratch_write(name, text, strlen(text));
+}
+
+const char *scratch_write_gzip(const char *name, const void *bytes, size_t n)
+{
+    const char *path = scratch_path(name);
+    gzFile f = gzopen(path, "wb9");
+
+    CHECK(f != NULL && n <= INT_MAX);
+    CHECK(n == 0 || gzwrite(f, bytes, (unsigned)n) == (int)n);
+    CHECK(gzclose(f) == Z_OK);
+    return path;
+}
