@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Doubles up to here hold every whole number, so these are printed without an exponent. */
 #define NUMBER_EXACT 1e15
@@ -76,6 +77,22 @@ bool number_real(double *out, const char *text)
     return true;
 }
 
+/* 1e-05 -> 1e-5, 1e+20 -> 1e20. */
+static void shorten_exponent(char *text)
+{
+    char *to = strchr(text, 'e'), *from;
+
+    if (to == NULL)
+        return;
+    from = ++to;
+    if (*from == '-')
+        to++;
+    from++; /* printf always writes the exponent's sign */
+    while (*from == '0' && from[1] != 0)
+        from++;
+    memmove(to, from, strlen(from) + 1);
+}
+
 void number_print(char out[NUMBER_TEXT_MAX], double v)
 {
     CHECK(isfinite(v));
@@ -86,6 +103,7 @@ void number_print(char out[NUMBER_TEXT_MAX], double v)
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(out, NUMBER_TEXT_MAX, "%.*g", digits, v);
         if (strtod(out, NULL) == v)
-            return;
+            break;
     }
+    shorten_exponent(out);
 }
