@@ -24,6 +24,7 @@ enum {
     NET_BODY_BASE_MS = 10000,  /* header to whole frame: this + size / NET_RATE_MIN */
     NET_RATE_MIN = 65536,      /* bytes per second */
     NET_WRITE_STUCK_MS = 30000,/* a write queue over its limit for this long drops the peer */
+    NET_LINGER_MS = 1000,      /* after the last byte: wait for the peer's end, so that it arrives */
     NET_PENDING_MAX = 64,      /* connections that have not been accepted by net_conn_accept yet */
     NET_FRAME_PREAUTH_MAX = 4096,
     NET_SPKI_BYTES = 32,
@@ -61,7 +62,11 @@ struct net_shape {
 /* TLS 1.3 only, ALPN vfl/1, no tickets, no early data, both sides verified (threats D3, D4). */
 enum status net_tls_new(struct net_tls **out, bool server, const struct net_identity *id,
                         struct error *err) MUST_USE;
+/* Connections and listeners keep what they need of it.  One context serves one loop thread. */
 void net_tls_free(struct net_tls *t);
+/* New files for connections made from now on; on failure the old ones stay.  Then net_conn_recheck. */
+enum status net_tls_reload(struct net_tls *t, const struct net_identity *id,
+                           struct error *err) MUST_USE;
 /* SHA-256 of this side's own SubjectPublicKeyInfo, and seconds until its certificate expires. */
 void net_tls_own(const struct net_tls *t, uint8_t spki[NET_SPKI_BYTES], int64_t *expires_in_s);
 
@@ -94,5 +99,11 @@ const struct net_traffic *net_conn_traffic(const struct net_conn *c);
 const char *net_conn_address(const struct net_conn *c); /* "ip:port" of the peer */
 /* SAN DNS names of the peer's certificate: whether `name` is among them. */
 bool net_conn_has_name(const struct net_conn *c, const char *name);
+/* The peer's certificate against the context's present CA and CRL, and the clock (threats D5); when it does
+ * not hold any more, the connection closes with STATUS_AUTH and the answer is false. */
+bool net_conn_recheck(struct net_conn *c);
+/* A pointer of the owner's. */
+void net_conn_set_data(struct net_conn *c, void *data);
+void *net_conn_data(const struct net_conn *c);
 
 #endif
