@@ -1,5 +1,7 @@
 /* lines.h -- the lines of a text file, one at a time in one buffer that holds little more than a
- * line. SPDX-License-Identifier: Apache-2.0
+ * line.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_DATA_LINES_H
 #define COLONNADE_DATA_LINES_H

@@ -1,5 +1,7 @@
 /* order.c -- sorting ids, then moving the rows of a table in place along the cycles of the
- * permutation. SPDX-License-Identifier: Apache-2.0
+ * permutation.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/data/order.h"
 

@@ -1,5 +1,7 @@
 /* order.h -- the one order of ids: shorter first, then bytewise, which is the order of decimal
- * numbers. SPDX-License-Identifier: Apache-2.0
+ * numbers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_DATA_ORDER_H
 #define COLONNADE_DATA_ORDER_H

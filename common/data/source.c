@@ -49,8 +49,8 @@ void source_close(struct source *s)
 static enum status source_error(struct source *s, struct error *err)
 {
     int code = Z_OK;
-    const char *words = gzerror(s->gz, &code);
 
+    gzerror(s->gz, &code);
     if (code == Z_OK || code == Z_STREAM_END)
         return STATUS_OK;
     if (code == Z_ERRNO)
@@ -59,7 +59,7 @@ static enum status source_error(struct source *s, struct error *err)
         return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
     if (code == Z_BUF_ERROR)
         return error_set(err, STATUS_DATA, "%s: gzip data ends too early", s->path);
-    return error_set(err, STATUS_DATA, "%s: damaged gzip data (%s)", s->path, words);
+    return error_set(err, STATUS_DATA, "%s: damaged gzip data", s->path);
 }
 
 enum status source_read(struct source *s, void *out, size_t max, size_t *n, struct error *err)
