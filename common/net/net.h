@@ -1,11 +1,12 @@
 /* net.h -- frames over mutual TLS 1.3 over libuv: listen, dial, send, receive.  Knows no message.
  *
  * A frame is a 4-byte big-endian length and that many bytes.  The length is checked against the
- * connection's current maximum before anything is allocated; the receive buffer grows with received bytes.
- * Every wait has a deadline (limits below).  A peer's fault costs that peer: on_close names it.
+ * connection's current maximum before anything is allocated; the receive buffer grows with received
+ * bytes.  Every wait has a deadline (limits below).  A peer's fault costs that peer: on_close names
+ * it.
  *
- * Callbacks run on the loop thread.  net_conn_close may be called from any of them; on_close is then still
- * called exactly once, after which the connection is gone.
+ * Callbacks run on the loop thread.  net_conn_close may be called from any of them; on_close is
+ * then still called exactly once, after which the connection is gone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,17 +21,17 @@
 #include <uv.h>
 
 enum {
-    NET_HANDSHAKE_MS = 10000,  /* TCP + TLS */
-    NET_BODY_BASE_MS = 10000,  /* header to whole frame: this + size / NET_RATE_MIN */
-    NET_RATE_MIN = 65536,      /* bytes per second */
-    NET_WRITE_STUCK_MS = 30000,/* a write queue over its limit for this long drops the peer */
-    NET_LINGER_MS = 1000,      /* after the last byte: wait for the peer's end, so that it arrives */
-    NET_PENDING_MAX = 64,      /* connections that have not been accepted by net_conn_accept yet */
+    NET_HANDSHAKE_MS = 10000,   /* TCP + TLS */
+    NET_BODY_BASE_MS = 10000,   /* header to whole frame: this + size / NET_RATE_MIN */
+    NET_RATE_MIN = 65536,       /* bytes per second */
+    NET_WRITE_STUCK_MS = 30000, /* a write queue over its limit for this long drops the peer */
+    NET_LINGER_MS = 1000,       /* after the last byte: wait for the peer's end, so it arrives */
+    NET_PENDING_MAX = 64,       /* connections that have not been accepted by net_conn_accept yet */
     NET_FRAME_PREAUTH_MAX = 4096,
     NET_SPKI_BYTES = 32,
 };
 
-struct net_tls;      /* a TLS context of one role */
+struct net_tls; /* a TLS context of one role */
 struct net_listener;
 struct net_conn;
 
@@ -44,17 +45,19 @@ struct net_traffic {
 };
 
 struct net_events {
-    /* TLS is up.  spki: SHA-256 of the peer's SubjectPublicKeyInfo.  The peer may send frames of at most
-     * NET_FRAME_PREAUTH_MAX bytes until net_conn_accept. */
+    /* TLS is up.  spki: SHA-256 of the peer's SubjectPublicKeyInfo.  The peer may send frames of at
+     * most NET_FRAME_PREAUTH_MAX bytes until net_conn_accept. */
     void (*on_open)(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI_BYTES]);
     /* A whole frame; `bytes` live until the callback returns. */
     void (*on_frame)(void *owner, struct net_conn *c, uint8_t *bytes, size_t n);
-    /* The connection ended; err->status is STATUS_OK after an orderly end by this side. */
+    /* The connection ended; err->status is STATUS_OK after an orderly end by this side, else
+     * err->text begins with the peer's address.  Also called for an accepted connection that never
+     * opened. */
     void (*on_close)(void *owner, struct net_conn *c, const struct error *err);
 };
 
-/* An emulated link: frames leave no sooner than delay +- jitter after net_send, at most rate bits per second
- * (0: not shaped).  Timers of the loop; nothing blocks. */
+/* An emulated link: frames leave no sooner than delay +- jitter after net_send, at most rate bits
+ * per second (0: not shaped).  Timers of the loop; nothing blocks. */
 struct net_shape {
     double delay_ms, jitter_ms, rate_mbit;
 };
@@ -64,7 +67,8 @@ enum status net_tls_new(struct net_tls **out, bool server, const struct net_iden
                         struct error *err) MUST_USE;
 /* Connections and listeners keep what they need of it.  One context serves one loop thread. */
 void net_tls_free(struct net_tls *t);
-/* New files for connections made from now on; on failure the old ones stay.  Then net_conn_recheck. */
+/* New files for connections made from now on; on failure the old ones stay.  Live ones:
+ * net_conn_recheck. */
 enum status net_tls_reload(struct net_tls *t, const struct net_identity *id,
                            struct error *err) MUST_USE;
 /* SHA-256 of this side's own SubjectPublicKeyInfo, and seconds until its certificate expires. */
@@ -85,7 +89,8 @@ enum status net_dial(struct net_conn **out, uv_loop_t *loop, const char *host_po
 /* The peer is known: it no longer counts as pending, and may send frames up to frame_max. */
 void net_conn_accept(struct net_conn *c, size_t frame_max);
 void net_conn_set_frame_max(struct net_conn *c, size_t frame_max);
-/* Write queue above which the peer is "stuck". */
+/* Write queue above which the peer is "stuck" (1 MiB until this is called).  Twice of it closes at
+ * once. */
 void net_conn_set_queue_max(struct net_conn *c, size_t bytes);
 void net_conn_shape(struct net_conn *c, const struct net_shape *shape);
 
@@ -99,8 +104,8 @@ const struct net_traffic *net_conn_traffic(const struct net_conn *c);
 const char *net_conn_address(const struct net_conn *c); /* "ip:port" of the peer */
 /* SAN DNS names of the peer's certificate: whether `name` is among them. */
 bool net_conn_has_name(const struct net_conn *c, const char *name);
-/* The peer's certificate against the context's present CA and CRL, and the clock (threats D5); when it does
- * not hold any more, the connection closes with STATUS_AUTH and the answer is false. */
+/* The peer's certificate against the context's present CA and CRL, and the clock (threats D5); when
+ * it does not hold any more, the connection closes with STATUS_AUTH and the answer is false. */
 bool net_conn_recheck(struct net_conn *c);
 /* A pointer of the owner's. */
 void net_conn_set_data(struct net_conn *c, void *data);

@@ -1,9 +1,10 @@
 /* tls.h -- TLS 1.3 as a filter between bytes of the socket and bytes of frames.  Private to
  * common/net.
  *
- * tls.c is the only file of this room that knows OpenSSL.  It never touches a socket: ciphertext
- * that came is fed in, ciphertext to be sent is appended to a buffer of the caller's choice.  Also
- * here: what a certificate must be (threats D3, D4) and whether it still is (D5).
+ * tls.c, tls_context.c and tls_cert.c are the only files of this room that know OpenSSL.  They
+ * never touch a socket: ciphertext that came is fed in, ciphertext to be sent is appended to a
+ * buffer of the caller's choice.  Also here: what a certificate must be (threats D3, D4) and
+ * whether it still is (D5).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
