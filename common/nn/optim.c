@@ -1,11 +1,8 @@
-/* optim.c -- the three update rules as vector loops.
+/* optim.c -- the three update rules as vector loops (Adam's only under -fno-math-errno: a square root
+ * that may set errno is a call).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
-#if defined(__GNUC__) && !defined(__clang__)
-/* sqrtf that sets errno cannot become a vector instruction. */
-#pragma GCC optimize("no-math-errno")
-#endif
-
 #include "common/nn/optim.h"
 
 #include "common/base/check.h"

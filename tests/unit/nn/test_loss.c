@@ -1,0 +1,175 @@
+/* test_loss.c -- losses, gradients and predictions against golden vectors and finite differences.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/loss.h"
+
+#include "tests/unit/nn/sample.h"
+
+#include <string.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { MOST = 64 };
+
+struct golden {
+    uint32_t rows, k;
+    float logits[MOST], target[MOST];
+    double dz[MOST], prob[MOST], loss;
+};
+
+static const struct {
+    const char *name;
+    enum nn_loss kind;
+} KINDS[] = {
+    {"softmax", NN_LOSS_SOFTMAX}, {"sigmoid", NN_LOSS_SIGMOID}, {"squared", NN_LOSS_SQUARED}};
+
+static json_t *vectors;
+
+static int load(void **state)
+{
+    (void)state;
+    vectors = json_load_file("tests/golden/nn.json", 0, NULL);
+    return vectors == NULL ? -1 : 0;
+}
+
+static int unload(void **state)
+{
+    (void)state;
+    json_decref(vectors);
+    return 0;
+}
+
+static struct golden golden_of(size_t kind)
+{
+    const json_t *v = json_object_get(json_object_get(vectors, "loss"), KINDS[kind].name);
+    struct golden g;
+    size_t n = sample_floats(g.logits, MOST, json_object_get(v, "logits"));
+
+    g.rows = (uint32_t)sample_floats(g.target, MOST, json_object_get(v, "target"));
+    assert_true(g.rows > 0);
+    g.k = (uint32_t)n / g.rows;
+    assert_int_equal(sample_doubles(g.dz, MOST, json_object_get(v, "dz")), n);
+    assert_int_equal(sample_doubles(g.prob, MOST, json_object_get(v, "prob")), n);
+    g.loss = json_number_value(json_object_get(v, "loss"));
+    return g;
+}
+
+static void test_loss_and_gradient_are_the_golden_ones(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const struct golden g = golden_of(i);
+        float dz[MOST];
+        const double loss = nn_loss(KINDS[i].kind, dz, g.logits, g.target, g.rows, g.k);
+
+        assert_true(sample_close(loss, g.loss, 1e-6, 0.0));
+        assert_int_equal(sample_misses(dz, g.dz, (size_t)g.rows * g.k, 1e-6, 1e-8), 0);
+    }
+}
+
+static void test_prediction_is_the_golden_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct golden g = golden_of(i);
+        float prob[MOST];
+
+        nn_predict(KINDS[i].kind, prob, g.logits, g.rows, g.k);
+        assert_int_equal(sample_misses(prob, g.prob, (size_t)g.rows * g.k, 1e-6, 1e-12), 0);
+        nn_predict(KINDS[i].kind, g.logits, g.logits, g.rows, g.k);
+        assert_memory_equal(g.logits, prob, (size_t)g.rows * g.k * sizeof *prob);
+    }
+}
+
+static void test_gradient_may_alias_logits_or_be_left_out(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct golden g = golden_of(i);
+        float dz[MOST];
+        const double loss = nn_loss(KINDS[i].kind, dz, g.logits, g.target, g.rows, g.k);
+
+        assert_true(nn_loss(KINDS[i].kind, NULL, g.logits, g.target, g.rows, g.k) == loss);
+        assert_true(nn_loss(KINDS[i].kind, g.logits, g.logits, g.target, g.rows, g.k) == loss);
+        assert_memory_equal(g.logits, dz, (size_t)g.rows * g.k * sizeof *dz);
+    }
+}
+
+/* The loss is computed in double from float logits, so a step of 2^-8 leaves enough digits. */
+static void test_gradient_is_the_derivative_of_the_loss(void **state)
+{
+    enum { ROWS = 5 };
+    const float h = 0.00390625F;
+    uint64_t seed = 7;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const uint32_t k = KINDS[i].kind == NN_LOSS_SOFTMAX ? 3 : 1;
+        const float target[ROWS] = {1.0F, 0.0F, 1.0F, 1.0F, 0.0F};
+        float z[ROWS * 3], dz[ROWS * 3];
+
+        sample_fill(z, (size_t)ROWS * k, 2.0F, &seed);
+        nn_loss(KINDS[i].kind, dz, z, target, ROWS, k);
+        for (size_t j = 0; j < (size_t)ROWS * k; j++) {
+            const float kept = z[j];
+            float step;
+            double up, down;
+
+            z[j] = kept + h;
+            step = z[j];
+            up = nn_loss(KINDS[i].kind, NULL, z, target, ROWS, k);
+            z[j] = kept - h;
+            step -= z[j];
+            down = nn_loss(KINDS[i].kind, NULL, z, target, ROWS, k);
+            z[j] = kept;
+            assert_true(sample_close((double)dz[j], (up - down) / (double)step, 1e-4, 1e-5));
+        }
+    }
+}
+
+static void test_probabilities_sum_to_one_and_keep_the_order(void **state)
+{
+    enum { ROWS = 9, K = 7 };
+    float z[ROWS * K], p[ROWS * K];
+    uint64_t seed = 8;
+
+    (void)state;
+    sample_fill(z, (size_t)ROWS * K, 50.0F, &seed);
+    nn_predict(NN_LOSS_SOFTMAX, p, z, ROWS, K);
+    for (size_t r = 0; r < ROWS; r++) {
+        double sum = 0.0;
+
+        for (size_t j = 0; j < K; j++) {
+            sum += (double)p[r * K + j];
+            for (size_t i = 0; i < K; i++)
+                assert_true(z[r * K + i] <= z[r * K + j] || p[r * K + i] >= p[r * K + j]);
+        }
+        assert_true(sample_close(sum, 1.0, 0.0, 1e-6));
+    }
+}
+
+static void test_a_nan_logit_gives_a_nan_loss(void **state)
+{
+    const float z[2] = {0.5F, NAN}, target[1] = {0.0F};
+
+    (void)state;
+    assert_true(isnan(nn_loss(NN_LOSS_SOFTMAX, NULL, z, target, 1, 2)));
+    assert_true(isnan(nn_loss(NN_LOSS_SIGMOID, NULL, z + 1, target, 1, 1)));
+    assert_true(isnan(nn_loss(NN_LOSS_SQUARED, NULL, z + 1, target, 1, 1)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loss_and_gradient_are_the_golden_ones),
+        cmocka_unit_test(test_prediction_is_the_golden_one),
+        cmocka_unit_test(test_gradient_may_alias_logits_or_be_left_out),
+        cmocka_unit_test(test_gradient_is_the_derivative_of_the_loss),
+        cmocka_unit_test(test_probabilities_sum_to_one_and_keep_the_order),
+        cmocka_unit_test(test_a_nan_logit_gives_a_nan_loss),
+    };
+    return cmocka_run_group_tests(tests, load, unload);
+}

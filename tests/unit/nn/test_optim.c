@@ -1,0 +1,161 @@
+/* test_optim.c -- the update rules against their formulas in double, and that wrong ones would be
+ * seen.
+ *
+ * Over a made-up sequence of gradients; test_net.c follows the golden trajectories of a whole net.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/optim.h"
+
+#include "tests/unit/nn/sample.h"
+
+#include <math.h>
+#include <string.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { N = 53, STEPS = 5 };
+static const double LR = 0.05;
+
+/* A variant of Adam: the exponent that corrects the bias is t + shift, or none is applied. */
+struct variant {
+    int corrected;
+    int shift;
+    int epsilon_inside;
+};
+
+static void reference_adam(double *w, const float (*g)[N], const struct variant *v)
+{
+    double m[N] = {0}, s[N] = {0};
+
+    for (int t = 1; t <= STEPS; t++)
+        for (size_t i = 0; i < N; i++) {
+            const double d = (double)g[t - 1][i], p = (double)(t + v->shift);
+            const double c1 = v->corrected ? 1.0 - pow(0.9, p) : 1.0;
+            const double c2 = v->corrected ? 1.0 - pow(0.999, p) : 1.0;
+
+            m[i] = 0.9 * m[i] + 0.1 * d;
+            s[i] = 0.999 * s[i] + 0.001 * d * d;
+            w[i] -= LR * (m[i] / c1) /
+                    (v->epsilon_inside ? sqrt(s[i] / c2 + 1e-8) : sqrt(s[i] / c2) + 1e-8);
+        }
+}
+
+static void reference_momentum(double *w, const float (*g)[N], double mu, double dampening)
+{
+    double v[N] = {0};
+
+    for (int t = 0; t < STEPS; t++)
+        for (size_t i = 0; i < N; i++) {
+            v[i] = mu * v[i] + (1.0 - dampening) * (double)g[t][i];
+            w[i] -= LR * v[i];
+        }
+}
+
+struct case_of {
+    float w[N], g[STEPS][N], m[N], v[N];
+    double want[N];
+};
+
+static void start(struct case_of *c)
+{
+    uint64_t seed = 6;
+
+    memset(c, 0, sizeof *c);
+    sample_fill(c->w, N, 1.0F, &seed);
+    for (int t = 0; t < STEPS; t++)
+        sample_fill(c->g[t], N, 0.02F, &seed);
+    for (size_t i = 0; i < N; i++)
+        c->want[i] = (double)c->w[i];
+}
+
+static void test_sgd_goes_down_the_gradient(void **state)
+{
+    struct case_of c;
+
+    (void)state;
+    start(&c);
+    for (int t = 0; t < STEPS; t++) {
+        optim_sgd(c.w, c.g[t], N, (float)LR);
+        for (size_t i = 0; i < N; i++)
+            c.want[i] -= LR * (double)c.g[t][i];
+    }
+    assert_int_equal(sample_misses(c.w, c.want, N, 1e-6, 1e-7), 0);
+}
+
+static size_t momentum_misses(double mu, double dampening)
+{
+    struct case_of c;
+
+    start(&c);
+    for (int t = 0; t < STEPS; t++)
+        optim_momentum(c.w, c.v, c.g[t], N, (float)LR);
+    reference_momentum(c.want, (const float(*)[N])c.g, mu, dampening);
+    return sample_misses(c.w, c.want, N, 1e-6, 1e-6);
+}
+
+static void test_momentum_is_the_heavy_ball_at_0_9(void **state)
+{
+    (void)state;
+    assert_int_equal(momentum_misses(0.9, 0.0), 0);
+}
+
+static void test_another_momentum_would_be_seen(void **state)
+{
+    (void)state;
+    assert_true(momentum_misses(0.89, 0.0) > N / 2);
+    assert_true(momentum_misses(0.9, 0.9) > N / 2);
+    assert_true(momentum_misses(0.0, 0.0) > N / 2);
+}
+
+static size_t adam_misses(struct variant v)
+{
+    struct case_of c;
+
+    start(&c);
+    for (int t = 0; t < STEPS; t++)
+        optim_adam(c.w, c.m, c.v, c.g[t], N, (float)LR, (uint64_t)t + 1);
+    reference_adam(c.want, (const float(*)[N])c.g, &v);
+    return sample_misses(c.w, c.want, N, 2e-6, 2e-6);
+}
+
+static void test_adam_is_algorithm_1_of_its_paper(void **state)
+{
+    (void)state;
+    assert_int_equal(adam_misses((struct variant){1, 0, 0}), 0);
+}
+
+static void test_a_wrong_bias_correction_would_be_seen(void **state)
+{
+    (void)state;
+    assert_true(adam_misses((struct variant){0, 0, 0}) > N / 2);
+    assert_true(adam_misses((struct variant){1, 1, 0}) > N / 2);
+    assert_true(adam_misses((struct variant){1, 0, 1}) > N / 2);
+}
+
+static void test_adam_does_not_move_without_a_gradient(void **state)
+{
+    float w = 0.5F, m = 0.0F, v = 0.0F;
+    const float g = 0.0F;
+
+    (void)state;
+    for (uint64_t t = 1; t < 100; t++)
+        optim_adam(&w, &m, &v, &g, 1, 0.1F, t);
+    assert_true(w == 0.5F && m == 0.0F && v == 0.0F);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sgd_goes_down_the_gradient),
+        cmocka_unit_test(test_momentum_is_the_heavy_ball_at_0_9),
+        cmocka_unit_test(test_another_momentum_would_be_seen),
+        cmocka_unit_test(test_adam_is_algorithm_1_of_its_paper),
+        cmocka_unit_test(test_a_wrong_bias_correction_would_be_seen),
+        cmocka_unit_test(test_adam_does_not_move_without_a_gradient),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
