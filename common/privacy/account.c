@@ -1,0 +1,285 @@
+/* account.c -- who sees what, and what the composition of it all amounts to.
+ *
+ * An adversary is a number of colluding parties; an adjacency is what changes and how often it is
+ * released. Divergences of all entries are added at equal order, then one search finds the best
+ * order.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/privacy/account.h"
+
+#include "common/base/check.h"
+#include "common/privacy/rdp.h"
+
+#include <math.h>
+
+/* account_affordable adds one entry to a full list; each needs tables for at most M and M -
+ * colluders. */
+enum { ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1, TABLES_MAX = 2 * ENTRIES_MAX };
+
+static const double COUNT_MAX =
+    9007199254740992.0; /* 2^53: counts are exact as doubles up to here */
+
+/* The mechanism's tables, built once for all claims and all orders. */
+struct tables {
+    size_t n;
+    uint32_t wanted[TABLES_MAX]; /* M_eff asked for; the table's own when memory sufficed */
+    struct rdp_pbm table[TABLES_MAX];
+};
+
+/* What one entry adds to a total: scale * divergence(excess). */
+struct term {
+    double scale;
+    const struct rdp_pbm *table; /* PBM under feature adjacencies */
+    double beta;                 /* PBM under sample */
+    double shift, sigma;         /* Gaussian when sigma > 0 */
+};
+
+struct composition {
+    size_t n;
+    struct term term[ENTRIES_MAX];
+    bool unbounded; /* something was released without noise */
+    uint32_t m_eff;
+};
+
+static void check_entry(const struct account_entry *e)
+{
+    CHECK(e->parties >= 1 && e->coordinates >= 1);
+    CHECK(e->kind != ACCOUNT_PBM || (e->trials >= 1 && e->beta > 0 && e->beta < 0.5));
+    CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0));
+}
+
+/* Parties whose data the adversary does not hold, the target among them.  Several entries of one
+ * operator are one colluder, whether it helps the server or is the curious party itself. */
+static uint32_t honest_parties(const struct account_entry *e, enum account_adversary adversary)
+{
+    uint32_t operator_entries = e->colluders > 1 ? e->colluders : 1, colluding = 0;
+
+    switch (adversary) {
+    case ACCOUNT_SERVER: colluding = 0; break;
+    case ACCOUNT_SERVER_1:
+    case ACCOUNT_PARTY: colluding = operator_entries; break;
+    case ACCOUNT_ALL_BUT_ONE: colluding = e->parties - 1; break;
+    }
+    return e->parties > colluding ? e->parties - colluding : 1;
+}
+
+/* Parties whose noise hides the target's upload.  A curious party only ever receives what the
+ * server computed: from the sum, unless the head takes the embeddings side by side. */
+static uint32_t effective_parties(const struct account_entry *e, enum account_adversary adversary)
+{
+    bool alone = e->clear && (adversary != ACCOUNT_PARTY || e->concat);
+
+    return alone ? 1 : honest_parties(e, adversary);
+}
+
+/* The table for (b, beta, m_eff).  Short of memory it is that of M_eff = 1, which needs none and
+ * bounds every larger set (the others' noise is post-processing). */
+static const struct rdp_pbm *find_table(struct tables *tables, const struct account_entry *e,
+                                        uint32_t m_eff)
+{
+    struct rdp_pbm *t;
+
+    for (size_t i = 0; i < tables->n; i++) {
+        t = &tables->table[i];
+        if (t->trials == e->trials && t->beta == e->beta && tables->wanted[i] == m_eff)
+            return t;
+    }
+    CHECK(tables->n < TABLES_MAX);
+    t = &tables->table[tables->n];
+    tables->wanted[tables->n++] = m_eff;
+    if (rdp_pbm_init(t, e->trials, e->beta, m_eff) != STATUS_OK) {
+        enum status s = rdp_pbm_init(t, e->trials, e->beta, 1);
+
+        CHECK(s == STATUS_OK);
+    }
+    return t;
+}
+
+static void free_tables(struct tables *tables)
+{
+    for (size_t i = 0; i < tables->n; i++)
+        rdp_pbm_deinit(&tables->table[i]);
+    tables->n = 0;
+}
+
+/* Adds one entry.  Feature adjacencies: the target moves across the box, eps = count P
+ * eps_1(M_eff). Sample: all honest parties move across it at once.  Their sum is a sufficient
+ * statistic of their uploads, so it makes no difference whether these are seen summed or one by
+ * one: count P honest eps_1(1). */
+static void add_entry(struct composition *c, struct tables *tables, const struct account_entry *e,
+                      enum account_adversary adversary, enum account_adjacency adjacency)
+{
+    bool sample = adjacency == ACCOUNT_SAMPLE;
+    uint64_t count = sample ? e->participations_max : e->releases;
+    uint32_t honest = honest_parties(e, adversary), m_eff = effective_parties(e, adversary);
+    struct term t = {.scale = (double)count * e->coordinates};
+
+    check_entry(e);
+    if (count > 0 && e->kind == ACCOUNT_NONE)
+        c->unbounded = true;
+    if (e->kind == ACCOUNT_PBM && sample) {
+        t.scale *= (double)honest * e->trials;
+        t.beta = e->beta;
+    } else if (e->kind == ACCOUNT_PBM) {
+        t.table = find_table(tables, e, m_eff);
+        m_eff = t.table->m_eff;
+    } else if (e->kind == ACCOUNT_GAUSSIAN) {
+        t.scale *= sample ? honest : 1;
+        t.shift = 2 * e->clip;
+        t.sigma = sample ? e->sigma : e->sigma * sqrt(m_eff);
+    }
+    if (c->m_eff == 0 || m_eff < c->m_eff)
+        c->m_eff = m_eff;
+    if (count > 0 && e->kind != ACCOUNT_NONE)
+        c->term[c->n++] = t;
+}
+
+/* The divergence of the whole composition at one order (rdp_minimise). */
+static double total_divergence(const void *context, double excess)
+{
+    const struct composition *c = context;
+    double sum = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct term *t = &c->term[i];
+
+        if (t->table != NULL)
+            sum += t->scale * rdp_pbm(t->table, excess);
+        else if (t->sigma > 0)
+            sum += t->scale * rdp_gaussian(t->shift, t->sigma, excess);
+        else
+            sum += t->scale * rdp_trial(t->beta, excess);
+    }
+    return sum;
+}
+
+static void conclude(struct account_claim *out, const struct composition *c, double delta)
+{
+    double excess = 0;
+
+    out->m_eff = c->m_eff;
+    out->alpha = 0;
+    out->epsilon = c->unbounded ? INFINITY : 0;
+    if (!c->unbounded && c->n > 0) {
+        out->epsilon = rdp_minimise(total_divergence, c, delta, &excess);
+        out->alpha = 1 + excess;
+    }
+    out->vacuous = out->epsilon > ACCOUNT_VACUOUS;
+}
+
+static struct account_claim make_claim(struct tables *tables, const struct account_entry *entries,
+                                       size_t n, const struct account_claim *which, double delta)
+{
+    struct account_claim out = *which;
+    struct composition c = {.n = 0};
+
+    CHECK(n <= ENTRIES_MAX && delta > 0 && delta < 1);
+    for (size_t i = 0; i < n; i++)
+        add_entry(&c, tables, &entries[i], which->adversary, which->adjacency);
+    conclude(&out, &c, delta);
+    return out;
+}
+
+size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
+                      const struct account_entry *entries, size_t n, double delta)
+{
+    struct tables tables = {.n = 0};
+    size_t claims = 0;
+
+    CHECK(n <= ACCOUNT_MECHANISMS_MAX);
+    for (int adversary = 0; adversary < ACCOUNT_ADVERSARIES; adversary++) {
+        for (int adjacency = 0; adjacency < ACCOUNT_ADJACENCIES; adjacency++) {
+            struct account_claim which = {.adversary = (enum account_adversary)adversary,
+                                          .adjacency = (enum account_adjacency)adjacency};
+
+            if (which.adjacency ==
+                ACCOUNT_COLUMNS) { /* the same releases as record_raw, just before */
+                out[claims] = out[claims - 1];
+                out[claims].adjacency = ACCOUNT_COLUMNS;
+            } else {
+                out[claims] = make_claim(&tables, entries, n, &which, delta);
+            }
+            claims++;
+        }
+    }
+    free_tables(&tables);
+    return claims;
+}
+
+struct account_claim account_claim(const struct account_entry *entries, size_t n,
+                                   enum account_adversary adversary,
+                                   enum account_adjacency adjacency, double delta)
+{
+    struct account_claim which = {.adversary = adversary, .adjacency = adjacency};
+    struct tables tables = {.n = 0};
+
+    CHECK(n <= ACCOUNT_MECHANISMS_MAX);
+    which = make_claim(&tables, entries, n, &which, delta);
+    free_tables(&tables);
+    return which;
+}
+
+/* Is `count` more by the last entry still within the limit? */
+static bool affords(struct tables *tables, struct account_entry *entries, size_t n, uint64_t count,
+                    const struct account_claim *limit, double delta)
+{
+    entries[n - 1].releases = entries[n - 1].participations_max = count;
+    return make_claim(tables, entries, n, limit, delta).epsilon <= limit->epsilon;
+}
+
+uint64_t account_affordable(const struct account_entry *spent, size_t n,
+                            const struct account_entry *mechanism,
+                            const struct account_claim *limit, double delta)
+{
+    struct account_entry entries[ENTRIES_MAX];
+    struct tables tables = {.n = 0};
+    uint64_t low = 0, high = 1;
+
+    CHECK(n <= ACCOUNT_MECHANISMS_MAX);
+    for (size_t i = 0; i < n; i++)
+        entries[i] = spent[i];
+    entries[n] = *mechanism;
+    /* Invariant: low is affordable (or nothing is), high is not. */
+    while ((double)high <= COUNT_MAX && affords(&tables, entries, n + 1, high, limit, delta)) {
+        low = high;
+        high *= 2;
+    }
+    if ((double)high > COUNT_MAX) {
+        low = UINT64_MAX;
+        high = 0;
+    }
+    while (high > low + 1 && low != UINT64_MAX) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (affords(&tables, entries, n + 1, middle, limit, delta))
+            low = middle;
+        else
+            high = middle;
+    }
+    free_tables(&tables);
+    return low;
+}
+
+const char *account_adversary_name(enum account_adversary a)
+{
+    static const char *const names[] = {
+        [ACCOUNT_SERVER] = "server",
+        [ACCOUNT_SERVER_1] = "server+1",
+        [ACCOUNT_ALL_BUT_ONE] = "all_but_one",
+        [ACCOUNT_PARTY] = "party",
+    };
+
+    return names[a];
+}
+
+const char *account_adjacency_name(enum account_adjacency a)
+{
+    static const char *const names[] = {
+        [ACCOUNT_RECORD_RAW] = "record_raw",
+        [ACCOUNT_COLUMNS] = "columns",
+        [ACCOUNT_SAMPLE] = "sample",
+    };
+
+    return names[a];
+}
