@@ -18,6 +18,7 @@ enum action_kind {
     ACTION_WORK,   /* run the session's work function, then tell it EVENT_DONE */
     ACTION_CHARGE, /* reserve or return releases in the ledger, then tell it EVENT_CHARGED */
     ACTION_DROP,   /* refuse `peer` with error and close its connection */
+    ACTION_REPORT, /* an evaluation is complete: write it down */
     ACTION_FINISH, /* the run is over: outcome, error */
 };
 

@@ -50,6 +50,15 @@ uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_
     return (step + 1) % a->rounds_per_epoch == 0 ? last : p->training.batch;
 }
 
+float agenda_rate(const struct plan *p, uint64_t step, uint32_t local)
+{
+    double r = (double)step * p->protocol.local_iterations + local;
+
+    if (p->training.schedule == SCHEDULE_INVERSE_SQRT)
+        return (float)(p->training.learning_rate / sqrt(r + 1));
+    return (float)p->training.learning_rate;
+}
+
 void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out)
 {
     uint64_t epochs = a->steps / a->rounds_per_epoch, rest = a->steps % a->rounds_per_epoch;

@@ -102,6 +102,7 @@ struct wire_upload {
 
 struct wire_finish {
     enum wire_outcome outcome;
+    enum status_kind kind;
     char text[WIRE_TEXT_MAX + 1];
 };
 

@@ -167,6 +167,7 @@ static enum status pack_end(struct buf *out, Vfl__Frame *f, const struct wire_ms
     if (m->kind == WIRE_FINISH) {
         finish.outcome = (Vfl__Outcome)m->finish.outcome;
         finish.text = text_of(m->finish.text);
+        finish.kind = (uint32_t)m->finish.kind;
         f->body_case = VFL__FRAME__BODY_FINISH;
         f->finish = &finish;
     } else {

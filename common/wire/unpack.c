@@ -252,7 +252,8 @@ static enum status take_upload(struct wire_upload *w, const Vfl__Upload *p, stru
 static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, struct error *err)
 {
     f->outcome = (enum wire_outcome)p->outcome;
-    if (p->base.n_unknown_fields != 0 || p->outcome < 0 || p->outcome > VFL__OUTCOME__FAILED ||
+    f->kind = (enum status_kind)p->kind;
+    if (p->base.n_unknown_fields != 0 || p->kind > STATUS_KIND_LOCAL || p->outcome < 0 || p->outcome > VFL__OUTCOME__FAILED ||
         !text_of(f->text, WIRE_TEXT_MAX, p->text))
         return bad(err, "finish");
     return STATUS_OK;

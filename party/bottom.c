@@ -1,0 +1,106 @@
+/* bottom.c -- the bottom model.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/bottom.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/flow/agenda.h"
+#include "common/wire/limits.h"
+
+#include <math.h>
+
+static enum nn_act activation_of(enum plan_activation a)
+{
+    switch (a) {
+    case ACTIVATION_RELU: return NN_ACT_RELU;
+    case ACTIVATION_TANH: return NN_ACT_TANH;
+    case ACTIVATION_SIGMOID: return NN_ACT_SIGMOID;
+    case ACTIVATION_NONE: return NN_ACT_NONE;
+    }
+    return NN_ACT_NONE;
+}
+
+enum status party_bottom_init(struct party_bottom *b, const struct config_party *config, const struct plan *p,
+                              uint32_t features, struct rng *init)
+{
+    uint32_t batch = p->training.batch, rows = wire_evaluate_rows(p);
+    struct nn_spec spec = {
+        .layers = config->layers.n + 1,
+        .out_scale = (float)p->protocol.clip,
+        .rows_max = rows,
+        .optimizer = (enum nn_optimizer)p->training.optimizer,
+    };
+    size_t scratch = sizeof(float) * (size_t)batch * (features + (size_t)p->model.embedding);
+    enum status s;
+
+    *b = (struct party_bottom){.width = p->model.embedding, .rows_max = rows};
+    spec.width[0] = features;
+    for (size_t i = 0; i < config->layers.n; i++) {
+        spec.width[i + 1] = config->layers.width[i];
+        spec.act[i] = activation_of(config->activation);
+    }
+    spec.width[spec.layers] = p->model.embedding;
+    spec.act[spec.layers - 1] = NN_ACT_TANH;
+    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 4 * MEM_ALIGNMENT);
+    if (s == STATUS_OK)
+        s = nn_net_init(&b->net, &spec, &b->arena);
+    if (s != STATUS_OK)
+        return s;
+    b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
+    b->gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
+    CHECK(b->gradient != NULL);
+    nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
+    return STATUS_OK;
+}
+
+void party_bottom_deinit(struct party_bottom *b)
+{
+    arena_deinit(&b->arena);
+    *b = (struct party_bottom){0};
+}
+
+const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows, uint32_t n)
+{
+    table_gather(b->batch, t, rows, n);
+    b->batch_rows = n;
+    return nn_net_forward(&b->net, b->batch, n);
+}
+
+const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first, uint32_t n)
+{
+    CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
+    return nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
+}
+
+static uint32_t clip_rows(struct party_bottom *b, double most)
+{
+    uint32_t clipped = 0;
+
+    for (uint32_t r = 0; r < b->batch_rows; r++) {
+        float *g = b->gradient + (size_t)r * b->width;
+        double norm = 0;
+        for (uint32_t i = 0; i < b->width; i++)
+            norm += (double)g[i] * g[i];
+        norm = sqrt(norm);
+        if (norm <= most)
+            continue;
+        for (uint32_t i = 0; i < b->width; i++)
+            g[i] = (float)(g[i] * (most / norm));
+        clipped++;
+    }
+    return clipped;
+}
+
+uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64_t step, double clip)
+{
+    uint32_t clipped = clip > 0 ? clip_rows(b, clip) : 0;
+
+    for (uint32_t q = 0; q < p->protocol.local_iterations; q++) {
+        if (q > 0 || b->net.x != b->batch)
+            nn_net_forward(&b->net, b->batch, b->batch_rows);
+        nn_net_backward(&b->net, NULL, b->gradient);
+        nn_net_step(&b->net, agenda_rate(p, step, q));
+    }
+    return clipped;
+}

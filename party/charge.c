@@ -1,0 +1,104 @@
+/* charge.c -- releases are reserved in the ledger before the upload that spends them, a block at a time.
+ *
+ * A block is up to PARTY_CHARGE_ROUNDS training rounds of one epoch, or the rest of a sweep.  A void round was
+ * spent all the same: its repetition is charged on its own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/core.h"
+
+#include "common/base/check.h"
+
+#include <string.h>
+
+static struct action *charge(struct party_session *p, struct actions *a, enum wire_purpose purpose, size_t n)
+{
+    struct action *act = actions_add(a, ACTION_CHARGE);
+
+    CHECK(n <= p->charge_rows_max);
+    act->charge = (struct action_charge){
+        .mechanism = p->mechanism,
+        .purpose = purpose,
+        .rows = p->charge_rows,
+        .n = n,
+    };
+    return act;
+}
+
+/* Rows of training steps first .. first + steps, all of one epoch. */
+static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t steps)
+{
+    size_t n = 0;
+
+    for (uint64_t k = 0; k < steps; k++) {
+        uint32_t rows;
+        const uint32_t *row = schedule_batch(&p->schedule, first + k, &rows);
+        memcpy(p->charge_rows + n, row, rows * sizeof *row);
+        n += rows;
+    }
+    return n;
+}
+
+static size_t collect_range(struct party_session *p, uint64_t first, uint64_t end)
+{
+    for (uint64_t r = first; r < end; r++)
+        p->charge_rows[r - first] = (uint32_t)r;
+    return (size_t)(end - first);
+}
+
+static bool reserved_steps(struct party_session *p, struct actions *a)
+{
+    struct party_reserve *r = &p->train_reserve;
+    uint64_t place = p->task.place, in_epoch = p->agenda.rounds_per_epoch - place % p->agenda.rounds_per_epoch;
+    uint64_t steps = p->agenda.steps - place;
+
+    if (place >= r->next && place < r->until) {
+        r->next = place + 1;
+        return true;
+    }
+    if (place < r->next) { /* a repetition */
+        steps = 1;
+    } else {
+        steps = steps < in_epoch ? steps : in_epoch;
+        steps = steps < PARTY_CHARGE_ROUNDS ? steps : PARTY_CHARGE_ROUNDS;
+        *r = (struct party_reserve){.next = place + 1, .until = place + steps};
+    }
+    charge(p, a, PURPOSE_TRAIN, collect_steps(p, place, steps));
+    return false;
+}
+
+static bool reserved_sweep(struct party_session *p, struct actions *a)
+{
+    struct party_reserve *r = &p->sweep_reserve;
+    const struct party_task *t = &p->task;
+    bool same = r->sweep == t->sweep && r->purpose == t->purpose;
+    uint64_t end = t->place + t->rows;
+
+    if (same && t->place >= r->next && t->place < r->until) {
+        r->next = end;
+        return true;
+    }
+    if (!same || t->place >= r->until) {
+        uint32_t all = t->purpose == PURPOSE_EVALUATE_TEST ? p->plan.shape.test_rows : p->plan.shape.train_rows;
+        *r = (struct party_reserve){.next = end, .until = all, .sweep = t->sweep, .purpose = t->purpose};
+        end = all;
+    }
+    charge(p, a, t->purpose, collect_range(p, t->place, end));
+    return false;
+}
+
+bool party_reserved(struct party_session *p, struct actions *a)
+{
+    return p->task.purpose == PURPOSE_TRAIN ? reserved_steps(p, a) : reserved_sweep(p, a);
+}
+
+void party_give_back(struct party_session *p, struct actions *a)
+{
+    struct party_reserve *r = &p->train_reserve;
+
+    /* One block only: charge_rows can hold one, and a sweep's rest is seldom worth a commit. */
+    if (r->next >= r->until)
+        return;
+    charge(p, a, PURPOSE_TRAIN, collect_steps(p, r->next, r->until - r->next))->charge.give_back = true;
+    r->next = r->until;
+}

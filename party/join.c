@@ -1,0 +1,188 @@
+/* join.c -- GATHER: join a server, read its plan, price it, accept or refuse.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/core.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/crypto/secret.h"
+
+#include <string.h>
+
+void party_connected(struct party_session *p, struct actions *a)
+{
+    struct action *send = actions_add(a, ACTION_SEND);
+
+    send->msg.kind = WIRE_JOIN;
+    send->msg.join = (struct wire_join){WIRE_VERSION, p->setup.roster->digest, p->applied};
+    party_arm(p, a);
+}
+
+/* Keys live in memory only and with one generation only (threats A4). */
+void party_forget_keys(struct party_session *p)
+{
+    secagg_party_free(p->masks);
+    p->masks = NULL;
+    secret_wipe(p->kex_secret, sizeof p->kex_secret);
+}
+
+void party_disconnected(struct party_session *p, struct actions *a, const struct error *why)
+{
+    party_forget_keys(p);
+    if (why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
+        p->error = *why;
+        party_finish(p, a, OUTCOME_FAILED); /* trying again would end the same way */
+        return;
+    }
+    if (p->sm.phase != PHASE_GATHER)
+        sm_move(&p->sm, PHASE_GATHER, p->generation);
+    party_arm(p, a);
+}
+
+/* --- the plan -------------------------------------------------------------------------------------------- */
+
+static enum status init_bottom(struct party_session *p)
+{
+    uint8_t key[RNG_KEY_BYTES];
+    struct rng init = {0};
+    enum status s;
+
+    if (p->setup.seeded) {
+        rng_seed_key(key, p->setup.seed, p->setup.self + 1, "init", 0);
+        s = rng_init_key(&init, key);
+    } else {
+        s = rng_init_system(&init);
+    }
+    if (s == STATUS_OK)
+        s = party_bottom_init(&p->bottom, p->setup.config, &p->plan, (uint32_t)p->setup.train->cols, &init);
+    rng_deinit(&init);
+    return s;
+}
+
+static enum status init_buffers(struct party_session *p)
+{
+    const struct plan *plan = &p->plan;
+    uint32_t batch = plan->training.batch, longest = plan->shape.train_rows;
+
+    p->shape = (struct secagg_shape){
+        .concat = plan->model.fusion == FUSION_CONCAT,
+        .parties = plan->shape.parties,
+        .values_max = wire_evaluate_rows(plan) * plan->model.embedding,
+    };
+    if (encode_init(&p->shape.encode, plan, plan->shape.parties) != STATUS_OK)
+        return STATUS_CONFIG;
+    p->payload_max = secagg_payload_bytes(plan->protocol.aggregation, &p->shape, p->shape.values_max);
+    if (plan->shape.test_rows > longest)
+        longest = plan->shape.test_rows;
+    p->charge_rows_max = (size_t)batch * PARTY_CHARGE_ROUNDS > longest ? (size_t)batch * PARTY_CHARGE_ROUNDS : longest;
+    p->payload = mem_alloc(p->payload_max + 16, 1);
+    p->check = mem_alloc(secagg_check_bytes(plan->protocol.aggregation, &p->shape) + 16, 1);
+    p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
+    p->hellos = mem_alloc(plan->shape.parties, sizeof *p->hellos);
+    if (p->payload == NULL || p->check == NULL || p->charge_rows == NULL || p->hellos == NULL)
+        return STATUS_MEMORY;
+    return STATUS_OK;
+}
+
+/* The first plan fixes models and buffers for the whole life of this session. */
+static enum status take_plan(struct party_session *p, const struct wire_offer *o)
+{
+    const char *text = (const char *)o->plan.data;
+    enum status s = plan_parse(&p->plan, text, o->plan.n, &p->error);
+
+    if (s != STATUS_OK) {
+        error_wrap(&p->error, "the server's plan");
+        p->error.status = STATUS_PROTOCOL;
+        return STATUS_PROTOCOL;
+    }
+    if (p->plan.shape.parties != p->setup.roster->n)
+        return error_set(&p->error, STATUS_PROTOCOL, "the server's plan: for %u parties, the roster has %zu",
+                         p->plan.shape.parties, p->setup.roster->n);
+    if (p->plan.shape.train_rows != p->setup.train->rows || p->plan.shape.test_rows != p->setup.test->rows)
+        return error_set(&p->error, STATUS_DATA, "rows do not match: this side has %zu training and %zu test rows, the server %u and %u",
+                         p->setup.train->rows, p->setup.test->rows, p->plan.shape.train_rows,
+                         p->plan.shape.test_rows);
+    agenda_make(&p->agenda, &p->plan);
+    s = buf_append(&p->plan_text, o->plan.data, o->plan.n);
+    if (s == STATUS_OK)
+        s = schedule_init(&p->schedule, p->plan.training.seed, p->plan.shape.train_rows, p->plan.training.batch);
+    if (s == STATUS_OK)
+        s = init_bottom(p);
+    if (s == STATUS_OK)
+        s = init_buffers(p);
+    if (s != STATUS_OK)
+        return error_set(&p->error, s, "the server's plan: %s", status_words(s));
+    digest_sha256(p->plan_digest, p->plan_text.data, p->plan_text.len);
+    p->planned = true;
+    return STATUS_OK;
+}
+
+static enum status same_plan(struct party_session *p, const struct wire_offer *o)
+{
+    if (o->plan.n == p->plan_text.len && memcmp(o->plan.data, p->plan_text.data, o->plan.n) == 0)
+        return STATUS_OK;
+    return error_set(&p->error, STATUS_PROTOCOL, "the server changed its plan in the middle of a run");
+}
+
+static enum status take_members(struct party_session *p, const struct wire_offer *o)
+{
+    bool self = false;
+
+    for (size_t i = 0; i < o->members.n; i++) {
+        if (o->members.data[i] >= p->setup.roster->n)
+            return error_set(&p->error, STATUS_PROTOCOL, "offer: a member that is not in the roster");
+        if (o->members.data[i] == p->setup.self) {
+            p->self = (uint32_t)i;
+            self = true;
+        }
+        p->members[i] = o->members.data[i];
+    }
+    p->members_n = (uint32_t)o->members.n;
+    if (!self)
+        return error_set(&p->error, STATUS_PROTOCOL, "offer: this party is not among the members");
+    if (p->plan.protocol.straggler == STRAGGLER_WAIT && p->members_n != p->setup.roster->n)
+        return error_set(&p->error, STATUS_PROTOCOL, "offer: %u of %zu parties under straggler wait", p->members_n,
+                         p->setup.roster->n);
+    return STATUS_OK;
+}
+
+static enum status price(struct party_session *p)
+{
+    struct policy_set set = {p->setup.roster, p->members, p->members_n, p->setup.self};
+    struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
+    size_t n = p->setup.spent(p->setup.owner, spent);
+
+    p->mechanism = policy_mechanism(&p->plan, &set);
+    /* Once a run is under way its own charges are in the ledger: every block is checked as it is reserved. */
+    if (p->applied > 0 || p->pending)
+        return policy_check(&p->setup.config->policy, &p->plan, &set, spent, 0, &p->error);
+    return policy_check(&p->setup.config->policy, &p->plan, &set, spent, n, &p->error);
+}
+
+void party_offer(struct party_session *p, struct actions *a, const struct wire_offer *o)
+{
+    enum status s;
+
+    if (o->generation <= p->generation) {
+        error_set(&p->error, STATUS_PROTOCOL, "offer: generation %llu after %llu", (unsigned long long)o->generation,
+                  (unsigned long long)p->generation);
+        party_refuse(p, a);
+        return;
+    }
+    party_forget_keys(p);
+    s = p->planned ? same_plan(p, o) : take_plan(p, o);
+    if (s == STATUS_OK)
+        s = take_members(p, o);
+    if (s == STATUS_OK)
+        s = price(p);
+    if (s != STATUS_OK) {
+        p->error.status = s;
+        party_refuse(p, a);
+        return;
+    }
+    p->generation = o->generation;
+    p->offered_step = o->step;
+    sm_move(&p->sm, PHASE_AGREE, p->generation);
+    party_say_hello(p, a);
+}

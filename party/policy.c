@@ -1,0 +1,126 @@
+/* policy.c -- refusals that no peer can talk its way around.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/policy.h"
+
+#include "common/secagg/encode.h"
+
+#include <math.h>
+#include <string.h>
+
+struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set)
+{
+    struct account_entry e = {
+        .kind = ACCOUNT_NONE,
+        .clip = p->protocol.clip,
+        .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
+        .coordinates = p->model.embedding,
+        .parties = (uint32_t)set->n,
+        .colluders = roster_colluders(set->roster, set->members, set->n, set->self),
+    };
+
+    if (p->protocol.encoding == ENCODING_PBM) {
+        e.kind = ACCOUNT_PBM;
+        e.trials = p->protocol.pbm.trials;
+        e.beta = p->protocol.pbm.beta;
+    } else if (p->protocol.encoding == ENCODING_GAUSSIAN) {
+        struct encode enc;
+        if (encode_init(&enc, p, (uint32_t)set->n) == STATUS_OK) {
+            e.kind = ACCOUNT_GAUSSIAN;
+            e.sigma = enc.sigma;
+        }
+    }
+    return e;
+}
+
+static enum status check_set(const struct config_policy *policy, const struct plan *p, const struct policy_set *set,
+                             struct error *err)
+{
+    uint32_t colluders = roster_colluders(set->roster, set->members, set->n, set->self);
+
+    if (set->n < policy->min_parties)
+        return error_set(err, STATUS_POLICY, "policy.min_parties: %zu parties where %u are the least", set->n,
+                         policy->min_parties);
+    /* Under `clear` nothing is hidden among others; whoever admits it has said so. */
+    if (p->protocol.aggregation != AGGREGATION_CLEAR && set->n < (size_t)policy->min_m_eff + colluders)
+        return error_set(err, STATUS_POLICY,
+                         "policy.min_m_eff: %zu parties, %u of them perhaps with the server, leave less than %u",
+                         set->n, colluders, policy->min_m_eff);
+    return STATUS_OK;
+}
+
+static enum status check_terms(const struct config_policy *policy, const struct plan *p, struct error *err)
+{
+    if (!policy->aggregation[p->protocol.aggregation])
+        return error_set(err, STATUS_POLICY, "policy.aggregations: the plan's aggregation is not among them");
+    if (!policy->encoding[p->protocol.encoding])
+        return error_set(err, STATUS_POLICY, "policy.encodings: the plan's encoding is not among them");
+    if (policy->max_learning_rate > 0 && p->training.learning_rate > policy->max_learning_rate)
+        return error_set(err, STATUS_POLICY, "policy.max_learning_rate: %g is over %g", p->training.learning_rate,
+                         policy->max_learning_rate);
+    return STATUS_OK;
+}
+
+static enum status check_releases(const struct config_policy *policy, const struct account_entry *entries, size_t n,
+                                  struct error *err)
+{
+    uint64_t total = 0, record = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        total += entries[i].releases;
+        record += entries[i].participations_max;
+    }
+    if (policy->releases_record > 0 && record > policy->releases_record)
+        return error_set(err, STATUS_BUDGET, "policy.max_releases.record: a record would be released %llu times, %llu is the most",
+                         (unsigned long long)record, (unsigned long long)policy->releases_record);
+    if (policy->releases_total > 0 && total > policy->releases_total)
+        return error_set(err, STATUS_BUDGET, "policy.max_releases.total: %llu releases would be made, %llu is the most",
+                         (unsigned long long)total, (unsigned long long)policy->releases_total);
+    return STATUS_OK;
+}
+
+static enum status check_epsilon(const struct config_policy *policy, const struct account_entry *entries, size_t n,
+                                 double delta, struct error *err)
+{
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t claims_n;
+
+    if (policy->epsilon_value <= 0)
+        return STATUS_OK;
+    claims_n = account_claims(claims, entries, n, delta);
+    for (size_t i = 0; i < claims_n; i++) {
+        if ((int)claims[i].adversary != (int)policy->epsilon_adversary ||
+            (int)claims[i].adjacency != (int)policy->epsilon_adjacency)
+            continue;
+        if (!(claims[i].epsilon <= policy->epsilon_value))
+            return error_set(err, STATUS_BUDGET, "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
+                             account_adversary_name(claims[i].adversary),
+                             account_adjacency_name(claims[i].adjacency), claims[i].epsilon, policy->epsilon_value);
+    }
+    return STATUS_OK;
+}
+
+enum status policy_check(const struct config_policy *policy, const struct plan *p, const struct policy_set *set,
+                         const struct account_entry *spent, size_t spent_n, struct error *err)
+{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
+    struct agenda_releases planned;
+    struct agenda agenda;
+    enum status s = check_set(policy, p, set, err);
+
+    if (s == STATUS_OK)
+        s = check_terms(policy, p, err);
+    if (s != STATUS_OK)
+        return s;
+    agenda_make(&agenda, p);
+    agenda_price(&agenda, p, &planned);
+    memcpy(entries, spent, spent_n * sizeof *spent);
+    entries[spent_n] = policy_mechanism(p, set);
+    entries[spent_n].releases = planned.train + planned.evaluate;
+    entries[spent_n].participations_max = planned.train_record_max > planned.test_record_max
+                                              ? planned.train_record_max : planned.test_record_max;
+    s = check_releases(policy, entries, spent_n + 1, err);
+    if (s == STATUS_OK)
+        s = check_epsilon(policy, entries, spent_n + 1, p->privacy.delta, err);
+    return s;
+}

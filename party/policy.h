@@ -1,0 +1,28 @@
+/* policy.h -- what this party accepts, whatever the server proposes; and what a plan costs it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PARTY_POLICY_H
+#define COLONNADE_PARTY_POLICY_H
+
+#include "common/config/config.h"
+#include "common/flow/agenda.h"
+#include "common/flow/roster.h"
+#include "common/privacy/account.h"
+
+/* The set a plan is priced for. */
+struct policy_set {
+    const struct roster *roster;
+    const uint8_t *members; /* roster indices */
+    size_t n;
+    uint32_t self;
+};
+
+/* The mechanism of one upload under this plan among this set; releases and participations 0. */
+struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set);
+
+/* STATUS_POLICY or STATUS_BUDGET with the key of the policy that refuses and both numbers.  `spent` is what the
+ * ledger holds; the plan's planned releases are priced on top. */
+enum status policy_check(const struct config_policy *policy, const struct plan *p, const struct policy_set *set,
+                         const struct account_entry *spent, size_t spent_n, struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,189 @@
+/* session.c -- life, dispatch and endings of a party session.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/core.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/crypto/secret.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The server gives up on others after its patience and then says so: this side waits longer than that. */
+void party_arm(struct party_session *p, struct actions *a)
+{
+    actions_add(a, ACTION_ARM)->after_ms = p->planned ? 2 * (uint64_t)p->plan.protocol.patience_ms + 10000
+                                                      : PARTY_FIRST_PATIENCE_MS;
+}
+
+void party_finish(struct party_session *p, struct actions *a, enum wire_outcome outcome)
+{
+    struct action *finish;
+
+    if (outcome != OUTCOME_FAILED && outcome != OUTCOME_BUDGET)
+        p->error = (struct error){0};
+    sm_move(&p->sm, PHASE_OVER, p->generation);
+    party_forget_keys(p);
+    if (p->planned)
+        party_give_back(p, a);
+    actions_add(a, ACTION_DISARM);
+    finish = actions_add(a, ACTION_FINISH);
+    finish->outcome = outcome;
+    finish->error = &p->error;
+}
+
+void party_refuse(struct party_session *p, struct actions *a)
+{
+    struct action *send = actions_add(a, ACTION_SEND);
+
+    send->msg.kind = WIRE_REFUSE;
+    send->msg.refuse.kind = status_kind(p->error.status);
+    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX, p->error.text);
+    party_finish(p, a, p->error.status == STATUS_BUDGET && p->applied > 0 ? OUTCOME_BUDGET : OUTCOME_FAILED);
+}
+
+/* --- events -------------------------------------------------------------------------------------------------- */
+
+static enum status status_of(enum status_kind kind)
+{
+    switch (kind) {
+    case STATUS_KIND_NONE: return STATUS_OK;
+    case STATUS_KIND_CONFIG: return STATUS_DATA;
+    case STATUS_KIND_PEER: return STATUS_PROTOCOL;
+    case STATUS_KIND_POLICY: return STATUS_POLICY;
+    case STATUS_KIND_NET:
+    case STATUS_KIND_LOCAL: return STATUS_PATIENCE;
+    }
+    return STATUS_PROTOCOL;
+}
+
+static void finished(struct party_session *p, struct actions *a, const struct wire_finish *f)
+{
+    enum status s = status_of(f->kind);
+    bool well = f->outcome != OUTCOME_FAILED && f->outcome != OUTCOME_BUDGET;
+
+    if (well && p->planned && f->outcome == OUTCOME_COMPLETED && p->applied != p->agenda.steps)
+        log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->applied,
+                 (unsigned long long)p->agenda.steps);
+    if (!well)
+        error_set(&p->error, s == STATUS_OK ? STATUS_PROTOCOL : s, "the server ends the run: %s", f->text);
+    party_finish(p, a, f->outcome);
+}
+
+static void message(struct party_session *p, struct actions *a, const struct event *e)
+{
+    if (!phase_expects(p->sm.phase, false, e->msg->kind)) {
+        error_set(&p->error, STATUS_PROTOCOL, "the server sent %s in phase %s", wire_kind_name(e->msg->kind),
+                  phase_row(p->sm.phase)->name);
+        party_refuse(p, a);
+        return;
+    }
+    switch (e->msg->kind) {
+    case WIRE_OFFER: party_offer(p, a, &e->msg->offer); break;
+    case WIRE_HELLOS: party_hellos(p, a, &e->msg->hellos); break;
+    case WIRE_CONFIRMS: party_confirms(p, a, &e->msg->confirms); break;
+    case WIRE_BROADCAST: party_broadcast(p, a, e); break;
+    case WIRE_FINISH: finished(p, a, &e->msg->finish); break;
+    case WIRE_REFUSE:
+        error_set(&p->error, status_of(e->msg->refuse.kind), "the server refuses: %s", e->msg->refuse.text);
+        party_finish(p, a, OUTCOME_FAILED);
+        break;
+    case WIRE_NONE:
+    case WIRE_JOIN:
+    case WIRE_HELLO:
+    case WIRE_CONFIRM:
+    case WIRE_UPLOAD:
+    case WIRE_KINDS: CHECK(!"phase_expects lets no such message through");
+    }
+}
+
+static void out_of_time(struct party_session *p, struct actions *a)
+{
+    error_set(&p->error, STATUS_PATIENCE, "nothing from the server for too long in phase %s",
+              phase_row(p->sm.phase)->name);
+    party_finish(p, a, OUTCOME_FAILED);
+}
+
+void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e, struct actions *out)
+{
+    (void)now_us;
+    if (p->sm.phase == PHASE_OVER)
+        return;
+    switch (e->kind) {
+    case EVENT_START: party_arm(p, out); break;
+    case EVENT_JOINED: party_connected(p, out); break;
+    case EVENT_LOST: party_disconnected(p, out, e->error); break;
+    case EVENT_MESSAGE: message(p, out, e); break;
+    case EVENT_TIMER: out_of_time(p, out); break;
+    case EVENT_DONE: party_worked(p, out); break;
+    case EVENT_CHARGED: party_charged(p, out, e->error); break;
+    case EVENT_STOP: party_finish(p, out, OUTCOME_STOPPED); break;
+    }
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------ */
+
+enum status party_session_new(struct party_session **out, const struct party_setup *setup, struct error *err)
+{
+    struct party_session *p = mem_alloc(1, sizeof *p);
+    enum status s;
+
+    if (p == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory for a session");
+    p->setup = *setup;
+    buf_init(&p->plan_text, PLAN_TEXT_MAX);
+    s = digest_init(&p->digest);
+    if (s == STATUS_OK)
+        s = rng_init_system(&p->noise);
+    if (s != STATUS_OK) {
+        party_session_free(p);
+        return error_set(err, s, "session: %s", status_words(s));
+    }
+    *out = p;
+    return STATUS_OK;
+}
+
+void party_session_free(struct party_session *p)
+{
+    if (p == NULL)
+        return;
+    party_forget_keys(p);
+    rng_deinit(&p->noise);
+    digest_deinit(&p->digest);
+    schedule_deinit(&p->schedule);
+    party_bottom_deinit(&p->bottom);
+    buf_deinit(&p->plan_text);
+    mem_free(p->payload);
+    mem_free(p->check);
+    mem_free(p->charge_rows);
+    mem_free(p->hellos);
+    secret_wipe(p, sizeof *p);
+    mem_free(p);
+}
+
+const struct party_report *party_session_report(struct party_session *p)
+{
+    struct party_report *r = &p->report;
+
+    r->phase = p->sm.phase;
+    r->generation = p->generation;
+    r->applied = p->applied;
+    r->planned = p->planned;
+    r->plan = p->plan;
+    r->agenda = p->agenda;
+    r->mechanism = p->mechanism;
+    r->down_max = p->planned ? wire_down_max(&p->plan) : WIRE_SETUP_MAX;
+    return r;
+}
+
+const struct nn_net *party_session_bottom(const struct party_session *p)
+{
+    return p->planned ? &p->bottom.net : NULL;
+}
+
+struct spans *party_session_spans(struct party_session *p)
+{
+    return &p->spans;
+}

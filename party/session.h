@@ -1,0 +1,67 @@
+/* session.h -- a party's side of a run, without I/O: events in, actions out.
+ *
+ * The session owns the bottom model, the generation's keys and this party's view of the run.  It trusts
+ * nothing the server says: hellos are checked against its own roster, the plan against its own policy,
+ * every round against the agenda of the plan.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PARTY_SESSION_H
+#define COLONNADE_PARTY_SESSION_H
+
+#include "common/config/config.h"
+#include "common/crypto/sign.h"
+#include "common/data/table.h"
+#include "common/flow/action.h"
+#include "common/flow/agenda.h"
+#include "common/flow/event.h"
+#include "common/flow/phase.h"
+#include "common/flow/roster.h"
+#include "common/metrics/spans.h"
+#include "common/nn/net.h"
+
+enum {
+    PARTY_FIRST_PATIENCE_MS = 120000, /* before a plan is known */
+    PARTY_CHARGE_ROUNDS = 64,         /* rounds reserved in the ledger at once, at most */
+};
+
+struct party_session;
+
+/* Everything stays the caller's and must outlive the session. */
+struct party_setup {
+    const struct config_party *config;
+    const struct roster *roster;
+    uint32_t self; /* index in the roster */
+    const struct sign_key *key;
+    const struct table *train, *test; /* test: no rows when there is none */
+    bool seeded;
+    uint64_t seed;
+    /* What the ledger holds already, asked when a plan is priced. */
+    size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
+    void *owner;
+    uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
+};
+
+struct party_report {
+    enum phase phase;
+    uint64_t generation, rounds, applied, clipped;
+    bool planned; /* a plan was accepted */
+    struct plan plan;
+    struct agenda agenda;
+    struct account_entry mechanism; /* of the current generation */
+    size_t down_max;                /* largest frame the server may send under the plan */
+};
+
+enum status party_session_new(struct party_session **out, const struct party_setup *setup,
+                              struct error *err) MUST_USE;
+void party_session_free(struct party_session *p); /* wipes keys; NULL is fine */
+
+void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e, struct actions *out);
+void party_session_work(struct party_session *p);
+
+const struct party_report *party_session_report(struct party_session *p);
+/* The bottom; NULL before a plan was accepted. */
+const struct nn_net *party_session_bottom(const struct party_session *p);
+struct spans *party_session_spans(struct party_session *p);
+
+#endif

@@ -1,0 +1,125 @@
+/* evaluate.c -- sweeps over test (and training) rows, scores, and whether the target is reached.
+ *
+ * A sweep releases rows in order under the run's own mechanism.  Training scores come for nothing from the sums
+ * an epoch released anyway, unless the plan pays for a sweep over the training rows.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+#include <math.h>
+
+/* Rows of the split the running sweep is on. */
+static uint32_t split_rows(const struct server_session *s)
+{
+    return s->sweep.on_train ? s->plan.shape.train_rows : s->plan.shape.test_rows;
+}
+
+static void begin_sweep(struct server_session *s)
+{
+    s->sweep.running = true;
+    s->sweep.number++;
+    s->sweep.next_row = 0;
+    s->sweep.on_train = s->plan.training.evaluate_train;
+    score_board_reset(&s->test_board);
+    if (s->plan.training.evaluate_train)
+        score_board_reset(&s->train_board);
+}
+
+bool server_next_evaluation(struct server_session *s)
+{
+    uint32_t most = wire_evaluate_rows(&s->plan), rows;
+
+    if (!s->sweep.running) {
+        if (!agenda_due(&s->agenda, s->steps_done) || s->sweep.done_at == s->steps_done)
+            return false;
+        begin_sweep(s);
+    }
+    rows = split_rows(s) - s->sweep.next_row;
+    s->round.purpose = s->sweep.on_train ? PURPOSE_EVALUATE_TRAIN : PURPOSE_EVALUATE_TEST;
+    s->round.place = s->sweep.next_row;
+    s->round.sweep = s->sweep.number;
+    s->round.row = NULL;
+    s->round.rows = rows < most ? rows : most;
+    return true;
+}
+
+static bool regression(const struct server_session *s)
+{
+    return s->plan.model.task == TASK_REGRESSION;
+}
+
+/* The sweep went past the round just scored: on to the other split, or done. */
+static void advance_sweep(struct server_session *s)
+{
+    s->sweep.next_row += s->round.rows;
+    if (s->sweep.next_row < split_rows(s))
+        return;
+    if (s->sweep.on_train && s->plan.shape.test_rows > 0) {
+        s->sweep.on_train = false;
+        s->sweep.next_row = 0;
+        return;
+    }
+    if (s->plan.shape.test_rows > 0)
+        score_board_read(&s->test_board, regression(s), &s->report.test);
+    if (s->plan.training.evaluate_train)
+        score_board_read(&s->train_board, regression(s), &s->report.train);
+    else
+        score_board_read(&s->running, regression(s), &s->report.train);
+    s->swept = true;
+}
+
+void server_score_batch(struct server_session *s, double loss)
+{
+    struct score_board *board = &s->running;
+
+    s->swept = false;
+    if (s->round.purpose == PURPOSE_TRAIN) {
+        s->report.last_loss = loss;
+        if (s->round.place % s->agenda.rounds_per_epoch == 0)
+            score_board_reset(board);
+    } else {
+        board = s->sweep.on_train ? &s->train_board : &s->test_board;
+    }
+    score_board_add(board, s->head.prob, s->head.target, s->round.rows, loss);
+    if (s->round.purpose != PURPOSE_TRAIN)
+        advance_sweep(s);
+}
+
+static double metric_of(const struct score *sc, enum plan_metric m)
+{
+    switch (m) {
+    case METRIC_LOSS: return sc->loss;
+    case METRIC_ACCURACY: return sc->accuracy;
+    case METRIC_AUC: return sc->auc;
+    case METRIC_AUPRC: return sc->auprc;
+    case METRIC_F1: return sc->f1;
+    case METRIC_NONE: break;
+    }
+    return NAN;
+}
+
+static void check_target(struct server_session *s)
+{
+    enum plan_metric m = s->plan.training.stop.metric;
+    bool test = s->plan.training.stop.split == SPLIT_TEST;
+    double value, wanted = s->plan.training.stop.value;
+
+    if (m == METRIC_NONE)
+        return;
+    value = metric_of(test ? &s->report.test : &s->report.train, m);
+    if (m == METRIC_LOSS ? !(value <= wanted) : !(value >= wanted))
+        return;
+    s->target_reached = true;
+    s->report.reached = (struct server_reached){true, s->report.epochs, value, s->round.number};
+}
+
+void server_sweep_done(struct server_session *s, struct actions *a)
+{
+    s->sweep.running = false;
+    s->sweep.done_at = s->steps_done;
+    s->report.sweeps = s->sweep.number;
+    s->report.epochs = (double)s->steps_done / s->agenda.rounds_per_epoch;
+    check_target(s);
+    actions_add(a, ACTION_REPORT);
+}

@@ -1,0 +1,40 @@
+/* head.h -- the top model: fused embeddings to loss, predictions, gradient; and its own steps.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_HEAD_H
+#define COLONNADE_SERVER_HEAD_H
+
+#include "common/base/arena.h"
+#include "common/config/plan.h"
+#include "common/nn/loss.h"
+#include "common/nn/net.h"
+
+struct server_head {
+    struct arena arena;
+    struct nn_net net;
+    enum nn_loss loss;
+    uint32_t inputs, outputs; /* P, or M P under concat; columns of the logits */
+    bool concat, mean;
+    uint32_t parties, width;
+    float *fused;    /* rows_max x inputs */
+    float *target;   /* rows_max */
+    float *prob;     /* rows_max x outputs */
+    float *dlogits;  /* rows_max x outputs */
+    float *gradient; /* rows x P: d loss / d sum; concat: one such block per member */
+    float *dfused;   /* rows_max x inputs; concat only */
+};
+
+enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
+                             struct rng *init) MUST_USE;
+void server_head_deinit(struct server_head *h); /* safe on a zeroed struct */
+
+/* The members of this generation: the divisor of fusion `mean`. */
+void server_head_members(struct server_head *h, uint32_t members);
+
+/* h->fused (rows, as estimated: sums) and h->target are filled in.  Returns the mean loss; fills h->prob. */
+double server_head_evaluate(struct server_head *h, uint32_t rows);
+
+/* The same, then h->gradient at the current head, then Q steps of the head on the kept sums. */
+double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows);
+
+#endif

@@ -1,0 +1,160 @@
+/* keys.c -- AGREE and CONFIRM: one generation's keys, set and plan, relayed so that all see the same.
+ *
+ * The happy path: offer -> M hellos -> hellos -> M confirms -> confirms -> the first round.  The server checks
+ * signatures too, not for its own safety but to name the guilty party at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+
+#include <string.h>
+
+static void choose_members(struct server_session *s)
+{
+    s->members_n = 0;
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
+        struct server_peer *p = &s->peer[i];
+        p->answered = false;
+        p->member = -1;
+        if (p->present && !p->excluded) {
+            p->member = (int)s->members_n;
+            s->members[s->members_n++] = (uint8_t)i;
+        }
+    }
+    s->answers = 0;
+}
+
+void server_offer(struct server_session *s, struct actions *a)
+{
+    struct action *send;
+
+    s->generation++;
+    choose_members(s);
+    sm_move(&s->sm, PHASE_AGREE, s->generation);
+    log_info("generation %llu: %u parties", (unsigned long long)s->generation, s->members_n);
+    send = server_send_members(s, a, WIRE_OFFER);
+    send->msg.offer = (struct wire_offer){
+        .generation = s->generation,
+        .step = s->steps_done,
+        .plan = {s->plan_text.data, s->plan_text.len},
+        .members = {s->members, s->members_n},
+    };
+    server_arm(s, a, s->plan.protocol.patience_ms);
+}
+
+/* Counts an answer; true when it was the last one missing. */
+static bool all_answered(struct server_session *s, uint32_t peer)
+{
+    s->peer[peer].answered = true;
+    s->answers++;
+    return s->answers == s->members_n;
+}
+
+static void next_question(struct server_session *s)
+{
+    for (uint32_t m = 0; m < s->members_n; m++)
+        s->peer[s->members[m]].answered = false;
+    s->answers = 0;
+}
+
+static bool rows_match(struct server_session *s, uint32_t peer, const struct wire_hello *h)
+{
+    if (h->train_rows == s->plan.shape.train_rows && h->test_rows == s->plan.shape.test_rows)
+        return true;
+    error_set(&s->error, STATUS_DATA, "rows do not match: %s has %u training and %u test rows, the server %u and %u",
+              server_name(s, peer), h->train_rows, h->test_rows, s->plan.shape.train_rows,
+              s->plan.shape.test_rows);
+    return false;
+}
+
+static void relay_hellos(struct server_session *s, struct actions *a)
+{
+    struct agree_terms terms = {s->plan_digest, s->generation};
+    uint8_t key[WIRE_DIGEST_BYTES];
+    struct action *send;
+
+    agree_sid(s->sid, &terms, s->hellos, s->members_n);
+    agree_ids_key(key, s->sid);
+    table_ids_hmac(s->ids_train, s->setup.train, key);
+    table_ids_hmac(s->ids_test, s->setup.test, key);
+    for (uint32_t m = 0; m < s->members_n; m++)
+        s->show_hellos[m] = agree_show_hello(&s->hellos[m]);
+    next_question(s);
+    sm_move(&s->sm, PHASE_CONFIRM, s->generation);
+    send = server_send_members(s, a, WIRE_HELLOS);
+    send->msg.hellos = (struct wire_hellos){s->generation, s->members_n, s->show_hellos};
+    server_arm(s, a, s->plan.protocol.patience_ms);
+}
+
+void server_hello(struct server_session *s, struct actions *a, uint32_t peer, const struct wire_hello *h)
+{
+    struct agree_terms terms = {s->plan_digest, s->generation};
+    enum status st = agree_check_hello(h, &s->setup.roster->party[peer], &terms, &s->error);
+
+    if (st != STATUS_OK) {
+        server_drop(s, a, peer, st);
+        return;
+    }
+    if (!rows_match(s, peer, h)) {
+        server_fail(s, a);
+        return;
+    }
+    agree_keep_hello(&s->hellos[s->peer[peer].member], h);
+    if (all_answered(s, peer))
+        relay_hellos(s, a);
+}
+
+static enum status new_sum(struct server_session *s)
+{
+    s->shape.parties = s->members_n;
+    s->shape.self = 0;
+    secagg_server_free(s->sum);
+    s->sum = NULL;
+    server_head_members(&s->head, s->members_n);
+    return secagg_server_new(&s->sum, s->plan.protocol.aggregation, &s->shape);
+}
+
+static void begin_rounds(struct server_session *s, struct actions *a)
+{
+    struct action *send;
+
+    if (encode_init(&s->shape.encode, &s->plan, s->members_n) != STATUS_OK || new_sum(s) != STATUS_OK) {
+        error_set(&s->error, STATUS_MEMORY, "no memory for a generation of %u parties", s->members_n);
+        server_fail(s, a);
+        return;
+    }
+    for (uint32_t m = 0; m < s->members_n; m++)
+        s->show_confirms[m] = agree_show_confirm(&s->confirms[m], s->generation);
+    send = server_send_members(s, a, WIRE_CONFIRMS);
+    send->msg.confirms = (struct wire_confirms){s->generation, s->members_n, s->show_confirms};
+    sm_move(&s->sm, PHASE_ROUND, s->generation);
+    s->started = true;
+    s->close.fresh = s->close.any; /* whoever missed the last gradient gets it again */
+}
+
+void server_confirm(struct server_session *s, struct actions *a, uint32_t peer, const struct wire_confirm *c)
+{
+    const struct agree_hello *hello = &s->hellos[s->peer[peer].member];
+    enum status st = agree_check_confirm(c, hello->public_key, s->sid, &s->error);
+
+    if (st != STATUS_OK) {
+        error_wrap(&s->error, "%s", server_name(s, peer));
+        server_drop(s, a, peer, st);
+        return;
+    }
+    if (memcmp(c->ids_train, s->ids_train, WIRE_DIGEST_BYTES) != 0 ||
+        memcmp(c->ids_test, s->ids_test, WIRE_DIGEST_BYTES) != 0) {
+        bool train = memcmp(c->ids_train, s->ids_train, WIRE_DIGEST_BYTES) != 0;
+        error_set(&s->error, STATUS_DATA, "the %s ids of %s are not the server's, though both have %u rows",
+                  train ? "training" : "test", server_name(s, peer),
+                  train ? s->plan.shape.train_rows : s->plan.shape.test_rows);
+        server_fail(s, a);
+        return;
+    }
+    agree_keep_confirm(&s->confirms[s->peer[peer].member], c);
+    if (all_answered(s, peer))
+        begin_rounds(s, a);
+}

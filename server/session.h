@@ -1,0 +1,69 @@
+/* session.h -- the server's side of a run, without I/O: events in, actions out.
+ *
+ * The session owns the head, the labels' order, the keys' agreement and the round in progress.  It never
+ * sees a single party's embedding under masks, only sums.  The same code runs under libuv (loop.c) and on the
+ * virtual clock of tests/sim.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_SESSION_H
+#define COLONNADE_SERVER_SESSION_H
+
+#include "common/config/plan.h"
+#include "common/data/table.h"
+#include "common/flow/action.h"
+#include "common/flow/agenda.h"
+#include "common/flow/event.h"
+#include "common/flow/phase.h"
+#include "common/flow/roster.h"
+#include "common/metrics/score.h"
+#include "common/metrics/spans.h"
+#include "common/nn/net.h"
+
+struct server_session;
+
+/* Everything stays the caller's and must outlive the session. */
+struct server_setup {
+    const struct plan *plan; /* shape filled in */
+    const struct roster *roster;
+    const struct table *train, *test; /* label tables; test NULL: none */
+    const float *train_target, *test_target;
+    bool seeded; /* --insecure-seed */
+    uint64_t seed;
+    uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
+};
+
+struct server_reached {
+    bool yes;
+    double epoch, value;
+    uint64_t round;
+};
+
+/* What the driver shows and writes down. */
+struct server_report {
+    enum phase phase;
+    uint64_t generation, rounds, void_rounds, steps, sweeps, stale_messages, integrity_failures;
+    double epochs, last_loss;
+    struct score train, test;
+    struct server_reached reached;
+    struct agenda agenda;
+    uint32_t members_n;
+    int waiting_for; /* roster index of a member whose answer is missing; -1: nobody */
+    uint64_t wait_us[WIRE_MEMBERS_MAX], slowest_rounds[WIRE_MEMBERS_MAX];
+    uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
+};
+
+enum status server_session_new(struct server_session **out, const struct server_setup *setup,
+                               struct error *err) MUST_USE;
+void server_session_free(struct server_session *s); /* NULL is fine */
+
+void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
+                         struct actions *out);
+/* The work an ACTION_WORK asked for; may run on another thread while no step runs. */
+void server_session_work(struct server_session *s);
+
+const struct server_report *server_session_report(struct server_session *s);
+const struct nn_net *server_session_head(const struct server_session *s);
+struct spans *server_session_spans(struct server_session *s);
+
+#endif
