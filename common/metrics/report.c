@@ -1,0 +1,315 @@
+/* report.c -- summary.json, metrics.jsonl and the progress line.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/metrics/report.h"
+
+#include "common/base/check.h"
+#include "common/base/file.h"
+#include "common/metrics/report_json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SUMMARY_BYTES_MAX = 4 << 20, SUMMARY_MODE = 0640 };
+
+static const char *const phase_names[TRAFFIC_PHASES] = {"setup", "train", "evaluate"};
+
+static void put_reached(struct report_json *j, json_t *root, const struct report_reached *r)
+{
+    json_t *o;
+
+    if (r->metric == NULL)
+        return;
+    o = report_json_object(j, root, "reached");
+    report_json_text(j, o, "metric", r->metric);
+    report_json_text(j, o, "split", r->split);
+    report_json_real(j, o, "value", r->value);
+    report_json_real(j, o, "epoch", r->epoch);
+    report_json_count(j, o, "round", r->round);
+    report_json_real(j, o, "seconds", r->seconds);
+    report_json_count(j, o, "payload_bytes", r->payload_bytes);
+}
+
+static void put_time(struct report_json *j, json_t *root, const struct summary *r)
+{
+    json_t *o = report_json_object(j, root, "time"), *spans;
+    double train_s = spans_phase_s(r->spans, TRAFFIC_TRAIN);
+
+    report_json_real(j, o, "setup_s", spans_phase_s(r->spans, TRAFFIC_SETUP));
+    report_json_real(j, o, "train_s", train_s);
+    report_json_real(j, o, "evaluate_s", spans_phase_s(r->spans, TRAFFIC_EVALUATE));
+    report_json_real(j, o, "total_s", r->total_s);
+    if (train_s > 0)
+        report_json_real(j, o, "rounds_per_s", (double)r->rounds / train_s);
+    spans = report_json_object(j, o, "spans");
+    for (int i = 0; i < SPANS; i++)
+        report_json_real(j, spans, spans_name((enum span)i), spans_s(r->spans, (enum span)i));
+}
+
+static void put_six(struct report_json *j, json_t *o, const struct traffic_sum *up,
+                    const struct traffic_sum *down)
+{
+    report_json_count(j, o, "payload_up", up->payload);
+    report_json_count(j, o, "payload_down", down->payload);
+    report_json_count(j, o, "frame_up", up->frame);
+    report_json_count(j, o, "frame_down", down->frame);
+    report_json_count(j, o, "tls_up", up->tls);
+    report_json_count(j, o, "tls_down", down->tls);
+}
+
+static void add_sum(struct traffic_sum *to, const struct traffic_sum *from)
+{
+    to->payload += from->payload;
+    to->frame += from->frame;
+    to->tls += from->tls;
+}
+
+static void put_messages(struct report_json *j, json_t *bytes, const struct traffic *t)
+{
+    json_t *all = report_json_object(j, bytes, "by_message");
+
+    for (uint32_t kind = 0; kind < t->kinds; kind++) {
+        struct traffic_cell c = traffic_of_kind(t, kind);
+        json_t *o;
+
+        if (c.count == 0)
+            continue;
+        o = report_json_object(j, all, t->names[kind]);
+        report_json_count(j, o, "count", c.count);
+        report_json_count(j, o, "payload", c.payload);
+        report_json_count(j, o, "frame", c.frame);
+    }
+}
+
+static void put_bytes(struct report_json *j, json_t *root, const struct summary *r)
+{
+    json_t *bytes = report_json_object(j, root, "bytes"), *o;
+    struct traffic_sum total_up = {0}, total_down = {0};
+
+    for (int p = 0; p < TRAFFIC_PHASES; p++) {
+        struct traffic_sum up = traffic_of_phase(r->traffic, TRAFFIC_UP, (enum traffic_phase)p);
+        struct traffic_sum down = traffic_of_phase(r->traffic, TRAFFIC_DOWN, (enum traffic_phase)p);
+
+        o = report_json_object(j, bytes, phase_names[p]);
+        put_six(j, o, &up, &down);
+        if (p == TRAFFIC_TRAIN && r->has_formula) {
+            report_json_count(j, o, "formula_up", r->formula_up);
+            report_json_count(j, o, "formula_down", r->formula_down);
+        }
+        add_sum(&total_up, &up);
+        add_sum(&total_down, &down);
+    }
+    o = report_json_object(j, bytes, "total");
+    put_six(j, o, &total_up, &total_down);
+    put_messages(j, bytes, r->traffic);
+}
+
+static void put_parties(struct report_json *j, json_t *root, const struct summary *r)
+{
+    json_t *list = report_json_array(j, root, "parties");
+
+    for (uint32_t i = 0; i < r->party_n; i++) {
+        const struct report_party *p = &r->party[i];
+        json_t *o = json_object();
+
+        report_json_text(j, o, "name", p->name);
+        if (r->traffic != NULL && i < r->traffic->parties) {
+            report_json_count(j, o, "frame_up", traffic_of_party(r->traffic, i, TRAFFIC_UP).frame);
+            report_json_count(j, o, "frame_down",
+                              traffic_of_party(r->traffic, i, TRAFFIC_DOWN).frame);
+        }
+        report_json_real(j, o, "wait_s", p->wait_s);
+        report_json_count(j, o, "slowest_rounds", p->slowest_rounds);
+        report_json_count(j, o, "lost", p->lost);
+        report_json_count(j, o, "rejoined", p->rejoined);
+        if (p->has_usage) {
+            report_json_count(j, o, "max_rss_kb", p->max_rss_kb);
+            report_json_real(j, o, "cpu_s", p->cpu_s);
+        }
+        report_json_append(j, list, o);
+    }
+}
+
+static void put_privacy(struct report_json *j, json_t *root, const struct report_privacy *p)
+{
+    json_t *o, *releases, *list;
+
+    if (p->mechanism == NULL)
+        return;
+    CHECK(p->claims_n <= REPORT_CLAIMS_MAX);
+    o = report_json_object(j, root, "privacy");
+    report_json_text(j, o, "mechanism", p->mechanism);
+    report_json_real(j, o, "delta", p->delta);
+    releases = report_json_object(j, o, "releases");
+    report_json_count(j, releases, "train", p->train);
+    report_json_count(j, releases, "evaluate", p->evaluate);
+    report_json_count(j, releases, "predict", p->predict);
+    report_json_count(j, o, "participations_max", p->participations_max);
+    report_json_count(j, o, "m_min", p->m_min);
+    list = report_json_array(j, o, "claims");
+    for (size_t i = 0; i < p->claims_n; i++) {
+        const struct report_claim *c = &p->claim[i];
+        json_t *claim = json_object();
+
+        report_json_text(j, claim, "adversary", c->adversary);
+        report_json_count(j, claim, "m_eff", c->m_eff);
+        report_json_text(j, claim, "adjacency", c->adjacency);
+        report_json_real(j, claim, "alpha", c->alpha);
+        report_json_real(j, claim, "epsilon", c->epsilon);
+        report_json_flag(j, claim, "vacuous", c->vacuous);
+        report_json_append(j, list, claim);
+    }
+}
+
+static void put_models(struct report_json *j, json_t *root, const struct summary *r)
+{
+    json_t *o, *list;
+    bool any = false;
+
+    for (size_t i = 0; i < r->party_n; i++)
+        any = any || r->party[i].model_sha256[0] != 0;
+    if (!any && r->head_sha256[0] == 0)
+        return;
+    o = report_json_object(j, root, "model_sha256");
+    report_json_text(j, o, "head", r->head_sha256);
+    if (!any)
+        return;
+    list = report_json_array(j, o, "parties");
+    for (size_t i = 0; i < r->party_n; i++)
+        report_json_append(j, list, json_string(r->party[i].model_sha256));
+}
+
+static void put_all(struct report_json *j, json_t *root, const struct summary *r)
+{
+    report_json_text(j, root, "status", r->status);
+    report_json_text(j, root, "error", r->error);
+    report_json_flag(j, root, "plaintext", r->plaintext);
+    report_json_flag(j, root, "insecure_seed", r->insecure_seed);
+    report_json_count(j, root, "rounds", r->rounds);
+    report_json_count(j, root, "void_rounds", r->void_rounds);
+    report_json_real(j, root, "epochs", r->epochs);
+    report_json_count(j, root, "parties_n", r->parties_n);
+    report_json_score(j, root, "train", &r->train);
+    report_json_score(j, root, "test", &r->test);
+    put_reached(j, root, &r->reached);
+    if (r->spans != NULL)
+        put_time(j, root, r);
+    if (r->traffic != NULL)
+        put_bytes(j, root, r);
+    put_parties(j, root, r);
+    if (r->has_server) {
+        json_t *o = report_json_object(j, root, "server");
+
+        report_json_count(j, o, "max_rss_kb", r->server_max_rss_kb);
+        report_json_real(j, o, "cpu_s", r->server_cpu_s);
+    }
+    put_privacy(j, root, &r->privacy);
+    put_models(j, root, r);
+}
+
+enum status report_print(const struct summary *r, struct buf *out)
+{
+    struct report_json j = {0};
+    json_t *root = json_object();
+    enum status s = STATUS_MEMORY;
+    char *text;
+
+    CHECK(r->status != NULL && r->party_n <= REPORT_PARTIES_MAX);
+    put_all(&j, root, r);
+    text = report_json_dump(&j, root, true);
+    if (text != NULL)
+        s = buf_append(out, text, strlen(text));
+    if (s == STATUS_OK)
+        s = buf_append(out, "\n", 1);
+    report_json_free(text);
+    json_decref(root);
+    return s;
+}
+
+enum status report_write(const struct summary *r, const char *path, struct error *err)
+{
+    struct buf text;
+    enum status s;
+
+    buf_init(&text, SUMMARY_BYTES_MAX);
+    s = report_print(r, &text);
+    if (s == STATUS_OK)
+        s = file_write_atomic(path, text.data, text.len, SUMMARY_MODE, err);
+    else
+        error_set(err, s, "%s: %s", path, status_words(s));
+    buf_deinit(&text);
+    return s;
+}
+
+/* One write of a whole line, so that a reader never sees half of it and a crash leaves at most one.
+ */
+static enum status append_text(const char *path, const char *text, size_t n, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, SUMMARY_MODE);
+    enum status s = STATUS_OK;
+    ssize_t written;
+
+    if (fd < 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    written = write(fd, text, n);
+    if (written < 0)
+        s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    else if ((size_t)written != n)
+        s = error_set(err, STATUS_IO, "%s: only %zd of %zu bytes written", path, written, n);
+    close(fd);
+    return s;
+}
+
+enum status report_append(const char *path, const struct report_evaluation *e, struct error *err)
+{
+    struct report_json j = {0};
+    json_t *root = json_object();
+    enum status s;
+    char *text;
+    size_t n;
+
+    report_json_real(&j, root, "epoch", e->epoch);
+    report_json_count(&j, root, "round", e->round);
+    report_json_real(&j, root, "seconds", e->seconds);
+    report_json_count(&j, root, "bytes", e->bytes);
+    report_json_score(&j, root, "train", &e->train);
+    report_json_score(&j, root, "test", &e->test);
+    text = report_json_dump(&j, root, false);
+    json_decref(root);
+    if (text == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
+    n = strlen(text);
+    text[n] = '\n'; /* in the place of the final 0 */
+    s = append_text(path, text, n + 1, err);
+    report_json_free(text);
+    return s;
+}
+
+static void print_bytes(char *out, size_t n, uint64_t bytes)
+{
+    static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t u = 0;
+
+    while (value >= 1000 && u + 1 < sizeof unit / sizeof unit[0]) {
+        value /= 1000;
+        u++;
+    }
+    snprintf(out, n, u == 0 ? "%.0f %s" : "%.1f %s", value, unit[u]);
+}
+
+void report_progress_line(char out[REPORT_PROGRESS_MAX], const struct report_progress *p)
+{
+    char bytes[32], metric[64] = "", slow[96] = "";
+
+    print_bytes(bytes, sizeof bytes, p->bytes);
+    if (p->metric_name != NULL)
+        snprintf(metric, sizeof metric, "  %.40s %.4f", p->metric_name, p->metric);
+    if (p->slow != NULL)
+        snprintf(slow, sizeof slow, "  waiting for %.63s", p->slow);
+    snprintf(out, REPORT_PROGRESS_MAX, "epoch %.2f/%g  loss %.4f%s  %s  %.1f rounds/s%s", p->epoch,
+             p->epochs, p->loss, metric, bytes, p->rounds_per_s, slow);
+}

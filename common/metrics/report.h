@@ -1,0 +1,118 @@
+/* report.h -- what a run says about itself: summary.json at its end, a line of metrics.jsonl at
+ * each evaluation, one progress line for a terminal.
+ *
+ * The names in the JSON are an interface (docs/operating.md); numbers are numbers, and what does
+ * not apply is absent.  JSON knows no infinity: an infinite epsilon is left out, its claim stays
+ * with "vacuous": true, and any other figure that is not finite is left out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_METRICS_REPORT_H
+#define COLONNADE_METRICS_REPORT_H
+
+#include "common/base/buf.h"
+#include "common/base/status.h"
+#include "common/metrics/score.h"
+#include "common/metrics/spans.h"
+#include "common/metrics/traffic.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    REPORT_PARTIES_MAX = 256,
+    REPORT_CLAIMS_MAX = 16,
+    REPORT_NAME_MAX = 63,
+    REPORT_HEX_CHARS = 64,
+    REPORT_PROGRESS_MAX = 256, /* bytes of a progress line with its final 0 */
+};
+
+/* One party, as the server saw it or as it saw itself.  Its frame bytes come from the traffic. */
+struct report_party {
+    char name[REPORT_NAME_MAX + 1];
+    double wait_s;
+    uint64_t slowest_rounds, lost, rejoined;
+    bool has_usage; /* the two below: a process knows only its own */
+    uint64_t max_rss_kb;
+    double cpu_s;
+    char model_sha256[REPORT_HEX_CHARS + 1]; /* "": not known here */
+};
+
+struct report_claim {
+    const char *adversary, *adjacency;
+    uint32_t m_eff;
+    double alpha, epsilon; /* INFINITY: no noise */
+    bool vacuous;
+};
+
+struct report_privacy {
+    const char *mechanism; /* NULL: nothing is claimed, the whole object is absent */
+    double delta;
+    uint64_t train, evaluate, predict; /* released vectors */
+    uint64_t participations_max;
+    uint32_t m_min;
+    size_t claims_n;
+    struct report_claim claim[REPORT_CLAIMS_MAX];
+};
+
+struct report_reached {
+    const char *metric, *split; /* metric NULL: not reached, absent */
+    double value, epoch, seconds;
+    uint64_t round, payload_bytes;
+};
+
+struct summary {
+    const char *status; /* completed, target, budget, stopped, failed */
+    const char *error;  /* NULL or "": absent */
+    bool plaintext, insecure_seed;
+    uint64_t rounds, void_rounds;
+    double epochs;
+    uint32_t parties_n; /* size of the federation, which `party` need not list whole */
+    struct score train, test;
+    struct report_reached reached;
+    double total_s;
+    const struct spans *spans;     /* phases and spans */
+    const struct traffic *traffic; /* party i of `party` is party i here */
+    bool has_formula;
+    uint64_t formula_up, formula_down;
+    size_t party_n;
+    struct report_party party[REPORT_PARTIES_MAX];
+    bool has_server; /* this process is the server: its own use of the machine */
+    uint64_t server_max_rss_kb;
+    double server_cpu_s;
+    struct report_privacy privacy;
+    char head_sha256[REPORT_HEX_CHARS + 1]; /* "": absent */
+};
+
+/* Appends the JSON text (with a final line end) to out; then the same into a file, atomically. */
+enum status report_print(const struct summary *r, struct buf *out) MUST_USE;
+enum status report_write(const struct summary *r, const char *path, struct error *err) MUST_USE;
+
+/* One evaluation. */
+struct report_evaluation {
+    double epoch, epochs; /* done, planned */
+    uint64_t round;
+    double seconds;
+    uint64_t bytes; /* training payload until now, both directions */
+    struct score train, test;
+};
+
+/* Appends one line to the file, which is made when missing.  Several writers must not share it. */
+enum status report_append(const char *path, const struct report_evaluation *e,
+                          struct error *err) MUST_USE;
+
+struct report_progress {
+    double epoch, epochs;
+    double loss;
+    const char *metric_name; /* NULL: none yet */
+    double metric;
+    uint64_t bytes; /* frames of all kinds, both directions */
+    double rounds_per_s;
+    const char *slow; /* who is waited for; NULL: nobody */
+};
+
+/* The line without a line end, cut to REPORT_PROGRESS_MAX. */
+void report_progress_line(char out[REPORT_PROGRESS_MAX], const struct report_progress *p);
+
+#endif
