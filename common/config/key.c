@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A key this many edits away is close enough to be offered. */
+/* A key this many edits away is close enough to be offered, unless they are a third of what was
+ * written. */
 enum { NEAR_EDITS = 2 };
 
 const struct key *key_at(const struct key_table *t, size_t i, size_t *offset)
@@ -106,7 +107,7 @@ static const char *nearest(const struct key_table *t, const char *path, size_t *
             far = edits(k->path, end, path, n);
             if (k->path[end] == 0 && far > 1 && strcmp(last_name(k->path), last_name(path)) == 0)
                 far = 1;
-            if (far < best) {
+            if (far < best && 3 * far <= n) {
                 best = far;
                 found = k->path;
                 *len = end;

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/config/config.h"
+#include "common/config/key_text.h"
 #include "common/config/number.h"
 
 #include <stdarg.h>
@@ -54,6 +55,17 @@ static bool set_whole(const struct key *k, const struct key_value_item *item, ui
     /* No bound is above 2^53, so the comparison is exact where it matters. */
     if ((double)*out < k->lo || (double)*out > k->hi)
         return refuse_range(k, f);
+    return true;
+}
+
+static bool set_u64(const struct key *k, const struct key_value_item *item, uint64_t *out,
+                    struct key_set_fault *f)
+{
+    uint64_t v;
+
+    if (!set_whole(k, item, &v, f))
+        return false;
+    *out = v;
     return true;
 }
 
@@ -161,84 +173,40 @@ static bool set_delay(const struct key *k, const struct key_value_item *item,
 /* --- texts --------------------------------------------------------------------------------------
  */
 
-/* Length of the UTF-8 sequence at c when it is a character a YAML reader gives back unchanged, else
- * 0. */
-static size_t printable(const unsigned char *c)
-{
-    size_t n = c[0] < 0x80 ? 1 : c[0] >= 0xc2 && c[0] < 0xe0 ? 2 : (c[0] & 0xf0) == 0xe0 ? 3 : 4;
-    uint32_t code = n == 1 ? c[0] : c[0] & (0xffu >> (n + 1));
-
-    if (c[0] >= 0x80 && (c[0] < 0xc2 || c[0] > 0xf4))
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (c[i] & 0x3f);
-    }
-    if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0xd800 && code < 0xe000) ||
-        code == 0x2028 || code == 0x2029 || code == 0xfeff || code == 0xfffe || code == 0xffff ||
-        code > 0x10ffff || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000))
-        return 0;
-    return n;
-}
-
-static bool is_printable(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-
-    while (*c != 0) {
-        size_t n = printable(c);
-
-        if (n == 0)
-            return false;
-        c += n;
-    }
-    return true;
-}
-
 static bool set_path(const struct key *k, const struct key_value_item *item, const char *dir,
                      char *out, struct key_set_fault *f)
 {
     const char *text = item->text;
     bool word = k->type == KEY_SCALE && choice_of(k, text) >= 0;
+    char path[CONFIG_PATH_MAX];
     int n;
 
     if (k->type == KEY_SCALE && text[0] == 0)
         return refuse_choice(k, " or a path", f);
     if (!item->quoted && (strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
         return refuse(f, "a path (leave the key out to say nothing)");
-    if (!is_printable(text))
-        return refuse(f, "a path of printable UTF-8 characters");
     if (text[0] == 0 && k->fallback == NULL)
         return refuse(f, "a path");
     while (text[0] == '.' && text[1] == '/' && text[2] != 0)
         text += 2;
     if (word || text[0] == 0 || text[0] == '/' || dir == NULL)
-        n = snprintf(out, CONFIG_PATH_MAX, "%s", text);
+        n = snprintf(path, sizeof path, "%s", text);
     else
-        n = snprintf(out, CONFIG_PATH_MAX, "%s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", text);
+        n = snprintf(path, sizeof path, "%s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", text);
     if (n >= CONFIG_PATH_MAX)
         return refuse(f, "a path of fewer than %d bytes with its directory", CONFIG_PATH_MAX);
+    if (!key_text_is_printable(path))
+        return refuse(f, "a path of printable UTF-8 characters");
+    memcpy(out, path, (size_t)n + 1);
     return true;
 }
 
 static bool set_address(const struct key *k, const struct key_value_item *item, char *out,
                         struct key_set_fault *f)
 {
-    const char *text = item->text, *colon = strrchr(text, ':');
-    size_t host = colon == NULL ? 0 : (size_t)(colon - text);
-    bool bracketed = host >= 3 && text[0] == '[' && text[host - 1] == ']';
-    const char *from = bracketed ? text + 1 : text;
-    size_t n = bracketed ? host - 2 : host;
-    uint64_t port = 0;
-
-    if (n == 0 || host > 255 || !number_whole(&port, colon + 1) || port > 65535 ||
-        (double)port < k->lo ||
-        strspn(from, bracketed
-                         ? "0123456789abcdefABCDEF:."
-                         : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_") < n)
+    if (!key_text_is_address(item->text, (unsigned)k->lo))
         return refuse(f, "host:port (an IPv6 address in brackets, port %.0f to 65535)", k->lo);
-    snprintf(out, CONFIG_PATH_MAX, "%s", text);
+    snprintf(out, CONFIG_PATH_MAX, "%s", item->text);
     return true;
 }
 
@@ -280,8 +248,7 @@ static bool set_names(const struct key_value *v, struct config_names *out, struc
         size_t n = strlen(text);
 
         f->line = v->item[i].line;
-        if (n == 0 || n >= CONFIG_NAME_MAX ||
-            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:") != n)
+        if (n == 0 || n >= CONFIG_NAME_MAX || strspn(text, KEY_TEXT_HOST ":") != n)
             return refuse(f,
                           "a list of names or addresses (letters, digits, . - _ :, below %d bytes)",
                           CONFIG_NAME_MAX);
@@ -333,7 +300,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     CHECK(v->list || v->n == 1);
     switch (k->type) {
     case KEY_U32: return set_u32(k, item, field, f);
-    case KEY_U64: return set_whole(k, item, field, f);
+    case KEY_U64: return set_u64(k, item, field, f);
     case KEY_REAL: return set_real(k, item, field, f);
     case KEY_BOOL: return set_bool(item, field, f);
     case KEY_CHOICE:

@@ -21,8 +21,8 @@ struct key_set_fault {
     int line; /* of the guilty item; 0: none */
 };
 
-/* Checks v and stores it at `field`.  Relative paths are taken from the directory `dir` (NULL:
- * unchanged). */
+/* Checks v and stores it at `field`, which keeps what it had when v is refused.  Relative paths are
+ * taken from the directory `dir` (NULL: unchanged). */
 bool key_set(const struct key *k, void *field, const struct key_value *v, const char *dir,
              struct key_set_fault *f);
 /* Sets every row of the table to its default; the text of a required key becomes empty. */

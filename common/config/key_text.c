@@ -1,0 +1,63 @@
+/* key_text.c -- characters and addresses.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/key_text.h"
+
+#include "common/config/number.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { HOST_MAX = 255, PORT_MAX = 65535 };
+
+/* Length of the UTF-8 sequence at c when it is a character a YAML reader gives back unchanged, else
+ * 0. */
+static size_t printable(const unsigned char *c)
+{
+    size_t n = c[0] < 0x80 ? 1 : c[0] >= 0xc2 && c[0] < 0xe0 ? 2 : (c[0] & 0xf0) == 0xe0 ? 3 : 4;
+    uint32_t code = n == 1 ? c[0] : c[0] & (0xffu >> (n + 1));
+
+    if (c[0] >= 0x80 && (c[0] < 0xc2 || c[0] > 0xf4))
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (c[i] & 0x3f);
+    }
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0xd800 && code < 0xe000) ||
+        code == 0x2028 || code == 0x2029 || code == 0xfeff || code == 0xfffe || code == 0xffff ||
+        code > 0x10ffff || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000))
+        return 0;
+    return n;
+}
+
+bool key_text_is_printable(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    while (*c != 0) {
+        size_t n = printable(c);
+
+        if (n == 0)
+            return false;
+        c += n;
+    }
+    return true;
+}
+
+bool key_text_is_address(const char *text, unsigned port_min)
+{
+    const char *colon = strrchr(text, ':');
+    size_t n = colon == NULL ? 0 : (size_t)(colon - text);
+    bool bracketed = n >= 3 && text[0] == '[' && text[n - 1] == ']';
+    const char *host = bracketed ? text + 1 : text;
+    uint64_t port = 0;
+
+    if (n == 0 || n > HOST_MAX)
+        return false;
+    n -= bracketed ? 2 : 0;
+    if (strspn(host, bracketed ? "0123456789abcdefABCDEF:." : KEY_TEXT_HOST) < n)
+        return false;
+    return number_whole(&port, colon + 1) && port >= port_min && port <= PORT_MAX;
+}

@@ -1,0 +1,366 @@
+/* test_key_set.c -- each type takes what it should, refuses its neighbours, and prints what it
+ * took. SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/key_set.h"
+
+#include "common/config/config.h"
+#include "common/config/config_keys.h"
+#include "common/config/key_print.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* Sets `path` of a party (or server) from text; quoted scalars are written with quotes. */
+static bool set(const struct key_table *t, void *base, const char *path, const char *text,
+                struct key_set_fault *f)
+{
+    int i = key_find(t, path);
+    struct key_value v = {0};
+    const struct key *k;
+    size_t offset, n = strlen(text);
+
+    assert_true(i >= 0);
+    k = key_at(t, (size_t)i, &offset);
+    if (n >= 2 && text[0] == '"')
+        assert_true(key_value_add(&v, text + 1, n - 2, true, 3));
+    else
+        assert_true(key_value_split(&v, text, n));
+    return key_set(k, (char *)base + offset, &v, "/dir", f);
+}
+
+static const struct key_table *table_of(const char *path)
+{
+    return key_find(&config_keys_server, path) >= 0 ? &config_keys_server : &config_keys_party;
+}
+
+static union {
+    struct config_server server;
+    struct config_party party;
+} c;
+
+/* The value is taken, and printed as `printed`. */
+static void take(const char *path, const char *text, const char *printed)
+{
+    const struct key_table *t = table_of(path);
+    struct key_set_fault f;
+    const struct key *k;
+    struct buf out;
+    size_t offset;
+
+    key_set_defaults(t, &c);
+    if (!set(t, &c, path, text, &f))
+        fail_msg("%s=%s: %s is not %s", path, text, f.value, f.want);
+    k = key_at(t, (size_t)key_find(t, path), &offset);
+    buf_init(&out, 1024);
+    assert_int_equal(key_print(k, (char *)&c + offset, &out), STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    assert_string_equal((char *)out.data, printed);
+    buf_deinit(&out);
+}
+
+/* The value is refused with these words, and the field keeps what it had. */
+static void refuse(const char *path, const char *text, const char *want)
+{
+    static union {
+        struct config_server server;
+        struct config_party party;
+    } before;
+    const struct key_table *t = table_of(path);
+    struct key_set_fault f;
+
+    memset(&c, 0, sizeof c);
+    key_set_defaults(t, &c);
+    memcpy(&before, &c, sizeof c);
+    if (set(t, &c, path, text, &f))
+        fail_msg("%s=%s passed", path, text);
+    if (strcmp(f.want, want) != 0)
+        fail_msg("%s=%s: is not %s", path, text, f.want);
+    assert_memory_equal(&before, &c, sizeof c);
+}
+
+static void test_whole_numbers_keep_their_range(void **state)
+{
+    (void)state;
+    take("model.embedding", "1", "1");
+    take("model.embedding", "65536", "65536");
+    refuse("model.embedding", "0", "in [1, 65536]");
+    refuse("model.embedding", "65537", "in [1, 65536]");
+    refuse("model.embedding", "18446744073709551615", "in [1, 65536]");
+    refuse("model.embedding", "16.0", "a whole number");
+    refuse("model.embedding", "-1", "a whole number");
+    refuse("model.embedding", "\"16\"", "a whole number");
+    refuse("model.embedding", "[16]", "a single value");
+    take("protocol.pbm.trials", "1024", "1024");
+    refuse("protocol.pbm.trials", "1025", "in [1, 1024]");
+    take("protocol.fixed.bits", "24", "24");
+    refuse("protocol.fixed.bits", "25", "in [2, 24]");
+    refuse("protocol.fixed.bits", "1", "in [2, 24]");
+    take("policy.max_releases.total", "9007199254740992", "9007199254740992");
+    refuse("policy.max_releases.total", "9007199254740994", "in [0, 9007199254740992]");
+}
+
+static void test_numbers_keep_their_range(void **state)
+{
+    (void)state;
+    take("protocol.pbm.beta", "0.25", "0.25");
+    take("protocol.pbm.beta", "1e-300", "1e-300");
+    refuse("protocol.pbm.beta", "0.3", "in (0, 0.25]");
+    refuse("protocol.pbm.beta", "0.25000000000000006", "in (0, 0.25]");
+    refuse("protocol.pbm.beta", "0", "in (0, 0.25]");
+    refuse("protocol.pbm.beta", "1e-999", "in (0, 0.25]");
+    refuse("protocol.pbm.beta", "-0.1", "in (0, 0.25]");
+    refuse("protocol.pbm.beta", "nan", "a number");
+    refuse("protocol.pbm.beta", "\"0.1\"", "a number");
+    take("privacy.delta", "0.001", "0.001");
+    refuse("privacy.delta", "0.0011", "in (0, 0.001]");
+    take("protocol.clip", "1.0", "1");
+    refuse("protocol.clip", "0", "in [1e-6, 1000000]");
+    refuse("training.learning_rate", "0", "in (0, 1000]");
+    refuse("training.epochs", "0", "in (0, 100000]");
+    take("training.evaluate_every", "0", "0");
+    take("training.evaluate_every", "0.5", "0.5");
+}
+
+static void test_truth_values_are_true_and_false(void **state)
+{
+    (void)state;
+    take("training.evaluate_train", "true", "true");
+    take("training.evaluate_train", "false", "false");
+    refuse("training.evaluate_train", "yes", "true or false");
+    refuse("training.evaluate_train", "\"true\"", "true or false");
+}
+
+static void test_choices_are_listed_when_refused(void **state)
+{
+    (void)state;
+    take("protocol.encoding", "gaussian", "gaussian");
+    take("protocol.encoding", "\"pbm\"", "pbm");
+    refuse("protocol.encoding", "topk", "one of pbm, fixed, float32, gaussian");
+    refuse("protocol.encoding", "PBM", "one of pbm, fixed, float32, gaussian");
+    refuse("protocol.aggregation", "coded", "one of masked, clear");
+    take("training.stop.metric", "f1", "f1");
+    take("policy.max_epsilon.adversary", "server+1", "server+1");
+}
+
+static void test_a_single_choice_is_taken_and_its_absent_rivals_refused(void **state)
+{
+    (void)state;
+    take("protocol.gradient.form", "full", "full");
+    refuse("protocol.gradient.form", "factored", "full (the only choice)");
+    refuse("protocol.gradient.type", "int8", "float32 (the only choice)");
+    refuse("protocol.local_view", "refreshed", "stale (the only choice)");
+    refuse("protocol.local_order", "sequential", "parallel (the only choice)");
+    take("model.train", "raw", "raw");
+    refuse("model.train", "frozen", "raw (the only choice)");
+}
+
+static void test_a_seed_is_64_bits_or_random(void **state)
+{
+    (void)state;
+    take("training.seed", "18446744073709551615", "18446744073709551615");
+    assert_true(c.server.plan.training.seed_given);
+    take("training.seed", "0", "0");
+    assert_true(c.server.plan.training.seed_given);
+    take("training.seed", "random", "random");
+    assert_false(c.server.plan.training.seed_given);
+    refuse("training.seed", "18446744073709551616", "a whole number below 2^64, or random");
+    refuse("training.seed", "\"random\"", "a whole number below 2^64, or random");
+}
+
+static void test_paths_start_at_the_directory_given(void **state)
+{
+    (void)state;
+    take("roster", "roster.txt", "\"/dir/roster.txt\"");
+    take("roster", "./roster.txt", "\"/dir/roster.txt\"");
+    take("roster", "../roster.txt", "\"/dir/../roster.txt\"");
+    take("roster", "/etc/roster.txt", "\"/etc/roster.txt\"");
+    take("roster", "a \"b\"\\c", "\"/dir/a \\\"b\\\"\\\\c\"");
+    take("roster", "r\xc3\xb6ster", "\"/dir/r\xc3\xb6ster\"");
+    take("state_key", "\"\"", "\"\"");
+    take("data.scale", "fit", "\"fit\"");
+    take("data.scale", "none", "\"none\"");
+    take("data.scale", "./fit", "\"/dir/fit\"");
+}
+
+static void test_paths_that_would_not_read_back_are_refused(void **state)
+{
+    static const char *const bad[] = {
+        "a\nb",         "a\tb",         "a\x7f",        "a\xc2\x85",    "a\xff",
+        "\xc0\x80",     "\xe2\x80\xa8", "\xef\xbb\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+        "\xe0\x80\x80", "a\xc3"};
+    char longest[CONFIG_PATH_MAX + 1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        refuse("roster", bad[i], "a path of printable UTF-8 characters");
+    refuse("roster", "\"\"", "a path");
+    refuse("identity.crl", "~", "a path (leave the key out to say nothing)");
+    refuse("roster", "null", "a path (leave the key out to say nothing)");
+    refuse("data.scale", "\"\"", "one of fit, none or a path");
+    memset(longest, 'a', sizeof longest);
+    longest[0] = '/';
+    longest[CONFIG_PATH_MAX] = 0;
+    refuse("roster", longest, "a path of fewer than 512 bytes with its directory");
+    longest[CONFIG_PATH_MAX - 1] = 0;
+    key_set_defaults(&config_keys_server, &c);
+    assert_true(set(&config_keys_server, &c, "roster", longest, &(struct key_set_fault){0}));
+    longest[0] = 'a';
+    refuse("roster", longest, "a path of fewer than 512 bytes with its directory");
+}
+
+static void test_addresses_are_host_and_port(void **state)
+{
+    static const char *const bad[] = {"host",    ":1",        "host:", "host:65536",
+                                      "host:-1", "a b:1",     "::1:5", "[::1:5",
+                                      "host:01", "[ho/st]:1", "\"\"",  "http://x:1"};
+
+    (void)state;
+    take("listen", "127.0.0.1:0", "\"127.0.0.1:0\"");
+    take("listen", "[::1]:65535", "\"[::1]:65535\"");
+    take("server", "vfl.example.org:7400", "\"vfl.example.org:7400\"");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        refuse("listen", bad[i], "host:port (an IPv6 address in brackets, port 0 to 65535)");
+    refuse("server", "host:0", "host:port (an IPv6 address in brackets, port 1 to 65535)");
+}
+
+static void test_a_digest_is_64_lowercase_hex_digits(void **state)
+{
+    static const char hex[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    (void)state;
+    take("policy.roster_sha256", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+         "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"");
+    refuse("policy.roster_sha256", hex + 1, "64 lowercase hex digits");
+    refuse("policy.roster_sha256",
+           "0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef",
+           "64 lowercase hex digits");
+    take("policy.roster_sha256", "\"\"", "\"\"");
+}
+
+static void test_widths_are_up_to_8_in_range(void **state)
+{
+    (void)state;
+    take("model.head", "[]", "[]");
+    take("model.head", "[64, 32]", "[64,32]");
+    take("model.head", "[1,2,3,4,5,6,7,8]", "[1,2,3,4,5,6,7,8]");
+    refuse("model.head", "[1,2,3,4,5,6,7,8,9]", "a list of at most 8 widths");
+    refuse("model.head", "[0]", "in [1, 65536]");
+    refuse("model.head", "[64,]", "a whole number");
+    refuse("model.head", "64", "a list like [a, b]");
+}
+
+static void test_names_are_plain_and_short(void **state)
+{
+    const char *want = "a list of names or addresses (letters, digits, . - _ :, below 64 bytes)";
+
+    (void)state;
+    take("insecure_peers", "[10.0.0.1, ::1, host-2.lan]",
+         "[\"10.0.0.1\", \"::1\", \"host-2.lan\"]");
+    take("insecure_peers", "[]", "[]");
+    refuse("insecure_peers", "[a b]", want);
+    refuse("insecure_peers", "[a,]", want);
+    refuse("insecure_peers", "[aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]",
+           want);
+}
+
+static void test_sets_name_each_choice_at_most_once(void **state)
+{
+    (void)state;
+    take("policy.encodings", "[gaussian, pbm]", "[pbm, gaussian]");
+    refuse("policy.encodings", "[pbm, pbm]", "a list without repetitions");
+    refuse("policy.encodings", "[]", "a list of at least one");
+    refuse("policy.encodings", "[lattice]", "one of pbm, fixed, float32, gaussian");
+    refuse("policy.encodings", "pbm", "a list like [a, b]");
+}
+
+static void test_a_delay_is_none_const_or_exp(void **state)
+{
+    const char *want = "none, const:S, exp:MEAN or S with seconds in [0, 3600]";
+
+    (void)state;
+    take("inject.delay", "none", "none");
+    take("inject.delay", "0.5", "const:0.5");
+    take("inject.delay", "const:2", "const:2");
+    take("inject.delay", "exp:0.1", "exp:0.1");
+    refuse("inject.delay", "exp:", want);
+    refuse("inject.delay", "exp:-1", want);
+    refuse("inject.delay", "3601", want);
+    refuse("inject.delay", "fedvs:1", want);
+}
+
+static void test_defaults_are_those_of_the_design(void **state)
+{
+    const struct plan *p = &c.server.plan;
+
+    (void)state;
+    memset(&c, 0xa5, sizeof c);
+    key_set_defaults(&config_keys_server, &c);
+    assert_int_equal(p->model.embedding, 16);
+    assert_int_equal(p->model.fusion, FUSION_SUM);
+    assert_int_equal(p->model.head.n, 0);
+    assert_int_equal(p->model.head_activation, ACTIVATION_RELU);
+    assert_int_equal(p->protocol.encoding, ENCODING_PBM);
+    assert_int_equal(p->protocol.aggregation, AGGREGATION_MASKED);
+    assert_int_equal(p->protocol.pbm.trials, 64);
+    assert_true(p->protocol.pbm.beta == 0.25 && p->protocol.clip == 1);
+    assert_int_equal(p->protocol.fixed.bits, 16);
+    assert_int_equal(p->protocol.straggler, STRAGGLER_WAIT);
+    assert_int_equal(p->protocol.deadline_ms, 5000);
+    assert_int_equal(p->protocol.patience_ms, 60000);
+    assert_int_equal(p->protocol.local_iterations, 1);
+    assert_true(p->training.epochs == 10 && p->training.batch == 100);
+    assert_true(p->training.learning_rate == 0.01 && p->training.evaluate_every == 1);
+    assert_false(p->training.evaluate_train || p->training.seed_given);
+    assert_int_equal(p->training.stop.metric, METRIC_NONE);
+    assert_true(p->privacy.delta == 1e-5 && p->privacy.max_epsilon == 0);
+    assert_int_equal(c.server.connections_per_address, 4);
+    assert_int_equal(c.server.inject.delay, DELAY_NONE);
+    assert_string_equal(c.server.listen, "");
+}
+
+static void test_the_default_policy_admits_masked_pbm_and_fixed_only(void **state)
+{
+    const struct config_policy *p = &c.party.policy;
+
+    (void)state;
+    memset(&c, 0xa5, sizeof c);
+    key_set_defaults(&config_keys_party, &c);
+    assert_int_equal(p->min_parties, 3);
+    assert_int_equal(p->min_m_eff, 2);
+    assert_true(p->encoding[ENCODING_PBM] && p->encoding[ENCODING_FIXED]);
+    assert_false(p->encoding[ENCODING_FLOAT32] || p->encoding[ENCODING_GAUSSIAN]);
+    assert_true(p->aggregation[AGGREGATION_MASKED]);
+    assert_false(p->aggregation[AGGREGATION_CLEAR]);
+    assert_string_equal(p->roster_sha256, "");
+    assert_string_equal(c.party.scale, "fit");
+    assert_int_equal(c.party.layers.n, 2);
+    assert_int_equal(c.party.layers.width[1], 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole_numbers_keep_their_range),
+        cmocka_unit_test(test_numbers_keep_their_range),
+        cmocka_unit_test(test_truth_values_are_true_and_false),
+        cmocka_unit_test(test_choices_are_listed_when_refused),
+        cmocka_unit_test(test_a_single_choice_is_taken_and_its_absent_rivals_refused),
+        cmocka_unit_test(test_a_seed_is_64_bits_or_random),
+        cmocka_unit_test(test_paths_start_at_the_directory_given),
+        cmocka_unit_test(test_paths_that_would_not_read_back_are_refused),
+        cmocka_unit_test(test_addresses_are_host_and_port),
+        cmocka_unit_test(test_a_digest_is_64_lowercase_hex_digits),
+        cmocka_unit_test(test_widths_are_up_to_8_in_range),
+        cmocka_unit_test(test_names_are_plain_and_short),
+        cmocka_unit_test(test_sets_name_each_choice_at_most_once),
+        cmocka_unit_test(test_a_delay_is_none_const_or_exp),
+        cmocka_unit_test(test_defaults_are_those_of_the_design),
+        cmocka_unit_test(test_the_default_policy_admits_masked_pbm_and_fixed_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+/* test_key_value.c -- scalars, lists, their limits, and how they look in a message.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/key_value.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void split(struct key_value *v, const char *text)
+{
+    memset(v, 0, sizeof *v);
+    assert_true(key_value_split(v, text, strlen(text)));
+}
+
+static void test_key_value_split_knows_scalars_from_lists(void **state)
+{
+    struct key_value v;
+
+    (void)state;
+    split(&v, "sum");
+    assert_false(v.list);
+    assert_int_equal(v.n, 1);
+    assert_string_equal(v.item[0].text, "sum");
+    split(&v, "[64, 32]");
+    assert_true(v.list);
+    assert_int_equal(v.n, 2);
+    assert_string_equal(v.item[1].text, "32");
+    split(&v, "[]");
+    assert_true(v.list);
+    assert_int_equal(v.n, 0);
+    split(&v, "[1");
+    assert_false(v.list);
+}
+
+static void test_key_value_add_refuses_more_than_fits(void **state)
+{
+    struct key_value v = {0};
+    char big[KEY_VALUE_POOL];
+
+    (void)state;
+    memset(big, 'a', sizeof big);
+    assert_false(key_value_add(&v, big, sizeof big, false, 1));
+    assert_true(key_value_add(&v, big, sizeof big - 1, false, 1));
+    assert_false(key_value_add(&v, "", 0, false, 1));
+    memset(&v, 0, sizeof v);
+    for (int i = 0; i < KEY_VALUE_ITEMS_MAX; i++)
+        assert_true(key_value_add(&v, "x", 1, false, 1));
+    assert_false(key_value_add(&v, "x", 1, false, 1));
+}
+
+static void test_key_value_add_refuses_a_nul(void **state)
+{
+    struct key_value v = {0};
+
+    (void)state;
+    assert_false(key_value_add(&v, "a\0b", 3, false, 1));
+    assert_true(key_value_add(&v, "a b", 3, false, 1));
+}
+
+static void test_key_value_show_is_printable_and_fits(void **state)
+{
+    struct key_value v;
+    char out[12];
+
+    (void)state;
+    split(&v, "a\x1b[31m");
+    key_value_show(&v, out, sizeof out);
+    assert_string_equal(out, "a?[31m");
+    split(&v, "\xff\x7f");
+    key_value_show(&v, out, sizeof out);
+    assert_string_equal(out, "??");
+    split(&v, "[64,32]");
+    key_value_show(&v, out, sizeof out);
+    assert_string_equal(out, "[64, 32]");
+    split(&v, "abcdefghijk");
+    key_value_show(&v, out, sizeof out);
+    assert_string_equal(out, "abcdefghijk");
+    split(&v, "abcdefghijkl");
+    key_value_show(&v, out, sizeof out);
+    assert_string_equal(out, "abcdefgh...");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_key_value_split_knows_scalars_from_lists),
+        cmocka_unit_test(test_key_value_add_refuses_more_than_fits),
+        cmocka_unit_test(test_key_value_add_refuses_a_nul),
+        cmocka_unit_test(test_key_value_show_is_printable_and_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
