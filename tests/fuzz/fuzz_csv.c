@@ -1,0 +1,67 @@
+/* fuzz_csv.c -- any bytes as a CSV file (plain or gzip): a refusal with a text, or a table that
+ * keeps its promises.
+ *
+ * The first byte chooses between features and labels.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/check.h"
+#include "common/data/csv.h"
+#include "common/data/order.h"
+#include "common/data/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_table(const struct table *t, const struct table_want *want)
+{
+    CHECK(t->rows > 0 && t->cols > 0 && (!want->labels || t->cols == 1));
+    for (size_t i = 0; i < t->rows * t->cols; i++)
+        CHECK(isfinite(t->x[i]));
+    for (size_t i = 0; i < t->rows; i++) {
+        const char *id = table_id(t, i), *before = i > 0 ? table_id(t, i - 1) : NULL;
+
+        CHECK(text_is_plain(id, strlen(id), TABLE_ID_MAX));
+        CHECK(i == 0 || id == before + strlen(before) + 1);
+        CHECK(i == 0 || order_compare(before, strlen(before), id, strlen(id)) < 0);
+    }
+    for (size_t i = 0; i < t->cols; i++) {
+        const char *name = t->names + i * TABLE_NAME_MAX;
+
+        CHECK(text_is_plain(name, strlen(name), TABLE_NAME_MAX - 1));
+        CHECK((strcmp(name, "label") == 0) == want->labels);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct csv_limits limits = {.line_max = 4096, .rows_max = 1000, .values_max = 100000};
+    struct table_want want = {.labels = size > 0 && data[0] % 2 == 1};
+    struct error err = {0};
+    struct table t;
+    char path[64];
+    int fd;
+
+    if (size == 0)
+        return 0;
+    fd = memfd_create("fuzz", MFD_CLOEXEC);
+    CHECK(fd >= 0);
+    CHECK(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (csv_read(&t, path, &want, &limits, &err) == STATUS_OK) {
+        check_table(&t, &want);
+        table_deinit(&t);
+    } else {
+        CHECK(err.status == STATUS_DATA && strncmp(err.text, path, strlen(path)) == 0);
+        for (const char *c = err.text; *c != 0; c++)
+            CHECK(*c >= 0x20 && *c <= 0x7e);
+        CHECK(t.x == NULL && t.id_text == NULL && t.names == NULL);
+    }
+    close(fd);
+    return 0;
+}
