@@ -1,0 +1,406 @@
+/* test_report.c -- summary.json has the names of the interface, and only what applies.
+ *
+ * The documents are read back by a JSON parser, not compared as text.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/mem.h"
+#include "common/metrics/report.h"
+#include "tests/lib/scratch.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { KINDS = 3 };
+static const char *const names[KINDS] = {"none", "upload", "broadcast"};
+
+struct fixture {
+    struct summary r;
+    struct traffic traffic;
+    struct spans spans;
+};
+
+static struct fixture f;
+
+/* A whole run of two parties. */
+static int fill(void **state)
+{
+    (void)state;
+    memset(&f, 0, sizeof f);
+    assert_int_equal(traffic_init(&f.traffic, 2, names, KINDS), STATUS_OK);
+    for (uint32_t p = 0; p < 2; p++) {
+        traffic_add(&f.traffic, (struct traffic_at){p, TRAFFIC_UP, TRAFFIC_TRAIN, 1}, 100 + p,
+                    150 + p);
+        traffic_add_tls(&f.traffic, (struct traffic_at){p, TRAFFIC_UP, TRAFFIC_TRAIN, 0}, 200);
+        traffic_add(&f.traffic, (struct traffic_at){p, TRAFFIC_DOWN, TRAFFIC_EVALUATE, 2}, 0, 30);
+    }
+    spans_phase(&f.spans, TRAFFIC_SETUP, 0);
+    spans_phase(&f.spans, TRAFFIC_TRAIN, 500000);
+    spans_stop(&f.spans, 2500000);
+    spans_add(&f.spans, SPAN_HEAD, 250000);
+    f.r = (struct summary){
+        .status = "completed",
+        .rounds = 40,
+        .void_rounds = 1,
+        .epochs = 2.5,
+        .parties_n = 2,
+        .train = {.loss = 0.5, .has_loss = true},
+        .test = {.loss = 0.25,
+                 .accuracy = 0.75,
+                 .auc = 0.875,
+                 .auprc = 0.9,
+                 .f1 = 0.5,
+                 .has_loss = true,
+                 .has_classes = true,
+                 .has_auc = true},
+        .reached = {.metric = "auprc",
+                    .split = "test",
+                    .value = 0.9,
+                    .epoch = 2,
+                    .round = 32,
+                    .seconds = 1.5,
+                    .payload_bytes = 12345},
+        .total_s = 3,
+        .spans = &f.spans,
+        .traffic = &f.traffic,
+        .has_formula = true,
+        .formula_up = 201,
+        .formula_down = 7,
+        .party_n = 2,
+        .privacy = {.mechanism = "pbm",
+                    .delta = 1e-5,
+                    .train = 4000,
+                    .evaluate = 114,
+                    .participations_max = 40,
+                    .m_min = 2,
+                    .claims_n = 2,
+                    .claim = {{"server", "record_raw", 2, 3.5, 0.125, false},
+                              {"all_but_one", "sample", 1, 2, INFINITY, true}}},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(f.r.party[i].name, sizeof f.r.party[i].name, "p%zu", i + 1);
+        memset(f.r.party[i].model_sha256, 'a' + (int)i, REPORT_HEX_CHARS);
+    }
+    f.r.party[1].slowest_rounds = 39;
+    f.r.party[1].has_usage = true;
+    f.r.party[1].max_rss_kb = 4096;
+    memset(f.r.head_sha256, '7', REPORT_HEX_CHARS);
+    return 0;
+}
+
+static int empty(void **state)
+{
+    (void)state;
+    traffic_deinit(&f.traffic);
+    return 0;
+}
+
+static json_t *written(void)
+{
+    struct error err = {0};
+    const char *path = scratch_path("summary.json");
+    json_t *root;
+
+    assert_int_equal(report_write(&f.r, path, &err), STATUS_OK);
+    root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    return root;
+}
+
+static json_t *follow(json_t *o, const char *path)
+{
+    char key[64];
+
+    while (*path != 0) {
+        size_t n = strcspn(path, ".");
+
+        memcpy(key, path, n);
+        key[n] = 0;
+        o = json_is_array(o) ? json_array_get(o, (size_t)strtoul(key, NULL, 10))
+                             : json_object_get(o, key);
+        path += n + (path[n] == '.');
+    }
+    return o;
+}
+
+static void assert_number(json_t *root, const char *path, double want)
+{
+    json_t *v = follow(root, path);
+
+    if (!json_is_number(v))
+        fail_msg("%s is missing or no number", path);
+    if (fabs(json_number_value(v) - want) > 1e-12)
+        fail_msg("%s is %.17g, not %.17g", path, json_number_value(v), want);
+}
+
+static void assert_text(json_t *root, const char *path, const char *want)
+{
+    assert_true(json_is_string(follow(root, path)));
+    assert_string_equal(json_string_value(follow(root, path)), want);
+}
+
+static void assert_absent(json_t *root, const char *path)
+{
+    if (follow(root, path) != NULL)
+        fail_msg("%s should be absent", path);
+}
+
+static void test_report_has_every_name_of_the_interface(void **state)
+{
+    static const struct {
+        const char *path;
+        double want;
+    } number[] = {
+        {"rounds", 40},
+        {"void_rounds", 1},
+        {"epochs", 2.5},
+        {"parties_n", 2},
+        {"train.loss", 0.5},
+        {"test.loss", 0.25},
+        {"test.accuracy", 0.75},
+        {"test.auc", 0.875},
+        {"test.auprc", 0.9},
+        {"test.f1", 0.5},
+        {"reached.value", 0.9},
+        {"reached.epoch", 2},
+        {"reached.round", 32},
+        {"reached.seconds", 1.5},
+        {"reached.payload_bytes", 12345},
+        {"time.setup_s", 0.5},
+        {"time.train_s", 2},
+        {"time.evaluate_s", 0},
+        {"time.total_s", 3},
+        {"time.rounds_per_s", 20},
+        {"time.spans.compute", 0},
+        {"time.spans.protect", 0},
+        {"time.spans.serialise", 0},
+        {"time.spans.wait", 0},
+        {"time.spans.combine", 0},
+        {"time.spans.head", 0.25},
+        {"bytes.setup.payload_up", 0},
+        {"bytes.setup.tls_down", 0},
+        {"bytes.train.payload_up", 201},
+        {"bytes.train.frame_up", 301},
+        {"bytes.train.tls_up", 400},
+        {"bytes.train.payload_down", 0},
+        {"bytes.train.formula_up", 201},
+        {"bytes.train.formula_down", 7},
+        {"bytes.evaluate.frame_down", 60},
+        {"bytes.total.frame_down", 60},
+        {"bytes.total.frame_up", 301},
+        {"bytes.total.payload_up", 201},
+        {"bytes.total.tls_up", 400},
+        {"bytes.by_message.upload.count", 2},
+        {"bytes.by_message.upload.payload", 201},
+        {"bytes.by_message.upload.frame", 301},
+        {"bytes.by_message.broadcast.frame", 60},
+        {"parties.0.frame_up", 150},
+        {"parties.1.frame_up", 151},
+        {"parties.0.frame_down", 30},
+        {"parties.0.wait_s", 0},
+        {"parties.1.slowest_rounds", 39},
+        {"parties.0.lost", 0},
+        {"parties.0.rejoined", 0},
+        {"parties.1.max_rss_kb", 4096},
+        {"parties.1.cpu_s", 0},
+        {"privacy.delta", 1e-5},
+        {"privacy.releases.train", 4000},
+        {"privacy.releases.evaluate", 114},
+        {"privacy.releases.predict", 0},
+        {"privacy.participations_max", 40},
+        {"privacy.m_min", 2},
+        {"privacy.claims.0.m_eff", 2},
+        {"privacy.claims.0.alpha", 3.5},
+        {"privacy.claims.0.epsilon", 0.125},
+    };
+    json_t *root = written();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
+        assert_number(root, number[i].path, number[i].want);
+    assert_text(root, "status", "completed");
+    assert_text(root, "reached.metric", "auprc");
+    assert_text(root, "reached.split", "test");
+    assert_text(root, "parties.1.name", "p2");
+    assert_text(root, "privacy.mechanism", "pbm");
+    assert_text(root, "privacy.claims.0.adversary", "server");
+    assert_text(root, "privacy.claims.0.adjacency", "record_raw");
+    assert_true(json_is_false(follow(root, "plaintext")));
+    assert_true(json_is_false(follow(root, "insecure_seed")));
+    assert_true(json_is_false(follow(root, "privacy.claims.0.vacuous")));
+    assert_text(root, "model_sha256.head", f.r.head_sha256);
+    assert_text(root, "model_sha256.parties.1", f.r.party[1].model_sha256);
+    json_decref(root);
+}
+
+static void test_report_leaves_out_what_does_not_apply(void **state)
+{
+    json_t *root = written();
+
+    (void)state;
+    assert_absent(root, "error");
+    assert_absent(root, "train.accuracy");
+    assert_absent(root, "bytes.by_message.none");
+    assert_absent(root, "bytes.setup.formula_up");
+    assert_absent(root, "parties.0.max_rss_kb");
+    assert_absent(root, "server");
+    json_decref(root);
+
+    f.r.error = "party p1: out of patience";
+    f.r.status = "failed";
+    f.r.reached.metric = NULL;
+    f.r.privacy.mechanism = NULL;
+    f.r.head_sha256[0] = 0;
+    f.r.party_n = 0;
+    f.r.has_formula = false;
+    f.r.test = f.r.train = (struct score){0};
+    root = written();
+    assert_text(root, "error", "party p1: out of patience");
+    assert_absent(root, "reached");
+    assert_absent(root, "privacy");
+    assert_absent(root, "model_sha256");
+    assert_absent(root, "bytes.train.formula_up");
+    assert_absent(root, "test");
+    assert_absent(root, "train");
+    assert_number(root, "bytes.train.payload_up", 201);
+    json_decref(root);
+}
+
+static void test_report_writes_no_infinity_but_says_vacuous(void **state)
+{
+    struct buf text;
+    json_t *root;
+
+    (void)state;
+    f.r.test.loss = NAN;
+    f.r.train.loss = -INFINITY;
+    root = written();
+    assert_absent(root, "privacy.claims.1.epsilon");
+    assert_true(json_is_true(follow(root, "privacy.claims.1.vacuous")));
+    assert_absent(root, "test.loss");
+    assert_number(root, "test.accuracy", 0.75);
+    json_decref(root);
+    buf_init(&text, 1 << 20);
+    assert_int_equal(report_print(&f.r, &text), STATUS_OK);
+    assert_int_equal(buf_append(&text, "", 1), STATUS_OK);
+    assert_null(strcasestr((char *)text.data, "inf"));
+    assert_null(strcasestr((char *)text.data, "nan"));
+    buf_deinit(&text);
+}
+
+static void test_report_makes_valid_json_of_a_peers_words(void **state)
+{
+    json_t *root;
+
+    (void)state;
+    f.r.error = "party \"p\\1\": \xff\xfe broke\nit";
+    root = written();
+    assert_text(root, "error", "party \"p\\1\": ?? broke\nit");
+    json_decref(root);
+}
+
+static void test_report_keeps_the_old_file_when_it_cannot_write(void **state)
+{
+    struct error err = {0};
+    char path[512];
+    enum status s;
+    json_t *root;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/no/such/summary.json", scratch_dir());
+    assert_int_equal(report_write(&f.r, path, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "summary.json"));
+    root = written();
+    json_decref(root);
+    f.r.rounds = 41;
+    mem_fail_at(1);
+    s = report_write(&f.r, scratch_path("summary.json"), &err);
+    mem_fail_at(0);
+    assert_int_equal(s, STATUS_MEMORY);
+    root = json_load_file(scratch_path("summary.json"), 0, NULL);
+    assert_number(root, "rounds", 40);
+    json_decref(root);
+}
+
+static void test_report_appends_one_object_per_evaluation(void **state)
+{
+    const char *path = scratch_path("metrics.jsonl");
+    struct report_evaluation e = {.epoch = 1,
+                                  .round = 16,
+                                  .seconds = 0.5,
+                                  .bytes = 1000,
+                                  .test = {.loss = 0.5, .has_loss = true}};
+    struct error err = {0};
+    FILE *file;
+    json_t *line;
+
+    (void)state;
+    unlink(path);
+    assert_int_equal(report_append(path, &e, &err), STATUS_OK);
+    e.epoch = 2.5;
+    assert_int_equal(report_append(path, &e, &err), STATUS_OK);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
+    assert_number(line, "epoch", 1);
+    assert_number(line, "round", 16);
+    assert_number(line, "seconds", 0.5);
+    assert_number(line, "bytes", 1000);
+    assert_number(line, "test.loss", 0.5);
+    assert_absent(line, "train");
+    json_decref(line);
+    line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
+    assert_number(line, "epoch", 2.5);
+    json_decref(line);
+    fclose(file);
+    assert_int_equal(report_append(scratch_dir(), &e, &err), STATUS_IO);
+}
+
+static void test_report_progress_says_who_is_slow_and_fits_its_line(void **state)
+{
+    char line[REPORT_PROGRESS_MAX], name[400];
+    struct report_progress p = {
+        .epoch = 1.5, .epochs = 10, .loss = 0.25, .bytes = 12345678, .rounds_per_s = 99.95};
+
+    (void)state;
+    report_progress_line(line, &p);
+    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  12.3 MB  100.0 rounds/s");
+    p.metric_name = "auprc";
+    p.metric = 0.9;
+    p.slow = "p3";
+    p.bytes = 999;
+    report_progress_line(line, &p);
+    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  auprc 0.9000  999 B  100.0 rounds/s"
+                              "  waiting for p3");
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    p.slow = p.metric_name = name;
+    p.loss = 1e300;
+    report_progress_line(line, &p);
+    assert_in_range(strlen(line), 1, REPORT_PROGRESS_MAX - 1);
+}
+
+int main(void)
+{
+#define EACH(test) cmocka_unit_test_setup_teardown(test, fill, empty)
+    const struct CMUnitTest tests[] = {
+        EACH(test_report_has_every_name_of_the_interface),
+        EACH(test_report_leaves_out_what_does_not_apply),
+        EACH(test_report_writes_no_infinity_but_says_vacuous),
+        EACH(test_report_makes_valid_json_of_a_peers_words),
+        EACH(test_report_keeps_the_old_file_when_it_cannot_write),
+        EACH(test_report_appends_one_object_per_evaluation),
+        EACH(test_report_progress_says_who_is_slow_and_fits_its_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
