@@ -52,15 +52,6 @@ static void fit_means(struct scale *s, double *sum, const struct table *t)
     }
 }
 
-static bool is_constant(const struct table *t, size_t col)
-{
-    for (size_t i = 1; i < t->rows; i++) {
-        if (t->x[i * t->cols + col] != t->x[col])
-            return false;
-    }
-    return true;
-}
-
 static void fit_deviations(struct scale *s, double *square, const double *mean,
                            const struct table *t)
 {

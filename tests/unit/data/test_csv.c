@@ -367,6 +367,7 @@ static void test_an_endless_line_is_refused_at_the_limit(void **unused)
     char *text = malloc(LONG);
     struct csv_limits limits = {.line_max = 200000, .rows_max = 9, .values_max = 9};
     struct table t;
+    uint64_t before = mem_count();
 
     (void)unused;
     assert_non_null(text);
@@ -375,6 +376,7 @@ static void test_an_endless_line_is_refused_at_the_limit(void **unused)
     assert_int_equal(read_file(&t, scratch_write_gzip("t.csv.gz", text, LONG), &FEATURES, &limits),
                      STATUS_DATA);
     assert_string_equal(said(), "t.csv.gz:2: line over 200000 bytes");
+    assert_int_equal(mem_count() - before, 5); /* the buffer grown to 128 and 256 KiB, the names */
     free(text);
 }
 

@@ -107,6 +107,8 @@ static void test_another_magic_is_refused(void **unused)
 
 static void test_dimensions_are_checked_before_allocation(void **unused)
 {
+    /* 256 x 257 columns: each dimension is small enough, their product is not. */
+    static const uint8_t wide[HEADER] = {0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1, 1};
     uint64_t before = mem_count();
 
     (void)unused;
@@ -115,7 +117,8 @@ static void test_dimensions_are_checked_before_allocation(void **unused)
     refuse_changed(4, 0xff, "t.idx: IDX dimension 1 is too large: 4278190083");
     refuse_changed(9, 1, "t.idx: IDX dimension 2 is too large: 65538");
     refuse_changed(13, 0x80, "t.idx: IDX dimension 3 is too large: 8388610");
-    assert_int_equal(mem_count() - before, 5); /* the buffer of each read, no table */
+    refuse(wide, sizeof wide, &FEATURES, "t.idx: IDX dimension 3 is too large: 257");
+    assert_int_equal(mem_count() - before, 6); /* the buffer of each read, no table */
 }
 
 static void test_the_bytes_are_those_the_header_promises(void **unused)
