@@ -87,7 +87,7 @@ void act_forward(float *y, const float *b, enum nn_act act, float scale, size_t 
     case NN_ACT_TANH: tanh_forward(y, b, scale, rows, cols); return;
     case NN_ACT_SIGMOID: sigmoid_forward(y, b, scale, rows, cols); return;
     }
-    CHECK(!"activation");
+    CHECK(0 && "activation");
 }
 
 /* With y = s act(z): the derivative by z is s, s [y > 0], s - y^2/s and y - y^2/s. */
@@ -147,5 +147,5 @@ void act_backward(float *dz, float *db, const float *y, enum nn_act act, float s
     case NN_ACT_TANH: tanh_backward(dz, db, y, scale, rows, cols); return;
     case NN_ACT_SIGMOID: sigmoid_backward(dz, db, y, scale, rows, cols); return;
     }
-    CHECK(!"activation");
+    CHECK(0 && "activation");
 }

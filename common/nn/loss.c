@@ -105,7 +105,7 @@ double nn_loss(enum nn_loss kind, float *dz, const float *logits, const float *t
     case NN_LOSS_SIGMOID: return sigmoid(dz, logits, target, rows);
     case NN_LOSS_SQUARED: return squared(dz, logits, target, rows);
     }
-    CHECK(!"loss");
+    CHECK(0 && "loss");
     return 0.0;
 }
 
@@ -138,5 +138,5 @@ void nn_predict(enum nn_loss kind, float *prob, const float *logits, uint32_t ro
             prob[r] = logits[r];
         return;
     }
-    CHECK(!"loss");
+    CHECK(0 && "loss");
 }

@@ -147,7 +147,7 @@ static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r
         draw_uniform(l->b, l->out, 1.0 / sqrt((double)l->in), r);
         return;
     }
-    CHECK(!"init");
+    CHECK(0 && "init");
 }
 
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)

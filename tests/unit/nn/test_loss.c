@@ -151,6 +151,19 @@ static void test_probabilities_sum_to_one_and_keep_the_order(void **state)
     }
 }
 
+static void test_logits_of_any_size_give_a_finite_loss(void **state)
+{
+    const float z[4] = {2000.0F, -2000.0F, -2000.0F, 2000.0F};
+    const float target[4] = {0.0F, 1.0F, 0.0F, 1.0F}, other[2] = {1.0F, 1.0F};
+    float dz[4];
+
+    (void)state;
+    assert_true(nn_loss(NN_LOSS_SIGMOID, dz, z, target, 4, 1) == 1000.0);
+    assert_true(dz[0] == 0.25F && dz[1] == -0.25F && dz[2] == 0.0F && dz[3] == 0.0F);
+    assert_true(nn_loss(NN_LOSS_SOFTMAX, dz, z, other, 2, 2) == 2000.0);
+    assert_true(dz[0] == 0.5F && dz[1] == -0.5F && dz[2] == 0.0F && dz[3] == 0.0F);
+}
+
 static void test_a_nan_logit_gives_a_nan_loss(void **state)
 {
     const float z[2] = {0.5F, NAN}, target[1] = {0.0F};
@@ -169,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_gradient_may_alias_logits_or_be_left_out),
         cmocka_unit_test(test_gradient_is_the_derivative_of_the_loss),
         cmocka_unit_test(test_probabilities_sum_to_one_and_keep_the_order),
+        cmocka_unit_test(test_logits_of_any_size_give_a_finite_loss),
         cmocka_unit_test(test_a_nan_logit_gives_a_nan_loss),
     };
     return cmocka_run_group_tests(tests, load, unload);

@@ -69,15 +69,21 @@ static int same_weights(const struct nn_net *a, const struct nn_net *b)
     return 1;
 }
 
-/* Refused as bad data, with a text, and `other` untouched. */
+/* Refused as bad data, with a text, and `other` untouched.  The copy ends where the file ends, so
+ * that a sanitizer sees a read beyond. */
 static void assert_refused(struct fixture *f, const void *bytes, size_t len)
 {
     struct nn_net before = f->other;
     float kept[12];
+    uint8_t *copy = mem_alloc(1, len > 0 ? len : 1);
 
+    assert_non_null(copy);
+    if (len > 0)
+        memcpy(copy, bytes, len);
     memcpy(kept, f->other.layer[0].w, sizeof kept);
     memset(&f->err, 0, sizeof f->err);
-    assert_int_equal(safetensors_parse(&f->other, bytes, len, &f->err), STATUS_DATA);
+    assert_int_equal(safetensors_parse(&f->other, copy, len, &f->err), STATUS_DATA);
+    mem_free(copy);
     assert_int_equal(f->err.status, STATUS_DATA);
     assert_true(f->err.text[0] != '\0');
     assert_memory_equal(kept, f->other.layer[0].w, sizeof kept);
@@ -218,6 +224,29 @@ static void test_a_huge_header_length_is_refused(void **state)
     }
 }
 
+/* The limit itself is read, eight bytes more are not, though all of them are there. */
+static void test_a_header_is_64_kib_at_most(void **state)
+{
+    enum { LIMIT = 65536 };
+    struct fixture *f = *state;
+    const size_t header = f->file.len - DATA - 8;
+    uint8_t *file = mem_alloc(1, 8 + LIMIT + 8 + DATA);
+
+    assert_non_null(file);
+    for (uint64_t n = LIMIT; n <= LIMIT + 8; n += 8) {
+        memcpy(file, &n, 8);
+        memset(file + 8, ' ', (size_t)n);
+        memcpy(file + 8, f->file.data + 8, header);
+        memcpy(file + 8 + n, f->file.data + 8 + header, DATA);
+        if (n == LIMIT)
+            assert_int_equal(safetensors_parse(&f->other, file, 8 + (size_t)n + DATA, &f->err),
+                             STATUS_OK);
+        else
+            assert_refused(f, file, 8 + (size_t)n + DATA);
+    }
+    mem_free(file);
+}
+
 static void test_a_value_that_is_not_finite_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -299,6 +328,7 @@ static const char *const BAD_HEADERS[] = {
     ALL_BUT_B1 "," B1_IS("F32", "-2", "96,104") "}",
     ALL_BUT_B1 "," B1_IS("F32", "2.0", "96,104") "}",
     ALL_BUT_B1 "," B1_IS("F32", "18446744073709551618", "96,104") "}",
+    ALL_BUT_B1 "," B1_IS("F32", "92233720368547758082", "96,104") "}",
     ALL_BUT_B1 "," B1_IS("F32", "2", "100,108") "}", /* beyond the end */
     ALL_BUT_B1 "," B1_IS("F32", "2", "92,100") "}",  /* overlaps */
     ALL_BUT_B1 "," B1_IS("F32", "2", "104,96") "}",  /* backwards */
@@ -328,6 +358,8 @@ static void test_a_header_that_is_not_ours_is_refused(void **state)
         n = compose(file, f, BAD_HEADERS[i], DATA);
         assert_refused(f, file, n);
     }
+    n = compose(file, f, ALL_BUT_B1 "}", DATA - 8); /* the last tensor is missing altogether */
+    assert_refused(f, file, n);
 }
 
 int main(void)
@@ -348,6 +380,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_any_flipped_bit_of_the_header_is_refused, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_a_huge_header_length_is_refused, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(test_a_header_is_64_kib_at_most, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_a_value_that_is_not_finite_is_refused, open_fixture,
                                         close_fixture),
