@@ -334,6 +334,11 @@ const struct nn_net *server_session_head(const struct server_session *s)
     return &s->head.net;
 }
 
+size_t server_session_up_max(const struct server_session *s)
+{
+    return wire_up_max(s->payload_max, s->check_bytes);
+}
+
 struct spans *server_session_spans(struct server_session *s)
 {
     return &s->spans;

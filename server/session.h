@@ -64,6 +64,8 @@ void server_session_work(struct server_session *s);
 
 const struct server_report *server_session_report(struct server_session *s);
 const struct nn_net *server_session_head(const struct server_session *s);
+/* Largest frame a member may send under the plan. */
+size_t server_session_up_max(const struct server_session *s);
 struct spans *server_session_spans(struct server_session *s);
 
 #endif

@@ -1,0 +1,572 @@
+/* loop.c -- libuv to events, actions to libuv.
+ *
+ * One link per connection; a link becomes a party's when its join has been read, and then replaces that
+ * party's older link.  While work runs on a worker thread every connection is paused and other events are held
+ * back, so that the session sees one thing at a time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/loop.h"
+
+#include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/net/net.h"
+#include "server/results.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    JOIN_MS = 10000,          /* from TLS to a join (threats E4) */
+    TICK_MS = 500,            /* progress line, late joins */
+    RECHECK_MS = 600000,      /* live certificates (threats D5) */
+    INLINE_FLOPS = 10000000,  /* about a millisecond: more goes to a worker thread */
+};
+
+struct link {
+    struct net_conn *conn;
+    struct link *next;
+    uint32_t peer; /* roster index */
+    bool joined;   /* its frames go to the session */
+    uint64_t opened_us, tls_in, tls_out;
+};
+
+struct loop {
+    const struct server_inputs *in;
+    const struct server_options *options;
+    uv_loop_t uv;
+    uv_timer_t timer, tick;
+    uv_signal_t sigterm, sigint, sighup;
+    uv_work_t work;
+    struct net_tls *tls;
+    struct net_listener *listener;
+    struct link *links, *party[WIRE_MEMBERS_MAX];
+    bool barred[WIRE_MEMBERS_MAX]; /* no longer in the roster file */
+    struct server_session *session;
+    struct actions actions;
+    bool working, over;          /* working: on a worker thread now */
+    bool held_timer, held_stop;  /* events held back meanwhile */
+    bool held_lost[WIRE_MEMBERS_MAX];
+    struct wire_unpacker unpacker;
+    struct buf frame;
+    size_t up_max;
+    uint64_t last_recheck_us;
+    struct server_results results;
+    enum wire_outcome outcome;
+    struct error error;
+};
+
+static void tell(struct loop *l, const struct event *e);
+
+/* --- sending ------------------------------------------------------------------------------------------- */
+
+static void count(struct loop *l, struct link *k, enum traffic_direction d, const struct wire_msg *m, size_t frame)
+{
+    const struct net_traffic *now = net_conn_traffic(k->conn);
+    struct traffic_at at = {k->peer, d, (enum traffic_phase)wire_phase_of(m), m->kind};
+
+    traffic_add(&l->results.traffic, at, wire_payload_bytes(m), frame + 4);
+    at.direction = TRAFFIC_UP;
+    traffic_add_tls(&l->results.traffic, at, now->tls_in - k->tls_in);
+    at.direction = TRAFFIC_DOWN;
+    traffic_add_tls(&l->results.traffic, at, now->tls_out - k->tls_out);
+    k->tls_in = now->tls_in;
+    k->tls_out = now->tls_out;
+}
+
+static void send_packed(struct loop *l, struct link *k, const struct wire_msg *m)
+{
+    if (net_send(k->conn, l->frame.data, l->frame.len) != STATUS_OK)
+        return; /* the connection closes by itself and says why */
+    count(l, k, TRAFFIC_DOWN, m, l->frame.len);
+}
+
+static void do_send(struct loop *l, const struct action *a)
+{
+    struct spans *spans = server_session_spans(l->session);
+    uint64_t start = clock_us();
+
+    CHECK(wire_pack(&l->frame, &a->msg) == STATUS_OK);
+    for (size_t i = 0; i < a->to_n; i++) {
+        struct link *k = l->party[a->to[i]];
+        if (k != NULL)
+            send_packed(l, k, &a->msg);
+    }
+    spans_add(spans, SPAN_SERIALISE, clock_us() - start);
+    if (a->msg.kind != WIRE_BROADCAST || !a->msg.broadcast.opens)
+        return;
+    spans_phase(spans, a->msg.broadcast.purpose == PURPOSE_TRAIN ? TRAFFIC_TRAIN : TRAFFIC_EVALUATE, start);
+    if (a->msg.broadcast.purpose == PURPOSE_TRAIN)
+        server_results_round(&l->results, (uint32_t)a->to_n,
+                             agenda_batch_rows(&server_session_report(l->session)->agenda, &l->in->config.plan,
+                                               a->msg.broadcast.place),
+                             start);
+}
+
+/* Words for a connection that is about to end, whether or not it belongs to a party yet. */
+static void refuse(struct loop *l, struct link *k, enum status_kind kind, const char *text)
+{
+    struct wire_msg m = {.kind = WIRE_REFUSE};
+
+    m.refuse.kind = kind;
+    snprintf(m.refuse.text, sizeof m.refuse.text, "%.*s", WIRE_TEXT_MAX, text);
+    CHECK(wire_pack(&l->frame, &m) == STATUS_OK);
+    if (net_send(k->conn, l->frame.data, l->frame.len) == STATUS_OK)
+        count(l, k, TRAFFIC_DOWN, &m, l->frame.len);
+    net_conn_close(k->conn, true);
+}
+
+/* The link no longer speaks for its party; its connection ends on its own. */
+static void detach(struct loop *l, struct link *k)
+{
+    if (k->joined && l->party[k->peer] == k)
+        l->party[k->peer] = NULL;
+    k->joined = false;
+}
+
+/* --- actions ------------------------------------------------------------------------------------------- */
+
+static void pause_all(struct loop *l, bool paused)
+{
+    for (struct link *k = l->links; k != NULL; k = k->next)
+        net_conn_pause(k->conn, paused);
+}
+
+static void on_timer(uv_timer_t *t)
+{
+    struct loop *l = t->data;
+    struct event e = {.kind = EVENT_TIMER};
+
+    if (l->working)
+        l->held_timer = true;
+    else
+        tell(l, &e);
+}
+
+static void stop(struct loop *l)
+{
+    struct event e = {.kind = EVENT_STOP};
+
+    if (l->working)
+        l->held_stop = true;
+    else
+        tell(l, &e);
+}
+
+static void work_on_thread(uv_work_t *w)
+{
+    server_session_work(((struct loop *)w->data)->session);
+}
+
+static void tell_held(struct loop *l)
+{
+    struct event e = {.kind = EVENT_LOST};
+
+    for (uint32_t i = 0; i < l->in->roster.n; i++) {
+        if (l->held_lost[i]) {
+            l->held_lost[i] = false;
+            e.peer = i;
+            e.error = &l->error;
+            tell(l, &e);
+        }
+    }
+    if (l->held_stop) {
+        e.kind = EVENT_STOP;
+        tell(l, &e);
+    } else if (l->held_timer) {
+        e.kind = EVENT_TIMER;
+        tell(l, &e);
+    }
+    l->held_stop = l->held_timer = false;
+}
+
+static void work_ended(uv_work_t *w, int status)
+{
+    struct loop *l = w->data;
+    struct event e = {.kind = EVENT_DONE};
+
+    (void)status;
+    l->working = false;
+    tell(l, &e);
+    tell_held(l);
+    if (!l->working)
+        pause_all(l, false);
+}
+
+static void do_work(struct loop *l, double flops)
+{
+    struct event e = {.kind = EVENT_DONE};
+
+    if (flops <= INLINE_FLOPS) {
+        server_session_work(l->session);
+        tell(l, &e);
+        return;
+    }
+    l->working = true;
+    pause_all(l, true);
+    CHECK(uv_queue_work(&l->uv, &l->work, work_on_thread, work_ended) == 0);
+}
+
+static void do_drop(struct loop *l, const struct action *a)
+{
+    struct link *k = l->party[a->peer];
+
+    if (k == NULL)
+        return;
+    detach(l, k);
+    refuse(l, k, status_kind(a->error->status), a->error->text);
+}
+
+static void do_report(struct loop *l)
+{
+    const struct server_report *rep = server_session_report(l->session);
+    struct error err = {0};
+    uint64_t now = clock_us();
+
+    if (server_results_evaluation(&l->results, rep, now, &err) != STATUS_OK)
+        log_error("%s", err.text);
+    server_results_progress(&l->results, rep, now, true);
+}
+
+static void close_everything(struct loop *l)
+{
+    l->over = true;
+    if (l->listener != NULL)
+        net_listener_close(l->listener);
+    l->listener = NULL;
+    for (struct link *k = l->links; k != NULL; k = k->next)
+        net_conn_close(k->conn, true);
+    uv_close((uv_handle_t *)&l->timer, NULL);
+    uv_close((uv_handle_t *)&l->tick, NULL);
+    uv_close((uv_handle_t *)&l->sigterm, NULL);
+    uv_close((uv_handle_t *)&l->sigint, NULL);
+    uv_close((uv_handle_t *)&l->sighup, NULL);
+}
+
+static void do_finish(struct loop *l, const struct action *a)
+{
+    spans_stop(server_session_spans(l->session), clock_us());
+    l->outcome = a->outcome;
+    l->error = *a->error;
+    close_everything(l);
+}
+
+static void tell(struct loop *l, const struct event *e)
+{
+    double flops = -1;
+
+    if (l->over)
+        return;
+    l->actions.n = 0;
+    server_session_step(l->session, clock_us(), e, &l->actions);
+    for (size_t i = 0; i < l->actions.n; i++) {
+        const struct action *a = &l->actions.item[i];
+        switch (a->kind) {
+        case ACTION_SEND: do_send(l, a); break;
+        case ACTION_ARM: uv_timer_start(&l->timer, on_timer, a->after_ms, 0); break;
+        case ACTION_DISARM: uv_timer_stop(&l->timer); break;
+        case ACTION_WORK: flops = a->flops; break; /* last: it may tell the session more */
+        case ACTION_DROP: do_drop(l, a); break;
+        case ACTION_REPORT: do_report(l); break;
+        case ACTION_FINISH: do_finish(l, a); break;
+        case ACTION_CHARGE: CHECK(!"the server keeps no ledger");
+        }
+    }
+    if (flops >= 0)
+        do_work(l, flops);
+}
+
+/* --- connections --------------------------------------------------------------------------------------- */
+
+static bool insecure_peer_allowed(const struct loop *l, const char *address)
+{
+    const struct config_names *names = &l->in->config.insecure_peers;
+
+    if (strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0)
+        return true;
+    for (size_t i = 0; i < names->n; i++) {
+        size_t n = strlen(names->name[i]);
+        if (strncmp(address, names->name[i], n) == 0 && address[n] == ':')
+            return true;
+    }
+    return false;
+}
+
+static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI_BYTES])
+{
+    struct loop *l = owner;
+    struct link *k = mem_alloc(1, sizeof *k);
+    int peer = roster_find_key(&l->in->roster, spki);
+    const char *address = net_conn_address(c);
+
+    if (k == NULL || l->over) {
+        mem_free(k);
+        net_conn_close(c, false);
+        return;
+    }
+    *k = (struct link){.conn = c, .next = l->links, .peer = peer < 0 ? 0 : (uint32_t)peer, .opened_us = clock_us()};
+    l->links = k;
+    net_conn_set_data(c, k);
+    if (l->working)
+        net_conn_pause(c, true);
+    if (peer < 0 || l->barred[peer]) {
+        log_warn("%s: its key is not in the roster", address);
+        refuse(l, k, STATUS_KIND_CONFIG, "this certificate's key is not in the server's roster");
+    } else if (!net_conn_has_name(c, l->in->roster.party[peer].name)) {
+        log_warn("%s: the certificate does not carry the name %s", address, l->in->roster.party[peer].name);
+        refuse(l, k, STATUS_KIND_CONFIG, "this certificate does not carry the name that the roster has for its key");
+    } else if (l->options->seeded && !insecure_peer_allowed(l, address)) {
+        log_warn("%s: not on loopback and not in insecure_peers, while --insecure-seed is given", address);
+        refuse(l, k, STATUS_KIND_POLICY, "the server runs with --insecure-seed and this address is not in insecure_peers");
+    }
+}
+
+static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
+{
+    struct link *old = l->party[k->peer];
+    struct event e = {.kind = EVENT_JOINED, .peer = k->peer, .msg = m};
+
+    if (m->kind != WIRE_JOIN) {
+        log_warn("%s: %s before join", net_conn_address(k->conn), wire_kind_name(m->kind));
+        refuse(l, k, STATUS_KIND_PEER, "the first message must be join");
+        return;
+    }
+    if (old != NULL) {
+        log_warn("%s: a second connection replaces the first", l->in->roster.party[k->peer].name);
+        detach(l, old);
+        refuse(l, old, STATUS_KIND_PEER, "replaced by a newer connection of the same key");
+    }
+    net_conn_accept(k->conn, l->up_max);
+    net_conn_set_queue_max(k->conn, 2 * wire_down_max(&l->in->config.plan));
+    k->joined = true;
+    l->party[k->peer] = k;
+    tell(l, &e);
+}
+
+static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
+{
+    struct loop *l = owner;
+    struct link *k = net_conn_data(c);
+    struct error err = {0};
+    struct wire_msg m;
+    struct event e = {.kind = EVENT_MESSAGE, .msg = &m, .raw = {bytes, n}};
+
+    if (k == NULL || l->over || (!k->joined && l->party[k->peer] == k))
+        return;
+    if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
+        bool was = k->joined;
+        struct event lost = {.kind = EVENT_LOST, .peer = k->peer, .error = &err};
+        log_warn("%s: %s", was ? l->in->roster.party[k->peer].name : net_conn_address(c), err.text);
+        detach(l, k);
+        refuse(l, k, STATUS_KIND_PEER, err.text);
+        if (was)
+            tell(l, &lost);
+        return;
+    }
+    count(l, k, TRAFFIC_UP, &m, n);
+    e.peer = k->peer;
+    if (k->joined)
+        tell(l, &e);
+    else
+        take_join(l, k, &m);
+}
+
+static void unlink_link(struct loop *l, struct link *k)
+{
+    struct link **at = &l->links;
+
+    while (*at != k)
+        at = &(*at)->next;
+    *at = k->next;
+}
+
+static void on_close(void *owner, struct net_conn *c, const struct error *why)
+{
+    struct loop *l = owner;
+    struct link *k = net_conn_data(c);
+    struct event e = {.kind = EVENT_LOST, .error = why};
+    bool mine;
+
+    if (why->status != STATUS_OK && !l->over)
+        log_warn("%s", why->text);
+    if (k == NULL)
+        return;
+    e.peer = k->peer;
+    mine = k->joined && l->party[k->peer] == k;
+    detach(l, k);
+    unlink_link(l, k);
+    mem_free(k);
+    if (!mine)
+        return;
+    if (l->working)
+        l->held_lost[e.peer] = true;
+    else
+        tell(l, &e);
+}
+
+/* --- timers and signals ---------------------------------------------------------------------------------- */
+
+static void on_tick(uv_timer_t *t)
+{
+    struct loop *l = t->data;
+    uint64_t now = clock_us();
+
+    for (struct link *k = l->links; k != NULL; k = k->next) {
+        if (!k->joined && now - k->opened_us > JOIN_MS * 1000ull)
+            net_conn_close(k->conn, false);
+    }
+    if (now - l->last_recheck_us > RECHECK_MS * 1000ull) {
+        l->last_recheck_us = now;
+        for (struct link *k = l->links; k != NULL; k = k->next)
+            net_conn_recheck(k->conn);
+    }
+    if (!l->working && l->options->progress)
+        server_results_progress(&l->results, server_session_report(l->session), now, false);
+}
+
+static void on_stop(uv_signal_t *s, int number)
+{
+    log_info("signal %d: ending in order", number);
+    stop(s->data);
+}
+
+static struct net_identity identity_of(const struct config_identity *c)
+{
+    return (struct net_identity){c->cert, c->key, c->ca, c->crl};
+}
+
+/* New certificates and CRL for new connections; live ones are checked against them.  Parties that are no
+ * longer in the roster file are shut out; new ones need a restart, since the plan is for a fixed set. */
+static void on_reload(uv_signal_t *s, int number)
+{
+    struct loop *l = s->data;
+    struct net_identity id = identity_of(&l->in->config.identity);
+    struct error err = {0};
+    struct roster fresh;
+
+    (void)number;
+    if (net_tls_reload(l->tls, &id, &err) != STATUS_OK) {
+        log_error("reload: %s", err.text);
+        return;
+    }
+    if (roster_load(&fresh, l->in->config.roster, &err) != STATUS_OK) {
+        log_error("reload: %s", err.text);
+        return;
+    }
+    for (size_t i = 0; i < l->in->roster.n; i++)
+        l->barred[i] = roster_find_key(&fresh, l->in->roster.party[i].key) < 0;
+    for (struct link *k = l->links; k != NULL; k = k->next) {
+        if (l->barred[k->peer])
+            net_conn_close(k->conn, false);
+        else
+            net_conn_recheck(k->conn);
+    }
+    log_info("certificates, CRL and roster read again");
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------- */
+
+static enum status init_session(struct loop *l, struct error *err)
+{
+    const struct plan *p = &l->in->config.plan;
+    struct server_setup setup = {
+        .plan = p,
+        .roster = &l->in->roster,
+        .train = &l->in->train,
+        .test = &l->in->test,
+        .train_target = l->in->train_target,
+        .test_target = l->in->test_target,
+        .seeded = l->options->seeded,
+        .seed = l->options->seed,
+        .clock_us = clock_us,
+    };
+    enum status s = server_session_new(&l->session, &setup, err);
+
+    if (s != STATUS_OK)
+        return s;
+    l->up_max = server_session_up_max(l->session);
+    s = wire_unpacker_init(&l->unpacker, l->up_max);
+    buf_init(&l->frame, wire_down_max(p) + WIRE_OFFER_MAX);
+    if (s == STATUS_OK)
+        s = server_results_init(&l->results, l->in, l->options, clock_us());
+    return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
+}
+
+static enum status init_net(struct loop *l, struct error *err)
+{
+    static const struct net_events events = {on_open, on_frame, on_close};
+    struct net_identity id = identity_of(&l->in->config.identity);
+    char path[CONFIG_PATH_MAX];
+    const char *address;
+    enum status s = net_tls_new(&l->tls, true, &id, err);
+
+    if (s == STATUS_OK)
+        s = net_listen(&l->listener, &l->uv, l->in->config.listen, l->tls, l->in->config.connections_per_address,
+                       &events, l, err);
+    if (s != STATUS_OK)
+        return s;
+    address = net_listener_address(l->listener);
+    log_info("listening on %s", address);
+    snprintf(path, sizeof path, "%.*s/address", CONFIG_PATH_MAX - 16, l->in->config.state);
+    return file_write_atomic(path, address, strlen(address), 0644, err);
+}
+
+static void init_handles(struct loop *l)
+{
+    uv_timer_init(&l->uv, &l->timer);
+    uv_timer_init(&l->uv, &l->tick);
+    uv_signal_init(&l->uv, &l->sigterm);
+    uv_signal_init(&l->uv, &l->sigint);
+    uv_signal_init(&l->uv, &l->sighup);
+    l->timer.data = l->tick.data = l->sigterm.data = l->sigint.data = l->sighup.data = l->work.data = l;
+    uv_signal_start(&l->sigterm, on_stop, SIGTERM);
+    uv_signal_start(&l->sigint, on_stop, SIGINT);
+    uv_signal_start(&l->sighup, on_reload, SIGHUP);
+    uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
+}
+
+enum status server_loop_run(const struct server_inputs *in, const struct server_options *o, struct error *err)
+{
+    struct event start = {.kind = EVENT_START};
+    struct loop *l = mem_alloc(1, sizeof *l);
+    enum status s;
+
+    if (l == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory");
+    l->in = in;
+    l->options = o;
+    l->last_recheck_us = clock_us();
+    CHECK(uv_loop_init(&l->uv) == 0);
+    init_handles(l);
+    s = file_make_dir(in->config.state, 0700, err);
+    if (s == STATUS_OK)
+        s = init_session(l, err);
+    if (s == STATUS_OK)
+        s = init_net(l, err);
+    if (s == STATUS_OK) {
+        spans_phase(server_session_spans(l->session), TRAFFIC_SETUP, clock_us());
+        tell(l, &start);
+    } else {
+        close_everything(l);
+    }
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+    if (s == STATUS_OK) {
+        s = server_results_end(&l->results, l->session, wire_outcome_name(l->outcome), &l->error, clock_us(), err);
+        if (s == STATUS_OK && l->error.status != STATUS_OK) {
+            *err = l->error;
+            s = l->error.status;
+        }
+    }
+    server_session_free(l->session);
+    server_results_deinit(&l->results);
+    wire_unpacker_deinit(&l->unpacker);
+    buf_deinit(&l->frame);
+    net_tls_free(l->tls);
+    CHECK(uv_loop_close(&l->uv) == 0);
+    mem_free(l);
+    return s;
+}

@@ -1,0 +1,23 @@
+/* loop.h -- the server's session under libuv: sockets, timers, signals, worker threads.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_LOOP_H
+#define COLONNADE_SERVER_LOOP_H
+
+#include "server/prepare.h"
+
+#include <stdbool.h>
+
+struct server_options {
+    const char *export_file; /* a readable copy of the head at the end; NULL: none */
+    bool progress;           /* one updating line on stdout */
+    bool seeded;
+    uint64_t seed;
+};
+
+/* Listens, runs the session to its end, writes summary.json, metrics.jsonl and model.safetensors into the
+ * state directory.  Returns the run's own status. */
+enum status server_loop_run(const struct server_inputs *in, const struct server_options *o,
+                            struct error *err) MUST_USE;
+
+#endif

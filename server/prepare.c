@@ -1,0 +1,183 @@
+/* prepare.c -- reading what the server is given, and resolving its plan.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/prepare.h"
+
+#include "common/base/mem.h"
+#include "common/crypto/rng.h"
+#include "common/flow/agenda.h"
+#include "common/privacy/account.h"
+#include "common/secagg/secagg.h"
+#include "common/wire/limits.h"
+
+#include <string.h>
+
+/* Labels as floats: classes, or values under task regression. */
+static enum status read_labels(struct server_inputs *in, const char *path, struct table *t, float **target,
+                               struct error *err)
+{
+    struct table_want want = {.labels = true};
+    struct plan *p = &in->config.plan;
+    uint32_t classes = 0;
+    int32_t *label;
+    enum status s = table_read(t, path, &want, err);
+
+    if (s != STATUS_OK)
+        return s;
+    *target = mem_alloc(t->rows, sizeof **target);
+    label = mem_alloc(t->rows, sizeof *label);
+    if (*target == NULL || label == NULL) {
+        mem_free(label);
+        return error_set(err, STATUS_MEMORY, "%s: no memory for %zu labels", path, t->rows);
+    }
+    if (p->model.task == TASK_REGRESSION) {
+        memcpy(*target, t->x, t->rows * sizeof **target);
+        p->shape.outputs = 1;
+    } else {
+        uint32_t most = p->model.task == TASK_BINARY ? 2 : PLAN_CLASSES_MAX;
+        s = table_classes(t, label, &classes, most, path, err);
+        for (size_t i = 0; i < t->rows && s == STATUS_OK; i++)
+            (*target)[i] = (float)label[i];
+        if (classes > p->shape.outputs)
+            p->shape.outputs = classes;
+    }
+    mem_free(label);
+    return s;
+}
+
+static enum status resolve_seed(struct plan *p, bool seeded, uint64_t seed)
+{
+    struct rng fresh = {0};
+    enum status s;
+
+    if (p->training.seed_given)
+        return STATUS_OK;
+    p->training.seed_given = true;
+    p->training.seed = seed;
+    if (seeded)
+        return STATUS_OK;
+    s = rng_init_system(&fresh);
+    if (s == STATUS_OK)
+        p->training.seed = rng_u64(&fresh) >> 12; /* below 2^52: readable as a number everywhere */
+    rng_deinit(&fresh);
+    return s;
+}
+
+static enum status resolve_plan(struct server_inputs *in, struct error *err)
+{
+    struct plan *p = &in->config.plan;
+
+    p->shape.parties = (uint32_t)in->roster.n;
+    p->shape.train_rows = (uint32_t)in->train.rows;
+    p->shape.test_rows = (uint32_t)in->test.rows;
+    if (p->model.task == TASK_AUTO)
+        p->model.task = p->shape.outputs <= 2 ? TASK_BINARY : TASK_MULTICLASS;
+    if (p->model.task != TASK_REGRESSION && p->shape.outputs < 2)
+        p->shape.outputs = 2; /* a file with one class only still is a two-class task */
+    if (p->training.batch > p->shape.train_rows)
+        return error_set(err, STATUS_CONFIG, "training.batch: %u is more than the %u training rows", p->training.batch,
+                         p->shape.train_rows);
+    return plan_check(p, err);
+}
+
+enum status server_inputs_load(struct server_inputs *in, const char *file, const char *const *sets, size_t n,
+                               bool seeded, uint64_t seed, struct error *err)
+{
+    enum status s;
+
+    memset(in, 0, sizeof *in);
+    s = config_load_server(&in->config, file, sets, n, err);
+    if (s == STATUS_OK)
+        s = roster_load(&in->roster, in->config.roster, err);
+    if (s == STATUS_OK && in->roster.n == 0)
+        s = error_set(err, STATUS_CONFIG, "%s: no parties", in->config.roster);
+    if (s == STATUS_OK)
+        s = read_labels(in, in->config.labels_train, &in->train, &in->train_target, err);
+    if (s == STATUS_OK && in->config.labels_test[0] != 0)
+        s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
+    if (s == STATUS_OK)
+        s = resolve_plan(in, err);
+    if (s == STATUS_OK && resolve_seed(&in->config.plan, seeded, seed) != STATUS_OK)
+        s = error_set(err, STATUS_CRYPTO, "no randomness");
+    return s;
+}
+
+void server_inputs_deinit(struct server_inputs *in)
+{
+    table_deinit(&in->train);
+    table_deinit(&in->test);
+    mem_free(in->train_target);
+    mem_free(in->test_target);
+    in->train_target = in->test_target = NULL;
+}
+
+/* --- what -n prints -------------------------------------------------------------------------------------- */
+
+static struct account_entry priced(const struct plan *p, const struct encode *e, const struct agenda_releases *r)
+{
+    struct account_entry entry = {
+        .kind = ACCOUNT_NONE,
+        .trials = p->protocol.pbm.trials,
+        .beta = p->protocol.pbm.beta,
+        .sigma = e->sigma,
+        .clip = p->protocol.clip,
+        .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
+        .coordinates = p->model.embedding,
+        .parties = p->shape.parties,
+        .colluders = 1,
+        .releases = r->train + r->evaluate,
+        .participations_max = r->train_record_max > r->test_record_max ? r->train_record_max : r->test_record_max,
+    };
+
+    if (p->protocol.encoding == ENCODING_PBM)
+        entry.kind = ACCOUNT_PBM;
+    if (p->protocol.encoding == ENCODING_GAUSSIAN)
+        entry.kind = ACCOUNT_GAUSSIAN;
+    return entry;
+}
+
+static enum status print_claims(const struct plan *p, const struct encode *e, const struct agenda_releases *r,
+                                struct buf *out)
+{
+    struct account_entry entry = priced(p, e, r);
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t n = account_claims(claims, &entry, 1, p->privacy.delta);
+    enum status s = buf_printf(out, "# cost of the plan for one party, delta %g (epsilon over %g says nothing):\n",
+                               p->privacy.delta, ACCOUNT_VACUOUS);
+
+    for (size_t i = 0; i < n && s == STATUS_OK; i++)
+        s = buf_printf(out, "#   %-12s %-11s epsilon %.6g%s\n", account_adversary_name(claims[i].adversary),
+                       account_adjacency_name(claims[i].adjacency), claims[i].epsilon,
+                       claims[i].vacuous ? "  (vacuous)" : "");
+    return s;
+}
+
+enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
+{
+    const struct plan *p = &in->config.plan;
+    struct secagg_shape shape = {.parties = p->shape.parties, .concat = p->model.fusion == FUSION_CONCAT};
+    struct agenda_releases releases;
+    struct agenda agenda;
+    size_t up;
+    enum status s = config_print_server(&in->config, out);
+
+    if (s == STATUS_OK)
+        s = encode_init(&shape.encode, p, p->shape.parties);
+    if (s != STATUS_OK)
+        return s;
+    agenda_make(&agenda, p);
+    agenda_price(&agenda, p, &releases);
+    up = secagg_payload_bytes(p->protocol.aggregation, &shape, (size_t)p->training.batch * p->model.embedding);
+    s = buf_printf(out,
+                   "# %u parties, %u training and %u test rows, %u outputs\n"
+                   "# %llu training steps of %u rows, %llu evaluations\n"
+                   "# a full training round: %zu payload bytes up from each party, %zu down to each\n"
+                   "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",
+                   p->shape.parties, p->shape.train_rows, p->shape.test_rows, p->shape.outputs,
+                   (unsigned long long)agenda.steps, p->training.batch, (unsigned long long)agenda.sweeps, up,
+                   sizeof(float) * p->training.batch * p->model.embedding,
+                   (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
+                   (unsigned long long)(releases.train_record_max > releases.test_record_max
+                                            ? releases.train_record_max : releases.test_record_max));
+    return s == STATUS_OK ? print_claims(p, &shape.encode, &releases, out) : s;
+}

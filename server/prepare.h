@@ -1,0 +1,26 @@
+/* prepare.h -- from a configuration file to everything a session needs: roster, labels, the resolved plan.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_PREPARE_H
+#define COLONNADE_SERVER_PREPARE_H
+
+#include "common/config/config.h"
+#include "common/data/table.h"
+#include "common/flow/roster.h"
+
+struct server_inputs {
+    struct config_server config; /* plan resolved: task, seed, shape */
+    struct roster roster;
+    struct table train, test; /* test: no rows when there is none */
+    float *train_target, *test_target;
+};
+
+/* seeded: a schedule seed that is not given becomes `seed`; otherwise it is drawn. */
+enum status server_inputs_load(struct server_inputs *in, const char *file, const char *const *sets, size_t n,
+                               bool seeded, uint64_t seed, struct error *err) MUST_USE;
+void server_inputs_deinit(struct server_inputs *in); /* safe on a zeroed struct */
+
+/* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one party. */
+enum status server_inputs_print(const struct server_inputs *in, struct buf *out) MUST_USE;
+
+#endif

@@ -1,0 +1,228 @@
+/* results.c -- the server's files and its progress line.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/results.h"
+
+#include "common/base/clock.h"
+#include "common/base/file.h"
+#include "common/crypto/digest.h"
+#include "common/nn/safetensors.h"
+#include "common/wire/message.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { MODEL_FILE_MAX = 1 << 30 };
+
+static const char *kind_names[WIRE_KINDS];
+
+enum status server_results_init(struct server_results *r, const struct server_inputs *in,
+                                const struct server_options *o, uint64_t now_us)
+{
+    memset(r, 0, sizeof *r);
+    r->in = in;
+    r->options = o;
+    r->start_us = r->last_line_us = now_us;
+    for (int k = 0; k < WIRE_KINDS; k++)
+        kind_names[k] = wire_kind_name((enum wire_kind)k);
+    return traffic_init(&r->traffic, (uint32_t)in->roster.n, kind_names, WIRE_KINDS);
+}
+
+void server_results_deinit(struct server_results *r)
+{
+    traffic_deinit(&r->traffic);
+}
+
+/* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  Encodings that the paper
+ * does not have cost F bits both ways. */
+void server_results_round(struct server_results *r, uint32_t members, uint32_t rows, uint64_t now_us)
+{
+    const struct plan *p = &r->in->config.plan;
+    double values = (double)members * rows * p->model.embedding, up = 32;
+
+    if (r->first_round_us == 0)
+        r->first_round_us = now_us;
+    if (p->protocol.encoding == ENCODING_PBM)
+        up = log2((double)p->protocol.pbm.trials * members);
+    r->formula_up += (uint64_t)(values * up / 8);
+    r->formula_down += (uint64_t)(values * 4);
+}
+
+static double seconds_since(uint64_t then_us, uint64_t now_us)
+{
+    return then_us == 0 ? 0 : 1e-6 * (double)(now_us - then_us);
+}
+
+static uint64_t training_payload(const struct traffic *t)
+{
+    return traffic_of_phase(t, TRAFFIC_UP, TRAFFIC_TRAIN).payload +
+           traffic_of_phase(t, TRAFFIC_DOWN, TRAFFIC_TRAIN).payload;
+}
+
+static uint64_t all_frames(const struct traffic *t)
+{
+    uint64_t sum = 0;
+
+    for (int d = 0; d < TRAFFIC_DIRECTIONS; d++) {
+        for (int p = 0; p < TRAFFIC_PHASES; p++)
+            sum += traffic_of_phase(t, (enum traffic_direction)d, (enum traffic_phase)p).frame;
+    }
+    return sum;
+}
+
+static const char *metric_name(enum plan_metric m)
+{
+    static const char *const names[] = {NULL, "loss", "accuracy", "auc", "auprc", "f1"};
+
+    return names[m];
+}
+
+static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results *r, const char *name)
+{
+    snprintf(out, CONFIG_PATH_MAX, "%.*s/%s", CONFIG_PATH_MAX - 32, r->in->config.state, name);
+}
+
+enum status server_results_evaluation(struct server_results *r, const struct server_report *rep, uint64_t now_us,
+                                      struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    struct report_evaluation e = {
+        .epoch = rep->epochs,
+        .epochs = r->in->config.plan.training.epochs,
+        .round = rep->rounds,
+        .seconds = seconds_since(r->first_round_us, now_us),
+        .bytes = training_payload(&r->traffic),
+        .train = rep->train,
+        .test = rep->test,
+    };
+
+    if (rep->reached.yes && r->summary.reached.metric == NULL)
+        r->summary.reached = (struct report_reached){
+            .metric = metric_name(r->in->config.plan.training.stop.metric),
+            .split = r->in->config.plan.training.stop.split == SPLIT_TEST ? "test" : "train",
+            .value = rep->reached.value,
+            .epoch = rep->reached.epoch,
+            .seconds = e.seconds,
+            .round = rep->reached.round,
+            .payload_bytes = e.bytes,
+        };
+    path_in_state(path, r, "metrics.jsonl");
+    return report_append(path, &e, err);
+}
+
+static void shown_metric(const struct server_report *rep, struct report_progress *p)
+{
+    const struct score *s = rep->test.has_loss ? &rep->test : &rep->train;
+
+    if (s->has_classes) {
+        p->metric_name = s == &rep->test ? "test accuracy" : "train accuracy";
+        p->metric = s->accuracy;
+    } else if (s->has_loss) {
+        p->metric_name = s == &rep->test ? "test loss" : "train loss";
+        p->metric = s->loss;
+    }
+}
+
+void server_results_progress(struct server_results *r, const struct server_report *rep, uint64_t now_us,
+                             bool line_end)
+{
+    char line[REPORT_PROGRESS_MAX];
+    struct report_progress p = {
+        .epoch = rep->epochs,
+        .epochs = r->in->config.plan.training.epochs,
+        .loss = rep->last_loss,
+        .bytes = all_frames(&r->traffic),
+    };
+    double passed = seconds_since(r->last_line_us, now_us);
+    bool terminal = isatty(STDOUT_FILENO);
+
+    if (!r->options->progress || (!terminal && !line_end))
+        return;
+    if (passed > 0.2) {
+        r->rounds_per_s = (double)(rep->rounds - r->last_rounds) / passed;
+        r->last_rounds = rep->rounds;
+        r->last_line_us = now_us;
+    }
+    p.rounds_per_s = r->rounds_per_s;
+    if (rep->waiting_for >= 0)
+        p.slow = r->in->roster.party[rep->waiting_for].name;
+    shown_metric(rep, &p);
+    report_progress_line(line, &p);
+    printf(terminal ? "\r%s\033[K%s" : "%s%s", line, line_end || !terminal ? "\n" : "");
+    fflush(stdout);
+}
+
+static void fill_parties(struct server_results *r, const struct server_report *rep)
+{
+    r->summary.party_n = r->summary.parties_n = (uint32_t)r->in->roster.n;
+    for (size_t i = 0; i < r->in->roster.n; i++) {
+        struct report_party *p = &r->summary.party[i];
+        snprintf(p->name, sizeof p->name, "%s", r->in->roster.party[i].name);
+        p->wait_s = 1e-6 * (double)rep->wait_us[i];
+        p->slowest_rounds = rep->slowest_rounds[i];
+        p->lost = rep->lost[i];
+        p->rejoined = rep->joined[i] > 0 ? rep->joined[i] - 1 : 0;
+    }
+}
+
+static enum status write_model(struct server_results *r, const struct nn_net *head, struct error *err)
+{
+    uint8_t digest[DIGEST_BYTES];
+    char path[CONFIG_PATH_MAX];
+    struct buf model;
+    enum status s;
+
+    buf_init(&model, MODEL_FILE_MAX);
+    s = safetensors_print(head, &model);
+    if (s != STATUS_OK) {
+        buf_deinit(&model);
+        return error_set(err, s, "model: %s", status_words(s));
+    }
+    digest_sha256(digest, model.data, model.len);
+    digest_hex(r->summary.head_sha256, digest, sizeof digest);
+    path_in_state(path, r, "model.safetensors");
+    s = file_write_atomic(path, model.data, model.len, 0600, err);
+    if (s == STATUS_OK && r->options->export_file != NULL)
+        s = file_write_atomic(r->options->export_file, model.data, model.len, 0600, err);
+    buf_deinit(&model);
+    return s;
+}
+
+enum status server_results_end(struct server_results *r, struct server_session *s, const char *outcome,
+                               const struct error *why, uint64_t now_us, struct error *err)
+{
+    const struct server_report *rep = server_session_report(s);
+    const struct plan *p = &r->in->config.plan;
+    char path[CONFIG_PATH_MAX];
+    struct rusage usage;
+    enum status st;
+
+    getrusage(RUSAGE_SELF, &usage);
+    fill_parties(r, rep);
+    r->summary.status = outcome;
+    r->summary.error = why->text;
+    r->summary.plaintext = p->protocol.aggregation == AGGREGATION_CLEAR;
+    r->summary.insecure_seed = r->options->seeded;
+    r->summary.rounds = rep->rounds;
+    r->summary.void_rounds = rep->void_rounds;
+    r->summary.epochs = rep->epochs;
+    r->summary.train = rep->train;
+    r->summary.test = rep->test;
+    r->summary.total_s = seconds_since(r->start_us, now_us);
+    r->summary.spans = server_session_spans(s);
+    r->summary.traffic = &r->traffic;
+    r->summary.has_formula = true;
+    r->summary.formula_up = r->formula_up;
+    r->summary.formula_down = r->formula_down;
+    r->summary.has_server = true;
+    r->summary.server_max_rss_kb = (uint64_t)usage.ru_maxrss;
+    r->summary.server_cpu_s = clock_cpu_s();
+    st = write_model(r, server_session_head(s), err);
+    path_in_state(path, r, "summary.json");
+    if (st == STATUS_OK)
+        st = report_write(&r->summary, path, err);
+    return st;
+}
