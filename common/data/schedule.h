@@ -3,11 +3,13 @@
  * Each epoch is a Fisher-Yates permutation of 0..rows-1 drawn from AES-256-CTR under
  * SHA-256("vfl/schedule/1" || seed || epoch), cut in batches; the last one may be shorter.
  *
- * So that an independent program can repeat it: seed and epoch are 8 bytes little-endian, the text
- * has no final 0, the digest keys rng.h's generator (rng_init_key).  order[i] = i; then for i =
- * rows-1 down to 1: j = rng_below(i + 1), swap order[i] and order[j].  Step s is batch s mod
- * rounds_per_epoch of epoch s div rounds_per_epoch: order[batch * (s mod rounds_per_epoch)] and the
- * batch - 1 behind it.
+ * So that an independent program can repeat it (tests/golden/gen_schedule.py does): seed and epoch
+ * are 8 bytes little-endian, the text has no final 0.  The digest is the key of AES-256-CTR with
+ * counter block 0, whose key stream is read as 64-bit little-endian numbers v (rng.h).  order[i] =
+ * i; then for i = rows-1 down to 1: j = v mod (i+1), where v is the next number that is below the
+ * largest multiple of i+1 up to 2^64 (others are skipped); swap order[i] and order[j].  Step s is
+ * batch s mod rounds_per_epoch of epoch s div rounds_per_epoch: order[batch * (s mod
+ * rounds_per_epoch)] and the batch - 1 entries behind it, as far as there are any.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
