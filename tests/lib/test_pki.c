@@ -145,20 +145,21 @@ long test_pki_issue(struct test_pki *p, const struct test_cert *c)
                                            [TEST_EKU_NONE] = NULL};
     EVP_PKEY *key = c->reuse_key_of != NULL ? read_key(test_pki_path(p, c->reuse_key_of, "key"))
                                             : make_key(c->key);
-    X509 *cert = begin_cert(c->name, ++p->serial, key, c->from_s != 0 ? c->from_s : -HOUR,
-                            c->until_s != 0 ? c->until_s : DAY);
+    X509 *cert = begin_cert(c->subject != NULL ? c->subject : c->name, ++p->serial, key,
+                            c->from_s != 0 ? c->from_s : -HOUR, c->until_s != 0 ? c->until_s : DAY);
+    X509 *issuer = c->self_signed ? cert : p->cert;
     char san[300];
 
-    MUST(X509_set_issuer_name(cert, X509_get_subject_name(p->cert)) == 1);
+    MUST(X509_set_issuer_name(cert, X509_get_subject_name(issuer)) == 1);
     snprintf(san, sizeof san, "DNS:%s", c->san != NULL ? c->san : c->name);
-    add_extension(cert, p->cert, NID_basic_constraints, "critical,CA:FALSE");
-    add_extension(cert, p->cert, NID_key_usage, "critical,digitalSignature");
+    add_extension(cert, issuer, NID_basic_constraints, "critical,CA:FALSE");
+    add_extension(cert, issuer, NID_key_usage, "critical,digitalSignature");
     if (purposes[c->eku] != NULL)
-        add_extension(cert, p->cert, NID_ext_key_usage, purposes[c->eku]);
-    add_extension(cert, p->cert, NID_subject_alt_name, san);
-    add_extension(cert, p->cert, NID_subject_key_identifier, "hash");
-    add_extension(cert, p->cert, NID_authority_key_identifier, "keyid:always");
-    MUST(X509_sign(cert, p->key, NULL) > 0);
+        add_extension(cert, issuer, NID_ext_key_usage, purposes[c->eku]);
+    add_extension(cert, issuer, NID_subject_alt_name, san);
+    add_extension(cert, issuer, NID_subject_key_identifier, "hash");
+    add_extension(cert, issuer, NID_authority_key_identifier, "keyid:always");
+    MUST(X509_sign(cert, c->self_signed ? key : p->key, NULL) > 0);
     write_cert(test_pki_path(p, c->name, "pem"), cert);
     write_key(test_pki_path(p, c->name, "key"), key);
     X509_free(cert);

@@ -8,6 +8,7 @@
 #ifndef COLONNADE_TESTS_TEST_PKI_H
 #define COLONNADE_TESTS_TEST_PKI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { TEST_PKI_PATH_MAX = 512, TEST_PKI_REVOKED_MAX = 8 };
@@ -25,8 +26,10 @@ struct test_pki {
 
 /* Zeroes mean: SAN DNS:name, valid from an hour ago for a day, clientAuth, Ed25519. */
 struct test_cert {
-    const char *name;     /* subject, and dir/name.pem, dir/name.key */
-    const char *san;      /* one DNS name */
+    const char *name;     /* dir/name.pem, dir/name.key */
+    const char *subject;  /* CN; NULL: name */
+    const char *san;      /* one DNS name; NULL: name */
+    bool self_signed;     /* by nobody but itself */
     long from_s, until_s; /* relative to now */
     enum test_eku eku;
     enum test_key key;

@@ -1,0 +1,234 @@
+/* world.h -- one loop with a listener and its diallers, and what each end has seen.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_NET_WORLD_H
+#define COLONNADE_TESTS_NET_WORLD_H
+
+#include "common/net/conn.h"
+#include "common/net/net.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/test_peer.h"
+#include "tests/lib/test_pki.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WORLD_ENDS = 80, WORLD_PATIENCE_MS = 20000, WORLD_FRAME_MAX = 1 << 21 };
+
+struct world;
+
+/* One end of a connection. */
+struct end {
+    struct world *world;
+    struct net_conn *conn; /* NULL once it is gone */
+    bool opened, closed;
+    unsigned opens, closes;
+    struct error err;
+    uint8_t spki[NET_SPKI_BYTES];
+    char address[ADDR_TEXT_MAX];
+    size_t frames, bytes;
+    uint64_t sum; /* of all bytes of all frames */
+    struct net_traffic traffic;
+};
+
+/* `server_ends` fill up in the order in which connections open or, unopened, close. */
+struct world {
+    uv_loop_t loop;
+    uv_timer_t patience;
+    struct net_tls *server_tls, *client_tls;
+    struct net_listener *listener;
+    struct end server_ends[WORLD_ENDS], client_ends[WORLD_ENDS];
+    size_t servers, clients, server_closed;
+    /* Hooks of a test; may be NULL. */
+    void (*on_open)(struct end *e);
+    void (*on_frame)(struct end *e, uint8_t *bytes, size_t n);
+};
+
+static inline void world_opened(struct end *e, struct net_conn *c, const uint8_t *spki)
+{
+    e->conn = c;
+    e->opened = true;
+    e->opens++;
+    memcpy(e->spki, spki, NET_SPKI_BYTES);
+    snprintf(e->address, sizeof e->address, "%s", net_conn_address(c));
+    if (e->world->on_open != NULL)
+        e->world->on_open(e);
+}
+
+static inline void world_closed(struct end *e, struct net_conn *c, const struct error *err)
+{
+    e->closed = true;
+    e->closes++;
+    e->err = *err;
+    e->traffic = *net_conn_traffic(c);
+    e->conn = NULL;
+}
+
+static inline void world_frame(struct end *e, uint8_t *bytes, size_t n)
+{
+    e->frames++;
+    e->bytes += n;
+    for (size_t i = 0; i < n; i++)
+        e->sum += bytes[i];
+    if (e->world->on_frame != NULL)
+        e->world->on_frame(e, bytes, n);
+}
+
+static inline struct end *world_server_end(struct world *w, struct net_conn *c)
+{
+    struct end *e = net_conn_data(c);
+
+    if (e != NULL)
+        return e;
+    assert_true(w->servers < WORLD_ENDS);
+    e = &w->server_ends[w->servers++];
+    e->world = w;
+    net_conn_set_data(c, e);
+    return e;
+}
+
+static inline void world_on_server_open(void *w, struct net_conn *c, const uint8_t *spki)
+{
+    world_opened(world_server_end(w, c), c, spki);
+}
+
+static inline void world_on_server_frame(void *w, struct net_conn *c, uint8_t *bytes, size_t n)
+{
+    world_frame(world_server_end(w, c), bytes, n);
+}
+
+static inline void world_on_server_close(void *w, struct net_conn *c, const struct error *err)
+{
+    world_closed(world_server_end(w, c), c, err);
+    ((struct world *)w)->server_closed++;
+}
+
+static inline void world_on_client_open(void *e, struct net_conn *c, const uint8_t *spki)
+{
+    world_opened(e, c, spki);
+}
+
+static inline void world_on_client_frame(void *e, struct net_conn *c, uint8_t *bytes, size_t n)
+{
+    (void)c;
+    world_frame(e, bytes, n);
+}
+
+static inline void world_on_client_close(void *e, struct net_conn *c, const struct error *err)
+{
+    world_closed(e, c, err);
+}
+
+static const struct net_events world_client_events = {world_on_client_open, world_on_client_frame,
+                                                      world_on_client_close};
+
+static inline void world_out_of_patience(uv_timer_t *timer)
+{
+    (void)timer;
+    fail_msg("nothing happened for %d ms", WORLD_PATIENCE_MS);
+}
+
+/* Either context may be NULL when the test does without that side. */
+static inline struct world *world_new(struct net_tls *server, struct net_tls *client)
+{
+    static const struct net_events events = {world_on_server_open, world_on_server_frame,
+                                             world_on_server_close};
+    struct world *w = calloc(1, sizeof *w);
+    struct error err = {0};
+
+    assert_non_null(w);
+    w->server_tls = server;
+    w->client_tls = client;
+    assert_int_equal(uv_loop_init(&w->loop), 0);
+    uv_timer_init(&w->loop, &w->patience);
+    uv_unref((uv_handle_t *)&w->patience);
+    if (server != NULL)
+        assert_int_equal(
+            net_listen(&w->listener, &w->loop, "127.0.0.1:0", server, WORLD_ENDS, &events, w, &err),
+            STATUS_OK);
+    return w;
+}
+
+static inline int world_port(const struct world *w)
+{
+    return atoi(strrchr(net_listener_address(w->listener), ':') + 1);
+}
+
+static inline struct end *world_dial(struct world *w, const char *address, const char *name)
+{
+    struct end *e = &w->client_ends[w->clients++];
+    struct error err = {0};
+
+    e->world = w;
+    assert_int_equal(
+        net_dial(&e->conn, &w->loop, address, name, w->client_tls, &world_client_events, e, &err),
+        STATUS_OK);
+    return e;
+}
+
+/* Turns the loop until *flag. */
+static inline void world_until(struct world *w, const bool *flag)
+{
+    uv_timer_start(&w->patience, world_out_of_patience, WORLD_PATIENCE_MS, 0);
+    while (!*flag)
+        uv_run(&w->loop, UV_RUN_ONCE);
+    uv_timer_stop(&w->patience);
+}
+
+static inline void world_until_count(struct world *w, const size_t *count, size_t enough)
+{
+    uv_timer_start(&w->patience, world_out_of_patience, WORLD_PATIENCE_MS, 0);
+    while (*count < enough)
+        uv_run(&w->loop, UV_RUN_ONCE);
+    uv_timer_stop(&w->patience);
+}
+
+/* Turns the loop until nothing is left in it, and checks that each connection ended exactly once.
+ */
+static inline void world_free(struct world *w)
+{
+    for (size_t i = 0; i < w->servers; i++)
+        if (w->server_ends[i].conn != NULL)
+            net_conn_close(w->server_ends[i].conn, false);
+    for (size_t i = 0; i < w->clients; i++)
+        if (w->client_ends[i].conn != NULL)
+            net_conn_close(w->client_ends[i].conn, false);
+    if (w->listener != NULL)
+        net_listener_close(w->listener);
+    uv_timer_start(&w->patience, world_out_of_patience, WORLD_PATIENCE_MS, 0);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < w->servers; i++)
+        assert_int_equal(w->server_ends[i].closes, 1);
+    for (size_t i = 0; i < w->clients; i++)
+        assert_int_equal(w->client_ends[i].closes, 1);
+    uv_close((uv_handle_t *)&w->patience, NULL);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    free(w);
+}
+
+static inline struct net_identity world_identity(const struct test_pki *p, const char *name,
+                                                 const char *ca, const char *crl)
+{
+    return (struct net_identity){.cert = test_pki_path(p, name, "pem"),
+                                 .key = test_pki_path(p, name, "key"),
+                                 .ca = ca,
+                                 .crl = crl};
+}
+
+static inline struct net_tls *world_tls(bool server, const struct net_identity *id)
+{
+    struct error err = {0};
+    struct net_tls *t;
+
+    if (net_tls_new(&t, server, id, &err) != STATUS_OK)
+        fail_msg("net_tls_new: %s", err.text);
+    return t;
+}
+
+#endif
