@@ -77,29 +77,32 @@ static enum status find_dir(struct load *l, const char *file, struct error *err)
     return STATUS_OK;
 }
 
-static enum status read_file(struct load *l, struct error *err)
+enum status load_text(struct load *l, const char *text, size_t n, struct error *err)
 {
     const struct document_sink sink = {l, sink_kind, sink_value};
     struct document_fault f;
+    char line[16] = "";
+
+    if (document_read(text, n, &sink, &f))
+        return STATUS_OK;
+    if (f.line > 0)
+        snprintf(line, sizeof line, ":%d", f.line);
+    return error_set(err, STATUS_CONFIG, "%s%s: %s%s%s", l->file, line, f.key,
+                     f.key[0] == 0 ? "" : ": ", f.reason);
+}
+
+static enum status read_file(struct load *l, struct error *err)
+{
     struct error local = {0};
     struct buf text;
     enum status s;
 
     buf_init(&text, DOCUMENT_BYTES_MAX);
     s = file_read(l->file, &text, &local);
-    if (s == STATUS_MEMORY) {
-        error_set(err, s, "%s", local.text);
-    } else if (s != STATUS_OK) {
-        s = error_set(err, STATUS_CONFIG, "%s", local.text);
-    } else if (!document_read(text.data == NULL ? "" : (const char *)text.data, text.len, &sink,
-                              &f)) {
-        char line[16] = "";
-
-        if (f.line > 0)
-            snprintf(line, sizeof line, ":%d", f.line);
-        s = error_set(err, STATUS_CONFIG, "%s%s: %s%s%s", l->file, line, f.key,
-                      f.key[0] == 0 ? "" : ": ", f.reason);
-    }
+    if (s == STATUS_OK)
+        s = load_text(l, text.data == NULL ? "" : (const char *)text.data, text.len, err);
+    else
+        s = error_set(err, s == STATUS_MEMORY ? s : STATUS_CONFIG, "%s", local.text);
     buf_deinit(&text);
     return s;
 }

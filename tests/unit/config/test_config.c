@@ -1,0 +1,324 @@
+/* test_config.c -- printing loads back to the same struct; examples and reference are those of the
+ * tables. SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/config.h"
+
+#include "common/base/file.h"
+#include "common/base/mem.h"
+#include "common/config/config_keys.h"
+#include "common/config/key_print.h"
+#include "common/config/load.h"
+#include "common/config/plan_matrix.h"
+#include "tests/lib/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { TEXT_MAX = 1 << 20, DRAWS = 300 };
+
+static struct config_server server, server_back;
+static struct config_party party, party_back;
+
+/* --- print, then load
+ * ------------------------------------------------------------------------------- */
+
+static uint64_t draw_state = 1;
+
+static uint32_t draw(uint32_t below)
+{
+    draw_state = draw_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(draw_state >> 33) % below;
+}
+
+static double draw_real(const struct key *k)
+{
+    double unit = ((double)draw(1u << 30) + 1) / (1u << 30); /* (0, 1] */
+
+    return draw(8) == 0 ? k->hi : k->lo + unit * (k->hi - k->lo);
+}
+
+static void draw_text(char *out, const char *first)
+{
+    static const char *const bits[] = {"a",  "/", "\"",       "\\", " ", "#",
+                                       ": ", "'", "\xc3\xa9", "[",  "%", "&"};
+    size_t n = (size_t)sprintf(out, "%s", first);
+
+    for (uint32_t i = draw(40); i > 0; i--)
+        n += (size_t)sprintf(out + n, "%s", bits[draw(12)]);
+}
+
+static uint32_t choices(const struct key *k)
+{
+    uint32_t n = 0;
+
+    while (k->choices[n] != NULL)
+        n++;
+    return n;
+}
+
+static void draw_list(const struct key *k, char *field)
+{
+    if (k->type == KEY_WIDTHS) {
+        struct plan_widths *w = (struct plan_widths *)field;
+
+        *w = (struct plan_widths){.n = draw(PLAN_LAYERS_MAX + 1)};
+        for (size_t i = 0; i < w->n; i++)
+            w->width[i] = 1 + draw(PLAN_WIDTH_MAX);
+    } else if (k->type == KEY_NAMES) {
+        struct config_names *names = (struct config_names *)field;
+
+        *names = (struct config_names){.n = draw(CONFIG_LIST_MAX + 1)};
+        for (size_t i = 0; i < names->n; i++)
+            snprintf(names->name[i], CONFIG_NAME_MAX, "%u:Host-_.x", draw(1000));
+    } else {
+        bool *set = (bool *)field;
+
+        for (uint32_t i = 0; i < choices(k); i++)
+            set[i] = draw(2) == 0;
+        set[0] = true;
+    }
+}
+
+/* Any value the type allows, written into the field without passing through text. */
+static void draw_field(const struct key *k, char *field)
+{
+    switch (k->type) {
+    case KEY_U32: *(uint32_t *)field = (uint32_t)draw_real(k); break;
+    case KEY_U64: *(uint64_t *)field = (uint64_t)draw_real(k); break;
+    case KEY_REAL: *(double *)field = draw_real(k); break;
+    case KEY_BOOL: *(bool *)field = draw(2) == 0; break;
+    case KEY_CHOICE: *(uint32_t *)field = draw(choices(k)); break;
+    case KEY_ONLY: break;
+    case KEY_SEED:
+        *(bool *)(field + k->given) = draw(4) > 0;
+        *(uint64_t *)field = *(bool *)(field + k->given) ? (uint64_t)draw(1u << 30) << 34 | 1 : 0;
+        break;
+    case KEY_PATH: draw_text(field, "/"); break;
+    case KEY_SCALE:
+        draw(2) == 0 ? draw_text(field, "/") : (void)strcpy(field, k->choices[draw(2)]);
+        break;
+    case KEY_ADDRESS: sprintf(field, "h%u.example:%u", draw(100), 1 + draw(65535)); break;
+    case KEY_SHA256:
+        sprintf(field, "%.*s", draw(2) == 0 ? 0 : 64,
+                "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff");
+        break;
+    case KEY_WIDTHS:
+    case KEY_NAMES:
+    case KEY_SET: draw_list(k, field); break;
+    case KEY_DELAY: {
+        struct config_inject *inject = (struct config_inject *)field;
+
+        inject->delay = (enum config_delay_kind)draw(3);
+        inject->delay_s = inject->delay == DELAY_NONE ? 0 : draw_real(k);
+        break;
+    }
+    }
+}
+
+static void draw_table(const struct key_table *t, void *base)
+{
+    const struct key *k;
+    size_t offset;
+
+    for (size_t i = 0; (k = key_at(t, i, &offset)) != NULL; i++)
+        draw_field(k, (char *)base + offset);
+}
+
+static void write_printed(const char *name, struct buf *out)
+{
+    scratch_write(name, out->data, out->len);
+}
+
+/* A drawn plan need not make sense, so its combinations are set to ones that do. */
+static void make_sense(struct plan *p)
+{
+    struct plan fresh;
+
+    plan_defaults(&fresh);
+    p->protocol.encoding = draw(2) == 0 ? ENCODING_PBM : ENCODING_FLOAT32;
+    p->protocol.aggregation = AGGREGATION_CLEAR;
+    p->protocol.straggler = STRAGGLER_WAIT;
+    p->protocol.gaussian = fresh.protocol.gaussian;
+    p->protocol.pbm.beta = p->protocol.pbm.beta < 1e-4 ? 1e-4 : p->protocol.pbm.beta;
+    p->model.embedding = 1 + draw(256);
+    p->model.binary_loss = BINARY_SOFTMAX;
+    p->training.stop = fresh.training.stop;
+}
+
+static void test_a_printed_server_loads_back_to_the_same_struct(void **state)
+{
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    for (int i = 0; i < DRAWS; i++) {
+        memset(&server, 0, sizeof server);
+        draw_table(&config_keys_server, &server);
+        make_sense(&server.plan);
+        buf_init(&out, TEXT_MAX);
+        assert_int_equal(config_print_server(&server, &out), STATUS_OK);
+        write_printed("s.yaml", &out);
+        if (config_load_server(&server_back, scratch_path("s.yaml"), NULL, 0, &err) != STATUS_OK)
+            fail_msg("%s\n%.*s", err.text, (int)out.len, (const char *)out.data);
+        assert_memory_equal(&server, &server_back, sizeof server);
+        buf_deinit(&out);
+    }
+}
+
+static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
+{
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    for (int i = 0; i < DRAWS; i++) {
+        memset(&party, 0, sizeof party);
+        draw_table(&config_keys_party, &party);
+        buf_init(&out, TEXT_MAX);
+        assert_int_equal(config_print_party(&party, &out), STATUS_OK);
+        write_printed("p.yaml", &out);
+        if (config_load_party(&party_back, scratch_path("p.yaml"), NULL, 0, &err) != STATUS_OK)
+            fail_msg("%s\n%.*s", err.text, (int)out.len, (const char *)out.data);
+        assert_memory_equal(&party, &party_back, sizeof party);
+        buf_deinit(&out);
+    }
+}
+
+/* The twin of the two above: a print that lost one value would be seen. */
+static void test_a_changed_print_loads_to_another_struct(void **state)
+{
+    struct error err = {0};
+    struct buf out;
+    char *beta;
+
+    (void)state;
+    assert_int_equal(config_load_server(&server, "deploy/examples/server.yaml", NULL, 0, &err),
+                     STATUS_OK);
+    buf_init(&out, TEXT_MAX);
+    assert_int_equal(config_print_server(&server, &out), STATUS_OK);
+    beta = memmem(out.data, out.len, "beta: 0.25", 10);
+    assert_non_null(beta);
+    beta[9] = '4';
+    write_printed("s.yaml", &out);
+    assert_int_equal(config_load_server(&server_back, scratch_path("s.yaml"), NULL, 0, &err),
+                     STATUS_OK);
+    assert_memory_not_equal(&server, &server_back, sizeof server);
+    buf_deinit(&out);
+}
+
+/* --- examples and reference
+ * ------------------------------------------------------------------------- */
+
+/* Every key stands in the example, and the value shown is the default where there is one. */
+static void check_example(const struct key_table *t, void *base, void *defaults, const char *file)
+{
+    struct load l = {.table = t, .base = base, .file = file};
+    struct error err = {0};
+    const struct key *k;
+    size_t offset;
+
+    if (load_run(&l, NULL, 0, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; (k = key_at(t, i, &offset)) != NULL; i++) {
+        struct buf shown, expected;
+
+        if (l.origin[i].line == 0)
+            fail_msg("%s: %s is not shown", file, k->path);
+        if (k->fallback == NULL || k->fallback[0] == 0)
+            continue;
+        buf_init(&shown, TEXT_MAX);
+        buf_init(&expected, TEXT_MAX);
+        assert_int_equal(key_print(k, (char *)base + offset, &shown), STATUS_OK);
+        assert_int_equal(key_print(k, (char *)defaults + offset, &expected), STATUS_OK);
+        if (shown.len != expected.len || memcmp(shown.data, expected.data, shown.len) != 0)
+            fail_msg("%s: %s does not show its default", file, k->path);
+        buf_deinit(&shown);
+        buf_deinit(&expected);
+    }
+}
+
+static void test_the_examples_show_every_key_with_its_default(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    config_server_defaults(&server_back);
+    check_example(&config_keys_server, &server, &server_back, "deploy/examples/server.yaml");
+    config_party_defaults(&party_back);
+    check_example(&config_keys_party, &party, &party_back, "deploy/examples/party.yaml");
+    assert_int_equal(config_load_server(&server, "deploy/examples/server.yaml", NULL, 0, &err),
+                     STATUS_OK);
+    assert_int_equal(config_load_party(&party, "deploy/examples/party.yaml", NULL, 0, &err),
+                     STATUS_OK);
+}
+
+static void test_the_documented_reference_is_that_of_the_program(void **state)
+{
+    static const char begin[] = "<!-- vfl-reference: begin -->\n",
+                      end[] = "<!-- vfl-reference: end -->\n";
+    struct buf doc, out;
+    struct error err = {0};
+    const char *from, *to;
+
+    (void)state;
+    buf_init(&doc, TEXT_MAX);
+    buf_init(&out, TEXT_MAX);
+    assert_int_equal(file_read("docs/configuration.md", &doc, &err), STATUS_OK);
+    assert_int_equal(config_reference(&out), STATUS_OK);
+    assert_int_equal(plan_matrix(&out), STATUS_OK);
+    from = memmem(doc.data, doc.len, begin, sizeof begin - 1);
+    to = memmem(doc.data, doc.len, end, sizeof end - 1);
+    assert_true(from != NULL && to != NULL);
+    from += sizeof begin - 1;
+    if ((size_t)(to - from) != out.len || memcmp(from, out.data, out.len) != 0)
+        fail_msg(
+            "docs/configuration.md: print the part between its markers anew with vfl-reference");
+    buf_deinit(&doc);
+    buf_deinit(&out);
+}
+
+/* --- memory
+ * ----------------------------------------------------------------------------------------- */
+
+static void test_any_failed_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    bool done = false;
+
+    (void)state;
+    for (uint64_t n = 1; !done; n++) {
+        struct error err = {0};
+        enum status loaded, printed = STATUS_OK;
+        struct buf out;
+
+        buf_init(&out, TEXT_MAX);
+        mem_fail_at(n);
+        loaded = config_load_server(&server, "deploy/examples/server.yaml", NULL, 0, &err);
+        if (loaded == STATUS_OK)
+            printed = config_print_server(&server, &out);
+        if (printed == STATUS_OK && loaded == STATUS_OK)
+            printed = config_reference(&out);
+        mem_fail_at(0);
+        buf_deinit(&out);
+        done = loaded == STATUS_OK && printed == STATUS_OK;
+        assert_true(done || loaded == STATUS_MEMORY || printed == STATUS_MEMORY);
+        assert_true(n > 3 || !done);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_printed_server_loads_back_to_the_same_struct),
+        cmocka_unit_test(test_a_printed_party_loads_back_to_the_same_struct),
+        cmocka_unit_test(test_a_changed_print_loads_to_another_struct),
+        cmocka_unit_test(test_the_examples_show_every_key_with_its_default),
+        cmocka_unit_test(test_the_documented_reference_is_that_of_the_program),
+        cmocka_unit_test(test_any_failed_allocation_is_reported_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,279 @@
+/* test_plan.c -- one plan, one text: what a hostile peer may not change without being noticed.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/plan.h"
+
+#include "common/base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void example(struct plan *p)
+{
+    plan_defaults(p);
+    p->model.head = (struct plan_widths){2, {64, 32}};
+    p->training.seed = UINT64_C(18446744073709551557);
+    p->training.seed_given = true;
+    p->training.learning_rate = 0.1;
+    p->privacy.delta = 1e-6;
+    p->shape.parties = 5;
+    p->shape.train_rows = 8844;
+    p->shape.test_rows = 2211;
+    p->shape.outputs = 2;
+}
+
+static void print(const struct plan *p, struct buf *out)
+{
+    buf_init(out, PLAN_TEXT_MAX);
+    assert_int_equal(plan_print(p, out), STATUS_OK);
+}
+
+/* Whether the text is refused, or gives a plan that prints to the same bytes. */
+static bool refused_or_identical(const uint8_t *text, size_t n, bool *refused)
+{
+    struct plan p;
+    struct buf again;
+    bool same;
+
+    *refused = plan_parse(&p, (const char *)text, n, NULL) != STATUS_OK;
+    if (*refused)
+        return true;
+    print(&p, &again);
+    same = again.len == n && memcmp(again.data, text, n) == 0;
+    buf_deinit(&again);
+    return same;
+}
+
+static void test_plan_text_reads_back_to_the_same_plan(void **state)
+{
+    struct plan p, back;
+    struct error err = {0};
+    struct buf text;
+
+    (void)state;
+    example(&p);
+    print(&p, &text);
+    memset(&back, 0xa5, sizeof back);
+    if (plan_parse(&back, (const char *)text.data, text.len, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_memory_equal(&p, &back, sizeof p);
+    buf_deinit(&text);
+}
+
+static void test_plan_text_is_one_line_per_key_and_far_below_its_limit(void **state)
+{
+    static const char first[] = "model.embedding=16\nmodel.fusion=sum\nmodel.head=[64,32]\n";
+    struct plan p;
+    struct buf text;
+
+    (void)state;
+    example(&p);
+    print(&p, &text);
+    assert_memory_equal(text.data, first, sizeof first - 1);
+    assert_non_null(memmem(text.data, text.len, "\nprotocol.gradient.form=full\n", 29));
+    assert_non_null(memmem(text.data, text.len, "\nprivacy.delta=1e-6\n", 20));
+    assert_true(text.len < PLAN_TEXT_MAX / 4);
+    buf_deinit(&text);
+}
+
+static void test_every_single_byte_change_is_refused_or_means_what_it_says(void **state)
+{
+    size_t passed = 0, total = 0;
+    struct plan p;
+    struct buf text;
+
+    (void)state;
+    example(&p);
+    print(&p, &text);
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t was = text.data[i];
+
+        for (unsigned v = 0; v < 256; v++) {
+            bool refused;
+
+            if (v == was)
+                continue;
+            text.data[i] = (uint8_t)v;
+            if (!refused_or_identical(text.data, text.len, &refused))
+                fail_msg("byte %zu: %u for %u", i, v, was);
+            passed += !refused;
+            total++;
+        }
+        text.data[i] = was;
+    }
+    /* Digits may change into other values in range; almost all else is noise. */
+    assert_true(passed > 0 && passed < total / 100);
+    buf_deinit(&text);
+}
+
+static void
+test_every_cut_every_missing_and_every_inserted_byte_is_refused_or_means_what_it_says(void **state)
+{
+    uint8_t changed[PLAN_TEXT_MAX];
+    bool refused;
+    struct plan p;
+    struct buf text;
+
+    (void)state;
+    example(&p);
+    print(&p, &text);
+    for (size_t i = 0; i < text.len; i++) {
+        assert_int_equal(plan_parse(&p, (const char *)text.data, i, NULL), STATUS_PROTOCOL);
+        memcpy(changed, text.data, i);
+        memcpy(changed + i, text.data + i + 1, text.len - i - 1);
+        assert_true(refused_or_identical(changed, text.len - 1, &refused));
+        for (const char *c = "0 9\n-.,]=e\t+x"; *c != 0; c++) {
+            memcpy(changed, text.data, i);
+            changed[i] = (uint8_t)*c;
+            memcpy(changed + i + 1, text.data + i, text.len - i);
+            assert_true(refused_or_identical(changed, text.len + 1, &refused));
+        }
+    }
+    buf_deinit(&text);
+}
+
+/* Replaces `from` (once in the text) by `to` and expects `message`, or success when it is NULL. */
+static void edit(const char *from, const char *to, const char *message)
+{
+    struct plan p, out;
+    struct error err = {0};
+    struct buf text;
+    char changed[PLAN_TEXT_MAX];
+    const char *at;
+    int n;
+
+    example(&p);
+    print(&p, &text);
+    at = memmem(text.data, text.len, from, strlen(from));
+    assert_non_null(at);
+    n = snprintf(changed, sizeof changed, "%.*s%s%.*s", (int)(at - (const char *)text.data),
+                 (const char *)text.data, to,
+                 (int)((const char *)text.data + text.len - at - (ptrdiff_t)strlen(from)),
+                 at + strlen(from));
+    if (message == NULL) {
+        if (plan_parse(&out, changed, (size_t)n, &err) != STATUS_OK)
+            fail_msg("%s", err.text);
+    } else {
+        assert_int_equal(plan_parse(&out, changed, (size_t)n, &err), STATUS_PROTOCOL);
+        assert_string_equal(err.text, message);
+        assert_int_equal(status_exit_code(err.status), 3);
+    }
+    buf_deinit(&text);
+}
+
+static void test_a_refusal_names_line_key_and_reason(void **state)
+{
+    (void)state;
+    edit("pbm.beta=0.25", "pbm.beta=0.2", NULL);
+    edit("pbm.beta=0.25", "pbm.beta=0.3",
+         "plan: line 11: protocol.pbm.beta: 0.3 is not in (0, 0.25]");
+    edit("model.fusion=sum\n", "", "plan: line 2: model.fusion: expected here");
+    edit("model.fusion=sum\n", "model.fusion=sum\nmodel.fusion=sum\n",
+         "plan: line 3: model.head: expected here");
+    edit("model.fusion=sum\nmodel.head=[64,32]\n", "model.head=[64,32]\nmodel.fusion=sum\n",
+         "plan: line 2: model.fusion: expected here");
+    edit("shape.outputs=2\n", "shape.outputs=2\nx=1\n", "plan: more text after the last key");
+    edit("shape.outputs=2\n", "shape.outputs=2",
+         "plan: line 41: shape.outputs: expected, but the text ends");
+    edit("shape.outputs=2\n", "shape.outputs=4097\n",
+         "plan: line 41: shape.outputs: 4097 is not in [1, 4096]");
+    edit("model.init=glorot", "model.init=lecun",
+         "plan: line 7: model.init: lecun is not one of glorot, he, torch");
+    edit("model.head=[64,32]", "model.head=[]", NULL);
+}
+
+static void test_only_the_canonical_text_of_a_value_is_accepted(void **state)
+{
+    (void)state;
+    edit("learning_rate=0.1", "learning_rate=0.10",
+         "plan: line 27: training.learning_rate: 0.10 is not written as 0.1");
+    edit("delta=1e-6", "delta=0.000001",
+         "plan: line 36: privacy.delta: 0.000001 is not written as 1e-6");
+    edit("head=[64,32]", "head=[64, 32]",
+         "plan: line 3: model.head: [64, 32] is not written as [64,32]");
+    edit("epsilon=0\nprotocol.str", "epsilon=-0\nprotocol.str",
+         "plan: line 16: protocol.gaussian.epsilon: -0 is not written as 0");
+    edit("fusion=sum", "fusion= sum", "plan: line 2: model.fusion: sum is not written as sum");
+}
+
+static void test_the_seed_of_a_text_is_a_number(void **state)
+{
+    (void)state;
+    edit("seed=18446744073709551557", "seed=0", NULL);
+    edit("seed=18446744073709551557", "seed=random",
+         "plan: line 30: training.seed: must be a number here");
+    edit("seed=18446744073709551557",
+         "seed=", "plan: line 30: training.seed:  is not a whole number below 2^64, or random");
+}
+
+static void test_a_text_whose_combination_makes_no_sense_is_refused(void **state)
+{
+    (void)state;
+    edit("encoding=pbm", "encoding=float32",
+         "plan: protocol.encoding: float32 and gaussian cannot be added under masks: they need "
+         "aggregation "
+         "clear");
+    edit("parties=5", "parties=1",
+         "plan: shape.parties: a sum over one party is that party's embedding: masked needs two "
+         "parties or "
+         "more");
+    edit("parties=5", "parties=2", NULL);
+}
+
+static void test_a_text_over_the_limit_is_refused_before_it_is_read(void **state)
+{
+    static char big[PLAN_TEXT_MAX + 1];
+    struct error err = {0};
+    struct plan p;
+
+    (void)state;
+    memset(big, 'a', sizeof big);
+    assert_int_equal(plan_parse(&p, big, sizeof big, &err), STATUS_LIMIT);
+    assert_int_equal(plan_parse(&p, big, PLAN_TEXT_MAX, &err), STATUS_PROTOCOL);
+    assert_int_equal(plan_parse(&p, big, 0, &err), STATUS_PROTOCOL);
+}
+
+static void test_plan_any_failed_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    struct plan p, back;
+    struct buf text;
+    bool done = false;
+
+    (void)state;
+    example(&p);
+    print(&p, &text);
+    for (uint64_t n = 1; !done; n++) {
+        enum status s;
+
+        mem_fail_at(n);
+        s = plan_parse(&back, (const char *)text.data, text.len, NULL);
+        mem_fail_at(0);
+        done = s == STATUS_OK;
+        assert_true(done || s == STATUS_MEMORY);
+        assert_true(n > 1 || !done);
+    }
+    buf_deinit(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_text_reads_back_to_the_same_plan),
+        cmocka_unit_test(test_plan_text_is_one_line_per_key_and_far_below_its_limit),
+        cmocka_unit_test(test_every_single_byte_change_is_refused_or_means_what_it_says),
+        cmocka_unit_test(
+            test_every_cut_every_missing_and_every_inserted_byte_is_refused_or_means_what_it_says),
+        cmocka_unit_test(test_a_refusal_names_line_key_and_reason),
+        cmocka_unit_test(test_only_the_canonical_text_of_a_value_is_accepted),
+        cmocka_unit_test(test_the_seed_of_a_text_is_a_number),
+        cmocka_unit_test(test_a_text_whose_combination_makes_no_sense_is_refused),
+        cmocka_unit_test(test_a_text_over_the_limit_is_refused_before_it_is_read),
+        cmocka_unit_test(test_plan_any_failed_allocation_is_reported_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

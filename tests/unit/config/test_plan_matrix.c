@@ -1,0 +1,82 @@
+/* test_plan_matrix.c -- the printed matrix is the one the design states, cell by cell.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/plan_matrix.h"
+
+#include "common/config/plan_rules.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void expect_line(const struct buf *out, const char *line)
+{
+    if (memmem(out->data, out->len, line, strlen(line)) == NULL)
+        fail_msg("not there: %s", line);
+}
+
+static void test_the_matrix_is_that_of_the_design(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 65536);
+    assert_int_equal(plan_matrix(&out), STATUS_OK);
+    expect_line(&out,
+                "| aggregation | encoding | sum, wait | sum, drop | mean, wait | mean, drop | "
+                "concat, wait | concat, drop |\n");
+    expect_line(&out, "| masked | pbm | yes | yes | yes | yes | no: 2 | no: 2 |\n");
+    expect_line(&out, "| masked | fixed | yes | no: 3 | yes | no: 3 | no: 2 | no: 2 |\n");
+    expect_line(&out, "| masked | float32 | no: 1 | no: 1 | no: 1 | no: 1 | no: 1 | no: 1 |\n");
+    expect_line(&out, "| masked | gaussian | no: 1 | no: 1 | no: 1 | no: 1 | no: 1 | no: 1 |\n");
+    expect_line(&out, "| clear | pbm | yes | yes | yes | yes | yes | no: 4 |\n");
+    expect_line(&out, "| clear | fixed | yes | yes | yes | yes | yes | no: 4 |\n");
+    expect_line(&out, "| clear | float32 | yes | yes | yes | yes | yes | no: 4 |\n");
+    expect_line(&out, "| clear | gaussian | yes | yes | yes | yes | yes | no: 4 |\n");
+    buf_deinit(&out);
+}
+
+static void test_the_matrix_lists_every_rule_under_its_number(void **state)
+{
+    struct buf out;
+    char line[320];
+
+    (void)state;
+    buf_init(&out, 65536);
+    assert_int_equal(plan_matrix(&out), STATUS_OK);
+    for (size_t i = 0; i < plan_rules_n; i++) {
+        snprintf(line, sizeof line, "| %zu | `%s` | %s |\n", i + 1, plan_rules[i].key,
+                 plan_rules[i].reason);
+        expect_line(&out, line);
+    }
+    buf_deinit(&out);
+}
+
+static void test_the_matrix_is_refused_by_a_buffer_that_is_too_small(void **state)
+{
+    struct buf whole, out;
+
+    (void)state;
+    buf_init(&whole, 65536);
+    assert_int_equal(plan_matrix(&whole), STATUS_OK);
+    for (size_t max = 0; max < whole.len; max += 97) {
+        buf_init(&out, max);
+        assert_int_equal(plan_matrix(&out), STATUS_LIMIT);
+        buf_deinit(&out);
+    }
+    buf_deinit(&whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_matrix_is_that_of_the_design),
+        cmocka_unit_test(test_the_matrix_lists_every_rule_under_its_number),
+        cmocka_unit_test(test_the_matrix_is_refused_by_a_buffer_that_is_too_small),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

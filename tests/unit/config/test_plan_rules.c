@@ -1,0 +1,307 @@
+/* test_plan_rules.c -- each rule of plan_check with a plan it refuses and the nearest one it lets
+ * pass. SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/plan_rules.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct plan p;
+
+static void start(void)
+{
+    plan_defaults(&p);
+    p.shape.parties = 3;
+    p.shape.train_rows = 1000;
+    p.shape.test_rows = 100;
+    p.shape.outputs = 2;
+}
+
+static void pass(void)
+{
+    struct error err = {0};
+
+    if (plan_check(&p, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+static void refuse(const char *message)
+{
+    struct error err = {0};
+
+    assert_int_equal(plan_check(&p, &err), STATUS_CONFIG);
+    if (strncmp(err.text, message, strlen(message)) != 0)
+        fail_msg("%s", err.text);
+}
+
+static void test_defaults_make_sense(void **state)
+{
+    (void)state;
+    plan_defaults(&p);
+    pass();
+    start();
+    pass();
+}
+
+static void test_masks_take_integers_only(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.encoding = ENCODING_FLOAT32;
+    refuse("protocol.encoding: float32 and gaussian");
+    p.protocol.encoding = ENCODING_GAUSSIAN;
+    refuse("protocol.encoding: float32 and gaussian");
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    pass();
+    start();
+    p.protocol.encoding = ENCODING_FIXED;
+    pass();
+}
+
+static void test_masks_give_sums_only(void **state)
+{
+    (void)state;
+    start();
+    p.model.fusion = FUSION_CONCAT;
+    refuse("model.fusion: under masks");
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    pass();
+    start();
+    p.model.fusion = FUSION_MEAN;
+    pass();
+}
+
+static void test_fixed_under_masks_never_goes_on_with_another_set(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.encoding = ENCODING_FIXED;
+    p.protocol.straggler = STRAGGLER_DROP;
+    refuse("protocol.straggler: fixed has no noise");
+    p.protocol.encoding = ENCODING_PBM;
+    pass();
+    p.protocol.encoding = ENCODING_FIXED;
+    p.protocol.straggler = STRAGGLER_WAIT;
+    pass();
+    p.protocol.straggler = STRAGGLER_DROP;
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    pass();
+}
+
+static void test_concat_drops_nobody(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    p.model.fusion = FUSION_CONCAT;
+    p.protocol.straggler = STRAGGLER_DROP;
+    refuse("protocol.straggler: with concat");
+    p.model.fusion = FUSION_SUM;
+    pass();
+}
+
+static void test_masks_need_two_parties(void **state)
+{
+    (void)state;
+    start();
+    p.shape.parties = 1;
+    refuse("shape.parties: a sum over one party");
+    p.shape.parties = 2;
+    pass();
+    p.shape.parties = 1;
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    pass();
+}
+
+static void test_sums_stay_within_31_bits(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.encoding = ENCODING_FIXED;
+    p.protocol.fixed.bits = 24;
+    p.shape.parties = 128;
+    pass();
+    p.shape.parties = 129;
+    refuse("protocol.fixed.bits: the sum");
+    p.protocol.fixed.bits = 23;
+    pass();
+    p.protocol.encoding = ENCODING_PBM;
+    p.protocol.pbm.trials = PLAN_TRIALS_MAX;
+    p.shape.parties = PLAN_PARTIES_MAX;
+    pass();
+}
+
+static void test_a_round_has_a_largest_size(void **state)
+{
+    (void)state;
+    start();
+    p.training.batch = 65536;
+    p.model.embedding = 256;
+    pass();
+    p.model.embedding = 257;
+    refuse("training.batch: batch times embedding");
+}
+
+static void test_concat_keeps_the_head_within_its_width(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    p.model.fusion = FUSION_CONCAT;
+    p.training.batch = 1;
+    p.model.embedding = 32768;
+    p.shape.parties = 2;
+    pass();
+    p.shape.parties = 3;
+    refuse("model.embedding: embedding times parties");
+    p.model.fusion = FUSION_SUM;
+    pass();
+}
+
+static void test_beta_moves_at_least_one_threshold(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.pbm.beta = 1.0 / 65536;
+    pass();
+    p.protocol.pbm.beta = 1.0 / 65537;
+    refuse("protocol.pbm.beta: below 2^-16");
+    p.protocol.encoding = ENCODING_FIXED;
+    pass();
+}
+
+static void test_gaussian_noise_is_said_exactly_once(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.gaussian.match = GAUSSIAN_SIGMA;
+    refuse("protocol.gaussian.sigma: must be given");
+    p.protocol.gaussian.sigma = 0.5;
+    pass();
+    p.protocol.gaussian.match = GAUSSIAN_EQUAL_RDP;
+    refuse("protocol.gaussian.sigma: has a meaning only");
+    p.protocol.gaussian.sigma = 0;
+    p.protocol.gaussian.match = GAUSSIAN_EPSILON;
+    refuse("protocol.gaussian.epsilon: must be given");
+    p.protocol.gaussian.epsilon = 2;
+    pass();
+    p.protocol.gaussian.match = GAUSSIAN_PAPER;
+    refuse("protocol.gaussian.epsilon: has a meaning only");
+}
+
+static void test_sigmoid_is_for_two_classes(void **state)
+{
+    (void)state;
+    start();
+    p.model.binary_loss = BINARY_SIGMOID;
+    pass();
+    p.model.task = TASK_BINARY;
+    p.shape.outputs = 1;
+    pass();
+    p.model.task = TASK_MULTICLASS;
+    refuse("model.binary_loss: sigmoid has one output");
+    p.model.task = TASK_REGRESSION;
+    refuse("model.binary_loss: sigmoid has one output");
+}
+
+static void test_a_stop_has_metric_and_value(void **state)
+{
+    (void)state;
+    start();
+    p.training.stop.metric = METRIC_AUC;
+    refuse("training.stop.value: must be given");
+    p.training.stop.value = 1.5;
+    refuse("training.stop.value: accuracy, auc");
+    p.training.stop.value = 0.9;
+    pass();
+    p.training.stop.metric = METRIC_LOSS;
+    p.training.stop.value = 1.5;
+    pass();
+    p.training.stop.metric = METRIC_NONE;
+    refuse("training.stop.value: has a meaning only");
+}
+
+static void test_regression_stops_on_loss_only(void **state)
+{
+    (void)state;
+    start();
+    p.model.task = TASK_REGRESSION;
+    p.shape.outputs = 1;
+    p.training.stop.value = 0.5;
+    for (int m = METRIC_ACCURACY; m <= METRIC_F1; m++) {
+        p.training.stop.metric = (enum plan_metric)m;
+        refuse("training.stop.metric: regression has no classes");
+    }
+    p.training.stop.metric = METRIC_LOSS;
+    pass();
+}
+
+static void test_a_stop_on_test_rows_needs_them_measured(void **state)
+{
+    (void)state;
+    start();
+    p.training.stop.metric = METRIC_LOSS;
+    p.training.stop.value = 0.5;
+    p.training.evaluate_every = 0;
+    refuse("training.evaluate_every: is 0");
+    p.training.stop.split = SPLIT_TRAIN;
+    pass();
+    p.shape.test_rows = 0;
+    pass();
+    p.training.stop.split = SPLIT_TEST;
+    p.training.evaluate_every = 1;
+    refuse("training.stop.split: there are no test rows");
+    p.shape.parties = 0; /* not yet known */
+    pass();
+}
+
+static void test_outputs_fit_the_task(void **state)
+{
+    static const struct {
+        enum plan_task task;
+        enum plan_binary_loss loss;
+        uint32_t good, bad;
+    } cases[] = {{TASK_BINARY, BINARY_SOFTMAX, 2, 1},
+                 {TASK_BINARY, BINARY_SIGMOID, 1, 2},
+                 {TASK_MULTICLASS, BINARY_SOFTMAX, 2, 1},
+                 {TASK_REGRESSION, BINARY_SOFTMAX, 1, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        start();
+        p.model.task = cases[i].task;
+        p.model.binary_loss = cases[i].loss;
+        p.shape.outputs = cases[i].good;
+        pass();
+        p.shape.outputs = cases[i].bad;
+        refuse("shape.outputs: does not fit the task");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults_make_sense),
+        cmocka_unit_test(test_masks_take_integers_only),
+        cmocka_unit_test(test_masks_give_sums_only),
+        cmocka_unit_test(test_fixed_under_masks_never_goes_on_with_another_set),
+        cmocka_unit_test(test_concat_drops_nobody),
+        cmocka_unit_test(test_masks_need_two_parties),
+        cmocka_unit_test(test_sums_stay_within_31_bits),
+        cmocka_unit_test(test_a_round_has_a_largest_size),
+        cmocka_unit_test(test_concat_keeps_the_head_within_its_width),
+        cmocka_unit_test(test_beta_moves_at_least_one_threshold),
+        cmocka_unit_test(test_gaussian_noise_is_said_exactly_once),
+        cmocka_unit_test(test_sigmoid_is_for_two_classes),
+        cmocka_unit_test(test_a_stop_has_metric_and_value),
+        cmocka_unit_test(test_regression_stops_on_loss_only),
+        cmocka_unit_test(test_a_stop_on_test_rows_needs_them_measured),
+        cmocka_unit_test(test_outputs_fit_the_task),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
