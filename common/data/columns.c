@@ -1,0 +1,187 @@
+/* columns.c -- reading a column specification.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/columns.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/data/table.h"
+
+#include <string.h>
+
+struct reader {
+    const struct columns_want *want;
+    struct columns *c;
+    uint8_t *taken; /* by column */
+    struct error *err;
+};
+
+static enum status refuse(const struct reader *r, const char *what)
+{
+    return error_set(r->err, STATUS_CONFIG, "columns %s: %s", r->want->spec, what);
+}
+
+static enum status take(struct reader *r, uint32_t column)
+{
+    struct columns *c = r->c;
+
+    if (column >= r->want->features)
+        return error_set(r->err, STATUS_CONFIG, "columns %s: column %u, but there are %u",
+                         r->want->spec, column + 1, r->want->features);
+    if (r->taken[column])
+        return error_set(r->err, STATUS_CONFIG, "columns %s: column %u is given twice",
+                         r->want->spec, column + 1);
+    r->taken[column] = 1;
+    c->column[c->first[c->parties]++] = column;
+    return STATUS_OK;
+}
+
+/* Opens the next party; its columns follow by take(). */
+static enum status next_party(struct reader *r)
+{
+    struct columns *c = r->c;
+
+    if (c->parties == PLAN_PARTIES_MAX)
+        return error_set(r->err, STATUS_CONFIG, "columns: more than %d parties", PLAN_PARTIES_MAX);
+    c->parties++;
+    c->first[c->parties] = c->first[c->parties - 1];
+    return STATUS_OK;
+}
+
+bool columns_number(const char **at, uint32_t max, uint32_t *out)
+{
+    const char *c = *at;
+    uint64_t n = 0;
+
+    while (*c >= '0' && *c <= '9' && n <= max)
+        n = n * 10 + (uint64_t)(*c++ - '0');
+    if (c == *at || n == 0 || n > max)
+        return false;
+    *at = c;
+    *out = (uint32_t)n;
+    return true;
+}
+
+/* 1-3+8,4-7 */
+static enum status read_list(struct reader *r)
+{
+    const char *at = r->want->spec;
+    enum status s = next_party(r);
+
+    while (s == STATUS_OK) {
+        uint32_t from, to;
+
+        if (!columns_number(&at, TABLE_COLUMNS_MAX, &from))
+            return refuse(r, "a column number from 1 is missing");
+        to = from;
+        if (*at == '-' && (at++, !columns_number(&at, TABLE_COLUMNS_MAX, &to)))
+            return refuse(r, "a range has no end");
+        if (to < from)
+            return refuse(r, "a range runs backwards");
+        for (uint32_t c = from; s == STATUS_OK && c <= to; c++)
+            s = take(r, c - 1);
+        if (s != STATUS_OK || *at == 0)
+            return s;
+        if (*at == ',')
+            s = next_party(r);
+        else if (*at != '+')
+            return refuse(r, "expected '-', '+' or ',' behind a number");
+        at++;
+    }
+    return s;
+}
+
+/* Start of part i of n cut in `parts` runs, of which the first n mod parts are one longer. */
+static uint32_t part_start(uint32_t n, uint32_t parts, uint32_t i)
+{
+    return i * (n / parts) + (i < n % parts ? i : n % parts);
+}
+
+static enum status take_block(struct reader *r, const uint32_t rows[2], const uint32_t cols[2],
+                              uint32_t width)
+{
+    enum status s = next_party(r);
+
+    for (uint32_t y = rows[0]; y < rows[1]; y++)
+        for (uint32_t x = cols[0]; s == STATUS_OK && x < cols[1]; x++)
+            s = take(r, y * width + x);
+    return s;
+}
+
+/* grid:RxC */
+static enum status read_grid(struct reader *r)
+{
+    const char *at = r->want->spec + strlen("grid:");
+    uint32_t height = r->want->height, width = r->want->width, rows, cols;
+    enum status s = STATUS_OK;
+
+    if (!columns_number(&at, TABLE_COLUMNS_MAX, &rows) || *at++ != 'x' ||
+        !columns_number(&at, TABLE_COLUMNS_MAX, &cols) || *at != 0)
+        return refuse(r, "expected grid:RxC");
+    for (uint32_t side = 1; height == 0 && side * side <= r->want->features; side++)
+        if (side * side == r->want->features)
+            height = width = side;
+    if (height == 0)
+        return refuse(r, "the columns are no square image");
+    if (rows > height || cols > width)
+        return error_set(r->err, STATUS_CONFIG, "columns %s: the image has only %u x %u pixels",
+                         r->want->spec, height, width);
+    for (uint32_t i = 0; s == STATUS_OK && i < rows; i++)
+        for (uint32_t j = 0; s == STATUS_OK && j < cols; j++)
+            s = take_block(
+                r,
+                (const uint32_t[2]){part_start(height, rows, i), part_start(height, rows, i + 1)},
+                (const uint32_t[2]){part_start(width, cols, j), part_start(width, cols, j + 1)},
+                width);
+    return s;
+}
+
+static enum status make_runs(struct reader *r)
+{
+    uint32_t features = r->want->features, parties = r->want->parties;
+    enum status s = STATUS_OK;
+
+    CHECK(parties > 0);
+    if (parties > features)
+        return error_set(r->err, STATUS_CONFIG, "%u parties, but only %u columns", parties,
+                         features);
+    for (uint32_t p = 0; s == STATUS_OK && p < parties; p++) {
+        s = next_party(r);
+        for (uint32_t c = part_start(features, parties, p);
+             s == STATUS_OK && c < part_start(features, parties, p + 1); c++)
+            s = take(r, c);
+    }
+    return s;
+}
+
+enum status columns_assign(struct columns *c, const struct columns_want *want, struct error *err)
+{
+    struct reader r = {.want = want, .c = c, .err = err};
+    enum status s;
+
+    CHECK(want->features > 0 && want->features <= TABLE_COLUMNS_MAX);
+    *c = (struct columns){0};
+    c->column = mem_alloc(want->features, sizeof *c->column);
+    r.taken = mem_alloc(want->features, 1);
+    if (c->column == NULL || r.taken == NULL)
+        s = error_set(err, STATUS_MEMORY, "columns: %s", status_words(STATUS_MEMORY));
+    else if (want->spec == NULL)
+        s = make_runs(&r);
+    else if (strncmp(want->spec, "grid:", 5) == 0)
+        s = read_grid(&r);
+    else
+        s = read_list(&r);
+    if (s == STATUS_OK && want->parties != 0 && want->parties != c->parties)
+        s = error_set(err, STATUS_CONFIG, "columns %s: these are %u parties, %u are asked for",
+                      want->spec, c->parties, want->parties);
+    mem_free(r.taken);
+    if (s != STATUS_OK)
+        columns_deinit(c);
+    return s;
+}
+
+void columns_deinit(struct columns *c)
+{
+    mem_free(c->column);
+    *c = (struct columns){0};
+}

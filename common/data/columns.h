@@ -1,0 +1,40 @@
+/* columns.h -- which columns of one wide set go to which party, when a set is cut for a trial.
+ *
+ * SPEC  1-3+8,4-7   column numbers from 1; '+' joins, ',' separates parties; may leave columns out
+ *       grid:RxC    blocks of an image, row by row
+ *       NULL        contiguous runs; the first F mod M parties get one more
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DATA_COLUMNS_H
+#define COLONNADE_DATA_COLUMNS_H
+
+#include "common/base/status.h"
+#include "common/config/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct columns_want {
+    const char *spec;       /* NULL: contiguous runs */
+    uint32_t parties;       /* 0: as many as spec names; not 0 with spec NULL */
+    uint32_t features;      /* 1..TABLE_COLUMNS_MAX */
+    uint32_t height, width; /* of an image; 0: unknown, a square one is assumed for grid */
+};
+
+struct columns {
+    uint32_t parties;
+    uint32_t *column; /* columns (from 0) of party p: column[first[p]] up to column[first[p + 1]] */
+    uint32_t first[PLAN_PARTIES_MAX + 1];
+};
+
+/* Every party gets at least one column, no column goes out twice.  STATUS_CONFIG says what is wrong
+ * with the spec; c is zeroed on failure. */
+enum status columns_assign(struct columns *c, const struct columns_want *want,
+                           struct error *err) MUST_USE;
+void columns_deinit(struct columns *c); /* safe on a zeroed struct */
+
+/* A plain decimal number from 1 to max at *at, which moves behind it. */
+bool columns_number(const char **at, uint32_t max, uint32_t *out);
+
+#endif
