@@ -1,7 +1,8 @@
 /* config.h -- YAML to structs by one table that holds key, type, range, default and help.
  *
- * A mistake is one line, `file:line: key: reason` (STATUS_CONFIG).  Unknown keys, repeated keys, wrong types
- * and values out of range are mistakes.  --set key.path=value goes through the same table.
+ * A mistake is one line, `file:line: key: reason` (STATUS_CONFIG).  Unknown keys, repeated keys,
+ * wrong types and values out of range are mistakes.  --set key.path=value goes through the same
+ * table.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,9 +34,9 @@ enum config_message { BEFORE_UPLOAD, BEFORE_HELLO, BEFORE_CONFIRM, BEFORE_ANY };
 /* For experiments: waits and link shapes a daemon imposes on itself. */
 struct config_inject {
     enum config_delay_kind delay;
-    double delay_s;              /* the constant, or the mean */
+    double delay_s; /* the constant, or the mean */
     enum config_message before;
-    uint32_t crash_at_round;     /* 0: never */
+    uint32_t crash_at_round; /* 0: never */
     double link_delay_ms, link_jitter_ms, link_rate_mbit;
 };
 
@@ -51,7 +52,12 @@ struct config_server {
     struct config_inject inject;
 };
 
-enum config_adversary { ADVERSARY_SERVER, ADVERSARY_SERVER_1, ADVERSARY_ALL_BUT_ONE, ADVERSARY_PARTY };
+enum config_adversary {
+    ADVERSARY_SERVER,
+    ADVERSARY_SERVER_1,
+    ADVERSARY_ALL_BUT_ONE,
+    ADVERSARY_PARTY
+};
 enum config_adjacency { ADJACENCY_RECORD_RAW, ADJACENCY_COLUMNS, ADJACENCY_SAMPLE };
 
 /* What this party accepts, whatever a plan says. */
@@ -59,13 +65,13 @@ struct config_policy {
     uint32_t min_parties, min_m_eff;
     enum config_adversary epsilon_adversary;
     enum config_adjacency epsilon_adjacency;
-    double epsilon_value;             /* 0: no limit */
+    double epsilon_value;                     /* 0: no limit */
     uint64_t releases_record, releases_total; /* 0: no limit */
-    bool encoding[4];                 /* by enum plan_encoding */
-    bool aggregation[2];              /* by enum plan_aggregation */
-    double gradient_clip;             /* per-sample l2 norm; 0: none */
+    bool encoding[4];                         /* by enum plan_encoding */
+    bool aggregation[2];                      /* by enum plan_aggregation */
+    double gradient_clip;                     /* per-sample l2 norm; 0: none */
     double max_learning_rate;
-    char roster_sha256[65];           /* "" : not pinned */
+    char roster_sha256[65]; /* "" : not pinned */
 };
 
 struct config_party {
@@ -85,9 +91,9 @@ struct config_party {
 void config_server_defaults(struct config_server *c);
 void config_party_defaults(struct config_party *c);
 
-/* Defaults, then the file (NULL: none), then the n assignments "key.path=value", in this order; then
- * required keys and plan_check.  Relative paths become absolute: those of the file from the file's directory,
- * those of assignments from the working directory.  STATUS_CONFIG (or MEMORY). */
+/* Defaults, then the file (NULL: none), then the n assignments "key.path=value", in this order;
+ * then required keys and plan_check.  Relative paths become absolute: those of the file from the
+ * file's directory, those of assignments from the working directory.  STATUS_CONFIG (or MEMORY). */
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err) MUST_USE;
 enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,

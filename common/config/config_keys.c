@@ -83,8 +83,7 @@ const struct key_table config_keys_server = {
 
 static const struct key party_address_keys[] = {
     {"server", KEY_ADDRESS, PARTY(server), .lo = 1,
-     .help =
-         "Address and port of the server; its name in the certificate is checked, not this one."},
+     .help = "Address and port of the server; what is checked is the name in its certificate."},
 };
 
 static const struct key party_keys[] = {

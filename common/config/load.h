@@ -28,7 +28,8 @@ struct load {
  */
 enum status load_run(struct load *l, const char *const *sets, size_t n, struct error *err) MUST_USE;
 
-/* The middle part of load_run: the text of l->file, over what the struct holds, with paths from l->dir. */
+/* The middle part of load_run: the text of l->file, over what the struct holds, with paths from
+ * l->dir. */
 enum status load_text(struct load *l, const char *text, size_t n, struct error *err) MUST_USE;
 
 /* STATUS_CONFIG with the reason, told where the value of `path` came from. */

@@ -1,8 +1,8 @@
 /* plan.h -- what the server proposes: every party receives it, prices it and may refuse it.
  *
- * A plan travels, is signed and is printed as text: one `key=value` line for each key of the plan table, in
- * table order.  The same table parses the YAML file, --set and the text of a peer, so a value that is out
- * of range in a file is out of range on the wire.
+ * A plan travels, is signed and is printed as text: one `key=value` line for each key of the plan
+ * table, in table order.  The same table parses the YAML file, --set and the text of a peer, so a
+ * value that is out of range in a file is out of range on the wire.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,14 +17,14 @@
 #include <stdint.h>
 
 enum {
-    PLAN_LAYERS_MAX = 8,     /* hidden layers of a head or a bottom */
-    PLAN_TEXT_MAX = 8192,    /* bytes of a plan's text */
-    PLAN_PARTIES_MAX = 256,  /* threats E7 */
-    PLAN_TRIALS_MAX = 1024,  /* b */
-    PLAN_WIDTH_MAX = 65536,  /* P, hidden widths, batch rows */
+    PLAN_LAYERS_MAX = 8,    /* hidden layers of a head or a bottom */
+    PLAN_TEXT_MAX = 8192,   /* bytes of a plan's text */
+    PLAN_PARTIES_MAX = 256, /* threats E7 */
+    PLAN_TRIALS_MAX = 1024, /* b */
+    PLAN_WIDTH_MAX = 65536, /* P, hidden widths, batch rows */
     PLAN_CLASSES_MAX = 4096,
     PLAN_ROWS_MAX = 100000000, /* of a label file */
-    PLAN_VALUES_MAX = 1 << 24, /* B x P of one round, so that counts and bytes of an upload fit 32 bits */
+    PLAN_VALUES_MAX = 1 << 24, /* B x P of one round: counts and bytes of it fit 32 bits */
 };
 
 enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
@@ -50,7 +50,7 @@ struct plan {
     struct {
         uint32_t embedding; /* P */
         enum plan_fusion fusion;
-        struct plan_widths head; /* hidden widths; empty: one linear layer */
+        struct plan_widths head;  /* hidden widths; empty: one linear layer */
         uint32_t head_activation; /* enum plan_activation */
         enum plan_task task;
         enum plan_binary_loss binary_loss;
@@ -105,12 +105,12 @@ enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACT
 /* The defaults of the table: seed not given, shape all zero. */
 void plan_defaults(struct plan *p);
 
-/* Refuses combinations without sense, each with its reason (docs/configuration.md prints the matrix): STATUS_CONFIG.
- * While shape.parties is 0 the shape counts as not yet known. */
+/* Refuses combinations without sense, each with its reason (docs/configuration.md prints the
+ * matrix): STATUS_CONFIG. While shape.parties is 0 the shape counts as not yet known. */
 enum status plan_check(const struct plan *p, struct error *err) MUST_USE;
 
-/* Appends the canonical text (every key once, table order) to out.  seed_given must be true (CHECK): what is
- * sent and signed has its seed. */
+/* Appends the canonical text (every key once, table order) to out.  seed_given must be true
+ * (CHECK): what is sent and signed has its seed. */
 enum status plan_print(const struct plan *p, struct buf *out) MUST_USE;
 
 /* Reads a peer's text of n bytes: every key exactly once, in order, in range, in the canonical

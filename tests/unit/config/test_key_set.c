@@ -189,10 +189,13 @@ static void test_paths_start_at_the_directory_given(void **state)
 
 static void test_paths_that_would_not_read_back_are_refused(void **state)
 {
-    static const char *const bad[] = {
-        "a\nb",         "a\tb",         "a\x7f",        "a\xc2\x85",    "a\xff",
-        "\xc0\x80",     "\xe2\x80\xa8", "\xef\xbb\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-        "\xe0\x80\x80", "a\xc3"};
+    static const char *const bad[] = {"a\nb",         "a\tb",
+                                      "a\x7f",        "a\xc2\x85",
+                                      "a\xff",        "\xc0\x80",
+                                      "\xe2\x80\xa8", "\xef\xbb\xbf",
+                                      "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                      "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbd",
+                                      "a\xc3"};
     char longest[CONFIG_PATH_MAX + 1];
 
     (void)state;
