@@ -1,0 +1,428 @@
+/* test_account.c -- claims: golden digits, who counts as what, composition, and what remains
+ * affordable. SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/privacy/account.h"
+
+#include "common/base/mem.h"
+#include "common/privacy/rdp.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const double DELTA = 1e-5;
+
+static struct account_entry pbm(uint32_t b, double beta, uint32_t m, uint32_t coordinates,
+                                uint64_t count)
+{
+    return (struct account_entry){.kind = ACCOUNT_PBM,
+                                  .trials = b,
+                                  .beta = beta,
+                                  .coordinates = coordinates,
+                                  .parties = m,
+                                  .colluders = 1,
+                                  .releases = count,
+                                  .participations_max = count};
+}
+
+static struct account_claim claim_of(const struct account_entry *entries, size_t n,
+                                     enum account_adversary adversary,
+                                     enum account_adjacency adjacency)
+{
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t count = account_claims(claims, entries, n, DELTA);
+    const struct account_claim *found = NULL;
+
+    assert_int_equal(count, ACCOUNT_ADVERSARIES * ACCOUNT_ADJACENCIES);
+    for (size_t i = 0; i < count; i++) {
+        if (claims[i].adversary != adversary || claims[i].adjacency != adjacency)
+            continue;
+        assert_null(found); /* each pair exactly once */
+        found = &claims[i];
+    }
+    assert_non_null(found);
+    return *found;
+}
+
+/* `printed` without leading zeros, so every character but the point is a digit. */
+static void assert_printed(double value, const char *printed)
+{
+    int digits = (int)strlen(printed) - (strchr(printed, '.') != NULL);
+    char text[64];
+
+    snprintf(text, sizeof text, "%.*e", digits - 1, value);
+    if (strtod(text, NULL) != strtod(printed, NULL))
+        fail_msg("%.17g is not %s", value, printed);
+}
+
+static void assert_close(double a, double b, double relative)
+{
+    if (!(fabs(a - b) <= relative * fabs(b)))
+        fail_msg("%.17g is not %.17g within %g", a, b, relative);
+}
+
+static void test_golden_claims_match_in_every_digit(void **state)
+{
+    static const struct {
+        uint32_t b, m, coordinates;
+        double beta;
+        uint64_t count;
+        const char *epsilon[3], *alpha[3]; /* server, server+1, all but one */
+    } rows[] = {
+        {16,
+         5,
+         16,
+         .1,
+         100,
+         {"569.5173837", "694.5194714", "2376.729454"},
+         {"1.1607582", "1.1436515", "1.0755773"}},
+        {64,
+         5,
+         16,
+         .15,
+         100,
+         {"4569.399163", "5665.904771", "19917.52674"},
+         {"1.0515589", "1.0459628", "1.0254470"}},
+        {128,
+         5,
+         16,
+         .25,
+         100,
+         {"30305.05175", "37892.24760", "114554.2437"},
+         {"1.0185648", "1.0164813", "1.0111853"}},
+        {8,
+         4,
+         16,
+         .15,
+         600,
+         {"4319.076169", "5687.403256", "15041.96111"},
+         {"1.0529641", "1.0457915", "1.0293937"}},
+        {16,
+         10,
+         16,
+         .1,
+         100,
+         {"311.8283819", "341.2001722", "2376.729454"},
+         {"1.2280176", "1.2162446", "1.0755773"}},
+    };
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct account_entry e =
+            pbm(rows[r].b, rows[r].beta, rows[r].m, rows[r].coordinates, rows[r].count);
+        static const enum account_adversary who[3] = {ACCOUNT_SERVER, ACCOUNT_SERVER_1,
+                                                      ACCOUNT_ALL_BUT_ONE};
+
+        for (size_t a = 0; a < 3; a++) {
+            struct account_claim c = claim_of(&e, 1, who[a], ACCOUNT_RECORD_RAW);
+
+            assert_printed(c.epsilon, rows[r].epsilon[a]);
+            assert_printed(c.alpha, rows[r].alpha[a]);
+        }
+        assert_printed(claim_of(&e, 1, ACCOUNT_PARTY, ACCOUNT_RECORD_RAW).epsilon,
+                       rows[r].epsilon[1]);
+    }
+}
+
+static void test_golden_claims_of_few_releases_match(void **state)
+{
+    static const struct {
+        uint32_t b, m;
+        double beta;
+        const char *once, *ten, *one_coordinate; /* P = 16: E = 1, E = 10; P = 1, E = 1 */
+    } rows[] = {
+        {16, 5, .1, "17.5577029", "86.1896002", "3.41861559"},
+        {64, 5, .15, "84.2742197", "550.998806", "13.0768252"},
+        {128, 5, .25, "413.046317", "3295.81351", "48.7571983"},
+        {8, 4, .15, "23.2938008", "119.068888", "4.26244317"},
+        {16, 10, .1, "11.3315341", "51.5024370", "2.32857336"},
+    };
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct account_entry e = pbm(rows[r].b, rows[r].beta, rows[r].m, 16, 1);
+
+        assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon, rows[r].once);
+        e.releases = 10;
+        assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon, rows[r].ten);
+        e.releases = e.coordinates = 1;
+        assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon,
+                       rows[r].one_coordinate);
+    }
+}
+
+static void test_golden_claims_of_larger_coalitions_and_compositions_match(void **state)
+{
+    struct account_entry e = pbm(16, .1, 10, 16, 100);
+
+    (void)state;
+    e.colluders = 2;
+    assert_printed(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_RECORD_RAW).epsilon, "377.580722");
+    e.colluders = 8;
+    assert_printed(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_RECORD_RAW).epsilon, "1295.57759");
+    e = pbm(16, .1, 5, 16, 1000000); /* 10 000 rows, 100 epochs */
+    assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon, "4317099.07");
+    e = pbm(16, .1, 5, 16, 100); /* all parties' data of one record */
+    assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE).epsilon, "11056.9");
+}
+
+/* The printed formula of the sample claim, and that its direction is M times one party alone. */
+static void test_sample_claim_moves_all_honest_parties(void **state)
+{
+    struct account_entry e = pbm(16, .1, 5, 16, 100), alone = pbm(16, .1, 1, 16, 100);
+
+    (void)state;
+    assert_close(claim_of(&e, 1, ACCOUNT_ALL_BUT_ONE, ACCOUNT_SAMPLE).epsilon,
+                 claim_of(&alone, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW).epsilon, 1e-12);
+    alone.participations_max = 400; /* four honest parties: four times the coordinates */
+    assert_close(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_SAMPLE).epsilon,
+                 claim_of(&alone, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE).epsilon, 1e-12);
+    e.clear = true; /* sums are sufficient: seeing each upload adds nothing here */
+    assert_close(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_SAMPLE).epsilon,
+                 claim_of(&alone, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE).epsilon, 1e-12);
+}
+
+static void test_each_adversary_has_its_own_effective_number(void **state)
+{
+    struct account_entry e = pbm(8, .15, 7, 4, 3);
+
+    (void)state;
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).m_eff, 7);
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_COLUMNS).m_eff, 6);
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_PARTY, ACCOUNT_COLUMNS).m_eff, 6);
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_ALL_BUT_ONE, ACCOUNT_COLUMNS).m_eff, 1);
+    e.colluders = 3; /* one operator, three entries: one colluder */
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_COLUMNS).m_eff, 4);
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_PARTY, ACCOUNT_COLUMNS).m_eff, 4);
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).m_eff, 7);
+    e.colluders = 7; /* the target itself is never a colluder */
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_COLUMNS).m_eff, 1);
+}
+
+static void test_clear_uploads_hide_behind_nobody(void **state)
+{
+    struct account_entry e = pbm(16, .1, 10, 16, 100);
+
+    (void)state;
+    e.clear = true;
+    assert_int_equal(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).m_eff, 1);
+    assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon, "2376.729454");
+    assert_printed(claim_of(&e, 1, ACCOUNT_PARTY, ACCOUNT_COLUMNS).epsilon, "341.2001722");
+    e.concat = true; /* then a party's gradient is no function of the sum */
+    assert_printed(claim_of(&e, 1, ACCOUNT_PARTY, ACCOUNT_COLUMNS).epsilon, "2376.729454");
+}
+
+/* alpha (2C)^2 / (2 M_eff sigma^2) a coordinate; for a linear divergence the best order is known.
+ */
+static void test_gaussian_claim_follows_its_formula(void **state)
+{
+    struct account_entry e = {.kind = ACCOUNT_GAUSSIAN,
+                              .sigma = 30,
+                              .clip = 1.5,
+                              .clear = true,
+                              .coordinates = 16,
+                              .parties = 5,
+                              .colluders = 1,
+                              .releases = 40,
+                              .participations_max = 7};
+    struct account_claim server = claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS);
+    struct account_claim party = claim_of(&e, 1, ACCOUNT_PARTY, ACCOUNT_COLUMNS);
+    struct account_claim sample = claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE);
+    double one = 9.0 / (2 * 900.0);
+
+    (void)state;
+    assert_close(server.epsilon, rdp_epsilon(40 * 16 * one * server.alpha, server.alpha - 1, DELTA),
+                 1e-9);
+    assert_close(party.epsilon,
+                 rdp_epsilon(40 * 16 * one / 4 * party.alpha, party.alpha - 1, DELTA), 1e-9);
+    assert_close(sample.epsilon,
+                 rdp_epsilon(7 * 16 * one * 5 * sample.alpha, sample.alpha - 1, DELTA), 1e-9);
+    assert_true(server.epsilon > party.epsilon);
+}
+
+static void test_no_noise_is_infinite_and_vacuous(void **state)
+{
+    struct account_entry e = {.kind = ACCOUNT_NONE,
+                              .coordinates = 1,
+                              .parties = 3,
+                              .releases = 1,
+                              .participations_max = 1};
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t n = account_claims(claims, &e, 1, DELTA);
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        assert_true(isinf(claims[i].epsilon) && claims[i].alpha == 0 && claims[i].vacuous);
+        assert_true(claims[i].m_eff >= 1);
+    }
+    e.releases = e.participations_max = 0; /* nothing released, nothing said */
+    n = account_claims(claims, &e, 1, DELTA);
+    for (size_t i = 0; i < n; i++)
+        assert_true(claims[i].epsilon == 0 && !claims[i].vacuous);
+}
+
+static void test_vacuous_begins_above_twenty(void **state)
+{
+    struct account_entry low = pbm(16, .1, 5, 16, 1), high = pbm(8, .15, 4, 16, 1);
+
+    (void)state;
+    assert_false(claim_of(&low, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).vacuous); /* 17.56 */
+    assert_true(claim_of(&high, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).vacuous); /* 23.29 */
+}
+
+static void test_splitting_one_mechanism_changes_nothing(void **state)
+{
+    struct account_entry whole = pbm(16, .1, 5, 16, 100);
+    struct account_entry parts[2] = {pbm(16, .1, 5, 16, 30), pbm(16, .1, 5, 16, 70)};
+
+    (void)state;
+    assert_close(claim_of(parts, 2, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW).epsilon,
+                 claim_of(&whole, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW).epsilon, 1e-12);
+}
+
+/* Terms are added at equal order: never more than adding the epsilons, never less than the worse
+ * part. */
+static void test_different_mechanisms_compose_at_equal_order(void **state)
+{
+    struct account_entry e[3] = {pbm(16, .1, 5, 16, 10),
+                                 pbm(8, .15, 4, 16, 20),
+                                 {.kind = ACCOUNT_GAUSSIAN,
+                                  .sigma = 20,
+                                  .clip = 1,
+                                  .clear = true,
+                                  .coordinates = 16,
+                                  .parties = 3,
+                                  .colluders = 1,
+                                  .releases = 5,
+                                  .participations_max = 5}};
+    struct account_claim all = claim_of(e, 3, ACCOUNT_SERVER, ACCOUNT_COLUMNS);
+    struct rdp_pbm first, second;
+    double sum = 0, excess = all.alpha - 1;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        double one = claim_of(&e[i], 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon;
+
+        assert_true(one < all.epsilon);
+        sum += one;
+    }
+    assert_true(all.epsilon < sum);
+    assert_int_equal(all.m_eff, 1);
+    assert_int_equal(claim_of(e, 2, ACCOUNT_SERVER, ACCOUNT_COLUMNS).m_eff, 4);
+    assert_int_equal(rdp_pbm_init(&first, 16, .1, 5), STATUS_OK);
+    assert_int_equal(rdp_pbm_init(&second, 8, .15, 4), STATUS_OK);
+    assert_close(all.epsilon,
+                 rdp_epsilon(160 * rdp_pbm(&first, excess) + 320 * rdp_pbm(&second, excess) +
+                                 80 * rdp_gaussian(2, 20, excess),
+                             excess, DELTA),
+                 1e-9);
+    rdp_pbm_deinit(&first);
+    rdp_pbm_deinit(&second);
+}
+
+static void test_one_claim_is_the_same_as_among_all(void **state)
+{
+    struct account_entry e = pbm(16, .1, 5, 16, 100);
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t n = account_claims(claims, &e, 1, DELTA);
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        struct account_claim one =
+            account_claim(&e, 1, claims[i].adversary, claims[i].adjacency, DELTA);
+
+        assert_true(one.epsilon == claims[i].epsilon && one.alpha == claims[i].alpha);
+        assert_int_equal(one.m_eff, claims[i].m_eff);
+    }
+}
+
+static void test_affordable_is_the_last_count_within_the_limit(void **state)
+{
+    struct account_entry spent = pbm(16, .01, 5, 16, 5), next = pbm(4, .02, 5, 16, 0);
+    struct account_claim limit = {.adversary = ACCOUNT_SERVER_1, .epsilon = 8};
+    static const enum account_adjacency adjacency[2] = {ACCOUNT_COLUMNS, ACCOUNT_SAMPLE};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct account_entry both[2] = {spent, next};
+        uint64_t n;
+
+        limit.adjacency = adjacency[i];
+        n = account_affordable(&spent, 1, &next, &limit, DELTA);
+        assert_true(n > 0 && n < UINT64_MAX);
+        both[1].releases = both[1].participations_max = n;
+        assert_true(claim_of(both, 2, limit.adversary, limit.adjacency).epsilon <= 8);
+        both[1].releases = both[1].participations_max = n + 1;
+        assert_true(claim_of(both, 2, limit.adversary, limit.adjacency).epsilon > 8);
+    }
+    limit.epsilon = 0.01; /* already passed */
+    assert_int_equal(account_affordable(&spent, 1, &next, &limit, DELTA), 0);
+    limit.epsilon = INFINITY;
+    assert_true(account_affordable(&spent, 1, &next, &limit, DELTA) == UINT64_MAX);
+    next.kind = ACCOUNT_NONE;
+    limit.epsilon = 8;
+    assert_int_equal(account_affordable(NULL, 0, &next, &limit, DELTA), 0);
+}
+
+/* Whatever allocation fails, a claim is either unchanged or larger, and says M_eff = 1 then. */
+static void test_short_memory_never_makes_a_claim_smaller(void **state)
+{
+    struct account_entry e[2] = {pbm(16, .1, 5, 16, 100), pbm(8, .15, 4, 16, 100)};
+    struct account_claim good[ACCOUNT_CLAIMS_MAX], poor[ACCOUNT_CLAIMS_MAX];
+    size_t n = account_claims(good, e, 2, DELTA), larger = 0;
+
+    (void)state;
+    for (uint64_t at = 1; at <= 10; at++) {
+        mem_fail_at(at);
+        assert_int_equal(account_claims(poor, e, 2, DELTA), n);
+        mem_fail_at(0);
+        for (size_t i = 0; i < n; i++) {
+            if (poor[i].epsilon == good[i].epsilon)
+                continue;
+            assert_true(poor[i].epsilon > good[i].epsilon);
+            assert_int_equal(poor[i].m_eff, 1);
+            larger++;
+        }
+    }
+    assert_true(larger > 0);
+}
+
+static void test_names_are_those_of_the_summary(void **state)
+{
+    (void)state;
+    assert_string_equal(account_adversary_name(ACCOUNT_SERVER), "server");
+    assert_string_equal(account_adversary_name(ACCOUNT_SERVER_1), "server+1");
+    assert_string_equal(account_adversary_name(ACCOUNT_ALL_BUT_ONE), "all_but_one");
+    assert_string_equal(account_adversary_name(ACCOUNT_PARTY), "party");
+    assert_string_equal(account_adjacency_name(ACCOUNT_RECORD_RAW), "record_raw");
+    assert_string_equal(account_adjacency_name(ACCOUNT_COLUMNS), "columns");
+    assert_string_equal(account_adjacency_name(ACCOUNT_SAMPLE), "sample");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden_claims_match_in_every_digit),
+        cmocka_unit_test(test_golden_claims_of_few_releases_match),
+        cmocka_unit_test(test_golden_claims_of_larger_coalitions_and_compositions_match),
+        cmocka_unit_test(test_sample_claim_moves_all_honest_parties),
+        cmocka_unit_test(test_each_adversary_has_its_own_effective_number),
+        cmocka_unit_test(test_clear_uploads_hide_behind_nobody),
+        cmocka_unit_test(test_gaussian_claim_follows_its_formula),
+        cmocka_unit_test(test_no_noise_is_infinite_and_vacuous),
+        cmocka_unit_test(test_vacuous_begins_above_twenty),
+        cmocka_unit_test(test_splitting_one_mechanism_changes_nothing),
+        cmocka_unit_test(test_different_mechanisms_compose_at_equal_order),
+        cmocka_unit_test(test_one_claim_is_the_same_as_among_all),
+        cmocka_unit_test(test_affordable_is_the_last_count_within_the_limit),
+        cmocka_unit_test(test_short_memory_never_makes_a_claim_smaller),
+        cmocka_unit_test(test_names_are_those_of_the_summary),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
