@@ -185,7 +185,7 @@ static void on_shut(uv_shutdown_t *req, int status)
 
 void conn_drained(struct net_conn *c)
 {
-    if (c->state != CONN_FLUSHING || output_queued(c) > 0 || shape_queued(c->shape) > 0)
+    if (c->state != CONN_FLUSHING || !output_idle(c) || shape_queued(c->shape) > 0)
         return;
     c->state = CONN_LINGERING;
     if (c->err.status == STATUS_OK) {

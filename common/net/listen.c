@@ -3,10 +3,10 @@
  */
 #include "common/net/listen.h"
 
+#include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { BACKLOG = 256 };
@@ -19,6 +19,9 @@ struct net_listener {
     unsigned pending_per_address, pending_n;
     struct net_conn *pending;
     uint64_t refused;
+    uv_tcp_t unwanted; /* takes a connection for which there was no memory */
+    bool dropping, stalled;
+    unsigned handles;
     char address[ADDR_HOST_MAX + ADDR_PORT_MAX + 3];
 };
 
@@ -72,6 +75,47 @@ static void refuse(struct net_listener *l, struct net_conn *c)
     conn_close_now(c);
 }
 
+static void on_connection(uv_stream_t *server, int status);
+
+static void on_listener_closed(uv_handle_t *handle)
+{
+    struct net_listener *l = handle->data;
+
+    if (--l->handles > 0)
+        return;
+    net_tls_free(l->context);
+    mem_free(l);
+}
+
+static void on_dropped(uv_handle_t *handle)
+{
+    struct net_listener *l = handle->data;
+
+    l->dropping = false;
+    if (l->stalled && !uv_is_closing((uv_handle_t *)&l->tcp)) {
+        l->stalled = false;
+        on_connection((uv_stream_t *)&l->tcp, 0);
+    }
+    on_listener_closed(handle);
+}
+
+/* libuv listens no further until a connection that it has reported is taken, so it is taken and
+ * closed. */
+static void drop(struct net_listener *l)
+{
+    if (l->dropping) {
+        l->stalled = true;
+        return;
+    }
+    log_error("%s: accept: out of memory", l->address);
+    CHECK(uv_tcp_init(l->tcp.loop, &l->unwanted) == 0); /* it only fills in the structure */
+    l->unwanted.data = l;
+    l->dropping = true;
+    l->handles++;
+    uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)&l->unwanted);
+    uv_close((uv_handle_t *)&l->unwanted, on_dropped);
+}
+
 static void on_connection(uv_stream_t *server, int status)
 {
     struct net_listener *l = server->data;
@@ -84,7 +128,7 @@ static void on_connection(uv_stream_t *server, int status)
     }
     c = conn_new(server->loop, l->context, &l->events, l->owner);
     if (c == NULL) {
-        log_error("%s: accept: out of memory", l->address);
+        drop(l);
         return;
     }
     if (uv_accept(server, (uv_stream_t *)&c->tcp) != 0 ||
@@ -123,14 +167,6 @@ static enum status resolve(struct sockaddr_storage *out, uv_loop_t *loop, const 
     return STATUS_OK;
 }
 
-static void on_listener_closed(uv_handle_t *handle)
-{
-    struct net_listener *l = handle->data;
-
-    net_tls_free(l->context);
-    mem_free(l);
-}
-
 enum status net_listen(struct net_listener **out, uv_loop_t *loop, const char *host_port,
                        struct net_tls *tls, unsigned pending_per_address,
                        const struct net_events *events, void *owner, struct error *err)
@@ -157,6 +193,7 @@ enum status net_listen(struct net_listener **out, uv_loop_t *loop, const char *h
         return error_set(err, STATUS_NET, "%s: %s", host_port, uv_strerror(rc));
     }
     l->tcp.data = l;
+    l->handles = 1;
     rc = uv_tcp_bind(&l->tcp, (struct sockaddr *)&address, 0);
     if (rc == 0)
         rc = uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);

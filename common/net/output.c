@@ -22,6 +22,11 @@ size_t output_queued(const struct net_conn *c)
     return flying + c->waiting.len;
 }
 
+bool output_idle(const struct net_conn *c)
+{
+    return c->flying.len == 0 && c->waiting.len == 0;
+}
+
 static void on_write_error_late(uv_timer_t *timer)
 {
     struct net_conn *c = timer->data;

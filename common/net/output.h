@@ -16,6 +16,8 @@ enum status output_frame(struct net_conn *c, const uint8_t *bytes, size_t n) MUS
 
 /* Bytes that the socket has not taken yet. */
 size_t output_queued(const struct net_conn *c);
+/* Whether all has been written and libuv has said so, which comes a turn later. */
+bool output_idle(const struct net_conn *c);
 void output_deinit(struct net_conn *c);
 
 #endif
