@@ -20,7 +20,7 @@ ifeq ($(SANITIZE)$(FUZZ),)
 HARDEN   += -D_FORTIFY_SOURCE=2
 endif
 SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) $(HARDEN) $(SANFLAGS) -I. -I$(BUILD)/gen \
+CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. -I$(BUILD)/gen \
             -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
 LDLIBS   := -lssl -lcrypto -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz -lm -lpthread

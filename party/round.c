@@ -31,7 +31,7 @@ static enum status take_gradient(struct party_session *p, const struct wire_broa
         return violation(p, "gradient of the wrong size", b->gradient.n);
     memcpy(g, b->gradient.data, b->gradient.n);
     for (size_t i = 0; i < floats; i++)
-        bad |= !isfinite(g[i]);
+        bad |= isfinite(g[i]) ? 0u : 1u;
     if (bad)
         return violation(p, "gradient with a value that is not finite, step", b->close_step);
     return STATUS_OK;

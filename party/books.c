@@ -1,0 +1,127 @@
+/* books.c -- charges against the ledger, limits first.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/books.h"
+
+#include "common/base/file.h"
+#include "common/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum status bind(struct books *b, const struct table *t, uint32_t **slots, struct error *err)
+{
+    const char **ids;
+    enum status s;
+
+    if (t->rows == 0)
+        return STATUS_OK;
+    ids = mem_alloc(t->rows, sizeof *ids);
+    if (ids == NULL)
+        return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
+    for (size_t i = 0; i < t->rows; i++)
+        ids[i] = table_id(t, i);
+    s = ledger_bind(b->ledger, slots, ids, t->rows, err);
+    mem_free(ids);
+    return s;
+}
+
+enum status books_open(struct books *b, const struct party_inputs *in, struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    enum status s;
+
+    *b = (struct books){.in = in, .delta = 1e-5};
+    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
+    s = file_make_dir(in->config.state, 0700, err);
+    if (s == STATUS_OK)
+        s = ledger_open(&b->ledger, path, err);
+    if (s == STATUS_OK)
+        s = bind(b, &in->train, &b->train_slots, err);
+    if (s == STATUS_OK)
+        s = bind(b, &in->test, &b->test_slots, err);
+    return s;
+}
+
+void books_close(struct books *b)
+{
+    if (b->ledger != NULL)
+        ledger_close(b->ledger);
+    mem_free(b->train_slots);
+    mem_free(b->test_slots);
+    mem_free(b->slots);
+    *b = (struct books){0};
+}
+
+static enum status collect(struct books *b, const struct action_charge *c, struct error *err)
+{
+    const uint32_t *map = c->purpose == PURPOSE_EVALUATE_TEST ? b->test_slots : b->train_slots;
+
+    if (c->n > b->slots_max) {
+        uint32_t *grown = mem_alloc(c->n, sizeof *grown);
+        if (grown == NULL)
+            return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu releases", c->n);
+        mem_free(b->slots);
+        b->slots = grown;
+        b->slots_max = c->n;
+    }
+    for (size_t i = 0; i < c->n; i++)
+        b->slots[i] = map[c->rows[i]];
+    return STATUS_OK;
+}
+
+static enum status use(struct books *b, const struct account_entry *m, struct error *err)
+{
+    enum status s;
+
+    if (b->in_use && memcmp(&b->mechanism, m, sizeof *m) == 0)
+        return STATUS_OK;
+    s = ledger_use(b->ledger, m, err);
+    if (s == STATUS_OK) {
+        b->mechanism = *m;
+        b->in_use = true;
+    }
+    return s;
+}
+
+/* The plan was priced without repetitions; void rounds add to it, and this is where they are stopped. */
+static enum status check_epsilon(struct books *b, const struct action_charge *c, struct error *err)
+{
+    const struct config_policy *policy = &b->in->config.policy;
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t n, claims_n;
+
+    if (policy->epsilon_value <= 0)
+        return STATUS_OK;
+    n = ledger_entries(b->ledger, entries);
+    entries[n] = c->mechanism;
+    entries[n].releases = c->n;
+    entries[n].participations_max = 1;
+    claims_n = account_claims(claims, entries, n + 1, b->delta);
+    for (size_t i = 0; i < claims_n; i++) {
+        if ((int)claims[i].adversary == (int)policy->epsilon_adversary &&
+            (int)claims[i].adjacency == (int)policy->epsilon_adjacency && !(claims[i].epsilon <= policy->epsilon_value))
+            return error_set(err, STATUS_BUDGET, "policy.max_epsilon: the next releases would bring epsilon to %.4g, %.4g is the most",
+                             claims[i].epsilon, policy->epsilon_value);
+    }
+    return STATUS_OK;
+}
+
+enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
+{
+    const struct config_policy *policy = &b->in->config.policy;
+    enum ledger_purpose purpose = c->purpose == PURPOSE_TRAIN ? LEDGER_TRAIN : LEDGER_EVALUATE;
+    enum status s = collect(b, c, err);
+
+    if (s == STATUS_OK)
+        s = use(b, &c->mechanism, err);
+    if (s != STATUS_OK)
+        return s;
+    if (c->give_back)
+        return ledger_return(b->ledger, purpose, b->slots, c->n, err);
+    s = check_epsilon(b, c, err);
+    if (s != STATUS_OK)
+        return s;
+    return ledger_reserve(b->ledger, purpose, b->slots, c->n, policy->releases_record, policy->releases_total, err);
+}

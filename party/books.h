@@ -1,0 +1,30 @@
+/* books.h -- this party's ledger, bound to its data sets, with the limits of its policy.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PARTY_BOOKS_H
+#define COLONNADE_PARTY_BOOKS_H
+
+#include "common/flow/action.h"
+#include "common/privacy/ledger.h"
+#include "party/prepare.h"
+
+struct books {
+    const struct party_inputs *in;
+    struct ledger *ledger;
+    uint32_t *train_slots, *test_slots;
+    uint32_t *slots; /* scratch: the slots of a charge */
+    size_t slots_max;
+    struct account_entry mechanism; /* in use; kind etc. all zero at first */
+    bool in_use;
+    double delta;
+};
+
+/* Opens state/ledger.db and binds both data sets. */
+enum status books_open(struct books *b, const struct party_inputs *in, struct error *err) MUST_USE;
+void books_close(struct books *b); /* safe on a zeroed struct */
+
+/* Reserves (durably) or gives back.  STATUS_BUDGET when a limit of the policy would be passed; nothing is
+ * charged then.  May run on a worker thread. */
+enum status books_charge(struct books *b, const struct action_charge *c, struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,564 @@
+/* loop.c -- libuv to events, actions to libuv, at a party.
+ *
+ * One connection at a time; when it is lost it is dialled again after a jittered, growing pause.  Long work and
+ * every commit of the ledger run on a worker thread, and the connection is paused meanwhile.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/loop.h"
+
+#include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/crypto/rng.h"
+#include "common/net/net.h"
+#include "party/results.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    REDIAL_FIRST_MS = 50,
+    REDIAL_MAX_MS = 5000,
+    INLINE_FLOPS = 10000000, /* about a millisecond: more goes to the worker thread */
+};
+
+struct loop {
+    const struct party_inputs *in;
+    const struct party_options *options;
+    uv_loop_t uv;
+    uv_timer_t timer, redial, delay;
+    uv_signal_t sigterm, sigint, sighup;
+    uv_work_t work;
+    struct net_tls *tls;
+    struct net_conn *conn;
+    bool open; /* TLS is up and the server is the roster's */
+    uint64_t redial_ms, tls_in, tls_out;
+    struct party_session *session;
+    struct actions actions;
+    bool working, over, charging;         /* working: on the worker thread now; charging: with the ledger */
+    bool held_timer, held_stop, held_lost; /* events held back meanwhile */
+    struct error held_why;
+    struct action_charge charge;
+    struct error charged;
+    struct wire_unpacker unpacker;
+    size_t frame_max;
+    struct buf frame, delayed; /* delayed: a frame that inject.delay holds back */
+    struct wire_msg delayed_msg;
+    struct rng chance; /* delays and jitter: nothing secret */
+    struct books books;
+    struct party_results results;
+    enum wire_outcome outcome;
+    struct error error;
+};
+
+static void tell(struct loop *l, const struct event *e);
+static void dial(struct loop *l);
+
+/* --- sending ------------------------------------------------------------------------------------------------ */
+
+static void count(struct loop *l, enum traffic_direction d, const struct wire_msg *m, size_t frame)
+{
+    const struct net_traffic *now = net_conn_traffic(l->conn);
+    struct traffic_at at = {0, d, (enum traffic_phase)wire_phase_of(m), m->kind};
+
+    traffic_add(&l->results.traffic, at, wire_payload_bytes(m), frame + 4);
+    at.direction = TRAFFIC_UP;
+    traffic_add_tls(&l->results.traffic, at, now->tls_out - l->tls_out);
+    at.direction = TRAFFIC_DOWN;
+    traffic_add_tls(&l->results.traffic, at, now->tls_in - l->tls_in);
+    l->tls_in = now->tls_in;
+    l->tls_out = now->tls_out;
+}
+
+static void send_frame(struct loop *l, const struct wire_msg *m, const struct buf *frame)
+{
+    if (l->open && net_send(l->conn, frame->data, frame->len) == STATUS_OK)
+        count(l, TRAFFIC_UP, m, frame->len);
+}
+
+static void on_delay(uv_timer_t *t)
+{
+    struct loop *l = t->data;
+
+    send_frame(l, &l->delayed_msg, &l->delayed);
+    l->delayed.len = 0;
+}
+
+/* inject.delay: seconds before this message, or 0. */
+static double delay_before(struct loop *l, enum wire_kind kind)
+{
+    const struct config_inject *i = &l->in->config.inject;
+    bool hit = i->before == BEFORE_ANY || (i->before == BEFORE_UPLOAD && kind == WIRE_UPLOAD) ||
+               (i->before == BEFORE_HELLO && kind == WIRE_HELLO) ||
+               (i->before == BEFORE_CONFIRM && kind == WIRE_CONFIRM);
+
+    if (!hit || i->delay == DELAY_NONE)
+        return 0;
+    return i->delay == DELAY_CONST ? i->delay_s : -i->delay_s * log(1.0 - rng_uniform(&l->chance));
+}
+
+static void crash_if_asked(const struct loop *l, enum wire_kind kind)
+{
+    uint32_t at = l->in->config.inject.crash_at_round;
+
+    if (at > 0 && kind == WIRE_UPLOAD && party_session_report(l->session)->rounds >= at)
+        raise(SIGKILL);
+}
+
+static void do_send(struct loop *l, const struct action *a)
+{
+    uint64_t start = clock_us();
+    double wait = delay_before(l, a->msg.kind);
+
+    crash_if_asked(l, a->msg.kind);
+    if (wait > 0) {
+        CHECK(wire_pack(&l->delayed, &a->msg) == STATUS_OK);
+        l->delayed_msg = a->msg;
+        uv_timer_start(&l->delay, on_delay, (uint64_t)(wait * 1e3), 0);
+        return;
+    }
+    CHECK(wire_pack(&l->frame, &a->msg) == STATUS_OK);
+    send_frame(l, &a->msg, &l->frame);
+    spans_add(party_session_spans(l->session), SPAN_SERIALISE, clock_us() - start);
+}
+
+/* --- work and charges ------------------------------------------------------------------------------------- */
+
+static void on_timer(uv_timer_t *t)
+{
+    struct loop *l = t->data;
+    struct event e = {.kind = EVENT_TIMER};
+
+    if (l->working)
+        l->held_timer = true;
+    else
+        tell(l, &e);
+}
+
+static void on_thread(uv_work_t *w)
+{
+    struct loop *l = w->data;
+
+    if (l->charging)
+        l->charged.status = books_charge(&l->books, &l->charge, &l->charged);
+    else
+        party_session_work(l->session);
+}
+
+static void tell_held(struct loop *l)
+{
+    struct event e = {.kind = EVENT_LOST, .error = &l->held_why};
+
+    if (l->held_lost) {
+        l->held_lost = false;
+        tell(l, &e);
+    }
+    if (l->held_stop || l->held_timer) {
+        e.kind = l->held_stop ? EVENT_STOP : EVENT_TIMER;
+        l->held_stop = l->held_timer = false;
+        tell(l, &e);
+    }
+}
+
+static void after_thread(uv_work_t *w, int status)
+{
+    struct loop *l = w->data;
+    struct event e = {.kind = l->charging ? EVENT_CHARGED : EVENT_DONE, .error = &l->charged};
+
+    (void)status;
+    l->working = l->charging = false;
+    tell(l, &e);
+    if (l->working)
+        return;
+    tell_held(l);
+    if (l->conn != NULL && !l->working)
+        net_conn_pause(l->conn, false);
+}
+
+static void to_thread(struct loop *l)
+{
+    l->working = true;
+    if (l->conn != NULL)
+        net_conn_pause(l->conn, true);
+    CHECK(uv_queue_work(&l->uv, &l->work, on_thread, after_thread) == 0);
+}
+
+static void do_work(struct loop *l, double flops)
+{
+    struct event e = {.kind = EVENT_DONE};
+
+    if (flops > INLINE_FLOPS) {
+        to_thread(l);
+        return;
+    }
+    party_session_work(l->session);
+    tell(l, &e);
+}
+
+static void do_charge(struct loop *l, const struct action_charge *c)
+{
+    struct error err = {0};
+
+    if (c->give_back) { /* at the end of the run: nobody waits for an answer */
+        if (books_charge(&l->books, c, &err) != STATUS_OK)
+            log_warn("%s", err.text);
+        return;
+    }
+    l->charge = *c;
+    l->charged = (struct error){0};
+    l->charging = true;
+    to_thread(l);
+}
+
+/* --- endings -------------------------------------------------------------------------------------------------- */
+
+static void close_everything(struct loop *l)
+{
+    l->over = true;
+    if (l->conn != NULL)
+        net_conn_close(l->conn, true);
+    uv_close((uv_handle_t *)&l->timer, NULL);
+    uv_close((uv_handle_t *)&l->redial, NULL);
+    uv_close((uv_handle_t *)&l->delay, NULL);
+    uv_close((uv_handle_t *)&l->sigterm, NULL);
+    uv_close((uv_handle_t *)&l->sigint, NULL);
+    uv_close((uv_handle_t *)&l->sighup, NULL);
+}
+
+static void do_finish(struct loop *l, const struct action *a)
+{
+    l->outcome = a->outcome;
+    l->error = *a->error;
+    close_everything(l);
+}
+
+static void tell(struct loop *l, const struct event *e)
+{
+    const struct action *work = NULL, *charge = NULL;
+
+    if (l->over)
+        return;
+    l->actions.n = 0;
+    party_session_step(l->session, clock_us(), e, &l->actions);
+    for (size_t i = 0; i < l->actions.n && !l->over; i++) {
+        const struct action *a = &l->actions.item[i];
+        switch (a->kind) {
+        case ACTION_SEND: do_send(l, a); break;
+        case ACTION_ARM: uv_timer_start(&l->timer, on_timer, a->after_ms, 0); break;
+        case ACTION_DISARM: uv_timer_stop(&l->timer); break;
+        case ACTION_WORK: work = a; break; /* work and charges last: they may tell the session more */
+        case ACTION_CHARGE:
+            if (a->charge.give_back)
+                do_charge(l, &a->charge);
+            else
+                charge = a;
+            break;
+        case ACTION_FINISH: do_finish(l, a); break;
+        case ACTION_DROP:
+        case ACTION_REPORT: CHECK(!"a party drops nobody and reports nothing");
+        }
+    }
+    if (charge != NULL)
+        do_charge(l, &charge->charge);
+    if (work != NULL)
+        do_work(l, work->flops);
+}
+
+/* --- the connection ------------------------------------------------------------------------------------------- */
+
+static bool on_loopback(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0;
+}
+
+/* Something is wrong with the server itself: no use in trying again. */
+static void give_up(struct loop *l, enum status s, const char *why)
+{
+    struct error err = {0};
+    struct event e = {.kind = EVENT_LOST, .error = &err};
+
+    error_set(&err, s, "%s: %s", net_conn_address(l->conn), why);
+    l->open = false;
+    net_conn_close(l->conn, false);
+    tell(l, &e);
+}
+
+static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI_BYTES])
+{
+    struct loop *l = owner;
+    struct event e = {.kind = EVENT_JOINED};
+    bool local = on_loopback(net_conn_address(c));
+    const struct config_inject *i = &l->in->config.inject;
+    struct net_shape shape = {i->link_delay_ms, i->link_jitter_ms, i->link_rate_mbit};
+
+    l->redial_ms = REDIAL_FIRST_MS;
+    if (memcmp(spki, l->in->roster.server.key, NET_SPKI_BYTES) != 0) {
+        give_up(l, STATUS_AUTH, "the server's key is not the one in the roster");
+    } else if (!local && l->in->config.policy.roster_sha256[0] == 0) {
+        give_up(l, STATUS_POLICY, "policy.roster_sha256 is not set: only a server on loopback is accepted");
+    } else if (!local && l->options->seeded) {
+        give_up(l, STATUS_POLICY, "--insecure-seed with a server that is not on loopback");
+    } else {
+        l->open = true;
+        l->tls_in = l->tls_out = 0;
+        net_conn_accept(c, l->frame_max);
+        if (shape.delay_ms > 0 || shape.jitter_ms > 0 || shape.rate_mbit > 0)
+            net_conn_shape(c, &shape);
+        log_info("connected to %s", net_conn_address(c));
+        tell(l, &e);
+    }
+}
+
+/* Once a plan is known, frames may be larger. */
+static void follow_plan(struct loop *l)
+{
+    size_t most = party_session_report(l->session)->down_max;
+
+    if (most <= l->frame_max || l->over)
+        return;
+    if (wire_unpacker_grow(&l->unpacker, most) != STATUS_OK) {
+        give_up(l, STATUS_MEMORY, "no memory for the plan's messages");
+        return;
+    }
+    l->frame_max = most;
+    net_conn_set_frame_max(l->conn, most);
+}
+
+static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
+{
+    struct loop *l = owner;
+    struct error err = {0};
+    struct wire_msg m;
+    struct event e = {.kind = EVENT_MESSAGE, .msg = &m, .raw = {bytes, n}};
+
+    (void)c;
+    if (l->over || !l->open)
+        return;
+    if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
+        give_up(l, err.status, err.text);
+        return;
+    }
+    count(l, TRAFFIC_DOWN, &m, n);
+    /* Whatever the server says next, the round of a held-back message has closed. */
+    uv_timer_stop(&l->delay);
+    if (m.kind == WIRE_BROADCAST)
+        spans_phase(party_session_spans(l->session),
+                    m.broadcast.opens && m.broadcast.purpose != PURPOSE_TRAIN ? TRAFFIC_EVALUATE : TRAFFIC_TRAIN,
+                    clock_us());
+    tell(l, &e);
+    if (m.kind == WIRE_OFFER)
+        follow_plan(l);
+}
+
+static void on_redial(uv_timer_t *t)
+{
+    dial(t->data);
+}
+
+static void plan_redial(struct loop *l)
+{
+    uint64_t wait = l->redial_ms / 2 + rng_below(&l->chance, l->redial_ms / 2 + 1);
+
+    l->redial_ms = l->redial_ms * 2 < REDIAL_MAX_MS ? l->redial_ms * 2 : REDIAL_MAX_MS;
+    uv_timer_start(&l->redial, on_redial, wait, 0);
+}
+
+static void on_close(void *owner, struct net_conn *c, const struct error *why)
+{
+    struct loop *l = owner;
+    struct event e = {.kind = EVENT_LOST, .error = why};
+    bool was_open = l->open;
+
+    (void)c;
+    l->conn = NULL;
+    l->open = false;
+    uv_timer_stop(&l->delay);
+    if (l->over)
+        return;
+    if (why->status != STATUS_OK)
+        log_write(was_open || status_kind(why->status) != STATUS_KIND_NET ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "%s",
+                  why->text);
+    else if (was_open)
+        log_warn("the server closed the connection");
+    if (l->working) {
+        l->held_lost = true;
+        l->held_why = *why;
+    } else if (was_open || status_kind(why->status) != STATUS_KIND_NET) {
+        tell(l, &e);
+    }
+    if (!l->over)
+        plan_redial(l);
+}
+
+static void dial(struct loop *l)
+{
+    static const struct net_events events = {on_open, on_frame, on_close};
+    struct error err = {0};
+
+    if (l->over || l->conn != NULL)
+        return;
+    if (net_dial(&l->conn, &l->uv, l->in->config.server, l->in->roster.server.name, l->tls, &events, l, &err) ==
+        STATUS_OK)
+        return;
+    l->conn = NULL;
+    log_warn("%s", err.text);
+    plan_redial(l);
+}
+
+/* --- signals -------------------------------------------------------------------------------------------------- */
+
+static void on_stop(uv_signal_t *s, int number)
+{
+    struct loop *l = s->data;
+    struct event e = {.kind = EVENT_STOP};
+
+    log_info("signal %d: ending in order", number);
+    if (l->working)
+        l->held_stop = true;
+    else
+        tell(l, &e);
+}
+
+static struct net_identity identity_of(const struct config_identity *c)
+{
+    return (struct net_identity){c->cert, c->key, c->ca, c->crl};
+}
+
+static void on_reload(uv_signal_t *s, int number)
+{
+    struct loop *l = s->data;
+    struct net_identity id = identity_of(&l->in->config.identity);
+    struct error err = {0};
+
+    (void)number;
+    if (net_tls_reload(l->tls, &id, &err) != STATUS_OK)
+        log_error("reload: %s", err.text);
+    else if (l->conn == NULL || !l->open || net_conn_recheck(l->conn))
+        log_info("certificates and CRL read again");
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------ */
+
+static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
+{
+    return ledger_entries(((struct loop *)owner)->books.ledger, out);
+}
+
+static enum status init_session(struct loop *l, struct error *err)
+{
+    struct party_setup setup = {
+        .config = &l->in->config,
+        .roster = &l->in->roster,
+        .self = l->in->self,
+        .key = &l->in->key,
+        .train = &l->in->train,
+        .test = &l->in->test,
+        .seeded = l->options->seeded,
+        .seed = l->options->seed,
+        .spent = spent,
+        .owner = l,
+        .clock_us = clock_us,
+    };
+    enum status s = party_session_new(&l->session, &setup, err);
+
+    if (s != STATUS_OK)
+        return s;
+    l->frame_max = WIRE_SETUP_MAX;
+    buf_init(&l->frame, WIRE_PAYLOAD_MAX);
+    buf_init(&l->delayed, WIRE_PAYLOAD_MAX);
+    s = wire_unpacker_init(&l->unpacker, l->frame_max);
+    if (s == STATUS_OK)
+        s = rng_init_system(&l->chance);
+    if (s == STATUS_OK)
+        s = party_results_init(&l->results, l->in, l->options, clock_us());
+    return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
+}
+
+static enum status init_tls(struct loop *l, struct error *err)
+{
+    struct net_identity id = identity_of(&l->in->config.identity);
+    uint8_t own[NET_SPKI_BYTES];
+    int64_t expires_in_s;
+    enum status s = net_tls_new(&l->tls, false, &id, err);
+
+    if (s != STATUS_OK)
+        return s;
+    net_tls_own(l->tls, own, &expires_in_s);
+    if (memcmp(own, l->in->roster.party[l->in->self].key, sizeof own) != 0)
+        return error_set(err, STATUS_CONFIG, "identity.cert: not the certificate of identity.key");
+    if (expires_in_s < 14 * 86400)
+        log_warn("this certificate expires in %lld days", (long long)(expires_in_s / 86400));
+    return STATUS_OK;
+}
+
+static void init_handles(struct loop *l)
+{
+    uv_timer_init(&l->uv, &l->timer);
+    uv_timer_init(&l->uv, &l->redial);
+    uv_timer_init(&l->uv, &l->delay);
+    uv_signal_init(&l->uv, &l->sigterm);
+    uv_signal_init(&l->uv, &l->sigint);
+    uv_signal_init(&l->uv, &l->sighup);
+    l->timer.data = l->redial.data = l->delay.data = l->work.data = l;
+    l->sigterm.data = l->sigint.data = l->sighup.data = l;
+    uv_signal_start(&l->sigterm, on_stop, SIGTERM);
+    uv_signal_start(&l->sigint, on_stop, SIGINT);
+    uv_signal_start(&l->sighup, on_reload, SIGHUP);
+}
+
+static void deinit(struct loop *l)
+{
+    party_session_free(l->session);
+    books_close(&l->books);
+    party_results_deinit(&l->results);
+    wire_unpacker_deinit(&l->unpacker);
+    rng_deinit(&l->chance);
+    buf_deinit(&l->frame);
+    buf_deinit(&l->delayed);
+    net_tls_free(l->tls);
+    CHECK(uv_loop_close(&l->uv) == 0);
+    mem_free(l);
+}
+
+enum status party_loop_run(const struct party_inputs *in, const struct party_options *o, struct error *err)
+{
+    struct event start = {.kind = EVENT_START};
+    struct loop *l = mem_alloc(1, sizeof *l);
+    enum status s;
+
+    if (l == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory");
+    l->in = in;
+    l->options = o;
+    l->redial_ms = REDIAL_FIRST_MS;
+    CHECK(uv_loop_init(&l->uv) == 0);
+    init_handles(l);
+    s = init_tls(l, err);
+    if (s == STATUS_OK)
+        s = books_open(&l->books, in, err);
+    if (s == STATUS_OK)
+        s = init_session(l, err);
+    if (s == STATUS_OK) {
+        spans_phase(party_session_spans(l->session), TRAFFIC_SETUP, clock_us());
+        tell(l, &start);
+        dial(l);
+    } else {
+        close_everything(l);
+    }
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+    if (s == STATUS_OK) {
+        struct party_ending end = {wire_outcome_name(l->outcome), &l->error, clock_us()};
+        spans_stop(party_session_spans(l->session), end.now_us);
+        s = party_results_end(&l->results, l->session, &l->books, &end, err);
+        if (s == STATUS_OK && l->error.status != STATUS_OK) {
+            *err = l->error;
+            s = l->error.status;
+        }
+    }
+    deinit(l);
+    return s;
+}

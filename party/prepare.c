@@ -1,0 +1,106 @@
+/* prepare.c -- reading what a party is given.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/prepare.h"
+
+#include "common/crypto/digest.h"
+#include "common/data/scale.h"
+
+#include <string.h>
+
+static enum status check_pin(const struct party_inputs *in, struct error *err)
+{
+    const char *pin = in->config.policy.roster_sha256;
+    char hex[DIGEST_HEX_CHARS + 1];
+
+    digest_hex(hex, in->roster.digest, sizeof in->roster.digest);
+    if (pin[0] == 0 || strcmp(pin, hex) == 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_POLICY, "policy.roster_sha256: %s has the digest %s, not the pinned one",
+                     in->config.roster, hex);
+}
+
+enum status party_inputs_identify(struct party_inputs *in, const char *file, const char *const *sets, size_t n,
+                                  struct error *err)
+{
+    uint8_t spki[SIGN_SPKI_DIGEST_BYTES];
+    enum status s;
+    int self;
+
+    memset(in, 0, sizeof *in);
+    s = config_load_party(&in->config, file, sets, n, err);
+    if (s == STATUS_OK)
+        s = roster_load(&in->roster, in->config.roster, err);
+    if (s == STATUS_OK)
+        s = check_pin(in, err);
+    if (s == STATUS_OK)
+        s = sign_key_load(&in->key, in->config.identity.key, err);
+    if (s != STATUS_OK)
+        return s;
+    sign_spki_digest(spki, in->key.public_key);
+    self = roster_find_key(&in->roster, spki);
+    if (self < 0)
+        return error_set(err, STATUS_CONFIG, "identity.key: this key is not in the roster %s", in->config.roster);
+    in->self = (uint32_t)self;
+    return STATUS_OK;
+}
+
+static enum status same_columns(const struct party_inputs *in, struct error *err)
+{
+    const struct table *a = &in->train, *b = &in->test;
+
+    if (a->cols != b->cols)
+        return error_set(err, STATUS_DATA, "%s: %zu feature columns, %s has %zu", in->config.data_test, b->cols,
+                         in->config.data_train, a->cols);
+    for (size_t c = 0; c < a->cols && a->names != NULL && b->names != NULL; c++) {
+        const char *x = a->names + c * TABLE_NAME_MAX, *y = b->names + c * TABLE_NAME_MAX;
+        if (strcmp(x, y) != 0)
+            return error_set(err, STATUS_DATA, "%s: column %zu is \"%s\", in %s it is \"%s\"", in->config.data_test,
+                             c + 2, y, in->config.data_train, x);
+    }
+    return STATUS_OK;
+}
+
+static enum status scale_tables(struct party_inputs *in, struct error *err)
+{
+    const char *how = in->config.scale;
+    struct scale scale = {0};
+    enum status s;
+
+    if (strcmp(how, "none") == 0)
+        return STATUS_OK;
+    if (strcmp(how, "fit") == 0) {
+        s = scale_fit(&scale, &in->train);
+        if (s != STATUS_OK)
+            error_set(err, s, "data.scale: %s", status_words(s));
+    } else {
+        s = scale_load(&scale, how, &in->train, err);
+    }
+    if (s == STATUS_OK) {
+        scale_apply(&scale, &in->train);
+        if (in->test.rows > 0)
+            scale_apply(&scale, &in->test);
+    }
+    scale_deinit(&scale);
+    return s;
+}
+
+enum status party_inputs_read(struct party_inputs *in, struct error *err)
+{
+    struct table_want features = {.labels = false};
+    enum status s = table_read(&in->train, in->config.data_train, &features, err);
+
+    if (s == STATUS_OK && in->config.data_test[0] != 0) {
+        s = table_read(&in->test, in->config.data_test, &features, err);
+        if (s == STATUS_OK)
+            s = same_columns(in, err);
+    }
+    return s == STATUS_OK ? scale_tables(in, err) : s;
+}
+
+void party_inputs_deinit(struct party_inputs *in)
+{
+    table_deinit(&in->train);
+    table_deinit(&in->test);
+    sign_key_deinit(&in->key);
+}

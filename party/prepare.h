@@ -1,0 +1,27 @@
+/* prepare.h -- from a configuration file to everything a party's session needs: roster, key, scaled data.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PARTY_PREPARE_H
+#define COLONNADE_PARTY_PREPARE_H
+
+#include "common/config/config.h"
+#include "common/crypto/sign.h"
+#include "common/data/table.h"
+#include "common/flow/roster.h"
+
+struct party_inputs {
+    struct config_party config;
+    struct roster roster;
+    uint32_t self; /* index in the roster */
+    struct sign_key key;
+    struct table train, test; /* test: no rows when there is none */
+};
+
+/* Configuration, roster and key only: enough for --fingerprint and --ledger. */
+enum status party_inputs_identify(struct party_inputs *in, const char *file, const char *const *sets, size_t n,
+                                  struct error *err) MUST_USE;
+/* Then the data, scaled. */
+enum status party_inputs_read(struct party_inputs *in, struct error *err) MUST_USE;
+void party_inputs_deinit(struct party_inputs *in); /* safe on a zeroed struct */
+
+#endif

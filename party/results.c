@@ -1,0 +1,130 @@
+/* results.c -- a party's files.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/results.h"
+
+#include "common/base/clock.h"
+#include "common/base/file.h"
+#include "common/crypto/digest.h"
+#include "common/nn/safetensors.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { MODEL_FILE_MAX = 1 << 30 };
+
+static const char *kind_names[WIRE_KINDS];
+
+enum status party_results_init(struct party_results *r, const struct party_inputs *in, const struct party_options *o,
+                               uint64_t now_us)
+{
+    memset(r, 0, sizeof *r);
+    r->in = in;
+    r->options = o;
+    r->start_us = now_us;
+    for (int k = 0; k < WIRE_KINDS; k++)
+        kind_names[k] = wire_kind_name((enum wire_kind)k);
+    return traffic_init(&r->traffic, 1, kind_names, WIRE_KINDS);
+}
+
+void party_results_deinit(struct party_results *r)
+{
+    traffic_deinit(&r->traffic);
+}
+
+static const char *mechanism_name(const struct plan *p)
+{
+    static const char *const names[] = {"pbm", "fixed", "float32", "gaussian"};
+
+    return names[p->protocol.encoding];
+}
+
+/* Claims cover everything the ledger holds: other runs of the same records too. */
+static void fill_privacy(struct report_privacy *out, const struct party_report *rep, const struct books *b)
+{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    struct ledger_totals totals;
+    size_t n = ledger_entries(b->ledger, entries), claims_n;
+
+    ledger_totals(b->ledger, &totals);
+    out->mechanism = mechanism_name(&rep->plan);
+    out->delta = rep->plan.privacy.delta;
+    out->train = totals.releases[LEDGER_TRAIN];
+    out->evaluate = totals.releases[LEDGER_EVALUATE];
+    out->predict = totals.releases[LEDGER_PREDICT];
+    out->participations_max = totals.participations_max;
+    out->m_min = rep->mechanism.parties;
+    for (size_t i = 0; i < n; i++)
+        out->m_min = entries[i].parties < out->m_min ? entries[i].parties : out->m_min;
+    if (n == 0)
+        return;
+    claims_n = account_claims(claims, entries, n, out->delta);
+    for (size_t i = 0; i < claims_n && i < REPORT_CLAIMS_MAX; i++)
+        out->claim[i] = (struct report_claim){
+            .adversary = account_adversary_name(claims[i].adversary),
+            .adjacency = account_adjacency_name(claims[i].adjacency),
+            .m_eff = claims[i].m_eff,
+            .alpha = claims[i].alpha,
+            .epsilon = claims[i].epsilon,
+            .vacuous = claims[i].vacuous,
+        };
+    out->claims_n = claims_n < REPORT_CLAIMS_MAX ? claims_n : REPORT_CLAIMS_MAX;
+}
+
+static enum status write_model(struct party_results *r, const struct nn_net *bottom, struct error *err)
+{
+    uint8_t digest[DIGEST_BYTES];
+    char path[CONFIG_PATH_MAX];
+    struct buf model;
+    enum status s;
+
+    buf_init(&model, MODEL_FILE_MAX);
+    s = safetensors_print(bottom, &model);
+    if (s != STATUS_OK) {
+        buf_deinit(&model);
+        return error_set(err, s, "model: %s", status_words(s));
+    }
+    digest_sha256(digest, model.data, model.len);
+    digest_hex(r->summary.party[0].model_sha256, digest, sizeof digest);
+    snprintf(path, sizeof path, "%.*s/model.safetensors", CONFIG_PATH_MAX - 32, r->in->config.state);
+    s = file_write_atomic(path, model.data, model.len, 0600, err);
+    if (s == STATUS_OK && r->options->export_file != NULL)
+        s = file_write_atomic(r->options->export_file, model.data, model.len, 0600, err);
+    buf_deinit(&model);
+    return s;
+}
+
+enum status party_results_end(struct party_results *r, struct party_session *p, const struct books *b,
+                              const struct party_ending *end, struct error *err)
+{
+    const struct party_report *rep = party_session_report(p);
+    struct report_party *self = &r->summary.party[0];
+    char path[CONFIG_PATH_MAX];
+    struct rusage usage;
+    enum status s = STATUS_OK;
+
+    getrusage(RUSAGE_SELF, &usage);
+    snprintf(self->name, sizeof self->name, "%s", r->in->roster.party[r->in->self].name);
+    self->has_usage = true;
+    self->max_rss_kb = (uint64_t)usage.ru_maxrss;
+    self->cpu_s = clock_cpu_s();
+    r->summary.party_n = 1;
+    r->summary.parties_n = (uint32_t)r->in->roster.n;
+    r->summary.status = end->outcome;
+    r->summary.error = end->why->text;
+    r->summary.insecure_seed = r->options->seeded;
+    r->summary.rounds = rep->rounds;
+    r->summary.total_s = 1e-6 * (double)(end->now_us - r->start_us);
+    r->summary.spans = party_session_spans(p);
+    r->summary.traffic = &r->traffic;
+    if (rep->planned) {
+        r->summary.plaintext = rep->plan.protocol.aggregation == AGGREGATION_CLEAR;
+        r->summary.epochs = (double)rep->applied / rep->agenda.rounds_per_epoch;
+        fill_privacy(&r->summary.privacy, rep, b);
+        s = write_model(r, party_session_bottom(p), err);
+    }
+    snprintf(path, sizeof path, "%.*s/summary.json", CONFIG_PATH_MAX - 32, r->in->config.state);
+    return s == STATUS_OK ? report_write(&r->summary, path, err) : s;
+}
