@@ -1,8 +1,9 @@
 /* pbm.h -- the Poisson Binomial Mechanism (Chen, Ozgur, Kairouz 2022; PBM-VFL Algorithm 1).
  *
- *   t = round(2^16 (1/2 + beta x / C)) clamped to [ceil(2^16 (1/2 - beta)), floor(2^16 (1/2 + beta))]
- *   q = number of b 16-bit random words below t              so q ~ Binomial(b, t / 2^16) exactly
- *   sum of x over S  ~  C / (beta b) (sum of q - b |S| / 2)  (Theorem 2.3: unbiased, variance C^2 |S| / (4 beta^2 b))
+ *   t = round(2^16 (1/2 + beta x / C)) clamped to [ceil(2^16 (1/2 - beta)), floor(2^16 (1/2 +
+ * beta))] q = number of b 16-bit random words below t              so q ~ Binomial(b, t / 2^16)
+ * exactly sum of x over S  ~  C / (beta b) (sum of q - b |S| / 2)  (Theorem 2.3: unbiased, variance
+ * C^2 |S| / (4 beta^2 b))
  *
  * Always b draws, branch-free, no table indexed by a secret (threats B5).
  *
@@ -28,6 +29,7 @@ enum status pbm_init(struct pbm *p, uint32_t trials, double beta, double clip) M
 /* q[i] in 0..b for the n values x, all finite (CHECK). */
 void pbm_sample(const struct pbm *p, uint32_t *q, const float *x, size_t n, struct rng *r);
 /* out[i] = estimate of the sum of `parties` values from q_sum[i]. */
-void pbm_estimate(const struct pbm *p, float *out, const uint32_t *q_sum, size_t n, uint32_t parties);
+void pbm_estimate(const struct pbm *p, float *out, const uint32_t *q_sum, size_t n,
+                  uint32_t parties);
 
 #endif

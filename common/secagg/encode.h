@@ -1,8 +1,9 @@
 /* encode.h -- embeddings to what an aggregation adds up, and sums back to embeddings.
  *
- * pbm and fixed give integers (exact under any aggregation); float32 and gaussian give floats (clear only).
- * fixed: x in [-C, C] -> round((x + C) / (2C) * (2^bits - 1)), nearest.
- * gaussian: x + N(0, sigma^2) at each party; sigma^2 = 2 M C^2 / (b beta^2) (`paper`), M C^2 (1 - 4 beta^2) / (4 b beta^2)
+ * pbm and fixed give integers (exact under any aggregation); float32 and gaussian give floats
+ * (clear only). fixed: x in [-C, C] -> round((x + C) / (2C) * (2^bits - 1)), nearest. gaussian: x +
+ * N(0, sigma^2) at each party; sigma^2 = 2 M C^2 / (b beta^2) (`paper`), M C^2 (1 - 4 beta^2) / (4
+ * b beta^2)
  * (`equal_rdp`), or given, or from (epsilon, delta, clip) per release.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -30,7 +31,11 @@ enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties
 void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t n, struct rng *r);
 /* Float encodings: y[n] from x[n] (clipped to [-C, C]). */
 void encode_floats(const struct encode *e, float *y, const float *x, size_t n, struct rng *r);
+/* No honest float of encode_floats is larger: C, and with noise 16 sigma more (a normal drawn from
+ * 53-bit uniforms stays below 9 sigma). */
+float encode_float_max(const struct encode *e);
 /* out[n] = estimate of the sum over `parties` from the sum of their codes. */
-void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n, uint32_t parties);
+void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,
+                     uint32_t parties);
 
 #endif

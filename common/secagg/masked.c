@@ -1,0 +1,134 @@
+/* masked.c -- pairwise masks over w-bit integers, and the check elements that prove they cancelled.
+ *
+ * A lane is 16 bits wide when w <= 16, else 32; arithmetic on lanes wraps at their own width, of
+ * which 2^w is a divisor, and packing keeps the low w bits.  The check elements are zeros masked by
+ * the words that follow those of the values.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/secagg/masked.h"
+
+#include "common/base/bits.h"
+#include "common/base/check.h"
+#include "common/crypto/secret.h"
+
+#include <string.h>
+
+enum { LANE_BITS = 16 };
+
+/* ceil(log2(v + 1)): bits that hold 0..v. */
+static uint32_t bits_of(uint64_t v)
+{
+    uint32_t bits = 1;
+
+    while (bits < 64 && v >> bits != 0)
+        bits++;
+    return bits;
+}
+
+static uint32_t masked_width(const struct secagg_shape *s)
+{
+    const uint64_t parties = s->parties, top = s->encode.value_max;
+    uint32_t w;
+
+    if (!s->encode.integers || s->concat)
+        return 0;
+    if (s->encode.encoding == ENCODING_FIXED)
+        w = bits_of(parties * (top + 1) - 1) + 1;
+    else
+        w = bits_of(parties * top);
+    return w <= BITS_WIDTH_MAX ? w : 0;
+}
+
+static uint32_t masked_checks(const struct secagg_shape *s)
+{
+    const uint32_t w = masked_width(s);
+
+    return w == 0 ? 0 : (64 + w - 1) / w;
+}
+
+static enum status masked_party_init(struct secagg_party *p, const uint8_t *pair_keys)
+{
+    return mask_init(&p->mask, p->shape.parties, p->shape.self, pair_keys);
+}
+
+/* codes[n] -> masked codes[n], n <= PROTOCOL_CHUNK. */
+static void mask_codes(struct secagg_party *p, size_t n)
+{
+    struct protocol_scratch *s = p->scratch;
+
+    if (p->width > LANE_BITS) {
+        mask_add32(&p->mask, s->codes, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        s->lanes[i] = (uint16_t)s->codes[i];
+    mask_add16(&p->mask, s->lanes, n);
+    for (size_t i = 0; i < n; i++)
+        s->codes[i] = s->lanes[i];
+}
+
+static enum status masked_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check,
+                                  const float *x, size_t n, const struct secagg_round *r,
+                                  struct rng *noise)
+{
+    struct protocol_scratch *s = p->scratch;
+    enum status st = mask_open(&p->mask, r);
+
+    if (st != STATUS_OK)
+        return st;
+    for (size_t take; n > 0; n -= take, x += take) {
+        take = n < PROTOCOL_CHUNK ? n : PROTOCOL_CHUNK;
+        encode_integers(&p->shape.encode, s->codes, x, take, noise);
+        mask_codes(p, take);
+        bits_pack(payload, s->codes, take, p->width);
+        payload += bits_bytes(take, p->width);
+    }
+    memset(s->codes, 0, p->checks * sizeof s->codes[0]);
+    mask_codes(p, p->checks);
+    bits_pack(check, s->codes, p->checks, p->width);
+    secret_wipe(s, sizeof *s);
+    return STATUS_OK;
+}
+
+static enum status masked_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
+                              const uint8_t *check, struct error *err)
+{
+    (void)member;
+    (void)err; /* any w-bit value is a possible masked one */
+    bits_add(p->sums, payload, p->n, p->width);
+    bits_add(p->check_sums, check, p->checks, p->width);
+    return STATUS_OK;
+}
+
+static enum status masked_combine(struct secagg_server *p, float *out, uint32_t width,
+                                  struct error *err)
+{
+    const uint64_t top = (uint64_t)p->shape.encode.value_max * p->shape.parties;
+    uint32_t rest = 0, largest = 0;
+
+    (void)width;
+    for (uint32_t i = 0; i < p->checks; i++)
+        rest |= p->check_sums[i];
+    if (rest != 0)
+        return error_set(
+            err, STATUS_INTEGRITY,
+            "check elements do not vanish: a member saw another broadcast, or sent other masks");
+    for (size_t i = 0; i < p->n; i++)
+        largest = p->sums[i] > largest ? p->sums[i] : largest;
+    if (largest > top)
+        return error_set(err, STATUS_INTEGRITY,
+                         "a sum is above what %u members can reach: %lu > %llu", p->shape.parties,
+                         (unsigned long)largest, (unsigned long long)top);
+    encode_estimate(&p->shape.encode, out, p->sums, p->n, p->shape.parties);
+    return STATUS_OK;
+}
+
+const struct secagg_protocol masked_protocol = {
+    .width = masked_width,
+    .checks = masked_checks,
+    .party_init = masked_party_init,
+    .protect = masked_protect,
+    .add = masked_add,
+    .combine = masked_combine,
+};
