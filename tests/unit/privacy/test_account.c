@@ -344,7 +344,7 @@ static void test_one_claim_is_the_same_as_among_all(void **state)
 static void test_affordable_is_the_last_count_within_the_limit(void **state)
 {
     struct account_entry spent = pbm(16, .01, 5, 16, 5), next = pbm(4, .02, 5, 16, 0);
-    struct account_claim limit = {.adversary = ACCOUNT_SERVER_1, .epsilon = 8};
+    struct account_claim limit = {.adversary = ACCOUNT_SERVER_1, .epsilon = 25};
     static const enum account_adjacency adjacency[2] = {ACCOUNT_COLUMNS, ACCOUNT_SAMPLE};
 
     (void)state;
@@ -356,16 +356,16 @@ static void test_affordable_is_the_last_count_within_the_limit(void **state)
         n = account_affordable(&spent, 1, &next, &limit, DELTA);
         assert_true(n > 0 && n < UINT64_MAX);
         both[1].releases = both[1].participations_max = n;
-        assert_true(claim_of(both, 2, limit.adversary, limit.adjacency).epsilon <= 8);
+        assert_true(claim_of(both, 2, limit.adversary, limit.adjacency).epsilon <= 25);
         both[1].releases = both[1].participations_max = n + 1;
-        assert_true(claim_of(both, 2, limit.adversary, limit.adjacency).epsilon > 8);
+        assert_true(claim_of(both, 2, limit.adversary, limit.adjacency).epsilon > 25);
     }
     limit.epsilon = 0.01; /* already passed */
     assert_int_equal(account_affordable(&spent, 1, &next, &limit, DELTA), 0);
     limit.epsilon = INFINITY;
     assert_true(account_affordable(&spent, 1, &next, &limit, DELTA) == UINT64_MAX);
     next.kind = ACCOUNT_NONE;
-    limit.epsilon = 8;
+    limit.epsilon = 25;
     assert_int_equal(account_affordable(NULL, 0, &next, &limit, DELTA), 0);
 }
 

@@ -64,8 +64,7 @@ static double divergence_of(uint32_t trials, double beta, uint32_t m_eff, double
     return value;
 }
 
-/* --- brute force
- * ------------------------------------------------------------------------------------- */
+/* --- brute force ------------------------------------------------------------------------- */
 
 struct law {
     size_t n; /* trials so far */
@@ -114,8 +113,7 @@ static double corner(size_t b, long double beta, size_t n, size_t k, double exce
     return brute(&p, &q, excess);
 }
 
-/* --- golden digits
- * ----------------------------------------------------------------------------------- */
+/* --- golden digits ----------------------------------------------------------------------- */
 
 static void test_golden_divergences_match_in_every_digit(void **state)
 {
@@ -293,8 +291,7 @@ static void test_independent_vectors_match(void **state)
     assert_int_equal(epsilons, 5);
 }
 
-/* --- what the numbers mean
- * --------------------------------------------------------------------------- */
+/* --- what the numbers mean --------------------------------------------------------------- */
 
 /* The worst neighbours, in the worse of the two orders: whoever swaps P and Q, or puts the lone
  * party into P, gets at least 1.4 % less here, and this test fails. */
@@ -447,8 +444,7 @@ static void test_gaussian_divergence_is_alpha_shift_squared(void **state)
     assert_close(rdp_gaussian(2, 4, 1), 2 * 4 / 32.0, 1e-15);
 }
 
-/* --- conversion
- * -------------------------------------------------------------------------------------- */
+/* --- conversion -------------------------------------------------------------------------- */
 
 static void test_search_finds_no_less_than_the_best_order(void **state)
 {

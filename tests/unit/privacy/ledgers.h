@@ -1,0 +1,109 @@
+/* ledgers.h -- small ledgers for the tests of this room; a helper that fails ends the test.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_PRIVACY_LEDGERS_H
+#define COLONNADE_TESTS_PRIVACY_LEDGERS_H
+
+#include "common/base/mem.h"
+#include "common/privacy/ledger.h"
+#include "tests/lib/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static const struct account_entry PBM = {.kind = ACCOUNT_PBM,
+                                         .trials = 16,
+                                         .beta = 0.1,
+                                         .coordinates = 16,
+                                         .parties = 5,
+                                         .colluders = 1};
+
+enum { ROWS_MAX = 2500 };
+
+/* "r0", "r1", ...: ROWS_MAX reaches into a third chunk. */
+static inline const char *const *row_ids(void)
+{
+    static char text[ROWS_MAX][8];
+    static const char *ids[ROWS_MAX];
+
+    for (int i = 0; i < ROWS_MAX; i++) {
+        snprintf(text[i], sizeof text[i], "r%d", i);
+        ids[i] = text[i];
+    }
+    return ids;
+}
+
+static inline struct ledger *open_at(const char *path)
+{
+    struct error err = {0};
+    struct ledger *l;
+
+    if (ledger_open(&l, path, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    return l;
+}
+
+static inline uint32_t *bind_rows(struct ledger *l, size_t rows)
+{
+    struct error err = {0};
+    uint32_t *slots;
+
+    if (ledger_bind(l, &slots, row_ids(), rows, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    return slots;
+}
+
+static inline void use(struct ledger *l, const struct account_entry *m)
+{
+    struct error err = {0};
+
+    if (ledger_use(l, m, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+static inline void reserve(struct ledger *l, enum ledger_purpose purpose, const uint32_t *slots,
+                           size_t n)
+{
+    struct error err = {0};
+
+    if (ledger_reserve(l, purpose, slots, n, 0, 0, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+static inline uint64_t total_of(const struct ledger *l)
+{
+    struct ledger_totals t;
+
+    ledger_totals(l, &t);
+    return t.releases[LEDGER_TRAIN] + t.releases[LEDGER_EVALUATE] + t.releases[LEDGER_PREDICT];
+}
+
+static inline uint64_t most_of(const struct ledger *l)
+{
+    struct ledger_totals t;
+
+    ledger_totals(l, &t);
+    return t.participations_max;
+}
+
+/* A file with ROWS_MAX records: all released once for training, the first ten twice more for
+ * evaluation. */
+static inline const char *make_ledger(const char *name)
+{
+    const char *path = scratch_path(name);
+    struct ledger *l = open_at(path);
+    uint32_t *slots = bind_rows(l, ROWS_MAX);
+
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, ROWS_MAX);
+    reserve(l, LEDGER_EVALUATE, slots, 10);
+    reserve(l, LEDGER_EVALUATE, slots, 10);
+    mem_free(slots);
+    ledger_close(l);
+    return path;
+}
+
+#endif

@@ -1,0 +1,357 @@
+/* test_ledger.c -- what is counted, refused, given back and printed.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/privacy/ledger.h"
+
+#include "tests/unit/privacy/ledgers.h"
+
+#include <string.h>
+
+/* --- counting ---------------------------------------------------------------------------- */
+
+static void test_counts_are_kept_by_record_purpose_and_mechanism(void **state)
+{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX], other = PBM;
+    struct ledger *l = open_at(":memory:");
+    uint32_t *slots = bind_rows(l, 4), twice[3];
+    struct ledger_totals t;
+
+    (void)state;
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, 4);
+    twice[0] = twice[1] = slots[2];
+    twice[2] = slots[0];
+    reserve(l, LEDGER_EVALUATE, twice, 3);
+    other.parties = 4;
+    use(l, &other);
+    reserve(l, LEDGER_PREDICT, &slots[3], 1);
+
+    ledger_totals(l, &t);
+    assert_int_equal(t.releases[LEDGER_TRAIN], 4);
+    assert_int_equal(t.releases[LEDGER_EVALUATE], 3);
+    assert_int_equal(t.releases[LEDGER_PREDICT], 1);
+    assert_int_equal(t.participations_max, 3);
+    assert_int_equal(t.records, 4);
+    assert_int_equal(ledger_spent(l, slots[0]), 2);
+    assert_int_equal(ledger_spent(l, slots[1]), 1);
+    assert_int_equal(ledger_spent(l, slots[2]), 3);
+    assert_int_equal(ledger_spent(l, slots[3]), 2);
+
+    assert_int_equal(ledger_entries(l, entries), 2);
+    assert_int_equal(entries[0].parties, 5);
+    assert_int_equal(entries[0].releases, 7);
+    assert_int_equal(entries[0].participations_max, 3);
+    assert_int_equal(entries[1].parties, 4);
+    assert_int_equal(entries[1].releases, 1);
+    assert_int_equal(entries[1].participations_max, 1);
+    mem_free(slots);
+    ledger_close(l);
+}
+
+static void test_a_mechanism_is_one_whatever_meaningless_fields_say(void **state)
+{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX], noisy = PBM;
+    struct ledger *l = open_at(":memory:");
+    uint32_t *slots = bind_rows(l, 1);
+
+    (void)state;
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, 1);
+    noisy.sigma = 3;
+    noisy.clip = 2;
+    noisy.releases = 99;
+    noisy.colluders = 0;
+    use(l, &noisy);
+    reserve(l, LEDGER_TRAIN, slots, 1);
+    assert_int_equal(ledger_entries(l, entries), 1);
+    assert_int_equal(entries[0].releases, 2);
+    noisy.beta = 0.2; /* and this has a meaning */
+    use(l, &noisy);
+    assert_int_equal(ledger_entries(l, entries), 1); /* nothing released by it yet */
+    reserve(l, LEDGER_TRAIN, slots, 1);
+    assert_int_equal(ledger_entries(l, entries), 2);
+    mem_free(slots);
+    ledger_close(l);
+}
+
+static void test_a_mechanism_too_many_is_refused(void **state)
+{
+    struct ledger *l = open_at(":memory:");
+    struct account_entry m = PBM;
+    struct error err = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < ACCOUNT_MECHANISMS_MAX; i++) {
+        m.coordinates = i + 1;
+        use(l, &m);
+    }
+    m.coordinates = ACCOUNT_MECHANISMS_MAX + 1;
+    assert_int_equal(ledger_use(l, &m, &err), STATUS_BUDGET);
+    assert_non_null(strstr(err.text, "64"));
+    m.coordinates = 1; /* known ones stay in use */
+    use(l, &m);
+    ledger_close(l);
+}
+
+static void test_everything_is_there_after_reopening(void **state)
+{
+    const char *path = make_ledger("reopen.db");
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    struct ledger *l = open_at(path);
+    struct ledger_totals t;
+
+    (void)state;
+    ledger_totals(l, &t);
+    assert_int_equal(t.releases[LEDGER_TRAIN], ROWS_MAX);
+    assert_int_equal(t.releases[LEDGER_EVALUATE], 20);
+    assert_int_equal(t.participations_max, 3);
+    assert_int_equal(t.records, ROWS_MAX);
+    assert_int_equal(ledger_entries(l, entries), 1);
+    assert_true(entries[0].kind == ACCOUNT_PBM && entries[0].beta == 0.1);
+    assert_int_equal(entries[0].trials, 16);
+    assert_int_equal(entries[0].releases, ROWS_MAX + 20);
+    assert_int_equal(entries[0].participations_max, 3);
+    ledger_close(l);
+}
+
+/* Another file of the same party: other rows, other order; what an id has spent stays with it. */
+static void test_a_changed_file_inherits_what_its_ids_have_spent(void **state)
+{
+    static const char *const first[] = {"anna", "bert", "carl"};
+    static const char *const second[] = {"dora", "carl", "anna", "anna "};
+    const char *path = scratch_path("inherit.db");
+    struct ledger *l = open_at(path);
+    struct error err = {0};
+    uint32_t *a, *b;
+
+    (void)state;
+    assert_int_equal(ledger_bind(l, &a, first, 3, &err), STATUS_OK);
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, a, 3);
+    reserve(l, LEDGER_TRAIN, &a[2], 1);
+    ledger_close(l);
+    l = open_at(path);
+    assert_int_equal(ledger_bind(l, &b, second, 4, &err), STATUS_OK);
+    assert_int_equal(ledger_spent(l, b[0]), 0);
+    assert_int_equal(ledger_spent(l, b[1]), 2);
+    assert_int_equal(ledger_spent(l, b[2]), 1);
+    assert_int_equal(ledger_spent(l, b[3]), 0); /* another id, however alike */
+    use(l, &PBM);
+    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, &b[1], 1, 2, 0, &err), STATUS_BUDGET);
+    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, &b[2], 1, 2, 0, &err), STATUS_OK);
+    mem_free(a);
+    mem_free(b);
+    ledger_close(l);
+}
+
+/* --- limits ------------------------------------------------------------------------------ */
+
+static void test_a_block_over_the_record_limit_charges_nothing(void **state)
+{
+    struct ledger *l = open_at(":memory:");
+    uint32_t *slots = bind_rows(l, 100), block[4];
+    struct error err = {0};
+
+    (void)state;
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, 100);
+    reserve(l, LEDGER_EVALUATE, &slots[7], 1); /* purposes count together */
+    block[0] = slots[1];
+    block[1] = block[2] = block[3] = slots[7];
+    assert_int_equal(ledger_reserve(l, LEDGER_PREDICT, block, 4, 4, 0, &err), STATUS_BUDGET);
+    assert_non_null(strstr(err.text, "max_releases.record"));
+    assert_non_null(strstr(err.text, "reach 5"));
+    assert_non_null(strstr(err.text, "limit is 4"));
+    assert_int_equal(total_of(l), 101);
+    assert_int_equal(most_of(l), 2);
+    assert_int_equal(ledger_spent(l, slots[1]), 1);
+    assert_int_equal(ledger_spent(l, slots[7]), 2);
+    assert_int_equal(ledger_reserve(l, LEDGER_PREDICT, block, 4, 5, 0, &err), STATUS_OK);
+    assert_int_equal(ledger_spent(l, slots[7]), 5);
+    mem_free(slots);
+    ledger_close(l);
+}
+
+static void test_a_block_over_the_total_limit_charges_nothing(void **state)
+{
+    const char *path = scratch_path("total.db");
+    struct ledger *l = open_at(path);
+    uint32_t *slots = bind_rows(l, 100);
+    struct account_entry other = PBM;
+    struct error err = {0};
+
+    (void)state;
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, 100);
+    other.trials = 8;
+    use(l, &other); /* mechanisms count together */
+    assert_int_equal(ledger_reserve(l, LEDGER_EVALUATE, slots, 50, 0, 149, &err), STATUS_BUDGET);
+    assert_non_null(strstr(err.text, "max_releases.total"));
+    assert_non_null(strstr(err.text, "reach 150"));
+    assert_non_null(strstr(err.text, "limit is 149"));
+    assert_int_equal(total_of(l), 100);
+    ledger_close(l);
+    l = open_at(path);
+    assert_int_equal(total_of(l), 100);
+    use(l, &other);
+    assert_int_equal(ledger_reserve(l, LEDGER_EVALUATE, slots, 50, 0, 150, &err), STATUS_OK);
+    assert_int_equal(total_of(l), 150);
+    mem_free(slots);
+    ledger_close(l);
+}
+
+static void test_returned_reservations_may_be_spent_again(void **state)
+{
+    const char *path = scratch_path("return.db");
+    struct ledger *l = open_at(path);
+    uint32_t *slots = bind_rows(l, 100);
+    struct error err = {0};
+
+    (void)state;
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, 100);
+    reserve(l, LEDGER_TRAIN, slots, 60);
+    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, slots, 1, 2, 0, &err), STATUS_BUDGET);
+    assert_int_equal(ledger_return(l, LEDGER_TRAIN, slots, 60, &err), STATUS_OK);
+    assert_int_equal(total_of(l), 100);
+    assert_int_equal(most_of(l), 1);
+    ledger_close(l);
+    l = open_at(path);
+    assert_int_equal(total_of(l), 100);
+    assert_int_equal(most_of(l), 1);
+    use(l, &PBM);
+    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, slots, 60, 2, 0, &err), STATUS_OK);
+    mem_free(slots);
+    ledger_close(l);
+}
+
+/* --- memory ------------------------------------------------------------------------------ */
+
+/* One life of a ledger; stops at the first failure, with nothing half done. */
+static enum status live(const char *path, struct error *err)
+{
+    struct ledger *l;
+    uint32_t *slots = NULL;
+    uint64_t before = 0;
+    enum status s = ledger_open(&l, path, err);
+
+    if (s != STATUS_OK)
+        return s;
+    s = ledger_bind(l, &slots, row_ids(), ROWS_MAX, err);
+    if (s == STATUS_OK)
+        s = ledger_use(l, &PBM, err);
+    if (s == STATUS_OK) {
+        before = total_of(l);
+        s = ledger_reserve(l, LEDGER_TRAIN, slots, ROWS_MAX, 0, 0, err);
+        assert_int_equal(total_of(l), before + (s == STATUS_OK ? ROWS_MAX : 0));
+    }
+    mem_free(slots);
+    ledger_close(l);
+    return s;
+}
+
+static void test_any_failed_allocation_is_reported_and_charges_nothing(void **state)
+{
+    const char *path = scratch_path("short.db");
+    struct error err = {0};
+    uint64_t n = 0, failures = 0;
+    enum status s;
+    struct ledger *l;
+
+    (void)state;
+    do {
+        mem_fail_at(++n);
+        s = live(path, &err);
+        mem_fail_at(0);
+        assert_true(s == STATUS_OK || s == STATUS_MEMORY);
+        failures += s == STATUS_MEMORY;
+    } while (s != STATUS_OK);
+    assert_true(failures >= 6);
+    l = open_at(path);
+    assert_int_equal(total_of(l), ROWS_MAX);
+    ledger_close(l);
+}
+
+/* After the first reservation has made the chunks. */
+static void test_a_later_reservation_allocates_nothing(void **state)
+{
+    struct ledger *l = open_at(":memory:");
+    uint32_t *slots = bind_rows(l, ROWS_MAX);
+    uint64_t before;
+
+    (void)state;
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, ROWS_MAX);
+    before = mem_count();
+    reserve(l, LEDGER_TRAIN, slots, ROWS_MAX);
+    assert_int_equal(mem_count(), before);
+    mem_free(slots);
+    ledger_close(l);
+}
+
+/* --- for people -------------------------------------------------------------------------- */
+
+static void test_print_says_what_was_spent_and_what_it_amounts_to(void **state)
+{
+    static const char *const expected[] = {
+        "records         2500\n",
+        "train 2500  evaluate 20  predict 0  total 2520\n",
+        "at most 3 of one record\n",
+        "1                       2490\n",
+        "3                         10\n",
+        "pbm b=16 beta=0.1",
+        "claims at delta 1e-05",
+        "server+1     columns          4",
+        "vacuous\n",
+    };
+    struct ledger *l = open_at(make_ledger("print.db"));
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1 << 16);
+    assert_int_equal(ledger_print(l, 1e-5, &out), STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        if (strstr((const char *)out.data, expected[i]) == NULL)
+            fail_msg("no '%s' in:\n%s", expected[i], (const char *)out.data);
+    buf_deinit(&out);
+    buf_init(&out, 40); /* room for one line only */
+    assert_int_equal(ledger_print(l, 1e-5, &out), STATUS_LIMIT);
+    buf_deinit(&out);
+    ledger_close(l);
+}
+
+static void test_an_empty_ledger_prints_without_claims(void **state)
+{
+    struct ledger *l = open_at(":memory:");
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1 << 16);
+    assert_int_equal(ledger_print(l, 1e-5, &out), STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    assert_non_null(strstr((const char *)out.data, "records         0"));
+    assert_null(strstr((const char *)out.data, "claims"));
+    buf_deinit(&out);
+    ledger_close(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts_are_kept_by_record_purpose_and_mechanism),
+        cmocka_unit_test(test_a_mechanism_is_one_whatever_meaningless_fields_say),
+        cmocka_unit_test(test_a_mechanism_too_many_is_refused),
+        cmocka_unit_test(test_everything_is_there_after_reopening),
+        cmocka_unit_test(test_a_changed_file_inherits_what_its_ids_have_spent),
+        cmocka_unit_test(test_a_block_over_the_record_limit_charges_nothing),
+        cmocka_unit_test(test_a_block_over_the_total_limit_charges_nothing),
+        cmocka_unit_test(test_returned_reservations_may_be_spent_again),
+        cmocka_unit_test(test_any_failed_allocation_is_reported_and_charges_nothing),
+        cmocka_unit_test(test_a_later_reservation_allocates_nothing),
+        cmocka_unit_test(test_print_says_what_was_spent_and_what_it_amounts_to),
+        cmocka_unit_test(test_an_empty_ledger_prints_without_claims),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
