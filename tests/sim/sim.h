@@ -1,0 +1,90 @@
+/* sim.h -- the server and N parties in one process on a virtual clock.
+ *
+ * Every message is packed and unpacked as on a real wire.  Rules act on named messages: cut the connection
+ * before or after delivery, delay, repeat, or alter what is said.  What happened is a transcript, one line a
+ * message, so that a test's body can be the transcript it expects.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_SIM_H
+#define COLONNADE_TESTS_SIM_SIM_H
+
+#include "common/base/buf.h"
+#include "party/session.h"
+#include "server/session.h"
+
+#include <stdbool.h>
+
+enum { SIM_PARTIES_MAX = 64, SIM_SERVER = -1, SIM_ANY = -2, SIM_RULES_MAX = 16, SIM_SETS_MAX = 24 };
+
+enum sim_act {
+    SIM_CUT_BEFORE, /* the connection breaks, the message is not delivered */
+    SIM_CUT_AFTER,  /* delivered, then the connection breaks */
+    SIM_DELAY,      /* delivered `us` later than usual, and so is all that follows on this link */
+    SIM_REPEAT,     /* delivered twice */
+    SIM_ALTER,      /* `alter` is called on the message before it is packed */
+    SIM_SWALLOW,    /* not delivered, the connection stays */
+    SIM_KILL,       /* a party's process dies instead of sending: it is started anew, without its memory */
+};
+
+/* Applies to the nth (from 1) message of this kind from this sender to (or from) this party. */
+struct sim_rule {
+    enum sim_act act;
+    int from;  /* SIM_SERVER or a party */
+    int party; /* the other end when from is SIM_SERVER; SIM_ANY */
+    enum wire_kind kind;
+    uint32_t nth; /* 0: every one */
+    uint64_t us;
+    void (*alter)(struct wire_msg *m, void *owner);
+    void *owner;
+    uint32_t seen;
+};
+
+struct sim_options {
+    uint32_t parties;
+    uint32_t train_rows, test_rows, columns; /* 0: 6, 3, 2 */
+    const char *sets[SIM_SETS_MAX];          /* plan: "protocol.straggler=drop"; NULL-terminated */
+    const char *party_sets[SIM_SETS_MAX];    /* policies of all parties */
+    bool quiet;                              /* keep no transcript */
+    uint64_t reconnect_us;                   /* 0: 10 ms */
+};
+
+struct sim;
+
+struct sim *sim_new(const struct sim_options *o);
+void sim_free(struct sim *s);
+
+void sim_rule(struct sim *s, struct sim_rule r);
+/* A party whose table has other rows or ids: called before sim_run. */
+struct table *sim_party_train(struct sim *s, uint32_t party);
+struct roster *sim_party_roster(struct sim *s, uint32_t party);
+/* The n-th charge (from 1) of this party fails with this status. */
+void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status status);
+/* A party that connects only after this time. */
+void sim_late(struct sim *s, uint32_t party, uint64_t us);
+/* Ask a daemon to stop at this time; SIM_SERVER or a party. */
+void sim_stop_at(struct sim *s, int who, uint64_t us);
+
+/* Runs until everything is over or nothing is left to happen; at most `us` of virtual time. */
+void sim_run(struct sim *s, uint64_t us);
+
+const char *sim_transcript(const struct sim *s);
+
+struct sim_end {
+    bool over;
+    enum wire_outcome outcome;
+    struct error error;
+};
+const struct sim_end *sim_server_end(const struct sim *s);
+const struct sim_end *sim_party_end(const struct sim *s, uint32_t party);
+const struct server_report *sim_server_report(struct sim *s);
+const struct party_report *sim_party_report(struct sim *s, uint32_t party);
+/* SHA-256 in hex of the head, or of a party's bottom. */
+void sim_model(const struct sim *s, int who, char out[65]);
+/* Released vectors that this party's charges cover, less what was given back. */
+uint64_t sim_charged(const struct sim *s, uint32_t party);
+/* Vectors in the uploads that this party sent. */
+uint64_t sim_uploaded(const struct sim *s, uint32_t party);
+uint64_t sim_now_us(const struct sim *s);
+
+#endif

@@ -1,0 +1,180 @@
+/* test_full_round.c -- the protocol, as a transcript.  Read this first.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+#include "tests/sim/sim.h"
+
+static const uint64_t HOUR_US = 3600000000ull;
+
+/* Six rows in batches of three: two steps, then one evaluation, which is also what carries the last gradient. */
+static void test_a_run_is_this_transcript(void **state)
+{
+    struct sim_options o = {.parties = 3};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_run(s, HOUR_US);
+    assert_string_equal(sim_transcript(s),
+                        "p1: join\n"
+                        "p2: join\n"
+                        "p3: join\n"
+                        "server: offer 1\n"
+                        "p1: hello\n"
+                        "p2: hello\n"
+                        "p3: hello\n"
+                        "server: hellos\n"
+                        "p1: confirm\n"
+                        "p2: confirm\n"
+                        "p3: confirm\n"
+                        "server: confirms\n"
+                        "server: broadcast open train 0\n"
+                        "p1: upload\n"
+                        "p2: upload\n"
+                        "p3: upload\n"
+                        "server: broadcast close 0 open train 1\n"
+                        "p1: upload\n"
+                        "p2: upload\n"
+                        "p3: upload\n"
+                        "server: broadcast close 1 open evaluate test 0\n"
+                        "p1: upload\n"
+                        "p2: upload\n"
+                        "p3: upload\n"
+                        "server: finish completed\n");
+    assert_true(sim_server_end(s)->over);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(sim_party_end(s, i)->over);
+        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
+        assert_int_equal(sim_party_report(s, i)->applied, 2);
+    }
+    assert_int_equal(sim_server_report(s)->rounds, 3);
+    assert_int_equal(sim_server_report(s)->void_rounds, 0);
+    assert_true(sim_server_report(s)->test.has_classes);
+    sim_free(s);
+}
+
+static void model_of(const char *const *sets, char head[65], char bottom[65])
+{
+    struct sim_options o = {.parties = 3, .train_rows = 20, .quiet = true};
+    struct sim *s;
+
+    for (size_t i = 0; sets != NULL && sets[i] != NULL; i++)
+        o.sets[i] = sets[i];
+    s = sim_new(&o);
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    sim_model(s, SIM_SERVER, head);
+    sim_model(s, 1, bottom);
+    sim_free(s);
+}
+
+static void test_masked_and_clear_give_the_same_model(void **state)
+{
+    const char *clear[] = {"protocol.aggregation=clear", NULL}, *other[] = {"protocol.pbm.trials=17", NULL};
+    char head[65], bottom[65], head2[65], bottom2[65];
+
+    (void)state;
+    model_of(NULL, head, bottom);
+    model_of(clear, head2, bottom2);
+    assert_string_equal(head, head2);
+    assert_string_equal(bottom, bottom2);
+    model_of(other, head2, bottom2);
+    assert_string_not_equal(head, head2);
+    assert_string_not_equal(bottom, bottom2);
+}
+
+static void test_a_seeded_run_repeats_itself(void **state)
+{
+    char head[65], bottom[65], head2[65], bottom2[65];
+
+    (void)state;
+    model_of(NULL, head, bottom);
+    model_of(NULL, head2, bottom2);
+    assert_string_equal(head, head2);
+    assert_string_equal(bottom, bottom2);
+}
+
+static void test_every_combination_that_the_plan_admits_completes(void **state)
+{
+    static const char *const ways[][6] = {
+        {"protocol.encoding=fixed"},
+        {"protocol.encoding=float32", "protocol.aggregation=clear"},
+        {"protocol.encoding=gaussian", "protocol.aggregation=clear"},
+        {"protocol.encoding=float32", "protocol.aggregation=clear", "model.fusion=concat"},
+        {"protocol.encoding=pbm", "protocol.aggregation=clear", "model.fusion=concat"},
+        {"model.fusion=mean", "model.head=[6]", "training.optimizer=adam", "model.init=he"},
+        {"protocol.local_iterations=3", "training.schedule=inverse_sqrt", "training.optimizer=momentum"},
+        {"training.evaluate_train=true", "training.evaluate_every=0.5", "training.epochs=2.5"},
+        {"model.binary_loss=sigmoid", "training.evaluate_every=0", "model.init=torch"},
+        {"protocol.straggler=drop"},
+    };
+
+    (void)state;
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        struct sim_options o = {.parties = 3, .train_rows = 8, .quiet = true};
+        struct sim *s;
+        for (size_t i = 0; i < 6 && ways[w][i] != NULL; i++)
+            o.sets[i] = ways[w][i];
+        s = sim_new(&o);
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        assert_true(sim_party_end(s, 2)->over);
+        assert_int_equal(sim_party_end(s, 2)->outcome, OUTCOME_COMPLETED);
+        sim_free(s);
+    }
+}
+
+static void test_what_is_charged_is_what_is_sent(void **state)
+{
+    struct sim_options o = {.parties = 3, .train_rows = 50, .test_rows = 11, .quiet = true,
+                            .sets = {"training.epochs=2.4", "training.evaluate_train=true"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(sim_uploaded(s, i) > 0);
+        assert_int_equal(sim_charged(s, i), sim_uploaded(s, i));
+    }
+    sim_free(s);
+}
+
+static void test_a_round_allocates_nothing_after_the_first(void **state)
+{
+    struct sim_options o = {.parties = 4, .train_rows = 3000, .quiet = true,
+                            .sets = {"training.evaluate_every=0", "protocol.local_iterations=2"}};
+    struct sim *s = sim_new(&o);
+    uint64_t before, rounds;
+
+    (void)state;
+    sim_run(s, 200000);
+    rounds = sim_server_report(s)->rounds;
+    assert_true(rounds > 1 && rounds < 200);
+    before = mem_count();
+    sim_run(s, 800000);
+    assert_true(sim_server_report(s)->rounds > rounds + 100);
+    assert_int_equal(mem_count(), before);
+    sim_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_run_is_this_transcript),
+        cmocka_unit_test(test_masked_and_clear_give_the_same_model),
+        cmocka_unit_test(test_a_seeded_run_repeats_itself),
+        cmocka_unit_test(test_every_combination_that_the_plan_admits_completes),
+        cmocka_unit_test(test_what_is_charged_is_what_is_sent),
+        cmocka_unit_test(test_a_round_allocates_nothing_after_the_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

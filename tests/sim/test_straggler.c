@@ -1,0 +1,135 @@
+/* test_straggler.c -- slow and silent parties: `wait` waits, `drop` goes on, patience ends.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+static const uint64_t HOUR_US = 3600000000ull;
+
+static void test_wait_waits_for_a_slow_party_and_says_for_whom(void **state)
+{
+    struct sim_options o = {.parties = 3, .quiet = true};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_DELAY, .from = 2, .kind = WIRE_UPLOAD, .us = 2000000});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(sim_server_report(s)->void_rounds, 0);
+    assert_int_equal(sim_server_report(s)->slowest_rounds[2], 3);
+    assert_true(sim_server_report(s)->wait_us[2] >= 3 * 2000000);
+    assert_true(sim_server_report(s)->wait_us[0] < 100000);
+    sim_free(s);
+}
+
+static void test_drop_goes_on_without_a_late_party_and_ignores_its_late_upload(void **state)
+{
+    struct sim_options o = {.parties = 4, .train_rows = 12,
+                            .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100", "training.epochs=2"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_DELAY, .from = 1, .kind = WIRE_UPLOAD, .nth = 2, .us = 150000});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(sim_server_report(s)->void_rounds, 1);
+    assert_int_equal(sim_server_report(s)->stale_messages, 1);
+    assert_non_null(strstr(sim_transcript(s), "server: offer 2 -> p1 p3 p4\n"));
+    assert_non_null(strstr(sim_transcript(s), "server: offer 3\n")); /* all four again, from the next epoch */
+    assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_COMPLETED);
+    sim_free(s);
+}
+
+static void test_wait_gives_up_at_its_patience(void **state)
+{
+    struct sim_options o = {.parties = 3, .quiet = true, .sets = {"protocol.patience_ms=5000"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 0, .kind = WIRE_UPLOAD, .nth = 2});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 4);
+    assert_non_null(strstr(sim_server_end(s)->error.text, "p1"));
+    assert_int_equal(status_exit_code(sim_party_end(s, 2)->error.status), 4);
+    assert_true(sim_now_us(s) < 6000000);
+    sim_free(s);
+}
+
+static void test_a_party_that_never_joins_is_named(void **state)
+{
+    struct sim_options o = {.parties = 3, .quiet = true, .sets = {"protocol.straggler=drop"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_late(s, 1, 10 * HOUR_US);
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+    assert_non_null(strstr(sim_server_end(s)->error.text, "p2"));
+    sim_free(s);
+}
+
+/* Fewer than two members cannot hide in each other's masks. */
+static void test_drop_waits_when_only_one_party_is_left(void **state)
+{
+    struct sim_options o = {.parties = 2, .quiet = true, .reconnect_us = 1000000,
+                            .sets = {"protocol.straggler=drop"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 1});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(sim_server_report(s)->members_n, 2);
+    sim_free(s);
+}
+
+static void test_a_stopped_server_ends_everybody_in_order(void **state)
+{
+    struct sim_options o = {.parties = 3, .train_rows = 300, .quiet = true};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_stop_at(s, SIM_SERVER, 50000);
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_STOPPED);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_STOPPED);
+        assert_int_equal(sim_party_end(s, i)->error.status, STATUS_OK);
+    }
+    sim_free(s);
+}
+
+static void test_unsent_reservations_are_given_back(void **state)
+{
+    struct sim_options o = {.parties = 3, .train_rows = 300, .quiet = true};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_stop_at(s, SIM_SERVER, 50000);
+    sim_run(s, HOUR_US);
+    assert_true(sim_uploaded(s, 0) > 0 && sim_uploaded(s, 0) < 300);
+    assert_int_equal(sim_charged(s, 0), sim_uploaded(s, 0));
+    sim_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wait_waits_for_a_slow_party_and_says_for_whom),
+        cmocka_unit_test(test_drop_goes_on_without_a_late_party_and_ignores_its_late_upload),
+        cmocka_unit_test(test_wait_gives_up_at_its_patience),
+        cmocka_unit_test(test_a_party_that_never_joins_is_named),
+        cmocka_unit_test(test_drop_waits_when_only_one_party_is_left),
+        cmocka_unit_test(test_a_stopped_server_ends_everybody_in_order),
+        cmocka_unit_test(test_unsent_reservations_are_given_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* world.c -- making a simulated federation: keys, roster, data, sessions.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/world.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED = 7 };
+
+static uint64_t still(void)
+{
+    return 0;
+}
+
+static size_t nothing_spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
+{
+    (void)owner;
+    (void)out;
+    return 0;
+}
+
+/* Ids 0, 1, ... and values that depend on row, column and salt alone. */
+static void fill_table(struct table *t, size_t rows, size_t cols, unsigned salt)
+{
+    size_t at = 0;
+
+    t->rows = rows;
+    t->cols = cols;
+    t->x = mem_alloc(rows * cols + 1, sizeof *t->x);
+    t->id_text = mem_alloc(rows + 1, 12);
+    t->id_at = mem_alloc(rows + 1, sizeof *t->id_at);
+    CHECK(t->x != NULL && t->id_text != NULL && t->id_at != NULL);
+    for (size_t r = 0; r < rows; r++) {
+        t->id_at[r] = (uint32_t)at;
+        at += (size_t)sprintf(t->id_text + at, "%zu", r) + 1;
+        for (size_t c = 0; c < cols; c++)
+            t->x[r * cols + c] = (float)((r * 31 + c * 17 + salt * 7) % 23) / 11.0f - 1.0f;
+    }
+}
+
+static float *targets(size_t rows)
+{
+    float *y = mem_alloc(rows + 1, sizeof *y);
+
+    CHECK(y != NULL);
+    for (size_t r = 0; r < rows; r++)
+        y[r] = (float)(r * 5 % 7 % 2);
+    return y;
+}
+
+static size_t count_sets(const char *const *sets)
+{
+    size_t n = 0;
+
+    while (n < SIM_SETS_MAX && sets[n] != NULL)
+        n++;
+    return n;
+}
+
+static const char *const server_base[] = {
+    "listen=127.0.0.1:0", "identity.cert=x", "identity.key=x", "identity.ca=x", "roster=x", "state=x",
+    "labels.train=x", "training.epochs=1", "training.batch=3", "training.seed=3", "model.embedding=4",
+    "protocol.pbm.trials=16",
+};
+
+static const char *const party_base[] = {
+    "server=127.0.0.1:1", "identity.cert=x", "identity.key=x", "identity.ca=x", "roster=x", "state=x",
+    "data.train=x", "model.layers=[5]", "policy.min_parties=2", "policy.min_m_eff=1",
+    "policy.encodings=[pbm, fixed, float32, gaussian]", "policy.aggregations=[masked, clear]",
+};
+
+enum { SERVER_BASE = sizeof server_base / sizeof *server_base, PARTY_BASE = sizeof party_base / sizeof *party_base };
+
+static void make_plan(struct sim *s)
+{
+    const char *sets[SERVER_BASE + SIM_SETS_MAX];
+    size_t n = count_sets(s->options.sets);
+    struct config_server c;
+    struct error err = {0};
+
+    memcpy(sets, server_base, sizeof server_base);
+    memcpy(sets + SERVER_BASE, s->options.sets, n * sizeof *sets);
+    if (config_load_server(&c, NULL, sets, SERVER_BASE + n, &err) != STATUS_OK) {
+        fprintf(stderr, "sim: %s\n", err.text);
+        abort();
+    }
+    s->plan = c.plan;
+    s->plan.model.task = TASK_BINARY;
+    s->plan.shape.parties = s->options.parties;
+    s->plan.shape.train_rows = s->options.train_rows;
+    s->plan.shape.test_rows = s->options.test_rows;
+    s->plan.shape.outputs = 2;
+    if (plan_check(&s->plan, &err) != STATUS_OK) {
+        fprintf(stderr, "sim: %s\n", err.text);
+        abort();
+    }
+}
+
+static void make_roster(struct sim *s)
+{
+    strcpy(s->roster.server.name, "server");
+    strcpy(s->roster.server.operator_name, "server");
+    memset(s->roster.server.key, 0xee, sizeof s->roster.server.key);
+    s->roster.n = s->options.parties;
+    for (uint32_t i = 0; i < s->options.parties; i++) {
+        struct roster_entry *e = &s->roster.party[i];
+        CHECK(sign_key_generate(&s->party[i].key) == STATUS_OK);
+        snprintf(e->name, sizeof e->name, "p%u", i + 1);
+        snprintf(e->operator_name, sizeof e->operator_name, "p%u", i + 1);
+        sign_spki_digest(e->key, s->party[i].key.public_key);
+    }
+    roster_seal(&s->roster);
+}
+
+static void new_session(struct sim *s, uint32_t i)
+{
+    struct sim_party *p = &s->party[i];
+    struct party_setup setup = {
+        .config = &p->config, .roster = &p->roster, .self = i, .key = &p->key, .train = &p->train, .test = &p->test,
+        .seeded = true, .seed = SEED, .spent = nothing_spent, .clock_us = still,
+    };
+    struct error err = {0};
+
+    CHECK(party_session_new(&p->session, &setup, &err) == STATUS_OK);
+}
+
+static void make_party(struct sim *s, uint32_t i)
+{
+    struct sim_party *p = &s->party[i];
+    const char *sets[PARTY_BASE + SIM_SETS_MAX];
+    size_t n = count_sets(s->options.party_sets);
+    struct error err = {0};
+
+    memcpy(sets, party_base, sizeof party_base);
+    memcpy(sets + PARTY_BASE, s->options.party_sets, n * sizeof *sets);
+    if (config_load_party(&p->config, NULL, sets, PARTY_BASE + n, &err) != STATUS_OK) {
+        fprintf(stderr, "sim: %s\n", err.text);
+        abort();
+    }
+    p->roster = s->roster;
+    fill_table(&p->train, s->options.train_rows, s->options.columns, i + 1);
+    fill_table(&p->test, s->options.test_rows, s->options.columns, i + 101);
+    CHECK(wire_unpacker_init(&p->unpacker, 1 << 20) == STATUS_OK);
+    p->connect_us = 1000 * (i + 1);
+    new_session(s, i);
+}
+
+static void make_server(struct sim *s)
+{
+    struct server_setup setup = {
+        .plan = &s->plan, .roster = &s->roster, .train = &s->train, .test = &s->test, .seeded = true, .seed = SEED,
+        .clock_us = still,
+    };
+    struct error err = {0};
+
+    fill_table(&s->train, s->options.train_rows, 1, 0);
+    fill_table(&s->test, s->options.test_rows, 1, 100);
+    s->train_target = targets(s->options.train_rows);
+    s->test_target = targets(s->options.test_rows);
+    setup.train_target = s->train_target;
+    setup.test_target = s->test_target;
+    CHECK(server_session_new(&s->server, &setup, &err) == STATUS_OK);
+    CHECK(wire_unpacker_init(&s->unpacker, 1 << 20) == STATUS_OK);
+}
+
+struct sim *sim_new(const struct sim_options *o)
+{
+    struct sim *s = mem_alloc(1, sizeof *s);
+
+    CHECK(s != NULL && o->parties > 0 && o->parties <= SIM_PARTIES_MAX);
+    log_init("sim", getenv("SIM_LOG") == NULL ? LOG_LEVEL_ERROR : LOG_LEVEL_DEBUG, false);
+    s->options = *o;
+    if (s->options.train_rows == 0)
+        s->options.train_rows = 6;
+    if (s->options.test_rows == 0)
+        s->options.test_rows = 3;
+    if (s->options.columns == 0)
+        s->options.columns = 2;
+    s->party = mem_alloc(o->parties, sizeof *s->party);
+    s->flight = mem_alloc(4096, sizeof *s->flight);
+    CHECK(s->party != NULL && s->flight != NULL);
+    buf_init(&s->transcript, 1 << 26);
+    make_plan(s);
+    make_roster(s);
+    for (uint32_t i = 0; i < o->parties; i++)
+        make_party(s, i);
+    make_server(s);
+    return s;
+}
+
+void sim_free(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->options.parties; i++) {
+        struct sim_party *p = &s->party[i];
+        party_session_free(p->session);
+        sign_key_deinit(&p->key);
+        table_deinit(&p->train);
+        table_deinit(&p->test);
+        wire_unpacker_deinit(&p->unpacker);
+    }
+    for (size_t i = 0; i < 4096; i++)
+        buf_deinit(&s->flight[i].frame);
+    server_session_free(s->server);
+    table_deinit(&s->train);
+    table_deinit(&s->test);
+    wire_unpacker_deinit(&s->unpacker);
+    mem_free(s->train_target);
+    mem_free(s->test_target);
+    mem_free(s->flight);
+    mem_free(s->party);
+    buf_deinit(&s->transcript);
+    mem_free(s);
+}
+
+void world_restart_party(struct sim *s, uint32_t party)
+{
+    party_session_free(s->party[party].session);
+    new_session(s, party);
+}
+
+void world_check_upload(struct sim *s, uint32_t party, const struct wire_upload *u)
+{
+    struct sim_party *p = &s->party[party];
+
+    CHECK(u->generation > p->last_generation || (u->generation == p->last_generation && u->round > p->last_round));
+    p->last_generation = u->generation;
+    p->last_round = u->round;
+    p->uploaded += party_session_report(p->session)->last_rows;
+}

@@ -1,0 +1,59 @@
+/* world.h -- the inside of a simulation: who exists, and how they are made.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_WORLD_H
+#define COLONNADE_TESTS_SIM_WORLD_H
+
+#include "tests/sim/sim.h"
+
+struct flight {
+    bool used, up, cut_after;
+    uint64_t at_us, order, connection;
+    uint32_t party;
+    struct buf frame;
+};
+
+struct sim_party {
+    struct config_party config;
+    struct roster roster;
+    struct sign_key key;
+    struct table train, test;
+    struct party_session *session;
+    struct wire_unpacker unpacker;
+    struct actions actions;
+    struct sim_end end;
+    bool connected, joined;
+    uint64_t connection, connect_us, timer_us, last_up_us, last_down_us;
+    uint64_t charged, uploaded;
+    uint32_t charges, fail_charge;
+    enum status fail_status;
+    uint64_t last_generation, last_round; /* of its uploads: they only grow */
+};
+
+struct sim {
+    struct sim_options options;
+    struct plan plan;
+    struct roster roster;
+    struct table train, test;
+    float *train_target, *test_target;
+    struct server_session *server;
+    struct wire_unpacker unpacker;
+    struct actions actions;
+    struct sim_end server_end;
+    struct sim_party *party;
+    struct flight *flight;
+    struct sim_rule rule[SIM_RULES_MAX];
+    size_t rules_n;
+    bool started, cut_soon[SIM_PARTIES_MAX], leave_soon[SIM_PARTIES_MAX], kill_soon[SIM_PARTIES_MAX];
+    uint64_t now_us, order, server_timer_us, stop_us, unpack_failures;
+    int stop_who;
+    struct buf transcript;
+};
+
+void world_tell_server(struct sim *s, const struct event *e);
+void world_tell_party(struct sim *s, uint32_t party, const struct event *e);
+void world_restart_party(struct sim *s, uint32_t party);
+/* Invariant I2: within a generation rounds only grow, so no round gets two uploads of one party. */
+void world_check_upload(struct sim *s, uint32_t party, const struct wire_upload *u);
+
+#endif
