@@ -1,7 +1,7 @@
 /* digest.c -- SHA-256 and HMAC by OpenSSL.
  *
- * The algorithm is fetched once; a failure inside the library after that would be a broken process and
- * aborts.
+ * The algorithm is fetched once; a failure inside the library after that would be a broken process
+ * and aborts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -68,7 +68,8 @@ void digest_sha256(uint8_t out[DIGEST_BYTES], const void *bytes, size_t n)
     CHECK(EVP_Digest(bytes, n, out, NULL, algorithm(), NULL) == 1);
 }
 
-void digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len, const void *bytes, size_t n)
+void digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len, const void *bytes,
+                 size_t n)
 {
     unsigned len = 0;
 

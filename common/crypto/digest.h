@@ -15,7 +15,8 @@ struct digest {
     void *ctx; /* EVP_MD_CTX */
 };
 
-/* Incremental: init once (allocates), then any number of begin, update..., final without allocation. */
+/* Incremental: init once (allocates), then any number of begin, update..., final without
+ * allocation. */
 enum status digest_init(struct digest *d) MUST_USE;
 void digest_deinit(struct digest *d); /* safe on a zeroed struct */
 void digest_begin(struct digest *d);
@@ -23,7 +24,8 @@ void digest_update(struct digest *d, const void *bytes, size_t n);
 void digest_final(struct digest *d, uint8_t out[DIGEST_BYTES]);
 
 void digest_sha256(uint8_t out[DIGEST_BYTES], const void *bytes, size_t n);
-void digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len, const void *bytes, size_t n);
+void digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len, const void *bytes,
+                 size_t n);
 
 /* Lower-case hexadecimal with a final 0; and back (false when it is not exactly n bytes of hex). */
 void digest_hex(char *out, const uint8_t *bytes, size_t n);

@@ -21,7 +21,8 @@ struct prg {
 enum status prg_init(struct prg *p, const uint8_t key[PRG_KEY_BYTES]) MUST_USE;
 void prg_rekey(struct prg *p, const uint8_t key[PRG_KEY_BYTES]);
 void prg_deinit(struct prg *p); /* safe on a zeroed struct; wipes the schedule */
-void prg_seek(struct prg *p, const uint8_t iv[PRG_IV_BYTES]); /* to block 0 of this IV; allocates nothing */
-void prg_fill(struct prg *p, void *out, size_t n);            /* the next n bytes of the stream */
+void prg_seek(struct prg *p,
+              const uint8_t iv[PRG_IV_BYTES]);     /* to block 0 of this IV; allocates nothing */
+void prg_fill(struct prg *p, void *out, size_t n); /* the next n bytes of the stream */
 
 #endif

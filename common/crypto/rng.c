@@ -34,6 +34,7 @@ void rng_rekey(struct rng *r, const uint8_t key[RNG_KEY_BYTES])
     static const uint8_t start[STREAM_IV_BYTES];
 
     stream_start(r->ctx, key, start);
+    secret_wipe(r->buffer, sizeof r->buffer);
     r->left = 0;
 }
 
@@ -43,7 +44,8 @@ void rng_deinit(struct rng *r)
     secret_wipe(r, sizeof *r);
 }
 
-void rng_seed_key(uint8_t key[RNG_KEY_BYTES], uint64_t seed, uint32_t party, const char *purpose, uint64_t place)
+void rng_seed_key(uint8_t key[RNG_KEY_BYTES], uint64_t seed, uint32_t party, const char *purpose,
+                  uint64_t place)
 {
     uint8_t text[128];
     size_t n = 0, purpose_n = strlen(purpose);
@@ -62,23 +64,27 @@ void rng_seed_key(uint8_t key[RNG_KEY_BYTES], uint64_t seed, uint32_t party, con
     digest_sha256(key, text, n);
 }
 
-/* The stream is read in order, whatever the sizes asked for: the buffer holds its unread head. */
+/* The stream is read in order, whatever the sizes asked for: the buffer holds its unread head.  A
+ * large request is written straight to its place, odd end and all, since the cipher keeps its place
+ * by the byte. */
 void rng_fill(struct rng *r, void *out, size_t n)
 {
-    uint8_t *to = out;
-    size_t take = n < r->left ? n : r->left, direct;
+    uint8_t *to = out, *head = r->buffer + sizeof r->buffer - r->left;
+    size_t take = n < r->left ? n : r->left;
 
-    memcpy(to, r->buffer + sizeof r->buffer - r->left, take);
-    secret_wipe(r->buffer + sizeof r->buffer - r->left, take);
-    r->left -= take;
-    to += take;
-    n -= take;
-    direct = n - n % sizeof r->buffer;
-    stream_fill(r->ctx, to, direct);
-    to += direct;
-    n -= direct;
+    if (take > 0) {
+        memcpy(to, head, take);
+        secret_wipe(head, take);
+        r->left -= take;
+        to += take;
+        n -= take;
+    }
     if (n == 0)
         return;
+    if (n >= sizeof r->buffer) {
+        stream_fill(r->ctx, to, n);
+        return;
+    }
     stream_fill(r->ctx, r->buffer, sizeof r->buffer);
     memcpy(to, r->buffer, n);
     secret_wipe(r->buffer, n);
@@ -101,7 +107,8 @@ uint64_t rng_below(struct rng *r, uint64_t bound)
     uint64_t limit, v;
 
     CHECK(bound > 0);
-    limit = UINT64_MAX - (UINT64_MAX % bound + 1) % bound; /* the last value of the last whole run */
+    limit =
+        UINT64_MAX - (UINT64_MAX % bound + 1) % bound; /* the last value of the last whole run */
     do
         v = rng_u64(r);
     while (v > limit);

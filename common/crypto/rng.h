@@ -1,8 +1,8 @@
 /* rng.h -- random bytes: the system's generator, or a seeded stream under --insecure-seed.
  *
- * One AES-256-CTR stream per process, keyed from RAND_bytes; every return of the library is checked and a
- * failure aborts (threats F6).  A seeded stream serves model initialisation and noise in experiments, never
- * keys or masks.
+ * One AES-256-CTR stream per process, keyed from RAND_bytes; every return of the library is checked
+ * and a failure aborts (threats F6).  A seeded stream serves model initialisation and noise in
+ * experiments, never keys or masks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,8 +17,8 @@
 enum { RNG_KEY_BYTES = 32 };
 
 struct rng {
-    void *ctx;          /* EVP_CIPHER_CTX */
-    size_t left;        /* unread bytes at the end of buffer */
+    void *ctx;   /* EVP_CIPHER_CTX */
+    size_t left; /* unread bytes at the end of buffer */
     uint8_t buffer[4096];
 };
 
@@ -28,14 +28,15 @@ enum status rng_init_key(struct rng *r, const uint8_t key[RNG_KEY_BYTES]) MUST_U
 void rng_rekey(struct rng *r, const uint8_t key[RNG_KEY_BYTES]);
 void rng_deinit(struct rng *r); /* wipes; safe on a zeroed struct */
 
-/* key = SHA-256("vfl/seed/1" || seed || party || purpose || place): the same draws on any interleaving. */
+/* key = SHA-256("vfl/seed/1" || seed || party || purpose || place): the same draws on any
+ * interleaving. */
 void rng_seed_key(uint8_t key[RNG_KEY_BYTES], uint64_t seed, uint32_t party, const char *purpose,
                   uint64_t place);
 
 void rng_fill(struct rng *r, void *out, size_t n);
 uint64_t rng_u64(struct rng *r);
-uint64_t rng_below(struct rng *r, uint64_t bound);  /* uniform on [0, bound), by rejection */
-double rng_uniform(struct rng *r);                   /* [0, 1), 53 bits */
-double rng_normal(struct rng *r);                    /* mean 0, variance 1 (Box-Muller, cosine branch) */
+uint64_t rng_below(struct rng *r, uint64_t bound); /* uniform on [0, bound), by rejection */
+double rng_uniform(struct rng *r);                 /* [0, 1), 53 bits */
+double rng_normal(struct rng *r); /* mean 0, variance 1 (Box-Muller, cosine branch) */
 
 #endif

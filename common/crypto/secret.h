@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-void secret_wipe(void *bytes, size_t n);                       /* never optimised away */
-int secret_equal(const void *a, const void *b, size_t n);      /* constant time; 1 when equal */
+void secret_wipe(void *bytes, size_t n);                  /* never optimised away */
+int secret_equal(const void *a, const void *b, size_t n); /* constant time; 1 when equal */
 void secret_harden_process(void); /* no core dumps, not ptraceable (threats F3) */
 
 #endif

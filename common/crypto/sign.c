@@ -12,7 +12,7 @@
 #include <openssl/pem.h>
 #include <string.h>
 
-enum { KEY_FILE_MAX = 16384, SIGN_TEXT_MAX = 1024 };
+enum { KEY_FILE_MAX = 16384, SIGN_TEXT_MAX = SIGN_MESSAGE_MAX + 64 };
 
 static enum status take_public(struct sign_key *k)
 {
@@ -60,18 +60,19 @@ void sign_key_deinit(struct sign_key *k)
 }
 
 /* label || 0 || message. */
-static size_t signed_text(uint8_t out[SIGN_TEXT_MAX], const char *label, const void *message, size_t n)
+static size_t signed_text(uint8_t out[SIGN_TEXT_MAX], const char *label, const void *message,
+                          size_t n)
 {
     size_t label_n = strlen(label) + 1;
 
-    CHECK(n <= SIGN_TEXT_MAX && label_n <= SIGN_TEXT_MAX - n);
+    CHECK(n <= SIGN_MESSAGE_MAX && label_n <= SIGN_TEXT_MAX - n);
     memcpy(out, label, label_n);
     memcpy(out + label_n, message, n);
     return label_n + n;
 }
 
-enum status sign_make(uint8_t sig[SIGN_BYTES], const struct sign_key *k, const char *label, const void *message,
-                      size_t n)
+enum status sign_make(uint8_t sig[SIGN_BYTES], const struct sign_key *k, const char *label,
+                      const void *message, size_t n)
 {
     uint8_t text[SIGN_TEXT_MAX];
     size_t text_n = signed_text(text, label, message, n), sig_n = SIGN_BYTES;
@@ -90,22 +91,26 @@ enum status sign_check(const uint8_t sig[SIGN_BYTES], const uint8_t public_key[S
 {
     uint8_t text[SIGN_TEXT_MAX];
     size_t text_n = signed_text(text, label, message, n);
-    EVP_PKEY *key = EVP_PKEY_new_raw_public_key_ex(NULL, "ED25519", NULL, public_key, SIGN_PUBLIC_BYTES);
+    EVP_PKEY *key =
+        EVP_PKEY_new_raw_public_key_ex(NULL, "ED25519", NULL, public_key, SIGN_PUBLIC_BYTES);
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    enum status s = STATUS_AUTH;
+    enum status s = STATUS_CRYPTO;
 
-    if (key != NULL && ctx != NULL && EVP_DigestVerifyInit_ex(ctx, NULL, NULL, NULL, NULL, key, NULL) == 1 &&
-        EVP_DigestVerify(ctx, sig, SIGN_BYTES, text, text_n) == 1)
-        s = STATUS_OK;
+    if (key != NULL && ctx != NULL &&
+        EVP_DigestVerifyInit_ex(ctx, NULL, NULL, NULL, NULL, key, NULL) == 1)
+        s = EVP_DigestVerify(ctx, sig, SIGN_BYTES, text, text_n) == 1 ? STATUS_OK : STATUS_AUTH;
     EVP_MD_CTX_free(ctx);
     EVP_PKEY_free(key);
     return s;
 }
 
-void sign_spki_digest(uint8_t out[SIGN_SPKI_DIGEST_BYTES], const uint8_t public_key[SIGN_PUBLIC_BYTES])
+void sign_spki_digest(uint8_t out[SIGN_SPKI_DIGEST_BYTES],
+                      const uint8_t public_key[SIGN_PUBLIC_BYTES])
 {
-    /* SubjectPublicKeyInfo of Ed25519 (RFC 8410): SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }. */
-    uint8_t spki[12 + SIGN_PUBLIC_BYTES] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
+    /* SubjectPublicKeyInfo of Ed25519 (RFC 8410): SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT
+     * STRING }. */
+    uint8_t spki[12 + SIGN_PUBLIC_BYTES] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
+                                            0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
 
     memcpy(spki + 12, public_key, SIGN_PUBLIC_BYTES);
     digest_sha256(out, spki, sizeof spki);

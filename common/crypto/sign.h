@@ -13,13 +13,15 @@
 #include <stdint.h>
 
 enum { SIGN_PUBLIC_BYTES = 32, SIGN_BYTES = 64, SIGN_SPKI_DIGEST_BYTES = 32 };
+enum { SIGN_MESSAGE_MAX = 4096 }; /* longer messages are a programmer's mistake (CHECK) */
 
 struct sign_key {
     void *pkey; /* EVP_PKEY */
     uint8_t public_key[SIGN_PUBLIC_BYTES];
 };
 
-/* A PEM private key file; STATUS_CONFIG when others may read it (threats F7) or it is not Ed25519. */
+/* A PEM private key file; STATUS_CONFIG when others may read it (threats F7) or it is not Ed25519.
+ */
 enum status sign_key_load(struct sign_key *k, const char *path, struct error *err) MUST_USE;
 enum status sign_key_generate(struct sign_key *k) MUST_USE; /* tests */
 void sign_key_deinit(struct sign_key *k);                   /* safe on a zeroed struct */
@@ -31,6 +33,7 @@ enum status sign_check(const uint8_t sig[SIGN_BYTES], const uint8_t public_key[S
                        const char *label, const void *message, size_t n) MUST_USE;
 
 /* SHA-256 of the SubjectPublicKeyInfo (DER) of an Ed25519 key: what rosters list. */
-void sign_spki_digest(uint8_t out[SIGN_SPKI_DIGEST_BYTES], const uint8_t public_key[SIGN_PUBLIC_BYTES]);
+void sign_spki_digest(uint8_t out[SIGN_SPKI_DIGEST_BYTES],
+                      const uint8_t public_key[SIGN_PUBLIC_BYTES]);
 
 #endif

@@ -8,7 +8,8 @@
 #include <openssl/evp.h>
 #include <pthread.h>
 
-/* Zeros are encrypted in runs of this length, so that source and target stay in the first cache level. */
+/* Zeros are encrypted in runs of this length, so that source and target stay in the first cache
+ * level. */
 enum { STREAM_RUN = 8192 };
 
 static const uint8_t zeros[STREAM_RUN];
