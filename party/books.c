@@ -84,7 +84,8 @@ static enum status use(struct books *b, const struct account_entry *m, struct er
     return s;
 }
 
-/* The plan was priced without repetitions; void rounds add to it, and this is where they are stopped. */
+/* The plan was priced without repetitions; void rounds add to it, and this is where they are
+ * stopped. */
 static enum status check_epsilon(struct books *b, const struct action_charge *c, struct error *err)
 {
     const struct config_policy *policy = &b->in->config.policy;
@@ -101,8 +102,11 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
     claims_n = account_claims(claims, entries, n + 1, b->delta);
     for (size_t i = 0; i < claims_n; i++) {
         if ((int)claims[i].adversary == (int)policy->epsilon_adversary &&
-            (int)claims[i].adjacency == (int)policy->epsilon_adjacency && !(claims[i].epsilon <= policy->epsilon_value))
-            return error_set(err, STATUS_BUDGET, "policy.max_epsilon: the next releases would bring epsilon to %.4g, %.4g is the most",
+            (int)claims[i].adjacency == (int)policy->epsilon_adjacency &&
+            !(claims[i].epsilon <= policy->epsilon_value))
+            return error_set(err, STATUS_BUDGET,
+                             "policy.max_epsilon: the next releases would bring epsilon to %.4g, "
+                             "%.4g is the most",
                              claims[i].epsilon, policy->epsilon_value);
     }
     return STATUS_OK;
@@ -123,5 +127,6 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
     s = check_epsilon(b, c, err);
     if (s != STATUS_OK)
         return s;
-    return ledger_reserve(b->ledger, purpose, b->slots, c->n, policy->releases_record, policy->releases_total, err);
+    return ledger_reserve(b->ledger, purpose, b->slots, c->n, policy->releases_record,
+                          policy->releases_total, err);
 }

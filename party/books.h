@@ -23,8 +23,9 @@ struct books {
 enum status books_open(struct books *b, const struct party_inputs *in, struct error *err) MUST_USE;
 void books_close(struct books *b); /* safe on a zeroed struct */
 
-/* Reserves (durably) or gives back.  STATUS_BUDGET when a limit of the policy would be passed; nothing is
- * charged then.  May run on a worker thread. */
-enum status books_charge(struct books *b, const struct action_charge *c, struct error *err) MUST_USE;
+/* Reserves (durably) or gives back.  STATUS_BUDGET when a limit of the policy would be passed;
+ * nothing is charged then.  May run on a worker thread. */
+enum status books_charge(struct books *b, const struct action_charge *c,
+                         struct error *err) MUST_USE;
 
 #endif

@@ -21,8 +21,8 @@ static enum nn_act activation_of(enum plan_activation a)
     return NN_ACT_NONE;
 }
 
-enum status party_bottom_init(struct party_bottom *b, const struct config_party *config, const struct plan *p,
-                              uint32_t features, struct rng *init)
+enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
+                              const struct plan *p, uint32_t features, struct rng *init)
 {
     uint32_t batch = p->training.batch, rows = wire_evaluate_rows(p);
     struct nn_spec spec = {
@@ -60,14 +60,16 @@ void party_bottom_deinit(struct party_bottom *b)
     *b = (struct party_bottom){0};
 }
 
-const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows, uint32_t n)
+const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
+                                uint32_t n)
 {
     table_gather(b->batch, t, rows, n);
     b->batch_rows = n;
     return nn_net_forward(&b->net, b->batch, n);
 }
 
-const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first, uint32_t n)
+const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
+                                   uint32_t n)
 {
     CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
     return nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
@@ -92,7 +94,8 @@ static uint32_t clip_rows(struct party_bottom *b, double most)
     return clipped;
 }
 
-uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64_t step, double clip)
+uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64_t step,
+                            double clip)
 {
     uint32_t clipped = clip > 0 ? clip_rows(b, clip) : 0;
 

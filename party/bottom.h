@@ -20,18 +20,21 @@ struct party_bottom {
 };
 
 /* Layers of `config`, `features` inputs, P outputs in [-C, C] by C tanh. */
-enum status party_bottom_init(struct party_bottom *b, const struct config_party *config, const struct plan *p,
-                              uint32_t features, struct rng *init) MUST_USE;
+enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
+                              const struct plan *p, uint32_t features, struct rng *init) MUST_USE;
 void party_bottom_deinit(struct party_bottom *b); /* safe on a zeroed struct */
 
 /* Embeddings (n x P) of the rows of a training batch, which is kept. */
-const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows, uint32_t n);
+const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
+                                uint32_t n);
 /* Embeddings of rows first .. first + n. */
-const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first, uint32_t n);
+const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
+                                   uint32_t n);
 
-/* b->gradient (batch_rows x P) is filled in: Q local steps with it, the Jacobian recomputed before each but the
- * first (FedBCD's passive party; Q = 1 is PBM-VFL, Algorithm 2, lines 16-18).  clip: largest l2 norm of a
- * row's gradient, 0: none.  Returns how many rows were clipped. */
-uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64_t step, double clip);
+/* b->gradient (batch_rows x P) is filled in: Q local steps with it, the Jacobian recomputed before
+ * each but the first (FedBCD's passive party; Q = 1 is PBM-VFL, Algorithm 2, lines 16-18).  clip:
+ * largest l2 norm of a row's gradient, 0: none.  Returns how many rows were clipped. */
+uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64_t step,
+                            double clip);
 
 #endif

@@ -1,7 +1,8 @@
-/* charge.c -- releases are reserved in the ledger before the upload that spends them, a block at a time.
+/* charge.c -- releases are reserved in the ledger before the upload that spends them, a block at a
+ * time.
  *
- * A block is up to PARTY_CHARGE_ROUNDS training rounds of one epoch, or the rest of a sweep.  A void round was
- * spent all the same: its repetition is charged on its own.
+ * A block is up to PARTY_CHARGE_ROUNDS training rounds of one epoch, or the rest of a sweep.  A
+ * void round was spent all the same: its repetition is charged on its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,8 @@
 
 #include <string.h>
 
-static struct action *charge(struct party_session *p, struct actions *a, enum wire_purpose purpose, size_t n)
+static struct action *charge(struct party_session *p, struct actions *a, enum wire_purpose purpose,
+                             size_t n)
 {
     struct action *act = actions_add(a, ACTION_CHARGE);
 
@@ -49,7 +51,8 @@ static size_t collect_range(struct party_session *p, uint64_t first, uint64_t en
 static bool reserved_steps(struct party_session *p, struct actions *a)
 {
     struct party_reserve *r = &p->train_reserve;
-    uint64_t place = p->task.place, in_epoch = p->agenda.rounds_per_epoch - place % p->agenda.rounds_per_epoch;
+    uint64_t place = p->task.place,
+             in_epoch = p->agenda.rounds_per_epoch - place % p->agenda.rounds_per_epoch;
     uint64_t steps = p->agenda.steps - place;
 
     if (place >= r->next && place < r->until) {
@@ -79,8 +82,10 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
         return true;
     }
     if (!same || t->place >= r->until) {
-        uint32_t all = t->purpose == PURPOSE_EVALUATE_TEST ? p->plan.shape.test_rows : p->plan.shape.train_rows;
-        *r = (struct party_reserve){.next = end, .until = all, .sweep = t->sweep, .purpose = t->purpose};
+        uint32_t all = t->purpose == PURPOSE_EVALUATE_TEST ? p->plan.shape.test_rows
+                                                           : p->plan.shape.train_rows;
+        *r = (struct party_reserve){
+            .next = end, .until = all, .sweep = t->sweep, .purpose = t->purpose};
         end = all;
     }
     charge(p, a, t->purpose, collect_range(p, t->place, end));
@@ -99,6 +104,7 @@ void party_give_back(struct party_session *p, struct actions *a)
     /* One block only: charge_rows can hold one, and a sweep's rest is seldom worth a commit. */
     if (r->next >= r->until)
         return;
-    charge(p, a, PURPOSE_TRAIN, collect_steps(p, r->next, r->until - r->next))->charge.give_back = true;
+    charge(p, a, PURPOSE_TRAIN, collect_steps(p, r->next, r->until - r->next))->charge.give_back =
+        true;
     r->next = r->until;
 }

@@ -31,7 +31,8 @@ struct party_task {
     enum status status;  /* of the work */
 };
 
-/* Releases committed in the ledger but not sent yet: training steps [next, until) or rows of a sweep. */
+/* Releases committed in the ledger but not sent yet: training steps [next, until) or rows of a
+ * sweep. */
 struct party_reserve {
     uint64_t next, until;
     uint64_t sweep;
@@ -71,10 +72,10 @@ struct party_session {
     /* The round. */
     struct digest digest;
     uint8_t broadcast[WIRE_DIGEST_BYTES];
-    uint64_t last_round;              /* in this generation */
-    bool first_broadcast;             /* the next broadcast is the first of its generation */
-    uint64_t applied;                 /* training steps whose gradient is in the bottom */
-    bool pending;                     /* an upload for step `applied` awaits its gradient */
+    uint64_t last_round;  /* in this generation */
+    bool first_broadcast; /* the next broadcast is the first of its generation */
+    uint64_t applied;     /* training steps whose gradient is in the bottom */
+    bool pending;         /* an upload for step `applied` awaits its gradient */
     uint64_t pending_generation;
     uint64_t last_sweep, last_sweep_row;
     enum wire_purpose last_sweep_split;

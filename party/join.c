@@ -40,7 +40,8 @@ void party_disconnected(struct party_session *p, struct actions *a, const struct
     party_arm(p, a);
 }
 
-/* --- the plan -------------------------------------------------------------------------------------------- */
+/* --- the plan
+ * -------------------------------------------------------------------------------------------- */
 
 static enum status init_bottom(struct party_session *p)
 {
@@ -55,7 +56,8 @@ static enum status init_bottom(struct party_session *p)
         s = rng_init_system(&init);
     }
     if (s == STATUS_OK)
-        s = party_bottom_init(&p->bottom, p->setup.config, &p->plan, (uint32_t)p->setup.train->cols, &init);
+        s = party_bottom_init(&p->bottom, p->setup.config, &p->plan, (uint32_t)p->setup.train->cols,
+                              &init);
     rng_deinit(&init);
     return s;
 }
@@ -72,10 +74,13 @@ static enum status init_buffers(struct party_session *p)
     };
     if (encode_init(&p->shape.encode, plan, plan->shape.parties) != STATUS_OK)
         return STATUS_CONFIG;
-    p->payload_max = secagg_payload_bytes(plan->protocol.aggregation, &p->shape, p->shape.values_max);
+    p->payload_max =
+        secagg_payload_bytes(plan->protocol.aggregation, &p->shape, p->shape.values_max);
     if (plan->shape.test_rows > longest)
         longest = plan->shape.test_rows;
-    p->charge_rows_max = (size_t)batch * PARTY_CHARGE_ROUNDS > longest ? (size_t)batch * PARTY_CHARGE_ROUNDS : longest;
+    p->charge_rows_max = (size_t)batch * PARTY_CHARGE_ROUNDS > longest
+                             ? (size_t)batch * PARTY_CHARGE_ROUNDS
+                             : longest;
     p->payload = mem_alloc(p->payload_max + 16, 1);
     p->check = mem_alloc(secagg_check_bytes(plan->protocol.aggregation, &p->shape) + 16, 1);
     p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
@@ -97,16 +102,21 @@ static enum status take_plan(struct party_session *p, const struct wire_offer *o
         return STATUS_PROTOCOL;
     }
     if (p->plan.shape.parties != p->setup.roster->n)
-        return error_set(&p->error, STATUS_PROTOCOL, "the server's plan: for %u parties, the roster has %zu",
+        return error_set(&p->error, STATUS_PROTOCOL,
+                         "the server's plan: for %u parties, the roster has %zu",
                          p->plan.shape.parties, p->setup.roster->n);
-    if (p->plan.shape.train_rows != p->setup.train->rows || p->plan.shape.test_rows != p->setup.test->rows)
-        return error_set(&p->error, STATUS_DATA, "rows do not match: this side has %zu training and %zu test rows, the server %u and %u",
-                         p->setup.train->rows, p->setup.test->rows, p->plan.shape.train_rows,
-                         p->plan.shape.test_rows);
+    if (p->plan.shape.train_rows != p->setup.train->rows ||
+        p->plan.shape.test_rows != p->setup.test->rows)
+        return error_set(
+            &p->error, STATUS_DATA,
+            "rows do not match: this side has %zu training and %zu test rows, the server %u and %u",
+            p->setup.train->rows, p->setup.test->rows, p->plan.shape.train_rows,
+            p->plan.shape.test_rows);
     agenda_make(&p->agenda, &p->plan);
     s = buf_append(&p->plan_text, o->plan.data, o->plan.n);
     if (s == STATUS_OK)
-        s = schedule_init(&p->schedule, p->plan.training.seed, p->plan.shape.train_rows, p->plan.training.batch);
+        s = schedule_init(&p->schedule, p->plan.training.seed, p->plan.shape.train_rows,
+                          p->plan.training.batch);
     if (s == STATUS_OK)
         s = init_bottom(p);
     if (s == STATUS_OK)
@@ -122,7 +132,8 @@ static enum status same_plan(struct party_session *p, const struct wire_offer *o
 {
     if (o->plan.n == p->plan_text.len && memcmp(o->plan.data, p->plan_text.data, o->plan.n) == 0)
         return STATUS_OK;
-    return error_set(&p->error, STATUS_PROTOCOL, "the server changed its plan in the middle of a run");
+    return error_set(&p->error, STATUS_PROTOCOL,
+                     "the server changed its plan in the middle of a run");
 }
 
 static enum status take_members(struct party_session *p, const struct wire_offer *o)
@@ -131,7 +142,8 @@ static enum status take_members(struct party_session *p, const struct wire_offer
 
     for (size_t i = 0; i < o->members.n; i++) {
         if (o->members.data[i] >= p->setup.roster->n)
-            return error_set(&p->error, STATUS_PROTOCOL, "offer: a member that is not in the roster");
+            return error_set(&p->error, STATUS_PROTOCOL,
+                             "offer: a member that is not in the roster");
         if (o->members.data[i] == p->setup.self) {
             p->self = (uint32_t)i;
             self = true;
@@ -142,7 +154,8 @@ static enum status take_members(struct party_session *p, const struct wire_offer
     if (!self)
         return error_set(&p->error, STATUS_PROTOCOL, "offer: this party is not among the members");
     if (p->plan.protocol.straggler == STRAGGLER_WAIT && p->members_n != p->setup.roster->n)
-        return error_set(&p->error, STATUS_PROTOCOL, "offer: %u of %zu parties under straggler wait", p->members_n,
+        return error_set(&p->error, STATUS_PROTOCOL,
+                         "offer: %u of %zu parties under straggler wait", p->members_n,
                          p->setup.roster->n);
     return STATUS_OK;
 }
@@ -154,7 +167,8 @@ static enum status price(struct party_session *p)
     size_t n = p->setup.spent(p->setup.owner, spent);
 
     p->mechanism = policy_mechanism(&p->plan, &set);
-    /* Once a run is under way its own charges are in the ledger: every block is checked as it is reserved. */
+    /* Once a run is under way its own charges are in the ledger: every block is checked as it is
+     * reserved. */
     if (p->applied > 0 || p->pending)
         return policy_check(&p->setup.config->policy, &p->plan, &set, spent, 0, &p->error);
     return policy_check(&p->setup.config->policy, &p->plan, &set, spent, n, &p->error);
@@ -165,8 +179,8 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
     enum status s;
 
     if (o->generation <= p->generation) {
-        error_set(&p->error, STATUS_PROTOCOL, "offer: generation %llu after %llu", (unsigned long long)o->generation,
-                  (unsigned long long)p->generation);
+        error_set(&p->error, STATUS_PROTOCOL, "offer: generation %llu after %llu",
+                  (unsigned long long)o->generation, (unsigned long long)p->generation);
         party_refuse(p, a);
         return;
     }

@@ -1,7 +1,7 @@
 /* keys.c -- AGREE and CONFIRM: this party's hello, everybody's hellos checked, one view confirmed.
  *
- * The happy path: offer -> own hello -> all hellos -> sid, pair keys, own confirm -> all confirms -> rounds.
- * No data leaves before the last step (threats 1.2, A13, D2).
+ * The happy path: offer -> own hello -> all hellos -> sid, pair keys, own confirm -> all confirms
+ * -> rounds. No data leaves before the last step (threats 1.2, A13, D2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,8 @@ void party_say_hello(struct party_session *p, struct actions *a)
     struct rng fresh = {0};
 
     /* Keys and nonces come from the system's generator even under --insecure-seed (threats B1). */
-    if (rng_init_system(&fresh) != STATUS_OK || kex_generate(p->kex_secret, p->kex_public) != STATUS_OK) {
+    if (rng_init_system(&fresh) != STATUS_OK ||
+        kex_generate(p->kex_secret, p->kex_public) != STATUS_OK) {
         rng_deinit(&fresh);
         error_set(&p->error, STATUS_CRYPTO, "no fresh keys");
         party_refuse(p, a);
@@ -40,7 +41,8 @@ void party_say_hello(struct party_session *p, struct actions *a)
     memcpy(h.name, p->setup.roster->party[p->setup.self].name, sizeof h.name);
     buf_init(&body, WIRE_HELLO_MAX);
     if (wire_pack_hello_body(&body, &h) != STATUS_OK ||
-        sign_make(p->own.signature, p->setup.key, "vfl/hello/1", body.data, body.len) != STATUS_OK) {
+        sign_make(p->own.signature, p->setup.key, "vfl/hello/1", body.data, body.len) !=
+            STATUS_OK) {
         buf_deinit(&body);
         error_set(&p->error, STATUS_CRYPTO, "cannot sign a hello");
         party_refuse(p, a);
@@ -57,7 +59,9 @@ void party_say_hello(struct party_session *p, struct actions *a)
     party_arm(p, a);
 }
 
-/* --- hellos ------------------------------------------------------------------------------------------------ */
+/* --- hellos
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static enum status check_hellos(struct party_session *p, const struct wire_hellos *hs)
 {
@@ -67,7 +71,8 @@ static enum status check_hellos(struct party_session *p, const struct wire_hello
         return error_set(&p->error, STATUS_PROTOCOL, "hellos: of another generation or set");
     for (uint32_t m = 0; m < p->members_n; m++) {
         const struct wire_hello *h = &hs->hello[m];
-        enum status s = agree_check_hello(h, &p->setup.roster->party[p->members[m]], &terms, &p->error);
+        enum status s =
+            agree_check_hello(h, &p->setup.roster->party[p->members[m]], &terms, &p->error);
 
         if (s != STATUS_OK)
             return s;
@@ -91,8 +96,8 @@ static enum status make_masks(struct party_session *p)
     memset(keys, 0, sizeof keys);
     for (uint32_t m = 0; m < p->members_n && s == STATUS_OK; m++) {
         if (m != p->self)
-            s = agree_pair_key(keys + (size_t)m * SECAGG_KEY_BYTES, p->kex_secret, p->hellos[m].kex_public,
-                               p->sid, p->members[p->self], p->members[m]);
+            s = agree_pair_key(keys + (size_t)m * SECAGG_KEY_BYTES, p->kex_secret,
+                               p->hellos[m].kex_public, p->sid, p->members[p->self], p->members[m]);
     }
     p->shape.parties = p->members_n;
     p->shape.self = p->self;
@@ -103,8 +108,8 @@ static enum status make_masks(struct party_session *p)
     secret_wipe(keys, sizeof keys);
     secret_wipe(p->kex_secret, sizeof p->kex_secret);
     if (s != STATUS_OK)
-        return error_set(&p->error, s, "keys of generation %llu: %s", (unsigned long long)p->generation,
-                         status_words(s));
+        return error_set(&p->error, s, "keys of generation %llu: %s",
+                         (unsigned long long)p->generation, status_words(s));
     return STATUS_OK;
 }
 
@@ -144,18 +149,21 @@ void party_hellos(struct party_session *p, struct actions *a, const struct wire_
     party_arm(p, a);
 }
 
-/* --- confirmations ------------------------------------------------------------------------------------------- */
+/* --- confirmations
+ * ------------------------------------------------------------------------------------------- */
 
 static enum status same_ids(struct party_session *p, uint32_t m, const struct wire_confirm *c)
 {
     const char *name = p->setup.roster->party[p->members[m]].name;
 
     if (memcmp(c->ids_train, p->own_confirm.ids_train, WIRE_DIGEST_BYTES) != 0)
-        return error_set(&p->error, STATUS_DATA, "the training ids of %s are not this side's, though both have %zu rows",
+        return error_set(&p->error, STATUS_DATA,
+                         "the training ids of %s are not this side's, though both have %zu rows",
                          name, p->setup.train->rows);
     if (memcmp(c->ids_test, p->own_confirm.ids_test, WIRE_DIGEST_BYTES) != 0)
-        return error_set(&p->error, STATUS_DATA, "the test ids of %s are not this side's, though both have %zu rows",
-                         name, p->setup.test->rows);
+        return error_set(&p->error, STATUS_DATA,
+                         "the test ids of %s are not this side's, though both have %zu rows", name,
+                         p->setup.test->rows);
     return STATUS_OK;
 }
 
@@ -164,7 +172,8 @@ static enum status check_confirms(struct party_session *p, const struct wire_con
     if (cs->generation != p->generation || cs->n != p->members_n)
         return error_set(&p->error, STATUS_PROTOCOL, "confirms: of another generation or set");
     for (uint32_t m = 0; m < p->members_n; m++) {
-        enum status s = agree_check_confirm(&cs->confirm[m], p->hellos[m].public_key, p->sid, &p->error);
+        enum status s =
+            agree_check_confirm(&cs->confirm[m], p->hellos[m].public_key, p->sid, &p->error);
 
         if (s != STATUS_OK) {
             error_wrap(&p->error, "%s", p->setup.roster->party[p->members[m]].name);
@@ -184,7 +193,8 @@ void party_confirms(struct party_session *p, struct actions *a, const struct wir
         return;
     }
     sm_move(&p->sm, PHASE_ROUND, p->generation);
-    log_info("generation %llu: %u parties hold one view", (unsigned long long)p->generation, p->members_n);
+    log_info("generation %llu: %u parties hold one view", (unsigned long long)p->generation,
+             p->members_n);
     p->last_round = 0;
     p->first_broadcast = true;
     p->last_sweep = 0;

@@ -1,7 +1,8 @@
 /* loop.c -- libuv to events, actions to libuv, at a party.
  *
- * One connection at a time; when it is lost it is dialled again after a jittered, growing pause.  Long work and
- * every commit of the ledger run on a worker thread, and the connection is paused meanwhile.
+ * One connection at a time; when it is lost it is dialled again after a jittered, growing pause.
+ * Long work and every commit of the ledger run on a worker thread, and the connection is paused
+ * meanwhile.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +40,7 @@ struct loop {
     uint64_t redial_ms, tls_in, tls_out;
     struct party_session *session;
     struct actions actions;
-    bool working, over, charging;         /* working: on the worker thread now; charging: with the ledger */
+    bool working, over, charging; /* working: on the worker thread now; charging: with the ledger */
     bool held_timer, held_stop, held_lost; /* events held back meanwhile */
     struct error held_why;
     struct action_charge charge;
@@ -58,7 +59,9 @@ struct loop {
 static void tell(struct loop *l, const struct event *e);
 static void dial(struct loop *l);
 
-/* --- sending ------------------------------------------------------------------------------------------------ */
+/* --- sending
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void count(struct loop *l, enum traffic_direction d, const struct wire_msg *m, size_t frame)
 {
@@ -126,7 +129,8 @@ static void do_send(struct loop *l, const struct action *a)
     spans_add(party_session_spans(l->session), SPAN_SERIALISE, clock_us() - start);
 }
 
-/* --- work and charges ------------------------------------------------------------------------------------- */
+/* --- work and charges
+ * ------------------------------------------------------------------------------------- */
 
 static void on_timer(uv_timer_t *t)
 {
@@ -214,7 +218,9 @@ static void do_charge(struct loop *l, const struct action_charge *c)
     to_thread(l);
 }
 
-/* --- endings -------------------------------------------------------------------------------------------------- */
+/* --- endings
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static void close_everything(struct loop *l)
 {
@@ -250,7 +256,9 @@ static void tell(struct loop *l, const struct event *e)
         case ACTION_SEND: do_send(l, a); break;
         case ACTION_ARM: uv_timer_start(&l->timer, on_timer, a->after_ms, 0); break;
         case ACTION_DISARM: uv_timer_stop(&l->timer); break;
-        case ACTION_WORK: work = a; break; /* work and charges last: they may tell the session more */
+        case ACTION_WORK:
+            work = a;
+            break; /* work and charges last: they may tell the session more */
         case ACTION_CHARGE:
             if (a->charge.give_back)
                 do_charge(l, &a->charge);
@@ -268,7 +276,8 @@ static void tell(struct loop *l, const struct event *e)
         do_work(l, work->flops);
 }
 
-/* --- the connection ------------------------------------------------------------------------------------------- */
+/* --- the connection
+ * ------------------------------------------------------------------------------------------- */
 
 static bool on_loopback(const char *address)
 {
@@ -299,7 +308,8 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
     if (memcmp(spki, l->in->roster.server.key, NET_SPKI_BYTES) != 0) {
         give_up(l, STATUS_AUTH, "the server's key is not the one in the roster");
     } else if (!local && l->in->config.policy.roster_sha256[0] == 0) {
-        give_up(l, STATUS_POLICY, "policy.roster_sha256 is not set: only a server on loopback is accepted");
+        give_up(l, STATUS_POLICY,
+                "policy.roster_sha256 is not set: only a server on loopback is accepted");
     } else if (!local && l->options->seeded) {
         give_up(l, STATUS_POLICY, "--insecure-seed with a server that is not on loopback");
     } else {
@@ -347,7 +357,8 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     uv_timer_stop(&l->delay);
     if (m.kind == WIRE_BROADCAST)
         spans_phase(party_session_spans(l->session),
-                    m.broadcast.opens && m.broadcast.purpose != PURPOSE_TRAIN ? TRAFFIC_EVALUATE : TRAFFIC_TRAIN,
+                    m.broadcast.opens && m.broadcast.purpose != PURPOSE_TRAIN ? TRAFFIC_EVALUATE
+                                                                              : TRAFFIC_TRAIN,
                     clock_us());
     tell(l, &e);
     if (m.kind == WIRE_OFFER)
@@ -380,8 +391,9 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
     if (l->over)
         return;
     if (why->status != STATUS_OK)
-        log_write(was_open || status_kind(why->status) != STATUS_KIND_NET ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "%s",
-                  why->text);
+        log_write(was_open || status_kind(why->status) != STATUS_KIND_NET ? LOG_LEVEL_WARN
+                                                                          : LOG_LEVEL_DEBUG,
+                  "%s", why->text);
     else if (was_open)
         log_warn("the server closed the connection");
     if (l->working) {
@@ -401,15 +413,17 @@ static void dial(struct loop *l)
 
     if (l->over || l->conn != NULL)
         return;
-    if (net_dial(&l->conn, &l->uv, l->in->config.server, l->in->roster.server.name, l->tls, &events, l, &err) ==
-        STATUS_OK)
+    if (net_dial(&l->conn, &l->uv, l->in->config.server, l->in->roster.server.name, l->tls, &events,
+                 l, &err) == STATUS_OK)
         return;
     l->conn = NULL;
     log_warn("%s", err.text);
     plan_redial(l);
 }
 
-/* --- signals -------------------------------------------------------------------------------------------------- */
+/* --- signals
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static void on_stop(uv_signal_t *s, int number)
 {
@@ -441,7 +455,9 @@ static void on_reload(uv_signal_t *s, int number)
         log_info("certificates and CRL read again");
 }
 
-/* --- life ------------------------------------------------------------------------------------------------------ */
+/* --- life
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
@@ -524,7 +540,8 @@ static void deinit(struct loop *l)
     mem_free(l);
 }
 
-enum status party_loop_run(const struct party_inputs *in, const struct party_options *o, struct error *err)
+enum status party_loop_run(const struct party_inputs *in, const struct party_options *o,
+                           struct error *err)
 {
     struct event start = {.kind = EVENT_START};
     struct loop *l = mem_alloc(1, sizeof *l);

@@ -37,7 +37,8 @@ static const char usage[] =
     "  -n                   check configuration, roster, key and data, print it resolved, exit\n"
     "  --set KEY.PATH=VALUE override one key; repeatable\n"
     "  --ledger             print what this party's records have spent, exit\n"
-    "  --fingerprint        print the fingerprint of this party's key and the roster's digest, exit\n"
+    "  --fingerprint        print the fingerprint of this party's key and the roster's digest, "
+    "exit\n"
     "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
     "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
     "  --log-json           log lines as JSON objects\n"
@@ -149,7 +150,8 @@ static enum status print_config(struct party_inputs *in, struct error *err)
     s = config_print_party(&in->config, &out);
     if (s == STATUS_OK) {
         fwrite(out.data, 1, out.len, stdout);
-        printf("# %zu training and %zu test rows of %zu columns\n", in->train.rows, in->test.rows, in->train.cols);
+        printf("# %zu training and %zu test rows of %zu columns\n", in->train.rows, in->test.rows,
+               in->train.cols);
     } else {
         error_set(err, s, "%s", status_words(s));
     }

@@ -33,36 +33,42 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
     return e;
 }
 
-static enum status check_set(const struct config_policy *policy, const struct plan *p, const struct policy_set *set,
-                             struct error *err)
+static enum status check_set(const struct config_policy *policy, const struct plan *p,
+                             const struct policy_set *set, struct error *err)
 {
     uint32_t colluders = roster_colluders(set->roster, set->members, set->n, set->self);
 
     if (set->n < policy->min_parties)
-        return error_set(err, STATUS_POLICY, "policy.min_parties: %zu parties where %u are the least", set->n,
+        return error_set(err, STATUS_POLICY,
+                         "policy.min_parties: %zu parties where %u are the least", set->n,
                          policy->min_parties);
     /* Under `clear` nothing is hidden among others; whoever admits it has said so. */
-    if (p->protocol.aggregation != AGGREGATION_CLEAR && set->n < (size_t)policy->min_m_eff + colluders)
-        return error_set(err, STATUS_POLICY,
-                         "policy.min_m_eff: %zu parties, %u of them perhaps with the server, leave less than %u",
-                         set->n, colluders, policy->min_m_eff);
+    if (p->protocol.aggregation != AGGREGATION_CLEAR &&
+        set->n < (size_t)policy->min_m_eff + colluders)
+        return error_set(
+            err, STATUS_POLICY,
+            "policy.min_m_eff: %zu parties, %u of them perhaps with the server, leave less than %u",
+            set->n, colluders, policy->min_m_eff);
     return STATUS_OK;
 }
 
-static enum status check_terms(const struct config_policy *policy, const struct plan *p, struct error *err)
+static enum status check_terms(const struct config_policy *policy, const struct plan *p,
+                               struct error *err)
 {
     if (!policy->aggregation[p->protocol.aggregation])
-        return error_set(err, STATUS_POLICY, "policy.aggregations: the plan's aggregation is not among them");
+        return error_set(err, STATUS_POLICY,
+                         "policy.aggregations: the plan's aggregation is not among them");
     if (!policy->encoding[p->protocol.encoding])
-        return error_set(err, STATUS_POLICY, "policy.encodings: the plan's encoding is not among them");
+        return error_set(err, STATUS_POLICY,
+                         "policy.encodings: the plan's encoding is not among them");
     if (policy->max_learning_rate > 0 && p->training.learning_rate > policy->max_learning_rate)
-        return error_set(err, STATUS_POLICY, "policy.max_learning_rate: %g is over %g", p->training.learning_rate,
-                         policy->max_learning_rate);
+        return error_set(err, STATUS_POLICY, "policy.max_learning_rate: %g is over %g",
+                         p->training.learning_rate, policy->max_learning_rate);
     return STATUS_OK;
 }
 
-static enum status check_releases(const struct config_policy *policy, const struct account_entry *entries, size_t n,
-                                  struct error *err)
+static enum status check_releases(const struct config_policy *policy,
+                                  const struct account_entry *entries, size_t n, struct error *err)
 {
     uint64_t total = 0, record = 0;
 
@@ -71,16 +77,20 @@ static enum status check_releases(const struct config_policy *policy, const stru
         record += entries[i].participations_max;
     }
     if (policy->releases_record > 0 && record > policy->releases_record)
-        return error_set(err, STATUS_BUDGET, "policy.max_releases.record: a record would be released %llu times, %llu is the most",
-                         (unsigned long long)record, (unsigned long long)policy->releases_record);
+        return error_set(
+            err, STATUS_BUDGET,
+            "policy.max_releases.record: a record would be released %llu times, %llu is the most",
+            (unsigned long long)record, (unsigned long long)policy->releases_record);
     if (policy->releases_total > 0 && total > policy->releases_total)
-        return error_set(err, STATUS_BUDGET, "policy.max_releases.total: %llu releases would be made, %llu is the most",
+        return error_set(err, STATUS_BUDGET,
+                         "policy.max_releases.total: %llu releases would be made, %llu is the most",
                          (unsigned long long)total, (unsigned long long)policy->releases_total);
     return STATUS_OK;
 }
 
-static enum status check_epsilon(const struct config_policy *policy, const struct account_entry *entries, size_t n,
-                                 double delta, struct error *err)
+static enum status check_epsilon(const struct config_policy *policy,
+                                 const struct account_entry *entries, size_t n, double delta,
+                                 struct error *err)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
     size_t claims_n;
@@ -93,15 +103,19 @@ static enum status check_epsilon(const struct config_policy *policy, const struc
             (int)claims[i].adjacency != (int)policy->epsilon_adjacency)
             continue;
         if (!(claims[i].epsilon <= policy->epsilon_value))
-            return error_set(err, STATUS_BUDGET, "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
-                             account_adversary_name(claims[i].adversary),
-                             account_adjacency_name(claims[i].adjacency), claims[i].epsilon, policy->epsilon_value);
+            return error_set(
+                err, STATUS_BUDGET,
+                "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
+                account_adversary_name(claims[i].adversary),
+                account_adjacency_name(claims[i].adjacency), claims[i].epsilon,
+                policy->epsilon_value);
     }
     return STATUS_OK;
 }
 
-enum status policy_check(const struct config_policy *policy, const struct plan *p, const struct policy_set *set,
-                         const struct account_entry *spent, size_t spent_n, struct error *err)
+enum status policy_check(const struct config_policy *policy, const struct plan *p,
+                         const struct policy_set *set, const struct account_entry *spent,
+                         size_t spent_n, struct error *err)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
     struct agenda_releases planned;
@@ -118,7 +132,8 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
     entries[spent_n] = policy_mechanism(p, set);
     entries[spent_n].releases = planned.train + planned.evaluate;
     entries[spent_n].participations_max = planned.train_record_max > planned.test_record_max
-                                              ? planned.train_record_max : planned.test_record_max;
+                                              ? planned.train_record_max
+                                              : planned.test_record_max;
     s = check_releases(policy, entries, spent_n + 1, err);
     if (s == STATUS_OK)
         s = check_epsilon(policy, entries, spent_n + 1, p->privacy.delta, err);

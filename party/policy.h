@@ -20,9 +20,10 @@ struct policy_set {
 /* The mechanism of one upload under this plan among this set; releases and participations 0. */
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set);
 
-/* STATUS_POLICY or STATUS_BUDGET with the key of the policy that refuses and both numbers.  `spent` is what the
- * ledger holds; the plan's planned releases are priced on top. */
-enum status policy_check(const struct config_policy *policy, const struct plan *p, const struct policy_set *set,
-                         const struct account_entry *spent, size_t spent_n, struct error *err) MUST_USE;
+/* STATUS_POLICY or STATUS_BUDGET with the key of the policy that refuses and both numbers.  `spent`
+ * is what the ledger holds; the plan's planned releases are priced on top. */
+enum status policy_check(const struct config_policy *policy, const struct plan *p,
+                         const struct policy_set *set, const struct account_entry *spent,
+                         size_t spent_n, struct error *err) MUST_USE;
 
 #endif

@@ -16,12 +16,13 @@ static enum status check_pin(const struct party_inputs *in, struct error *err)
     digest_hex(hex, in->roster.digest, sizeof in->roster.digest);
     if (pin[0] == 0 || strcmp(pin, hex) == 0)
         return STATUS_OK;
-    return error_set(err, STATUS_POLICY, "policy.roster_sha256: %s has the digest %s, not the pinned one",
+    return error_set(err, STATUS_POLICY,
+                     "policy.roster_sha256: %s has the digest %s, not the pinned one",
                      in->config.roster, hex);
 }
 
-enum status party_inputs_identify(struct party_inputs *in, const char *file, const char *const *sets, size_t n,
-                                  struct error *err)
+enum status party_inputs_identify(struct party_inputs *in, const char *file,
+                                  const char *const *sets, size_t n, struct error *err)
 {
     uint8_t spki[SIGN_SPKI_DIGEST_BYTES];
     enum status s;
@@ -40,7 +41,8 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file, con
     sign_spki_digest(spki, in->key.public_key);
     self = roster_find_key(&in->roster, spki);
     if (self < 0)
-        return error_set(err, STATUS_CONFIG, "identity.key: this key is not in the roster %s", in->config.roster);
+        return error_set(err, STATUS_CONFIG, "identity.key: this key is not in the roster %s",
+                         in->config.roster);
     in->self = (uint32_t)self;
     return STATUS_OK;
 }
@@ -50,13 +52,13 @@ static enum status same_columns(const struct party_inputs *in, struct error *err
     const struct table *a = &in->train, *b = &in->test;
 
     if (a->cols != b->cols)
-        return error_set(err, STATUS_DATA, "%s: %zu feature columns, %s has %zu", in->config.data_test, b->cols,
-                         in->config.data_train, a->cols);
+        return error_set(err, STATUS_DATA, "%s: %zu feature columns, %s has %zu",
+                         in->config.data_test, b->cols, in->config.data_train, a->cols);
     for (size_t c = 0; c < a->cols && a->names != NULL && b->names != NULL; c++) {
         const char *x = a->names + c * TABLE_NAME_MAX, *y = b->names + c * TABLE_NAME_MAX;
         if (strcmp(x, y) != 0)
-            return error_set(err, STATUS_DATA, "%s: column %zu is \"%s\", in %s it is \"%s\"", in->config.data_test,
-                             c + 2, y, in->config.data_train, x);
+            return error_set(err, STATUS_DATA, "%s: column %zu is \"%s\", in %s it is \"%s\"",
+                             in->config.data_test, c + 2, y, in->config.data_train, x);
     }
     return STATUS_OK;
 }

@@ -1,4 +1,6 @@
-/* prepare.h -- from a configuration file to everything a party's session needs: roster, key, scaled data.
+/* prepare.h -- from a configuration file to everything a party's session needs: roster, key, scaled
+ * data.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_PARTY_PREPARE_H
@@ -18,8 +20,8 @@ struct party_inputs {
 };
 
 /* Configuration, roster and key only: enough for --fingerprint and --ledger. */
-enum status party_inputs_identify(struct party_inputs *in, const char *file, const char *const *sets, size_t n,
-                                  struct error *err) MUST_USE;
+enum status party_inputs_identify(struct party_inputs *in, const char *file,
+                                  const char *const *sets, size_t n, struct error *err) MUST_USE;
 /* Then the data, scaled. */
 enum status party_inputs_read(struct party_inputs *in, struct error *err) MUST_USE;
 void party_inputs_deinit(struct party_inputs *in); /* safe on a zeroed struct */

@@ -16,8 +16,8 @@ enum { MODEL_FILE_MAX = 1 << 30 };
 
 static const char *kind_names[WIRE_KINDS];
 
-enum status party_results_init(struct party_results *r, const struct party_inputs *in, const struct party_options *o,
-                               uint64_t now_us)
+enum status party_results_init(struct party_results *r, const struct party_inputs *in,
+                               const struct party_options *o, uint64_t now_us)
 {
     memset(r, 0, sizeof *r);
     r->in = in;
@@ -41,7 +41,8 @@ static const char *mechanism_name(const struct plan *p)
 }
 
 /* Claims cover everything the ledger holds: other runs of the same records too. */
-static void fill_privacy(struct report_privacy *out, const struct party_report *rep, const struct books *b)
+static void fill_privacy(struct report_privacy *out, const struct party_report *rep,
+                         const struct books *b)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
@@ -73,7 +74,8 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
     out->claims_n = claims_n < REPORT_CLAIMS_MAX ? claims_n : REPORT_CLAIMS_MAX;
 }
 
-static enum status write_model(struct party_results *r, const struct nn_net *bottom, struct error *err)
+static enum status write_model(struct party_results *r, const struct nn_net *bottom,
+                               struct error *err)
 {
     uint8_t digest[DIGEST_BYTES];
     char path[CONFIG_PATH_MAX];
@@ -88,7 +90,8 @@ static enum status write_model(struct party_results *r, const struct nn_net *bot
     }
     digest_sha256(digest, model.data, model.len);
     digest_hex(r->summary.party[0].model_sha256, digest, sizeof digest);
-    snprintf(path, sizeof path, "%.*s/model.safetensors", CONFIG_PATH_MAX - 32, r->in->config.state);
+    snprintf(path, sizeof path, "%.*s/model.safetensors", CONFIG_PATH_MAX - 32,
+             r->in->config.state);
     s = file_write_atomic(path, model.data, model.len, 0600, err);
     if (s == STATUS_OK && r->options->export_file != NULL)
         s = file_write_atomic(r->options->export_file, model.data, model.len, 0600, err);
@@ -96,8 +99,9 @@ static enum status write_model(struct party_results *r, const struct nn_net *bot
     return s;
 }
 
-enum status party_results_end(struct party_results *r, struct party_session *p, const struct books *b,
-                              const struct party_ending *end, struct error *err)
+enum status party_results_end(struct party_results *r, struct party_session *p,
+                              const struct books *b, const struct party_ending *end,
+                              struct error *err)
 {
     const struct party_report *rep = party_session_report(p);
     struct report_party *self = &r->summary.party[0];

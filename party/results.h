@@ -17,8 +17,8 @@ struct party_results {
     uint64_t start_us;
 };
 
-enum status party_results_init(struct party_results *r, const struct party_inputs *in, const struct party_options *o,
-                               uint64_t now_us) MUST_USE;
+enum status party_results_init(struct party_results *r, const struct party_inputs *in,
+                               const struct party_options *o, uint64_t now_us) MUST_USE;
 void party_results_deinit(struct party_results *r); /* safe on a zeroed struct */
 
 /* How the run ended. */
@@ -27,7 +27,8 @@ struct party_ending {
     const struct error *why;
     uint64_t now_us;
 };
-enum status party_results_end(struct party_results *r, struct party_session *p, const struct books *b,
-                              const struct party_ending *end, struct error *err) MUST_USE;
+enum status party_results_end(struct party_results *r, struct party_session *p,
+                              const struct books *b, const struct party_ending *end,
+                              struct error *err) MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
 /* round.c -- ROUND: the gradient of one step in, the protected embeddings of the next batch out.
  *
- * The happy path: broadcast -> (charge) -> work: apply, forward, encode, protect -> upload.  A request is
- * answered once; within a generation rounds only grow; everything asked must be on the plan's agenda
- * (threats A1, B2, B3).
+ * The happy path: broadcast -> (charge) -> work: apply, forward, encode, protect -> upload.  A
+ * request is answered once; within a generation rounds only grow; everything asked must be on the
+ * plan's agenda (threats A1, B2, B3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,14 +16,17 @@
 
 static enum status violation(struct party_session *p, const char *what, uint64_t number)
 {
-    return error_set(&p->error, STATUS_PROTOCOL, "broadcast: %s (%llu)", what, (unsigned long long)number);
+    return error_set(&p->error, STATUS_PROTOCOL, "broadcast: %s (%llu)", what,
+                     (unsigned long long)number);
 }
 
-/* --- the gradient of the step that ends -------------------------------------------------------------------- */
+/* --- the gradient of the step that ends
+ * -------------------------------------------------------------------- */
 
 static enum status take_gradient(struct party_session *p, const struct wire_broadcast *b)
 {
-    size_t floats = (size_t)agenda_batch_rows(&p->agenda, &p->plan, b->close_step) * p->plan.model.embedding;
+    size_t floats =
+        (size_t)agenda_batch_rows(&p->agenda, &p->plan, b->close_step) * p->plan.model.embedding;
     float *g = p->bottom.gradient;
     unsigned bad = 0;
 
@@ -37,8 +40,8 @@ static enum status take_gradient(struct party_session *p, const struct wire_broa
     return STATUS_OK;
 }
 
-/* Awaited: apply it.  Already applied: only the first broadcast of a generation may repeat it.  Missed (this
- * party was not in that round): only under `drop`. */
+/* Awaited: apply it.  Already applied: only the first broadcast of a generation may repeat it.
+ * Missed (this party was not in that round): only under `drop`. */
 static enum status plan_close(struct party_session *p, const struct wire_broadcast *b)
 {
     bool drop = p->plan.protocol.straggler == STRAGGLER_DROP;
@@ -63,7 +66,8 @@ static enum status plan_close(struct party_session *p, const struct wire_broadca
     return violation(p, "closes a step that this party did not upload", b->close_step);
 }
 
-/* --- the round that begins --------------------------------------------------------------------------------- */
+/* --- the round that begins
+ * --------------------------------------------------------------------------------- */
 
 /* Steps applied once the task's gradient is in. */
 static uint64_t applied_then(const struct party_session *p)
@@ -86,9 +90,12 @@ static enum status plan_step(struct party_session *p, const struct wire_broadcas
 static enum status plan_sweep(struct party_session *p, const struct wire_broadcast *b)
 {
     bool test = b->purpose == PURPOSE_EVALUATE_TEST;
-    uint32_t all = test ? p->plan.shape.test_rows : p->plan.shape.train_rows, most = wire_evaluate_rows(&p->plan);
-    bool later = b->sweep > p->last_sweep || (b->sweep == p->last_sweep && test && p->last_sweep_split != b->purpose) ||
-                 (b->sweep == p->last_sweep && b->purpose == p->last_sweep_split && b->place > p->last_sweep_row);
+    uint32_t all = test ? p->plan.shape.test_rows : p->plan.shape.train_rows,
+             most = wire_evaluate_rows(&p->plan);
+    bool later = b->sweep > p->last_sweep ||
+                 (b->sweep == p->last_sweep && test && p->last_sweep_split != b->purpose) ||
+                 (b->sweep == p->last_sweep && b->purpose == p->last_sweep_split &&
+                  b->place > p->last_sweep_row);
 
     if (!test && !p->plan.training.evaluate_train)
         return violation(p, "evaluates training rows, which is not in the plan: sweep", b->sweep);
@@ -170,14 +177,17 @@ void party_charged(struct party_session *p, struct actions *a, const struct erro
     party_refuse(p, a);
 }
 
-/* --- the work ---------------------------------------------------------------------------------------------- */
+/* --- the work
+ * ---------------------------------------------------------------------------------------------- */
 
-/* Noise of a seeded run depends on the place in the schedule alone, so any interleaving gives the same. */
+/* Noise of a seeded run depends on the place in the schedule alone, so any interleaving gives the
+ * same. */
 static void seed_noise(struct party_session *p)
 {
     const struct party_task *t = &p->task;
     uint8_t key[RNG_KEY_BYTES];
-    uint64_t place = (uint64_t)t->purpose << 62 | (t->purpose == PURPOSE_TRAIN ? t->place : t->sweep << 32 | t->place);
+    uint64_t place = (uint64_t)t->purpose << 62 |
+                     (t->purpose == PURPOSE_TRAIN ? t->place : t->sweep << 32 | t->place);
 
     if (!p->setup.seeded)
         return;
@@ -203,13 +213,14 @@ void party_session_work(struct party_session *p)
     if (t->purpose == PURPOSE_TRAIN)
         h = party_bottom_train(&p->bottom, p->setup.train, t->row, t->rows);
     else
-        h = party_bottom_evaluate(&p->bottom, t->purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train,
-                                  (uint32_t)t->place, t->rows);
+        h = party_bottom_evaluate(
+            &p->bottom, t->purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train,
+            (uint32_t)t->place, t->rows);
     computed = p->setup.clock_us();
     spans_add(&p->spans, SPAN_COMPUTE, computed - start);
     seed_noise(p);
-    t->status = secagg_protect(p->masks, p->payload, p->check, h, (size_t)t->rows * p->plan.model.embedding, &round,
-                               &p->noise);
+    t->status = secagg_protect(p->masks, p->payload, p->check, h,
+                               (size_t)t->rows * p->plan.model.embedding, &round, &p->noise);
     spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - computed);
 }
 
@@ -220,7 +231,8 @@ void party_worked(struct party_session *p, struct actions *a)
     struct action *send;
 
     if (t->status != STATUS_OK) {
-        error_set(&p->error, t->status, "round %llu: %s", (unsigned long long)t->round, status_words(t->status));
+        error_set(&p->error, t->status, "round %llu: %s", (unsigned long long)t->round,
+                  status_words(t->status));
         party_refuse(p, a);
         return;
     }
@@ -235,13 +247,15 @@ void party_worked(struct party_session *p, struct actions *a)
         p->pending_generation = p->generation;
     }
     p->report.rounds++;
+    p->report.last_rows = t->rows;
     send = actions_add(a, ACTION_SEND);
     send->msg.kind = WIRE_UPLOAD;
     send->msg.upload = (struct wire_upload){
         .generation = p->generation,
         .round = t->round,
         .purpose = t->purpose,
-        .payload = {p->payload, secagg_payload_bytes(agg, &p->shape, (size_t)t->rows * p->plan.model.embedding)},
+        .payload = {p->payload, secagg_payload_bytes(agg, &p->shape,
+                                                     (size_t)t->rows * p->plan.model.embedding)},
         .check = {p->check, secagg_check_bytes(agg, &p->shape)},
     };
     party_arm(p, a);

@@ -11,11 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The server gives up on others after its patience and then says so: this side waits longer than that. */
+/* The server gives up on others after its patience and then says so: this side waits longer than
+ * that. */
 void party_arm(struct party_session *p, struct actions *a)
 {
-    actions_add(a, ACTION_ARM)->after_ms = p->planned ? 2 * (uint64_t)p->plan.protocol.patience_ms + 10000
-                                                      : PARTY_FIRST_PATIENCE_MS;
+    actions_add(a, ACTION_ARM)->after_ms =
+        p->planned ? 2 * (uint64_t)p->plan.protocol.patience_ms + 10000 : PARTY_FIRST_PATIENCE_MS;
 }
 
 void party_finish(struct party_session *p, struct actions *a, enum wire_outcome outcome)
@@ -40,11 +41,15 @@ void party_refuse(struct party_session *p, struct actions *a)
 
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
-    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX, p->error.text);
-    party_finish(p, a, p->error.status == STATUS_BUDGET && p->applied > 0 ? OUTCOME_BUDGET : OUTCOME_FAILED);
+    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX,
+             p->error.text);
+    party_finish(
+        p, a, p->error.status == STATUS_BUDGET && p->applied > 0 ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
-/* --- events -------------------------------------------------------------------------------------------------- */
+/* --- events
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static enum status status_of(enum status_kind kind)
 {
@@ -68,15 +73,16 @@ static void finished(struct party_session *p, struct actions *a, const struct wi
         log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->applied,
                  (unsigned long long)p->agenda.steps);
     if (!well)
-        error_set(&p->error, s == STATUS_OK ? STATUS_PROTOCOL : s, "the server ends the run: %s", f->text);
+        error_set(&p->error, s == STATUS_OK ? STATUS_PROTOCOL : s, "the server ends the run: %s",
+                  f->text);
     party_finish(p, a, f->outcome);
 }
 
 static void message(struct party_session *p, struct actions *a, const struct event *e)
 {
     if (!phase_expects(p->sm.phase, false, e->msg->kind)) {
-        error_set(&p->error, STATUS_PROTOCOL, "the server sent %s in phase %s", wire_kind_name(e->msg->kind),
-                  phase_row(p->sm.phase)->name);
+        error_set(&p->error, STATUS_PROTOCOL, "the server sent %s in phase %s",
+                  wire_kind_name(e->msg->kind), phase_row(p->sm.phase)->name);
         party_refuse(p, a);
         return;
     }
@@ -87,7 +93,8 @@ static void message(struct party_session *p, struct actions *a, const struct eve
     case WIRE_BROADCAST: party_broadcast(p, a, e); break;
     case WIRE_FINISH: finished(p, a, &e->msg->finish); break;
     case WIRE_REFUSE:
-        error_set(&p->error, status_of(e->msg->refuse.kind), "the server refuses: %s", e->msg->refuse.text);
+        error_set(&p->error, status_of(e->msg->refuse.kind), "the server refuses: %s",
+                  e->msg->refuse.text);
         party_finish(p, a, OUTCOME_FAILED);
         break;
     case WIRE_NONE:
@@ -106,7 +113,8 @@ static void out_of_time(struct party_session *p, struct actions *a)
     party_finish(p, a, OUTCOME_FAILED);
 }
 
-void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e, struct actions *out)
+void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
+                        struct actions *out)
 {
     (void)now_us;
     if (p->sm.phase == PHASE_OVER)
@@ -123,9 +131,12 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
     }
 }
 
-/* --- life ------------------------------------------------------------------------------------------------------ */
+/* --- life
+ * ------------------------------------------------------------------------------------------------------
+ */
 
-enum status party_session_new(struct party_session **out, const struct party_setup *setup, struct error *err)
+enum status party_session_new(struct party_session **out, const struct party_setup *setup,
+                              struct error *err)
 {
     struct party_session *p = mem_alloc(1, sizeof *p);
     enum status s;

@@ -1,8 +1,8 @@
 /* session.h -- a party's side of a run, without I/O: events in, actions out.
  *
- * The session owns the bottom model, the generation's keys and this party's view of the run.  It trusts
- * nothing the server says: hellos are checked against its own roster, the plan against its own policy,
- * every round against the agenda of the plan.
+ * The session owns the bottom model, the generation's keys and this party's view of the run.  It
+ * trusts nothing the server says: hellos are checked against its own roster, the plan against its
+ * own policy, every round against the agenda of the plan.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,8 @@ struct party_setup {
 struct party_report {
     enum phase phase;
     uint64_t generation, rounds, applied, clipped;
-    bool planned; /* a plan was accepted */
+    uint32_t last_rows; /* of the last upload */
+    bool planned;       /* a plan was accepted */
     struct plan plan;
     struct agenda agenda;
     struct account_entry mechanism; /* of the current generation */
@@ -56,7 +57,8 @@ enum status party_session_new(struct party_session **out, const struct party_set
                               struct error *err) MUST_USE;
 void party_session_free(struct party_session *p); /* wipes keys; NULL is fine */
 
-void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e, struct actions *out);
+void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
+                        struct actions *out);
 void party_session_work(struct party_session *p);
 
 const struct party_report *party_session_report(struct party_session *p);

@@ -93,12 +93,14 @@ struct server_session {
 
 /* session.c */
 void server_arm(struct server_session *s, struct actions *a, uint64_t after_ms);
-struct action *server_send_members(struct server_session *s, struct actions *a, enum wire_kind kind);
+struct action *server_send_members(struct server_session *s, struct actions *a,
+                                   enum wire_kind kind);
 void server_drop(struct server_session *s, struct actions *a, uint32_t peer, enum status why);
 void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome);
 /* s->error says why. */
 void server_fail(struct server_session *s, struct actions *a);
-void server_missing(const struct server_session *s, char *out, size_t n); /* "p1, p3" without an answer */
+void server_missing(const struct server_session *s, char *out,
+                    size_t n); /* "p1, p3" without an answer */
 const char *server_name(const struct server_session *s, uint32_t peer);
 
 /* join.c */
@@ -109,8 +111,10 @@ void server_set_changed(struct server_session *s, struct actions *a); /* re-key,
 
 /* keys.c */
 void server_offer(struct server_session *s, struct actions *a);
-void server_hello(struct server_session *s, struct actions *a, uint32_t peer, const struct wire_hello *h);
-void server_confirm(struct server_session *s, struct actions *a, uint32_t peer, const struct wire_confirm *c);
+void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
+                  const struct wire_hello *h);
+void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
+                    const struct wire_confirm *c);
 
 /* round.c */
 void server_open_round(struct server_session *s, uint64_t now_us, struct actions *a);
@@ -121,8 +125,10 @@ void server_round_void(struct server_session *s);
 void server_round_late(struct server_session *s, struct actions *a);
 
 /* evaluate.c */
-bool server_next_evaluation(struct server_session *s);        /* fills s->round; false: nothing left to evaluate */
-void server_score_batch(struct server_session *s, double loss); /* after the head's forward of a round */
+bool server_next_evaluation(
+    struct server_session *s); /* fills s->round; false: nothing left to evaluate */
+void server_score_batch(struct server_session *s,
+                        double loss); /* after the head's forward of a round */
 void server_sweep_done(struct server_session *s, struct actions *a);
 
 #endif

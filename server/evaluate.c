@@ -1,7 +1,7 @@
 /* evaluate.c -- sweeps over test (and training) rows, scores, and whether the target is reached.
  *
- * A sweep releases rows in order under the run's own mechanism.  Training scores come for nothing from the sums
- * an epoch released anyway, unless the plan pays for a sweep over the training rows.
+ * A sweep releases rows in order under the run's own mechanism.  Training scores come for nothing
+ * from the sums an epoch released anyway, unless the plan pays for a sweep over the training rows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

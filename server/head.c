@@ -20,7 +20,8 @@ static enum nn_act activation_of(uint32_t a)
     return NN_ACT_NONE;
 }
 
-static void spec_of(struct nn_spec *spec, const struct server_head *h, const struct plan *p, uint32_t rows_max)
+static void spec_of(struct nn_spec *spec, const struct server_head *h, const struct plan *p,
+                    uint32_t rows_max)
 {
     *spec = (struct nn_spec){
         .layers = p->model.head.n + 1,
@@ -51,7 +52,8 @@ static void loss_of(struct server_head *h, const struct plan *p)
     }
 }
 
-enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max, struct rng *init)
+enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
+                             struct rng *init)
 {
     struct nn_spec spec;
     size_t values, scratch;
@@ -67,7 +69,8 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     loss_of(h, p);
     spec_of(&spec, h, p, rows_max);
     values = (size_t)rows_max * h->inputs;
-    scratch = sizeof(float) * (3 * values + rows_max * (2 * (size_t)h->outputs + 1)) + 8 * MEM_ALIGNMENT;
+    scratch =
+        sizeof(float) * (3 * values + rows_max * (2 * (size_t)h->outputs + 1)) + 8 * MEM_ALIGNMENT;
     s = arena_init(&h->arena, nn_net_bytes(&spec) + scratch);
     if (s != STATUS_OK)
         return s;
@@ -100,7 +103,8 @@ static const float *forward(struct server_head *h, uint32_t rows, double *loss, 
 {
     const float *logits = nn_net_forward(&h->net, h->fused, rows);
 
-    *loss = nn_loss(h->loss, want_gradient ? h->dlogits : NULL, logits, h->target, rows, h->outputs);
+    *loss =
+        nn_loss(h->loss, want_gradient ? h->dlogits : NULL, logits, h->target, rows, h->outputs);
     return logits;
 }
 
@@ -127,7 +131,8 @@ static void hand_out_gradient(struct server_head *h, uint32_t rows)
     for (uint32_t m = 0; m < h->parties; m++) {
         for (uint32_t r = 0; r < rows; r++)
             memcpy(h->gradient + ((size_t)m * rows + r) * h->width,
-                   h->dfused + (size_t)r * h->inputs + (size_t)m * h->width, sizeof(float) * h->width);
+                   h->dfused + (size_t)r * h->inputs + (size_t)m * h->width,
+                   sizeof(float) * h->width);
     }
 }
 

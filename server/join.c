@@ -1,7 +1,7 @@
 /* join.c -- GATHER: parties connect and join; what a lost party means.
  *
- * Under `wait` a generation is the whole roster, always.  Under `drop` the first generation is the whole
- * roster, and later ones are whoever is present and was not too late.
+ * Under `wait` a generation is the whole roster, always.  Under `drop` the first generation is the
+ * whole roster, and later ones are whoever is present and was not too late.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,8 +44,8 @@ void server_set_changed(struct server_session *s, struct actions *a)
         server_gather(s, a);
 }
 
-/* Is this party's model where the run needs it?  Under `wait` it has applied all steps, or all but the last,
- * whose gradient is sent again.  Under `drop` it may have missed any number. */
+/* Is this party's model where the run needs it?  Under `wait` it has applied all steps, or all but
+ * the last, whose gradient is sent again.  Under `drop` it may have missed any number. */
 static bool model_fits(struct server_session *s, uint32_t peer, uint64_t applied)
 {
     uint64_t done = s->steps_done;
@@ -53,7 +53,9 @@ static bool model_fits(struct server_session *s, uint32_t peer, uint64_t applied
 
     if (applied <= done && !behind)
         return true;
-    error_set(&s->error, STATUS_DATA, "%s: has applied %llu training steps, this run %llu: its model is of another run or was lost",
+    error_set(&s->error, STATUS_DATA,
+              "%s: has applied %llu training steps, this run %llu: its model is of another run or "
+              "was lost",
               server_name(s, peer), (unsigned long long)applied, (unsigned long long)done);
     return false;
 }
@@ -64,7 +66,8 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     struct server_peer *p = &s->peer[e->peer];
 
     if (p->present)
-        server_lost(s, a, e->peer); /* the same key came again: the new connection replaces the old */
+        server_lost(s, a,
+                    e->peer); /* the same key came again: the new connection replaces the old */
     if (j->version != WIRE_VERSION) {
         error_set(&s->error, STATUS_PROTOCOL, "%s: speaks protocol version %u, this server %d",
                   server_name(s, e->peer), j->version, WIRE_VERSION);
@@ -72,7 +75,8 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
         return;
     }
     if (memcmp(j->roster_digest, s->setup.roster->digest, WIRE_DIGEST_BYTES) != 0) {
-        error_set(&s->error, STATUS_CONFIG, "%s: its roster is not the server's (compare the digests)",
+        error_set(&s->error, STATUS_CONFIG,
+                  "%s: its roster is not the server's (compare the digests)",
                   server_name(s, e->peer));
         server_drop(s, a, e->peer, STATUS_CONFIG);
         return;
@@ -106,6 +110,7 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
     if (s->sm.phase == PHASE_ROUND)
         server_round_void(s);
     log_warn("%s lost in phase %s: %s", server_name(s, peer), phase_row(s->sm.phase)->name,
-             s->plan.protocol.straggler == STRAGGLER_WAIT ? "waiting for it" : "going on without it");
+             s->plan.protocol.straggler == STRAGGLER_WAIT ? "waiting for it"
+                                                          : "going on without it");
     server_set_changed(s, a);
 }

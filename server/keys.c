@@ -1,7 +1,8 @@
-/* keys.c -- AGREE and CONFIRM: one generation's keys, set and plan, relayed so that all see the same.
+/* keys.c -- AGREE and CONFIRM: one generation's keys, set and plan, relayed so that all see the
+ * same.
  *
- * The happy path: offer -> M hellos -> hellos -> M confirms -> confirms -> the first round.  The server checks
- * signatures too, not for its own safety but to name the guilty party at once.
+ * The happy path: offer -> M hellos -> hellos -> M confirms -> confirms -> the first round.  The
+ * server checks signatures too, not for its own safety but to name the guilty party at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,7 +65,8 @@ static bool rows_match(struct server_session *s, uint32_t peer, const struct wir
 {
     if (h->train_rows == s->plan.shape.train_rows && h->test_rows == s->plan.shape.test_rows)
         return true;
-    error_set(&s->error, STATUS_DATA, "rows do not match: %s has %u training and %u test rows, the server %u and %u",
+    error_set(&s->error, STATUS_DATA,
+              "rows do not match: %s has %u training and %u test rows, the server %u and %u",
               server_name(s, peer), h->train_rows, h->test_rows, s->plan.shape.train_rows,
               s->plan.shape.test_rows);
     return false;
@@ -89,7 +91,8 @@ static void relay_hellos(struct server_session *s, struct actions *a)
     server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
-void server_hello(struct server_session *s, struct actions *a, uint32_t peer, const struct wire_hello *h)
+void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
+                  const struct wire_hello *h)
 {
     struct agree_terms terms = {s->plan_digest, s->generation};
     enum status st = agree_check_hello(h, &s->setup.roster->party[peer], &terms, &s->error);
@@ -121,8 +124,10 @@ static void begin_rounds(struct server_session *s, struct actions *a)
 {
     struct action *send;
 
-    if (encode_init(&s->shape.encode, &s->plan, s->members_n) != STATUS_OK || new_sum(s) != STATUS_OK) {
-        error_set(&s->error, STATUS_MEMORY, "no memory for a generation of %u parties", s->members_n);
+    if (encode_init(&s->shape.encode, &s->plan, s->members_n) != STATUS_OK ||
+        new_sum(s) != STATUS_OK) {
+        error_set(&s->error, STATUS_MEMORY, "no memory for a generation of %u parties",
+                  s->members_n);
         server_fail(s, a);
         return;
     }
@@ -135,7 +140,8 @@ static void begin_rounds(struct server_session *s, struct actions *a)
     s->close.fresh = s->close.any; /* whoever missed the last gradient gets it again */
 }
 
-void server_confirm(struct server_session *s, struct actions *a, uint32_t peer, const struct wire_confirm *c)
+void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
+                    const struct wire_confirm *c)
 {
     const struct agree_hello *hello = &s->hellos[s->peer[peer].member];
     enum status st = agree_check_confirm(c, hello->public_key, s->sid, &s->error);
@@ -148,7 +154,8 @@ void server_confirm(struct server_session *s, struct actions *a, uint32_t peer, 
     if (memcmp(c->ids_train, s->ids_train, WIRE_DIGEST_BYTES) != 0 ||
         memcmp(c->ids_test, s->ids_test, WIRE_DIGEST_BYTES) != 0) {
         bool train = memcmp(c->ids_train, s->ids_train, WIRE_DIGEST_BYTES) != 0;
-        error_set(&s->error, STATUS_DATA, "the %s ids of %s are not the server's, though both have %u rows",
+        error_set(&s->error, STATUS_DATA,
+                  "the %s ids of %s are not the server's, though both have %u rows",
                   train ? "training" : "test", server_name(s, peer),
                   train ? s->plan.shape.train_rows : s->plan.shape.test_rows);
         server_fail(s, a);

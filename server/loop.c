@@ -1,8 +1,8 @@
 /* loop.c -- libuv to events, actions to libuv.
  *
- * One link per connection; a link becomes a party's when its join has been read, and then replaces that
- * party's older link.  While work runs on a worker thread every connection is paused and other events are held
- * back, so that the session sees one thing at a time.
+ * One link per connection; a link becomes a party's when its join has been read, and then replaces
+ * that party's older link.  While work runs on a worker thread every connection is paused and other
+ * events are held back, so that the session sees one thing at a time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,10 +21,10 @@
 #include <string.h>
 
 enum {
-    JOIN_MS = 10000,          /* from TLS to a join (threats E4) */
-    TICK_MS = 500,            /* progress line, late joins */
-    RECHECK_MS = 600000,      /* live certificates (threats D5) */
-    INLINE_FLOPS = 10000000,  /* about a millisecond: more goes to a worker thread */
+    JOIN_MS = 10000,         /* from TLS to a join (threats E4) */
+    TICK_MS = 500,           /* progress line, late joins */
+    RECHECK_MS = 600000,     /* live certificates (threats D5) */
+    INLINE_FLOPS = 10000000, /* about a millisecond: more goes to a worker thread */
 };
 
 struct link {
@@ -48,8 +48,8 @@ struct loop {
     bool barred[WIRE_MEMBERS_MAX]; /* no longer in the roster file */
     struct server_session *session;
     struct actions actions;
-    bool working, over;          /* working: on a worker thread now */
-    bool held_timer, held_stop;  /* events held back meanwhile */
+    bool working, over;         /* working: on a worker thread now */
+    bool held_timer, held_stop; /* events held back meanwhile */
     bool held_lost[WIRE_MEMBERS_MAX];
     struct wire_unpacker unpacker;
     struct buf frame;
@@ -62,9 +62,11 @@ struct loop {
 
 static void tell(struct loop *l, const struct event *e);
 
-/* --- sending ------------------------------------------------------------------------------------------- */
+/* --- sending
+ * ------------------------------------------------------------------------------------------- */
 
-static void count(struct loop *l, struct link *k, enum traffic_direction d, const struct wire_msg *m, size_t frame)
+static void count(struct loop *l, struct link *k, enum traffic_direction d,
+                  const struct wire_msg *m, size_t frame)
 {
     const struct net_traffic *now = net_conn_traffic(k->conn);
     struct traffic_at at = {k->peer, d, (enum traffic_phase)wire_phase_of(m), m->kind};
@@ -99,11 +101,12 @@ static void do_send(struct loop *l, const struct action *a)
     spans_add(spans, SPAN_SERIALISE, clock_us() - start);
     if (a->msg.kind != WIRE_BROADCAST || !a->msg.broadcast.opens)
         return;
-    spans_phase(spans, a->msg.broadcast.purpose == PURPOSE_TRAIN ? TRAFFIC_TRAIN : TRAFFIC_EVALUATE, start);
+    spans_phase(spans, a->msg.broadcast.purpose == PURPOSE_TRAIN ? TRAFFIC_TRAIN : TRAFFIC_EVALUATE,
+                start);
     if (a->msg.broadcast.purpose == PURPOSE_TRAIN)
         server_results_round(&l->results, (uint32_t)a->to_n,
-                             agenda_batch_rows(&server_session_report(l->session)->agenda, &l->in->config.plan,
-                                               a->msg.broadcast.place),
+                             agenda_batch_rows(&server_session_report(l->session)->agenda,
+                                               &l->in->config.plan, a->msg.broadcast.place),
                              start);
 }
 
@@ -128,7 +131,8 @@ static void detach(struct loop *l, struct link *k)
     k->joined = false;
 }
 
-/* --- actions ------------------------------------------------------------------------------------------- */
+/* --- actions
+ * ------------------------------------------------------------------------------------------- */
 
 static void pause_all(struct loop *l, bool paused)
 {
@@ -280,7 +284,8 @@ static void tell(struct loop *l, const struct event *e)
         do_work(l, flops);
 }
 
-/* --- connections --------------------------------------------------------------------------------------- */
+/* --- connections
+ * --------------------------------------------------------------------------------------- */
 
 static bool insecure_peer_allowed(const struct loop *l, const char *address)
 {
@@ -308,7 +313,10 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
         net_conn_close(c, false);
         return;
     }
-    *k = (struct link){.conn = c, .next = l->links, .peer = peer < 0 ? 0 : (uint32_t)peer, .opened_us = clock_us()};
+    *k = (struct link){.conn = c,
+                       .next = l->links,
+                       .peer = peer < 0 ? 0 : (uint32_t)peer,
+                       .opened_us = clock_us()};
     l->links = k;
     net_conn_set_data(c, k);
     if (l->working)
@@ -317,11 +325,15 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
         log_warn("%s: its key is not in the roster", address);
         refuse(l, k, STATUS_KIND_CONFIG, "this certificate's key is not in the server's roster");
     } else if (!net_conn_has_name(c, l->in->roster.party[peer].name)) {
-        log_warn("%s: the certificate does not carry the name %s", address, l->in->roster.party[peer].name);
-        refuse(l, k, STATUS_KIND_CONFIG, "this certificate does not carry the name that the roster has for its key");
+        log_warn("%s: the certificate does not carry the name %s", address,
+                 l->in->roster.party[peer].name);
+        refuse(l, k, STATUS_KIND_CONFIG,
+               "this certificate does not carry the name that the roster has for its key");
     } else if (l->options->seeded && !insecure_peer_allowed(l, address)) {
-        log_warn("%s: not on loopback and not in insecure_peers, while --insecure-seed is given", address);
-        refuse(l, k, STATUS_KIND_POLICY, "the server runs with --insecure-seed and this address is not in insecure_peers");
+        log_warn("%s: not on loopback and not in insecure_peers, while --insecure-seed is given",
+                 address);
+        refuse(l, k, STATUS_KIND_POLICY,
+               "the server runs with --insecure-seed and this address is not in insecure_peers");
     }
 }
 
@@ -408,7 +420,8 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
         tell(l, &e);
 }
 
-/* --- timers and signals ---------------------------------------------------------------------------------- */
+/* --- timers and signals
+ * ---------------------------------------------------------------------------------- */
 
 static void on_tick(uv_timer_t *t)
 {
@@ -439,8 +452,9 @@ static struct net_identity identity_of(const struct config_identity *c)
     return (struct net_identity){c->cert, c->key, c->ca, c->crl};
 }
 
-/* New certificates and CRL for new connections; live ones are checked against them.  Parties that are no
- * longer in the roster file are shut out; new ones need a restart, since the plan is for a fixed set. */
+/* New certificates and CRL for new connections; live ones are checked against them.  Parties that
+ * are no longer in the roster file are shut out; new ones need a restart, since the plan is for a
+ * fixed set. */
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
@@ -468,7 +482,9 @@ static void on_reload(uv_signal_t *s, int number)
     log_info("certificates, CRL and roster read again");
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------- */
+/* --- life
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static enum status init_session(struct loop *l, struct error *err)
 {
@@ -505,8 +521,8 @@ static enum status init_net(struct loop *l, struct error *err)
     enum status s = net_tls_new(&l->tls, true, &id, err);
 
     if (s == STATUS_OK)
-        s = net_listen(&l->listener, &l->uv, l->in->config.listen, l->tls, l->in->config.connections_per_address,
-                       &events, l, err);
+        s = net_listen(&l->listener, &l->uv, l->in->config.listen, l->tls,
+                       l->in->config.connections_per_address, &events, l, err);
     if (s != STATUS_OK)
         return s;
     address = net_listener_address(l->listener);
@@ -522,14 +538,16 @@ static void init_handles(struct loop *l)
     uv_signal_init(&l->uv, &l->sigterm);
     uv_signal_init(&l->uv, &l->sigint);
     uv_signal_init(&l->uv, &l->sighup);
-    l->timer.data = l->tick.data = l->sigterm.data = l->sigint.data = l->sighup.data = l->work.data = l;
+    l->timer.data = l->tick.data = l->sigterm.data = l->sigint.data = l->sighup.data =
+        l->work.data = l;
     uv_signal_start(&l->sigterm, on_stop, SIGTERM);
     uv_signal_start(&l->sigint, on_stop, SIGINT);
     uv_signal_start(&l->sighup, on_reload, SIGHUP);
     uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
 }
 
-enum status server_loop_run(const struct server_inputs *in, const struct server_options *o, struct error *err)
+enum status server_loop_run(const struct server_inputs *in, const struct server_options *o,
+                            struct error *err)
 {
     struct event start = {.kind = EVENT_START};
     struct loop *l = mem_alloc(1, sizeof *l);
@@ -555,7 +573,8 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
     }
     uv_run(&l->uv, UV_RUN_DEFAULT);
     if (s == STATUS_OK) {
-        s = server_results_end(&l->results, l->session, wire_outcome_name(l->outcome), &l->error, clock_us(), err);
+        s = server_results_end(&l->results, l->session, wire_outcome_name(l->outcome), &l->error,
+                               clock_us(), err);
         if (s == STATUS_OK && l->error.status != STATUS_OK) {
             *err = l->error;
             s = l->error.status;

@@ -15,8 +15,8 @@ struct server_options {
     uint64_t seed;
 };
 
-/* Listens, runs the session to its end, writes summary.json, metrics.jsonl and model.safetensors into the
- * state directory.  Returns the run's own status. */
+/* Listens, runs the session to its end, writes summary.json, metrics.jsonl and model.safetensors
+ * into the state directory.  Returns the run's own status. */
 enum status server_loop_run(const struct server_inputs *in, const struct server_options *o,
                             struct error *err) MUST_USE;
 

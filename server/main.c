@@ -82,7 +82,8 @@ static int parse(struct arguments *a, int argc, char **argv)
         case OPT_SEED:
             a->options.seeded = true;
             if (!parse_seed(optarg, &a->options.seed)) {
-                fprintf(stderr, "vfl-server: --insecure-seed %s: a whole number expected\n", optarg);
+                fprintf(stderr, "vfl-server: --insecure-seed %s: a whole number expected\n",
+                        optarg);
                 return 2;
             }
             break;

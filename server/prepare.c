@@ -13,8 +13,8 @@
 #include <string.h>
 
 /* Labels as floats: classes, or values under task regression. */
-static enum status read_labels(struct server_inputs *in, const char *path, struct table *t, float **target,
-                               struct error *err)
+static enum status read_labels(struct server_inputs *in, const char *path, struct table *t,
+                               float **target, struct error *err)
 {
     struct table_want want = {.labels = true};
     struct plan *p = &in->config.plan;
@@ -75,13 +75,13 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
     if (p->model.task != TASK_REGRESSION && p->shape.outputs < 2)
         p->shape.outputs = 2; /* a file with one class only still is a two-class task */
     if (p->training.batch > p->shape.train_rows)
-        return error_set(err, STATUS_CONFIG, "training.batch: %u is more than the %u training rows", p->training.batch,
-                         p->shape.train_rows);
+        return error_set(err, STATUS_CONFIG, "training.batch: %u is more than the %u training rows",
+                         p->training.batch, p->shape.train_rows);
     return plan_check(p, err);
 }
 
-enum status server_inputs_load(struct server_inputs *in, const char *file, const char *const *sets, size_t n,
-                               bool seeded, uint64_t seed, struct error *err)
+enum status server_inputs_load(struct server_inputs *in, const char *file, const char *const *sets,
+                               size_t n, bool seeded, uint64_t seed, struct error *err)
 {
     enum status s;
 
@@ -111,9 +111,11 @@ void server_inputs_deinit(struct server_inputs *in)
     in->train_target = in->test_target = NULL;
 }
 
-/* --- what -n prints -------------------------------------------------------------------------------------- */
+/* --- what -n prints
+ * -------------------------------------------------------------------------------------- */
 
-static struct account_entry priced(const struct plan *p, const struct encode *e, const struct agenda_releases *r)
+static struct account_entry priced(const struct plan *p, const struct encode *e,
+                                   const struct agenda_releases *r)
 {
     struct account_entry entry = {
         .kind = ACCOUNT_NONE,
@@ -126,7 +128,8 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         .parties = p->shape.parties,
         .colluders = 1,
         .releases = r->train + r->evaluate,
-        .participations_max = r->train_record_max > r->test_record_max ? r->train_record_max : r->test_record_max,
+        .participations_max =
+            r->train_record_max > r->test_record_max ? r->train_record_max : r->test_record_max,
     };
 
     if (p->protocol.encoding == ENCODING_PBM)
@@ -136,17 +139,19 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
     return entry;
 }
 
-static enum status print_claims(const struct plan *p, const struct encode *e, const struct agenda_releases *r,
-                                struct buf *out)
+static enum status print_claims(const struct plan *p, const struct encode *e,
+                                const struct agenda_releases *r, struct buf *out)
 {
     struct account_entry entry = priced(p, e, r);
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
     size_t n = account_claims(claims, &entry, 1, p->privacy.delta);
-    enum status s = buf_printf(out, "# cost of the plan for one party, delta %g (epsilon over %g says nothing):\n",
-                               p->privacy.delta, ACCOUNT_VACUOUS);
+    enum status s = buf_printf(
+        out, "# cost of the plan for one party, delta %g (epsilon over %g says nothing):\n",
+        p->privacy.delta, ACCOUNT_VACUOUS);
 
     for (size_t i = 0; i < n && s == STATUS_OK; i++)
-        s = buf_printf(out, "#   %-12s %-11s epsilon %.6g%s\n", account_adversary_name(claims[i].adversary),
+        s = buf_printf(out, "#   %-12s %-11s epsilon %.6g%s\n",
+                       account_adversary_name(claims[i].adversary),
                        account_adjacency_name(claims[i].adjacency), claims[i].epsilon,
                        claims[i].vacuous ? "  (vacuous)" : "");
     return s;
@@ -155,7 +160,8 @@ static enum status print_claims(const struct plan *p, const struct encode *e, co
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
 {
     const struct plan *p = &in->config.plan;
-    struct secagg_shape shape = {.parties = p->shape.parties, .concat = p->model.fusion == FUSION_CONCAT};
+    struct secagg_shape shape = {.parties = p->shape.parties,
+                                 .concat = p->model.fusion == FUSION_CONCAT};
     struct agenda_releases releases;
     struct agenda agenda;
     size_t up;
@@ -167,17 +173,20 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
         return s;
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &releases);
-    up = secagg_payload_bytes(p->protocol.aggregation, &shape, (size_t)p->training.batch * p->model.embedding);
-    s = buf_printf(out,
-                   "# %u parties, %u training and %u test rows, %u outputs\n"
-                   "# %llu training steps of %u rows, %llu evaluations\n"
-                   "# a full training round: %zu payload bytes up from each party, %zu down to each\n"
-                   "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",
-                   p->shape.parties, p->shape.train_rows, p->shape.test_rows, p->shape.outputs,
-                   (unsigned long long)agenda.steps, p->training.batch, (unsigned long long)agenda.sweeps, up,
-                   sizeof(float) * p->training.batch * p->model.embedding,
-                   (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
-                   (unsigned long long)(releases.train_record_max > releases.test_record_max
-                                            ? releases.train_record_max : releases.test_record_max));
+    up = secagg_payload_bytes(p->protocol.aggregation, &shape,
+                              (size_t)p->training.batch * p->model.embedding);
+    s = buf_printf(
+        out,
+        "# %u parties, %u training and %u test rows, %u outputs\n"
+        "# %llu training steps of %u rows, %llu evaluations\n"
+        "# a full training round: %zu payload bytes up from each party, %zu down to each\n"
+        "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",
+        p->shape.parties, p->shape.train_rows, p->shape.test_rows, p->shape.outputs,
+        (unsigned long long)agenda.steps, p->training.batch, (unsigned long long)agenda.sweeps, up,
+        sizeof(float) * p->training.batch * p->model.embedding,
+        (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
+        (unsigned long long)(releases.train_record_max > releases.test_record_max
+                                 ? releases.train_record_max
+                                 : releases.test_record_max));
     return s == STATUS_OK ? print_claims(p, &shape.encode, &releases, out) : s;
 }

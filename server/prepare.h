@@ -1,4 +1,6 @@
-/* prepare.h -- from a configuration file to everything a session needs: roster, labels, the resolved plan.
+/* prepare.h -- from a configuration file to everything a session needs: roster, labels, the
+ * resolved plan.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SERVER_PREPARE_H
@@ -16,11 +18,12 @@ struct server_inputs {
 };
 
 /* seeded: a schedule seed that is not given becomes `seed`; otherwise it is drawn. */
-enum status server_inputs_load(struct server_inputs *in, const char *file, const char *const *sets, size_t n,
-                               bool seeded, uint64_t seed, struct error *err) MUST_USE;
+enum status server_inputs_load(struct server_inputs *in, const char *file, const char *const *sets,
+                               size_t n, bool seeded, uint64_t seed, struct error *err) MUST_USE;
 void server_inputs_deinit(struct server_inputs *in); /* safe on a zeroed struct */
 
-/* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one party. */
+/* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one
+ * party. */
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out) MUST_USE;
 
 #endif

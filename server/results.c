@@ -36,9 +36,10 @@ void server_results_deinit(struct server_results *r)
     traffic_deinit(&r->traffic);
 }
 
-/* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  Encodings that the paper
- * does not have cost F bits both ways. */
-void server_results_round(struct server_results *r, uint32_t members, uint32_t rows, uint64_t now_us)
+/* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  Encodings that
+ * the paper does not have cost F bits both ways. */
+void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
+                          uint64_t now_us)
 {
     const struct plan *p = &r->in->config.plan;
     double values = (double)members * rows * p->model.embedding, up = 32;
@@ -80,13 +81,14 @@ static const char *metric_name(enum plan_metric m)
     return names[m];
 }
 
-static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results *r, const char *name)
+static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results *r,
+                          const char *name)
 {
     snprintf(out, CONFIG_PATH_MAX, "%.*s/%s", CONFIG_PATH_MAX - 32, r->in->config.state, name);
 }
 
-enum status server_results_evaluation(struct server_results *r, const struct server_report *rep, uint64_t now_us,
-                                      struct error *err)
+enum status server_results_evaluation(struct server_results *r, const struct server_report *rep,
+                                      uint64_t now_us, struct error *err)
 {
     char path[CONFIG_PATH_MAX];
     struct report_evaluation e = {
@@ -126,8 +128,8 @@ static void shown_metric(const struct server_report *rep, struct report_progress
     }
 }
 
-void server_results_progress(struct server_results *r, const struct server_report *rep, uint64_t now_us,
-                             bool line_end)
+void server_results_progress(struct server_results *r, const struct server_report *rep,
+                             uint64_t now_us, bool line_end)
 {
     char line[REPORT_PROGRESS_MAX];
     struct report_progress p = {
@@ -168,7 +170,8 @@ static void fill_parties(struct server_results *r, const struct server_report *r
     }
 }
 
-static enum status write_model(struct server_results *r, const struct nn_net *head, struct error *err)
+static enum status write_model(struct server_results *r, const struct nn_net *head,
+                               struct error *err)
 {
     uint8_t digest[DIGEST_BYTES];
     char path[CONFIG_PATH_MAX];
@@ -191,8 +194,9 @@ static enum status write_model(struct server_results *r, const struct nn_net *he
     return s;
 }
 
-enum status server_results_end(struct server_results *r, struct server_session *s, const char *outcome,
-                               const struct error *why, uint64_t now_us, struct error *err)
+enum status server_results_end(struct server_results *r, struct server_session *s,
+                               const char *outcome, const struct error *why, uint64_t now_us,
+                               struct error *err)
 {
     const struct server_report *rep = server_session_report(s);
     const struct plan *p = &r->in->config.plan;

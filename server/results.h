@@ -1,4 +1,6 @@
-/* results.h -- what the server writes down: metrics.jsonl, the progress line, summary.json, the head.
+/* results.h -- what the server writes down: metrics.jsonl, the progress line, summary.json, the
+ * head.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SERVER_RESULTS_H
@@ -13,7 +15,7 @@ struct server_results {
     const struct server_options *options;
     struct traffic traffic;
     struct summary summary;
-    uint64_t start_us, first_round_us; /* first_round_us 0: no round yet */
+    uint64_t start_us, first_round_us;  /* first_round_us 0: no round yet */
     uint64_t last_rounds, last_line_us; /* for rounds per second */
     double rounds_per_s;
     uint64_t formula_up, formula_down;
@@ -24,14 +26,16 @@ enum status server_results_init(struct server_results *r, const struct server_in
 void server_results_deinit(struct server_results *r); /* safe on a zeroed struct */
 
 /* A training round of `rows` rows has been opened: the paper's own formula for its cost. */
-void server_results_round(struct server_results *r, uint32_t members, uint32_t rows, uint64_t now_us);
+void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
+                          uint64_t now_us);
 /* An evaluation is complete. */
-enum status server_results_evaluation(struct server_results *r, const struct server_report *rep, uint64_t now_us,
-                                      struct error *err) MUST_USE;
-void server_results_progress(struct server_results *r, const struct server_report *rep, uint64_t now_us,
-                             bool line_end);
+enum status server_results_evaluation(struct server_results *r, const struct server_report *rep,
+                                      uint64_t now_us, struct error *err) MUST_USE;
+void server_results_progress(struct server_results *r, const struct server_report *rep,
+                             uint64_t now_us, bool line_end);
 /* summary.json and the head's weights. */
-enum status server_results_end(struct server_results *r, struct server_session *s, const char *outcome,
-                               const struct error *why, uint64_t now_us, struct error *err) MUST_USE;
+enum status server_results_end(struct server_results *r, struct server_session *s,
+                               const char *outcome, const struct error *why, uint64_t now_us,
+                               struct error *err) MUST_USE;
 
 #endif

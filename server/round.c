@@ -1,9 +1,10 @@
-/* round.c -- ROUND: one broadcast ends a training step and opens the next round; every member uploads once.
+/* round.c -- ROUND: one broadcast ends a training step and opens the next round; every member
+ * uploads once.
  *
- * The happy path: open -> M uploads -> work (combine, head) -> the next broadcast: one round trip a round.
- * A round completes with all its members' contributions or is void; a void round's batch runs next, in a new
- * generation, with fresh samples and masks.  Late or repeated uploads of an older generation are counted and
- * forgotten.
+ * The happy path: open -> M uploads -> work (combine, head) -> the next broadcast: one round trip a
+ * round. A round completes with all its members' contributions or is void; a void round's batch
+ * runs next, in a new generation, with fresh samples and masks.  Late or repeated uploads of an
+ * older generation are counted and forgotten.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,12 +39,14 @@ static bool choose_round(struct server_session *s)
 /* The broadcast, but for the gradient, which under `concat` differs from member to member. */
 static struct wire_broadcast broadcast_of(const struct server_session *s, bool opens)
 {
-    struct wire_broadcast b = {.generation = s->generation, .opens = opens, .round = s->round.number};
+    struct wire_broadcast b = {
+        .generation = s->generation, .opens = opens, .round = s->round.number};
 
     if (s->close.fresh) {
         b.closes = true;
         b.close_step = s->close.step;
-        b.gradient = (struct wire_bytes){(const uint8_t *)s->head.gradient, s->close.floats * sizeof(float)};
+        b.gradient =
+            (struct wire_bytes){(const uint8_t *)s->head.gradient, s->close.floats * sizeof(float)};
     }
     if (opens) {
         b.purpose = s->round.purpose;
@@ -65,7 +68,8 @@ static void send_broadcast(struct server_session *s, struct actions *a, bool ope
         struct action *send = actions_add(a, ACTION_SEND);
         send->msg.kind = WIRE_BROADCAST;
         send->msg.broadcast = b;
-        send->msg.broadcast.gradient.data = (const uint8_t *)(s->head.gradient + m * s->close.floats);
+        send->msg.broadcast.gradient.data =
+            (const uint8_t *)(s->head.gradient + m * s->close.floats);
         send->to = &s->members[m];
         send->to_n = 1;
     }
@@ -99,15 +103,17 @@ static bool upload_fits(struct server_session *s, uint32_t peer, const struct wi
     size_t payload = secagg_payload_bytes(agg, &s->shape, round_values(s));
 
     if (u->round != s->round.number || u->purpose != s->round.purpose)
-        error_set(&s->error, STATUS_PROTOCOL, "%s: upload for round %llu (%s) while round %llu (%s) is open", name,
+        error_set(&s->error, STATUS_PROTOCOL,
+                  "%s: upload for round %llu (%s) while round %llu (%s) is open", name,
                   (unsigned long long)u->round, wire_purpose_name(u->purpose),
                   (unsigned long long)s->round.number, wire_purpose_name(s->round.purpose));
     else if (s->peer[peer].answered)
         error_set(&s->error, STATUS_PROTOCOL, "%s: second upload for round %llu", name,
                   (unsigned long long)u->round);
     else if (u->payload.n != payload || u->check.n != s->check_bytes)
-        error_set(&s->error, STATUS_PROTOCOL, "%s: upload of %zu + %zu bytes where %zu + %zu were due", name,
-                  u->payload.n, u->check.n, payload, s->check_bytes);
+        error_set(&s->error, STATUS_PROTOCOL,
+                  "%s: upload of %zu + %zu bytes where %zu + %zu were due", name, u->payload.n,
+                  u->check.n, payload, s->check_bytes);
     else
         return true;
     return false;
@@ -146,15 +152,18 @@ void server_upload(struct server_session *s, uint64_t now_us, struct actions *a,
     spans_add(&s->spans, SPAN_WAIT, now_us - s->round.opened_us);
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
-    work->flops = nn_net_flops(&s->head.net.spec, s->round.rows) * s->plan.protocol.local_iterations +
-                  2.0 * (double)round_values(s);
+    work->flops =
+        nn_net_flops(&s->head.net.spec, s->round.rows) * s->plan.protocol.local_iterations +
+        2.0 * (double)round_values(s);
 }
 
-/* --- the work between the last upload and the next broadcast --------------------------------------- */
+/* --- the work between the last upload and the next broadcast
+ * --------------------------------------- */
 
 static void take_targets(struct server_session *s)
 {
-    const float *all = s->round.purpose == PURPOSE_EVALUATE_TEST ? s->setup.test_target : s->setup.train_target;
+    const float *all =
+        s->round.purpose == PURPOSE_EVALUATE_TEST ? s->setup.test_target : s->setup.train_target;
 
     for (uint32_t r = 0; r < s->round.rows; r++)
         s->head.target[r] = all[s->round.row != NULL ? s->round.row[r] : s->round.place + r];
@@ -197,7 +206,8 @@ void server_round_done(struct server_session *s, uint64_t now_us, struct actions
     if (s->round.purpose == PURPOSE_TRAIN) {
         s->close = (struct server_close){true, true, s->steps_done, round_values(s)};
         s->steps_done++;
-        if (s->steps_done % s->agenda.rounds_per_epoch == 0 && s->plan.protocol.straggler == STRAGGLER_DROP)
+        if (s->steps_done % s->agenda.rounds_per_epoch == 0 &&
+            s->plan.protocol.straggler == STRAGGLER_DROP)
             server_round_late(s, a);
     } else if (s->swept) {
         server_sweep_done(s, a);
@@ -211,7 +221,8 @@ void server_round_void(struct server_session *s)
     s->report.void_rounds++;
 }
 
-/* An epoch has ended: whoever was excluded, or came back meanwhile, may join a new generation now. */
+/* An epoch has ended: whoever was excluded, or came back meanwhile, may
+ * join a new generation now. */
 void server_round_late(struct server_session *s, struct actions *a)
 {
     bool somebody = false;

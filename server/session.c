@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- small services for the phases -------------------------------------------------------------------- */
+/* --- small services for the phases
+ * -------------------------------------------------------------------- */
 
 const char *server_name(const struct server_session *s, uint32_t peer)
 {
@@ -53,7 +54,8 @@ void server_missing(const struct server_session *s, char *out, size_t n)
     for (size_t i = 0; i < s->setup.roster->n && used < n; i++) {
         bool asked = s->sm.phase == PHASE_GATHER || s->peer[i].member >= 0;
         if (asked && !s->peer[i].answered) {
-            int w = snprintf(out + used, n - used, "%s%s", used == 0 ? "" : ", ", server_name(s, (uint32_t)i));
+            int w = snprintf(out + used, n - used, "%s%s", used == 0 ? "" : ", ",
+                             server_name(s, (uint32_t)i));
             used += w > 0 ? (size_t)w : 0;
         }
     }
@@ -63,7 +65,8 @@ static void tell_everybody(struct server_session *s, struct actions *a, enum wir
 {
     struct action *send = actions_add(a, ACTION_SEND);
     enum status_kind kind = outcome == OUTCOME_FAILED || outcome == OUTCOME_BUDGET
-                                ? status_kind(s->error.status) : STATUS_KIND_NONE;
+                                ? status_kind(s->error.status)
+                                : STATUS_KIND_NONE;
 
     /* Reuses the member list: nothing is asked of the members any more. */
     s->members_n = 0;
@@ -99,14 +102,18 @@ void server_fail(struct server_session *s, struct actions *a)
     server_finish(s, a, s->error.status == STATUS_BUDGET ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
-/* --- events -------------------------------------------------------------------------------------------- */
+/* --- events
+ * -------------------------------------------------------------------------------------------- */
 
-/* A party will not go on.  Its own fault costs it alone under `drop`; the run needs it under `wait`. */
-static void refused(struct server_session *s, struct actions *a, uint32_t peer, const struct wire_refuse *r)
+/* A party will not go on.  Its own fault costs it alone under `drop`; the run needs it under
+ * `wait`. */
+static void refused(struct server_session *s, struct actions *a, uint32_t peer,
+                    const struct wire_refuse *r)
 {
     static const enum status as[] = {
-        [STATUS_KIND_CONFIG] = STATUS_DATA, [STATUS_KIND_PEER] = STATUS_PROTOCOL, [STATUS_KIND_NET] = STATUS_NET,
-        [STATUS_KIND_POLICY] = STATUS_POLICY, [STATUS_KIND_LOCAL] = STATUS_NET,
+        [STATUS_KIND_CONFIG] = STATUS_DATA, [STATUS_KIND_PEER] = STATUS_PROTOCOL,
+        [STATUS_KIND_NET] = STATUS_NET,     [STATUS_KIND_POLICY] = STATUS_POLICY,
+        [STATUS_KIND_LOCAL] = STATUS_NET,
     };
     enum status why = as[r->kind];
 
@@ -132,7 +139,8 @@ static uint64_t generation_of(const struct server_session *s, const struct wire_
     return s->generation;
 }
 
-static void message(struct server_session *s, uint64_t now_us, struct actions *a, const struct event *e)
+static void message(struct server_session *s, uint64_t now_us, struct actions *a,
+                    const struct event *e)
 {
     const struct server_peer *p = &s->peer[e->peer];
     uint64_t generation = generation_of(s, e->msg);
@@ -171,7 +179,8 @@ static void out_of_time(struct server_session *s, struct actions *a)
 
     server_missing(s, missing, sizeof missing);
     if (s->plan.protocol.straggler == STRAGGLER_DROP && s->started && s->sm.phase != PHASE_GATHER) {
-        log_warn("going on without %s: no answer in phase %s", missing, phase_row(s->sm.phase)->name);
+        log_warn("going on without %s: no answer in phase %s", missing,
+                 phase_row(s->sm.phase)->name);
         if (s->sm.phase == PHASE_ROUND)
             server_round_void(s);
         for (uint32_t m = 0; m < s->members_n; m++)
@@ -184,7 +193,8 @@ static void out_of_time(struct server_session *s, struct actions *a)
     server_fail(s, a);
 }
 
-void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e, struct actions *out)
+void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
+                         struct actions *out)
 {
     if (s->sm.phase == PHASE_OVER)
         return;
@@ -200,7 +210,9 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
     }
 }
 
-/* --- life ------------------------------------------------------------------------------------------------ */
+/* --- life
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static enum status init_protocol(struct server_session *s, struct error *err)
 {
@@ -222,7 +234,8 @@ static enum status init_protocol(struct server_session *s, struct error *err)
     s->confirms = mem_alloc(p->shape.parties, sizeof *s->confirms);
     s->show_hellos = mem_alloc(p->shape.parties, sizeof *s->show_hellos);
     s->show_confirms = mem_alloc(p->shape.parties, sizeof *s->show_confirms);
-    if (s->hellos == NULL || s->confirms == NULL || s->show_hellos == NULL || s->show_confirms == NULL)
+    if (s->hellos == NULL || s->confirms == NULL || s->show_hellos == NULL ||
+        s->show_confirms == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for %u parties", p->shape.parties);
     return STATUS_OK;
 }
@@ -258,7 +271,8 @@ static enum status init_scores(struct server_session *s)
     return st;
 }
 
-enum status server_session_new(struct server_session **out, const struct server_setup *setup, struct error *err)
+enum status server_session_new(struct server_session **out, const struct server_setup *setup,
+                               struct error *err)
 {
     struct server_session *s = mem_alloc(1, sizeof *s);
     enum status st;
@@ -274,7 +288,8 @@ enum status server_session_new(struct server_session **out, const struct server_
     buf_init(&s->plan_text, PLAN_TEXT_MAX);
     st = plan_print(&s->plan, &s->plan_text);
     if (st == STATUS_OK)
-        st = schedule_init(&s->schedule, s->plan.training.seed, s->plan.shape.train_rows, s->plan.training.batch);
+        st = schedule_init(&s->schedule, s->plan.training.seed, s->plan.shape.train_rows,
+                           s->plan.training.batch);
     if (st == STATUS_OK)
         st = init_model(s);
     if (st == STATUS_OK)
@@ -310,7 +325,8 @@ void server_session_free(struct server_session *s)
     mem_free(s);
 }
 
-/* --- what the driver may see ------------------------------------------------------------------------------- */
+/* --- what the driver may see
+ * ------------------------------------------------------------------------------- */
 
 const struct server_report *server_session_report(struct server_session *s)
 {

@@ -18,7 +18,8 @@ struct buf {
 void buf_init(struct buf *b, size_t max);
 void buf_deinit(struct buf *b); /* safe on a zeroed struct */
 
-/* Makes room for `more` bytes after len.  STATUS_LIMIT over max, STATUS_MEMORY when memory is short. */
+/* Makes room for `more` bytes after len.  STATUS_LIMIT over max, STATUS_MEMORY when memory is
+ * short. */
 enum status buf_reserve(struct buf *b, size_t more) MUST_USE;
 enum status buf_append(struct buf *b, const void *bytes, size_t n) MUST_USE;
 enum status buf_printf(struct buf *b, const char *fmt, ...) MUST_USE PRINTF_LIKE(2, 3);

@@ -107,8 +107,8 @@ enum status file_check_private(const char *path, struct error *err)
     if (stat(path, &st) != 0)
         return error_set(err, STATUS_CONFIG, "%s: %s", path, strerror(errno));
     if ((st.st_mode & 077) != 0)
-        return error_set(err, STATUS_CONFIG, "%s: readable by others (mode %03o); chmod 600 it", path,
-                         (unsigned)(st.st_mode & 0777));
+        return error_set(err, STATUS_CONFIG, "%s: readable by others (mode %03o); chmod 600 it",
+                         path, (unsigned)(st.st_mode & 0777));
     if (st.st_uid != geteuid() && st.st_uid != 0)
         return error_set(err, STATUS_CONFIG, "%s: belongs to another user", path);
     return STATUS_OK;

@@ -1,4 +1,6 @@
-/* file.h -- whole files, read with a limit and written so that a crash leaves the old or the new one.
+/* file.h -- whole files, read with a limit and written so that a crash leaves the old or the new
+ * one.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_BASE_FILE_H
@@ -16,7 +18,8 @@ enum status file_read(const char *path, struct buf *out, struct error *err) MUST
 enum status file_write_atomic(const char *path, const void *bytes, size_t n, unsigned mode,
                               struct error *err) MUST_USE;
 
-/* STATUS_CONFIG when others than the owner may read `path`, or it is not this user's (threats F7). */
+/* STATUS_CONFIG when others than the owner may read `path`, or it is not
+ * this user's (threats F7). */
 enum status file_check_private(const char *path, struct error *err) MUST_USE;
 
 /* mkdir -p. */

@@ -19,8 +19,8 @@ void log_init(const char *who, enum log_level max, bool json)
     log_json = json;
 }
 
-/* Peers' words end up in log lines: control bytes and quotes are escaped as JSON wants them; the plain
- * form shows every byte outside printable ASCII as '?'. */
+/* Peers' words end up in log lines: control bytes and quotes are escaped as JSON wants them; the
+ * plain form shows every byte outside printable ASCII as '?'. */
 static void put_text(FILE *out, const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c != 0; c++) {
@@ -50,8 +50,8 @@ void log_write(enum log_level level, const char *fmt, ...)
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
     flockfile(stderr);
     if (log_json)
-        fprintf(stderr, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"who\":\"%s\",\"message\":\"", stamp,
-                now.tv_nsec / 1000000, level_names[level], log_who);
+        fprintf(stderr, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"who\":\"%s\",\"message\":\"",
+                stamp, now.tv_nsec / 1000000, level_names[level], log_who);
     else
         fprintf(stderr, "%s.%03ldZ %s %s: ", stamp, now.tv_nsec / 1000000, log_who,
                 level_names[level]);

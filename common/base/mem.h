@@ -1,7 +1,7 @@
 /* mem.h -- the only door to the heap, so that allocations can be counted and made to fail.
  *
- * `make check-source` refuses malloc and friends anywhere else.  Every function returns NULL when memory
- * is short (or when a test asked for it); sizes are multiplied with overflow checks.
+ * `make check-source` refuses malloc and friends anywhere else.  Every function returns NULL when
+ * memory is short (or when a test asked for it); sizes are multiplied with overflow checks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,11 @@
 
 enum { MEM_ALIGNMENT = 64 };
 
-/* n * size zeroed bytes, aligned to MEM_ALIGNMENT; NULL when n * size overflows.  Free with mem_free. */
+/* n * size zeroed bytes, aligned to MEM_ALIGNMENT; NULL when n * size overflows.  Free with
+ * mem_free. */
 void *mem_alloc(size_t n, size_t size);
-/* Like realloc for blocks of mem_alloc; the grown part is zeroed.  On NULL the old block stays valid. */
+/* Like realloc for blocks of mem_alloc; the grown part is zeroed.  On NULL the old block stays
+ * valid. */
 void *mem_grow(void *block, size_t old_size, size_t new_size);
 char *mem_strdup(const char *text);
 void mem_free(void *block);

@@ -1,8 +1,8 @@
 /* status.h -- what went wrong, of which kind, and the one line that says so.
  *
- * Every operation that can fail in the field returns an `enum status`.  Its *kind* decides policy (whose
- * fault, which exit code); the text in `struct error` is for people.  Programmers' mistakes are not
- * statuses: they abort in CHECK (check.h).
+ * Every operation that can fail in the field returns an `enum status`.  Its *kind* decides policy
+ * (whose fault, which exit code); the text in `struct error` is for people.  Programmers' mistakes
+ * are not statuses: they abort in CHECK (check.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,7 +66,8 @@ int status_exit_code(enum status s);
 /* Sets *err (if not NULL) to `s` and the formatted text, and returns `s`. */
 enum status error_set(struct error *err, enum status s, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Puts "prefix: " before the text of *err; returns err->status, so `return error_wrap(...)` works. */
+/* Puts "prefix: " before the text of *err; returns err->status, so
+ * `return error_wrap(...)` works. */
 enum status error_wrap(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

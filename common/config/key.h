@@ -57,8 +57,8 @@ struct key_table {
     struct key_part part[KEY_PARTS_MAX];
 };
 
-/* Rows of a table by number (0 ..) in table order; NULL past the end.  *offset: of the row's field.
- */
+/* Rows of a table by number (0 ..) in table order; NULL past the end.
+ *  *offset: of the row's field. */
 const struct key *key_at(const struct key_table *t, size_t i, size_t *offset);
 /* The number of the row with this path, or -1. */
 int key_find(const struct key_table *t, const char *path);

@@ -1,5 +1,7 @@
 /* key_value.h -- what stands behind a key before its row gives it a meaning: one text, or a list of
- * them. SPDX-License-Identifier: Apache-2.0
+ * them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_CONFIG_KEY_VALUE_H
 #define COLONNADE_CONFIG_KEY_VALUE_H

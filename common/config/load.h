@@ -1,5 +1,7 @@
 /* load.h -- defaults, a file, assignments: into the struct of any table, with the origin of every
- * value. SPDX-License-Identifier: Apache-2.0
+ * value.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_CONFIG_LOAD_H
 #define COLONNADE_CONFIG_LOAD_H
@@ -24,8 +26,8 @@ struct load {
     struct load_origin origin[KEY_TABLE_MAX];
 };
 
-/* Fills l->table, base, file; then this reads everything and checks that required keys are there.
- */
+/* Fills l->table, base, file; then this reads everything and checks that
+ * required keys are there. */
 enum status load_run(struct load *l, const char *const *sets, size_t n, struct error *err) MUST_USE;
 
 /* The middle part of load_run: the text of l->file, over what the struct holds, with paths from

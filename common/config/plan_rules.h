@@ -1,5 +1,7 @@
 /* plan_rules.h -- which combinations of a plan make no sense, each with the key to blame and the
- * reason. SPDX-License-Identifier: Apache-2.0
+ * reason.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_CONFIG_PLAN_RULES_H
 #define COLONNADE_CONFIG_PLAN_RULES_H

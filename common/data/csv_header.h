@@ -8,8 +8,8 @@
 #include "common/data/lines.h"
 #include "common/data/table.h"
 
-/* Reads the header line into t->cols and t->names (allocated; also left to the caller on failure).
- */
+/* Reads the header line into t->cols and t->names (allocated; also left
+ * to the caller on failure). */
 enum status csv_header_read(struct table *t, struct lines *lines, const struct table_want *want,
                             struct error *err) MUST_USE;
 

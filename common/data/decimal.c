@@ -114,8 +114,8 @@ const char *decimal_scan(const char *text, float *out)
         *out = from_text(text, end);
         return end;
     }
-    /* 1e-22 <= value < 2^53 * 1e22 or 0: always a normal float, where the half-way test is right.
-     */
+    /* 1e-22 <= value < 2^53 * 1e22 or 0: always a normal float, where
+     * the half-way test is right. */
     value = d.exponent < 0 ? (double)d.digits / POWER[-d.exponent]
                            : (double)d.digits * POWER[d.exponent];
     memcpy(&bits, &value, sizeof bits);

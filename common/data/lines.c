@@ -48,8 +48,8 @@ static enum status too_long(const struct lines *l, struct error *err)
                      (unsigned long long)l->number + 1, l->line_max);
 }
 
-/* Moves the unread bytes to the front and reads on behind them, growing only while the line allows.
- */
+/* Moves the unread bytes to the front and reads on behind them, growing
+ * only while the line allows. */
 static enum status lines_fill(struct lines *l, struct error *err)
 {
     size_t unread = l->end - l->at, n;

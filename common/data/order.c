@@ -90,8 +90,8 @@ size_t order_repeated(const struct order_item *items, size_t n, const char *text
     return n;
 }
 
-/* Row i becomes the old row items[i].row.  A row that is in place is marked by pointing at itself.
- */
+/* Row i becomes the old row items[i].row.  A row that is in place is
+ * marked by pointing at itself. */
 static void move_rows(struct table *t, struct order_item *items, float *spare)
 {
     size_t bytes = t->cols * sizeof *t->x;

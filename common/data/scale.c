@@ -37,8 +37,8 @@ void scale_deinit(struct scale *s)
     *s = (struct scale){0};
 }
 
-/* Means first, then squared distances from them: no cancellation.  sum is cols doubles of scratch.
- */
+/* Means first, then squared distances from them: no cancellation.  sum is
+ * cols doubles of scratch. */
 static void fit_means(struct scale *s, double *sum, const struct table *t)
 {
     memset(sum, 0, t->cols * sizeof *sum);

@@ -94,8 +94,8 @@ void table_gather(float *out, const struct table *t, const uint32_t *rows, size_
 
     for (size_t i = 0; i < n; i++) {
         CHECK(rows[i] < t->rows);
-        /* Rows of a shuffled batch lie anywhere: their first lines are asked for some rows early.
-         */
+        /* Rows of a shuffled batch lie anywhere: their first lines are
+         * asked for some rows early. */
         if (i + GATHER_AHEAD < n) {
             const char *next = (const char *)(t->x + rows[i + GATHER_AHEAD] * cols);
 

@@ -1,4 +1,6 @@
-/* action.h -- what a session core wants done.  Pointers belong to the core and live until its next step.
+/* action.h -- what a session core wants done.  Pointers belong to the core and live until its next
+ * step.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_FLOW_ACTION_H
@@ -12,8 +14,8 @@
 enum { ACTIONS_MAX = WIRE_MEMBERS_MAX + 16 };
 
 enum action_kind {
-    ACTION_SEND,   /* msg to the peers to[0..to_n) (a party: to its server, to_n = 0) */
-    ACTION_ARM,    /* (re)arm the one timer, after_ms from now */
+    ACTION_SEND, /* msg to the peers to[0..to_n) (a party: to its server, to_n = 0) */
+    ACTION_ARM,  /* (re)arm the one timer, after_ms from now */
     ACTION_DISARM,
     ACTION_WORK,   /* run the session's work function, then tell it EVENT_DONE */
     ACTION_CHARGE, /* reserve or return releases in the ledger, then tell it EVENT_CHARGED */
@@ -26,7 +28,7 @@ enum action_kind {
 struct action_charge {
     struct account_entry mechanism;
     enum wire_purpose purpose;
-    bool give_back; /* reserved but never sent */
+    bool give_back;       /* reserved but never sent */
     const uint32_t *rows; /* of the train or test table, by purpose */
     size_t n;
 };

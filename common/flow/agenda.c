@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-/* Evaluations k = 1, 2, ... happen after round ceil(k x); so after `done` rounds floor(done / x) have.  The
- * slack keeps k x that is whole in exact arithmetic from being pushed over by rounding. */
+/* Evaluations k = 1, 2, ... happen after round ceil(k x); so after `done` rounds floor(done / x)
+ * have.  The slack keeps k x that is whole in exact arithmetic from being pushed over by rounding.
+ */
 static uint64_t count_until(double x, uint64_t done)
 {
     return (uint64_t)floor((double)done / x * (1.0 + 1e-12));

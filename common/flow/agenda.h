@@ -28,13 +28,13 @@ bool agenda_due(const struct agenda *a, uint64_t done);
 /* Rows of training step `step`. */
 uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step);
 
-/* Learning rate of local iteration `local` (0 .. Q-1) of `step`: eta0, or eta0 / sqrt(r + 1) with r the local
- * iteration counted over the run (FedBCD, section VII). */
+/* Learning rate of local iteration `local` (0 .. Q-1) of `step`: eta0, or eta0 / sqrt(r + 1) with r
+ * the local iteration counted over the run (FedBCD, section VII). */
 float agenda_rate(const struct plan *p, uint64_t step, uint32_t local);
 
 struct agenda_releases {
-    uint64_t train, evaluate;   /* released vectors */
-    uint64_t train_record_max;  /* releases of one training record, evaluation included */
+    uint64_t train, evaluate;  /* released vectors */
+    uint64_t train_record_max; /* releases of one training record, evaluation included */
     uint64_t test_record_max;
 };
 /* Without repeats: what the plan releases when no round is void. */

@@ -23,8 +23,10 @@ enum status agree_check_hello(const struct wire_hello *h, const struct roster_en
 
     sign_spki_digest(spki, h->public_key);
     if (!secret_equal(spki, who->key, sizeof spki))
-        return error_set(err, STATUS_AUTH, "hello of %s: signed by a key that is not in the roster", who->name);
-    if (sign_check(h->signature, h->public_key, "vfl/hello/1", h->body.data, h->body.n) != STATUS_OK)
+        return error_set(err, STATUS_AUTH, "hello of %s: signed by a key that is not in the roster",
+                         who->name);
+    if (sign_check(h->signature, h->public_key, "vfl/hello/1", h->body.data, h->body.n) !=
+        STATUS_OK)
         return error_set(err, STATUS_AUTH, "hello of %s: bad signature", who->name);
     if (strcmp(h->name, who->name) != 0)
         return error_set(err, STATUS_PROTOCOL, "hello of %s: names itself %s", who->name, h->name);
@@ -88,8 +90,8 @@ void agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST
 /* The signed part of a confirmation: sid || ids_train || ids_test. */
 enum { CONFIRM_SIGNED_BYTES = 3 * WIRE_DIGEST_BYTES };
 
-static void confirm_signed(uint8_t out[CONFIRM_SIGNED_BYTES], const uint8_t *sid, const uint8_t *ids_train,
-                           const uint8_t *ids_test)
+static void confirm_signed(uint8_t out[CONFIRM_SIGNED_BYTES], const uint8_t *sid,
+                           const uint8_t *ids_train, const uint8_t *ids_test)
 {
     memcpy(out, sid, WIRE_DIGEST_BYTES);
     memcpy(out + WIRE_DIGEST_BYTES, ids_train, WIRE_DIGEST_BYTES);
@@ -104,7 +106,8 @@ enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *k
     return sign_make(c->signature, key, "vfl/confirm/1", text, sizeof text);
 }
 
-enum status agree_check_confirm(const struct wire_confirm *c, const uint8_t public_key[WIRE_KEY_BYTES],
+enum status agree_check_confirm(const struct wire_confirm *c,
+                                const uint8_t public_key[WIRE_KEY_BYTES],
                                 const uint8_t sid[WIRE_DIGEST_BYTES], struct error *err)
 {
     uint8_t text[CONFIRM_SIGNED_BYTES];
@@ -127,11 +130,13 @@ void agree_keep_confirm(struct agree_confirm *kept, const struct wire_confirm *c
 
 struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_t generation)
 {
-    return (struct wire_confirm){kept->sid, kept->ids_train, kept->ids_test, kept->signature, generation};
+    return (struct wire_confirm){kept->sid, kept->ids_train, kept->ids_test, kept->signature,
+                                 generation};
 }
 
-enum status agree_pair_key(uint8_t key[32], const uint8_t own_secret[32], const uint8_t other_public[32],
-                           const uint8_t sid[WIRE_DIGEST_BYTES], uint32_t a, uint32_t b)
+enum status agree_pair_key(uint8_t key[32], const uint8_t own_secret[32],
+                           const uint8_t other_public[32], const uint8_t sid[WIRE_DIGEST_BYTES],
+                           uint32_t a, uint32_t b)
 {
     static const char purpose[] = "vfl/mask/1";
     uint8_t shared[KEX_BYTES], info[sizeof purpose - 1 + 4];

@@ -1,12 +1,14 @@
-/* agree.h -- one view of keys, set and plan: what is signed, what the session id is, what is derived from it.
+/* agree.h -- one view of keys, set and plan: what is signed, what the session id is, what is
+ * derived from it.
  *
- *   hello    signature over "vfl/hello/1", body (plan digest, generation, name, nonce, X25519 key, shapes)
- *   sid      SHA-256("vfl/sid/1" || plan digest || generation || M || for each member: |body|, body, public key)
- *   confirm  signature over "vfl/confirm/1", sid || ids_train || ids_test
+ *   hello    signature over "vfl/hello/1", body (plan digest, generation, name, nonce, X25519 key,
+ * shapes) sid      SHA-256("vfl/sid/1" || plan digest || generation || M || for each member:
+ * |body|, body, public key) confirm  signature over "vfl/confirm/1", sid || ids_train || ids_test
  *   ids key  HMAC(sid, "vfl/ids/1")
  *   pair key HKDF-SHA-256(X25519(own, other), salt sid, "vfl/mask/1" || low || high)
  *
- * Nobody sends data before it holds every member's confirmation of one sid (threats 1.2, D2, D6, D7).
+ * Nobody sends data before it holds every member's confirmation of one sid (threats 1.2, D2, D6,
+ * D7).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +40,8 @@ struct agree_terms {
     uint64_t generation;
 };
 
-/* Is h of the party `who`, signed by the roster's key, for these terms?  STATUS_AUTH or STATUS_PROTOCOL. */
+/* Is h of the party `who`, signed by the roster's key, for these terms?  STATUS_AUTH or
+ * STATUS_PROTOCOL. */
 enum status agree_check_hello(const struct wire_hello *h, const struct roster_entry *who,
                               const struct agree_terms *terms, struct error *err) MUST_USE;
 void agree_keep_hello(struct agree_hello *kept, const struct wire_hello *h);
@@ -51,13 +54,15 @@ void agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST
 
 enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *key) MUST_USE;
 /* Is c of the holder of public_key, and for this sid? */
-enum status agree_check_confirm(const struct wire_confirm *c, const uint8_t public_key[WIRE_KEY_BYTES],
+enum status agree_check_confirm(const struct wire_confirm *c,
+                                const uint8_t public_key[WIRE_KEY_BYTES],
                                 const uint8_t sid[WIRE_DIGEST_BYTES], struct error *err) MUST_USE;
 void agree_keep_confirm(struct agree_confirm *kept, const struct wire_confirm *c);
 struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_t generation);
 
 /* The mask key that members a and b (roster indices) share. */
-enum status agree_pair_key(uint8_t key[32], const uint8_t own_secret[32], const uint8_t other_public[32],
-                           const uint8_t sid[WIRE_DIGEST_BYTES], uint32_t a, uint32_t b) MUST_USE;
+enum status agree_pair_key(uint8_t key[32], const uint8_t own_secret[32],
+                           const uint8_t other_public[32], const uint8_t sid[WIRE_DIGEST_BYTES],
+                           uint32_t a, uint32_t b) MUST_USE;
 
 #endif

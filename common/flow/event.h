@@ -1,7 +1,7 @@
 /* event.h -- what a session core is told.
  *
- * While work or a charge is under way the driver holds all other events back, in order; a core never sees
- * one in between.
+ * While work or a charge is under way the driver holds all other events back, in order; a core
+ * never sees one in between.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

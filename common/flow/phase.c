@@ -59,9 +59,11 @@ bool phase_expects(enum phase p, bool to_server, enum wire_kind kind)
 enum status phase_print(struct buf *out)
 {
     static const char *const quorums[] = {"the roster", "all members", "-"};
-    static const char *const deadlines[] = {"patience_ms", "deadline_ms (drop), patience_ms (wait)", "-"};
-    enum status s = buf_printf(out, "| phase | clause | server says | member answers | quorum | bounded by | "
-                                    "next |\n|---|---|---|---|---|---|---|\n");
+    static const char *const deadlines[] = {"patience_ms", "deadline_ms (drop), patience_ms (wait)",
+                                            "-"};
+    enum status s =
+        buf_printf(out, "| phase | clause | server says | member answers | quorum | bounded by | "
+                        "next |\n|---|---|---|---|---|---|---|\n");
 
     for (int p = 0; p < PHASES && s == STATUS_OK; p++) {
         const struct phase_row *r = &table[p];

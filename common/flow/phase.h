@@ -1,7 +1,7 @@
 /* phase.h -- THE TABLE: the whole protocol as data (docs/protocol.md prints it).
  *
- * Server and parties walk the same phases.  In each, the server says one message, each member answers one,
- * and the phase ends when the quorum has answered or its deadline acts.
+ * Server and parties walk the same phases.  In each, the server says one message, each member
+ * answers one, and the phase ends when the quorum has answered or its deadline acts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,8 +40,8 @@ struct phase_row {
 const struct phase_row *phase_row(enum phase p);
 bool phase_allows(enum phase from, enum phase to);
 
-/* May a member send (to_server) or receive a message of this kind in this phase?  `join` and `refuse` are
- * allowed always; an `offer` opens a new generation in every phase but OVER. */
+/* May a member send (to_server) or receive a message of this kind in this phase?  `join` and
+ * `refuse` are allowed always; an `offer` opens a new generation in every phase but OVER. */
 bool phase_expects(enum phase p, bool to_server, enum wire_kind kind);
 
 /* The table in Markdown, for docs/protocol.md. */

@@ -50,13 +50,15 @@ static enum status read_field(struct reader *rd, struct roster_entry *e, const y
     if (strcmp(name, "name") == 0 || strcmp(name, "operator") == 0) {
         char *out = name[0] == 'n' ? e->name : e->operator_name;
         if (!plain_word(text, n))
-            return fail(rd, value, "a name or operator is 1 to 63 printable characters without spaces");
+            return fail(rd, value,
+                        "a name or operator is 1 to 63 printable characters without spaces");
         memcpy(out, text, n + 1);
         return STATUS_OK;
     }
     if (strcmp(name, "key") == 0) {
         if (n != DIGEST_HEX_CHARS || !digest_from_hex(e->key, ROSTER_KEY_BYTES, text))
-            return fail(rd, value, "key: 64 hexadecimal digits expected (see `deploy/vfl pki fingerprint`)");
+            return fail(rd, value,
+                        "key: 64 hexadecimal digits expected (see `deploy/vfl pki fingerprint`)");
         return STATUS_OK;
     }
     return fail(rd, key, "unknown key in a roster entry; known: name, key, operator");
@@ -69,7 +71,8 @@ static enum status read_entry(struct reader *rd, struct roster_entry *e, const y
     memset(e, 0, sizeof *e);
     if (node == NULL || node->type != YAML_MAPPING_NODE)
         return fail(rd, node, "a roster entry is {name: ..., key: ..., operator: ...}");
-    for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++) {
+    for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
+         p++) {
         enum status s = read_field(rd, e, yaml_document_get_node(&rd->doc, p->key),
                                    yaml_document_get_node(&rd->doc, p->value));
         if (s != STATUS_OK)
@@ -86,7 +89,8 @@ static enum status read_parties(struct reader *rd, struct roster *r, const yaml_
 {
     if (node->type != YAML_SEQUENCE_NODE)
         return fail(rd, node, "parties: a list expected");
-    for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top; i++) {
+    for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top;
+         i++) {
         const yaml_node_t *item = yaml_document_get_node(&rd->doc, *i);
         struct roster_entry *e = &r->party[r->n];
         enum status s;
@@ -111,10 +115,12 @@ static enum status read_document(struct reader *rd, struct roster *r)
 
     if (root == NULL || root->type != YAML_MAPPING_NODE)
         return fail(rd, root, "a roster has the keys server and parties");
-    for (yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top; p++) {
+    for (yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top;
+         p++) {
         const yaml_node_t *key = yaml_document_get_node(&rd->doc, p->key);
         const yaml_node_t *value = yaml_document_get_node(&rd->doc, p->value);
-        const char *name = key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : "";
+        const char *name =
+            key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : "";
 
         if (strcmp(name, "server") == 0) {
             enum status s = read_entry(rd, &r->server, value);
@@ -204,7 +210,8 @@ int roster_find_name(const struct roster *r, const char *name)
 }
 
 /* Members run by `operator_name`. */
-static uint32_t run_by(const struct roster *r, const uint8_t *members, size_t n, const char *operator_name)
+static uint32_t run_by(const struct roster *r, const uint8_t *members, size_t n,
+                       const char *operator_name)
 {
     uint32_t count = 0;
 

@@ -1,8 +1,9 @@
 /* roster.h -- who takes part: names, keys and operators, as agreed out of band.
  *
- * A certificate authority's signature admits nobody; an entry here does.  The order of the file is the index
- * of each party.  The digest is SHA-256 over the canonical lines "server NAME KEY OPERATOR\n" and
- * "party NAME KEY OPERATOR\n", so that organisations can compare it over the telephone.
+ * A certificate authority's signature admits nobody; an entry here does.  The order of the file is
+ * the index of each party.  The digest is SHA-256 over the canonical lines "server NAME KEY
+ * OPERATOR\n" and "party NAME KEY OPERATOR\n", so that organisations can compare it over the
+ * telephone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,8 +39,8 @@ void roster_seal(struct roster *r);
 int roster_find_key(const struct roster *r, const uint8_t key[ROSTER_KEY_BYTES]);
 int roster_find_name(const struct roster *r, const char *name);
 
-/* How many of members[0..n) one curious operator may control beside the server, not counting operators that
- * run `self`: at least 1.  Parties of the server's own operator count always. */
+/* How many of members[0..n) one curious operator may control beside the server, not counting
+ * operators that run `self`: at least 1.  Parties of the server's own operator count always. */
 uint32_t roster_colluders(const struct roster *r, const uint8_t *members, size_t n, uint32_t self);
 
 #endif

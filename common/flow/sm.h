@@ -1,4 +1,6 @@
-/* sm.h -- where a session stands: moves are checked against the phase table and leave one trace line.
+/* sm.h -- where a session stands: moves are checked against the phase table and leave one trace
+ * line.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_FLOW_SM_H

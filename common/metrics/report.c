@@ -244,8 +244,8 @@ enum status report_write(const struct summary *r, const char *path, struct error
     return s;
 }
 
-/* One write of a whole line, so that a reader never sees half of it and a crash leaves at most one.
- */
+/* One write of a whole line, so that a reader never sees half of it and a
+ * crash leaves at most one. */
 static enum status append_text(const char *path, const char *text, size_t n, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, SUMMARY_MODE);

@@ -1,5 +1,5 @@
-/* optim.c -- the three update rules as vector loops (Adam's only under -fno-math-errno: a square root
- * that may set errno is a call).
+/* optim.c -- the three update rules as vector loops (Adam's only under -fno-math-errno: a square
+ * root that may set errno is a call).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,8 +29,8 @@ CLONES void optim_momentum(float *restrict w, float *restrict v, const float *re
     }
 }
 
-/* step = lr / (1 - b1^t), root = 1 / sqrt(1 - b2^t): the bias corrections, taken out of the loop.
- */
+/* step = lr / (1 - b1^t), root = 1 / sqrt(1 - b2^t): the bias
+ * corrections, taken out of the loop. */
 CLONES static void adam(float *restrict w, float *restrict m, float *restrict v,
                         const float *restrict g, size_t n, float step, float root)
 {

@@ -13,8 +13,8 @@
 #include "common/nn/net.h"
 
 enum status safetensors_print(const struct nn_net *n, struct buf *out) MUST_USE;
-/* Reads the weights back into a net of the same shape; STATUS_DATA when the file does not fit it.
- */
+/* Reads the weights back into a net of the same shape; STATUS_DATA when
+ * the file does not fit it. */
 enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len,
                               struct error *err) MUST_USE;
 

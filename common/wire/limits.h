@@ -12,18 +12,18 @@ enum {
     WIRE_VERSION = 1,
     WIRE_MEMBERS_MAX = PLAN_PARTIES_MAX,
     WIRE_NAME_MAX = 63,
-    WIRE_TEXT_MAX = 400,           /* words of a refuse or finish */
-    WIRE_JOIN_MAX = 256,           /* a whole Join frame */
-    WIRE_HELLO_MAX = 384,          /* one Hello */
-    WIRE_CONFIRM_MAX = 192,        /* one Confirm */
-    WIRE_OVERHEAD_MAX = 128,       /* protobuf around the vectors of an Upload or Broadcast */
+    WIRE_TEXT_MAX = 400,     /* words of a refuse or finish */
+    WIRE_JOIN_MAX = 256,     /* a whole Join frame */
+    WIRE_HELLO_MAX = 384,    /* one Hello */
+    WIRE_CONFIRM_MAX = 192,  /* one Confirm */
+    WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of an Upload or Broadcast */
     WIRE_OFFER_MAX = PLAN_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
-    WIRE_SETUP_MAX = 16384,        /* largest frame a party takes before it knows a plan */
-    WIRE_PAYLOAD_MAX = 256 << 20,  /* of any vector; a plan that needs more is refused at -n */
-    WIRE_EVALUATE_ROWS = 1024,     /* rows of one evaluation round, at least */
-    WIRE_DEPTH_MAX = 4,            /* nesting of message types */
-    WIRE_QUOTA_FACTOR = 4,         /* memory for unpacking: this times the frame, and ... */
-    WIRE_QUOTA_BASE = 65536,       /* ... this (threats E2) */
+    WIRE_SETUP_MAX = 16384,       /* largest frame a party takes before it knows a plan */
+    WIRE_PAYLOAD_MAX = 256 << 20, /* of any vector; a plan that needs more is refused at -n */
+    WIRE_EVALUATE_ROWS = 1024,    /* rows of one evaluation round, at least */
+    WIRE_DEPTH_MAX = 4,           /* nesting of message types */
+    WIRE_QUOTA_FACTOR = 4,        /* memory for unpacking: this times the frame, and ... */
+    WIRE_QUOTA_BASE = 65536,      /* ... this (threats E2) */
 };
 
 /* Rows of one evaluation round under this plan. */

@@ -8,9 +8,9 @@
 const char *wire_kind_name(enum wire_kind k)
 {
     static const char *const names[WIRE_KINDS] = {
-        [WIRE_NONE] = "none",           [WIRE_JOIN] = "join",       [WIRE_OFFER] = "offer",
-        [WIRE_HELLO] = "hello",         [WIRE_HELLOS] = "hellos",   [WIRE_CONFIRM] = "confirm",
-        [WIRE_CONFIRMS] = "confirms",   [WIRE_UPLOAD] = "upload",   [WIRE_FINISH] = "finish",
+        [WIRE_NONE] = "none",           [WIRE_JOIN] = "join",     [WIRE_OFFER] = "offer",
+        [WIRE_HELLO] = "hello",         [WIRE_HELLOS] = "hellos", [WIRE_CONFIRM] = "confirm",
+        [WIRE_CONFIRMS] = "confirms",   [WIRE_UPLOAD] = "upload", [WIRE_FINISH] = "finish",
         [WIRE_BROADCAST] = "broadcast", [WIRE_REFUSE] = "refuse",
     };
 

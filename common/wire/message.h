@@ -1,9 +1,9 @@
 /* message.h -- protobuf messages to checked structs and back; no socket.
  *
- * Unpacking runs under a memory quota (threats E2) out of a block made once: it allocates nothing.  What it
- * returns points into that block and lives until the next unpack.  Lengths of digests, keys and signatures,
- * member counts, text lengths and encodings are checked here, so that a session core sees only messages of
- * the right shape; what they *mean* in a phase is the core's business.
+ * Unpacking runs under a memory quota (threats E2) out of a block made once: it allocates nothing.
+ * What it returns points into that block and lives until the next unpack.  Lengths of digests, keys
+ * and signatures, member counts, text lengths and encodings are checked here, so that a session
+ * core sees only messages of the right shape; what they *mean* in a phase is the core's business.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,13 @@ enum wire_kind {
 };
 
 enum wire_purpose { PURPOSE_TRAIN, PURPOSE_EVALUATE_TEST, PURPOSE_EVALUATE_TRAIN };
-enum wire_outcome { OUTCOME_COMPLETED, OUTCOME_TARGET, OUTCOME_BUDGET, OUTCOME_STOPPED, OUTCOME_FAILED };
+enum wire_outcome {
+    OUTCOME_COMPLETED,
+    OUTCOME_TARGET,
+    OUTCOME_BUDGET,
+    OUTCOME_STOPPED,
+    OUTCOME_FAILED
+};
 enum wire_phase { WIRE_PHASE_SETUP, WIRE_PHASE_TRAIN, WIRE_PHASE_EVALUATE };
 
 /* Bytes that belong to somebody else. */
@@ -131,7 +137,8 @@ const char *wire_kind_name(enum wire_kind k); /* "join", ...: as in summary.json
 const char *wire_purpose_name(enum wire_purpose p);
 const char *wire_outcome_name(enum wire_outcome o); /* summary.json's status */
 
-/* Embedding, share or gradient content of a message (design: payload), and the phase it counts in. */
+/* Embedding, share or gradient content of a message (design: payload),
+ * and the phase it counts in. */
 size_t wire_payload_bytes(const struct wire_msg *m);
 enum wire_phase wire_phase_of(const struct wire_msg *m);
 
@@ -143,8 +150,9 @@ struct wire_unpacker {
     struct wire_confirm *confirms; /* WIRE_MEMBERS_MAX */
 };
 enum status wire_unpacker_init(struct wire_unpacker *u, size_t frame_max) MUST_USE;
-enum status wire_unpacker_grow(struct wire_unpacker *u, size_t frame_max) MUST_USE; /* never shrinks */
-void wire_unpacker_deinit(struct wire_unpacker *u); /* safe on a zeroed struct */
+enum status wire_unpacker_grow(struct wire_unpacker *u,
+                               size_t frame_max) MUST_USE; /* never shrinks */
+void wire_unpacker_deinit(struct wire_unpacker *u);        /* safe on a zeroed struct */
 
 /* One Frame of n bytes.  STATUS_PROTOCOL or STATUS_LIMIT with the reason. */
 enum status wire_unpack(struct wire_msg *m, struct wire_unpacker *u, const uint8_t *bytes, size_t n,
@@ -156,8 +164,8 @@ enum status wire_pack(struct buf *out, const struct wire_msg *m) MUST_USE;
 /* Packs the signed part of a hello: every field but body, public_key and signature is read. */
 enum status wire_pack_hello_body(struct buf *out, const struct wire_hello *h) MUST_USE;
 
-/* Largest frame a member may send when its largest upload carries `payload` and `check` bytes, and the largest
- * frame a server may send under this plan. */
+/* Largest frame a member may send when its largest upload carries `payload` and `check` bytes, and
+ * the largest frame a server may send under this plan. */
 size_t wire_up_max(size_t payload, size_t check);
 size_t wire_down_max(const struct plan *p);
 

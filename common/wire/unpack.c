@@ -1,8 +1,9 @@
 /* unpack.c -- protobuf bytes to checked structs, under a memory quota.
  *
- * protobuf-c's own faults that matter here (threats E2, E3): it amplifies small frames into much memory, keeps
- * unknown fields, and lets the last of repeated singular fields win.  The quota bounds the first; the second
- * and third are refused: no unknown fields, and the message must have exactly the size it would be packed to.
+ * protobuf-c's own faults that matter here (threats E2, E3): it amplifies small frames into much
+ * memory, keeps unknown fields, and lets the last of repeated singular fields win.  The quota
+ * bounds the first; the second and third are refused: no unknown fields, and the message must have
+ * exactly the size it would be packed to.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,7 +50,8 @@ enum status wire_unpacker_init(struct wire_unpacker *u, size_t frame_max)
 
 enum status wire_unpacker_grow(struct wire_unpacker *u, size_t frame_max)
 {
-    /* Large frames are one vector: twice the frame is room enough, and four times would be wasted memory. */
+    /* Large frames are one vector: twice the frame is room enough, and four times would be wasted
+     * memory. */
     size_t factor = frame_max > WIRE_QUOTA_BASE ? 2 : WIRE_QUOTA_FACTOR;
     size_t size = factor * frame_max + WIRE_QUOTA_BASE;
     uint8_t *block;
@@ -74,7 +76,8 @@ void wire_unpacker_deinit(struct wire_unpacker *u)
     *u = (struct wire_unpacker){0};
 }
 
-/* --- checks of single fields ----------------------------------------------------------------------- */
+/* --- checks of single fields
+ * ----------------------------------------------------------------------- */
 
 static bool bytes_of(const uint8_t **out, const ProtobufCBinaryData *field, size_t n)
 {
@@ -125,13 +128,15 @@ static bool canonical(const ProtobufCMessage *m, size_t n)
     return m->n_unknown_fields == 0 && protobuf_c_message_get_packed_size(m) == n;
 }
 
-/* --- one function per message ------------------------------------------------------------------------ */
+/* --- one function per message
+ * ------------------------------------------------------------------------ */
 
 static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct error *err)
 {
     j->version = p->version;
     j->applied = p->applied;
-    if (p->base.n_unknown_fields != 0 || !bytes_of(&j->roster_digest, &p->roster_digest, WIRE_DIGEST_BYTES))
+    if (p->base.n_unknown_fields != 0 ||
+        !bytes_of(&j->roster_digest, &p->roster_digest, WIRE_DIGEST_BYTES))
         return bad(err, "join");
     return STATUS_OK;
 }
@@ -142,8 +147,8 @@ static enum status take_offer(struct wire_offer *o, const Vfl__Offer *p, struct 
     o->step = p->step;
     o->plan = view(&p->plan);
     o->members = view(&p->members);
-    if (p->base.n_unknown_fields != 0 || o->plan.n == 0 || o->plan.n > PLAN_TEXT_MAX || o->members.n == 0 ||
-        o->members.n > WIRE_MEMBERS_MAX)
+    if (p->base.n_unknown_fields != 0 || o->plan.n == 0 || o->plan.n > PLAN_TEXT_MAX ||
+        o->members.n == 0 || o->members.n > WIRE_MEMBERS_MAX)
         return bad(err, "offer");
     for (size_t i = 1; i < o->members.n; i++) {
         if (o->members.data[i] <= o->members.data[i - 1])
@@ -159,7 +164,8 @@ static enum status take_hello(struct wire_hello *h, const Vfl__Hello *p, struct 
     Vfl__HelloBody *b;
 
     h->body = view(&p->body);
-    if (p->base.n_unknown_fields != 0 || !bytes_of(&h->public_key, &p->public_key, WIRE_KEY_BYTES) ||
+    if (p->base.n_unknown_fields != 0 ||
+        !bytes_of(&h->public_key, &p->public_key, WIRE_KEY_BYTES) ||
         !bytes_of(&h->signature, &p->signature, WIRE_SIGNATURE_BYTES) || h->body.n == 0 ||
         h->body.n > WIRE_HELLO_MAX)
         return bad(err, "hello");
@@ -175,8 +181,8 @@ static enum status take_hello(struct wire_hello *h, const Vfl__Hello *p, struct 
     return STATUS_OK;
 }
 
-static enum status take_hellos(struct wire_hellos *hs, const Vfl__Hellos *p, struct wire_unpacker *u,
-                               struct error *err)
+static enum status take_hellos(struct wire_hellos *hs, const Vfl__Hellos *p,
+                               struct wire_unpacker *u, struct error *err)
 {
     if (p->base.n_unknown_fields != 0 || p->n_hello == 0 || p->n_hello > WIRE_MEMBERS_MAX)
         return bad(err, "hellos");
@@ -200,8 +206,8 @@ static enum status take_confirm(struct wire_confirm *c, const Vfl__Confirm *p, s
     return STATUS_OK;
 }
 
-static enum status take_confirms(struct wire_confirms *cs, const Vfl__Confirms *p, struct wire_unpacker *u,
-                                 struct error *err)
+static enum status take_confirms(struct wire_confirms *cs, const Vfl__Confirms *p,
+                                 struct wire_unpacker *u, struct error *err)
 {
     if (p->base.n_unknown_fields != 0 || p->n_confirm == 0 || p->n_confirm > WIRE_MEMBERS_MAX)
         return bad(err, "confirms");
@@ -214,7 +220,8 @@ static enum status take_confirms(struct wire_confirms *cs, const Vfl__Confirms *
     return STATUS_OK;
 }
 
-static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast *p, struct error *err)
+static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast *p,
+                                  struct error *err)
 {
     *b = (struct wire_broadcast){
         .generation = p->generation,
@@ -243,8 +250,9 @@ static enum status take_upload(struct wire_upload *w, const Vfl__Upload *p, stru
         .payload = view(&p->payload),
         .check = view(&p->check),
     };
-    if (p->base.n_unknown_fields != 0 || p->purpose < 0 || p->purpose > VFL__PURPOSE__EVALUATE_TRAIN ||
-        w->payload.n == 0 || w->payload.n > WIRE_PAYLOAD_MAX)
+    if (p->base.n_unknown_fields != 0 || p->purpose < 0 ||
+        p->purpose > VFL__PURPOSE__EVALUATE_TRAIN || w->payload.n == 0 ||
+        w->payload.n > WIRE_PAYLOAD_MAX)
         return bad(err, "upload");
     return STATUS_OK;
 }
@@ -253,8 +261,8 @@ static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, stru
 {
     f->outcome = (enum wire_outcome)p->outcome;
     f->kind = (enum status_kind)p->kind;
-    if (p->base.n_unknown_fields != 0 || p->kind > STATUS_KIND_LOCAL || p->outcome < 0 || p->outcome > VFL__OUTCOME__FAILED ||
-        !text_of(f->text, WIRE_TEXT_MAX, p->text))
+    if (p->base.n_unknown_fields != 0 || p->kind > STATUS_KIND_LOCAL || p->outcome < 0 ||
+        p->outcome > VFL__OUTCOME__FAILED || !text_of(f->text, WIRE_TEXT_MAX, p->text))
         return bad(err, "finish");
     return STATUS_OK;
 }
@@ -262,29 +270,42 @@ static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, stru
 static enum status take_refuse(struct wire_refuse *r, const Vfl__Refuse *p, struct error *err)
 {
     r->kind = (enum status_kind)p->kind;
-    if (p->base.n_unknown_fields != 0 || p->kind > STATUS_KIND_LOCAL || p->kind == STATUS_KIND_NONE ||
-        !text_of(r->text, WIRE_TEXT_MAX, p->text))
+    if (p->base.n_unknown_fields != 0 || p->kind > STATUS_KIND_LOCAL ||
+        p->kind == STATUS_KIND_NONE || !text_of(r->text, WIRE_TEXT_MAX, p->text))
         return bad(err, "refuse");
     return STATUS_OK;
 }
 
-static enum status take(struct wire_msg *m, const Vfl__Frame *f, struct wire_unpacker *u, struct error *err)
+static enum status take(struct wire_msg *m, const Vfl__Frame *f, struct wire_unpacker *u,
+                        struct error *err)
 {
     switch (f->body_case) {
     case VFL__FRAME__BODY_JOIN: m->kind = WIRE_JOIN; return take_join(&m->join, f->join, err);
     case VFL__FRAME__BODY_OFFER: m->kind = WIRE_OFFER; return take_offer(&m->offer, f->offer, err);
-    case VFL__FRAME__BODY_HELLO: m->kind = WIRE_HELLO; return take_hello(&m->hello, f->hello, u, err);
-    case VFL__FRAME__BODY_HELLOS: m->kind = WIRE_HELLOS; return take_hellos(&m->hellos, f->hellos, u, err);
-    case VFL__FRAME__BODY_CONFIRM: m->kind = WIRE_CONFIRM; return take_confirm(&m->confirm, f->confirm, err);
+    case VFL__FRAME__BODY_HELLO:
+        m->kind = WIRE_HELLO;
+        return take_hello(&m->hello, f->hello, u, err);
+    case VFL__FRAME__BODY_HELLOS:
+        m->kind = WIRE_HELLOS;
+        return take_hellos(&m->hellos, f->hellos, u, err);
+    case VFL__FRAME__BODY_CONFIRM:
+        m->kind = WIRE_CONFIRM;
+        return take_confirm(&m->confirm, f->confirm, err);
     case VFL__FRAME__BODY_CONFIRMS:
         m->kind = WIRE_CONFIRMS;
         return take_confirms(&m->confirms, f->confirms, u, err);
     case VFL__FRAME__BODY_BROADCAST:
         m->kind = WIRE_BROADCAST;
         return take_broadcast(&m->broadcast, f->broadcast, err);
-    case VFL__FRAME__BODY_UPLOAD: m->kind = WIRE_UPLOAD; return take_upload(&m->upload, f->upload, err);
-    case VFL__FRAME__BODY_FINISH: m->kind = WIRE_FINISH; return take_finish(&m->finish, f->finish, err);
-    case VFL__FRAME__BODY_REFUSE: m->kind = WIRE_REFUSE; return take_refuse(&m->refuse, f->refuse, err);
+    case VFL__FRAME__BODY_UPLOAD:
+        m->kind = WIRE_UPLOAD;
+        return take_upload(&m->upload, f->upload, err);
+    case VFL__FRAME__BODY_FINISH:
+        m->kind = WIRE_FINISH;
+        return take_finish(&m->finish, f->finish, err);
+    case VFL__FRAME__BODY_REFUSE:
+        m->kind = WIRE_REFUSE;
+        return take_refuse(&m->refuse, f->refuse, err);
     case VFL__FRAME__BODY__NOT_SET: break;
     case _VFL__FRAME__BODY__CASE_IS_INT_SIZE: break;
     }

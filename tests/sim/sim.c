@@ -16,7 +16,8 @@
 
 enum { LATENCY_US = 1000, RECONNECT_US = 10000, FLIGHTS_MAX = 4096 };
 
-/* --- transcript ------------------------------------------------------------------------------------------ */
+/* --- transcript
+ * ------------------------------------------------------------------------------------------ */
 
 static const char *who_name(char out[16], int who)
 {
@@ -32,7 +33,8 @@ static void describe(char out[96], const struct wire_msg *m)
         const struct wire_broadcast *b = &m->broadcast;
         int n = snprintf(out, 96, "broadcast");
         if (b->closes)
-            n += snprintf(out + n, 96 - (size_t)n, " close %llu", (unsigned long long)b->close_step);
+            n +=
+                snprintf(out + n, 96 - (size_t)n, " close %llu", (unsigned long long)b->close_step);
         if (b->opens)
             snprintf(out + n, 96 - (size_t)n, " open %s %llu", wire_purpose_name(b->purpose),
                      (unsigned long long)b->place);
@@ -55,7 +57,8 @@ static void note(struct sim *s, int from, const uint8_t *to, size_t to_n, const 
     CHECK(buf_printf(&s->transcript, "%s: %s", who_name(name, from), what) == STATUS_OK);
     if (from == SIM_SERVER && to_n < s->options.parties) {
         for (size_t i = 0; i < to_n; i++)
-            CHECK(buf_printf(&s->transcript, "%s%s", i == 0 ? " -> " : " ", who_name(name, to[i])) == STATUS_OK);
+            CHECK(buf_printf(&s->transcript, "%s%s", i == 0 ? " -> " : " ",
+                             who_name(name, to[i])) == STATUS_OK);
     }
     CHECK(buf_printf(&s->transcript, "\n") == STATUS_OK);
 }
@@ -66,9 +69,12 @@ static void note_event(struct sim *s, const char *what, uint32_t party)
         CHECK(buf_printf(&s->transcript, "-- %s p%u\n", what, party + 1) == STATUS_OK);
 }
 
-/* --- links --------------------------------------------------------------------------------------------------- */
+/* --- links
+ * ---------------------------------------------------------------------------------------------------
+ */
 
-static void fly(struct sim *s, uint32_t party, bool up, const struct wire_msg *m, uint64_t extra_us, bool cut_after)
+static void fly(struct sim *s, uint32_t party, bool up, const struct wire_msg *m, uint64_t extra_us,
+                bool cut_after)
 {
     struct sim_party *p = &s->party[party];
     uint64_t at = s->now_us + LATENCY_US + extra_us, *last = up ? &p->last_up_us : &p->last_down_us;
@@ -120,7 +126,8 @@ static void cut(struct sim *s, uint32_t party)
         return;
     p->connected = p->joined = false;
     p->connection++;
-    p->connect_us = s->now_us + (s->options.reconnect_us > 0 ? s->options.reconnect_us : RECONNECT_US);
+    p->connect_us =
+        s->now_us + (s->options.reconnect_us > 0 ? s->options.reconnect_us : RECONNECT_US);
     note_event(s, "lost", party);
     if (was_joined)
         world_tell_server(s, &lost);
@@ -158,7 +165,9 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
     }
 }
 
-/* --- actions --------------------------------------------------------------------------------------------------- */
+/* --- actions
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static void finish(struct sim_end *end, const struct action *a)
 {
@@ -266,7 +275,9 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
         s->leave_soon[party] = true;
 }
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
+/* --- time
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static void deliver(struct sim *s, struct flight *f)
 {
@@ -274,7 +285,8 @@ static void deliver(struct sim *s, struct flight *f)
     struct wire_unpacker *u = f->up ? &s->unpacker : &p->unpacker;
     struct error err = {0};
     struct wire_msg m;
-    struct event e = {.kind = EVENT_MESSAGE, .peer = f->party, .msg = &m, .raw = {f->frame.data, f->frame.len}};
+    struct event e = {
+        .kind = EVENT_MESSAGE, .peer = f->party, .msg = &m, .raw = {f->frame.data, f->frame.len}};
 
     f->used = false;
     if (f->connection != p->connection)
@@ -331,7 +343,8 @@ static void settle(struct sim *s)
     }
 }
 
-/* The next thing that happens: 0 message, 1 server timer, 2 party timer, 3 connect, 4 stop; -1: nothing. */
+/* The next thing that happens: 0 message, 1 server timer, 2 party timer, 3 connect, 4 stop; -1:
+ * nothing. */
 static int next_thing(struct sim *s, uint64_t *at, size_t *which)
 {
     int kind = -1;
@@ -339,7 +352,8 @@ static int next_thing(struct sim *s, uint64_t *at, size_t *which)
     *at = UINT64_MAX;
     for (size_t i = 0; i < FLIGHTS_MAX; i++) {
         const struct flight *f = &s->flight[i];
-        if (f->used && (f->at_us < *at || (f->at_us == *at && kind == 0 && f->order < s->flight[*which].order))) {
+        if (f->used && (f->at_us < *at ||
+                        (f->at_us == *at && kind == 0 && f->order < s->flight[*which].order))) {
             *at = f->at_us;
             *which = i;
             kind = 0;
@@ -421,7 +435,8 @@ void sim_run(struct sim *s, uint64_t us)
     }
 }
 
-/* --- asking and arranging ------------------------------------------------------------------------------------------ */
+/* --- asking and arranging
+ * ------------------------------------------------------------------------------------------ */
 
 void sim_rule(struct sim *s, struct sim_rule r)
 {
@@ -473,8 +488,8 @@ const struct party_report *sim_party_report(struct sim *s, uint32_t party)
 
 void sim_model(const struct sim *s, int who, char out[65])
 {
-    const struct nn_net *net =
-        who == SIM_SERVER ? server_session_head(s->server) : party_session_bottom(s->party[who].session);
+    const struct nn_net *net = who == SIM_SERVER ? server_session_head(s->server)
+                                                 : party_session_bottom(s->party[who].session);
     uint8_t digest[DIGEST_BYTES];
     struct buf text;
 

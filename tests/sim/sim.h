@@ -1,8 +1,8 @@
 /* sim.h -- the server and N parties in one process on a virtual clock.
  *
- * Every message is packed and unpacked as on a real wire.  Rules act on named messages: cut the connection
- * before or after delivery, delay, repeat, or alter what is said.  What happened is a transcript, one line a
- * message, so that a test's body can be the transcript it expects.
+ * Every message is packed and unpacked as on a real wire.  Rules act on named messages: cut the
+ * connection before or after delivery, delay, repeat, or alter what is said.  What happened is a
+ * transcript, one line a message, so that a test's body can be the transcript it expects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,8 @@ enum sim_act {
     SIM_REPEAT,     /* delivered twice */
     SIM_ALTER,      /* `alter` is called on the message before it is packed */
     SIM_SWALLOW,    /* not delivered, the connection stays */
-    SIM_KILL,       /* a party's process dies instead of sending: it is started anew, without its memory */
+    SIM_KILL, /* a party's process dies instead of sending: it is started anew, without its memory
+               */
 };
 
 /* Applies to the nth (from 1) message of this kind from this sender to (or from) this party. */

@@ -13,7 +13,8 @@
 
 static const uint64_t HOUR_US = 3600000000ull;
 
-/* Six rows in batches of three: two steps, then one evaluation, which is also what carries the last gradient. */
+/* Six rows in batches of three: two steps, then one evaluation, which is also what carries the last
+ * gradient. */
 static void test_a_run_is_this_transcript(void **state)
 {
     struct sim_options o = {.parties = 3};
@@ -21,32 +22,31 @@ static void test_a_run_is_this_transcript(void **state)
 
     (void)state;
     sim_run(s, HOUR_US);
-    assert_string_equal(sim_transcript(s),
-                        "p1: join\n"
-                        "p2: join\n"
-                        "p3: join\n"
-                        "server: offer 1\n"
-                        "p1: hello\n"
-                        "p2: hello\n"
-                        "p3: hello\n"
-                        "server: hellos\n"
-                        "p1: confirm\n"
-                        "p2: confirm\n"
-                        "p3: confirm\n"
-                        "server: confirms\n"
-                        "server: broadcast open train 0\n"
-                        "p1: upload\n"
-                        "p2: upload\n"
-                        "p3: upload\n"
-                        "server: broadcast close 0 open train 1\n"
-                        "p1: upload\n"
-                        "p2: upload\n"
-                        "p3: upload\n"
-                        "server: broadcast close 1 open evaluate test 0\n"
-                        "p1: upload\n"
-                        "p2: upload\n"
-                        "p3: upload\n"
-                        "server: finish completed\n");
+    assert_string_equal(sim_transcript(s), "p1: join\n"
+                                           "p2: join\n"
+                                           "p3: join\n"
+                                           "server: offer 1\n"
+                                           "p1: hello\n"
+                                           "p2: hello\n"
+                                           "p3: hello\n"
+                                           "server: hellos\n"
+                                           "p1: confirm\n"
+                                           "p2: confirm\n"
+                                           "p3: confirm\n"
+                                           "server: confirms\n"
+                                           "server: broadcast open train 0\n"
+                                           "p1: upload\n"
+                                           "p2: upload\n"
+                                           "p3: upload\n"
+                                           "server: broadcast close 0 open train 1\n"
+                                           "p1: upload\n"
+                                           "p2: upload\n"
+                                           "p3: upload\n"
+                                           "server: broadcast close 1 open evaluate test 0\n"
+                                           "p1: upload\n"
+                                           "p2: upload\n"
+                                           "p3: upload\n"
+                                           "server: finish completed\n");
     assert_true(sim_server_end(s)->over);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     for (uint32_t i = 0; i < 3; i++) {
@@ -77,7 +77,8 @@ static void model_of(const char *const *sets, char head[65], char bottom[65])
 
 static void test_masked_and_clear_give_the_same_model(void **state)
 {
-    const char *clear[] = {"protocol.aggregation=clear", NULL}, *other[] = {"protocol.pbm.trials=17", NULL};
+    const char *clear[] = {"protocol.aggregation=clear", NULL},
+               *other[] = {"protocol.pbm.trials=17", NULL};
     char head[65], bottom[65], head2[65], bottom2[65];
 
     (void)state;
@@ -110,7 +111,8 @@ static void test_every_combination_that_the_plan_admits_completes(void **state)
         {"protocol.encoding=float32", "protocol.aggregation=clear", "model.fusion=concat"},
         {"protocol.encoding=pbm", "protocol.aggregation=clear", "model.fusion=concat"},
         {"model.fusion=mean", "model.head=[6]", "training.optimizer=adam", "model.init=he"},
-        {"protocol.local_iterations=3", "training.schedule=inverse_sqrt", "training.optimizer=momentum"},
+        {"protocol.local_iterations=3", "training.schedule=inverse_sqrt",
+         "training.optimizer=momentum"},
         {"training.evaluate_train=true", "training.evaluate_every=0.5", "training.epochs=2.5"},
         {"model.binary_loss=sigmoid", "training.evaluate_every=0", "model.init=torch"},
         {"protocol.straggler=drop"},
@@ -133,7 +135,10 @@ static void test_every_combination_that_the_plan_admits_completes(void **state)
 
 static void test_what_is_charged_is_what_is_sent(void **state)
 {
-    struct sim_options o = {.parties = 3, .train_rows = 50, .test_rows = 11, .quiet = true,
+    struct sim_options o = {.parties = 3,
+                            .train_rows = 50,
+                            .test_rows = 11,
+                            .quiet = true,
                             .sets = {"training.epochs=2.4", "training.evaluate_train=true"}};
     struct sim *s = sim_new(&o);
 
@@ -149,7 +154,9 @@ static void test_what_is_charged_is_what_is_sent(void **state)
 
 static void test_a_round_allocates_nothing_after_the_first(void **state)
 {
-    struct sim_options o = {.parties = 4, .train_rows = 3000, .quiet = true,
+    struct sim_options o = {.parties = 4,
+                            .train_rows = 3000,
+                            .quiet = true,
                             .sets = {"training.evaluate_every=0", "protocol.local_iterations=2"}};
     struct sim *s = sim_new(&o);
     uint64_t before, rounds;

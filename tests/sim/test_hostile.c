@@ -1,4 +1,5 @@
-/* test_hostile.c -- peers and servers that lie: each lie is refused, named, and costs the right side.
+/* test_hostile.c -- peers and servers that lie: each lie is refused, named, and costs the right
+ * side.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <setjmp.h>
@@ -15,17 +16,18 @@ static const uint64_t HOUR_US = 3600000000ull;
 
 struct lie {
     const char *name;
-    int from;            /* who says it */
+    int from; /* who says it */
     enum wire_kind kind;
     uint32_t nth;
     void (*alter)(struct wire_msg *m, void *owner);
-    const char *words;   /* in the text of whoever finds out */
+    const char *words; /* in the text of whoever finds out */
 };
 
 static uint8_t other32[WIRE_DIGEST_BYTES] = {1, 2, 3};
 static uint8_t other64[WIRE_SIGNATURE_BYTES] = {4, 5, 6};
 
-/* --- lies of a party ------------------------------------------------------------------------------------------- */
+/* --- lies of a party
+ * ------------------------------------------------------------------------------------------- */
 
 static void other_version(struct wire_msg *m, void *o)
 {
@@ -119,23 +121,29 @@ static const struct lie party_lies[] = {
     {"wrong phase", 1, WIRE_UPLOAD, 2, says_hello_again, "confirm in phase round"},
 };
 
-/* The liar is refused with the words; once it tells the truth again (its next connection) the run goes on. */
+/* The liar is refused with the words; once it tells the truth again (its next connection) the run
+ * goes on. */
 static void test_each_lie_of_a_party_costs_that_party_alone(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof party_lies / sizeof *party_lies; i++) {
         const struct lie *l = &party_lies[i];
-        struct sim_options o = {.parties = 3, .train_rows = 12, .quiet = true, .sets = {"protocol.patience_ms=2000"}};
+        struct sim_options o = {
+            .parties = 3, .train_rows = 12, .quiet = true, .sets = {"protocol.patience_ms=2000"}};
         struct sim *s = sim_new(&o);
         const struct sim_end *liar = sim_party_end(s, 1);
-        sim_rule(s, (struct sim_rule){.act = SIM_ALTER, .from = l->from, .kind = l->kind, .nth = l->nth,
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = l->from,
+                                      .kind = l->kind,
+                                      .nth = l->nth,
                                       .alter = l->alter});
         sim_run(s, HOUR_US);
         assert_true(liar->over);
         assert_int_equal(liar->outcome, OUTCOME_FAILED);
         if (strstr(liar->error.text, l->words) == NULL)
             fail_msg("%s: \"%s\" does not say \"%s\"", l->name, liar->error.text, l->words);
-        assert_true(status_exit_code(liar->error.status) == 3 || status_exit_code(liar->error.status) == 2);
+        assert_true(status_exit_code(liar->error.status) == 3 ||
+                    status_exit_code(liar->error.status) == 2);
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED); /* it waited for p2 in vain */
         assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 4);
         assert_non_null(strstr(sim_server_end(s)->error.text, "p2"));
@@ -145,7 +153,8 @@ static void test_each_lie_of_a_party_costs_that_party_alone(void **state)
 
 static void test_a_repeated_upload_is_refused(void **state)
 {
-    struct sim_options o = {.parties = 3, .train_rows = 12, .quiet = true, .sets = {"protocol.patience_ms=2000"}};
+    struct sim_options o = {
+        .parties = 3, .train_rows = 12, .quiet = true, .sets = {"protocol.patience_ms=2000"}};
     struct sim *s = sim_new(&o);
 
     (void)state;
@@ -156,7 +165,8 @@ static void test_a_repeated_upload_is_refused(void **state)
     sim_free(s);
 }
 
-/* --- lies of the server ------------------------------------------------------------------------------------------ */
+/* --- lies of the server
+ * ------------------------------------------------------------------------------------------ */
 
 static uint8_t bad_floats[4096];
 
@@ -304,7 +314,8 @@ static const struct lie server_lies[] = {
     {"skipped step", SIM_SERVER, WIRE_BROADCAST, 2, skip_step, "out of order"},
     {"the same step twice", SIM_SERVER, WIRE_BROADCAST, 2, same_step_again, "twice"},
     {"evaluation that is not due", SIM_SERVER, WIRE_BROADCAST, 2, evaluation_now, "not due"},
-    {"evaluation of training rows", SIM_SERVER, WIRE_BROADCAST, 2, training_rows, "not in the plan"},
+    {"evaluation of training rows", SIM_SERVER, WIRE_BROADCAST, 2, training_rows,
+     "not in the plan"},
     {"short gradient", SIM_SERVER, WIRE_BROADCAST, 2, short_gradient, "wrong size"},
     {"NaN gradient", SIM_SERVER, WIRE_BROADCAST, 2, not_a_number, "not finite"},
     {"another generation", SIM_SERVER, WIRE_BROADCAST, 2, other_generation, "another generation"},
@@ -316,11 +327,16 @@ static void test_each_lie_of_the_server_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof server_lies / sizeof *server_lies; i++) {
         const struct lie *l = &server_lies[i];
-        struct sim_options o = {.parties = 3, .train_rows = 12, .quiet = true, .sets = {"protocol.patience_ms=2000"}};
+        struct sim_options o = {
+            .parties = 3, .train_rows = 12, .quiet = true, .sets = {"protocol.patience_ms=2000"}};
         struct sim *s = sim_new(&o);
         const struct sim_end *end = sim_party_end(s, 1);
         uint64_t before = l->kind == WIRE_BROADCAST ? 3 : 0;
-        sim_rule(s, (struct sim_rule){.act = SIM_ALTER, .from = SIM_SERVER, .party = 1, .kind = l->kind, .nth = l->nth,
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = SIM_SERVER,
+                                      .party = 1,
+                                      .kind = l->kind,
+                                      .nth = l->nth,
                                       .alter = l->alter});
         sim_run(s, HOUR_US);
         assert_true(end->over);
@@ -335,7 +351,8 @@ static void test_each_lie_of_the_server_is_refused(void **state)
     }
 }
 
-/* Different gradients for different parties: the masks no longer cancel, and the server learns noise. */
+/* Different gradients for different parties: the masks no longer cancel, and the server learns
+ * noise. */
 static float small_gradient[64];
 
 static void slightly_different(struct wire_msg *m, void *o)
@@ -354,7 +371,10 @@ static void test_a_gradient_of_its_own_for_one_party_yields_noise(void **state)
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_rule(s, (struct sim_rule){.act = SIM_ALTER, .from = SIM_SERVER, .party = 1, .kind = WIRE_BROADCAST,
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = SIM_SERVER,
+                                  .party = 1,
+                                  .kind = WIRE_BROADCAST,
                                   .alter = slightly_different});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
@@ -363,7 +383,8 @@ static void test_a_gradient_of_its_own_for_one_party_yields_noise(void **state)
     sim_free(s);
 }
 
-/* --- data and budgets ---------------------------------------------------------------------------------------------- */
+/* --- data and budgets
+ * ---------------------------------------------------------------------------------------------- */
 
 static void test_other_ids_of_the_same_number_end_the_run_with_the_party_named(void **state)
 {
@@ -414,17 +435,19 @@ static void test_a_ledger_that_says_no_ends_the_run_before_the_upload(void **sta
 
 static void test_a_policy_refuses_a_plan_before_any_release(void **state)
 {
-    static const char *const policies[] = {"policy.min_parties=4", "policy.max_releases.record=1",
-                                           "policy.max_releases.total=5", "policy.max_epsilon.value=0.5",
-                                           "policy.encodings=[fixed]", "policy.aggregations=[clear]",
-                                           "policy.max_learning_rate=0.001", "policy.min_m_eff=3"};
+    static const char *const policies[] = {
+        "policy.min_parties=4",           "policy.max_releases.record=1",
+        "policy.max_releases.total=5",    "policy.max_epsilon.value=0.5",
+        "policy.encodings=[fixed]",       "policy.aggregations=[clear]",
+        "policy.max_learning_rate=0.001", "policy.min_m_eff=3"};
 
     (void)state;
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         struct sim_options o = {.parties = 3, .quiet = true, .party_sets = {policies[i]}};
         struct sim *s = sim_new(&o);
         char key[64];
-        snprintf(key, sizeof key, "%.*s", (int)(strchr(policies[i], '=') - policies[i]), policies[i]);
+        snprintf(key, sizeof key, "%.*s", (int)(strchr(policies[i], '=') - policies[i]),
+                 policies[i]);
         if (strstr(key, ".value") != NULL)
             *strstr(key, ".value") = 0;
         sim_run(s, HOUR_US);

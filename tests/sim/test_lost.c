@@ -16,7 +16,8 @@ static const enum wire_kind down[] = {WIRE_OFFER, WIRE_HELLOS, WIRE_CONFIRMS, WI
 
 static struct sim *run_with(const struct sim_rule *rule, const char *straggler)
 {
-    struct sim_options o = {.parties = 4, .train_rows = 24, .quiet = true, .sets = {"training.epochs=2", straggler}};
+    struct sim_options o = {
+        .parties = 4, .train_rows = 24, .quiet = true, .sets = {"training.epochs=2", straggler}};
     struct sim *s = sim_new(&o);
 
     if (rule != NULL)
@@ -46,8 +47,11 @@ static void test_a_cut_at_any_message_changes_no_model_under_wait(void **state)
         bool from_server = w & 1, after = w & 2;
         enum wire_kind kind = from_server ? down[w / 4 % 4] : up[w / 4 % 4];
         uint32_t nth = kind == WIRE_UPLOAD || kind == WIRE_BROADCAST ? 1 + w / 16 * 3 : 1;
-        struct sim_rule r = {.act = after ? SIM_CUT_AFTER : SIM_CUT_BEFORE, .from = from_server ? SIM_SERVER : 1,
-                             .party = 1, .kind = kind, .nth = nth};
+        struct sim_rule r = {.act = after ? SIM_CUT_AFTER : SIM_CUT_BEFORE,
+                             .from = from_server ? SIM_SERVER : 1,
+                             .party = 1,
+                             .kind = kind,
+                             .nth = nth};
         s = run_with(&r, NULL);
         assert_true(sim_server_end(s)->over);
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
@@ -64,7 +68,8 @@ static void test_a_cut_at_any_message_changes_no_model_under_wait(void **state)
     assert_true(voids > 0);
 }
 
-/* Under `drop` the others go on, in another generation, and the lost one comes back at the next epoch. */
+/* Under `drop` the others go on, in another generation, and the lost one comes back at the next
+ * epoch. */
 static void test_a_cut_at_any_message_ends_in_order_under_drop(void **state)
 {
     (void)state;
@@ -72,8 +77,11 @@ static void test_a_cut_at_any_message_ends_in_order_under_drop(void **state)
         bool from_server = w & 1, after = w & 2;
         enum wire_kind kind = from_server ? down[w / 4 % 4] : up[w / 4 % 4];
         uint32_t nth = kind == WIRE_UPLOAD || kind == WIRE_BROADCAST ? 1 + w / 16 * 3 : 1;
-        struct sim_rule r = {.act = after ? SIM_CUT_AFTER : SIM_CUT_BEFORE, .from = from_server ? SIM_SERVER : 1,
-                             .party = 1, .kind = kind, .nth = nth};
+        struct sim_rule r = {.act = after ? SIM_CUT_AFTER : SIM_CUT_BEFORE,
+                             .from = from_server ? SIM_SERVER : 1,
+                             .party = 1,
+                             .kind = kind,
+                             .nth = nth};
         struct sim *s = run_with(&r, "protocol.straggler=drop");
         assert_true(sim_server_end(s)->over);
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
@@ -117,7 +125,9 @@ static void test_a_restarted_party_without_its_model_is_refused_under_wait(void 
 
 static void test_a_restarted_party_joins_the_next_epoch_under_drop(void **state)
 {
-    struct sim_options o = {.parties = 3, .train_rows = 24, .quiet = true,
+    struct sim_options o = {.parties = 3,
+                            .train_rows = 24,
+                            .quiet = true,
                             .sets = {"protocol.straggler=drop", "training.epochs=2"}};
     struct sim *s = sim_new(&o);
 

@@ -30,18 +30,22 @@ static void test_wait_waits_for_a_slow_party_and_says_for_whom(void **state)
 
 static void test_drop_goes_on_without_a_late_party_and_ignores_its_late_upload(void **state)
 {
-    struct sim_options o = {.parties = 4, .train_rows = 12,
-                            .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100", "training.epochs=2"}};
+    struct sim_options o = {
+        .parties = 4,
+        .train_rows = 12,
+        .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100", "training.epochs=2"}};
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_rule(s, (struct sim_rule){.act = SIM_DELAY, .from = 1, .kind = WIRE_UPLOAD, .nth = 2, .us = 150000});
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_DELAY, .from = 1, .kind = WIRE_UPLOAD, .nth = 2, .us = 150000});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_int_equal(sim_server_report(s)->void_rounds, 1);
     assert_int_equal(sim_server_report(s)->stale_messages, 1);
     assert_non_null(strstr(sim_transcript(s), "server: offer 2 -> p1 p3 p4\n"));
-    assert_non_null(strstr(sim_transcript(s), "server: offer 3\n")); /* all four again, from the next epoch */
+    assert_non_null(
+        strstr(sim_transcript(s), "server: offer 3\n")); /* all four again, from the next epoch */
     assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_COMPLETED);
     sim_free(s);
 }
@@ -78,8 +82,8 @@ static void test_a_party_that_never_joins_is_named(void **state)
 /* Fewer than two members cannot hide in each other's masks. */
 static void test_drop_waits_when_only_one_party_is_left(void **state)
 {
-    struct sim_options o = {.parties = 2, .quiet = true, .reconnect_us = 1000000,
-                            .sets = {"protocol.straggler=drop"}};
+    struct sim_options o = {
+        .parties = 2, .quiet = true, .reconnect_us = 1000000, .sets = {"protocol.straggler=drop"}};
     struct sim *s = sim_new(&o);
 
     (void)state;

@@ -64,18 +64,30 @@ static size_t count_sets(const char *const *sets)
 }
 
 static const char *const server_base[] = {
-    "listen=127.0.0.1:0", "identity.cert=x", "identity.key=x", "identity.ca=x", "roster=x", "state=x",
-    "labels.train=x", "training.epochs=1", "training.batch=3", "training.seed=3", "model.embedding=4",
-    "protocol.pbm.trials=16",
+    "listen=127.0.0.1:0", "identity.cert=x", "identity.key=x",    "identity.ca=x",
+    "roster=x",           "state=x",         "labels.train=x",    "training.epochs=1",
+    "training.batch=3",   "training.seed=3", "model.embedding=4", "protocol.pbm.trials=16",
 };
 
 static const char *const party_base[] = {
-    "server=127.0.0.1:1", "identity.cert=x", "identity.key=x", "identity.ca=x", "roster=x", "state=x",
-    "data.train=x", "model.layers=[5]", "policy.min_parties=2", "policy.min_m_eff=1",
-    "policy.encodings=[pbm, fixed, float32, gaussian]", "policy.aggregations=[masked, clear]",
+    "server=127.0.0.1:1",
+    "identity.cert=x",
+    "identity.key=x",
+    "identity.ca=x",
+    "roster=x",
+    "state=x",
+    "data.train=x",
+    "model.layers=[5]",
+    "policy.min_parties=2",
+    "policy.min_m_eff=1",
+    "policy.encodings=[pbm, fixed, float32, gaussian]",
+    "policy.aggregations=[masked, clear]",
 };
 
-enum { SERVER_BASE = sizeof server_base / sizeof *server_base, PARTY_BASE = sizeof party_base / sizeof *party_base };
+enum {
+    SERVER_BASE = sizeof server_base / sizeof *server_base,
+    PARTY_BASE = sizeof party_base / sizeof *party_base
+};
 
 static void make_plan(struct sim *s)
 {
@@ -122,8 +134,16 @@ static void new_session(struct sim *s, uint32_t i)
 {
     struct sim_party *p = &s->party[i];
     struct party_setup setup = {
-        .config = &p->config, .roster = &p->roster, .self = i, .key = &p->key, .train = &p->train, .test = &p->test,
-        .seeded = true, .seed = SEED, .spent = nothing_spent, .clock_us = still,
+        .config = &p->config,
+        .roster = &p->roster,
+        .self = i,
+        .key = &p->key,
+        .train = &p->train,
+        .test = &p->test,
+        .seeded = true,
+        .seed = SEED,
+        .spent = nothing_spent,
+        .clock_us = still,
     };
     struct error err = {0};
 
@@ -154,7 +174,12 @@ static void make_party(struct sim *s, uint32_t i)
 static void make_server(struct sim *s)
 {
     struct server_setup setup = {
-        .plan = &s->plan, .roster = &s->roster, .train = &s->train, .test = &s->test, .seeded = true, .seed = SEED,
+        .plan = &s->plan,
+        .roster = &s->roster,
+        .train = &s->train,
+        .test = &s->test,
+        .seeded = true,
+        .seed = SEED,
         .clock_us = still,
     };
     struct error err = {0};
@@ -228,7 +253,8 @@ void world_check_upload(struct sim *s, uint32_t party, const struct wire_upload 
 {
     struct sim_party *p = &s->party[party];
 
-    CHECK(u->generation > p->last_generation || (u->generation == p->last_generation && u->round > p->last_round));
+    CHECK(u->generation > p->last_generation ||
+          (u->generation == p->last_generation && u->round > p->last_round));
     p->last_generation = u->generation;
     p->last_round = u->round;
     p->uploaded += party_session_report(p->session)->last_rows;

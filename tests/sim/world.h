@@ -44,7 +44,8 @@ struct sim {
     struct flight *flight;
     struct sim_rule rule[SIM_RULES_MAX];
     size_t rules_n;
-    bool started, cut_soon[SIM_PARTIES_MAX], leave_soon[SIM_PARTIES_MAX], kill_soon[SIM_PARTIES_MAX];
+    bool started, cut_soon[SIM_PARTIES_MAX], leave_soon[SIM_PARTIES_MAX],
+        kill_soon[SIM_PARTIES_MAX];
     uint64_t now_us, order, server_timer_us, stop_us, unpack_failures;
     int stop_who;
     struct buf transcript;
