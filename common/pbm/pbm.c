@@ -1,10 +1,4 @@
-/* pbm.c -- sampling by comparison of random words with thresholds, and the estimate.
- *
- * Which word decides what: the elements are taken in blocks of PBM_LANES; draw k of a block reads
- * the next PBM_LANES 16-bit little-endian words of the stream, one for each element in order.  A
- * last, shorter block reads the words of a whole one.  So the stream position depends on n and b
- * alone, and sampling in pieces of whole blocks gives what sampling at once gives.
- *
+/* pbm.c -- thresholds, sampling and the estimate.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/pbm/pbm.h"
@@ -15,83 +9,102 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
-enum { TRIALS_MAX = 1024, ROWS_AT_ONCE = 128 /* 8 KiB of random words */ };
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "random words are read in place");
 
-static const double SCALE = 65536.0; /* thresholds are probabilities in units of 2^-16 */
+/* Rows drawn at a time: 8 KiB, so that the words are still in the first cache level when counted.
+ */
+enum { ROWS_MAX = 128, TRIALS_MAX = 1024 };
+
+#define SCALE 65536.0 /* 2^16 */
+
+struct scratch {
+    float x[PBM_BLOCK];
+    uint16_t words[ROWS_MAX * PBM_BLOCK] __attribute__((aligned(64)));
+    uint16_t t[PBM_BLOCK] __attribute__((aligned(64)));
+    uint16_t count[PBM_BLOCK] __attribute__((aligned(64)));
+};
 
 enum status pbm_init(struct pbm *p, uint32_t trials, double beta, double clip)
 {
-    if (trials < 1 || trials > TRIALS_MAX || !(beta > 0.0 && beta <= 0.25) ||
-        !(clip > 0.0 && clip <= (double)FLT_MAX))
+    if (trials < 1 || trials > TRIALS_MAX || !(beta > 0 && beta <= 0.25) || !(clip > 0) ||
+        !isfinite(clip))
         return STATUS_CONFIG;
-    *p = (struct pbm){.trials = trials, .beta = beta, .clip = clip};
+    p->trials = trials;
+    p->beta = beta;
+    p->clip = clip;
     p->t_lo = (uint32_t)ceil(SCALE * (0.5 - beta));
     p->t_hi = (uint32_t)floor(SCALE * (0.5 + beta));
     return STATUS_OK;
 }
 
-/* Thresholds of n <= PBM_LANES values.  Clamping comes first, which is the same since the bounds
- * are whole numbers, and then adding a half and cutting off rounds.  Lanes past n are never
- * counted. */
-static void thresholds(const struct pbm *p, uint16_t t[PBM_LANES], const float *x, size_t n)
+/* The clamp comes before the conversion, so that the integer is always in range; the range is whole
+ * numbers, so that clamping and rounding may change places. */
+static inline uint16_t threshold(double slope, double lo, double hi, float x)
 {
-    const double slope = SCALE * p->beta / p->clip, lo = p->t_lo, hi = p->t_hi;
-    int finite = 1;
+    double t = 0.5 * SCALE + slope * (double)x;
 
-    for (size_t i = 0; i < n; i++) {
-        double v = 0.5 * SCALE + slope * (double)x[i];
-
-        finite &= fabsf(x[i]) <= FLT_MAX;
-        v = v > lo ? v : lo;
-        v = v < hi ? v : hi;
-        t[i] = (uint16_t)(int32_t)(v + 0.5);
-    }
-    for (size_t i = n; i < PBM_LANES; i++)
-        t[i] = 0;
-    CHECK(finite);
+    t = t > lo ? t : lo;
+    t = t < hi ? t : hi;
+    return (uint16_t)(int32_t)(t + 0.5);
 }
 
-void pbm_sample_by(const struct pbm_kernel *k, const struct pbm *p, uint32_t *q, const float *x,
-                   size_t n, struct rng *r)
+uint16_t pbm_threshold(const struct pbm *p, float x)
 {
-    _Alignas(64) uint16_t words[ROWS_AT_ONCE * PBM_LANES];
-    _Alignas(64) uint16_t t[PBM_LANES];
-    _Alignas(64) uint16_t count[PBM_LANES];
-    uint64_t rows_due =
-        (uint64_t)((n + PBM_LANES - 1) / PBM_LANES) * p->trials; /* still to be read */
-    size_t at = 0, end = 0;                                      /* unused rows of `words` */
+    return threshold(SCALE * p->beta / p->clip, p->t_lo, p->t_hi, x);
+}
 
-    for (size_t done = 0; done < n; done += PBM_LANES) {
-        const size_t block = n - done < PBM_LANES ? n - done : PBM_LANES;
+/* Thresholds of a block of n <= PBM_BLOCK values.  The rest of the block draws too and is dropped:
+ * the number of random words is a function of n and b alone. */
+static void take_thresholds(const struct pbm *p, struct scratch *s, const float *x, size_t n)
+{
+    const double slope = SCALE * p->beta / p->clip, lo = p->t_lo, hi = p->t_hi;
+    int strange = 0;
 
-        thresholds(p, t, x + done, block);
-        for (size_t i = 0; i < PBM_LANES; i++)
-            count[i] = 0;
-        for (size_t left = p->trials, take; left > 0; left -= take) {
-            if (at == end) {
-                at = 0;
-                end = rows_due < ROWS_AT_ONCE ? (size_t)rows_due : ROWS_AT_ONCE;
-                rows_due -= end;
-                rng_fill(r, words, end * PBM_LANES * sizeof words[0]);
-            }
-            take = left < end - at ? left : end - at;
-            k->count(count, t, words + at * PBM_LANES, take);
-            at += take;
-        }
-        for (size_t i = 0; i < block; i++)
-            q[done + i] = count[i];
+    memset(s->x, 0, sizeof s->x);
+    memcpy(s->x, x, n * sizeof *x);
+    for (size_t i = 0; i < PBM_BLOCK; i++) {
+        strange |= !(fabsf(s->x[i]) <= FLT_MAX);
+        s->t[i] = threshold(slope, lo, hi, s->x[i]);
     }
-    secret_wipe(words, sizeof words);
-    secret_wipe(t, sizeof t);
-    secret_wipe(count, sizeof count);
+    CHECK(!strange);
+}
+
+void pbm_sample_by(const struct pbm_kernel *kernel, const struct pbm *p, uint32_t *q,
+                   const float *x, size_t n, struct rng *r)
+{
+    struct scratch s;
+    size_t rows_due = (n + PBM_BLOCK - 1) / PBM_BLOCK * p->trials; /* still to be drawn */
+    size_t rows = 0, at = 0;                                       /* drawn, and counted of them */
+
+    for (size_t i = 0; i < n; i += PBM_BLOCK) {
+        size_t block_n = n - i < PBM_BLOCK ? n - i : PBM_BLOCK;
+
+        take_thresholds(p, &s, x + i, block_n);
+        memset(s.count, 0, sizeof s.count);
+        for (size_t left = p->trials, take; left > 0; left -= take, at += take) {
+            if (at == rows) {
+                rows = rows_due < ROWS_MAX ? rows_due : ROWS_MAX;
+                at = 0;
+                rng_fill(r, s.words, rows * PBM_BLOCK * sizeof s.words[0]);
+                rows_due -= rows;
+            }
+            take = left < rows - at ? left : rows - at;
+            kernel->count(s.count, s.t, s.words + at * PBM_BLOCK, take);
+        }
+        for (size_t k = 0; k < block_n; k++)
+            q[i + k] = s.count[k];
+    }
+    secret_wipe(&s, sizeof s);
 }
 
 void pbm_sample(const struct pbm *p, uint32_t *q, const float *x, size_t n, struct rng *r)
 {
-    pbm_sample_by(pbm_kernel_at(0), p, q, x, n, r);
+    pbm_sample_by(pbm_kernel_best(), p, q, x, n, r);
 }
 
+/* PBM-VFL, Algorithm 1 and Theorem 2.3. */
 void pbm_estimate(const struct pbm *p, float *out, const uint32_t *q_sum, size_t n,
                   uint32_t parties)
 {

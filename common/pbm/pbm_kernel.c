@@ -1,33 +1,71 @@
-/* pbm_kernel.c -- the portable kernel, and the choice between kernels.
+/* pbm_kernel.c -- the kernels' table, and those written in plain C.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/pbm/pbm_kernel.h"
 
-#include <endian.h>
+#include "common/pbm/pbm_avx512.h"
 
-enum { GROUP = 8 }; /* 16-bit lanes of a 128-bit register: what any x86-64 and arm64 has */
+/* A loop that the compiler turns into whole registers, once for each instruction set it is told of.
+ */
+#define COUNT_ROWS                                                                                 \
+    for (size_t k = 0; k < rows; k++)                                                              \
+        for (size_t i = 0; i < PBM_BLOCK; i++)                                                     \
+            count[i] = (uint16_t)(count[i] + (words[k * PBM_BLOCK + i] < t[i]));
 
-static void count_portable(uint16_t count[PBM_LANES], const uint16_t t[PBM_LANES],
-                           const uint16_t *words, size_t rows)
+static bool anywhere(void)
 {
-    for (size_t g = 0; g < PBM_LANES; g += GROUP) {
-        uint16_t sum[GROUP], bound[GROUP];
+    return true;
+}
 
-        for (size_t i = 0; i < GROUP; i++) {
-            sum[i] = 0;
-            bound[i] = t[g + i];
+static void count_portable(uint16_t count[restrict PBM_BLOCK], const uint16_t t[restrict PBM_BLOCK],
+                           const uint16_t *restrict words, size_t rows)
+{
+    COUNT_ROWS
+}
+
+#ifdef __x86_64__
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+
+__attribute__((target("avx2"))) static void count_avx2(uint16_t count[restrict PBM_BLOCK],
+                                                       const uint16_t t[restrict PBM_BLOCK],
+                                                       const uint16_t *restrict words, size_t rows)
+{
+    COUNT_ROWS
+}
+#endif
+
+/* The definition, element by element and branch by branch: the twin that the others must equal. */
+static void count_naive(uint16_t count[PBM_BLOCK], const uint16_t t[PBM_BLOCK],
+                        const uint16_t *words, size_t rows)
+{
+    for (size_t i = 0; i < PBM_BLOCK; i++) {
+        for (size_t k = 0; k < rows; k++) {
+            const uint8_t *w = (const uint8_t *)(words + k * PBM_BLOCK + i);
+
+            if ((w[0] | w[1] << 8) < t[i])
+                count[i]++;
         }
-        for (size_t r = 0; r < rows; r++)
-            for (size_t i = 0; i < GROUP; i++)
-                sum[i] = (uint16_t)(sum[i] + (le16toh(words[r * PBM_LANES + g + i]) < bound[i]));
-        for (size_t i = 0; i < GROUP; i++)
-            count[g + i] = (uint16_t)(count[g + i] + sum[i]);
     }
 }
 
-static const struct pbm_kernel portable = {"portable", count_portable};
+const struct pbm_kernel pbm_kernels[] = {
+    {"avx512", pbm_avx512_runs_here, pbm_avx512_count},
+#ifdef __x86_64__
+    {"avx2", has_avx2, count_avx2},
+#endif
+    {"portable", anywhere, count_portable},
+    {"naive", anywhere, count_naive},
+};
+const size_t pbm_kernels_n = sizeof pbm_kernels / sizeof pbm_kernels[0];
 
-const struct pbm_kernel *pbm_kernel_at(size_t i)
+const struct pbm_kernel *pbm_kernel_best(void)
 {
-    return i == 0 ? &portable : NULL;
+    const struct pbm_kernel *k = pbm_kernels;
+
+    while (!k->runs_here())
+        k++;
+    return k;
 }

@@ -1,7 +1,9 @@
-/* pbm_kernel.h -- the inner loop of the sampler, in the forms this CPU can run.  Private to
- * common/pbm.
+/* pbm_kernel.h -- counting words below thresholds: one definition, several instruction sets.
  *
- * All kernels compute the same numbers; they differ in speed alone.
+ * The order of the random words is part of the mechanism's definition, so that a seeded run gives
+ * the same codes on every machine: elements go in blocks of 32; a block takes `trials` rows of 32
+ * words; the word of element i in trial k is word k * 32 + i, little-endian.  Private to common/pbm
+ * and its tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,20 +12,33 @@
 
 #include "common/pbm/pbm.h"
 
-enum { PBM_LANES = 32 }; /* elements that are drawn side by side */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PBM_BLOCK = 32 };
 
 struct pbm_kernel {
     const char *name;
-    /* count[i] += number of rows r with words[r * PBM_LANES + i] < t[i]; words little-endian. */
-    void (*count)(uint16_t count[PBM_LANES], const uint16_t t[PBM_LANES], const uint16_t *words,
+    bool (*runs_here)(void); /* has this CPU the instructions? */
+    /* count[i] += number of rows whose word i is below t[i].  words: rows x PBM_BLOCK, 64-aligned.
+     */
+    void (*count)(uint16_t count[PBM_BLOCK], const uint16_t t[PBM_BLOCK], const uint16_t *words,
                   size_t rows);
 };
 
-/* The i-th kernel that runs here, best first; NULL past the last. */
-const struct pbm_kernel *pbm_kernel_at(size_t i);
+/* Widest first; the last is the naive twin, which runs everywhere. */
+extern const struct pbm_kernel pbm_kernels[];
+extern const size_t pbm_kernels_n;
 
-/* As pbm_sample, by the given kernel. */
-void pbm_sample_by(const struct pbm_kernel *k, const struct pbm *p, uint32_t *q, const float *x,
-                   size_t n, struct rng *r);
+/* The widest that runs here. */
+const struct pbm_kernel *pbm_kernel_best(void);
+
+/* pbm_sample by a kernel of one's choice. */
+void pbm_sample_by(const struct pbm_kernel *kernel, const struct pbm *p, uint32_t *q,
+                   const float *x, size_t n, struct rng *r);
+
+/* t of one value; x finite. */
+uint16_t pbm_threshold(const struct pbm *p, float x);
 
 #endif
