@@ -22,10 +22,10 @@ enum status file_read(const char *path, struct buf *out, struct error *err)
     if (fd < 0)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
     for (;;) {
-        size_t room = out->max - out->len < READ_STEP ? out->max - out->len + 1 : READ_STEP;
+        size_t left = out->max - out->len, room = left < READ_STEP ? left : READ_STEP;
         ssize_t n;
 
-        if (room > out->max - out->len) {
+        if (room == 0) {
             char extra;
             n = read(fd, &extra, 1);
             if (n > 0)
