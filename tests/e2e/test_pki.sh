@@ -8,6 +8,7 @@ quietly() {
     "$@" >/dev/null 2>&1
 }
 
+# shellcheck disable=SC2317 # called by expect
 strict() { # PURPOSE CERT
     openssl verify -x509_strict -crl_check -CRLfile ca/ca.crl -CAfile ca/ca.crt -purpose "$1" "$2"
 }

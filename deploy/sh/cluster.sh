@@ -1,0 +1,419 @@
+# shellcheck shell=sh
+# cluster.sh -- server and parties on this machine, from one command to one summary.json.
+#
+# For trials and measurements: here one hand holds all columns, all keys and the CA.  What a run is, stands in
+# DIR/plan.txt; the same command finds its DIR again by it.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2015,SC2030,SC2031,SC2034,SC2154 # a && b || fail is meant; variables are shared with ../vfl
+
+cluster_usage() {
+    cat <<'USAGE'
+usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]]
+                   [--parties M] [--columns SPEC] [--label-map NAME]
+                   [--set key.path=value]... [--party I:key.path=value]... [--seed N]
+                   [--strict-policy] [--out DIR] [--quiet]
+
+  --data NAME       a set that comes with the project: breast_cancer (default), digits
+  --train, --test   CSV, plain or .gz: a header, first column id, last column label; without --test a row is
+                    tested when the first byte of SHA-256 of its id, mod 5, is 0
+  --columns SPEC    1-3+8,4-7 ('+' joins, ',' separates parties) or grid:RxC for images; otherwise contiguous
+                    runs, the first F mod M parties getting one more
+  --label-map NAME  evenodd, or binary:K (1 where the label is K)
+  --set             a key of the server's file (the plan is there); --party I: of party I's, --party '*': of all
+  --seed N          reproducible, not private: --insecure-seed N for every daemon, and training.seed
+  --strict-policy   parties keep their default policy instead of one that admits the plan
+  --out DIR         default: a new folder under ./runs; a DIR with the same plan is continued, another refused
+USAGE
+}
+
+# --- the plan ---
+
+cluster_read_options() {
+    data='' train='' test='' idx_train='' idx_test='' parties='' columns='' label_map='' seed='' strict=no out=''
+    sets=$(mktemp) || fail 6 "no temporary file"
+    trap 'rm -f "$sets"' EXIT
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --quiet) quiet=yes && shift && continue ;;
+        --strict-policy) strict=yes && shift && continue ;;
+        --netns) fail 2 "--netns is not available yet; without it all daemons run on loopback" ;;
+        -h | --help) cluster_usage && exit 0 ;;
+        esac
+        [ $# -ge 2 ] || fail 2 "$1: unknown, or its value is missing (vfl cluster --help)"
+        case $2 in *'
+'*) fail 2 "$1: a value of several lines" ;; esac
+        case $1 in
+        --data) data=$2 ;;
+        --train) train=$2 ;;
+        --test) test=$2 ;;
+        --idx-train) idx_train=$2 ;;
+        --idx-test) idx_test=$2 ;;
+        --parties) number --parties "$2" 1 256 && parties=$2 ;;
+        --columns) columns=$2 ;;
+        --label-map) label_map=$2 ;;
+        --seed)
+            case $2 in '' | *[!0-9]* | ????????????????????*) fail 2 "--seed $2: a whole number expected" ;; esac
+            seed=$2
+            ;;
+        --out) out=$2 ;;
+        --set)
+            case $2 in ?*=*) ;; *) fail 2 "--set $2: key.path=value expected" ;; esac
+            printf 'set %s\n' "$2" >>"$sets"
+            ;;
+        --party)
+            case $2 in [1-9]*:?*=* | '*:'?*=*) ;; *) fail 2 "--party $2: I:key.path=value expected" ;; esac
+            printf 'party %s\n' "$2" >>"$sets"
+            ;;
+        *) fail 2 "unknown option $1 (vfl cluster --help)" ;;
+        esac
+        shift 2
+    done
+}
+
+# One source of data; names of files become absolute.
+cluster_find_data() {
+    cluster_sources=0
+    for cluster_source in "$data" "$train" "$idx_train"; do
+        [ -z "$cluster_source" ] || cluster_sources=$((cluster_sources + 1))
+    done
+    [ $cluster_sources -le 1 ] || fail 2 "--data, --train and --idx-train exclude each other"
+    [ -z "$test" ] || [ -n "$train" ] || fail 2 "--test needs --train"
+    [ -z "$idx_test" ] || [ -n "$idx_train" ] || fail 2 "--idx-test needs --idx-train"
+    if [ $cluster_sources -eq 0 ] || [ -n "$data" ]; then
+        data=${data:-breast_cancer}
+        train=$vfl_data/$data.csv.gz
+        case $data in */*) train='' ;; esac
+        [ -f "$train" ] || fail 2 "--data $data: known are $(cd "$vfl_data" && echo ./*.csv.gz | sed 's/\.csv\.gz//g; s/\.\///g')"
+    fi
+    [ -z "$train" ] || train=$(cluster_file "$train") || exit $?
+    [ -z "$test" ] || test=$(cluster_file "$test") || exit $?
+    [ -z "$idx_train" ] || idx_train=$(cluster_pair "$idx_train") || exit $?
+    [ -z "$idx_test" ] || idx_test=$(cluster_pair "$idx_test") || exit $?
+}
+
+cluster_file() {
+    [ -f "$1" ] || fail 2 "$1: no such file"
+    readlink -f "$1"
+}
+
+cluster_pair() {
+    case $1 in ?*,?*) ;; *) fail 2 "$1: IMAGES,LABELS expected" ;; esac
+    cluster_images=$(cluster_file "${1%%,*}") || exit $?
+    cluster_labels=$(cluster_file "${1#*,}") || exit $?
+    printf '%s,%s' "$cluster_images" "$cluster_labels"
+}
+
+cluster_plan() {
+    printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
+    printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
+    printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
+    cat "$sets"
+}
+
+# The folder: new, or one whose plan is this one.
+cluster_open_folder() {
+    if [ -z "$out" ]; then
+        mkdir -p runs || fail 6 "./runs cannot be made"
+        out=$(mktemp -d "runs/$(date +%Y%m%d-%H%M%S)-XXXX") || fail 6 "./runs cannot be written"
+    fi
+    mkdir -p "$out" || fail 6 "$out cannot be made"
+    out=$(readlink -f "$out")
+    exec 9>"$out/lock" || fail 6 "$out cannot be written"
+    flock -n 9 || fail 2 "$out: a cluster is running there"
+    cluster_plan >"$sets.plan"
+    if [ -e "$out/plan.txt" ]; then
+        if ! cmp -s "$sets.plan" "$out/plan.txt"; then
+            diff "$out/plan.txt" "$sets.plan" | sed -n 's/^</there:/p; s/^>/asked:/p' >&2
+            rm -f "$sets.plan"
+            fail 2 "$out holds a run with another plan"
+        fi
+    elif [ -n "$(find "$out" -mindepth 1 -maxdepth 1 ! -name lock | head -n 1)" ]; then
+        rm -f "$sets.plan"
+        fail 2 "$out is not empty and holds no run"
+    fi
+    mv "$sets.plan" "$out/plan.txt"
+}
+
+# --- certificates, data, configurations ---
+
+cluster_pki() { # ARGUMENTS...: in a shell of its own, so that its variables stay there
+    (command='cluster: pki' quiet=yes && pki_main "$@") || exit $?
+}
+
+cluster_certificate() { # NAME ROLE FOLDER
+    mkdir -p "$out/$3" || fail 6 "$out/$3 cannot be made"
+    cluster_pki csr --name "$1" --key "$out/$3/$2.key" --out "$out/$3/$2.csr"
+    cluster_pki issue --ca "$out/pki" --csr "$out/$3/$2.csr" --name "$1" --role "$2" --out "$out/$3/$2.crt"
+}
+
+cluster_split() {
+    set -- --out "$out/data"
+    [ -z "$train" ] || set -- "$@" --train "$train"
+    [ -z "$test" ] || set -- "$@" --test "$test"
+    [ -z "$idx_train" ] || set -- "$@" --idx-train "$idx_train"
+    [ -z "$idx_test" ] || set -- "$@" --idx-test "$idx_test"
+    [ -z "$parties" ] || set -- "$@" --parties "$parties"
+    [ -z "$columns" ] || set -- "$@" --columns "$columns"
+    [ -z "$label_map" ] || set -- "$@" --label-map "$label_map"
+    "$vfl_bin/vfl-split" "$@" >"$out/data.txt" || exit $?
+}
+
+# Everything that a second start finds ready.
+cluster_prepare() {
+    if [ ! -e "$out/ready" ]; then
+        rm -rf "$out/data" "$out/pki"
+        cluster_split
+        m=$(sed -n 's/^parties //p' "$out/data.txt")
+        cluster_pki ca --ca "$out/pki" --name 'Colonnade trial CA'
+        cluster_certificate server server server
+        set --
+        for i in $(seq "$m"); do
+            cluster_certificate "p$i" party "party-$i"
+            set -- "$@" "$out/party-$i/party.crt"
+        done
+        cluster_pki roster --out "$out/roster.yaml" --server "$out/server/server.crt" "$@"
+        : >"$out/ready"
+    fi
+    m=$(sed -n 's/^parties //p' "$out/data.txt")
+    sed -n 's/^party \([0-9]*\):.*/\1/p' "$out/plan.txt" | while read -r i; do
+        [ "$i" -le "$m" ] || fail 2 "--party $i: there are $m parties"
+    done || exit $?
+    ending=csv
+    [ -z "$idx_train" ] || ending=idx
+}
+
+cluster_identity() { # ROLE
+    printf 'identity: {cert: %s.crt, key: %s.key, ca: ../pki/ca.crt, crl: ../pki/ca.crl}\n' "$1" "$1"
+    printf 'roster: ../roster.yaml\nstate: .\n'
+}
+
+cluster_server_config() {
+    printf '# Written by vfl cluster.\nlisten: "127.0.0.1:0"\n'
+    cluster_identity server
+    printf 'labels:\n  train: ../data/labels-train.csv\n'
+    [ ! -e "$out/data/labels-test.csv" ] || printf '  test: ../data/labels-test.csv\n'
+    # All parties come from one address here.
+    printf 'limits: {connections_per_address: %s}\n' $((2 * m + 8))
+}
+
+cluster_party_config() { # I
+    # The server's real address replaces port 1 once it listens.
+    printf '# Written by vfl cluster.\nserver: "127.0.0.1:1"\n'
+    cluster_identity party
+    printf 'data:\n  train: ../data/party-%s-train.%s\n' "$1" "$ending"
+    [ ! -e "$out/data/party-$1-test.$ending" ] || printf '  test: ../data/party-%s-test.%s\n' "$1" "$ending"
+    [ "$strict" = no ] || return 0
+    printf 'policy:\n  min_parties: %s\n' $((m < 3 ? m : 3))
+    [ "$m" -ge 3 ] || printf '  min_m_eff: 1\n'
+    printf '  encodings: [%s]\n' "$(cluster_resolved protocol.encoding)"
+    printf '  aggregations: [%s]\n' "$(cluster_resolved protocol.aggregation)"
+    printf '  max_learning_rate: 1000\n'
+    printf '  roster_sha256: "%s"\n' "$digest"
+}
+
+# A value of the server's resolved configuration.
+cluster_resolved() { # KEY.PATH
+    yaml_flat <"$out/server/resolved.yaml" | sed -n "s/^$1=//p"
+}
+
+# --- daemons ---
+
+# Runs a daemon of FOLDER with what the plan says about it, and ARGUMENTS.
+cluster_daemon() { # server|I ARGUMENTS...
+    cluster_who=$1
+    shift
+    if [ "$cluster_who" = server ]; then
+        cluster_folder=server cluster_program=vfl-server cluster_mine='^set '
+        [ -z "$seed" ] || set -- "$@" --set "training.seed=$seed"
+    else
+        cluster_folder=party-$cluster_who cluster_program=vfl-party
+        cluster_mine="^party \\($cluster_who\\|\\*\\):"
+    fi
+    [ -z "$seed" ] || set -- "$@" --insecure-seed "$seed"
+    sed -n "s/$cluster_mine//p" "$out/plan.txt" >"$out/$cluster_folder/sets"
+    while IFS= read -r line; do
+        set -- "$@" --set "$line"
+    done <"$out/$cluster_folder/sets"
+    exec "$vfl_bin/$cluster_program" -c "$out/$cluster_folder/config.yaml" "$@"
+}
+
+# The last error a daemon has logged.
+cluster_words() { # FOLDER
+    cluster_line=$(grep -a ' error: ' "$out/$1/log.txt" 2>/dev/null | tail -n 1)
+    [ -n "$cluster_line" ] || cluster_line=$(tail -n 1 "$out/$1/log.txt" 2>/dev/null)
+    printf '%s' "${cluster_line:-no word in its log}" | sed 's/^[^ ]* [^ ]* error: //'
+}
+
+# Ends with the guilty side's words in summary.json and on standard error.
+cluster_failed() { # FOLDER CODE
+    cluster_why=$(cluster_words "$1")
+    cluster_quiet=--quiet
+    [ "${quiet:-no}" = yes ] || [ "$started" = no ] || cluster_quiet=
+    "$vfl_bin/vfl-merge" --failed "$1" "$cluster_why" $cluster_quiet "$out" "$m"
+    fail "$2" "$1: $cluster_why (more in $out/$1/log.txt)"
+}
+
+cluster_check() { # server|I FOLDER: the resolved configuration
+    : >>"$out/$2/log.txt"
+    : >>"$out/$2/metrics.jsonl"
+    (cluster_daemon "$1" -n) >"$out/$2/resolved.yaml" 2>>"$out/$2/log.txt" || cluster_failed "$2" $?
+}
+
+cluster_configure() {
+    rm -f "$out"/*/summary.json "$out/summary.json" "$out/server/address"
+    cluster_server_config >"$out/server/config.yaml"
+    cluster_check server server
+    digest=$(pki_digest_of "$out/roster.yaml")
+    for i in $(seq "$m"); do
+        cluster_party_config "$i" >"$out/party-$i/config.yaml"
+        cluster_check "$i" "party-$i"
+    done
+}
+
+# A child that has ended but was not waited for is a zombie, and its number is still ours.
+cluster_alive() { # PID
+    [ -r "/proc/$1/status" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null
+}
+
+cluster_signal() { # SIGNAL
+    for pid in $server_pid $pids; do
+        ! cluster_alive "$pid" || kill "-$1" "$pid" 2>/dev/null
+    done
+}
+
+cluster_interrupted() {
+    interrupted=yes stopped=yes
+    cluster_signal TERM
+}
+
+# Sets code; a signal to this script does not end the wait.
+cluster_wait() { # PID
+    interrupted=no
+    wait "$1"
+    code=$?
+    while [ "$interrupted" = yes ]; do
+        interrupted=no
+        wait "$1"
+        cluster_again=$?
+        [ $cluster_again -eq 127 ] || code=$cluster_again
+    done
+}
+
+cluster_start_server() {
+    set --
+    [ "${quiet:-no}" = yes ] || set -- --progress
+    cluster_daemon server "$@" 2>>"$out/server/log.txt" &
+    server_pid=$!
+    tries=1200 # of 50 ms
+    until [ -s "$out/server/address" ]; do
+        tries=$((tries - 1))
+        if ! cluster_alive $server_pid || [ $tries -eq 0 ]; then
+            cluster_signal TERM
+            cluster_wait $server_pid
+            [ "$stopped" = no ] || exit "$code"
+            [ "$code" -ne 0 ] && [ "$code" -lt 128 ] || code=6
+            cluster_failed server "$code"
+        fi
+        sleep 0.05
+    done
+    address=$(cat "$out/server/address")
+}
+
+cluster_start_parties() {
+    for i in $(seq "$m"); do
+        sed -i "s/\"127\.0\.0\.1:1\"/\"$address\"/" "$out/party-$i/config.yaml" "$out/party-$i/resolved.yaml"
+        cluster_daemon "$i" >>"$out/party-$i/log.txt" 2>&1 &
+        pids="$pids $!"
+    done
+    # A signal may have come while the last ones were on their way.
+    [ "$stopped" = no ] || cluster_signal TERM
+}
+
+# The run is over: parties that go on without a server are told to stop, then made to.
+cluster_end_parties() {
+    tries=0
+    while [ $tries -lt 150 ]; do
+        left=no
+        for pid in $pids; do
+            ! cluster_alive "$pid" || left=yes
+        done
+        [ $left = yes ] || return 0
+        [ $tries -ne 100 ] || cluster_signal TERM
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    cluster_signal KILL
+}
+
+# --- the end ---
+
+# The guilty one: whoever has the first of these codes, the server before the parties.  A daemon ended by a
+# signal (crash_at_round, or somebody's kill) counts last, and not at all when the server came to a good end.
+cluster_judge() { # "FOLDER CODE" lines in $out/codes
+    guilty='' verdict=0
+    for want in 2 5 3 6 4; do
+        guilty=$(awk -v want=$want '$2 == want { print $1; exit }' "$out/codes")
+        [ -z "$guilty" ] || break
+    done
+    if [ -n "$guilty" ]; then
+        verdict=$want
+        return
+    fi
+    guilty=$(awk '$2 != 0 { print $1; exit }' "$out/codes")
+    [ -n "$guilty" ] || return 0
+    verdict=6
+    if grep -q '^server 0$' "$out/codes"; then
+        printf 'vfl cluster: %s was ended by a signal; the run completed\n' "$guilty" >&2
+        guilty='' verdict=0
+    fi
+}
+
+cluster_run() {
+    server_pid='' pids='' stopped=no
+    trap cluster_interrupted INT TERM HUP
+    say "cluster in $out: a server and $m parties"
+    cluster_start_server
+    cluster_start_parties
+    started=yes
+    cluster_wait $server_pid
+    echo "server $code" >"$out/codes"
+    server_pid=
+    cluster_end_parties
+    i=0
+    for pid in $pids; do
+        i=$((i + 1))
+        cluster_wait "$pid"
+        echo "party-$i $code" >>"$out/codes"
+    done
+    pids=
+    trap - INT TERM HUP
+    cluster_judge
+    [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
+    set -- "$out" "$m"
+    [ "${quiet:-no}" = no ] || set -- --quiet "$@"
+    "$vfl_bin/vfl-merge" "$@" || exit $?
+    say "result    $out/summary.json"
+}
+
+cluster_main() {
+    need openssl flock sha256sum awk seq
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/pki.sh"
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/yaml.sh"
+    started=no
+    cluster_read_options "$@"
+    for program in vfl-server vfl-party vfl-split vfl-merge; do
+        [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"
+    done
+    cluster_find_data
+    cluster_open_folder
+    if grep -Eqs '^ "status": "(completed|target|budget)"' "$out/summary.json"; then
+        say "this run is complete already"
+        [ "${quiet:-no}" = yes ] || "$vfl_bin/vfl-merge" --show "$out"
+        exit 0
+    fi
+    cluster_prepare
+    cluster_configure
+    cluster_run
+}
