@@ -15,7 +15,7 @@
 #include <endian.h>
 #include <string.h>
 
-static const char IV_LABEL[] = "vfl/mask/1", RATCHET_LABEL[] = "vfl/ratchet/1";
+static const char IV_LABEL[] = "vfl/mask/1";
 
 enum status mask_init(struct mask *m, uint32_t parties, uint32_t self, const uint8_t *keys)
 {
@@ -54,25 +54,6 @@ void mask_deinit(struct mask *m)
     *m = (struct mask){0};
 }
 
-/* One epoch further, for all pairs. */
-static enum status ratchet(struct mask *m)
-{
-    uint8_t next[SECAGG_KEY_BYTES];
-    enum status s = STATUS_OK;
-
-    for (uint32_t j = 0; j < m->pairs && s == STATUS_OK; j++) {
-        struct mask_pair *pair = &m->pair[j];
-
-        s = kex_hkdf(next, sizeof next, pair->key, sizeof pair->key, NULL, 0, RATCHET_LABEL,
-                     sizeof RATCHET_LABEL - 1);
-        if (s == STATUS_OK)
-            memcpy(pair->key, next, sizeof next);
-    }
-    secret_wipe(next, sizeof next);
-    m->epoch++;
-    return s;
-}
-
 static void round_iv(struct mask *m, const struct secagg_round *r)
 {
     uint8_t sum[DIGEST_BYTES], number[9];
@@ -89,25 +70,46 @@ static void round_iv(struct mask *m, const struct secagg_round *r)
     memcpy(m->iv, sum, sizeof m->iv);
 }
 
-enum status mask_open(struct mask *m, const struct secagg_round *r)
+void mask_open(struct mask *m, const struct secagg_round *r)
 {
     const uint64_t epoch = r->round / SECAGG_RATCHET_ROUNDS;
-    const bool rekey = epoch != m->epoch;
 
     CHECK(epoch >= m->epoch);
-    while (m->epoch < epoch) {
-        enum status s = ratchet(m);
-
-        if (s != STATUS_OK)
-            return s;
-    }
     round_iv(m, r);
     for (uint32_t j = 0; j < m->pairs; j++) {
-        if (rekey)
-            prg_rekey(&m->pair[j].stream, m->pair[j].key);
-        prg_seek(&m->pair[j].stream, m->iv);
+        struct mask_pair *pair = &m->pair[j];
+
+        for (uint64_t e = m->epoch; e < epoch; e++)
+            kex_ratchet(pair->key, "vfl/ratchet/1");
+        if (epoch != m->epoch)
+            prg_rekey(&pair->stream, pair->key);
+        prg_seek(&pair->stream, m->iv);
     }
-    return STATUS_OK;
+    m->epoch = epoch;
+}
+
+static void add16(uint16_t *lanes, const uint16_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        lanes[i] = (uint16_t)(lanes[i] + le16toh(words[i]));
+}
+
+static void subtract16(uint16_t *lanes, const uint16_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        lanes[i] = (uint16_t)(lanes[i] - le16toh(words[i]));
+}
+
+static void add32(uint32_t *lanes, const uint32_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        lanes[i] += le32toh(words[i]);
+}
+
+static void subtract32(uint32_t *lanes, const uint32_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        lanes[i] -= le32toh(words[i]);
 }
 
 void mask_add16(struct mask *m, uint16_t *lanes, size_t n)
@@ -119,12 +121,7 @@ void mask_add16(struct mask *m, uint16_t *lanes, size_t n)
         take = n < run ? n : run;
         for (uint32_t j = 0; j < m->pairs; j++) {
             prg_fill(&m->pair[j].stream, words, take * sizeof *words);
-            if (m->pair[j].subtract)
-                for (size_t i = 0; i < take; i++)
-                    lanes[i] = (uint16_t)(lanes[i] - le16toh(words[i]));
-            else
-                for (size_t i = 0; i < take; i++)
-                    lanes[i] = (uint16_t)(lanes[i] + le16toh(words[i]));
+            (m->pair[j].subtract ? subtract16 : add16)(lanes, words, take);
         }
     }
 }
@@ -138,12 +135,7 @@ void mask_add32(struct mask *m, uint32_t *lanes, size_t n)
         take = n < run ? n : run;
         for (uint32_t j = 0; j < m->pairs; j++) {
             prg_fill(&m->pair[j].stream, words, take * sizeof *words);
-            if (m->pair[j].subtract)
-                for (size_t i = 0; i < take; i++)
-                    lanes[i] -= le32toh(words[i]);
-            else
-                for (size_t i = 0; i < take; i++)
-                    lanes[i] += le32toh(words[i]);
+            (m->pair[j].subtract ? subtract32 : add32)(lanes, words, take);
         }
     }
 }

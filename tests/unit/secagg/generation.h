@@ -1,0 +1,130 @@
+/* generation.h -- M parties and a server of one generation, for tests.
+ *
+ * Keys come from a keyed stream, so that every run draws the same ones.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SECAGG_GENERATION_H
+#define COLONNADE_TESTS_SECAGG_GENERATION_H
+
+#include "common/secagg/secagg.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <string.h>
+
+enum { GENERATION_PARTIES_MAX = 50 };
+
+struct generation {
+    enum plan_aggregation aggregation;
+    struct secagg_shape shape; /* self 0 */
+    struct secagg_party *party[GENERATION_PARTIES_MAX];
+    struct secagg_server *server;
+    uint8_t *payload[GENERATION_PARTIES_MAX], *check[GENERATION_PARTIES_MAX];
+    size_t payload_bytes, check_bytes; /* of shape.values_max values */
+    uint8_t sid[32], broadcast[32];
+};
+
+static inline struct plan generation_plan(enum plan_encoding encoding)
+{
+    struct plan p;
+
+    plan_defaults(&p);
+    p.protocol.encoding = encoding;
+    p.protocol.pbm.trials = 16;
+    p.protocol.pbm.beta = 0.25;
+    p.protocol.clip = 1.0;
+    p.protocol.fixed.bits = 10;
+    p.privacy.delta = 1e-5;
+    return p;
+}
+
+static inline struct secagg_shape generation_shape(const struct plan *p, uint32_t parties,
+                                                   uint32_t values_max)
+{
+    struct secagg_shape s = {.parties = parties, .values_max = values_max};
+
+    CHECK(encode_init(&s.encode, p, parties) == STATUS_OK);
+    return s;
+}
+
+/* keys[i][j] of a fresh set of pairs. */
+static inline void generation_keys(uint8_t keys[][GENERATION_PARTIES_MAX][32], uint32_t parties,
+                                   struct rng *r)
+{
+    for (uint32_t i = 0; i < parties; i++)
+        for (uint32_t j = i + 1; j < parties; j++) {
+            rng_fill(r, keys[i][j], 32);
+            memcpy(keys[j][i], keys[i][j], 32);
+        }
+}
+
+static inline void generation_init(struct generation *g, enum plan_aggregation a,
+                                   const struct secagg_shape *s, struct rng *r)
+{
+    static uint8_t keys[GENERATION_PARTIES_MAX][GENERATION_PARTIES_MAX][32];
+
+    *g = (struct generation){.aggregation = a, .shape = *s};
+    CHECK(s->parties <= GENERATION_PARTIES_MAX);
+    generation_keys(keys, s->parties, r);
+    rng_fill(r, g->sid, sizeof g->sid);
+    rng_fill(r, g->broadcast, sizeof g->broadcast);
+    g->payload_bytes = secagg_payload_bytes(a, s, s->values_max);
+    g->check_bytes = secagg_check_bytes(a, s);
+    for (uint32_t m = 0; m < s->parties; m++) {
+        struct secagg_shape own = *s;
+
+        own.self = m;
+        CHECK(secagg_party_new(&g->party[m], a, &own, keys[m][0]) == STATUS_OK);
+        /* Exact sizes, so that a sanitizer sees a write past the end. */
+        g->payload[m] = mem_alloc(g->payload_bytes, 1);
+        g->check[m] = mem_alloc(g->check_bytes, 1);
+    }
+    CHECK(secagg_server_new(&g->server, a, s) == STATUS_OK);
+}
+
+static inline void generation_deinit(struct generation *g)
+{
+    for (uint32_t m = 0; m < g->shape.parties; m++) {
+        secagg_party_free(g->party[m]);
+        mem_free(g->payload[m]);
+        mem_free(g->check[m]);
+    }
+    secagg_server_free(g->server);
+}
+
+static inline struct secagg_round generation_round(const struct generation *g, uint64_t number)
+{
+    return (struct secagg_round){0, number, g->sid, g->broadcast};
+}
+
+/* Party m's upload of x[n] into payload[m], check[m]. */
+static inline enum status generation_protect(struct generation *g, uint32_t m, const float *x,
+                                             size_t n, const struct secagg_round *round,
+                                             struct rng *noise)
+{
+    return secagg_protect(g->party[m], g->payload[m], g->check[m], x, n, round, noise);
+}
+
+/* The server's side of a round with the uploads as they lie. */
+static inline enum status generation_combine(struct generation *g, float *out, size_t n,
+                                             uint32_t width, struct error *err)
+{
+    secagg_begin(g->server, n);
+    for (uint32_t m = 0; m < g->shape.parties; m++) {
+        enum status s = secagg_add(g->server, m, g->payload[m], g->check[m], err);
+
+        if (s != STATUS_OK)
+            return s;
+    }
+    return secagg_combine(g->server, out, width, err);
+}
+
+/* x that the fixed encoding turns into code q. */
+static inline float generation_value(const struct secagg_shape *s, uint32_t q)
+{
+    return (float)(2.0 * (double)s->encode.clip * q / s->encode.value_max - (double)s->encode.clip);
+}
+
+#endif
