@@ -74,6 +74,8 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
         p->model.task = p->shape.outputs <= 2 ? TASK_BINARY : TASK_MULTICLASS;
     if (p->model.task != TASK_REGRESSION && p->shape.outputs < 2)
         p->shape.outputs = 2; /* a file with one class only still is a two-class task */
+    if (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID)
+        p->shape.outputs = 1;
     if (p->training.batch > p->shape.train_rows)
         return error_set(err, STATUS_CONFIG, "training.batch: %u is more than the %u training rows",
                          p->training.batch, p->shape.train_rows);

@@ -288,11 +288,13 @@ static void deliver(struct sim *s, struct flight *f)
     struct event e = {
         .kind = EVENT_MESSAGE, .peer = f->party, .msg = &m, .raw = {f->frame.data, f->frame.len}};
 
-    f->used = false;
-    if (f->connection != p->connection)
+    if (f->connection != p->connection) {
+        f->used = false;
         return;
+    }
     if (wire_unpack(&m, u, f->frame.data, f->frame.len, &err) != STATUS_OK) {
         s->unpack_failures++;
+        f->used = false;
         cut(s, f->party);
         return;
     }
@@ -305,6 +307,8 @@ static void deliver(struct sim *s, struct flight *f)
         p->joined = true;
         world_tell_server(s, &e);
     }
+    /* Only now is the slot free: what was sent in answer must not overwrite the frame being read. */
+    f->used = false;
     if (f->cut_after)
         cut(s, f->party);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/sim/sim.h"
@@ -23,6 +24,9 @@ static struct sim *run_with(const struct sim_rule *rule, const char *straggler)
     if (rule != NULL)
         sim_rule(s, *rule);
     sim_run(s, HOUR_US);
+    if (sim_server_end(s)->outcome != OUTCOME_COMPLETED && rule != NULL)
+        printf("act %d from %d kind %s nth %u: server: %s; p2: %s\n", rule->act, rule->from, wire_kind_name(rule->kind), rule->nth,
+               sim_server_end(s)->error.text, sim_party_end(s, 1)->error.text);
     return s;
 }
 
@@ -117,6 +121,7 @@ static void test_a_restarted_party_without_its_model_is_refused_under_wait(void 
     (void)state;
     sim_rule(s, (struct sim_rule){.act = SIM_KILL, .from = 1, .kind = WIRE_UPLOAD, .nth = 4});
     sim_run(s, HOUR_US);
+    assert_non_null(strstr(sim_party_end(s, 1)->error.text, "model"));
     assert_int_equal(status_exit_code(sim_party_end(s, 1)->error.status), 2);
     assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 4);
     assert_non_null(strstr(sim_server_end(s)->error.text, "p2"));

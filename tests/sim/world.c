@@ -107,7 +107,7 @@ static void make_plan(struct sim *s)
     s->plan.shape.parties = s->options.parties;
     s->plan.shape.train_rows = s->options.train_rows;
     s->plan.shape.test_rows = s->options.test_rows;
-    s->plan.shape.outputs = 2;
+    s->plan.shape.outputs = s->plan.model.binary_loss == BINARY_SIGMOID ? 1 : 2;
     if (plan_check(&s->plan, &err) != STATUS_OK) {
         fprintf(stderr, "sim: %s\n", err.text);
         abort();
