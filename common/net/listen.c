@@ -9,21 +9,24 @@
 
 #include <string.h>
 
-enum { BACKLOG = 256 };
+enum { BACKLOG = 256, RETRY_MS = 100 };
 
 struct net_listener {
     uv_tcp_t tcp;
+    uv_timer_t retry; /* takes up a connection that had to wait */
+    unsigned handles;
     struct net_tls *context;
     struct net_events events;
     void *owner;
     unsigned pending_per_address, pending_n;
     struct net_conn *pending;
-    uint64_t refused;
-    uv_tcp_t unwanted; /* takes a connection for which there was no memory */
-    bool dropping, stalled;
-    unsigned handles;
-    char address[ADDR_HOST_MAX + ADDR_PORT_MAX + 3];
+    bool full; /* one has been reported by libuv and waits; libuv reports no other until it is taken
+                */
+    uint64_t refused, delayed;
+    char address[ADDR_TEXT_MAX];
 };
+
+static void on_retry(uv_timer_t *timer);
 
 void listen_forget(struct net_conn *c)
 {
@@ -40,6 +43,10 @@ void listen_forget(struct net_conn *c)
     l->pending_n--;
     c->pending_prev = c->pending_next = NULL;
     c->listener = NULL;
+    if (l->full) {
+        l->full = false;
+        uv_timer_start(&l->retry, on_retry, 0, 0);
+    }
 }
 
 static void remember(struct net_listener *l, struct net_conn *c)
@@ -56,82 +63,33 @@ static bool has_room(const struct net_listener *l, const struct net_conn *c)
 {
     unsigned same = 0;
 
-    if (l->pending_n >= tls_context_limits(l->context)->pending_max)
-        return false;
     for (const struct net_conn *p = l->pending; p != NULL; p = p->pending_next)
         same += addr_same_host(&p->peer, &c->peer);
     return same < l->pending_per_address;
 }
 
-/* Its owner has not heard of it and will not.  The log line comes ever more rarely, so that a flood
- * of connections is not a flood of lines. */
+/* The 1st, 2nd, 4th, 8th ... time: a flood of connections must not become a flood of lines. */
+static bool is_worth_a_line(uint64_t times)
+{
+    return (times & (times - 1)) == 0;
+}
+
+/* Its owner has not heard of it and will not. */
 static void refuse(struct net_listener *l, struct net_conn *c)
 {
-    l->refused++;
-    if ((l->refused & (l->refused - 1)) == 0)
-        log_warn("%s: refused, too many connections without a hello (%u, %llu refused so far)",
-                 c->address, l->pending_n, (unsigned long long)l->refused);
+    if (is_worth_a_line(++l->refused))
+        log_warn(
+            "%s: refused: %u connections from there have not said hello yet (%llu refused so far)",
+            c->address, l->pending_per_address, (unsigned long long)l->refused);
     c->events = (struct net_events){0};
     conn_close_now(c);
 }
 
-static void on_connection(uv_stream_t *server, int status);
-
-static void on_listener_closed(uv_handle_t *handle)
+static void take(struct net_listener *l, struct net_conn *c)
 {
-    struct net_listener *l = handle->data;
-
-    if (--l->handles > 0)
-        return;
-    net_tls_free(l->context);
-    mem_free(l);
-}
-
-static void on_dropped(uv_handle_t *handle)
-{
-    struct net_listener *l = handle->data;
-
-    l->dropping = false;
-    if (l->stalled && !uv_is_closing((uv_handle_t *)&l->tcp)) {
-        l->stalled = false;
-        on_connection((uv_stream_t *)&l->tcp, 0);
-    }
-    on_listener_closed(handle);
-}
-
-/* libuv listens no further until a connection that it has reported is taken, so it is taken and
- * closed. */
-static void drop(struct net_listener *l)
-{
-    if (l->dropping) {
-        l->stalled = true;
-        return;
-    }
-    log_error("%s: accept: out of memory", l->address);
-    CHECK(uv_tcp_init(l->tcp.loop, &l->unwanted) == 0); /* it only fills in the structure */
-    l->unwanted.data = l;
-    l->dropping = true;
-    l->handles++;
-    uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)&l->unwanted);
-    uv_close((uv_handle_t *)&l->unwanted, on_dropped);
-}
-
-static void on_connection(uv_stream_t *server, int status)
-{
-    struct net_listener *l = server->data;
-    struct net_conn *c;
     int n = sizeof c->peer;
 
-    if (status < 0) {
-        log_warn("%s: accept: %s", l->address, uv_strerror(status));
-        return;
-    }
-    c = conn_new(server->loop, l->context, &l->events, l->owner);
-    if (c == NULL) {
-        drop(l);
-        return;
-    }
-    if (uv_accept(server, (uv_stream_t *)&c->tcp) != 0 ||
+    if (uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)&c->tcp) != 0 ||
         uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&c->peer, &n) != 0) {
         c->events = (struct net_events){0};
         conn_close_now(c); /* it has gone again */
@@ -144,6 +102,44 @@ static void on_connection(uv_stream_t *server, int status)
     }
     remember(l, c);
     conn_start(c, NULL);
+}
+
+/* A connection over the total waits in the kernel's queue instead of being refused: a hundred
+ * parties that start at once are no attack, and an attacker who fills the places gains nothing by
+ * it either way. */
+static void take_next(struct net_listener *l)
+{
+    struct net_conn *c;
+
+    if (l->pending_n >= tls_context_limits(l->context)->pending_max) {
+        if (is_worth_a_line(++l->delayed))
+            log_warn("%s: %u connections have not said hello yet; the next ones wait", l->address,
+                     l->pending_n);
+        l->full = true;
+        return;
+    }
+    c = conn_new(l->tcp.loop, l->context, &l->events, l->owner);
+    if (c == NULL) {
+        log_error("%s: accept: out of memory", l->address);
+        uv_timer_start(&l->retry, on_retry, RETRY_MS, 0);
+        return;
+    }
+    take(l, c);
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+    take_next(timer->data);
+}
+
+static void on_connection(uv_stream_t *server, int status)
+{
+    struct net_listener *l = server->data;
+
+    if (status < 0)
+        log_warn("%s: accept: %s", l->address, uv_strerror(status));
+    else
+        take_next(l);
 }
 
 static enum status resolve(struct sockaddr_storage *out, uv_loop_t *loop, const char *host_port,
@@ -167,6 +163,35 @@ static enum status resolve(struct sockaddr_storage *out, uv_loop_t *loop, const 
     return STATUS_OK;
 }
 
+static void on_listener_closed(uv_handle_t *handle)
+{
+    struct net_listener *l = handle->data;
+
+    if (--l->handles > 0)
+        return;
+    net_tls_free(l->context);
+    mem_free(l);
+}
+
+static void close_handles(struct net_listener *l)
+{
+    uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+    uv_close((uv_handle_t *)&l->retry, on_listener_closed);
+}
+
+static int start(struct net_listener *l, struct sockaddr_storage *address)
+{
+    int n = sizeof *address;
+    int rc = uv_tcp_bind(&l->tcp, (struct sockaddr *)address, 0);
+
+    if (rc == 0)
+        rc = uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);
+    if (rc == 0)
+        rc = uv_tcp_getsockname(&l->tcp, (struct sockaddr *)address, &n);
+    addr_format(l->address, address);
+    return rc;
+}
+
 enum status net_listen(struct net_listener **out, uv_loop_t *loop, const char *host_port,
                        struct net_tls *tls, unsigned pending_per_address,
                        const struct net_events *events, void *owner, struct error *err)
@@ -174,7 +199,7 @@ enum status net_listen(struct net_listener **out, uv_loop_t *loop, const char *h
     struct sockaddr_storage address;
     struct net_listener *l;
     enum status s = resolve(&address, loop, host_port, err);
-    int rc, n = sizeof address;
+    int rc;
 
     if (s != STATUS_OK)
         return s;
@@ -186,24 +211,15 @@ enum status net_listen(struct net_listener **out, uv_loop_t *loop, const char *h
     l->events = *events;
     l->owner = owner;
     l->pending_per_address = pending_per_address;
-    rc = uv_tcp_init(loop, &l->tcp);
+    /* These two cannot fail: they only fill in structures. */
+    CHECK(uv_tcp_init(loop, &l->tcp) == 0 && uv_timer_init(loop, &l->retry) == 0);
+    l->tcp.data = l->retry.data = l;
+    l->handles = 2;
+    rc = start(l, &address);
     if (rc != 0) {
-        net_tls_free(tls);
-        mem_free(l);
-        return error_set(err, STATUS_NET, "%s: %s", host_port, uv_strerror(rc));
-    }
-    l->tcp.data = l;
-    l->handles = 1;
-    rc = uv_tcp_bind(&l->tcp, (struct sockaddr *)&address, 0);
-    if (rc == 0)
-        rc = uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);
-    if (rc == 0)
-        rc = uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&address, &n);
-    if (rc != 0) {
-        uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+        close_handles(l);
         return error_set(err, STATUS_NET, "listen: %s: %s", host_port, uv_strerror(rc));
     }
-    addr_format(l->address, &address);
     *out = l;
     return STATUS_OK;
 }
@@ -221,5 +237,5 @@ void net_listener_close(struct net_listener *l)
         if (c->state < CONN_OPEN) /* its owner cannot know it */
             conn_close_now(c);
     }
-    uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+    close_handles(l);
 }
