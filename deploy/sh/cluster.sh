@@ -112,7 +112,9 @@ cluster_plan() {
 
 # The folder: new, or one whose plan is this one.
 cluster_open_folder() {
+    fresh=no
     if [ -z "$out" ]; then
+        fresh=yes
         mkdir -p runs || fail 6 "./runs cannot be made"
         out=$(mktemp -d "runs/$(date +%Y%m%d-%H%M%S)-XXXX") || fail 6 "./runs cannot be written"
     fi
@@ -155,7 +157,10 @@ cluster_split() {
     [ -z "$parties" ] || set -- "$@" --parties "$parties"
     [ -z "$columns" ] || set -- "$@" --columns "$columns"
     [ -z "$label_map" ] || set -- "$@" --label-map "$label_map"
-    "$vfl_bin/vfl-split" "$@" >"$out/data.txt" || exit $?
+    "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return
+    code=$?
+    [ "$fresh" = no ] || rm -rf "$out"
+    exit "$code"
 }
 
 # Everything that a second start finds ready.

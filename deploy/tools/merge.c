@@ -30,6 +30,8 @@ struct merge {
     unsigned long parties;
     bool quiet, show;
     json_t *root;
+    json_t *digests; /* of the parties' models; "" where one is not known */
+    bool any_digest;
     struct error err;
 };
 
@@ -162,7 +164,7 @@ static void merge_privacy(json_t *root, const json_t *from)
 static void merge_party(struct merge *m, unsigned long index)
 {
     char who[32], name[32];
-    json_t *from, *self, *entry, *digests;
+    json_t *from, *self, *entry;
     const char *digest = NULL;
 
     snprintf(who, sizeof who, "party-%lu", index);
@@ -180,12 +182,12 @@ static void merge_party(struct merge *m, unsigned long index)
 
         keep(spans, own, "compute", true);
         keep(spans, own, "protect", true);
-        digests = json_object_get(json_object_get(from, "model_sha256"), "parties");
-        digest = json_string_value(json_array_get(digests, 0));
+        own = json_object_get(json_object_get(from, "model_sha256"), "parties");
+        digest = json_string_value(json_array_get(own, 0));
     }
     merge_privacy(m->root, json_object_get(from, "privacy"));
-    digests = within(within(m->root, "model_sha256", false), "parties", true);
-    json_array_append_new(digests, json_string(digest == NULL ? "" : digest));
+    json_array_append_new(m->digests, json_string(digest == NULL ? "" : digest));
+    m->any_digest = m->any_digest || digest != NULL;
     json_decref(from);
 }
 
@@ -210,7 +212,6 @@ static int append(const char *bytes, size_t n, void *to)
 
 static enum status merge_all(struct merge *m)
 {
-    json_t *digests;
     char path[PATH_MAX];
     struct buf text;
     enum status s;
@@ -221,11 +222,12 @@ static enum status merge_all(struct merge *m)
         json_object_set_new(m->root, "status", json_string("failed"));
     }
     json_object_set_new(m->root, "parties_n", json_integer((json_int_t)m->parties));
-    digests = json_object_get(m->root, "model_sha256");
-    if (digests != NULL)
-        json_object_del(digests, "parties");
+    m->digests = json_array();
     for (unsigned long i = 1; i <= m->parties; i++)
         merge_party(m, i);
+    if (m->any_digest)
+        json_object_set(within(m->root, "model_sha256", false), "parties", m->digests);
+    json_decref(m->digests);
     set_error(m);
     buf_init(&text, SUMMARY_BYTES_MAX);
     if (json_dump_callback(m->root, append, &text, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) !=
@@ -295,9 +297,16 @@ static void print_claim(const char *title, const json_t *claim)
            json_is_true(json_object_get(claim, "vacuous")) ? ", vacuous" : "");
 }
 
+static bool is_text(const json_t *o, const char *key, const char *want)
+{
+    const char *have = json_string_value(json_object_get(o, key));
+
+    return have != NULL && strcmp(have, want) == 0;
+}
+
 static void print_privacy(const json_t *root)
 {
-    const json_t *privacy = json_object_get(root, "privacy"), *worst = NULL, *best = NULL;
+    const json_t *privacy = json_object_get(root, "privacy"), *worst = NULL, *plain = NULL;
     json_t *claim;
     size_t i;
 
@@ -307,16 +316,16 @@ static void print_privacy(const json_t *root)
     {
         if (worst == NULL || epsilon(claim) > epsilon(worst))
             worst = claim;
-        if (best == NULL || epsilon(claim) < epsilon(best))
-            best = claim;
+        if (is_text(claim, "adversary", "server") && is_text(claim, "adjacency", "sample"))
+            plain = claim;
     }
     printf("privacy   %s, delta %g, %.0f vectors released\n",
            json_string_value(json_object_get(privacy, "mechanism")), number(privacy, "delta"),
            number(json_object_get(privacy, "releases"), "train") +
                number(json_object_get(privacy, "releases"), "evaluate"));
-    print_claim("  worst", worst);
-    if (best != worst)
-        print_claim("  best", best);
+    print_claim("", plain);
+    if (worst != plain)
+        print_claim("  worst", worst);
 }
 
 static void print_table(const json_t *root)
