@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { MODEL_FILE_MAX = 1 << 30 };
+enum { MODEL_FILE_MAX = 1 << 30, SLOW_US = 200000 };
 
 static const char *kind_names[WIRE_KINDS];
 
@@ -149,7 +149,8 @@ void server_results_progress(struct server_results *r, const struct server_repor
         r->last_line_us = now_us;
     }
     p.rounds_per_s = r->rounds_per_s;
-    if (rep->waiting_for >= 0)
+    /* Somebody is always last; a line names nobody for less than a visible pause. */
+    if (rep->waiting_for >= 0 && now_us - rep->waiting_since_us > SLOW_US)
         p.slow = r->in->roster.party[rep->waiting_for].name;
     shown_metric(rep, &p);
     report_progress_line(line, &p);

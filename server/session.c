@@ -340,6 +340,7 @@ const struct server_report *server_session_report(struct server_session *s)
     r->epochs = (double)s->steps_done / s->agenda.rounds_per_epoch;
     r->members_n = s->members_n;
     r->waiting_for = -1;
+    r->waiting_since_us = s->round.opened_us;
     for (size_t i = 0; i < s->setup.roster->n; i++) {
         if ((s->sm.phase == PHASE_GATHER || s->peer[i].member >= 0) && !s->peer[i].answered)
             r->waiting_for = (int)i;

@@ -48,7 +48,8 @@ struct server_report {
     struct server_reached reached;
     struct agenda agenda;
     uint32_t members_n;
-    int waiting_for; /* roster index of a member whose answer is missing; -1: nobody */
+    int waiting_for;     /* roster index of a member whose answer is missing; -1: nobody */
+    uint64_t waiting_since_us; /* when it was asked */
     uint64_t wait_us[WIRE_MEMBERS_MAX], slowest_rounds[WIRE_MEMBERS_MAX];
     uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
 };
