@@ -4,6 +4,7 @@
 #include "common/pbm/pbm.h"
 
 #include "common/base/check.h"
+#include "common/base/clones.h"
 #include "common/crypto/secret.h"
 #include "common/pbm/pbm_kernel.h"
 
@@ -55,20 +56,31 @@ uint16_t pbm_threshold(const struct pbm *p, float x)
     return threshold(SCALE * p->beta / p->clip, p->t_lo, p->t_hi, x);
 }
 
-/* Thresholds of a block of n <= PBM_BLOCK values.  The rest of the block draws too and is dropped:
- * the number of random words is a function of n and b alone. */
-static void take_thresholds(const struct pbm *p, struct scratch *s, const float *x, size_t n)
+/* Thresholds of a whole block; 0 when one of its values is not finite. */
+WIDE_CLONES static int take_thresholds(uint16_t t[PBM_BLOCK], const struct pbm *p,
+                                       const float *restrict x)
 {
     const double slope = SCALE * p->beta / p->clip, lo = p->t_lo, hi = p->t_hi;
     int strange = 0;
 
-    memset(s->x, 0, sizeof s->x);
-    memcpy(s->x, x, n * sizeof *x);
     for (size_t i = 0; i < PBM_BLOCK; i++) {
-        strange |= !(fabsf(s->x[i]) <= FLT_MAX);
-        s->t[i] = threshold(slope, lo, hi, s->x[i]);
+        strange |= !(fabsf(x[i]) <= FLT_MAX);
+        t[i] = threshold(slope, lo, hi, x[i]);
     }
-    CHECK(!strange);
+    return !strange;
+}
+
+/* The missing elements of the last block draw too and are dropped: how many random words are used
+ * is a function of n and b alone. */
+static void start_block(const struct pbm *p, struct scratch *s, const float *x, size_t n)
+{
+    if (n < PBM_BLOCK) {
+        memset(s->x, 0, sizeof s->x);
+        memcpy(s->x, x, n * sizeof *x);
+        x = s->x;
+    }
+    CHECK(take_thresholds(s->t, p, x));
+    memset(s->count, 0, sizeof s->count);
 }
 
 void pbm_sample_by(const struct pbm_kernel *kernel, const struct pbm *p, uint32_t *q,
@@ -81,8 +93,7 @@ void pbm_sample_by(const struct pbm_kernel *kernel, const struct pbm *p, uint32_
     for (size_t i = 0; i < n; i += PBM_BLOCK) {
         size_t block_n = n - i < PBM_BLOCK ? n - i : PBM_BLOCK;
 
-        take_thresholds(p, &s, x + i, block_n);
-        memset(s.count, 0, sizeof s.count);
+        start_block(p, &s, x + i, block_n);
         for (size_t left = p->trials, take; left > 0; left -= take, at += take) {
             if (at == rows) {
                 rows = rows_due < ROWS_MAX ? rows_due : ROWS_MAX;
