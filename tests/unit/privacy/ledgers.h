@@ -26,7 +26,7 @@ enum { ROWS_MAX = 2500 };
 /* "r0", "r1", ...: ROWS_MAX reaches into a third chunk. */
 static inline const char *const *row_ids(void)
 {
-    static char text[ROWS_MAX][8];
+    static char text[ROWS_MAX][16];
     static const char *ids[ROWS_MAX];
 
     for (int i = 0; i < ROWS_MAX; i++) {

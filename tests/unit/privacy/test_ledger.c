@@ -74,6 +74,32 @@ static void test_a_mechanism_is_one_whatever_meaningless_fields_say(void **state
     ledger_close(l);
 }
 
+static void test_any_parameter_makes_another_mechanism(void **state)
+{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX], m[9];
+    struct ledger *l = open_at(":memory:");
+    uint32_t *slots = bind_rows(l, 1);
+
+    (void)state;
+    for (size_t i = 0; i < 9; i++)
+        m[i] = PBM;
+    m[1].trials = 17;
+    m[2].beta = 0.11;
+    m[3].clear = true;
+    m[4].clear = m[4].concat = true;
+    m[5].coordinates = 17;
+    m[6].parties = 6;
+    m[7].colluders = 2;
+    m[8].kind = ACCOUNT_NONE;
+    for (size_t i = 0; i < 9; i++) {
+        use(l, &m[i]);
+        reserve(l, LEDGER_TRAIN, slots, 1);
+        assert_int_equal(ledger_entries(l, entries), i + 1);
+    }
+    mem_free(slots);
+    ledger_close(l);
+}
+
 static void test_a_mechanism_too_many_is_refused(void **state)
 {
     struct ledger *l = open_at(":memory:");
@@ -272,6 +298,26 @@ static void test_any_failed_allocation_is_reported_and_charges_nothing(void **st
     ledger_close(l);
 }
 
+static void test_a_failed_binding_leaves_the_ledger_usable(void **state)
+{
+    struct ledger *l = open_at(":memory:");
+    struct error err = {0};
+    uint32_t *slots;
+
+    (void)state;
+    mem_fail_at(2); /* the counts, when the ids are already added */
+    assert_int_equal(ledger_bind(l, &slots, row_ids(), 10, &err), STATUS_MEMORY);
+    mem_fail_at(0);
+    assert_null(slots);
+    slots = bind_rows(l, 10);
+    for (uint32_t i = 0; i < 10; i++)
+        assert_int_equal(slots[i], i);
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, 10);
+    mem_free(slots);
+    ledger_close(l);
+}
+
 /* After the first reservation has made the chunks. */
 static void test_a_later_reservation_allocates_nothing(void **state)
 {
@@ -341,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_are_kept_by_record_purpose_and_mechanism),
         cmocka_unit_test(test_a_mechanism_is_one_whatever_meaningless_fields_say),
+        cmocka_unit_test(test_any_parameter_makes_another_mechanism),
         cmocka_unit_test(test_a_mechanism_too_many_is_refused),
         cmocka_unit_test(test_everything_is_there_after_reopening),
         cmocka_unit_test(test_a_changed_file_inherits_what_its_ids_have_spent),
@@ -348,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_a_block_over_the_total_limit_charges_nothing),
         cmocka_unit_test(test_returned_reservations_may_be_spent_again),
         cmocka_unit_test(test_any_failed_allocation_is_reported_and_charges_nothing),
+        cmocka_unit_test(test_a_failed_binding_leaves_the_ledger_usable),
         cmocka_unit_test(test_a_later_reservation_allocates_nothing),
         cmocka_unit_test(test_print_says_what_was_spent_and_what_it_amounts_to),
         cmocka_unit_test(test_an_empty_ledger_prints_without_claims),

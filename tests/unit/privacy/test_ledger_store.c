@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,6 +111,68 @@ static void test_a_kill_before_the_commit_leaves_the_old_counts(void **state)
     l = open_at(path);
     assert_int_equal(total_of(l), ROWS_MAX + 20);
     assert_int_equal(most_of(l), 3);
+    ledger_close(l);
+}
+
+/* The C library's own are hidden by these, for SQLite too. */
+static unsigned syncs;
+
+int fsync(int fd)
+{
+    syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+    syncs++;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+static void test_each_reservation_is_synced_once_before_it_returns(void **state)
+{
+    struct ledger *l = open_at(make_ledger("synced.db"));
+    uint32_t *slots = bind_rows(l, ROWS_MAX);
+    struct error err = {0};
+
+    (void)state;
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, 1); /* the first one starts a new log */
+    for (unsigned i = 0; i < 5; i++) {
+        syncs = 0;
+        reserve(l, LEDGER_TRAIN, slots, ROWS_MAX);
+        assert_int_equal(syncs, 1);
+    }
+    syncs = 0;
+    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, slots, 1, 1, 0, &err), STATUS_BUDGET);
+    assert_int_equal(syncs, 0);
+    mem_free(slots);
+    ledger_close(l);
+}
+
+/* A frame of the log is a page of 4096 bytes and 24 more. */
+static void test_a_reservation_writes_only_the_chunks_it_changed(void **state)
+{
+    const char *path = make_ledger("chunks.db");
+    struct ledger *l = open_at(path);
+    uint32_t *slots = bind_rows(l, ROWS_MAX), both[2];
+    struct stat before, after;
+    char log[256];
+
+    (void)state;
+    snprintf(log, sizeof log, "%s-wal", path);
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, ROWS_MAX);
+    assert_int_equal(stat(log, &before), 0);
+    reserve(l, LEDGER_TRAIN, &slots[1700], 1);
+    assert_int_equal(stat(log, &after), 0);
+    assert_int_equal(after.st_size - before.st_size, 4096 + 24);
+    both[0] = slots[0];
+    both[1] = slots[2300];
+    reserve(l, LEDGER_TRAIN, both, 2);
+    assert_int_equal(stat(log, &before), 0);
+    assert_int_equal(before.st_size - after.st_size, 2 * (4096 + 24));
+    mem_free(slots);
     ledger_close(l);
 }
 
@@ -360,6 +423,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_reservation_survives_a_kill_right_after_it),
         cmocka_unit_test(test_a_kill_before_the_commit_leaves_the_old_counts),
+        cmocka_unit_test(test_each_reservation_is_synced_once_before_it_returns),
+        cmocka_unit_test(test_a_reservation_writes_only_the_chunks_it_changed),
         cmocka_unit_test(test_a_full_disk_charges_nothing_and_is_survived),
         cmocka_unit_test(test_a_second_opener_is_refused),
         cmocka_unit_test(test_other_files_are_refused_untouched),
