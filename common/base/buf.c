@@ -24,7 +24,7 @@ void buf_deinit(struct buf *b)
 
 enum status buf_reserve(struct buf *b, size_t more)
 {
-    size_t cap = b->cap == 0 ? BUF_FIRST : b->cap;
+    size_t first = b->max < BUF_FIRST ? b->max : BUF_FIRST, cap = b->cap == 0 ? first : b->cap;
     uint8_t *grown;
 
     if (more > b->max || b->len > b->max - more)
@@ -76,6 +76,8 @@ enum status buf_printf(struct buf *b, const char *fmt, ...)
 void buf_consume(struct buf *b, size_t n)
 {
     CHECK(n <= b->len);
+    if (n == 0)
+        return;
     memmove(b->data, b->data + n, b->len - n);
     b->len -= n;
 }

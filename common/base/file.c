@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +29,10 @@ enum status file_read(const char *path, struct buf *out, struct error *err)
         if (room == 0) {
             char extra;
             n = read(fd, &extra, 1);
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0)
+                s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
             if (n > 0)
                 s = error_set(err, STATUS_LIMIT, "%s: larger than %zu bytes", path, out->max);
             break;
@@ -85,8 +90,11 @@ enum status file_write_atomic(const char *path, const void *bytes, size_t n, uns
     int fd, rc;
 
     if ((size_t)snprintf(tmp, sizeof tmp, "%s.tmp", path) >= sizeof tmp)
-        return error_set(err, STATUS_IO, "%s: path too long", path);
-    fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, (mode_t)mode);
+        return error_set(err, STATUS_IO, "path too long: %s", path);
+    /* What an earlier crash left there may have another mode, or be a link to another place. */
+    if (unlink(tmp) != 0 && errno != ENOENT)
+        return error_set(err, STATUS_IO, "%s: %s", tmp, strerror(errno));
+    fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
     if (fd < 0)
         return error_set(err, STATUS_IO, "%s: %s", tmp, strerror(errno));
     rc = write_all(fd, bytes, n);
@@ -114,18 +122,31 @@ enum status file_check_private(const char *path, struct error *err)
     return STATUS_OK;
 }
 
+/* errno says why not. */
+static bool is_dir(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return false;
+    errno = ENOTDIR;
+    return S_ISDIR(st.st_mode);
+}
+
 enum status file_make_dir(const char *path, unsigned mode, struct error *err)
 {
     char copy[PATH_MAX];
 
+    if (path[0] == 0)
+        return error_set(err, STATUS_IO, "a folder without a name");
     if ((size_t)snprintf(copy, sizeof copy, "%s", path) >= sizeof copy)
-        return error_set(err, STATUS_IO, "%s: path too long", path);
+        return error_set(err, STATUS_IO, "path too long: %s", path);
     for (char *c = copy + 1;; c++) {
         char was = *c;
         if (was != '/' && was != 0)
             continue;
         *c = 0;
-        if (mkdir(copy, (mode_t)mode) != 0 && errno != EEXIST)
+        if (mkdir(copy, (mode_t)mode) != 0 && !(errno == EEXIST && is_dir(copy)))
             return error_set(err, STATUS_IO, "%s: %s", copy, strerror(errno));
         if (was == 0)
             return STATUS_OK;

@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static const char *log_who = "vfl";
@@ -19,25 +20,59 @@ void log_init(const char *who, enum log_level max, bool json)
     log_json = json;
 }
 
-/* Peers' words end up in log lines: control bytes and quotes are escaped as JSON wants them; the
- * plain form shows every byte outside printable ASCII as '?'. */
-static void put_text(FILE *out, const char *text)
+/* A line is put together here and written at once: daemons that share a terminal or a file do not
+ * write into each other's lines. */
+enum { LOG_TEXT_MAX = 1024, LOG_LINE_MAX = 3072 };
+
+struct line {
+    size_t len;
+    char bytes[LOG_LINE_MAX];
+};
+
+static void put(struct line *l, const char *text)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c != 0; c++) {
-        if (*c < 0x20 || *c == 0x7f)
-            fputc('?', out);
-        else if (log_json && (*c == '"' || *c == '\\'))
-            fprintf(out, "\\%c", *c);
-        else
-            fputc(*c >= 0x80 && log_json ? '?' : *c, out);
+    size_t n = strlen(text), room = sizeof l->bytes - l->len;
+
+    n = n < room ? n : room;
+    memcpy(l->bytes + l->len, text, n);
+    l->len += n;
+}
+
+/* Peers' words end up in log lines: bytes outside printable ASCII become '?', and in JSON quotes
+ * and backslashes are escaped. */
+static void put_foreign(struct line *l, const char *text)
+{
+    for (; *text != 0; text++) {
+        char one[3] = {*text, 0, 0};
+
+        if (*text < 0x20 || *text >= 0x7f) {
+            one[0] = '?';
+        } else if (log_json && (*text == '"' || *text == '\\')) {
+            one[0] = '\\';
+            one[1] = *text;
+        }
+        put(l, one);
     }
+}
+
+static void put_time(struct line *l)
+{
+    struct timespec now;
+    struct tm utc;
+    char stamp[32], thousandths[8];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(thousandths, sizeof thousandths, ".%03dZ", (int)(now.tv_nsec / 1000000));
+    put(l, stamp);
+    put(l, thousandths);
 }
 
 void log_write(enum log_level level, const char *fmt, ...)
 {
-    char text[1024], stamp[32];
-    struct timespec now;
-    struct tm utc;
+    char text[LOG_TEXT_MAX];
+    struct line l = {.len = 0};
     va_list args;
 
     if (level > log_max)
@@ -45,17 +80,20 @@ void log_write(enum log_level level, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
-    flockfile(stderr);
-    if (log_json)
-        fprintf(stderr, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"who\":\"%s\",\"message\":\"",
-                stamp, now.tv_nsec / 1000000, level_names[level], log_who);
-    else
-        fprintf(stderr, "%s.%03ldZ %s %s: ", stamp, now.tv_nsec / 1000000, log_who,
-                level_names[level]);
-    put_text(stderr, text);
-    fputs(log_json ? "\"}\n" : "\n", stderr);
-    funlockfile(stderr);
+    put(&l, log_json ? "{\"time\":\"" : "");
+    put_time(&l);
+    put(&l, log_json ? "\",\"level\":\"" : " ");
+    if (log_json) {
+        put(&l, level_names[level]);
+        put(&l, "\",\"who\":\"");
+        put_foreign(&l, log_who);
+    } else {
+        put_foreign(&l, log_who);
+        put(&l, " ");
+        put(&l, level_names[level]);
+    }
+    put(&l, log_json ? "\",\"message\":\"" : ": ");
+    put_foreign(&l, text);
+    put(&l, log_json ? "\"}\n" : "\n");
+    fwrite(l.bytes, 1, l.len, stderr);
 }

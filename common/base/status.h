@@ -67,7 +67,8 @@ int status_exit_code(enum status s);
 enum status error_set(struct error *err, enum status s, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Puts "prefix: " before the text of *err; returns err->status, so
- * `return error_wrap(...)` works. */
+ * `return error_wrap(...)` works where err is never NULL: with NULL there is no status to return
+ * and it says STATUS_OK. */
 enum status error_wrap(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

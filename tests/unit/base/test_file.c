@@ -1,0 +1,237 @@
+/* test_file.c -- whole files: all of them or an error, the old one or the new one.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/file.h"
+
+#include "common/base/mem.h"
+#include "tests/lib/scratch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { BIG = 200000 };
+
+static uint8_t content[BIG];
+
+static int fill(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BIG; i++)
+        content[i] = (uint8_t)(i * 2654435761u >> 13);
+    return 0;
+}
+
+/* Reads a file of n bytes into a buffer of `max` bytes that already holds `before`. */
+static void read_one(size_t n, size_t max, size_t before)
+{
+    const char *path = scratch_write("read", content, n);
+    struct error err = {0};
+    struct buf b;
+    enum status s;
+
+    buf_init(&b, max);
+    assert_int_equal(buf_append(&b, content + 1, before), STATUS_OK);
+    s = file_read(path, &b, &err);
+    if (before + n > max) {
+        assert_int_equal(s, STATUS_LIMIT);
+        assert_non_null(strstr(err.text, path));
+        assert_non_null(strstr(err.text, "larger than"));
+    } else {
+        if (s != STATUS_OK)
+            fail_msg("%zu bytes after %zu of at most %zu: %s", n, before, max, err.text);
+        assert_int_equal(b.len, before + n);
+        assert_memory_equal(b.data, content + 1, before);
+        assert_memory_equal(b.data + before, content, n);
+    }
+    buf_deinit(&b);
+}
+
+static void test_a_file_is_read_whole_when_it_fits_and_refused_when_it_does_not(void **state)
+{
+    static const size_t sizes[] = {0,     1,     2,     100,    65535,  65536,
+                                   65537, 80000, 90000, 131071, 131072, 131073};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        read_one(sizes[i], sizes[i], 0);
+        read_one(sizes[i], sizes[i] + 1, 0);
+        read_one(sizes[i], sizes[i] + 70, 3);
+        read_one(sizes[i], sizes[i] + 70000, 0);
+        read_one(sizes[i] + 1, sizes[i], 0);
+        read_one(sizes[i] + 60000, sizes[i], 0);
+        read_one(sizes[i], sizes[i] + 2, 3 < sizes[i] + 2 ? 3 : 0);
+    }
+}
+
+static void test_a_file_that_cannot_be_read_names_itself_and_the_reason(void **state)
+{
+    struct error err = {0};
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 100);
+    assert_int_equal(file_read("/nonexistent/x", &b, &err), STATUS_IO);
+    assert_string_equal(err.text, "/nonexistent/x: No such file or directory");
+    assert_int_equal(file_read(scratch_dir(), &b, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "Is a directory"));
+    buf_deinit(&b);
+    buf_init(&b, 100);
+    mem_fail_at(1);
+    assert_int_equal(file_read(scratch_write("short", "x", 1), &b, NULL), STATUS_MEMORY);
+    buf_deinit(&b);
+}
+
+static void expect_file(const char *path, const void *bytes, size_t n, unsigned mode)
+{
+    char tmp[PATH_MAX + 8];
+    struct stat st;
+    struct buf b;
+
+    buf_init(&b, BIG);
+    assert_int_equal(file_read(path, &b, NULL), STATUS_OK);
+    assert_int_equal(b.len, n);
+    assert_memory_equal(b.data, bytes, n);
+    buf_deinit(&b);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, mode);
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    assert_int_equal(access(tmp, F_OK), -1);
+}
+
+static void test_a_file_is_written_whole_with_its_mode_and_nothing_beside_it(void **state)
+{
+    const char *path = scratch_path("written");
+
+    (void)state;
+    assert_int_equal(file_write_atomic(path, content, 70000, 0600, NULL), STATUS_OK);
+    expect_file(path, content, 70000, 0600);
+    assert_int_equal(file_write_atomic(path, "new", 3, 0640, NULL), STATUS_OK);
+    expect_file(path, "new", 3, 0640);
+    assert_int_equal(file_write_atomic(path, "", 0, 0600, NULL), STATUS_OK);
+    expect_file(path, "", 0, 0600);
+}
+
+static void test_what_a_crash_left_behind_decides_neither_mode_nor_place(void **state)
+{
+    const char *path = scratch_path("secret"), *left = scratch_write_text("secret.tmp", "old");
+    const char *aim = scratch_write_text("aim", "untouched");
+
+    (void)state;
+    assert_int_equal(chmod(left, 0644), 0);
+    assert_int_equal(file_write_atomic(path, "key", 3, 0600, NULL), STATUS_OK);
+    expect_file(path, "key", 3, 0600);
+    assert_int_equal(symlink(aim, left), 0);
+    assert_int_equal(file_write_atomic(path, "two", 3, 0600, NULL), STATUS_OK);
+    expect_file(path, "two", 3, 0600);
+    expect_file(aim, "untouched", 9, 0644);
+}
+
+static void test_a_write_that_fails_leaves_the_old_file(void **state)
+{
+    const char *dir = scratch_path("in-the-way");
+    char longer[PATH_MAX];
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(file_write_atomic("/nonexistent/x", "a", 1, 0600, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "No such file"));
+    /* A folder cannot be replaced by a file: rename fails, and the temporary file goes. */
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_int_equal(file_write_atomic(dir, "a", 1, 0600, &err), STATUS_IO);
+    assert_int_equal(access(scratch_path("in-the-way.tmp"), F_OK), -1);
+    assert_int_equal(rmdir(dir), 0);
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    longer[sizeof longer - 3] = 0;
+    assert_int_equal(file_write_atomic(longer, "a", 1, 0600, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "path too long"));
+}
+
+static void test_a_private_file_is_the_owners_alone(void **state)
+{
+    const char *path = scratch_write_text("private", "x");
+    struct error err = {0};
+
+    (void)state;
+    for (unsigned mode = 0; mode < 0100; mode++) {
+        assert_int_equal(chmod(path, 0600 | mode), 0);
+        assert_int_equal(file_check_private(path, &err), mode == 0 ? STATUS_OK : STATUS_CONFIG);
+    }
+    assert_non_null(strstr(err.text, "mode 677"));
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(file_check_private("/nonexistent/x", &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "No such file"));
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(path, 0600), 0);
+        assert_int_equal(chown(path, 12345, 12345), 0);
+        assert_int_equal(file_check_private(path, &err), STATUS_CONFIG);
+        assert_non_null(strstr(err.text, "another user"));
+    }
+}
+
+static void expect_made(const char *path)
+{
+    struct error err = {0};
+    struct stat st;
+
+    if (file_make_dir(path, 0700, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(S_ISDIR(st.st_mode));
+}
+
+static void test_folders_are_made_with_their_parents_and_again(void **state)
+{
+    char path[PATH_MAX];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/made/a/b/", scratch_dir());
+    expect_made(path);
+    expect_made(path);
+    for (int up = 0; up < 3; up++) {
+        path[strlen(path) - 1] = 0;
+        assert_int_equal(rmdir(path), 0);
+        *(strrchr(path, '/') + 1) = 0;
+    }
+    expect_made("/");
+    expect_made(".");
+}
+
+static void test_a_file_in_the_place_of_a_folder_is_an_error(void **state)
+{
+    struct error err = {0};
+    char path[PATH_MAX];
+
+    (void)state;
+    assert_int_equal(file_make_dir(scratch_write_text("plain", "x"), 0700, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "Not a directory"));
+    snprintf(path, sizeof path, "%s/plain/below", scratch_dir());
+    assert_int_equal(file_make_dir(path, 0700, &err), STATUS_IO);
+    assert_int_equal(file_make_dir("", 0700, &err), STATUS_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_file_is_read_whole_when_it_fits_and_refused_when_it_does_not),
+        cmocka_unit_test(test_a_file_that_cannot_be_read_names_itself_and_the_reason),
+        cmocka_unit_test(test_a_file_is_written_whole_with_its_mode_and_nothing_beside_it),
+        cmocka_unit_test(test_what_a_crash_left_behind_decides_neither_mode_nor_place),
+        cmocka_unit_test(test_a_write_that_fails_leaves_the_old_file),
+        cmocka_unit_test(test_a_private_file_is_the_owners_alone),
+        cmocka_unit_test(test_folders_are_made_with_their_parents_and_again),
+        cmocka_unit_test(test_a_file_in_the_place_of_a_folder_is_an_error),
+    };
+
+    umask(022);
+    return cmocka_run_group_tests(tests, fill, NULL);
+}
