@@ -1,0 +1,58 @@
+#!/bin/sh
+# run.sh -- Table 3 of PBM-VFL with this project's daemons: every line of settings.txt, three seeds each.
+#
+#   docs/experiments/phishing/run.sh phishing.csv.gz [FOLDER [FIRST-WORD]]
+#
+# Writes FOLDER/ours.csv (scores by epoch) and FOLDER/bytes.csv (one line a run); FOLDER is the one of this
+# script when not given.  FIRST-WORD runs only the lines of settings.txt that begin with it.  Runs that the
+# files hold already are left alone, so an interrupted experiment goes on.  The programs are those of
+# build/bin, or of VFL_BIN; what the data set is and where it comes from: docs/reproductions.md.
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+
+here=$(dirname "$(readlink -f "$0")")
+vfl=$here/../../../deploy/vfl
+sum=cb37557e47ebe8c3aafc1a2dcc6a9fd31ea7cab86d714f58759211be74b3e087
+
+[ $# -ge 1 ] && [ $# -le 3 ] || { echo "usage: run.sh phishing.csv.gz [FOLDER [FIRST-WORD]]" >&2 && exit 2; }
+data=$1 to=${2:-$here} only=${3:-}
+if [ "$(sha256sum <"$data")" != "$sum  -" ]; then
+    echo "run.sh: $data is not the file of docs/reproductions.md (its SHA-256 differs)" >&2
+    exit 2
+fi
+mkdir -p "$to"
+[ -s "$to/ours.csv" ] || echo encoding,init,seed,epoch,train_mechanism,test_mechanism,payload_bytes >"$to/ours.csv"
+[ -s "$to/bytes.csv" ] || "$here/collect.py" --bytes-header >"$to/bytes.csv"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# KIND:b:beta as --set arguments.
+plan_of() {
+    kind=${1%%:*} b=${1#*:} beta=${1##*:}
+    b=${b%%:*}
+    case $kind in
+    float32) echo "--set protocol.encoding=float32 --set protocol.aggregation=clear" ;;
+    pbm) echo "--set protocol.pbm.trials=$b --set protocol.pbm.beta=$beta" ;;
+    gaussian-*)
+        echo "--set protocol.encoding=gaussian --set protocol.aggregation=clear"
+        echo "--set protocol.gaussian.match=${kind#gaussian-}"
+        echo "--set protocol.pbm.trials=$b --set protocol.pbm.beta=$beta"
+        ;;
+    *) echo "settings.txt: $1" >&2 && exit 2 ;;
+    esac
+}
+
+grep -v '^#' "$here/settings.txt" | grep "^$only" | while read -r encoding init epochs; do
+    for seed in 1 2 3; do
+        ! grep -q "^$encoding,$init,$seed," "$to/bytes.csv" || continue
+        plan=$(plan_of "$encoding")
+        # shellcheck disable=SC2086 # $plan is a list of words
+        "$vfl" cluster --quiet --train "$data" --parties 5 --seed "$seed" --out "$work/run" \
+            $plan --set model.init="$init" --set training.epochs="$epochs" --set training.evaluate_train=true \
+            --set training.batch=100 --set training.learning_rate=0.01 --set model.embedding=16 \
+            --party '*:data.scale=fit' --party '*:model.layers=[64,64]' </dev/null
+        "$here/collect.py" "$work/run" "$encoding" "$init" "$seed" "$to"
+        rm -rf "$work/run"
+    done
+    echo "$encoding $init"
+done
