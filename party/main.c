@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/log.h"
+#include "common/base/process.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 #include "common/nn/net.h"
@@ -184,7 +185,7 @@ int main(int argc, char **argv)
     int code;
 
     if (nn_blas_environment())
-        execv("/proc/self/exe", argv); /* OpenBLAS reads its environment when it is loaded */
+        process_exec_again(argv); /* OpenBLAS reads its environment when it is loaded */
     code = parse(&a, argc, argv);
     if (code >= 0)
         return code;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/log.h"
+#include "common/base/process.h"
 #include "common/crypto/secret.h"
 #include "common/nn/net.h"
 #include "server/loop.h"
@@ -11,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { SETS_MAX = 256, PRINT_MAX = 1 << 20 };
 enum { OPT_SET = 256, OPT_LOG_JSON, OPT_SEED, OPT_EXPORT, OPT_PROGRESS };
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     int code;
 
     if (nn_blas_environment())
-        execv("/proc/self/exe", argv); /* OpenBLAS reads its environment when it is loaded */
+        process_exec_again(argv); /* OpenBLAS reads its environment when it is loaded */
     code = parse(&a, argc, argv);
     if (code >= 0)
         return code;
