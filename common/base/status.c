@@ -62,7 +62,13 @@ enum status error_wrap(struct error *err, const char *fmt, ...)
     va_start(args, fmt);
     n = vsnprintf(err->text, sizeof err->text, fmt, args);
     va_end(args);
-    if (n >= 0 && (size_t)n < sizeof err->text)
-        snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", old);
+    if (n >= 0 && (size_t)n + 2 < sizeof err->text) {
+        char *end = err->text + n;
+        size_t room = sizeof err->text - (size_t)n - 3, kept = strnlen(old, room);
+
+        memcpy(end, ": ", 2);
+        memcpy(end + 2, old, kept);
+        end[2 + kept] = 0;
+    }
     return err->status;
 }
