@@ -19,14 +19,11 @@ enum { FLOAT_BITS = 32 };
 
 static uint32_t clear_width(const struct secagg_shape *s)
 {
-    uint32_t w = 1;
-
     if (!s->encode.integers)
         return FLOAT_BITS;
-    while (w < BITS_WIDTH_MAX && s->encode.value_max >> w != 0)
-        w++;
-    /* The sums are held in 32 bits. */
-    return s->concat || (uint64_t)s->encode.value_max * s->parties <= UINT32_MAX ? w : 0;
+    if (!s->concat && (uint64_t)s->encode.value_max * s->parties > UINT32_MAX)
+        return 0; /* the sums are held in 32 bits */
+    return bits_width((uint64_t)s->encode.value_max + 1);
 }
 
 static uint32_t clear_checks(const struct secagg_shape *s)
@@ -76,7 +73,7 @@ static enum status clear_protect(struct secagg_party *p, uint8_t *payload, uint8
         take = n < PROTOCOL_CHUNK ? n : PROTOCOL_CHUNK;
         if (p->shape.encode.integers) {
             encode_integers(&p->shape.encode, s->codes, x, take, noise);
-            bits_pack(payload, s->codes, take, p->width);
+            bits_pack32(payload, s->codes, take, p->width);
         } else {
             encode_floats(&p->shape.encode, s->reals, x, take, noise);
             floats_to_bytes(payload, s->reals, take);
@@ -96,7 +93,7 @@ static enum status check_codes(struct secagg_server *p, const uint8_t *payload, 
         uint32_t largest = 0;
 
         take = p->n - i < PROTOCOL_CHUNK ? p->n - i : PROTOCOL_CHUNK;
-        bits_unpack(p->codes, payload + bits_bytes(i, p->width), take, p->width);
+        bits_unpack32(p->codes, payload + bits_bytes(i, p->width), take, p->width);
         for (size_t k = 0; k < take; k++)
             largest = p->codes[k] > largest ? p->codes[k] : largest;
         if (largest > top)
@@ -115,12 +112,12 @@ static enum status add_codes(struct secagg_server *p, float *slot, const uint8_t
         return s;
     for (size_t i = 0, take; i < p->n; i += take) {
         take = p->n - i < PROTOCOL_CHUNK ? p->n - i : PROTOCOL_CHUNK;
-        bits_unpack(p->codes, payload + bits_bytes(i, p->width), take, p->width);
+        bits_unpack32(p->codes, payload + bits_bytes(i, p->width), take, p->width);
         if (slot != NULL)
             encode_estimate(&p->shape.encode, slot + i, p->codes, take, 1);
         else
             for (size_t k = 0; k < take; k++)
-                p->sums[i + k] += p->codes[k];
+                p->sums32[i + k] += p->codes[k];
     }
     return STATUS_OK;
 }
@@ -170,7 +167,7 @@ static enum status clear_combine(struct secagg_server *p, float *out, uint32_t w
     if (p->shape.concat) {
         lay_side_by_side(p, out, width);
     } else if (p->shape.encode.integers) {
-        encode_estimate(&p->shape.encode, out, p->sums, p->n, p->shape.parties);
+        encode_estimate(&p->shape.encode, out, p->sums32, p->n, p->shape.parties);
     } else {
         memset(out, 0, p->n * sizeof *out);
         for (size_t m = 0; m < p->shape.parties; m++)

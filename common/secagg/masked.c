@@ -14,17 +14,7 @@
 
 #include <string.h>
 
-enum { LANE_BITS = 16 };
-
-/* ceil(log2(v + 1)): bits that hold 0..v. */
-static uint32_t bits_of(uint64_t v)
-{
-    uint32_t bits = 1;
-
-    while (bits < 64 && v >> bits != 0)
-        bits++;
-    return bits;
-}
+enum { NARROW = 16, WIDTH_MAX = 32 };
 
 static uint32_t masked_width(const struct secagg_shape *s)
 {
@@ -34,10 +24,10 @@ static uint32_t masked_width(const struct secagg_shape *s)
     if (!s->encode.integers || s->concat)
         return 0;
     if (s->encode.encoding == ENCODING_FIXED)
-        w = bits_of(parties * (top + 1) - 1) + 1;
+        w = bits_width(parties * (top + 1)) + 1;
     else
-        w = bits_of(parties * top);
-    return w <= BITS_WIDTH_MAX ? w : 0;
+        w = bits_width(parties * top + 1);
+    return w <= WIDTH_MAX ? w : 0;
 }
 
 static uint32_t masked_checks(const struct secagg_shape *s)
@@ -52,20 +42,20 @@ static enum status masked_party_init(struct secagg_party *p, const uint8_t *pair
     return mask_init(&p->mask, p->shape.parties, p->shape.self, pair_keys);
 }
 
-/* codes[n] -> masked codes[n], n <= PROTOCOL_CHUNK. */
-static void mask_codes(struct secagg_party *p, size_t n)
+/* codes[n] -> out, masked and packed; n <= PROTOCOL_CHUNK. */
+static void mask_and_pack(struct secagg_party *p, uint8_t *out, size_t n)
 {
     struct protocol_scratch *s = p->scratch;
 
-    if (p->width > LANE_BITS) {
+    if (p->width > NARROW) {
         mask_add32(&p->mask, s->codes, n);
+        bits_pack32(out, s->codes, n, p->width);
         return;
     }
     for (size_t i = 0; i < n; i++)
         s->lanes[i] = (uint16_t)s->codes[i];
     mask_add16(&p->mask, s->lanes, n);
-    for (size_t i = 0; i < n; i++)
-        s->codes[i] = s->lanes[i];
+    bits_pack16(out, s->lanes, n, p->width);
 }
 
 static enum status masked_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check,
@@ -78,13 +68,11 @@ static enum status masked_protect(struct secagg_party *p, uint8_t *payload, uint
     for (size_t take; n > 0; n -= take, x += take) {
         take = n < PROTOCOL_CHUNK ? n : PROTOCOL_CHUNK;
         encode_integers(&p->shape.encode, s->codes, x, take, noise);
-        mask_codes(p, take);
-        bits_pack(payload, s->codes, take, p->width);
+        mask_and_pack(p, payload, take);
         payload += bits_bytes(take, p->width);
     }
     memset(s->codes, 0, p->checks * sizeof s->codes[0]);
-    mask_codes(p, p->checks);
-    bits_pack(check, s->codes, p->checks, p->width);
+    mask_and_pack(p, check, p->checks);
     secret_wipe(s, sizeof *s);
     return STATUS_OK;
 }
@@ -94,16 +82,50 @@ static enum status masked_add(struct secagg_server *p, uint32_t member, const ui
 {
     (void)member;
     (void)err; /* any w-bit value is a possible masked one */
-    bits_add(p->sums, payload, p->n, p->width);
-    bits_add(p->check_sums, check, p->checks, p->width);
+    if (p->sums16 != NULL)
+        bits_add16(p->sums16, payload, p->n, p->width);
+    else
+        bits_add32(p->sums32, payload, p->n, p->width);
+    bits_add32(p->check_sums, check, p->checks, p->width);
     return STATUS_OK;
+}
+
+static uint32_t largest_sum(const struct secagg_server *p)
+{
+    uint16_t narrow = 0;
+    uint32_t wide = 0;
+
+    if (p->sums16 != NULL)
+        for (size_t i = 0; i < p->n; i++)
+            narrow = p->sums16[i] > narrow ? p->sums16[i] : narrow;
+    else
+        for (size_t i = 0; i < p->n; i++)
+            wide = p->sums32[i] > wide ? p->sums32[i] : wide;
+    return p->sums16 != NULL ? narrow : wide;
+}
+
+static void estimate(struct secagg_server *p, float *out)
+{
+    const struct secagg_shape *shape = &p->shape;
+
+    if (p->sums16 == NULL) {
+        encode_estimate(&shape->encode, out, p->sums32, p->n, shape->parties);
+        return;
+    }
+    for (size_t i = 0, take; i < p->n; i += take) {
+        take = p->n - i < PROTOCOL_CHUNK ? p->n - i : PROTOCOL_CHUNK;
+        for (size_t k = 0; k < take; k++)
+            p->codes[k] = p->sums16[i + k];
+        encode_estimate(&shape->encode, out + i, p->codes, take, shape->parties);
+    }
 }
 
 static enum status masked_combine(struct secagg_server *p, float *out, uint32_t width,
                                   struct error *err)
 {
     const uint64_t top = (uint64_t)p->shape.encode.value_max * p->shape.parties;
-    uint32_t rest = 0, largest = 0;
+    const uint32_t largest = largest_sum(p);
+    uint32_t rest = 0;
 
     (void)width;
     for (uint32_t i = 0; i < p->checks; i++)
@@ -112,19 +134,18 @@ static enum status masked_combine(struct secagg_server *p, float *out, uint32_t 
         return error_set(
             err, STATUS_INTEGRITY,
             "check elements do not vanish: a member saw another broadcast, or sent other masks");
-    for (size_t i = 0; i < p->n; i++)
-        largest = p->sums[i] > largest ? p->sums[i] : largest;
     if (largest > top)
         return error_set(err, STATUS_INTEGRITY,
                          "a sum is above what %u members can reach: %lu > %llu", p->shape.parties,
                          (unsigned long)largest, (unsigned long long)top);
-    encode_estimate(&p->shape.encode, out, p->sums, p->n, p->shape.parties);
+    estimate(p, out);
     return STATUS_OK;
 }
 
 const struct secagg_protocol masked_protocol = {
     .width = masked_width,
     .checks = masked_checks,
+    .lanes16 = true,
     .party_init = masked_party_init,
     .protect = masked_protect,
     .add = masked_add,

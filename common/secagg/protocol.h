@@ -37,11 +37,12 @@ struct secagg_server {
     size_t n;        /* values of the open round */
     uint32_t joined; /* members that have uploaded */
     bool *seen;      /* [parties] */
-    /* Integers: values_max sums and the check sums behind them.  NULL when members are kept apart.
+    /* Integers: values_max sums, in lanes of 16 bits where the protocol's width allows, else of 32.
      */
-    uint32_t *sums;
+    uint16_t *sums16;
+    uint32_t *sums32;
     uint32_t check_sums[PROTOCOL_CHECKS_MAX];
-    /* Floats and concat: values_max per member.  NULL when integers accumulate. */
+    /* Floats and concat: values_max per member. */
     float *slots;
     uint32_t *codes; /* PROTOCOL_CHUNK of scratch */
 };
@@ -49,6 +50,7 @@ struct secagg_server {
 struct secagg_protocol {
     uint32_t (*width)(const struct secagg_shape *s);  /* bits of a value, 0: no such shape */
     uint32_t (*checks)(const struct secagg_shape *s); /* check elements */
+    bool lanes16; /* sums of at most 16 bits are kept in lanes of 16 */
     enum status (*party_init)(struct secagg_party *p, const uint8_t *pair_keys);
     enum status (*protect)(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise);

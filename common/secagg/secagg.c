@@ -111,11 +111,25 @@ enum status secagg_protect(struct secagg_party *p, uint8_t *payload, uint8_t *ch
 /* --- the server
  * ------------------------------------------------------------------------------------ */
 
+static bool allocate_sums(struct secagg_server *p)
+{
+    const struct secagg_shape *s = &p->shape;
+
+    p->seen = mem_alloc(s->parties, sizeof *p->seen);
+    p->codes = mem_alloc(PROTOCOL_CHUNK, sizeof *p->codes);
+    if (p->seen == NULL || p->codes == NULL)
+        return false;
+    if (s->concat || !s->encode.integers)
+        return (p->slots = mem_alloc((size_t)s->parties * s->values_max, sizeof *p->slots)) != NULL;
+    if (p->protocol->lanes16 && p->width <= 16)
+        return (p->sums16 = mem_alloc(s->values_max, sizeof *p->sums16)) != NULL;
+    return (p->sums32 = mem_alloc(s->values_max, sizeof *p->sums32)) != NULL;
+}
+
 enum status secagg_server_new(struct secagg_server **out, enum plan_aggregation a,
                               const struct secagg_shape *s)
 {
     const struct secagg_protocol *protocol = protocol_of(a);
-    const bool apart = s->concat || !s->encode.integers;
     struct secagg_server *p;
 
     *out = NULL;
@@ -129,13 +143,7 @@ enum status secagg_server_new(struct secagg_server **out, enum plan_aggregation 
     p->width = protocol->width(s);
     p->checks = protocol->checks(s);
     CHECK(p->checks <= PROTOCOL_CHECKS_MAX);
-    p->seen = mem_alloc(s->parties, sizeof *p->seen);
-    p->codes = mem_alloc(PROTOCOL_CHUNK, sizeof *p->codes);
-    if (apart)
-        p->slots = mem_alloc((size_t)s->parties * s->values_max, sizeof *p->slots);
-    else
-        p->sums = mem_alloc(s->values_max, sizeof *p->sums);
-    if (p->seen == NULL || p->codes == NULL || (apart ? p->slots == NULL : p->sums == NULL)) {
+    if (!allocate_sums(p)) {
         secagg_server_free(p);
         return STATUS_MEMORY;
     }
@@ -150,7 +158,8 @@ void secagg_server_free(struct secagg_server *p)
     mem_free(p->seen);
     mem_free(p->codes);
     mem_free(p->slots);
-    mem_free(p->sums);
+    mem_free(p->sums16);
+    mem_free(p->sums32);
     mem_free(p);
 }
 
@@ -161,8 +170,10 @@ void secagg_begin(struct secagg_server *p, size_t n)
     p->joined = 0;
     memset(p->seen, 0, p->shape.parties * sizeof *p->seen);
     memset(p->check_sums, 0, sizeof p->check_sums);
-    if (p->sums != NULL)
-        memset(p->sums, 0, n * sizeof *p->sums);
+    if (p->sums16 != NULL)
+        memset(p->sums16, 0, n * sizeof *p->sums16);
+    if (p->sums32 != NULL)
+        memset(p->sums32, 0, n * sizeof *p->sums32);
 }
 
 enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
