@@ -1,132 +1,253 @@
 # Colonnade -- one Makefile.  `make demo` and `make check` are all a newcomer needs.
 #
-# Objects mirror the sources under $(BUILD).  Each room of common/ is one static library; a program or test
-# links its own layer and those below.  The sanitizer targets call this same file with another BUILD.
+# Objects mirror the sources under $(BUILD).  Each room of common/ is one static library; a program
+# or test links its own layer and those below.  The sanitizer, fuzz and coverage targets call this
+# same file with another BUILD.
 # SPDX-License-Identifier: Apache-2.0
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+
+# --- packages (Debian 12) ---------------------------------------------------------------------------
+
+PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
+            libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
+TEST_PACKAGES  := libcmocka-dev openssl python3 python3-numpy
+FUZZ_PACKAGES  := clang
+BENCH_PACKAGES := libgsl-dev python3-grpcio python3-torch
+
+# --- flags ------------------------------------------------------------------------------------------
 
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch-enum -Wvla -Wstrict-prototypes \
         -Wmissing-prototypes -Wformat=2
-ifdef CI
-WARN += -Werror
-endif
+WERROR   := $(if $(CI),-Werror)
 OPT      ?= -O3
-HARDEN   := -fstack-protector-strong -fPIE
-ifeq ($(SANITIZE)$(FUZZ),)
-HARDEN   += -D_FORTIFY_SOURCE=2
-endif
-SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. -I$(BUILD)/gen \
-            -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
+HARDEN   := -fstack-protector-strong -fPIE $(if $(SANITIZE)$(FUZZ)$(COVER),,-D_FORTIFY_SOURCE=2)
+SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
+            -fno-omit-frame-pointer) $(if $(FUZZ),-fsanitize=fuzzer-no-link) $(if $(COVER),--coverage)
+CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. \
+            -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
 LDLIBS   := -lssl -lcrypto -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz -lm -lpthread
+BENCH_LIBS_pbm := -lgsl -lgslcblas
 
-# Rooms from the top layer to the bottom: also the link order.
-ROOMS := flow secagg wire net pbm privacy nn data config metrics crypto base
+# --- what there is ----------------------------------------------------------------------------------
 
-SRC_OF = $(filter-out %_avx512.c,$(wildcard common/$(1)/*.c)) $(wildcard common/$(1)/*_avx512.c)
-OBJ_OF = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+# The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
+# law that `make check-source` proves.
+LAYERS := flow | secagg wire net | pbm privacy nn data compress lcc | config metrics crypto field | base
+ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
+# rooms_from ROOM: ROOM itself, then all rooms of lower layers.
+rooms_from = $(filter $(ROOMS),$(shell echo '$(LAYERS)' | tr '|' '\n' | awk -v r=$(1) \
+    '{ if (hit) out = out " " $$0; for (i = 1; i <= NF; i++) if ($$i == r) hit = 1 } \
+     END { print r out }'))
+OBJ_OF  = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+LIB_OF  = $(foreach r,$(1),$(BUILD)/lib/lib$(r).a)
 
-GEN       := $(BUILD)/gen/proto/vfl.pb-c.c
+GEN       := $(BUILD)/gen/proto/vfl.pb-c
 SERVER_C  := $(filter-out server/main.c server/loop.c,$(wildcard server/*.c))
 PARTY_C   := $(filter-out party/main.c party/loop.c,$(wildcard party/*.c))
+LIBS      := $(call LIB_OF,$(ROOMS))
+PROGRAMS  := $(BUILD)/bin/vfl-server $(BUILD)/bin/vfl-party
 TOOLS     := $(patsubst deploy/tools/%.c,$(BUILD)/bin/vfl-%,$(wildcard deploy/tools/*.c))
 UNIT      := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/*/test_*.c))
 SIM       := $(patsubst tests/sim/%.c,$(BUILD)/tests/sim/%,$(wildcard tests/sim/test_*.c))
 SIM_LIB   := $(call OBJ_OF,$(filter-out $(wildcard tests/sim/test_*.c),$(wildcard tests/sim/*.c)))
-TEST_LIB  := $(call OBJ_OF,$(wildcard tests/lib/*.c))
 FUZZERS   := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+REPLAYS   := $(patsubst $(BUILD)/tests/fuzz/fuzz_%,$(BUILD)/tests/fuzz/replay_%,$(FUZZERS))
 BENCH     := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/bench_*.c))
-LIBS      := $(foreach r,$(ROOMS),$(BUILD)/lib/lib$(r).a)
-PROGRAMS  := $(BUILD)/bin/vfl-server $(BUILD)/bin/vfl-party
+BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py tests/bench/bench_*.sh)
+E2E       := $(wildcard tests/e2e/test_*.sh)
+SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
 
-.PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz asan ubsan tsan fuzz bench \
-        fmt install clean setup deps
+.PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-compiled \
+        asan ubsan tsan fuzz run-fuzz cover bench fmt install uninstall clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
 
 all: $(PROGRAMS) $(TOOLS)
 
-# --- objects and libraries ---------------------------------------------------------------------------
+# Packages come first when the goal promises a fresh machine, and are nobody's business otherwise.
+SETUP := $(if $(filter demo check setup,$(MAKECMDGOALS)),setup)
 
-$(BUILD)/gen/proto/vfl.pb-c.c: proto/vfl.proto
+# Two notes that change only when their text does: other flags rebuild everything, and a source that
+# came or went rebuilds the libraries.
+FLAGS_NOW   := $(CC) $(CFLAGS) $(WARN)
+SOURCES_NOW := $(wildcard common/*/*.c server/*.c party/*.c tests/lib/*.c tests/sim/*.c)
+ifneq ($(filter-out clean fmt uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(strip $(file <$(BUILD)/flags)),$(strip $(FLAGS_NOW)))
+$(shell mkdir -p $(BUILD))
+$(file >$(BUILD)/flags,$(FLAGS_NOW))
+endif
+ifneq ($(strip $(file <$(BUILD)/sources)),$(strip $(SOURCES_NOW)))
+$(file >$(BUILD)/sources,$(SOURCES_NOW))
+endif
+endif
+
+# --- objects and libraries --------------------------------------------------------------------------
+
+$(GEN).c $(GEN).h &: proto/vfl.proto | $(SETUP)
 	@mkdir -p $(BUILD)/gen
 	protoc-c --c_out=$(BUILD)/gen $<
 
-$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
+# Generated code is exempt from the warnings.
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(SETUP)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -w -MMD -MP -c $< -o $@
 
-$(call OBJ_OF,$(wildcard common/wire/*.c tests/unit/wire/*.c tests/fuzz/*.c)): | $(GEN)
-
-# Only kernels with their own instruction set; they are chosen at run time.
-$(BUILD)/obj/%_avx512.o: %_avx512.c
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN).h $(SETUP)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS) $(WARN) $(WERROR) -MMD -MP -c $< -o $@
 
-$(BUILD)/obj/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) -MMD -MP -c $< -o $@
-
-define room_rule
-$(BUILD)/lib/lib$(1).a: $(call OBJ_OF,$(call SRC_OF,$(1))) $(if $(filter wire,$(1)),$(BUILD)/obj/gen/proto/vfl.pb-c.o)
-	@mkdir -p $$(@D)
-	rm -f $$@ && ar rcs $$@ $$^
-endef
-$(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
-
+$(foreach r,$(ROOMS),$(eval $(BUILD)/lib/lib$(r).a: $(call OBJ_OF,$(wildcard common/$(r)/*.c))))
+$(BUILD)/lib/libwire.a: $(BUILD)/obj/gen/proto/vfl.pb-c.o
 $(BUILD)/lib/libserver.a: $(call OBJ_OF,$(SERVER_C))
-	@mkdir -p $(@D)
-	rm -f $@ && ar rcs $@ $^
 $(BUILD)/lib/libparty.a: $(call OBJ_OF,$(PARTY_C))
+$(BUILD)/lib/libtests.a: $(call OBJ_OF,$(filter-out %/fuzz_replay.c,$(wildcard tests/lib/*.c)))
+$(BUILD)/lib/%.a: $(BUILD)/sources
 	@mkdir -p $(@D)
-	rm -f $@ && ar rcs $@ $^
+	@rm -f $@
+	ar rcs $@ $(filter %.o,$^)
 
-# --- programs ----------------------------------------------------------------------------------------
+LINK = @mkdir -p $(@D) && echo "link $@" && $(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
+
+# --- programs ---------------------------------------------------------------------------------------
 
 $(BUILD)/bin/vfl-server: $(call OBJ_OF,server/main.c server/loop.c) $(BUILD)/lib/libserver.a $(LIBS)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(LINK) $(LDLIBS)
 $(BUILD)/bin/vfl-party: $(call OBJ_OF,party/main.c party/loop.c) $(BUILD)/lib/libparty.a $(LIBS)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(LINK) $(LDLIBS)
 $(BUILD)/bin/vfl-%: $(BUILD)/obj/deploy/tools/%.o $(LIBS)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(LINK) $(LDLIBS)
 
-# --- tests -------------------------------------------------------------------------------------------
+demo: setup all
+	deploy/vfl cluster --parties 4
+
+# --- tests ------------------------------------------------------------------------------------------
 # tests/unit/ROOM/test_x.c links ROOM and every room below it, nothing else of ours.
 
-LAYERS := flow|secagg wire net|pbm privacy nn data|config metrics crypto|base
-# rooms_from ROOM: ROOM itself, then all rooms of lower layers.
-rooms_from = $(shell echo '$(LAYERS)' | tr '|' '\n' | awk -v r=$(1) \
-    '{ if (hit) out = out " " $$0; for (i = 1; i <= NF; i++) if ($$i == r) hit = 1 } END { print r out }')
-
 define unit_rule
-$(BUILD)/tests/unit/$(1)/test_%: $(BUILD)/obj/tests/unit/$(1)/test_%.o $(TEST_LIB) \
-        $(foreach r,$(call rooms_from,$(1)),$(BUILD)/lib/lib$(r).a)
-	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
+$(BUILD)/tests/unit/$(1)/test_%: $(BUILD)/obj/tests/unit/$(1)/test_%.o \
+        $(call OBJ_OF,$(filter-out tests/unit/$(1)/test_%,$(wildcard tests/unit/$(1)/*.c))) \
+        $(BUILD)/lib/libtests.a $(call LIB_OF,$(call rooms_from,$(1)))
+	$$(LINK) -lcmocka $$(LDLIBS)
 endef
 $(foreach r,$(ROOMS),$(eval $(call unit_rule,$(r))))
 
-$(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(TEST_LIB) \
+$(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/lib/libtests.a \
         $(BUILD)/lib/libserver.a $(BUILD)/lib/libparty.a $(LIBS)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+	$(LINK) -lcmocka $(LDLIBS)
+$(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/lib/fuzz_replay.o \
+        $(BUILD)/lib/libtests.a $(LIBS)
+	$(LINK) $(LDLIBS)
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/lib/libtests.a $(LIBS)
+	$(LINK) -fsanitize=fuzzer $(LDLIBS)
+$(BUILD)/tests/bench/bench_%: $(BUILD)/obj/tests/bench/bench_%.o $(BUILD)/lib/libtests.a $(LIBS)
+	$(LINK) $(BENCH_LIBS_$*) $(LDLIBS)
 
-$(BUILD)/tests/bench/bench_%: $(BUILD)/obj/tests/bench/bench_%.o $(LIBS)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS_$*) $(LDLIBS)
+# The scripts find the programs under test by VFL_BIN, everything else by its place in the tree.
+RUN := VFL_BIN='$(abspath $(BUILD)/bin)' tests/lib/run.sh
 
+check: setup all $(UNIT) $(SIM) $(REPLAYS)
+	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E) $(SOURCE)
 check-unit: $(UNIT)
-	@tests/lib/run.sh $(UNIT)
+	@$(RUN) $(UNIT)
 check-sim: $(SIM)
-	@tests/lib/run.sh $(SIM)
+	@$(RUN) $(SIM)
+check-fuzz: $(REPLAYS)
+	@$(RUN) $(REPLAYS)
+check-compiled: $(UNIT) $(SIM) $(REPLAYS)
+	@$(RUN) $(UNIT) $(SIM) $(REPLAYS)
+check-e2e: all
+	@$(RUN) $(E2E)
+check-source:
+	@$(RUN) $(SOURCE)
+
+# ThreadSanitizer of gcc 12 maps no memory where the kernel randomises more than it knows of.
+SANE = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+asan:
+	ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+	    $(MAKE) BUILD=$(BUILD)/asan SANITIZE=address OPT=-O1 check-compiled
+ubsan:
+	UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(MAKE) BUILD=$(BUILD)/ubsan SANITIZE=undefined OPT=-O1 check-compiled
+tsan:
+	OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=second_deadlock_stack=1 \
+	    $(SANE) $(MAKE) BUILD=$(BUILD)/tsan SANITIZE=thread OPT=-O1 check-compiled
+
+FUZZ_SECONDS ?= 30
+fuzz:
+	@$(call install_packages,$(PACKAGES) $(FUZZ_PACKAGES))
+	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang FUZZ=1 SANITIZE=address,undefined OPT=-O1 CI= run-fuzz
+run-fuzz: $(FUZZERS)
+	@for f in $(FUZZERS); do \
+	    name=$${f##*/fuzz_}; mkdir -p $(BUILD)/corpus/$$name; echo "fuzz $$name"; \
+	    $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -verbosity=0 -print_final_stats=1 \
+	        -artifact_prefix=$(BUILD)/$$name- $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name \
+	        || exit 1; \
+	done
+
+# Lines of our own rooms and daemons that the compiled tests reach.
+cover:
+	rm -rf $(BUILD)/cover/obj
+	$(MAKE) BUILD=$(BUILD)/cover COVER=1 OPT=-O0 check-compiled
+	@tests/check/cover.sh $(BUILD)/cover
+
+bench:
+	@$(call install_packages,$(PACKAGES) $(BENCH_PACKAGES))
+	@$(MAKE) run-bench
+run-bench: all $(BENCH)
+	@for b in $(BENCH) $(BENCH_SCRIPTS); do \
+	    echo "--- $${b##*/}"; VFL_BIN='$(abspath $(BUILD)/bin)' $$b || exit 1; \
+	done
+
+fmt:
+	clang-format -i $$(find common server party deploy tests -name '*.[ch]' ! -path 'tests/golden/*')
+
+# --- machine ----------------------------------------------------------------------------------------
+
+# install_packages LIST: silent when nothing is missing.
+define install_packages
+	command -v dpkg-query >/dev/null || { echo 'no Debian: needs what these hold: $(1)'; exit 0; }; \
+	missing=$$(for p in $(1); do \
+	    dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; \
+	done | tr '\n' ' '); \
+	[ -n "$$missing" ] || exit 0; \
+	as=; [ "$$(id -u)" = 0 ] || as=sudo; \
+	if [ -n "$$as" ] && ! command -v sudo >/dev/null; then \
+	    echo "some packages are missing; as root: apt-get install $$missing" >&2; exit 1; \
+	fi; \
+	echo "installing $$missing"; \
+	apt() { $$as env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$$@"; }; \
+	apt update && apt install -y --no-install-recommends $$missing
+endef
+
+setup:
+	@$(call install_packages,$(PACKAGES) $(TEST_PACKAGES))
+
+SHARE = $(DESTDIR)$(PREFIX)/share/colonnade
+MAN   = $(DESTDIR)$(PREFIX)/share/man
+UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/sh $(SHARE)/examples $(SHARE)/data
+	install $(PROGRAMS) $(TOOLS) deploy/vfl $(DESTDIR)$(PREFIX)/bin
+	install -m 644 deploy/sh/*.sh $(SHARE)/sh
+	install -m 644 deploy/examples/*.yaml $(SHARE)/examples
+	install -m 644 tests/data/*.csv.gz tests/data/README.md $(SHARE)/data
+	for f in deploy/systemd/*; do [ ! -f $$f ] || \
+	    install -D -m 644 $$f $(UNITS)/$${f##*/} || exit 1; done
+	for f in docs/man/*.[1-8]; do [ ! -f $$f ] || \
+	    install -D -m 644 $$f $(MAN)/man$${f##*.}/$${f##*/} || exit 1; done
+
+uninstall:
+	rm -rf $(SHARE)
+	for f in $(PROGRAMS) $(TOOLS) vfl; do rm -f $(DESTDIR)$(PREFIX)/bin/$${f##*/}; done
+	for f in deploy/systemd/*; do rm -f $(UNITS)/$${f##*/}; done
+	for f in docs/man/*.[1-8]; do rm -f $(MAN)/man$${f##*.}/$${f##*/}; done
 
 clean:
 	rm -rf $(BUILD)

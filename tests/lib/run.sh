@@ -1,19 +1,66 @@
 #!/bin/sh
-# Runs each test program given; prints the output of those that fail, and one closing line for all.
+# run.sh -- runs test programs and scripts from the project's root; says one line for each, shows the
+# output of those that fail, and closes with one line for all: 'N passed, N failed'.
+#
+# Compiled programs run several at a time (JOBS, default: one per processor), scripts alone and after
+# them.  A program says how many tests it ran in cmocka's words or by a closing line like ours; one
+# that dies, runs out of time (LIMIT seconds) or runs no test at all has failed.
 # SPDX-License-Identifier: Apache-2.0
-passed=0 failed=0
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
-for t in "$@"; do
-    if "$t" >"$out" 2>&1; then
-        n=$(grep -c '^\[       OK \]' "$out")
-        passed=$((passed + n))
-        printf 'ok    %s (%s)\n' "${t#*/tests/}" "$n"
+set -u
+
+# one PROGRAM: its line on the terminal, its counts in a file of $RUN_DIR
+one() {
+    name=${1#"$PWD"/}
+    out=$RUN_DIR/$(printf '%s' "$name" | tr / -)
+    case $1 in /*) program=$1 ;; *) program=./$1 ;; esac
+    timeout -k 10 "${LIMIT:-900}" "$program" >"$out" 2>&1 </dev/null
+    code=$?
+    if grep -q '^\[ RUN ' "$out"; then
+        ran=$(grep -c '^\[ RUN ' "$out")
+        passed=$(grep -c '^\[       OK ' "$out")
+        failed=$((ran - passed - $(grep -c '^\[  SKIPPED \] [^ ]*$' "$out")))
     else
-        failed=$((failed + 1))
-        printf 'FAIL  %s\n' "${t#*/tests/}"
-        tail -n 60 "$out"
+        passed=$(sed -n '$s/^\([0-9]*\) passed, [0-9]* failed$/\1/p' "$out")
+        failed=$(sed -n '$s/^[0-9]* passed, \([0-9]*\) failed$/\1/p' "$out")
     fi
+    passed=${passed:-0} failed=${failed:-0}
+    [ "$code" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+    [ $((passed + failed)) -gt 0 ] || failed=1
+    echo "$passed $failed" >"$out.count"
+    if [ "$failed" -eq 0 ]; then
+        printf 'ok    %s (%d)\n' "$name" "$passed"
+    else
+        {
+            printf 'FAIL  %s (exit %d)\n' "$name" "$code"
+            tail -n 60 "$out" | sed 's/^/      /'
+        } >"$out.said"
+        cat "$out.said"
+    fi
+}
+
+if [ "${1:-}" = --one ]; then
+    one "$2"
+    exit 0
+fi
+
+RUN_DIR=$(mktemp -d) || exit 6
+export RUN_DIR
+trap 'rm -rf "$RUN_DIR"' EXIT
+trap 'exit 130' INT TERM
+: >"$RUN_DIR/programs"
+: >"$RUN_DIR/scripts"
+for t in "$@"; do
+    case $t in
+    *.sh | *.py) printf '%s\n' "$t" >>"$RUN_DIR/scripts" ;;
+    *) printf '%s\n' "$t" >>"$RUN_DIR/programs" ;;
+    esac
 done
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+xargs -r -P "${JOBS:-$(nproc)}" -n 1 "$0" --one <"$RUN_DIR/programs"
+xargs -r -n 1 "$0" --one <"$RUN_DIR/scripts"
+cat "$RUN_DIR"/*.count | awk -v n=$# '
+    { passed += $1; failed += $2 }
+    END {
+        if (NR != n) failed += n - NR # what left no count did not run
+        printf "%d passed, %d failed\n", passed, failed
+        exit failed > 0 || passed == 0
+    }'
