@@ -146,7 +146,9 @@ static bool step(struct net_conn *c)
         return step_handshake(c);
     if (c->state != CONN_OPEN || c->paused)
         return false;
-    return c->plain_n > 0 ? step_frame(c) : step_record(c);
+    if (c->plain_n > 0)
+        return step_frame(c);
+    return tls_has_input(c->tls) && step_record(c);
 }
 
 static void on_frame_late(uv_timer_t *timer)

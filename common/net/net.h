@@ -26,7 +26,7 @@ enum {
     NET_RATE_MIN = 65536,       /* bytes per second */
     NET_WRITE_STUCK_MS = 30000, /* a write queue over its limit for this long drops the peer */
     NET_LINGER_MS = 1000,       /* after the last byte: wait for the peer's end, so it arrives */
-    NET_PENDING_MAX = 64,       /* connections not accepted by net_conn_accept yet; more must wait */
+    NET_PENDING_MAX = 64, /* connections not accepted by net_conn_accept yet; more must wait */
     NET_FRAME_PREAUTH_MAX = 4096,
     NET_SPKI_BYTES = 32,
 };

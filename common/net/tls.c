@@ -142,6 +142,11 @@ enum status tls_keep_input(struct tls *s)
     return STATUS_OK;
 }
 
+bool tls_has_input(const struct tls *s)
+{
+    return s->in_n > 0;
+}
+
 bool tls_partial(const struct tls *s)
 {
     return SSL_has_pending(s->ssl) == 1;
@@ -200,11 +205,19 @@ static enum status explain(const struct tls *s, struct error *err)
     }
 }
 
+/* An old error in the library's queue would be taken for the next call's; clearing an empty one
+ * costs. */
+static void forget_errors(void)
+{
+    if (ERR_peek_error() != 0)
+        ERR_clear_error();
+}
+
 enum tls_result tls_handshake(struct tls *s, struct error *err)
 {
     int rc;
 
-    ERR_clear_error();
+    forget_errors();
     rc = SSL_do_handshake(s->ssl);
     if (rc != 1) {
         if (SSL_get_error(s->ssl, rc) == SSL_ERROR_WANT_READ)
@@ -224,7 +237,7 @@ enum tls_result tls_read(struct tls *s, size_t *n, uint8_t *plain, size_t room, 
     int rc, why;
 
     CHECK(room >= TLS_RECORD_MAX);
-    ERR_clear_error();
+    forget_errors();
     rc = SSL_read_ex(s->ssl, plain, room, n);
     if (rc == 1) {
         s->heard = true;
@@ -245,7 +258,7 @@ enum status tls_write(struct tls *s, const uint8_t *plain, size_t n, struct erro
     const char *words;
     size_t written;
 
-    ERR_clear_error();
+    forget_errors();
     /* OpenSSL does not replace keys by itself (threats D8). */
     if (s->traffic->records_out >= s->rekey_at) {
         s->rekey_at = s->traffic->records_out + s->context->limits.rekey_records;

@@ -62,6 +62,8 @@ void tls_set_output(struct tls *s, struct buf *out);
 void tls_feed(struct tls *s, const uint8_t *bytes, size_t n);
 /* Copies input not yet consumed, so that the buffer it lies in may be used again. */
 enum status tls_keep_input(struct tls *s) MUST_USE;
+/* Whether there is input that no call has looked at. */
+bool tls_has_input(const struct tls *s);
 /* Whether part of a record has come and the rest has not. */
 bool tls_partial(const struct tls *s);
 
