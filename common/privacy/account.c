@@ -13,12 +13,12 @@
 
 #include <math.h>
 
-/* account_affordable adds one entry to a full list; each needs tables for at most M and M -
- * colluders. */
-enum { ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1, TABLES_MAX = 2 * ENTRIES_MAX };
+/* account_affordable adds one entry to a full list; each needs at most the tables of M,
+ * M - colluders and 1. */
+enum { ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1, TABLES_MAX = 3 * ENTRIES_MAX };
 
-static const double COUNT_MAX =
-    9007199254740992.0; /* 2^53: counts are exact as doubles up to here */
+/* 2^53: counts are exact as doubles up to here. */
+static const double COUNT_MAX = 9007199254740992.0;
 
 /* The mechanism's tables, built once for all claims and all orders. */
 struct tables {

@@ -369,6 +369,23 @@ static void test_affordable_is_the_last_count_within_the_limit(void **state)
     assert_int_equal(account_affordable(NULL, 0, &next, &limit, DELTA), 0);
 }
 
+static void test_a_full_list_of_mechanisms_has_claims(void **state)
+{
+    struct account_entry e[ACCOUNT_MECHANISMS_MAX], next = pbm(1, .01, 3, 1, 0);
+    struct account_claim limit = {.adversary = ACCOUNT_SERVER_1, .adjacency = ACCOUNT_COLUMNS};
+
+    (void)state;
+    for (uint32_t i = 0; i < ACCOUNT_MECHANISMS_MAX; i++)
+        e[i] = pbm(2 + i, .01, 3 + i, 1, 1);
+    limit = claim_of(e, ACCOUNT_MECHANISMS_MAX, ACCOUNT_SERVER_1, ACCOUNT_COLUMNS);
+    assert_int_equal(limit.m_eff, 2);
+    assert_true(claim_of(e, ACCOUNT_MECHANISMS_MAX, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon <
+                limit.epsilon);
+    assert_int_equal(account_affordable(e, ACCOUNT_MECHANISMS_MAX, &next, &limit, DELTA), 0);
+    limit.epsilon += 1;
+    assert_true(account_affordable(e, ACCOUNT_MECHANISMS_MAX, &next, &limit, DELTA) > 0);
+}
+
 /* Whatever allocation fails, a claim is either unchanged or larger, and says M_eff = 1 then. */
 static void test_short_memory_never_makes_a_claim_smaller(void **state)
 {
@@ -420,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_different_mechanisms_compose_at_equal_order),
         cmocka_unit_test(test_one_claim_is_the_same_as_among_all),
         cmocka_unit_test(test_affordable_is_the_last_count_within_the_limit),
+        cmocka_unit_test(test_a_full_list_of_mechanisms_has_claims),
         cmocka_unit_test(test_short_memory_never_makes_a_claim_smaller),
         cmocka_unit_test(test_names_are_those_of_the_summary),
     };
