@@ -1,0 +1,221 @@
+/* test_dial.c -- the way to a server, and the ways on which there is none.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/net/dial.h"
+
+#include "tests/unit/net/world.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+static struct test_pki pki;
+static struct net_tls *server_tls, *client_tls;
+
+static int setup(void **state)
+{
+    struct net_identity id;
+
+    (void)state;
+    test_pki_init(&pki, scratch_dir(), "ca");
+    test_pki_issue(&pki, &(struct test_cert){.name = "server", .eku = TEST_EKU_SERVER});
+    test_pki_issue(&pki, &(struct test_cert){.name = "p1"});
+    id = world_identity(&pki, "server", pki.ca, NULL);
+    server_tls = world_tls(true, &id);
+    id = world_identity(&pki, "p1", pki.ca, NULL);
+    client_tls = world_tls(false, &id);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    net_tls_free(server_tls);
+    net_tls_free(client_tls);
+    test_pki_deinit(&pki);
+    return 0;
+}
+
+static int usual_limits(void **state)
+{
+    (void)state;
+    tls_context_limits(client_tls)->handshake_ms = NET_HANDSHAKE_MS;
+    return 0;
+}
+
+/* localhost may be [::1] first, where nobody listens. */
+static void test_names_are_resolved_and_their_addresses_tried_in_turn(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    char address[64];
+    struct end *e;
+
+    (void)state;
+    snprintf(address, sizeof address, "localhost:%d", world_port(w));
+    e = world_dial(w, address, "server");
+    world_until(w, &e->opened);
+    assert_string_equal(e->address, net_listener_address(w->listener));
+    world_free(w);
+}
+
+static void test_nobody_listening_is_a_network_failure(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    char address[64];
+    struct end *e;
+
+    (void)state;
+    snprintf(address, sizeof address, "%s", net_listener_address(w->listener));
+    net_listener_close(w->listener);
+    w->listener = NULL;
+    uv_run(&w->loop, UV_RUN_NOWAIT);
+    e = world_dial(w, address, "server");
+    world_until(w, &e->closed);
+    assert_false(e->opened);
+    assert_int_equal(e->err.status, STATUS_NET);
+    assert_non_null(strstr(e->err.text, address));
+    assert_non_null(strstr(e->err.text, "connection refused"));
+    world_free(w);
+}
+
+static void test_silent_server_is_given_up(void **state)
+{
+    struct test_peer silent = {.server = true, .silent = true};
+    struct world *w = world_new(NULL, client_tls);
+    char address[64];
+    struct end *e;
+
+    (void)state;
+    tls_context_limits(client_tls)->handshake_ms = 30;
+    test_peer_start(&silent);
+    snprintf(address, sizeof address, "127.0.0.1:%d", silent.port);
+    e = world_dial(w, address, "server");
+    world_until(w, &e->closed);
+    test_peer_join(&silent);
+    assert_int_equal(e->err.status, STATUS_NET);
+    assert_non_null(strstr(e->err.text, "TLS handshake not finished"));
+    world_free(w);
+}
+
+static void test_server_that_hangs_up_is_a_network_failure(void **state)
+{
+    struct test_peer rude = {.server = true, .plain = true, .hang_up = true};
+    struct world *w = world_new(NULL, client_tls);
+    char address[64];
+    struct end *e;
+
+    (void)state;
+    test_peer_start(&rude);
+    snprintf(address, sizeof address, "127.0.0.1:%d", rude.port);
+    e = world_dial(w, address, "server");
+    world_until(w, &e->closed);
+    test_peer_join(&rude);
+    assert_int_equal(e->err.status, STATUS_NET);
+    assert_non_null(strstr(e->err.text, "during the TLS handshake"));
+    world_free(w);
+}
+
+static void test_something_else_than_tls_is_a_protocol_violation(void **state)
+{
+    struct test_peer http = {
+        .server = true, .plain = true, .bytes = "HTTP/1.1 400 Bad Request\r\n\r\n", .n = 28};
+    struct world *w = world_new(NULL, client_tls);
+    char address[64];
+    struct end *e;
+
+    (void)state;
+    test_peer_start(&http);
+    snprintf(address, sizeof address, "127.0.0.1:%d", http.port);
+    e = world_dial(w, address, "server");
+    world_until(w, &e->closed);
+    test_peer_join(&http);
+    assert_int_equal(e->err.status, STATUS_PROTOCOL);
+    assert_non_null(strstr(e->err.text, "does not speak TLS"));
+    world_free(w);
+}
+
+static void test_dial_may_be_abandoned_at_any_turn(void **state)
+{
+    static const char *const hosts[] = {"127.0.0.1", "localhost"};
+
+    (void)state;
+    for (size_t host = 0; host < 2; host++)
+        for (int turns = 0; turns < 8; turns++) {
+            struct world *w = world_new(server_tls, client_tls);
+            char address[64];
+            struct end *e;
+            snprintf(address, sizeof address, "%s:%d", hosts[host], world_port(w));
+            e = world_dial(w, address, "server");
+            for (int i = 0; i < turns; i++)
+                uv_run(&w->loop, UV_RUN_NOWAIT);
+            net_conn_close(e->conn, turns % 2 != 0);
+            net_conn_close(e->conn, false);
+            world_until(w, &e->closed);
+            assert_int_equal(e->err.status, STATUS_OK);
+            world_free(w);
+        }
+}
+
+static void test_dial_refuses_what_is_no_address_or_no_name(void **state)
+{
+    static const char *const bad[][2] = {
+        {"host", "server"}, {"127.0.0.1:x", "server"}, {"127.0.0.1:1", ""}, {"127.0.0.1:1", ".a"}};
+    uv_loop_t loop;
+
+    (void)state;
+    uv_loop_init(&loop);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct net_conn *c;
+        struct error err = {0};
+        assert_int_equal(
+            net_dial(&c, &loop, bad[i][0], bad[i][1], client_tls, &world_client_events, NULL, &err),
+            STATUS_CONFIG);
+        assert_true(err.text[0] != 0);
+    }
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void assert_socket_is_tuned(struct net_conn *c)
+{
+    int nodelay = 0, keepalive = 0;
+    unsigned timeout = 0;
+    socklen_t n = sizeof nodelay;
+    uv_os_fd_t fd;
+
+    assert_int_equal(uv_fileno((uv_handle_t *)&c->tcp, &fd), 0);
+    getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &nodelay, &n);
+    getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &keepalive, &n);
+    getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &n);
+    assert_true(nodelay);
+    assert_true(keepalive);
+    assert_int_equal(timeout, 90000);
+}
+
+static void test_sockets_of_both_sides_are_tuned(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    struct end *e = world_dial(w, net_listener_address(w->listener), "server");
+
+    (void)state;
+    world_until_count(w, &w->servers, 1);
+    world_until(w, &e->opened);
+    assert_socket_is_tuned(e->conn);
+    assert_socket_is_tuned(w->server_ends[0].conn);
+    world_free(w);
+}
+
+int main(void)
+{
+#define TEST(law) cmocka_unit_test_setup(law, usual_limits)
+    static const struct CMUnitTest tests[] = {
+        TEST(test_names_are_resolved_and_their_addresses_tried_in_turn),
+        TEST(test_nobody_listening_is_a_network_failure),
+        TEST(test_silent_server_is_given_up),
+        TEST(test_server_that_hangs_up_is_a_network_failure),
+        TEST(test_something_else_than_tls_is_a_protocol_violation),
+        TEST(test_dial_may_be_abandoned_at_any_turn),
+        TEST(test_dial_refuses_what_is_no_address_or_no_name),
+        TEST(test_sockets_of_both_sides_are_tuned),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

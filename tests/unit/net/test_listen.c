@@ -1,0 +1,248 @@
+/* test_listen.c -- how many may wait at the door.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/net/listen.h"
+
+#include "tests/unit/net/world.h"
+
+enum { FEW = 3 };
+
+static struct test_pki pki;
+static struct net_tls *server_tls, *client_tls;
+
+static int setup(void **state)
+{
+    struct net_identity id;
+
+    (void)state;
+    test_pki_init(&pki, scratch_dir(), "ca");
+    test_pki_issue(&pki, &(struct test_cert){.name = "server", .eku = TEST_EKU_SERVER});
+    test_pki_issue(&pki, &(struct test_cert){.name = "p1"});
+    id = world_identity(&pki, "server", pki.ca, NULL);
+    server_tls = world_tls(true, &id);
+    id = world_identity(&pki, "p1", pki.ca, NULL);
+    client_tls = world_tls(false, &id);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    net_tls_free(server_tls);
+    net_tls_free(client_tls);
+    test_pki_deinit(&pki);
+    return 0;
+}
+
+static int usual_limits(void **state)
+{
+    (void)state;
+    tls_context_limits(server_tls)->pending_max = NET_PENDING_MAX;
+    return 0;
+}
+
+static size_t count_open(const struct world *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->servers; i++)
+        n += w->server_ends[i].opened;
+    return n;
+}
+
+static void turn(struct world *w)
+{
+    for (int i = 0; i < 20; i++)
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
+/* Another listener beside that of the world, with the per-address limit of a test. */
+static struct net_listener *listen_beside(struct world *w, unsigned per_address)
+{
+    static const struct net_events events = {world_on_server_open, world_on_server_frame,
+                                             world_on_server_close};
+    struct net_listener *l;
+    struct error err = {0};
+
+    assert_int_equal(
+        net_listen(&l, &w->loop, "127.0.0.1:0", server_tls, per_address, &events, w, &err),
+        STATUS_OK);
+    return l;
+}
+
+static void test_address_over_its_limit_is_refused(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    struct net_listener *l = listen_beside(w, FEW);
+    size_t refused = 0;
+
+    (void)state;
+    for (size_t i = 0; i < FEW + 2; i++)
+        world_dial(w, net_listener_address(l), "server");
+    for (size_t i = 0; i < FEW + 2; i++)
+        while (!w->client_ends[i].closed && !w->client_ends[i].opened)
+            uv_run(&w->loop, UV_RUN_ONCE);
+    while (count_open(w) < FEW)
+        uv_run(&w->loop, UV_RUN_ONCE);
+    turn(w);
+    for (size_t i = 0; i < FEW + 2; i++)
+        refused += w->client_ends[i].err.status == STATUS_NET;
+    assert_int_equal(refused, 2);
+    assert_int_equal(w->servers, FEW); /* the owner has never heard of the others */
+    net_listener_close(l);
+    world_free(w);
+}
+
+static void test_accepted_peer_makes_room(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    struct net_listener *l = listen_beside(w, 1);
+    struct end *second;
+
+    (void)state;
+    world_dial(w, net_listener_address(l), "server");
+    world_until_count(w, &w->servers, 1);
+    net_conn_accept(w->server_ends[0].conn, WORLD_FRAME_MAX);
+    second = world_dial(w, net_listener_address(l), "server");
+    world_until_count(w, &w->servers, 2);
+    world_until(w, &second->opened);
+    net_listener_close(l);
+    world_free(w);
+}
+
+static void test_gone_peer_makes_room(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    struct net_listener *l = listen_beside(w, 1);
+    struct end *first = world_dial(w, net_listener_address(l), "server");
+
+    (void)state;
+    world_until_count(w, &w->servers, 1);
+    net_conn_close(first->conn, false);
+    world_until_count(w, &w->server_closed, 1);
+    world_dial(w, net_listener_address(l), "server");
+    world_until_count(w, &w->servers, 2);
+    assert_true(w->server_ends[1].opened);
+    net_listener_close(l);
+    world_free(w);
+}
+
+static void test_connections_over_the_total_wait_and_are_served(void **state)
+{
+    enum { MORE = 4 };
+    struct world *w;
+
+    (void)state;
+    tls_context_limits(server_tls)->pending_max = FEW;
+    w = world_new(server_tls, client_tls);
+    for (size_t i = 0; i < FEW + MORE; i++)
+        world_dial(w, net_listener_address(w->listener), "server");
+    world_until_count(w, &w->servers, FEW);
+    turn(w);
+    assert_int_equal(count_open(w), FEW);
+    for (size_t i = 0; i < MORE; i++) {
+        net_conn_accept(w->server_ends[i].conn, WORLD_FRAME_MAX);
+        world_until_count(w, &w->servers, FEW + i + 1);
+        turn(w);
+        assert_int_equal(count_open(w), FEW + i + 1);
+    }
+    for (size_t i = 0; i < FEW + MORE; i++)
+        world_until(w, &w->client_ends[i].opened);
+    world_free(w);
+}
+
+static void test_place_of_a_silent_connection_is_free_in_time(void **state)
+{
+    struct test_peer silent = {.silent = true};
+    struct world *w;
+    struct end *good;
+
+    (void)state;
+    tls_context_limits(server_tls)->pending_max = 1;
+    tls_context_limits(server_tls)->handshake_ms = 30;
+    w = world_new(server_tls, client_tls);
+    silent.port = world_port(w);
+    test_peer_start(&silent);
+    while (w->servers == 0) /* the silent one has been taken, and dropped */
+        uv_run(&w->loop, UV_RUN_ONCE);
+    tls_context_limits(server_tls)->handshake_ms = NET_HANDSHAKE_MS;
+    good = world_dial(w, net_listener_address(w->listener), "server");
+    world_until(w, &good->opened);
+    test_peer_join(&silent);
+    assert_int_equal(w->server_ends[0].err.status, STATUS_NET);
+    world_free(w);
+}
+
+static void test_closing_the_listener_ends_unfinished_handshakes(void **state)
+{
+    struct test_peer silent = {.silent = true};
+    struct world *w = world_new(server_tls, client_tls);
+    struct end *open = world_dial(w, net_listener_address(w->listener), "server");
+
+    (void)state;
+    world_until_count(w, &w->servers, 1);
+    world_until(w, &open->opened);
+    silent.port = world_port(w);
+    test_peer_start(&silent);
+    while (w->listener != NULL) { /* until the silent one stands in line */
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+        if (w->server_ends[0].conn->pending_prev != NULL) {
+            net_listener_close(w->listener);
+            w->listener = NULL;
+        }
+    }
+    world_until_count(w, &w->server_closed, 1);
+    test_peer_join(&silent);
+    assert_int_equal(w->server_ends[1].closes, 1);
+    assert_int_equal(w->server_ends[1].err.status, STATUS_OK);
+    assert_false(w->server_ends[0].closed); /* an open one is its owner's affair */
+    world_free(w);
+}
+
+static enum status listen_status(const char *where, struct error *err)
+{
+    static const struct net_events events = {world_on_server_open, world_on_server_frame,
+                                             world_on_server_close};
+    struct net_listener *l;
+    uv_loop_t loop;
+    enum status s;
+
+    uv_loop_init(&loop);
+    s = net_listen(&l, &loop, where, server_tls, 1, &events, NULL, err);
+    if (s == STATUS_OK)
+        net_listener_close(l);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    return s;
+}
+
+static void test_place_to_listen_must_make_sense_and_be_free(void **state)
+{
+    struct world *w = world_new(server_tls, NULL);
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(listen_status("127.0.0.1:0", &err), STATUS_OK);
+    assert_int_equal(listen_status("localhost:0", &err), STATUS_OK);
+    assert_int_equal(listen_status("127.0.0.1", &err), STATUS_CONFIG);
+    assert_int_equal(listen_status("192.0.2.1:0", &err), STATUS_NET); /* no address of this host */
+    assert_int_equal(listen_status(net_listener_address(w->listener), &err), STATUS_NET);
+    assert_non_null(strstr(err.text, "in use"));
+    assert_non_null(strstr(err.text, net_listener_address(w->listener)));
+    world_free(w);
+}
+
+int main(void)
+{
+#define TEST(law) cmocka_unit_test_setup(law, usual_limits)
+    static const struct CMUnitTest tests[] = {
+        TEST(test_address_over_its_limit_is_refused),
+        TEST(test_accepted_peer_makes_room),
+        TEST(test_gone_peer_makes_room),
+        TEST(test_connections_over_the_total_wait_and_are_served),
+        TEST(test_place_of_a_silent_connection_is_free_in_time),
+        TEST(test_closing_the_listener_ends_unfinished_handshakes),
+        TEST(test_place_to_listen_must_make_sense_and_be_free),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
