@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-/* account_affordable adds one entry to a full list; each needs at most the tables of M,
+/* A full ledger and what is about to be added; each entry needs at most the tables of M,
  * M - colluders and 1. */
 enum { ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1, TABLES_MAX = 3 * ENTRIES_MAX };
 
@@ -187,7 +187,6 @@ size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
     struct tables tables = {.n = 0};
     size_t claims = 0;
 
-    CHECK(n <= ACCOUNT_MECHANISMS_MAX);
     for (int adversary = 0; adversary < ACCOUNT_ADVERSARIES; adversary++) {
         for (int adjacency = 0; adjacency < ACCOUNT_ADJACENCIES; adjacency++) {
             struct account_claim which = {.adversary = (enum account_adversary)adversary,
@@ -214,7 +213,6 @@ struct account_claim account_claim(const struct account_entry *entries, size_t n
     struct account_claim which = {.adversary = adversary, .adjacency = adjacency};
     struct tables tables = {.n = 0};
 
-    CHECK(n <= ACCOUNT_MECHANISMS_MAX);
     which = make_claim(&tables, entries, n, &which, delta);
     free_tables(&tables);
     return which;

@@ -371,7 +371,7 @@ static void test_affordable_is_the_last_count_within_the_limit(void **state)
 
 static void test_a_full_list_of_mechanisms_has_claims(void **state)
 {
-    struct account_entry e[ACCOUNT_MECHANISMS_MAX], next = pbm(1, .01, 3, 1, 0);
+    struct account_entry e[ACCOUNT_MECHANISMS_MAX + 1], next = pbm(1, .01, 3, 1, 0);
     struct account_claim limit = {.adversary = ACCOUNT_SERVER_1, .adjacency = ACCOUNT_COLUMNS};
 
     (void)state;
@@ -382,6 +382,9 @@ static void test_a_full_list_of_mechanisms_has_claims(void **state)
     assert_true(claim_of(e, ACCOUNT_MECHANISMS_MAX, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon <
                 limit.epsilon);
     assert_int_equal(account_affordable(e, ACCOUNT_MECHANISMS_MAX, &next, &limit, DELTA), 0);
+    e[ACCOUNT_MECHANISMS_MAX] = pbm(64, .2, 2, 16, 1); /* a full ledger and a plan */
+    assert_true(claim_of(e, ACCOUNT_MECHANISMS_MAX + 1, ACCOUNT_SERVER_1, ACCOUNT_COLUMNS).epsilon >
+                limit.epsilon + 10);
     limit.epsilon += 1;
     assert_true(account_affordable(e, ACCOUNT_MECHANISMS_MAX, &next, &limit, DELTA) > 0);
 }
