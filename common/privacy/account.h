@@ -52,9 +52,9 @@ struct account_claim {
     bool vacuous;
 };
 
-/* Claims over the composition of n <= ACCOUNT_MECHANISMS_MAX entries at `delta` in (0, 1): one for
- * each adversary x adjacency.  If memory is short a claim falls back to M_eff = 1 and says so:
- * larger, still true. */
+/* Claims over the composition of n entries at `delta` in (0, 1): one for each adversary x
+ * adjacency. n may be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1 (CHECK).  If memory
+ * is short a claim falls back to M_eff = 1 and says so: larger, still true. */
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
                       const struct account_entry *entries, size_t n, double delta);
 
