@@ -1,0 +1,123 @@
+#!/bin/sh
+# test_split.sh -- every cell and every label arrives once, unchanged, where it belongs.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# The files of one set side by side again: id, columns, label.  FOLDER SET PARTY...
+together() {
+    folder=$1 set=$2
+    shift 2
+    cut -d, -f1 "$folder/labels-$set.csv" >whole
+    for i in "$@"; do
+        cut -d, -f2- "$folder/party-$i-$set.csv" | paste -d, whole - >next && mv next whole
+    done
+    cut -d, -f2 "$folder/labels-$set.csv" | paste -d, whole -
+}
+
+# Both sets as one, in the order of ids.
+back() { # FOLDER PARTY...
+    folder=$1
+    shift
+    together "$folder" train "$@" >train.whole
+    together "$folder" test "$@" | tail -n +2 | cat train.whole - | { read -r head && echo "$head" && sort -t, -n; }
+}
+
+# --- CSV ---
+cells=$root/tests/data/breast_cancer.csv.gz
+expect 0 'parties 4' 'a shipped set is cut for four by default' "$vfl" split --out a --train "$cells"
+same "$(zcat "$cells" | sha256sum)" "$(back a 1 2 3 4 | sha256sum)" 'its cells come back verbatim'
+same '8 8 7 7' "$(for i in 1 2 3 4; do head -n 1 a/party-$i-train.csv | tr , '\n' | tail -n +2 | wc -l; done | paste -sd' ')" \
+    'the first F mod M parties get one column more'
+zcat "$cells" | tail -n +2 | cut -d, -f1 | while read -r id; do
+    byte=$(printf %s "$id" | sha256sum | cut -c 1-2)
+    [ $((0x$byte % 5)) -ne 0 ] || echo "$id"
+done >want
+tail -n +2 a/labels-test.csv | cut -d, -f1 >got
+same "$(sha256sum <want)" "$(sha256sum <got)" 'a row is a test row by SHA-256 of its id'
+for i in 1 2 3 4; do
+    same "$(cut -d, -f1 a/labels-train.csv | sha256sum)" "$(cut -d, -f1 a/party-$i-train.csv | sha256sum)" \
+        "party $i has the ids of the labels"
+done
+expect 0 '' 'columns may be said' "$vfl" split --out b --train "$cells" --columns 30+1-2,3-29
+same "$(zcat "$cells" | cut -d, -f31 | sort | sha256sum)" \
+    "$( (cut -d, -f2 b/party-1-train.csv && tail -n +2 b/party-1-test.csv | cut -d, -f2) | sort | sha256sum)" \
+    'and come in the order said'
+
+printf 'id,a,b,label\n7,1.50,-0e3,1\n8, x ,,0\n' >t.csv
+printf 'id,a,b,label\n1,9,8,2\n' >e.csv
+expect 0 'train_rows 2' 'a test file is taken whole' "$vfl" split --out c --train t.csv --test e.csv --parties 2
+same "$(printf 'id,a\n7,1.50\n8, x ')" "$(cat c/party-1-train.csv)" 'no cell is reformatted'
+same "$(printf 'id,b\n1,8')" "$(cat c/party-2-test.csv)" 'the test rows are those of the test file'
+printf 'id,a,label\n1,0,0\n2,0,1\n3,0,2\n5,0,3\n' >l.csv
+for map in evenodd:0101 binary:2:0010 none:0123; do
+    expect 0 '' "labels are mapped: ${map%:*}" "$vfl" split --out m --train l.csv --test l.csv --parties 1 --label-map "${map%:*}"
+    same "${map##*:}" "$(tail -n +2 m/labels-train.csv | cut -d, -f2 | tr -d '\n')" "as ${map%:*} says"
+done
+gzip -k t.csv
+expect 0 '' 'gzip is read' "$vfl" split --out z --train t.csv.gz --test e.csv --parties 2
+same "$(cat c/*.csv | sha256sum)" "$(cat z/*.csv | sha256sum)" 'as the plain file is'
+printf 'id,a,label\r\n1,2,3\r\n' >crlf.csv
+"$vfl" split --out r --train crlf.csv --test crlf.csv --parties 1 >/dev/null
+same "$(printf 'id,label\n1,3')" "$(cat r/labels-train.csv)" 'lines may end as on other systems'
+
+refuse() { # WORDS WHAT ARGUMENTS...
+    words=$1 what=$2
+    shift 2
+    rm -rf x
+    expect 2 "$words" "$what is refused" "$vfl" split --out x "$@"
+    same '' "$(ls x 2>/dev/null)" 'and leaves no file'
+}
+refuse 'wrong arguments' 'no data'
+refuse 'wrong arguments' 'data of two kinds' --train t.csv --idx-train a,b
+refuse 'No such' 'a missing file' --train nowhere.csv
+printf 'a,b,label\n1,2,3\n' >bad.csv
+refuse 'bad.csv:1: the header' 'a header without id' --train bad.csv
+printf 'id,a,target\n1,2,3\n' >bad.csv
+refuse 'bad.csv:1: the header' 'a header without label' --train bad.csv
+printf 'id,label\n1,2\n' >bad.csv
+refuse 'bad.csv:1: the header' 'a set without columns' --train bad.csv
+printf 'id,a,label\n1,2,3\n2,3\n' >bad.csv
+refuse 'bad.csv:3: fewer cells' 'a short line' --train bad.csv --parties 1
+printf 'id,a,label\n1,2,3\n2,3,4,5\n' >bad.csv
+refuse 'bad.csv:3: more cells' 'a long line' --train bad.csv --parties 1
+printf 'id,a,label\n1,2,x\n' >bad.csv
+refuse 'bad.csv:2: label' 'a label that no map maps' --train bad.csv --parties 1 --label-map evenodd
+refuse 'another header' 'a test file of other columns' --train t.csv --test l.csv --parties 1
+refuse '3 parties, but only 2' 'more parties than columns' --train t.csv --parties 3
+refuse 'given twice' 'a column for two' --train t.csv --columns 1,1-2
+refuse '2 parties, 3 are asked' 'another number of parties than the columns make' --train t.csv --columns 1,2 --parties 3
+refuse 'expected 1 to 256' 'no party at all' --train t.csv --parties 0
+refuse 'label-map' 'an unknown map' --train t.csv --label-map upside
+printf 'id,a,label\n0,1,2\n4,1,2\n' >bad.csv # both ids are test rows
+refuse 'no training rows' 'an empty set' --train bad.csv --parties 1
+head -c 9999 "$cells" >cut.csv.gz
+refuse 'cut.csv.gz' 'half a gzip file' --train cut.csv.gz
+
+# --- IDX: 3 images of 4 x 4, pixel = 16 * image + position ---
+image() { # FIRST
+    for p in $(seq "$1" $(($1 + 15))); do printf '%b' "\\0$(printf %o "$p")"; done
+}
+{ printf '\0\0\010\003\0\0\0\003\0\0\0\004\0\0\0\004' && image 0 && image 16 && image 32; } >i.idx
+printf '\0\0\010\001\0\0\0\003\005\006\007' >l.idx
+hex() { od -An -v -tx1 "$1" | tr -d ' \n'; }
+expect 0 'features 16' 'images are cut in blocks' \
+    "$vfl" split --out g --idx-train i.idx,l.idx --idx-test i.idx,l.idx --columns grid:2x2
+same 000008020000000300000004000104051011141520212425 "$(hex g/party-1-train.idx)" 'the first block of each image'
+same 0000080200000003000000040a0b0e0f1a1b1e1f2a2b2e2f "$(hex g/party-4-test.idx)" 'and the last'
+same "$(printf 'id,label\n0,5\n1,6\n2,7')" "$(cat g/labels-test.csv)" 'labels get the row as id'
+expect 0 '' 'labels of images are mapped' \
+    "$vfl" split --out h --idx-train i.idx,l.idx --idx-test i.idx,l.idx --parties 1 --label-map evenodd
+same "$(printf 'id,label\n0,1\n1,0\n2,1')" "$(cat h/labels-train.csv)" 'to even and odd'
+"$vfl" split --out k --idx-train i.idx,l.idx --parties 2 >rows
+same 3 "$(awk '/_rows/ { n += $2 } END { print n }' rows)" 'every image is in one of the two sets'
+refuse 'IMAGES,LABELS' 'images without labels' --idx-train i.idx
+refuse 'with one dimension' 'images as labels' --idx-train i.idx,i.idx
+refuse 'two to four' 'labels as images' --idx-train l.idx,l.idx
+head -c 40 i.idx >short.idx
+refuse 'ends too early' 'a short image file' --idx-train short.idx,l.idx --idx-test i.idx,l.idx
+printf '\0\0\010\001\0\0\0\002\005\006' >two.idx
+refuse '3 images but 2 labels' 'another number of labels' --idx-train i.idx,two.idx
+printf '\0\0\010\003\377\377\377\377\377\377\377\377\377\377\377\377' >huge.idx
+refuse 'too large' 'a claim of huge images' --idx-train huge.idx,l.idx
+closing
