@@ -1,0 +1,397 @@
+/* test_masked.c -- masked sums are the plain sums, and anything else is noticed.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/secagg/masked.h"
+
+#include "common/base/bits.h"
+#include "tests/unit/secagg/generation.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { VALUES = 9001 }; /* three chunks, the last one odd */
+
+static const uint8_t SEED[32] = "masked";
+
+static void start(struct generation *g, const struct plan *p, uint32_t parties, uint32_t values)
+{
+    struct secagg_shape shape = generation_shape(p, parties, values);
+    struct rng r;
+
+    assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
+    generation_init(g, AGGREGATION_MASKED, &shape, &r);
+    rng_deinit(&r);
+}
+
+/* Every party's code for value i, and the upload of it. */
+static uint32_t code_of(const struct generation *g, uint32_t m, size_t i)
+{
+    return (uint32_t)((i * 7919 + m * 104729) % (g->shape.encode.value_max + 1));
+}
+
+static void upload_all(struct generation *g, size_t n, uint64_t number)
+{
+    static float x[VALUES];
+    struct secagg_round round = generation_round(g, number);
+
+    for (uint32_t m = 0; m < g->shape.parties; m++) {
+        for (size_t i = 0; i < n; i++)
+            x[i] = generation_value(&g->shape, code_of(g, m, i));
+        assert_int_equal(generation_protect(g, m, x, n, &round, NULL), STATUS_OK);
+    }
+}
+
+static void expect_plain_sums(struct generation *g, size_t n, uint64_t number)
+{
+    static float out[VALUES], want[VALUES];
+    static uint32_t sum[VALUES];
+    struct error err = {0};
+
+    memset(sum, 0, sizeof sum);
+    for (uint32_t m = 0; m < g->shape.parties; m++)
+        for (size_t i = 0; i < n; i++)
+            sum[i] += code_of(g, m, i);
+    encode_estimate(&g->shape.encode, want, sum, n, g->shape.parties);
+    upload_all(g, n, number);
+    assert_int_equal(generation_combine(g, out, n, 1, &err), STATUS_OK);
+    assert_memory_equal(out, want, n * sizeof *out);
+}
+
+static void test_masked_sums_equal_plain_sums(void **state)
+{
+    static const uint32_t parties[] = {2, 3, 5, 50}, bits[] = {2, 8, 13, 15, 16, 24};
+
+    (void)state;
+    for (size_t a = 0; a < sizeof parties / sizeof parties[0]; a++)
+        for (size_t b = 0; b < sizeof bits / sizeof bits[0]; b++) {
+            struct plan p = generation_plan(ENCODING_FIXED);
+            struct generation g;
+
+            p.protocol.fixed.bits = bits[b];
+            start(&g, &p, parties[a], parties[a] == 50 ? 301 : VALUES);
+            expect_plain_sums(&g, g.shape.values_max, 0);
+            expect_plain_sums(&g, 1, 3); /* a shorter round after a longer one */
+            expect_plain_sums(&g, 299, 800);
+            generation_deinit(&g);
+        }
+}
+
+static void test_order_of_arrival_does_not_matter(void **state)
+{
+    struct plan p = generation_plan(ENCODING_FIXED);
+    struct generation g;
+    float first[100], second[100];
+    struct error err = {0};
+
+    (void)state;
+    start(&g, &p, 5, 100);
+    upload_all(&g, 100, 0);
+    assert_int_equal(generation_combine(&g, first, 100, 1, &err), STATUS_OK);
+    secagg_begin(g.server, 100);
+    for (uint32_t k = 0; k < 5; k++) {
+        uint32_t m = (3 * k + 2) % 5;
+
+        assert_int_equal(secagg_add(g.server, m, g.payload[m], g.check[m], &err), STATUS_OK);
+    }
+    assert_int_equal(secagg_combine(g.server, second, 1, &err), STATUS_OK);
+    assert_memory_equal(first, second, sizeof first);
+    generation_deinit(&g);
+}
+
+/* --- negative twins: one member of three differs
+ * --------------------------------------------------- */
+
+static enum status combine(struct generation *g, size_t n)
+{
+    static float out[VALUES];
+    struct error err = {0};
+    enum status s = generation_combine(g, out, n, 1, &err);
+
+    assert_int_equal(err.status, s);
+    return s;
+}
+
+/* Member 1 of three masks round 5 by another name of the round; the others by `theirs`. */
+static enum status disagree(const struct secagg_round *theirs, const struct secagg_round *own)
+{
+    struct plan p = generation_plan(ENCODING_PBM);
+    struct generation g;
+    struct rng noise;
+    float x[64] = {0};
+    enum status s;
+
+    start(&g, &p, 3, 64);
+    assert_int_equal(rng_init_key(&noise, SEED), STATUS_OK);
+    for (uint32_t m = 0; m < 3; m++)
+        assert_int_equal(generation_protect(&g, m, x, 64, m == 1 ? own : theirs, &noise),
+                         STATUS_OK);
+    s = combine(&g, 64);
+    rng_deinit(&noise);
+    generation_deinit(&g);
+    return s;
+}
+
+static void
+test_member_with_another_round_purpose_sid_or_broadcast_is_an_integrity_failure(void **state)
+{
+    uint8_t sid[32] = {1}, broadcast[32] = {2}, flipped[32] = {2, [31] = 0x80}, other[32] = {3};
+    const struct secagg_round theirs = {0, 5, sid, broadcast};
+    struct secagg_round own = theirs;
+
+    (void)state;
+    assert_int_equal(disagree(&theirs, &own), STATUS_OK);
+    own.round = 6;
+    assert_int_equal(disagree(&theirs, &own), STATUS_INTEGRITY);
+    own.round = 256 + 5;
+    assert_int_equal(disagree(&theirs, &own), STATUS_INTEGRITY);
+    own = theirs;
+    own.purpose = 1;
+    assert_int_equal(disagree(&theirs, &own), STATUS_INTEGRITY);
+    own = theirs;
+    own.sid = other;
+    assert_int_equal(disagree(&theirs, &own), STATUS_INTEGRITY);
+    own = theirs;
+    own.broadcast = flipped;
+    assert_int_equal(disagree(&theirs, &own), STATUS_INTEGRITY);
+}
+
+static void test_upload_without_one_pairs_mask_is_an_integrity_failure(void **state)
+{
+    struct plan p = generation_plan(ENCODING_FIXED);
+    struct generation g;
+
+    (void)state;
+    start(&g, &p, 3, 100);
+    upload_all(&g, 100, 0);
+    assert_int_equal(combine(&g, 100), STATUS_OK);
+    /* Member 0 forgets the pair with member 2. */
+    g.party[0]->mask.pairs = 1;
+    upload_all(&g, 100, 1);
+    assert_int_equal(combine(&g, 100), STATUS_INTEGRITY);
+    g.party[0]->mask.pairs = 2;
+    upload_all(&g, 100, 2);
+    assert_int_equal(combine(&g, 100), STATUS_OK);
+    /* Member 0 adds where it should subtract. */
+    g.party[2]->mask.pair[0].subtract = false;
+    upload_all(&g, 100, 3);
+    assert_int_equal(combine(&g, 100), STATUS_INTEGRITY);
+    generation_deinit(&g);
+}
+
+static void test_each_bit_of_the_check_part_counts(void **state)
+{
+    struct plan p = generation_plan(ENCODING_PBM);
+    struct generation g;
+    struct rng noise;
+    float x[10] = {0};
+    uint32_t elements;
+
+    (void)state;
+    start(&g, &p, 3, 10);
+    assert_int_equal(rng_init_key(&noise, SEED), STATUS_OK);
+    for (uint32_t m = 0; m < 3; m++) {
+        struct secagg_round round = generation_round(&g, 0);
+
+        assert_int_equal(generation_protect(&g, m, x, 10, &round, &noise), STATUS_OK);
+    }
+    elements = (64 + 6 - 1) / 6; /* w = 6 holds 0..48 */
+    assert_int_equal(g.check_bytes, (elements * 6 + 7) / 8);
+    for (size_t bit = 0; bit < elements * 6; bit++) {
+        g.check[1][bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_int_equal(combine(&g, 10), STATUS_INTEGRITY);
+        g.check[1][bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    assert_int_equal(combine(&g, 10), STATUS_OK);
+    rng_deinit(&noise);
+    generation_deinit(&g);
+}
+
+/* Adds d to value i of a packed upload. */
+static void tamper(struct generation *g, uint32_t m, size_t n, size_t i, uint32_t d)
+{
+    uint32_t v[VALUES], w = secagg_width(AGGREGATION_MASKED, &g->shape);
+
+    bits_naive_unpack(v, g->payload[m], n, w);
+    v[i] += d;
+    bits_naive_pack(g->payload[m], v, n, w);
+}
+
+static void expect_bound(enum plan_encoding encoding, uint32_t bits)
+{
+    struct plan p = generation_plan(encoding);
+    struct generation g;
+    uint64_t top;
+    uint32_t sum = 0;
+
+    p.protocol.fixed.bits = bits;
+    start(&g, &p, 3, 50);
+    top = 3 * (uint64_t)g.shape.encode.value_max;
+    upload_all(&g, 50, 0);
+    for (uint32_t m = 0; m < 3; m++)
+        sum += code_of(&g, m, 49);
+    tamper(&g, 2, 50, 49, (uint32_t)(top - sum));
+    assert_int_equal(combine(&g, 50), STATUS_OK); /* the largest that members can reach */
+    tamper(&g, 2, 50, 49, 1);
+    assert_int_equal(combine(&g, 50), STATUS_INTEGRITY);
+    generation_deinit(&g);
+}
+
+static void test_sum_above_what_members_can_reach_is_an_integrity_failure(void **state)
+{
+    (void)state;
+    expect_bound(ENCODING_FIXED, 10); /* narrow lanes */
+    expect_bound(ENCODING_FIXED, 20); /* wide lanes */
+}
+
+static void test_round_numbers_only_grow(void **state)
+{
+    struct plan p = generation_plan(ENCODING_FIXED);
+    struct generation g;
+    struct secagg_round round;
+    float x[4] = {0};
+
+    (void)state;
+    start(&g, &p, 2, 4);
+    round = generation_round(&g, 7);
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_OK);
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_PROTOCOL);
+    round.purpose = 2; /* another purpose is no excuse */
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_PROTOCOL);
+    round.round = 6;
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_PROTOCOL);
+    round.round = 8;
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_OK);
+    round.round = (UINT64_C(1) << 32) + 1; /* nobody ratchets that far */
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_PROTOCOL);
+    round.round = UINT64_MAX;
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_PROTOCOL);
+    round.round = 9;
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_OK);
+    generation_deinit(&g);
+}
+
+static void test_value_that_is_no_number_is_refused_and_the_round_stays_usable(void **state)
+{
+    struct plan p = generation_plan(ENCODING_PBM);
+    struct generation g;
+    struct secagg_round round;
+    float x[4] = {0, 1, NAN, 0};
+
+    (void)state;
+    start(&g, &p, 2, 4);
+    round = generation_round(&g, 0);
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_DATA);
+    x[2] = -INFINITY;
+    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_DATA);
+    generation_deinit(&g);
+}
+
+static void test_second_upload_of_a_member_is_refused_and_changes_nothing(void **state)
+{
+    struct plan p = generation_plan(ENCODING_FIXED);
+    struct generation g;
+    struct error err = {0};
+    float out[20], want[20];
+
+    (void)state;
+    start(&g, &p, 2, 20);
+    upload_all(&g, 20, 0);
+    assert_int_equal(generation_combine(&g, want, 20, 1, &err), STATUS_OK);
+    secagg_begin(g.server, 20);
+    assert_int_equal(secagg_add(g.server, 0, g.payload[0], g.check[0], &err), STATUS_OK);
+    assert_int_equal(secagg_add(g.server, 0, g.payload[0], g.check[0], &err), STATUS_PROTOCOL);
+    assert_int_equal(secagg_add(g.server, 1, g.payload[1], g.check[1], &err), STATUS_OK);
+    assert_int_equal(secagg_combine(g.server, out, 1, &err), STATUS_OK);
+    assert_memory_equal(out, want, sizeof out);
+    generation_deinit(&g);
+}
+
+static void test_codes_are_wiped_after_every_round(void **state)
+{
+    struct plan p = generation_plan(ENCODING_FIXED);
+    struct generation g;
+    const uint8_t *scratch;
+
+    (void)state;
+    start(&g, &p, 2, 5000);
+    upload_all(&g, 5000, 0);
+    scratch = (const uint8_t *)g.party[0]->scratch;
+    for (size_t i = 0; i < sizeof *g.party[0]->scratch; i++)
+        assert_int_equal(scratch[i], 0);
+    generation_deinit(&g);
+}
+
+static void test_width_is_that_of_the_paper(void **state)
+{
+    struct plan p = generation_plan(ENCODING_PBM);
+    struct secagg_shape s;
+
+    (void)state;
+    p.protocol.pbm.trials = 16;
+    s = generation_shape(&p, 4, 100); /* 0..64: one more than six bits hold */
+    assert_int_equal(secagg_width(AGGREGATION_MASKED, &s), 7);
+    assert_int_equal(secagg_payload_bytes(AGGREGATION_MASKED, &s, 100), 88);
+    assert_int_equal(secagg_check_bytes(AGGREGATION_MASKED, &s), 9); /* ten elements */
+    p.protocol.pbm.trials = 21;
+    s = generation_shape(&p, 3, 100); /* 0..63 */
+    assert_int_equal(secagg_width(AGGREGATION_MASKED, &s), 6);
+    p.protocol.encoding = ENCODING_FIXED;
+    p.protocol.fixed.bits = 4;
+    s = generation_shape(&p, 4, 100); /* ceil(log2(4 * 16)) + 1 */
+    assert_int_equal(secagg_width(AGGREGATION_MASKED, &s), 7);
+    s = generation_shape(&p, 5, 100);
+    assert_int_equal(secagg_width(AGGREGATION_MASKED, &s), 8);
+}
+
+static void test_shapes_that_cannot_be_masked_are_refused(void **state)
+{
+    static const uint8_t keys[256 * SECAGG_KEY_BYTES];
+    struct plan p = generation_plan(ENCODING_FLOAT32);
+    struct secagg_shape s = generation_shape(&p, 2, 10);
+    struct secagg_party *party;
+    struct secagg_server *server;
+
+    (void)state;
+    assert_int_equal(secagg_width(AGGREGATION_MASKED, &s), 0);
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_CONFIG);
+    assert_int_equal(secagg_server_new(&server, AGGREGATION_MASKED, &s), STATUS_CONFIG);
+    p.protocol.encoding = ENCODING_FIXED;
+    s = generation_shape(&p, 2, 10);
+    s.concat = true;
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_CONFIG);
+    p.protocol.fixed.bits = 24;
+    s = generation_shape(&p, 256, 10); /* 33 bits */
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_CONFIG);
+    s = generation_shape(&p, 128, 10);
+    assert_int_equal(secagg_width(AGGREGATION_MASKED, &s), 32);
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_OK);
+    secagg_party_free(party);
+    s.self = 128;
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_CONFIG);
+    assert_null(party);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_masked_sums_equal_plain_sums),
+        cmocka_unit_test(test_order_of_arrival_does_not_matter),
+        cmocka_unit_test(
+            test_member_with_another_round_purpose_sid_or_broadcast_is_an_integrity_failure),
+        cmocka_unit_test(test_upload_without_one_pairs_mask_is_an_integrity_failure),
+        cmocka_unit_test(test_each_bit_of_the_check_part_counts),
+        cmocka_unit_test(test_sum_above_what_members_can_reach_is_an_integrity_failure),
+        cmocka_unit_test(test_round_numbers_only_grow),
+        cmocka_unit_test(test_value_that_is_no_number_is_refused_and_the_round_stays_usable),
+        cmocka_unit_test(test_second_upload_of_a_member_is_refused_and_changes_nothing),
+        cmocka_unit_test(test_codes_are_wiped_after_every_round),
+        cmocka_unit_test(test_width_is_that_of_the_paper),
+        cmocka_unit_test(test_shapes_that_cannot_be_masked_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
