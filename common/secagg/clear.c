@@ -1,8 +1,9 @@
-/* clear.c -- no protection: the measured baseline.
+/* clear.c -- the baseline: codes as they are.  The server sees every embedding; plans that use this
+ * are marked plaintext and refused by default policies.
  *
- * Integers accumulate as they come, since their order cannot be seen in the sum.  Floats are kept
- * by member and added in member order, so that the sum does not depend on who was faster; concat
- * keeps whatever it gets by member.
+ * Integers travel bit-packed at their own width and are added on arrival, since integer sums do not
+ * depend on the order.  Floats do, so they wait in a slot for each member and are added in member
+ * order; so do the members of a concatenation, which are never added at all.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,178 +11,259 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
+#include "common/base/mem.h"
 #include "common/crypto/secret.h"
+#include "common/secagg/lane.h"
 
-#include <endian.h>
+#include <math.h>
 #include <string.h>
 
-enum { FLOAT_BITS = 32 };
+enum { CHUNK = 2048 }; /* values at a time; a multiple of 8, so that chunks begin at whole bytes */
 
 static uint32_t clear_width(const struct secagg_shape *s)
 {
-    if (!s->encode.integers)
-        return FLOAT_BITS;
-    if (!s->concat && (uint64_t)s->encode.value_max * s->parties > UINT32_MAX)
-        return 0; /* the sums are held in 32 bits */
-    return bits_width((uint64_t)s->encode.value_max + 1);
+    return s->encode.integers ? bits_width((uint64_t)s->encode.value_max + 1) : 32;
 }
 
-static uint32_t clear_checks(const struct secagg_shape *s)
+static size_t clear_check_bytes(const struct secagg_shape *s)
 {
     (void)s;
     return 0;
 }
 
-static enum status clear_party_init(struct secagg_party *p, const uint8_t *pair_keys)
+static size_t chunk_at(size_t n, size_t at)
 {
-    (void)p;
-    (void)pair_keys;
+    return n - at < CHUNK ? n - at : CHUNK;
+}
+
+/* --- a party -------------------------------------------------------------------------------------
+ */
+
+struct clear_party {
+    struct secagg_party base;
+    uint32_t q[CHUNK];
+    uint16_t lanes[CHUNK];
+    float y[CHUNK];
+};
+
+static enum status clear_party_new(struct secagg_party **out, const struct secagg_shape *s,
+                                   const uint8_t *pair_keys)
+{
+    struct clear_party *p = mem_alloc(1, sizeof *p);
+
+    (void)s, (void)pair_keys;
+    if (p == NULL)
+        return STATUS_MEMORY;
+    *out = &p->base;
     return STATUS_OK;
 }
 
-static void floats_to_bytes(uint8_t *out, const float *y, size_t n)
+static void clear_party_free(struct secagg_party *base)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t word;
-
-        memcpy(&word, &y[i], sizeof word);
-        word = htole32(word);
-        memcpy(out + 4 * i, &word, sizeof word);
-    }
+    secret_wipe(base, sizeof(struct clear_party));
+    mem_free(base);
 }
 
-static void floats_from_bytes(float *y, const uint8_t *in, size_t n)
+static void put_integers(struct clear_party *p, uint8_t *to, const float *x, size_t n, uint32_t w,
+                         struct rng *noise)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t word;
-
-        memcpy(&word, in + 4 * i, sizeof word);
-        word = le32toh(word);
-        memcpy(&y[i], &word, sizeof word);
+    encode_integers(&p->base.shape.encode, p->q, x, n, noise);
+    if (w > 16) {
+        bits_pack32(to, p->q, n, w);
+        return;
     }
+    lane_narrow(p->lanes, p->q, n);
+    bits_pack16(to, p->lanes, n, w);
 }
 
-static enum status clear_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check,
+static enum status clear_protect(struct secagg_party *base, uint8_t *payload, uint8_t *check,
                                  const float *x, size_t n, const struct secagg_round *r,
                                  struct rng *noise)
 {
-    struct protocol_scratch *s = p->scratch;
+    struct clear_party *p = (struct clear_party *)base;
+    const uint32_t w = clear_width(&base->shape);
 
-    (void)check;
-    (void)r;
-    for (size_t take; n > 0; n -= take, x += take) {
-        take = n < PROTOCOL_CHUNK ? n : PROTOCOL_CHUNK;
-        if (p->shape.encode.integers) {
-            encode_integers(&p->shape.encode, s->codes, x, take, noise);
-            bits_pack32(payload, s->codes, take, p->width);
+    (void)check, (void)r;
+    for (size_t at = 0; at < n; at += CHUNK) {
+        uint8_t *to = payload + bits_bytes(at, w);
+        size_t some = chunk_at(n, at);
+
+        if (base->shape.encode.integers) {
+            put_integers(p, to, x + at, some, w, noise);
         } else {
-            encode_floats(&p->shape.encode, s->reals, x, take, noise);
-            floats_to_bytes(payload, s->reals, take);
+            encode_floats(&base->shape.encode, p->y, x + at, some, noise);
+            memcpy(to, p->y, some * sizeof *p->y);
         }
-        payload += bits_bytes(take, p->width);
-    }
-    secret_wipe(s, sizeof *s);
-    return STATUS_OK;
-}
-
-/* All codes are looked at before one is added: a refused upload leaves no trace in the sums. */
-static enum status check_codes(struct secagg_server *p, const uint8_t *payload, struct error *err)
-{
-    const uint32_t top = p->shape.encode.value_max;
-
-    for (size_t i = 0, take; i < p->n; i += take) {
-        uint32_t largest = 0;
-
-        take = p->n - i < PROTOCOL_CHUNK ? p->n - i : PROTOCOL_CHUNK;
-        bits_unpack32(p->codes, payload + bits_bytes(i, p->width), take, p->width);
-        for (size_t k = 0; k < take; k++)
-            largest = p->codes[k] > largest ? p->codes[k] : largest;
-        if (largest > top)
-            return error_set(err, STATUS_PROTOCOL, "a code is above the largest (%lu > %lu)",
-                             (unsigned long)largest, (unsigned long)top);
     }
     return STATUS_OK;
 }
 
-static enum status add_codes(struct secagg_server *p, float *slot, const uint8_t *payload,
-                             struct error *err)
-{
-    enum status s = check_codes(p, payload, err);
+/* --- the server ----------------------------------------------------------------------------------
+ */
 
-    if (s != STATUS_OK)
-        return s;
-    for (size_t i = 0, take; i < p->n; i += take) {
-        take = p->n - i < PROTOCOL_CHUNK ? p->n - i : PROTOCOL_CHUNK;
-        bits_unpack32(p->codes, payload + bits_bytes(i, p->width), take, p->width);
-        if (slot != NULL)
-            encode_estimate(&p->shape.encode, slot + i, p->codes, take, 1);
+struct clear_server {
+    struct secagg_server base;
+    uint32_t *sum; /* integers that are added: values_max */
+    float *slots;  /* otherwise: parties x values_max */
+    uint32_t q[CHUNK];
+    uint16_t lanes[CHUNK];
+};
+
+static bool slotted(const struct secagg_shape *s)
+{
+    return s->concat || !s->encode.integers;
+}
+
+static void clear_server_free(struct secagg_server *base)
+{
+    struct clear_server *p = (struct clear_server *)base;
+
+    mem_free(p->sum);
+    mem_free(p->slots);
+    mem_free(p);
+}
+
+static enum status clear_server_new(struct secagg_server **out, const struct secagg_shape *s)
+{
+    struct clear_server *p = mem_alloc(1, sizeof *p);
+
+    if (p == NULL)
+        return STATUS_MEMORY;
+    if (slotted(s))
+        p->slots = mem_alloc((size_t)s->parties * s->values_max, sizeof *p->slots);
+    else
+        p->sum = mem_alloc(s->values_max, sizeof *p->sum);
+    if (p->slots == NULL && p->sum == NULL) {
+        clear_server_free(&p->base);
+        return STATUS_MEMORY;
+    }
+    *out = &p->base;
+    return STATUS_OK;
+}
+
+static void clear_begin(struct secagg_server *base)
+{
+    struct clear_server *p = (struct clear_server *)base;
+
+    if (p->sum != NULL)
+        memset(p->sum, 0, base->n * sizeof *p->sum);
+}
+
+/* The codes at..at+some of an upload, into p->q. */
+static void get_integers(struct clear_server *p, const uint8_t *payload, size_t at, size_t some)
+{
+    const uint32_t w = clear_width(&p->base.shape);
+    const uint8_t *from = payload + bits_bytes(at, w);
+
+    if (w > 16) {
+        bits_unpack32(p->q, from, some, w);
+        return;
+    }
+    bits_unpack16(p->lanes, from, some, w);
+    lane_widen(p->q, p->lanes, some);
+}
+
+static float *slot_of(struct clear_server *p, uint32_t member)
+{
+    return p->slots + (size_t)member * p->base.shape.values_max;
+}
+
+/* All of an upload is checked before any of it is added: a refused one leaves no trace in the sum.
+ */
+static enum status add_integers(struct clear_server *p, uint32_t member, const uint8_t *payload,
+                                struct error *err)
+{
+    const struct encode *e = &p->base.shape.encode;
+    const size_t n = p->base.n;
+
+    for (size_t at = 0; at < n; at += CHUNK) {
+        get_integers(p, payload, at, chunk_at(n, at));
+        if (lane_max32(p->q, chunk_at(n, at)) > e->value_max)
+            return error_set(err, STATUS_PROTOCOL, "a code above %u", e->value_max);
+    }
+    for (size_t at = 0; at < n; at += CHUNK) {
+        size_t some = chunk_at(n, at);
+
+        get_integers(p, payload, at, some);
+        if (p->slots != NULL)
+            encode_estimate(e, slot_of(p, member) + at, p->q, some, 1);
         else
-            for (size_t k = 0; k < take; k++)
-                p->sums32[i + k] += p->codes[k];
+            lane_add32(p->sum + at, p->q, some);
     }
     return STATUS_OK;
 }
 
-static enum status add_floats(struct secagg_server *p, float *slot, const uint8_t *payload,
+static enum status add_floats(struct clear_server *p, uint32_t member, const uint8_t *payload,
                               struct error *err)
 {
-    const float top = encode_float_max(&p->shape.encode);
+    const float max = encode_float_max(&p->base.shape.encode);
+    float *slot = slot_of(p, member);
+    int strange = 0;
 
-    floats_from_bytes(slot, payload, p->n);
-    for (size_t i = 0; i < p->n; i++) {
-        if (!(slot[i] >= -top && slot[i] <= top)) /* also when it is no number */
-            return error_set(err, STATUS_PROTOCOL, "value %zu is not a number in [-%g, %g]", i,
-                             (double)top, (double)top);
-    }
+    memcpy(slot, payload, p->base.n * sizeof *slot);
+    for (size_t i = 0; i < p->base.n; i++)
+        strange |= !(fabsf(slot[i]) <= max);
+    if (strange)
+        return error_set(err, STATUS_PROTOCOL, "a value that is not a number in [%g, %g]",
+                         -(double)max, (double)max);
     return STATUS_OK;
 }
 
-static enum status clear_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
+static enum status clear_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
                              const uint8_t *check, struct error *err)
 {
-    float *slot = p->slots == NULL ? NULL : p->slots + (size_t)member * p->shape.values_max;
+    struct clear_server *p = (struct clear_server *)base;
 
     (void)check;
-    return p->shape.encode.integers ? add_codes(p, slot, payload, err)
-                                    : add_floats(p, slot, payload, err);
+    return base->shape.encode.integers ? add_integers(p, member, payload, err)
+                                       : add_floats(p, member, payload, err);
 }
 
-/* Row r of the result holds row r of every member, in member order. */
-static void lay_side_by_side(const struct secagg_server *p, float *out, uint32_t width)
+static void join(struct clear_server *p, float *out, uint32_t width)
 {
-    const size_t parties = p->shape.parties;
+    const size_t parties = p->base.shape.parties, rows = p->base.n / width;
 
-    CHECK(width > 0 && p->n % width == 0);
-    for (size_t m = 0; m < parties; m++) {
-        const float *slot = p->slots + m * p->shape.values_max;
+    CHECK(width > 0 && p->base.n % width == 0);
+    for (uint32_t m = 0; m < parties; m++)
+        for (size_t r = 0; r < rows; r++)
+            memcpy(out + (r * parties + m) * width, slot_of(p, m) + r * width, width * sizeof *out);
+}
 
-        for (size_t r = 0; r < p->n / width; r++)
-            memcpy(out + (r * parties + m) * width, slot + r * width, width * sizeof *out);
+static void add_slots(struct clear_server *p, float *out)
+{
+    for (size_t i = 0; i < p->base.n; i++) {
+        double sum = 0;
+
+        for (uint32_t m = 0; m < p->base.shape.parties; m++)
+            sum += (double)slot_of(p, m)[i];
+        out[i] = (float)sum;
     }
 }
 
-static enum status clear_combine(struct secagg_server *p, float *out, uint32_t width,
+static enum status clear_combine(struct secagg_server *base, float *out, uint32_t width,
                                  struct error *err)
 {
+    struct clear_server *p = (struct clear_server *)base;
+
     (void)err;
-    if (p->shape.concat) {
-        lay_side_by_side(p, out, width);
-    } else if (p->shape.encode.integers) {
-        encode_estimate(&p->shape.encode, out, p->sums32, p->n, p->shape.parties);
-    } else {
-        memset(out, 0, p->n * sizeof *out);
-        for (size_t m = 0; m < p->shape.parties; m++)
-            for (size_t i = 0; i < p->n; i++)
-                out[i] += p->slots[m * p->shape.values_max + i];
-    }
+    if (base->shape.concat)
+        join(p, out, width);
+    else if (p->slots != NULL)
+        add_slots(p, out);
+    else
+        encode_estimate(&base->shape.encode, out, p->sum, base->n, base->shape.parties);
     return STATUS_OK;
 }
 
-const struct secagg_protocol clear_protocol = {
+const struct secagg_ops clear_ops = {
     .width = clear_width,
-    .checks = clear_checks,
-    .party_init = clear_party_init,
+    .check_bytes = clear_check_bytes,
+    .party_new = clear_party_new,
+    .party_free = clear_party_free,
     .protect = clear_protect,
+    .server_new = clear_server_new,
+    .server_free = clear_server_free,
+    .begin = clear_begin,
     .add = clear_add,
     .combine = clear_combine,
 };

@@ -1,11 +1,11 @@
-/* clear.h -- aggregation `clear`.  Private to common/secagg.
+/* clear.h -- no protection: the measured baseline.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SECAGG_CLEAR_H
 #define COLONNADE_SECAGG_CLEAR_H
 
-#include "common/secagg/protocol.h"
+#include "common/secagg/ops.h"
 
-extern const struct secagg_protocol clear_protocol;
+extern const struct secagg_ops clear_ops;
 
 #endif

@@ -26,6 +26,8 @@ struct encode {
     struct pbm pbm;
 };
 
+/* STATUS_CONFIG when the plan's numbers are out of range.  parties: the generation's (Gaussian
+ * noise). */
 enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties) MUST_USE;
 /* Integer encodings: q[n] from x[n].  Noise from r. */
 void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t n, struct rng *r);
@@ -33,6 +35,8 @@ void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t
 void encode_floats(const struct encode *e, float *y, const float *x, size_t n, struct rng *r);
 /* No honest float of encode_floats is larger: C, and with noise 16 sigma more (a normal drawn from
  * 53-bit uniforms stays below 9 sigma). */
+float encode_float_max(const struct encode *e);
+/* No honest float code is larger than this in magnitude. */
 float encode_float_max(const struct encode *e);
 /* out[n] = estimate of the sum over `parties` from the sum of their codes. */
 void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,

@@ -1,44 +1,61 @@
-/* gaussian.c -- the exact condition of the Gaussian mechanism, solved by bisection.
+/* gaussian.c -- variances of the Gaussian baseline.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/secagg/gaussian.h"
 
+#include "common/base/check.h"
+
 #include <math.h>
 
-/* e^{z^2} erfc(z) for z >= 0; the asymptotic series from where erfc would leave the doubles. */
+#define SQRT_HALF 0.70710678118654752440
+#define SQRT_PI 1.77245385090551602730
+
+double gaussian_sigma_paper(double clip, uint32_t trials, double beta, uint32_t parties)
+{
+    return clip / beta * sqrt(2.0 * parties / trials);
+}
+
+double gaussian_sigma_equal_rdp(double clip, uint32_t trials, double beta, uint32_t parties)
+{
+    return clip / (2 * beta) * sqrt(parties * (1 - 4 * beta * beta) / trials);
+}
+
+/* e^(z^2) erfc(z), z >= 0, without overflow: from z = 25 on the first terms of the asymptotic
+ * series are exact to double precision. */
 static double scaled_erfc(double z)
 {
-    const double inverse = 1.0 / (2.0 * z * z);
+    const double v = 1 / (2 * z * z);
 
-    if (z < 20.0)
+    if (z < 25)
         return exp(z * z) * erfc(z);
-    return (1.0 - inverse * (1.0 - 3.0 * inverse)) / (z * sqrt(M_PI));
+    return (1 - v * (1 - 3 * v * (1 - 5 * v))) / (z * SQRT_PI);
 }
 
-/* With a = 1/(2 sigma) and c = epsilon sigma, epsilon - (a + c)^2 / 2 = -(a - c)^2 / 2: so the
- * second term is written without e^epsilon, which overflows where the product is small. */
-double gaussian_delta(double sigma, double epsilon)
+/* With near = reach / 2 sigma - epsilon sigma / reach and far = near + 2 epsilon sigma / reach,
+ * far^2 - near^2 = 2 epsilon, so e^epsilon Phi(-far) = e^(-near^2 / 2) e^(far^2 / 2) Phi(-far):
+ * nothing overflows at any epsilon. */
+double gaussian_delta(double reach, double sigma, double epsilon)
 {
-    const double a = 0.5 / sigma, c = epsilon * sigma, near = (a - c) * M_SQRT1_2;
+    const double half = reach / (2 * sigma), shift = epsilon * sigma / reach;
+    const double near = half - shift, far = half + shift;
 
-    if (near <= 0.0)
-        return 0.5 * exp(-near * near) * (scaled_erfc(-near) - scaled_erfc((a + c) * M_SQRT1_2));
-    return 0.5 * (erfc(-near) - exp(-near * near) * scaled_erfc((a + c) * M_SQRT1_2));
+    return 0.5 * erfc(-near * SQRT_HALF) -
+           0.5 * exp(-near * near / 2) * scaled_erfc(far * SQRT_HALF);
 }
 
-double gaussian_sigma(double epsilon, double delta)
+/* Bisection on the logarithm, since sigma may lie anywhere between very small and very large. */
+double gaussian_sigma_epsilon(double reach, double epsilon, double delta)
 {
-    double low = 1e-9, high = 1.0;
+    double low = log(reach) - 50, high = log(reach) + 50;
 
-    while (gaussian_delta(high, epsilon) > delta && high < 1e30)
-        high *= 2.0;
-    while (high - low > 1e-12 * high) {
+    CHECK(reach > 0 && epsilon > 0 && delta > 0 && delta < 1);
+    for (int k = 0; k < 200; k++) {
         double middle = 0.5 * (low + high);
 
-        if (gaussian_delta(middle, epsilon) > delta)
+        if (gaussian_delta(reach, exp(middle), epsilon) > delta)
             low = middle;
         else
             high = middle;
     }
-    return high;
+    return exp(high);
 }

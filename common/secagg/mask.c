@@ -1,8 +1,4 @@
-/* mask.c -- keys, ratchet, IV, and the addition of streams to lanes.
- *
- * A run of lanes takes every pair's words before the next run is touched, so that lanes and words
- * are read from and written to the first cache level only.
- *
+/* mask.c -- keys, ratchet and key streams of pairwise masks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/secagg/mask.h"
@@ -11,131 +7,147 @@
 #include "common/base/mem.h"
 #include "common/crypto/kex.h"
 #include "common/crypto/secret.h"
+#include "common/secagg/lane.h"
 
-#include <endian.h>
 #include <string.h>
 
-static const char IV_LABEL[] = "vfl/mask/1";
+static const char mask_label[] = "vfl/mask/1";
+static const char ratchet_label[] = "vfl/ratchet/1";
 
-enum status mask_init(struct mask *m, uint32_t parties, uint32_t self, const uint8_t *keys)
+_Static_assert((int)SECAGG_KEY_BYTES == (int)PRG_KEY_BYTES, "a pair's key keys its stream");
+_Static_assert((int)SECAGG_KEY_BYTES == (int)KEX_BYTES, "and goes through the ratchet");
+/* A stream of the largest round stays inside its 32-bit block counter. */
+_Static_assert(PLAN_VALUES_MAX / 4 + 64 < UINT32_MAX, "the block counter would wrap");
+
+/* --- life ----------------------------------------------------------------------------------------
+ */
+
+enum status mask_init(struct mask_set *m, uint32_t parties, uint32_t self, const uint8_t *pair_keys)
 {
-    enum status s;
+    enum status s = STATUS_OK;
 
-    *m = (struct mask){0};
-    m->pair = mem_alloc(parties, sizeof *m->pair);
-    m->run = mem_alloc(MASK_RUN_BYTES, 1);
-    s = m->pair == NULL || m->run == NULL ? STATUS_MEMORY : digest_init(&m->digest);
+    memset(m, 0, sizeof *m);
+    m->parties = parties;
+    m->self = self;
+    m->stream = mem_alloc(parties, sizeof *m->stream);
+    m->key = mem_alloc(parties, sizeof *m->key);
+    m->words = mem_alloc(MASK_CHUNK_BYTES, 1);
+    if (m->stream == NULL || m->key == NULL || m->words == NULL)
+        s = STATUS_MEMORY;
+    if (s == STATUS_OK)
+        s = digest_init(&m->digest);
     for (uint32_t j = 0; j < parties && s == STATUS_OK; j++) {
-        struct mask_pair *pair;
-
         if (j == self)
             continue;
-        pair = &m->pair[m->pairs++];
-        pair->subtract = j < self;
-        memcpy(pair->key, keys + (size_t)j * SECAGG_KEY_BYTES, SECAGG_KEY_BYTES);
-        s = prg_init(&pair->stream, pair->key);
+        memcpy(m->key[j], pair_keys + (size_t)j * SECAGG_KEY_BYTES, SECAGG_KEY_BYTES);
+        s = prg_init(&m->stream[j], m->key[j]);
     }
     if (s != STATUS_OK)
         mask_deinit(m);
     return s;
 }
 
-void mask_deinit(struct mask *m)
+void mask_deinit(struct mask_set *m)
 {
-    for (uint32_t j = 0; j < m->pairs; j++) {
-        prg_deinit(&m->pair[j].stream);
-        secret_wipe(m->pair[j].key, SECAGG_KEY_BYTES);
-    }
-    if (m->run != NULL)
-        secret_wipe(m->run, MASK_RUN_BYTES);
+    for (uint32_t j = 0; m->stream != NULL && j < m->parties; j++)
+        prg_deinit(&m->stream[j]);
+    if (m->key != NULL)
+        secret_wipe(m->key, m->parties * sizeof *m->key);
+    if (m->words != NULL)
+        secret_wipe(m->words, MASK_CHUNK_BYTES);
     digest_deinit(&m->digest);
-    mem_free(m->run);
-    mem_free(m->pair);
-    *m = (struct mask){0};
+    mem_free(m->stream);
+    mem_free(m->key);
+    mem_free(m->words);
+    memset(m, 0, sizeof *m);
 }
 
-static void round_iv(struct mask *m, const struct secagg_round *r)
+/* --- a round -------------------------------------------------------------------------------------
+ */
+
+/* Keys of earlier rounds are gone for good: memory stolen today does not open what was recorded
+ * then. */
+static void ratchet(struct mask_set *m, uint64_t epoch)
 {
-    uint8_t sum[DIGEST_BYTES], number[9];
-
-    number[0] = r->purpose;
-    for (int i = 0; i < 8; i++)
-        number[1 + i] = (uint8_t)(r->round >> (8 * i));
-    digest_begin(&m->digest);
-    digest_update(&m->digest, IV_LABEL, sizeof IV_LABEL - 1);
-    digest_update(&m->digest, number, sizeof number);
-    digest_update(&m->digest, r->sid, DIGEST_BYTES);
-    digest_update(&m->digest, r->broadcast, DIGEST_BYTES);
-    digest_final(&m->digest, sum);
-    memcpy(m->iv, sum, sizeof m->iv);
-}
-
-void mask_open(struct mask *m, const struct secagg_round *r)
-{
-    const uint64_t epoch = r->round / SECAGG_RATCHET_ROUNDS;
-
-    CHECK(epoch >= m->epoch);
-    round_iv(m, r);
-    for (uint32_t j = 0; j < m->pairs; j++) {
-        struct mask_pair *pair = &m->pair[j];
-
+    for (uint32_t j = 0; j < m->parties; j++) {
+        if (j == m->self)
+            continue;
         for (uint64_t e = m->epoch; e < epoch; e++)
-            kex_ratchet(pair->key, "vfl/ratchet/1");
-        if (epoch != m->epoch)
-            prg_rekey(&pair->stream, pair->key);
-        prg_seek(&pair->stream, m->iv);
+            kex_ratchet(m->key[j], ratchet_label);
+        prg_rekey(&m->stream[j], m->key[j]);
     }
     m->epoch = epoch;
 }
 
-static void add16(uint16_t *lanes, const uint16_t *words, size_t n)
+static void round_iv(struct mask_set *m, uint8_t iv[PRG_IV_BYTES], const struct secagg_round *r)
 {
-    for (size_t i = 0; i < n; i++)
-        lanes[i] = (uint16_t)(lanes[i] + le16toh(words[i]));
+    uint8_t head[9] = {r->purpose}, digest[DIGEST_BYTES];
+
+    for (size_t i = 0; i < 8; i++)
+        head[1 + i] = (uint8_t)(r->round >> (8 * i));
+    digest_begin(&m->digest);
+    digest_update(&m->digest, mask_label, sizeof mask_label - 1);
+    digest_update(&m->digest, head, sizeof head);
+    digest_update(&m->digest, r->sid, DIGEST_BYTES);
+    digest_update(&m->digest, r->broadcast, DIGEST_BYTES);
+    digest_final(&m->digest, digest);
+    memcpy(iv, digest, PRG_IV_BYTES);
 }
 
-static void subtract16(uint16_t *lanes, const uint16_t *words, size_t n)
+enum status mask_begin(struct mask_set *m, const struct secagg_round *r)
 {
-    for (size_t i = 0; i < n; i++)
-        lanes[i] = (uint16_t)(lanes[i] - le16toh(words[i]));
+    const uint64_t epoch = r->round / SECAGG_RATCHET_ROUNDS;
+    uint8_t iv[PRG_IV_BYTES];
+
+    if (m->started && r->round <= m->last_round)
+        return STATUS_PROTOCOL;
+    if (epoch - m->epoch > SECAGG_RATCHET_STEPS_MAX)
+        return STATUS_PROTOCOL;
+    m->started = true;
+    m->last_round = r->round;
+    if (epoch != m->epoch)
+        ratchet(m, epoch);
+    round_iv(m, iv, r);
+    for (uint32_t j = 0; j < m->parties; j++) {
+        if (j != m->self)
+            prg_seek(&m->stream[j], iv);
+    }
+    return STATUS_OK;
 }
 
-static void add32(uint32_t *lanes, const uint32_t *words, size_t n)
+void mask_apply16(struct mask_set *m, uint16_t *lanes, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        lanes[i] += le32toh(words[i]);
-}
+    uint16_t *words = (uint16_t *)(void *)m->words;
 
-static void subtract32(uint32_t *lanes, const uint32_t *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        lanes[i] -= le32toh(words[i]);
-}
-
-void mask_add16(struct mask *m, uint16_t *lanes, size_t n)
-{
-    const size_t run = MASK_RUN_BYTES / sizeof *lanes;
-    uint16_t *words = (uint16_t *)(void *)m->run;
-
-    for (size_t take; n > 0; n -= take, lanes += take) {
-        take = n < run ? n : run;
-        for (uint32_t j = 0; j < m->pairs; j++) {
-            prg_fill(&m->pair[j].stream, words, take * sizeof *words);
-            (m->pair[j].subtract ? subtract16 : add16)(lanes, words, take);
-        }
+    CHECK(n * sizeof *words <= MASK_CHUNK_BYTES);
+    for (uint32_t j = 0; j < m->parties; j++) {
+        if (j == m->self)
+            continue;
+        prg_fill(&m->stream[j], words, n * sizeof *words);
+        if (m->self < j)
+            lane_add16(lanes, words, n);
+        else
+            lane_sub16(lanes, words, n);
     }
 }
 
-void mask_add32(struct mask *m, uint32_t *lanes, size_t n)
+void mask_apply32(struct mask_set *m, uint32_t *lanes, size_t n)
 {
-    const size_t run = MASK_RUN_BYTES / sizeof *lanes;
-    uint32_t *words = (uint32_t *)(void *)m->run;
+    uint32_t *words = (uint32_t *)(void *)m->words;
 
-    for (size_t take; n > 0; n -= take, lanes += take) {
-        take = n < run ? n : run;
-        for (uint32_t j = 0; j < m->pairs; j++) {
-            prg_fill(&m->pair[j].stream, words, take * sizeof *words);
-            (m->pair[j].subtract ? subtract32 : add32)(lanes, words, take);
-        }
+    CHECK(n * sizeof *words <= MASK_CHUNK_BYTES);
+    for (uint32_t j = 0; j < m->parties; j++) {
+        if (j == m->self)
+            continue;
+        prg_fill(&m->stream[j], words, n * sizeof *words);
+        if (m->self < j)
+            lane_add32(lanes, words, n);
+        else
+            lane_sub32(lanes, words, n);
     }
+}
+
+void mask_end(struct mask_set *m)
+{
+    secret_wipe(m->words, MASK_CHUNK_BYTES);
 }

@@ -1,53 +1,51 @@
-/* mask.h -- one party's pairwise mask streams through the rounds of a generation.  Private to
- * common/secagg.
+/* mask.h -- the mask streams between one member and all others of a generation.
  *
- * Pair (i, j), i < j, shares a key; in each round i adds the pair's stream and j subtracts it.  The
- * stream of a round is AES-256-CTR under the pair's key, from block 0 of
- *
- *   IV = first 96 bits of SHA-256("vfl/mask/1" || purpose || round || sid || broadcast)
- *
- * (purpose 1 byte, round 8 bytes little-endian)
- * and the key of the rounds 256 e .. 256 e + 255 is the pair's first one put e times through
- * HKDF-Expand(key, "vfl/ratchet/1", 32).  The old key is overwritten: a key that leaks says nothing
- * about earlier epochs.
+ * One AES-256-CTR stream per unordered pair.  For each round:
+ *   key = the pair's key after round / 256 steps of the ratchet  key <- HKDF-Expand(key,
+ * "vfl/ratchet/1") IV  = first 96 bits of SHA-256("vfl/mask/1" || purpose, 1 byte || round, 8 bytes
+ * LE || sid || broadcast) The stream is read as little-endian lanes of 16 or 32 bits; the member of
+ * the lower index adds it, the other subtracts it (design.md, Masked).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SECAGG_MASK_H
 #define COLONNADE_SECAGG_MASK_H
 
+#include "common/base/status.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/prg.h"
 #include "common/secagg/secagg.h"
 
-/* Of one pair's stream at a time: so that it and the lanes stay in the first cache level. */
-enum { MASK_RUN_BYTES = 8192 };
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct mask_pair {
-    struct prg stream;
-    bool subtract; /* the other party comes first */
-    uint8_t key[SECAGG_KEY_BYTES];
-};
+/* Of one call: key stream and lanes stay in the first cache level together. */
+enum { MASK_CHUNK_BYTES = 8192 };
 
-struct mask {
-    uint32_t pairs;
-    struct mask_pair *pair; /* in the order of the others' indices */
-    uint64_t epoch;         /* of the keys */
+struct mask_set {
+    uint32_t parties, self;
+    struct prg *stream;               /* parties; [self] unused */
+    uint8_t (*key)[SECAGG_KEY_BYTES]; /* parties; as of `epoch` */
+    uint64_t epoch;                   /* round / SECAGG_RATCHET_ROUNDS of the keys */
+    uint64_t last_round;
+    bool started; /* last_round means something */
     struct digest digest;
-    uint8_t iv[PRG_IV_BYTES]; /* of the open round */
-    uint8_t *run;             /* MASK_RUN_BYTES of scratch */
+    uint8_t *words; /* MASK_CHUNK_BYTES of key stream */
 };
 
-/* keys: parties x SECAGG_KEY_BYTES, entry [self] ignored. */
-enum status mask_init(struct mask *m, uint32_t parties, uint32_t self,
-                      const uint8_t *keys) MUST_USE;
-void mask_deinit(struct mask *m); /* wipes; safe on a zeroed struct */
+/* pair_keys: parties x SECAGG_KEY_BYTES, copied. */
+enum status mask_init(struct mask_set *m, uint32_t parties, uint32_t self,
+                      const uint8_t *pair_keys) MUST_USE;
+void mask_deinit(struct mask_set *m); /* wipes; safe on a zeroed struct */
 
-/* Puts every stream at its start for this round.  The round's epoch must not lie before the keys'
- * (CHECK). */
-void mask_open(struct mask *m, const struct secagg_round *r);
-/* lanes[i] += the pairs' next n words, mod 2^16 or 2^32; words little-endian. */
-void mask_add16(struct mask *m, uint16_t *lanes, size_t n);
-void mask_add32(struct mask *m, uint32_t *lanes, size_t n);
+/* To the first word of every stream of round r.  STATUS_PROTOCOL when the round does not grow, or
+ * jumps further than SECAGG_RATCHET_STEPS_MAX steps of the ratchet. */
+enum status mask_begin(struct mask_set *m, const struct secagg_round *r) MUST_USE;
+/* lanes[n] += the next n words of every stream, with their signs; n lanes fit MASK_CHUNK_BYTES. */
+void mask_apply16(struct mask_set *m, uint16_t *lanes, size_t n);
+void mask_apply32(struct mask_set *m, uint32_t *lanes, size_t n);
+/* Wipes the scratch, after the last word of a round. */
+void mask_end(struct mask_set *m);
 
 #endif

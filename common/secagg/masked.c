@@ -1,8 +1,14 @@
-/* masked.c -- pairwise masks over w-bit integers, and the check elements that prove they cancelled.
+/* masked.c -- Bonawitz et al. 2016, Protocol 0, made modular: each member hides its codes under
+ * masks that cancel in the sum over all members.
  *
- * A lane is 16 bits wide when w <= 16, else 32; arithmetic on lanes wraps at their own width, of
- * which 2^w is a divisor, and packing keeps the low w bits.  The check elements are zeros masked by
- * the words that follow those of the values.
+ *   w   = ceil(log2(value_max M + 1)); fixed: ceil(log2(M 2^bits)) + 1
+ *   y_m = q_m + sum_{j > m} PRG(k_mj) - sum_{j < m} PRG(k_mj)  mod 2^w
+ *
+ * ceil(64 / w) zero elements follow the values under the same masks.  They sum to 0 unless two
+ * members saw different rounds, sessions or broadcasts, or an upload was damaged; a false pass has
+ * odds of 2^-64.
+ *
+ * There is no recovery of a lost member: the round is void and the next attempt samples anew.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,144 +16,284 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
+#include "common/base/mem.h"
 #include "common/crypto/secret.h"
+#include "common/secagg/lane.h"
+#include "common/secagg/mask.h"
 
 #include <string.h>
 
-enum { NARROW = 16, WIDTH_MAX = 32 };
+enum {
+    CHECK_BITS = 64,
+    CHECKS_MAX = CHECK_BITS, /* at a width of one bit */
+    CHUNK = MASK_CHUNK_BYTES / sizeof(uint16_t),
+};
+
+/* w <= 16: half the key stream. */
+static bool narrow(uint32_t w)
+{
+    return w <= 16;
+}
 
 static uint32_t masked_width(const struct secagg_shape *s)
 {
-    const uint64_t parties = s->parties, top = s->encode.value_max;
+    const uint64_t max = s->encode.value_max;
     uint32_t w;
 
-    if (!s->encode.integers || s->concat)
-        return 0;
-    if (s->encode.encoding == ENCODING_FIXED)
-        w = bits_width(parties * (top + 1)) + 1;
-    else
-        w = bits_width(parties * top + 1);
-    return w <= WIDTH_MAX ? w : 0;
+    CHECK(s->encode.integers && !s->concat);
+    w = s->encode.encoding == ENCODING_FIXED ? bits_width((max + 1) * s->parties) + 1
+                                             : bits_width(max * s->parties + 1);
+    CHECK(w >= 1 && w <= 32);
+    return w;
 }
 
-static uint32_t masked_checks(const struct secagg_shape *s)
+static size_t checks_n(uint32_t w)
+{
+    return (CHECK_BITS + w - 1) / w;
+}
+
+static size_t masked_check_bytes(const struct secagg_shape *s)
 {
     const uint32_t w = masked_width(s);
 
-    return w == 0 ? 0 : (64 + w - 1) / w;
+    return bits_bytes(checks_n(w), w);
 }
 
-static enum status masked_party_init(struct secagg_party *p, const uint8_t *pair_keys)
+/* Lanes of either size; which one, the width says. */
+union lanes {
+    uint16_t *narrow;
+    uint32_t *wide;
+    void *any;
+};
+
+/* --- a party -------------------------------------------------------------------------------------
+ */
+
+struct masked_party {
+    struct secagg_party base;
+    uint32_t w;
+    struct mask_set masks;
+    uint32_t *q;        /* CHUNK codes */
+    union lanes lanes;  /* of a chunk */
+    union lanes checks; /* CHECKS_MAX masked zeros */
+};
+
+static void masked_party_free(struct secagg_party *base)
 {
-    return mask_init(&p->mask, p->shape.parties, p->shape.self, pair_keys);
+    struct masked_party *p = (struct masked_party *)base;
+
+    mask_deinit(&p->masks);
+    if (p->q != NULL)
+        secret_wipe(p->q, CHUNK * sizeof *p->q);
+    mem_free(p->q);
+    mem_free(p->lanes.any);
+    mem_free(p->checks.any);
+    mem_free(p);
 }
 
-/* codes[n] -> out, masked and packed; n <= PROTOCOL_CHUNK. */
-static void mask_and_pack(struct secagg_party *p, uint8_t *out, size_t n)
+static enum status masked_party_new(struct secagg_party **out, const struct secagg_shape *s,
+                                    const uint8_t *pair_keys)
 {
-    struct protocol_scratch *s = p->scratch;
+    struct masked_party *p;
+    enum status st;
 
-    if (p->width > NARROW) {
-        mask_add32(&p->mask, s->codes, n);
-        bits_pack32(out, s->codes, n, p->width);
-        return;
+    if (s->parties < 2) /* nobody to hide among */
+        return STATUS_POLICY;
+    CHECK(pair_keys != NULL);
+    p = mem_alloc(1, sizeof *p);
+    if (p == NULL)
+        return STATUS_MEMORY;
+    p->w = masked_width(s);
+    st = mask_init(&p->masks, s->parties, s->self, pair_keys);
+    p->q = mem_alloc(CHUNK, sizeof *p->q);
+    p->lanes.any = mem_alloc(MASK_CHUNK_BYTES, 1);
+    p->checks.any = mem_alloc(CHECKS_MAX, sizeof *p->checks.wide);
+    if (st == STATUS_OK && (p->q == NULL || p->lanes.any == NULL || p->checks.any == NULL))
+        st = STATUS_MEMORY;
+    if (st != STATUS_OK) {
+        masked_party_free(&p->base);
+        return st;
     }
-    for (size_t i = 0; i < n; i++)
-        s->lanes[i] = (uint16_t)s->codes[i];
-    mask_add16(&p->mask, s->lanes, n);
-    bits_pack16(out, s->lanes, n, p->width);
+    *out = &p->base;
+    return STATUS_OK;
 }
 
-static enum status masked_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check,
+static void pack(const struct masked_party *p, uint8_t *to, union lanes lanes, size_t n)
+{
+    if (narrow(p->w))
+        bits_pack16(to, lanes.narrow, n, p->w);
+    else
+        bits_pack32(to, lanes.wide, n, p->w);
+}
+
+/* The chunk's lanes: n codes of x, then zeros up to all. */
+static void load(struct masked_party *p, const float *x, size_t n, size_t all, struct rng *noise)
+{
+    encode_integers(&p->base.shape.encode, p->q, x, n, noise);
+    if (narrow(p->w)) {
+        lane_narrow(p->lanes.narrow, p->q, n);
+        memset(p->lanes.narrow + n, 0, (all - n) * sizeof *p->lanes.narrow);
+    } else {
+        memcpy(p->lanes.wide, p->q, n * sizeof *p->q);
+        memset(p->lanes.wide + n, 0, (all - n) * sizeof *p->lanes.wide);
+    }
+}
+
+static void cover(struct masked_party *p, size_t n)
+{
+    if (narrow(p->w))
+        mask_apply16(&p->masks, p->lanes.narrow, n);
+    else
+        mask_apply32(&p->masks, p->lanes.wide, n);
+}
+
+/* Lanes from..from+n of the chunk are the check elements at..at+n. */
+static void keep_checks(struct masked_party *p, size_t at, size_t from, size_t n)
+{
+    if (narrow(p->w))
+        memcpy(p->checks.narrow + at, p->lanes.narrow + from, n * sizeof *p->lanes.narrow);
+    else
+        memcpy(p->checks.wide + at, p->lanes.wide + from, n * sizeof *p->lanes.wide);
+}
+
+static enum status masked_protect(struct secagg_party *base, uint8_t *payload, uint8_t *check,
                                   const float *x, size_t n, const struct secagg_round *r,
                                   struct rng *noise)
 {
-    struct protocol_scratch *s = p->scratch;
+    struct masked_party *p = (struct masked_party *)base;
+    const size_t chunk = narrow(p->w) ? CHUNK : CHUNK / 2, all = n + checks_n(p->w);
+    enum status s = mask_begin(&p->masks, r);
 
-    mask_open(&p->mask, r);
-    for (size_t take; n > 0; n -= take, x += take) {
-        take = n < PROTOCOL_CHUNK ? n : PROTOCOL_CHUNK;
-        encode_integers(&p->shape.encode, s->codes, x, take, noise);
-        mask_and_pack(p, payload, take);
-        payload += bits_bytes(take, p->width);
+    if (s != STATUS_OK)
+        return s;
+    /* Values and check elements are one run under the streams; a chunk may hold the end of one and
+     * the beginning of the other. */
+    for (size_t at = 0; at < all; at += chunk) {
+        const size_t some = all - at < chunk ? all - at : chunk;
+        const size_t values = at >= n ? 0 : n - at < some ? n - at : some;
+
+        load(p, x + (values > 0 ? at : 0), values, some, noise);
+        cover(p, some);
+        pack(p, payload + bits_bytes(at < n ? at : n, p->w), p->lanes, values);
+        if (values < some)
+            keep_checks(p, at + values - n, values, some - values);
     }
-    memset(s->codes, 0, p->checks * sizeof s->codes[0]);
-    mask_and_pack(p, check, p->checks);
-    secret_wipe(s, sizeof *s);
+    pack(p, check, p->checks, checks_n(p->w));
+    secret_wipe(p->q, (n < CHUNK ? n : CHUNK) * sizeof *p->q);
+    mask_end(&p->masks);
     return STATUS_OK;
 }
 
-static enum status masked_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
+/* --- the server ----------------------------------------------------------------------------------
+ */
+
+struct masked_server {
+    struct secagg_server base;
+    uint32_t w;
+    union lanes sum;    /* values_max, mod 2^w */
+    union lanes checks; /* CHECKS_MAX */
+    uint32_t q[CHUNK];
+};
+
+static void masked_server_free(struct secagg_server *base)
+{
+    struct masked_server *p = (struct masked_server *)base;
+
+    mem_free(p->sum.any);
+    mem_free(p->checks.any);
+    mem_free(p);
+}
+
+static size_t lane_bytes(uint32_t w)
+{
+    return narrow(w) ? sizeof(uint16_t) : sizeof(uint32_t);
+}
+
+static enum status masked_server_new(struct secagg_server **out, const struct secagg_shape *s)
+{
+    struct masked_server *p = mem_alloc(1, sizeof *p);
+
+    if (p == NULL)
+        return STATUS_MEMORY;
+    p->w = masked_width(s);
+    p->sum.any = mem_alloc(s->values_max, lane_bytes(p->w));
+    p->checks.any = mem_alloc(CHECKS_MAX, lane_bytes(p->w));
+    if (p->sum.any == NULL || p->checks.any == NULL) {
+        masked_server_free(&p->base);
+        return STATUS_MEMORY;
+    }
+    *out = &p->base;
+    return STATUS_OK;
+}
+
+static void masked_begin(struct secagg_server *base)
+{
+    struct masked_server *p = (struct masked_server *)base;
+
+    memset(p->sum.any, 0, base->n * lane_bytes(p->w));
+    memset(p->checks.any, 0, checks_n(p->w) * lane_bytes(p->w));
+}
+
+/* What one member sent looks uniform: nothing about it can be wrong until all are in. */
+static enum status masked_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
                               const uint8_t *check, struct error *err)
 {
-    (void)member;
-    (void)err; /* any w-bit value is a possible masked one */
-    if (p->sums16 != NULL)
-        bits_add16(p->sums16, payload, p->n, p->width);
-    else
-        bits_add32(p->sums32, payload, p->n, p->width);
-    bits_add32(p->check_sums, check, p->checks, p->width);
+    struct masked_server *p = (struct masked_server *)base;
+
+    (void)member, (void)err;
+    if (narrow(p->w)) {
+        bits_add16(p->sum.narrow, payload, base->n, p->w);
+        bits_add16(p->checks.narrow, check, checks_n(p->w), p->w);
+    } else {
+        bits_add32(p->sum.wide, payload, base->n, p->w);
+        bits_add32(p->checks.wide, check, checks_n(p->w), p->w);
+    }
     return STATUS_OK;
 }
 
-static uint32_t largest_sum(const struct secagg_server *p)
+/* Lanes at..at+n of a run as 32-bit numbers: where they are, or copied. */
+static const uint32_t *read(struct masked_server *p, union lanes lanes, size_t at, size_t n)
 {
-    uint16_t narrow = 0;
-    uint32_t wide = 0;
-
-    if (p->sums16 != NULL)
-        for (size_t i = 0; i < p->n; i++)
-            narrow = p->sums16[i] > narrow ? p->sums16[i] : narrow;
-    else
-        for (size_t i = 0; i < p->n; i++)
-            wide = p->sums32[i] > wide ? p->sums32[i] : wide;
-    return p->sums16 != NULL ? narrow : wide;
+    if (!narrow(p->w))
+        return lanes.wide + at;
+    lane_widen(p->q, lanes.narrow + at, n);
+    return p->q;
 }
 
-static void estimate(struct secagg_server *p, float *out)
-{
-    const struct secagg_shape *shape = &p->shape;
-
-    if (p->sums16 == NULL) {
-        encode_estimate(&shape->encode, out, p->sums32, p->n, shape->parties);
-        return;
-    }
-    for (size_t i = 0, take; i < p->n; i += take) {
-        take = p->n - i < PROTOCOL_CHUNK ? p->n - i : PROTOCOL_CHUNK;
-        for (size_t k = 0; k < take; k++)
-            p->codes[k] = p->sums16[i + k];
-        encode_estimate(&shape->encode, out + i, p->codes, take, shape->parties);
-    }
-}
-
-static enum status masked_combine(struct secagg_server *p, float *out, uint32_t width,
+static enum status masked_combine(struct secagg_server *base, float *out, uint32_t width,
                                   struct error *err)
 {
-    const uint64_t top = (uint64_t)p->shape.encode.value_max * p->shape.parties;
-    const uint32_t largest = largest_sum(p);
-    uint32_t rest = 0;
+    struct masked_server *p = (struct masked_server *)base;
+    const struct encode *e = &base->shape.encode;
+    const uint32_t max = e->value_max * base->shape.parties, checks = (uint32_t)checks_n(p->w);
 
     (void)width;
-    for (uint32_t i = 0; i < p->checks; i++)
-        rest |= p->check_sums[i];
-    if (rest != 0)
-        return error_set(
-            err, STATUS_INTEGRITY,
-            "check elements do not vanish: a member saw another broadcast, or sent other masks");
-    if (largest > top)
+    if (lane_max32(read(p, p->checks, 0, checks), checks) != 0)
         return error_set(err, STATUS_INTEGRITY,
-                         "a sum is above what %u members can reach: %lu > %llu", p->shape.parties,
-                         (unsigned long)largest, (unsigned long long)top);
-    estimate(p, out);
+                         "the masks do not cancel: members differ in round, session or last "
+                         "broadcast, or an upload is damaged");
+    for (size_t at = 0; at < base->n; at += CHUNK) {
+        const size_t some = base->n - at < CHUNK ? base->n - at : CHUNK;
+        const uint32_t *q = read(p, p->sum, at, some);
+
+        if (lane_max32(q, some) > max)
+            return error_set(err, STATUS_INTEGRITY,
+                             "a sum above %u, the most that %u members can reach", max,
+                             base->shape.parties);
+        encode_estimate(e, out + at, q, some, base->shape.parties);
+    }
     return STATUS_OK;
 }
 
-const struct secagg_protocol masked_protocol = {
+const struct secagg_ops masked_ops = {
     .width = masked_width,
-    .checks = masked_checks,
-    .lanes16 = true,
-    .party_init = masked_party_init,
+    .check_bytes = masked_check_bytes,
+    .party_new = masked_party_new,
+    .party_free = masked_party_free,
     .protect = masked_protect,
+    .server_new = masked_server_new,
+    .server_free = masked_server_free,
+    .begin = masked_begin,
     .add = masked_add,
     .combine = masked_combine,
 };

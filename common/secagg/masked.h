@@ -1,11 +1,11 @@
-/* masked.h -- aggregation `masked`.  Private to common/secagg.
+/* masked.h -- pairwise masks that cancel in the sum.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SECAGG_MASKED_H
 #define COLONNADE_SECAGG_MASKED_H
 
-#include "common/secagg/protocol.h"
+#include "common/secagg/ops.h"
 
-extern const struct secagg_protocol masked_protocol;
+extern const struct secagg_ops masked_ops;
 
 #endif

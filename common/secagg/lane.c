@@ -1,0 +1,51 @@
+/* lane.c -- loops that the compiler turns into whole registers.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/secagg/lane.h"
+
+#include "common/base/clones.h"
+
+WIDE_CLONES void lane_narrow(uint16_t *restrict out, const uint32_t *restrict in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint16_t)in[i];
+}
+
+WIDE_CLONES void lane_widen(uint32_t *restrict out, const uint16_t *restrict in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = in[i];
+}
+
+WIDE_CLONES void lane_add16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] = (uint16_t)(sum[i] + in[i]);
+}
+
+WIDE_CLONES void lane_sub16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] = (uint16_t)(sum[i] - in[i]);
+}
+
+WIDE_CLONES void lane_add32(uint32_t *restrict sum, const uint32_t *restrict in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] += in[i];
+}
+
+WIDE_CLONES void lane_sub32(uint32_t *restrict sum, const uint32_t *restrict in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] -= in[i];
+}
+
+WIDE_CLONES uint32_t lane_max32(const uint32_t *in, size_t n)
+{
+    uint32_t max = 0;
+
+    for (size_t i = 0; i < n; i++)
+        max = in[i] > max ? in[i] : max;
+    return max;
+}

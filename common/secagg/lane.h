@@ -1,0 +1,20 @@
+/* lane.h -- sums of 16- and 32-bit lanes, wrapping, in whole registers.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SECAGG_LANE_H
+#define COLONNADE_SECAGG_LANE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void lane_narrow(uint16_t *restrict out, const uint32_t *restrict in, size_t n);
+void lane_widen(uint32_t *restrict out, const uint16_t *restrict in, size_t n);
+
+void lane_add16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n);
+void lane_sub16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n);
+void lane_add32(uint32_t *restrict sum, const uint32_t *restrict in, size_t n);
+void lane_sub32(uint32_t *restrict sum, const uint32_t *restrict in, size_t n);
+
+uint32_t lane_max32(const uint32_t *in, size_t n); /* 0 when n is 0 */
+
+#endif

@@ -1,0 +1,45 @@
+/* ops.h -- what an aggregation protocol implements.  Private to common/secagg.
+ *
+ * secagg.c has checked the arguments before any of these runs: shapes, sizes, finite values,
+ * members that upload once, a combine only after all.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SECAGG_OPS_H
+#define COLONNADE_SECAGG_OPS_H
+
+#include "common/secagg/secagg.h"
+
+struct secagg_ops {
+    uint32_t (*width)(const struct secagg_shape *s);
+    size_t (*check_bytes)(const struct secagg_shape *s);
+
+    enum status (*party_new)(struct secagg_party **out, const struct secagg_shape *s,
+                             const uint8_t *pair_keys);
+    void (*party_free)(struct secagg_party *p);
+    enum status (*protect)(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
+                           size_t n, const struct secagg_round *r, struct rng *noise);
+
+    enum status (*server_new)(struct secagg_server **out, const struct secagg_shape *s);
+    void (*server_free)(struct secagg_server *p);
+    void (*begin)(struct secagg_server *p);
+    enum status (*add)(struct secagg_server *p, uint32_t member, const uint8_t *payload,
+                       const uint8_t *check, struct error *err);
+    enum status (*combine)(struct secagg_server *p, float *out, uint32_t width, struct error *err);
+};
+
+/* First members of each protocol's own structs. */
+struct secagg_party {
+    const struct secagg_ops *ops;
+    struct secagg_shape shape;
+};
+
+struct secagg_server {
+    const struct secagg_ops *ops;
+    struct secagg_shape shape;
+    size_t n;            /* values per party of the open round */
+    uint32_t members_in; /* uploads added */
+    bool member_in[PLAN_PARTIES_MAX];
+};
+
+#endif
