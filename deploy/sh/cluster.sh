@@ -223,7 +223,12 @@ cluster_resolved() { # KEY.PATH
 
 # --- daemons ---
 
-# Runs a daemon of FOLDER with what the plan says about it, and ARGUMENTS.
+# A daemon gets its signals from this script alone, not also from the terminal: one is an order to end well, a
+# second one may come too late for that.  When the script itself is killed, they are told to end.
+cluster_under=
+cluster_alone='setsid setpriv --pdeathsig TERM --'
+
+# Becomes a daemon with what the plan says about it, and ARGUMENTS.
 cluster_daemon() { # server|I ARGUMENTS...
     cluster_who=$1
     shift
@@ -239,7 +244,8 @@ cluster_daemon() { # server|I ARGUMENTS...
     while IFS= read -r line; do
         set -- "$@" --set "$line"
     done <"$out/$cluster_folder/sets"
-    exec "$vfl_bin/$cluster_program" -c "$out/$cluster_folder/config.yaml" "$@"
+    # shellcheck disable=SC2086 # words
+    exec $cluster_under "$vfl_bin/$cluster_program" -c "$out/$cluster_folder/config.yaml" "$@"
 }
 
 # The last error a daemon has logged.
@@ -251,7 +257,7 @@ cluster_words() { # FOLDER
 
 # Ends with the guilty side's words in summary.json and on standard error.
 cluster_failed() { # FOLDER CODE
-    cluster_why=$(cluster_words "$1")
+    [ -n "$cluster_why" ] || cluster_why=$(cluster_words "$1")
     cluster_quiet=--quiet
     [ "${quiet:-no}" = yes ] || [ "$started" = no ] || cluster_quiet=
     "$vfl_bin/vfl-merge" --failed "$1" "$cluster_why" $cluster_quiet "$out" "$m"
@@ -280,10 +286,10 @@ cluster_alive() { # PID
     [ -r "/proc/$1/status" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null
 }
 
+# Nobody here has been waited for, so the numbers are ours.
 cluster_signal() { # SIGNAL
-    for pid in $server_pid $pids; do
-        ! cluster_alive "$pid" || kill "-$1" "$pid" 2>/dev/null
-    done
+    # shellcheck disable=SC2086 # words
+    [ -z "$server_pid$pids" ] || kill "-$1" $server_pid $pids 2>/dev/null
 }
 
 cluster_interrupted() {
@@ -307,6 +313,7 @@ cluster_wait() { # PID
 cluster_start_server() {
     set --
     [ "${quiet:-no}" = yes ] || set -- --progress
+    cluster_under=$cluster_alone
     cluster_daemon server "$@" 2>>"$out/server/log.txt" &
     server_pid=$!
     tries=1200 # of 50 ms
@@ -367,8 +374,9 @@ cluster_judge() { # "FOLDER CODE" lines in $out/codes
     guilty=$(awk '$2 != 0 { print $1; exit }' "$out/codes")
     [ -n "$guilty" ] || return 0
     verdict=6
+    cluster_why="ended by signal $(($(sed -n "s/^$guilty //p" "$out/codes") - 128))"
     if grep -q '^server 0$' "$out/codes"; then
-        printf 'vfl cluster: %s was ended by a signal; the run completed\n' "$guilty" >&2
+        [ "$stopped" = yes ] || printf 'vfl cluster: %s: %s; the run went on\n' "$guilty" "$cluster_why" >&2
         guilty='' verdict=0
     fi
 }
@@ -384,13 +392,14 @@ cluster_run() {
     echo "server $code" >"$out/codes"
     server_pid=
     cluster_end_parties
-    i=0
-    for pid in $pids; do
+    # shellcheck disable=SC2086 # words
+    set -- $pids
+    pids='' i=0
+    for pid in "$@"; do
         i=$((i + 1))
         cluster_wait "$pid"
         echo "party-$i $code" >>"$out/codes"
     done
-    pids=
     trap - INT TERM HUP
     cluster_judge
     [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
@@ -401,12 +410,12 @@ cluster_run() {
 }
 
 cluster_main() {
-    need openssl flock sha256sum awk seq
+    need openssl flock sha256sum awk seq setsid setpriv
     # shellcheck source=/dev/null
     . "$vfl_share/sh/pki.sh"
     # shellcheck source=/dev/null
     . "$vfl_share/sh/yaml.sh"
-    started=no
+    started=no cluster_why=''
     cluster_read_options "$@"
     for program in vfl-server vfl-party vfl-split vfl-merge; do
         [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"
