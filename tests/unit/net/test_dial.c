@@ -8,40 +8,6 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-static struct test_pki pki;
-static struct net_tls *server_tls, *client_tls;
-
-static int setup(void **state)
-{
-    struct net_identity id;
-
-    (void)state;
-    test_pki_init(&pki, scratch_dir(), "ca");
-    test_pki_issue(&pki, &(struct test_cert){.name = "server", .eku = TEST_EKU_SERVER});
-    test_pki_issue(&pki, &(struct test_cert){.name = "p1"});
-    id = world_identity(&pki, "server", pki.ca, NULL);
-    server_tls = world_tls(true, &id);
-    id = world_identity(&pki, "p1", pki.ca, NULL);
-    client_tls = world_tls(false, &id);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    net_tls_free(server_tls);
-    net_tls_free(client_tls);
-    test_pki_deinit(&pki);
-    return 0;
-}
-
-static int usual_limits(void **state)
-{
-    (void)state;
-    tls_context_limits(client_tls)->handshake_ms = NET_HANDSHAKE_MS;
-    return 0;
-}
-
 /* localhost may be [::1] first, where nobody listens. */
 static void test_names_are_resolved_and_their_addresses_tried_in_turn(void **state)
 {

@@ -8,33 +8,6 @@
 
 enum { MANY = 1000, NOW = 5000000 };
 
-static struct test_pki pki;
-static struct net_tls *server_tls, *client_tls;
-
-static int setup(void **state)
-{
-    struct net_identity id;
-
-    (void)state;
-    test_pki_init(&pki, scratch_dir(), "ca");
-    test_pki_issue(&pki, &(struct test_cert){.name = "server", .eku = TEST_EKU_SERVER});
-    test_pki_issue(&pki, &(struct test_cert){.name = "p1"});
-    id = world_identity(&pki, "server", pki.ca, NULL);
-    server_tls = world_tls(true, &id);
-    id = world_identity(&pki, "p1", pki.ca, NULL);
-    client_tls = world_tls(false, &id);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    net_tls_free(server_tls);
-    net_tls_free(client_tls);
-    test_pki_deinit(&pki);
-    return 0;
-}
-
 static void test_no_rules_mean_now(void **state)
 {
     struct shape_plan p = {0};

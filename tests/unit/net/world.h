@@ -243,4 +243,133 @@ static inline struct net_tls *world_tls(bool server, const struct net_identity *
     return t;
 }
 
+/* --- what most test programs begin with
+ * ------------------------------------------------------------ */
+
+static struct test_pki pki; /* its CA has issued "server" and "p1" */
+static struct net_tls *server_tls, *client_tls;
+static struct tls_limits world_usual_limits;
+
+static inline int setup(void **state)
+{
+    struct net_identity id;
+
+    (void)state;
+    test_pki_init(&pki, scratch_dir(), "ca");
+    test_pki_issue(&pki, &(struct test_cert){.name = "server", .eku = TEST_EKU_SERVER});
+    test_pki_issue(&pki, &(struct test_cert){.name = "p1"});
+    id = world_identity(&pki, "server", pki.ca, NULL);
+    server_tls = world_tls(true, &id);
+    id = world_identity(&pki, "p1", pki.ca, "");
+    client_tls = world_tls(false, &id);
+    world_usual_limits = *tls_context_limits(server_tls);
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    (void)state;
+    net_tls_free(server_tls);
+    net_tls_free(client_tls);
+    test_pki_deinit(&pki);
+    return 0;
+}
+
+/* Each test begins with the limits of the daemons. */
+static inline int usual_limits(void **state)
+{
+    (void)state;
+    *tls_context_limits(server_tls) = world_usual_limits;
+    *tls_context_limits(client_tls) = world_usual_limits;
+    return 0;
+}
+
+static inline void assert_says(const struct error *err, enum status s, const char *words)
+{
+    if (err->status != s || strstr(err->text, words) == NULL)
+        fail_msg("expected status %d and '%s', got %d: %s", (int)s, words, (int)err->status,
+                 err->text);
+}
+
+static inline void world_join_files(const char *out, const char *a, const char *b)
+{
+    const char *const in[] = {a, b};
+    FILE *to = fopen(out, "w");
+
+    assert_non_null(to);
+    for (int i = 0; i < 2; i++) {
+        FILE *from = fopen(in[i], "r");
+        assert_non_null(from);
+        for (int c = fgetc(from); c != EOF; c = fgetc(from))
+            fputc(c, to);
+        fclose(from);
+    }
+    fclose(to);
+}
+
+static inline void accept_peer(struct end *e)
+{
+    net_conn_accept(e->conn, WORLD_FRAME_MAX);
+}
+
+/* A world with one open connection between client_ends[0] and server_ends[0]. */
+static inline struct world *connected(void (*on_frame)(struct end *, uint8_t *, size_t))
+{
+    struct world *w = world_new(server_tls, client_tls);
+
+    w->on_open = accept_peer;
+    w->on_frame = on_frame;
+    world_dial(w, net_listener_address(w->listener), "server");
+    world_until(w, &w->client_ends[0].opened);
+    world_until(w, &w->server_ends[0].opened);
+    return w;
+}
+
+static inline void echo_by_server(struct end *e, uint8_t *bytes, size_t n)
+{
+    if (e >= e->world->server_ends && e < e->world->server_ends + WORLD_ENDS)
+        assert_int_equal(net_send(e->conn, bytes, n), STATUS_OK);
+}
+
+static inline uint8_t *pattern(size_t n)
+{
+    uint8_t *bytes = malloc(n);
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (uint8_t)(i * 7 + i / 251);
+    return bytes;
+}
+
+/* A peer with a good certificate that sends these bytes. */
+static inline struct test_peer rogue(const void *bytes, size_t n)
+{
+    return (struct test_peer){.alpn = "vfl/1",
+                              .cert = test_pki_path(&pki, "p1", "pem"),
+                              .key = test_pki_path(&pki, "p1", "key"),
+                              .bytes = bytes,
+                              .n = n};
+}
+
+/* Lets a peer loose on a server and returns how the server ended the connection. */
+static inline struct error end_of(struct net_tls *tls, struct test_peer *peer,
+                                  void (*on_open)(struct end *), size_t *frames)
+{
+    struct world *w = world_new(tls, NULL);
+    struct error err;
+
+    w->on_open = on_open;
+    peer->port = world_port(w);
+    test_peer_start(peer);
+    world_until_count(w, &w->server_closed, 1);
+    if (peer->deaf)
+        test_peer_release(peer);
+    test_peer_join(peer);
+    err = w->server_ends[0].err;
+    if (frames != NULL)
+        *frames = w->server_ends[0].frames;
+    world_free(w);
+    return err;
+}
+
 #endif
