@@ -31,7 +31,7 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
     char path[CONFIG_PATH_MAX];
     enum status s;
 
-    *b = (struct books){.in = in, .delta = 1e-5};
+    *b = (struct books){.in = in};
     snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
     s = file_make_dir(in->config.state, 0700, err);
     if (s == STATUS_OK)
@@ -70,18 +70,13 @@ static enum status collect(struct books *b, const struct action_charge *c, struc
     return STATUS_OK;
 }
 
-static enum status use(struct books *b, const struct account_entry *m, struct error *err)
+size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
-    enum status s;
+    size_t n = ledger_entries(b->ledger, out);
 
-    if (b->in_use && memcmp(&b->mechanism, m, sizeof *m) == 0)
-        return STATUS_OK;
-    s = ledger_use(b->ledger, m, err);
-    if (s == STATUS_OK) {
-        b->mechanism = *m;
-        b->in_use = true;
-    }
-    return s;
+    for (size_t i = 0; i < n; i++)
+        out[i].raw = true; /* the only way bottoms have ever trained */
+    return n;
 }
 
 /* The plan was priced without repetitions; void rounds add to it, and this is where they are
@@ -90,25 +85,22 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
 {
     const struct config_policy *policy = &b->in->config.policy;
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
-    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n, claims_n;
+    struct account_claim claim;
+    size_t n;
 
     if (policy->epsilon_value <= 0)
         return STATUS_OK;
-    n = ledger_entries(b->ledger, entries);
+    n = books_entries(b, entries);
     entries[n] = c->mechanism;
     entries[n].releases = c->n;
     entries[n].participations_max = 1;
-    claims_n = account_claims(claims, entries, n + 1, b->delta);
-    for (size_t i = 0; i < claims_n; i++) {
-        if ((int)claims[i].adversary == (int)policy->epsilon_adversary &&
-            (int)claims[i].adjacency == (int)policy->epsilon_adjacency &&
-            !(claims[i].epsilon <= policy->epsilon_value))
-            return error_set(err, STATUS_BUDGET,
-                             "policy.max_epsilon: the next releases would bring epsilon to %.4g, "
-                             "%.4g is the most",
-                             claims[i].epsilon, policy->epsilon_value);
-    }
+    claim = account_claim(entries, n + 1, (enum account_adversary)policy->epsilon_adversary,
+                          (enum account_adjacency)policy->epsilon_adjacency, b->delta);
+    if (!(claim.epsilon <= policy->epsilon_value))
+        return error_set(
+            err, STATUS_BUDGET,
+            "policy.max_epsilon: the next releases would bring epsilon to %.4g, %.4g is the most",
+            claim.epsilon, policy->epsilon_value);
     return STATUS_OK;
 }
 
@@ -119,7 +111,7 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
     enum status s = collect(b, c, err);
 
     if (s == STATUS_OK)
-        s = use(b, &c->mechanism, err);
+        s = ledger_use(b->ledger, &c->mechanism, err);
     if (s != STATUS_OK)
         return s;
     if (c->give_back)

@@ -14,14 +14,15 @@ struct books {
     uint32_t *train_slots, *test_slots;
     uint32_t *slots; /* scratch: the slots of a charge */
     size_t slots_max;
-    struct account_entry mechanism; /* in use; kind etc. all zero at first */
-    bool in_use;
-    double delta;
+    double delta; /* of the plan, for policy.max_epsilon; 0: not known yet */
 };
 
 /* Opens state/ledger.db and binds both data sets. */
 enum status books_open(struct books *b, const struct party_inputs *in, struct error *err) MUST_USE;
 void books_close(struct books *b); /* safe on a zeroed struct */
+
+/* What the ledger holds, as entries for the accountant. */
+size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
 
 /* Reserves (durably) or gives back.  STATUS_BUDGET when a limit of the policy would be passed;
  * nothing is charged then.  May run on a worker thread. */

@@ -2,6 +2,7 @@
  *
  *   session.c   life, dispatch, endings        keys.c    AGREE and CONFIRM: hellos, sid, pair keys
  *   join.c      GATHER: join, offer, policy    round.c   ROUND: gradient in, embeddings out
+ *   resume.c    what a later process needs
  *   charge.c    what is reserved in the ledger, and what still has to be
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -100,6 +101,12 @@ void party_connected(struct party_session *p, struct actions *a);
 void party_disconnected(struct party_session *p, struct actions *a, const struct error *why);
 void party_offer(struct party_session *p, struct actions *a, const struct wire_offer *o);
 void party_forget_keys(struct party_session *p);
+
+/* resume.c */
+uint64_t
+party_saved_steps(const struct party_setup *setup); /* training steps applied in what was saved */
+enum status
+party_restore(struct party_session *p); /* once the plan is taken; p->error says why not */
 
 /* keys.c */
 void party_say_hello(struct party_session *p, struct actions *a);

@@ -125,7 +125,7 @@ static enum status take_plan(struct party_session *p, const struct wire_offer *o
         return error_set(&p->error, s, "the server's plan: %s", status_words(s));
     digest_sha256(p->plan_digest, p->plan_text.data, p->plan_text.len);
     p->planned = true;
-    return STATUS_OK;
+    return party_restore(p);
 }
 
 static enum status same_plan(struct party_session *p, const struct wire_offer *o)

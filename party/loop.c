@@ -14,6 +14,7 @@
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/net/net.h"
+#include "party/checkpoint.h"
 #include "party/results.h"
 
 #include <math.h>
@@ -51,6 +52,7 @@ struct loop {
     struct wire_msg delayed_msg;
     struct rng chance; /* delays and jitter: nothing secret */
     struct books books;
+    struct buf saved; /* what an earlier process kept of this run */
     struct party_results results;
     enum wire_outcome outcome;
     struct error error;
@@ -212,6 +214,7 @@ static void do_charge(struct loop *l, const struct action_charge *c)
             log_warn("%s", err.text);
         return;
     }
+    l->books.delta = party_session_report(l->session)->plan.privacy.delta;
     l->charge = *c;
     l->charged = (struct error){0};
     l->charging = true;
@@ -461,12 +464,15 @@ static void on_reload(uv_signal_t *s, int number)
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
-    return ledger_entries(((struct loop *)owner)->books.ledger, out);
+    return books_entries(&((struct loop *)owner)->books, out);
 }
 
 static enum status init_session(struct loop *l, struct error *err)
 {
+    enum status s = party_checkpoint_load(l->in, &l->saved, err);
     struct party_setup setup = {
+        .saved = l->saved.len > 0 ? l->saved.data : NULL,
+        .saved_n = l->saved.len,
         .config = &l->in->config,
         .roster = &l->in->roster,
         .self = l->in->self,
@@ -479,8 +485,9 @@ static enum status init_session(struct loop *l, struct error *err)
         .owner = l,
         .clock_us = clock_us,
     };
-    enum status s = party_session_new(&l->session, &setup, err);
 
+    if (s == STATUS_OK)
+        s = party_session_new(&l->session, &setup, err);
     if (s != STATUS_OK)
         return s;
     l->frame_max = WIRE_SETUP_MAX;
@@ -530,6 +537,7 @@ static void deinit(struct loop *l)
 {
     party_session_free(l->session);
     books_close(&l->books);
+    party_checkpoint_wipe(&l->saved);
     party_results_deinit(&l->results);
     wire_unpacker_deinit(&l->unpacker);
     rng_deinit(&l->chance);
@@ -538,6 +546,26 @@ static void deinit(struct loop *l)
     net_tls_free(l->tls);
     CHECK(uv_loop_close(&l->uv) == 0);
     mem_free(l);
+}
+
+/* Files of the end; the run's own failure, if any, is the answer. */
+static enum status end_run(struct loop *l, struct error *err)
+{
+    struct party_ending end = {wire_outcome_name(l->outcome), &l->error, clock_us()};
+    bool complete = l->outcome == OUTCOME_COMPLETED || l->outcome == OUTCOME_TARGET;
+    enum status s;
+
+    spans_stop(party_session_spans(l->session), end.now_us);
+    s = party_results_end(&l->results, l->session, &l->books, &end, err);
+    if (complete)
+        party_checkpoint_remove(l->in);
+    else if (s == STATUS_OK)
+        s = party_checkpoint_save(l->in, l->session, err);
+    if (s == STATUS_OK && l->error.status != STATUS_OK) {
+        *err = l->error;
+        s = l->error.status;
+    }
+    return s;
 }
 
 enum status party_loop_run(const struct party_inputs *in, const struct party_options *o,
@@ -567,15 +595,8 @@ enum status party_loop_run(const struct party_inputs *in, const struct party_opt
         close_everything(l);
     }
     uv_run(&l->uv, UV_RUN_DEFAULT);
-    if (s == STATUS_OK) {
-        struct party_ending end = {wire_outcome_name(l->outcome), &l->error, clock_us()};
-        spans_stop(party_session_spans(l->session), end.now_us);
-        s = party_results_end(&l->results, l->session, &l->books, &end, err);
-        if (s == STATUS_OK && l->error.status != STATUS_OK) {
-            *err = l->error;
-            s = l->error.status;
-        }
-    }
+    if (s == STATUS_OK)
+        s = end_run(l, err);
     deinit(l);
     return s;
 }

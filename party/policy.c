@@ -14,6 +14,8 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
         .kind = ACCOUNT_NONE,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
+        .concat = p->model.fusion == FUSION_CONCAT,
+        .raw = true, /* the only way bottoms train yet */
         .coordinates = p->model.embedding,
         .parties = (uint32_t)set->n,
         .colluders = roster_colluders(set->roster, set->members, set->n, set->self),
@@ -92,25 +94,19 @@ static enum status check_epsilon(const struct config_policy *policy,
                                  const struct account_entry *entries, size_t n, double delta,
                                  struct error *err)
 {
-    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t claims_n;
+    struct account_claim claim;
 
     if (policy->epsilon_value <= 0)
         return STATUS_OK;
-    claims_n = account_claims(claims, entries, n, delta);
-    for (size_t i = 0; i < claims_n; i++) {
-        if ((int)claims[i].adversary != (int)policy->epsilon_adversary ||
-            (int)claims[i].adjacency != (int)policy->epsilon_adjacency)
-            continue;
-        if (!(claims[i].epsilon <= policy->epsilon_value))
-            return error_set(
-                err, STATUS_BUDGET,
-                "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
-                account_adversary_name(claims[i].adversary),
-                account_adjacency_name(claims[i].adjacency), claims[i].epsilon,
-                policy->epsilon_value);
-    }
-    return STATUS_OK;
+    claim = account_claim(entries, n, (enum account_adversary)policy->epsilon_adversary,
+                          (enum account_adjacency)policy->epsilon_adjacency, delta);
+    if (claim.epsilon <= policy->epsilon_value)
+        return STATUS_OK;
+    return error_set(
+        err, STATUS_BUDGET,
+        "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
+        account_adversary_name(claim.adversary), account_adjacency_name(claim.adjacency),
+        claim.epsilon, policy->epsilon_value);
 }
 
 enum status policy_check(const struct config_policy *policy, const struct plan *p,

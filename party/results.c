@@ -47,7 +47,7 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
     struct ledger_totals totals;
-    size_t n = ledger_entries(b->ledger, entries), claims_n;
+    size_t n = books_entries(b, entries), claims_n;
 
     ledger_totals(b->ledger, &totals);
     out->mechanism = mechanism_name(&rep->plan);

@@ -144,6 +144,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
     if (p == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for a session");
     p->setup = *setup;
+    p->applied = party_saved_steps(setup);
     buf_init(&p->plan_text, PLAN_TEXT_MAX);
     s = digest_init(&p->digest);
     if (s == STATUS_OK)

@@ -36,6 +36,9 @@ struct party_setup {
     const struct table *train, *test; /* test: no rows when there is none */
     bool seeded;
     uint64_t seed;
+    /* What an earlier process saved of this party's part in a run; NULL: nothing. */
+    const uint8_t *saved;
+    size_t saved_n;
     /* What the ledger holds already, asked when a plan is priced. */
     size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
     void *owner;
@@ -56,6 +59,10 @@ struct party_report {
 enum status party_session_new(struct party_session **out, const struct party_setup *setup,
                               struct error *err) MUST_USE;
 void party_session_free(struct party_session *p); /* wipes keys; NULL is fine */
+
+/* What a later process needs to go on from here (empty before a plan was accepted).  The bottom's
+ * weights are in there: seal it. */
+enum status party_session_save(const struct party_session *p, struct buf *out) MUST_USE;
 
 void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
                         struct actions *out);

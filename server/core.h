@@ -3,6 +3,7 @@
  *   session.c   life, dispatch, endings        keys.c    AGREE and CONFIRM
  *   join.c      GATHER                         round.c   ROUND: open, upload, close
  *   evaluate.c  sweeps, scores, targets        head.c    the work between two broadcasts
+ *   resume.c    what a later process needs
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/net/net.h"
+#include "server/checkpoint.h"
 #include "server/results.h"
 
 #include <signal.h>
@@ -502,6 +503,8 @@ static enum status init_session(struct loop *l, struct error *err)
     };
     enum status s = server_session_new(&l->session, &setup, err);
 
+    if (s == STATUS_OK)
+        s = server_checkpoint_load(&l->in->config, l->session, err);
     if (s != STATUS_OK)
         return s;
     l->up_max = server_session_up_max(l->session);
@@ -546,6 +549,24 @@ static void init_handles(struct loop *l)
     uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
 }
 
+/* Files of the end; the run's own failure, if any, is the answer. */
+static enum status end_run(struct loop *l, struct error *err)
+{
+    bool complete = l->outcome == OUTCOME_COMPLETED || l->outcome == OUTCOME_TARGET;
+    enum status s = server_results_end(&l->results, l->session, wire_outcome_name(l->outcome),
+                                       &l->error, clock_us(), err);
+
+    if (complete)
+        server_checkpoint_remove(&l->in->config);
+    else if (s == STATUS_OK)
+        s = server_checkpoint_save(&l->in->config, l->session, err);
+    if (s == STATUS_OK && l->error.status != STATUS_OK) {
+        *err = l->error;
+        s = l->error.status;
+    }
+    return s;
+}
+
 enum status server_loop_run(const struct server_inputs *in, const struct server_options *o,
                             struct error *err)
 {
@@ -572,14 +593,8 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
         close_everything(l);
     }
     uv_run(&l->uv, UV_RUN_DEFAULT);
-    if (s == STATUS_OK) {
-        s = server_results_end(&l->results, l->session, wire_outcome_name(l->outcome), &l->error,
-                               clock_us(), err);
-        if (s == STATUS_OK && l->error.status != STATUS_OK) {
-            *err = l->error;
-            s = l->error.status;
-        }
-    }
+    if (s == STATUS_OK)
+        s = end_run(l, err);
     server_session_free(l->session);
     server_results_deinit(&l->results);
     wire_unpacker_deinit(&l->unpacker);

@@ -9,6 +9,7 @@
 #include "common/privacy/account.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/limits.h"
+#include "server/checkpoint.h"
 
 #include <string.h>
 
@@ -45,22 +46,31 @@ static enum status read_labels(struct server_inputs *in, const char *path, struc
     return s;
 }
 
-static enum status resolve_seed(struct plan *p, bool seeded, uint64_t seed)
+/* A seed that the plan leaves open: that of the unfinished run in the state directory, or
+ * --insecure-seed's, or a fresh one. */
+static enum status resolve_seed(struct config_server *c, bool seeded, uint64_t seed,
+                                struct error *err)
 {
+    struct plan *p = &c->plan;
     struct rng fresh = {0};
+    bool found;
     enum status s;
 
     if (p->training.seed_given)
         return STATUS_OK;
+    s = server_checkpoint_seed(c, &p->training.seed, &found, err);
     p->training.seed_given = true;
+    if (s != STATUS_OK || found)
+        return s;
     p->training.seed = seed;
     if (seeded)
         return STATUS_OK;
     s = rng_init_system(&fresh);
-    if (s == STATUS_OK)
-        p->training.seed = rng_u64(&fresh) >> 12; /* below 2^52: readable as a number everywhere */
+    if (s != STATUS_OK)
+        return error_set(err, s, "no randomness for a seed");
+    p->training.seed = rng_u64(&fresh) >> 12; /* below 2^52: readable as a number everywhere */
     rng_deinit(&fresh);
-    return s;
+    return STATUS_OK;
 }
 
 static enum status resolve_plan(struct server_inputs *in, struct error *err)
@@ -99,9 +109,7 @@ enum status server_inputs_load(struct server_inputs *in, const char *file, const
         s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
-    if (s == STATUS_OK && resolve_seed(&in->config.plan, seeded, seed) != STATUS_OK)
-        s = error_set(err, STATUS_CRYPTO, "no randomness");
-    return s;
+    return s == STATUS_OK ? resolve_seed(&in->config, seeded, seed, err) : s;
 }
 
 void server_inputs_deinit(struct server_inputs *in)
@@ -126,6 +134,8 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         .sigma = e->sigma,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
+        .concat = p->model.fusion == FUSION_CONCAT,
+        .raw = true,
         .coordinates = p->model.embedding,
         .parties = p->shape.parties,
         .colluders = 1,

@@ -148,8 +148,8 @@ static void message(struct server_session *s, uint64_t now_us, struct actions *a
     if (!p->present)
         return;
     /* Overtaken by a new generation, or by the end of this one: late, not wrong. */
-    if (generation < s->generation ||
-        (generation == s->generation && s->sm.phase == PHASE_GATHER && e->msg->kind != WIRE_REFUSE)) {
+    if (generation < s->generation || (generation == s->generation && s->sm.phase == PHASE_GATHER &&
+                                       e->msg->kind != WIRE_REFUSE)) {
         s->report.stale_messages++;
         return;
     }

@@ -48,7 +48,7 @@ struct server_report {
     struct server_reached reached;
     struct agenda agenda;
     uint32_t members_n;
-    int waiting_for;     /* roster index of a member whose answer is missing; -1: nobody */
+    int waiting_for;           /* roster index of a member whose answer is missing; -1: nobody */
     uint64_t waiting_since_us; /* when it was asked */
     uint64_t wait_us[WIRE_MEMBERS_MAX], slowest_rounds[WIRE_MEMBERS_MAX];
     uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
@@ -57,6 +57,13 @@ struct server_report {
 enum status server_session_new(struct server_session **out, const struct server_setup *setup,
                                struct error *err) MUST_USE;
 void server_session_free(struct server_session *s); /* NULL is fine */
+
+/* What a later process needs to go on from here, and back.  A new session of the same plan only:
+ * STATUS_DATA when the bytes do not fit it.  The head's weights are in there: seal it. */
+enum status server_session_save(const struct server_session *s, struct buf *out) MUST_USE;
+enum status server_session_restore(struct server_session *s, const uint8_t *bytes,
+                                   size_t n) MUST_USE;
+const uint8_t *server_session_plan_digest(const struct server_session *s); /* WIRE_DIGEST_BYTES */
 
 void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                          struct actions *out);

@@ -111,7 +111,7 @@ static void add_entry(struct composition *c, struct tables *tables, const struct
                       enum account_adversary adversary, enum account_adjacency adjacency)
 {
     bool sample = adjacency == ACCOUNT_SAMPLE;
-    uint64_t count = sample ? e->participations_max : e->releases;
+    uint64_t count = sample && !e->raw ? e->participations_max : e->releases;
     uint32_t honest = honest_parties(e, adversary), m_eff = effective_parties(e, adversary);
     struct term t = {.scale = (double)count * e->coordinates};
 

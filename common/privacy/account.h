@@ -37,11 +37,14 @@ struct account_entry {
     double sigma, clip; /* Gaussian noise of each party's own upload, sd; box [-C, C] */
     bool clear;         /* uploads seen one by one (aggregation clear): M_eff = 1 for the server */
     bool concat; /* clear and fusion concat: parties too see more than a function of the sum */
+    /* Bottoms train on raw data, so that a record shows in every release after its first, not only in its
+     * own: `sample` then counts releases, not participations. */
+    bool raw;
     uint32_t coordinates;        /* P */
     uint32_t parties;            /* M */
     uint32_t colluders;          /* most entries of one operator, at least 1: the `1` of server+1 */
     uint64_t releases;           /* released vectors, total (columns, record_raw) */
-    uint64_t participations_max; /* of one record (sample) */
+    uint64_t participations_max; /* of one record (sample, unless raw) */
 };
 
 struct account_claim {

@@ -307,7 +307,8 @@ static void deliver(struct sim *s, struct flight *f)
         p->joined = true;
         world_tell_server(s, &e);
     }
-    /* Only now is the slot free: what was sent in answer must not overwrite the frame being read. */
+    /* Only now is the slot free: what was sent in answer must not overwrite the frame being read.
+     */
     f->used = false;
     if (f->cut_after)
         cut(s, f->party);

@@ -54,6 +54,9 @@ struct sim;
 
 struct sim *sim_new(const struct sim_options *o);
 void sim_free(struct sim *s);
+/* The same federation some time later: every process starts anew from what it saved when `old`
+ * ended. */
+struct sim *sim_resume(const struct sim *old);
 
 void sim_rule(struct sim *s, struct sim_rule r);
 /* A party whose table has other rows or ids: called before sim_run. */

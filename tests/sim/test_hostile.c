@@ -445,7 +445,10 @@ static void test_a_policy_refuses_a_plan_before_any_release(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-        struct sim_options o = {.parties = 3, .quiet = true, .sets = {"training.epochs=2"}, .party_sets = {policies[i]}};
+        struct sim_options o = {.parties = 3,
+                                .quiet = true,
+                                .sets = {"training.epochs=2"},
+                                .party_sets = {policies[i]}};
         struct sim *s = sim_new(&o);
         char key[64];
         snprintf(key, sizeof key, "%.*s", (int)(strchr(policies[i], '=') - policies[i]),
@@ -454,7 +457,8 @@ static void test_a_policy_refuses_a_plan_before_any_release(void **state)
             *strstr(key, ".value") = 0;
         sim_run(s, HOUR_US);
         if (status_exit_code(sim_party_end(s, 0)->error.status) != 5)
-            fail_msg("%s: exit %d \"%s\"", policies[i], status_exit_code(sim_party_end(s, 0)->error.status),
+            fail_msg("%s: exit %d \"%s\"", policies[i],
+                     status_exit_code(sim_party_end(s, 0)->error.status),
                      sim_party_end(s, 0)->error.text);
         if (strstr(sim_party_end(s, 0)->error.text, key) == NULL)
             fail_msg("\"%s\" does not name %s", sim_party_end(s, 0)->error.text, key);

@@ -25,8 +25,9 @@ static struct sim *run_with(const struct sim_rule *rule, const char *straggler)
         sim_rule(s, *rule);
     sim_run(s, HOUR_US);
     if (sim_server_end(s)->outcome != OUTCOME_COMPLETED && rule != NULL)
-        printf("act %d from %d kind %s nth %u: server: %s; p2: %s\n", rule->act, rule->from, wire_kind_name(rule->kind), rule->nth,
-               sim_server_end(s)->error.text, sim_party_end(s, 1)->error.text);
+        printf("act %d from %d kind %s nth %u: server: %s; p2: %s\n", rule->act, rule->from,
+               wire_kind_name(rule->kind), rule->nth, sim_server_end(s)->error.text,
+               sim_party_end(s, 1)->error.text);
     return s;
 }
 

@@ -110,6 +110,43 @@ static void test_a_stopped_server_ends_everybody_in_order(void **state)
     sim_free(s);
 }
 
+static void models(const struct sim *s, char head[65], char bottom[65])
+{
+    sim_model(s, SIM_SERVER, head);
+    sim_model(s, 1, bottom);
+}
+
+/* Stopped at every moment of a run, in turn, and started again: the models are those of a calm run.
+ */
+static void test_a_stopped_run_goes_on_to_the_same_models(void **state)
+{
+    struct sim_options o = {
+        .parties = 3,
+        .train_rows = 20,
+        .quiet = true,
+        .sets = {"training.epochs=2", "training.optimizer=adam", "training.evaluate_every=0.5"}};
+    char head[65], bottom[65], head2[65], bottom2[65];
+    struct sim *calm = sim_new(&o);
+
+    (void)state;
+    sim_run(calm, HOUR_US);
+    models(calm, head, bottom);
+    for (uint64_t us = 6500; us < sim_now_us(calm); us += 700) {
+        struct sim *first = sim_new(&o), *then;
+        sim_stop_at(first, us % 3 == 0 ? SIM_SERVER : 1, us);
+        sim_run(first, 2000 + us);
+        then = sim_resume(first);
+        sim_run(then, HOUR_US);
+        assert_int_equal(sim_server_end(then)->outcome, OUTCOME_COMPLETED);
+        models(then, head2, bottom2);
+        assert_string_equal(head, head2);
+        assert_string_equal(bottom, bottom2);
+        sim_free(then);
+        sim_free(first);
+    }
+    sim_free(calm);
+}
+
 static void test_unsent_reservations_are_given_back(void **state)
 {
     struct sim_options o = {.parties = 3, .train_rows = 300, .quiet = true};
@@ -132,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_a_party_that_never_joins_is_named),
         cmocka_unit_test(test_drop_waits_when_only_one_party_is_left),
         cmocka_unit_test(test_a_stopped_server_ends_everybody_in_order),
+        cmocka_unit_test(test_a_stopped_run_goes_on_to_the_same_models),
         cmocka_unit_test(test_unsent_reservations_are_given_back),
     };
 

@@ -144,6 +144,8 @@ static void new_session(struct sim *s, uint32_t i)
         .seed = SEED,
         .spent = nothing_spent,
         .clock_us = still,
+        .saved = p->saved.data,
+        .saved_n = p->saved.len,
     };
     struct error err = {0};
 
@@ -194,7 +196,7 @@ static void make_server(struct sim *s)
     CHECK(wire_unpacker_init(&s->unpacker, 1 << 20) == STATUS_OK);
 }
 
-struct sim *sim_new(const struct sim_options *o)
+static struct sim *make_world(const struct sim_options *o, const struct sim *old)
 {
     struct sim *s = mem_alloc(1, sizeof *s);
 
@@ -213,9 +215,30 @@ struct sim *sim_new(const struct sim_options *o)
     buf_init(&s->transcript, 1 << 26);
     make_plan(s);
     make_roster(s);
-    for (uint32_t i = 0; i < o->parties; i++)
+    for (uint32_t i = 0; i < o->parties; i++) {
+        buf_init(&s->party[i].saved, 1 << 24);
+        if (old != NULL)
+            CHECK(party_session_save(old->party[i].session, &s->party[i].saved) == STATUS_OK);
         make_party(s, i);
+    }
     make_server(s);
+    return s;
+}
+
+struct sim *sim_new(const struct sim_options *o)
+{
+    return make_world(o, NULL);
+}
+
+struct sim *sim_resume(const struct sim *old)
+{
+    struct sim *s = make_world(&old->options, old);
+    struct buf saved;
+
+    buf_init(&saved, 1 << 24);
+    CHECK(server_session_save(old->server, &saved) == STATUS_OK);
+    CHECK(server_session_restore(s->server, saved.data, saved.len) == STATUS_OK);
+    buf_deinit(&saved);
     return s;
 }
 
@@ -228,6 +251,7 @@ void sim_free(struct sim *s)
         table_deinit(&p->train);
         table_deinit(&p->test);
         wire_unpacker_deinit(&p->unpacker);
+        buf_deinit(&p->saved);
     }
     for (size_t i = 0; i < 4096; i++)
         buf_deinit(&s->flight[i].frame);

@@ -22,6 +22,7 @@ struct sim_party {
     struct wire_unpacker unpacker;
     struct actions actions;
     struct sim_end end;
+    struct buf saved;
     bool connected, joined;
     uint64_t connection, connect_us, timer_us, last_up_us, last_down_us;
     uint64_t charged, uploaded;

@@ -1,0 +1,70 @@
+/* state.c -- a net to bytes and back.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/state.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Weights and biases of a layer lie together, and so does its optimiser state. */
+static size_t floats_of(const struct nn_layer *l)
+{
+    return (size_t)l->in * l->out + l->out;
+}
+
+size_t nn_state_bytes(const struct nn_net *n)
+{
+    size_t floats = 0;
+
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        const struct nn_layer *l = &n->layer[i];
+        floats += floats_of(l) * (1u + (l->m1 != NULL) + (l->m2 != NULL));
+    }
+    return sizeof n->steps + floats * sizeof(float);
+}
+
+enum status nn_state_print(const struct nn_net *n, struct buf *out)
+{
+    enum status s = buf_append(out, &n->steps, sizeof n->steps);
+
+    for (size_t i = 0; i < n->spec.layers && s == STATUS_OK; i++) {
+        const struct nn_layer *l = &n->layer[i];
+        const float *parts[] = {l->w, l->m1, l->m2};
+        for (size_t k = 0; k < 3 && s == STATUS_OK; k++) {
+            if (parts[k] != NULL)
+                s = buf_append(out, parts[k], floats_of(l) * sizeof(float));
+        }
+    }
+    return s;
+}
+
+static int all_finite(const uint8_t *bytes, size_t floats)
+{
+    for (size_t i = 0; i < floats; i++) {
+        float v;
+        memcpy(&v, bytes + i * sizeof v, sizeof v);
+        if (!isfinite(v))
+            return 0;
+    }
+    return 1;
+}
+
+enum status nn_state_parse(struct nn_net *n, const uint8_t *bytes, size_t len)
+{
+    const uint8_t *at = bytes + sizeof n->steps;
+
+    if (len != nn_state_bytes(n) || !all_finite(at, (len - sizeof n->steps) / sizeof(float)))
+        return STATUS_DATA;
+    memcpy(&n->steps, bytes, sizeof n->steps);
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        struct nn_layer *l = &n->layer[i];
+        float *parts[] = {l->w, l->m1, l->m2};
+        for (size_t k = 0; k < 3; k++) {
+            if (parts[k] == NULL)
+                continue;
+            memcpy(parts[k], at, floats_of(l) * sizeof(float));
+            at += floats_of(l) * sizeof(float);
+        }
+    }
+    return STATUS_OK;
+}

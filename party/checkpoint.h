@@ -1,0 +1,22 @@
+/* checkpoint.h -- this party's part of a run in a sealed file of its state directory.
+ *
+ * Written when a run ends before it is complete, if there is a state_key; read when the party
+ * starts again; removed when the run is complete.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PARTY_CHECKPOINT_H
+#define COLONNADE_PARTY_CHECKPOINT_H
+
+#include "party/prepare.h"
+#include "party/session.h"
+
+/* Leaves out empty when there is no checkpoint.  The caller wipes and frees it. */
+enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out,
+                                  struct error *err) MUST_USE;
+enum status party_checkpoint_save(const struct party_inputs *in, const struct party_session *p,
+                                  struct error *err) MUST_USE;
+void party_checkpoint_remove(const struct party_inputs *in);
+void party_checkpoint_wipe(struct buf *b);
+
+#endif

@@ -1,0 +1,24 @@
+/* checkpoint.h -- the server's part of a run in a sealed file of its state directory.
+ *
+ * Written when a run ends before it is complete, if there is a state_key; read when the server
+ * starts again; removed when the run is complete.  Its label carries the schedule's seed, so that a
+ * plan without a seed of its own stays the same plan.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_CHECKPOINT_H
+#define COLONNADE_SERVER_CHECKPOINT_H
+
+#include "common/config/config.h"
+#include "server/session.h"
+
+/* The seed of the run that the state directory holds; *found tells whether it holds one. */
+enum status server_checkpoint_seed(const struct config_server *c, uint64_t *seed, bool *found,
+                                   struct error *err) MUST_USE;
+enum status server_checkpoint_load(const struct config_server *c, struct server_session *s,
+                                   struct error *err) MUST_USE;
+enum status server_checkpoint_save(const struct config_server *c, const struct server_session *s,
+                                   struct error *err) MUST_USE;
+void server_checkpoint_remove(const struct config_server *c);
+
+#endif
