@@ -12,7 +12,7 @@ ifeq ($(origin CC),default)
 CC      := gcc
 endif
 
-# --- packages (Debian 12) ---------------------------------------------------------------------------
+# --- packages (Debian 12) -------------------------------------------------------------------------
 
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
             libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
@@ -20,7 +20,7 @@ TEST_PACKAGES  := libcmocka-dev openssl python3 python3-numpy
 FUZZ_PACKAGES  := clang
 BENCH_PACKAGES := libgsl-dev python3-grpcio python3-torch
 
-# --- flags ------------------------------------------------------------------------------------------
+# --- flags ----------------------------------------------------------------------------------------
 
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch-enum -Wvla -Wstrict-prototypes \
         -Wmissing-prototypes -Wformat=2
@@ -28,18 +28,20 @@ WERROR   := $(if $(CI),-Werror)
 OPT      ?= -O3
 HARDEN   := -fstack-protector-strong -fPIE $(if $(SANITIZE)$(FUZZ)$(COVER),,-D_FORTIFY_SOURCE=2)
 SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
-            -fno-omit-frame-pointer) $(if $(FUZZ),-fsanitize=fuzzer-no-link) $(if $(COVER),--coverage)
+            -fno-omit-frame-pointer) $(if $(FUZZ),-fsanitize=fuzzer-no-link) \
+            $(if $(COVER),--coverage)
 CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. \
             -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
 LDLIBS   := -lssl -lcrypto -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz -lm -lpthread
 BENCH_LIBS_pbm := -lgsl -lgslcblas
 
-# --- what there is ----------------------------------------------------------------------------------
+# --- what there is --------------------------------------------------------------------------------
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := flow | secagg wire net | pbm privacy nn data compress lcc | config metrics crypto field | base
+LAYERS := flow | secagg wire net | pbm privacy nn data compress lcc | \
+          config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
 rooms_from = $(filter $(ROOMS),$(shell echo '$(LAYERS)' | tr '|' '\n' | awk -v r=$(1) \
@@ -88,7 +90,7 @@ $(file >$(BUILD)/sources,$(SOURCES_NOW))
 endif
 endif
 
-# --- objects and libraries --------------------------------------------------------------------------
+# --- objects and libraries ------------------------------------------------------------------------
 
 $(GEN).c $(GEN).h &: proto/vfl.proto | $(SETUP)
 	@mkdir -p $(BUILD)/gen
@@ -115,7 +117,7 @@ $(BUILD)/lib/%.a: $(BUILD)/sources
 
 LINK = @mkdir -p $(@D) && echo "link $@" && $(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
-# --- programs ---------------------------------------------------------------------------------------
+# --- programs -------------------------------------------------------------------------------------
 
 $(BUILD)/bin/vfl-server: $(call OBJ_OF,server/main.c server/loop.c) $(BUILD)/lib/libserver.a $(LIBS)
 	$(LINK) $(LDLIBS)
@@ -127,7 +129,7 @@ $(BUILD)/bin/vfl-%: $(BUILD)/obj/deploy/tools/%.o $(LIBS)
 demo: setup all
 	deploy/vfl cluster --parties 4
 
-# --- tests ------------------------------------------------------------------------------------------
+# --- tests ----------------------------------------------------------------------------------------
 # tests/unit/ROOM/test_x.c links ROOM and every room below it, nothing else of ours.
 
 define unit_rule
@@ -141,8 +143,8 @@ $(foreach r,$(ROOMS),$(eval $(call unit_rule,$(r))))
 $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/lib/libtests.a \
         $(BUILD)/lib/libserver.a $(BUILD)/lib/libparty.a $(LIBS)
 	$(LINK) -lcmocka $(LDLIBS)
-$(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/lib/fuzz_replay.o \
-        $(BUILD)/lib/libtests.a $(LIBS)
+$(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
+        $(BUILD)/obj/tests/lib/fuzz_replay.o $(BUILD)/lib/libtests.a $(LIBS)
 	$(LINK) $(LDLIBS)
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/lib/libtests.a $(LIBS)
 	$(LINK) -fsanitize=fuzzer $(LDLIBS)
@@ -208,7 +210,7 @@ run-bench: all $(BENCH)
 fmt:
 	clang-format -i $$(find common server party deploy tests -name '*.[ch]' ! -path 'tests/golden/*')
 
-# --- machine ----------------------------------------------------------------------------------------
+# --- machine --------------------------------------------------------------------------------------
 
 # install_packages LIST: silent when nothing is missing.
 define install_packages

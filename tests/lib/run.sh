@@ -1,10 +1,10 @@
 #!/bin/sh
-# run.sh -- runs test programs and scripts from the project's root; says one line for each, shows the
-# output of those that fail, and closes with one line for all: 'N passed, N failed'.
+# run.sh -- runs test programs and scripts from the project's root: one line for each, the output
+# of those that fail, and one closing line for all: 'N passed, N failed'.
 #
-# Compiled programs run several at a time (JOBS, default: one per processor), scripts alone and after
-# them.  A program says how many tests it ran in cmocka's words or by a closing line like ours; one
-# that dies, runs out of time (LIMIT seconds) or runs no test at all has failed.
+# Compiled programs run several at a time (JOBS, default: one per processor), scripts alone and
+# after them.  A program says how many tests it ran in cmocka's words or by a closing line like
+# ours; one that dies, runs out of time (LIMIT seconds) or runs no test at all has failed.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 

@@ -1,0 +1,99 @@
+"""house.py -- what check_source.py enforces, as tables: who includes what, how large things may be.
+
+Exceptions are here and nowhere else, each with its reason.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+PARAMETERS_MAX = 6
+KERNEL_PARAMETERS_MAX = 10
+COLUMNS_MAX = 100
+
+# Paths are matched with fnmatch; '*' also crosses '/'.
+
+# Which of our folders each folder may include, besides itself.  The rooms of common/ follow the
+# Makefile's LAYERS and are not listed here.
+MAY_INCLUDE = {
+    'server/*': ('common/',),
+    'party/*': ('common/',),
+    'deploy/tools/*': ('common/',),
+    'tests/lib/*': ('common/base/',),  # linked with the tests of every room
+    'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
+    'tests/fuzz/*': ('common/', 'tests/lib/'),
+    'tests/bench/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/'),
+}
+UNIT_MAY_INCLUDE = ('tests/lib/', 'tests/golden/')  # a unit test: also its room and those below
+
+# Foreign headers and who may know them.
+FOREIGN = {
+    'uv.h': ('common/net/*', 'server/main.c', 'server/loop.[ch]', 'party/main.c',
+             'party/loop.[ch]', 'tests/unit/net/*', 'tests/bench/*'),
+    'openssl/*': ('common/crypto/*', 'common/net/tls*', 'tests/lib/test_p*',
+                  'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/bench/*'),
+    'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
+    'yaml.h': ('common/config/document.c', 'common/flow/roster.c'),
+    'jansson.h': ('common/metrics/report_json.*', 'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
+    'sqlite3.h': ('common/privacy/ledger*', 'tests/unit/privacy/*'),
+    'zlib.h': ('common/data/source.c', 'tests/lib/scratch.c'),
+    'protobuf-c/*': ('common/wire/*',),
+    '*vfl.pb-c.h': ('common/wire/*', 'tests/unit/wire/*', 'tests/fuzz/*'),
+    'gsl/*': ('tests/bench/*',),
+    'cmocka.h': ('tests/*',),
+}
+
+HEAP = ('malloc', 'calloc', 'realloc', 'reallocarray', 'free', 'strdup', 'strndup', 'aligned_alloc',
+        'posix_memalign', 'memalign', 'valloc', 'asprintf', 'vasprintf', 'getline', 'getdelim',
+        'alloca', 'open_memstream')
+HEAP_ALLOWED = ('common/base/mem.c', 'tests/*')
+
+EXIT = ('exit', '_exit', '_Exit', 'quick_exit', 'abort', 'assert')
+EXIT_ALLOWED = ('common/base/check.h', 'server/main.c', 'party/main.c', 'deploy/tools/*', 'tests/*')
+
+# Inner loops over several matrices or streams: their sizes and strides are parameters.
+KERNELS = ('common/nn/*', 'common/pbm/*_kernel*', 'common/pbm/*_avx512*', 'common/field/*')
+
+# A .c file without a header of its own name, and the header it implements (its first include).
+HEADER_OF = {
+    'common/wire/pack.c': 'common/wire/message.h',
+    'common/wire/unpack.c': 'common/wire/message.h',
+}
+PHASE_HEADER = {'server/': 'server/core.h', 'party/': 'party/core.h'}  # one file per phase
+NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
+             'tests/lib/fuzz_replay.c')
+
+# Sources of common/ that are tested through a neighbour, by that neighbour's tests.
+TESTED_BY = {
+    source: f'tests/unit/{test}.c' for test, sources in {
+        'base/test_bits': ('common/base/bits_avx512.c', 'common/base/bits_portable.c'),
+        'config/test_config': ('common/config/config_keys.c', 'common/config/reference.c'),
+        'config/test_key_set': ('common/config/key_print.c', 'common/config/key_text.c'),
+        'config/test_plan': ('common/config/plan_keys.c',),
+        'data/test_csv': ('common/data/csv_header.c', 'common/data/lines.c', 'common/data/order.c',
+                          'common/data/source.c', 'common/data/text.c'),
+        'metrics/test_report': ('common/metrics/report_json.c',),
+        'nn/test_safetensors': ('common/nn/safetensors_header.c',),
+        'pbm/test_pbm': ('common/pbm/pbm_avx512.c', 'common/pbm/pbm_kernel.c'),
+        'privacy/test_ledger': ('common/privacy/ledger_counts.c', 'common/privacy/ledger_print.c'),
+        'privacy/test_ledger_store': ('common/privacy/ledger_load.c',),
+        'wire/test_message': ('common/wire/canonical.c', 'common/wire/pack.c',
+                              'common/wire/unpack.c'),
+    }.items() for source in sources
+}
+
+# Files that nobody wrote by hand: no law about form applies.
+GENERATED = ('tests/golden/*.h', 'tests/golden/*.json', 'tests/golden/*.txt',
+             'tests/fuzz/corpus/*', 'docs/configuration.md', 'LICENSE')
+
+FILE_NAME_WORDS = ('util', 'utils', 'misc', 'helper', 'helpers', 'types')
+# A letter in brackets keeps this list from finding itself.
+FORBIDDEN_WORDS = (
+    r'\bcl[a]ude\b', r'\banthr[o]pic\b', r'\bsub-?ag[e]nts?\b', r'\b(ai|helper|coding) ag[e]nts?\b',
+    r'(?<![\w.])/w[o]rk/', r'\.\./sh[a]red\b', r'/tmp/(br[i]ef|b-)',
+    r'\bpyp[i]\.org\b', r'\bpythonh[o]sted\.org\b', r'\bnpmj[s]\.(org|com)\b', r'\bcrat[e]s\.io\b',
+    r'\brubyg[e]ms\.org\b', r'\bproxy\.gol[a]ng\.org\b', r'\bmav[e]n\.org\b', r'\bdocker\.i[o]\b',
+    r'\b(deb|snapshot|security)\.deb[i]an\.org\b', r'\banac[o]nda\.org\b', r'\bnod[e]source\.com\b',
+)
+UNFINISHED = r'\b(TO[D]O|FI[X]ME|X[X]X|HA[C]K)\b'
+SLEEP_C = r'\b(u?sleep|nanosleep|clock_nanosleep|thrd_sleep|uv_sleep)\s*\('
+SLEEP_SCRIPT = r'(^|[;&|(]|\bdo|\bthen|\belse)\s*sleep\s|\btime\.sleep\('
