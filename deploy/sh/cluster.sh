@@ -144,6 +144,8 @@ cluster_pki() { # ARGUMENTS...: in a shell of its own, so that its variables sta
 
 cluster_certificate() { # NAME ROLE FOLDER
     mkdir -p "$out/$3" || fail 6 "$out/$3 cannot be made"
+    [ -e "$out/$3/state.key" ] || (umask 077 && openssl rand -hex 32 >"$out/$3/state.key") ||
+        fail 6 "$out/$3/state.key cannot be made"
     cluster_pki csr --name "$1" --key "$out/$3/$2.key" --out "$out/$3/$2.csr"
     cluster_pki issue --ca "$out/pki" --csr "$out/$3/$2.csr" --name "$1" --role "$2" --out "$out/$3/$2.crt"
 }
@@ -189,7 +191,7 @@ cluster_prepare() {
 
 cluster_identity() { # ROLE
     printf 'identity: {cert: %s.crt, key: %s.key, ca: ../pki/ca.crt, crl: ../pki/ca.crl}\n' "$1" "$1"
-    printf 'roster: ../roster.yaml\nstate: .\n'
+    printf 'roster: ../roster.yaml\nstate: .\nstate_key: state.key\n'
 }
 
 cluster_server_config() {
