@@ -1,5 +1,7 @@
 /* ledger_print.h -- the table of claims as people read it, also for a plan that is priced and not
- * yet run. SPDX-License-Identifier: Apache-2.0
+ * yet run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_PRIVACY_LEDGER_PRINT_H
 #define COLONNADE_PRIVACY_LEDGER_PRINT_H

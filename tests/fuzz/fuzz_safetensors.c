@@ -1,5 +1,7 @@
 /* fuzz_safetensors.c -- any bytes as a model file: refused, or a model that is written and read
- * alike. SPDX-License-Identifier: Apache-2.0
+ * alike.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/check.h"
 #include "common/nn/safetensors.h"

@@ -1,5 +1,7 @@
 /* test_key_set.c -- each type takes what it should, refuses its neighbours, and prints what it
- * took. SPDX-License-Identifier: Apache-2.0
+ * took.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/config/key_set.h"
 

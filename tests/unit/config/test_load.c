@@ -1,5 +1,7 @@
 /* test_load.c -- defaults, then the file, then --set; every mistake is one line that says where it
- * stands. SPDX-License-Identifier: Apache-2.0
+ * stands.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/config/load.h"
 

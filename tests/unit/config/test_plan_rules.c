@@ -1,5 +1,7 @@
 /* test_plan_rules.c -- each rule of plan_check with a plan it refuses and the nearest one it lets
- * pass. SPDX-License-Identifier: Apache-2.0
+ * pass.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/config/plan_rules.h"
 

@@ -1,5 +1,7 @@
 /* test_idx.c -- IDX files: what is read, and that no header is believed before its bytes are
- * counted. SPDX-License-Identifier: Apache-2.0
+ * counted.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/mem.h"
 #include "common/data/idx.h"

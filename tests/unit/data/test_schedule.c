@@ -1,5 +1,7 @@
 /* test_schedule.c -- the rows of each round: whole epochs, the same everywhere, different ones each
- * time. SPDX-License-Identifier: Apache-2.0
+ * time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/mem.h"
 #include "common/data/schedule.h"

@@ -1,5 +1,7 @@
 /* test_table.c -- which reader a file gets, labels as classes, gathering rows, the digest of the
- * ids. SPDX-License-Identifier: Apache-2.0
+ * ids.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"

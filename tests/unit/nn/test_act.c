@@ -1,5 +1,7 @@
 /* test_act.c -- the rational tanh and sigmoid against libm's, and every derivative against
- * differences. SPDX-License-Identifier: Apache-2.0
+ * differences.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/act.h"
 

@@ -1,5 +1,7 @@
 /* test_net_golden.c -- a 6-8-5-3 net against tests/golden/gen_nn.py: forward, loss, gradients, and
- * three steps of each optimiser. SPDX-License-Identifier: Apache-2.0
+ * three steps of each optimiser.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/net.h"
 

@@ -1,5 +1,7 @@
 /* test_safetensors.c -- what is written is read back, by us and by a python program of its own;
- * what does not fit is refused and leaves the net alone. SPDX-License-Identifier: Apache-2.0
+ * what does not fit is refused and leaves the net alone.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/safetensors.h"
 

@@ -1,5 +1,7 @@
 /* test_account.c -- claims: golden digits, who counts as what, composition, and what remains
- * affordable. SPDX-License-Identifier: Apache-2.0
+ * affordable.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/privacy/account.h"
 
