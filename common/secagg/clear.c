@@ -22,7 +22,11 @@ enum { CHUNK = 2048 }; /* values at a time; a multiple of 8, so that chunks begi
 
 static uint32_t clear_width(const struct secagg_shape *s)
 {
-    return s->encode.integers ? bits_width((uint64_t)s->encode.value_max + 1) : 32;
+    if (!s->encode.integers)
+        return 32;
+    if (!s->concat && (uint64_t)s->encode.value_max * s->parties > UINT32_MAX)
+        return 0; /* the sums are held in 32 bits */
+    return bits_width((uint64_t)s->encode.value_max + 1);
 }
 
 static size_t clear_check_bytes(const struct secagg_shape *s)
@@ -88,6 +92,8 @@ static enum status clear_protect(struct secagg_party *base, uint8_t *payload, ui
         uint8_t *to = payload + bits_bytes(at, w);
         size_t some = chunk_at(n, at);
 
+        if (!lane_finite(x + at, some))
+            return STATUS_DATA;
         if (base->shape.encode.integers) {
             put_integers(p, to, x + at, some, w, noise);
         } else {

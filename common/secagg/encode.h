@@ -33,10 +33,8 @@ enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties
 void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t n, struct rng *r);
 /* Float encodings: y[n] from x[n] (clipped to [-C, C]). */
 void encode_floats(const struct encode *e, float *y, const float *x, size_t n, struct rng *r);
-/* No honest float of encode_floats is larger: C, and with noise 16 sigma more (a normal drawn from
- * 53-bit uniforms stays below 9 sigma). */
-float encode_float_max(const struct encode *e);
-/* No honest float code is larger than this in magnitude. */
+/* No honest float code is larger than this in magnitude: C, and with noise what the generator of
+ * normals can add at most. */
 float encode_float_max(const struct encode *e);
 /* out[n] = estimate of the sum over `parties` from the sum of their codes. */
 void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,

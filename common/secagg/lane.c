@@ -4,6 +4,10 @@
 #include "common/secagg/lane.h"
 
 #include "common/base/clones.h"
+#include "common/secagg/lane_avx512.h"
+
+#include <float.h>
+#include <math.h>
 
 WIDE_CLONES void lane_narrow(uint16_t *restrict out, const uint32_t *restrict in, size_t n)
 {
@@ -17,15 +21,19 @@ WIDE_CLONES void lane_widen(uint32_t *restrict out, const uint16_t *restrict in,
         out[i] = in[i];
 }
 
-WIDE_CLONES void lane_add16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n)
+void lane_add16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t done = lane_avx512_runs_here() ? lane_avx512_add16(sum, in, n) : 0;
+
+    for (size_t i = done; i < n; i++)
         sum[i] = (uint16_t)(sum[i] + in[i]);
 }
 
-WIDE_CLONES void lane_sub16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n)
+void lane_sub16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t done = lane_avx512_runs_here() ? lane_avx512_sub16(sum, in, n) : 0;
+
+    for (size_t i = done; i < n; i++)
         sum[i] = (uint16_t)(sum[i] - in[i]);
 }
 
@@ -39,6 +47,15 @@ WIDE_CLONES void lane_sub32(uint32_t *restrict sum, const uint32_t *restrict in,
 {
     for (size_t i = 0; i < n; i++)
         sum[i] -= in[i];
+}
+
+WIDE_CLONES int lane_finite(const float *x, size_t n)
+{
+    int strange = 0;
+
+    for (size_t i = 0; i < n; i++)
+        strange |= !(fabsf(x[i]) <= FLT_MAX);
+    return !strange;
 }
 
 WIDE_CLONES uint32_t lane_max32(const uint32_t *in, size_t n)

@@ -1,4 +1,4 @@
-/* lane.h -- sums of 16- and 32-bit lanes, wrapping, in whole registers.
+/* lane.h -- what is done to runs of 16- and 32-bit lanes, in whole registers.  Sums wrap.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SECAGG_LANE_H
@@ -15,6 +15,7 @@ void lane_sub16(uint16_t *restrict sum, const uint16_t *restrict in, size_t n);
 void lane_add32(uint32_t *restrict sum, const uint32_t *restrict in, size_t n);
 void lane_sub32(uint32_t *restrict sum, const uint32_t *restrict in, size_t n);
 
+int lane_finite(const float *x, size_t n);         /* 1 when all are finite */
 uint32_t lane_max32(const uint32_t *in, size_t n); /* 0 when n is 0 */
 
 #endif

@@ -1,10 +1,12 @@
 /* mask.h -- the mask streams between one member and all others of a generation.
  *
- * One AES-256-CTR stream per unordered pair.  For each round:
- *   key = the pair's key after round / 256 steps of the ratchet  key <- HKDF-Expand(key,
- * "vfl/ratchet/1") IV  = first 96 bits of SHA-256("vfl/mask/1" || purpose, 1 byte || round, 8 bytes
- * LE || sid || broadcast) The stream is read as little-endian lanes of 16 or 32 bits; the member of
- * the lower index adds it, the other subtracts it (design.md, Masked).
+ * One AES-256-CTR stream per unordered pair, which in each round starts at block 0 of
+ *
+ *   IV = first 96 bits of SHA-256("vfl/mask/1" || purpose || round || sid || broadcast)
+ *
+ * (purpose 1 byte, round 8 bytes little-endian) under the pair's key, which has gone round / 256
+ * times through HKDF-Expand(key, "vfl/ratchet/1", 32).  It is read as little-endian lanes of 16 or
+ * 32 bits; the member of the lower index adds it, the other subtracts it (design.md, Masked).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +23,7 @@
 #include <stdint.h>
 
 /* Of one call: key stream and lanes stay in the first cache level together. */
-enum { MASK_CHUNK_BYTES = 8192 };
+enum { MASK_CHUNK_BYTES = 4096 };
 
 struct mask_set {
     uint32_t parties, self;

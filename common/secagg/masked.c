@@ -27,6 +27,7 @@ enum {
     CHECK_BITS = 64,
     CHECKS_MAX = CHECK_BITS, /* at a width of one bit */
     CHUNK = MASK_CHUNK_BYTES / sizeof(uint16_t),
+    WIDTH_MAX = 32,
 };
 
 /* w <= 16: half the key stream. */
@@ -40,11 +41,11 @@ static uint32_t masked_width(const struct secagg_shape *s)
     const uint64_t max = s->encode.value_max;
     uint32_t w;
 
-    CHECK(s->encode.integers && !s->concat);
+    if (!s->encode.integers || s->concat)
+        return 0; /* there is no sum of integers to hide in */
     w = s->encode.encoding == ENCODING_FIXED ? bits_width((max + 1) * s->parties) + 1
                                              : bits_width(max * s->parties + 1);
-    CHECK(w >= 1 && w <= 32);
-    return w;
+    return w <= WIDTH_MAX ? w : 0;
 }
 
 static size_t checks_n(uint32_t w)
@@ -156,32 +157,42 @@ static void keep_checks(struct masked_party *p, size_t at, size_t from, size_t n
         memcpy(p->checks.wide + at, p->lanes.wide + from, n * sizeof *p->lanes.wide);
 }
 
+/* Values and check elements are one run under the streams; a chunk may hold the end of one and the
+ * beginning of the other. */
+static enum status seal(struct masked_party *p, uint8_t *payload, const float *x, size_t n,
+                        struct rng *noise)
+{
+    const size_t chunk = narrow(p->w) ? CHUNK : CHUNK / 2, all = n + checks_n(p->w);
+
+    for (size_t at = 0; at < all; at += chunk) {
+        const size_t some = all - at < chunk ? all - at : chunk;
+        const size_t from = at < n ? at : n, values = n - from < some ? n - from : some;
+
+        if (!lane_finite(x + from, values))
+            return STATUS_DATA;
+        load(p, x + from, values, some, noise);
+        cover(p, some);
+        pack(p, payload + bits_bytes(from, p->w), p->lanes, values);
+        if (values < some)
+            keep_checks(p, from + values - n, values, some - values);
+    }
+    return STATUS_OK;
+}
+
 static enum status masked_protect(struct secagg_party *base, uint8_t *payload, uint8_t *check,
                                   const float *x, size_t n, const struct secagg_round *r,
                                   struct rng *noise)
 {
     struct masked_party *p = (struct masked_party *)base;
-    const size_t chunk = narrow(p->w) ? CHUNK : CHUNK / 2, all = n + checks_n(p->w);
     enum status s = mask_begin(&p->masks, r);
 
     if (s != STATUS_OK)
         return s;
-    /* Values and check elements are one run under the streams; a chunk may hold the end of one and
-     * the beginning of the other. */
-    for (size_t at = 0; at < all; at += chunk) {
-        const size_t some = all - at < chunk ? all - at : chunk;
-        const size_t values = at >= n ? 0 : n - at < some ? n - at : some;
-
-        load(p, x + (values > 0 ? at : 0), values, some, noise);
-        cover(p, some);
-        pack(p, payload + bits_bytes(at < n ? at : n, p->w), p->lanes, values);
-        if (values < some)
-            keep_checks(p, at + values - n, values, some - values);
-    }
+    s = seal(p, payload, x, n, noise);
     pack(p, check, p->checks, checks_n(p->w));
     secret_wipe(p->q, (n < CHUNK ? n : CHUNK) * sizeof *p->q);
     mask_end(&p->masks);
-    return STATUS_OK;
+    return s;
 }
 
 /* --- the server ----------------------------------------------------------------------------------

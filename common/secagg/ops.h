@@ -17,6 +17,7 @@ struct secagg_ops {
     enum status (*party_new)(struct secagg_party **out, const struct secagg_shape *s,
                              const uint8_t *pair_keys);
     void (*party_free)(struct secagg_party *p);
+    /* STATUS_DATA when a value is not finite. */
     enum status (*protect)(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise);
 

@@ -9,8 +9,6 @@
 #include "common/secagg/masked.h"
 #include "common/secagg/ops.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 static const struct secagg_ops *const protocols[] = {
@@ -34,18 +32,20 @@ uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s)
 
 size_t secagg_payload_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n)
 {
-    return bits_bytes(n, secagg_width(a, s));
+    const uint32_t w = secagg_width(a, s);
+
+    return w == 0 ? 0 : bits_bytes(n, w);
 }
 
 size_t secagg_check_bytes(enum plan_aggregation a, const struct secagg_shape *s)
 {
-    return ops_of(a)->check_bytes(s);
+    return secagg_width(a, s) == 0 ? 0 : ops_of(a)->check_bytes(s);
 }
 
-static void check_shape(const struct secagg_shape *s)
+static bool shape_exists(enum plan_aggregation a, const struct secagg_shape *s)
 {
-    CHECK(s->parties >= 1 && s->parties <= PLAN_PARTIES_MAX);
-    CHECK(s->values_max >= 1 && s->values_max <= PLAN_VALUES_MAX);
+    return s->parties >= 1 && s->parties <= PLAN_PARTIES_MAX && s->values_max >= 1 &&
+           s->values_max <= PLAN_VALUES_MAX && secagg_width(a, s) != 0;
 }
 
 /* --- a party -------------------------------------------------------------------------------------
@@ -56,9 +56,9 @@ enum status secagg_party_new(struct secagg_party **out, enum plan_aggregation a,
 {
     enum status st;
 
-    check_shape(s);
-    CHECK(s->self < s->parties);
     *out = NULL;
+    if (!shape_exists(a, s) || s->self >= s->parties)
+        return STATUS_CONFIG;
     st = ops_of(a)->party_new(out, s, pair_keys);
     if (st != STATUS_OK)
         return st;
@@ -73,21 +73,10 @@ void secagg_party_free(struct secagg_party *p)
         p->ops->party_free(p);
 }
 
-static bool all_finite(const float *x, size_t n)
-{
-    int strange = 0;
-
-    for (size_t i = 0; i < n; i++)
-        strange |= !(fabsf(x[i]) <= FLT_MAX);
-    return !strange;
-}
-
 enum status secagg_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise)
 {
     CHECK(n <= p->shape.values_max);
-    if (!all_finite(x, n))
-        return STATUS_DATA;
     return p->ops->protect(p, payload, check, x, n, r, noise);
 }
 
@@ -99,8 +88,9 @@ enum status secagg_server_new(struct secagg_server **out, enum plan_aggregation 
 {
     enum status st;
 
-    check_shape(s);
     *out = NULL;
+    if (!shape_exists(a, s))
+        return STATUS_CONFIG;
     st = ops_of(a)->server_new(out, s);
     if (st != STATUS_OK)
         return st;

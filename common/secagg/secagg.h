@@ -26,8 +26,8 @@
 enum {
     SECAGG_KEY_BYTES = 32,
     SECAGG_RATCHET_ROUNDS = 256,
-    SECAGG_RATCHET_STEPS_MAX =
-        65536, /* of one call; a peer's round number must not buy more work */
+    /* Of one call: a peer's round number must not buy more work than this. */
+    SECAGG_RATCHET_STEPS_MAX = 1 << 20,
 };
 
 /* What makes a round's masks its own. */
@@ -50,8 +50,6 @@ struct secagg_server; /* one generation's accumulator */
 
 /* Bits of one value on the wire: w of masked, the code's own width in clear, 32 for floats.  0 when
  * no such shape exists (floats or concat under masks, sums beyond 32 bits). */
-uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s);
-/* Bits of one value on the wire. */
 uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s);
 /* Payload bytes of an upload of n values (without check elements), and bytes of its check part. The
  * check elements are packed on their own after the payload, in bytes of their own. */

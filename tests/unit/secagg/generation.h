@@ -24,6 +24,7 @@ struct generation {
     uint8_t *payload[GENERATION_PARTIES_MAX], *check[GENERATION_PARTIES_MAX];
     size_t payload_bytes, check_bytes; /* of shape.values_max values */
     uint8_t sid[32], broadcast[32];
+    uint8_t (*keys)[GENERATION_PARTIES_MAX][32]; /* [i][j] of the newest generation */
 };
 
 static inline struct plan generation_plan(enum plan_encoding encoding)
@@ -68,6 +69,7 @@ static inline void generation_init(struct generation *g, enum plan_aggregation a
     *g = (struct generation){.aggregation = a, .shape = *s};
     CHECK(s->parties <= GENERATION_PARTIES_MAX);
     generation_keys(keys, s->parties, r);
+    g->keys = keys;
     rng_fill(r, g->sid, sizeof g->sid);
     rng_fill(r, g->broadcast, sizeof g->broadcast);
     g->payload_bytes = secagg_payload_bytes(a, s, s->values_max);

@@ -85,62 +85,66 @@ static void test_uploads_equal_those_of_an_independent_generator(void **state)
         }
 }
 
-/* --- the oracle: every (key, IV) that a stream was opened with
- * --------------------------------------- */
+/* --- the oracle: the head of every stream that was opened
+ * ----------------------------------------- */
 
-enum { USE_BYTES = SECAGG_KEY_BYTES + PRG_IV_BYTES, USES_MAX = 40000 };
+/* Two streams share a key and an IV exactly when their heads agree (else with odds of 2^-128). */
+enum { HEAD_BYTES = 16, HEADS_MAX = 40000 };
 
-struct uses {
+struct heads {
     size_t n;
-    uint8_t use[USES_MAX][USE_BYTES];
+    uint8_t head[HEADS_MAX][HEAD_BYTES];
 };
 
-static void note_uses(struct uses *u, const struct mask *m)
+static void note_heads(struct heads *h, struct mask_set *m)
 {
-    for (uint32_t j = 0; j < m->pairs; j++) {
-        assert_true(u->n < USES_MAX);
-        memcpy(u->use[u->n], m->pair[j].key, SECAGG_KEY_BYTES);
-        memcpy(u->use[u->n++] + SECAGG_KEY_BYTES, m->iv, PRG_IV_BYTES);
+    for (uint32_t j = 0; j < m->parties; j++) {
+        if (j == m->self)
+            continue;
+        assert_true(h->n < HEADS_MAX);
+        prg_fill(&m->stream[j], h->head[h->n++], HEAD_BYTES);
     }
 }
 
-static int compare_uses(const void *a, const void *b)
+static int compare_heads(const void *a, const void *b)
 {
-    return memcmp(a, b, USE_BYTES);
+    return memcmp(a, b, HEAD_BYTES);
 }
 
-static size_t repeated(struct uses *u)
+static size_t repeated(struct heads *h)
 {
     size_t n = 0;
 
-    qsort(u->use, u->n, USE_BYTES, compare_uses);
-    for (size_t i = 1; i < u->n; i++)
-        n += memcmp(u->use[i - 1], u->use[i], USE_BYTES) == 0;
+    qsort(h->head, h->n, HEAD_BYTES, compare_heads);
+    for (size_t i = 1; i < h->n; i++)
+        n += memcmp(h->head[i - 1], h->head[i], HEAD_BYTES) == 0;
     return n;
 }
 
-/* Party 0 of three in five generations of 1,100 rounds each, about every second one skipped.
- * `replay` opens one round of each generation a second time, which secagg_protect would have
- * refused. */
-static void run_generations(struct uses *u, int replay)
+/* Party 1 of three in five generations of 1,100 rounds each, about every second one skipped, on a
+ * model that never moves.  Every round is asked for twice; `forgetful` makes the party forget once
+ * in each generation that it has answered. */
+static void run_generations(struct heads *h, bool forgetful)
 {
-    uint8_t keys[3 * SECAGG_KEY_BYTES], sid[32], broadcast[32] = {0}; /* a model that never moves */
+    uint8_t keys[3 * SECAGG_KEY_BYTES], sid[32], broadcast[32] = {0};
     struct rng r;
 
     assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
     for (int generation = 0; generation < 5; generation++) {
         struct secagg_round round = {0, 0, sid, broadcast};
-        struct mask m;
+        struct mask_set m;
 
         rng_fill(&r, keys, sizeof keys);
         rng_fill(&r, sid, sizeof sid);
-        assert_int_equal(mask_init(&m, 3, 0, keys), STATUS_OK);
+        assert_int_equal(mask_init(&m, 3, 1, keys), STATUS_OK);
         for (int i = 0; i < 1100; i++) {
             round.purpose = (uint8_t)(i % 3);
-            for (int k = 0; k < (replay && i == 500 ? 2 : 1); k++) {
-                mask_open(&m, &round);
-                note_uses(u, &m);
-            }
+            assert_int_equal(mask_begin(&m, &round), STATUS_OK);
+            note_heads(h, &m);
+            if (forgetful && i == 500)
+                m.started = false;
+            if (mask_begin(&m, &round) == STATUS_OK)
+                note_heads(h, &m);
             round.round += 1 + rng_below(&r, 2);
         }
         mask_deinit(&m);
@@ -150,62 +154,62 @@ static void run_generations(struct uses *u, int replay)
 
 static void test_no_key_and_iv_is_used_twice(void **state)
 {
-    struct uses *u = mem_alloc(1, sizeof *u);
+    struct heads *h = mem_alloc(1, sizeof *h);
 
     (void)state;
-    run_generations(u, 0);
-    assert_int_equal(u->n, 5 * 1100 * 2);
-    assert_int_equal(repeated(u), 0);
-    mem_free(u);
+    run_generations(h, false);
+    assert_int_equal(h->n, 5 * 1100 * 2);
+    assert_int_equal(repeated(h), 0);
+    mem_free(h);
 }
 
-static void test_the_oracle_sees_a_replayed_round(void **state)
+static void test_the_oracle_sees_a_round_masked_twice(void **state)
 {
-    struct uses *u = mem_alloc(1, sizeof *u);
+    struct heads *h = mem_alloc(1, sizeof *h);
 
     (void)state;
-    run_generations(u, 1);
-    assert_int_equal(repeated(u), 5 * 2);
-    mem_free(u);
+    run_generations(h, true);
+    assert_int_equal(repeated(h), 5 * 2);
+    mem_free(h);
 }
 
 /* --- the parts of a round's name
- * ----------------------------------------------------------------------- */
+ * ------------------------------------------------------------------- */
 
-static void iv_of(uint8_t iv[PRG_IV_BYTES], const struct secagg_round *round)
+static void head_of(uint8_t head[HEAD_BYTES], const struct secagg_round *round, uint8_t key)
 {
-    static const uint8_t keys[2 * SECAGG_KEY_BYTES];
-    struct mask m;
+    const uint8_t keys[2 * SECAGG_KEY_BYTES] = {[SECAGG_KEY_BYTES] = key};
+    struct mask_set m;
 
     assert_int_equal(mask_init(&m, 2, 0, keys), STATUS_OK);
-    mask_open(&m, round);
-    memcpy(iv, m.iv, PRG_IV_BYTES);
+    assert_int_equal(mask_begin(&m, round), STATUS_OK);
+    prg_fill(&m.stream[1], head, HEAD_BYTES);
     mask_deinit(&m);
 }
 
-static void test_iv_depends_on_purpose_round_sid_and_broadcast(void **state)
+static void test_stream_depends_on_key_purpose_round_sid_and_broadcast(void **state)
 {
-    uint8_t sid[32] = {1}, broadcast[32] = {2}, other[32] = {3}, iv[5][PRG_IV_BYTES];
-    const struct secagg_round round[5] = {
+    uint8_t sid[32] = {1}, broadcast[32] = {2}, other[32] = {1, [31] = 1}, head[7][HEAD_BYTES];
+    const struct secagg_round round[6] = {
         {0, 5, sid, broadcast},   {1, 5, sid, broadcast}, {0, 6, sid, broadcast},
-        {0, 5, other, broadcast}, {0, 5, sid, other},
+        {0, 5, other, broadcast}, {0, 5, sid, other},     {0, 5, broadcast, sid},
     };
 
     (void)state;
-    for (int i = 0; i < 5; i++) {
-        iv_of(iv[i], &round[i]);
+    for (int i = 0; i < 7; i++) {
+        head_of(head[i], &round[i % 6], i == 6);
         for (int k = 0; k < i; k++)
-            assert_memory_not_equal(iv[i], iv[k], PRG_IV_BYTES);
+            assert_memory_not_equal(head[i], head[k], HEAD_BYTES);
     }
-    iv_of(iv[1], &round[0]);
-    assert_memory_equal(iv[0], iv[1], PRG_IV_BYTES);
+    head_of(head[1], &round[0], 0);
+    assert_memory_equal(head[0], head[1], HEAD_BYTES);
 }
 
 static void test_ratchet_leaves_no_old_key_and_agrees_after_skipped_rounds(void **state)
 {
     static const uint8_t keys[2 * SECAGG_KEY_BYTES] = {9, [SECAGG_KEY_BYTES] = 9};
     uint8_t sid[32] = {0};
-    struct mask steps, jump;
+    struct mask_set steps, jump;
 
     (void)state;
     assert_int_equal(mask_init(&steps, 2, 0, keys), STATUS_OK);
@@ -213,37 +217,61 @@ static void test_ratchet_leaves_no_old_key_and_agrees_after_skipped_rounds(void 
     for (uint64_t number = 0; number < 1000; number++) {
         struct secagg_round round = {0, number, sid, sid};
 
-        mask_open(&steps, &round);
-        assert_int_equal(memcmp(steps.pair[0].key, keys, SECAGG_KEY_BYTES) == 0, number < 256);
+        assert_int_equal(mask_begin(&steps, &round), STATUS_OK);
+        assert_int_equal(memcmp(steps.key[1], keys, SECAGG_KEY_BYTES) == 0, number < 256);
         if (number % 300 == 299) {
-            mask_open(&jump, &round);
-            assert_memory_equal(steps.pair[0].key, jump.pair[0].key, SECAGG_KEY_BYTES);
+            uint8_t head[2][HEAD_BYTES];
+
+            assert_int_equal(mask_begin(&jump, &round), STATUS_OK);
+            assert_memory_equal(steps.key[1], jump.key[0], SECAGG_KEY_BYTES);
+            prg_fill(&steps.stream[1], head[0], HEAD_BYTES);
+            prg_fill(&jump.stream[0], head[1], HEAD_BYTES);
+            assert_memory_equal(head[0], head[1], HEAD_BYTES);
         }
     }
     mask_deinit(&steps);
     mask_deinit(&jump);
 }
 
+static void test_round_number_cannot_buy_more_than_the_largest_jump(void **state)
+{
+    static const uint8_t keys[2 * SECAGG_KEY_BYTES];
+    uint8_t sid[32] = {0};
+    struct secagg_round round = {0, 255 + 256 * ((uint64_t)SECAGG_RATCHET_STEPS_MAX + 3), sid, sid};
+    struct mask_set m;
+
+    (void)state;
+    assert_int_equal(mask_init(&m, 2, 0, keys), STATUS_OK);
+    assert_int_equal(mask_begin(&m, &round), STATUS_PROTOCOL);
+    round.round = UINT64_MAX;
+    assert_int_equal(mask_begin(&m, &round), STATUS_PROTOCOL);
+    round.round = 256 * 3; /* a refused round leaves the set as it was */
+    assert_int_equal(mask_begin(&m, &round), STATUS_OK);
+    mask_deinit(&m);
+}
+
+/* The next words of both ends, in pieces, added to zeros. */
 static void test_lower_index_adds_what_the_higher_subtracts(void **state)
 {
     static const uint8_t keys[2 * SECAGG_KEY_BYTES] = {7, [SECAGG_KEY_BYTES] = 7};
     static uint16_t narrow[2][9000];
     static uint32_t wide[2][9000];
     uint8_t sid[32] = {0};
-    struct secagg_round round = {0, 1, sid, sid};
     size_t zeros = 0;
 
     (void)state;
     for (uint32_t self = 0; self < 2; self++) {
-        struct mask m;
+        struct secagg_round round = {0, 1, sid, sid};
+        struct mask_set m;
 
         assert_int_equal(mask_init(&m, 2, self, keys), STATUS_OK);
-        mask_open(&m, &round);
-        mask_add16(&m, narrow[self], 9000);
+        assert_int_equal(mask_begin(&m, &round), STATUS_OK);
+        for (size_t i = 0; i < 9000; i += 750)
+            mask_apply16(&m, narrow[self] + i, 750);
         round.round++;
-        mask_open(&m, &round);
-        mask_add32(&m, wide[self], 9000);
-        round.round--;
+        assert_int_equal(mask_begin(&m, &round), STATUS_OK);
+        for (size_t i = 0; i < 9000; i += 1125)
+            mask_apply32(&m, wide[self] + i, 1125);
         mask_deinit(&m);
     }
     for (size_t i = 0; i < 9000; i++) {
@@ -254,15 +282,38 @@ static void test_lower_index_adds_what_the_higher_subtracts(void **state)
     assert_true(zeros < 10);
 }
 
+static void test_scratch_is_wiped_at_the_end_of_a_round(void **state)
+{
+    static const uint8_t keys[2 * SECAGG_KEY_BYTES] = {7, [SECAGG_KEY_BYTES] = 7};
+    static uint16_t lanes[MASK_CHUNK_BYTES / sizeof(uint16_t)];
+    uint8_t sid[32] = {0}, any = 0;
+    struct secagg_round round = {0, 1, sid, sid};
+    struct mask_set m;
+
+    (void)state;
+    assert_int_equal(mask_init(&m, 2, 0, keys), STATUS_OK);
+    assert_int_equal(mask_begin(&m, &round), STATUS_OK);
+    mask_apply16(&m, lanes, sizeof lanes / sizeof lanes[0]);
+    for (size_t i = 0; i < MASK_CHUNK_BYTES; i++)
+        any |= m.words[i];
+    assert_true(any != 0);
+    mask_end(&m);
+    for (size_t i = 0; i < MASK_CHUNK_BYTES; i++)
+        assert_int_equal(m.words[i], 0);
+    mask_deinit(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uploads_equal_those_of_an_independent_generator),
         cmocka_unit_test(test_no_key_and_iv_is_used_twice),
-        cmocka_unit_test(test_the_oracle_sees_a_replayed_round),
-        cmocka_unit_test(test_iv_depends_on_purpose_round_sid_and_broadcast),
+        cmocka_unit_test(test_the_oracle_sees_a_round_masked_twice),
+        cmocka_unit_test(test_stream_depends_on_key_purpose_round_sid_and_broadcast),
         cmocka_unit_test(test_ratchet_leaves_no_old_key_and_agrees_after_skipped_rounds),
+        cmocka_unit_test(test_round_number_cannot_buy_more_than_the_largest_jump),
         cmocka_unit_test(test_lower_index_adds_what_the_higher_subtracts),
+        cmocka_unit_test(test_scratch_is_wiped_at_the_end_of_a_round),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
 #include "common/secagg/masked.h"
 
 #include "common/base/bits.h"
+#include "common/crypto/digest.h"
+#include "common/crypto/prg.h"
 #include "tests/unit/secagg/generation.h"
 
 #include <math.h>
@@ -102,6 +104,26 @@ static void test_order_of_arrival_does_not_matter(void **state)
     generation_deinit(&g);
 }
 
+static void test_combine_waits_for_all_members(void **state)
+{
+    struct plan p = generation_plan(ENCODING_FIXED);
+    struct generation g;
+    struct error err = {0};
+    float out[5];
+
+    (void)state;
+    start(&g, &p, 3, 5);
+    upload_all(&g, 5, 0);
+    secagg_begin(g.server, 5);
+    assert_int_equal(secagg_combine(g.server, out, 1, &err), STATUS_INTEGRITY);
+    assert_int_equal(secagg_add(g.server, 0, g.payload[0], g.check[0], &err), STATUS_OK);
+    assert_int_equal(secagg_add(g.server, 2, g.payload[2], g.check[2], &err), STATUS_OK);
+    assert_int_equal(secagg_combine(g.server, out, 1, &err), STATUS_INTEGRITY);
+    assert_int_equal(secagg_add(g.server, 1, g.payload[1], g.check[1], &err), STATUS_OK);
+    assert_int_equal(secagg_combine(g.server, out, 1, &err), STATUS_OK);
+    generation_deinit(&g);
+}
+
 /* --- negative twins: one member of three differs
  * --------------------------------------------------- */
 
@@ -159,7 +181,41 @@ test_member_with_another_round_purpose_sid_or_broadcast_is_an_integrity_failure(
     assert_int_equal(disagree(&theirs, &own), STATUS_INTEGRITY);
 }
 
-static void test_upload_without_one_pairs_mask_is_an_integrity_failure(void **state)
+/* upload[n] += times * stream of pair (a, b), mod 2^w, computed here from key and IV. */
+static void add_stream(const struct generation *g, uint32_t *upload, size_t n, uint64_t number,
+                       const uint8_t key[32], uint32_t times)
+{
+    static uint16_t words[256];
+    uint8_t text[10 + 1 + 8 + 32 + 32] = "vfl/mask/1", iv[32];
+    struct prg stream;
+
+    assert_true(n <= 256);
+    for (int i = 0; i < 8; i++)
+        text[11 + i] = (uint8_t)(number >> 8 * i);
+    memcpy(text + 19, g->sid, 32);
+    memcpy(text + 51, g->broadcast, 32);
+    digest_sha256(iv, text, sizeof text);
+    assert_int_equal(prg_init(&stream, key), STATUS_OK);
+    prg_seek(&stream, iv);
+    prg_fill(&stream, words, n * sizeof *words);
+    prg_deinit(&stream);
+    for (size_t i = 0; i < n; i++)
+        upload[i] += times * words[i];
+}
+
+/* Member 0's upload of round `number` with the stream of (0, 2) added `times` times more. */
+static void alter_mask(struct generation *g, size_t n, uint64_t number, uint32_t times)
+{
+    uint32_t v[256], w = secagg_width(AGGREGATION_MASKED, &g->shape), checks = (64 + w - 1) / w;
+
+    bits_naive_unpack(v, g->payload[0], n, w);
+    bits_naive_unpack(v + n, g->check[0], checks, w);
+    add_stream(g, v, n + checks, number, g->keys[0][2], times);
+    bits_naive_pack(g->payload[0], v, n, w);
+    bits_naive_pack(g->check[0], v + n, checks, w);
+}
+
+static void test_upload_with_a_mask_missing_or_twice_is_an_integrity_failure(void **state)
 {
     struct plan p = generation_plan(ENCODING_FIXED);
     struct generation g;
@@ -167,18 +223,19 @@ static void test_upload_without_one_pairs_mask_is_an_integrity_failure(void **st
     (void)state;
     start(&g, &p, 3, 100);
     upload_all(&g, 100, 0);
+    alter_mask(&g, 100, 0, 0); /* as it was */
     assert_int_equal(combine(&g, 100), STATUS_OK);
-    /* Member 0 forgets the pair with member 2. */
-    g.party[0]->mask.pairs = 1;
     upload_all(&g, 100, 1);
+    alter_mask(&g, 100, 1, UINT32_MAX); /* without */
     assert_int_equal(combine(&g, 100), STATUS_INTEGRITY);
-    g.party[0]->mask.pairs = 2;
     upload_all(&g, 100, 2);
-    assert_int_equal(combine(&g, 100), STATUS_OK);
-    /* Member 0 adds where it should subtract. */
-    g.party[2]->mask.pair[0].subtract = false;
-    upload_all(&g, 100, 3);
+    alter_mask(&g, 100, 2, 1); /* twice */
     assert_int_equal(combine(&g, 100), STATUS_INTEGRITY);
+    upload_all(&g, 100, 3);
+    alter_mask(&g, 100, 3, UINT32_MAX - 1); /* with the wrong sign */
+    assert_int_equal(combine(&g, 100), STATUS_INTEGRITY);
+    upload_all(&g, 100, 4);
+    assert_int_equal(combine(&g, 100), STATUS_OK);
     generation_deinit(&g);
 }
 
@@ -274,19 +331,29 @@ static void test_round_numbers_only_grow(void **state)
     generation_deinit(&g);
 }
 
-static void test_value_that_is_no_number_is_refused_and_the_round_stays_usable(void **state)
+static void test_value_that_is_no_number_is_refused(void **state)
 {
-    struct plan p = generation_plan(ENCODING_PBM);
+    static float x[9001];
+    static const size_t places[] = {0, 4095, 4096, 9000};
+    struct plan p = generation_plan(ENCODING_FIXED);
     struct generation g;
-    struct secagg_round round;
-    float x[4] = {0, 1, NAN, 0};
+    uint64_t number = 0;
 
     (void)state;
-    start(&g, &p, 2, 4);
-    round = generation_round(&g, 0);
-    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_DATA);
-    x[2] = -INFINITY;
-    assert_int_equal(generation_protect(&g, 0, x, 4, &round, NULL), STATUS_DATA);
+    start(&g, &p, 2, 9001);
+    for (size_t k = 0; k < sizeof places / sizeof places[0]; k++) {
+        const float strange[3] = {NAN, INFINITY, -INFINITY};
+
+        for (size_t i = 0; i < 3; i++) {
+            struct secagg_round round = generation_round(&g, number++);
+
+            x[places[k]] = strange[i];
+            assert_int_equal(generation_protect(&g, 0, x, 9001, &round, NULL), STATUS_DATA);
+            x[places[k]] = 0;
+        }
+    }
+    upload_all(&g, 9001, number); /* later rounds are as they were */
+    assert_int_equal(combine(&g, 9001), STATUS_OK);
     generation_deinit(&g);
 }
 
@@ -307,21 +374,6 @@ static void test_second_upload_of_a_member_is_refused_and_changes_nothing(void *
     assert_int_equal(secagg_add(g.server, 1, g.payload[1], g.check[1], &err), STATUS_OK);
     assert_int_equal(secagg_combine(g.server, out, 1, &err), STATUS_OK);
     assert_memory_equal(out, want, sizeof out);
-    generation_deinit(&g);
-}
-
-static void test_codes_are_wiped_after_every_round(void **state)
-{
-    struct plan p = generation_plan(ENCODING_FIXED);
-    struct generation g;
-    const uint8_t *scratch;
-
-    (void)state;
-    start(&g, &p, 2, 5000);
-    upload_all(&g, 5000, 0);
-    scratch = (const uint8_t *)g.party[0]->scratch;
-    for (size_t i = 0; i < sizeof *g.party[0]->scratch; i++)
-        assert_int_equal(scratch[i], 0);
     generation_deinit(&g);
 }
 
@@ -380,15 +432,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_masked_sums_equal_plain_sums),
         cmocka_unit_test(test_order_of_arrival_does_not_matter),
+        cmocka_unit_test(test_combine_waits_for_all_members),
         cmocka_unit_test(
             test_member_with_another_round_purpose_sid_or_broadcast_is_an_integrity_failure),
-        cmocka_unit_test(test_upload_without_one_pairs_mask_is_an_integrity_failure),
+        cmocka_unit_test(test_upload_with_a_mask_missing_or_twice_is_an_integrity_failure),
         cmocka_unit_test(test_each_bit_of_the_check_part_counts),
         cmocka_unit_test(test_sum_above_what_members_can_reach_is_an_integrity_failure),
         cmocka_unit_test(test_round_numbers_only_grow),
-        cmocka_unit_test(test_value_that_is_no_number_is_refused_and_the_round_stays_usable),
+        cmocka_unit_test(test_value_that_is_no_number_is_refused),
         cmocka_unit_test(test_second_upload_of_a_member_is_refused_and_changes_nothing),
-        cmocka_unit_test(test_codes_are_wiped_after_every_round),
         cmocka_unit_test(test_width_is_that_of_the_paper),
         cmocka_unit_test(test_shapes_that_cannot_be_masked_are_refused),
     };
