@@ -1,0 +1,108 @@
+#!/bin/sh
+# test_cluster.sh -- the contract of `vfl cluster`: what DIR holds, what is continued, what is refused.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# shellcheck disable=SC2317 # called by expect
+cluster() {
+    timeout 120 "$vfl" cluster "$@"
+}
+
+# A number or text of a summary: value FILE KEY...
+value() {
+    file=$1
+    shift
+    python3 -c '
+import json, sys
+v = json.load(open(sys.argv[1]))
+for k in sys.argv[2:]:
+    v = v[int(k) if k.isdigit() else k]
+print(v if not isinstance(v, float) else "%.12g" % v)' "$file" "$@" 2>/dev/null
+}
+
+# --- a run ---
+expect 0 'status    completed' 'one command trains on the shipped set' \
+    cluster --out run --seed 7 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
+for file in summary.json plan.txt server/log.txt server/metrics.jsonl server/summary.json server/resolved.yaml \
+    party-4/log.txt party-4/metrics.jsonl party-4/summary.json party-4/resolved.yaml; do
+    same "run/$file" "$(ls "run/$file" 2>&1)" "there is $file"
+done
+same completed "$(value run/summary.json status)" 'the merged summary has the status'
+same True "$(value run/summary.json insecure_seed)" '--seed shows'
+same False "$(value run/summary.json plaintext)" 'masked is not plaintext'
+same 4 "$(value run/summary.json parties_n)" 'four parties are the default'
+same p4 "$(value run/summary.json parties 3 name)" 'in their order'
+differ '' "$(value run/summary.json parties 3 max_rss_kb)" 'with what only they know'
+for i in 1 2 3 4; do
+    same "$(value run/party-$i/summary.json model_sha256 parties 0)" \
+        "$(value run/summary.json model_sha256 parties $((i - 1)))" "party $i's model is in the merged summary"
+done
+differ '' "$(value run/summary.json privacy claims 0 m_eff)" 'claims come from the parties'
+same 'training.seed 7' "training.$(sed -n 's/^  seed: /seed /p' run/server/resolved.yaml)" '--seed sets training.seed'
+same '[8] [8]' "$(for i in 1 2; do sed -n 's/^  layers: //p' run/party-$i/resolved.yaml; done | paste -sd' ')" \
+    "--party '*:' reaches all"
+same '"fit" "none"' "$(for i in 1 2; do sed -n 's/^  scale: //p' run/party-$i/resolved.yaml; done | paste -sd' ')" \
+    '--party I: reaches one'
+same 3 "$(sed -n 's/^  min_parties: //p' run/party-1/resolved.yaml)" 'policies admit the plan'
+same "$("$vfl" pki digest run/roster.yaml)" "$(sed -n 's/.*roster_sha256: "\(.*\)"/\1/p' run/party-1/resolved.yaml)" \
+    'and pin the roster'
+same '' "$(find run -name '*.key' -perm /077)" 'no key is readable by others'
+
+# --- the same again ---
+stamp=$(stat -c %Y.%i run/server/summary.json)
+expect 0 'complete already' 'a complete run is shown, not run' \
+    cluster --out run --seed 7 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
+same "$stamp" "$(stat -c %Y.%i run/server/summary.json)" 'and nothing was started'
+expect 2 'another plan' 'another plan in the same folder is refused' cluster --out run --seed 7 --set training.epochs=3
+mkdir full && : >full/mine
+expect 2 'is not empty' 'a folder of something else is refused' cluster --out full
+same mine "$(cd full && find . -name mine | sed 's/..//')" 'and left alone'
+expect 0 '' 'a second run with the seed' \
+    cluster --quiet --out again --seed 7 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
+same '' "$(cat said)" '--quiet says nothing'
+same "$(value run/summary.json model_sha256 head) $(value run/summary.json model_sha256 parties 2)" \
+    "$(value again/summary.json model_sha256 head) $(value again/summary.json model_sha256 parties 2)" 'gives the same models'
+expect 0 '' 'a run with another seed' \
+    cluster --quiet --out third --seed 8 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
+differ "$(value run/summary.json model_sha256 head)" "$(value third/summary.json model_sha256 head)" 'does not'
+
+# --- policies ---
+expect 0 PLAINTEXT 'policies admit clear' cluster --out clear --parties 2 --set training.epochs=1 \
+    --set protocol.aggregation=clear --set protocol.encoding=float32
+same True "$(value clear/summary.json plaintext)" 'and the summary says plaintext'
+expect 5 'policy.aggregations' '--strict-policy leaves the defaults, which refuse it' cluster --out strict \
+    --strict-policy --set protocol.aggregation=clear --set protocol.encoding=float32
+same failed "$(value strict/summary.json status)" 'and the summary says failed'
+expect 5 'policy' "one party's own policy wins" cluster --out own --party 3:policy.min_parties=9
+
+# --- mistakes of this side: exit 2, one line, the guilty one named ---
+expect 2 'server: .*beta' 'a plan out of range' cluster --out e1 --set protocol.pbm.beta=0.3
+same 1 "$(wc -l <said)" 'is one line'
+differ '' "$(value e1/summary.json error)" 'that the summary has too'
+expect 2 'unknown key' 'an unknown key' cluster --out e2 --set protocol.trials=3
+expect 2 'party-2: ' 'a broken file of one party' cluster --out e3 --party 2:data.train=/nonexistent.csv
+expect 2 'there are 4 parties' 'a party that is none' cluster --out e4 --party 5:data.scale=none
+expect 2 'given twice' 'a column for two' cluster --out e5 --columns 1-3,3
+expect 2 'known are breast_cancer digits' 'an unknown set' cluster --data iris
+expect 2 'exclude each other' 'data of two kinds' cluster --data digits --train x
+expect 2 'key.path=value' 'a setting without a value' cluster --set protocol
+expect 2 'I:key' 'a party setting without a party' cluster --party data.scale=none
+expect 2 'not available yet' '--netns' cluster --netns
+expect 2 'unknown' 'an unknown option' cluster --cake yes
+same '' "$(find . -maxdepth 1 -name runs)" 'and none of them left a folder'
+
+# --- signals: a run that would not end ---
+timeout 120 "$vfl" cluster --quiet --out long --set training.epochs=100000 --set training.evaluate_every=20 &
+script=$!
+tries=1000
+until [ -s long/server/metrics.jsonl ] || [ $tries -eq 0 ]; do # an evaluation: the run is under way
+    tries=$((tries - 1))
+    sleep 0.05
+done
+kill -TERM $script
+wait $script
+same 0 $? 'a signal ends the script'
+same stopped "$(value long/summary.json status)" 'the run is stopped in order'
+same '' "$(pgrep -f "$dir/long/" || :)" 'and no daemon is left'
+closing
