@@ -19,7 +19,7 @@ def main():
     with open(f"{run}/server/metrics.jsonl") as f:
         lines = [json.loads(line) for line in f]
     if total["status"] != "completed" or len(lines) != round(total["epochs"]):
-        sys.exit(f"{run}: not a whole run")
+        sys.exit(f"{run}: {total['status']} after {total.get('epochs')} epochs, {len(lines)} lines of metrics")
     with open(f"{folder}/ours.csv", "a") as f:
         for e in lines:
             f.write(f"{encoding},{init},{seed},{e['epoch']:g},{e['train']['auprc']:.5f},"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh -- Table 3 of PBM-VFL with this project's daemons: every line of settings.txt, three seeds each.
+# run.sh -- Table 3 of PBM-VFL with the daemons of this project: every line of settings.txt, seeds 1, 2, 3 (or SEEDS).
 #
 #   docs/experiments/phishing/run.sh phishing.csv.gz [FOLDER [FIRST-WORD]]
 #
@@ -43,7 +43,7 @@ plan_of() {
 }
 
 grep -v '^#' "$here/settings.txt" | grep "^$only" | while read -r encoding init epochs; do
-    for seed in 1 2 3; do
+    for seed in ${SEEDS:-1 2 3}; do
         ! grep -q "^$encoding,$init,$seed," "$to/bytes.csv" || continue
         plan=$(plan_of "$encoding")
         # shellcheck disable=SC2086 # $plan is a list of words
