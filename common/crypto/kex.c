@@ -59,6 +59,9 @@ enum status kex_hkdf(uint8_t *out, size_t out_len, const uint8_t *key, size_t ke
     enum status s = STATUS_CRYPTO;
     OSSL_PARAM p[5], *at = p;
 
+    /* The library takes an empty salt or info, but not from nowhere. */
+    salt = salt_len > 0 ? salt : (const uint8_t *)"";
+    info = info_len > 0 ? info : "";
     /* OSSL_PARAM wants pointers to non-const, and only reads through these. */
     *at++ =
         OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)(uintptr_t) "SHA256", 0);

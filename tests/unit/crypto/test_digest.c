@@ -63,9 +63,10 @@ static void test_pieces_give_what_the_whole_gives_and_a_digest_can_begin_again(v
 /* RFC 4231, test cases 1, 2, 3, 4, 6 and 7. */
 static void test_hmac_equals_rfc_4231(void **state)
 {
-    static const char longer[] = "This is a test using a larger than block-size key and a larger than "
-                                 "block-size data. The key needs to be hashed before being used by the "
-                                 "HMAC algorithm.";
+    static const char longer[] =
+        "This is a test using a larger than block-size key and a larger than "
+        "block-size data. The key needs to be hashed before being used by the "
+        "HMAC algorithm.";
     static const char first[] = "Test Using Larger Than Block-Size Key - Hash Key First";
     uint8_t key[131], data[50], out[DIGEST_BYTES];
 
