@@ -49,6 +49,13 @@ static json_t *read_summary(const char *dir, const char *who)
     return NULL;
 }
 
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+
+    return text == NULL ? "?" : text;
+}
+
 static double number(const json_t *o, const char *key)
 {
     return json_number_value(json_object_get(o, key));
@@ -291,9 +298,8 @@ static void print_claim(const char *title, const json_t *claim)
         printf("no bound on epsilon");
     else
         printf("epsilon %.4g", epsilon(claim));
-    printf(" for one %s against %s (m_eff %.0f)%s\n",
-           json_string_value(json_object_get(claim, "adjacency")),
-           json_string_value(json_object_get(claim, "adversary")), number(claim, "m_eff"),
+    printf(" for one %s against %s (m_eff %.0f)%s\n", text_of(claim, "adjacency"),
+           text_of(claim, "adversary"), number(claim, "m_eff"),
            json_is_true(json_object_get(claim, "vacuous")) ? ", vacuous" : "");
 }
 
@@ -319,8 +325,8 @@ static void print_privacy(const json_t *root)
         if (is_text(claim, "adversary", "server") && is_text(claim, "adjacency", "sample"))
             plain = claim;
     }
-    printf("privacy   %s, delta %g, %.0f vectors released\n",
-           json_string_value(json_object_get(privacy, "mechanism")), number(privacy, "delta"),
+    printf("privacy   %s, delta %g, %.0f vectors released\n", text_of(privacy, "mechanism"),
+           number(privacy, "delta"),
            number(json_object_get(privacy, "releases"), "train") +
                number(json_object_get(privacy, "releases"), "evaluate"));
     print_claim("", plain);
@@ -333,7 +339,7 @@ static void print_table(const json_t *root)
     const json_t *time = json_object_get(root, "time");
     const char *error = json_string_value(json_object_get(root, "error"));
 
-    printf("status    %s%s\n", json_string_value(json_object_get(root, "status")),
+    printf("status    %s%s\n", text_of(root, "status"),
            json_is_true(json_object_get(root, "plaintext"))
                ? ", PLAINTEXT: the server saw every embedding"
                : "");
