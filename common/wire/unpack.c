@@ -2,8 +2,8 @@
  *
  * protobuf-c's own faults that matter here (threats E2, E3): it amplifies small frames into much
  * memory, keeps unknown fields, and lets the last of repeated singular fields win.  The quota
- * bounds the first; the second and third are refused: no unknown fields, and the message must have
- * exactly the size it would be packed to.
+ * bounds the first; the second and third are refused: a message must be exactly the bytes it would
+ * be packed to (canonical.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +11,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/wire/canonical.h"
 
 #include "proto/vfl.pb-c.h"
 
@@ -41,11 +42,11 @@ enum status wire_unpacker_init(struct wire_unpacker *u, size_t frame_max)
     *u = (struct wire_unpacker){0};
     u->hellos = mem_alloc(WIRE_MEMBERS_MAX, sizeof *u->hellos);
     u->confirms = mem_alloc(WIRE_MEMBERS_MAX, sizeof *u->confirms);
-    if (u->hellos == NULL || u->confirms == NULL) {
+    if (u->hellos == NULL || u->confirms == NULL || wire_unpacker_grow(u, frame_max) != STATUS_OK) {
         wire_unpacker_deinit(u);
         return STATUS_MEMORY;
     }
-    return wire_unpacker_grow(u, frame_max);
+    return STATUS_OK;
 }
 
 enum status wire_unpacker_grow(struct wire_unpacker *u, size_t frame_max)
@@ -76,8 +77,7 @@ void wire_unpacker_deinit(struct wire_unpacker *u)
     *u = (struct wire_unpacker){0};
 }
 
-/* --- checks of single fields
- * ----------------------------------------------------------------------- */
+/* --- checks of single fields -------------------------------------------------------------- */
 
 static bool bytes_of(const uint8_t **out, const ProtobufCBinaryData *field, size_t n)
 {
@@ -122,14 +122,7 @@ static enum status bad(struct error *err, const char *what)
     return error_set(err, STATUS_PROTOCOL, "malformed message: %s", what);
 }
 
-/* No unknown fields, and no bytes that packing would not produce. */
-static bool canonical(const ProtobufCMessage *m, size_t n)
-{
-    return m->n_unknown_fields == 0 && protobuf_c_message_get_packed_size(m) == n;
-}
-
-/* --- one function per message
- * ------------------------------------------------------------------------ */
+/* --- one function per message ------------------------------------------------------------- */
 
 static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct error *err)
 {
@@ -147,8 +140,8 @@ static enum status take_offer(struct wire_offer *o, const Vfl__Offer *p, struct 
     o->step = p->step;
     o->plan = view(&p->plan);
     o->members = view(&p->members);
-    if (p->base.n_unknown_fields != 0 || o->plan.n == 0 || o->plan.n > PLAN_TEXT_MAX ||
-        o->members.n == 0 || o->members.n > WIRE_MEMBERS_MAX)
+    if (o->plan.n == 0 || o->plan.n > PLAN_TEXT_MAX || o->members.n == 0 ||
+        o->members.n > WIRE_MEMBERS_MAX)
         return bad(err, "offer");
     for (size_t i = 1; i < o->members.n; i++) {
         if (o->members.data[i] <= o->members.data[i - 1])
@@ -170,7 +163,8 @@ static enum status take_hello(struct wire_hello *h, const Vfl__Hello *p, struct 
         h->body.n > WIRE_HELLO_MAX)
         return bad(err, "hello");
     b = vfl__hello_body__unpack(&quota, h->body.n, h->body.data);
-    if (b == NULL || !canonical(&b->base, h->body.n) || !name_of(h->name, b->name) ||
+    if (b == NULL || !canonical_message(&b->base, h->body.data, h->body.n) ||
+        !name_of(h->name, b->name) ||
         !bytes_of(&h->plan_digest, &b->plan_digest, WIRE_DIGEST_BYTES) ||
         !bytes_of(&h->nonce, &b->nonce, WIRE_KEY_BYTES) ||
         !bytes_of(&h->kex_public, &b->kex_public, WIRE_KEY_BYTES))
@@ -184,7 +178,7 @@ static enum status take_hello(struct wire_hello *h, const Vfl__Hello *p, struct 
 static enum status take_hellos(struct wire_hellos *hs, const Vfl__Hellos *p,
                                struct wire_unpacker *u, struct error *err)
 {
-    if (p->base.n_unknown_fields != 0 || p->n_hello == 0 || p->n_hello > WIRE_MEMBERS_MAX)
+    if (p->n_hello == 0 || p->n_hello > WIRE_MEMBERS_MAX)
         return bad(err, "hellos");
     for (size_t i = 0; i < p->n_hello; i++) {
         enum status s = take_hello(&u->hellos[i], p->hello[i], u, err);
@@ -198,7 +192,7 @@ static enum status take_hellos(struct wire_hellos *hs, const Vfl__Hellos *p,
 static enum status take_confirm(struct wire_confirm *c, const Vfl__Confirm *p, struct error *err)
 {
     c->generation = p->generation;
-    if (p->base.n_unknown_fields != 0 || !bytes_of(&c->sid, &p->sid, WIRE_DIGEST_BYTES) ||
+    if (!bytes_of(&c->sid, &p->sid, WIRE_DIGEST_BYTES) ||
         !bytes_of(&c->ids_train, &p->ids_train, WIRE_DIGEST_BYTES) ||
         !bytes_of(&c->ids_test, &p->ids_test, WIRE_DIGEST_BYTES) ||
         !bytes_of(&c->signature, &p->signature, WIRE_SIGNATURE_BYTES))
@@ -209,7 +203,7 @@ static enum status take_confirm(struct wire_confirm *c, const Vfl__Confirm *p, s
 static enum status take_confirms(struct wire_confirms *cs, const Vfl__Confirms *p,
                                  struct wire_unpacker *u, struct error *err)
 {
-    if (p->base.n_unknown_fields != 0 || p->n_confirm == 0 || p->n_confirm > WIRE_MEMBERS_MAX)
+    if (p->n_confirm == 0 || p->n_confirm > WIRE_MEMBERS_MAX)
         return bad(err, "confirms");
     for (size_t i = 0; i < p->n_confirm; i++) {
         enum status s = take_confirm(&u->confirms[i], p->confirm[i], err);
@@ -234,9 +228,9 @@ static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast
         .place = p->place,
         .sweep = p->sweep,
     };
-    if (p->base.n_unknown_fields != 0 || (!b->closes && !b->opens) || p->purpose < 0 ||
-        p->purpose > VFL__PURPOSE__EVALUATE_TRAIN || b->gradient.n > WIRE_PAYLOAD_MAX ||
-        b->gradient.n % sizeof(float) != 0 || b->closes != (b->gradient.n > 0))
+    if ((!b->closes && !b->opens) || p->purpose < 0 || p->purpose > VFL__PURPOSE__EVALUATE_TRAIN ||
+        b->gradient.n > WIRE_PAYLOAD_MAX || b->gradient.n % sizeof(float) != 0 ||
+        b->closes != (b->gradient.n > 0))
         return bad(err, "broadcast");
     return STATUS_OK;
 }
@@ -250,8 +244,7 @@ static enum status take_upload(struct wire_upload *w, const Vfl__Upload *p, stru
         .payload = view(&p->payload),
         .check = view(&p->check),
     };
-    if (p->base.n_unknown_fields != 0 || p->purpose < 0 ||
-        p->purpose > VFL__PURPOSE__EVALUATE_TRAIN || w->payload.n == 0 ||
+    if (p->purpose < 0 || p->purpose > VFL__PURPOSE__EVALUATE_TRAIN || w->payload.n == 0 ||
         w->payload.n > WIRE_PAYLOAD_MAX)
         return bad(err, "upload");
     return STATUS_OK;
@@ -261,8 +254,8 @@ static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, stru
 {
     f->outcome = (enum wire_outcome)p->outcome;
     f->kind = (enum status_kind)p->kind;
-    if (p->base.n_unknown_fields != 0 || p->kind > STATUS_KIND_LOCAL || p->outcome < 0 ||
-        p->outcome > VFL__OUTCOME__FAILED || !text_of(f->text, WIRE_TEXT_MAX, p->text))
+    if (p->kind > STATUS_KIND_LOCAL || p->outcome < 0 || p->outcome > VFL__OUTCOME__FAILED ||
+        !text_of(f->text, WIRE_TEXT_MAX, p->text))
         return bad(err, "finish");
     return STATUS_OK;
 }
@@ -270,8 +263,8 @@ static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, stru
 static enum status take_refuse(struct wire_refuse *r, const Vfl__Refuse *p, struct error *err)
 {
     r->kind = (enum status_kind)p->kind;
-    if (p->base.n_unknown_fields != 0 || p->kind > STATUS_KIND_LOCAL ||
-        p->kind == STATUS_KIND_NONE || !text_of(r->text, WIRE_TEXT_MAX, p->text))
+    if (p->kind > STATUS_KIND_LOCAL || p->kind == STATUS_KIND_NONE ||
+        !text_of(r->text, WIRE_TEXT_MAX, p->text))
         return bad(err, "refuse");
     return STATUS_OK;
 }
@@ -323,7 +316,7 @@ enum status wire_unpack(struct wire_msg *m, struct wire_unpacker *u, const uint8
     f = vfl__frame__unpack(&quota, n, bytes);
     if (f == NULL)
         return bad(err, "not a frame, or over its memory quota");
-    if (!canonical(&f->base, n))
-        return bad(err, "unknown or repeated fields");
+    if (!canonical_message(&f->base, bytes, n))
+        return bad(err, "unknown, repeated or disordered fields");
     return take(m, f, u, err);
 }

@@ -1,0 +1,51 @@
+/* fuzz_message.c -- any frame: refused with a reason, or a message that packs to the very same
+ * bytes.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/wire/message.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { FRAME_MAX = 32768 };
+
+/* The words of a refuse or finish have been cleaned. */
+static void check_same(const struct buf *again, const uint8_t *data, size_t size, bool has_text)
+{
+    CHECK(again->len == size);
+    for (size_t i = 0; i < size; i++) {
+        bool cleaned = has_text && again->data[i] == '?' && (data[i] < 0x20 || data[i] >= 0x7f);
+        CHECK(again->data[i] == data[i] || cleaned);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct wire_unpacker unpacker;
+    static struct buf again;
+    struct error err = {0};
+    struct wire_msg m;
+    uint64_t allocations;
+    enum status s;
+
+    if (unpacker.block == NULL) {
+        CHECK(wire_unpacker_init(&unpacker, FRAME_MAX) == STATUS_OK);
+        buf_init(&again, FRAME_MAX);
+        CHECK(buf_reserve(&again, FRAME_MAX) == STATUS_OK);
+    }
+    if (size > FRAME_MAX)
+        return 0;
+    allocations = mem_count();
+    s = wire_unpack(&m, &unpacker, data, size, &err);
+    CHECK(mem_count() == allocations && unpacker.used <= unpacker.size);
+    if (s != STATUS_OK) {
+        CHECK(s == err.status && status_kind(s) == STATUS_KIND_PEER && err.text[0] != 0);
+        return 0;
+    }
+    CHECK(m.kind > WIRE_NONE && m.kind < WIRE_KINDS);
+    CHECK(wire_payload_bytes(&m) <= size && wire_phase_of(&m) <= WIRE_PHASE_EVALUATE);
+    CHECK(wire_pack(&again, &m) == STATUS_OK);
+    check_same(&again, data, size, m.kind == WIRE_FINISH || m.kind == WIRE_REFUSE);
+    return 0;
+}

@@ -1,0 +1,188 @@
+/* samples.h -- one valid instance of each message, with every field in use, and how to compare two.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_WIRE_SAMPLES_H
+#define COLONNADE_TESTS_WIRE_SAMPLES_H
+
+#include "common/base/check.h"
+#include "common/wire/message.h"
+
+#include <string.h>
+
+enum { SAMPLE_MEMBERS = 3, SAMPLE_FRAME_MAX = 128 * 1024 };
+
+/* 64 bytes that no two names share. */
+static inline const uint8_t *sample_bytes(uint8_t name)
+{
+    static uint8_t table[256][64];
+
+    for (unsigned i = 0; i < 64; i++)
+        table[name][i] = (uint8_t)(name * 37u + i * 11u + 1);
+    return table[name];
+}
+
+/* Member m's hello; its body is packed into a place of its own. */
+static inline struct wire_hello sample_hello(uint8_t m)
+{
+    static uint8_t body[WIRE_MEMBERS_MAX][WIRE_HELLO_MAX];
+    struct wire_hello h = {
+        .public_key = sample_bytes((uint8_t)(m + 1)),
+        .signature = sample_bytes((uint8_t)(m + 2)),
+        .plan_digest = sample_bytes(3),
+        .nonce = sample_bytes((uint8_t)(m + 4)),
+        .kex_public = sample_bytes((uint8_t)(m + 5)),
+        .generation = 300,
+        .name = "party-a",
+        .train_rows = 70000,
+        .test_rows = 9,
+    };
+    struct buf packed;
+
+    h.name[6] = (char)('a' + m % 26);
+    buf_init(&packed, WIRE_HELLO_MAX);
+    CHECK(wire_pack_hello_body(&packed, &h) == STATUS_OK);
+    memcpy(body[m], packed.data, packed.len);
+    h.body = (struct wire_bytes){body[m], packed.len};
+    buf_deinit(&packed);
+    return h;
+}
+
+static inline struct wire_confirm sample_confirm(uint8_t m)
+{
+    return (struct wire_confirm){sample_bytes(7), sample_bytes(8), sample_bytes(9),
+                                 sample_bytes((uint8_t)(m + 10)), 300};
+}
+
+static inline struct wire_msg sample_lists(enum wire_kind kind, size_t n)
+{
+    static struct wire_hello hello[WIRE_MEMBERS_MAX];
+    static struct wire_confirm confirm[WIRE_MEMBERS_MAX];
+    struct wire_msg m = {.kind = kind};
+
+    for (size_t i = 0; i < n; i++) {
+        hello[i] = sample_hello((uint8_t)i);
+        confirm[i] = sample_confirm((uint8_t)i);
+    }
+    if (kind == WIRE_HELLOS)
+        m.hellos = (struct wire_hellos){300, n, hello};
+    else
+        m.confirms = (struct wire_confirms){300, n, confirm};
+    return m;
+}
+
+static inline struct wire_msg sample(enum wire_kind kind)
+{
+    static const uint8_t members[] = {0, 2, 255};
+    struct wire_msg m = {.kind = kind};
+
+    switch (kind) {
+    case WIRE_JOIN: m.join = (struct wire_join){1, sample_bytes(1), 77}; break;
+    case WIRE_OFFER:
+        m.offer = (struct wire_offer){300, 12, {sample_bytes(2), 40}, {members, sizeof members}};
+        break;
+    case WIRE_HELLO: m.hello = sample_hello(0); break;
+    case WIRE_HELLOS:
+    case WIRE_CONFIRMS: m = sample_lists(kind, SAMPLE_MEMBERS); break;
+    case WIRE_CONFIRM: m.confirm = sample_confirm(0); break;
+    case WIRE_BROADCAST:
+        m.broadcast = (struct wire_broadcast){
+            300, true, true, 12, {sample_bytes(3), 24}, PURPOSE_EVALUATE_TRAIN, 400, 2048, 5};
+        break;
+    case WIRE_UPLOAD:
+        m.upload = (struct wire_upload){
+            300, 400, PURPOSE_EVALUATE_TEST, {sample_bytes(4), 33}, {sample_bytes(5), 9}};
+        break;
+    case WIRE_FINISH:
+        m.finish = (struct wire_finish){OUTCOME_FAILED, STATUS_KIND_PEER, "party p2 lied"};
+        break;
+    case WIRE_REFUSE:
+        m.refuse = (struct wire_refuse){STATUS_KIND_POLICY, "policy.min_parties: 2 < 3"};
+        break;
+    case WIRE_NONE:
+    case WIRE_KINDS: CHECK(!"a message of no kind");
+    }
+    return m;
+}
+
+static inline bool same_bytes(struct wire_bytes a, struct wire_bytes b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
+}
+
+static inline bool same_hello(const struct wire_hello *a, const struct wire_hello *b)
+{
+    return same_bytes(a->body, b->body) &&
+           memcmp(a->public_key, b->public_key, WIRE_KEY_BYTES) == 0 &&
+           memcmp(a->signature, b->signature, WIRE_SIGNATURE_BYTES) == 0 &&
+           memcmp(a->plan_digest, b->plan_digest, WIRE_DIGEST_BYTES) == 0 &&
+           memcmp(a->nonce, b->nonce, WIRE_KEY_BYTES) == 0 &&
+           memcmp(a->kex_public, b->kex_public, WIRE_KEY_BYTES) == 0 &&
+           a->generation == b->generation && strcmp(a->name, b->name) == 0 &&
+           a->train_rows == b->train_rows && a->test_rows == b->test_rows;
+}
+
+static inline bool same_confirm(const struct wire_confirm *a, const struct wire_confirm *b)
+{
+    return memcmp(a->sid, b->sid, WIRE_DIGEST_BYTES) == 0 &&
+           memcmp(a->ids_train, b->ids_train, WIRE_DIGEST_BYTES) == 0 &&
+           memcmp(a->ids_test, b->ids_test, WIRE_DIGEST_BYTES) == 0 &&
+           memcmp(a->signature, b->signature, WIRE_SIGNATURE_BYTES) == 0 &&
+           a->generation == b->generation;
+}
+
+static inline bool same_lists(const struct wire_msg *a, const struct wire_msg *b)
+{
+    size_t n = a->kind == WIRE_HELLOS ? a->hellos.n : a->confirms.n;
+    bool same = a->kind == WIRE_HELLOS
+                    ? n == b->hellos.n && a->hellos.generation == b->hellos.generation
+                    : n == b->confirms.n && a->confirms.generation == b->confirms.generation;
+
+    for (size_t i = 0; same && i < n; i++)
+        same = a->kind == WIRE_HELLOS
+                   ? same_hello(&a->hellos.hello[i], &b->hellos.hello[i])
+                   : same_confirm(&a->confirms.confirm[i], &b->confirms.confirm[i]);
+    return same;
+}
+
+static inline bool same_broadcast(const struct wire_broadcast *a, const struct wire_broadcast *b)
+{
+    return a->generation == b->generation && a->closes == b->closes && a->opens == b->opens &&
+           a->close_step == b->close_step && same_bytes(a->gradient, b->gradient) &&
+           a->purpose == b->purpose && a->round == b->round && a->place == b->place &&
+           a->sweep == b->sweep;
+}
+
+static inline bool same_message(const struct wire_msg *a, const struct wire_msg *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case WIRE_JOIN:
+        return a->join.version == b->join.version && a->join.applied == b->join.applied &&
+               memcmp(a->join.roster_digest, b->join.roster_digest, WIRE_DIGEST_BYTES) == 0;
+    case WIRE_OFFER:
+        return a->offer.generation == b->offer.generation && a->offer.step == b->offer.step &&
+               same_bytes(a->offer.plan, b->offer.plan) &&
+               same_bytes(a->offer.members, b->offer.members);
+    case WIRE_HELLO: return same_hello(&a->hello, &b->hello);
+    case WIRE_HELLOS:
+    case WIRE_CONFIRMS: return same_lists(a, b);
+    case WIRE_CONFIRM: return same_confirm(&a->confirm, &b->confirm);
+    case WIRE_BROADCAST: return same_broadcast(&a->broadcast, &b->broadcast);
+    case WIRE_UPLOAD:
+        return a->upload.generation == b->upload.generation && a->upload.round == b->upload.round &&
+               a->upload.purpose == b->upload.purpose &&
+               same_bytes(a->upload.payload, b->upload.payload) &&
+               same_bytes(a->upload.check, b->upload.check);
+    case WIRE_FINISH:
+        return a->finish.outcome == b->finish.outcome && a->finish.kind == b->finish.kind &&
+               strcmp(a->finish.text, b->finish.text) == 0;
+    case WIRE_REFUSE:
+        return a->refuse.kind == b->refuse.kind && strcmp(a->refuse.text, b->refuse.text) == 0;
+    case WIRE_NONE:
+    case WIRE_KINDS: break;
+    }
+    return false;
+}
+
+#endif

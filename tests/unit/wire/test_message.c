@@ -1,0 +1,350 @@
+/* test_message.c -- what is packed comes back, and nothing else passes for it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/wire/message.h"
+
+#include "common/base/mem.h"
+#include "tests/lib/aborts.h"
+#include "tests/unit/wire/samples.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct wire_unpacker unpacker;
+static struct buf out;
+
+static int set_up(void **state)
+{
+    (void)state;
+    buf_init(&out, SAMPLE_FRAME_MAX);
+    return wire_unpacker_init(&unpacker, SAMPLE_FRAME_MAX) == STATUS_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wire_unpacker_deinit(&unpacker);
+    buf_deinit(&out);
+    return 0;
+}
+
+static void expect_round_trip(const struct wire_msg *m)
+{
+    struct error err = {0};
+    struct wire_msg back;
+
+    assert_int_equal(wire_pack(&out, m), STATUS_OK);
+    memset(&back, 0xa5, sizeof back);
+    if (wire_unpack(&back, &unpacker, out.data, out.len, &err) != STATUS_OK)
+        fail_msg("%s: %s", wire_kind_name(m->kind), err.text);
+    if (!same_message(m, &back))
+        fail_msg("%s changed on its way", wire_kind_name(m->kind));
+}
+
+static void test_every_message_comes_back_with_every_field(void **state)
+{
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        struct wire_msg m = sample((enum wire_kind)k);
+        expect_round_trip(&m);
+    }
+}
+
+static void test_numbers_come_back_at_both_ends_of_their_range(void **state)
+{
+    struct wire_msg m = sample(WIRE_JOIN);
+
+    (void)state;
+    m.join.version = UINT32_MAX;
+    m.join.applied = UINT64_MAX;
+    expect_round_trip(&m);
+    m.join.version = 0;
+    m.join.applied = 0;
+    expect_round_trip(&m);
+    m = sample(WIRE_BROADCAST);
+    m.broadcast.generation = m.broadcast.close_step = m.broadcast.round = UINT64_MAX;
+    m.broadcast.place = m.broadcast.sweep = UINT64_MAX;
+    expect_round_trip(&m);
+    m.broadcast = (struct wire_broadcast){.opens = true};
+    expect_round_trip(&m);
+    m.broadcast = (struct wire_broadcast){.closes = true, .gradient = {sample_bytes(1), 4}};
+    expect_round_trip(&m);
+    m = sample(WIRE_UPLOAD);
+    m.upload = (struct wire_upload){.payload = {sample_bytes(1), 1}};
+    expect_round_trip(&m);
+}
+
+static void test_each_purpose_outcome_and_kind_comes_back(void **state)
+{
+    (void)state;
+    for (int p = PURPOSE_TRAIN; p <= PURPOSE_EVALUATE_TRAIN; p++) {
+        struct wire_msg b = sample(WIRE_BROADCAST), u = sample(WIRE_UPLOAD);
+
+        b.broadcast.purpose = u.upload.purpose = (enum wire_purpose)p;
+        expect_round_trip(&b);
+        expect_round_trip(&u);
+    }
+    for (int o = OUTCOME_COMPLETED; o <= OUTCOME_FAILED; o++) {
+        for (int kind = STATUS_KIND_NONE; kind <= STATUS_KIND_LOCAL; kind++) {
+            struct wire_msg f = sample(WIRE_FINISH);
+
+            f.finish.outcome = (enum wire_outcome)o;
+            f.finish.kind = (enum status_kind)kind;
+            expect_round_trip(&f);
+        }
+    }
+}
+
+static void test_lists_of_one_to_the_largest_number_of_members_come_back(void **state)
+{
+    static const size_t lengths[] = {1, 2, 3, 50, WIRE_MEMBERS_MAX - 1, WIRE_MEMBERS_MAX};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        struct wire_msg hellos = sample_lists(WIRE_HELLOS, lengths[i]);
+        struct wire_msg confirms = sample_lists(WIRE_CONFIRMS, lengths[i]);
+
+        expect_round_trip(&hellos);
+        expect_round_trip(&confirms);
+    }
+}
+
+/* Changed bytes are refused with a reason, or say something else. */
+static void expect_not(const struct wire_msg *m, const uint8_t *bytes, size_t n)
+{
+    struct error err = {0};
+    struct wire_msg got;
+    enum status s = wire_unpack(&got, &unpacker, bytes, n, &err);
+
+    if (s == STATUS_OK) {
+        if (same_message(m, &got))
+            fail_msg("%s: other bytes, the same message", wire_kind_name(m->kind));
+        return;
+    }
+    assert_true(s == STATUS_PROTOCOL || s == STATUS_LIMIT);
+    assert_int_equal(err.status, s);
+    assert_true(err.text[0] != 0);
+}
+
+static void test_every_flipped_bit_is_refused_or_changes_a_field(void **state)
+{
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        struct wire_msg m = sample((enum wire_kind)k);
+
+        assert_int_equal(wire_pack(&out, &m), STATUS_OK);
+        for (size_t bit = 0; bit < 8 * out.len; bit++) {
+            out.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            expect_not(&m, out.data, out.len);
+            out.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+    }
+}
+
+static void test_every_byte_set_to_any_value_is_refused_or_changes_a_field(void **state)
+{
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        struct wire_msg m = sample((enum wire_kind)k);
+
+        assert_int_equal(wire_pack(&out, &m), STATUS_OK);
+        for (size_t i = 0; i < out.len; i++) {
+            uint8_t was = out.data[i];
+
+            for (unsigned v = 0; v < 256; v++) {
+                out.data[i] = (uint8_t)v;
+                if (v != was)
+                    expect_not(&m, out.data, out.len);
+            }
+            out.data[i] = was;
+        }
+    }
+}
+
+/* The cut bytes get a block of their own, so that a sanitizer sees a read past their end. */
+static void test_every_cut_of_every_message_is_refused(void **state)
+{
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        struct wire_msg m = sample((enum wire_kind)k), got;
+
+        assert_int_equal(wire_pack(&out, &m), STATUS_OK);
+        for (size_t n = 0; n < out.len; n++) {
+            uint8_t *cut = mem_alloc(n, 1);
+
+            assert_non_null(cut);
+            memcpy(cut, out.data, n);
+            assert_int_equal(wire_unpack(&got, &unpacker, cut, n, NULL), STATUS_PROTOCOL);
+            mem_free(cut);
+        }
+    }
+}
+
+static void test_every_missing_and_every_inserted_byte_is_refused_or_changes_a_field(void **state)
+{
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        struct wire_msg m = sample((enum wire_kind)k);
+        uint8_t changed[4096];
+
+        assert_int_equal(wire_pack(&out, &m), STATUS_OK);
+        assert_true(out.len < sizeof changed);
+        for (size_t i = 0; i < out.len; i++) {
+            memcpy(changed, out.data, i);
+            memcpy(changed + i, out.data + i + 1, out.len - i - 1);
+            expect_not(&m, changed, out.len - 1);
+        }
+        for (size_t i = 0; i <= out.len; i++) {
+            memcpy(changed, out.data, i);
+            memcpy(changed + i + 1, out.data + i, out.len - i);
+            for (unsigned v = 0; v < 256; v++) {
+                changed[i] = (uint8_t)v;
+                expect_not(&m, changed, out.len + 1);
+            }
+        }
+    }
+}
+
+static void test_unpacking_allocates_nothing_and_packing_once_per_new_size(void **state)
+{
+    uint64_t before = mem_count();
+    struct buf fresh;
+
+    (void)state;
+    buf_init(&fresh, SAMPLE_FRAME_MAX);
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        struct wire_msg m = sample((enum wire_kind)k), got;
+
+        before = mem_count();
+        assert_int_equal(wire_pack(&fresh, &m), STATUS_OK);
+        assert_true(mem_count() <= before + 1);
+        before = mem_count();
+        assert_int_equal(wire_unpack(&got, &unpacker, fresh.data, fresh.len, NULL), STATUS_OK);
+        assert_int_equal(wire_unpack(&got, &unpacker, fresh.data, fresh.len - 1, NULL),
+                         STATUS_PROTOCOL);
+        assert_int_equal(wire_pack(&fresh, &m), STATUS_OK);
+        assert_int_equal(mem_count(), before);
+    }
+    buf_deinit(&fresh);
+}
+
+static void test_a_message_that_does_not_fit_its_buffer_is_not_packed(void **state)
+{
+    struct wire_msg m = sample(WIRE_UPLOAD);
+    struct buf small;
+
+    (void)state;
+    assert_int_equal(wire_pack(&out, &m), STATUS_OK);
+    buf_init(&small, out.len - 1);
+    assert_int_equal(wire_pack(&small, &m), STATUS_LIMIT);
+    assert_int_equal(small.len, 0);
+    buf_deinit(&small);
+    buf_init(&small, out.len);
+    mem_fail_at(1);
+    assert_int_equal(wire_pack(&small, &m), STATUS_MEMORY);
+    assert_int_equal(wire_pack(&small, &m), STATUS_OK);
+    assert_memory_equal(small.data, out.data, out.len);
+    buf_deinit(&small);
+}
+
+static void pack_it(void *m)
+{
+    (void)!wire_pack(&out, m);
+}
+
+static void test_packing_no_message_or_too_many_members_aborts(void **state)
+{
+    struct wire_msg m = sample_lists(WIRE_HELLOS, 2);
+
+    (void)state;
+    assert_false(aborts(pack_it, &m));
+    m.hellos.n = WIRE_MEMBERS_MAX + 1;
+    assert_true(aborts(pack_it, &m));
+    m = sample_lists(WIRE_CONFIRMS, 2);
+    m.confirms.n = WIRE_MEMBERS_MAX + 1;
+    assert_true(aborts(pack_it, &m));
+    m.kind = WIRE_NONE;
+    assert_true(aborts(pack_it, &m));
+}
+
+static void test_each_kind_and_purpose_and_outcome_has_its_name(void **state)
+{
+    static const char *const kinds[WIRE_KINDS] = {"none",   "join",    "offer",    "hello",
+                                                  "hellos", "confirm", "confirms", "broadcast",
+                                                  "upload", "finish",  "refuse"};
+
+    (void)state;
+    for (int k = 0; k < WIRE_KINDS; k++)
+        assert_string_equal(wire_kind_name((enum wire_kind)k), kinds[k]);
+    assert_string_equal(wire_purpose_name(PURPOSE_TRAIN), "train");
+    assert_string_equal(wire_purpose_name(PURPOSE_EVALUATE_TEST), "evaluate test");
+    assert_string_equal(wire_purpose_name(PURPOSE_EVALUATE_TRAIN), "evaluate train");
+    assert_string_equal(wire_outcome_name(OUTCOME_COMPLETED), "completed");
+    assert_string_equal(wire_outcome_name(OUTCOME_TARGET), "target");
+    assert_string_equal(wire_outcome_name(OUTCOME_BUDGET), "budget");
+    assert_string_equal(wire_outcome_name(OUTCOME_STOPPED), "stopped");
+    assert_string_equal(wire_outcome_name(OUTCOME_FAILED), "failed");
+}
+
+static void test_only_embeddings_and_gradients_are_payload(void **state)
+{
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        struct wire_msg m = sample((enum wire_kind)k);
+
+        assert_int_equal(wire_payload_bytes(&m), k == WIRE_BROADCAST ? 24
+                                                 : k == WIRE_UPLOAD  ? 33
+                                                                     : 0);
+    }
+}
+
+static void test_messages_count_in_the_phase_they_serve(void **state)
+{
+    struct wire_msg m;
+
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        m = sample((enum wire_kind)k);
+        if (k != WIRE_BROADCAST && k != WIRE_UPLOAD)
+            assert_int_equal(wire_phase_of(&m), WIRE_PHASE_SETUP);
+    }
+    for (int p = PURPOSE_TRAIN; p <= PURPOSE_EVALUATE_TRAIN; p++) {
+        enum wire_phase opened = p == PURPOSE_TRAIN ? WIRE_PHASE_TRAIN : WIRE_PHASE_EVALUATE;
+
+        m = sample(WIRE_UPLOAD);
+        m.upload.purpose = (enum wire_purpose)p;
+        assert_int_equal(wire_phase_of(&m), opened);
+        m = sample(WIRE_BROADCAST);
+        m.broadcast.purpose = (enum wire_purpose)p;
+        m.broadcast.closes = false;
+        assert_int_equal(wire_phase_of(&m), opened);
+        m.broadcast.closes = true; /* carries a training gradient, whatever it opens */
+        assert_int_equal(wire_phase_of(&m), WIRE_PHASE_TRAIN);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_message_comes_back_with_every_field),
+        cmocka_unit_test(test_numbers_come_back_at_both_ends_of_their_range),
+        cmocka_unit_test(test_each_purpose_outcome_and_kind_comes_back),
+        cmocka_unit_test(test_lists_of_one_to_the_largest_number_of_members_come_back),
+        cmocka_unit_test(test_every_flipped_bit_is_refused_or_changes_a_field),
+        cmocka_unit_test(test_every_byte_set_to_any_value_is_refused_or_changes_a_field),
+        cmocka_unit_test(test_every_cut_of_every_message_is_refused),
+        cmocka_unit_test(test_every_missing_and_every_inserted_byte_is_refused_or_changes_a_field),
+        cmocka_unit_test(test_unpacking_allocates_nothing_and_packing_once_per_new_size),
+        cmocka_unit_test(test_a_message_that_does_not_fit_its_buffer_is_not_packed),
+        cmocka_unit_test(test_packing_no_message_or_too_many_members_aborts),
+        cmocka_unit_test(test_each_kind_and_purpose_and_outcome_has_its_name),
+        cmocka_unit_test(test_only_embeddings_and_gradients_are_payload),
+        cmocka_unit_test(test_messages_count_in_the_phase_they_serve),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

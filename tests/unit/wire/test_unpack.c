@@ -1,0 +1,394 @@
+/* test_unpack.c -- bytes that no wire_pack would write, put together by hand.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/wire/message.h"
+
+#include "tests/unit/wire/raw.h"
+
+#include <string.h>
+
+/* --- lengths --- */
+
+static void test_a_join_has_a_digest_of_its_size(void **state)
+{
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    body_of_join(&r, WIRE_DIGEST_BYTES);
+    expect_ok(&m, WIRE_JOIN, &r);
+    assert_int_equal(m.join.applied, 77);
+    body_of_join(&r, WIRE_DIGEST_BYTES - 1);
+    expect_refused(WIRE_JOIN, &r, "join");
+    body_of_join(&r, WIRE_DIGEST_BYTES + 1);
+    expect_refused(WIRE_JOIN, &r, "join");
+    r.n = 0;
+    expect_refused(WIRE_JOIN, &r, "join");
+}
+
+static void test_a_hello_has_keys_digests_and_signature_of_their_sizes(void **state)
+{
+    size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    body_of_hello(&r, length, "p1");
+    expect_ok(&m, WIRE_HELLO, &r);
+    assert_string_equal(m.hello.name, "p1");
+    for (size_t i = 0; i < HELLO_LENGTHS; i++) {
+        length[i]--;
+        body_of_hello(&r, length, "p1");
+        expect_refused(WIRE_HELLO, &r, i < 3 ? "hello body" : "hello");
+        length[i] += 2;
+        body_of_hello(&r, length, "p1");
+        expect_refused(WIRE_HELLO, &r, i < 3 ? "hello body" : "hello");
+        length[i]--;
+    }
+    r.n = 0;
+    expect_refused(WIRE_HELLO, &r, "hello");
+}
+
+static void test_a_signature_with_a_byte_more_is_refused(void **state)
+{
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    uint8_t longer[WIRE_SIGNATURE_BYTES + 1] = {1};
+    struct raw r;
+
+    (void)state;
+    body_of_hello(&r, length, "p1");
+    r.n -= 2 + WIRE_SIGNATURE_BYTES;
+    put_bytes(&r, 3, longer, sizeof longer);
+    expect_refused(WIRE_HELLO, &r, "hello");
+    for (unsigned field = 1; field <= 4; field++) {
+        struct raw c = {.n = 0};
+
+        for (unsigned f = 1; f <= 4; f++)
+            put_bytes(&c, f, longer, (f == 4 ? 64u : 32u) + (f == field));
+        expect_refused(WIRE_CONFIRM, &c, "confirm");
+    }
+}
+
+static void test_a_confirm_has_digests_and_signature_of_their_sizes(void **state)
+{
+    struct wire_msg m;
+
+    (void)state;
+    for (unsigned shorter = 0; shorter <= 4; shorter++) {
+        struct raw c = {.n = 0};
+
+        for (unsigned f = 1; f <= 4; f++)
+            put_bytes(&c, f, sample_bytes((uint8_t)f), (f == 4 ? 64u : 32u) - (f == shorter));
+        if (shorter > 0)
+            expect_refused(WIRE_CONFIRM, &c, "confirm");
+        else
+            expect_ok(&m, WIRE_CONFIRM, &c);
+    }
+}
+
+static void test_the_signed_part_of_a_hello_is_bounded(void **state)
+{
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    struct raw r, part = {.n = WIRE_HELLO_MAX};
+
+    (void)state;
+    around_signed_part(&r, &part, length);
+    expect_refused(WIRE_HELLO, &r, "hello body"); /* was looked at */
+    part.n++;
+    around_signed_part(&r, &part, length);
+    expect_refused(WIRE_HELLO, &r, "hello");
+}
+
+static void body_of_offer(struct raw *r, size_t plan, const uint8_t *members, size_t n)
+{
+    static const uint8_t text[PLAN_TEXT_MAX + 1];
+
+    r->n = 0;
+    put_value(r, 1, 1);
+    put_bytes(r, 2, text, plan);
+    put_bytes(r, 3, members, n);
+}
+
+static void test_an_offer_has_a_plan_and_ascending_members(void **state)
+{
+    static const uint8_t twice[] = {1, 1}, falling[] = {2, 1}, late[] = {0, 5, 4};
+    uint8_t all[WIRE_MEMBERS_MAX + 1];
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all; i++)
+        all[i] = (uint8_t)i;
+    body_of_offer(&r, PLAN_TEXT_MAX, all, WIRE_MEMBERS_MAX);
+    expect_ok(&m, WIRE_OFFER, &r);
+    assert_int_equal(m.offer.members.n, WIRE_MEMBERS_MAX);
+    body_of_offer(&r, PLAN_TEXT_MAX + 1, all, 3);
+    expect_refused(WIRE_OFFER, &r, "offer");
+    body_of_offer(&r, 10, all, WIRE_MEMBERS_MAX + 1);
+    expect_refused(WIRE_OFFER, &r, "offer");
+    body_of_offer(&r, 10, twice, sizeof twice);
+    expect_refused(WIRE_OFFER, &r, "members are not ascending");
+    body_of_offer(&r, 10, falling, sizeof falling);
+    expect_refused(WIRE_OFFER, &r, "members are not ascending");
+    body_of_offer(&r, 10, late, sizeof late);
+    expect_refused(WIRE_OFFER, &r, "members are not ascending");
+    r.n = 0;
+    put_bytes(&r, 3, all, 3);
+    expect_refused(WIRE_OFFER, &r, "offer"); /* no plan */
+    r.n = 0;
+    put_bytes(&r, 2, all, 3);
+    expect_refused(WIRE_OFFER, &r, "offer"); /* no members */
+}
+
+static void put_hello_of(struct raw *list, const char *name)
+{
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    struct raw one;
+
+    body_of_hello(&one, length, name);
+    put_bytes(list, 2, one.bytes, one.n);
+}
+
+static void test_lists_have_a_member_and_no_more_than_the_maximum(void **state)
+{
+    struct raw list = {.n = 0}, confirm = {.n = 0};
+    struct wire_msg m;
+
+    (void)state;
+    assert_int_equal(wire_unpacker_grow(&unpacker, RAW_MAX), STATUS_OK);
+    expect_refused(WIRE_HELLOS, &list, "hellos");
+    expect_refused(WIRE_CONFIRMS, &list, "confirms");
+    for (unsigned f = 1; f <= 4; f++)
+        put_bytes(&confirm, f, sample_bytes(1), f == 4 ? 64 : 32);
+    for (int i = 0; i < WIRE_MEMBERS_MAX; i++)
+        put_bytes(&list, 2, confirm.bytes, confirm.n);
+    expect_ok(&m, WIRE_CONFIRMS, &list);
+    put_bytes(&list, 2, confirm.bytes, confirm.n);
+    expect_refused(WIRE_CONFIRMS, &list, "confirms");
+    list.n = 0;
+    for (int i = 0; i < WIRE_MEMBERS_MAX; i++)
+        put_hello_of(&list, "p");
+    expect_ok(&m, WIRE_HELLOS, &list);
+    put_hello_of(&list, "p");
+    expect_refused(WIRE_HELLOS, &list, "hellos");
+}
+
+static void test_one_bad_member_spoils_a_list(void **state)
+{
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 31, 32, 64};
+    struct raw list = {.n = 0}, bad;
+    struct wire_msg m;
+
+    (void)state;
+    put_hello_of(&list, "p1");
+    put_hello_of(&list, "p2");
+    expect_ok(&m, WIRE_HELLOS, &list);
+    assert_int_equal(m.hellos.n, 2);
+    assert_string_equal(m.hellos.hello[1].name, "p2");
+    body_of_hello(&bad, length, "p3");
+    put_bytes(&list, 2, bad.bytes, bad.n);
+    expect_refused(WIRE_HELLOS, &list, "hello body");
+    list.n = bad.n = 0;
+    put_bytes(&bad, 1, sample_bytes(1), WIRE_DIGEST_BYTES);
+    put_bytes(&list, 2, bad.bytes, bad.n);
+    expect_refused(WIRE_CONFIRMS, &list, "confirm");
+}
+
+/* --- text --- */
+
+static void test_a_name_is_one_to_63_printable_characters_without_spaces(void **state)
+{
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    char name[WIRE_NAME_MAX + 2];
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    memset(name, 'n', sizeof name);
+    name[WIRE_NAME_MAX] = 0;
+    body_of_hello(&r, length, name);
+    expect_ok(&m, WIRE_HELLO, &r);
+    assert_string_equal(m.hello.name, name);
+    name[WIRE_NAME_MAX] = 'n';
+    name[WIRE_NAME_MAX + 1] = 0;
+    body_of_hello(&r, length, name);
+    expect_refused(WIRE_HELLO, &r, "hello body");
+    body_of_hello(&r, length, "");
+    expect_refused(WIRE_HELLO, &r, "hello body");
+    for (unsigned c = 1; c < 256; c++) {
+        char text[] = {'a', (char)c, 'b', 0};
+
+        body_of_hello(&r, length, text);
+        if (c > 0x20 && c < 0x7f)
+            expect_ok(&m, WIRE_HELLO, &r);
+        else
+            expect_refused(WIRE_HELLO, &r, "hello body");
+    }
+}
+
+static void test_a_text_with_a_zero_inside_is_refused(void **state)
+{
+    struct raw r = {.n = 0};
+    struct wire_msg m;
+
+    (void)state;
+    put_value(&r, 1, STATUS_KIND_PEER);
+    put_bytes(&r, 2, "abc", 3);
+    expect_ok(&m, WIRE_REFUSE, &r);
+    r.n = 0;
+    put_value(&r, 1, STATUS_KIND_PEER);
+    put_bytes(&r, 2, "a\0c", 3);
+    expect_refused(WIRE_REFUSE, &r, "unknown, repeated or disordered fields");
+}
+
+static void test_texts_are_cleaned_and_bounded(void **state)
+{
+    char text[WIRE_TEXT_MAX + 2];
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    for (unsigned c = 1; c < 256; c++) {
+        char given[] = {'<', (char)c, '>', 0}, clean[] = {'<', (char)c, '>', 0};
+
+        if (c < 0x20 || c >= 0x7f)
+            clean[1] = '?';
+        r.n = 0;
+        put_value(&r, 1, STATUS_KIND_PEER);
+        put_text(&r, 2, given);
+        expect_ok(&m, WIRE_REFUSE, &r);
+        assert_string_equal(m.refuse.text, clean);
+        r.n = 0;
+        put_text(&r, 2, given);
+        expect_ok(&m, WIRE_FINISH, &r);
+        assert_string_equal(m.finish.text, clean);
+    }
+    memset(text, 'x', sizeof text);
+    for (size_t n = WIRE_TEXT_MAX; n <= WIRE_TEXT_MAX + 1; n++) {
+        struct raw refuse = {.n = 0}, finish = {.n = 0};
+
+        put_value(&refuse, 1, STATUS_KIND_NET);
+        put_bytes(&refuse, 2, text, n);
+        put_bytes(&finish, 2, text, n);
+        if (n <= WIRE_TEXT_MAX) {
+            expect_ok(&m, WIRE_REFUSE, &refuse);
+            assert_int_equal(strlen(m.refuse.text), n);
+            expect_ok(&m, WIRE_FINISH, &finish);
+        } else {
+            expect_refused(WIRE_REFUSE, &refuse, "refuse");
+            expect_refused(WIRE_FINISH, &finish, "finish");
+        }
+    }
+}
+
+/* --- ranges --- */
+
+static void test_purposes_outcomes_and_kinds_beyond_the_last_are_refused(void **state)
+{
+    static const uint64_t beyond[] = {7, 100, UINT32_MAX, UINT64_MAX};
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    for (uint64_t v = 3; v < 300; v++) {
+        r.n = 0;
+        put_value(&r, 2, v);
+        put_bytes(&r, 4, "x", 1);
+        expect_refused(WIRE_UPLOAD, &r, "upload");
+        r.n = 0;
+        put_value(&r, 5, 1);
+        put_value(&r, 6, v);
+        expect_refused(WIRE_BROADCAST, &r, "broadcast");
+        r.n = 0;
+        put_value(&r, 1, v);
+        if (v > OUTCOME_FAILED)
+            expect_refused(WIRE_FINISH, &r, "finish");
+        else
+            expect_ok(&m, WIRE_FINISH, &r);
+        if (v > STATUS_KIND_LOCAL)
+            expect_refused(WIRE_REFUSE, &r, "refuse");
+        else
+            expect_ok(&m, WIRE_REFUSE, &r);
+    }
+    for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++) {
+        r.n = 0;
+        put_value(&r, 2, beyond[i]);
+        put_bytes(&r, 4, "x", 1);
+        expect_refused(WIRE_UPLOAD, &r, "");
+        r.n = 0;
+        put_value(&r, 3, beyond[i]);
+        expect_refused(WIRE_FINISH, &r, "");
+    }
+    r.n = 0;
+    expect_refused(WIRE_REFUSE, &r, "refuse"); /* nobody's fault is no reason to refuse */
+    expect_ok(&m, WIRE_FINISH, &r);
+}
+
+static void test_a_broadcast_does_something_and_carries_a_gradient_when_it_closes(void **state)
+{
+    static const struct {
+        bool closes, opens;
+        size_t gradient;
+        bool ok;
+    } cases[] = {
+        {false, false, 0, false}, {false, false, 8, false}, {true, false, 8, true},
+        {true, true, 8, true},    {false, true, 0, true},   {true, false, 0, false},
+        {true, true, 0, false},   {false, true, 8, false},  {true, false, 7, false},
+        {true, false, 9, false},  {true, false, 4, true},   {true, true, 1, false},
+    };
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        r.n = 0;
+        if (cases[i].closes)
+            put_value(&r, 2, 1);
+        if (cases[i].gradient > 0)
+            put_bytes(&r, 4, sample_bytes(1), cases[i].gradient);
+        if (cases[i].opens)
+            put_value(&r, 5, 1);
+        if (cases[i].ok)
+            expect_ok(&m, WIRE_BROADCAST, &r);
+        else
+            expect_refused(WIRE_BROADCAST, &r, "broadcast");
+    }
+}
+
+static void test_an_upload_without_payload_is_refused(void **state)
+{
+    struct raw r = {.n = 0};
+    struct wire_msg m;
+
+    (void)state;
+    put_value(&r, 3, 5);
+    put_bytes(&r, 5, "check", 5);
+    expect_refused(WIRE_UPLOAD, &r, "upload");
+    r.n = 0;
+    put_value(&r, 3, 5);
+    put_bytes(&r, 4, "p", 1);
+    expect_ok(&m, WIRE_UPLOAD, &r);
+    assert_int_equal(m.upload.check.n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_join_has_a_digest_of_its_size),
+        cmocka_unit_test(test_a_hello_has_keys_digests_and_signature_of_their_sizes),
+        cmocka_unit_test(test_a_signature_with_a_byte_more_is_refused),
+        cmocka_unit_test(test_a_confirm_has_digests_and_signature_of_their_sizes),
+        cmocka_unit_test(test_the_signed_part_of_a_hello_is_bounded),
+        cmocka_unit_test(test_an_offer_has_a_plan_and_ascending_members),
+        cmocka_unit_test(test_lists_have_a_member_and_no_more_than_the_maximum),
+        cmocka_unit_test(test_one_bad_member_spoils_a_list),
+        cmocka_unit_test(test_a_name_is_one_to_63_printable_characters_without_spaces),
+        cmocka_unit_test(test_a_text_with_a_zero_inside_is_refused),
+        cmocka_unit_test(test_texts_are_cleaned_and_bounded),
+        cmocka_unit_test(test_purposes_outcomes_and_kinds_beyond_the_last_are_refused),
+        cmocka_unit_test(test_a_broadcast_does_something_and_carries_a_gradient_when_it_closes),
+        cmocka_unit_test(test_an_upload_without_payload_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
