@@ -88,7 +88,9 @@ static SSL_CTX *make_context(struct test_peer *p)
     MUST(ctx != NULL);
     if (p->tls12)
         SSL_CTX_set_max_proto_version(ctx, TLS1_2_VERSION);
-    SSL_CTX_set_verify(ctx, SSL_VERIFY_NONE, NULL);
+    SSL_CTX_set_verify(
+        ctx, p->suspicious ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE,
+        NULL);
     SSL_CTX_set_info_callback(ctx, note_alert);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_BOTH);
     SSL_CTX_sess_set_new_cb(ctx, note_session);

@@ -18,6 +18,7 @@ struct test_peer {
     const char *cert, *key; /* NULL: no certificate */
     const char *alpn;       /* NULL: none */
     bool tls12;             /* speaks nothing newer */
+    bool suspicious;        /* a server that admits no client certificate */
     bool plain;             /* no TLS: sends `bytes` as they are */
     const void *bytes;      /* sent after the handshake */
     size_t n;

@@ -5,21 +5,78 @@
 
 #include "tests/unit/net/world.h"
 
+#include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-/* localhost may be [::1] first, where nobody listens. */
-static void test_names_are_resolved_and_their_addresses_tried_in_turn(void **state)
+/* The resolver of this program: "two.example" has an address where nobody listens and a good one;
+ * no other name exists.  libuv finds these instead of the library's. */
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+                struct addrinfo **found)
+{
+    static struct sockaddr_in at[2];
+    static struct addrinfo list[2];
+
+    (void)hints;
+    if (strcmp(host, "two.example") != 0)
+        return EAI_NONAME;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(uv_ip4_addr(i == 0 ? "127.0.0.9" : "127.0.0.1", atoi(port), &at[i]), 0);
+        list[i] = (struct addrinfo){.ai_family = AF_INET,
+                                    .ai_socktype = SOCK_STREAM,
+                                    .ai_addr = (struct sockaddr *)&at[i],
+                                    .ai_addrlen = sizeof at[i],
+                                    .ai_next = i == 0 ? &list[1] : NULL};
+    }
+    *found = list;
+    return 0;
+}
+
+void freeaddrinfo(struct addrinfo *found)
+{
+    (void)found;
+}
+
+static void test_addresses_of_a_name_are_tried_in_turn(void **state)
 {
     struct world *w = world_new(server_tls, client_tls);
     char address[64];
     struct end *e;
 
     (void)state;
-    snprintf(address, sizeof address, "localhost:%d", world_port(w));
+    snprintf(address, sizeof address, "two.example:%d", world_port(w));
     e = world_dial(w, address, "server");
     world_until(w, &e->opened);
     assert_string_equal(e->address, net_listener_address(w->listener));
+    world_free(w);
+}
+
+static void test_last_address_decides_when_none_answers(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    char address[64];
+    struct end *e;
+
+    (void)state;
+    snprintf(address, sizeof address, "two.example:%d", world_port(w));
+    net_listener_close(w->listener);
+    w->listener = NULL;
+    uv_run(&w->loop, UV_RUN_NOWAIT);
+    e = world_dial(w, address, "server");
+    world_until(w, &e->closed);
+    assert_says(&e->err, STATUS_NET, "connection refused");
+    assert_says(&e->err, STATUS_NET, "two.example:");
+    world_free(w);
+}
+
+static void test_unknown_name_is_a_network_failure(void **state)
+{
+    struct world *w = world_new(NULL, client_tls);
+    struct end *e = world_dial(w, "nobody.example:5512", "server");
+
+    (void)state;
+    world_until(w, &e->closed);
+    assert_says(&e->err, STATUS_NET, "nobody.example:5512: ");
     world_free(w);
 }
 
@@ -101,7 +158,7 @@ static void test_something_else_than_tls_is_a_protocol_violation(void **state)
 
 static void test_dial_may_be_abandoned_at_any_turn(void **state)
 {
-    static const char *const hosts[] = {"127.0.0.1", "localhost"};
+    static const char *const hosts[] = {"127.0.0.1", "two.example"};
 
     (void)state;
     for (size_t host = 0; host < 2; host++)
@@ -174,7 +231,9 @@ int main(void)
 {
 #define TEST(law) cmocka_unit_test_setup(law, usual_limits)
     static const struct CMUnitTest tests[] = {
-        TEST(test_names_are_resolved_and_their_addresses_tried_in_turn),
+        TEST(test_addresses_of_a_name_are_tried_in_turn),
+        TEST(test_last_address_decides_when_none_answers),
+        TEST(test_unknown_name_is_a_network_failure),
         TEST(test_nobody_listening_is_a_network_failure),
         TEST(test_silent_server_is_given_up),
         TEST(test_server_that_hangs_up_is_a_network_failure),

@@ -148,6 +148,41 @@ static void test_refused_client_learns_that_its_certificate_is_the_reason(void *
     net_tls_free(foreign);
 }
 
+static struct test_peer *suspicious;
+static enum status refused_send;
+
+/* The server has looked at the certificate, said what it thinks of it and gone; then writing fails.
+ */
+static void send_to_the_gone(struct end *e)
+{
+    enum { TRIES = 100 };
+
+    test_peer_join(suspicious);
+    refused_send = STATUS_OK;
+    for (int i = 0; i < TRIES && refused_send == STATUS_OK; i++)
+        refused_send = net_send(e->conn, "hello", 5);
+}
+
+static void test_failed_write_does_not_hide_the_reason(void **state)
+{
+    struct test_peer peer = good_server();
+    struct world *w = world_new(NULL, client_tls);
+    char address[64];
+    struct end *e;
+
+    (void)state;
+    peer.suspicious = true;
+    suspicious = &peer;
+    w->on_open = send_to_the_gone;
+    test_peer_start(&peer);
+    snprintf(address, sizeof address, "127.0.0.1:%d", peer.port);
+    e = world_dial(w, address, "server");
+    world_until(w, &e->closed);
+    assert_int_equal(refused_send, STATUS_NET);
+    assert_says(&e->err, STATUS_IDENTITY, "(alert: ");
+    world_free(w);
+}
+
 static void test_peer_key_digest_and_names_are_those_of_its_certificate(void **state)
 {
     struct world *w = world_new(server_tls, client_tls);
@@ -216,6 +251,7 @@ int main(void)
         TEST(test_client_refuses_a_server_without_the_protocol),
         TEST(test_garbage_is_a_protocol_violation),
         TEST(test_refused_client_learns_that_its_certificate_is_the_reason),
+        TEST(test_failed_write_does_not_hide_the_reason),
         TEST(test_peer_key_digest_and_names_are_those_of_its_certificate),
         TEST(test_keys_are_replaced_on_the_way),
         TEST(test_without_the_limit_no_key_is_replaced),
