@@ -236,6 +236,9 @@ static void close_everything(struct loop *l)
     uv_close((uv_handle_t *)&l->sigterm, NULL);
     uv_close((uv_handle_t *)&l->sigint, NULL);
     uv_close((uv_handle_t *)&l->sighup, NULL);
+    /* The end is being written down: another order to stop must not cut it short. */
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
 }
 
 static void do_finish(struct loop *l, const struct action *a)

@@ -111,7 +111,7 @@ static void check_target(struct server_session *s)
     if (m == METRIC_LOSS ? !(value <= wanted) : !(value >= wanted))
         return;
     s->target_reached = true;
-    s->report.reached = (struct server_reached){true, s->report.epochs, value, s->round.number};
+    s->report.reached = (struct server_reached){true, s->report.epochs, value, s->report.rounds};
 }
 
 void server_sweep_done(struct server_session *s, struct actions *a)

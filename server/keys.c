@@ -114,6 +114,8 @@ static enum status new_sum(struct server_session *s)
 {
     s->shape.parties = s->members_n;
     s->shape.self = 0;
+    s->check_bytes =
+        secagg_check_bytes(s->plan.protocol.aggregation, &s->shape); /* follows the width */
     secagg_server_free(s->sum);
     s->sum = NULL;
     server_head_members(&s->head, s->members_n);

@@ -202,8 +202,8 @@ void server_round_done(struct server_session *s, uint64_t now_us, struct actions
         server_set_changed(s, a);
         return;
     }
-    s->report.rounds++;
     if (s->round.purpose == PURPOSE_TRAIN) {
+        s->report.rounds++;
         s->close = (struct server_close){true, true, s->steps_done, round_values(s)};
         s->steps_done++;
         if (s->steps_done % s->agenda.rounds_per_epoch == 0 &&

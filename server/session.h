@@ -42,7 +42,8 @@ struct server_reached {
 /* What the driver shows and writes down. */
 struct server_report {
     enum phase phase;
-    uint64_t generation, rounds, void_rounds, steps, sweeps, stale_messages, integrity_failures;
+    uint64_t generation, rounds /* of training */, void_rounds, steps, sweeps, stale_messages,
+        integrity_failures;
     double epochs, last_loss;
     struct score train, test;
     struct server_reached reached;

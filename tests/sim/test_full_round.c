@@ -54,7 +54,7 @@ static void test_a_run_is_this_transcript(void **state)
         assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
         assert_int_equal(sim_party_report(s, i)->applied, 2);
     }
-    assert_int_equal(sim_server_report(s)->rounds, 3);
+    assert_int_equal(sim_server_report(s)->rounds, 2);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
     assert_true(sim_server_report(s)->test.has_classes);
     sim_free(s);

@@ -17,8 +17,10 @@ static const enum wire_kind down[] = {WIRE_OFFER, WIRE_HELLOS, WIRE_CONFIRMS, WI
 
 static struct sim *run_with(const struct sim_rule *rule, const char *straggler)
 {
-    struct sim_options o = {
-        .parties = 4, .train_rows = 24, .quiet = true, .sets = {"training.epochs=2", straggler}};
+    struct sim_options o = {.parties = 4,
+                            .train_rows = 24,
+                            .quiet = true,
+                            .sets = {"training.epochs=2", "protocol.pbm.trials=64", straggler}};
     struct sim *s = sim_new(&o);
 
     if (rule != NULL)
