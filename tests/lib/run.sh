@@ -32,7 +32,11 @@ one() {
     else
         {
             printf 'FAIL  %s (exit %d)\n' "$name" "$code"
-            tail -n 60 "$out" | sed 's/^/      /'
+            if [ "$(wc -l <"$out")" -le 120 ]; then
+                cat "$out"
+            else
+                head -n 60 "$out" && echo ... && tail -n 60 "$out"
+            fi | sed 's/^/      /'
         } >"$out.said"
         cat "$out.said"
     fi
