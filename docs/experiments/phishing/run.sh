@@ -1,10 +1,10 @@
 #!/bin/sh
 # run.sh -- Table 3 of PBM-VFL with the daemons of this project: every line of settings.txt, seeds 1, 2, 3 (or SEEDS).
 #
-#   docs/experiments/phishing/run.sh phishing.csv.gz [FOLDER [FIRST-WORD]]
+#   docs/experiments/phishing/run.sh phishing.csv.gz FOLDER [FIRST]
 #
-# Writes FOLDER/ours.csv (scores by epoch) and FOLDER/bytes.csv (one line a run); FOLDER is the one of this
-# script when not given.  FIRST-WORD runs only the lines of settings.txt that begin with it.  Runs that the
+# Writes FOLDER/ours.csv (scores by epoch) and FOLDER/bytes.csv (one line a run).  With FIRST, only those lines
+# of settings.txt run that begin with it.  Runs that the
 # files hold already are left alone, so an interrupted experiment goes on.  The programs are those of
 # build/bin, or of VFL_BIN; what the data set is and where it comes from: docs/reproductions.md.
 # SPDX-License-Identifier: Apache-2.0
@@ -12,12 +12,16 @@ set -eu
 
 here=$(dirname "$(readlink -f "$0")")
 vfl=$here/../../../deploy/vfl
-sum=cb37557e47ebe8c3aafc1a2dcc6a9fd31ea7cab86d714f58759211be74b3e087
+sum=40a467a4830a2d0c979f3fc6b381f9289a02bcfaed1df4776742af4c912d33ea # of the CSV itself, not of a .gz
 
-[ $# -ge 1 ] && [ $# -le 3 ] || { echo "usage: run.sh phishing.csv.gz [FOLDER [FIRST-WORD]]" >&2 && exit 2; }
-data=$1 to=${2:-$here} only=${3:-}
-if [ "$(sha256sum <"$data")" != "$sum  -" ]; then
-    echo "run.sh: $data is not the file of docs/reproductions.md (its SHA-256 differs)" >&2
+if [ $# -lt 2 ] || [ $# -gt 3 ]; then
+    echo "usage: run.sh phishing.csv[.gz] FOLDER [FIRST]" >&2
+    exit 2
+fi
+data=$1 to=$2 only=${3:-}
+case $data in *.gz) unpack="gzip -dc" ;; *) unpack="cat" ;; esac
+if [ "$($unpack <"$data" | sha256sum)" != "$sum  -" ]; then
+    echo "run.sh: $data is not the file of docs/reproductions.md (the SHA-256 differs)" >&2
     exit 2
 fi
 mkdir -p "$to"
