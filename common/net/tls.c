@@ -43,6 +43,8 @@ static int bio_write(BIO *b, const char *bytes, size_t len, size_t *n)
     if (s->out == NULL || buf_append(s->out, bytes, len) != STATUS_OK)
         return 0;
     s->traffic->tls_out += len;
+    record_pass(&s->passed_out, (const uint8_t *)bytes, len);
+    s->traffic->records_out = s->passed_out.n;
     *n = len;
     return 1;
 }
@@ -125,6 +127,8 @@ void tls_feed(struct tls *s, const uint8_t *bytes, size_t n)
     buf_init(&s->kept, TLS_INPUT_BYTES);
     s->in = bytes;
     s->in_n = n;
+    record_pass(&s->passed_in, bytes, n);
+    s->traffic->records_in = s->passed_in.n;
 }
 
 enum status tls_keep_input(struct tls *s)

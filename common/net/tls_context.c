@@ -146,20 +146,6 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-static void on_record(int out, int version, int type, const void *bytes, size_t n, SSL *ssl,
-                      void *arg)
-{
-    struct tls *s = SSL_get_app_data(ssl);
-
-    (void)version, (void)bytes, (void)n, (void)arg;
-    if (type != SSL3_RT_HEADER)
-        return;
-    if (out)
-        s->traffic->records_out++;
-    else
-        s->traffic->records_in++;
-}
-
 static bool set_rules(SSL_CTX *ctx, bool server)
 {
     static const unsigned char alpn[] = {sizeof TLS_ALPN - 1, 'v', 'f', 'l', '/', '1'};
@@ -175,7 +161,6 @@ static bool set_rules(SSL_CTX *ctx, bool server)
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_cert_on_verify);
-    SSL_CTX_set_msg_callback(ctx, on_record);
     if (!server)
         return SSL_CTX_set_alpn_protos(ctx, alpn, sizeof alpn) == 0;
     SSL_CTX_set_client_hello_cb(ctx, on_client_hello, NULL);

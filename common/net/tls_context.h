@@ -4,6 +4,7 @@
 #ifndef COLONNADE_NET_TLS_CONTEXT_H
 #define COLONNADE_NET_TLS_CONTEXT_H
 
+#include "common/net/record.h"
 #include "common/net/tls.h"
 
 #include <openssl/ssl.h>
@@ -27,6 +28,7 @@ struct tls {
     struct net_traffic *traffic;
     struct buf *out;
     struct buf kept; /* input that had to outlive its callback */
+    struct record_counter passed_in, passed_out;
     const uint8_t *in;
     size_t in_n;
     uint64_t rekey_at; /* records_out at which this side's key is replaced */
