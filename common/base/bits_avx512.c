@@ -35,7 +35,7 @@ struct merge {
     __m512i low32, high32; /* within 64 bits: the even pair; where the odd one goes */
     __m512i turn, spill;   /* within 128 bits: rotation of the upper half; which of its bits stay */
     __m512i gather;        /* byte permutation that closes the gaps */
-    __m128i shift16, shift32;
+    __m512i shift16, shift32; /* in every lane: a shift by one common count costs twice as much */
 };
 
 KERNEL static struct merge merge_of(uint32_t w)
@@ -44,8 +44,9 @@ KERNEL static struct merge merge_of(uint32_t w)
     const uint64_t pair = (UINT64_C(1) << 2 * w) - 1, four = lowest(4 * (size_t)w);
     uint8_t gather[64] = {0};
 
-    for (uint32_t i = 0; i < 4 * w; i++)
-        gather[i] = (uint8_t)(i / w * 16 + i % w);
+    for (uint32_t part = 0; part < 4; part++)
+        for (uint32_t i = 0; i < w; i++)
+            gather[part * w + i] = (uint8_t)(part * 16 + i);
     return (struct merge){
         .low16 = _mm512_set1_epi32((int)m),
         .high16 = _mm512_set1_epi32((int)(m << w)),
@@ -57,8 +58,8 @@ KERNEL static struct merge merge_of(uint32_t w)
             _mm512_set_epi64((long long)four, (long long)~four, (long long)four, (long long)~four,
                              (long long)four, (long long)~four, (long long)four, (long long)~four),
         .gather = _mm512_loadu_si512(gather),
-        .shift16 = _mm_cvtsi32_si128(16 - (int)w),
-        .shift32 = _mm_cvtsi32_si128(32 - 2 * (int)w),
+        .shift16 = _mm512_set1_epi32(16 - (int)w),
+        .shift32 = _mm512_set1_epi64(32 - 2 * (long long)w),
     };
 }
 
@@ -69,9 +70,9 @@ KERNEL static inline __m512i pack_block(__m512i v, const struct merge *m)
 {
     __m512i odd, upper;
 
-    odd = _mm512_and_si512(_mm512_srl_epi32(v, m->shift16), m->high16);
+    odd = _mm512_and_si512(_mm512_srlv_epi32(v, m->shift16), m->high16);
     v = _mm512_ternarylogic_epi64(odd, v, m->low16, OR_AND);
-    odd = _mm512_and_si512(_mm512_srl_epi64(v, m->shift32), m->high32);
+    odd = _mm512_and_si512(_mm512_srlv_epi64(v, m->shift32), m->high32);
     v = _mm512_ternarylogic_epi64(odd, v, m->low32, OR_AND);
     upper = _mm512_rolv_epi64(_mm512_unpackhi_epi64(v, v), m->turn);
     upper = _mm512_and_si512(upper, m->spill);

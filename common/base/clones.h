@@ -23,7 +23,7 @@
 #ifdef WIDE_CLONES_OFF
 #define WIDE_CLONES
 #else
-#define WIDE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define WIDE_CLONES __attribute__((target_clones("avx2", "default")))
 #endif
 
 #ifdef __clang__

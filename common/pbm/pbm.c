@@ -83,6 +83,17 @@ static void start_block(const struct pbm *p, struct scratch *s, const float *x, 
     memset(s->count, 0, sizeof s->count);
 }
 
+static void end_block(uint32_t *restrict q, const uint16_t *restrict count, size_t n)
+{
+    if (n == PBM_BLOCK) { /* a length the compiler knows */
+        for (size_t k = 0; k < PBM_BLOCK; k++)
+            q[k] = count[k];
+        return;
+    }
+    for (size_t k = 0; k < n; k++)
+        q[k] = count[k];
+}
+
 void pbm_sample_by(const struct pbm_kernel *kernel, const struct pbm *p, uint32_t *q,
                    const float *x, size_t n, struct rng *r)
 {
@@ -104,8 +115,7 @@ void pbm_sample_by(const struct pbm_kernel *kernel, const struct pbm *p, uint32_
             take = left < rows - at ? left : rows - at;
             kernel->count(s.count, s.t, s.words + at * PBM_BLOCK, take);
         }
-        for (size_t k = 0; k < block_n; k++)
-            q[i + k] = s.count[k];
+        end_block(q + i, s.count, block_n);
     }
     secret_wipe(&s, sizeof s);
 }

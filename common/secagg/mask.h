@@ -44,7 +44,8 @@ void mask_deinit(struct mask_set *m); /* wipes; safe on a zeroed struct */
 /* To the first word of every stream of round r.  STATUS_PROTOCOL when the round does not grow, or
  * jumps further than SECAGG_RATCHET_STEPS_MAX steps of the ratchet. */
 enum status mask_begin(struct mask_set *m, const struct secagg_round *r) MUST_USE;
-/* lanes[n] += the next n words of every stream, with their signs; n lanes fit MASK_CHUNK_BYTES. */
+/* lanes[n] += the next n words of every stream, with their signs; n lanes fit MASK_CHUNK_BYTES.
+ * Only the last call of a round may have lanes that are not whole blocks of 16 bytes. */
 void mask_apply16(struct mask_set *m, uint16_t *lanes, size_t n);
 void mask_apply32(struct mask_set *m, uint32_t *lanes, size_t n);
 /* Wipes the scratch, after the last word of a round. */
