@@ -1,0 +1,201 @@
+/* test_secagg.c -- what holds for every protocol: memory, and misuse.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/secagg/secagg.h"
+
+#include "tests/lib/aborts.h"
+#include "tests/unit/secagg/generation.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { VALUES = 5000 };
+
+static const uint8_t SEED[32] = "secagg";
+
+static const struct setting {
+    enum plan_aggregation aggregation;
+    enum plan_encoding encoding;
+    bool concat;
+} SETTINGS[] = {
+    {AGGREGATION_MASKED, ENCODING_PBM, false},    {AGGREGATION_MASKED, ENCODING_FIXED, false},
+    {AGGREGATION_CLEAR, ENCODING_PBM, false},     {AGGREGATION_CLEAR, ENCODING_FIXED, true},
+    {AGGREGATION_CLEAR, ENCODING_FLOAT32, false}, {AGGREGATION_CLEAR, ENCODING_GAUSSIAN, true},
+};
+enum { SETTINGS_N = sizeof SETTINGS / sizeof SETTINGS[0] };
+
+static struct secagg_shape shape_of(const struct setting *s)
+{
+    struct plan p = generation_plan(s->encoding);
+    struct secagg_shape shape;
+
+    p.protocol.fixed.bits = 20; /* wide lanes too */
+    shape = generation_shape(&p, 3, VALUES);
+    shape.concat = s->concat;
+    return shape;
+}
+
+static void run_round(struct generation *g, uint64_t number, size_t n, struct rng *noise)
+{
+    static float x[VALUES], out[3 * VALUES];
+    struct secagg_round round = generation_round(g, number);
+    struct error err = {0};
+
+    for (uint32_t m = 0; m < 3; m++)
+        assert_int_equal(generation_protect(g, m, x, n, &round, noise), STATUS_OK);
+    assert_int_equal(generation_combine(g, out, n, 1, &err), STATUS_OK);
+}
+
+static void test_rounds_allocate_nothing(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SETTINGS_N; k++) {
+        struct secagg_shape shape = shape_of(&SETTINGS[k]);
+        struct generation g;
+        struct rng r;
+        uint64_t before;
+
+        assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
+        generation_init(&g, SETTINGS[k].aggregation, &shape, &r);
+        before = mem_count();
+        for (uint64_t number = 0; number < 600; number += 97) /* past the ratchet */
+            run_round(&g, number, number % 2 == 0 ? VALUES : 1, &r);
+        assert_true(mem_count() == before);
+        generation_deinit(&g);
+        rng_deinit(&r);
+    }
+}
+
+/* The n-th allocation of *_new fails, for every n there is; leak checkers watch. */
+static void test_any_failing_allocation_is_a_status(void **state)
+{
+    static const uint8_t keys[3 * SECAGG_KEY_BYTES];
+
+    (void)state;
+    for (size_t k = 0; k < SETTINGS_N; k++) {
+        struct secagg_shape shape = shape_of(&SETTINGS[k]);
+        struct secagg_party *party;
+        struct secagg_server *server;
+        enum status s;
+        uint64_t n = 0;
+
+        do {
+            mem_fail_at(++n);
+            s = secagg_party_new(&party, SETTINGS[k].aggregation, &shape, keys);
+            mem_fail_at(0);
+            if (s != STATUS_OK) {
+                assert_int_equal(s, STATUS_MEMORY);
+                assert_null(party);
+            }
+        } while (s != STATUS_OK);
+        assert_true(n > 1);
+        secagg_party_free(party);
+        n = 0;
+        do {
+            mem_fail_at(++n);
+            s = secagg_server_new(&server, SETTINGS[k].aggregation, &shape);
+            mem_fail_at(0);
+            if (s != STATUS_OK) {
+                assert_int_equal(s, STATUS_MEMORY);
+                assert_null(server);
+            }
+        } while (s != STATUS_OK);
+        assert_true(n > 2);
+        secagg_server_free(server);
+    }
+}
+
+static void test_nothing_can_be_freed(void **state)
+{
+    (void)state;
+    secagg_party_free(NULL);
+    secagg_server_free(NULL);
+}
+
+static void test_uploads_have_the_sizes_that_were_announced(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SETTINGS_N; k++) {
+        struct secagg_shape shape = shape_of(&SETTINGS[k]);
+        enum plan_aggregation a = SETTINGS[k].aggregation;
+        uint32_t w = secagg_width(a, &shape);
+
+        for (size_t n = 1; n < 70; n++)
+            assert_int_equal(secagg_payload_bytes(a, &shape, n), (n * w + 7) / 8);
+        if (a == AGGREGATION_MASKED)
+            assert_int_equal(secagg_check_bytes(a, &shape), ((64 + w - 1) / w * w + 7) / 8);
+        else
+            assert_int_equal(secagg_check_bytes(a, &shape), 0);
+    }
+}
+
+struct call {
+    struct generation g;
+    size_t n;
+    uint32_t member;
+};
+
+static void protect_n(void *arg)
+{
+    static float x[VALUES + 1];
+    static uint8_t bytes[8 * VALUES];
+    struct call *c = arg;
+    struct secagg_round round = generation_round(&c->g, 0);
+
+    (void)!secagg_protect(c->g.party[0], bytes, bytes, x, c->n, &round, NULL);
+}
+
+static void begin_n(void *arg)
+{
+    struct call *c = arg;
+
+    secagg_begin(c->g.server, c->n);
+}
+
+static void add_member(void *arg)
+{
+    static uint8_t bytes[8 * VALUES];
+    struct call *c = arg;
+
+    secagg_begin(c->g.server, 10);
+    (void)!secagg_add(c->g.server, c->member, bytes, bytes, NULL);
+}
+
+static void test_more_values_or_members_than_announced_are_a_programmers_mistake(void **state)
+{
+    static struct call c;
+    struct secagg_shape shape = shape_of(&SETTINGS[1]);
+    struct rng r;
+
+    (void)state;
+    assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
+    generation_init(&c.g, AGGREGATION_MASKED, &shape, &r);
+    c.n = VALUES;
+    assert_false(aborts(protect_n, &c));
+    assert_false(aborts(begin_n, &c));
+    c.n = VALUES + 1;
+    assert_true(aborts(protect_n, &c));
+    assert_true(aborts(begin_n, &c));
+    c.member = 2;
+    assert_false(aborts(add_member, &c));
+    c.member = 3;
+    assert_true(aborts(add_member, &c));
+    generation_deinit(&c.g);
+    rng_deinit(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rounds_allocate_nothing),
+        cmocka_unit_test(test_any_failing_allocation_is_a_status),
+        cmocka_unit_test(test_nothing_can_be_freed),
+        cmocka_unit_test(test_uploads_have_the_sizes_that_were_announced),
+        cmocka_unit_test(test_more_values_or_members_than_announced_are_a_programmers_mistake),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
