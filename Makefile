@@ -11,6 +11,12 @@ VERSION := 0.1.0
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
+# All processors, unless -j says otherwise; whole commands only with V=1.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null)
+endif
+MAKEFLAGS += --no-print-directory
+say = $(if $(V),,@echo '$(1)' &&)
 
 # --- packages (Debian 12) -------------------------------------------------------------------------
 
@@ -45,7 +51,7 @@ BENCH_LIBS_pbm := -lgsl -lgslcblas
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := flow | secagg wire net | pbm privacy nn data compress lcc | \
+LAYERS := flow daemon | secagg wire net | pbm privacy nn data compress lcc | \
           config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
@@ -99,16 +105,16 @@ endif
 
 $(GEN).c $(GEN).h &: proto/vfl.proto | $(SETUP)
 	@mkdir -p $(BUILD)/gen
-	protoc-c --c_out=$(BUILD)/gen $<
+	$(call say,protoc $<) protoc-c --c_out=$(BUILD)/gen $<
 
 # Generated code is exempt from the warnings.
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(SETUP)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -w -MMD -MP -c $< -o $@
+	$(call say,cc $<) $(CC) $(CFLAGS) -w -MMD -MP -c $< -o $@
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN).h $(SETUP)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) $(WERROR) -MMD -MP -c $< -o $@
+	$(call say,cc $<) $(CC) $(CFLAGS) $(WARN) $(WERROR) -MMD -MP -c $< -o $@
 
 $(foreach r,$(ROOMS),$(eval $(BUILD)/lib/lib$(r).a: $(call OBJ_OF,$(wildcard common/$(r)/*.c))))
 $(BUILD)/lib/libwire.a: $(BUILD)/obj/gen/proto/vfl.pb-c.o
@@ -118,9 +124,9 @@ $(BUILD)/lib/libtests.a: $(call OBJ_OF,$(filter-out %/fuzz_replay.c,$(wildcard t
 $(BUILD)/lib/%.a: $(BUILD)/sources
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $(filter %.o,$^)
+	$(call say,ar $@) ar rcs $@ $(filter %.o,$^)
 
-LINK = @mkdir -p $(@D) && echo "link $@" && $(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
+LINK = $(call say,link $@) mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
 # --- programs -------------------------------------------------------------------------------------
 
