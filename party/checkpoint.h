@@ -11,12 +11,12 @@
 #include "party/prepare.h"
 #include "party/session.h"
 
-/* Leaves out empty when there is no checkpoint.  The caller wipes and frees it. */
+/* Leaves out empty when there is no checkpoint.  The caller ends with checkpoint_wipe, whatever the
+ * answer. */
 enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out,
                                   struct error *err) MUST_USE;
 enum status party_checkpoint_save(const struct party_inputs *in, const struct party_session *p,
                                   struct error *err) MUST_USE;
 void party_checkpoint_remove(const struct party_inputs *in);
-void party_checkpoint_wipe(struct buf *b);
 
 #endif

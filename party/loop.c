@@ -13,11 +13,12 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
+#include "common/daemon/checkpoint.h"
 #include "common/net/net.h"
 #include "party/checkpoint.h"
+#include "party/inject.h"
 #include "party/results.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,33 +94,12 @@ static void on_delay(uv_timer_t *t)
     l->delayed.len = 0;
 }
 
-/* inject.delay: seconds before this message, or 0. */
-static double delay_before(struct loop *l, enum wire_kind kind)
-{
-    const struct config_inject *i = &l->in->config.inject;
-    bool hit = i->before == BEFORE_ANY || (i->before == BEFORE_UPLOAD && kind == WIRE_UPLOAD) ||
-               (i->before == BEFORE_HELLO && kind == WIRE_HELLO) ||
-               (i->before == BEFORE_CONFIRM && kind == WIRE_CONFIRM);
-
-    if (!hit || i->delay == DELAY_NONE)
-        return 0;
-    return i->delay == DELAY_CONST ? i->delay_s : -i->delay_s * log(1.0 - rng_uniform(&l->chance));
-}
-
-static void crash_if_asked(const struct loop *l, enum wire_kind kind)
-{
-    uint32_t at = l->in->config.inject.crash_at_round;
-
-    if (at > 0 && kind == WIRE_UPLOAD && party_session_report(l->session)->rounds >= at)
-        raise(SIGKILL);
-}
-
 static void do_send(struct loop *l, const struct action *a)
 {
     uint64_t start = clock_us();
-    double wait = delay_before(l, a->msg.kind);
+    double wait = inject_delay_s(&l->in->config.inject, a->msg.kind, &l->chance);
 
-    crash_if_asked(l, a->msg.kind);
+    inject_crash(&l->in->config.inject, a->msg.kind, party_session_report(l->session)->rounds);
     if (wait > 0) {
         CHECK(wire_pack(&l->delayed, &a->msg) == STATUS_OK);
         l->delayed_msg = a->msg;
@@ -540,7 +520,7 @@ static void deinit(struct loop *l)
 {
     party_session_free(l->session);
     books_close(&l->books);
-    party_checkpoint_wipe(&l->saved);
+    checkpoint_wipe(&l->saved);
     party_results_deinit(&l->results);
     wire_unpacker_deinit(&l->unpacker);
     rng_deinit(&l->chance);

@@ -1,109 +1,36 @@
 /* main.c -- vfl-party: the command line.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/base/log.h"
 #include "common/base/process.h"
 #include "common/crypto/digest.h"
-#include "common/crypto/secret.h"
+#include "common/daemon/options.h"
 #include "common/nn/net.h"
 #include "common/privacy/ledger.h"
 #include "party/loop.h"
 
-#include <errno.h>
-#include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-enum { SETS_MAX = 256, PRINT_MAX = 1 << 20 };
-enum { OPT_SET = 256, OPT_LOG_JSON, OPT_SEED, OPT_EXPORT, OPT_LEDGER, OPT_FINGERPRINT };
-enum task { TASK_RUN, TASK_CHECK, TASK_LEDGER, TASK_FINGERPRINT };
+enum { PRINT_MAX = 1 << 20 };
+enum own { OWN_LEDGER, OWN_FINGERPRINT };
 
-static const struct option long_options[] = {
-    {"set", required_argument, NULL, OPT_SET},
-    {"log-json", no_argument, NULL, OPT_LOG_JSON},
-    {"insecure-seed", required_argument, NULL, OPT_SEED},
-    {"export", required_argument, NULL, OPT_EXPORT},
-    {"ledger", no_argument, NULL, OPT_LEDGER},
-    {"fingerprint", no_argument, NULL, OPT_FINGERPRINT},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {NULL, 0, NULL, 0},
+static const struct options_about about = {
+    .program = "vfl-party",
+    .usage =
+        "usage: vfl-party -c FILE [options]\n"
+        "  -c FILE              configuration (YAML)\n"
+        "  -n                   check configuration, roster, key and data, print it resolved, "
+        "exit\n"
+        "  --set KEY.PATH=VALUE override one key; repeatable\n"
+        "  --ledger             print what this party's records have spent, exit\n"
+        "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
+        "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
+        "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
+        "  --log-json           log lines as JSON objects\n"
+        "  -v                   log more\n"
+        "  -h, -V               this text; the version\n",
+    .own = {[OWN_LEDGER] = "ledger", [OWN_FINGERPRINT] = "fingerprint"},
 };
-
-static const char usage[] =
-    "usage: vfl-party -c FILE [options]\n"
-    "  -c FILE              configuration (YAML)\n"
-    "  -n                   check configuration, roster, key and data, print it resolved, exit\n"
-    "  --set KEY.PATH=VALUE override one key; repeatable\n"
-    "  --ledger             print what this party's records have spent, exit\n"
-    "  --fingerprint        print the fingerprint of this party's key and the roster's digest, "
-    "exit\n"
-    "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
-    "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
-    "  --log-json           log lines as JSON objects\n"
-    "  -v                   log more\n"
-    "  -h, -V               this text; the version\n";
-
-struct arguments {
-    const char *file;
-    const char *sets[SETS_MAX];
-    size_t sets_n;
-    enum task task;
-    bool log_json;
-    enum log_level level;
-    struct party_options options;
-};
-
-static bool parse_seed(const char *text, uint64_t *seed)
-{
-    char *end;
-
-    errno = 0;
-    *seed = strtoull(text, &end, 10);
-    return errno == 0 && end != text && *end == 0 && text[0] != '-';
-}
-
-/* -1: go on; else the exit code. */
-static int parse(struct arguments *a, int argc, char **argv)
-{
-    int c;
-
-    while ((c = getopt_long(argc, argv, "c:nvhV", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'c': a->file = optarg; break;
-        case 'n': a->task = TASK_CHECK; break;
-        case 'v': a->level = LOG_LEVEL_DEBUG; break;
-        case 'h': fputs(usage, stdout); return 0;
-        case 'V': puts("vfl-party " VFL_VERSION); return 0;
-        case OPT_SET:
-            if (a->sets_n == SETS_MAX) {
-                fprintf(stderr, "vfl-party: more than %d --set\n", SETS_MAX);
-                return 2;
-            }
-            a->sets[a->sets_n++] = optarg;
-            break;
-        case OPT_LOG_JSON: a->log_json = true; break;
-        case OPT_EXPORT: a->options.export_file = optarg; break;
-        case OPT_LEDGER: a->task = TASK_LEDGER; break;
-        case OPT_FINGERPRINT: a->task = TASK_FINGERPRINT; break;
-        case OPT_SEED:
-            a->options.seeded = true;
-            if (!parse_seed(optarg, &a->options.seed)) {
-                fprintf(stderr, "vfl-party: --insecure-seed %s: a whole number expected\n", optarg);
-                return 2;
-            }
-            break;
-        default: fputs(usage, stderr); return 2;
-        }
-    }
-    if (a->file == NULL || optind != argc) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    return -1;
-}
 
 static void print_fingerprint(const struct party_inputs *in)
 {
@@ -160,42 +87,41 @@ static enum status print_config(struct party_inputs *in, struct error *err)
     return s;
 }
 
-static enum status run(struct arguments *a, struct party_inputs *in, struct error *err)
+static enum status run(const struct options *o, struct party_inputs *in, struct error *err)
 {
+    struct party_options how = {o->export_file, o->seeded, o->seed};
     enum status s;
 
-    switch (a->task) {
-    case TASK_FINGERPRINT: print_fingerprint(in); return STATUS_OK;
-    case TASK_LEDGER: return print_ledger(in, err);
-    case TASK_CHECK: return print_config(in, err);
-    case TASK_RUN: break;
+    if (o->own[OWN_FINGERPRINT]) {
+        print_fingerprint(in);
+        return STATUS_OK;
     }
-    if (a->options.seeded)
-        log_warn("--insecure-seed: model and noise are reproducible, this run is NOT PRIVATE");
+    if (o->own[OWN_LEDGER])
+        return print_ledger(in, err);
+    if (o->check_only)
+        return print_config(in, err);
     s = party_inputs_read(in, err);
-    return s == STATUS_OK ? party_loop_run(in, &a->options, err) : s;
+    return s == STATUS_OK ? party_loop_run(in, &how, err) : s;
 }
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {.level = LOG_LEVEL_INFO};
     struct error err = {0};
     struct party_inputs in;
+    struct options o;
     enum status s;
     int code;
 
     if (nn_blas_environment())
         process_exec_again(argv); /* OpenBLAS reads its environment when it is loaded */
-    code = parse(&a, argc, argv);
+    code = options_parse(&o, &about, argc, argv);
     if (code >= 0)
         return code;
-    log_init("party", a.level, a.log_json);
-    signal(SIGPIPE, SIG_IGN);
-    secret_harden_process();
-    s = party_inputs_identify(&in, a.file, a.sets, a.sets_n, &err);
+    log_init("party", o.level, o.log_json); /* until its name is known */
+    s = party_inputs_identify(&in, o.file, o.sets, o.sets_n, &err);
     if (s == STATUS_OK) {
-        log_init(in.roster.party[in.self].name, a.level, a.log_json);
-        s = run(&a, &in, &err);
+        options_begin(&o, in.roster.party[in.self].name);
+        s = run(&o, &in, &err);
     }
     if (s != STATUS_OK)
         log_error("%s", err.text);

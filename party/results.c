@@ -4,15 +4,11 @@
 #include "party/results.h"
 
 #include "common/base/clock.h"
-#include "common/base/file.h"
-#include "common/crypto/digest.h"
-#include "common/nn/safetensors.h"
+#include "common/daemon/model.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-
-enum { MODEL_FILE_MAX = 1 << 30 };
 
 static const char *kind_names[WIRE_KINDS];
 
@@ -74,31 +70,6 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
     out->claims_n = claims_n < REPORT_CLAIMS_MAX ? claims_n : REPORT_CLAIMS_MAX;
 }
 
-static enum status write_model(struct party_results *r, const struct nn_net *bottom,
-                               struct error *err)
-{
-    uint8_t digest[DIGEST_BYTES];
-    char path[CONFIG_PATH_MAX];
-    struct buf model;
-    enum status s;
-
-    buf_init(&model, MODEL_FILE_MAX);
-    s = safetensors_print(bottom, &model);
-    if (s != STATUS_OK) {
-        buf_deinit(&model);
-        return error_set(err, s, "model: %s", status_words(s));
-    }
-    digest_sha256(digest, model.data, model.len);
-    digest_hex(r->summary.party[0].model_sha256, digest, sizeof digest);
-    snprintf(path, sizeof path, "%.*s/model.safetensors", CONFIG_PATH_MAX - 32,
-             r->in->config.state);
-    s = file_write_atomic(path, model.data, model.len, 0600, err);
-    if (s == STATUS_OK && r->options->export_file != NULL)
-        s = file_write_atomic(r->options->export_file, model.data, model.len, 0600, err);
-    buf_deinit(&model);
-    return s;
-}
-
 enum status party_results_end(struct party_results *r, struct party_session *p,
                               const struct books *b, const struct party_ending *end,
                               struct error *err)
@@ -127,7 +98,8 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
         r->summary.plaintext = rep->plan.protocol.aggregation == AGGREGATION_CLEAR;
         r->summary.epochs = (double)rep->applied / rep->agenda.rounds_per_epoch;
         fill_privacy(&r->summary.privacy, rep, b);
-        s = write_model(r, party_session_bottom(p), err);
+        s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,
+                        self->model_sha256, err);
     }
     snprintf(path, sizeof path, "%.*s/summary.json", CONFIG_PATH_MAX - 32, r->in->config.state);
     return s == STATUS_OK ? report_write(&r->summary, path, err) : s;

@@ -13,8 +13,8 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
-#include "common/net/net.h"
 #include "server/checkpoint.h"
+#include "server/link.h"
 #include "server/results.h"
 
 #include <signal.h>
@@ -26,14 +26,6 @@ enum {
     TICK_MS = 500,           /* progress line, late joins */
     RECHECK_MS = 600000,     /* live certificates (threats D5) */
     INLINE_FLOPS = 10000000, /* about a millisecond: more goes to a worker thread */
-};
-
-struct link {
-    struct net_conn *conn;
-    struct link *next;
-    uint32_t peer; /* roster index */
-    bool joined;   /* its frames go to the session */
-    uint64_t opened_us, tls_in, tls_out;
 };
 
 struct loop {
@@ -66,28 +58,6 @@ static void tell(struct loop *l, const struct event *e);
 /* --- sending
  * ------------------------------------------------------------------------------------------- */
 
-static void count(struct loop *l, struct link *k, enum traffic_direction d,
-                  const struct wire_msg *m, size_t frame)
-{
-    const struct net_traffic *now = net_conn_traffic(k->conn);
-    struct traffic_at at = {k->peer, d, (enum traffic_phase)wire_phase_of(m), m->kind};
-
-    traffic_add(&l->results.traffic, at, wire_payload_bytes(m), frame + 4);
-    at.direction = TRAFFIC_UP;
-    traffic_add_tls(&l->results.traffic, at, now->tls_in - k->tls_in);
-    at.direction = TRAFFIC_DOWN;
-    traffic_add_tls(&l->results.traffic, at, now->tls_out - k->tls_out);
-    k->tls_in = now->tls_in;
-    k->tls_out = now->tls_out;
-}
-
-static void send_packed(struct loop *l, struct link *k, const struct wire_msg *m)
-{
-    if (net_send(k->conn, l->frame.data, l->frame.len) != STATUS_OK)
-        return; /* the connection closes by itself and says why */
-    count(l, k, TRAFFIC_DOWN, m, l->frame.len);
-}
-
 static void do_send(struct loop *l, const struct action *a)
 {
     struct spans *spans = server_session_spans(l->session);
@@ -97,7 +67,7 @@ static void do_send(struct loop *l, const struct action *a)
     for (size_t i = 0; i < a->to_n; i++) {
         struct link *k = l->party[a->to[i]];
         if (k != NULL)
-            send_packed(l, k, &a->msg);
+            link_send(k, &l->results.traffic, &l->frame, &a->msg);
     }
     spans_add(spans, SPAN_SERIALISE, clock_us() - start);
     if (a->msg.kind != WIRE_BROADCAST || !a->msg.broadcast.opens)
@@ -111,17 +81,9 @@ static void do_send(struct loop *l, const struct action *a)
                              start);
 }
 
-/* Words for a connection that is about to end, whether or not it belongs to a party yet. */
 static void refuse(struct loop *l, struct link *k, enum status_kind kind, const char *text)
 {
-    struct wire_msg m = {.kind = WIRE_REFUSE};
-
-    m.refuse.kind = kind;
-    snprintf(m.refuse.text, sizeof m.refuse.text, "%.*s", WIRE_TEXT_MAX, text);
-    CHECK(wire_pack(&l->frame, &m) == STATUS_OK);
-    if (net_send(k->conn, l->frame.data, l->frame.len) == STATUS_OK)
-        count(l, k, TRAFFIC_DOWN, &m, l->frame.len);
-    net_conn_close(k->conn, true);
+    link_refuse(k, &l->results.traffic, &l->frame, kind, text);
 }
 
 /* The link no longer speaks for its party; its connection ends on its own. */
@@ -291,20 +253,6 @@ static void tell(struct loop *l, const struct event *e)
 /* --- connections
  * --------------------------------------------------------------------------------------- */
 
-static bool insecure_peer_allowed(const struct loop *l, const char *address)
-{
-    const struct config_names *names = &l->in->config.insecure_peers;
-
-    if (strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0)
-        return true;
-    for (size_t i = 0; i < names->n; i++) {
-        size_t n = strlen(names->name[i]);
-        if (strncmp(address, names->name[i], n) == 0 && address[n] == ':')
-            return true;
-    }
-    return false;
-}
-
 static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI_BYTES])
 {
     struct loop *l = owner;
@@ -333,7 +281,8 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
                  l->in->roster.party[peer].name);
         refuse(l, k, STATUS_KIND_CONFIG,
                "this certificate does not carry the name that the roster has for its key");
-    } else if (l->options->seeded && !insecure_peer_allowed(l, address)) {
+    } else if (l->options->seeded &&
+               !link_is_trusted_address(address, &l->in->config.insecure_peers)) {
         log_warn("%s: not on loopback and not in insecure_peers, while --insecure-seed is given",
                  address);
         refuse(l, k, STATUS_KIND_POLICY,
@@ -383,7 +332,7 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
             tell(l, &lost);
         return;
     }
-    count(l, k, TRAFFIC_UP, &m, n);
+    link_count(k, &l->results.traffic, TRAFFIC_UP, &m, n);
     e.peer = k->peer;
     if (k->joined)
         tell(l, &e);

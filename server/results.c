@@ -4,9 +4,7 @@
 #include "server/results.h"
 
 #include "common/base/clock.h"
-#include "common/base/file.h"
-#include "common/crypto/digest.h"
-#include "common/nn/safetensors.h"
+#include "common/daemon/model.h"
 #include "common/wire/message.h"
 
 #include <math.h>
@@ -15,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { MODEL_FILE_MAX = 1 << 30, SLOW_US = 200000 };
+enum { SLOW_US = 200000 };
 
 static const char *kind_names[WIRE_KINDS];
 
@@ -171,30 +169,6 @@ static void fill_parties(struct server_results *r, const struct server_report *r
     }
 }
 
-static enum status write_model(struct server_results *r, const struct nn_net *head,
-                               struct error *err)
-{
-    uint8_t digest[DIGEST_BYTES];
-    char path[CONFIG_PATH_MAX];
-    struct buf model;
-    enum status s;
-
-    buf_init(&model, MODEL_FILE_MAX);
-    s = safetensors_print(head, &model);
-    if (s != STATUS_OK) {
-        buf_deinit(&model);
-        return error_set(err, s, "model: %s", status_words(s));
-    }
-    digest_sha256(digest, model.data, model.len);
-    digest_hex(r->summary.head_sha256, digest, sizeof digest);
-    path_in_state(path, r, "model.safetensors");
-    s = file_write_atomic(path, model.data, model.len, 0600, err);
-    if (s == STATUS_OK && r->options->export_file != NULL)
-        s = file_write_atomic(r->options->export_file, model.data, model.len, 0600, err);
-    buf_deinit(&model);
-    return s;
-}
-
 enum status server_results_end(struct server_results *r, struct server_session *s,
                                const char *outcome, const struct error *why, uint64_t now_us,
                                struct error *err)
@@ -225,7 +199,8 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.has_server = true;
     r->summary.server_max_rss_kb = (uint64_t)usage.ru_maxrss;
     r->summary.server_cpu_s = clock_cpu_s();
-    st = write_model(r, server_session_head(s), err);
+    st = model_write(server_session_head(s), r->in->config.state, r->options->export_file,
+                     r->summary.head_sha256, err);
     path_in_state(path, r, "summary.json");
     if (st == STATUS_OK)
         st = report_write(&r->summary, path, err);

@@ -1,0 +1,72 @@
+/* checkpoint.c -- sealing and opening.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/checkpoint.h"
+
+#include "common/base/log.h"
+#include "common/crypto/secret.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void path_of(char out[PATH_MAX], const struct checkpoint_place *at)
+{
+    snprintf(out, PATH_MAX, "%s/checkpoint.sealed", at->state);
+}
+
+enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
+                            struct buf *out, struct error *err)
+{
+    uint8_t key[SEALED_KEY_BYTES];
+    char path[PATH_MAX];
+    enum status s;
+
+    buf_init(out, CHECKPOINT_BYTES_MAX);
+    label[0] = 0;
+    path_of(path, at);
+    if (access(path, F_OK) != 0)
+        return STATUS_OK;
+    if (at->state_key[0] == 0)
+        return error_set(err, STATUS_CONFIG,
+                         "%s: an unfinished run, but there is no state_key to open it", path);
+    s = sealed_key_load(key, at->state_key, err);
+    if (s == STATUS_OK)
+        s = sealed_read(path, key, label, out, err);
+    secret_wipe(key, sizeof key);
+    return s;
+}
+
+enum status checkpoint_save(const struct checkpoint_place *at, const char *label,
+                            const struct buf *bytes, struct error *err)
+{
+    uint8_t key[SEALED_KEY_BYTES];
+    char path[PATH_MAX];
+    enum status s;
+
+    if (at->state_key[0] == 0) {
+        log_warn("no state_key: this unfinished run cannot be continued");
+        return STATUS_OK;
+    }
+    path_of(path, at);
+    s = sealed_key_load(key, at->state_key, err);
+    if (s == STATUS_OK)
+        s = sealed_write(path, key, label, bytes->data, bytes->len, err);
+    secret_wipe(key, sizeof key);
+    return s;
+}
+
+void checkpoint_remove(const struct checkpoint_place *at)
+{
+    char path[PATH_MAX];
+
+    path_of(path, at);
+    unlink(path);
+}
+
+void checkpoint_wipe(struct buf *b)
+{
+    if (b->data != NULL)
+        secret_wipe(b->data, b->cap);
+    buf_deinit(b);
+}

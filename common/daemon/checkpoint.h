@@ -1,0 +1,33 @@
+/* checkpoint.h -- a process's part of an unfinished run, in a sealed file of its state directory.
+ *
+ * Written when a run ends before it is complete, if there is a state_key; read when the process
+ * starts again; removed when the run is complete.  What is in it is the session's business.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DAEMON_CHECKPOINT_H
+#define COLONNADE_DAEMON_CHECKPOINT_H
+
+#include "common/base/buf.h"
+#include "common/base/status.h"
+#include "common/crypto/sealed.h"
+
+enum { CHECKPOINT_BYTES_MAX = 1 << 30 };
+
+/* Where it is, and the key that seals it ("": none is configured). */
+struct checkpoint_place {
+    const char *state, *state_key;
+};
+
+/* Initialises out; leaves it and the label empty when there is no checkpoint.  STATUS_CONFIG when
+ * there is one that cannot be opened.  The caller ends with checkpoint_wipe, whatever the answer.
+ */
+enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
+                            struct buf *out, struct error *err) MUST_USE;
+/* Without a key: a warning that the run cannot be continued, and STATUS_OK. */
+enum status checkpoint_save(const struct checkpoint_place *at, const char *label,
+                            const struct buf *bytes, struct error *err) MUST_USE;
+void checkpoint_remove(const struct checkpoint_place *at);
+void checkpoint_wipe(struct buf *b);
+
+#endif

@@ -1,0 +1,104 @@
+/* options.c -- getopt_long for both daemons.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/options.h"
+
+#include "common/base/check.h"
+#include "common/crypto/secret.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_SET = 256, OPT_LOG_JSON, OPT_SEED, OPT_EXPORT, OPT_OWN };
+
+static const struct option common_options[] = {
+    {"set", required_argument, NULL, OPT_SET},
+    {"log-json", no_argument, NULL, OPT_LOG_JSON},
+    {"insecure-seed", required_argument, NULL, OPT_SEED},
+    {"export", required_argument, NULL, OPT_EXPORT},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+};
+
+enum { COMMON_OPTIONS = sizeof common_options / sizeof *common_options };
+
+static bool parse_seed(const char *text, uint64_t *seed)
+{
+    char *end;
+
+    errno = 0;
+    *seed = strtoull(text, &end, 10);
+    return errno == 0 && end != text && *end == 0 && text[0] >= '0' && text[0] <= '9';
+}
+
+static int wrong(const struct options_about *about, const char *what, const char *value)
+{
+    fprintf(stderr, "%s: %s%s\n", about->program, what, value);
+    return 2;
+}
+
+/* One option; -1: go on. */
+static int take(struct options *o, const struct options_about *about, int c)
+{
+    switch (c) {
+    case 'c': o->file = optarg; break;
+    case 'n': o->check_only = true; break;
+    case 'v': o->level = LOG_LEVEL_DEBUG; break;
+    case 'h': fputs(about->usage, stdout); return 0;
+    case 'V': printf("%s " VFL_VERSION "\n", about->program); return 0;
+    case OPT_SET:
+        if (o->sets_n == OPTIONS_SETS_MAX)
+            return wrong(about, "too many --set: ", optarg);
+        o->sets[o->sets_n++] = optarg;
+        break;
+    case OPT_LOG_JSON: o->log_json = true; break;
+    case OPT_EXPORT: o->export_file = optarg; break;
+    case OPT_SEED:
+        o->seeded = true;
+        if (!parse_seed(optarg, &o->seed))
+            return wrong(about, "--insecure-seed: a whole number expected, not ", optarg);
+        break;
+    default:
+        if (c < OPT_OWN || c >= OPT_OWN + OPTIONS_OWN_MAX) {
+            fputs(about->usage, stderr);
+            return 2;
+        }
+        o->own[c - OPT_OWN] = true;
+    }
+    return -1;
+}
+
+int options_parse(struct options *o, const struct options_about *about, int argc, char **argv)
+{
+    struct option all[COMMON_OPTIONS + OPTIONS_OWN_MAX + 1] = {{NULL, 0, NULL, 0}};
+    int c, code;
+
+    *o = (struct options){.level = LOG_LEVEL_INFO};
+    memcpy(all, common_options, sizeof common_options);
+    for (int i = 0; i < OPTIONS_OWN_MAX && about->own[i] != NULL; i++)
+        all[COMMON_OPTIONS + i] = (struct option){about->own[i], no_argument, NULL, OPT_OWN + i};
+    optind = 1;
+    while ((c = getopt_long(argc, argv, "c:nvhV", all, NULL)) != -1) {
+        code = take(o, about, c);
+        if (code >= 0)
+            return code;
+    }
+    if (o->file == NULL || optind != argc) {
+        fputs(about->usage, stderr);
+        return 2;
+    }
+    return -1;
+}
+
+void options_begin(const struct options *o, const char *who)
+{
+    log_init(who, o->level, o->log_json);
+    signal(SIGPIPE, SIG_IGN);
+    secret_harden_process();
+    if (o->seeded && !o->check_only)
+        log_warn("--insecure-seed: model and noise are reproducible, this run is NOT PRIVATE");
+}

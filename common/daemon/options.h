@@ -1,0 +1,43 @@
+/* options.h -- the command line that both daemons share, and how a daemon begins.
+ *
+ *   -c FILE  -n  -v  -h  -V  --set KEY.PATH=VALUE  --log-json  --insecure-seed N  --export FILE
+ *
+ * and up to OPTIONS_OWN_MAX flags of the daemon's own, without a value.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DAEMON_OPTIONS_H
+#define COLONNADE_DAEMON_OPTIONS_H
+
+#include "common/base/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { OPTIONS_SETS_MAX = 256, OPTIONS_OWN_MAX = 4 };
+
+struct options {
+    const char *file; /* -c */
+    const char *sets[OPTIONS_SETS_MAX];
+    size_t sets_n;
+    bool check_only, log_json, seeded;
+    enum log_level level;
+    uint64_t seed;
+    const char *export_file; /* NULL: none */
+    bool own[OPTIONS_OWN_MAX];
+};
+
+struct options_about {
+    const char *program;              /* "vfl-server" */
+    const char *usage;                /* the whole text of -h */
+    const char *own[OPTIONS_OWN_MAX]; /* names of its own flags; NULL ends the list */
+};
+
+/* -1: go on; otherwise the exit code (usage errors are said on stderr). */
+int options_parse(struct options *o, const struct options_about *about, int argc, char **argv);
+
+/* Starts logging as `who`, hardens the process, ignores SIGPIPE, warns of --insecure-seed. */
+void options_begin(const struct options *o, const char *who);
+
+#endif

@@ -1,0 +1,56 @@
+/* link.c -- connections of the server.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/link.h"
+
+#include "common/base/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FRAME_PREFIX_BYTES = 4 };
+
+void link_count(struct link *k, struct traffic *t, enum traffic_direction d,
+                const struct wire_msg *m, size_t frame)
+{
+    const struct net_traffic *now = net_conn_traffic(k->conn);
+    struct traffic_at at = {k->peer, d, (enum traffic_phase)wire_phase_of(m), m->kind};
+
+    traffic_add(t, at, wire_payload_bytes(m), frame + FRAME_PREFIX_BYTES);
+    at.direction = TRAFFIC_UP;
+    traffic_add_tls(t, at, now->tls_in - k->tls_in);
+    at.direction = TRAFFIC_DOWN;
+    traffic_add_tls(t, at, now->tls_out - k->tls_out);
+    k->tls_in = now->tls_in;
+    k->tls_out = now->tls_out;
+}
+
+void link_send(struct link *k, struct traffic *t, const struct buf *frame, const struct wire_msg *m)
+{
+    if (net_send(k->conn, frame->data, frame->len) == STATUS_OK)
+        link_count(k, t, TRAFFIC_DOWN, m, frame->len);
+}
+
+void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum status_kind kind,
+                 const char *text)
+{
+    struct wire_msg m = {.kind = WIRE_REFUSE};
+
+    m.refuse.kind = kind;
+    snprintf(m.refuse.text, sizeof m.refuse.text, "%.*s", WIRE_TEXT_MAX, text);
+    CHECK(wire_pack(scratch, &m) == STATUS_OK);
+    link_send(k, t, scratch, &m);
+    net_conn_close(k->conn, true);
+}
+
+bool link_is_trusted_address(const char *address, const struct config_names *names)
+{
+    if (strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0)
+        return true;
+    for (size_t i = 0; i < names->n; i++) {
+        size_t n = strlen(names->name[i]);
+        if (strncmp(address, names->name[i], n) == 0 && address[n] == ':')
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,35 @@
+/* link.h -- one connection at the server: whose it is, what has passed over it, its last words.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_LINK_H
+#define COLONNADE_SERVER_LINK_H
+
+#include "common/config/config.h"
+#include "common/metrics/traffic.h"
+#include "common/net/net.h"
+#include "common/wire/message.h"
+
+struct link {
+    struct net_conn *conn;
+    struct link *next;
+    uint32_t peer; /* roster index */
+    bool joined;   /* its frames go to the session */
+    uint64_t opened_us, tls_in, tls_out;
+};
+
+/* Counts a message of `frame` bytes, and the socket bytes since the last count. */
+void link_count(struct link *k, struct traffic *t, enum traffic_direction d,
+                const struct wire_msg *m, size_t frame);
+
+/* Sends the packed message m; when that fails the connection closes by itself and says why. */
+void link_send(struct link *k, struct traffic *t, const struct buf *frame,
+               const struct wire_msg *m);
+
+/* Words for a connection that is about to end, whether or not it belongs to a party yet. */
+void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum status_kind kind,
+                 const char *text);
+
+/* Is this peer address on loopback, or among the names (an address without its port)? */
+bool link_is_trusted_address(const char *address, const struct config_names *names);
+
+#endif
