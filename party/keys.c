@@ -59,9 +59,7 @@ void party_say_hello(struct party_session *p, struct actions *a)
     party_arm(p, a);
 }
 
-/* --- hellos
- * ------------------------------------------------------------------------------------------------
- */
+/* --- hellos --- */
 
 static enum status check_hellos(struct party_session *p, const struct wire_hellos *hs)
 {

@@ -62,9 +62,7 @@ struct loop {
 static void tell(struct loop *l, const struct event *e);
 static void dial(struct loop *l);
 
-/* --- sending
- * ------------------------------------------------------------------------------------------------
- */
+/* --- sending --- */
 
 static void count(struct loop *l, enum traffic_direction d, const struct wire_msg *m, size_t frame)
 {
@@ -201,9 +199,7 @@ static void do_charge(struct loop *l, const struct action_charge *c)
     to_thread(l);
 }
 
-/* --- endings
- * --------------------------------------------------------------------------------------------------
- */
+/* --- endings --- */
 
 static void close_everything(struct loop *l)
 {
@@ -407,9 +403,7 @@ static void dial(struct loop *l)
     plan_redial(l);
 }
 
-/* --- signals
- * --------------------------------------------------------------------------------------------------
- */
+/* --- signals --- */
 
 static void on_stop(uv_signal_t *s, int number)
 {
@@ -441,9 +435,7 @@ static void on_reload(uv_signal_t *s, int number)
         log_info("certificates and CRL read again");
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {

@@ -47,9 +47,7 @@ void party_refuse(struct party_session *p, struct actions *a)
         p, a, p->error.status == STATUS_BUDGET && p->applied > 0 ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
-/* --- events
- * --------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 static enum status status_of(enum status_kind kind)
 {
@@ -131,9 +129,7 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
     }
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 enum status party_session_new(struct party_session **out, const struct party_setup *setup,
                               struct error *err)

@@ -435,9 +435,7 @@ static void on_reload(uv_signal_t *s, int number)
     log_info("certificates, CRL and roster read again");
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static enum status init_session(struct loop *l, struct error *err)
 {

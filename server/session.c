@@ -212,9 +212,7 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
     }
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static enum status init_protocol(struct server_session *s, struct error *err)
 {

@@ -29,8 +29,7 @@ uint32_t bits_width(uint64_t values)
     return values == 1 ? 0 : 64 - (uint32_t)__builtin_clzll(values - 1);
 }
 
-/* --- 16-bit lanes --------------------------------------------------------------------------------
- */
+/* --- 16-bit lanes --- */
 
 void bits_pack16(uint8_t *out, const uint16_t *in, size_t n, uint32_t w)
 {
@@ -58,8 +57,7 @@ void bits_unpack16(uint16_t *out, const uint8_t *in, size_t n, uint32_t w)
     bits_add16(out, in, n, w);
 }
 
-/* --- 32-bit lanes --------------------------------------------------------------------------------
- */
+/* --- 32-bit lanes --- */
 
 static uint64_t load64(const uint8_t *at)
 {
@@ -117,8 +115,7 @@ void bits_unpack32(uint32_t *out, const uint8_t *in, size_t n, uint32_t w)
     bits_add32(out, in, n, w);
 }
 
-/* --- the twins -----------------------------------------------------------------------------------
- */
+/* --- the twins --- */
 
 void bits_naive_pack(uint8_t *out, const uint32_t *in, size_t n, uint32_t w)
 {

@@ -44,7 +44,7 @@ static bool refuse_choice(const struct key *k, const char *more, struct key_set_
     return false;
 }
 
-/* --- scalars ---------------------------------------------------------------------------------- */
+/* --- scalars --- */
 
 static bool set_whole(const struct key *k, const struct key_value_item *item, uint64_t *out,
                       struct key_set_fault *f)
@@ -169,7 +169,7 @@ static bool set_delay(const struct key *k, const struct key_value_item *item,
     return true;
 }
 
-/* --- texts ------------------------------------------------------------------------------------ */
+/* --- texts --- */
 
 static bool set_path(const struct key *k, const struct key_value_item *item, const char *dir,
                      char *out, struct key_set_fault *f)
@@ -218,7 +218,7 @@ static bool set_sha256(const struct key_value_item *item, char *out, struct key_
     return true;
 }
 
-/* --- lists ------------------------------------------------------------------------------------ */
+/* --- lists --- */
 
 static bool set_widths(const struct key *k, const struct key_value *v, struct plan_widths *out,
                        struct key_set_fault *f)
@@ -277,7 +277,7 @@ static bool set_set(const struct key *k, const struct key_value *v, bool *out,
     return true;
 }
 
-/* --- the dispatch ----------------------------------------------------------------------------- */
+/* --- the dispatch --- */
 
 static bool is_list(const struct key *k)
 {

@@ -17,7 +17,7 @@
 /* Enough of an assignment to recognise it in a message. */
 enum { SET_SHOWN = 120 };
 
-/* --- the file --------------------------------------------------------------------------------- */
+/* --- the file --- */
 
 static enum document_kind sink_kind(void *ctx, const char *path, struct document_fault *f)
 {
@@ -106,7 +106,7 @@ static enum status read_file(struct load *l, struct error *err)
     return s;
 }
 
-/* --- assignments ------------------------------------------------------------------------------ */
+/* --- assignments --- */
 
 /* Paths and addresses are taken as they stand, because `[::1]:7000` or `a#b` is not what YAML makes
  * of it. */
@@ -160,7 +160,7 @@ static enum status assign(struct load *l, const char *set, struct error *err)
     return error_set(err, STATUS_CONFIG, "--set %.*s: %s", SET_SHOWN, set, reason);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 enum status load_refuse(const struct load *l, const char *path, const char *reason,
                         struct error *err)

@@ -56,7 +56,7 @@ void score_board_add(struct score_board *b, const float *prob, const float *targ
     b->loss_sum += mean_loss * (double)n;
 }
 
-/* --- ranks ------------------------------------------------------------------------------------ */
+/* --- ranks --- */
 
 /* Floats as integers of the same order; -0 and 0 tie, NaN is below everything. */
 static uint32_t rank_key(float p)
@@ -137,7 +137,7 @@ static struct ranks rank_class(struct score_board *b, uint32_t col, float positi
     return r;
 }
 
-/* --- decisions -------------------------------------------------------------------------------- */
+/* --- decisions --- */
 
 static uint32_t predicted(const struct score_board *b, size_t row)
 {
@@ -184,7 +184,7 @@ static double f1_class(const struct score_board *b, uint32_t class, bool *occurs
     return either == 0 ? 0 : 2 * (double)both / (double)either;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 static void score_binary(struct score_board *b, struct score *out)
 {

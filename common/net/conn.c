@@ -85,8 +85,7 @@ void conn_start(struct net_conn *c, const char *peer_name)
         input_run(c);
 }
 
-/* --- the end ------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 void conn_blame(struct net_conn *c, enum status s, const char *fmt, ...)
 {
@@ -201,8 +200,7 @@ void conn_drained(struct net_conn *c)
     uv_timer_start(&c->write_timer, on_flush_late, tls_context_limits(c->context)->linger_ms, 0);
 }
 
-/* --- the owner's side ---------------------------------------------------------------------------
- */
+/* --- the owner's side --- */
 
 void net_conn_accept(struct net_conn *c, size_t frame_max)
 {

@@ -40,8 +40,7 @@ static size_t chunk_at(size_t n, size_t at)
     return n - at < CHUNK ? n - at : CHUNK;
 }
 
-/* --- a party -------------------------------------------------------------------------------------
- */
+/* --- a party --- */
 
 struct clear_party {
     struct secagg_party base;
@@ -104,8 +103,7 @@ static enum status clear_protect(struct secagg_party *base, uint8_t *payload, ui
     return STATUS_OK;
 }
 
-/* --- the server ----------------------------------------------------------------------------------
- */
+/* --- the server --- */
 
 struct clear_server {
     struct secagg_server base;

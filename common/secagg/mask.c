@@ -19,8 +19,7 @@ _Static_assert((int)SECAGG_KEY_BYTES == (int)KEX_BYTES, "and goes through the ra
 /* A stream of the largest round stays inside its 32-bit block counter. */
 _Static_assert(PLAN_VALUES_MAX / 4 + 64 < UINT32_MAX, "the block counter would wrap");
 
-/* --- life ----------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 enum status mask_init(struct mask_set *m, uint32_t parties, uint32_t self, const uint8_t *pair_keys)
 {
@@ -62,8 +61,7 @@ void mask_deinit(struct mask_set *m)
     memset(m, 0, sizeof *m);
 }
 
-/* --- a round -------------------------------------------------------------------------------------
- */
+/* --- a round --- */
 
 /* Keys of earlier rounds are gone for good: memory stolen today does not open what was recorded
  * then. */

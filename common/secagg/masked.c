@@ -67,8 +67,7 @@ union lanes {
     void *any;
 };
 
-/* --- a party -------------------------------------------------------------------------------------
- */
+/* --- a party --- */
 
 struct masked_party {
     struct secagg_party base;
@@ -195,8 +194,7 @@ static enum status masked_protect(struct secagg_party *base, uint8_t *payload, u
     return s;
 }
 
-/* --- the server ----------------------------------------------------------------------------------
- */
+/* --- the server --- */
 
 struct masked_server {
     struct secagg_server base;

@@ -22,8 +22,7 @@ static const struct secagg_ops *ops_of(enum plan_aggregation a)
     return protocols[a];
 }
 
-/* --- sizes ---------------------------------------------------------------------------------------
- */
+/* --- sizes --- */
 
 uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s)
 {
@@ -48,8 +47,7 @@ static bool shape_exists(enum plan_aggregation a, const struct secagg_shape *s)
            s->values_max <= PLAN_VALUES_MAX && secagg_width(a, s) != 0;
 }
 
-/* --- a party -------------------------------------------------------------------------------------
- */
+/* --- a party --- */
 
 enum status secagg_party_new(struct secagg_party **out, enum plan_aggregation a,
                              const struct secagg_shape *s, const uint8_t *pair_keys)
@@ -80,8 +78,7 @@ enum status secagg_protect(struct secagg_party *p, uint8_t *payload, uint8_t *ch
     return p->ops->protect(p, payload, check, x, n, r, noise);
 }
 
-/* --- the server ----------------------------------------------------------------------------------
- */
+/* --- the server --- */
 
 enum status secagg_server_new(struct secagg_server **out, enum plan_aggregation a,
                               const struct secagg_shape *s)

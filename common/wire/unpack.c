@@ -77,7 +77,7 @@ void wire_unpacker_deinit(struct wire_unpacker *u)
     *u = (struct wire_unpacker){0};
 }
 
-/* --- checks of single fields -------------------------------------------------------------- */
+/* --- checks of single fields --- */
 
 static bool bytes_of(const uint8_t **out, const ProtobufCBinaryData *field, size_t n)
 {
@@ -122,7 +122,7 @@ static enum status bad(struct error *err, const char *what)
     return error_set(err, STATUS_PROTOCOL, "malformed message: %s", what);
 }
 
-/* --- one function per message ------------------------------------------------------------- */
+/* --- one function per message --- */
 
 static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct error *err)
 {

@@ -69,9 +69,7 @@ static void note_event(struct sim *s, const char *what, uint32_t party)
         CHECK(buf_printf(&s->transcript, "-- %s p%u\n", what, party + 1) == STATUS_OK);
 }
 
-/* --- links
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- links --- */
 
 static void fly(struct sim *s, uint32_t party, bool up, const struct wire_msg *m, uint64_t extra_us,
                 bool cut_after)
@@ -165,9 +163,7 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
     }
 }
 
-/* --- actions
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- actions --- */
 
 static void finish(struct sim_end *end, const struct action *a)
 {
@@ -275,9 +271,7 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
         s->leave_soon[party] = true;
 }
 
-/* --- time
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- time --- */
 
 static void deliver(struct sim *s, struct flight *f)
 {
