@@ -73,11 +73,10 @@ TESTED_BY = {
                           'common/data/source.c', 'common/data/text.c'),
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
-        'pbm/test_pbm': ('common/pbm/pbm_avx512.c', 'common/pbm/pbm_kernel.c'),
+        'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),
         'privacy/test_ledger': ('common/privacy/ledger_counts.c', 'common/privacy/ledger_print.c'),
         'privacy/test_ledger_store': ('common/privacy/ledger_load.c',),
-        'wire/test_message': ('common/wire/canonical.c', 'common/wire/pack.c',
-                              'common/wire/unpack.c'),
+        'wire/test_message': ('common/wire/pack.c',),
     }.items() for source in sources
 }
 
@@ -96,4 +95,6 @@ FORBIDDEN_WORDS = (
 )
 UNFINISHED = r'\b(TO[D]O|FI[X]ME|X[X]X|HA[C]K)\b'
 SLEEP_C = r'\b(u?sleep|nanosleep|clock_nanosleep|thrd_sleep|uv_sleep)\s*\('
+# A shell can only look again and again at what another process does: the one bounded wait is there.
+SLEEP_ALLOWED = ('tests/lib/e2e.sh',)
 SLEEP_SCRIPT = r'(^|[;&|(]|\bdo|\bthen|\belse)\s*sleep\s|\btime\.sleep\('

@@ -69,11 +69,7 @@ doctor() {
 
 expect 0 'nothing wrong' "doctor finds nothing on the server's host" doctor hosts/server/server.yaml
 start server server --set 'listen=127.0.0.1:0'
-tries=200
-until [ -s hosts/server/state/address ] || [ $tries -eq 0 ]; do
-    tries=$((tries - 1))
-    sleep 0.05
-done
+wait_until [ -s hosts/server/state/address ]
 address=$(cat hosts/server/state/address)
 sed -i "s/^server: .*/server: \"$address\"/" hosts/p?/party.yaml
 expect 0 'nothing wrong' 'doctor finds nothing on a party with a server' doctor hosts/p1/party.yaml
@@ -111,11 +107,7 @@ sick 4 'has no address' 'a name without address'
 # Somebody else at the address, with a certificate of the same CA.
 openssl s_server -accept 127.0.0.1:0 -cert p2.crt -key p2.key -tls1_3 -alpn vfl/1 >port 2>&1 &
 daemons="$daemons $!"
-tries=100
-until grep -q '^ACCEPT' port || [ $tries -eq 0 ]; do
-    tries=$((tries - 1))
-    sleep 0.05
-done
+wait_until grep '^ACCEPT' port
 sed -i "s/^server: .*/server: \"127.0.0.1:$(sed -n 's/^ACCEPT.*://p' port | head -n 1)\"/" sick/party.yaml
 sick 3 'side: the server' 'another server than the one of the roster'
 

@@ -95,11 +95,7 @@ same '' "$(find . -maxdepth 1 -name runs)" 'and none of them left a folder'
 # --- signals: a run that would not end ---
 timeout 120 "$vfl" cluster --quiet --out long --set training.epochs=100000 --set training.evaluate_every=20 &
 script=$!
-tries=1000
-until [ -s long/server/metrics.jsonl ] || [ $tries -eq 0 ]; do # an evaluation: the run is under way
-    tries=$((tries - 1))
-    sleep 0.05
-done
+wait_until [ -s long/server/metrics.jsonl ] # an evaluation: the run is under way
 kill -TERM $script
 wait $script
 same 0 $? 'a signal ends the script'

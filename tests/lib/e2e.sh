@@ -59,6 +59,17 @@ differ() {
     fi
 }
 
+# wait_until COMMAND...: looks again until it succeeds, for at most a minute.  What another process
+# does gives no event to a shell; nothing in a test depends on how long it took.
+wait_until() {
+    wait_tries=1200
+    until "$@" >/dev/null 2>&1; do
+        wait_tries=$((wait_tries - 1))
+        [ $wait_tries -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
 closing() {
     printf '%d passed, %d failed\n' "$passed" "$failed"
     [ "$failed" -eq 0 ]
