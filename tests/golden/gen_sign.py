@@ -1,54 +1,64 @@
-#!/usr/bin/env python3
-"""Writes tests/golden/sign.h: what the openssl command line says of one Ed25519 key.
+#!/usr/bin/python3
+"""Prints the Ed25519 signature that tests/unit/crypto/test_sign.c expects, from the formulas of RFC 8032.
 
-The key is that of RFC 8032, 7.1, TEST 1; its signature of label || 0x00 || message and the SHA-256 of its
-SubjectPublicKeyInfo come from the openssl program, not from this project's code.
-Run from the project's root: /usr/bin/python3 tests/golden/gen_sign.py
+    /usr/bin/python3 tests/golden/gen_sign.py
 
 SPDX-License-Identifier: Apache-2.0
 """
-import base64
 import hashlib
-import os
-import subprocess
-import tempfile
 
-SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
-LABEL = b"vfl/hello/1"
-MESSAGE = b"six columns of phishing"
+P = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
 
-
-def run(*words):
-    return subprocess.run(words, check=True, capture_output=True).stdout
+SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")  # 7.1, test 1
+MESSAGE = b"vfl/hello/1" + b"\0" + b"abc"
 
 
-def array(name, data):
-    rows = [data[i : i + 12] for i in range(0, len(data), 12)]
-    body = ",\n".join("    " + ", ".join(f"0x{b:02x}" for b in row) for row in rows)
-    return f"static const uint8_t {name}[{len(data)}] = {{\n{body}}};\n"
+def even_x(y):
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    return x if x % 2 == 0 else P - x
+
+
+def add(a, b):
+    k = D * a[0] * b[0] * a[1] * b[1] % P
+    return ((a[0] * b[1] + b[0] * a[1]) * pow(1 + k, P - 2, P) % P,
+            (a[1] * b[1] + a[0] * b[0]) * pow(1 - k, P - 2, P) % P)
+
+
+def multiple(n, a):
+    total = (0, 1)
+    while n:
+        if n & 1:
+            total = add(total, a)
+        a, n = add(a, a), n >> 1
+    return total
+
+
+def encoded(a):
+    return (a[1] | (a[0] & 1) << 255).to_bytes(32, "little")
+
+
+def number(*parts):
+    return int.from_bytes(hashlib.sha512(b"".join(parts)).digest(), "little") % ORDER
 
 
 def main():
-    der = bytes.fromhex("302e020100300506032b657004220420") + SEED
-    pem = b"-----BEGIN PRIVATE KEY-----\n" + base64.b64encode(der) + b"\n-----END PRIVATE KEY-----\n"
-    with tempfile.TemporaryDirectory() as tmp:
-        key, text = os.path.join(tmp, "key.pem"), os.path.join(tmp, "text")
-        with open(key, "wb") as f:
-            f.write(pem)
-        with open(text, "wb") as f:
-            f.write(LABEL + b"\0" + MESSAGE)
-        spki = run("openssl", "pkey", "-in", key, "-pubout", "-outform", "DER")
-        sig = run("openssl", "pkeyutl", "-sign", "-inkey", key, "-rawin", "-in", text)
-    pem_lines = "\n".join(f'    "{line}\\n"' for line in pem.decode().splitlines())
-    with open("tests/golden/sign.h", "w") as f:
-        f.write("/* sign.h -- written by gen_sign.py; do not edit.  SPDX-License-Identifier: Apache-2.0 */\n\n")
-        f.write("#include <stdint.h>\n\n")
-        f.write(f"static const char golden_sign_pem[] =\n{pem_lines};\n\n")
-        f.write(f'static const char golden_sign_label[] = "{LABEL.decode()}";\n')
-        f.write(f'static const char golden_sign_message[] = "{MESSAGE.decode()}";\n\n')
-        f.write(array("golden_sign_public", spki[-32:]) + "\n")
-        f.write(array("golden_sign_spki_sha256", hashlib.sha256(spki).digest()) + "\n")
-        f.write(array("golden_sign_signature", sig))
+    y = 4 * pow(5, P - 2, P) % P
+    base = (even_x(y), y)
+    digest = hashlib.sha512(SEED).digest()
+    secret = int.from_bytes(digest[:32], "little") & (1 << 254) - 8 | 1 << 254
+    public = encoded(multiple(secret, base))
+    r = number(digest[32:], MESSAGE)
+    point = encoded(multiple(r, base))
+    s = (r + number(point, public, MESSAGE) * secret) % ORDER
+    print("public key", public.hex())
+    print("signature ", (point + s.to_bytes(32, "little")).hex())
+    spki = bytes.fromhex("302a300506032b6570032100") + public
+    print("spki digest", hashlib.sha256(spki).hexdigest())
 
 
 main()

@@ -1,7 +1,9 @@
-/* test_kex.c -- X25519 (RFC 7748), HKDF-SHA-256 (RFC 5869), low-order points, the ratchet.
+/* test_kex.c -- X25519 and HKDF on published vectors, and public keys that must be refused.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/crypto/kex.h"
+
+#include "common/crypto/digest.h"
 
 #include <string.h>
 #include <stdarg.h>
@@ -10,54 +12,58 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "tests/unit/crypto/hex.h"
-
-static const char ALICE[] = "77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a";
-static const char ALICE_PUBLIC[] =
-    "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a";
-static const char BOB[] = "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb";
-static const char BOB_PUBLIC[] = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
-static const char BOTH[] = "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742";
-
-static void check_derive(const char *secret, const char *peer, const char *want)
+static void from_hex(uint8_t *out, size_t n, const char *hex)
 {
-    uint8_t s[KEX_BYTES], p[KEX_BYTES], out[KEX_BYTES];
-
-    hex(s, KEX_BYTES, secret);
-    hex(p, KEX_BYTES, peer);
-    assert_int_equal(kex_derive(out, s, p), STATUS_OK);
-    assert_hex(out, KEX_BYTES, want);
+    assert_true(digest_from_hex(out, n, hex));
 }
 
-static void test_x25519_of_rfc_7748(void **state)
+static void expect_shared(const char *secret_hex, const char *peer_hex, const char *shared_hex)
+{
+    uint8_t secret[KEX_BYTES], peer[KEX_BYTES], want[KEX_BYTES], shared[KEX_BYTES];
+
+    from_hex(secret, KEX_BYTES, secret_hex);
+    from_hex(peer, KEX_BYTES, peer_hex);
+    from_hex(want, KEX_BYTES, shared_hex);
+    assert_int_equal(kex_derive(shared, secret, peer), STATUS_OK);
+    assert_memory_equal(shared, want, KEX_BYTES);
+}
+
+/* RFC 7748: both vectors of section 5.2, and section 6.1 from either side. */
+static void test_x25519_equals_rfc_7748(void **state)
 {
     (void)state;
-    check_derive("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4",
-                 "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c",
-                 "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552");
-    check_derive(ALICE, BOB_PUBLIC, BOTH);
-    check_derive(BOB, ALICE_PUBLIC, BOTH);
+    expect_shared("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4",
+                  "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c",
+                  "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552");
+    expect_shared("4b66e9d4d1b4673c5ad22691957d6af5c11b6421e0ea01d42ca4169e7918ba0d",
+                  "e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493",
+                  "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957");
+    expect_shared("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a",
+                  "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f",
+                  "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
+    expect_shared("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb",
+                  "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a",
+                  "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
 }
 
-static void test_two_fresh_pairs_agree_and_a_third_does_not(void **state)
+static void test_both_ends_of_fresh_pairs_agree_and_pairs_differ(void **state)
 {
-    uint8_t secret[3][KEX_BYTES], public_key[3][KEX_BYTES], ab[KEX_BYTES], ba[KEX_BYTES],
-        ac[KEX_BYTES];
+    uint8_t secret[3][KEX_BYTES], public_key[3][KEX_BYTES], shared[3][KEX_BYTES];
 
     (void)state;
     for (int i = 0; i < 3; i++)
         assert_int_equal(kex_generate(secret[i], public_key[i]), STATUS_OK);
+    assert_int_equal(kex_derive(shared[0], secret[0], public_key[1]), STATUS_OK);
+    assert_int_equal(kex_derive(shared[1], secret[1], public_key[0]), STATUS_OK);
+    assert_int_equal(kex_derive(shared[2], secret[0], public_key[2]), STATUS_OK);
+    assert_memory_equal(shared[0], shared[1], KEX_BYTES);
+    assert_memory_not_equal(shared[0], shared[2], KEX_BYTES);
     assert_memory_not_equal(secret[0], secret[1], KEX_BYTES);
-    assert_int_equal(kex_derive(ab, secret[0], public_key[1]), STATUS_OK);
-    assert_int_equal(kex_derive(ba, secret[1], public_key[0]), STATUS_OK);
-    assert_int_equal(kex_derive(ac, secret[0], public_key[2]), STATUS_OK);
-    assert_memory_equal(ab, ba, KEX_BYTES);
-    assert_memory_not_equal(ab, ac, KEX_BYTES);
 }
 
-/* The points of order 1, 2, 4 and 8 of the curve and its twist, in the encodings that reach them.
+/* The points of order 1, 2, 4 and 8 on the curve and its twist, and encodings of 0 and 1 above p.
  */
-static void test_a_low_order_point_is_refused_and_nothing_is_left(void **state)
+static void test_low_order_public_keys_are_refused_and_leave_nothing(void **state)
 {
     static const char *const points[] = {
         "0000000000000000000000000000000000000000000000000000000000000000",
@@ -67,73 +73,103 @@ static void test_a_low_order_point_is_refused_and_nothing_is_left(void **state)
         "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "0000000000000000000000000000000000000000000000000000000000000080", /* the top bit is
+                                                                               ignored */
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
     };
     static const uint8_t zero[KEX_BYTES];
-    uint8_t secret[KEX_BYTES], point[KEX_BYTES], out[KEX_BYTES];
+    uint8_t secret[KEX_BYTES], public_key[KEX_BYTES], peer[KEX_BYTES], shared[KEX_BYTES];
 
     (void)state;
-    hex(secret, KEX_BYTES, ALICE);
+    assert_int_equal(kex_generate(secret, public_key), STATUS_OK);
     for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
-        hex(point, KEX_BYTES, points[i]);
-        memset(out, 0xa5, sizeof out);
-        assert_int_equal(kex_derive(out, secret, point), STATUS_AUTH);
-        assert_memory_equal(out, zero, sizeof out);
+        from_hex(peer, KEX_BYTES, points[i]);
+        memset(shared, 0x55, sizeof shared);
+        assert_int_equal(kex_derive(shared, secret, peer), STATUS_AUTH);
+        assert_memory_equal(shared, zero, KEX_BYTES);
     }
 }
 
-static void test_hkdf_of_rfc_5869(void **state)
+/* RFC 5869, A.1 and A.2. */
+static void test_hkdf_equals_rfc_5869(void **state)
 {
-    uint8_t key[22], salt[13], info[10], out[42];
+    uint8_t key[80], salt[80], info[80], out[82], want[82];
+
+    (void)state;
+    memset(key, 0x0b, 22);
+    for (int i = 0; i < 13; i++)
+        salt[i] = (uint8_t)i;
+    for (int i = 0; i < 10; i++)
+        info[i] = (uint8_t)(0xf0 + i);
+    from_hex(
+        want, 42,
+        "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865");
+    assert_int_equal(kex_hkdf(out, 42, key, 22, salt, 13, info, 10), STATUS_OK);
+    assert_memory_equal(out, want, 42);
+    for (int i = 0; i < 80; i++) {
+        key[i] = (uint8_t)i;
+        salt[i] = (uint8_t)(0x60 + i);
+        info[i] = (uint8_t)(0xb0 + i);
+    }
+    from_hex(
+        want, 82,
+        "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c6"
+        "5e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87");
+    assert_int_equal(kex_hkdf(out, 82, key, 80, salt, 80, info, 80), STATUS_OK);
+    assert_memory_equal(out, want, 82);
+    assert_int_equal(kex_hkdf(out, 82, key, 80, salt, 79, info, 80), STATUS_OK);
+    assert_memory_not_equal(out, want, 82);
+}
+
+/* RFC 5869, A.3. */
+static void test_hkdf_takes_an_empty_salt_and_info(void **state)
+{
+    uint8_t key[22], out[42], want[42];
 
     (void)state;
     memset(key, 0x0b, sizeof key);
-    hex(salt, sizeof salt, "000102030405060708090a0b0c");
-    hex(info, sizeof info, "f0f1f2f3f4f5f6f7f8f9");
-    assert_int_equal(kex_hkdf(out, 42, key, 22, salt, 13, info, 10), STATUS_OK);
-    assert_hex(out, 42,
-               "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf"
-               "34007208d5b887185865");
-    assert_int_equal(kex_hkdf(out, 42, key, 22, salt, 0, info, 0), STATUS_OK);
-    assert_hex(out, 42,
-               "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d"
-               "9d201395faa4b61a96c8");
+    from_hex(
+        want, 42,
+        "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8");
+    assert_int_equal(kex_hkdf(out, 42, key, 22, NULL, 0, NULL, 0), STATUS_OK);
+    assert_memory_equal(out, want, 42);
 }
 
-static void test_hkdf_separates_salts_and_infos(void **state)
+static void test_hkdf_gives_at_most_255_blocks(void **state)
 {
-    static const uint8_t key[32] = {1}, salt[32] = {2}, other[32] = {3};
-    uint8_t a[32], b[32];
+    static uint8_t out[255 * 32 + 1];
+    uint8_t key[32] = {1}, salt[32] = {2};
 
     (void)state;
-    assert_int_equal(kex_hkdf(a, 32, key, 32, salt, 32, "mask", 4), STATUS_OK);
-    assert_int_equal(kex_hkdf(b, 32, key, 32, salt, 32, "mask", 4), STATUS_OK);
-    assert_memory_equal(a, b, 32);
-    assert_int_equal(kex_hkdf(b, 32, key, 32, other, 32, "mask", 4), STATUS_OK);
-    assert_memory_not_equal(a, b, 32);
-    assert_int_equal(kex_hkdf(b, 32, key, 32, salt, 32, "seal", 4), STATUS_OK);
-    assert_memory_not_equal(a, b, 32);
+    assert_int_equal(kex_hkdf(out, 255 * 32, key, 32, salt, 32, "x", 1), STATUS_OK);
+    assert_int_equal(kex_hkdf(out, 255 * 32 + 1, key, 32, salt, 32, "x", 1), STATUS_CRYPTO);
 }
 
-/* RFC 5869, A.1: PRK and info; the first 32 bytes of its output. */
-static void test_a_ratchet_step_is_hkdf_expand(void **state)
+/* Expand of RFC 5869 with the key as its pseudorandom key: one HMAC of label || 1. */
+static void test_ratchet_is_hkdf_expand_and_depends_on_its_label(void **state)
 {
-    uint8_t key[KEX_BYTES];
+    uint8_t key[KEX_BYTES], other[KEX_BYTES], want[KEX_BYTES];
 
     (void)state;
-    hex(key, KEX_BYTES, "077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5");
-    kex_ratchet(key, "\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xf8\xf9");
-    assert_hex(key, KEX_BYTES, "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf");
+    for (int i = 0; i < KEX_BYTES; i++)
+        key[i] = other[i] = (uint8_t)(i * 3);
+    digest_hmac(want, key, sizeof key, "step\x01", 5);
+    kex_ratchet(key, "step");
+    assert_memory_equal(key, want, sizeof want);
+    kex_ratchet(other, "stop");
+    assert_memory_not_equal(other, want, sizeof want);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_x25519_of_rfc_7748),
-        cmocka_unit_test(test_two_fresh_pairs_agree_and_a_third_does_not),
-        cmocka_unit_test(test_a_low_order_point_is_refused_and_nothing_is_left),
-        cmocka_unit_test(test_hkdf_of_rfc_5869),
-        cmocka_unit_test(test_hkdf_separates_salts_and_infos),
-        cmocka_unit_test(test_a_ratchet_step_is_hkdf_expand),
+        cmocka_unit_test(test_x25519_equals_rfc_7748),
+        cmocka_unit_test(test_both_ends_of_fresh_pairs_agree_and_pairs_differ),
+        cmocka_unit_test(test_low_order_public_keys_are_refused_and_leave_nothing),
+        cmocka_unit_test(test_hkdf_equals_rfc_5869),
+        cmocka_unit_test(test_hkdf_takes_an_empty_salt_and_info),
+        cmocka_unit_test(test_hkdf_gives_at_most_255_blocks),
+        cmocka_unit_test(test_ratchet_is_hkdf_expand_and_depends_on_its_label),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

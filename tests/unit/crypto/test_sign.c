@@ -1,8 +1,11 @@
-/* test_sign.c -- Ed25519 under labels, beside what the openssl command line says
- * (tests/golden/gen_sign.py; the key is RFC 8032's TEST 1), and key files that must not be used.
+/* test_sign.c -- signatures under labels; tests/golden/gen_sign.py printed the expected one.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/crypto/sign.h"
+
+#include "common/crypto/digest.h"
+#include "tests/lib/aborts.h"
+#include "tests/lib/scratch.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -12,153 +15,200 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "tests/golden/sign.h"
-#include "tests/lib/scratch.h"
-#include "tests/unit/crypto/hex.h"
+/* The key of RFC 8032, 7.1, test 1, as PKCS #8. */
+static const char RFC_KEY[] = "-----BEGIN PRIVATE KEY-----\n"
+                              "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
+                              "-----END PRIVATE KEY-----\n";
+static const char RFC_PUBLIC[] = "-----BEGIN PUBLIC KEY-----\n"
+                                 "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n"
+                                 "-----END PUBLIC KEY-----\n";
+static const char P256_KEY[] = "-----BEGIN PRIVATE KEY-----\n"
+                               "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgXWUhRhsWeDIZAp1U\n"
+                               "1bIGknrtdB1HtI7DtA0lZnKQdD6hRANCAARK6Us0z//vts+5sik3GeF9rZcLfxCW\n"
+                               "xFadrfzBaIgRM1YA+0wzBssP5BriSMChvMk7hCuP2FjKRqONuSUYazqW\n"
+                               "-----END PRIVATE KEY-----\n";
+static const char X25519_KEY[] =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VuBCIEINgdaiY6GzGGNaFzTM+Dv4oR3zU2EOabHKTQhpfLDatV\n"
+    "-----END PRIVATE KEY-----\n";
 
-enum { MESSAGE_N = sizeof golden_sign_message - 1 };
-
-static const char *private_file(const char *name, const char *text)
+static const char *key_file(const char *name, const char *text, unsigned mode)
 {
     const char *path = scratch_write_text(name, text);
 
-    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(chmod(path, mode), 0);
     return path;
 }
 
-static struct sign_key golden_key(void)
+static struct sign_key rfc_key(void)
 {
-    struct sign_key k;
     struct error err = {0};
+    struct sign_key k;
 
-    if (sign_key_load(&k, private_file("golden.pem", golden_sign_pem), &err) != STATUS_OK)
-        fail_msg("%s", err.text);
+    assert_int_equal(sign_key_load(&k, key_file("rfc.key", RFC_KEY, 0600), &err), STATUS_OK);
     return k;
 }
 
-static void test_a_key_file_gives_the_public_key_of_rfc_8032(void **state)
+static void test_signature_is_that_of_label_zero_message(void **state)
 {
-    struct sign_key k = golden_key();
-    uint8_t spki[SIGN_SPKI_DIGEST_BYTES];
+    struct sign_key k = rfc_key();
+    uint8_t want[SIGN_BYTES], sig[SIGN_BYTES];
 
     (void)state;
-    assert_hex(k.public_key, SIGN_PUBLIC_BYTES,
-               "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
-    assert_memory_equal(k.public_key, golden_sign_public, SIGN_PUBLIC_BYTES);
-    sign_spki_digest(spki, k.public_key);
-    assert_memory_equal(spki, golden_sign_spki_sha256, sizeof spki);
+    assert_true(digest_from_hex(
+        want, 32, "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"));
+    assert_memory_equal(k.public_key, want, SIGN_PUBLIC_BYTES);
+    assert_true(
+        digest_from_hex(want, SIGN_BYTES,
+                        "ed104a8edd9cd27e728dc8c092ea6986b3fb0f60c3ff50508c31d45fe83851e0"
+                        "5f6a48e4d0ad8a29427ddca74b1f30d2b0c70c70593362d709e6234aa0ab140b"));
+    assert_int_equal(sign_make(sig, &k, "vfl/hello/1", "abc", 3), STATUS_OK);
+    assert_memory_equal(sig, want, SIGN_BYTES);
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", "abc", 3), STATUS_OK);
     sign_key_deinit(&k);
-    sign_key_deinit(&k);
+    sign_key_deinit(&k); /* safe twice */
 }
 
-static void test_signatures_are_those_of_the_openssl_program(void **state)
+static void test_any_flipped_bit_of_a_signature_is_refused(void **state)
 {
-    struct sign_key k = golden_key();
+    struct sign_key k = rfc_key();
     uint8_t sig[SIGN_BYTES];
 
     (void)state;
-    assert_int_equal(sign_make(sig, &k, golden_sign_label, golden_sign_message, MESSAGE_N),
-                     STATUS_OK);
-    assert_memory_equal(sig, golden_sign_signature, SIGN_BYTES);
-    assert_int_equal(
-        sign_check(sig, k.public_key, golden_sign_label, golden_sign_message, MESSAGE_N),
-        STATUS_OK);
+    assert_int_equal(sign_make(sig, &k, "vfl/hello/1", "abc", 3), STATUS_OK);
+    for (size_t bit = 0; bit < 8 * SIGN_BYTES; bit += 3) {
+        sig[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", "abc", 3), STATUS_AUTH);
+        sig[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", "abc", 3), STATUS_OK);
     sign_key_deinit(&k);
 }
 
-static void test_a_signature_holds_for_its_label_only(void **state)
+static void test_signature_holds_for_one_label_message_and_key(void **state)
 {
-    struct sign_key k;
+    struct sign_key k = rfc_key(), other;
     uint8_t sig[SIGN_BYTES];
 
     (void)state;
-    assert_int_equal(sign_key_generate(&k), STATUS_OK);
-    assert_int_equal(sign_make(sig, &k, "vfl/hello/1", "body", 4), STATUS_OK);
-    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", "body", 4), STATUS_OK);
-    assert_int_equal(sign_check(sig, k.public_key, "vfl/confirm/1", "body", 4), STATUS_AUTH);
-    assert_int_equal(sign_check(sig, k.public_key, "", "body", 4), STATUS_AUTH);
-    /* The zero byte keeps label and message apart. */
-    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1b", "ody", 3), STATUS_AUTH);
-    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/", "1body", 5), STATUS_AUTH);
-    sign_key_deinit(&k);
-}
-
-static void test_one_flipped_bit_anywhere_is_refused(void **state)
-{
-    struct sign_key k, other;
-    uint8_t sig[SIGN_BYTES], message[20] = "nineteen characters";
-
-    (void)state;
-    assert_int_equal(sign_key_generate(&k), STATUS_OK);
     assert_int_equal(sign_key_generate(&other), STATUS_OK);
-    assert_int_equal(sign_make(sig, &k, "label", message, sizeof message), STATUS_OK);
-    for (size_t i = 0; i < 8 * sizeof sig; i++) {
-        sig[i / 8] ^= (uint8_t)(1U << i % 8);
-        assert_int_equal(sign_check(sig, k.public_key, "label", message, sizeof message),
-                         STATUS_AUTH);
-        sig[i / 8] ^= (uint8_t)(1U << i % 8);
-    }
-    for (size_t i = 0; i < 8 * sizeof message; i++) {
-        message[i / 8] ^= (uint8_t)(1U << i % 8);
-        assert_int_equal(sign_check(sig, k.public_key, "label", message, sizeof message),
-                         STATUS_AUTH);
-        message[i / 8] ^= (uint8_t)(1U << i % 8);
-    }
-    assert_int_equal(sign_check(sig, other.public_key, "label", message, sizeof message),
-                     STATUS_AUTH);
-    assert_int_equal(sign_check(sig, k.public_key, "label", message, sizeof message - 1),
-                     STATUS_AUTH);
-    assert_int_equal(sign_check(sig, k.public_key, "label", message, sizeof message), STATUS_OK);
+    assert_int_equal(sign_make(sig, &k, "vfl/hello/1", "abc", 3), STATUS_OK);
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/confirm/1", "abc", 3), STATUS_AUTH);
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", "abd", 3), STATUS_AUTH);
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", "ab", 2), STATUS_AUTH);
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", "abc", 4), STATUS_AUTH);
+    assert_int_equal(sign_check(sig, other.public_key, "vfl/hello/1", "abc", 3), STATUS_AUTH);
     sign_key_deinit(&k);
     sign_key_deinit(&other);
 }
 
-static void check_refused(const char *path, const char *reason)
+/* What is between label and message cannot move into either. */
+static void test_label_and_message_do_not_run_into_each_other(void **state)
 {
-    struct sign_key k;
-    struct error err = {0};
+    struct sign_key k = rfc_key();
+    uint8_t sig[SIGN_BYTES];
 
-    assert_int_not_equal(sign_key_load(&k, path, &err), STATUS_OK);
-    assert_int_equal(status_kind(err.status), STATUS_KIND_CONFIG);
-    if (strstr(err.text, reason) == NULL)
-        fail_msg("no \"%s\" in \"%s\"", reason, err.text);
+    (void)state;
+    assert_int_equal(sign_make(sig, &k, "vfl/hello/1", "abc", 3), STATUS_OK);
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1a", "bc", 2), STATUS_AUTH);
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/", "1abc", 4), STATUS_AUTH);
+    assert_int_equal(sign_check(sig, k.public_key, "", "vfl/hello/1\0abc", 15), STATUS_AUTH);
+    sign_key_deinit(&k);
+}
+
+static void test_longest_message_is_signed(void **state)
+{
+    struct sign_key k = rfc_key();
+    static uint8_t message[SIGN_MESSAGE_MAX];
+    uint8_t sig[SIGN_BYTES];
+
+    (void)state;
+    assert_int_equal(sign_make(sig, &k, "vfl/hello/1", message, sizeof message), STATUS_OK);
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", message, sizeof message),
+                     STATUS_OK);
+    message[SIGN_MESSAGE_MAX - 1] = 1;
+    assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", message, sizeof message),
+                     STATUS_AUTH);
+    sign_key_deinit(&k);
+}
+
+static void sign_too_long(void *key)
+{
+    static uint8_t message[SIGN_MESSAGE_MAX + 1];
+    uint8_t sig[SIGN_BYTES];
+
+    (void)!sign_make(sig, key, "vfl/hello/1", message, sizeof message);
+}
+
+static void test_longer_message_is_a_programmers_mistake(void **state)
+{
+    struct sign_key k = rfc_key();
+
+    (void)state;
+    assert_true(aborts(sign_too_long, &k));
+    sign_key_deinit(&k);
+}
+
+static void expect_refused(const char *path, const char *reason)
+{
+    struct error err = {0};
+    struct sign_key k;
+
+    assert_int_equal(sign_key_load(&k, path, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, path));
+    assert_non_null(strstr(err.text, reason));
     assert_null(k.pkey);
 }
 
-static void test_a_key_that_others_may_read_is_refused(void **state)
+static void test_key_file_that_others_may_read_is_refused(void **state)
 {
-    const char *path = private_file("open.pem", golden_sign_pem);
+    struct error err = {0};
+    struct sign_key k;
 
     (void)state;
-    assert_int_equal(chmod(path, 0640), 0);
-    check_refused(path, "open.pem");
-    assert_int_equal(chmod(path, 0604), 0);
-    check_refused(path, "open.pem");
+    expect_refused(key_file("group.key", RFC_KEY, 0640), "readable by others");
+    expect_refused(key_file("world.key", RFC_KEY, 0604), "readable by others");
+    assert_int_equal(sign_key_load(&k, key_file("own.key", RFC_KEY, 0400), &err), STATUS_OK);
+    sign_key_deinit(&k);
 }
 
-static void test_a_file_that_is_no_ed25519_key_is_refused(void **state)
+static void test_anything_but_an_ed25519_private_key_is_refused(void **state)
 {
-    /* The same file with the identifier of X25519 (1.3.101.110) in its third group. */
-    static const char x25519[] =
-        "-----BEGIN PRIVATE KEY-----\n"
-        "MC4CAQAwBQYDK2VuBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
-        "-----END PRIVATE KEY-----\n";
+    (void)state;
+    expect_refused(key_file("p256.key", P256_KEY, 0600), "Ed25519");
+    expect_refused(key_file("x25519.key", X25519_KEY, 0600), "Ed25519");
+    expect_refused(key_file("public.key", RFC_PUBLIC, 0600), "Ed25519");
+    expect_refused(key_file("empty.key", "", 0600), "Ed25519");
+    expect_refused(key_file("words.key", "no key at all\n", 0600), "Ed25519");
+    expect_refused(scratch_path("absent.key"), "No such file");
+}
+
+/* SHA-256 of the key's SubjectPublicKeyInfo. */
+static void test_spki_digest_is_that_of_the_der_encoding(void **state)
+{
+    struct sign_key k = rfc_key();
+    uint8_t digest[SIGN_SPKI_DIGEST_BYTES], want[SIGN_SPKI_DIGEST_BYTES];
 
     (void)state;
-    check_refused(private_file("x25519.pem", x25519), "not an Ed25519 private key");
-    check_refused(private_file("noise.pem", "no key at all\n"), "not an Ed25519 private key");
-    check_refused(private_file("empty.pem", ""), "not an Ed25519 private key");
+    assert_true(digest_from_hex(
+        want, sizeof want, "06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9"));
+    sign_spki_digest(digest, k.public_key);
+    assert_memory_equal(digest, want, sizeof want);
+    sign_key_deinit(&k);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_key_file_gives_the_public_key_of_rfc_8032),
-        cmocka_unit_test(test_signatures_are_those_of_the_openssl_program),
-        cmocka_unit_test(test_a_signature_holds_for_its_label_only),
-        cmocka_unit_test(test_one_flipped_bit_anywhere_is_refused),
-        cmocka_unit_test(test_a_key_that_others_may_read_is_refused),
-        cmocka_unit_test(test_a_file_that_is_no_ed25519_key_is_refused),
+        cmocka_unit_test(test_signature_is_that_of_label_zero_message),
+        cmocka_unit_test(test_any_flipped_bit_of_a_signature_is_refused),
+        cmocka_unit_test(test_signature_holds_for_one_label_message_and_key),
+        cmocka_unit_test(test_label_and_message_do_not_run_into_each_other),
+        cmocka_unit_test(test_longest_message_is_signed),
+        cmocka_unit_test(test_longer_message_is_a_programmers_mistake),
+        cmocka_unit_test(test_key_file_that_others_may_read_is_refused),
+        cmocka_unit_test(test_anything_but_an_ed25519_private_key_is_refused),
+        cmocka_unit_test(test_spki_digest_is_that_of_the_der_encoding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

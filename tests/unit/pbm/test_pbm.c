@@ -1,11 +1,15 @@
-/* test_pbm.c -- thresholds, the distribution of codes, which random word serves which trial, the
- * estimate. Draws are from fixed keys, so a test gives the same verdict every time.
+/* test_pbm.c -- thresholds, the exact law of the codes, and the estimate.
+ *
+ * Statistics are of keyed streams, so they are the same in every run; beside each stands a wrong
+ * law that the same statistic rejects.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/pbm/pbm.h"
 
 #include "common/base/mem.h"
 #include "common/pbm/pbm_kernel.h"
+#include "tests/lib/aborts.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,9 +19,9 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { VALUES_MAX = 200, DRAWS = 1 << 16 };
+enum { SAMPLES = 200000, TRIALS_MAX = 1024 };
 
-static const uint8_t KEY[RNG_KEY_BYTES] = {7, 7, 7};
+static const uint8_t KEY[RNG_KEY_BYTES] = "the mechanism";
 
 static struct pbm mechanism(uint32_t trials, double beta, double clip)
 {
@@ -27,334 +31,333 @@ static struct pbm mechanism(uint32_t trials, double beta, double clip)
     return p;
 }
 
-static struct rng stream(void)
-{
-    struct rng r;
-
-    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
-    return r;
-}
-
-static void test_parameters_out_of_range_are_refused(void **state)
+static void test_numbers_out_of_range_are_refused(void **state)
 {
     struct pbm p;
 
     (void)state;
     assert_int_equal(pbm_init(&p, 1, 0.25, 1), STATUS_OK);
-    assert_int_equal(pbm_init(&p, 1024, 1e-3, 1e-6), STATUS_OK);
+    assert_int_equal(pbm_init(&p, 1024, 1e-9, 1e30), STATUS_OK);
     assert_int_equal(pbm_init(&p, 0, 0.25, 1), STATUS_CONFIG);
     assert_int_equal(pbm_init(&p, 1025, 0.25, 1), STATUS_CONFIG);
-    assert_int_equal(pbm_init(&p, 8, 0, 1), STATUS_CONFIG);
-    assert_int_equal(pbm_init(&p, 8, 0.2500001, 1), STATUS_CONFIG);
-    assert_int_equal(pbm_init(&p, 8, NAN, 1), STATUS_CONFIG);
-    assert_int_equal(pbm_init(&p, 8, 0.25, 0), STATUS_CONFIG);
-    assert_int_equal(pbm_init(&p, 8, 0.25, -1), STATUS_CONFIG);
-    assert_int_equal(pbm_init(&p, 8, 0.25, INFINITY), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, 0, 1), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, -0.1, 1), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, nextafter(0.25, 1), 1), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, (double)NAN, 1), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, 0.25, 0), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, 0.25, -1), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, 0.25, (double)INFINITY), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, 0.25, (double)NAN), STATUS_CONFIG);
 }
 
-/* --- thresholds ----------------------------------------------------------------------------------
- */
-
-/* The nominal beta bounds the privacy only if no threshold leaves [2^16 (1/2 - beta), 2^16 (1/2 +
- * beta)]. */
-static void test_thresholds_stay_inside_beta_whatever_the_value(void **state)
+/* The bounds lie within 1/2 +- beta, so the nominal beta bounds the privacy from above. */
+static void test_thresholds_stay_within_half_plus_minus_beta(void **state)
 {
-    static const double betas[] = {0.25, 0.1, 0.15, 1.0 / 65536, 0.2000001, 1.0 / 3 / 2};
-    static const float far[] = {1.0F, 1.0000001F, 2.0F, 1e30F, 3.4e38F};
+    static const double betas[] = {0.25, 0.2, 0.15, 0.1, 0.0123, 1e-4};
 
     (void)state;
-    for (size_t k = 0; k < sizeof betas / sizeof betas[0]; k++) {
-        struct pbm p = mechanism(16, betas[k], 1);
-        double lo = 65536 * (0.5 - betas[k]), hi = 65536 * (0.5 + betas[k]);
+    for (size_t i = 0; i < sizeof betas / sizeof betas[0]; i++) {
+        struct pbm p = mechanism(16, betas[i], 1);
 
-        assert_true(p.t_lo >= lo && p.t_lo < lo + 1);
-        assert_true(p.t_hi <= hi && p.t_hi > hi - 1);
-        for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
-            assert_int_equal(pbm_threshold(&p, far[i]), p.t_hi);
-            assert_int_equal(pbm_threshold(&p, -far[i]), p.t_lo);
-        }
+        assert_true(p.t_lo / 65536.0 >= 0.5 - betas[i]);
+        assert_true((p.t_lo - 1) / 65536.0 < 0.5 - betas[i]);
+        assert_true(p.t_hi / 65536.0 <= 0.5 + betas[i]);
+        assert_true((p.t_hi + 1) / 65536.0 > 0.5 + betas[i]);
+        assert_int_equal(pbm_threshold(&p, -1.0F), p.t_lo);
+        assert_int_equal(pbm_threshold(&p, -3e38F), p.t_lo);
+        assert_int_equal(pbm_threshold(&p, 1.0F), p.t_hi);
+        assert_int_equal(pbm_threshold(&p, 3e38F), p.t_hi);
         assert_int_equal(pbm_threshold(&p, 0.0F), 32768);
     }
 }
 
-static void test_thresholds_are_the_nearest_whole_numbers(void **state)
+static void test_threshold_is_the_nearest_multiple_of_2_to_the_minus_16(void **state)
 {
-    struct pbm p = mechanism(16, 0.2, 2.5);
+    struct pbm p = mechanism(16, 0.25, 2);
 
     (void)state;
-    for (int i = -2500; i <= 2500; i++) {
-        float x = (float)i / 1000.0F;
-        double t = 65536 * (0.5 + 0.2 * (double)x / 2.5);
+    assert_int_equal(pbm_threshold(&p, 0.5F), 32768 + 4096);
+    assert_int_equal(pbm_threshold(&p, -1.75F), 32768 - 14336);
+    for (int i = -2000; i <= 2000; i++) {
+        double x = i / 1000.0, want = 65536 * (0.5 + 0.25 * (double)(float)x / 2);
 
-        t = fmin(fmax(t, p.t_lo), p.t_hi);
-        assert_true(fabs(pbm_threshold(&p, x) - t) <= 0.5 + 1e-9);
+        assert_true(fabs(pbm_threshold(&p, (float)x) - want) <= 0.5 + 1e-9);
     }
 }
 
-/* --- kernels -------------------------------------------------------------------------------------
- */
+/* --- the law
+ * --------------------------------------------------------------------------------------- */
 
-static void spread(float *x, size_t n, float reach)
+static double log_binomial(uint32_t b, uint32_t k, double p)
 {
-    for (size_t i = 0; i < n; i++)
-        x[i] = reach * ((float)((i * 2654435761U) % 2001U) / 1000.0F - 1.0F);
+    return lgamma(b + 1.0) - lgamma(k + 1.0) - lgamma(b - k + 1.0) + k * log(p) +
+           (b - k) * log1p(-p);
 }
 
-/* The definition, with the stream taken as one array: block c of 32 begins at row c * b, and
- * element i meets word 32 k + i of the block's rows. */
-static void by_the_book(uint32_t *q, const struct pbm *p, const float *x, size_t n)
+/* Pearson's statistic of the counts against Binomial(b, p), cells of less than 10 expected joined;
+ * its distance from the mean in standard deviations. */
+static double binomial_deviation(const uint32_t *count, uint32_t b, double p)
 {
-    size_t rows = (n + 31) / 32 * p->trials;
-    uint8_t *bytes = mem_alloc(rows, 64);
-    struct rng r = stream();
-
-    rng_fill(&r, bytes, rows * 64);
-    for (size_t i = 0; i < n; i++) {
-        q[i] = 0;
-        for (size_t k = 0; k < p->trials; k++) {
-            const uint8_t *w = bytes + 2 * (((i / 32) * p->trials + k) * 32 + i % 32);
-
-            q[i] += w[0] + 256U * w[1] < pbm_threshold(p, x[i]);
-        }
-    }
-    rng_deinit(&r);
-    mem_free(bytes);
-}
-
-static void test_every_kernel_gives_the_codes_of_the_definition(void **state)
-{
-    static const uint32_t trials[] = {1, 2, 3, 8, 16, 63, 64, 127, 128, 129, 200, 1024};
-    static const size_t sizes[] = {0, 1, 31, 32, 33, 64, 100, 200};
-    float x[VALUES_MAX];
-    uint32_t want[VALUES_MAX], got[VALUES_MAX + 1];
-    size_t run = 0;
-
-    (void)state;
-    spread(x, VALUES_MAX, 1.2F);
-    for (size_t b = 0; b < sizeof trials / sizeof trials[0]; b++)
-        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-            struct pbm p = mechanism(trials[b], 0.25, 1);
-
-            by_the_book(want, &p, x, sizes[s]);
-            for (size_t k = 0; k < pbm_kernels_n; k++) {
-                struct rng r = stream();
-
-                got[sizes[s]] = 12345;
-                if (pbm_kernels[k].runs_here()) {
-                    pbm_sample_by(&pbm_kernels[k], &p, got, x, sizes[s], &r);
-                    if (memcmp(got, want, sizes[s] * sizeof *got) != 0 || got[sizes[s]] != 12345)
-                        fail_msg("%s: b = %u, n = %zu", pbm_kernels[k].name, trials[b], sizes[s]);
-                    run++;
-                }
-                rng_deinit(&r);
-            }
-        }
-    assert_true(run >= 2 * sizeof trials / sizeof trials[0] * sizeof sizes / sizeof sizes[0]);
-}
-
-static void test_the_chosen_kernel_runs_here_and_samples_alike(void **state)
-{
-    struct pbm p = mechanism(16, 0.25, 1);
-    struct rng r = stream();
-    float x[VALUES_MAX];
-    uint32_t want[VALUES_MAX], got[VALUES_MAX];
-
-    (void)state;
-    assert_true(pbm_kernel_best()->runs_here());
-    spread(x, VALUES_MAX, 1);
-    by_the_book(want, &p, x, VALUES_MAX);
-    pbm_sample(&p, got, x, VALUES_MAX, &r);
-    assert_memory_equal(got, want, sizeof got);
-    rng_deinit(&r);
-}
-
-/* --- consumption ---------------------------------------------------------------------------------
- */
-
-/* The next number of the stream tells how much was read; it must not depend on the values. */
-static void test_the_number_of_random_bytes_depends_on_n_and_b_alone(void **state)
-{
-    static const uint32_t trials[] = {1, 16, 100, 130};
-    float x[VALUES_MAX];
-    uint32_t q[VALUES_MAX];
-
-    (void)state;
-    for (size_t b = 0; b < 4; b++)
-        for (size_t n = 1; n <= VALUES_MAX; n += 13) {
-            static uint8_t skipped[VALUES_MAX * 130 * 2 + 64 * 130];
-            struct pbm p = mechanism(trials[b], 0.25, 1);
-            struct rng expected = stream();
-            uint64_t next;
-
-            rng_fill(&expected, skipped, (n + 31) / 32 * 64 * trials[b]);
-            next = rng_u64(&expected);
-            for (int shape = 0; shape < 3; shape++) {
-                struct rng r = stream();
-
-                spread(x, n, shape == 0 ? 0.0F : shape == 1 ? 1.0F : 5.0F);
-                pbm_sample(&p, q, x, n, &r);
-                assert_int_equal(rng_u64(&r), next);
-                rng_deinit(&r);
-            }
-            rng_deinit(&expected);
-        }
-}
-
-/* --- the law -------------------------------------------------------------------------------------
- */
-
-/* Chi-square of the codes seen against Binomial(b, t / 2^16), cells below 5 expected joined with
- * their neighbours, as standard deviations above its mean. */
-static double excess(const uint32_t *seen, uint32_t b, double t)
-{
-    double expected = 0, sum = 0, cells = 0, got = 0, p = t / 65536;
+    double chi = 0, freedom = -1, expected = 0, seen = 0, left = SAMPLES;
 
     for (uint32_t k = 0; k <= b; k++) {
-        expected += DRAWS * exp(lgamma(b + 1.0) - lgamma(k + 1.0) - lgamma(b - k + 1.0) +
-                                k * log(p) + (b - k) * log1p(-p));
-        got += seen[k];
-        if (expected < 5 && k < b)
-            continue;
-        if (expected > 0)
-            sum += (got - expected) * (got - expected) / expected;
-        cells++;
-        expected = got = 0;
-    }
-    return (sum - (cells - 1)) / sqrt(2 * (cells - 1));
-}
+        double cell = SAMPLES * exp(log_binomial(b, k, p));
 
-static void histogram(uint32_t *seen, const struct pbm *p, float value)
-{
-    static float x[DRAWS];
-    static uint32_t q[DRAWS];
-    struct rng r = stream();
-
-    for (size_t i = 0; i < DRAWS; i++)
-        x[i] = value;
-    pbm_sample(p, q, x, DRAWS, &r);
-    memset(seen, 0, (p->trials + 1) * sizeof *seen);
-    for (size_t i = 0; i < DRAWS; i++) {
-        assert_true(q[i] <= p->trials);
-        seen[q[i]]++;
-    }
-    rng_deinit(&r);
-}
-
-static void test_codes_are_binomial_at_both_ends_and_in_the_middle(void **state)
-{
-    static const uint32_t trials[] = {1, 2, 8, 16, 64, 128};
-    static const float values[] = {-1.0F, 0.0F, 0.37F, 1.0F, 50.0F};
-    uint32_t seen[129];
-
-    (void)state;
-    for (size_t b = 0; b < sizeof trials / sizeof trials[0]; b++) {
-        struct pbm p = mechanism(trials[b], 0.25, 1);
-
-        for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
-            double e;
-
-            histogram(seen, &p, values[v]);
-            e = excess(seen, p.trials, pbm_threshold(&p, values[v]));
-            if (fabs(e) > 5)
-                fail_msg("b = %u, x = %g: %.1f standard deviations", p.trials, (double)values[v],
-                         e);
+        expected += cell;
+        seen += count[k];
+        left -= cell;
+        if (expected >= 10 && (left >= 10 || k == b)) {
+            chi += (seen - expected) * (seen - expected) / expected;
+            freedom++;
+            expected = seen = 0;
         }
     }
-}
-
-/* The same statistic with a probability that is off by one part in 64 must not pass. */
-static void test_the_statistic_sees_a_wrong_probability(void **state)
-{
-    struct pbm p = mechanism(16, 0.25, 1);
-    uint32_t seen[17];
-
-    (void)state;
-    histogram(seen, &p, 1.0F);
-    assert_true(excess(seen, 16, p.t_hi) < 5);
-    assert_true(excess(seen, 16, p.t_hi - 1024.0) > 5);
-    assert_true(excess(seen, 16, p.t_lo) > 5);
-}
-
-/* Every word is drawn for one element alone: neighbours are not correlated. */
-static void test_elements_are_independent(void **state)
-{
-    static float x[DRAWS];
-    static uint32_t q[DRAWS];
-    struct pbm p = mechanism(16, 0.25, 1);
-    struct rng r = stream();
-
-    (void)state;
-    pbm_sample(&p, q, x, DRAWS, &r);
-    for (size_t lag = 1; lag <= 64; lag++) {
-        double sum = 0;
-
-        for (size_t i = 0; i + lag < DRAWS; i++)
-            sum += ((double)q[i] - 8) * ((double)q[i + lag] - 8);
-        assert_true(fabs(sum) < 5 * 4 * sqrt((double)(DRAWS - lag))); /* variance of one code: 4 */
+    if (expected > 0) { /* the rest of the upper tail */
+        chi += (seen - expected) * (seen - expected) / expected;
+        freedom++;
     }
+    return (chi - freedom) / sqrt(2 * freedom);
+}
+
+static void count_codes(uint32_t *count, const struct pbm *p, float x)
+{
+    static float xs[SAMPLES];
+    static uint32_t q[SAMPLES];
+    struct rng r;
+
+    for (size_t i = 0; i < SAMPLES; i++)
+        xs[i] = x;
+    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
+    pbm_sample(p, q, xs, SAMPLES, &r);
+    rng_deinit(&r);
+    memset(count, 0, (p->trials + 1) * sizeof *count);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        assert_true(q[i] <= p->trials);
+        count[q[i]]++;
+    }
+}
+
+static void test_codes_are_binomial_at_the_threshold(void **state)
+{
+    static const uint32_t trials[] = {1, 2, 8, 16, 64, 128, 1000, 1024};
+    static const float xs[] = {-1, -0.37F, 0, 0.5F, 1};
+    uint32_t count[TRIALS_MAX + 1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++)
+        for (size_t k = 0; k < (trials[i] > 128 ? 1 : sizeof xs / sizeof xs[0]); k++) {
+            struct pbm p = mechanism(trials[i], 0.25, 1);
+            double t = pbm_threshold(&p, xs[k]) / 65536.0;
+
+            count_codes(count, &p, xs[k]);
+            assert_true(binomial_deviation(count, trials[i], t) < 4.5);
+        }
+}
+
+/* As if thresholds had 8 bits, or the comparison were "not above". */
+static void test_the_statistic_sees_a_biased_coin(void **state)
+{
+    struct pbm p = mechanism(64, 0.25, 1);
+    double t = pbm_threshold(&p, 0.504F) / 65536.0;
+    uint32_t count[TRIALS_MAX + 1];
+
+    (void)state;
+    count_codes(count, &p, 0.504F);
+    assert_true(binomial_deviation(count, 64, t) < 4.5);
+    assert_true(binomial_deviation(count, 64, t + 1.0 / 256) > 20);
+    assert_true(binomial_deviation(count, 64, t - 1.0 / 512) > 8);
+    assert_true(binomial_deviation(count, 63, t) > 100);
+}
+
+/* Neighbours in one block, and the same element in two calls, must not share words. */
+static void test_codes_of_different_elements_do_not_go_together(void **state)
+{
+    static float x[SAMPLES];
+    static uint32_t q[SAMPLES];
+    static const size_t distances[] = {1, 2, 16, 31, 32, 33, 64};
+    struct pbm p = mechanism(16, 0.25, 1);
+    struct rng r;
+
+    (void)state;
+    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
+    pbm_sample(&p, q, x, SAMPLES, &r);
+    rng_deinit(&r);
+    for (size_t d = 0; d < sizeof distances / sizeof distances[0]; d++) {
+        double sum = 0, n = SAMPLES - (double)distances[d];
+
+        for (size_t i = 0; i + distances[d] < SAMPLES; i++)
+            sum += ((double)q[i] - 8) * ((double)q[i + distances[d]] - 8);
+        assert_true(fabs(sum / (16 * 0.25)) / sqrt(n) < 4.5); /* variance of a code: 16 / 4 */
+    }
+}
+
+/* --- the stream
+ * ------------------------------------------------------------------------------------ */
+
+/* 64-bit words left in place: what the stream says after a call tells how much the call took. */
+static uint64_t next_after(const struct pbm *p, const float *x, size_t n, uint32_t *q)
+{
+    struct rng r;
+    uint64_t next;
+
+    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
+    pbm_sample(p, q, x, n, &r);
+    next = rng_u64(&r);
+    rng_deinit(&r);
+    return next;
+}
+
+static void test_stream_bytes_taken_depend_on_n_and_b_alone(void **state)
+{
+    static const size_t ns[] = {1, 31, 32, 33, 1600};
+    static uint8_t skipped[2 * 1024 * 1632];
+    static float zero[1600], other[1600];
+    uint32_t q[1600];
+
+    (void)state;
+    for (size_t i = 0; i < 1600; i++)
+        other[i] = i % 3 == 0 ? 1e9F : -0.9F;
+    for (uint32_t b = 1; b <= 1024; b = b * 5 / 2 + 1)
+        for (size_t k = 0; k < sizeof ns / sizeof ns[0]; k++) {
+            struct pbm p = mechanism(b, 0.25, 1);
+            struct rng r;
+
+            assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
+            rng_fill(&r, skipped, 2 * (size_t)b * ((ns[k] + 31) / 32 * 32));
+            assert_true(next_after(&p, zero, ns[k], q) == rng_u64(&r));
+            rng_deinit(&r);
+            assert_true(next_after(&p, zero, ns[k], q) == next_after(&p, other, ns[k], q));
+        }
+}
+
+static void test_pieces_of_whole_blocks_give_what_the_whole_gives(void **state)
+{
+    static float x[1000];
+    uint32_t whole[1000], pieces[1000];
+    struct pbm p = mechanism(20, 0.2, 1);
+    struct rng r;
+
+    (void)state;
+    for (size_t i = 0; i < 1000; i++)
+        x[i] = (float)sin((double)i);
+    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
+    pbm_sample(&p, whole, x, 1000, &r);
+    rng_rekey(&r, KEY);
+    for (size_t at = 0, take; at < 1000; at += take) {
+        take = at + 96 <= 1000 ? 96 : 1000 - at;
+        pbm_sample(&p, pieces + at, x + at, take, &r);
+    }
+    assert_memory_equal(whole, pieces, sizeof whole);
     rng_deinit(&r);
 }
 
-/* --- the estimate --------------------------------------------------------------------------------
- */
-
-static void test_the_estimate_inverts_the_mean_of_the_sum(void **state)
+static void test_sampling_allocates_nothing(void **state)
 {
-    struct pbm p = mechanism(16, 0.2, 3);
-    /* q^ = 5 * 16 / 2 is the middle; one step is C / (beta b) = 3 / 3.2. */
-    const uint32_t sums[] = {40, 41, 0, 80};
-    float out[4];
+    static float x[5000];
+    static uint32_t q[5000];
+    struct pbm p = mechanism(64, 0.25, 1);
+    struct rng r;
+    uint64_t before;
 
     (void)state;
-    pbm_estimate(&p, out, sums, 4, 5);
+    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
+    before = mem_count();
+    pbm_sample(&p, q, x, 5000, &r);
+    assert_true(mem_count() == before);
+    rng_deinit(&r);
+}
+
+struct call {
+    struct pbm p;
+    float x[40];
+    uint32_t q[40];
+    struct rng r;
+};
+
+static void sample(void *arg)
+{
+    struct call *c = arg;
+
+    pbm_sample(&c->p, c->q, c->x, 40, &c->r);
+}
+
+static void test_value_that_is_no_number_is_a_programmers_mistake(void **state)
+{
+    static const float strange[] = {NAN, INFINITY, -INFINITY};
+    static struct call c;
+
+    (void)state;
+    c.p = mechanism(4, 0.25, 1);
+    assert_int_equal(rng_init_key(&c.r, KEY), STATUS_OK);
+    assert_false(aborts(sample, &c));
+    for (size_t i = 0; i < 3; i++) {
+        c.x[39] = strange[i];
+        assert_true(aborts(sample, &c));
+    }
+    rng_deinit(&c.r);
+}
+
+/* --- the estimate
+ * ---------------------------------------------------------------------------------- */
+
+static void test_estimate_is_clip_over_beta_b_times_the_centred_sum(void **state)
+{
+    struct pbm p = mechanism(16, 0.25, 2);
+    const uint32_t q[3] = {24, 48, 0};
+    float out[3];
+
+    (void)state;
+    pbm_estimate(&p, out, q, 3, 3);
     assert_true(out[0] == 0.0F);
-    assert_true(fabsf(out[1] - 0.9375F) < 1e-6F);
-    assert_true(fabsf(out[2] + 37.5F) < 1e-5F);
-    assert_true(fabsf(out[3] - 37.5F) < 1e-5F);
+    assert_true(out[1] == 12.0F); /* 2 / (1/4 16) (48 - 24) */
+    assert_true(out[2] == -12.0F);
 }
 
-/* Theorem 2.3: unbiased, variance at most C^2 / (4 beta^2 b) for one party. */
-static void test_the_estimate_is_unbiased_with_the_variance_of_the_theorem(void **state)
+/* Theorem 2.3: unbiased, variance at most C^2 M / (4 beta^2 b). */
+static void test_estimate_is_unbiased_with_the_variance_of_the_theorem(void **state)
 {
-    static float x[DRAWS], out[DRAWS];
-    static uint32_t q[DRAWS];
-    struct pbm p = mechanism(16, 0.25, 1);
-    static const float values[] = {-0.9F, -0.2F, 0.0F, 0.55F};
-    struct rng r = stream();
+    static float x[SAMPLES];
+    static uint32_t q[SAMPLES];
+    const double c = 2.0, beta = 0.2, b = 32;
+    struct pbm p = mechanism(32, beta, c);
+    double sum = 0, squares = 0, most = c * c / (4 * beta * beta * b), t;
+    struct rng r;
 
     (void)state;
-    for (size_t v = 0; v < 4; v++) {
-        double mean = 0, variance = 0, bound = 1 / (4 * 0.0625 * 16);
-
-        for (size_t i = 0; i < DRAWS; i++)
-            x[i] = values[v];
-        pbm_sample(&p, q, x, DRAWS, &r);
-        pbm_estimate(&p, out, q, DRAWS, 1);
-        for (size_t i = 0; i < DRAWS; i++)
-            mean += (double)out[i] / DRAWS;
-        for (size_t i = 0; i < DRAWS; i++)
-            variance += ((double)out[i] - mean) * ((double)out[i] - mean) / DRAWS;
-        assert_true(fabs(mean - (double)values[v]) < 5 * sqrt(bound / DRAWS));
-        bound -= (double)(values[v] * values[v]) / 16; /* b p (1 - p) (C / beta b)^2 exactly */
-        assert_true(fabs(variance - bound) < 0.03 * bound);
-    }
+    for (size_t i = 0; i < SAMPLES; i++)
+        x[i] = 0.7F;
+    t = pbm_threshold(&p, 0.7F) / 65536.0;
+    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
+    pbm_sample(&p, q, x, SAMPLES, &r);
     rng_deinit(&r);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        float estimate;
+
+        pbm_estimate(&p, &estimate, &q[i], 1, 1);
+        sum += (double)estimate - 0.7;
+        squares += pow((double)estimate - 0.7, 2);
+    }
+    assert_true(fabs(sum / SAMPLES) < 4.5 * sqrt(most / SAMPLES));
+    assert_true(squares / SAMPLES < most);
+    /* Exactly 4 t (1 - t) of that bound. */
+    assert_true(fabs(squares / SAMPLES / most / (4 * t * (1 - t)) - 1) < 0.02);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters_out_of_range_are_refused),
-        cmocka_unit_test(test_thresholds_stay_inside_beta_whatever_the_value),
-        cmocka_unit_test(test_thresholds_are_the_nearest_whole_numbers),
-        cmocka_unit_test(test_every_kernel_gives_the_codes_of_the_definition),
-        cmocka_unit_test(test_the_chosen_kernel_runs_here_and_samples_alike),
-        cmocka_unit_test(test_the_number_of_random_bytes_depends_on_n_and_b_alone),
-        cmocka_unit_test(test_codes_are_binomial_at_both_ends_and_in_the_middle),
-        cmocka_unit_test(test_the_statistic_sees_a_wrong_probability),
-        cmocka_unit_test(test_elements_are_independent),
-        cmocka_unit_test(test_the_estimate_inverts_the_mean_of_the_sum),
-        cmocka_unit_test(test_the_estimate_is_unbiased_with_the_variance_of_the_theorem),
+        cmocka_unit_test(test_numbers_out_of_range_are_refused),
+        cmocka_unit_test(test_thresholds_stay_within_half_plus_minus_beta),
+        cmocka_unit_test(test_threshold_is_the_nearest_multiple_of_2_to_the_minus_16),
+        cmocka_unit_test(test_codes_are_binomial_at_the_threshold),
+        cmocka_unit_test(test_the_statistic_sees_a_biased_coin),
+        cmocka_unit_test(test_codes_of_different_elements_do_not_go_together),
+        cmocka_unit_test(test_stream_bytes_taken_depend_on_n_and_b_alone),
+        cmocka_unit_test(test_pieces_of_whole_blocks_give_what_the_whole_gives),
+        cmocka_unit_test(test_sampling_allocates_nothing),
+        cmocka_unit_test(test_value_that_is_no_number_is_a_programmers_mistake),
+        cmocka_unit_test(test_estimate_is_clip_over_beta_b_times_the_centred_sum),
+        cmocka_unit_test(test_estimate_is_unbiased_with_the_variance_of_the_theorem),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
