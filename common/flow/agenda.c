@@ -5,18 +5,22 @@
 
 #include <math.h>
 
-/* Evaluations k = 1, 2, ... happen after round ceil(k x); so after `done` rounds floor(done / x)
- * have.  The slack keeps k x that is whole in exact arithmetic from being pushed over by rounding.
+/* A product or quotient of a plan's fractions carries a relative error of at most 5e-16.  What is
+ * whole in exact arithmetic must not be pushed over by it: a step too many is a release too many.
  */
+#define SLACK 1e-15
+
+/* Evaluations k = 1, 2, ... happen after round ceil(k x); so after `done` rounds floor(done / x)
+ * have. */
 static uint64_t count_until(double x, uint64_t done)
 {
-    return (uint64_t)floor((double)done / x * (1.0 + 1e-12));
+    return (uint64_t)floor((double)done / x * (1 + SLACK));
 }
 
 void agenda_make(struct agenda *a, const struct plan *p)
 {
     a->rounds_per_epoch = (p->shape.train_rows + p->training.batch - 1) / p->training.batch;
-    a->steps = (uint64_t)ceil(p->training.epochs * a->rounds_per_epoch - 1e-9);
+    a->steps = (uint64_t)ceil(p->training.epochs * a->rounds_per_epoch * (1 - SLACK));
     a->every = p->training.evaluate_every * a->rounds_per_epoch;
     a->evaluates = p->shape.test_rows > 0 || p->training.evaluate_train;
     a->sweeps = 0;

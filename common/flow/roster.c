@@ -37,37 +37,55 @@ static bool plain_word(const char *text, size_t n)
     return true;
 }
 
-static enum status read_field(struct reader *rd, struct roster_entry *e, const yaml_node_t *key,
-                              const yaml_node_t *value)
+static bool scalar_is(const yaml_node_t *node, const char *word)
 {
-    const char *name = (const char *)key->data.scalar.value;
-    const char *text = (const char *)value->data.scalar.value;
-    size_t n;
+    return node->type == YAML_SCALAR_NODE && node->data.scalar.length == strlen(word) &&
+           memcmp(node->data.scalar.value, word, strlen(word)) == 0;
+}
 
-    if (key->type != YAML_SCALAR_NODE || value->type != YAML_SCALAR_NODE)
+static bool key_given(const struct roster_entry *e)
+{
+    static const uint8_t zero[ROSTER_KEY_BYTES];
+
+    return memcmp(e->key, zero, sizeof zero) != 0;
+}
+
+static enum status read_word(const struct reader *rd, char out[WIRE_NAME_MAX + 1],
+                             const yaml_node_t *key, const yaml_node_t *value)
+{
+    const char *text = (const char *)value->data.scalar.value;
+
+    if (out[0] != 0)
+        return fail(rd, key, "given twice");
+    if (!plain_word(text, value->data.scalar.length))
+        return fail(rd, value, "a name or operator is 1 to 63 printable characters without spaces");
+    memcpy(out, text, value->data.scalar.length + 1);
+    return STATUS_OK;
+}
+
+static enum status read_field(const struct reader *rd, struct roster_entry *e,
+                              const yaml_node_t *key, const yaml_node_t *value)
+{
+    if (value->type != YAML_SCALAR_NODE)
         return fail(rd, key, "a roster entry is {name: ..., key: ..., operator: ...}");
-    n = value->data.scalar.length;
-    if (strcmp(name, "name") == 0 || strcmp(name, "operator") == 0) {
-        char *out = name[0] == 'n' ? e->name : e->operator_name;
-        if (!plain_word(text, n))
-            return fail(rd, value,
-                        "a name or operator is 1 to 63 printable characters without spaces");
-        memcpy(out, text, n + 1);
-        return STATUS_OK;
-    }
-    if (strcmp(name, "key") == 0) {
-        if (n != DIGEST_HEX_CHARS || !digest_from_hex(e->key, ROSTER_KEY_BYTES, text))
-            return fail(rd, value,
-                        "key: 64 hexadecimal digits expected (see `deploy/vfl pki fingerprint`)");
-        return STATUS_OK;
-    }
-    return fail(rd, key, "unknown key in a roster entry; known: name, key, operator");
+    if (scalar_is(key, "name"))
+        return read_word(rd, e->name, key, value);
+    if (scalar_is(key, "operator"))
+        return read_word(rd, e->operator_name, key, value);
+    if (!scalar_is(key, "key"))
+        return fail(rd, key, "unknown key in a roster entry; known: name, key, operator");
+    if (key_given(e))
+        return fail(rd, key, "given twice");
+    if (value->data.scalar.length != DIGEST_HEX_CHARS ||
+        !digest_from_hex(e->key, ROSTER_KEY_BYTES, (const char *)value->data.scalar.value) ||
+        !key_given(e))
+        return fail(rd, value,
+                    "key: 64 hexadecimal digits expected (see `deploy/vfl pki fingerprint`)");
+    return STATUS_OK;
 }
 
 static enum status read_entry(struct reader *rd, struct roster_entry *e, const yaml_node_t *node)
 {
-    static const uint8_t zero[ROSTER_KEY_BYTES];
-
     memset(e, 0, sizeof *e);
     if (node == NULL || node->type != YAML_MAPPING_NODE)
         return fail(rd, node, "a roster entry is {name: ..., key: ..., operator: ...}");
@@ -78,7 +96,7 @@ static enum status read_entry(struct reader *rd, struct roster_entry *e, const y
         if (s != STATUS_OK)
             return s;
     }
-    if (e->name[0] == 0 || memcmp(e->key, zero, sizeof zero) == 0)
+    if (e->name[0] == 0 || !key_given(e))
         return fail(rd, node, "a roster entry needs name and key");
     if (e->operator_name[0] == 0)
         memcpy(e->operator_name, e->name, sizeof e->name);
@@ -106,7 +124,7 @@ static enum status read_parties(struct reader *rd, struct roster *r, const yaml_
             return fail(rd, item, "two entries of one key");
         r->n++;
     }
-    return STATUS_OK;
+    return r->n == 0 ? fail(rd, node, "parties: nobody is listed") : STATUS_OK;
 }
 
 static enum status read_document(struct reader *rd, struct roster *r)
@@ -119,14 +137,15 @@ static enum status read_document(struct reader *rd, struct roster *r)
          p++) {
         const yaml_node_t *key = yaml_document_get_node(&rd->doc, p->key);
         const yaml_node_t *value = yaml_document_get_node(&rd->doc, p->value);
-        const char *name =
-            key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : "";
 
-        if (strcmp(name, "server") == 0) {
-            enum status s = read_entry(rd, &r->server, value);
+        if (scalar_is(key, "server")) {
+            enum status s = r->server.name[0] != 0 ? fail(rd, key, "given twice")
+                                                   : read_entry(rd, &r->server, value);
             if (s != STATUS_OK)
                 return s;
-        } else if (strcmp(name, "parties") == 0) {
+        } else if (scalar_is(key, "parties")) {
+            if (parties != NULL)
+                return fail(rd, key, "given twice");
             parties = value;
         } else {
             return fail(rd, key, "unknown key in a roster; known: server, parties");
@@ -135,6 +154,28 @@ static enum status read_document(struct reader *rd, struct roster *r)
     if (r->server.name[0] == 0 || parties == NULL)
         return fail(rd, root, "a roster has the keys server and parties");
     return read_parties(rd, r, parties);
+}
+
+static enum status not_yaml(const struct reader *rd, const yaml_parser_t *parser)
+{
+    return error_set(rd->err, STATUS_CONFIG, "%s:%zu: %s", rd->path, parser->problem_mark.line + 1,
+                     parser->problem == NULL ? "not YAML" : parser->problem);
+}
+
+/* What stands behind a second `---` would look like part of the roster and be none. */
+static enum status expect_end(const struct reader *rd, yaml_parser_t *parser)
+{
+    enum status s = STATUS_OK;
+    yaml_document_t more;
+    const yaml_node_t *root;
+
+    if (!yaml_parser_load(parser, &more))
+        return not_yaml(rd, parser);
+    root = yaml_document_get_root_node(&more);
+    if (root != NULL)
+        s = fail(rd, root, "a second document");
+    yaml_document_delete(&more);
+    return s;
 }
 
 enum status roster_load(struct roster *r, const char *path, struct error *err)
@@ -149,15 +190,19 @@ enum status roster_load(struct roster *r, const char *path, struct error *err)
     s = file_read(path, &text, err);
     if (s != STATUS_OK) {
         buf_deinit(&text);
-        return error_set(err, STATUS_CONFIG, "roster: %s", err == NULL ? "" : err->text);
+        error_wrap(err, "roster");
+        if (err != NULL)
+            err->status = STATUS_CONFIG;
+        return STATUS_CONFIG;
     }
     yaml_parser_initialize(&parser);
     yaml_parser_set_input_string(&parser, text.data, text.len);
     if (!yaml_parser_load(&parser, &rd.doc)) {
-        s = error_set(err, STATUS_CONFIG, "%s:%zu: %s", path, parser.problem_mark.line + 1,
-                      parser.problem == NULL ? "not YAML" : parser.problem);
+        s = not_yaml(&rd, &parser);
     } else {
         s = read_document(&rd, r);
+        if (s == STATUS_OK)
+            s = expect_end(&rd, &parser);
         yaml_document_delete(&rd.doc);
     }
     yaml_parser_delete(&parser);

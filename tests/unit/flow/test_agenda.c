@@ -1,0 +1,279 @@
+/* test_agenda.c -- steps, evaluations and releases against a count in whole numbers.
+ *
+ * Fractions of epochs are given as a / b with b small, so that the count needs no floating point.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/agenda.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+struct fraction {
+    uint64_t a, b;
+};
+
+static const uint32_t rows_of[] = {1, 2, 5, 7, 64, 100, 569, 8844};
+static const uint32_t batch_of[] = {1, 3, 5, 7, 100, 1000};
+static const struct fraction epochs_of[] = {{1, 1},  {2, 1},   {10, 1}, {1, 2},   {1, 3},
+                                            {7, 10}, {11, 10}, {13, 4}, {1, 1000}};
+static const struct fraction every_of[] = {{0, 1},  {1, 1}, {2, 1}, {1, 2},    {1, 3},  {1, 10},
+                                           {3, 10}, {7, 4}, {5, 1}, {1, 1000}, {100, 1}};
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static uint64_t ceil_of(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static struct plan plan_of(uint32_t rows, uint32_t batch, struct fraction epochs,
+                           struct fraction every)
+{
+    struct plan p;
+
+    plan_defaults(&p);
+    p.shape.train_rows = rows;
+    p.shape.test_rows = rows / 4 + 1;
+    p.training.batch = batch;
+    p.training.epochs = (double)epochs.a / (double)epochs.b;
+    p.training.evaluate_every = (double)every.a / (double)every.b;
+    return p;
+}
+
+/* Is `done` one of ceil(k e R) for a whole k, or the end?  Counted, not computed. */
+static bool due_by_count(uint64_t done, uint64_t steps, uint64_t rounds, struct fraction every)
+{
+    if (done == steps)
+        return true;
+    if (every.a == 0 || done == 0)
+        return false;
+    /* The first k with k e R > done - 1 lands on ceil(k e R); is that `done`? */
+    for (uint64_t k = (done - 1) * every.b / (every.a * rounds);; k++) {
+        uint64_t at = ceil_of(k * every.a * rounds, every.b);
+
+        if (at >= done)
+            return at == done;
+    }
+}
+
+static void expect_as_counted(const struct plan *p, struct fraction epochs, struct fraction every)
+{
+    uint64_t rounds = ceil_of(p->shape.train_rows, p->training.batch);
+    uint64_t steps = ceil_of(epochs.a * rounds, epochs.b);
+    uint64_t sweeps = 0, released = 0;
+    struct agenda_releases price;
+    struct agenda a;
+
+    memset(&a, 0xa5, sizeof a);
+    agenda_make(&a, p);
+    assert_int_equal(a.rounds_per_epoch, rounds);
+    assert_int_equal(a.steps, steps);
+    assert_false(agenda_due(&a, 0));
+    for (uint64_t done = 1; done <= steps; done++) {
+        bool due = due_by_count(done, steps, rounds, every);
+
+        if (agenda_due(&a, done) != due)
+            fail_msg("rows %u batch %u epochs %llu/%llu every %llu/%llu: round %llu of %llu",
+                     p->shape.train_rows, p->training.batch, (unsigned long long)epochs.a,
+                     (unsigned long long)epochs.b, (unsigned long long)every.a,
+                     (unsigned long long)every.b, (unsigned long long)done,
+                     (unsigned long long)steps);
+        sweeps += due;
+        released += agenda_batch_rows(&a, p, done - 1);
+    }
+    assert_int_equal(a.sweeps, sweeps);
+    agenda_price(&a, p, &price);
+    assert_int_equal(price.train, released);
+    assert_int_equal(price.evaluate, sweeps * p->shape.test_rows);
+    assert_int_equal(price.test_record_max, sweeps);
+    assert_int_equal(price.train_record_max, ceil_of(steps, rounds));
+}
+
+static void test_steps_evaluations_and_releases_are_as_counted(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT(rows_of); r++) {
+        for (size_t b = 0; b < COUNT(batch_of); b++) {
+            for (size_t e = 0; e < COUNT(epochs_of); e++) {
+                for (size_t v = 0; v < COUNT(every_of); v++) {
+                    struct plan p = plan_of(rows_of[r], batch_of[b], epochs_of[e], every_of[v]);
+
+                    expect_as_counted(&p, epochs_of[e], every_of[v]);
+                }
+            }
+        }
+    }
+}
+
+/* A row's releases, by walking every step of its epochs: each epoch takes each row once. */
+static void test_no_training_record_is_released_more_often_than_priced(void **state)
+{
+    (void)state;
+    for (size_t e = 0; e < COUNT(epochs_of); e++) {
+        struct plan p = plan_of(23, 5, epochs_of[e], every_of[1]);
+        uint32_t times[23] = {0}, most = 0, at = 0;
+        struct agenda_releases price;
+        struct agenda a;
+
+        agenda_make(&a, &p);
+        agenda_price(&a, &p, &price);
+        for (uint64_t step = 0; step < a.steps; step++) {
+            if (step % a.rounds_per_epoch == 0)
+                at = 0;
+            for (uint32_t n = agenda_batch_rows(&a, &p, step); n > 0; n--) {
+                assert_true(at < 23);
+                most = ++times[at] > most ? times[at] : most;
+                at++;
+            }
+        }
+        assert_int_equal(price.train_record_max, most);
+    }
+    (void)state;
+}
+
+static void test_every_epoch_takes_every_row_once(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT(rows_of); r++) {
+        for (size_t b = 0; b < COUNT(batch_of); b++) {
+            struct plan p = plan_of(rows_of[r], batch_of[b], epochs_of[1], every_of[1]);
+            struct agenda a;
+
+            agenda_make(&a, &p);
+            for (uint64_t epoch = 0; epoch < 2; epoch++) {
+                uint64_t rows = 0;
+
+                for (uint32_t i = 0; i < a.rounds_per_epoch; i++) {
+                    uint32_t n = agenda_batch_rows(&a, &p, epoch * a.rounds_per_epoch + i);
+
+                    assert_true(n >= 1 && n <= batch_of[b]);
+                    assert_true(n == batch_of[b] || i + 1 == a.rounds_per_epoch);
+                    rows += n;
+                }
+                assert_int_equal(rows, rows_of[r]);
+            }
+        }
+    }
+}
+
+static void test_evaluation_needs_something_to_evaluate_on(void **state)
+{
+    struct plan p = plan_of(100, 10, (struct fraction){3, 1}, (struct fraction){1, 1});
+    struct agenda_releases price;
+    struct agenda a;
+
+    (void)state;
+    p.shape.test_rows = 0;
+    agenda_make(&a, &p);
+    agenda_price(&a, &p, &price);
+    assert_int_equal(a.sweeps, 0);
+    for (uint64_t done = 0; done <= a.steps; done++)
+        assert_false(agenda_due(&a, done));
+    assert_int_equal(price.evaluate, 0);
+    assert_int_equal(price.test_record_max, 0);
+    assert_int_equal(price.train_record_max, 3);
+    p.training.evaluate_train = true;
+    agenda_make(&a, &p);
+    agenda_price(&a, &p, &price);
+    assert_int_equal(a.sweeps, 3);
+    assert_true(agenda_due(&a, 10));
+    assert_int_equal(price.evaluate, 300);
+    assert_int_equal(price.test_record_max, 0);
+    assert_int_equal(price.train_record_max, 6);
+    p.shape.test_rows = 7;
+    agenda_make(&a, &p);
+    agenda_price(&a, &p, &price);
+    assert_int_equal(price.evaluate, 300 + 3 * 7);
+    assert_int_equal(price.test_record_max, 3);
+    assert_int_equal(price.train, 300);
+}
+
+static void expect_long_run(struct fraction epochs, struct fraction every, uint32_t rows)
+{
+    struct plan p = plan_of(rows, 1, epochs, every);
+    uint64_t steps = ceil_of(epochs.a * rows, epochs.b);
+    uint64_t periods = steps * every.b / (every.a * rows);
+    bool on_period = ceil_of(periods * every.a * rows, every.b) == steps;
+    struct agenda_releases price;
+    struct agenda a;
+
+    agenda_make(&a, &p);
+    agenda_price(&a, &p, &price);
+    if (a.steps != steps || a.sweeps != periods + !on_period)
+        fail_msg("epochs %llu/%llu every %llu/%llu rows %u: %llu steps, %llu sweeps",
+                 (unsigned long long)epochs.a, (unsigned long long)epochs.b,
+                 (unsigned long long)every.a, (unsigned long long)every.b, rows,
+                 (unsigned long long)a.steps, (unsigned long long)a.sweeps);
+    assert_int_equal(price.train, steps); /* batches of one row */
+    assert_true(agenda_due(&a, steps));
+    if (periods > 0) {
+        uint64_t at = ceil_of(every.a * rows, every.b);
+
+        assert_true(agenda_due(&a, at));
+        assert_true(at == 1 || at - 1 == steps || !agenda_due(&a, at - 1));
+    }
+}
+
+/* 0.1 and its like are not exact; a step too many would be a release more than was meant. */
+static void test_long_runs_count_without_a_step_too_many(void **state)
+{
+    static const struct fraction epochs[] = {{11, 10},  {28, 100},     {333, 1000}, {100000, 1},
+                                             {67, 100}, {123457, 100}, {4, 3}};
+    static const struct fraction every[] = {{1, 10}, {3, 10}, {1, 3}, {7, 1}};
+    static const uint32_t rows[] = {10, 1000, 100000, 12345678, PLAN_ROWS_MAX};
+
+    (void)state;
+    for (size_t e = 0; e < COUNT(epochs); e++) {
+        for (size_t r = 0; r < COUNT(rows); r++) {
+            for (size_t v = 0; v < COUNT(every); v++)
+                expect_long_run(epochs[e], every[v], rows[r]);
+        }
+    }
+}
+
+static void test_the_rate_is_constant_or_falls_with_the_root_of_the_iterations(void **state)
+{
+    struct plan p = plan_of(100, 10, (struct fraction){3, 1}, (struct fraction){1, 1});
+
+    (void)state;
+    p.training.learning_rate = 0.25;
+    p.protocol.local_iterations = 5;
+    for (uint64_t step = 0; step < 100; step++) {
+        for (uint32_t q = 0; q < 5; q++)
+            assert_true(agenda_rate(&p, step, q) == 0.25f);
+    }
+    p.training.schedule = SCHEDULE_INVERSE_SQRT;
+    assert_true(agenda_rate(&p, 0, 0) == 0.25f);
+    assert_true(agenda_rate(&p, 0, 3) == 0.125f);      /* the 4th iteration */
+    assert_true(agenda_rate(&p, 3, 0) == 0.0625f);     /* the 16th: 3 steps of 5, and one */
+    assert_true(agenda_rate(&p, 12, 3) == 0.25f / 8);  /* the 64th */
+    assert_true(agenda_rate(&p, 51, 0) == 0.25f / 16); /* the 256th */
+    for (uint64_t r = 0; r < 1000; r++) {
+        double expected = 0.25 / sqrt((double)(r + 1));
+
+        assert_true(fabs((double)agenda_rate(&p, r / 5, (uint32_t)(r % 5)) - expected) <
+                    1e-7 * expected);
+    }
+    p.protocol.local_iterations = 1;
+    assert_true(agenda_rate(&p, 3, 0) == 0.125f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_evaluations_and_releases_are_as_counted),
+        cmocka_unit_test(test_no_training_record_is_released_more_often_than_priced),
+        cmocka_unit_test(test_every_epoch_takes_every_row_once),
+        cmocka_unit_test(test_evaluation_needs_something_to_evaluate_on),
+        cmocka_unit_test(test_long_runs_count_without_a_step_too_many),
+        cmocka_unit_test(test_the_rate_is_constant_or_falls_with_the_root_of_the_iterations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

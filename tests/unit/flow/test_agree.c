@@ -1,0 +1,547 @@
+/* test_agree.c -- one view of keys, set and plan: nothing of it can be changed, borrowed or
+ * replayed.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/agree.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/crypto/kex.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/golden/flow.h"
+
+enum { MEMBERS = 3 };
+
+static const uint8_t plan_digest[WIRE_DIGEST_BYTES] = {200, 201, 202};
+static const struct agree_terms terms = {plan_digest, UINT64_C(1) << 40};
+
+/* A member, and its honest hello as it would arrive. */
+static struct member {
+    struct sign_key key;
+    struct roster_entry entry;
+    uint8_t secret[KEX_BYTES], public[KEX_BYTES], nonce[WIRE_KEY_BYTES];
+    struct buf body;
+    struct wire_hello hello;
+    uint8_t signature[WIRE_SIGNATURE_BYTES];
+} member[MEMBERS];
+
+/* Packs and signs h as m would, under `label`. */
+static void sign_hello(struct member *m, struct wire_hello *h, const char *label)
+{
+    assert_int_equal(wire_pack_hello_body(&m->body, h), STATUS_OK);
+    assert_int_equal(sign_make(m->signature, &m->key, label, m->body.data, m->body.len), STATUS_OK);
+    h->body = (struct wire_bytes){m->body.data, m->body.len};
+    h->public_key = m->key.public_key;
+    h->signature = m->signature;
+}
+
+static void say_hello(struct member *m)
+{
+    m->hello = (struct wire_hello){
+        .plan_digest = plan_digest,
+        .nonce = m->nonce,
+        .kex_public = m->public,
+        .generation = terms.generation,
+        .train_rows = 70,
+        .test_rows = 30,
+    };
+    strcpy(m->hello.name, m->entry.name);
+    sign_hello(m, &m->hello, "vfl/hello/1");
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++) {
+        struct member *m = &member[i];
+
+        memset(m, 0, sizeof *m);
+        buf_init(&m->body, WIRE_HELLO_MAX);
+        CHECK(sign_key_generate(&m->key) == STATUS_OK);
+        CHECK(kex_generate(m->secret, m->public) == STATUS_OK);
+        memset(m->nonce, 10 + i, sizeof m->nonce);
+        snprintf(m->entry.name, sizeof m->entry.name, "p%d", i + 1);
+        sign_spki_digest(m->entry.key, m->key.public_key);
+        say_hello(m);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++) {
+        sign_key_deinit(&member[i].key);
+        buf_deinit(&member[i].body);
+    }
+    return 0;
+}
+
+/* --- hellos --- */
+
+static void expect_hello(const struct wire_hello *h, const struct roster_entry *who,
+                         const struct agree_terms *t, enum status status, const char *why)
+{
+    struct error err = {0};
+
+    assert_int_equal(agree_check_hello(h, who, t, &err), status);
+    assert_int_equal(agree_check_hello(h, who, t, NULL), status);
+    if (status != STATUS_OK) {
+        assert_string_equal(err.text, why);
+        assert_int_equal(err.status, status);
+    }
+}
+
+static void test_an_honest_hello_is_accepted(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++)
+        expect_hello(&member[i].hello, &member[i].entry, &terms, STATUS_OK, NULL);
+}
+
+static void test_an_honest_hello_survives_the_wire(void **state)
+{
+    struct wire_msg m = {.kind = WIRE_HELLO}, got;
+    struct wire_unpacker u;
+    struct buf out;
+
+    (void)state;
+    m.hello = member[0].hello;
+    buf_init(&out, WIRE_SETUP_MAX);
+    assert_int_equal(wire_unpacker_init(&u, WIRE_SETUP_MAX), STATUS_OK);
+    assert_int_equal(wire_pack(&out, &m), STATUS_OK);
+    assert_int_equal(wire_unpack(&got, &u, out.data, out.len, NULL), STATUS_OK);
+    expect_hello(&got.hello, &member[0].entry, &terms, STATUS_OK, NULL);
+    assert_memory_equal(got.hello.kex_public, member[0].public, KEX_BYTES);
+    wire_unpacker_deinit(&u);
+    buf_deinit(&out);
+}
+
+static void test_any_bit_of_a_hello_changed_by_a_relay_is_noticed(void **state)
+{
+    struct wire_hello h = member[0].hello;
+    uint8_t body[WIRE_HELLO_MAX], signature[WIRE_SIGNATURE_BYTES], key[WIRE_KEY_BYTES];
+
+    (void)state;
+    memcpy(body, h.body.data, h.body.n);
+    memcpy(signature, h.signature, sizeof signature);
+    memcpy(key, h.public_key, sizeof key);
+    h.body.data = body;
+    h.signature = signature;
+    h.public_key = key;
+    expect_hello(&h, &member[0].entry, &terms, STATUS_OK, NULL);
+    for (size_t bit = 0; bit < 8 * h.body.n; bit++) {
+        body[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH, "hello of p1: bad signature");
+        body[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (size_t bit = 0; bit < 8 * sizeof signature; bit++) {
+        signature[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH, "hello of p1: bad signature");
+        signature[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (size_t bit = 0; bit < 8 * sizeof key; bit++) {
+        key[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH,
+                     "hello of p1: signed by a key that is not in the roster");
+        key[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    h.body.n--;
+    expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH, "hello of p1: bad signature");
+}
+
+static void test_a_hello_of_another_key_is_refused_even_with_the_right_name(void **state)
+{
+    struct wire_hello h = member[1].hello;
+
+    (void)state;
+    strcpy(h.name, "p1");
+    sign_hello(&member[1], &h, "vfl/hello/1");
+    expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH,
+                 "hello of p1: signed by a key that is not in the roster");
+    /* The roster's key beside another's signature is no better. */
+    h.public_key = member[0].key.public_key;
+    expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH, "hello of p1: bad signature");
+}
+
+static void test_a_signature_under_another_label_is_none(void **state)
+{
+    static const char *const labels[] = {"vfl/confirm/1", "vfl/hello/2", "vfl/hello/", "",
+                                         "vfl/hello/11"};
+    struct wire_hello h = member[0].hello;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+        sign_hello(&member[0], &h, labels[i]);
+        expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH, "hello of p1: bad signature");
+    }
+    sign_hello(&member[0], &h, "vfl/hello/1");
+    expect_hello(&h, &member[0].entry, &terms, STATUS_OK, NULL);
+}
+
+static void test_a_member_that_names_itself_otherwise_is_refused(void **state)
+{
+    struct wire_hello h = member[0].hello;
+
+    (void)state;
+    strcpy(h.name, "p2");
+    sign_hello(&member[0], &h, "vfl/hello/1");
+    expect_hello(&h, &member[0].entry, &terms, STATUS_PROTOCOL, "hello of p1: names itself p2");
+    strcpy(h.name, "p1x");
+    sign_hello(&member[0], &h, "vfl/hello/1");
+    expect_hello(&h, &member[0].entry, &terms, STATUS_PROTOCOL, "hello of p1: names itself p1x");
+}
+
+static void test_a_hello_of_another_generation_or_plan_is_refused(void **state)
+{
+    uint8_t other_plan[WIRE_DIGEST_BYTES];
+    struct agree_terms later = {plan_digest, terms.generation + 1};
+    struct agree_terms changed = {other_plan, terms.generation};
+
+    (void)state;
+    /* A replay: the signed hello of an earlier generation or of another plan. */
+    expect_hello(&member[0].hello, &member[0].entry, &later, STATUS_PROTOCOL,
+                 "hello of p1: of another generation");
+    for (size_t i = 0; i < sizeof other_plan; i++) {
+        memcpy(other_plan, plan_digest, sizeof other_plan);
+        other_plan[i] ^= 1;
+        expect_hello(&member[0].hello, &member[0].entry, &changed, STATUS_PROTOCOL,
+                     "hello of p1: for another plan");
+    }
+    memcpy(other_plan, plan_digest, sizeof other_plan);
+    expect_hello(&member[0].hello, &member[0].entry, &changed, STATUS_OK, NULL);
+}
+
+static void test_a_kept_hello_is_shown_as_it_came(void **state)
+{
+    struct agree_hello kept;
+    struct wire_hello shown;
+
+    (void)state;
+    memset(&kept, 0xa5, sizeof kept);
+    agree_keep_hello(&kept, &member[1].hello);
+    shown = agree_show_hello(&kept);
+    assert_int_equal(shown.body.n, member[1].hello.body.n);
+    assert_memory_equal(shown.body.data, member[1].hello.body.data, shown.body.n);
+    assert_memory_equal(shown.public_key, member[1].key.public_key, WIRE_KEY_BYTES);
+    assert_memory_equal(shown.signature, member[1].signature, WIRE_SIGNATURE_BYTES);
+    assert_memory_equal(kept.kex_public, member[1].public, KEX_BYTES);
+    assert_int_equal(kept.train_rows, 70);
+    assert_int_equal(kept.test_rows, 30);
+}
+
+/* --- sid --- */
+
+/* Counting up from `first`, as in gen_flow.py. */
+static void count_up(uint8_t *out, size_t n, uint8_t first)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint8_t)(first + i);
+}
+
+static void golden_hellos(struct agree_hello h[MEMBERS])
+{
+    static const struct {
+        uint8_t first;
+        size_t n;
+    } bodies[MEMBERS] = {{10, 5}, {0, 0}, {30, 100}};
+
+    memset(h, 0, MEMBERS * sizeof *h);
+    for (int i = 0; i < MEMBERS; i++) {
+        count_up(h[i].body, bodies[i].n, bodies[i].first);
+        h[i].body_len = bodies[i].n;
+        count_up(h[i].public_key, sizeof h[i].public_key, (uint8_t)(i + 1));
+    }
+}
+
+static void test_sid_is_the_digest_that_the_header_writes_down(void **state)
+{
+    uint8_t plan[WIRE_DIGEST_BYTES], sid[WIRE_DIGEST_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7};
+    struct agree_hello h[MEMBERS];
+
+    (void)state;
+    count_up(plan, sizeof plan, 200);
+    golden_hellos(h);
+    agree_sid(sid, &t, h, MEMBERS);
+    assert_memory_equal(sid, GOLDEN_SID, sizeof sid);
+}
+
+static void expect_other_sid(const struct agree_terms *t, const struct agree_hello *h, size_t n)
+{
+    uint8_t sid[WIRE_DIGEST_BYTES];
+
+    agree_sid(sid, t, h, n);
+    assert_memory_not_equal(sid, GOLDEN_SID, sizeof sid);
+}
+
+static void test_sid_changes_with_every_byte_of_every_hello(void **state)
+{
+    uint8_t plan[WIRE_DIGEST_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7};
+    struct agree_hello h[MEMBERS];
+
+    (void)state;
+    count_up(plan, sizeof plan, 200);
+    golden_hellos(h);
+    for (int m = 0; m < MEMBERS; m++) {
+        for (size_t i = 0; i < h[m].body_len; i++) {
+            h[m].body[i] ^= 1;
+            expect_other_sid(&t, h, MEMBERS);
+            h[m].body[i] ^= 1;
+        }
+        for (size_t i = 0; i < sizeof h[m].public_key; i++) {
+            h[m].public_key[i] ^= 0x80;
+            expect_other_sid(&t, h, MEMBERS);
+            h[m].public_key[i] ^= 0x80;
+        }
+        h[m].body_len++;
+        expect_other_sid(&t, h, MEMBERS);
+        h[m].body_len--;
+    }
+}
+
+static void test_sid_changes_with_plan_generation_number_and_order_of_members(void **state)
+{
+    uint8_t plan[WIRE_DIGEST_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7};
+    struct agree_hello h[MEMBERS], swapped;
+
+    (void)state;
+    count_up(plan, sizeof plan, 200);
+    golden_hellos(h);
+    for (size_t i = 0; i < sizeof plan; i++) {
+        plan[i] ^= 1;
+        expect_other_sid(&t, h, MEMBERS);
+        plan[i] ^= 1;
+    }
+    for (unsigned bit = 0; bit < 64; bit++) {
+        t.generation ^= UINT64_C(1) << bit;
+        expect_other_sid(&t, h, MEMBERS);
+        t.generation ^= UINT64_C(1) << bit;
+    }
+    expect_other_sid(&t, h, MEMBERS - 1);
+    expect_other_sid(&t, h + 1, MEMBERS - 1);
+    swapped = h[0];
+    h[0] = h[1];
+    h[1] = swapped;
+    expect_other_sid(&t, h, MEMBERS);
+}
+
+static void test_bytes_cannot_move_from_one_hello_to_the_next_without_changing_sid(void **state)
+{
+    struct agree_hello a[2], b[2];
+    uint8_t sid_a[WIRE_DIGEST_BYTES], sid_b[WIRE_DIGEST_BYTES];
+
+    (void)state;
+    memset(a, 7, sizeof a);
+    memset(b, 7, sizeof b);
+    a[0].body_len = 10;
+    a[1].body_len = 20;
+    b[0].body_len = 20;
+    b[1].body_len = 10;
+    agree_sid(sid_a, &terms, a, 2);
+    agree_sid(sid_b, &terms, b, 2);
+    assert_memory_not_equal(sid_a, sid_b, sizeof sid_a);
+}
+
+/* --- confirmations --- */
+
+static struct agree_confirm confirmation(const struct member *m)
+{
+    struct agree_confirm c = {.sid = {1, 2, 3}, .ids_train = {4, 5}, .ids_test = {6}};
+
+    assert_int_equal(agree_sign_confirm(&c, &m->key), STATUS_OK);
+    return c;
+}
+
+static void expect_confirm(const struct agree_confirm *c, const struct member *by,
+                           const uint8_t *sid, enum status status)
+{
+    struct wire_confirm shown = agree_show_confirm(c, 7);
+    struct error err = {0};
+
+    assert_int_equal(agree_check_confirm(&shown, by->key.public_key, sid, &err), status);
+    assert_int_equal(agree_check_confirm(&shown, by->key.public_key, sid, NULL), status);
+    if (status == STATUS_AUTH)
+        assert_string_equal(err.text, "confirmation: bad signature");
+    if (status == STATUS_PROTOCOL)
+        assert_string_equal(err.text, "confirmation: another view of keys, set or plan");
+}
+
+static void test_a_confirmation_is_of_one_member_and_one_sid(void **state)
+{
+    struct agree_confirm c = confirmation(&member[0]);
+    uint8_t sid[WIRE_DIGEST_BYTES];
+
+    (void)state;
+    memcpy(sid, c.sid, sizeof sid);
+    expect_confirm(&c, &member[0], sid, STATUS_OK);
+    expect_confirm(&c, &member[1], sid, STATUS_AUTH);
+    for (size_t i = 0; i < sizeof sid; i++) {
+        sid[i] ^= 1; /* correctly signed, and for another session */
+        expect_confirm(&c, &member[0], sid, STATUS_PROTOCOL);
+        sid[i] ^= 1;
+    }
+}
+
+static void flip_each(struct agree_confirm *c, uint8_t *field, size_t n, const uint8_t *sid)
+{
+    for (size_t bit = 0; bit < 8 * n; bit++) {
+        field[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        expect_confirm(c, &member[0], sid, STATUS_AUTH);
+        field[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+}
+
+static void test_any_bit_of_a_confirmation_changed_by_a_relay_is_noticed(void **state)
+{
+    struct agree_confirm c = confirmation(&member[0]);
+    uint8_t sid[WIRE_DIGEST_BYTES];
+
+    (void)state;
+    memcpy(sid, c.sid, sizeof sid);
+    flip_each(&c, c.sid, sizeof c.sid, sid);
+    flip_each(&c, c.ids_train, sizeof c.ids_train, sid);
+    flip_each(&c, c.ids_test, sizeof c.ids_test, sid);
+    flip_each(&c, c.signature, sizeof c.signature, sid);
+    expect_confirm(&c, &member[0], sid, STATUS_OK);
+}
+
+static void test_a_confirmation_signed_under_another_label_is_none(void **state)
+{
+    static const char *const labels[] = {"vfl/hello/1", "vfl/confirm/2", "vfl/confirm/1"};
+    struct agree_confirm c = confirmation(&member[0]);
+    uint8_t text[3 * WIRE_DIGEST_BYTES];
+
+    (void)state;
+    memcpy(text, c.sid, 32);
+    memcpy(text + 32, c.ids_train, 32);
+    memcpy(text + 64, c.ids_test, 32);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sign_make(c.signature, &member[0].key, labels[i], text, sizeof text),
+                         STATUS_OK);
+        expect_confirm(&c, &member[0], c.sid, i < 2 ? STATUS_AUTH : STATUS_OK);
+    }
+}
+
+static void test_a_kept_confirmation_is_shown_as_it_came(void **state)
+{
+    struct agree_confirm c = confirmation(&member[2]), kept;
+    struct wire_confirm shown = agree_show_confirm(&c, 9);
+
+    (void)state;
+    assert_int_equal(shown.generation, 9);
+    memset(&kept, 0xa5, sizeof kept);
+    agree_keep_confirm(&kept, &shown);
+    assert_memory_equal(&kept, &c, sizeof c);
+}
+
+/* --- keys --- */
+
+static void test_the_ids_key_is_derived_from_sid_alone(void **state)
+{
+    uint8_t sid[WIRE_DIGEST_BYTES], key[WIRE_DIGEST_BYTES];
+
+    (void)state;
+    count_up(sid, sizeof sid, 9);
+    agree_ids_key(key, sid);
+    assert_memory_equal(key, GOLDEN_IDS_KEY, sizeof key);
+    sid[31] ^= 1;
+    agree_ids_key(key, sid);
+    assert_memory_not_equal(key, GOLDEN_IDS_KEY, sizeof key);
+}
+
+static void test_the_pair_key_is_hkdf_over_x25519_as_the_header_writes_down(void **state)
+{
+    uint8_t own[KEX_BYTES], sid[WIRE_DIGEST_BYTES], key[32];
+
+    (void)state;
+    count_up(own, sizeof own, 5);
+    count_up(sid, sizeof sid, 9);
+    assert_int_equal(agree_pair_key(key, own, GOLDEN_OTHER_PUBLIC, sid, 255, 3), STATUS_OK);
+    assert_memory_equal(key, GOLDEN_PAIR_KEY, sizeof key);
+}
+
+static void test_both_ends_of_a_pair_derive_one_key_and_no_other_pair_does(void **state)
+{
+    static const uint8_t sid[WIRE_DIGEST_BYTES] = {1}, other_sid[WIRE_DIGEST_BYTES] = {2};
+    uint8_t key[MEMBERS][MEMBERS][32], other[32];
+
+    (void)state;
+    for (uint32_t a = 0; a < MEMBERS; a++) {
+        for (uint32_t b = 0; b < MEMBERS; b++) {
+            if (a != b)
+                assert_int_equal(
+                    agree_pair_key(key[a][b], member[a].secret, member[b].public, sid, a, b),
+                    STATUS_OK);
+        }
+    }
+    assert_memory_equal(key[0][1], key[1][0], 32);
+    assert_memory_equal(key[0][2], key[2][0], 32);
+    assert_memory_equal(key[1][2], key[2][1], 32);
+    assert_memory_not_equal(key[0][1], key[0][2], 32);
+    assert_memory_not_equal(key[0][1], key[1][2], 32);
+    assert_memory_not_equal(key[0][2], key[1][2], 32);
+    /* The same two keys in another session, or at other places of the roster. */
+    assert_int_equal(agree_pair_key(other, member[0].secret, member[1].public, other_sid, 0, 1),
+                     STATUS_OK);
+    assert_memory_not_equal(other, key[0][1], 32);
+    assert_int_equal(agree_pair_key(other, member[0].secret, member[1].public, sid, 0, 2),
+                     STATUS_OK);
+    assert_memory_not_equal(other, key[0][1], 32);
+    assert_int_equal(agree_pair_key(other, member[0].secret, member[1].public, sid, 0, 257),
+                     STATUS_OK);
+    assert_memory_not_equal(other, key[0][1], 32);
+    assert_int_equal(agree_pair_key(other, member[0].secret, member[1].public, sid, 1, 0),
+                     STATUS_OK);
+    assert_memory_equal(other, key[0][1], 32);
+}
+
+static void test_a_public_key_that_fixes_the_secret_is_refused(void **state)
+{
+    static const uint8_t zero[KEX_BYTES], one[KEX_BYTES] = {1}, sid[WIRE_DIGEST_BYTES];
+    uint8_t key[32];
+
+    (void)state;
+    assert_int_equal(agree_pair_key(key, member[0].secret, zero, sid, 0, 1), STATUS_AUTH);
+    assert_int_equal(agree_pair_key(key, member[0].secret, one, sid, 0, 1), STATUS_AUTH);
+    assert_int_equal(agree_pair_key(key, member[0].secret, member[1].public, sid, 0, 1), STATUS_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+        TEST(test_an_honest_hello_is_accepted),
+        TEST(test_an_honest_hello_survives_the_wire),
+        TEST(test_any_bit_of_a_hello_changed_by_a_relay_is_noticed),
+        TEST(test_a_hello_of_another_key_is_refused_even_with_the_right_name),
+        TEST(test_a_signature_under_another_label_is_none),
+        TEST(test_a_member_that_names_itself_otherwise_is_refused),
+        TEST(test_a_hello_of_another_generation_or_plan_is_refused),
+        TEST(test_a_kept_hello_is_shown_as_it_came),
+        TEST(test_sid_is_the_digest_that_the_header_writes_down),
+        TEST(test_sid_changes_with_every_byte_of_every_hello),
+        TEST(test_sid_changes_with_plan_generation_number_and_order_of_members),
+        TEST(test_bytes_cannot_move_from_one_hello_to_the_next_without_changing_sid),
+        TEST(test_a_confirmation_is_of_one_member_and_one_sid),
+        TEST(test_any_bit_of_a_confirmation_changed_by_a_relay_is_noticed),
+        TEST(test_a_confirmation_signed_under_another_label_is_none),
+        TEST(test_a_kept_confirmation_is_shown_as_it_came),
+        TEST(test_the_ids_key_is_derived_from_sid_alone),
+        TEST(test_the_pair_key_is_hkdf_over_x25519_as_the_header_writes_down),
+        TEST(test_both_ends_of_a_pair_derive_one_key_and_no_other_pair_does),
+        TEST(test_a_public_key_that_fixes_the_secret_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
