@@ -57,14 +57,17 @@ static void noisy_round(struct generation *g, float *out, size_t n, uint64_t num
 
 static void test_clear_and_masked_agree_on_the_same_integers(void **state)
 {
-    static const enum plan_encoding encodings[] = {ENCODING_PBM, ENCODING_FIXED};
+    static const enum plan_encoding encodings[] = {ENCODING_PBM, ENCODING_FIXED, ENCODING_FIXED,
+                                                   ENCODING_FIXED, ENCODING_FIXED};
+    static const uint32_t bits[] = {0, 10, 16, 17, 24}; /* of fixed: narrow and wide lanes */
     static float masked[VALUES], clear[VALUES];
 
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 5; k++) {
         struct plan p = generation_plan(encodings[k]);
         struct generation g, h;
 
+        p.protocol.fixed.bits = bits[k];
         start(&g, AGGREGATION_MASKED, &p, 3, VALUES);
         start(&h, AGGREGATION_CLEAR, &p, 3, VALUES);
         for (uint64_t number = 0; number < 600; number += 299) {
@@ -95,7 +98,7 @@ static void add_in_order(struct generation *g, float *out, const uint32_t *order
 
 static void test_floats_are_added_in_member_order_whoever_comes_first(void **state)
 {
-    static const float x[3][3] = {{1e5F, 1, 3}, {1e-5F, 2, -1e5F}, {-1e5F, 3, 1e5F}};
+    static const float x[3][3] = {{1e-5F, 1, 3}, {1e5F, 2, -1e5F}, {-1e5F, 3, 1e5F}};
     static const uint32_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                           {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     struct plan p = generation_plan(ENCODING_FLOAT32);
@@ -112,12 +115,39 @@ static void test_floats_are_added_in_member_order_whoever_comes_first(void **sta
     for (int i = 0; i < 3; i++)
         want[i] = (float)(((double)x[0][i] + (double)x[1][i]) + (double)x[2][i]);
     /* The order can be seen. */
-    assert_true(want[0] != (float)(((double)x[0][0] + (double)x[2][0]) + (double)x[1][0]));
+    assert_true(want[0] != (float)(((double)x[2][0] + (double)x[1][0]) + (double)x[0][0]));
     for (int k = 0; k < 6; k++) {
         add_in_order(&g, out, orders[k]);
         assert_memory_equal(out, want, sizeof out);
     }
     generation_deinit(&g);
+}
+
+static void test_value_that_is_no_number_is_refused_before_it_leaves(void **state)
+{
+    static const enum plan_encoding encodings[] = {ENCODING_FLOAT32, ENCODING_FIXED, ENCODING_PBM};
+    static float x[VALUES];
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        struct plan p = generation_plan(encodings[k]);
+        struct generation g;
+        struct secagg_round round;
+        struct rng noise;
+
+        start(&g, AGGREGATION_CLEAR, &p, 2, VALUES);
+        assert_int_equal(rng_init_key(&noise, SEED), STATUS_OK);
+        round = generation_round(&g, 0);
+        x[VALUES - 1] = NAN;
+        assert_int_equal(generation_protect(&g, 0, x, VALUES, &round, &noise), STATUS_DATA);
+        x[VALUES - 1] = INFINITY;
+        assert_int_equal(generation_protect(&g, 0, x, VALUES, &round, &noise), STATUS_DATA);
+        x[VALUES - 1] = 0;
+        round.round = 1;
+        assert_int_equal(generation_protect(&g, 0, x, VALUES, &round, &noise), STATUS_OK);
+        rng_deinit(&noise);
+        generation_deinit(&g);
+    }
 }
 
 static void test_floats_travel_as_little_endian_words(void **state)
@@ -287,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clear_and_masked_agree_on_the_same_integers),
         cmocka_unit_test(test_floats_are_added_in_member_order_whoever_comes_first),
+        cmocka_unit_test(test_value_that_is_no_number_is_refused_before_it_leaves),
         cmocka_unit_test(test_floats_travel_as_little_endian_words),
         cmocka_unit_test(test_float_beyond_what_the_encoding_gives_is_refused),
         cmocka_unit_test(test_code_above_the_largest_is_refused_and_leaves_no_trace),

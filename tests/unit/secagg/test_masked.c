@@ -239,32 +239,33 @@ static void test_upload_with_a_mask_missing_or_twice_is_an_integrity_failure(voi
     generation_deinit(&g);
 }
 
-static void test_each_bit_of_the_check_part_counts(void **state)
+static void flip_each_check_bit(uint32_t code_bits, uint32_t width)
 {
-    struct plan p = generation_plan(ENCODING_PBM);
+    struct plan p = generation_plan(ENCODING_FIXED);
     struct generation g;
-    struct rng noise;
-    float x[10] = {0};
-    uint32_t elements;
+    size_t bits = (64 + width - 1) / width * width;
 
-    (void)state;
+    p.protocol.fixed.bits = code_bits;
     start(&g, &p, 3, 10);
-    assert_int_equal(rng_init_key(&noise, SEED), STATUS_OK);
-    for (uint32_t m = 0; m < 3; m++) {
-        struct secagg_round round = generation_round(&g, 0);
-
-        assert_int_equal(generation_protect(&g, m, x, 10, &round, &noise), STATUS_OK);
-    }
-    elements = (64 + 6 - 1) / 6; /* w = 6 holds 0..48 */
-    assert_int_equal(g.check_bytes, (elements * 6 + 7) / 8);
-    for (size_t bit = 0; bit < elements * 6; bit++) {
+    assert_int_equal(secagg_width(AGGREGATION_MASKED, &g.shape), width);
+    assert_int_equal(g.check_bytes, (bits + 7) / 8);
+    upload_all(&g, 10, 0);
+    for (size_t bit = 0; bit < bits; bit++) {
         g.check[1][bit / 8] ^= (uint8_t)(1 << bit % 8);
         assert_int_equal(combine(&g, 10), STATUS_INTEGRITY);
         g.check[1][bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     assert_int_equal(combine(&g, 10), STATUS_OK);
-    rng_deinit(&noise);
     generation_deinit(&g);
+}
+
+static void test_each_bit_of_the_check_part_counts(void **state)
+{
+    (void)state;
+    flip_each_check_bit(3, 6); /* eleven elements in narrow lanes */
+    flip_each_check_bit(13, 16);
+    flip_each_check_bit(14, 17); /* four in wide lanes */
+    flip_each_check_bit(24, 27);
 }
 
 /* Adds d to value i of a packed upload. */
