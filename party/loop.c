@@ -391,12 +391,12 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
 static void dial(struct loop *l)
 {
     static const struct net_events events = {on_open, on_frame, on_close};
+    struct net_side side = {&l->uv, l->tls, &events, l};
     struct error err = {0};
 
     if (l->over || l->conn != NULL)
         return;
-    if (net_dial(&l->conn, &l->uv, l->in->config.server, l->in->roster.server.name, l->tls, &events,
-                 l, &err) == STATUS_OK)
+    if (net_dial(&l->conn, &side, l->in->config.server, l->in->roster.server.name, &err) == STATUS_OK)
         return;
     l->conn = NULL;
     log_warn("%s", err.text);

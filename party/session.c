@@ -1,12 +1,15 @@
 /* session.c -- life, dispatch and endings of a party session.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/session.h"
+
+#include "party/session.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
+#include "party/core.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -468,14 +468,16 @@ static enum status init_session(struct loop *l, struct error *err)
 static enum status init_net(struct loop *l, struct error *err)
 {
     static const struct net_events events = {on_open, on_frame, on_close};
+    struct net_side side = {&l->uv, NULL, &events, l};
     struct net_identity id = identity_of(&l->in->config.identity);
     char path[CONFIG_PATH_MAX];
     const char *address;
     enum status s = net_tls_new(&l->tls, true, &id, err);
 
+    side.tls = l->tls;
     if (s == STATUS_OK)
-        s = net_listen(&l->listener, &l->uv, l->in->config.listen, l->tls,
-                       l->in->config.connections_per_address, &events, l, err);
+        s = net_listen(&l->listener, &side, l->in->config.listen,
+                       l->in->config.connections_per_address, err);
     if (s != STATUS_OK)
         return s;
     address = net_listener_address(l->listener);

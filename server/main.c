@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     run.progress = o.own[OWN_PROGRESS];
     run.seeded = o.seeded;
     run.seed = o.seed;
-    s = server_inputs_load(&in, o.file, o.sets, o.sets_n, o.seeded, o.seed, &err);
+    s = server_inputs_load(&in, &o, &err);
     if (s == STATUS_OK)
         s = o.check_only ? print_plan(&in, &err) : server_loop_run(&in, &run, &err);
     if (s != STATUS_OK)

@@ -92,13 +92,12 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
     return plan_check(p, err);
 }
 
-enum status server_inputs_load(struct server_inputs *in, const char *file, const char *const *sets,
-                               size_t n, bool seeded, uint64_t seed, struct error *err)
+enum status server_inputs_load(struct server_inputs *in, const struct options *o, struct error *err)
 {
     enum status s;
 
     memset(in, 0, sizeof *in);
-    s = config_load_server(&in->config, file, sets, n, err);
+    s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
     if (s == STATUS_OK)
         s = roster_load(&in->roster, in->config.roster, err);
     if (s == STATUS_OK && in->roster.n == 0)
@@ -109,7 +108,7 @@ enum status server_inputs_load(struct server_inputs *in, const char *file, const
         s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
-    return s == STATUS_OK ? resolve_seed(&in->config, seeded, seed, err) : s;
+    return s == STATUS_OK ? resolve_seed(&in->config, o->seeded, o->seed, err) : s;
 }
 
 void server_inputs_deinit(struct server_inputs *in)

@@ -7,6 +7,7 @@
 #define COLONNADE_SERVER_PREPARE_H
 
 #include "common/config/config.h"
+#include "common/daemon/options.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
 
@@ -17,9 +18,9 @@ struct server_inputs {
     float *train_target, *test_target;
 };
 
-/* seeded: a schedule seed that is not given becomes `seed`; otherwise it is drawn. */
-enum status server_inputs_load(struct server_inputs *in, const char *file, const char *const *sets,
-                               size_t n, bool seeded, uint64_t seed, struct error *err) MUST_USE;
+/* Of the options: file, sets, and the seed for a schedule whose own is not given. */
+enum status server_inputs_load(struct server_inputs *in, const struct options *o,
+                               struct error *err) MUST_USE;
 void server_inputs_deinit(struct server_inputs *in); /* safe on a zeroed struct */
 
 /* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one

@@ -1,12 +1,15 @@
 /* session.c -- life, dispatch and endings of a server session.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/session.h"
+
+#include "server/session.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "server/core.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -81,7 +81,7 @@ int options_parse(struct options *o, const struct options_about *about, int argc
     memcpy(all, common_options, sizeof common_options);
     for (int i = 0; i < OPTIONS_OWN_MAX && about->own[i] != NULL; i++)
         all[COMMON_OPTIONS + i] = (struct option){about->own[i], no_argument, NULL, OPT_OWN + i};
-    optind = 1;
+    optind = 0; /* glibc: start anew, so that tests may call this twice */
     while ((c = getopt_long(argc, argv, "c:nvhV", all, NULL)) != -1) {
         code = take(o, about, c);
         if (code >= 0)

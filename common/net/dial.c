@@ -125,9 +125,8 @@ static void start(struct dial *d, const struct addr_parts *parts)
         c->handles++;
 }
 
-enum status net_dial(struct net_conn **out, uv_loop_t *loop, const char *host_port,
-                     const char *peer_name, struct net_tls *tls, const struct net_events *events,
-                     void *owner, struct error *err)
+enum status net_dial(struct net_conn **out, const struct net_side *side, const char *host_port,
+                     const char *peer_name, struct error *err)
 {
     struct addr_parts parts;
     struct net_conn *c;
@@ -138,7 +137,7 @@ enum status net_dial(struct net_conn **out, uv_loop_t *loop, const char *host_po
     if (peer_name[0] == 0 || peer_name[0] == '.')
         return error_set(err, STATUS_CONFIG, "%s: '%s' cannot be the name of a server", host_port,
                          peer_name);
-    c = conn_new(loop, tls, events, owner);
+    c = conn_new(side->loop, side->tls, side->events, side->owner);
     if (c == NULL)
         return error_set(err, STATUS_MEMORY, "%s: out of memory", host_port);
     c->dial = dial_new(c, host_port, peer_name);

@@ -192,13 +192,12 @@ static int start(struct net_listener *l, struct sockaddr_storage *address)
     return rc;
 }
 
-enum status net_listen(struct net_listener **out, uv_loop_t *loop, const char *host_port,
-                       struct net_tls *tls, unsigned pending_per_address,
-                       const struct net_events *events, void *owner, struct error *err)
+enum status net_listen(struct net_listener **out, const struct net_side *side,
+                       const char *host_port, unsigned pending_per_address, struct error *err)
 {
     struct sockaddr_storage address;
     struct net_listener *l;
-    enum status s = resolve(&address, loop, host_port, err);
+    enum status s = resolve(&address, side->loop, host_port, err);
     int rc;
 
     if (s != STATUS_OK)
@@ -206,13 +205,13 @@ enum status net_listen(struct net_listener **out, uv_loop_t *loop, const char *h
     l = mem_alloc(1, sizeof *l);
     if (l == NULL)
         return error_set(err, STATUS_MEMORY, "%s: out of memory", host_port);
-    l->context = tls;
-    tls_context_hold(tls);
-    l->events = *events;
-    l->owner = owner;
+    l->context = side->tls;
+    tls_context_hold(side->tls);
+    l->events = *side->events;
+    l->owner = side->owner;
     l->pending_per_address = pending_per_address;
     /* These two cannot fail: they only fill in structures. */
-    CHECK(uv_tcp_init(loop, &l->tcp) == 0 && uv_timer_init(loop, &l->retry) == 0);
+    CHECK(uv_tcp_init(side->loop, &l->tcp) == 0 && uv_timer_init(side->loop, &l->retry) == 0);
     l->tcp.data = l->retry.data = l;
     l->handles = 2;
     rc = start(l, &address);

@@ -62,6 +62,14 @@ struct net_shape {
     double delay_ms, jitter_ms, rate_mbit;
 };
 
+/* Who listens or dials: copied. */
+struct net_side {
+    uv_loop_t *loop;
+    struct net_tls *tls;
+    const struct net_events *events;
+    void *owner; /* given back to the events */
+};
+
 /* TLS 1.3 only, ALPN vfl/1, no tickets, no early data, both sides verified (threats D3, D4). */
 enum status net_tls_new(struct net_tls **out, bool server, const struct net_identity *id,
                         struct error *err) MUST_USE;
@@ -74,17 +82,16 @@ enum status net_tls_reload(struct net_tls *t, const struct net_identity *id,
 /* SHA-256 of this side's own SubjectPublicKeyInfo, and seconds until its certificate expires. */
 void net_tls_own(const struct net_tls *t, uint8_t spki[NET_SPKI_BYTES], int64_t *expires_in_s);
 
-enum status net_listen(struct net_listener **out, uv_loop_t *loop, const char *host_port,
-                       struct net_tls *tls, unsigned pending_per_address,
-                       const struct net_events *events, void *owner, struct error *err) MUST_USE;
+enum status net_listen(struct net_listener **out, const struct net_side *side,
+                       const char *host_port, unsigned pending_per_address,
+                       struct error *err) MUST_USE;
 /* "host:port" with the real port. */
 const char *net_listener_address(const struct net_listener *l);
 void net_listener_close(struct net_listener *l);
 
 /* Resolves, connects, shakes hands; the peer's certificate must carry `peer_name` as a DNS SAN. */
-enum status net_dial(struct net_conn **out, uv_loop_t *loop, const char *host_port,
-                     const char *peer_name, struct net_tls *tls, const struct net_events *events,
-                     void *owner, struct error *err) MUST_USE;
+enum status net_dial(struct net_conn **out, const struct net_side *side, const char *host_port,
+                     const char *peer_name, struct error *err) MUST_USE;
 
 /* The peer is known: it no longer counts as pending, and may send frames up to frame_max. */
 void net_conn_accept(struct net_conn *c, size_t frame_max);

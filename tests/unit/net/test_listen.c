@@ -31,7 +31,7 @@ static struct net_listener *listen_beside(struct world *w, unsigned per_address)
     struct error err = {0};
 
     assert_int_equal(
-        net_listen(&l, &w->loop, "127.0.0.1:0", server_tls, per_address, &events, w, &err),
+        net_listen(&l, &(struct net_side){&w->loop, server_tls, &events, w}, "127.0.0.1:0", per_address, &err),
         STATUS_OK);
     return l;
 }
@@ -174,7 +174,7 @@ static enum status listen_status(const char *where, struct error *err)
     enum status s;
 
     uv_loop_init(&loop);
-    s = net_listen(&l, &loop, where, server_tls, 1, &events, NULL, err);
+    s = net_listen(&l, &(struct net_side){&loop, server_tls, &events, NULL}, where, 1, err);
     if (s == STATUS_OK)
         net_listener_close(l);
     uv_run(&loop, UV_RUN_DEFAULT);

@@ -161,7 +161,7 @@ static inline struct world *world_new(struct net_tls *server, struct net_tls *cl
     uv_unref((uv_handle_t *)&w->patience);
     if (server != NULL)
         assert_int_equal(
-            net_listen(&w->listener, &w->loop, "127.0.0.1:0", server, WORLD_ENDS, &events, w, &err),
+            net_listen(&w->listener, &(struct net_side){&w->loop, server, &events, w}, "127.0.0.1:0", WORLD_ENDS, &err),
             STATUS_OK);
     return w;
 }
@@ -178,7 +178,7 @@ static inline struct end *world_dial(struct world *w, const char *address, const
 
     e->world = w;
     assert_int_equal(
-        net_dial(&e->conn, &w->loop, address, name, w->client_tls, &world_client_events, e, &err),
+        net_dial(&e->conn, &(struct net_side){&w->loop, w->client_tls, &world_client_events, e}, address, name, &err),
         STATUS_OK);
     return e;
 }

@@ -1,0 +1,93 @@
+/* test_checkpoint.c -- what is kept of an unfinished run, and when it is not.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/daemon/checkpoint.h"
+
+static char dir[64], key[96], file[96];
+
+static int set_up(void **state)
+{
+    static const char hex[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
+    struct error err = {0};
+
+    (void)state;
+    log_init("test", LOG_LEVEL_ERROR, false);
+    strcpy(dir, "/tmp/colonnade-checkpoint.XXXXXX");
+    if (mkdtemp(dir) == NULL)
+        return -1;
+    snprintf(key, sizeof key, "%s/state.key", dir);
+    snprintf(file, sizeof file, "%s/checkpoint.sealed", dir);
+    return file_write_atomic(key, hex, sizeof hex - 1, 0600, &err) == STATUS_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(key);
+    unlink(file);
+    return rmdir(dir);
+}
+
+static void test_it_is_kept_under_the_key_and_then_removed(void **state)
+{
+    struct checkpoint_place at = {dir, key}, no_key = {dir, ""};
+    char label[SEALED_LABEL_MAX];
+    struct error err = {0};
+    struct buf in, out;
+
+    (void)state;
+    buf_init(&in, 64);
+    assert_int_equal(buf_append(&in, "half a model", 12), STATUS_OK);
+    assert_int_equal(checkpoint_save(&at, "run 7", &in, &err), STATUS_OK);
+    assert_int_equal(checkpoint_load(&at, label, &out, &err), STATUS_OK);
+    assert_string_equal(label, "run 7");
+    assert_int_equal(out.len, 12);
+    assert_memory_equal(out.data, "half a model", 12);
+    checkpoint_wipe(&out);
+    assert_int_equal(checkpoint_load(&no_key, label, &out, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "state_key"));
+    checkpoint_wipe(&out);
+    checkpoint_remove(&at);
+    assert_int_equal(checkpoint_load(&at, label, &out, &err), STATUS_OK);
+    assert_int_equal(out.len, 0);
+    assert_string_equal(label, "");
+    checkpoint_wipe(&out);
+    buf_deinit(&in);
+}
+
+static void test_nothing_is_kept_without_a_key(void **state)
+{
+    struct checkpoint_place at = {dir, ""};
+    struct error err = {0};
+    struct buf in;
+
+    (void)state;
+    buf_init(&in, 64);
+    assert_int_equal(buf_append(&in, "x", 1), STATUS_OK);
+    assert_int_equal(checkpoint_save(&at, "run 7", &in, &err), STATUS_OK);
+    assert_int_not_equal(access(file, F_OK), 0);
+    buf_deinit(&in);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_it_is_kept_under_the_key_and_then_removed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_is_kept_without_a_key, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
