@@ -3,8 +3,6 @@
  */
 #include "common/secagg/lane.h"
 
-#include "common/secagg/lane_avx512.h"
-
 #include <math.h>
 #include <string.h>
 #include <stdarg.h>
@@ -69,32 +67,6 @@ static void test_lanes_add_and_subtract_with_wrapping_at_every_length(void **sta
     }
 }
 
-/* The kernel stops at its last whole register; what it leaves is the loop's. */
-static void test_the_kernel_does_whole_registers_and_says_how_many(void **state)
-{
-    uint16_t sum[LANES_MAX], in[LANES_MAX] = {0};
-
-    (void)state;
-    if (!lane_avx512_runs_here())
-        skip();
-    for (size_t n = 0; n <= LANES_MAX; n++) {
-        size_t done;
-
-        for (size_t i = 0; i < LANES_MAX; i++) {
-            sum[i] = (uint16_t)number(i, 5);
-            in[i] = (uint16_t)number(i, 6);
-        }
-        done = lane_avx512_add16(sum, in, n);
-        assert_true(done <= n && n - done < 32);
-        for (size_t i = 0; i < LANES_MAX; i++)
-            assert_int_equal(sum[i],
-                             (number(i, 5) + (i < done ? number(i, 6) & 0xffff : 0)) & 0xffff);
-        assert_int_equal(lane_avx512_sub16(sum, in, n), done);
-        for (size_t i = 0; i < LANES_MAX; i++)
-            assert_int_equal(sum[i], number(i, 5) & 0xffff);
-    }
-}
-
 static void test_lanes_narrow_to_their_low_half_and_widen_back(void **state)
 {
     uint32_t wide[LANES_MAX], back[LANES_MAX];
@@ -137,7 +109,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lanes_add_and_subtract_with_wrapping_at_every_length),
-        cmocka_unit_test(test_the_kernel_does_whole_registers_and_says_how_many),
         cmocka_unit_test(test_lanes_narrow_to_their_low_half_and_widen_back),
         cmocka_unit_test(test_the_largest_lane_and_the_strange_value_are_seen_anywhere),
     };
