@@ -37,8 +37,8 @@ struct account_entry {
     double sigma, clip; /* Gaussian noise of each party's own upload, sd; box [-C, C] */
     bool clear;         /* uploads seen one by one (aggregation clear): M_eff = 1 for the server */
     bool concat; /* clear and fusion concat: parties too see more than a function of the sum */
-    /* Bottoms train on raw data, so that a record shows in every release after its first, not only in its
-     * own: `sample` then counts releases, not participations. */
+    /* Bottoms train on raw data, so that a record shows in every release after its first, not only
+     * in its own: `sample` then counts releases, not participations. */
     bool raw;
     uint32_t coordinates;        /* P */
     uint32_t parties;            /* M */

@@ -83,7 +83,8 @@ cluster_find_data() {
         data=${data:-breast_cancer}
         train=$vfl_data/$data.csv.gz
         case $data in */*) train='' ;; esac
-        [ -f "$train" ] || fail 2 "--data $data: known are $(cd "$vfl_data" && echo ./*.csv.gz | sed 's/\.csv\.gz//g; s/\.\///g')"
+        cluster_known=$(cd "$vfl_data" && echo ./*.csv.gz | sed 's/\.csv\.gz//g; s/\.\///g')
+        [ -f "$train" ] || fail 2 "--data $data: known are $cluster_known"
     fi
     [ -z "$train" ] || train=$(cluster_file "$train") || exit $?
     [ -z "$test" ] || test=$(cluster_file "$test") || exit $?

@@ -46,7 +46,8 @@ doctor_dates() { # WHAT FILE CODE SIDE
     doctor_from=$(date -d "$(openssl x509 -in "$2" -noout -startdate | cut -d= -f2)" +%s)
     doctor_to=$(date -d "$(openssl x509 -in "$2" -noout -enddate | cut -d= -f2)" +%s)
     if [ "$doctor_now" -lt "$doctor_from" ]; then
-        bad "$3" "$4" "$1 is not valid before $(date -u -d "@$doctor_from" '+%F %T') UTC; it is $(date -u '+%F %T') here" \
+        doctor_day=$(date -u -d "@$doctor_from" '+%F %T')
+        bad "$3" "$4" "$1 is not valid before $doctor_day UTC; it is $(date -u '+%F %T') here" \
             'set the clock that is wrong (timedatectl), or wait'
     elif [ "$doctor_now" -gt "$doctor_to" ]; then
         bad "$3" "$4" "$1 has expired on $(date -u -d "@$doctor_to" '+%F %T') UTC" \
@@ -80,7 +81,8 @@ doctor_certificate() {
         else
             good "the CRL is valid for $(((doctor_to - $(date +%s)) / 86400)) more days"
         fi
-        openssl verify -crl_check -no_check_time -CRLfile "$crl" -CAfile "$ca" "$cert" 2>&1 | grep -q 'certificate revoked' &&
+        openssl verify -crl_check -no_check_time -CRLfile "$crl" -CAfile "$ca" "$cert" 2>&1 |
+            grep -q 'certificate revoked' &&
             bad 2 'this one' "$cert is revoked" 'make a new key and request (vfl pki csr), then a new roster'
     fi
 }
@@ -90,7 +92,10 @@ doctor_roster() {
     # shellcheck disable=SC2016
     entry=$(grep "{name: $own," "$roster")
     case $role:$entry in
-    *:) bad 2 'whoever made the roster' "$own is not in $roster" 'compare digests with the others; ask for the current roster' ;;
+    *:)
+        bad 2 'whoever made the roster' "$own is not in $roster" \
+            'compare digests with the others; ask for the current roster'
+        ;;
     server:server:* | party:\ *) good "the roster has $own as $role" ;;
     *) bad 2 'whoever made the roster' "$own is no $role in $roster" 'ask for a roster with the right roles' ;;
     esac
@@ -125,7 +130,8 @@ doctor_reach() {
     doctor_tls=$(timeout 10 openssl s_client -connect "$address" -tls1_3 -alpn vfl/1 -cert "$cert" -key "$key" \
         -CAfile "$ca" -verify_return_error -servername "$server" </dev/null 2>&1)
     doctor_rc=$?
-    if [ $doctor_rc -eq 124 ] || printf '%s' "$doctor_tls" | grep -Eqi 'connect:errno|refused|timed out|unreachable|no route'; then
+    if [ $doctor_rc -eq 124 ] || printf '%s' "$doctor_tls" |
+        grep -Eqi 'connect:errno|refused|timed out|unreachable|no route'; then
         bad 4 'the server or a firewall' "no answer from $address" \
             "is vfl-server running? is TCP port $port open from here to there?"
         return
@@ -135,7 +141,8 @@ doctor_reach() {
     if [ -z "$doctor_peer" ]; then
         case $doctor_tls in
         *'certificate verify failed'* | *'verify error'*)
-            bad 3 'the server' "its certificate does not hold: $(printf '%s\n' "$doctor_tls" | grep -m 1 'verify error' | sed 's/verify error://')" \
+            doctor_why=$(printf '%s\n' "$doctor_tls" | grep -m 1 'verify error' | sed 's/verify error://')
+            bad 3 'the server' "its certificate does not hold: $doctor_why" \
                 'both sides must have certificates of one CA, and right clocks'
             ;;
         *) bad 3 'the server' "$address does not speak TLS 1.3 as vfl-server does" 'is that its address and port?' ;;
@@ -146,7 +153,8 @@ doctor_reach() {
     if [ "$(pki_fingerprint_of "$doctor_tmp")" = "$wanted" ]; then
         good "the server has the key that the roster names"
     else
-        bad 3 'the server, or whoever made the roster' "$(pki_name_of "$doctor_tmp") at $address has another key than the roster's" \
+        bad 3 'the server, or whoever made the roster' \
+            "$(pki_name_of "$doctor_tmp") at $address has another key than the roster's" \
             'compare roster digests; is that address the right server?'
     fi
     [ "$(pki_name_of "$doctor_tmp")" = "$server" ] && good "its certificate carries the name $server" ||

@@ -243,11 +243,13 @@ pki_entry() { # CERT
 }
 
 pki_roster() {
-    [ -n "$pki_out" ] && [ -n "$pki_server" ] && [ $# -gt 0 ] || fail 2 "--out, --server and party certificates are needed"
+    [ -n "$pki_out" ] && [ -n "$pki_server" ] && [ $# -gt 0 ] ||
+        fail 2 "--out, --server and party certificates are needed"
     [ $# -le 256 ] || fail 2 "more than 256 parties"
     {
         pki_line=$(pki_entry "$pki_server") || exit $?
-        printf '# The roster: who takes part, in this order.  Digest: vfl pki digest FILE\nserver: %s\nparties:\n' "$pki_line"
+        echo '# The roster: who takes part, in this order.  Digest: vfl pki digest FILE'
+        printf 'server: %s\nparties:\n' "$pki_line"
         for pki_cert in "$@"; do
             pki_line=$(pki_entry "$pki_cert") || exit $?
             printf '  - %s\n' "$pki_line"

@@ -242,9 +242,10 @@ def rule_file_length(tree):
 def rule_line_length(tree):
     """lines are short, without tabs and without blanks at their ends"""
     for path in tree.sources():
+        most = house.SCRIPT_COLUMNS_MAX if matches(path, house.SCRIPTS) else house.COLUMNS_MAX
         for n, line in tree.lines(path):
-            if len(line) > house.COLUMNS_MAX:
-                yield path, n, f'{len(line)} columns, more than {house.COLUMNS_MAX}'
+            if len(line) > most:
+                yield path, n, f'{len(line)} columns, more than {most}'
             if '\t' in line.lstrip('\t' if path == 'Makefile' else ''):
                 yield path, n, 'a tab'
             if line != line.rstrip():
@@ -252,7 +253,7 @@ def rule_line_length(tree):
 
 
 def functions(tree, path):
-    """(first line, last line, parameters as text) of each function that has a body."""
+    """(first line, last line, name, parameters as text) of each function that has a body."""
     lines = tree.code[path].split('\n')
     for opening, line in enumerate(lines):
         if line.rstrip() != '{':
@@ -269,7 +270,8 @@ def functions(tree, path):
         while start > 0 and (depth or start == len(signature)):
             start -= 1
             depth += {')': 1, '(': -1}.get(signature[start], 0)
-        yield first + 1, last + 1, signature[start + 1:-1]
+        name = re.search(r'(\w+)\s*$', signature[:start])
+        yield first + 1, last + 1, name.group(1) if name else '', signature[start + 1:-1]
 
 
 def count_parameters(text):
@@ -283,7 +285,7 @@ def count_parameters(text):
 def rule_function_length(tree):
     """functions are short"""
     for path in tree.code:
-        for first, last, _ in functions(tree, path):
+        for first, last, _, _ in functions(tree, path):
             if last - first + 1 > house.FUNCTION_LINES_MAX:
                 yield path, first, (f'a function of {last - first + 1} lines, more than '
                                     f'{house.FUNCTION_LINES_MAX}')
@@ -295,10 +297,10 @@ def rule_parameters(tree):
         most = house.PARAMETERS_MAX
         if matches(path, house.KERNELS):
             most = house.KERNEL_PARAMETERS_MAX
-        for first, _, parameters in functions(tree, path):
+        for first, _, name, parameters in functions(tree, path):
             n = count_parameters(parameters)
-            if n > most:
-                yield path, first, f'{n} parameters, more than {most}'
+            if n > max(most, house.PARAMETERS_OF.get(name, 0)):
+                yield path, first, f'{name}: {n} parameters, more than {most}'
 
 
 def rule_guards(tree):

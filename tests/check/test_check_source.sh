@@ -166,6 +166,10 @@ add common/base/buf.h "$(printf '/* %096d*/\n' 0)"
 refused line_length "common/base/buf.h:$line" 'a line of 101 columns'
 add common/base/buf.h "$(printf '/* %095d*/\n' 0)"
 accepted line_length common/base/buf.h 'one of 100'
+add tests/e2e/test_pki.sh "$(printf '# %0119d' 0)"
+refused line_length "tests/e2e/test_pki.sh:$line" 'a line of 121 columns in a script'
+add tests/e2e/test_pki.sh "$(printf '# %0118d' 0)"
+accepted line_length tests/e2e/test_pki.sh 'one of 120'
 add common/base/buf.c "$(printf '\tint x;\n')"
 refused line_length "common/base/buf.c:$line" 'a tab'
 add common/base/buf.c 'int x; '

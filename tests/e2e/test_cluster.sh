@@ -62,7 +62,8 @@ expect 0 '' 'a second run with the seed' \
     cluster --quiet --out again --seed 7 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
 same '' "$(cat said)" '--quiet says nothing'
 same "$(value run/summary.json model_sha256 head) $(value run/summary.json model_sha256 parties 2)" \
-    "$(value again/summary.json model_sha256 head) $(value again/summary.json model_sha256 parties 2)" 'gives the same models'
+    "$(value again/summary.json model_sha256 head) $(value again/summary.json model_sha256 parties 2)" \
+    'gives the same models'
 expect 0 '' 'a run with another seed' \
     cluster --quiet --out third --seed 8 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
 differ "$(value run/summary.json model_sha256 head)" "$(value third/summary.json model_sha256 head)" 'does not'

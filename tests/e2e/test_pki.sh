@@ -19,7 +19,8 @@ expect 2 'already' 'a second CA does not overwrite it' "$vfl" pki ca --ca ca
 for name in server p1 p2; do
     role=party
     [ $name = server ] && role=server
-    expect 0 'stays on this host' "$name makes key and request" "$vfl" pki csr --name $name --key $name.key --out $name.csr
+    expect 0 'stays on this host' "$name makes key and request" \
+        "$vfl" pki csr --name $name --key $name.key --out $name.csr
     expect 0 'certificate' "$name gets a certificate" \
         "$vfl" pki issue --ca ca --csr $name.csr --name $name --role $role --out $name.crt
 done

@@ -27,7 +27,8 @@ back() { # FOLDER PARTY...
 cells=$root/tests/data/breast_cancer.csv.gz
 expect 0 'parties 4' 'a shipped set is cut for four by default' "$vfl" split --out a --train "$cells"
 same "$(zcat "$cells" | sha256sum)" "$(back a 1 2 3 4 | sha256sum)" 'its cells come back verbatim'
-same '8 8 7 7' "$(for i in 1 2 3 4; do head -n 1 a/party-$i-train.csv | tr , '\n' | tail -n +2 | wc -l; done | paste -sd' ')" \
+columns=$(for i in 1 2 3 4; do head -n 1 a/party-$i-train.csv | tr , '\n' | tail -n +2 | wc -l; done)
+same '8 8 7 7' "$(echo "$columns" | paste -sd' ')" \
     'the first F mod M parties get one column more'
 zcat "$cells" | tail -n +2 | cut -d, -f1 | while read -r id; do
     byte=$(printf %s "$id" | sha256sum | cut -c 1-2)
@@ -51,7 +52,8 @@ same "$(printf 'id,a\n7,1.50\n8, x ')" "$(cat c/party-1-train.csv)" 'no cell is 
 same "$(printf 'id,b\n1,8')" "$(cat c/party-2-test.csv)" 'the test rows are those of the test file'
 printf 'id,a,label\n1,0,0\n2,0,1\n3,0,2\n5,0,3\n' >l.csv
 for map in evenodd:0101 binary:2:0010 none:0123; do
-    expect 0 '' "labels are mapped: ${map%:*}" "$vfl" split --out m --train l.csv --test l.csv --parties 1 --label-map "${map%:*}"
+    expect 0 '' "labels are mapped: ${map%:*}" \
+        "$vfl" split --out m --train l.csv --test l.csv --parties 1 --label-map "${map%:*}"
     same "${map##*:}" "$(tail -n +2 m/labels-train.csv | cut -d, -f2 | tr -d '\n')" "as ${map%:*} says"
 done
 gzip -k t.csv
@@ -86,7 +88,8 @@ refuse 'bad.csv:2: label' 'a label that no map maps' --train bad.csv --parties 1
 refuse 'another header' 'a test file of other columns' --train t.csv --test l.csv --parties 1
 refuse '3 parties, but only 2' 'more parties than columns' --train t.csv --parties 3
 refuse 'given twice' 'a column for two' --train t.csv --columns 1,1-2
-refuse '2 parties, 3 are asked' 'another number of parties than the columns make' --train t.csv --columns 1,2 --parties 3
+refuse '2 parties, 3 are asked' 'another number of parties than the columns make' \
+    --train t.csv --columns 1,2 --parties 3
 refuse 'expected 1 to 256' 'no party at all' --train t.csv --parties 0
 refuse 'label-map' 'an unknown map' --train t.csv --label-map upside
 printf 'id,a,label\n0,1,2\n4,1,2\n' >bad.csv # both ids are test rows
