@@ -108,3 +108,21 @@ void party_give_back(struct party_session *p, struct actions *a)
         true;
     r->next = r->until;
 }
+
+void party_forget_reserves(struct party_session *p)
+{
+    p->train_reserve = (struct party_reserve){0};
+    p->sweep_reserve = (struct party_reserve){0};
+}
+
+void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next)
+{
+    const struct account_entry *was = &p->mechanism;
+
+    /* Within a run only the set changes. */
+    if (next.parties != was->parties || next.colluders != was->colluders) {
+        party_give_back(p, a);
+        party_forget_reserves(p);
+    }
+    p->mechanism = next;
+}

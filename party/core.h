@@ -116,6 +116,10 @@ void party_confirms(struct party_session *p, struct actions *a, const struct wir
 /* charge.c: true when the task's releases are reserved; false: an ACTION_CHARGE is on its way. */
 bool party_reserved(struct party_session *p, struct actions *a);
 void party_give_back(struct party_session *p, struct actions *a);
+/* The rest counts as spent: it will neither be sent nor given back. */
+void party_forget_reserves(struct party_session *p);
+/* The mechanism of the generation to come.  What is reserved under another one serves no more. */
+void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next);
 
 /* round.c */
 void party_broadcast(struct party_session *p, struct actions *a, const struct event *e);

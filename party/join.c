@@ -160,13 +160,13 @@ static enum status take_members(struct party_session *p, const struct wire_offer
     return STATUS_OK;
 }
 
-static enum status price(struct party_session *p)
+static enum status price(struct party_session *p, struct actions *a)
 {
     struct policy_set set = {p->setup.roster, p->members, p->members_n, p->setup.self};
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
     size_t n = p->setup.spent(p->setup.owner, spent);
 
-    p->mechanism = policy_mechanism(&p->plan, &set);
+    party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));
     /* Once a run is under way its own charges are in the ledger: every block is checked as it is
      * reserved. */
     if (p->applied > 0 || p->pending)
@@ -189,7 +189,7 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
     if (s == STATUS_OK)
         s = take_members(p, o);
     if (s == STATUS_OK)
-        s = price(p);
+        s = price(p, a);
     if (s != STATUS_OK) {
         p->error.status = s;
         party_refuse(p, a);

@@ -173,6 +173,8 @@ void party_charged(struct party_session *p, struct actions *a, const struct erro
         start_work(p, a);
         return;
     }
+    /* What was refused is not in the ledger, so it must not be given back. */
+    party_forget_reserves(p);
     p->error = *result;
     party_refuse(p, a);
 }

@@ -214,19 +214,23 @@ void world_tell_server(struct sim *s, const struct event *e)
 static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
 {
     struct sim_party *p = &s->party[party];
+    uint64_t *among = &p->charged_among[c->mechanism.parties];
     struct error result = {0};
     struct event e = {.kind = EVENT_CHARGED, .error = &result};
 
     if (c->give_back) {
-        CHECK(p->charged >= c->n);
+        CHECK(*among >= p->uploaded_among[c->mechanism.parties] + c->n);
+        *among -= c->n;
         p->charged -= c->n;
         return;
     }
     p->charges++;
-    if (p->charges == p->fail_charge)
+    if (p->charges == p->fail_charge) {
         error_set(&result, p->fail_status, "the ledger says no");
-    else
+    } else {
         p->charged += c->n;
+        *among += c->n;
+    }
     world_tell_party(s, party, &e);
 }
 

@@ -276,10 +276,13 @@ void world_restart_party(struct sim *s, uint32_t party)
 void world_check_upload(struct sim *s, uint32_t party, const struct wire_upload *u)
 {
     struct sim_party *p = &s->party[party];
+    const struct party_report *r = party_session_report(p->session);
 
     CHECK(u->generation > p->last_generation ||
           (u->generation == p->last_generation && u->round > p->last_round));
     p->last_generation = u->generation;
     p->last_round = u->round;
-    p->uploaded += party_session_report(p->session)->last_rows;
+    p->uploaded += r->last_rows;
+    p->uploaded_among[r->mechanism.parties] += r->last_rows;
+    CHECK(p->uploaded_among[r->mechanism.parties] <= p->charged_among[r->mechanism.parties]);
 }

@@ -26,6 +26,8 @@ struct sim_party {
     bool connected, joined;
     uint64_t connection, connect_us, timer_us, last_up_us, last_down_us;
     uint64_t charged, uploaded;
+    /* The same by the size of the set that the mechanism was charged for. */
+    uint64_t charged_among[SIM_PARTIES_MAX + 1], uploaded_among[SIM_PARTIES_MAX + 1];
     uint32_t charges, fail_charge;
     enum status fail_status;
     uint64_t last_generation, last_round; /* of its uploads: they only grow */
@@ -55,7 +57,8 @@ struct sim {
 void world_tell_server(struct sim *s, const struct event *e);
 void world_tell_party(struct sim *s, uint32_t party, const struct event *e);
 void world_restart_party(struct sim *s, uint32_t party);
-/* Invariant I2: within a generation rounds only grow, so no round gets two uploads of one party. */
+/* A release is in the ledger before it is sent, under the mechanism of its own set.
+ * Invariant I2: within a generation rounds only grow, so no round gets two uploads of one party. */
 void world_check_upload(struct sim *s, uint32_t party, const struct wire_upload *u);
 
 #endif
