@@ -4,6 +4,7 @@
 #include "common/flow/roster.h"
 
 #include "common/base/buf.h"
+#include "common/base/check.h"
 #include "common/base/file.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
@@ -226,8 +227,7 @@ void roster_seal(struct roster *r)
 {
     struct digest d = {0};
 
-    if (digest_init(&d) != STATUS_OK)
-        abort();
+    CHECK(digest_init(&d) == STATUS_OK);
     digest_begin(&d);
     seal_entry(&d, "server", &r->server);
     for (size_t i = 0; i < r->n; i++)

@@ -144,7 +144,8 @@ static void run_clients(const struct test_pki *p, const char *address, int n)
     must(net_tls_new(&s.tls, false, &id, &err), &err);
     for (int i = 0; i < n; i++) {
         struct net_conn *c;
-        must(net_dial(&c, &(struct net_side){&s.loop, s.tls, &events, &s}, address, "server", &err), &err);
+        must(net_dial(&c, &(struct net_side){&s.loop, s.tls, &events, &s}, address, "server", &err),
+             &err);
     }
     uv_run(&s.loop, UV_RUN_DEFAULT);
     fprintf(stderr, "    clients: %.2f s of processor, %ld KiB resident at most\n",
@@ -166,7 +167,8 @@ static double run_round(const struct test_pki *p, int n, long rounds)
     s->rounds = rounds;
     uv_loop_init(&s->loop);
     must(net_tls_new(&s->tls, true, &id, &err), &err);
-    must(net_listen(&s->listener, &(struct net_side){&s->loop, s->tls, &events, s}, "127.0.0.1:0", CONNS_MAX, &err),
+    must(net_listen(&s->listener, &(struct net_side){&s->loop, s->tls, &events, s}, "127.0.0.1:0",
+                    CONNS_MAX, &err),
          &err);
     start = clock_us();
     fflush(stdout);

@@ -59,13 +59,10 @@ KERNELS = ('common/nn/*', 'common/pbm/*_kernel*', 'common/pbm/*_avx512*', 'commo
 PARAMETERS_OF = {
     'kex_hkdf': 8,  # the arguments of RFC 5869: four buffers with their lengths
     'gcm': 8,  # those of an AEAD
-    'net_dial': 8,  # who calls whom under which identity, and who hears of it: said once, at start
-    'net_listen': 8,  # the same
     'secagg_protect': 7,  # two outputs, since payload and check elements are counted apart
     'clear_protect': 7,
     'masked_protect': 7,
     'ledger_reserve': 7,  # both limits belong to the one act that may pass them
-    'server_inputs_load': 7,  # what the command line said, at the start of main
 }
 
 # A .c file without a header of its own name, and the header it implements (its first include).

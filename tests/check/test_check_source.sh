@@ -255,6 +255,8 @@ accepted tests common/base/fresh.c 'one with tests'
 check=$tree/tests/check/check_source.py
 add tests/check/house.py "TESTED_BY['common/base/gone.c'] = 'x'"
 refused tests "tests/check/house.py:$line" 'an exception for what is gone'
+add tests/check/house.py "PARAMETERS_OF['gone'] = 7"
+refused parameters "tests/check/house.py:$line" 'an exception that nothing needs'
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

@@ -31,7 +31,8 @@ holds masked 'train["payload_up"] == up(6)' 'payload up: rounds, parties, ceil(B
 holds masked 'train["payload_down"] == 4 * M * P * sum(batches)' 'payload down: float32 gradients'
 holds masked 'train["frame_up"] - train["payload_up"] <= 80 * M * len(batches)' 'a frame costs at most 80 bytes more'
 holds masked 'train["frame_down"] - train["payload_down"] <= 80 * M * (len(batches) + 1)' 'down too'
-holds masked 'train["tls_up"] <= 1.05 * train["frame_up"] + 40 * M * len(batches)' 'TLS at most 5 % and 40 bytes a record'
+holds masked 'train["tls_up"] <= 1.05 * train["frame_up"] + 40 * M * len(batches)' \
+    'TLS at most 5 % and 40 bytes a record'
 holds masked 'train["tls_down"] <= 1.05 * train["frame_down"] + 40 * M * (len(batches) + 1)' 'down too'
 holds masked 'all(total[k] == sum(S["bytes"][p][k] for p in ("setup", "train", "evaluate")) for k in total
     if k in S["bytes"]["setup"])' 'the total is the sum of the phases'

@@ -142,7 +142,9 @@ static bool exchange(void)
     w->client_tls = client_tls;
     w->on_open = accept_peer;
     client->world = w;
-    if (net_dial(&client->conn, &(struct net_side){&w->loop, client_tls, &world_client_events, client}, net_listener_address(w->listener), "server", &err) != STATUS_OK) {
+    if (net_dial(&client->conn,
+                 &(struct net_side){&w->loop, client_tls, &world_client_events, client},
+                 net_listener_address(w->listener), "server", &err) != STATUS_OK) {
         uv_run(&w->loop, UV_RUN_NOWAIT);
         world_free(w);
         return false;

@@ -189,9 +189,10 @@ static void test_dial_refuses_what_is_no_address_or_no_name(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct net_conn *c;
         struct error err = {0};
-        assert_int_equal(
-            net_dial(&c, &(struct net_side){&loop, client_tls, &world_client_events, NULL}, bad[i][0], bad[i][1], &err),
-            STATUS_CONFIG);
+        assert_int_equal(net_dial(&c,
+                                  &(struct net_side){&loop, client_tls, &world_client_events, NULL},
+                                  bad[i][0], bad[i][1], &err),
+                         STATUS_CONFIG);
         assert_true(err.text[0] != 0);
     }
     uv_run(&loop, UV_RUN_DEFAULT);

@@ -30,9 +30,9 @@ static struct net_listener *listen_beside(struct world *w, unsigned per_address)
     struct net_listener *l;
     struct error err = {0};
 
-    assert_int_equal(
-        net_listen(&l, &(struct net_side){&w->loop, server_tls, &events, w}, "127.0.0.1:0", per_address, &err),
-        STATUS_OK);
+    assert_int_equal(net_listen(&l, &(struct net_side){&w->loop, server_tls, &events, w},
+                                "127.0.0.1:0", per_address, &err),
+                     STATUS_OK);
     return l;
 }
 

@@ -160,9 +160,9 @@ static inline struct world *world_new(struct net_tls *server, struct net_tls *cl
     uv_timer_init(&w->loop, &w->patience);
     uv_unref((uv_handle_t *)&w->patience);
     if (server != NULL)
-        assert_int_equal(
-            net_listen(&w->listener, &(struct net_side){&w->loop, server, &events, w}, "127.0.0.1:0", WORLD_ENDS, &err),
-            STATUS_OK);
+        assert_int_equal(net_listen(&w->listener, &(struct net_side){&w->loop, server, &events, w},
+                                    "127.0.0.1:0", WORLD_ENDS, &err),
+                         STATUS_OK);
     return w;
 }
 
@@ -177,9 +177,10 @@ static inline struct end *world_dial(struct world *w, const char *address, const
     struct error err = {0};
 
     e->world = w;
-    assert_int_equal(
-        net_dial(&e->conn, &(struct net_side){&w->loop, w->client_tls, &world_client_events, e}, address, name, &err),
-        STATUS_OK);
+    assert_int_equal(net_dial(&e->conn,
+                              &(struct net_side){&w->loop, w->client_tls, &world_client_events, e},
+                              address, name, &err),
+                     STATUS_OK);
     return e;
 }
 

@@ -1,4 +1,4 @@
-/* test_types.c -- the shape of the message types themselves (threats E2, E3): no type contains
+/* test_shapes.c -- the shape of the message types themselves (threats E2, E3): no type contains
  * itself, none nests deeper than WIRE_DEPTH_MAX, and nothing is repeated but hellos and confirms.
  *
  * protobuf-c unpacks by recursion, so a type within itself is a way to run out of stack.

@@ -1,0 +1,99 @@
+/* test_process.c -- a process starts over: the same program, its own name, today's environment.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Set by a child before it starts over; main then does not run the tests but exits with the code of
+ * what it finds. */
+#define AGAIN "COLONNADE_TEST_AGAIN"
+enum { STARTED_OVER = 42, LOST_ARGUMENTS = 43, LOST_NAME = 44, CAME_BACK = 45 };
+
+static int after_the_start(int argc, char **argv)
+{
+    char name[16] = {0}; /* what ps and top show */
+
+    if (argc != 3 || strcmp(argv[1], "one") != 0 || strcmp(argv[2], "two words") != 0)
+        return LOST_ARGUMENTS;
+    if (prctl(PR_GET_NAME, name) != 0 || strcmp(name, "test_process") != 0)
+        return LOST_NAME;
+    return STARTED_OVER;
+}
+
+/* The exit code of a child that starts over with these arguments. */
+static int start_over(char **argv)
+{
+    int code = 0;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (setenv(AGAIN, "1", 1) == 0)
+            process_exec_again(argv);
+        _exit(CAME_BACK);
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code));
+    return WEXITSTATUS(code);
+}
+
+static void test_the_same_program_starts_with_arguments_and_environment(void **state)
+{
+    char *argv[] = {(char[]){"test_process"}, (char[]){"one"}, (char[]){"two words"}, NULL};
+
+    (void)state;
+    assert_int_equal(start_over(argv), STARTED_OVER);
+}
+
+static void test_it_is_found_whatever_its_first_argument_says(void **state)
+{
+    char *argv[] = {(char[]){"/nowhere/else"}, (char[]){"one"}, (char[]){"two words"}, NULL};
+
+    (void)state;
+    assert_int_equal(start_over(argv), STARTED_OVER);
+}
+
+static void test_other_arguments_arrive_as_others(void **state)
+{
+    char *argv[] = {(char[]){"test_process"}, (char[]){"one"}, NULL};
+
+    (void)state;
+    assert_int_equal(start_over(argv), LOST_ARGUMENTS);
+}
+
+static void test_a_failure_comes_back(void **state)
+{
+    /* More than a kernel takes as one argument (128 KiB). */
+    enum { HUGE_BYTES = 1 << 20 };
+    char *huge = test_calloc(HUGE_BYTES, 1);
+    char *argv[] = {(char[]){"test_process"}, huge, NULL};
+
+    (void)state;
+    memset(huge, 'x', HUGE_BYTES - 1);
+    assert_int_equal(start_over(argv), CAME_BACK);
+    test_free(huge);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_same_program_starts_with_arguments_and_environment),
+        cmocka_unit_test(test_it_is_found_whatever_its_first_argument_says),
+        cmocka_unit_test(test_other_arguments_arrive_as_others),
+        cmocka_unit_test(test_a_failure_comes_back),
+    };
+
+    if (getenv(AGAIN) != NULL)
+        return after_the_start(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
