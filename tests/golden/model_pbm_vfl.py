@@ -6,7 +6,9 @@
 
 It is Algorithms 1 and 2 of PBM-VFL (Tran et al.) on a table with the columns id, features, label, where the
 parties hold equal runs of the columns.  It shares no code, no random stream and no seed with the daemons, so an
-agreement of the two is one of distributions: of epochs to a score, averaged over seeds.
+agreement of the two is one of distributions: of epochs to a score, averaged over seeds.  Most of the spread
+between seeds comes from the initial weights; --start FOLDER takes those of a run of the daemons for the same
+init and seed, FOLDER/INIT-SEED/server/model.safetensors and .../party-I/model.safetensors, and nothing else.
 
 Written down, one line for each encoding, init, seed and epoch: average precision of class 1 on the training
 and the test rows, once on a fresh release under the mechanism and once on the exact sums.  The seeds of one
@@ -19,6 +21,7 @@ import argparse
 import csv
 import gzip
 import hashlib
+import json
 import os
 import sys
 import time
@@ -76,8 +79,29 @@ def init_layer(rng, kind, shape):
 
 def init_stack(rngs, kind, lead, widths):
     """[(w, b), ...] of a stack of layers, the first axis being the seed."""
-    layers = [[init_layer(r, kind, lead + (i, o)) for i, o in zip(widths, widths[1:])] for r in rngs]
-    return [[np.stack(part) for part in zip(*same)] for same in zip(*layers)]
+    return stack([[init_layer(r, kind, lead + (i, o)) for i, o in zip(widths, widths[1:])] for r in rngs])
+
+
+def read_model(path):
+    """[(w, b), ...] of a safetensors file: length of the header, header (JSON), data."""
+    with open(path, "rb") as f:
+        text = f.read(int.from_bytes(f.read(8), "little"))
+        data = f.read()
+    tensors = {name: np.frombuffer(data[slice(*t["data_offsets"])], F).reshape(t["shape"])
+               for name, t in json.loads(text).items() if name != "__metadata__"}
+    return [(tensors[f"layer.{k}.weight"], tensors[f"layer.{k}.bias"]) for k in range(len(tensors) // 2)]
+
+
+def stack(models):
+    """Layer by layer, one more axis in front."""
+    return [[np.stack(part) for part in zip(*same)] for same in zip(*models)]
+
+
+def read_start(folder, init, seeds, parties):
+    """(bottoms, head) that the daemons started from."""
+    runs = [f"{folder}/{init}-{s}" for s in seeds]
+    of_run = [stack([read_model(f"{r}/party-{p + 1}/model.safetensors") for p in range(parties)]) for r in runs]
+    return stack(of_run), stack([read_model(f"{r}/server/model.safetensors") for r in runs])
 
 
 def bottoms(layers, x, clip):
@@ -185,8 +209,11 @@ def run(enc, init, opt, train, test, out):
     streams = [np.random.SeedSequence([s, 0x5042]).spawn(3) for s in opt.seeds]
     init_rngs, order_rngs, noise = [[np.random.default_rng(s[k]) for s in streams] for k in range(3)]
     parties, columns = train[0].shape[0], train[0].shape[2]
-    layers = init_stack(init_rngs, init, (parties,), [columns] + opt.layers + [opt.embedding])
-    head = init_stack(init_rngs, init, (), [opt.embedding, 2])[0]
+    if opt.start:
+        layers, (head,) = read_start(opt.start, init, opt.seeds, parties)
+    else:
+        layers = init_stack(init_rngs, init, (parties,), [columns] + opt.layers + [opt.embedding])
+        (head,) = init_stack(init_rngs, init, (), [opt.embedding, 2])
     reached = None
     for epoch in range(1, opt.epochs + 1):
         order = np.stack([r.permutation(len(train[1])) for r in order_rngs])
@@ -210,6 +237,7 @@ def arguments():
                    help="float32, pbm:b:beta, gaussian-paper:b:beta, gaussian-equal_rdp:b:beta")
     p.add_argument("--inits", nargs="+", default=["glorot"], choices=["glorot", "he", "torch"])
     p.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    p.add_argument("--start", help="folder of the initial weights; otherwise they are drawn")
     p.add_argument("--parties", type=int, default=5)
     p.add_argument("--layers", nargs="*", type=int, default=[64, 64])
     p.add_argument("--embedding", type=int, default=16)

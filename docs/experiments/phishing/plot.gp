@@ -55,9 +55,9 @@ set key inside center samplen 3 spacing 1.4
 set xrange [0:1]
 set yrange [0:1]
 plot NaN lw 2 lc rgb teal title "glorot", NaN lw 2 lc rgb blue title "he", NaN lw 2 lc rgb rust title "torch", \
-     NaN lw 2 lc rgb "#333333" title "daemons, under the mechanism", \
-     NaN with points pt 6 ps 0.9 lc rgb "#333333" title "numpy model, under the mechanism", \
-     NaN lw 1 dt 2 lc rgb "#333333" title "numpy model, on exact sums"
+     NaN lw 2 lc rgb "#333333" title "daemons", \
+     NaN with points pt 6 ps 0.9 lc rgb "#333333" title "numpy, same weights at start", \
+     NaN lw 1 dt 2 lc rgb "#333333" title "numpy, its exact sums"
 unset multiplot
 
 # --- PBM beside Gaussian noise at each party --------------------------------------------------------------

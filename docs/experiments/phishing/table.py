@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Tables and curves of this experiment: table.py FOLDER OUT.
 
-Reads FOLDER/ours.csv and bytes.csv (run.sh) and every FOLDER/twin*.csv (tests/golden/model_pbm_vfl.py), prints
-the tables of docs/reproductions.md (bytes: kB for an epoch, MB to the target), and writes means over the seeds to
-OUT/curves.csv and OUT/payload.csv, from which plot.gp draws.
+Reads FOLDER/ours.csv and bytes.csv (run.sh) and every FOLDER/twin*.csv and start*.csv
+(tests/golden/model_pbm_vfl.py without and with --start), prints the tables of docs/reproductions.md (bytes: kB for an
+epoch, MB to the target), and writes means over the seeds to OUT/curves.csv and OUT/payload.csv, from which plot.gp
+draws.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -43,20 +44,25 @@ def shown(encoding):
     return kind if not numbers else f"{numbers[0]}, {numbers[1]}"
 
 
-def print_epochs(ours, twin):
-    print("| b, β | b·β² | paper |" + "".join(f" {i}: ours | twin |" for i in INITS))
-    print("|---|---|---|" + "---|---|" * len(INITS))
+def print_epochs(ours, twin, start):
+    print("| b, β | b·β² | paper |" + "".join(f" {i}: ours | same start | twin |" for i in INITS))
+    print("|---" * (3 + 3 * len(INITS)) + "|")
     for e in COLUMNS:
         b, beta = (float(v) for v in e.split(":")[1:]) if ":" in e else (0, 0)
         line = f"| {shown(e)} | {f'{b * beta**2:.2f}' if b else ''} | {PAPER[e]} |"
-        print(line + "".join(f" {first(ours, (e, i))} | {first(twin, (e, i))} |" for i in INITS))
+        for i in INITS:
+            line += "".join(f" {first(c, (e, i))} |" for c in (ours, start, twin))
+        print(line)
 
 
-def print_gaussian(ours, twin):
-    print("\n| b, β | PBM: ours | twin | equal_rdp: ours | twin | paper: ours | twin |\n" + "|---" * 7 + "|")
+def print_gaussian(ours, twin, start):
+    print("\n| b, β | PBM: ours |" + "".join(f" {k}: ours | same start | twin |" for k in ("equal_rdp", "paper")))
+    print("|---" * 8 + "|")
     for e in COLUMNS[:-1]:
-        keys = [(k + e[3:], "glorot") for k in ("pbm", "gaussian-equal_rdp", "gaussian-paper")]
-        print(f"| {shown(e)} |" + "".join(f" {first(ours, k)} | {first(twin, k)} |" for k in keys))
+        line = f"| {shown(e)} | {first(ours, (e, 'glorot'))} |"
+        for k in ("gaussian-equal_rdp", "gaussian-paper"):
+            line += "".join(f" {first(c, (k + e[3:], 'glorot'))} |" for c in (ours, start, twin))
+        print(line)
 
 
 def print_bytes(bytes_rows, to_target):
@@ -75,12 +81,12 @@ def paper_mb(encoding):
     return PRINTED_GB[encoding] * 1000 / 8  # the printed "GB" are gigabits
 
 
-def write_curves(path, ours, ours_test, twin, exact):
+def write_curves(path, curves):
     with open(path, "w") as f:
-        f.write("encoding,init,epoch,ours_train,ours_test,twin_train,twin_exact\n")
-        for k in sorted(set(ours) | set(twin)):
-            for e in sorted(set(ours.get(k, {})) | set(twin.get(k, {}))):
-                values = [c.get(k, {}).get(e, (None,))[0] for c in (ours, ours_test, twin, exact)]
+        f.write("encoding,init,epoch,ours_train,ours_test,start_train,start_exact,twin_train,twin_exact\n")
+        for k in sorted(set().union(*curves)):
+            for e in sorted(set().union(*(c.get(k, {}) for c in curves))):
+                values = [c.get(k, {}).get(e, (None,))[0] for c in curves]
                 f.write(f"{k[0]},{k[1]},{e}," + ",".join("" if v is None else f"{v:.4f}" for v in values) + "\n")
 
 
@@ -99,15 +105,17 @@ def main():
     twins = sorted(glob.glob(f"{folder}/twin*.csv"))
     ours, ours_test, payload = (means([f"{folder}/ours.csv"], k)
                                 for k in ("train_mechanism", "test_mechanism", "payload_bytes"))
-    twin, exact = (means(twins, f"train_{k}") for k in ("mechanism", "exact"))
+    twin, twin_exact = (means(twins, f"train_{k}") for k in ("mechanism", "exact"))
+    starts = sorted(glob.glob(f"{folder}/start*.csv"))
+    start, start_exact = (means(starts, f"train_{k}") for k in ("mechanism", "exact"))
     with open(f"{folder}/bytes.csv") as f:
         bytes_rows = {(r["encoding"], r["init"]): r for r in csv.DictReader(f)}
     reached = {k: first(ours, k) for k in ours}
     to_target = {k: payload[k][int(e)][0] / 1e6 for k, e in reached.items() if e.isdigit()}
-    print_epochs(ours, twin)
-    print_gaussian(ours, twin)
+    print_epochs(ours, twin, start)
+    print_gaussian(ours, twin, start)
     print_bytes(bytes_rows, to_target)
-    write_curves(f"{out}/curves.csv", ours, ours_test, twin, exact)
+    write_curves(f"{out}/curves.csv", [ours, ours_test, start, start_exact, twin, twin_exact])
     write_payload(f"{out}/payload.csv", to_target)
 
 
