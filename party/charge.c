@@ -106,7 +106,7 @@ void party_give_back(struct party_session *p, struct actions *a)
         return;
     charge(p, a, PURPOSE_TRAIN, collect_steps(p, r->next, r->until - r->next))->charge.give_back =
         true;
-    r->next = r->until;
+    *r = (struct party_reserve){0};
 }
 
 void party_forget_reserves(struct party_session *p)

@@ -1,0 +1,325 @@
+/* test_charge.c -- every release stands in the ledger before it is sent, once, under its own set.
+ *
+ * The steps of charge.c alone, with a ledger of plain counts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/core.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { ROWS = 23, BATCH = 5, ROUNDS = 5, TEST_ROWS = 100, LONG_ROWS = 500 };
+
+static struct party_session *p;
+static struct actions actions;
+/* Releases in the ledger and releases sent, by split and row. */
+static int held[2][LONG_ROWS], sent[2][LONG_ROWS];
+
+static void start(uint32_t rows, uint32_t batch, double epochs)
+{
+    p = mem_alloc(1, sizeof *p);
+    CHECK(p != NULL);
+    plan_defaults(&p->plan);
+    p->plan.shape.train_rows = rows;
+    p->plan.shape.test_rows = TEST_ROWS;
+    p->plan.training.batch = batch;
+    p->plan.training.epochs = epochs;
+    p->plan.training.evaluate_train = true;
+    agenda_make(&p->agenda, &p->plan);
+    CHECK(schedule_init(&p->schedule, 1, rows, batch) == STATUS_OK);
+    p->charge_rows_max = rows > TEST_ROWS ? rows : TEST_ROWS;
+    p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
+    CHECK(p->charge_rows != NULL);
+    p->mechanism.parties = 5;
+    p->mechanism.colluders = 1;
+    memset(held, 0, sizeof held);
+    memset(sent, 0, sizeof sent);
+}
+
+static void stop(void)
+{
+    schedule_deinit(&p->schedule);
+    mem_free(p->charge_rows);
+    mem_free(p);
+}
+
+/* What the driver does with the charges of one step.  Returns how many there were. */
+static size_t commit(void)
+{
+    size_t charges = 0;
+
+    for (size_t i = 0; i < actions.n; i++) {
+        const struct action_charge *c = &actions.item[i].charge;
+
+        assert_int_equal(actions.item[i].kind, ACTION_CHARGE);
+        assert_int_equal(c->mechanism.parties, p->mechanism.parties);
+        for (size_t r = 0; r < c->n; r++) {
+            int *h = &held[c->purpose != PURPOSE_EVALUATE_TEST][c->rows[r]];
+            *h += c->give_back ? -1 : 1;
+            assert_true(*h >= sent[c->purpose != PURPOSE_EVALUATE_TEST][c->rows[r]]);
+        }
+        charges++;
+    }
+    actions.n = 0;
+    return charges;
+}
+
+static void send_row(enum wire_purpose purpose, uint32_t row)
+{
+    size_t split = purpose != PURPOSE_EVALUATE_TEST;
+
+    sent[split][row]++;
+    assert_true(sent[split][row] <= held[split][row]);
+}
+
+/* One training round; returns whether it needed a charge. */
+static bool train(uint64_t step)
+{
+    const uint32_t *row;
+    uint32_t n;
+    bool ready;
+
+    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
+    ready = party_reserved(p, &actions);
+    assert_int_equal(commit(), !ready);
+    row = schedule_batch(&p->schedule, step, &n);
+    for (uint32_t i = 0; i < n; i++)
+        send_row(PURPOSE_TRAIN, row[i]);
+    return !ready;
+}
+
+static bool evaluate(enum wire_purpose purpose, uint64_t sweep, uint32_t place, uint32_t rows)
+{
+    bool ready;
+
+    p->task = (struct party_task){
+        .open = true, .purpose = purpose, .place = place, .sweep = sweep, .rows = rows};
+    ready = party_reserved(p, &actions);
+    assert_int_equal(commit(), !ready);
+    for (uint32_t i = 0; i < rows; i++)
+        send_row(purpose, place + i);
+    return !ready;
+}
+
+/* Releases held beyond what was sent. */
+static int unsent(void)
+{
+    int n = 0;
+
+    for (int split = 0; split < 2; split++) {
+        for (int r = 0; r < LONG_ROWS; r++)
+            n += held[split][r] - sent[split][r];
+    }
+    return n;
+}
+
+static void test_a_run_charges_each_epoch_once_and_exactly_what_it_sends(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 3);
+    for (uint64_t step = 0; step < p->agenda.steps; step++)
+        assert_int_equal(train(step), step % ROUNDS == 0);
+    assert_int_equal(unsent(), 0);
+    party_give_back(p, &actions);
+    assert_int_equal(commit(), 0);
+    stop();
+}
+
+static void test_no_block_is_longer_than_64_rounds_or_goes_beyond_the_last_step(void **state)
+{
+    size_t charges = 0;
+
+    (void)state;
+    start(LONG_ROWS, 2, 1.5);
+    assert_int_equal(p->agenda.rounds_per_epoch, 250);
+    assert_int_equal(p->agenda.steps, 375);
+    for (uint64_t step = 0; step < p->agenda.steps; step++) {
+        bool charged = train(step);
+
+        assert_int_equal(charged, step % 250 % PARTY_CHARGE_ROUNDS == 0);
+        charges += charged;
+    }
+    assert_int_equal(charges, 4 + 2);
+    assert_int_equal(unsent(), 0);
+    stop();
+}
+
+static void test_a_repeated_round_is_charged_on_its_own(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    assert_true(train(0));
+    assert_true(train(0));
+    assert_true(train(0));
+    assert_int_equal(unsent(), ROWS - BATCH); /* the rest of the epoch stays reserved */
+    assert_false(train(1));
+    assert_true(train(1));
+    assert_false(train(2));
+    assert_false(train(3));
+    assert_false(train(4));
+    assert_int_equal(unsent(), 0);
+    assert_true(train(4));
+    assert_true(train(5));
+    stop();
+}
+
+static void test_the_unsent_rest_is_given_back_once(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    assert_true(train(0));
+    assert_false(train(1));
+    assert_int_equal(unsent(), ROWS - 2 * BATCH);
+    party_give_back(p, &actions);
+    assert_true(actions.item[0].charge.give_back);
+    assert_int_equal(commit(), 1);
+    assert_int_equal(unsent(), 0);
+    party_give_back(p, &actions);
+    assert_int_equal(commit(), 0);
+    assert_true(train(2)); /* charged anew */
+    assert_int_equal(unsent(), ROWS - 3 * BATCH);
+    stop();
+}
+
+static void test_another_set_gives_back_and_charges_under_its_own_mechanism(void **state)
+{
+    struct account_entry next;
+
+    (void)state;
+    start(ROWS, BATCH, 2);
+    assert_true(train(0));
+    next = p->mechanism;
+    party_use_mechanism(p, &actions, next); /* the same set again: nothing to do */
+    assert_int_equal(commit(), 0);
+    assert_false(train(1));
+    for (int change = 0; change < 2; change++) {
+        next = p->mechanism;
+        next.parties -= change == 0;
+        next.colluders += change == 1;
+        party_use_mechanism(p, &actions, next);
+        assert_int_equal(actions.n, 1);
+        assert_true(actions.item[0].charge.give_back);
+        assert_int_equal(actions.item[0].charge.mechanism.parties, change == 0 ? 5 : 4);
+        assert_int_equal(actions.item[0].charge.mechanism.colluders, 1);
+        assert_int_equal(p->mechanism.parties, 4);
+        actions.item[0].charge.mechanism = p->mechanism; /* looked at above */
+        assert_int_equal(commit(), 1);
+        assert_int_equal(unsent(), 0);
+        assert_true(train(2 + (uint64_t)change));
+    }
+    assert_false(train(4));
+    stop();
+}
+
+static void test_a_refused_charge_is_neither_used_nor_given_back(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = 0};
+    assert_false(party_reserved(p, &actions));
+    actions.n = 0; /* the ledger said no */
+    party_forget_reserves(p);
+    party_give_back(p, &actions);
+    assert_int_equal(commit(), 0);
+    assert_true(train(0));
+    stop();
+}
+
+static void test_a_sweep_is_charged_at_its_first_round_and_each_sweep_anew(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    for (uint64_t sweep = 1; sweep <= 3; sweep++) {
+        assert_true(evaluate(PURPOSE_EVALUATE_TEST, sweep, 0, 40));
+        assert_int_equal(unsent(), TEST_ROWS - 40);
+        assert_false(evaluate(PURPOSE_EVALUATE_TEST, sweep, 40, 40));
+        assert_false(evaluate(PURPOSE_EVALUATE_TEST, sweep, 80, 20));
+        assert_int_equal(unsent(), 0);
+        assert_true(evaluate(PURPOSE_EVALUATE_TRAIN, sweep, 0, 20));
+        assert_false(evaluate(PURPOSE_EVALUATE_TRAIN, sweep, 20, 3));
+        assert_int_equal(unsent(), 0);
+    }
+    stop();
+}
+
+static void test_sweeps_that_follow_each_other_are_charged_once_each(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    for (uint64_t sweep = 1; sweep <= 3; sweep++) {
+        for (uint32_t place = 0; place < TEST_ROWS; place += 25)
+            assert_int_equal(evaluate(PURPOSE_EVALUATE_TEST, sweep, place, 25), place == 0);
+        assert_int_equal(unsent(), 0);
+    }
+    stop();
+}
+
+static void test_a_repeated_round_of_a_sweep_is_charged_on_its_own(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 0, 40));
+    assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 0, 40));
+    assert_int_equal(unsent(), TEST_ROWS - 40);
+    assert_false(evaluate(PURPOSE_EVALUATE_TEST, 1, 40, 40));
+    assert_false(evaluate(PURPOSE_EVALUATE_TEST, 1, 80, 20));
+    assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 80, 20));
+    assert_int_equal(unsent(), 0);
+    stop();
+}
+
+static void test_another_set_charges_the_rest_of_a_sweep_again(void **state)
+{
+    struct account_entry next;
+
+    (void)state;
+    start(ROWS, BATCH, 2);
+    assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 0, 40));
+    next = p->mechanism;
+    next.parties--;
+    party_use_mechanism(p, &actions, next);
+    assert_int_equal(commit(), 0); /* what is left of a sweep is not given back */
+    assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 40, 40));
+    assert_false(evaluate(PURPOSE_EVALUATE_TEST, 1, 80, 20));
+    stop();
+}
+
+static void test_training_and_sweeps_do_not_touch_each_others_reserves(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    assert_true(train(0));
+    assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 0, 40));
+    assert_false(train(1));
+    assert_false(evaluate(PURPOSE_EVALUATE_TEST, 1, 40, 60));
+    assert_false(train(2));
+    assert_int_equal(unsent(), ROWS - 3 * BATCH);
+    stop();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_run_charges_each_epoch_once_and_exactly_what_it_sends),
+        cmocka_unit_test(test_no_block_is_longer_than_64_rounds_or_goes_beyond_the_last_step),
+        cmocka_unit_test(test_a_repeated_round_is_charged_on_its_own),
+        cmocka_unit_test(test_the_unsent_rest_is_given_back_once),
+        cmocka_unit_test(test_another_set_gives_back_and_charges_under_its_own_mechanism),
+        cmocka_unit_test(test_a_refused_charge_is_neither_used_nor_given_back),
+        cmocka_unit_test(test_a_sweep_is_charged_at_its_first_round_and_each_sweep_anew),
+        cmocka_unit_test(test_sweeps_that_follow_each_other_are_charged_once_each),
+        cmocka_unit_test(test_a_repeated_round_of_a_sweep_is_charged_on_its_own),
+        cmocka_unit_test(test_another_set_charges_the_rest_of_a_sweep_again),
+        cmocka_unit_test(test_training_and_sweeps_do_not_touch_each_others_reserves),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
