@@ -206,9 +206,9 @@ run-fuzz: $(FUZZERS)
 
 # Lines of our own rooms and daemons that the compiled tests reach.
 cover:
-	rm -rf $(BUILD)/cover/obj
-	$(MAKE) BUILD=$(BUILD)/cover COVER=1 OPT=-O0 check-compiled
-	@tests/check/cover.sh $(BUILD)/cover
+	@find $(BUILD)/cover -name '*.gcda' -delete 2>/dev/null || true
+	@$(MAKE) BUILD=$(BUILD)/cover COVER=1 OPT=-O0 check-compiled; code=$$?; \
+	tests/check/cover.sh $(BUILD)/cover; exit $$code
 
 bench:
 	@$(call install_packages,$(PACKAGES) $(BENCH_PACKAGES))
@@ -246,10 +246,11 @@ SHARE = $(DESTDIR)$(PREFIX)/share/colonnade
 MAN   = $(DESTDIR)$(PREFIX)/share/man
 UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/sh $(SHARE)/examples $(SHARE)/data
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/sh $(SHARE)/examples $(SHARE)/data $(SHARE)/systemd
 	install $(PROGRAMS) $(TOOLS) deploy/vfl $(DESTDIR)$(PREFIX)/bin
 	install -m 644 deploy/sh/*.sh $(SHARE)/sh
 	install -m 644 deploy/examples/*.yaml $(SHARE)/examples
+	install -m 644 deploy/systemd/*.service $(SHARE)/systemd
 	install -m 644 tests/data/*.csv.gz tests/data/README.md $(SHARE)/data
 	for f in deploy/systemd/*; do [ ! -f $$f ] || \
 	    install -D -m 644 $$f $(UNITS)/$${f##*/} || exit 1; done

@@ -72,11 +72,7 @@ static enum status collect(struct books *b, const struct action_charge *c, struc
 
 size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
-    size_t n = ledger_entries(b->ledger, out);
-
-    for (size_t i = 0; i < n; i++)
-        out[i].raw = true; /* the only way bottoms have ever trained */
-    return n;
+    return ledger_entries(b->ledger, out);
 }
 
 /* The plan was priced without repetitions; void rounds add to it, and this is where they are

@@ -124,8 +124,9 @@ static enum status take_plan(struct party_session *p, const struct wire_offer *o
     if (s != STATUS_OK)
         return error_set(&p->error, s, "the server's plan: %s", status_words(s));
     digest_sha256(p->plan_digest, p->plan_text.data, p->plan_text.len);
-    p->planned = true;
-    return party_restore(p);
+    s = party_restore(p);
+    p->planned = s == STATUS_OK; /* a plan that does not fit what is kept must not replace it */
+    return s;
 }
 
 static enum status same_plan(struct party_session *p, const struct wire_offer *o)

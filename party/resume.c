@@ -24,8 +24,8 @@ enum status party_session_save(const struct party_session *p, struct buf *out)
     struct kept k = {.version = RESUME_VERSION, .applied = p->applied};
     enum status s;
 
-    if (!p->planned)
-        return STATUS_OK;
+    if (!p->planned || (p->applied == 0 && !p->pending))
+        return STATUS_OK; /* nothing that another start would not make as well */
     memcpy(k.plan_digest, p->plan_digest, sizeof k.plan_digest);
     s = buf_append(out, &k, sizeof k);
     return s == STATUS_OK ? nn_state_print(&p->bottom.net, out) : s;

@@ -60,7 +60,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
                               struct error *err) MUST_USE;
 void party_session_free(struct party_session *p); /* wipes keys; NULL is fine */
 
-/* What a later process needs to go on from here (empty before a plan was accepted).  The bottom's
+/* What a later process needs to go on from here (empty before the first upload).  The bottom's
  * weights are in there: seal it. */
 enum status party_session_save(const struct party_session *p, struct buf *out) MUST_USE;
 

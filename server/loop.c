@@ -58,11 +58,22 @@ static void tell(struct loop *l, const struct event *e);
 /* --- sending
  * ------------------------------------------------------------------------------------------- */
 
+/* inject.crash_at_round: this training round (from 1) is never opened. */
+static void crash_if_asked(const struct loop *l, const struct wire_broadcast *b)
+{
+    uint32_t at = l->in->config.inject.crash_at_round;
+
+    if (at > 0 && b->purpose == PURPOSE_TRAIN && b->place + 1 >= at)
+        raise(SIGKILL);
+}
+
 static void do_send(struct loop *l, const struct action *a)
 {
     struct spans *spans = server_session_spans(l->session);
     uint64_t start = clock_us();
 
+    if (a->msg.kind == WIRE_BROADCAST && a->msg.broadcast.opens)
+        crash_if_asked(l, &a->msg.broadcast);
     CHECK(wire_pack(&l->frame, &a->msg) == STATUS_OK);
     for (size_t i = 0; i < a->to_n; i++) {
         struct link *k = l->party[a->to[i]];
@@ -290,6 +301,16 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
     }
 }
 
+/* inject.link: an emulated link, for experiments. */
+static void shape_link(const struct loop *l, const struct link *k)
+{
+    const struct config_inject *i = &l->in->config.inject;
+    struct net_shape shape = {i->link_delay_ms, i->link_jitter_ms, i->link_rate_mbit};
+
+    if (shape.delay_ms > 0 || shape.jitter_ms > 0 || shape.rate_mbit > 0)
+        net_conn_shape(k->conn, &shape);
+}
+
 static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
 {
     struct link *old = l->party[k->peer];
@@ -306,6 +327,7 @@ static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
         refuse(l, old, STATUS_KIND_PEER, "replaced by a newer connection of the same key");
     }
     net_conn_accept(k->conn, l->up_max);
+    shape_link(l, k);
     net_conn_set_queue_max(k->conn, 2 * wire_down_max(&l->in->config.plan));
     k->joined = true;
     l->party[k->peer] = k;

@@ -92,37 +92,6 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
     return plan_check(p, err);
 }
 
-enum status server_inputs_load(struct server_inputs *in, const struct options *o, struct error *err)
-{
-    enum status s;
-
-    memset(in, 0, sizeof *in);
-    s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
-    if (s == STATUS_OK)
-        s = roster_load(&in->roster, in->config.roster, err);
-    if (s == STATUS_OK && in->roster.n == 0)
-        s = error_set(err, STATUS_CONFIG, "%s: no parties", in->config.roster);
-    if (s == STATUS_OK)
-        s = read_labels(in, in->config.labels_train, &in->train, &in->train_target, err);
-    if (s == STATUS_OK && in->config.labels_test[0] != 0)
-        s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
-    if (s == STATUS_OK)
-        s = resolve_plan(in, err);
-    return s == STATUS_OK ? resolve_seed(&in->config, o->seeded, o->seed, err) : s;
-}
-
-void server_inputs_deinit(struct server_inputs *in)
-{
-    table_deinit(&in->train);
-    table_deinit(&in->test);
-    mem_free(in->train_target);
-    mem_free(in->test_target);
-    in->train_target = in->test_target = NULL;
-}
-
-/* --- what -n prints
- * -------------------------------------------------------------------------------------- */
-
 static struct account_entry priced(const struct plan *p, const struct encode *e,
                                    const struct agenda_releases *r)
 {
@@ -149,6 +118,66 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         entry.kind = ACCOUNT_GAUSSIAN;
     return entry;
 }
+
+/* privacy.max_epsilon: this side's own limit on what its plan costs a party. */
+static enum status check_price(const struct plan *p, struct error *err)
+{
+    struct agenda_releases releases;
+    struct account_entry entry;
+    struct account_claim claim;
+    struct encode encode;
+    struct agenda agenda;
+    enum status s;
+
+    if (p->privacy.max_epsilon <= 0)
+        return STATUS_OK;
+    s = encode_init(&encode, p, p->shape.parties);
+    if (s != STATUS_OK)
+        return error_set(err, s, "encoding: %s", status_words(s));
+    agenda_make(&agenda, p);
+    agenda_price(&agenda, p, &releases);
+    entry = priced(p, &encode, &releases);
+    claim = account_claim(&entry, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW, p->privacy.delta);
+    if (claim.epsilon <= p->privacy.max_epsilon)
+        return STATUS_OK;
+    return error_set(
+        err, STATUS_BUDGET,
+        "privacy.max_epsilon: the plan costs a party's record epsilon %.4g, %.4g is the most",
+        claim.epsilon, p->privacy.max_epsilon);
+}
+
+enum status server_inputs_load(struct server_inputs *in, const struct options *o, struct error *err)
+{
+    enum status s;
+
+    memset(in, 0, sizeof *in);
+    s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
+    if (s == STATUS_OK)
+        s = roster_load(&in->roster, in->config.roster, err);
+    if (s == STATUS_OK && in->roster.n == 0)
+        s = error_set(err, STATUS_CONFIG, "%s: no parties", in->config.roster);
+    if (s == STATUS_OK)
+        s = read_labels(in, in->config.labels_train, &in->train, &in->train_target, err);
+    if (s == STATUS_OK && in->config.labels_test[0] != 0)
+        s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
+    if (s == STATUS_OK)
+        s = resolve_plan(in, err);
+    if (s == STATUS_OK)
+        s = check_price(&in->config.plan, err);
+    return s == STATUS_OK ? resolve_seed(&in->config, o->seeded, o->seed, err) : s;
+}
+
+void server_inputs_deinit(struct server_inputs *in)
+{
+    table_deinit(&in->train);
+    table_deinit(&in->test);
+    mem_free(in->train_target);
+    mem_free(in->test_target);
+    in->train_target = in->test_target = NULL;
+}
+
+/* --- what -n prints
+ * -------------------------------------------------------------------------------------- */
 
 static enum status print_claims(const struct plan *p, const struct encode *e,
                                 const struct agenda_releases *r, struct buf *out)

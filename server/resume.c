@@ -77,3 +77,8 @@ const uint8_t *server_session_plan_digest(const struct server_session *s)
 {
     return s->plan_digest;
 }
+
+uint64_t server_session_steps(const struct server_session *s)
+{
+    return s->steps_done;
+}

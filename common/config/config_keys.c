@@ -40,8 +40,14 @@ static const struct key inject_keys[] = {
          "each time."},
     {"inject.before", KEY_CHOICE, INJECT(before), .choices = befores, .fallback = "upload",
      .help = "The message that inject.delay holds up."},
+};
+
+static const struct key inject_both_keys[] = {
     {"inject.crash_at_round", KEY_U32, INJECT(crash_at_round), .lo = 0, .hi = 4294967295.0,
-     .fallback = "0", .help = "End the process as kill -9 would when this round opens; 0: never."},
+     .fallback = "0",
+     .help =
+         "End the process as kill -9 would: a party before its upload of this round, the server "
+         "before it opens this training round; 0: never."},
     {"inject.link.delay_ms", KEY_REAL, INJECT(link_delay_ms), .lo = 0, .hi = 60000, .fallback = "0",
      .help = "Milliseconds added to everything sent."},
     {"inject.link.jitter_ms", KEY_REAL, INJECT(link_jitter_ms), .lo = 0, .hi = 60000,
@@ -78,7 +84,7 @@ const struct key_table config_keys_server = {
              {ROWS(identity_keys), SERVER(identity)},
              {ROWS(server_keys), 0},
              {plan_keys, PLAN_KEYS_N, SERVER(plan)},
-             {ROWS(inject_keys), SERVER(inject)}},
+             {ROWS(inject_both_keys), SERVER(inject)}},
 };
 
 static const struct key party_address_keys[] = {
@@ -134,16 +140,16 @@ static const struct key party_keys[] = {
      .lo_open = true, .fallback = "1",
      .help = "Largest training.learning_rate a plan may ask for."},
     {"policy.roster_sha256", KEY_SHA256, PARTY(policy.roster_sha256), .fallback = "",
-     .help = "SHA-256 of the roster file, compared with the others out of band; left out: only a "
-             "server on "
-             "loopback is accepted."},
+     .help = "Digest of the roster (vfl pki digest), compared with the others out of band; left "
+             "out: only a server on loopback is accepted."},
 };
 
 const struct key_table config_keys_party = {
     .name = "party",
-    .parts = 4,
+    .parts = 5,
     .part = {{ROWS(party_address_keys), 0},
              {ROWS(identity_keys), PARTY(identity)},
              {ROWS(party_keys), 0},
-             {ROWS(inject_keys), PARTY(inject)}},
+             {ROWS(inject_keys), PARTY(inject)},
+             {ROWS(inject_both_keys), PARTY(inject)}},
 };

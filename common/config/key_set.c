@@ -195,6 +195,7 @@ static bool set_path(const struct key *k, const struct key_value_item *item, con
         return refuse(f, "a path of fewer than %d bytes with its directory", CONFIG_PATH_MAX);
     if (!key_text_is_printable(path))
         return refuse(f, "a path of printable UTF-8 characters");
+    memset(out, 0, CONFIG_PATH_MAX); /* no rest of a default behind a shorter value */
     memcpy(out, path, (size_t)n + 1);
     return true;
 }

@@ -30,7 +30,8 @@ enum status sealed_key_load(uint8_t key[SEALED_KEY_BYTES], const char *path, str
     buf_init(&file, KEY_FILE_MAX);
     s = file_read(path, &file, err);
     if (s == STATUS_OK) {
-        memcpy(text, file.data, file.len);
+        if (file.len > 0)
+            memcpy(text, file.data, file.len);
         text[file.len] = 0;
         text[strcspn(text, "\r\n")] = 0;
         if (!digest_from_hex(key, SEALED_KEY_BYTES, text))

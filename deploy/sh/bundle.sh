@@ -38,6 +38,7 @@ bundle_common() { # ROLE CERT
     cp "$2" "$bundle_dir/$1.crt"
     cp "$bundle_ca/ca.crt" "$bundle_ca/ca.crl" "$bundle_dir/"
     cp "$bundle_roster" "$bundle_dir/roster.yaml"
+    [ -r "$vfl_share/systemd/vfl-$1.service" ] || fail 6 "$vfl_share/systemd/vfl-$1.service is missing"
     sed "s|^IPAddressAllow=.*|IPAddressAllow=localhost $3|" "$vfl_share/systemd/vfl-$1.service" \
         >"$bundle_dir/vfl-$1.service"
 }
@@ -78,6 +79,11 @@ README
     fi
 }
 
+# Nothing in the folder is secret, and a service's own user must be able to read it.
+bundle_open() {
+    chmod 644 "$bundle_dir"/*
+}
+
 bundle_server() { # CERT
     bundle_check "$1"
     grep -q "^server: {name: $bundle_name," "$bundle_roster" || fail 2 "$1: not the server of $bundle_roster"
@@ -90,6 +96,7 @@ bundle_server() { # CERT
         [ -z "$bundle_plan" ] || cat "$bundle_plan"
     } >"$bundle_dir/server.yaml"
     bundle_readme server >"$bundle_dir/README.txt"
+    bundle_open
 }
 
 bundle_party() { # CERT
@@ -109,6 +116,7 @@ bundle_party() { # CERT
         printf '  # roster_sha256: "..."\n'
     } >"$bundle_dir/party.yaml"
     bundle_readme party >"$bundle_dir/README.txt"
+    bundle_open
 }
 
 bundle_main() {

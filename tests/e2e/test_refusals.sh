@@ -59,6 +59,7 @@ expect 2 'float32' 'float32 under masks makes no sense' server --set protocol.en
 expect 2 'concat' 'nor does concat' server --set model.fusion=concat
 expect 2 'drop' 'nor fixed with drop' server --set protocol.encoding=fixed --set protocol.straggler=drop
 expect 2 'batch' 'a batch of more rows than there are' server --set training.batch=60000
+expect 5 'privacy.max_epsilon' "a plan over the server's own limit" server --set privacy.max_epsilon=10
 expect 2 'no-such-file' 'a missing configuration' "$VFL_BIN/vfl-server" -c no-such-file.yaml
 
 spoil() { # SED-SCRIPT FILE: a spoiled copy of a data file as bad.csv
