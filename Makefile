@@ -250,10 +250,11 @@ install: all
 	install $(PROGRAMS) $(TOOLS) deploy/vfl $(DESTDIR)$(PREFIX)/bin
 	install -m 644 deploy/sh/*.sh $(SHARE)/sh
 	install -m 644 deploy/examples/*.yaml $(SHARE)/examples
-	install -m 644 deploy/systemd/*.service $(SHARE)/systemd
 	install -m 644 tests/data/*.csv.gz tests/data/README.md $(SHARE)/data
-	for f in deploy/systemd/*; do [ ! -f $$f ] || \
-	    install -D -m 644 $$f $(UNITS)/$${f##*/} || exit 1; done
+	install -d $(UNITS)
+	for f in deploy/systemd/*.service; do \
+	    sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$f >$(SHARE)/systemd/$${f##*/} && \
+	    install -m 644 $(SHARE)/systemd/$${f##*/} $(UNITS) || exit 1; done
 	for f in docs/man/*.[1-8]; do [ ! -f $$f ] || \
 	    install -D -m 644 $$f $(MAN)/man$${f##*.}/$${f##*/} || exit 1; done
 
