@@ -1,0 +1,474 @@
+/* test_policy.c -- what a party refuses, key by key as its owner writes them, and what just passes.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/policy.h"
+
+#include "common/base/check.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { PARTIES = 5 };
+
+static const uint8_t members[] = {0, 1, 2, 3, 4};
+static struct roster roster;
+static struct plan plan;
+static struct policy_set set;
+static struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
+static size_t spent_n;
+
+/* Five parties of five operators, and a run of 4 epochs of 100 rows with 20 test rows: 400 training
+ * releases and 4 sweeps of 20; a record takes part 4 times. */
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&roster, 0, sizeof roster);
+    strcpy(roster.server.name, "hub");
+    strcpy(roster.server.operator_name, "hub");
+    for (roster.n = 0; roster.n < PARTIES; roster.n++) {
+        struct roster_entry *e = &roster.party[roster.n];
+
+        snprintf(e->name, sizeof e->name, "p%zu", roster.n + 1);
+        strcpy(e->operator_name, e->name);
+    }
+    set = (struct policy_set){&roster, members, PARTIES, 0};
+    plan_defaults(&plan);
+    plan.training.epochs = 4;
+    plan.training.batch = 10;
+    plan.training.seed_given = true;
+    plan.shape.parties = PARTIES;
+    plan.shape.train_rows = 100;
+    plan.shape.test_rows = 20;
+    plan.shape.outputs = 2;
+    memset(spent, 0, sizeof spent);
+    spent_n = 0;
+    return 0;
+}
+
+/* The policy of a party's file with these lines ("policy." is put before each); NULL ends them. */
+static struct config_policy policy_of(const char *first, const char *second, const char *third)
+{
+    static const char *const base[] = {"server=127.0.0.1:1", "identity.cert=x", "identity.key=x",
+                                       "identity.ca=x",      "roster=x",        "state=x",
+                                       "data.train=x"};
+    const char *lines[3] = {first, second, third}, *sets[7 + 3];
+    char text[3][128];
+    struct config_party c;
+    struct error err = {0};
+    size_t n = 7;
+
+    memcpy(sets, base, sizeof base);
+    for (int i = 0; i < 3 && lines[i] != NULL; i++) {
+        snprintf(text[i], sizeof text[i], "policy.%s", lines[i]);
+        sets[n++] = text[i];
+    }
+    if (config_load_party(&c, NULL, sets, n, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    return c.policy;
+}
+
+static void expect_accepted(const struct config_policy *policy)
+{
+    struct error err = {0};
+
+    if (policy_check(policy, &plan, &set, spent, spent_n, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(policy_check(policy, &plan, &set, spent, spent_n, NULL), STATUS_OK);
+}
+
+static void expect_refused(const struct config_policy *policy, enum status status, const char *text)
+{
+    struct error err = {0};
+
+    assert_int_equal(policy_check(policy, &plan, &set, spent, spent_n, &err), status);
+    assert_string_equal(err.text, text);
+    assert_int_equal(err.status, status);
+    assert_int_equal(status_exit_code(status), 5);
+    assert_int_equal(policy_check(policy, &plan, &set, spent, spent_n, NULL), status);
+}
+
+/* Accepts with `passes`, refuses with `fails`, each beside `also` (may be NULL). */
+static void expect_edge(const char *also, const char *passes, const char *fails, enum status status,
+                        const char *text)
+{
+    struct config_policy policy = policy_of(passes, also, NULL);
+
+    expect_accepted(&policy);
+    policy = policy_of(fails, also, NULL);
+    expect_refused(&policy, status, text);
+}
+
+static void test_the_defaults_accept_the_default_plan(void **state)
+{
+    struct config_policy policy = policy_of(NULL, NULL, NULL);
+
+    (void)state;
+    assert_int_equal(plan_check(&plan, NULL), STATUS_OK);
+    expect_accepted(&policy);
+}
+
+static void test_the_set_has_at_least_min_parties(void **state)
+{
+    (void)state;
+    expect_edge("min_m_eff=1", "min_parties=5", "min_parties=6", STATUS_POLICY,
+                "policy.min_parties: 5 parties where 6 are the least");
+    set.n = 2; /* a generation is judged by its members, not by the roster */
+    expect_edge("min_m_eff=1", "min_parties=2", "min_parties=3", STATUS_POLICY,
+                "policy.min_parties: 2 parties where 3 are the least");
+}
+
+static void test_enough_parties_are_left_when_one_operator_helps_the_server(void **state)
+{
+    (void)state;
+    expect_edge(NULL, "min_m_eff=4", "min_m_eff=5", STATUS_POLICY,
+                "policy.min_m_eff: 5 parties, 1 of them perhaps with the server, leave less than "
+                "5");
+    strcpy(roster.party[2].operator_name, "p4"); /* p3 and p4 are one */
+    expect_edge(NULL, "min_m_eff=3", "min_m_eff=4", STATUS_POLICY,
+                "policy.min_m_eff: 5 parties, 2 of them perhaps with the server, leave less than "
+                "4");
+    strcpy(roster.party[1].operator_name, "hub"); /* and p2 is the server's own */
+    expect_edge(NULL, "min_m_eff=2", "min_m_eff=3", STATUS_POLICY,
+                "policy.min_m_eff: 5 parties, 3 of them perhaps with the server, leave less than "
+                "3");
+    set.n = 3; /* p4 is absent: p2, and p3 alone */
+    expect_edge(NULL, "min_m_eff=1", "min_m_eff=2", STATUS_POLICY,
+                "policy.min_m_eff: 3 parties, 2 of them perhaps with the server, leave less than "
+                "2");
+}
+
+static void test_no_operator_fears_its_own_parties(void **state)
+{
+    (void)state;
+    strcpy(roster.party[2].operator_name, "p1");
+    strcpy(roster.party[3].operator_name, "p1");
+    expect_edge(NULL, "min_m_eff=4", "min_m_eff=5", STATUS_POLICY,
+                "policy.min_m_eff: 5 parties, 1 of them perhaps with the server, leave less than "
+                "5");
+    set.self = 4; /* seen from p5, p1 has three */
+    expect_edge(NULL, "min_m_eff=2", "min_m_eff=3", STATUS_POLICY,
+                "policy.min_m_eff: 5 parties, 3 of them perhaps with the server, leave less than "
+                "3");
+}
+
+static void test_under_clear_nobody_hides_among_others(void **state)
+{
+    struct config_policy policy = policy_of("aggregations=[clear]", "min_m_eff=5", NULL);
+
+    (void)state;
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    expect_accepted(&policy);
+    policy = policy_of("aggregations=[clear]", "min_parties=6", NULL);
+    expect_refused(&policy, STATUS_POLICY, "policy.min_parties: 5 parties where 6 are the least");
+}
+
+static void test_only_listed_encodings_are_accepted(void **state)
+{
+    static const char *const names[] = {"pbm", "fixed", "float32", "gaussian"};
+    static const char *const others[] = {
+        "encodings=[fixed, float32, gaussian]", "encodings=[pbm, float32, gaussian]",
+        "encodings=[pbm, fixed, gaussian]", "encodings=[pbm, fixed, float32]"};
+
+    (void)state;
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    for (int e = ENCODING_PBM; e <= ENCODING_GAUSSIAN; e++) {
+        char only[64];
+
+        snprintf(only, sizeof only, "encodings=[%s]", names[e]);
+        plan.protocol.encoding = (enum plan_encoding)e;
+        expect_edge("aggregations=[clear]", only, others[e], STATUS_POLICY,
+                    "policy.encodings: the plan's encoding is not among them");
+    }
+}
+
+static void test_only_listed_aggregations_are_accepted(void **state)
+{
+    static const char text[] = "policy.aggregations: the plan's aggregation is not among them";
+
+    (void)state;
+    expect_edge(NULL, "aggregations=[masked]", "aggregations=[clear]", STATUS_POLICY, text);
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    expect_edge(NULL, "aggregations=[clear]", "aggregations=[masked]", STATUS_POLICY, text);
+}
+
+static void test_clear_is_refused_unless_it_is_asked_for(void **state)
+{
+    struct config_policy policy = policy_of(NULL, NULL, NULL);
+
+    (void)state;
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    expect_refused(&policy, STATUS_POLICY,
+                   "policy.aggregations: the plan's aggregation is not among them");
+}
+
+static void test_the_learning_rate_is_at_most_the_largest(void **state)
+{
+    (void)state;
+    plan.training.learning_rate = 0.25;
+    expect_edge(NULL, "max_learning_rate=0.25", "max_learning_rate=0.2499", STATUS_POLICY,
+                "policy.max_learning_rate: 0.25 is over 0.2499");
+    expect_edge(NULL, "max_learning_rate=1000", "max_learning_rate=1e-9", STATUS_POLICY,
+                "policy.max_learning_rate: 0.25 is over 1e-09");
+}
+
+/* What an earlier run left in the ledger. */
+static void spend(uint64_t releases, uint64_t participations)
+{
+    struct account_entry *e = &spent[spent_n++];
+
+    *e = policy_mechanism(&plan, &set);
+    e->parties = (uint32_t)(PARTIES - spent_n + 1); /* mechanisms of other sets count as well */
+    e->releases = releases;
+    e->participations_max = participations;
+}
+
+static void test_no_record_is_released_more_often_than_allowed(void **state)
+{
+    (void)state;
+    expect_edge(NULL, "max_releases.record=4", "max_releases.record=3", STATUS_BUDGET,
+                "policy.max_releases.record: a record would be released 4 times, 3 is the most");
+    plan.training.evaluate_train = true;
+    expect_edge(NULL, "max_releases.record=8", "max_releases.record=7", STATUS_BUDGET,
+                "policy.max_releases.record: a record would be released 8 times, 7 is the most");
+    spend(100, 10);
+    spend(50, 3);
+    expect_edge(NULL, "max_releases.record=21", "max_releases.record=20", STATUS_BUDGET,
+                "policy.max_releases.record: a record would be released 21 times, 20 is the most");
+    expect_edge(NULL, "max_releases.record=0", "max_releases.record=1", STATUS_BUDGET,
+                "policy.max_releases.record: a record would be released 21 times, 1 is the most");
+}
+
+static void test_a_test_record_that_is_released_more_often_is_the_one_that_counts(void **state)
+{
+    (void)state;
+    plan.training.evaluate_every = 0.5; /* 8 sweeps over 4 epochs */
+    expect_edge(NULL, "max_releases.record=8", "max_releases.record=7", STATUS_BUDGET,
+                "policy.max_releases.record: a record would be released 8 times, 7 is the most");
+}
+
+static void test_all_releases_together_are_at_most_the_total(void **state)
+{
+    (void)state;
+    expect_edge(NULL, "max_releases.total=480", "max_releases.total=479", STATUS_BUDGET,
+                "policy.max_releases.total: 480 releases would be made, 479 is the most");
+    plan.training.evaluate_train = true; /* and 4 sweeps of 100 */
+    expect_edge(NULL, "max_releases.total=880", "max_releases.total=879", STATUS_BUDGET,
+                "policy.max_releases.total: 880 releases would be made, 879 is the most");
+    spend(1000, 1);
+    spend(20, 1);
+    expect_edge(NULL, "max_releases.total=1900", "max_releases.total=1899", STATUS_BUDGET,
+                "policy.max_releases.total: 1900 releases would be made, 1899 is the most");
+    expect_edge(NULL, "max_releases.total=0", "max_releases.total=1", STATUS_BUDGET,
+                "policy.max_releases.total: 1900 releases would be made, 1 is the most");
+}
+
+/* The claim of the plan and what was spent, put together here. */
+static struct account_claim price(enum account_adversary adversary,
+                                  enum account_adjacency adjacency)
+{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
+
+    memcpy(entries, spent, sizeof spent);
+    entries[spent_n] = policy_mechanism(&plan, &set);
+    entries[spent_n].releases = 480;
+    entries[spent_n].participations_max = 4;
+    return account_claim(entries, spent_n + 1, adversary, adjacency, plan.privacy.delta);
+}
+
+static void expect_epsilon_edge(enum account_adversary adversary, enum account_adjacency adjacency)
+{
+    struct account_claim claim = price(adversary, adjacency);
+    const char *who = account_adversary_name(adversary), *what = account_adjacency_name(adjacency);
+    char first[96], second[96], third[96], text[256];
+    struct config_policy policy;
+    double edge;
+
+    snprintf(first, sizeof first, "max_epsilon.adversary=%s", who);
+    snprintf(second, sizeof second, "max_epsilon.adjacency=%s", what);
+    assert_true(isfinite(claim.epsilon) && claim.epsilon > 0);
+    edge = claim.epsilon * (1 + 1e-9);
+    snprintf(third, sizeof third, "max_epsilon.value=%.17g", edge);
+    policy = policy_of(first, second, third);
+    expect_accepted(&policy);
+    edge = claim.epsilon * (1 - 1e-9);
+    snprintf(third, sizeof third, "max_epsilon.value=%.17g", edge);
+    policy = policy_of(first, second, third);
+    snprintf(text, sizeof text,
+             "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
+             who, what, claim.epsilon, edge);
+    expect_refused(&policy, STATUS_BUDGET, text);
+    policy = policy_of(first, second, "max_epsilon.value=0");
+    expect_accepted(&policy);
+}
+
+static void test_epsilon_is_limited_for_each_adversary_and_adjacency(void **state)
+{
+    (void)state;
+    strcpy(roster.party[2].operator_name, "p2"); /* so that two may collude */
+    for (int earlier = 0; earlier < 3; earlier++) {
+        for (int adversary = 0; adversary < ACCOUNT_ADVERSARIES; adversary++) {
+            for (int adjacency = 0; adjacency < ACCOUNT_ADJACENCIES; adjacency++)
+                expect_epsilon_edge((enum account_adversary)adversary,
+                                    (enum account_adjacency)adjacency);
+        }
+        spend(2000, 20);
+    }
+}
+
+static void test_what_is_spent_already_uses_up_epsilon(void **state)
+{
+    struct account_claim alone = price(ACCOUNT_SERVER, ACCOUNT_RECORD_RAW);
+    struct config_policy policy;
+    char value[64];
+
+    (void)state;
+    snprintf(value, sizeof value, "max_epsilon.value=%.17g", alone.epsilon * 1.01);
+    policy = policy_of(value, NULL, NULL);
+    expect_accepted(&policy);
+    spend(400, 4);
+    assert_int_equal(policy_check(&policy, &plan, &set, spent, spent_n, NULL), STATUS_BUDGET);
+    spent_n = 0;
+    expect_accepted(&policy);
+}
+
+static void test_releases_without_noise_pass_no_epsilon(void **state)
+{
+    struct config_policy policy = policy_of("max_epsilon.value=1e9", NULL, NULL);
+
+    (void)state;
+    expect_accepted(&policy);
+    plan.protocol.encoding = ENCODING_FIXED;
+    expect_refused(&policy, STATUS_BUDGET,
+                   "policy.max_epsilon: against server (record_raw) the plan costs epsilon inf, "
+                   "1e+09 is the most");
+}
+
+static void test_a_full_ledger_is_still_priced(void **state)
+{
+    struct config_policy policy = policy_of("max_releases.total=543", NULL, NULL);
+
+    (void)state;
+    for (spent_n = 0; spent_n < ACCOUNT_MECHANISMS_MAX; spent_n++) {
+        spent[spent_n] = policy_mechanism(&plan, &set);
+        spent[spent_n].trials = (uint32_t)(1 + spent_n);
+        spent[spent_n].releases = spent[spent_n].participations_max = 1;
+    }
+    expect_refused(&policy, STATUS_BUDGET,
+                   "policy.max_releases.total: 544 releases would be made, 543 is the most");
+    policy = policy_of("max_releases.total=544", "max_epsilon.value=1e9", NULL);
+    expect_accepted(&policy);
+}
+
+/* --- the mechanism --- */
+
+static void test_the_mechanism_is_the_plans_among_this_set(void **state)
+{
+    struct account_entry e;
+
+    (void)state;
+    plan.model.embedding = 24;
+    plan.protocol.pbm.trials = 32;
+    plan.protocol.pbm.beta = 0.15;
+    plan.protocol.clip = 2.5;
+    strcpy(roster.party[3].operator_name, "p3");
+    e = policy_mechanism(&plan, &set);
+    assert_int_equal(e.kind, ACCOUNT_PBM);
+    assert_int_equal(e.trials, 32);
+    assert_true(e.beta == 0.15);
+    assert_true(e.clip == 2.5);
+    assert_int_equal(e.coordinates, 24);
+    assert_int_equal(e.parties, PARTIES);
+    assert_int_equal(e.colluders, 2);
+    assert_false(e.clear);
+    assert_false(e.concat);
+    assert_true(e.raw); /* bottoms train on raw records */
+    assert_int_equal(e.releases, 0);
+    assert_int_equal(e.participations_max, 0);
+    set.n = 3;
+    e = policy_mechanism(&plan, &set);
+    assert_int_equal(e.parties, 3);
+    assert_int_equal(e.colluders, 1);
+}
+
+static void test_fixed_and_float32_have_no_noise(void **state)
+{
+    struct account_entry e;
+
+    (void)state;
+    plan.protocol.encoding = ENCODING_FIXED;
+    e = policy_mechanism(&plan, &set);
+    assert_int_equal(e.kind, ACCOUNT_NONE);
+    assert_false(e.clear);
+    plan.protocol.encoding = ENCODING_FLOAT32;
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    plan.model.fusion = FUSION_CONCAT;
+    e = policy_mechanism(&plan, &set);
+    assert_int_equal(e.kind, ACCOUNT_NONE);
+    assert_true(e.clear);
+    assert_true(e.concat);
+}
+
+static void test_gaussian_noise_is_that_of_the_set(void **state)
+{
+    struct account_entry e;
+    double b = 16, beta = 0.2, c = 2;
+
+    (void)state;
+    plan.protocol.encoding = ENCODING_GAUSSIAN;
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    plan.protocol.gaussian.match = GAUSSIAN_PAPER;
+    plan.protocol.pbm.trials = 16;
+    plan.protocol.pbm.beta = beta;
+    plan.protocol.clip = c;
+    for (size_t n = 2; n <= PARTIES; n++) {
+        double m = (double)n;
+
+        set.n = n;
+        plan.protocol.gaussian.match = GAUSSIAN_PAPER;
+        e = policy_mechanism(&plan, &set);
+        assert_int_equal(e.kind, ACCOUNT_GAUSSIAN);
+        assert_true(fabs(e.sigma - sqrt(2 * m * c * c / (b * beta * beta))) < 1e-5 * e.sigma);
+        plan.protocol.gaussian.match = GAUSSIAN_EQUAL_RDP;
+        e = policy_mechanism(&plan, &set);
+        assert_true(fabs(e.sigma - sqrt(m * c * c * (1 - 4 * beta * beta) /
+                                        (4 * b * beta * beta))) < 1e-5 * e.sigma);
+    }
+    plan.protocol.gaussian.match = GAUSSIAN_SIGMA;
+    plan.protocol.gaussian.sigma = 3.5;
+    e = policy_mechanism(&plan, &set);
+    assert_true(e.sigma == 3.5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(t) cmocka_unit_test_setup(t, set_up)
+        TEST(test_the_defaults_accept_the_default_plan),
+        TEST(test_the_set_has_at_least_min_parties),
+        TEST(test_enough_parties_are_left_when_one_operator_helps_the_server),
+        TEST(test_no_operator_fears_its_own_parties),
+        TEST(test_under_clear_nobody_hides_among_others),
+        TEST(test_only_listed_encodings_are_accepted),
+        TEST(test_only_listed_aggregations_are_accepted),
+        TEST(test_clear_is_refused_unless_it_is_asked_for),
+        TEST(test_the_learning_rate_is_at_most_the_largest),
+        TEST(test_no_record_is_released_more_often_than_allowed),
+        TEST(test_a_test_record_that_is_released_more_often_is_the_one_that_counts),
+        TEST(test_all_releases_together_are_at_most_the_total),
+        TEST(test_epsilon_is_limited_for_each_adversary_and_adjacency),
+        TEST(test_what_is_spent_already_uses_up_epsilon),
+        TEST(test_releases_without_noise_pass_no_epsilon),
+        TEST(test_a_full_ledger_is_still_priced),
+        TEST(test_the_mechanism_is_the_plans_among_this_set),
+        TEST(test_fixed_and_float32_have_no_noise),
+        TEST(test_gaussian_noise_is_that_of_the_set),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
