@@ -198,10 +198,11 @@ fuzz:
 	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang FUZZ=1 SANITIZE=address,undefined OPT=-O1 CI= run-fuzz
 run-fuzz: $(FUZZERS)
 	@for f in $(FUZZERS); do \
-	    name=$${f##*/fuzz_}; mkdir -p $(BUILD)/corpus/$$name; echo "fuzz $$name"; \
-	    $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -verbosity=0 -print_final_stats=1 \
+	    name=$${f##*/fuzz_}; mkdir -p $(BUILD)/corpus/$$name; \
+	    $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
 	        -artifact_prefix=$(BUILD)/$$name- $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name \
-	        || exit 1; \
+	        >$(BUILD)/$$name.log 2>&1 || { tail -n 60 $(BUILD)/$$name.log; exit 1; }; \
+	    sed -n "s/^stat::number_of_executed_units:/$$name, inputs:/p" $(BUILD)/$$name.log; \
 	done
 
 # Lines of our own rooms and daemons that the compiled tests reach.
@@ -253,8 +254,9 @@ install: all
 	install -m 644 tests/data/*.csv.gz tests/data/README.md $(SHARE)/data
 	install -d $(UNITS)
 	for f in deploy/systemd/*.service; do \
-	    sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$f >$(SHARE)/systemd/$${f##*/} && \
-	    install -m 644 $(SHARE)/systemd/$${f##*/} $(UNITS) || exit 1; done
+	    sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$f >$(BUILD)/unit && \
+	    install -m 644 $(BUILD)/unit $(UNITS)/$${f##*/} && \
+	    install -m 644 $(BUILD)/unit $(SHARE)/systemd/$${f##*/} || exit 1; done
 	for f in docs/man/*.[1-8]; do [ ! -f $$f ] || \
 	    install -D -m 644 $$f $(MAN)/man$${f##*.}/$${f##*/} || exit 1; done
 
