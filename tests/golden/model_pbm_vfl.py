@@ -46,12 +46,14 @@ def read_table(path):
     return [r[0] for r in body], x, np.array([int(r[-1]) for r in body])
 
 
-def split(path, parties):
-    """Training and test (features by party, labels), standardised by the training rows."""
+def split(path, parties, raw=False, positive=1):
+    """Training and test (features by party, labels), standardised by the training rows unless raw."""
     ids, x, y = read_table(path)
+    y = y if positive == 1 else 1 - y
     test = np.array([hashlib.sha256(i.encode()).digest()[0] % 5 == 0 for i in ids])
     mean, sd = x[~test].mean(axis=0), x[~test].std(axis=0)
-    x = (x - mean) / np.where(sd > 0, sd, 1)
+    if not raw:
+        x = (x - mean) / np.where(sd > 0, sd, 1)
     if x.shape[1] % parties:
         sys.exit(f"{path}: {x.shape[1]} columns do not divide by {parties} parties")
     by_party = np.stack(np.split(x, parties, axis=1)).astype(F)  # M x rows x columns
@@ -238,6 +240,8 @@ def arguments():
     p.add_argument("--inits", nargs="+", default=["glorot"], choices=["glorot", "he", "torch"])
     p.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     p.add_argument("--start", help="folder of the initial weights; otherwise they are drawn")
+    p.add_argument("--raw", action="store_true", help="columns as they are")
+    p.add_argument("--positive", type=int, default=1, choices=[0, 1], help="the class that is looked for")
     p.add_argument("--parties", type=int, default=5)
     p.add_argument("--layers", nargs="*", type=int, default=[64, 64])
     p.add_argument("--embedding", type=int, default=16)
@@ -252,7 +256,7 @@ def arguments():
 
 def main():
     opt = arguments()
-    train, test = split(opt.data, opt.parties)
+    train, test = split(opt.data, opt.parties, opt.raw, opt.positive)
     encodings = [Encoding(e, opt.parties, opt.clip) for e in opt.encodings]
     with open(opt.out, "w", newline="") as f:
         out = csv.writer(f, lineterminator="\n")
