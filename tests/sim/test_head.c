@@ -1,0 +1,428 @@
+/* test_head.c -- the gradient that parties receive, against differences of a head written here in
+ * double; and the head's own steps against a loop by hand.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/head.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { PARTIES = 3, WIDTH = 4, ROWS = 5, ROWS_MAX = 8, INPUTS_MAX = PARTIES * WIDTH, WIDEST = 16 };
+
+struct shape {
+    enum plan_fusion fusion;
+    enum plan_task task;
+    enum plan_binary_loss binary_loss;
+    uint32_t outputs;
+    size_t hidden; /* layers of 7 and 6 */
+    enum plan_activation activation;
+};
+
+static const struct shape shapes[] = {
+    {FUSION_SUM, TASK_BINARY, BINARY_SOFTMAX, 2, 0, ACTIVATION_RELU},
+    {FUSION_SUM, TASK_BINARY, BINARY_SIGMOID, 1, 1, ACTIVATION_TANH},
+    {FUSION_SUM, TASK_MULTICLASS, BINARY_SOFTMAX, 5, 2, ACTIVATION_SIGMOID},
+    {FUSION_SUM, TASK_REGRESSION, BINARY_SOFTMAX, 1, 1, ACTIVATION_TANH},
+    {FUSION_MEAN, TASK_BINARY, BINARY_SOFTMAX, 2, 0, ACTIVATION_RELU},
+    {FUSION_MEAN, TASK_MULTICLASS, BINARY_SOFTMAX, 4, 2, ACTIVATION_TANH},
+    {FUSION_MEAN, TASK_REGRESSION, BINARY_SOFTMAX, 1, 2, ACTIVATION_NONE},
+    {FUSION_CONCAT, TASK_BINARY, BINARY_SIGMOID, 1, 1, ACTIVATION_TANH},
+    {FUSION_CONCAT, TASK_MULTICLASS, BINARY_SOFTMAX, 3, 1, ACTIVATION_SIGMOID},
+    {FUSION_CONCAT, TASK_REGRESSION, BINARY_SOFTMAX, 1, 0, ACTIVATION_RELU},
+};
+
+#define SHAPES (sizeof shapes / sizeof shapes[0])
+
+static struct plan plan_of(const struct shape *s)
+{
+    struct plan p;
+
+    plan_defaults(&p);
+    p.model.embedding = WIDTH;
+    p.model.fusion = s->fusion;
+    p.model.task = s->task;
+    p.model.binary_loss = s->binary_loss;
+    p.model.head = (struct plan_widths){s->hidden, {7, 6}};
+    p.model.head_activation = (uint32_t)s->activation;
+    p.training.learning_rate = 0.125;
+    p.shape.parties = PARTIES;
+    p.shape.outputs = s->outputs;
+    return p;
+}
+
+/* Every head of one plan begins alike. */
+static void start(struct server_head *h, const struct plan *p)
+{
+    static const uint8_t key[RNG_KEY_BYTES] = {5};
+    struct rng init = {0};
+
+    CHECK(rng_init_key(&init, key) == STATUS_OK);
+    CHECK(server_head_init(h, p, ROWS_MAX, &init) == STATUS_OK);
+    rng_deinit(&init);
+    for (size_t i = 0; i < h->net.spec.layers; i++) {
+        struct nn_layer *l = &h->net.layer[i];
+
+        for (uint32_t j = 0; j < l->out; j++) /* glorot leaves them zero */
+            l->b[j] = 0.1f * (float)(j + 1) - 0.2f * (float)i;
+    }
+}
+
+/* What secagg_combine would leave, and labels. */
+static void give(struct server_head *h, const struct shape *s)
+{
+    for (uint32_t i = 0; i < ROWS * h->inputs; i++)
+        h->fused[i] = (float)((int)(i * 29 % 31) - 15) / 12.0f;
+    for (uint32_t r = 0; r < ROWS; r++)
+        h->target[r] = s->task == TASK_REGRESSION
+                           ? 0.3f * (float)r - 0.5f
+                           : (float)(r * 3 % (s->outputs > 1 ? s->outputs : 2));
+}
+
+/* --- the same head in double --- */
+
+struct reference {
+    size_t layers;
+    uint32_t width[NN_LAYERS_MAX + 1];
+    enum plan_activation act;
+    double w[3][WIDEST * WIDEST], b[3][WIDEST];
+    double scale; /* of the fused sums: 1 / M under mean */
+    const struct shape *shape;
+    double x[ROWS * INPUTS_MAX], target[ROWS];
+    double logits[ROWS][WIDEST];
+};
+
+static void copy_of(struct reference *ref, const struct server_head *h, const struct shape *s,
+                    uint32_t members)
+{
+    ref->layers = h->net.spec.layers;
+    ref->act = s->activation;
+    ref->shape = s;
+    ref->scale = s->fusion == FUSION_MEAN ? 1.0 / members : 1.0;
+    for (size_t i = 0; i < ref->layers; i++) {
+        const struct nn_layer *l = &h->net.layer[i];
+
+        ref->width[i] = l->in;
+        ref->width[i + 1] = l->out;
+        assert_true(l->in <= WIDEST && l->out <= WIDEST);
+        for (uint32_t k = 0; k < l->in * l->out; k++)
+            ref->w[i][k] = (double)l->w[k];
+        for (uint32_t k = 0; k < l->out; k++)
+            ref->b[i][k] = (double)l->b[k];
+    }
+    for (uint32_t i = 0; i < ROWS * h->inputs; i++)
+        ref->x[i] = (double)h->fused[i];
+    for (uint32_t r = 0; r < ROWS; r++)
+        ref->target[r] = (double)h->target[r];
+}
+
+static double activate(enum plan_activation act, double z)
+{
+    switch (act) {
+    case ACTIVATION_RELU: return z > 0 ? z : 0;
+    case ACTIVATION_TANH: return tanh(z);
+    case ACTIVATION_SIGMOID: return 1 / (1 + exp(-z));
+    case ACTIVATION_NONE: return z;
+    }
+    return z;
+}
+
+static double row_loss(const struct reference *ref, const double *z, double target)
+{
+    double sum = 0;
+
+    if (ref->shape->task == TASK_REGRESSION)
+        return (z[0] - target) * (z[0] - target) / 2;
+    if (ref->shape->outputs == 1)
+        return log1p(exp(target > 0 ? -z[0] : z[0]));
+    for (uint32_t j = 0; j < ref->shape->outputs; j++)
+        sum += exp(z[j]);
+    return log(sum) - z[(int)target];
+}
+
+static double mean_loss(struct reference *ref)
+{
+    double total = 0;
+
+    for (uint32_t r = 0; r < ROWS; r++) {
+        double y[2][WIDEST];
+
+        for (uint32_t k = 0; k < ref->width[0]; k++)
+            y[0][k] = ref->scale * ref->x[r * ref->width[0] + k];
+        for (size_t i = 0; i < ref->layers; i++) {
+            const double *in = y[i % 2];
+            double *out = y[(i + 1) % 2];
+
+            for (uint32_t j = 0; j < ref->width[i + 1]; j++) {
+                double z = ref->b[i][j];
+
+                for (uint32_t k = 0; k < ref->width[i]; k++)
+                    z += in[k] * ref->w[i][k * ref->width[i + 1] + j];
+                out[j] = i + 1 < ref->layers ? activate(ref->act, z) : z;
+            }
+        }
+        memcpy(ref->logits[r], y[ref->layers % 2], sizeof ref->logits[r]);
+        total += row_loss(ref, ref->logits[r], ref->target[r]);
+    }
+    return total / ROWS;
+}
+
+static double slope(struct reference *ref, uint32_t at)
+{
+    const double step = 1e-5, was = ref->x[at];
+    double up, down;
+
+    ref->x[at] = was + step;
+    up = mean_loss(ref);
+    ref->x[at] = was - step;
+    down = mean_loss(ref);
+    ref->x[at] = was;
+    return (up - down) / (2 * step);
+}
+
+/* --- gradients --- */
+
+/* Place in h->gradient of what belongs to input `at` of the head: one block of rows x P, or under
+ * concat one for each member. */
+static uint32_t handed_out(const struct shape *s, uint32_t at)
+{
+    uint32_t row = at / INPUTS_MAX, member = at % INPUTS_MAX / WIDTH;
+
+    return s->fusion == FUSION_CONCAT ? (member * ROWS + row) * WIDTH + at % WIDTH : at;
+}
+
+static void expect_gradient(const struct shape *s, uint32_t members)
+{
+    static struct reference ref;
+    struct plan p = plan_of(s);
+    struct server_head h;
+    double loss, largest = 0;
+
+    start(&h, &p);
+    server_head_members(&h, members);
+    give(&h, s);
+    copy_of(&ref, &h, s, members);
+    assert_int_equal(h.inputs, s->fusion == FUSION_CONCAT ? INPUTS_MAX : WIDTH);
+    loss = server_head_train(&h, &p, 0, ROWS);
+    assert_true(fabs(loss - mean_loss(&ref)) < 1e-5);
+    for (uint32_t at = 0; at < ROWS * h.inputs; at++) {
+        double expected = slope(&ref, at), got = (double)h.gradient[handed_out(s, at)];
+
+        largest = fmax(largest, fabs(expected));
+        if (fabs(got - expected) > 2e-6 + 1e-5 * fabs(expected))
+            fail_msg("shape %zu input %u: %.9g where %.9g was expected", (size_t)(s - shapes), at,
+                     got, expected);
+    }
+    assert_true(largest > 1e-3); /* there was something to compare */
+    server_head_deinit(&h);
+}
+
+static void test_the_gradient_is_the_slope_of_the_mean_loss_in_the_sum(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++)
+        expect_gradient(&shapes[i], PARTIES);
+}
+
+static void test_the_mean_is_over_the_members_of_the_generation(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++) {
+        if (shapes[i].fusion != FUSION_CONCAT)
+            expect_gradient(&shapes[i], PARTIES - 1);
+    }
+}
+
+static void test_evaluation_gives_loss_and_predictions_and_changes_no_weight(void **state)
+{
+    static struct reference ref;
+
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++) {
+        const struct shape *s = &shapes[i];
+        struct plan p = plan_of(s);
+        struct server_head h, fresh;
+
+        start(&h, &p);
+        start(&fresh, &p);
+        give(&h, s);
+        copy_of(&ref, &h, s, PARTIES);
+        assert_true(fabs(server_head_evaluate(&h, ROWS) - mean_loss(&ref)) < 1e-5);
+        for (uint32_t r = 0; r < ROWS; r++) {
+            double sum = 0;
+
+            for (uint32_t j = 0; j < s->outputs; j++)
+                sum += exp(ref.logits[r][j]);
+            for (uint32_t j = 0; j < s->outputs; j++) {
+                double z = ref.logits[r][j];
+                double expected = s->task == TASK_REGRESSION ? z
+                                  : s->outputs == 1          ? 1 / (1 + exp(-z))
+                                                             : exp(z) / sum;
+
+                assert_true(fabs((double)h.prob[r * s->outputs + j] - expected) < 1e-5);
+            }
+        }
+        for (size_t l = 0; l < h.net.spec.layers; l++)
+            assert_memory_equal(h.net.layer[l].w, fresh.net.layer[l].w,
+                                sizeof(float) * h.net.layer[l].in * h.net.layer[l].out);
+        server_head_deinit(&h);
+        server_head_deinit(&fresh);
+    }
+}
+
+/* --- steps --- */
+
+/* Q steps on the given sums, as the papers write them. */
+static void walk(struct server_head *h, const struct plan *p, uint64_t step)
+{
+    uint32_t local = p->protocol.local_iterations;
+    float divisor = 1.0f / PARTIES;
+
+    for (uint32_t i = 0; h->mean && i < ROWS * h->inputs; i++)
+        h->fused[i] *= divisor;
+    for (uint32_t q = 0; q < local; q++) {
+        const float *logits = nn_net_forward(&h->net, h->fused, ROWS);
+        double rate = p->training.learning_rate;
+
+        if (p->training.schedule == SCHEDULE_INVERSE_SQRT)
+            rate /= sqrt((double)(step * local + q + 1));
+        (void)nn_loss(h->loss, h->dlogits, logits, h->target, ROWS, h->outputs);
+        nn_net_backward(&h->net, NULL, h->dlogits);
+        nn_net_step(&h->net, (float)rate);
+    }
+}
+
+static void expect_same_weights(const struct server_head *a, const struct server_head *b)
+{
+    for (size_t i = 0; i < a->net.spec.layers; i++) {
+        const struct nn_layer *l = &a->net.layer[i], *m = &b->net.layer[i];
+
+        assert_memory_equal(l->w, m->w, sizeof(float) * l->in * l->out);
+        assert_memory_equal(l->b, m->b, sizeof(float) * l->out);
+    }
+}
+
+static void test_local_steps_of_the_head_are_a_loop_on_the_kept_sums(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++) {
+        for (uint32_t local = 1; local <= 6; local += 5) {
+            struct plan p = plan_of(&shapes[i]);
+            struct server_head h, hand;
+
+            p.protocol.local_iterations = local;
+            p.training.schedule = i % 2 == 0 ? SCHEDULE_INVERSE_SQRT : SCHEDULE_CONSTANT;
+            p.training.optimizer = (enum plan_optimizer)(i % 3);
+            start(&h, &p);
+            start(&hand, &p);
+            for (uint64_t step = 0; step < 4; step++) {
+                give(&h, &shapes[i]);
+                give(&hand, &shapes[i]);
+                (void)server_head_train(&h, &p, step, ROWS);
+                walk(&hand, &p, step);
+                assert_int_equal(h.net.steps, (step + 1) * local);
+                expect_same_weights(&h, &hand);
+            }
+            server_head_deinit(&h);
+            server_head_deinit(&hand);
+        }
+    }
+}
+
+static void test_the_gradient_is_taken_before_the_first_local_step(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct plan once = plan_of(&shapes[i]), often = once;
+        struct server_head a, b;
+        double loss_a, loss_b;
+
+        often.protocol.local_iterations = 9;
+        start(&a, &once);
+        start(&b, &often);
+        give(&a, &shapes[i]);
+        give(&b, &shapes[i]);
+        loss_a = server_head_train(&a, &once, 0, ROWS);
+        loss_b = server_head_train(&b, &often, 0, ROWS);
+        assert_true(loss_a == loss_b);
+        assert_memory_equal(a.gradient, b.gradient, sizeof(float) * ROWS * a.inputs);
+        assert_memory_equal(a.prob, b.prob, sizeof(float) * ROWS * a.outputs);
+        server_head_deinit(&a);
+        server_head_deinit(&b);
+    }
+}
+
+static void test_training_lowers_the_loss(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct plan p = plan_of(&shapes[i]);
+        struct server_head h;
+        double first = 0, last = 0;
+
+        start(&h, &p);
+        for (uint64_t step = 0; step < 50; step++) {
+            give(&h, &shapes[i]);
+            last = server_head_train(&h, &p, step, ROWS);
+            first = step == 0 ? last : first;
+        }
+        assert_true(last < first);
+        server_head_deinit(&h);
+    }
+}
+
+static void test_a_step_allocates_nothing(void **state)
+{
+    struct plan p = plan_of(&shapes[1]);
+    struct server_head h;
+    uint64_t before;
+
+    (void)state;
+    start(&h, &p);
+    give(&h, &shapes[1]);
+    before = mem_count();
+    (void)server_head_train(&h, &p, 0, ROWS);
+    (void)server_head_evaluate(&h, ROWS);
+    assert_int_equal(mem_count(), before);
+    server_head_deinit(&h);
+}
+
+static void test_short_memory_is_said(void **state)
+{
+    static const uint8_t key[RNG_KEY_BYTES] = {5};
+    struct plan p = plan_of(&shapes[0]);
+    struct rng init = {0};
+    struct server_head h;
+
+    (void)state;
+    CHECK(rng_init_key(&init, key) == STATUS_OK);
+    mem_fail_at(1);
+    assert_int_equal(server_head_init(&h, &p, ROWS_MAX, &init), STATUS_MEMORY);
+    server_head_deinit(&h);
+    server_head_deinit(&h);
+    rng_deinit(&init);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_gradient_is_the_slope_of_the_mean_loss_in_the_sum),
+        cmocka_unit_test(test_the_mean_is_over_the_members_of_the_generation),
+        cmocka_unit_test(test_evaluation_gives_loss_and_predictions_and_changes_no_weight),
+        cmocka_unit_test(test_local_steps_of_the_head_are_a_loop_on_the_kept_sums),
+        cmocka_unit_test(test_the_gradient_is_taken_before_the_first_local_step),
+        cmocka_unit_test(test_training_lowers_the_loss),
+        cmocka_unit_test(test_a_step_allocates_nothing),
+        cmocka_unit_test(test_short_memory_is_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
