@@ -312,6 +312,10 @@ static void expect_same_weights(const struct server_head *a, const struct server
 
 static void test_local_steps_of_the_head_are_a_loop_on_the_kept_sums(void **state)
 {
+    static const enum plan_optimizer of_plan[] = {OPTIMIZER_SGD, OPTIMIZER_MOMENTUM,
+                                                  OPTIMIZER_ADAM};
+    static const enum nn_optimizer optimizers[] = {NN_SGD, NN_MOMENTUM, NN_ADAM};
+
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
         for (uint32_t local = 1; local <= 6; local += 5) {
@@ -320,9 +324,10 @@ static void test_local_steps_of_the_head_are_a_loop_on_the_kept_sums(void **stat
 
             p.protocol.local_iterations = local;
             p.training.schedule = i % 2 == 0 ? SCHEDULE_INVERSE_SQRT : SCHEDULE_CONSTANT;
-            p.training.optimizer = (enum plan_optimizer)(i % 3);
+            p.training.optimizer = of_plan[i % 3];
             start(&h, &p);
             start(&hand, &p);
+            assert_int_equal(h.net.spec.optimizer, optimizers[i % 3]);
             for (uint64_t step = 0; step < 4; step++) {
                 give(&h, &shapes[i]);
                 give(&hand, &shapes[i]);
