@@ -324,7 +324,7 @@ static void test_defaults_are_those_of_the_design(void **state)
     assert_int_equal(p->training.stop.metric, METRIC_NONE);
     assert_true(p->privacy.delta == 1e-5 && p->privacy.max_epsilon == 0);
     assert_int_equal(c.server.connections_per_address, 4);
-    assert_int_equal(c.server.inject.delay, DELAY_NONE);
+    assert_int_equal(c.server.inject.crash_at_round, 0);
     assert_string_equal(c.server.listen, "");
 }
 
