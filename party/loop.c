@@ -396,7 +396,8 @@ static void dial(struct loop *l)
 
     if (l->over || l->conn != NULL)
         return;
-    if (net_dial(&l->conn, &side, l->in->config.server, l->in->roster.server.name, &err) == STATUS_OK)
+    if (net_dial(&l->conn, &side, l->in->config.server, l->in->roster.server.name, &err) ==
+        STATUS_OK)
         return;
     l->conn = NULL;
     log_warn("%s", err.text);
