@@ -217,6 +217,19 @@ static void test_the_learning_rate_is_at_most_the_largest(void **state)
                 "policy.max_learning_rate: 0.25 is over 1e-09");
 }
 
+static void test_a_delta_that_gives_a_whole_record_away_is_refused(void **state)
+{
+    struct config_policy policy = policy_of(NULL, NULL, NULL);
+
+    (void)state;
+    plan.shape.train_rows = 10000;
+    plan.privacy.delta = 0.9999e-4;
+    expect_accepted(&policy);
+    plan.privacy.delta = 1e-4;
+    expect_refused(&policy, STATUS_POLICY,
+                   "the plan's privacy.delta 0.0001 is not below one over its 10000 rows");
+}
+
 /* What an earlier run left in the ledger. */
 static void spend(uint64_t releases, uint64_t participations)
 {
@@ -458,6 +471,7 @@ int main(void)
         TEST(test_only_listed_aggregations_are_accepted),
         TEST(test_clear_is_refused_unless_it_is_asked_for),
         TEST(test_the_learning_rate_is_at_most_the_largest),
+        TEST(test_a_delta_that_gives_a_whole_record_away_is_refused),
         TEST(test_no_record_is_released_more_often_than_allowed),
         TEST(test_a_test_record_that_is_released_more_often_is_the_one_that_counts),
         TEST(test_all_releases_together_are_at_most_the_total),
