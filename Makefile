@@ -77,7 +77,7 @@ BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py tests/bench/bench_*.sh)
 E2E       := $(wildcard tests/e2e/test_*.sh)
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
 
-.PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-compiled \
+.PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
         asan ubsan tsan fuzz run-fuzz cover bench fmt install uninstall clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -173,8 +173,8 @@ check-sim: $(SIM)
 	@$(RUN) $(SIM)
 check-fuzz: $(REPLAYS)
 	@$(RUN) $(REPLAYS)
-check-compiled: $(UNIT) $(SIM) $(REPLAYS)
-	@$(RUN) $(UNIT) $(SIM) $(REPLAYS)
+check-programs: all $(UNIT) $(SIM) $(REPLAYS)
+	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E)
 check-e2e: all
 	@$(RUN) $(E2E)
 check-source:
@@ -184,13 +184,13 @@ check-source:
 SANE = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 asan:
 	ASAN_OPTIONS=strict_string_checks=1 \
-	    $(MAKE) BUILD=$(BUILD)/asan SANITIZE=address OPT=-O1 check-compiled
+	    $(MAKE) BUILD=$(BUILD)/asan SANITIZE=address OPT=-O1 check-programs
 ubsan:
 	UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(MAKE) BUILD=$(BUILD)/ubsan SANITIZE=undefined OPT=-O1 check-compiled
+	    $(MAKE) BUILD=$(BUILD)/ubsan SANITIZE=undefined OPT=-O1 check-programs
 tsan:
 	OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=second_deadlock_stack=1 \
-	    $(SANE) $(MAKE) BUILD=$(BUILD)/tsan SANITIZE=thread OPT=-O1 check-compiled
+	    $(SANE) $(MAKE) BUILD=$(BUILD)/tsan SANITIZE=thread OPT=-O1 check-programs
 
 FUZZ_SECONDS ?= 30
 fuzz:
@@ -205,10 +205,10 @@ run-fuzz: $(FUZZERS)
 	    sed -n "s/^stat::number_of_executed_units:/$$name, inputs:/p" $(BUILD)/$$name.log; \
 	done
 
-# Lines of our own rooms and daemons that the compiled tests reach.
+# Lines of our own rooms and daemons that the tests reach.
 cover:
 	@find $(BUILD)/cover -name '*.gcda' -delete 2>/dev/null || true
-	@$(MAKE) BUILD=$(BUILD)/cover COVER=1 OPT=-O0 check-compiled; code=$$?; \
+	@$(MAKE) BUILD=$(BUILD)/cover COVER=1 OPT=-O0 check-programs; code=$$?; \
 	tests/check/cover.sh $(BUILD)/cover; exit $$code
 
 bench:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# cover.sh -- which lines of common/, server/ and party/ the compiled tests have reached.
+# cover.sh -- which lines of common/, server/ and party/ the tests have reached.
 #
 # usage: cover.sh BUILD, where BUILD was made with --coverage and its tests have run.  One line for
 # each file, the least covered first, then one for all.  A summary for people: nothing depends on it.
