@@ -63,7 +63,8 @@ static enum status check_terms(const struct config_policy *policy, const struct 
     if (!policy->encoding[p->protocol.encoding])
         return error_set(err, STATUS_POLICY,
                          "policy.encodings: the plan's encoding is not among them");
-    /* A delta of 1/N lets a mechanism publish one record whole and still keep its promise (threats B13). */
+    /* A delta of 1/N lets a mechanism publish one record whole and still keep its promise (threats
+     * B13). */
     if (p->privacy.delta * p->shape.train_rows >= 1)
         return error_set(err, STATUS_POLICY,
                          "the plan's privacy.delta %g is not below one over its %u rows",

@@ -147,6 +147,8 @@ void server_results_progress(struct server_results *r, const struct server_repor
         r->last_line_us = now_us;
     }
     p.rounds_per_s = r->rounds_per_s;
+    if (r->last_rounds == 0 && now_us > r->first_round_us) /* before the first whole window */
+        p.rounds_per_s = (double)rep->rounds / seconds_since(r->first_round_us, now_us);
     /* Somebody is always last; a line names nobody for less than a visible pause. */
     if (rep->waiting_for >= 0 && now_us - rep->waiting_since_us > SLOW_US)
         p.slow = r->in->roster.party[rep->waiting_for].name;
