@@ -54,7 +54,7 @@ class Code(dict):
 
 
 class Tree:
-    """The files below a root: those that git knows or would add, or all when there is no git."""
+    """The files below a root: those that git knows or would add; all when git does not say."""
 
     def __init__(self, root):
         self.root = root
@@ -69,10 +69,14 @@ class Tree:
         self.code = Code(self)
 
     def list(self):
+        command = ['git', '-C', self.root, 'ls-files', '-z', '--cached', '--others',
+                   '--exclude-standard']
         if os.path.exists(os.path.join(self.root, '.git')):
-            out = subprocess.run(['git', '-C', self.root, 'ls-files', '-z', '--cached', '--others',
-                                  '--exclude-standard'], check=True, stdout=subprocess.PIPE).stdout
-            return {p for p in out.decode().split('\0') if p}
+            try:
+                out = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+                return {p for p in out.decode().split('\0') if p}
+            except (OSError, subprocess.CalledProcessError):
+                pass  # no git here, or a tree of somebody else that git will not read
         found = set()
         for folder, folders, files in os.walk(self.root):
             folders[:] = [f for f in folders if f not in ('build', 'runs', '.git', '__pycache__')]
