@@ -14,6 +14,7 @@ struct link {
     struct link *next;
     uint32_t peer; /* roster index */
     bool joined;   /* its frames go to the session */
+    bool refused;  /* it has had its last words: nothing it says counts any more */
     uint64_t opened_us, tls_in, tls_out;
 };
 

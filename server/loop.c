@@ -342,7 +342,7 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     struct wire_msg m;
     struct event e = {.kind = EVENT_MESSAGE, .msg = &m, .raw = {bytes, n}};
 
-    if (k == NULL || l->over || (!k->joined && l->party[k->peer] == k))
+    if (k == NULL || l->over || k->refused)
         return;
     if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
         bool was = k->joined;
