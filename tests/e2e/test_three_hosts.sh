@@ -28,7 +28,8 @@ awk '
         first = 0
     }
     inside { print >file }' "$root/docs/operating.md"
-addresses=$(sed -n '/^The hosts are/p' "$root/docs/operating.md" | grep -o '`[a-z]*` ([0-9.]*)' | sed 's/`//g; s/ (/=/; s/)//')
+addresses=$(sed -n '/^The hosts are/p' "$root/docs/operating.md" | grep -o '`[a-z]*` ([0-9.]*)' | tr -d '`)' |
+    sed 's/ (/=/')
 same 'bank bank-root copy hospital server' "$(cat page/*.for | tr ' ' '\n' | sort -u | paste -sd' ')" \
     'each block of the page says where it is run'
 same 'server bank hospital' "$(echo "$addresses" | sed 's/=.*//' | paste -sd' ')" 'and each host has an address'
@@ -108,7 +109,7 @@ same "bank-to-server-bank.csr hospital-to-server-hospital.csr" "$(cd parcels && 
     'all the server gets are two requests'
 for name in bank hospital; do
     same 'README.txt ca.crl ca.crt party.crt party.yaml roster.yaml vfl-party.service' \
-        "$(find parcels -name "server-to-$name-*" -printf '%f\n' | sed 's/.*-to-[a-z]*-//' | LC_ALL=C sort | paste -sd' ')" \
+        "$(find parcels -name "server-to-$name-*" | sed "s/.*-to-$name-//" | LC_ALL=C sort | paste -sd' ')" \
         "all $name gets is its folder"
     expect 1 'Permission denied' "$name does not read what is the server's" \
         host $name cat "$dir/home/server/colonnade/server.key"
@@ -179,7 +180,8 @@ leaks() { # WHOSE-KEYS PLACE...
 }
 same '2 2 3' "$(for name in bank hospital server; do find home/$name -name '*.key' | wc -l; done | paste -sd' ')" \
     'each has its key and that of its checkpoint, the office that of the CA'
-expect 1 '' "the server's keys are on no other host, nor were they on the way" leaks server home/bank home/hospital parcels
+expect 1 '' "the server's keys are on no other host and were not on the way" \
+    leaks server home/bank home/hospital parcels
 expect 1 '' "nor are the bank's" leaks bank home/server home/hospital parcels
 expect 1 '' "nor are the hospital's" leaks hospital home/server home/bank parcels
 host server sh -c 'openssl pkey -in colonnade/server.key -outform DER' >parcels/slip
