@@ -46,6 +46,8 @@ bundle_common() { # ROLE CERT
 bundle_identity() { # ROLE
     printf 'identity: {cert: %s.crt, key: %s.key, ca: ca.crt, crl: ca.crl}\n' "$1" "$1"
     printf 'roster: roster.yaml\nstate: state\n'
+    printf '# Seals an interrupted run, to go on later: (umask 077; openssl rand -hex 32 >state.key)\n'
+    printf '# state_key: state.key\n'
 }
 
 bundle_readme() { # ROLE

@@ -33,6 +33,7 @@ addresses=$(sed -n '/^The hosts are/p' "$root/docs/operating.md" | grep -o '`[a-
 same 'bank bank-root copy hospital server' "$(cat page/*.for | tr ' ' '\n' | sort -u | paste -sd' ')" \
     'each block of the page says where it is run'
 same 'server bank hospital' "$(echo "$addresses" | sed 's/=.*//' | paste -sd' ')" 'and each host has an address'
+[ $failed -eq 0 ] || closing
 no_hosts=$(hosts_impossible)
 if [ -n "$no_hosts" ]; then
     printf 'the page is read, not run: %s\n' "$no_hosts"

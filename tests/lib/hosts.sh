@@ -23,6 +23,7 @@ hosts_impossible() {
         command -v $hosts_tool >/dev/null || { echo "$hosts_tool is not installed" && return; }
     done
     [ "$(id -u)" = 0 ] || { echo 'not root' && return; }
+    [ -d /proc/$$/ns ] || { echo '/proc is not mounted' && return; }
     unshare --net --pid --fork ip link set lo up 2>&1 || echo 'no namespaces'
 }
 
