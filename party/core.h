@@ -58,7 +58,9 @@ struct party_session {
     struct secagg_shape shape;
 
     /* The generation. */
-    uint64_t generation, offered_step;
+    uint64_t generation;
+    uint32_t stalled; /* generations since a gradient was applied */
+    bool connected;
     uint32_t members_n, self; /* self: own index among the members */
     uint8_t members[WIRE_MEMBERS_MAX];
     uint8_t nonce[WIRE_KEY_BYTES], kex_secret[WIRE_KEY_BYTES], kex_public[WIRE_KEY_BYTES];

@@ -16,6 +16,7 @@ void party_connected(struct party_session *p, struct actions *a)
 
     send->msg.kind = WIRE_JOIN;
     send->msg.join = (struct wire_join){WIRE_VERSION, p->setup.roster->digest, p->applied};
+    p->connected = true;
     party_arm(p, a);
 }
 
@@ -29,6 +30,7 @@ void party_forget_keys(struct party_session *p)
 
 void party_disconnected(struct party_session *p, struct actions *a, const struct error *why)
 {
+    p->connected = false;
     party_forget_keys(p);
     if (why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
         p->error = *why;
@@ -163,14 +165,15 @@ static enum status take_members(struct party_session *p, const struct wire_offer
 
 static enum status price(struct party_session *p, struct actions *a)
 {
-    struct policy_set set = {p->setup.roster, p->members, p->members_n, p->setup.self};
+    struct policy_set set = {p->setup.roster, p->members, p->members_n, p->setup.self, 0};
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
     size_t n = p->setup.spent(p->setup.owner, spent);
 
     party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));
-    /* Once a run is under way its own charges are in the ledger: every block is checked as it is
-     * reserved. */
-    if (p->applied > 0 || p->pending)
+    /* Once this process has taken part, its own charges are in the ledger, and every block is
+     * checked as it is reserved.  A process that goes on from a checkpoint prices the rest. */
+    set.done = p->applied;
+    if (p->generation > 0)
         return policy_check(&p->setup.config->policy, &p->plan, &set, spent, 0, &p->error);
     return policy_check(&p->setup.config->policy, &p->plan, &set, spent, n, &p->error);
 }
@@ -182,6 +185,12 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
     if (o->generation <= p->generation) {
         error_set(&p->error, STATUS_PROTOCOL, "offer: generation %llu after %llu",
                   (unsigned long long)o->generation, (unsigned long long)p->generation);
+        party_refuse(p, a);
+        return;
+    }
+    if (++p->stalled > PARTY_STALLED_MAX) { /* each would release the same rows once more */
+        error_set(&p->error, STATUS_PROTOCOL, "offer: %d generations without a step forward",
+                  PARTY_STALLED_MAX);
         party_refuse(p, a);
         return;
     }
@@ -197,7 +206,6 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
         return;
     }
     p->generation = o->generation;
-    p->offered_step = o->step;
     sm_move(&p->sm, PHASE_AGREE, p->generation);
     party_say_hello(p, a);
 }

@@ -17,6 +17,7 @@
 #include "common/net/net.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
+#include "party/policy.h"
 #include "party/results.h"
 
 #include <signal.h>
@@ -61,6 +62,7 @@ struct loop {
 
 static void tell(struct loop *l, const struct event *e);
 static void dial(struct loop *l);
+static void plan_redial(struct loop *l);
 
 /* --- sending --- */
 
@@ -159,8 +161,12 @@ static void after_thread(uv_work_t *w, int status)
     if (l->working)
         return;
     tell_held(l);
-    if (l->conn != NULL && !l->working)
+    if (l->over || l->working)
+        return;
+    if (l->conn != NULL)
         net_conn_pause(l->conn, false);
+    else
+        plan_redial(l);
 }
 
 static void to_thread(struct loop *l)
@@ -192,7 +198,7 @@ static void do_charge(struct loop *l, const struct action_charge *c)
             log_warn("%s", err.text);
         return;
     }
-    l->books.delta = party_session_report(l->session)->plan.privacy.delta;
+    l->books.delta = policy_delta(&party_session_report(l->session)->plan);
     l->charge = *c;
     l->charged = (struct error){0};
     l->charging = true;
@@ -228,6 +234,7 @@ static void tell(struct loop *l, const struct event *e)
 {
     const struct action *work = NULL, *charge = NULL;
 
+    CHECK(!l->working); /* the session belongs to the worker thread now */
     if (l->over)
         return;
     l->actions.n = 0;
@@ -236,7 +243,10 @@ static void tell(struct loop *l, const struct event *e)
         const struct action *a = &l->actions.item[i];
         switch (a->kind) {
         case ACTION_SEND: do_send(l, a); break;
-        case ACTION_ARM: uv_timer_start(&l->timer, on_timer, a->after_ms, 0); break;
+        case ACTION_ARM:
+            l->held_timer = false; /* an older one that ran out meanwhile counts no more */
+            uv_timer_start(&l->timer, on_timer, a->after_ms, 0);
+            break;
         case ACTION_DISARM: uv_timer_stop(&l->timer); break;
         case ACTION_WORK:
             work = a;
@@ -363,10 +373,14 @@ static void plan_redial(struct loop *l)
 static void on_close(void *owner, struct net_conn *c, const struct error *why)
 {
     struct loop *l = owner;
-    struct event e = {.kind = EVENT_LOST, .error = why};
+    struct error as_net = *why;
+    struct event e = {.kind = EVENT_LOST, .error = &as_net};
     bool was_open = l->open;
 
     (void)c;
+    /* Bytes that were damaged on their way break a stream that was good: another one may be. */
+    if (was_open && why->status == STATUS_PROTOCOL)
+        as_net.status = STATUS_NET;
     l->conn = NULL;
     l->open = false;
     uv_timer_stop(&l->delay);
@@ -378,10 +392,12 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
                   "%s", why->text);
     else if (was_open)
         log_warn("the server closed the connection");
-    if (l->working) {
+    if (l->working) { /* dialled again when the work is done and the session knows of the loss */
         l->held_lost = true;
-        l->held_why = *why;
-    } else if (was_open || status_kind(why->status) != STATUS_KIND_NET) {
+        l->held_why = as_net;
+        return;
+    }
+    if (was_open || status_kind(why->status) != STATUS_KIND_NET) {
         tell(l, &e);
     }
     if (!l->over)
@@ -527,16 +543,24 @@ static void deinit(struct loop *l)
 /* Files of the end; the run's own failure, if any, is the answer. */
 static enum status end_run(struct loop *l, struct error *err)
 {
+    const struct party_report *rep = party_session_report(l->session);
     struct party_ending end = {wire_outcome_name(l->outcome), &l->error, clock_us()};
-    bool complete = l->outcome == OUTCOME_COMPLETED || l->outcome == OUTCOME_TARGET;
-    enum status s;
+    bool complete =
+        rep->planned && (l->outcome == OUTCOME_TARGET ||
+                         (l->outcome == OUTCOME_COMPLETED && rep->applied == rep->agenda.steps));
+    struct error unwritten = {0};
+    enum status s = STATUS_OK, written;
 
     spans_stop(party_session_spans(l->session), end.now_us);
-    s = party_results_end(&l->results, l->session, &l->books, &end, err);
-    if (complete)
-        party_checkpoint_remove(l->in);
-    else if (s == STATUS_OK)
+    if (!complete) /* first of all: nothing else may keep an unfinished run from going on */
         s = party_checkpoint_save(l->in, l->session, err);
+    written = party_results_end(&l->results, l->session, &l->books, &end, &unwritten);
+    if (complete && written == STATUS_OK)
+        party_checkpoint_remove(l->in);
+    if (s == STATUS_OK && written != STATUS_OK) {
+        *err = unwritten;
+        s = written;
+    }
     if (s == STATUS_OK && l->error.status != STATUS_OK) {
         *err = l->error;
         s = l->error.status;

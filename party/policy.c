@@ -10,6 +10,8 @@
 
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set)
 {
+    uint32_t colluders = roster_colluders(set->roster, set->members, set->n, set->self);
+    uint32_t servers = roster_servers(set->roster, set->members, set->n, set->self);
     struct account_entry e = {
         .kind = ACCOUNT_NONE,
         .clip = p->protocol.clip,
@@ -17,8 +19,9 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
         .concat = p->model.fusion == FUSION_CONCAT,
         .raw = true, /* the only way bottoms train yet */
         .coordinates = p->model.embedding,
-        .parties = (uint32_t)set->n,
-        .colluders = roster_colluders(set->roster, set->members, set->n, set->self),
+        /* Parties of the server's own operator hide nobody from it (threats 1.2). */
+        .parties = (uint32_t)set->n - servers,
+        .colluders = colluders > servers ? colluders - servers : 1,
     };
 
     if (p->protocol.encoding == ENCODING_PBM) {
@@ -33,6 +36,11 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
         }
     }
     return e;
+}
+
+double policy_delta(const struct plan *p)
+{
+    return p->privacy.delta < POLICY_DELTA_MAX ? p->privacy.delta : POLICY_DELTA_MAX;
 }
 
 static enum status check_set(const struct config_policy *policy, const struct plan *p,
@@ -129,7 +137,7 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
     if (s != STATUS_OK)
         return s;
     agenda_make(&agenda, p);
-    agenda_price(&agenda, p, &planned);
+    agenda_price_rest(&agenda, p, set->done, &planned);
     memcpy(entries, spent, spent_n * sizeof *spent);
     entries[spent_n] = policy_mechanism(p, set);
     entries[spent_n].releases = planned.train + planned.evaluate;
@@ -138,6 +146,6 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
                                               : planned.test_record_max;
     s = check_releases(policy, entries, spent_n + 1, err);
     if (s == STATUS_OK)
-        s = check_epsilon(policy, entries, spent_n + 1, p->privacy.delta, err);
+        s = check_epsilon(policy, entries, spent_n + 1, policy_delta(p), err);
     return s;
 }

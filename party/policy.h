@@ -15,7 +15,13 @@ struct policy_set {
     const uint8_t *members; /* roster indices */
     size_t n;
     uint32_t self;
+    uint64_t done; /* training steps that need no pricing any more */
 };
+
+/* A larger delta than this makes every epsilon look smaller: limits are judged at most at it (B13).
+ */
+#define POLICY_DELTA_MAX 1e-5
+double policy_delta(const struct plan *p);
 
 /* The mechanism of one upload under this plan among this set; releases and participations 0. */
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set);

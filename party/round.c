@@ -99,7 +99,8 @@ static enum status plan_sweep(struct party_session *p, const struct wire_broadca
 
     if (!test && !p->plan.training.evaluate_train)
         return violation(p, "evaluates training rows, which is not in the plan: sweep", b->sweep);
-    if (b->sweep == 0 || b->sweep > p->agenda.sweeps || !agenda_due(&p->agenda, applied_then(p)))
+    if (!agenda_due(&p->agenda, applied_then(p)) ||
+        b->sweep != agenda_sweeps_until(&p->agenda, applied_then(p)))
         return violation(p, "an evaluation that is not due: sweep", b->sweep);
     if (b->place >= all || b->place % most != 0 || !later)
         return violation(p, "evaluates rows out of order: row", b->place);
@@ -239,6 +240,7 @@ void party_worked(struct party_session *p, struct actions *a)
         return;
     }
     if (t->apply) {
+        p->stalled = 0;
         p->applied++;
         p->pending = false;
     }

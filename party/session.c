@@ -107,8 +107,15 @@ static void message(struct party_session *p, struct actions *a, const struct eve
     }
 }
 
+/* A dead connection is the network layer's to find.  On a live one the server's patience rules, as
+ * long as this party is not being waited for: before an offer, or shut out until the next epoch. */
 static void out_of_time(struct party_session *p, struct actions *a)
 {
+    if (p->connected && p->planned &&
+        (p->sm.phase == PHASE_GATHER || p->plan.protocol.straggler == STRAGGLER_DROP)) {
+        party_arm(p, a);
+        return;
+    }
     error_set(&p->error, STATUS_PATIENCE, "nothing from the server for too long in phase %s",
               phase_row(p->sm.phase)->name);
     party_finish(p, a, OUTCOME_FAILED);

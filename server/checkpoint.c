@@ -72,8 +72,8 @@ enum status server_checkpoint_save(const struct config_server *c,
     struct buf bytes;
     enum status s;
 
-    if (server_session_steps(session) == 0)
-        return STATUS_OK; /* nothing that another start would not make as well */
+    if (!server_session_opened(session))
+        return STATUS_OK; /* no round yet: nothing that another start would not make as well */
     buf_init(&bytes, CHECKPOINT_BYTES_MAX);
     s = server_session_save(session, &bytes);
     label_of(label, c, session);

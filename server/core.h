@@ -25,6 +25,8 @@ struct server_peer {
     bool present;     /* connected, and its join was good */
     bool excluded;    /* `drop`: too late; sits out until the next epoch begins */
     bool answered;    /* has answered in this phase (hello, confirm, upload) */
+    bool barred;      /* `drop`: lost too often */
+    uint32_t losses;  /* as a member, since the last whole round */
     int member;       /* index in the generation; -1: none */
     uint64_t applied; /* training steps it had applied when it joined */
 };
@@ -68,8 +70,9 @@ struct server_session {
     uint64_t generation;
     uint32_t members_n;
     uint8_t members[WIRE_MEMBERS_MAX];
-    struct agree_hello *hellos;     /* by member */
-    struct agree_confirm *confirms; /* by member */
+    uint8_t everybody[WIRE_MEMBERS_MAX]; /* who hears the last word */
+    struct agree_hello *hellos;          /* by member */
+    struct agree_confirm *confirms;      /* by member */
     struct wire_hello *show_hellos;
     struct wire_confirm *show_confirms;
     uint8_t sid[WIRE_DIGEST_BYTES], ids_train[WIRE_DIGEST_BYTES], ids_test[WIRE_DIGEST_BYTES];
@@ -85,6 +88,7 @@ struct server_session {
     uint64_t steps_done;
     struct score_board running, test_board, train_board;
     bool target_reached;
+    uint32_t integrity_in_a_row;
     bool swept; /* the running sweep has ended in the work just done */
 
     struct server_report report;
@@ -98,6 +102,7 @@ struct action *server_send_members(struct server_session *s, struct actions *a,
                                    enum wire_kind kind);
 void server_drop(struct server_session *s, struct actions *a, uint32_t peer, enum status why);
 void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome);
+void server_blame(struct server_session *s, struct actions *a, uint32_t peer);
 /* s->error says why. */
 void server_fail(struct server_session *s, struct actions *a);
 void server_missing(const struct server_session *s, char *out,

@@ -18,7 +18,7 @@ static uint32_t split_rows(const struct server_session *s)
 static void begin_sweep(struct server_session *s)
 {
     s->sweep.running = true;
-    s->sweep.number++;
+    s->sweep.number = agenda_sweeps_until(&s->agenda, s->steps_done);
     s->sweep.next_row = 0;
     s->sweep.on_train = s->plan.training.evaluate_train;
     score_board_reset(&s->test_board);

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+enum { LOSSES_MAX = 3 };
+
 static uint32_t ready(const struct server_session *s)
 {
     uint32_t n = 0;
@@ -31,9 +33,14 @@ static bool enough(const struct server_session *s)
 void server_gather(struct server_session *s, struct actions *a)
 {
     sm_move(&s->sm, PHASE_GATHER, s->generation);
-    for (size_t i = 0; i < s->setup.roster->n; i++)
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
         s->peer[i].answered = s->peer[i].present;
-    server_arm(s, a, s->plan.protocol.patience_ms);
+        s->peer[i].excluded = false; /* too few without the late ones */
+    }
+    if (enough(s))
+        server_offer(s, a);
+    else
+        server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
 void server_set_changed(struct server_session *s, struct actions *a)
@@ -81,6 +88,12 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
         server_drop(s, a, e->peer, STATUS_CONFIG);
         return;
     }
+    if (p->barred) {
+        error_set(&s->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
+                  server_name(s, e->peer));
+        server_drop(s, a, e->peer, STATUS_PROTOCOL);
+        return;
+    }
     if (!model_fits(s, e->peer, j->applied)) {
         server_drop(s, a, e->peer, STATUS_DATA);
         return;
@@ -93,6 +106,20 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     log_info("%s joined (%u of %zu)", server_name(s, e->peer), ready(s), s->setup.roster->n);
     if (s->sm.phase == PHASE_GATHER && enough(s))
         server_offer(s, a);
+}
+
+/* Threats E6: a party that ends three generations in a row does not get another chance to. */
+static void lost_too_often(struct server_session *s, struct actions *a, uint32_t peer)
+{
+    error_set(&s->error, STATUS_PATIENCE, "%s was lost %d times in a row without a whole round",
+              server_name(s, peer), LOSSES_MAX);
+    if (s->plan.protocol.straggler != STRAGGLER_DROP || !s->started) {
+        server_fail(s, a);
+        return;
+    }
+    log_warn("%s; it is shut out", s->error.text);
+    s->peer[peer].barred = true;
+    server_set_changed(s, a);
 }
 
 void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
@@ -109,6 +136,10 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
         return;
     if (s->sm.phase == PHASE_ROUND)
         server_round_void(s);
+    if (++p->losses >= LOSSES_MAX) {
+        lost_too_often(s, a, peer);
+        return;
+    }
     log_warn("%s lost in phase %s: %s", server_name(s, peer), phase_row(s->sm.phase)->name,
              s->plan.protocol.straggler == STRAGGLER_WAIT ? "waiting for it"
                                                           : "going on without it");

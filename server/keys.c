@@ -10,6 +10,8 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "common/crypto/kex.h"
+#include "common/crypto/secret.h"
 
 #include <string.h>
 
@@ -91,6 +93,22 @@ static void relay_hellos(struct server_session *s, struct actions *a)
     server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
+/* What every party would refuse, and would have to blame on the server. */
+static bool key_is_its_own(const struct server_session *s, const struct wire_hello *h)
+{
+    uint8_t secret[KEX_BYTES], public_key[KEX_BYTES], shared[KEX_BYTES];
+    bool good = kex_generate(secret, public_key) == STATUS_OK &&
+                kex_derive(shared, secret, h->kex_public) == STATUS_OK;
+
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        if (s->peer[s->members[m]].answered)
+            good = good && memcmp(s->hellos[m].kex_public, h->kex_public, WIRE_KEY_BYTES) != 0;
+    }
+    secret_wipe(secret, sizeof secret);
+    secret_wipe(shared, sizeof shared);
+    return good;
+}
+
 void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
                   const struct wire_hello *h)
 {
@@ -102,7 +120,13 @@ void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
         return;
     }
     if (!rows_match(s, peer, h)) {
-        server_fail(s, a);
+        server_blame(s, a, peer);
+        return;
+    }
+    if (!key_is_its_own(s, h)) {
+        error_set(&s->error, STATUS_AUTH, "hello of %s: a key of low order, or another party's",
+                  server_name(s, peer));
+        server_drop(s, a, peer, STATUS_AUTH);
         return;
     }
     agree_keep_hello(&s->hellos[s->peer[peer].member], h);
@@ -160,7 +184,7 @@ void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
                   "the %s ids of %s are not the server's, though both have %u rows",
                   train ? "training" : "test", server_name(s, peer),
                   train ? s->plan.shape.train_rows : s->plan.shape.test_rows);
-        server_fail(s, a);
+        server_blame(s, a, peer);
         return;
     }
     agree_keep_confirm(&s->confirms[s->peer[peer].member], c);

@@ -240,6 +240,7 @@ static void tell(struct loop *l, const struct event *e)
 {
     double flops = -1;
 
+    CHECK(!l->working); /* the session belongs to the worker thread now */
     if (l->over)
         return;
     l->actions.n = 0;
@@ -527,13 +528,19 @@ static void init_handles(struct loop *l)
 static enum status end_run(struct loop *l, struct error *err)
 {
     bool complete = l->outcome == OUTCOME_COMPLETED || l->outcome == OUTCOME_TARGET;
-    enum status s = server_results_end(&l->results, l->session, wire_outcome_name(l->outcome),
-                                       &l->error, clock_us(), err);
+    struct error unwritten = {0};
+    enum status s = STATUS_OK, written;
 
-    if (complete)
-        server_checkpoint_remove(&l->in->config);
-    else if (s == STATUS_OK)
+    if (!complete) /* first of all: nothing else may keep an unfinished run from going on */
         s = server_checkpoint_save(&l->in->config, l->session, err);
+    written = server_results_end(&l->results, l->session, wire_outcome_name(l->outcome), &l->error,
+                                 clock_us(), &unwritten);
+    if (complete && written == STATUS_OK)
+        server_checkpoint_remove(&l->in->config);
+    if (s == STATUS_OK && written != STATUS_OK) {
+        *err = unwritten;
+        s = written;
+    }
     if (s == STATUS_OK && l->error.status != STATUS_OK) {
         *err = l->error;
         s = l->error.status;

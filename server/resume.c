@@ -78,7 +78,7 @@ const uint8_t *server_session_plan_digest(const struct server_session *s)
     return s->plan_digest;
 }
 
-uint64_t server_session_steps(const struct server_session *s)
+bool server_session_opened(const struct server_session *s)
 {
-    return s->steps_done;
+    return s->steps_done > 0 || s->round.number > 0;
 }

@@ -13,6 +13,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { INTEGRITY_FAILURES_MAX = 3 };
@@ -169,6 +170,20 @@ static void take_targets(struct server_session *s)
         s->head.target[r] = all[s->round.row != NULL ? s->round.row[r] : s->round.place + r];
 }
 
+/* A loss or gradient that is not finite would look like a broken server to every party. */
+static bool learns(const struct server_session *s, double loss)
+{
+    size_t floats = round_values(s) * (s->head.concat ? s->members_n : 1);
+
+    if (s->round.purpose != PURPOSE_TRAIN)
+        return true;
+    for (size_t i = 0; i < floats; i++) {
+        if (!isfinite(s->head.gradient[i]))
+            return false;
+    }
+    return isfinite(loss);
+}
+
 void server_session_work(struct server_session *s)
 {
     uint64_t start = s->setup.clock_us(), combined;
@@ -184,17 +199,28 @@ void server_session_work(struct server_session *s)
         loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);
     else
         loss = server_head_evaluate(&s->head, s->round.rows);
+    if (!learns(s, loss)) {
+        s->work_status = error_set(&s->error, STATUS_DATA,
+                                   "training diverged in step %llu: try a smaller learning_rate",
+                                   (unsigned long long)s->round.place);
+        return;
+    }
     server_score_batch(s, loss);
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - combined);
 }
 
 void server_round_done(struct server_session *s, uint64_t now_us, struct actions *a)
 {
+    if (s->work_status == STATUS_DATA) {
+        server_fail(s, a);
+        return;
+    }
     if (s->work_status != STATUS_OK) {
         s->report.integrity_failures++;
+        s->integrity_in_a_row++;
         log_warn("round %llu: %s", (unsigned long long)s->round.number, s->error.text);
         server_round_void(s);
-        if (s->report.integrity_failures >= INTEGRITY_FAILURES_MAX) {
+        if (s->integrity_in_a_row >= INTEGRITY_FAILURES_MAX) {
             error_wrap(&s->error, "%d rounds in vain", INTEGRITY_FAILURES_MAX);
             server_fail(s, a);
             return;
@@ -202,6 +228,9 @@ void server_round_done(struct server_session *s, uint64_t now_us, struct actions
         server_set_changed(s, a);
         return;
     }
+    s->integrity_in_a_row = 0;
+    for (uint32_t m = 0; m < s->members_n; m++)
+        s->peer[s->members[m]].losses = 0;
     if (s->round.purpose == PURPOSE_TRAIN) {
         s->report.rounds++;
         s->close = (struct server_close){true, true, s->steps_done, round_values(s)};

@@ -66,24 +66,23 @@ void server_missing(const struct server_session *s, char *out, size_t n)
 
 static void tell_everybody(struct server_session *s, struct actions *a, enum wire_outcome outcome)
 {
+    size_t n = 0;
     struct action *send = actions_add(a, ACTION_SEND);
     enum status_kind kind = outcome == OUTCOME_FAILED || outcome == OUTCOME_BUDGET
                                 ? status_kind(s->error.status)
                                 : STATUS_KIND_NONE;
 
-    /* Reuses the member list: nothing is asked of the members any more. */
-    s->members_n = 0;
     for (size_t i = 0; i < s->setup.roster->n; i++) {
         if (s->peer[i].present)
-            s->members[s->members_n++] = (uint8_t)i;
+            s->everybody[n++] = (uint8_t)i;
     }
     send->msg.kind = WIRE_FINISH;
     send->msg.finish.outcome = outcome;
     send->msg.finish.kind = kind;
     snprintf(send->msg.finish.text, sizeof send->msg.finish.text, "%.*s", WIRE_TEXT_MAX,
              kind == STATUS_KIND_NONE ? "" : s->error.text);
-    send->to = s->members;
-    send->to_n = s->members_n;
+    send->to = s->everybody;
+    send->to_n = n;
 }
 
 void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome)
@@ -108,6 +107,16 @@ void server_fail(struct server_session *s, struct actions *a)
 /* --- events
  * -------------------------------------------------------------------------------------------- */
 
+/* s->error is the fault of `peer`: it costs that party under `drop`, and the run where the run
+ * needs it. */
+void server_blame(struct server_session *s, struct actions *a, uint32_t peer)
+{
+    if (s->plan.protocol.straggler == STRAGGLER_DROP && s->started)
+        server_drop(s, a, peer, s->error.status);
+    else
+        server_fail(s, a);
+}
+
 /* A party will not go on.  Its own fault costs it alone under `drop`; the run needs it under
  * `wait`. */
 static void refused(struct server_session *s, struct actions *a, uint32_t peer,
@@ -123,11 +132,7 @@ static void refused(struct server_session *s, struct actions *a, uint32_t peer,
     if (why == STATUS_POLICY && s->steps_done > 0)
         why = STATUS_BUDGET;
     error_set(&s->error, why, "%s refuses: %s", server_name(s, peer), r->text);
-    if (s->plan.protocol.straggler == STRAGGLER_DROP && s->started && why != STATUS_PROTOCOL) {
-        server_drop(s, a, peer, why);
-        return;
-    }
-    server_fail(s, a);
+    server_blame(s, a, peer);
 }
 
 /* Generation a message speaks of; the current one where it names none. */

@@ -64,7 +64,7 @@ void server_session_free(struct server_session *s); /* NULL is fine */
 enum status server_session_save(const struct server_session *s, struct buf *out) MUST_USE;
 enum status server_session_restore(struct server_session *s, const uint8_t *bytes,
                                    size_t n) MUST_USE;
-uint64_t server_session_steps(const struct server_session *s);             /* training steps done */
+bool server_session_opened(const struct server_session *s); /* a round was opened, ever */
 const uint8_t *server_session_plan_digest(const struct server_session *s); /* WIRE_DIGEST_BYTES */
 
 void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,

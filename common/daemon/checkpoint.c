@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/crypto/secret.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED
     buf_init(out, CHECKPOINT_BYTES_MAX);
     label[0] = 0;
     path_of(path, at);
-    if (access(path, F_OK) != 0)
+    if (access(path, F_OK) != 0 && errno == ENOENT)
         return STATUS_OK;
     if (at->state_key[0] == 0)
         return error_set(err, STATUS_CONFIG,

@@ -37,6 +37,17 @@ void agenda_make(struct agenda *a, const struct plan *p)
     }
 }
 
+uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done)
+{
+    if (!a->evaluates || done == 0)
+        return 0;
+    if (done >= a->steps)
+        return a->sweeps;
+    if (a->every <= 0)
+        return 0;
+    return a->every < 1 ? done : count_until(a->every, done);
+}
+
 bool agenda_due(const struct agenda *a, uint64_t done)
 {
     if (!a->evaluates || done == 0)
@@ -75,4 +86,19 @@ void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_re
         out->evaluate += a->sweeps * p->shape.test_rows;
     out->train_record_max = epochs + (rest > 0 ? 1 : 0) + train_sweeps;
     out->test_record_max = p->shape.test_rows > 0 ? a->sweeps : 0;
+}
+
+void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t done,
+                       struct agenda_releases *out)
+{
+    struct agenda rest = *a;
+    uint64_t whole = (done + a->rounds_per_epoch - 1) / a->rounds_per_epoch * a->rounds_per_epoch;
+
+    /* Whole epochs from the next one on, and the rows that this one still has. */
+    rest.steps = a->steps > whole ? a->steps - whole : 0;
+    rest.sweeps = a->sweeps - agenda_sweeps_until(a, done);
+    agenda_price(&rest, p, out);
+    for (uint64_t step = done; step < whole && step < a->steps; step++)
+        out->train += agenda_batch_rows(a, p, step);
+    out->train_record_max += whole > done ? 1 : 0;
 }

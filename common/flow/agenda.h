@@ -25,6 +25,9 @@ void agenda_make(struct agenda *a, const struct plan *p);
 /* Is an evaluation due once `done` steps are done (after round ceil(k e R), and at the end)? */
 bool agenda_due(const struct agenda *a, uint64_t done);
 
+/* Evaluations due once `done` steps are done, this one included: the number of a sweep. */
+uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done);
+
 /* Rows of training step `step`. */
 uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step);
 
@@ -39,5 +42,8 @@ struct agenda_releases {
 };
 /* Without repeats: what the plan releases when no round is void. */
 void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out);
+/* The same for what is left once `done` steps are done. */
+void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t done,
+                       struct agenda_releases *out);
 
 #endif

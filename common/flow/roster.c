@@ -265,10 +265,17 @@ static uint32_t run_by(const struct roster *r, const uint8_t *members, size_t n,
     return count;
 }
 
+uint32_t roster_servers(const struct roster *r, const uint8_t *members, size_t n, uint32_t self)
+{
+    const char *own = r->party[self].operator_name, *server = r->server.operator_name;
+
+    return strcmp(own, server) == 0 ? 0 : run_by(r, members, n, server);
+}
+
 uint32_t roster_colluders(const struct roster *r, const uint8_t *members, size_t n, uint32_t self)
 {
     const char *own = r->party[self].operator_name, *server = r->server.operator_name;
-    uint32_t with_server = strcmp(own, server) == 0 ? 0 : run_by(r, members, n, server);
+    uint32_t with_server = roster_servers(r, members, n, self);
     uint32_t most = 0;
 
     for (size_t i = 0; i < n; i++) {

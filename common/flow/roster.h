@@ -39,6 +39,9 @@ void roster_seal(struct roster *r);
 int roster_find_key(const struct roster *r, const uint8_t key[ROSTER_KEY_BYTES]);
 int roster_find_name(const struct roster *r, const char *name);
 
+/* How many of members[0..n) the server's own operator runs; 0 when it runs `self`. */
+uint32_t roster_servers(const struct roster *r, const uint8_t *members, size_t n, uint32_t self);
+
 /* How many of members[0..n) one curious operator may control beside the server, not counting
  * operators that run `self`: at least 1.  Parties of the server's own operator count always. */
 uint32_t roster_colluders(const struct roster *r, const uint8_t *members, size_t n, uint32_t self);
