@@ -120,7 +120,7 @@ class Peer:
     def __init__(self, kind, parties, cert, key):
         self.process = subprocess.Popen([os.path.join(HERE, "peer_torch.py"), kind, str(parties), cert, key],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        start_new_session=True)
+                                        process_group=0)
         self.run(10)
         self.rounds = max(5, int(SECONDS * 1e6 / self.run(10)))
 
