@@ -557,15 +557,9 @@ static enum status end_run(struct loop *l, struct error *err)
     written = party_results_end(&l->results, l->session, &l->books, &end, &unwritten);
     if (complete && written == STATUS_OK)
         party_checkpoint_remove(l->in);
-    if (s == STATUS_OK && written != STATUS_OK) {
-        *err = unwritten;
-        s = written;
-    }
-    if (s == STATUS_OK && l->error.status != STATUS_OK) {
-        *err = l->error;
-        s = l->error.status;
-    }
-    return s;
+    if (s == STATUS_OK)
+        *err = written != STATUS_OK ? unwritten : l->error;
+    return err->status;
 }
 
 enum status party_loop_run(const struct party_inputs *in, const struct party_options *o,

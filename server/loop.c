@@ -537,15 +537,9 @@ static enum status end_run(struct loop *l, struct error *err)
                                  clock_us(), &unwritten);
     if (complete && written == STATUS_OK)
         server_checkpoint_remove(&l->in->config);
-    if (s == STATUS_OK && written != STATUS_OK) {
-        *err = unwritten;
-        s = written;
-    }
-    if (s == STATUS_OK && l->error.status != STATUS_OK) {
-        *err = l->error;
-        s = l->error.status;
-    }
-    return s;
+    if (s == STATUS_OK)
+        *err = written != STATUS_OK ? unwritten : l->error;
+    return err->status;
 }
 
 enum status server_loop_run(const struct server_inputs *in, const struct server_options *o,

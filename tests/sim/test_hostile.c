@@ -121,9 +121,8 @@ static const struct lie party_lies[] = {
     {"wrong phase", 1, WIRE_UPLOAD, 2, says_hello_again, "confirm in phase round"},
 };
 
-/* The liar is refused with the words; once it tells the truth again (its next connection) the run
- * goes on. */
-static void test_each_lie_of_a_party_costs_that_party_alone(void **state)
+/* The liar is refused with the words and exits; under `wait` the others wait for it in vain. */
+static void test_each_lie_of_a_party_is_refused_and_named(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof party_lies / sizeof *party_lies; i++) {
@@ -427,6 +426,7 @@ static void test_a_ledger_that_says_no_ends_the_run_before_the_upload(void **sta
     sim_fail_charge(s, 1, 2, STATUS_BUDGET); /* the second block, after 64 rounds */
     sim_run(s, HOUR_US);
     assert_int_equal(sim_uploaded(s, 1), 64 * 3);
+    assert_int_equal(sim_charged(s, 1), sim_uploaded(s, 1));
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_BUDGET);
     assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 5);
     assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_BUDGET);
@@ -471,7 +471,7 @@ static void test_a_policy_refuses_a_plan_before_any_release(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_lie_of_a_party_costs_that_party_alone),
+        cmocka_unit_test(test_each_lie_of_a_party_is_refused_and_named),
         cmocka_unit_test(test_a_repeated_upload_is_refused),
         cmocka_unit_test(test_each_lie_of_the_server_is_refused),
         cmocka_unit_test(test_a_gradient_of_its_own_for_one_party_yields_noise),
