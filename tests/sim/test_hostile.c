@@ -423,9 +423,9 @@ static void test_a_ledger_that_says_no_ends_the_run_before_the_upload(void **sta
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_fail_charge(s, 1, 2, STATUS_BUDGET); /* the second block, after 64 rounds */
+    sim_fail_charge(s, 1, 2, STATUS_BUDGET); /* the second block */
     sim_run(s, HOUR_US);
-    assert_int_equal(sim_uploaded(s, 1), 64 * 3);
+    assert_int_equal(sim_uploaded(s, 1), PARTY_CHARGE_ROUNDS * 3);
     assert_int_equal(sim_charged(s, 1), sim_uploaded(s, 1));
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_BUDGET);
     assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 5);
