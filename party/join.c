@@ -42,8 +42,7 @@ void party_disconnected(struct party_session *p, struct actions *a, const struct
     party_arm(p, a);
 }
 
-/* --- the plan
- * -------------------------------------------------------------------------------------------- */
+/* --- the plan --- */
 
 static enum status init_bottom(struct party_session *p)
 {

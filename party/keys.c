@@ -147,8 +147,7 @@ void party_hellos(struct party_session *p, struct actions *a, const struct wire_
     party_arm(p, a);
 }
 
-/* --- confirmations
- * ------------------------------------------------------------------------------------------- */
+/* --- confirmations --- */
 
 static enum status same_ids(struct party_session *p, uint32_t m, const struct wire_confirm *c)
 {

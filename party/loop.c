@@ -99,7 +99,8 @@ static void do_send(struct loop *l, const struct action *a)
     uint64_t start = clock_us();
     double wait = inject_delay_s(&l->in->config.inject, a->msg.kind, &l->chance);
 
-    inject_crash(&l->in->config.inject, a->msg.kind, party_session_report(l->session)->rounds);
+    if (l->in->config.inject.crash_at_round > 0)
+        inject_crash(&l->in->config.inject, a->msg.kind, party_session_report(l->session)->rounds);
     if (wait > 0) {
         CHECK(wire_pack(&l->delayed, &a->msg) == STATUS_OK);
         l->delayed_msg = a->msg;
@@ -111,8 +112,7 @@ static void do_send(struct loop *l, const struct action *a)
     spans_add(party_session_spans(l->session), SPAN_SERIALISE, clock_us() - start);
 }
 
-/* --- work and charges
- * ------------------------------------------------------------------------------------- */
+/* --- work and charges --- */
 
 static void on_timer(uv_timer_t *t)
 {
@@ -268,8 +268,7 @@ static void tell(struct loop *l, const struct event *e)
         do_work(l, work->flops);
 }
 
-/* --- the connection
- * ------------------------------------------------------------------------------------------- */
+/* --- the connection --- */
 
 static bool on_loopback(const char *address)
 {

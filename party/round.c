@@ -20,8 +20,7 @@ static enum status violation(struct party_session *p, const char *what, uint64_t
                      (unsigned long long)number);
 }
 
-/* --- the gradient of the step that ends
- * -------------------------------------------------------------------- */
+/* --- the gradient of the step that ends --- */
 
 static enum status take_gradient(struct party_session *p, const struct wire_broadcast *b)
 {
@@ -66,8 +65,7 @@ static enum status plan_close(struct party_session *p, const struct wire_broadca
     return violation(p, "closes a step that this party did not upload", b->close_step);
 }
 
-/* --- the round that begins
- * --------------------------------------------------------------------------------- */
+/* --- the round that begins --- */
 
 /* Steps applied once the task's gradient is in. */
 static uint64_t applied_then(const struct party_session *p)
@@ -180,8 +178,7 @@ void party_charged(struct party_session *p, struct actions *a, const struct erro
     party_refuse(p, a);
 }
 
-/* --- the work
- * ---------------------------------------------------------------------------------------------- */
+/* --- the work --- */
 
 /* Noise of a seeded run depends on the place in the schedule alone, so any interleaving gives the
  * same. */

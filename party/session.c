@@ -3,8 +3,6 @@
  */
 #include "party/session.h"
 
-#include "party/session.h"
-
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"

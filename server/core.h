@@ -20,13 +20,16 @@
 #include "server/head.h"
 #include "server/session.h"
 
+/* Threats E6: a party that fails this many rounds in a row does not get another chance to. */
+enum { SERVER_LOSSES_MAX = 3 };
+
 /* One party of the roster, as the server knows it. */
 struct server_peer {
     bool present;     /* connected, and its join was good */
     bool excluded;    /* `drop`: too late; sits out until the next epoch begins */
     bool answered;    /* has answered in this phase (hello, confirm, upload) */
-    bool barred;      /* `drop`: lost too often */
-    uint32_t losses;  /* as a member, since the last whole round */
+    bool barred;      /* `drop`: lost or late too often */
+    uint32_t losses;  /* times lost or late as a member, since its last whole round */
     int member;       /* index in the generation; -1: none */
     uint64_t applied; /* training steps it had applied when it joined */
 };

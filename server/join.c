@@ -11,14 +11,12 @@
 
 #include <string.h>
 
-enum { LOSSES_MAX = 3 };
-
 static uint32_t ready(const struct server_session *s)
 {
     uint32_t n = 0;
 
     for (size_t i = 0; i < s->setup.roster->n; i++)
-        n += s->peer[i].present && !s->peer[i].excluded;
+        n += s->peer[i].present && !s->peer[i].excluded && !s->peer[i].barred;
     return n;
 }
 
@@ -34,7 +32,7 @@ void server_gather(struct server_session *s, struct actions *a)
 {
     sm_move(&s->sm, PHASE_GATHER, s->generation);
     for (size_t i = 0; i < s->setup.roster->n; i++) {
-        s->peer[i].answered = s->peer[i].present;
+        s->peer[i].answered = s->peer[i].present && !s->peer[i].barred;
         s->peer[i].excluded = false; /* too few without the late ones */
     }
     if (enough(s))
@@ -112,7 +110,7 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
 static void lost_too_often(struct server_session *s, struct actions *a, uint32_t peer)
 {
     error_set(&s->error, STATUS_PATIENCE, "%s was lost %d times in a row without a whole round",
-              server_name(s, peer), LOSSES_MAX);
+              server_name(s, peer), SERVER_LOSSES_MAX);
     if (s->plan.protocol.straggler != STRAGGLER_DROP || !s->started) {
         server_fail(s, a);
         return;
@@ -136,7 +134,7 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
         return;
     if (s->sm.phase == PHASE_ROUND)
         server_round_void(s);
-    if (++p->losses >= LOSSES_MAX) {
+    if (++p->losses >= SERVER_LOSSES_MAX) {
         lost_too_often(s, a, peer);
         return;
     }

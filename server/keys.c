@@ -22,7 +22,7 @@ static void choose_members(struct server_session *s)
         struct server_peer *p = &s->peer[i];
         p->answered = false;
         p->member = -1;
-        if (p->present && !p->excluded) {
+        if (p->present && !p->excluded && !p->barred) {
             p->member = (int)s->members_n;
             s->members[s->members_n++] = (uint8_t)i;
         }

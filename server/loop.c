@@ -41,8 +41,8 @@ struct loop {
     bool barred[WIRE_MEMBERS_MAX]; /* no longer in the roster file */
     struct server_session *session;
     struct actions actions;
-    bool working, over;         /* working: on a worker thread now */
-    bool held_timer, held_stop; /* events held back meanwhile */
+    bool working, over; /* working: on a worker thread now */
+    bool held_stop;     /* events held back meanwhile; the timer is disarmed before work */
     bool held_lost[WIRE_MEMBERS_MAX];
     struct wire_unpacker unpacker;
     struct buf frame;
@@ -55,8 +55,7 @@ struct loop {
 
 static void tell(struct loop *l, const struct event *e);
 
-/* --- sending
- * ------------------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 /* inject.crash_at_round: this training round (from 1) is never opened. */
 static void crash_if_asked(const struct loop *l, const struct wire_broadcast *b)
@@ -105,8 +104,7 @@ static void detach(struct loop *l, struct link *k)
     k->joined = false;
 }
 
-/* --- actions
- * ------------------------------------------------------------------------------------------- */
+/* --- actions --- */
 
 static void pause_all(struct loop *l, bool paused)
 {
@@ -119,10 +117,7 @@ static void on_timer(uv_timer_t *t)
     struct loop *l = t->data;
     struct event e = {.kind = EVENT_TIMER};
 
-    if (l->working)
-        l->held_timer = true;
-    else
-        tell(l, &e);
+    tell(l, &e);
 }
 
 static void stop(struct loop *l)
@@ -155,11 +150,8 @@ static void tell_held(struct loop *l)
     if (l->held_stop) {
         e.kind = EVENT_STOP;
         tell(l, &e);
-    } else if (l->held_timer) {
-        e.kind = EVENT_TIMER;
-        tell(l, &e);
     }
-    l->held_stop = l->held_timer = false;
+    l->held_stop = false;
 }
 
 static void work_ended(uv_work_t *w, int status)
@@ -262,8 +254,7 @@ static void tell(struct loop *l, const struct event *e)
         do_work(l, flops);
 }
 
-/* --- connections
- * --------------------------------------------------------------------------------------- */
+/* --- connections --- */
 
 static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI_BYTES])
 {
@@ -396,8 +387,7 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
         tell(l, &e);
 }
 
-/* --- timers and signals
- * ---------------------------------------------------------------------------------- */
+/* --- timers and signals --- */
 
 static void on_tick(uv_timer_t *t)
 {

@@ -176,8 +176,7 @@ void server_inputs_deinit(struct server_inputs *in)
     in->train_target = in->test_target = NULL;
 }
 
-/* --- what -n prints
- * -------------------------------------------------------------------------------------- */
+/* --- what -n prints --- */
 
 static enum status print_claims(const struct plan *p, const struct encode *e,
                                 const struct agenda_releases *r, struct buf *out)

@@ -158,8 +158,7 @@ void server_upload(struct server_session *s, uint64_t now_us, struct actions *a,
         2.0 * (double)round_values(s);
 }
 
-/* --- the work between the last upload and the next broadcast
- * --------------------------------------- */
+/* --- the work between the last upload and the next broadcast --- */
 
 static void take_targets(struct server_session *s)
 {
@@ -257,7 +256,7 @@ void server_round_late(struct server_session *s, struct actions *a)
     bool somebody = false;
 
     for (size_t i = 0; i < s->setup.roster->n; i++) {
-        somebody |= s->peer[i].present && s->peer[i].excluded;
+        somebody |= s->peer[i].present && s->peer[i].excluded && !s->peer[i].barred;
         s->peer[i].excluded = false;
     }
     if (somebody)

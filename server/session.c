@@ -3,8 +3,6 @@
  */
 #include "server/session.h"
 
-#include "server/session.h"
-
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
@@ -14,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- small services for the phases
- * -------------------------------------------------------------------- */
+/* --- small services for the phases --- */
 
 const char *server_name(const struct server_session *s, uint32_t peer)
 {
@@ -104,8 +101,7 @@ void server_fail(struct server_session *s, struct actions *a)
     server_finish(s, a, s->error.status == STATUS_BUDGET ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
-/* --- events
- * -------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
 /* s->error is the fault of `peer`: it costs that party under `drop`, and the run where the run
  * needs it. */
@@ -193,8 +189,13 @@ static void out_of_time(struct server_session *s, struct actions *a)
                  phase_row(s->sm.phase)->name);
         if (s->sm.phase == PHASE_ROUND)
             server_round_void(s);
-        for (uint32_t m = 0; m < s->members_n; m++)
-            s->peer[s->members[m]].excluded |= !s->peer[s->members[m]].answered;
+        for (uint32_t m = 0; m < s->members_n; m++) {
+            struct server_peer *p = &s->peer[s->members[m]];
+            if (p->answered)
+                continue;
+            p->excluded = true;
+            p->barred = ++p->losses >= SERVER_LOSSES_MAX;
+        }
         server_set_changed(s, a);
         return;
     }
@@ -333,8 +334,7 @@ void server_session_free(struct server_session *s)
     mem_free(s);
 }
 
-/* --- what the driver may see
- * ------------------------------------------------------------------------------- */
+/* --- what the driver may see --- */
 
 const struct server_report *server_session_report(struct server_session *s)
 {

@@ -16,8 +16,7 @@
 
 enum { LATENCY_US = 1000, RECONNECT_US = 10000, FLIGHTS_MAX = 4096 };
 
-/* --- transcript
- * ------------------------------------------------------------------------------------------ */
+/* --- transcript --- */
 
 static const char *who_name(char out[16], int who)
 {
@@ -438,8 +437,7 @@ void sim_run(struct sim *s, uint64_t us)
     }
 }
 
-/* --- asking and arranging
- * ------------------------------------------------------------------------------------------ */
+/* --- asking and arranging --- */
 
 void sim_rule(struct sim *s, struct sim_rule r)
 {

@@ -80,6 +80,25 @@ static void test_a_late_party_comes_back_at_once_where_it_is_needed(void **state
     sim_free(s);
 }
 
+/* Needed or not: who is late three times in a row has voided three rounds of everybody. */
+static void test_a_party_that_is_always_late_is_shut_out(void **state)
+{
+    struct sim_options o = {.parties = 2,
+                            .train_rows = 30,
+                            .quiet = true,
+                            .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_DELAY, .from = 1, .kind = WIRE_UPLOAD, .us = 150000});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_report(s)->void_rounds, 3);
+    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 4);
+    assert_non_null(strstr(sim_server_end(s)->error.text, "p2"));
+    assert_null(strstr(sim_server_end(s)->error.text, "p1"));
+    sim_free(s);
+}
+
 static void test_an_excluded_party_waits_for_the_next_epoch_however_long(void **state)
 {
     struct sim_options o = {.parties = 4,
@@ -194,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_and_is_shut_out_under_drop),
         cmocka_unit_test(test_losses_with_whole_rounds_between_them_are_forgiven),
         cmocka_unit_test(test_a_late_party_comes_back_at_once_where_it_is_needed),
+        cmocka_unit_test(test_a_party_that_is_always_late_is_shut_out),
         cmocka_unit_test(test_an_excluded_party_waits_for_the_next_epoch_however_long),
         cmocka_unit_test(test_the_last_gradient_goes_to_the_members_and_to_nobody_else),
         cmocka_unit_test(test_a_sweep_has_one_number_and_no_other),

@@ -26,8 +26,7 @@ struct lie {
 static uint8_t other32[WIRE_DIGEST_BYTES] = {1, 2, 3};
 static uint8_t other64[WIRE_SIGNATURE_BYTES] = {4, 5, 6};
 
-/* --- lies of a party
- * ------------------------------------------------------------------------------------------- */
+/* --- lies of a party --- */
 
 static void other_version(struct wire_msg *m, void *o)
 {
@@ -166,8 +165,7 @@ static void test_a_repeated_upload_is_refused(void **state)
     sim_free(s);
 }
 
-/* --- lies of the server
- * ------------------------------------------------------------------------------------------ */
+/* --- lies of the server --- */
 
 static uint8_t bad_floats[4096];
 
@@ -384,8 +382,7 @@ static void test_a_gradient_of_its_own_for_one_party_yields_noise(void **state)
     sim_free(s);
 }
 
-/* --- data and budgets
- * ---------------------------------------------------------------------------------------------- */
+/* --- data and budgets --- */
 
 static void test_other_ids_of_the_same_number_end_the_run_with_the_party_named(void **state)
 {
