@@ -336,6 +336,11 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
 
     if (k == NULL || l->over || k->refused)
         return;
+    if (!k->joined && n > WIRE_JOIN_MAX) {
+        log_warn("%s: a first message of %zu bytes", net_conn_address(c), n);
+        refuse(l, k, STATUS_KIND_PEER, "the first message is longer than any join");
+        return;
+    }
     if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
         bool was = k->joined;
         struct event lost = {.kind = EVENT_LOST, .peer = k->peer, .error = &err};
