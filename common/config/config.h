@@ -28,13 +28,24 @@ struct config_names {
     char name[CONFIG_LIST_MAX][CONFIG_NAME_MAX];
 };
 
-enum config_delay_kind { DELAY_NONE, DELAY_CONST, DELAY_EXP };
-enum config_message { BEFORE_UPLOAD, BEFORE_HELLO, BEFORE_CONFIRM, BEFORE_ANY };
+/* DELAY_FEDVS: FedVS's delay pattern (Li, Yao, Liu 2023, section 6) times delay_s, by place in the
+ * roster: of N parties the first N - N/2 wait exponential times of mean 0.1 delay_s seconds, the
+ * i-th of the other N/2 (i from 1) of mean (2 + 4 i/N) delay_s. */
+enum config_delay_kind { DELAY_NONE, DELAY_CONST, DELAY_EXP, DELAY_FEDVS };
+/* BEFORE_FIRST: the party's first message of a round: share under coded, otherwise upload. */
+enum config_message {
+    BEFORE_UPLOAD,
+    BEFORE_SHARE,
+    BEFORE_HELLO,
+    BEFORE_CONFIRM,
+    BEFORE_FIRST,
+    BEFORE_ANY
+};
 
 /* For experiments: waits and link shapes a daemon imposes on itself. */
 struct config_inject {
     enum config_delay_kind delay;
-    double delay_s; /* the constant, or the mean */
+    double delay_s; /* the constant, the mean, or the factor of DELAY_FEDVS */
     enum config_message before;
     uint32_t crash_at_round; /* 0: never */
     double link_delay_ms, link_jitter_ms, link_rate_mbit;
@@ -45,6 +56,7 @@ struct config_server {
     struct config_identity identity;
     char roster[CONFIG_PATH_MAX];
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
+    uint32_t checkpoint_rounds; /* with a state_key only */
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
     struct config_names insecure_peers;
     uint32_t connections_per_address; /* unauthenticated, threats E4 */
@@ -68,7 +80,7 @@ struct config_policy {
     double epsilon_value;                     /* 0: no limit */
     uint64_t releases_record, releases_total; /* 0: no limit */
     bool encoding[4];                         /* by enum plan_encoding */
-    bool aggregation[2];                      /* by enum plan_aggregation */
+    bool aggregation[3];                      /* by enum plan_aggregation */
     double gradient_clip;                     /* per-sample l2 norm; 0: none */
     double max_learning_rate;
     char roster_sha256[65]; /* "" : not pinned */
@@ -79,6 +91,7 @@ struct config_party {
     struct config_identity identity;
     char roster[CONFIG_PATH_MAX];
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
+    uint32_t checkpoint_rounds; /* with a state_key only */
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char scale[CONFIG_PATH_MAX]; /* "fit", "none" or a path */
     struct plan_widths layers;

@@ -21,8 +21,8 @@ static const char *const scales[] = {"fit", "none", NULL};
 static const char *const adversaries[] = {"server", "server+1", "all_but_one", "party", NULL};
 static const char *const adjacencies[] = {"record_raw", "columns", "sample", NULL};
 static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
-static const char *const aggregations[] = {"masked", "clear", NULL};
-static const char *const befores[] = {"upload", "hello", "confirm", "any", NULL};
+static const char *const aggregations[] = {"masked", "coded", "clear", NULL};
+static const char *const befores[] = {"upload", "share", "hello", "confirm", "first", "any", NULL};
 
 static const struct key identity_keys[] = {
     {"identity.cert", KEY_PATH, IDENTITY(cert), .help = "This daemon's certificate chain (PEM)."},
@@ -36,10 +36,12 @@ static const struct key identity_keys[] = {
 static const struct key inject_keys[] = {
     {"inject.delay", KEY_DELAY, 0, .lo = 0, .hi = 3600, .fallback = "none",
      .help =
-         "Seconds to wait before a message: none, const:S (or just S), or exp:MEAN, drawn afresh "
-         "each time."},
+         "Seconds to wait before a message: none, const:S (or just S), exp:MEAN, drawn afresh each "
+         "time, or fedvs:SCALE, drawn by this party's place in the roster: mean 0.1 SCALE in the "
+         "first half, (2 + 4 i/N) SCALE for the i-th of the second half of N parties."},
     {"inject.before", KEY_CHOICE, INJECT(before), .choices = befores, .fallback = "upload",
-     .help = "The message that inject.delay holds up."},
+     .help = "The message that inject.delay holds up; first: the first one of a round, share under "
+             "coded, otherwise upload."},
 };
 
 static const struct key inject_both_keys[] = {
@@ -67,6 +69,9 @@ static const struct key server_keys[] = {
      .help = "Directory of everything the server keeps and writes."},
     {"state_key", KEY_PATH, SERVER(state_key), .fallback = "",
      .help = "The key that seals what is kept under state, readable by its owner alone."},
+    {"checkpoint_rounds", KEY_U32, SERVER(checkpoint_rounds), .lo = 1, .hi = 1000000,
+     .fallback = "256",
+     .help = "Training rounds between two checkpoints under state; with state_key only."},
     {"labels.train", KEY_PATH, SERVER(labels_train), .help = "Labels of the training rows."},
     {"labels.test", KEY_PATH, SERVER(labels_test), .fallback = "",
      .help = "Labels of the test rows; left out: nothing is tested."},
@@ -98,6 +103,9 @@ static const struct key party_keys[] = {
      .help = "Directory of everything the party keeps and writes, its ledger first of all."},
     {"state_key", KEY_PATH, PARTY(state_key), .fallback = "",
      .help = "The key that seals what is kept under state, readable by its owner alone."},
+    {"checkpoint_rounds", KEY_U32, PARTY(checkpoint_rounds), .lo = 1, .hi = 1000000,
+     .fallback = "256",
+     .help = "Training rounds between two checkpoints under state; with state_key only."},
     {"data.train", KEY_PATH, PARTY(data_train), .help = "Columns of the training rows."},
     {"data.test", KEY_PATH, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
@@ -132,7 +140,7 @@ static const struct key party_keys[] = {
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
      .fallback = "[pbm, fixed]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,
-     .fallback = "[masked]", .help = "Aggregations a plan may ask for."},
+     .fallback = "[masked, coded]", .help = "Aggregations a plan may ask for."},
     {"policy.gradient_clip", KEY_REAL, PARTY(policy.gradient_clip), .lo = 0, .hi = 1e9,
      .fallback = "0",
      .help = "Each row of a received gradient is shortened to this l2 norm; 0: not at all."},

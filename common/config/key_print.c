@@ -87,11 +87,13 @@ static enum status print_set(const struct key *k, const bool *set, struct buf *o
 
 static enum status print_delay(const struct config_inject *inject, struct buf *out)
 {
+    static const char *const kinds[] = {
+        [DELAY_CONST] = "const", [DELAY_EXP] = "exp", [DELAY_FEDVS] = "fedvs"};
     enum status s;
 
     if (inject->delay == DELAY_NONE)
         return buf_printf(out, "none");
-    s = buf_printf(out, "%s:", inject->delay == DELAY_EXP ? "exp" : "const");
+    s = buf_printf(out, "%s:", kinds[inject->delay]);
     return s == STATUS_OK ? print_real(inject->delay_s, out) : s;
 }
 

@@ -144,25 +144,42 @@ static bool set_seed(const struct key *k, const struct key_value_item *item, uin
     return true;
 }
 
+/* The kind that a text names; *number: where its number starts. */
+static enum config_delay_kind delay_kind(const char *text, const char **number)
+{
+    static const struct {
+        const char *prefix;
+        enum config_delay_kind kind;
+    } kinds[] = {{"const:", DELAY_CONST}, {"exp:", DELAY_EXP}, {"fedvs:", DELAY_FEDVS}};
+
+    *number = text;
+    if (strcmp(text, "none") == 0)
+        return DELAY_NONE;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t n = strlen(kinds[i].prefix);
+
+        if (strncmp(text, kinds[i].prefix, n) == 0) {
+            *number = text + n;
+            return kinds[i].kind;
+        }
+    }
+    return DELAY_CONST;
+}
+
 static bool set_delay(const struct key *k, const struct key_value_item *item,
                       struct config_inject *out, struct key_set_fault *f)
 {
-    const char *text = item->text;
-    enum config_delay_kind kind = DELAY_CONST;
+    const char *number;
+    enum config_delay_kind kind = delay_kind(item->text, &number);
     double v = 0;
 
-    if (strcmp(text, "none") == 0) {
-        kind = DELAY_NONE;
-    } else {
-        if (strncmp(text, "exp:", 4) == 0)
-            kind = DELAY_EXP;
-        text += kind == DELAY_EXP ? 4 : strncmp(text, "const:", 6) == 0 ? 6 : 0;
-        if (!number_real(&v, text) || !in_range(k, v)) {
-            char range[96];
+    if (kind != DELAY_NONE &&
+        (!number_real(&v, number) || !in_range(k, v) || (kind == DELAY_FEDVS && !(v > 0)))) {
+        char range[96];
 
-            key_range(k, range, sizeof range);
-            return refuse(f, "none, const:S, exp:MEAN or S with seconds %s", range);
-        }
+        key_range(k, range, sizeof range);
+        return refuse(f, "none, const:S, exp:MEAN, fedvs:SCALE (above 0) or S with numbers %s",
+                      range);
     }
     out->delay = kind;
     out->delay_s = v;

@@ -23,16 +23,18 @@ enum {
     PLAN_TRIALS_MAX = 1024, /* b */
     PLAN_WIDTH_MAX = 65536, /* P, hidden widths, batch rows */
     PLAN_CLASSES_MAX = 4096,
-    PLAN_ROWS_MAX = 100000000, /* of a label file */
-    PLAN_VALUES_MAX = 1 << 24, /* B x P of one round: counts and bytes of it fit 32 bits */
+    PLAN_ROWS_MAX = 100000000,      /* of a label file */
+    PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
+    PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
+    PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
 };
 
 enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
 enum plan_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
 enum plan_init { INIT_GLOROT, INIT_HE, INIT_TORCH };
 enum plan_encoding { ENCODING_PBM, ENCODING_FIXED, ENCODING_FLOAT32, ENCODING_GAUSSIAN };
-enum plan_aggregation { AGGREGATION_MASKED, AGGREGATION_CLEAR };
-enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP };
+enum plan_aggregation { AGGREGATION_MASKED, AGGREGATION_CODED, AGGREGATION_CLEAR };
+enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
 enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT };
 enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM };
@@ -71,6 +73,10 @@ struct plan {
             enum plan_gaussian_match match;
             double sigma, epsilon;
         } gaussian;
+        struct {
+            uint32_t segments; /* K */
+            uint32_t privacy;  /* T */
+        } coded;
         enum plan_straggler straggler;
         uint32_t deadline_ms, patience_ms;
         uint32_t local_iterations; /* Q */

@@ -17,9 +17,9 @@ static const char *const tasks[] = {"auto", "binary", "multiclass", "regression"
 static const char *const binary_losses[] = {"softmax", "sigmoid", NULL};
 static const char *const inits[] = {"glorot", "he", "torch", NULL};
 static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
-static const char *const aggregations[] = {"masked", "clear", NULL};
+static const char *const aggregations[] = {"masked", "coded", "clear", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
-static const char *const stragglers[] = {"wait", "drop", NULL};
+static const char *const stragglers[] = {"wait", "drop", "async", NULL};
 static const char *const forms[] = {"full", NULL};
 static const char *const gradient_types[] = {"float32", NULL};
 static const char *const views[] = {"stale", NULL};
@@ -56,8 +56,9 @@ const struct key plan_keys[PLAN_KEYS_N] = {
     {"protocol.aggregation", KEY_CHOICE, AT(protocol.aggregation), .choices = aggregations,
      .fallback = "masked",
      .help =
-         "masked: the server sees only sums.  clear: the server sees every embedding; the measured "
-         "baseline, which default policies refuse."},
+         "masked: the server sees only sums, and every party must be there.  coded: only sums too, "
+         "decoded from the first segments + privacy parties that answer.  clear: the server sees "
+         "every embedding; the measured baseline, which default policies refuse."},
     {"protocol.pbm.trials", KEY_U32, AT(protocol.pbm.trials), .lo = 1, .hi = PLAN_TRIALS_MAX,
      .fallback = "64",
      .help = "b, the number of coin flips per coordinate; also read by "
@@ -77,10 +78,21 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "0", .help = "Standard deviation of each party's noise; with match sigma only."},
     {"protocol.gaussian.epsilon", KEY_REAL, AT(protocol.gaussian.epsilon), .lo = 0, .hi = 1e6,
      .fallback = "0", .help = "Epsilon of one release at privacy.delta; with match epsilon only."},
+    {"protocol.coded.segments", KEY_U32, AT(protocol.coded.segments), .lo = 1,
+     .hi = PLAN_PARTIES_MAX, .fallback = "1",
+     .help =
+         "K, the pieces an embedding is cut into: more of them make shares and uploads smaller, "
+         "and segments + privacy parties must answer."},
+    {"protocol.coded.privacy", KEY_U32, AT(protocol.coded.privacy), .lo = 1, .hi = PLAN_PARTIES_MAX,
+     .fallback = "1",
+     .help = "T, how many parties may put their shares together and still learn nothing of "
+             "another's embedding."},
     {"protocol.straggler", KEY_CHOICE, AT(protocol.straggler), .choices = stragglers,
      .fallback = "wait",
-     .help = "A lost party is waited for, or dropped: the round is then void and a new generation "
-             "goes on without it."},
+     .help = "wait: a lost party is waited for.  drop: the round is void and a new generation goes "
+             "on without it; in clear the round counts, as the sum over those present, rescaled "
+             "(Ignore).  async: the server takes a step at each arrival with the latest embedding "
+             "of every party (VAFL); clear only."},
     {"protocol.deadline_ms", KEY_U32, AT(protocol.deadline_ms), .lo = 10, .hi = 3600000,
      .fallback = "5000",
      .help = "Milliseconds from the opening of a round until the missing are dropped; "

@@ -42,7 +42,9 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_NAMES: snprintf(out, size, "list of up to 16 names"); return;
     case KEY_SET: snprintf(out, size, "list out of %s", choices); return;
     case KEY_DELAY:
-        snprintf(out, size, "`none`, `const:S`, `exp:MEAN` or `S`, seconds %s", range);
+        snprintf(out, size,
+                 "`none`, `const:S`, `exp:MEAN`, `fedvs:SCALE` or `S`, numbers %s (SCALE above 0)",
+                 range);
         return;
     }
     CHECK(false);
