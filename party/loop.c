@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/peers.h"
 #include "common/crypto/rng.h"
 #include "common/daemon/checkpoint.h"
 #include "common/net/net.h"
@@ -270,11 +271,6 @@ static void tell(struct loop *l, const struct event *e)
 
 /* --- the connection --- */
 
-static bool on_loopback(const char *address)
-{
-    return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0;
-}
-
 /* Something is wrong with the server itself: no use in trying again. */
 static void give_up(struct loop *l, enum status s, const char *why)
 {
@@ -291,18 +287,19 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
 {
     struct loop *l = owner;
     struct event e = {.kind = EVENT_JOINED};
-    bool local = on_loopback(net_conn_address(c));
-    const struct config_inject *i = &l->in->config.inject;
+    const struct config_party *mine = &l->in->config;
+    const struct config_inject *i = &mine->inject;
     struct net_shape shape = {i->link_delay_ms, i->link_jitter_ms, i->link_rate_mbit};
 
     l->redial_ms = REDIAL_FIRST_MS;
     if (memcmp(spki, l->in->roster.server.key, NET_SPKI_BYTES) != 0) {
         give_up(l, STATUS_AUTH, "the server's key is not the one in the roster");
-    } else if (!local && l->in->config.policy.roster_sha256[0] == 0) {
+    } else if (mine->policy.roster_sha256[0] == 0 && !peers_on_loopback(net_conn_address(c))) {
         give_up(l, STATUS_POLICY,
                 "policy.roster_sha256 is not set: only a server on loopback is accepted");
-    } else if (!local && l->options->seeded) {
-        give_up(l, STATUS_POLICY, "--insecure-seed with a server that is not on loopback");
+    } else if (l->options->seeded && !peers_trusted(&mine->insecure_peers, net_conn_address(c))) {
+        give_up(l, STATUS_POLICY,
+                "--insecure-seed with a server that is neither on loopback nor in insecure_peers");
     } else {
         l->open = true;
         l->tls_in = l->tls_out = 0;

@@ -6,7 +6,6 @@
 #include "common/base/check.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { FRAME_PREFIX_BYTES = 4 };
 
@@ -42,16 +41,4 @@ void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum st
     k->refused = true;
     link_send(k, t, scratch, &m);
     net_conn_close(k->conn, true);
-}
-
-bool link_is_trusted_address(const char *address, const struct config_names *names)
-{
-    if (strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0)
-        return true;
-    for (size_t i = 0; i < names->n; i++) {
-        size_t n = strlen(names->name[i]);
-        if (strncmp(address, names->name[i], n) == 0 && address[n] == ':')
-            return true;
-    }
-    return false;
 }

@@ -4,7 +4,6 @@
 #ifndef COLONNADE_SERVER_LINK_H
 #define COLONNADE_SERVER_LINK_H
 
-#include "common/config/config.h"
 #include "common/metrics/traffic.h"
 #include "common/net/net.h"
 #include "common/wire/message.h"
@@ -29,8 +28,5 @@ void link_send(struct link *k, struct traffic *t, const struct buf *frame,
 /* Words for a connection that is about to end, whether or not it belongs to a party yet. */
 void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum status_kind kind,
                  const char *text);
-
-/* Is this peer address on loopback, or among the names (an address without its port)? */
-bool link_is_trusted_address(const char *address, const struct config_names *names);
 
 #endif

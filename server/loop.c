@@ -13,6 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/peers.h"
 #include "server/checkpoint.h"
 #include "server/link.h"
 #include "server/results.h"
@@ -284,8 +285,7 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
                  l->in->roster.party[peer].name);
         refuse(l, k, STATUS_KIND_CONFIG,
                "this certificate does not carry the name that the roster has for its key");
-    } else if (l->options->seeded &&
-               !link_is_trusted_address(address, &l->in->config.insecure_peers)) {
+    } else if (l->options->seeded && !peers_trusted(&l->in->config.insecure_peers, address)) {
         log_warn("%s: not on loopback and not in insecure_peers, while --insecure-seed is given",
                  address);
         refuse(l, k, STATUS_KIND_POLICY,

@@ -88,6 +88,7 @@ struct config_policy {
 
 struct config_party {
     char server[CONFIG_PATH_MAX]; /* host:port */
+    struct config_names insecure_peers;
     struct config_identity identity;
     char roster[CONFIG_PATH_MAX];
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];

@@ -76,7 +76,8 @@ static const struct key server_keys[] = {
     {"labels.test", KEY_PATH, SERVER(labels_test), .fallback = "",
      .help = "Labels of the test rows; left out: nothing is tested."},
     {"insecure_peers", KEY_NAMES, SERVER(insecure_peers), .fallback = "[]",
-     .help = "Hosts besides loopback with which --insecure-seed is allowed."},
+     .help = "Addresses besides loopback with which --insecure-seed is allowed; 192.0.2. is all "
+             "that begins with it."},
     {"limits.connections_per_address", KEY_U32, SERVER(connections_per_address), .lo = 1,
      .hi = 65536, .fallback = "4",
      .help = "Connections one address may hold that have not shown who they are."},
@@ -95,6 +96,10 @@ const struct key_table config_keys_server = {
 static const struct key party_address_keys[] = {
     {"server", KEY_ADDRESS, PARTY(server), .lo = 1,
      .help = "Address and port of the server; what is checked is the name in its certificate."},
+    {"insecure_peers", KEY_NAMES, PARTY(insecure_peers), .fallback = "[]",
+     .help =
+         "Addresses besides loopback where the server may be under --insecure-seed; 192.0.2. is "
+         "all that begins with it."},
 };
 
 static const struct key party_keys[] = {
