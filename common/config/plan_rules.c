@@ -11,26 +11,34 @@
 /* The sum of all parties' codes is held in 32 bits with one to spare. */
 #define RULES_SUM_MAX ((uint64_t)1 << 31)
 
-static bool masked(const struct plan *p)
+/* --- who sees what --- */
+
+/* masked and coded: the server is shown sums of integers and nothing else. */
+static bool hidden(const struct plan *p)
 {
-    return p->protocol.aggregation == AGGREGATION_MASKED;
+    return p->protocol.aggregation != AGGREGATION_CLEAR;
 }
 
-static bool masked_float(const struct plan *p)
+static bool hidden_float(const struct plan *p)
 {
-    return masked(p) &&
+    return hidden(p) &&
            (p->protocol.encoding == ENCODING_FLOAT32 || p->protocol.encoding == ENCODING_GAUSSIAN);
 }
 
-static bool masked_concat(const struct plan *p)
+static bool hidden_concat(const struct plan *p)
 {
-    return masked(p) && p->model.fusion == FUSION_CONCAT;
+    return hidden(p) && p->model.fusion == FUSION_CONCAT;
 }
 
-static bool masked_fixed_drop(const struct plan *p)
+static bool hidden_fixed_drop(const struct plan *p)
 {
-    return masked(p) && p->protocol.encoding == ENCODING_FIXED &&
+    return hidden(p) && p->protocol.encoding == ENCODING_FIXED &&
            p->protocol.straggler == STRAGGLER_DROP;
+}
+
+static bool hidden_async(const struct plan *p)
+{
+    return hidden(p) && p->protocol.straggler == STRAGGLER_ASYNC;
 }
 
 static bool concat_drop(const struct plan *p)
@@ -40,8 +48,50 @@ static bool concat_drop(const struct plan *p)
 
 static bool masked_alone(const struct plan *p)
 {
-    return masked(p) && p->shape.parties == 1;
+    return p->protocol.aggregation == AGGREGATION_MASKED && p->shape.parties == 1;
 }
+
+/* --- steps at arrivals --- */
+
+static bool async_local(const struct plan *p)
+{
+    return p->protocol.straggler == STRAGGLER_ASYNC && p->protocol.local_iterations > 1;
+}
+
+static bool async_too_large(const struct plan *p)
+{
+    return p->protocol.straggler == STRAGGLER_ASYNC &&
+           (uint64_t)p->shape.train_rows * p->model.embedding * p->shape.parties >
+               PLAN_KEPT_VALUES_MAX;
+}
+
+/* --- shares --- */
+
+static bool coded_of_few(const struct plan *p)
+{
+    return p->protocol.aggregation == AGGREGATION_CODED && p->shape.parties > 0 &&
+           p->protocol.coded.segments + p->protocol.coded.privacy > p->shape.parties;
+}
+
+/* The prime is above max(value M, M + K + T).  With K + T <= M <= 256 the second is never the one
+ * that passes PLAN_PRIME_MAX. */
+static bool coded_beyond_prime(const struct plan *p, enum plan_encoding encoding, uint64_t value)
+{
+    return p->protocol.aggregation == AGGREGATION_CODED && p->protocol.encoding == encoding &&
+           value * p->shape.parties >= PLAN_PRIME_MAX;
+}
+
+static bool coded_pbm_too_large(const struct plan *p)
+{
+    return coded_beyond_prime(p, ENCODING_PBM, p->protocol.pbm.trials);
+}
+
+static bool coded_fixed_too_large(const struct plan *p)
+{
+    return coded_beyond_prime(p, ENCODING_FIXED, ((uint64_t)1 << p->protocol.fixed.bits) - 1);
+}
+
+/* --- sizes --- */
 
 static bool sum_too_large(const struct plan *p)
 {
@@ -66,6 +116,8 @@ static bool concat_too_wide(const struct plan *p)
     return p->model.fusion == FUSION_CONCAT &&
            (uint64_t)p->model.embedding * p->shape.parties > PLAN_WIDTH_MAX;
 }
+
+/* --- the mechanisms --- */
 
 /* 1/2 +- beta must differ in units of 2^-16, or every coin is fair and the sum says nothing. */
 static bool beta_too_small(const struct plan *p)
@@ -92,6 +144,8 @@ static bool epsilon_idle(const struct plan *p)
 {
     return p->protocol.gaussian.match != GAUSSIAN_EPSILON && p->protocol.gaussian.epsilon > 0;
 }
+
+/* --- the task, and when to stop --- */
 
 static bool sigmoid_many(const struct plan *p)
 {
@@ -156,18 +210,36 @@ static bool outputs_wrong(const struct plan *p)
 
 const struct plan_rule plan_rules[] = {
     {"protocol.encoding",
-     "float32 and gaussian cannot be added under masks: they need aggregation clear", masked_float},
-    {"model.fusion", "under masks the server has only sums: concat needs aggregation clear",
-     masked_concat},
+     "float32 and gaussian cannot be added under masks or in shares: they need aggregation clear",
+     hidden_float},
+    {"model.fusion",
+     "under masks and from shares the server has only sums: concat needs aggregation clear",
+     hidden_concat},
     {"protocol.straggler",
-     "fixed has no noise, so two sums over different sets would show the dropped party: under "
-     "masks it "
-     "needs straggler wait",
-     masked_fixed_drop},
+     "fixed has no noise, so two sums over different sets would show the dropped party: with "
+     "aggregation masked or coded it needs straggler wait",
+     hidden_fixed_drop},
     {"protocol.straggler",
      "with concat each party has its own inputs of the head, so nobody can be dropped: it needs "
      "straggler wait",
      concat_drop},
+    {"protocol.straggler",
+     "async takes each party's embedding as it arrives, which is no sum: it needs aggregation "
+     "clear",
+     hidden_async},
+    {"protocol.local_iterations", "async takes one step at each arrival: it needs 1", async_local},
+    {"model.embedding",
+     "training rows times embedding times parties, all of which the server keeps under async, must "
+     "stay within 2^28 values",
+     async_too_large},
+    {"protocol.coded.segments",
+     "segments + privacy parties must answer, so they cannot be more than there are", coded_of_few},
+    {"protocol.pbm.trials",
+     "the sum over all parties must stay below 65521, the largest prime of coded shares",
+     coded_pbm_too_large},
+    {"protocol.fixed.bits",
+     "the sum over all parties must stay below 65521, the largest prime of coded shares",
+     coded_fixed_too_large},
     {"shape.parties",
      "a sum over one party is that party's embedding: masked needs two parties or more",
      masked_alone},

@@ -115,7 +115,7 @@ static void draw_field(const struct key *k, char *field)
     case KEY_DELAY: {
         struct config_inject *inject = (struct config_inject *)field;
 
-        inject->delay = (enum config_delay_kind)draw(3);
+        inject->delay = (enum config_delay_kind)draw(4);
         inject->delay_s = inject->delay == DELAY_NONE ? 0 : draw_real(k);
         break;
     }
@@ -144,7 +144,9 @@ static void make_sense(struct plan *p)
     plan_defaults(&fresh);
     p->protocol.encoding = draw(2) == 0 ? ENCODING_PBM : ENCODING_FLOAT32;
     p->protocol.aggregation = AGGREGATION_CLEAR;
-    p->protocol.straggler = STRAGGLER_WAIT;
+    p->protocol.straggler = draw(2) == 0 ? STRAGGLER_WAIT : STRAGGLER_ASYNC;
+    if (p->protocol.straggler == STRAGGLER_ASYNC)
+        p->protocol.local_iterations = 1;
     p->protocol.gaussian = fresh.protocol.gaussian;
     p->protocol.pbm.beta = p->protocol.pbm.beta < 1e-4 ? 1e-4 : p->protocol.pbm.beta;
     p->model.embedding = 1 + draw(256);

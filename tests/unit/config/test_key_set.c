@@ -102,8 +102,38 @@ static void test_whole_numbers_keep_their_range(void **state)
     take("protocol.fixed.bits", "24", "24");
     refuse("protocol.fixed.bits", "25", "in [2, 24]");
     refuse("protocol.fixed.bits", "1", "in [2, 24]");
+    take("protocol.coded.segments", "1", "1");
+    take("protocol.coded.segments", "256", "256");
+    refuse("protocol.coded.segments", "0", "in [1, 256]");
+    refuse("protocol.coded.segments", "257", "in [1, 256]");
+    take("protocol.coded.privacy", "256", "256");
+    refuse("protocol.coded.privacy", "0", "in [1, 256]");
+    refuse("protocol.coded.privacy", "257", "in [1, 256]");
     take("policy.max_releases.total", "9007199254740992", "9007199254740992");
     refuse("policy.max_releases.total", "9007199254740994", "in [0, 9007199254740992]");
+}
+
+static void test_both_daemons_say_how_often_they_checkpoint(void **state)
+{
+    const struct key_table *tables[] = {&config_keys_server, &config_keys_party};
+    struct key_set_fault f;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const uint32_t *rounds = i == 0 ? &c.server.checkpoint_rounds : &c.party.checkpoint_rounds;
+
+        memset(&c, 0xa5, sizeof c);
+        key_set_defaults(tables[i], &c);
+        assert_int_equal(*rounds, 256);
+        assert_true(set(tables[i], &c, "checkpoint_rounds", "1", &f));
+        assert_int_equal(*rounds, 1);
+        assert_true(set(tables[i], &c, "checkpoint_rounds", "1000000", &f));
+        assert_int_equal(*rounds, 1000000);
+        assert_false(set(tables[i], &c, "checkpoint_rounds", "0", &f));
+        assert_string_equal(f.want, "in [1, 1000000]");
+        assert_false(set(tables[i], &c, "checkpoint_rounds", "1000001", &f));
+        assert_int_equal(*rounds, 1000000);
+    }
 }
 
 static void test_numbers_keep_their_range(void **state)
@@ -144,7 +174,13 @@ static void test_choices_are_listed_when_refused(void **state)
     take("protocol.encoding", "\"pbm\"", "pbm");
     refuse("protocol.encoding", "topk", "one of pbm, fixed, float32, gaussian");
     refuse("protocol.encoding", "PBM", "one of pbm, fixed, float32, gaussian");
-    refuse("protocol.aggregation", "coded", "one of masked, clear");
+    take("protocol.aggregation", "coded", "coded");
+    refuse("protocol.aggregation", "fedvs", "one of masked, coded, clear");
+    take("protocol.straggler", "async", "async");
+    refuse("protocol.straggler", "ignore", "one of wait, drop, async");
+    take("inject.before", "share", "share");
+    take("inject.before", "first", "first");
+    refuse("inject.before", "result", "one of upload, share, hello, confirm, first, any");
     take("training.stop.metric", "f1", "f1");
     take("policy.max_epsilon.adversary", "server+1", "server+1");
 }
@@ -281,11 +317,18 @@ static void test_sets_name_each_choice_at_most_once(void **state)
     refuse("policy.encodings", "[]", "a list of at least one");
     refuse("policy.encodings", "[lattice]", "one of pbm, fixed, float32, gaussian");
     refuse("policy.encodings", "pbm", "a list like [a, b]");
+    take("policy.aggregations", "[clear, coded, masked]", "[masked, coded, clear]");
+    take("policy.aggregations", "[coded]", "[coded]");
+    assert_true(c.party.policy.aggregation[AGGREGATION_CODED]);
+    assert_false(c.party.policy.aggregation[AGGREGATION_MASKED]);
+    assert_false(c.party.policy.aggregation[AGGREGATION_CLEAR]);
+    refuse("policy.aggregations", "[fedvs]", "one of masked, coded, clear");
 }
 
-static void test_a_delay_is_none_const_or_exp(void **state)
+static void test_a_delay_is_none_const_exp_or_fedvs(void **state)
 {
-    const char *want = "none, const:S, exp:MEAN or S with seconds in [0, 3600]";
+    const char *want =
+        "none, const:S, exp:MEAN, fedvs:SCALE (above 0) or S with numbers in [0, 3600]";
 
     (void)state;
     take("inject.delay", "none", "none");
@@ -295,7 +338,20 @@ static void test_a_delay_is_none_const_or_exp(void **state)
     refuse("inject.delay", "exp:", want);
     refuse("inject.delay", "exp:-1", want);
     refuse("inject.delay", "3601", want);
-    refuse("inject.delay", "fedvs:1", want);
+    take("inject.delay", "fedvs:0.05", "fedvs:0.05");
+    assert_int_equal(c.party.inject.delay, DELAY_FEDVS);
+    assert_true(c.party.inject.delay_s == 0.05);
+    take("inject.delay", "fedvs:3600", "fedvs:3600");
+    refuse("inject.delay", "fedvs:0", want);
+    refuse("inject.delay", "fedvs:-1", want);
+    refuse("inject.delay", "fedvs:3601", want);
+    refuse("inject.delay", "fedvs:", want);
+    refuse("inject.delay", "fedvs", want);
+    refuse("inject.delay", "exp:fedvs:1", want);
+    take("inject.delay", "exp:0", "exp:0");
+    assert_int_equal(c.party.inject.delay, DELAY_EXP);
+    take("inject.delay", "0", "const:0");
+    assert_int_equal(c.party.inject.delay, DELAY_CONST);
 }
 
 static void test_defaults_are_those_of_the_design(void **state)
@@ -314,6 +370,8 @@ static void test_defaults_are_those_of_the_design(void **state)
     assert_int_equal(p->protocol.pbm.trials, 64);
     assert_true(p->protocol.pbm.beta == 0.25 && p->protocol.clip == 1);
     assert_int_equal(p->protocol.fixed.bits, 16);
+    assert_int_equal(p->protocol.coded.segments, 1);
+    assert_int_equal(p->protocol.coded.privacy, 1);
     assert_int_equal(p->protocol.straggler, STRAGGLER_WAIT);
     assert_int_equal(p->protocol.deadline_ms, 5000);
     assert_int_equal(p->protocol.patience_ms, 60000);
@@ -328,7 +386,7 @@ static void test_defaults_are_those_of_the_design(void **state)
     assert_string_equal(c.server.listen, "");
 }
 
-static void test_the_default_policy_admits_masked_pbm_and_fixed_only(void **state)
+static void test_the_default_policy_admits_hidden_pbm_and_fixed_only(void **state)
 {
     const struct config_policy *p = &c.party.policy;
 
@@ -339,7 +397,7 @@ static void test_the_default_policy_admits_masked_pbm_and_fixed_only(void **stat
     assert_int_equal(p->min_m_eff, 2);
     assert_true(p->encoding[ENCODING_PBM] && p->encoding[ENCODING_FIXED]);
     assert_false(p->encoding[ENCODING_FLOAT32] || p->encoding[ENCODING_GAUSSIAN]);
-    assert_true(p->aggregation[AGGREGATION_MASKED]);
+    assert_true(p->aggregation[AGGREGATION_MASKED] && p->aggregation[AGGREGATION_CODED]);
     assert_false(p->aggregation[AGGREGATION_CLEAR]);
     assert_string_equal(p->roster_sha256, "");
     assert_string_equal(c.party.scale, "fit");
@@ -351,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_numbers_keep_their_range),
+        cmocka_unit_test(test_both_daemons_say_how_often_they_checkpoint),
         cmocka_unit_test(test_numbers_keep_their_range),
         cmocka_unit_test(test_truth_values_are_true_and_false),
         cmocka_unit_test(test_choices_are_listed_when_refused),
@@ -363,9 +422,9 @@ int main(void)
         cmocka_unit_test(test_widths_are_up_to_8_in_range),
         cmocka_unit_test(test_names_are_plain_and_short),
         cmocka_unit_test(test_sets_name_each_choice_at_most_once),
-        cmocka_unit_test(test_a_delay_is_none_const_or_exp),
+        cmocka_unit_test(test_a_delay_is_none_const_exp_or_fedvs),
         cmocka_unit_test(test_defaults_are_those_of_the_design),
-        cmocka_unit_test(test_the_default_policy_admits_masked_pbm_and_fixed_only),
+        cmocka_unit_test(test_the_default_policy_admits_hidden_pbm_and_fixed_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,8 +102,8 @@ static void test_a_mistake_is_file_line_key_reason(void **state)
         ":11: privacy.dleta: unknown key, is it privacy.delta? (known here: delta, max_epsilon)");
     refuse(GOOD "shape: {parties: 3}\n",
            ":9: shape: unknown key (known here: listen, identity, roster, state, "
-           "state_key, "
-           "labels, insecure_peers, limits, model, protocol, training, privacy, inject)");
+           "state_key, checkpoint_rounds, labels, insecure_peers, limits, model, protocol, "
+           "training, privacy, inject)");
     refuse(GOOD "privacy: 3\n", ":9: privacy: is a section: it takes keys of its own, not a value");
     refuse(GOOD "model: {head: [\n",
            ":10: did not find expected node content while parsing a flow node");
@@ -113,14 +113,18 @@ static void test_a_combination_is_blamed_on_the_line_of_its_key(void **state)
 {
     (void)state;
     refuse(GOOD "protocol:\n  encoding: float32\n",
-           ":10: protocol.encoding: float32 and gaussian cannot be added under masks: they need "
-           "aggregation clear");
+           ":10: protocol.encoding: float32 and gaussian cannot be added under masks or in shares: "
+           "they need aggregation clear");
     pass(GOOD "protocol:\n  encoding: float32\n  aggregation: clear\n", NULL);
     refuse(GOOD "training: {stop: {metric: auc}}\n",
            ": training.stop.value: must be given (above 0) with stop.metric");
     refuse_set("model.fusion=concat",
-               "--set model.fusion=concat: under masks the server has only sums: "
+               "--set model.fusion=concat: under masks and from shares the server has only sums: "
                "concat needs aggregation clear");
+    refuse_set("protocol.straggler=async",
+               "--set protocol.straggler=async: async takes each party's embedding as it arrives, "
+               "which is no sum: it needs aggregation clear");
+    pass(GOOD "protocol: {aggregation: coded, coded: {segments: 2, privacy: 4}}\n", NULL);
 }
 
 static void test_set_comes_after_the_file_in_order(void **state)

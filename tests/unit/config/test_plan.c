@@ -33,6 +33,20 @@ static void print(const struct plan *p, struct buf *out)
     assert_int_equal(plan_print(p, out), STATUS_OK);
 }
 
+static void expect_back(const struct plan *p)
+{
+    struct plan back;
+    struct error err = {0};
+    struct buf text;
+
+    print(p, &text);
+    memset(&back, 0xa5, sizeof back);
+    if (plan_parse(&back, (const char *)text.data, text.len, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_memory_equal(p, &back, sizeof *p);
+    buf_deinit(&text);
+}
+
 /* Whether the text is refused, or gives a plan that prints to the same bytes. */
 static bool refused_or_identical(const uint8_t *text, size_t n, bool *refused)
 {
@@ -51,18 +65,20 @@ static bool refused_or_identical(const uint8_t *text, size_t n, bool *refused)
 
 static void test_plan_text_reads_back_to_the_same_plan(void **state)
 {
-    struct plan p, back;
-    struct error err = {0};
-    struct buf text;
+    struct plan p;
 
     (void)state;
     example(&p);
-    print(&p, &text);
-    memset(&back, 0xa5, sizeof back);
-    if (plan_parse(&back, (const char *)text.data, text.len, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    assert_memory_equal(&p, &back, sizeof p);
-    buf_deinit(&text);
+    expect_back(&p);
+    p.protocol.aggregation = AGGREGATION_CODED;
+    p.protocol.coded.segments = 2;
+    p.protocol.coded.privacy = 3;
+    expect_back(&p);
+    p.protocol.straggler = STRAGGLER_DROP;
+    expect_back(&p);
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    p.protocol.straggler = STRAGGLER_ASYNC;
+    expect_back(&p);
 }
 
 static void test_plan_text_is_one_line_per_key_and_far_below_its_limit(void **state)
@@ -179,24 +195,40 @@ static void test_a_refusal_names_line_key_and_reason(void **state)
          "plan: line 2: model.fusion: expected here");
     edit("shape.outputs=2\n", "shape.outputs=2\nx=1\n", "plan: more text after the last key");
     edit("shape.outputs=2\n", "shape.outputs=2",
-         "plan: line 41: shape.outputs: expected, but the text ends");
+         "plan: line 43: shape.outputs: expected, but the text ends");
     edit("shape.outputs=2\n", "shape.outputs=4097\n",
-         "plan: line 41: shape.outputs: 4097 is not in [1, 4096]");
+         "plan: line 43: shape.outputs: 4097 is not in [1, 4096]");
     edit("model.init=glorot", "model.init=lecun",
          "plan: line 7: model.init: lecun is not one of glorot, he, torch");
     edit("model.head=[64,32]", "model.head=[]", NULL);
+}
+
+static void test_a_text_has_segments_and_privacy_of_its_shares(void **state)
+{
+    (void)state;
+    edit("coded.segments=1\nprotocol.coded.privacy=1\n",
+         "coded.segments=2\nprotocol.coded.privacy=3\n", NULL);
+    edit("protocol.coded.segments=1\n", "",
+         "plan: line 17: protocol.coded.segments: expected here");
+    edit("protocol.coded.privacy=1\n", "", "plan: line 18: protocol.coded.privacy: expected here");
+    edit("coded.segments=1", "coded.segments=0",
+         "plan: line 17: protocol.coded.segments: 0 is not in [1, 256]");
+    edit("coded.privacy=1", "coded.privacy=257",
+         "plan: line 18: protocol.coded.privacy: 257 is not in [1, 256]");
+    edit("coded.privacy=1", "coded.privacy=01",
+         "plan: line 18: protocol.coded.privacy: 01 is not a whole number");
 }
 
 static void test_only_the_canonical_text_of_a_value_is_accepted(void **state)
 {
     (void)state;
     edit("learning_rate=0.1", "learning_rate=0.10",
-         "plan: line 27: training.learning_rate: 0.10 is not written as 0.1");
+         "plan: line 29: training.learning_rate: 0.10 is not written as 0.1");
     edit("delta=1e-6", "delta=0.000001",
-         "plan: line 36: privacy.delta: 0.000001 is not written as 1e-6");
+         "plan: line 38: privacy.delta: 0.000001 is not written as 1e-6");
     edit("head=[64,32]", "head=[64, 32]",
          "plan: line 3: model.head: [64, 32] is not written as [64,32]");
-    edit("epsilon=0\nprotocol.str", "epsilon=-0\nprotocol.str",
+    edit("epsilon=0\nprotocol.cod", "epsilon=-0\nprotocol.cod",
          "plan: line 16: protocol.gaussian.epsilon: -0 is not written as 0");
     edit("fusion=sum", "fusion= sum", "plan: line 2: model.fusion: sum is not written as sum");
 }
@@ -206,23 +238,26 @@ static void test_the_seed_of_a_text_is_a_number(void **state)
     (void)state;
     edit("seed=18446744073709551557", "seed=0", NULL);
     edit("seed=18446744073709551557", "seed=random",
-         "plan: line 30: training.seed: must be a number here");
+         "plan: line 32: training.seed: must be a number here");
     edit("seed=18446744073709551557",
-         "seed=", "plan: line 30: training.seed:  is not a whole number below 2^64, or random");
+         "seed=", "plan: line 32: training.seed:  is not a whole number below 2^64, or random");
 }
 
 static void test_a_text_whose_combination_makes_no_sense_is_refused(void **state)
 {
     (void)state;
     edit("encoding=pbm", "encoding=float32",
-         "plan: protocol.encoding: float32 and gaussian cannot be added under masks: they need "
-         "aggregation "
-         "clear");
+         "plan: protocol.encoding: float32 and gaussian cannot be added under masks or in shares: "
+         "they need aggregation clear");
     edit("parties=5", "parties=1",
          "plan: shape.parties: a sum over one party is that party's embedding: masked needs two "
          "parties or "
          "more");
     edit("parties=5", "parties=2", NULL);
+    edit("aggregation=masked", "aggregation=coded", NULL);
+    edit("straggler=wait", "straggler=async",
+         "plan: protocol.straggler: async takes each party's embedding as it arrives, which is no "
+         "sum: it needs aggregation clear");
 }
 
 static void test_a_text_over_the_limit_is_refused_before_it_is_read(void **state)
@@ -269,6 +304,7 @@ int main(void)
         cmocka_unit_test(
             test_every_cut_every_missing_and_every_inserted_byte_is_refused_or_means_what_it_says),
         cmocka_unit_test(test_a_refusal_names_line_key_and_reason),
+        cmocka_unit_test(test_a_text_has_segments_and_privacy_of_its_shares),
         cmocka_unit_test(test_only_the_canonical_text_of_a_value_is_accepted),
         cmocka_unit_test(test_the_seed_of_a_text_is_a_number),
         cmocka_unit_test(test_a_text_whose_combination_makes_no_sense_is_refused),

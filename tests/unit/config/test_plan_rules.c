@@ -41,6 +41,10 @@ static void refuse(const char *message)
         fail_msg("%s", err.text);
 }
 
+/* The aggregations that show the server sums only. */
+static const enum plan_aggregation HIDDEN[] = {AGGREGATION_MASKED, AGGREGATION_CODED};
+enum { HIDDEN_N = sizeof HIDDEN / sizeof HIDDEN[0] };
+
 static void test_defaults_make_sense(void **state)
 {
     (void)state;
@@ -50,49 +54,63 @@ static void test_defaults_make_sense(void **state)
     pass();
 }
 
-static void test_masks_take_integers_only(void **state)
+static void test_masks_and_shares_take_integers_only(void **state)
 {
     (void)state;
-    start();
-    p.protocol.encoding = ENCODING_FLOAT32;
-    refuse("protocol.encoding: float32 and gaussian");
-    p.protocol.encoding = ENCODING_GAUSSIAN;
-    refuse("protocol.encoding: float32 and gaussian");
-    p.protocol.aggregation = AGGREGATION_CLEAR;
-    pass();
-    start();
-    p.protocol.encoding = ENCODING_FIXED;
-    pass();
+    for (size_t i = 0; i < HIDDEN_N; i++) {
+        start();
+        p.protocol.aggregation = HIDDEN[i];
+        p.protocol.encoding = ENCODING_FLOAT32;
+        refuse("protocol.encoding: float32 and gaussian");
+        p.protocol.encoding = ENCODING_GAUSSIAN;
+        refuse("protocol.encoding: float32 and gaussian");
+        p.protocol.aggregation = AGGREGATION_CLEAR;
+        pass();
+        start();
+        p.protocol.aggregation = HIDDEN[i];
+        p.protocol.fixed.bits = 12;
+        p.protocol.encoding = ENCODING_FIXED;
+        pass();
+        p.protocol.encoding = ENCODING_PBM;
+        pass();
+    }
 }
 
-static void test_masks_give_sums_only(void **state)
+static void test_masks_and_shares_give_sums_only(void **state)
 {
     (void)state;
-    start();
-    p.model.fusion = FUSION_CONCAT;
-    refuse("model.fusion: under masks");
-    p.protocol.aggregation = AGGREGATION_CLEAR;
-    pass();
-    start();
-    p.model.fusion = FUSION_MEAN;
-    pass();
+    for (size_t i = 0; i < HIDDEN_N; i++) {
+        start();
+        p.protocol.aggregation = HIDDEN[i];
+        p.model.fusion = FUSION_CONCAT;
+        refuse("model.fusion: under masks and from shares");
+        p.protocol.aggregation = AGGREGATION_CLEAR;
+        pass();
+        p.protocol.aggregation = HIDDEN[i];
+        p.model.fusion = FUSION_MEAN;
+        pass();
+    }
 }
 
-static void test_fixed_under_masks_never_goes_on_with_another_set(void **state)
+static void test_hidden_fixed_never_goes_on_with_another_set(void **state)
 {
     (void)state;
-    start();
-    p.protocol.encoding = ENCODING_FIXED;
-    p.protocol.straggler = STRAGGLER_DROP;
-    refuse("protocol.straggler: fixed has no noise");
-    p.protocol.encoding = ENCODING_PBM;
-    pass();
-    p.protocol.encoding = ENCODING_FIXED;
-    p.protocol.straggler = STRAGGLER_WAIT;
-    pass();
-    p.protocol.straggler = STRAGGLER_DROP;
-    p.protocol.aggregation = AGGREGATION_CLEAR;
-    pass();
+    for (size_t i = 0; i < HIDDEN_N; i++) {
+        start();
+        p.protocol.aggregation = HIDDEN[i];
+        p.protocol.fixed.bits = 12;
+        p.protocol.encoding = ENCODING_FIXED;
+        p.protocol.straggler = STRAGGLER_DROP;
+        refuse("protocol.straggler: fixed has no noise");
+        p.protocol.encoding = ENCODING_PBM;
+        pass();
+        p.protocol.encoding = ENCODING_FIXED;
+        p.protocol.straggler = STRAGGLER_WAIT;
+        pass();
+        p.protocol.straggler = STRAGGLER_DROP;
+        p.protocol.aggregation = AGGREGATION_CLEAR;
+        pass();
+    }
 }
 
 static void test_concat_drops_nobody(void **state)
@@ -104,6 +122,150 @@ static void test_concat_drops_nobody(void **state)
     p.protocol.straggler = STRAGGLER_DROP;
     refuse("protocol.straggler: with concat");
     p.model.fusion = FUSION_SUM;
+    pass();
+}
+
+static void test_async_sees_each_embedding(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < HIDDEN_N; i++) {
+        start();
+        p.protocol.straggler = STRAGGLER_ASYNC;
+        p.protocol.aggregation = HIDDEN[i];
+        refuse("protocol.straggler: async takes each party's embedding");
+        p.protocol.straggler = STRAGGLER_WAIT;
+        pass();
+        p.protocol.straggler = STRAGGLER_ASYNC;
+        p.protocol.aggregation = AGGREGATION_CLEAR;
+        pass();
+    }
+}
+
+static void test_async_takes_every_encoding_and_fusion_of_clear(void **state)
+{
+    (void)state;
+    for (int f = FUSION_SUM; f <= FUSION_CONCAT; f++) {
+        for (int e = ENCODING_PBM; e <= ENCODING_GAUSSIAN; e++) {
+            start();
+            p.protocol.straggler = STRAGGLER_ASYNC;
+            p.protocol.aggregation = AGGREGATION_CLEAR;
+            p.model.fusion = (enum plan_fusion)f;
+            p.protocol.encoding = (enum plan_encoding)e;
+            pass();
+        }
+    }
+}
+
+static void test_async_takes_one_step_at_each_arrival(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    p.protocol.straggler = STRAGGLER_ASYNC;
+    p.protocol.local_iterations = 2;
+    refuse("protocol.local_iterations: async takes one step");
+    p.protocol.local_iterations = 1;
+    pass();
+    p.protocol.local_iterations = 2;
+    p.protocol.straggler = STRAGGLER_WAIT;
+    pass();
+}
+
+static void test_what_async_keeps_has_a_largest_size(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    p.protocol.straggler = STRAGGLER_ASYNC;
+    p.model.embedding = 16;
+    p.shape.train_rows = 1 << 20;
+    p.shape.parties = 16;
+    pass();
+    p.shape.parties = 17;
+    refuse("model.embedding: training rows times embedding");
+    p.protocol.straggler = STRAGGLER_DROP;
+    pass();
+    p.protocol.straggler = STRAGGLER_ASYNC;
+    p.shape.parties = 16;
+    p.shape.train_rows++;
+    refuse("model.embedding: training rows times embedding");
+    p.shape.parties = PLAN_PARTIES_MAX; /* the product of the largest shape does not wrap */
+    p.shape.train_rows = PLAN_ROWS_MAX;
+    p.model.embedding = PLAN_WIDTH_MAX;
+    p.training.batch = 1;
+    refuse("model.embedding: training rows times embedding");
+    p.shape.parties = 0; /* not yet known */
+    pass();
+}
+
+static void coded(uint32_t parties, uint32_t segments, uint32_t privacy)
+{
+    start();
+    p.protocol.aggregation = AGGREGATION_CODED;
+    p.shape.parties = parties;
+    p.protocol.coded.segments = segments;
+    p.protocol.coded.privacy = privacy;
+}
+
+static void test_coded_decodes_from_parties_that_exist(void **state)
+{
+    (void)state;
+    coded(10, 6, 4);
+    pass();
+    coded(10, 7, 4);
+    refuse("protocol.coded.segments: segments + privacy");
+    coded(10, 6, 5);
+    refuse("protocol.coded.segments: segments + privacy");
+    p.protocol.aggregation = AGGREGATION_MASKED;
+    pass();
+    coded(1, 1, 1);
+    refuse("protocol.coded.segments: segments + privacy");
+    coded(2, 1, 1);
+    pass();
+    coded(0, 200, 200); /* not yet known */
+    pass();
+}
+
+static void test_coded_sums_stay_below_the_largest_prime(void **state)
+{
+    (void)state;
+    coded(64, 2, 4); /* 64 * 1023 = 65472, 64 * 1024 = 65536 */
+    p.protocol.pbm.trials = 1023;
+    pass();
+    p.protocol.pbm.trials = 1024;
+    refuse("protocol.pbm.trials: the sum over all parties must stay below 65521");
+    p.protocol.aggregation = AGGREGATION_MASKED;
+    pass();
+    coded(0, 2, 4); /* not yet known */
+    p.protocol.pbm.trials = 1024;
+    pass();
+}
+
+static void test_coded_sums_reach_the_number_before_the_largest_prime(void **state)
+{
+    (void)state;
+    coded(180, 2, 4); /* 180 * 364 = 65520: the prime is 65521 itself */
+    p.protocol.pbm.trials = 364;
+    pass();
+    p.shape.parties = 181;
+    refuse("protocol.pbm.trials: the sum over all parties");
+}
+
+static void test_coded_sums_of_fixed_count_the_largest_code(void **state)
+{
+    (void)state;
+    coded(16, 2, 4); /* 16 * 4095 = 65520, not 16 * 4096 */
+    p.protocol.encoding = ENCODING_FIXED;
+    p.protocol.fixed.bits = 12;
+    pass();
+    p.shape.parties = 17;
+    refuse("protocol.fixed.bits: the sum over all parties must stay below 65521");
+    p.protocol.aggregation = AGGREGATION_MASKED;
+    pass();
+    coded(2, 1, 1);
+    p.protocol.encoding = ENCODING_FIXED; /* 16 bits, the default */
+    refuse("protocol.fixed.bits: the sum over all parties must stay below 65521");
+    p.protocol.encoding = ENCODING_PBM; /* which does not read fixed.bits */
     pass();
 }
 
@@ -289,10 +451,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_make_sense),
-        cmocka_unit_test(test_masks_take_integers_only),
-        cmocka_unit_test(test_masks_give_sums_only),
-        cmocka_unit_test(test_fixed_under_masks_never_goes_on_with_another_set),
+        cmocka_unit_test(test_masks_and_shares_take_integers_only),
+        cmocka_unit_test(test_masks_and_shares_give_sums_only),
+        cmocka_unit_test(test_hidden_fixed_never_goes_on_with_another_set),
         cmocka_unit_test(test_concat_drops_nobody),
+        cmocka_unit_test(test_async_sees_each_embedding),
+        cmocka_unit_test(test_async_takes_every_encoding_and_fusion_of_clear),
+        cmocka_unit_test(test_async_takes_one_step_at_each_arrival),
+        cmocka_unit_test(test_what_async_keeps_has_a_largest_size),
+        cmocka_unit_test(test_coded_decodes_from_parties_that_exist),
+        cmocka_unit_test(test_coded_sums_stay_below_the_largest_prime),
+        cmocka_unit_test(test_coded_sums_reach_the_number_before_the_largest_prime),
+        cmocka_unit_test(test_coded_sums_of_fixed_count_the_largest_code),
         cmocka_unit_test(test_masks_need_two_parties),
         cmocka_unit_test(test_sums_stay_within_31_bits),
         cmocka_unit_test(test_a_round_has_a_largest_size),
