@@ -12,10 +12,14 @@
 
 void party_connected(struct party_session *p, struct actions *a)
 {
+    static const uint8_t no_trail[WIRE_DIGEST_BYTES];
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = WIRE_JOIN;
-    send->msg.join = (struct wire_join){WIRE_VERSION, p->setup.roster->digest, p->applied};
+    send->msg.join = (struct wire_join){.version = WIRE_VERSION,
+                                        .roster_digest = p->setup.roster->digest,
+                                        .applied = p->applied,
+                                        .trail = no_trail};
     p->connected = true;
     party_arm(p, a);
 }

@@ -101,6 +101,11 @@ static void message(struct party_session *p, struct actions *a, const struct eve
     case WIRE_HELLO:
     case WIRE_CONFIRM:
     case WIRE_UPLOAD:
+    case WIRE_BEHIND:
+    case WIRE_REPLAY:
+    case WIRE_SHARE:
+    case WIRE_RELAY:
+    case WIRE_KEPT:
     case WIRE_KINDS: CHECK(!"phase_expects lets no such message through");
     }
 }
@@ -190,7 +195,7 @@ const struct party_report *party_session_report(struct party_session *p)
     r->plan = p->plan;
     r->agenda = p->agenda;
     r->mechanism = p->mechanism;
-    r->down_max = p->planned ? wire_down_max(&p->plan) : WIRE_SETUP_MAX;
+    r->down_max = p->planned ? wire_down_max(&p->plan, 0) : WIRE_SETUP_MAX;
     return r;
 }
 

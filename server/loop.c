@@ -320,7 +320,7 @@ static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
     }
     net_conn_accept(k->conn, l->up_max);
     shape_link(l, k);
-    net_conn_set_queue_max(k->conn, 2 * wire_down_max(&l->in->config.plan));
+    net_conn_set_queue_max(k->conn, 2 * wire_down_max(&l->in->config.plan, 0));
     k->joined = true;
     l->party[k->peer] = k;
     tell(l, &e);
@@ -477,7 +477,7 @@ static enum status init_session(struct loop *l, struct error *err)
         return s;
     l->up_max = server_session_up_max(l->session);
     s = wire_unpacker_init(&l->unpacker, l->up_max);
-    buf_init(&l->frame, wire_down_max(p) + WIRE_OFFER_MAX);
+    buf_init(&l->frame, wire_down_max(p, 0) + WIRE_OFFER_MAX);
     if (s == STATUS_OK)
         s = server_results_init(&l->results, l->in, l->options, clock_us());
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));

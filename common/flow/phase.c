@@ -50,6 +50,11 @@ bool phase_expects(enum phase p, bool to_server, enum wire_kind kind)
     case WIRE_HELLO:
     case WIRE_CONFIRM:
     case WIRE_UPLOAD:
+    case WIRE_BEHIND:
+    case WIRE_REPLAY:
+    case WIRE_SHARE:
+    case WIRE_RELAY:
+    case WIRE_KEPT:
     case WIRE_REFUSE:
     case WIRE_KINDS: break;
     }

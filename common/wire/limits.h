@@ -16,15 +16,32 @@ enum {
     WIRE_JOIN_MAX = 256,     /* a whole Join frame */
     WIRE_HELLO_MAX = 384,    /* one Hello */
     WIRE_CONFIRM_MAX = 192,  /* one Confirm */
-    WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of an Upload or Broadcast */
+    WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of any message */
     WIRE_OFFER_MAX = PLAN_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
     WIRE_SETUP_MAX = 16384,       /* largest frame a party takes before it knows a plan */
     WIRE_PAYLOAD_MAX = 256 << 20, /* of any vector; a plan that needs more is refused at -n */
-    WIRE_EVALUATE_ROWS = 1024,    /* rows of one evaluation round, at least */
-    WIRE_DEPTH_MAX = 4,           /* nesting of message types */
-    WIRE_QUOTA_FACTOR = 4,        /* memory for unpacking: this times the frame, and ... */
-    WIRE_QUOTA_BASE = 65536,      /* ... this (threats E2) */
+    WIRE_TAG_BYTES = 16,          /* of one sealed share */
+    WIRE_TAGS_MAX = WIRE_TAG_BYTES * (WIRE_MEMBERS_MAX - 1), /* of one Share or Relay */
+    WIRE_REPLAY_MAX = 1 << 20, /* gradients of one Replay, unless a single one is larger */
+    WIRE_EVALUATE_ROWS = 1024, /* rows of one evaluation round, at least */
+    WIRE_DEPTH_MAX = 4,        /* nesting of message types */
+    WIRE_QUOTA_FACTOR = 4,     /* memory for unpacking: this times the frame, and ... */
+    WIRE_QUOTA_BASE = 65536,   /* ... this (threats E2) */
 };
+
+/* Bytes of the largest gradient of one training step under this plan. */
+static inline size_t wire_gradient_max(const struct plan *p)
+{
+    return sizeof(float) * p->training.batch * (size_t)p->model.embedding;
+}
+
+/* Bytes of gradients in one Replay under this plan: whole gradients, at least one. */
+static inline size_t wire_replay_max(const struct plan *p)
+{
+    size_t one = wire_gradient_max(p);
+
+    return one > WIRE_REPLAY_MAX ? one : WIRE_REPLAY_MAX;
+}
 
 /* Rows of one evaluation round under this plan. */
 static inline uint32_t wire_evaluate_rows(const struct plan *p)

@@ -8,10 +8,12 @@
 const char *wire_kind_name(enum wire_kind k)
 {
     static const char *const names[WIRE_KINDS] = {
-        [WIRE_NONE] = "none",           [WIRE_JOIN] = "join",     [WIRE_OFFER] = "offer",
-        [WIRE_HELLO] = "hello",         [WIRE_HELLOS] = "hellos", [WIRE_CONFIRM] = "confirm",
-        [WIRE_CONFIRMS] = "confirms",   [WIRE_UPLOAD] = "upload", [WIRE_FINISH] = "finish",
-        [WIRE_BROADCAST] = "broadcast", [WIRE_REFUSE] = "refuse",
+        [WIRE_NONE] = "none",     [WIRE_JOIN] = "join",           [WIRE_OFFER] = "offer",
+        [WIRE_BEHIND] = "behind", [WIRE_REPLAY] = "replay",       [WIRE_HELLO] = "hello",
+        [WIRE_HELLOS] = "hellos", [WIRE_CONFIRM] = "confirm",     [WIRE_CONFIRMS] = "confirms",
+        [WIRE_UPLOAD] = "upload", [WIRE_BROADCAST] = "broadcast", [WIRE_SHARE] = "share",
+        [WIRE_RELAY] = "relay",   [WIRE_KEPT] = "kept",           [WIRE_FINISH] = "finish",
+        [WIRE_REFUSE] = "refuse",
     };
 
     CHECK(k < WIRE_KINDS);
@@ -46,18 +48,30 @@ size_t wire_payload_bytes(const struct wire_msg *m)
         return m->broadcast.gradient.n;
     if (m->kind == WIRE_UPLOAD)
         return m->upload.payload.n;
+    if (m->kind == WIRE_SHARE)
+        return m->share.sealed.n;
+    if (m->kind == WIRE_RELAY)
+        return m->relay.sealed.n;
+    if (m->kind == WIRE_REPLAY)
+        return m->replay.gradient.n;
     return 0;
+}
+
+static enum wire_phase phase_for(enum wire_purpose p)
+{
+    return p == PURPOSE_TRAIN ? WIRE_PHASE_TRAIN : WIRE_PHASE_EVALUATE;
 }
 
 enum wire_phase wire_phase_of(const struct wire_msg *m)
 {
     if (m->kind == WIRE_UPLOAD)
-        return m->upload.purpose == PURPOSE_TRAIN ? WIRE_PHASE_TRAIN : WIRE_PHASE_EVALUATE;
-    if (m->kind == WIRE_BROADCAST) {
-        if (m->broadcast.closes || (m->broadcast.opens && m->broadcast.purpose == PURPOSE_TRAIN))
-            return WIRE_PHASE_TRAIN;
-        return WIRE_PHASE_EVALUATE;
-    }
+        return phase_for(m->upload.purpose);
+    if (m->kind == WIRE_SHARE)
+        return phase_for(m->share.purpose);
+    if (m->kind == WIRE_RELAY)
+        return phase_for(m->relay.purpose);
+    if (m->kind == WIRE_BROADCAST)
+        return m->broadcast.closes ? WIRE_PHASE_TRAIN : phase_for(m->broadcast.purpose);
     return WIRE_PHASE_SETUP;
 }
 
@@ -68,12 +82,22 @@ size_t wire_up_max(size_t payload, size_t check)
     return frame > WIRE_SETUP_MAX ? frame : WIRE_SETUP_MAX;
 }
 
-size_t wire_down_max(const struct plan *p)
+size_t wire_share_max(size_t sealed, size_t tags)
 {
-    size_t width = p->model.embedding;
-    size_t gradient = sizeof(float) * p->training.batch * width + WIRE_OVERHEAD_MAX;
-    size_t hellos = (size_t)p->shape.parties * WIRE_HELLO_MAX + WIRE_OVERHEAD_MAX;
-    size_t most = gradient > hellos ? gradient : hellos;
+    return sealed + tags + WIRE_OVERHEAD_MAX;
+}
 
-    return most > WIRE_SETUP_MAX ? most : WIRE_SETUP_MAX;
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+size_t wire_down_max(const struct plan *p, size_t share_frame)
+{
+    size_t parties = p->shape.parties;
+    size_t broadcast = wire_gradient_max(p) + parties + WIRE_OVERHEAD_MAX; /* all but one absent */
+    size_t replay = wire_replay_max(p) + WIRE_OVERHEAD_MAX;
+    size_t hellos = parties * WIRE_HELLO_MAX + WIRE_OVERHEAD_MAX;
+
+    return larger(larger(larger(broadcast, replay), larger(hellos, share_frame)), WIRE_SETUP_MAX);
 }

@@ -24,12 +24,17 @@ enum wire_kind {
     WIRE_NONE,
     WIRE_JOIN,
     WIRE_OFFER,
+    WIRE_BEHIND,
+    WIRE_REPLAY,
     WIRE_HELLO,
     WIRE_HELLOS,
     WIRE_CONFIRM,
     WIRE_CONFIRMS,
     WIRE_BROADCAST,
     WIRE_UPLOAD,
+    WIRE_SHARE,
+    WIRE_RELAY,
+    WIRE_KEPT,
     WIRE_FINISH,
     WIRE_REFUSE,
     WIRE_KINDS
@@ -54,12 +59,23 @@ struct wire_bytes {
 struct wire_join {
     uint32_t version;
     const uint8_t *roster_digest; /* WIRE_DIGEST_BYTES */
-    uint64_t applied;
+    uint64_t applied, kept;       /* training steps: in memory; in the last durable checkpoint */
+    const uint8_t *trail;         /* WIRE_DIGEST_BYTES; zeros: no gradient applied */
+    bool resumes;                 /* brings a model of this run */
 };
 
 struct wire_offer {
     uint64_t generation, step;
     struct wire_bytes plan, members;
+};
+
+struct wire_behind {
+    uint64_t generation, applied;
+};
+
+struct wire_replay {
+    uint64_t generation, step;
+    struct wire_bytes gradient; /* float32 little-endian, of step, step + 1, ... */
 };
 
 struct wire_hello {
@@ -98,12 +114,24 @@ struct wire_broadcast {
     struct wire_bytes gradient; /* float32 little-endian */
     enum wire_purpose purpose;
     uint64_t round, place, sweep;
+    struct wire_bytes absent; /* member indices, strictly ascending; only with closes */
 };
 
 struct wire_upload {
     uint64_t generation, round;
     enum wire_purpose purpose;
     struct wire_bytes payload, check;
+};
+
+/* A Share or a Relay: one ciphertext and one tag for (of) each other member, in member order. */
+struct wire_shares {
+    uint64_t generation, round;
+    enum wire_purpose purpose;
+    struct wire_bytes sealed, tags; /* WIRE_TAG_BYTES each; sealed in as many equal parts */
+};
+
+struct wire_kept {
+    uint64_t step;
 };
 
 struct wire_finish {
@@ -122,12 +150,16 @@ struct wire_msg {
     union {
         struct wire_join join;
         struct wire_offer offer;
+        struct wire_behind behind;
+        struct wire_replay replay;
         struct wire_hello hello;
         struct wire_hellos hellos;
         struct wire_confirm confirm;
         struct wire_confirms confirms;
         struct wire_broadcast broadcast;
         struct wire_upload upload;
+        struct wire_shares share, relay;
+        struct wire_kept kept;
         struct wire_finish finish;
         struct wire_refuse refuse;
     };
@@ -164,9 +196,12 @@ enum status wire_pack(struct buf *out, const struct wire_msg *m) MUST_USE;
 /* Packs the signed part of a hello: every field but body, public_key and signature is read. */
 enum status wire_pack_hello_body(struct buf *out, const struct wire_hello *h) MUST_USE;
 
-/* Largest frame a member may send when its largest upload carries `payload` and `check` bytes, and
- * the largest frame a server may send under this plan. */
+/* Largest frame a member may send when its largest upload carries `payload` and `check` bytes
+ * (shares not counted); room for a Share or Relay with so many bytes of ciphertexts and of tags;
+ * and the largest frame a server may send under this plan, share_frame being the room for its
+ * largest Relay, 0 where shares are not relayed. */
 size_t wire_up_max(size_t payload, size_t check);
-size_t wire_down_max(const struct plan *p);
+size_t wire_share_max(size_t sealed, size_t tags);
+size_t wire_down_max(const struct plan *p, size_t share_frame);
 
 #endif

@@ -115,6 +115,7 @@ static enum status pack_broadcast(struct buf *out, Vfl__Frame *f, const struct w
     p.round = b->round;
     p.place = b->place;
     p.sweep = b->sweep;
+    p.absent = data_of(b->absent.data, b->absent.n);
     f->body_case = VFL__FRAME__BODY_BROADCAST;
     f->broadcast = &p;
     return pack_message(out, &f->base);
@@ -134,6 +135,44 @@ static enum status pack_upload(struct buf *out, Vfl__Frame *f, const struct wire
     return pack_message(out, &f->base);
 }
 
+static enum status pack_share(struct buf *out, Vfl__Frame *f, const struct wire_shares *w)
+{
+    Vfl__Share p = VFL__SHARE__INIT;
+
+    p.generation = w->generation;
+    p.purpose = (Vfl__Purpose)w->purpose;
+    p.round = w->round;
+    p.sealed = data_of(w->sealed.data, w->sealed.n);
+    p.tags = data_of(w->tags.data, w->tags.n);
+    f->body_case = VFL__FRAME__BODY_SHARE;
+    f->share = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_relay(struct buf *out, Vfl__Frame *f, const struct wire_shares *w)
+{
+    Vfl__Relay p = VFL__RELAY__INIT;
+
+    p.generation = w->generation;
+    p.purpose = (Vfl__Purpose)w->purpose;
+    p.round = w->round;
+    p.sealed = data_of(w->sealed.data, w->sealed.n);
+    p.tags = data_of(w->tags.data, w->tags.n);
+    f->body_case = VFL__FRAME__BODY_RELAY;
+    f->relay = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_kept(struct buf *out, Vfl__Frame *f, const struct wire_kept *k)
+{
+    Vfl__Kept p = VFL__KEPT__INIT;
+
+    p.step = k->step;
+    f->body_case = VFL__FRAME__BODY_KEPT;
+    f->kept = &p;
+    return pack_message(out, &f->base);
+}
+
 static enum status pack_join(struct buf *out, Vfl__Frame *f, const struct wire_join *j)
 {
     Vfl__Join p = VFL__JOIN__INIT;
@@ -141,6 +180,9 @@ static enum status pack_join(struct buf *out, Vfl__Frame *f, const struct wire_j
     p.version = j->version;
     p.roster_digest = data_of(j->roster_digest, WIRE_DIGEST_BYTES);
     p.applied = j->applied;
+    p.kept = j->kept;
+    p.trail = data_of(j->trail, WIRE_DIGEST_BYTES);
+    p.resumes = j->resumes;
     f->body_case = VFL__FRAME__BODY_JOIN;
     f->join = &p;
     return pack_message(out, &f->base);
@@ -156,6 +198,29 @@ static enum status pack_offer(struct buf *out, Vfl__Frame *f, const struct wire_
     p.step = o->step;
     f->body_case = VFL__FRAME__BODY_OFFER;
     f->offer = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_behind(struct buf *out, Vfl__Frame *f, const struct wire_behind *b)
+{
+    Vfl__Behind p = VFL__BEHIND__INIT;
+
+    p.generation = b->generation;
+    p.applied = b->applied;
+    f->body_case = VFL__FRAME__BODY_BEHIND;
+    f->behind = &p;
+    return pack_message(out, &f->base);
+}
+
+static enum status pack_replay(struct buf *out, Vfl__Frame *f, const struct wire_replay *r)
+{
+    Vfl__Replay p = VFL__REPLAY__INIT;
+
+    p.generation = r->generation;
+    p.step = r->step;
+    p.gradient = data_of(r->gradient.data, r->gradient.n);
+    f->body_case = VFL__FRAME__BODY_REPLAY;
+    f->replay = &p;
     return pack_message(out, &f->base);
 }
 
@@ -188,6 +253,8 @@ enum status wire_pack(struct buf *out, const struct wire_msg *m)
     switch (m->kind) {
     case WIRE_JOIN: return pack_join(out, &f, &m->join);
     case WIRE_OFFER: return pack_offer(out, &f, &m->offer);
+    case WIRE_BEHIND: return pack_behind(out, &f, &m->behind);
+    case WIRE_REPLAY: return pack_replay(out, &f, &m->replay);
     case WIRE_HELLO:
         hello = hello_of(&m->hello);
         f.body_case = VFL__FRAME__BODY_HELLO;
@@ -202,6 +269,9 @@ enum status wire_pack(struct buf *out, const struct wire_msg *m)
     case WIRE_CONFIRMS: return pack_confirms(out, &f, &m->confirms);
     case WIRE_BROADCAST: return pack_broadcast(out, &f, &m->broadcast);
     case WIRE_UPLOAD: return pack_upload(out, &f, &m->upload);
+    case WIRE_SHARE: return pack_share(out, &f, &m->share);
+    case WIRE_RELAY: return pack_relay(out, &f, &m->relay);
+    case WIRE_KEPT: return pack_kept(out, &f, &m->kept);
     case WIRE_FINISH:
     case WIRE_REFUSE: return pack_end(out, &f, m);
     case WIRE_NONE:

@@ -122,14 +122,27 @@ static enum status bad(struct error *err, const char *what)
     return error_set(err, STATUS_PROTOCOL, "malformed message: %s", what);
 }
 
+/* Indices of members, one a byte, no two alike. */
+static bool ascending(struct wire_bytes indices)
+{
+    for (size_t i = 1; i < indices.n; i++) {
+        if (indices.data[i] <= indices.data[i - 1])
+            return false;
+    }
+    return indices.n <= WIRE_MEMBERS_MAX;
+}
+
 /* --- one function per message --- */
 
 static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct error *err)
 {
     j->version = p->version;
     j->applied = p->applied;
+    j->kept = p->kept;
+    j->resumes = p->resumes;
     if (p->base.n_unknown_fields != 0 ||
-        !bytes_of(&j->roster_digest, &p->roster_digest, WIRE_DIGEST_BYTES))
+        !bytes_of(&j->roster_digest, &p->roster_digest, WIRE_DIGEST_BYTES) ||
+        !bytes_of(&j->trail, &p->trail, WIRE_DIGEST_BYTES))
         return bad(err, "join");
     return STATUS_OK;
 }
@@ -143,10 +156,24 @@ static enum status take_offer(struct wire_offer *o, const Vfl__Offer *p, struct 
     if (o->plan.n == 0 || o->plan.n > PLAN_TEXT_MAX || o->members.n == 0 ||
         o->members.n > WIRE_MEMBERS_MAX)
         return bad(err, "offer");
-    for (size_t i = 1; i < o->members.n; i++) {
-        if (o->members.data[i] <= o->members.data[i - 1])
-            return bad(err, "offer: members are not ascending");
-    }
+    if (!ascending(o->members))
+        return bad(err, "offer: members are not ascending");
+    return STATUS_OK;
+}
+
+static void take_behind(struct wire_behind *b, const Vfl__Behind *p)
+{
+    *b = (struct wire_behind){p->generation, p->applied};
+}
+
+/* Whether these are whole gradients, and no more than fit, is for those to say who know the plan.
+ */
+static enum status take_replay(struct wire_replay *r, const Vfl__Replay *p, struct error *err)
+{
+    *r = (struct wire_replay){p->generation, p->step, view(&p->gradient)};
+    if (r->gradient.n == 0 || r->gradient.n > WIRE_PAYLOAD_MAX ||
+        r->gradient.n % sizeof(float) != 0)
+        return bad(err, "replay");
     return STATUS_OK;
 }
 
@@ -227,11 +254,14 @@ static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast
         .round = p->round,
         .place = p->place,
         .sweep = p->sweep,
+        .absent = view(&p->absent),
     };
     if ((!b->closes && !b->opens) || p->purpose < 0 || p->purpose > VFL__PURPOSE__EVALUATE_TRAIN ||
         b->gradient.n > WIRE_PAYLOAD_MAX || b->gradient.n % sizeof(float) != 0 ||
         b->closes != (b->gradient.n > 0))
         return bad(err, "broadcast");
+    if (!ascending(b->absent) || (b->absent.n > 0 && !b->closes))
+        return bad(err, "broadcast: absent members");
     return STATUS_OK;
 }
 
@@ -248,6 +278,31 @@ static enum status take_upload(struct wire_upload *w, const Vfl__Upload *p, stru
         w->payload.n > WIRE_PAYLOAD_MAX)
         return bad(err, "upload");
     return STATUS_OK;
+}
+
+static enum status check_shares(const struct wire_shares *w, const char *what, struct error *err)
+{
+    size_t n = w->tags.n / WIRE_TAG_BYTES;
+
+    if ((unsigned)w->purpose > PURPOSE_EVALUATE_TRAIN || w->sealed.n == 0 ||
+        w->sealed.n > WIRE_PAYLOAD_MAX || n == 0 || w->tags.n % WIRE_TAG_BYTES != 0 ||
+        w->tags.n > WIRE_TAGS_MAX || w->sealed.n % n != 0)
+        return bad(err, what);
+    return STATUS_OK;
+}
+
+static enum status take_share(struct wire_shares *w, const Vfl__Share *p, struct error *err)
+{
+    *w = (struct wire_shares){p->generation, p->round, (enum wire_purpose)p->purpose,
+                              view(&p->sealed), view(&p->tags)};
+    return check_shares(w, "share", err);
+}
+
+static enum status take_relay(struct wire_shares *w, const Vfl__Relay *p, struct error *err)
+{
+    *w = (struct wire_shares){p->generation, p->round, (enum wire_purpose)p->purpose,
+                              view(&p->sealed), view(&p->tags)};
+    return check_shares(w, "relay", err);
 }
 
 static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, struct error *err)
@@ -275,6 +330,13 @@ static enum status take(struct wire_msg *m, const Vfl__Frame *f, struct wire_unp
     switch (f->body_case) {
     case VFL__FRAME__BODY_JOIN: m->kind = WIRE_JOIN; return take_join(&m->join, f->join, err);
     case VFL__FRAME__BODY_OFFER: m->kind = WIRE_OFFER; return take_offer(&m->offer, f->offer, err);
+    case VFL__FRAME__BODY_BEHIND:
+        m->kind = WIRE_BEHIND;
+        take_behind(&m->behind, f->behind);
+        return STATUS_OK;
+    case VFL__FRAME__BODY_REPLAY:
+        m->kind = WIRE_REPLAY;
+        return take_replay(&m->replay, f->replay, err);
     case VFL__FRAME__BODY_HELLO:
         m->kind = WIRE_HELLO;
         return take_hello(&m->hello, f->hello, u, err);
@@ -293,6 +355,12 @@ static enum status take(struct wire_msg *m, const Vfl__Frame *f, struct wire_unp
     case VFL__FRAME__BODY_UPLOAD:
         m->kind = WIRE_UPLOAD;
         return take_upload(&m->upload, f->upload, err);
+    case VFL__FRAME__BODY_SHARE: m->kind = WIRE_SHARE; return take_share(&m->share, f->share, err);
+    case VFL__FRAME__BODY_RELAY: m->kind = WIRE_RELAY; return take_relay(&m->relay, f->relay, err);
+    case VFL__FRAME__BODY_KEPT:
+        m->kind = WIRE_KEPT;
+        m->kept = (struct wire_kept){f->kept->step};
+        return STATUS_OK;
     case VFL__FRAME__BODY_FINISH:
         m->kind = WIRE_FINISH;
         return take_finish(&m->finish, f->finish, err);

@@ -17,12 +17,13 @@ static const struct {
     enum phase phase;
     const char *to_server, *to_member;
 } expected[PHASES] = {
-    /*                  JOIN OFFER HELLO HELLOS CONFIRM CONFIRMS BROADCAST UPLOAD FINISH REFUSE */
-    {PHASE_GATHER, /**/ "x--------x", "-x------xx"},
-    {PHASE_AGREE, /* */ "x-x------x", "-x-x----xx"},
-    {PHASE_CONFIRM, /**/ "x---x----x", "-x---x--xx"},
-    {PHASE_ROUND, /* */ "x------x-x", "-x----x-xx"},
-    {PHASE_OVER, /*  */ "x--------x", "--------xx"},
+    /*                  JOIN OFFER BEHIND REPLAY HELLO HELLOS CONFIRM CONFIRMS BROADCAST UPLOAD SHARE
+     *                  RELAY KEPT FINISH REFUSE */
+    {PHASE_GATHER, /**/ "x-------------x", "-x-----------xx"},
+    {PHASE_AGREE, /* */ "x---x---------x", "-x---x-------xx"},
+    {PHASE_CONFIRM, /**/ "x-----x-------x", "-x-----x-----xx"},
+    {PHASE_ROUND, /* */ "x--------x----x", "-x------x----xx"},
+    {PHASE_OVER, /*  */ "x-------------x", "-------------xx"},
 };
 
 static void test_each_phase_expects_its_messages_and_no_others(void **state)

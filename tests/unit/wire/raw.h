@@ -7,6 +7,7 @@
 #include "common/base/check.h"
 #include "common/wire/message.h"
 
+#include "proto/vfl.pb-c.h"
 #include "tests/unit/wire/samples.h"
 
 #include <setjmp.h>
@@ -54,13 +55,22 @@ static inline void put_text(struct raw *r, unsigned field, const char *text)
     put_bytes(r, field, text, strlen(text));
 }
 
-/* The field numbers of Frame are those of enum wire_kind. */
+/* The number of this message in Frame. */
+static inline unsigned number_of(enum wire_kind kind)
+{
+    const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(
+        &vfl__frame__descriptor, wire_kind_name(kind));
+
+    CHECK(f != NULL);
+    return f->id;
+}
+
 static inline const struct raw *framed(enum wire_kind kind, const struct raw *body)
 {
     static struct raw frame;
 
     frame.n = 0;
-    put_bytes(&frame, (unsigned)kind, body->bytes, body->n);
+    put_bytes(&frame, number_of(kind), body->bytes, body->n);
     return &frame;
 }
 
@@ -107,6 +117,7 @@ static inline void body_of_join(struct raw *r, size_t digest)
     put_value(r, 1, 1);
     put_bytes(r, 2, sample_bytes(1), digest);
     put_value(r, 3, 77);
+    put_bytes(r, 5, sample_bytes(2), WIRE_DIGEST_BYTES);
 }
 
 /* Lengths of plan digest, nonce, X25519 key; then of public key and signature. */

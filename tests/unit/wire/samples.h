@@ -72,26 +72,50 @@ static inline struct wire_msg sample_lists(enum wire_kind kind, size_t n)
 
 static inline struct wire_msg sample(enum wire_kind kind)
 {
-    static const uint8_t members[] = {0, 2, 255};
+    static const uint8_t members[] = {0, 2, 255}, absent[] = {1, 2, 7};
     struct wire_msg m = {.kind = kind};
 
     switch (kind) {
-    case WIRE_JOIN: m.join = (struct wire_join){1, sample_bytes(1), 77}; break;
+    case WIRE_JOIN:
+        m.join = (struct wire_join){1, sample_bytes(1), 77, 70, sample_bytes(2), true};
+        break;
     case WIRE_OFFER:
         m.offer = (struct wire_offer){300, 12, {sample_bytes(2), 40}, {members, sizeof members}};
         break;
+    case WIRE_BEHIND: m.behind = (struct wire_behind){300, 9}; break;
+    case WIRE_REPLAY: m.replay = (struct wire_replay){300, 9, {sample_bytes(6), 48}}; break;
     case WIRE_HELLO: m.hello = sample_hello(0); break;
     case WIRE_HELLOS:
     case WIRE_CONFIRMS: m = sample_lists(kind, SAMPLE_MEMBERS); break;
     case WIRE_CONFIRM: m.confirm = sample_confirm(0); break;
     case WIRE_BROADCAST:
-        m.broadcast = (struct wire_broadcast){
-            300, true, true, 12, {sample_bytes(3), 24}, PURPOSE_EVALUATE_TRAIN, 400, 2048, 5};
+        m.broadcast = (struct wire_broadcast){300,
+                                              true,
+                                              true,
+                                              12,
+                                              {sample_bytes(3), 24},
+                                              PURPOSE_EVALUATE_TRAIN,
+                                              400,
+                                              2048,
+                                              5,
+                                              {absent, sizeof absent}};
         break;
     case WIRE_UPLOAD:
         m.upload = (struct wire_upload){
             300, 400, PURPOSE_EVALUATE_TEST, {sample_bytes(4), 33}, {sample_bytes(5), 9}};
         break;
+    case WIRE_SHARE:
+    case WIRE_RELAY: {
+        struct wire_shares shares = {300,
+                                     400,
+                                     PURPOSE_EVALUATE_TRAIN,
+                                     {sample_bytes(6), 21},
+                                     {sample_bytes(7), 3 * WIRE_TAG_BYTES}};
+
+        *(kind == WIRE_SHARE ? &m.share : &m.relay) = shares;
+        break;
+    }
+    case WIRE_KEPT: m.kept = (struct wire_kept){700}; break;
     case WIRE_FINISH:
         m.finish = (struct wire_finish){OUTCOME_FAILED, STATUS_KIND_PEER, "party p2 lied"};
         break;
@@ -149,7 +173,20 @@ static inline bool same_broadcast(const struct wire_broadcast *a, const struct w
     return a->generation == b->generation && a->closes == b->closes && a->opens == b->opens &&
            a->close_step == b->close_step && same_bytes(a->gradient, b->gradient) &&
            a->purpose == b->purpose && a->round == b->round && a->place == b->place &&
-           a->sweep == b->sweep;
+           a->sweep == b->sweep && same_bytes(a->absent, b->absent);
+}
+
+static inline bool same_join(const struct wire_join *a, const struct wire_join *b)
+{
+    return a->version == b->version && a->applied == b->applied && a->kept == b->kept &&
+           memcmp(a->roster_digest, b->roster_digest, WIRE_DIGEST_BYTES) == 0 &&
+           memcmp(a->trail, b->trail, WIRE_DIGEST_BYTES) == 0 && a->resumes == b->resumes;
+}
+
+static inline bool same_shares(const struct wire_shares *a, const struct wire_shares *b)
+{
+    return a->generation == b->generation && a->round == b->round && a->purpose == b->purpose &&
+           same_bytes(a->sealed, b->sealed) && same_bytes(a->tags, b->tags);
 }
 
 static inline bool same_message(const struct wire_msg *a, const struct wire_msg *b)
@@ -157,13 +194,17 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case WIRE_JOIN:
-        return a->join.version == b->join.version && a->join.applied == b->join.applied &&
-               memcmp(a->join.roster_digest, b->join.roster_digest, WIRE_DIGEST_BYTES) == 0;
+    case WIRE_JOIN: return same_join(&a->join, &b->join);
     case WIRE_OFFER:
         return a->offer.generation == b->offer.generation && a->offer.step == b->offer.step &&
                same_bytes(a->offer.plan, b->offer.plan) &&
                same_bytes(a->offer.members, b->offer.members);
+    case WIRE_BEHIND:
+        return a->behind.generation == b->behind.generation &&
+               a->behind.applied == b->behind.applied;
+    case WIRE_REPLAY:
+        return a->replay.generation == b->replay.generation && a->replay.step == b->replay.step &&
+               same_bytes(a->replay.gradient, b->replay.gradient);
     case WIRE_HELLO: return same_hello(&a->hello, &b->hello);
     case WIRE_HELLOS:
     case WIRE_CONFIRMS: return same_lists(a, b);
@@ -174,6 +215,9 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
                a->upload.purpose == b->upload.purpose &&
                same_bytes(a->upload.payload, b->upload.payload) &&
                same_bytes(a->upload.check, b->upload.check);
+    case WIRE_SHARE: return same_shares(&a->share, &b->share);
+    case WIRE_RELAY: return same_shares(&a->relay, &b->relay);
+    case WIRE_KEPT: return a->kept.step == b->kept.step;
     case WIRE_FINISH:
         return a->finish.outcome == b->finish.outcome && a->finish.kind == b->finish.kind &&
                strcmp(a->finish.text, b->finish.text) == 0;

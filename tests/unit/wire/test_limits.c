@@ -49,7 +49,8 @@ static void test_single_messages_fit_the_limits_named_after_them(void **state)
 
     (void)state;
     buf_init(&body, WIRE_HELLO_MAX);
-    m.join = (struct wire_join){UINT32_MAX, sample_bytes(1), UINT64_MAX};
+    m.join = (struct wire_join){UINT32_MAX, sample_bytes(1), UINT64_MAX,
+                                UINT64_MAX, sample_bytes(2), true};
     assert_true(packed(&m) <= WIRE_JOIN_MAX);
     m.kind = WIRE_HELLO;
     m.hello = longest_hello(&body);
@@ -96,9 +97,9 @@ static struct wire_msg largest_broadcast(const uint8_t *gradient, size_t n)
 {
     struct wire_msg m = {.kind = WIRE_BROADCAST};
 
-    m.broadcast = (struct wire_broadcast){UINT64_MAX, true,          true,
-                                          UINT64_MAX, {gradient, n}, PURPOSE_EVALUATE_TRAIN,
-                                          UINT64_MAX, UINT64_MAX,    UINT64_MAX};
+    m.broadcast = (struct wire_broadcast){
+        UINT64_MAX, true,       true,       UINT64_MAX, {gradient, n}, PURPOSE_EVALUATE_TRAIN,
+        UINT64_MAX, UINT64_MAX, UINT64_MAX, {NULL, 0}};
     return m;
 }
 
@@ -114,8 +115,8 @@ static void test_every_broadcast_of_a_plan_fits_what_its_parties_take(void **sta
         struct wire_msg m = largest_broadcast(gradient, n);
 
         assert_non_null(gradient);
-        assert_true(packed(&m) <= wire_down_max(&p));
-        assert_true(wire_down_max(&p) <= n + WIRE_SETUP_MAX + WIRE_OVERHEAD_MAX);
+        assert_true(packed(&m) <= wire_down_max(&p, 0));
+        assert_true(wire_down_max(&p, 0) <= wire_replay_max(&p) + WIRE_SETUP_MAX);
         mem_free(gradient);
     }
 }
@@ -134,14 +135,14 @@ static void test_the_lists_of_a_plan_fit_what_its_parties_take(void **state)
         struct buf out;
 
         m.confirms.generation = UINT64_MAX;
-        assert_true(packed(&m) <= wire_down_max(&p));
+        assert_true(packed(&m) <= wire_down_max(&p, 0));
         for (uint32_t i = 0; i < n; i++)
             hello[i] = longest_hello(&body);
         m = (struct wire_msg){.kind = WIRE_HELLOS, .hellos = {UINT64_MAX, n, hello}};
-        buf_init(&out, wire_down_max(&p));
+        buf_init(&out, wire_down_max(&p, 0));
         assert_int_equal(wire_pack(&out, &m), STATUS_OK);
         /* And the memory that goes with that limit is enough to read them. */
-        assert_int_equal(wire_unpacker_init(&u, wire_down_max(&p)), STATUS_OK);
+        assert_int_equal(wire_unpacker_init(&u, wire_down_max(&p, 0)), STATUS_OK);
         assert_int_equal(wire_unpack(&got, &u, out.data, out.len, NULL), STATUS_OK);
         assert_true(same_message(&m, &got));
         wire_unpacker_deinit(&u);

@@ -273,9 +273,9 @@ static void test_packing_no_message_or_too_many_members_aborts(void **state)
 
 static void test_each_kind_and_purpose_and_outcome_has_its_name(void **state)
 {
-    static const char *const kinds[WIRE_KINDS] = {"none",   "join",    "offer",    "hello",
-                                                  "hellos", "confirm", "confirms", "broadcast",
-                                                  "upload", "finish",  "refuse"};
+    static const char *const kinds[WIRE_KINDS] = {
+        "none",     "join",      "offer",  "behind", "replay", "hello", "hellos", "confirm",
+        "confirms", "broadcast", "upload", "share",  "relay",  "kept",  "finish", "refuse"};
 
     (void)state;
     for (int k = 0; k < WIRE_KINDS; k++)
@@ -290,15 +290,19 @@ static void test_each_kind_and_purpose_and_outcome_has_its_name(void **state)
     assert_string_equal(wire_outcome_name(OUTCOME_FAILED), "failed");
 }
 
-static void test_only_embeddings_and_gradients_are_payload(void **state)
+static void test_only_embeddings_shares_and_gradients_are_payload(void **state)
 {
+    static const size_t bytes[WIRE_KINDS] = {[WIRE_BROADCAST] = 24,
+                                             [WIRE_UPLOAD] = 33,
+                                             [WIRE_SHARE] = 21,
+                                             [WIRE_RELAY] = 21,
+                                             [WIRE_REPLAY] = 48};
+
     (void)state;
     for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
         struct wire_msg m = sample((enum wire_kind)k);
 
-        assert_int_equal(wire_payload_bytes(&m), k == WIRE_BROADCAST ? 24
-                                                 : k == WIRE_UPLOAD  ? 33
-                                                                     : 0);
+        assert_int_equal(wire_payload_bytes(&m), bytes[k]);
     }
 }
 
@@ -309,7 +313,7 @@ static void test_messages_count_in_the_phase_they_serve(void **state)
     (void)state;
     for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
         m = sample((enum wire_kind)k);
-        if (k != WIRE_BROADCAST && k != WIRE_UPLOAD)
+        if (k != WIRE_BROADCAST && k != WIRE_UPLOAD && k != WIRE_SHARE && k != WIRE_RELAY)
             assert_int_equal(wire_phase_of(&m), WIRE_PHASE_SETUP);
     }
     for (int p = PURPOSE_TRAIN; p <= PURPOSE_EVALUATE_TRAIN; p++) {
@@ -317,6 +321,12 @@ static void test_messages_count_in_the_phase_they_serve(void **state)
 
         m = sample(WIRE_UPLOAD);
         m.upload.purpose = (enum wire_purpose)p;
+        assert_int_equal(wire_phase_of(&m), opened);
+        m = sample(WIRE_SHARE);
+        m.share.purpose = (enum wire_purpose)p;
+        assert_int_equal(wire_phase_of(&m), opened);
+        m = sample(WIRE_RELAY);
+        m.relay.purpose = (enum wire_purpose)p;
         assert_int_equal(wire_phase_of(&m), opened);
         m = sample(WIRE_BROADCAST);
         m.broadcast.purpose = (enum wire_purpose)p;
@@ -342,7 +352,7 @@ int main(void)
         cmocka_unit_test(test_a_message_that_does_not_fit_its_buffer_is_not_packed),
         cmocka_unit_test(test_packing_no_message_or_too_many_members_aborts),
         cmocka_unit_test(test_each_kind_and_purpose_and_outcome_has_its_name),
-        cmocka_unit_test(test_only_embeddings_and_gradients_are_payload),
+        cmocka_unit_test(test_only_embeddings_shares_and_gradients_are_payload),
         cmocka_unit_test(test_messages_count_in_the_phase_they_serve),
     };
 

@@ -28,9 +28,9 @@ static void test_amplifying_frames_are_refused_within_the_quota(void **state)
     (void)state;
     assert_int_equal(wire_unpacker_init(&small, WIRE_SETUP_MAX), STATUS_OK);
     assert_int_equal(wire_unpacker_init(&vast, 100 * WIRE_SETUP_MAX), STATUS_OK);
-    for (int kind = WIRE_HELLOS; kind <= WIRE_CONFIRMS; kind += WIRE_CONFIRMS - WIRE_HELLOS) {
+    for (size_t i = 0; i < 2; i++) {
         fill_with_empty(&list, WIRE_SETUP_MAX - 16);
-        f = framed((enum wire_kind)kind, &list);
+        f = framed(i == 0 ? WIRE_HELLOS : WIRE_CONFIRMS, &list);
         before = mem_count();
         assert_int_equal(wire_unpack(&m, &small, f->bytes, f->n, &err), STATUS_PROTOCOL);
         assert_non_null(strstr(err.text, "memory quota"));
