@@ -62,6 +62,7 @@ struct wire_join {
     uint64_t applied, kept;       /* training steps: in memory; in the last durable checkpoint */
     const uint8_t *trail;         /* WIRE_DIGEST_BYTES; zeros: no gradient applied */
     bool resumes;                 /* brings a model of this run */
+    uint64_t generation;          /* the last one it was offered */
 };
 
 struct wire_offer {
@@ -115,6 +116,7 @@ struct wire_broadcast {
     enum wire_purpose purpose;
     uint64_t round, place, sweep;
     struct wire_bytes absent; /* member indices, strictly ascending; only with closes */
+    bool last;                /* nothing is opened ever after */
 };
 
 struct wire_upload {

@@ -116,6 +116,7 @@ static enum status pack_broadcast(struct buf *out, Vfl__Frame *f, const struct w
     p.place = b->place;
     p.sweep = b->sweep;
     p.absent = data_of(b->absent.data, b->absent.n);
+    p.last = b->last;
     f->body_case = VFL__FRAME__BODY_BROADCAST;
     f->broadcast = &p;
     return pack_message(out, &f->base);
@@ -183,6 +184,7 @@ static enum status pack_join(struct buf *out, Vfl__Frame *f, const struct wire_j
     p.kept = j->kept;
     p.trail = data_of(j->trail, WIRE_DIGEST_BYTES);
     p.resumes = j->resumes;
+    p.generation = j->generation;
     f->body_case = VFL__FRAME__BODY_JOIN;
     f->join = &p;
     return pack_message(out, &f->base);

@@ -140,6 +140,7 @@ static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct err
     j->applied = p->applied;
     j->kept = p->kept;
     j->resumes = p->resumes;
+    j->generation = p->generation;
     if (p->base.n_unknown_fields != 0 ||
         !bytes_of(&j->roster_digest, &p->roster_digest, WIRE_DIGEST_BYTES) ||
         !bytes_of(&j->trail, &p->trail, WIRE_DIGEST_BYTES))
@@ -255,8 +256,9 @@ static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast
         .place = p->place,
         .sweep = p->sweep,
         .absent = view(&p->absent),
+        .last = p->last,
     };
-    if ((!b->closes && !b->opens) || p->purpose < 0 || p->purpose > VFL__PURPOSE__EVALUATE_TRAIN ||
+    if ((!b->closes && !b->opens && !b->last) || (b->opens && b->last) || p->purpose < 0 || p->purpose > VFL__PURPOSE__EVALUATE_TRAIN ||
         b->gradient.n > WIRE_PAYLOAD_MAX || b->gradient.n % sizeof(float) != 0 ||
         b->closes != (b->gradient.n > 0))
         return bad(err, "broadcast");
