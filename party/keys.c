@@ -88,22 +88,22 @@ static enum status check_hellos(struct party_session *p, const struct wire_hello
 
 static enum status make_masks(struct party_session *p)
 {
-    uint8_t keys[WIRE_MEMBERS_MAX * SECAGG_KEY_BYTES];
+    struct secagg_pair pairs[WIRE_MEMBERS_MAX];
     enum status s = STATUS_OK;
 
-    memset(keys, 0, sizeof keys);
+    memset(pairs, 0, sizeof pairs);
     for (uint32_t m = 0; m < p->members_n && s == STATUS_OK; m++) {
         if (m != p->self)
-            s = agree_pair_key(keys + (size_t)m * SECAGG_KEY_BYTES, p->kex_secret,
-                               p->hellos[m].kex_public, p->sid, p->members[p->self], p->members[m]);
+            s = agree_pair_keys(&pairs[m], p->kex_secret, p->hellos[m].kex_public, p->sid,
+                                p->members[p->self], p->members[m]);
     }
     p->shape.parties = p->members_n;
     p->shape.self = p->self;
     if (s == STATUS_OK)
         s = encode_init(&p->shape.encode, &p->plan, p->members_n);
     if (s == STATUS_OK)
-        s = secagg_party_new(&p->masks, p->plan.protocol.aggregation, &p->shape, keys);
-    secret_wipe(keys, sizeof keys);
+        s = secagg_party_new(&p->masks, p->plan.protocol.aggregation, &p->shape, pairs);
+    secret_wipe(pairs, sizeof pairs);
     secret_wipe(p->kex_secret, sizeof p->kex_secret);
     if (s != STATUS_OK)
         return error_set(&p->error, s, "keys of generation %llu: %s",

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { PURPOSE_BYTES = 10 }; /* of a pair key's info */
+
 static void put_u64(uint8_t out[8], uint64_t v)
 {
     for (int i = 0; i < 8; i++)
@@ -134,23 +136,38 @@ struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_
                                  generation};
 }
 
-enum status agree_pair_key(uint8_t key[32], const uint8_t own_secret[32],
-                           const uint8_t other_public[32], const uint8_t sid[WIRE_DIGEST_BYTES],
-                           uint32_t a, uint32_t b)
+/* HKDF with info = purpose || a || b. */
+static enum status pair_key(uint8_t key[SECAGG_KEY_BYTES], const uint8_t shared[KEX_BYTES],
+                            const uint8_t *sid, const char purpose[PURPOSE_BYTES + 1], uint32_t a,
+                            uint32_t b)
 {
-    static const char purpose[] = "vfl/mask/1";
-    uint8_t shared[KEX_BYTES], info[sizeof purpose - 1 + 4];
-    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    uint8_t info[PURPOSE_BYTES + 4];
+
+    memcpy(info, purpose, PURPOSE_BYTES);
+    info[PURPOSE_BYTES] = (uint8_t)a;
+    info[PURPOSE_BYTES + 1] = (uint8_t)(a >> 8);
+    info[PURPOSE_BYTES + 2] = (uint8_t)b;
+    info[PURPOSE_BYTES + 3] = (uint8_t)(b >> 8);
+    return kex_hkdf(key, SECAGG_KEY_BYTES, shared, KEX_BYTES, sid, WIRE_DIGEST_BYTES, info,
+                    sizeof info);
+}
+
+enum status agree_pair_keys(struct secagg_pair *out, const uint8_t own_secret[32],
+                            const uint8_t other_public[32], const uint8_t sid[WIRE_DIGEST_BYTES],
+                            uint32_t self, uint32_t other)
+{
+    const uint32_t low = self < other ? self : other, high = self < other ? other : self;
+    uint8_t shared[KEX_BYTES];
     enum status s = kex_derive(shared, own_secret, other_public);
 
-    if (s != STATUS_OK)
-        return s;
-    memcpy(info, purpose, sizeof purpose - 1);
-    info[sizeof purpose - 1] = (uint8_t)low;
-    info[sizeof purpose] = (uint8_t)(low >> 8);
-    info[sizeof purpose + 1] = (uint8_t)high;
-    info[sizeof purpose + 2] = (uint8_t)(high >> 8);
-    s = kex_hkdf(key, 32, shared, sizeof shared, sid, WIRE_DIGEST_BYTES, info, sizeof info);
+    if (s == STATUS_OK)
+        s = pair_key(out->mask, shared, sid, "vfl/mask/1", low, high);
+    if (s == STATUS_OK)
+        s = pair_key(out->seal_to, shared, sid, "vfl/seal/1", self, other);
+    if (s == STATUS_OK)
+        s = pair_key(out->seal_from, shared, sid, "vfl/seal/1", other, self);
     secret_wipe(shared, sizeof shared);
+    if (s != STATUS_OK)
+        secret_wipe(out, sizeof *out);
     return s;
 }

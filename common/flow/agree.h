@@ -1,11 +1,14 @@
 /* agree.h -- one view of keys, set and plan: what is signed, what the session id is, what is
  * derived from it.
  *
- *   hello    signature over "vfl/hello/1", body (plan digest, generation, name, nonce, X25519 key,
- * shapes) sid      SHA-256("vfl/sid/1" || plan digest || generation || M || for each member:
- * |body|, body, public key) confirm  signature over "vfl/confirm/1", sid || ids_train || ids_test
- *   ids key  HMAC(sid, "vfl/ids/1")
- *   pair key HKDF-SHA-256(X25519(own, other), salt sid, "vfl/mask/1" || low || high)
+ *   hello      signature over "vfl/hello/1", body (plan digest, generation, name, nonce, X25519
+ * key, shapes) sid        SHA-256("vfl/sid/1" || plan digest || generation || M || for each member:
+ * |body|, body, public key) confirm    signature over "vfl/confirm/1", sid || ids_train || ids_test
+ *   ids key    HMAC(sid, "vfl/ids/1")
+ *   pair keys  HKDF-SHA-256(X25519(own, other), salt sid, info), 32 bytes each:
+ *                mask   "vfl/mask/1" || low || high
+ *                seal   "vfl/seal/1" || sender || receiver
+ *              (roster indices, 2 bytes little-endian each)
  *
  * Nobody sends data before it holds every member's confirmation of one sid (threats 1.2, D2, D6,
  * D7).
@@ -18,6 +21,7 @@
 #include "common/base/buf.h"
 #include "common/crypto/sign.h"
 #include "common/flow/roster.h"
+#include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 
 /* A hello or confirmation kept beyond the message it came in. */
@@ -60,9 +64,10 @@ enum status agree_check_confirm(const struct wire_confirm *c,
 void agree_keep_confirm(struct agree_confirm *kept, const struct wire_confirm *c);
 struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_t generation);
 
-/* The mask key that members a and b (roster indices) share. */
-enum status agree_pair_key(uint8_t key[32], const uint8_t own_secret[32],
-                           const uint8_t other_public[32], const uint8_t sid[WIRE_DIGEST_BYTES],
-                           uint32_t a, uint32_t b) MUST_USE;
+/* What members `self` and `other` (roster indices) share, as `self` holds it.  STATUS_AUTH when the
+ * other's key is none; out is then wiped. */
+enum status agree_pair_keys(struct secagg_pair *out, const uint8_t own_secret[32],
+                            const uint8_t other_public[32], const uint8_t sid[WIRE_DIGEST_BYTES],
+                            uint32_t self, uint32_t other) MUST_USE;
 
 #endif

@@ -29,10 +29,9 @@ static uint32_t clear_width(const struct secagg_shape *s)
     return bits_width((uint64_t)s->encode.value_max + 1);
 }
 
-static size_t clear_check_bytes(const struct secagg_shape *s)
+static uint32_t clear_quorum(const struct secagg_shape *s)
 {
-    (void)s;
-    return 0;
+    return s->partial ? 1 : s->parties;
 }
 
 static size_t chunk_at(size_t n, size_t at)
@@ -50,11 +49,11 @@ struct clear_party {
 };
 
 static enum status clear_party_new(struct secagg_party **out, const struct secagg_shape *s,
-                                   const uint8_t *pair_keys)
+                                   const struct secagg_pair *pairs)
 {
     struct clear_party *p = mem_alloc(1, sizeof *p);
 
-    (void)s, (void)pair_keys;
+    (void)s, (void)pairs;
     if (p == NULL)
         return STATUS_MEMORY;
     *out = &p->base;
@@ -103,14 +102,86 @@ static enum status clear_protect(struct secagg_party *base, uint8_t *payload, ui
     return STATUS_OK;
 }
 
+/* --- one upload --- */
+
+/* Scratch for a chunk of codes. */
+struct clear_codes {
+    uint32_t q[CHUNK];
+    uint16_t lanes[CHUNK];
+};
+
+/* The codes at..at+some of an upload, into c->q. */
+static void get_integers(const struct secagg_shape *s, struct clear_codes *c,
+                         const uint8_t *payload, size_t at, size_t some)
+{
+    const uint32_t w = clear_width(s);
+    const uint8_t *from = payload + bits_bytes(at, w);
+
+    if (w > 16) {
+        bits_unpack32(c->q, from, some, w);
+        return;
+    }
+    bits_unpack16(c->lanes, from, some, w);
+    lane_widen(c->q, c->lanes, some);
+}
+
+static enum status check_integers(const struct secagg_shape *s, struct clear_codes *c,
+                                  const uint8_t *payload, size_t n, struct error *err)
+{
+    for (size_t at = 0; at < n; at += CHUNK) {
+        get_integers(s, c, payload, at, chunk_at(n, at));
+        if (lane_max32(c->q, chunk_at(n, at)) > s->encode.value_max)
+            return error_set(err, STATUS_PROTOCOL, "a code above %u", s->encode.value_max);
+    }
+    return STATUS_OK;
+}
+
+static enum status open_floats(const struct secagg_shape *s, float *out, const uint8_t *payload,
+                               size_t n, struct error *err)
+{
+    const float max = encode_float_max(&s->encode);
+    int strange = 0;
+
+    memcpy(out, payload, n * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        strange |= !(fabsf(out[i]) <= max);
+    if (strange)
+        return error_set(err, STATUS_PROTOCOL, "a value that is not a number in [%g, %g]",
+                         -(double)max, (double)max);
+    return STATUS_OK;
+}
+
+/* out[n]: the floats of an upload, or the estimate from its codes. */
+static enum status open_upload(const struct secagg_shape *s, struct clear_codes *c, float *out,
+                               const uint8_t *payload, size_t n, struct error *err)
+{
+    enum status st;
+
+    if (!s->encode.integers)
+        return open_floats(s, out, payload, n, err);
+    st = check_integers(s, c, payload, n, err);
+    for (size_t at = 0; at < n && st == STATUS_OK; at += CHUNK) {
+        get_integers(s, c, payload, at, chunk_at(n, at));
+        encode_estimate(&s->encode, out + at, c->q, chunk_at(n, at), 1);
+    }
+    return st;
+}
+
+enum status clear_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
+                       struct error *err)
+{
+    struct clear_codes c;
+
+    return open_upload(s, &c, out, payload, n, err);
+}
+
 /* --- the server --- */
 
 struct clear_server {
     struct secagg_server base;
     uint32_t *sum; /* integers that are added: values_max */
     float *slots;  /* otherwise: parties x values_max */
-    uint32_t q[CHUNK];
-    uint16_t lanes[CHUNK];
+    struct clear_codes codes;
 };
 
 static bool slotted(const struct secagg_shape *s)
@@ -153,20 +224,6 @@ static void clear_begin(struct secagg_server *base)
         memset(p->sum, 0, base->n * sizeof *p->sum);
 }
 
-/* The codes at..at+some of an upload, into p->q. */
-static void get_integers(struct clear_server *p, const uint8_t *payload, size_t at, size_t some)
-{
-    const uint32_t w = clear_width(&p->base.shape);
-    const uint8_t *from = payload + bits_bytes(at, w);
-
-    if (w > 16) {
-        bits_unpack32(p->q, from, some, w);
-        return;
-    }
-    bits_unpack16(p->lanes, from, some, w);
-    lane_widen(p->q, p->lanes, some);
-}
-
 static float *slot_of(struct clear_server *p, uint32_t member)
 {
     return p->slots + (size_t)member * p->base.shape.values_max;
@@ -174,43 +231,17 @@ static float *slot_of(struct clear_server *p, uint32_t member)
 
 /* All of an upload is checked before any of it is added: a refused one leaves no trace in the sum.
  */
-static enum status add_integers(struct clear_server *p, uint32_t member, const uint8_t *payload,
-                                struct error *err)
+static enum status add_integers(struct clear_server *p, const uint8_t *payload, struct error *err)
 {
-    const struct encode *e = &p->base.shape.encode;
+    const struct secagg_shape *shape = &p->base.shape;
     const size_t n = p->base.n;
+    enum status s = check_integers(shape, &p->codes, payload, n, err);
 
-    for (size_t at = 0; at < n; at += CHUNK) {
-        get_integers(p, payload, at, chunk_at(n, at));
-        if (lane_max32(p->q, chunk_at(n, at)) > e->value_max)
-            return error_set(err, STATUS_PROTOCOL, "a code above %u", e->value_max);
+    for (size_t at = 0; at < n && s == STATUS_OK; at += CHUNK) {
+        get_integers(shape, &p->codes, payload, at, chunk_at(n, at));
+        lane_add32(p->sum + at, p->codes.q, chunk_at(n, at));
     }
-    for (size_t at = 0; at < n; at += CHUNK) {
-        size_t some = chunk_at(n, at);
-
-        get_integers(p, payload, at, some);
-        if (p->slots != NULL)
-            encode_estimate(e, slot_of(p, member) + at, p->q, some, 1);
-        else
-            lane_add32(p->sum + at, p->q, some);
-    }
-    return STATUS_OK;
-}
-
-static enum status add_floats(struct clear_server *p, uint32_t member, const uint8_t *payload,
-                              struct error *err)
-{
-    const float max = encode_float_max(&p->base.shape.encode);
-    float *slot = slot_of(p, member);
-    int strange = 0;
-
-    memcpy(slot, payload, p->base.n * sizeof *slot);
-    for (size_t i = 0; i < p->base.n; i++)
-        strange |= !(fabsf(slot[i]) <= max);
-    if (strange)
-        return error_set(err, STATUS_PROTOCOL, "a value that is not a number in [%g, %g]",
-                         -(double)max, (double)max);
-    return STATUS_OK;
+    return s;
 }
 
 static enum status clear_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
@@ -219,18 +250,26 @@ static enum status clear_add(struct secagg_server *base, uint32_t member, const 
     struct clear_server *p = (struct clear_server *)base;
 
     (void)check;
-    return base->shape.encode.integers ? add_integers(p, member, payload, err)
-                                       : add_floats(p, member, payload, err);
+    if (p->slots != NULL)
+        return open_upload(&base->shape, &p->codes, slot_of(p, member), payload, base->n, err);
+    return add_integers(p, payload, err);
 }
 
+/* Zeros stand where a member is missing. */
 static void join(struct clear_server *p, float *out, uint32_t width)
 {
     const size_t parties = p->base.shape.parties, rows = p->base.n / width;
 
     CHECK(width > 0 && p->base.n % width == 0);
     for (uint32_t m = 0; m < parties; m++)
-        for (size_t r = 0; r < rows; r++)
-            memcpy(out + (r * parties + m) * width, slot_of(p, m) + r * width, width * sizeof *out);
+        for (size_t r = 0; r < rows; r++) {
+            float *to = out + (r * parties + m) * width;
+
+            if (p->base.member_in[m])
+                memcpy(to, slot_of(p, m) + r * width, width * sizeof *out);
+            else
+                memset(to, 0, width * sizeof *out);
+        }
 }
 
 static void add_slots(struct clear_server *p, float *out)
@@ -239,9 +278,18 @@ static void add_slots(struct clear_server *p, float *out)
         double sum = 0;
 
         for (uint32_t m = 0; m < p->base.shape.parties; m++)
-            sum += (double)slot_of(p, m)[i];
+            sum += p->base.member_in[m] ? (double)slot_of(p, m)[i] : 0;
         out[i] = (float)sum;
     }
+}
+
+/* The sum over those present stands for that over all. */
+static void scale_up(const struct clear_server *p, float *out)
+{
+    const double factor = (double)p->base.shape.parties / p->base.members_in;
+
+    for (size_t i = 0; i < p->base.n && p->base.members_in < p->base.shape.parties; i++)
+        out[i] = (float)((double)out[i] * factor);
 }
 
 static enum status clear_combine(struct secagg_server *base, float *out, uint32_t width,
@@ -250,18 +298,21 @@ static enum status clear_combine(struct secagg_server *base, float *out, uint32_
     struct clear_server *p = (struct clear_server *)base;
 
     (void)err;
-    if (base->shape.concat)
+    if (base->shape.concat) {
         join(p, out, width);
-    else if (p->slots != NULL)
+        return STATUS_OK;
+    }
+    if (p->slots != NULL)
         add_slots(p, out);
     else
-        encode_estimate(&base->shape.encode, out, p->sum, base->n, base->shape.parties);
+        encode_estimate(&base->shape.encode, out, p->sum, base->n, base->members_in);
+    scale_up(p, out);
     return STATUS_OK;
 }
 
 const struct secagg_ops clear_ops = {
     .width = clear_width,
-    .check_bytes = clear_check_bytes,
+    .quorum = clear_quorum,
     .party_new = clear_party_new,
     .party_free = clear_party_free,
     .protect = clear_protect,

@@ -8,4 +8,8 @@
 
 extern const struct secagg_ops clear_ops;
 
+/* secagg_open. */
+enum status clear_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
+                       struct error *err) MUST_USE;
+
 #endif

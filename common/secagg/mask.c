@@ -5,41 +5,39 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
-#include "common/crypto/kex.h"
 #include "common/crypto/secret.h"
 #include "common/secagg/lane.h"
 
 #include <string.h>
 
 static const char mask_label[] = "vfl/mask/1";
-static const char ratchet_label[] = "vfl/ratchet/1";
 
 _Static_assert((int)SECAGG_KEY_BYTES == (int)PRG_KEY_BYTES, "a pair's key keys its stream");
-_Static_assert((int)SECAGG_KEY_BYTES == (int)KEX_BYTES, "and goes through the ratchet");
 /* A stream of the largest round stays inside its 32-bit block counter. */
 _Static_assert(PLAN_VALUES_MAX / 4 + 64 < UINT32_MAX, "the block counter would wrap");
 
 /* --- life --- */
 
-enum status mask_init(struct mask_set *m, uint32_t parties, uint32_t self, const uint8_t *pair_keys)
+enum status mask_init(struct mask_set *m, uint32_t parties, uint32_t self,
+                      const struct secagg_pair *pairs)
 {
-    enum status s = STATUS_OK;
+    enum status s;
 
     memset(m, 0, sizeof *m);
     m->parties = parties;
     m->self = self;
+    s = ratchet_init(&m->keys, parties, self);
     m->stream = mem_alloc(parties, sizeof *m->stream);
-    m->key = mem_alloc(parties, sizeof *m->key);
     m->words = mem_alloc(MASK_CHUNK_BYTES, 1);
-    if (m->stream == NULL || m->key == NULL || m->words == NULL)
+    if (m->stream == NULL || m->words == NULL)
         s = STATUS_MEMORY;
     if (s == STATUS_OK)
         s = digest_init(&m->digest);
     for (uint32_t j = 0; j < parties && s == STATUS_OK; j++) {
         if (j == self)
             continue;
-        memcpy(m->key[j], pair_keys + (size_t)j * SECAGG_KEY_BYTES, SECAGG_KEY_BYTES);
-        s = prg_init(&m->stream[j], m->key[j]);
+        memcpy(m->keys.key[j], pairs[j].mask, SECAGG_KEY_BYTES);
+        s = prg_init(&m->stream[j], m->keys.key[j]);
     }
     if (s != STATUS_OK)
         mask_deinit(m);
@@ -50,32 +48,16 @@ void mask_deinit(struct mask_set *m)
 {
     for (uint32_t j = 0; m->stream != NULL && j < m->parties; j++)
         prg_deinit(&m->stream[j]);
-    if (m->key != NULL)
-        secret_wipe(m->key, m->parties * sizeof *m->key);
+    ratchet_deinit(&m->keys);
     if (m->words != NULL)
         secret_wipe(m->words, MASK_CHUNK_BYTES);
     digest_deinit(&m->digest);
     mem_free(m->stream);
-    mem_free(m->key);
     mem_free(m->words);
     memset(m, 0, sizeof *m);
 }
 
 /* --- a round --- */
-
-/* Keys of earlier rounds are gone for good: memory stolen today does not open what was recorded
- * then. */
-static void ratchet(struct mask_set *m, uint64_t epoch)
-{
-    for (uint32_t j = 0; j < m->parties; j++) {
-        if (j == m->self)
-            continue;
-        for (uint64_t e = m->epoch; e < epoch; e++)
-            kex_ratchet(m->key[j], ratchet_label);
-        prg_rekey(&m->stream[j], m->key[j]);
-    }
-    m->epoch = epoch;
-}
 
 static void round_iv(struct mask_set *m, uint8_t iv[PRG_IV_BYTES], const struct secagg_round *r)
 {
@@ -96,21 +78,19 @@ static void round_iv(struct mask_set *m, uint8_t iv[PRG_IV_BYTES], const struct 
 
 enum status mask_begin(struct mask_set *m, const struct secagg_round *r)
 {
-    const uint64_t epoch = r->round / SECAGG_RATCHET_ROUNDS;
     uint8_t iv[PRG_IV_BYTES];
+    bool turned;
+    enum status s = ratchet_begin(&m->keys, r->round, &turned);
 
-    if (m->started && r->round <= m->last_round)
-        return STATUS_PROTOCOL;
-    if (epoch - m->epoch > SECAGG_RATCHET_STEPS_MAX)
-        return STATUS_PROTOCOL;
-    m->started = true;
-    m->last_round = r->round;
-    if (epoch != m->epoch)
-        ratchet(m, epoch);
+    if (s != STATUS_OK)
+        return s;
     round_iv(m, iv, r);
     for (uint32_t j = 0; j < m->parties; j++) {
-        if (j != m->self)
-            prg_seek(&m->stream[j], iv);
+        if (j == m->self)
+            continue;
+        if (turned)
+            prg_rekey(&m->stream[j], m->keys.key[j]);
+        prg_seek(&m->stream[j], iv);
     }
     return STATUS_OK;
 }

@@ -16,9 +16,9 @@
 #include "common/base/status.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/prg.h"
+#include "common/secagg/ratchet.h"
 #include "common/secagg/secagg.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,18 +27,15 @@ enum { MASK_CHUNK_BYTES = 4096 };
 
 struct mask_set {
     uint32_t parties, self;
-    struct prg *stream;               /* parties; [self] unused */
-    uint8_t (*key)[SECAGG_KEY_BYTES]; /* parties; as of `epoch` */
-    uint64_t epoch;                   /* round / SECAGG_RATCHET_ROUNDS of the keys */
-    uint64_t last_round;
-    bool started; /* last_round means something */
+    struct prg *stream; /* parties; [self] unused */
+    struct ratchet keys;
     struct digest digest;
     uint8_t *words; /* MASK_CHUNK_BYTES of key stream */
 };
 
-/* pair_keys: parties x SECAGG_KEY_BYTES, copied. */
+/* pairs: one for each member, whose mask keys are copied. */
 enum status mask_init(struct mask_set *m, uint32_t parties, uint32_t self,
-                      const uint8_t *pair_keys) MUST_USE;
+                      const struct secagg_pair *pairs) MUST_USE;
 void mask_deinit(struct mask_set *m); /* wipes; safe on a zeroed struct */
 
 /* To the first word of every stream of round r.  STATUS_PROTOCOL when the round does not grow, or

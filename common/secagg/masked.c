@@ -48,6 +48,11 @@ static uint32_t masked_width(const struct secagg_shape *s)
     return w <= WIDTH_MAX ? w : 0;
 }
 
+static uint32_t masked_quorum(const struct secagg_shape *s)
+{
+    return s->parties;
+}
+
 static size_t checks_n(uint32_t w)
 {
     return (CHECK_BITS + w - 1) / w;
@@ -92,19 +97,19 @@ static void masked_party_free(struct secagg_party *base)
 }
 
 static enum status masked_party_new(struct secagg_party **out, const struct secagg_shape *s,
-                                    const uint8_t *pair_keys)
+                                    const struct secagg_pair *pairs)
 {
     struct masked_party *p;
     enum status st;
 
     if (s->parties < 2) /* nobody to hide among */
         return STATUS_POLICY;
-    CHECK(pair_keys != NULL);
+    CHECK(pairs != NULL);
     p = mem_alloc(1, sizeof *p);
     if (p == NULL)
         return STATUS_MEMORY;
     p->w = masked_width(s);
-    st = mask_init(&p->masks, s->parties, s->self, pair_keys);
+    st = mask_init(&p->masks, s->parties, s->self, pairs);
     p->q = mem_alloc(CHUNK, sizeof *p->q);
     p->lanes.any = mem_alloc(MASK_CHUNK_BYTES, 1);
     p->checks.any = mem_alloc(CHECKS_MAX, sizeof *p->checks.wide);
@@ -297,6 +302,7 @@ static enum status masked_combine(struct secagg_server *base, float *out, uint32
 const struct secagg_ops masked_ops = {
     .width = masked_width,
     .check_bytes = masked_check_bytes,
+    .quorum = masked_quorum,
     .party_new = masked_party_new,
     .party_free = masked_party_free,
     .protect = masked_protect,

@@ -1,7 +1,7 @@
 /* ops.h -- what an aggregation protocol implements.  Private to common/secagg.
  *
  * secagg.c has checked the arguments before any of these runs: shapes, sizes, finite values,
- * members that upload once, a combine only after all.
+ * members that upload once, a combine only from the quorum on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,14 +12,20 @@
 
 struct secagg_ops {
     uint32_t (*width)(const struct secagg_shape *s);
-    size_t (*check_bytes)(const struct secagg_shape *s);
+    size_t (*check_bytes)(const struct secagg_shape *s);             /* NULL: no check elements */
+    size_t (*upload_values)(const struct secagg_shape *s, size_t n); /* NULL: n */
+    uint32_t (*quorum)(const struct secagg_shape *s);
 
     enum status (*party_new)(struct secagg_party **out, const struct secagg_shape *s,
-                             const uint8_t *pair_keys);
+                             const struct secagg_pair *pairs);
     void (*party_free)(struct secagg_party *p);
     /* STATUS_DATA when a value is not finite. */
     enum status (*protect)(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise);
+    /* NULL: no shares go between members. */
+    enum status (*relay)(struct secagg_party *p, uint8_t *payload, const uint8_t *sealed,
+                         const uint8_t *tags, size_t n, const struct secagg_round *r,
+                         uint32_t *faulty, struct error *err);
 
     enum status (*server_new)(struct secagg_server **out, const struct secagg_shape *s);
     void (*server_free)(struct secagg_server *p);
@@ -27,6 +33,9 @@ struct secagg_ops {
     enum status (*add)(struct secagg_server *p, uint32_t member, const uint8_t *payload,
                        const uint8_t *check, struct error *err);
     enum status (*combine)(struct secagg_server *p, float *out, uint32_t width, struct error *err);
+    /* NULL: every upload is in before a combine. */
+    enum status (*late)(struct secagg_server *p, uint32_t member, const uint8_t *payload, size_t n,
+                        struct error *err);
 };
 
 /* First members of each protocol's own structs. */
@@ -41,6 +50,10 @@ struct secagg_server {
     size_t n;            /* values per party of the open round */
     uint32_t members_in; /* uploads added */
     bool member_in[PLAN_PARTIES_MAX];
+    uint8_t order[PLAN_PARTIES_MAX]; /* the members_in members, as they came */
+    enum secagg_verdict verdict;     /* of the last combine */
+    uint8_t faulty[PLAN_PARTIES_MAX];
+    size_t faulty_n;
 };
 
 #endif

@@ -5,7 +5,9 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
+#include "common/crypto/aead.h"
 #include "common/secagg/clear.h"
+#include "common/secagg/coded.h"
 #include "common/secagg/masked.h"
 #include "common/secagg/ops.h"
 
@@ -13,6 +15,7 @@
 
 static const struct secagg_ops *const protocols[] = {
     [AGGREGATION_MASKED] = &masked_ops,
+    [AGGREGATION_CODED] = &coded_ops,
     [AGGREGATION_CLEAR] = &clear_ops,
 };
 
@@ -29,16 +32,40 @@ uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s)
     return ops_of(a)->width(s);
 }
 
+/* Values of the field, of the ring or of float32 in an upload. */
+static size_t upload_values(enum plan_aggregation a, const struct secagg_shape *s, size_t n)
+{
+    return ops_of(a)->upload_values == NULL ? n : ops_of(a)->upload_values(s, n);
+}
+
 size_t secagg_payload_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n)
 {
     const uint32_t w = secagg_width(a, s);
 
-    return w == 0 ? 0 : bits_bytes(n, w);
+    return w == 0 ? 0 : bits_bytes(upload_values(a, s, n), w);
 }
 
 size_t secagg_check_bytes(enum plan_aggregation a, const struct secagg_shape *s)
 {
-    return secagg_width(a, s) == 0 ? 0 : ops_of(a)->check_bytes(s);
+    return secagg_width(a, s) == 0 || ops_of(a)->check_bytes == NULL ? 0
+                                                                     : ops_of(a)->check_bytes(s);
+}
+
+bool secagg_shares(enum plan_aggregation a)
+{
+    return ops_of(a)->relay != NULL;
+}
+
+/* A share has the size of the upload that is their sum. */
+size_t secagg_share_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n)
+{
+    return secagg_shares(a) ? (s->parties - 1) * secagg_payload_bytes(a, s, n) : 0;
+}
+
+size_t secagg_tag_bytes(enum plan_aggregation a, const struct secagg_shape *s)
+{
+    return secagg_shares(a) && secagg_width(a, s) != 0 ? (size_t)(s->parties - 1) * AEAD_TAG_BYTES
+                                                       : 0;
 }
 
 static bool shape_exists(enum plan_aggregation a, const struct secagg_shape *s)
@@ -50,14 +77,14 @@ static bool shape_exists(enum plan_aggregation a, const struct secagg_shape *s)
 /* --- a party --- */
 
 enum status secagg_party_new(struct secagg_party **out, enum plan_aggregation a,
-                             const struct secagg_shape *s, const uint8_t *pair_keys)
+                             const struct secagg_shape *s, const struct secagg_pair *pairs)
 {
     enum status st;
 
     *out = NULL;
     if (!shape_exists(a, s) || s->self >= s->parties)
         return STATUS_CONFIG;
-    st = ops_of(a)->party_new(out, s, pair_keys);
+    st = ops_of(a)->party_new(out, s, pairs);
     if (st != STATUS_OK)
         return st;
     (*out)->ops = ops_of(a);
@@ -76,6 +103,15 @@ enum status secagg_protect(struct secagg_party *p, uint8_t *payload, uint8_t *ch
 {
     CHECK(n <= p->shape.values_max);
     return p->ops->protect(p, payload, check, x, n, r, noise);
+}
+
+enum status secagg_relay(struct secagg_party *p, uint8_t *payload, const uint8_t *sealed,
+                         const uint8_t *tags, size_t n, const struct secagg_round *r,
+                         uint32_t *faulty, struct error *err)
+{
+    CHECK(p->ops->relay != NULL);
+    *faulty = p->shape.self;
+    return p->ops->relay(p, payload, sealed, tags, n, r, faulty, err);
 }
 
 /* --- the server --- */
@@ -123,14 +159,54 @@ enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *
     if (s != STATUS_OK)
         return s;
     p->member_in[member] = true;
-    p->members_in++;
+    p->order[p->members_in++] = (uint8_t)member;
     return STATUS_OK;
+}
+
+uint32_t secagg_quorum(const struct secagg_server *p)
+{
+    return p->ops->quorum(&p->shape);
 }
 
 enum status secagg_combine(struct secagg_server *p, float *out, uint32_t width, struct error *err)
 {
-    if (p->members_in != p->shape.parties)
+    if (p->members_in < secagg_quorum(p))
         return error_set(err, STATUS_INTEGRITY, "a sum over %u of %u members", p->members_in,
                          p->shape.parties);
+    p->verdict = SECAGG_EXACT;
+    p->faulty_n = 0;
     return p->ops->combine(p, out, width, err);
+}
+
+enum secagg_verdict secagg_verdict(const struct secagg_server *p, const uint8_t **faulty,
+                                   size_t *faulty_n)
+{
+    *faulty = p->faulty;
+    *faulty_n = p->faulty_n;
+    return p->verdict;
+}
+
+enum status secagg_late(struct secagg_server *p, uint32_t member, const uint8_t *payload, size_t n,
+                        struct error *err)
+{
+    CHECK(p->ops->late != NULL && member < p->shape.parties);
+    return p->ops->late(p, member, payload, n, err);
+}
+
+uint32_t secagg_present(const struct secagg_server *p, uint8_t *absent)
+{
+    uint32_t k = 0;
+
+    for (uint32_t m = 0; m < p->shape.parties && absent != NULL; m++) {
+        if (!p->member_in[m])
+            absent[k++] = (uint8_t)m;
+    }
+    return p->members_in;
+}
+
+enum status secagg_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
+                        struct error *err)
+{
+    CHECK(clear_ops.width(s) != 0);
+    return clear_open(s, out, payload, n, err);
 }

@@ -1,12 +1,21 @@
-/* secagg.h -- an aggregation protocol: protect at each party, combine at the server.
+/* secagg.h -- an aggregation protocol: protect and relay at each party, combine at the server.
  *
- * One file per protocol (masked.c, clear.c) behind this interface and one row in the table of
- * secagg.c; adding one touches no session code.  After init nothing allocates.
+ * One file per protocol (masked.c, coded.c, clear.c) behind this interface and one row in the table
+ * of secagg.c; adding one touches no session code.  After init nothing allocates.
  *
  * masked (Bonawitz et al. 2016, Protocol 0, made modular): w = ceil(log2(value_max M + 1)); for
  * fixed one bit more.  y_m = q_m + sum_{j>m} PRG(k_mj) - sum_{j<m} PRG(k_mj) mod 2^w; ceil(64 / w)
- * zero elements are appended and their sum must be 0.  Bit-packed at w bits. clear: the codes
- * bit-packed at their own width, or float32 little-endian; fusion concat keeps them apart.
+ * zero elements are appended and their sum must be 0.  Bit-packed at w bits.
+ *
+ * coded (Yu et al. 2019, Lagrange coding, on integer codes): p = the smallest prime above
+ * max(value_max M, M + K + T); the n codes, padded with zeros, are K segments of ceil(n / K), T
+ * uniform ones join them, and member j's share is their polynomial's value at alpha_j
+ * (common/lcc/points.h).  Members seal shares for each other (`protect`), the server passes them
+ * on, each uploads the sum of the shares of all members (`relay`), and any K + T uploads decode.
+ * Bit-packed at ceil(log2 p) bits.
+ *
+ * clear: the codes bit-packed at their own width, or float32 little-endian; fusion concat keeps
+ * them apart.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,31 +50,63 @@ struct secagg_round {
 struct secagg_shape {
     struct encode encode;
     bool concat;
+    bool partial;           /* clear: a round may close without some members (the papers' Ignore) */
     uint32_t parties, self; /* self: this party's index in the generation, 0..parties-1 */
     uint32_t values_max;    /* B * P of the largest round */
+    uint32_t segments;      /* coded: K */
+    uint32_t privacy;       /* coded: T, the members that learn nothing together */
+};
+
+/* What this member shares with another, from flow/agree. */
+struct secagg_pair {
+    uint8_t mask[SECAGG_KEY_BYTES];      /* the same at both */
+    uint8_t seal_to[SECAGG_KEY_BYTES];   /* of what it seals to the other */
+    uint8_t seal_from[SECAGG_KEY_BYTES]; /* of what the other seals to it */
 };
 
 struct secagg_party;  /* one generation's keys and scratch */
 struct secagg_server; /* one generation's accumulator */
 
-/* Bits of one value on the wire: w of masked, the code's own width in clear, 32 for floats.  0 when
- * no such shape exists (floats or concat under masks, sums beyond 32 bits). */
+/* --- sizes: a round of n values per party --- */
+
+/* Bits of one value on the wire: w of masked, those of the field of coded, the code's own width in
+ * clear, 32 for floats.  0 when no such shape exists (floats or concat under masks or coded, sums
+ * beyond 32 bits, a prime above FP16_PRIME_MAX, K + T above M, no K or no T). */
 uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s);
-/* Payload bytes of an upload of n values (without check elements), and bytes of its check part. The
- * check elements are packed on their own after the payload, in bytes of their own. */
+/* Payload bytes of an upload (without check elements), and bytes of its check part.  The check
+ * elements are packed on their own after the payload, in bytes of their own. */
 size_t secagg_payload_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n);
 size_t secagg_check_bytes(enum plan_aggregation a, const struct secagg_shape *s);
+/* Does a party send shares to the others before its upload? */
+bool secagg_shares(enum plan_aggregation a);
+/* All sealed shares of one party, and all their tags: parts of equal size for each other member, in
+ * member order.  0 where there are no shares. */
+size_t secagg_share_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n);
+size_t secagg_tag_bytes(enum plan_aggregation a, const struct secagg_shape *s);
 
-/* pair_keys: parties x SECAGG_KEY_BYTES, entry [self] ignored (NULL for clear); copied, the caller
- * wipes. */
+/* --- a party --- */
+
+/* pairs: one for each member, entry [self] ignored (NULL for clear); copied, the caller wipes.
+ * STATUS_CONFIG when there is no such shape, STATUS_POLICY when there is nobody to hide among. */
 enum status secagg_party_new(struct secagg_party **out, enum plan_aggregation a,
-                             const struct secagg_shape *s, const uint8_t *pair_keys) MUST_USE;
+                             const struct secagg_shape *s,
+                             const struct secagg_pair *pairs) MUST_USE;
 void secagg_party_free(struct secagg_party *p); /* wipes; NULL is fine */
-/* x[n] -> payload and check bytes (sizes as above).  Encodes with noise from `noise`, then
- * protects. STATUS_PROTOCOL when the round number does not grow (or is above 2^32), STATUS_DATA
- * when an x is not finite. */
+/* x[n] -> payload and check: the upload's, or with shares the sealed shares and their tags (sizes
+ * above).  Encodes with noise from `noise`, then protects.  STATUS_PROTOCOL when the round number
+ * does not grow (or jumps too far), STATUS_DATA when an x is not finite. */
 enum status secagg_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise) MUST_USE;
+/* With shares only: what the other members sealed for this one in round r, in member order without
+ * itself -> payload, the upload (secagg_payload_bytes).  The round must be that of the last
+ * protect, with its n, and is answered once, be the answer a failure: else STATUS_PROTOCOL.
+ * STATUS_AUTH when a share does not open or is not of the field; *faulty is then the member it came
+ * from (or not: the server may have damaged it). */
+enum status secagg_relay(struct secagg_party *p, uint8_t *payload, const uint8_t *sealed,
+                         const uint8_t *tags, size_t n, const struct secagg_round *r,
+                         uint32_t *faulty, struct error *err) MUST_USE;
+
+/* --- the server --- */
 
 enum status secagg_server_new(struct secagg_server **out, enum plan_aggregation a,
                               const struct secagg_shape *s) MUST_USE;
@@ -73,14 +114,43 @@ void secagg_server_free(struct secagg_server *p);
 /* Opens a round of n values per party. */
 void secagg_begin(struct secagg_server *p, size_t n);
 /* One member's upload; sizes were checked against secagg_*_bytes.  STATUS_PROTOCOL when a clear
- * code is above value_max or a float is not in [-F, F], F = encode_float_max(), or a member uploads
- * twice. */
+ * code is above value_max, a float is not in [-F, F], F = encode_float_max(), a coded element is
+ * not of the field, or a member uploads twice. */
 enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
                        const uint8_t *check, struct error *err) MUST_USE;
-/* All members are in: out[n] = estimated sum (concat: n * parties values, row r of member m at
- * [r * parties * P + m * P], P = `width`).  STATUS_INTEGRITY when the check elements do not vanish
- * or a sum is above value_max * parties. */
+/* How many members a combine needs: all; coded: K + T; clear and partial: 1. */
+uint32_t secagg_quorum(const struct secagg_server *p);
+/* A quorum is in: out[n] = estimated sum (concat: n * parties values, row r of member m at
+ * [r * parties * P + m * P], P = `width`).  STATUS_INTEGRITY when the check elements do not vanish,
+ * a sum is above value_max * parties, or uploads contradict each other and it cannot be told which
+ * are wrong.  Clear without some members (partial): the sum over those present times M / |S|, and
+ * zeros where the absent would stand in a concatenation. */
 enum status secagg_combine(struct secagg_server *p, float *out, uint32_t width,
                            struct error *err) MUST_USE;
+
+/* How far the last combine could check itself. */
+enum secagg_verdict {
+    SECAGG_EXACT,      /* masked, clear: there is nothing to be in doubt of */
+    SECAGG_UNVERIFIED, /* coded: exactly K + T uploads, which agree with anything */
+    SECAGG_CONSISTENT, /* coded: more, and all lie on one polynomial */
+    SECAGG_LOCATED,    /* coded: some do not, and the sum was decoded without them */
+};
+/* Of the last combine that was well.  *faulty, *faulty_n: the members whose uploads did not fit, or
+ * for whom a dealer's share was wrong; the server's, until its next combine. */
+enum secagg_verdict secagg_verdict(const struct secagg_server *p, const uint8_t **faulty,
+                                   size_t *faulty_n);
+/* Coded: an upload of the round that was combined last, come after that, perhaps after the next
+ * secagg_begin.  STATUS_OK when it lies on the decoded polynomial, STATUS_INTEGRITY when not,
+ * STATUS_PROTOCOL when malformed, a repeat, or no round was combined.  Changes no verdict. */
+enum status secagg_late(struct secagg_server *p, uint32_t member, const uint8_t *payload, size_t n,
+                        struct error *err) MUST_USE;
+/* How many members are in, and the others in ascending order (absent: PLAN_PARTIES_MAX, or NULL).
+ */
+uint32_t secagg_present(const struct secagg_server *p, uint8_t *absent);
+
+/* One upload of n values in clear to what that party alone amounts to: out[n].  The checks, and
+ * their statuses, are those of secagg_add. */
+enum status secagg_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
+                        struct error *err) MUST_USE;
 
 #endif

@@ -34,7 +34,8 @@ struct bench {
     struct secagg_party *party;
     struct mask_set masks;
     struct prg *naive;
-    uint8_t *keys, *payload, *check;
+    struct secagg_pair *pairs;
+    uint8_t *payload, *check;
     float *x;
     uint32_t *q;
     uint16_t *words;
@@ -145,19 +146,19 @@ static void set_up(struct bench *b)
     CHECK(b->width <= 16);
     b->payload = mem_alloc(secagg_payload_bytes(AGGREGATION_MASKED, &b->shape, b->n), 1);
     b->check = mem_alloc(secagg_check_bytes(AGGREGATION_MASKED, &b->shape), 1);
-    b->keys = mem_alloc(b->parties, SECAGG_KEY_BYTES);
+    b->pairs = mem_alloc(b->parties, sizeof *b->pairs);
     b->naive = mem_alloc(b->parties, sizeof *b->naive);
     b->x = mem_alloc(b->n, sizeof *b->x);
     b->q = mem_alloc(b->n + 4096, sizeof *b->q);
     b->words = mem_alloc(b->n, sizeof *b->words);
-    CHECK(b->payload && b->check && b->keys && b->naive && b->x && b->q && b->words);
+    CHECK(b->payload && b->check && b->pairs && b->naive && b->x && b->q && b->words);
     for (size_t i = 0; i < b->n; i++)
         b->x[i] = (float)(2 * rng_uniform(&b->rng) - 1);
-    rng_fill(&b->rng, b->keys, b->parties * SECAGG_KEY_BYTES);
+    rng_fill(&b->rng, b->pairs, b->parties * sizeof *b->pairs);
     for (uint32_t j = 0; j < b->parties; j++)
-        CHECK(prg_init(&b->naive[j], b->keys + (size_t)j * SECAGG_KEY_BYTES) == STATUS_OK);
-    CHECK(mask_init(&b->masks, b->parties, 0, b->keys) == STATUS_OK);
-    CHECK(secagg_party_new(&b->party, AGGREGATION_MASKED, &b->shape, b->keys) == STATUS_OK);
+        CHECK(prg_init(&b->naive[j], b->pairs[j].mask) == STATUS_OK);
+    CHECK(mask_init(&b->masks, b->parties, 0, b->pairs) == STATUS_OK);
+    CHECK(secagg_party_new(&b->party, AGGREGATION_MASKED, &b->shape, b->pairs) == STATUS_OK);
 }
 
 static void tear_down(struct bench *b)
@@ -168,7 +169,7 @@ static void tear_down(struct bench *b)
         prg_deinit(&b->naive[j]);
     mem_free(b->payload);
     mem_free(b->check);
-    mem_free(b->keys);
+    mem_free(b->pairs);
     mem_free(b->naive);
     mem_free(b->x);
     mem_free(b->q);

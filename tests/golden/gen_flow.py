@@ -66,9 +66,9 @@ def x25519(secret, u):
     return (x2 * pow(z2, PRIME - 2, PRIME) % PRIME).to_bytes(32, "little")
 
 
-def pair_key(secret, public, salt, low, high):
+def pair_key(secret, public, salt, purpose, first, second):
     extracted = hmac.new(salt, x25519(secret, public), hashlib.sha256).digest()
-    info = b"vfl/mask/1" + struct.pack("<HH", low, high)
+    info = purpose + struct.pack("<HH", first, second)
     return hmac.new(extracted, info + b"\x01", hashlib.sha256).digest()
 
 
@@ -93,7 +93,9 @@ def main():
     show("SID", sid())
     show("IDS_KEY", hmac.new(run(9, 32), b"vfl/ids/1", hashlib.sha256).digest())
     show("OTHER_PUBLIC", public)
-    show("PAIR_KEY", pair_key(own, public, run(9, 32), 3, 255))
+    show("PAIR_KEY", pair_key(own, public, run(9, 32), b"vfl/mask/1", 3, 255))
+    show("SEAL_255_TO_3", pair_key(own, public, run(9, 32), b"vfl/seal/1", 255, 3))
+    show("SEAL_3_TO_255", pair_key(own, public, run(9, 32), b"vfl/seal/1", 3, 255))
 
 
 main()

@@ -460,61 +460,97 @@ static void test_the_ids_key_is_derived_from_sid_alone(void **state)
     assert_memory_not_equal(key, GOLDEN_IDS_KEY, sizeof key);
 }
 
-static void test_the_pair_key_is_hkdf_over_x25519_as_the_header_writes_down(void **state)
+static void test_the_pair_keys_are_hkdf_over_x25519_as_the_header_writes_down(void **state)
 {
-    uint8_t own[KEX_BYTES], sid[WIRE_DIGEST_BYTES], key[32];
+    uint8_t own[KEX_BYTES], sid[WIRE_DIGEST_BYTES];
+    struct secagg_pair pair;
 
     (void)state;
     count_up(own, sizeof own, 5);
     count_up(sid, sizeof sid, 9);
-    assert_int_equal(agree_pair_key(key, own, GOLDEN_OTHER_PUBLIC, sid, 255, 3), STATUS_OK);
-    assert_memory_equal(key, GOLDEN_PAIR_KEY, sizeof key);
+    assert_int_equal(agree_pair_keys(&pair, own, GOLDEN_OTHER_PUBLIC, sid, 255, 3), STATUS_OK);
+    assert_memory_equal(pair.mask, GOLDEN_PAIR_KEY, sizeof pair.mask);
+    assert_memory_equal(pair.seal_to, GOLDEN_SEAL_255_TO_3, sizeof pair.seal_to);
+    assert_memory_equal(pair.seal_from, GOLDEN_SEAL_3_TO_255, sizeof pair.seal_from);
 }
 
-static void test_both_ends_of_a_pair_derive_one_key_and_no_other_pair_does(void **state)
+static struct secagg_pair pair_of(uint32_t own, uint32_t other, const uint8_t *sid, uint32_t a,
+                                  uint32_t b)
 {
-    static const uint8_t sid[WIRE_DIGEST_BYTES] = {1}, other_sid[WIRE_DIGEST_BYTES] = {2};
-    uint8_t key[MEMBERS][MEMBERS][32], other[32];
+    struct secagg_pair pair;
+
+    assert_int_equal(agree_pair_keys(&pair, member[own].secret, member[other].public, sid, a, b),
+                     STATUS_OK);
+    return pair;
+}
+
+static void test_both_ends_of_a_pair_derive_the_same_keys_and_no_other_pair_does(void **state)
+{
+    static const uint8_t sid[WIRE_DIGEST_BYTES] = {1};
+    struct secagg_pair pair[MEMBERS][MEMBERS];
+    uint8_t seen[3 * MEMBERS * MEMBERS][32];
+    size_t n = 0;
 
     (void)state;
-    for (uint32_t a = 0; a < MEMBERS; a++) {
+    for (uint32_t a = 0; a < MEMBERS; a++)
         for (uint32_t b = 0; b < MEMBERS; b++) {
             if (a != b)
-                assert_int_equal(
-                    agree_pair_key(key[a][b], member[a].secret, member[b].public, sid, a, b),
-                    STATUS_OK);
+                pair[a][b] = pair_of(a, b, sid, a, b);
         }
-    }
-    assert_memory_equal(key[0][1], key[1][0], 32);
-    assert_memory_equal(key[0][2], key[2][0], 32);
-    assert_memory_equal(key[1][2], key[2][1], 32);
-    assert_memory_not_equal(key[0][1], key[0][2], 32);
-    assert_memory_not_equal(key[0][1], key[1][2], 32);
-    assert_memory_not_equal(key[0][2], key[1][2], 32);
-    /* The same two keys in another session, or at other places of the roster. */
-    assert_int_equal(agree_pair_key(other, member[0].secret, member[1].public, other_sid, 0, 1),
-                     STATUS_OK);
-    assert_memory_not_equal(other, key[0][1], 32);
-    assert_int_equal(agree_pair_key(other, member[0].secret, member[1].public, sid, 0, 2),
-                     STATUS_OK);
-    assert_memory_not_equal(other, key[0][1], 32);
-    assert_int_equal(agree_pair_key(other, member[0].secret, member[1].public, sid, 0, 257),
-                     STATUS_OK);
-    assert_memory_not_equal(other, key[0][1], 32);
-    assert_int_equal(agree_pair_key(other, member[0].secret, member[1].public, sid, 1, 0),
-                     STATUS_OK);
-    assert_memory_equal(other, key[0][1], 32);
+    for (uint32_t a = 0; a < MEMBERS; a++)
+        for (uint32_t b = a + 1; b < MEMBERS; b++) {
+            assert_memory_equal(pair[a][b].mask, pair[b][a].mask, 32);
+            assert_memory_equal(pair[a][b].seal_to, pair[b][a].seal_from, 32);
+            assert_memory_equal(pair[a][b].seal_from, pair[b][a].seal_to, 32);
+            memcpy(seen[n++], pair[a][b].mask, 32);
+            memcpy(seen[n++], pair[a][b].seal_to, 32);
+            memcpy(seen[n++], pair[a][b].seal_from, 32);
+        }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_memory_not_equal(seen[i], seen[k], 32);
 }
 
-static void test_a_public_key_that_fixes_the_secret_is_refused(void **state)
+/* None of a pair's three keys is that of another. */
+static void expect_others(const struct secagg_pair *a, const struct secagg_pair *b)
 {
-    static const uint8_t zero[KEX_BYTES], one[KEX_BYTES] = {1}, sid[WIRE_DIGEST_BYTES];
-    uint8_t key[32];
+    assert_memory_not_equal(a->mask, b->mask, 32);
+    assert_memory_not_equal(a->seal_to, b->seal_to, 32);
+    assert_memory_not_equal(a->seal_from, b->seal_from, 32);
+}
+
+static void test_a_pair_of_another_session_or_at_other_places_has_other_keys(void **state)
+{
+    static const uint8_t sid[WIRE_DIGEST_BYTES] = {1}, other_sid[WIRE_DIGEST_BYTES] = {2};
+    const struct secagg_pair pair = pair_of(0, 1, sid, 0, 1);
+    struct secagg_pair other = pair_of(0, 1, other_sid, 0, 1);
 
     (void)state;
-    assert_int_equal(agree_pair_key(key, member[0].secret, zero, sid, 0, 1), STATUS_AUTH);
-    assert_int_equal(agree_pair_key(key, member[0].secret, one, sid, 0, 1), STATUS_AUTH);
-    assert_int_equal(agree_pair_key(key, member[0].secret, member[1].public, sid, 0, 1), STATUS_OK);
+    expect_others(&pair, &other);
+    other = pair_of(0, 1, sid, 0, 2);
+    expect_others(&pair, &other);
+    other = pair_of(0, 1, sid, 0, 257);
+    expect_others(&pair, &other);
+    other = pair_of(0, 1, sid, 1, 0); /* masks know no direction, seals do */
+    assert_memory_equal(other.mask, pair.mask, 32);
+    assert_memory_equal(other.seal_to, pair.seal_from, 32);
+    assert_memory_equal(other.seal_from, pair.seal_to, 32);
+}
+
+static void test_a_public_key_that_fixes_the_secret_is_refused_and_leaves_no_keys(void **state)
+{
+    static const uint8_t zero[KEX_BYTES], one[KEX_BYTES] = {1}, sid[WIRE_DIGEST_BYTES];
+    static const struct secagg_pair none;
+    struct secagg_pair pair;
+
+    (void)state;
+    memset(&pair, 0xa5, sizeof pair);
+    assert_int_equal(agree_pair_keys(&pair, member[0].secret, zero, sid, 0, 1), STATUS_AUTH);
+    assert_memory_equal(&pair, &none, sizeof pair);
+    assert_int_equal(agree_pair_keys(&pair, member[0].secret, one, sid, 0, 1), STATUS_AUTH);
+    assert_int_equal(agree_pair_keys(&pair, member[0].secret, member[1].public, sid, 0, 1),
+                     STATUS_OK);
+    assert_memory_not_equal(&pair, &none, sizeof pair);
 }
 
 int main(void)
@@ -538,9 +574,10 @@ int main(void)
         TEST(test_a_confirmation_signed_under_another_label_is_none),
         TEST(test_a_kept_confirmation_is_shown_as_it_came),
         TEST(test_the_ids_key_is_derived_from_sid_alone),
-        TEST(test_the_pair_key_is_hkdf_over_x25519_as_the_header_writes_down),
-        TEST(test_both_ends_of_a_pair_derive_one_key_and_no_other_pair_does),
-        TEST(test_a_public_key_that_fixes_the_secret_is_refused),
+        TEST(test_the_pair_keys_are_hkdf_over_x25519_as_the_header_writes_down),
+        TEST(test_both_ends_of_a_pair_derive_the_same_keys_and_no_other_pair_does),
+        TEST(test_a_pair_of_another_session_or_at_other_places_has_other_keys),
+        TEST(test_a_public_key_that_fixes_the_secret_is_refused_and_leaves_no_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

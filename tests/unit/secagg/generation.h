@@ -24,7 +24,7 @@ struct generation {
     uint8_t *payload[GENERATION_PARTIES_MAX], *check[GENERATION_PARTIES_MAX];
     size_t payload_bytes, check_bytes; /* of shape.values_max values */
     uint8_t sid[32], broadcast[32];
-    uint8_t (*keys)[GENERATION_PARTIES_MAX][32]; /* [i][j] of the newest generation */
+    struct secagg_pair (*pairs)[GENERATION_PARTIES_MAX]; /* [i][j] of the newest generation */
 };
 
 static inline struct plan generation_plan(enum plan_encoding encoding)
@@ -50,26 +50,28 @@ static inline struct secagg_shape generation_shape(const struct plan *p, uint32_
     return s;
 }
 
-/* keys[i][j] of a fresh set of pairs. */
-static inline void generation_keys(uint8_t keys[][GENERATION_PARTIES_MAX][32], uint32_t parties,
-                                   struct rng *r)
+/* pairs[i][j], what i holds of j, of a fresh set of pairs. */
+static inline void generation_pairs(struct secagg_pair pairs[][GENERATION_PARTIES_MAX],
+                                    uint32_t parties, struct rng *r)
 {
     for (uint32_t i = 0; i < parties; i++)
         for (uint32_t j = i + 1; j < parties; j++) {
-            rng_fill(r, keys[i][j], 32);
-            memcpy(keys[j][i], keys[i][j], 32);
+            rng_fill(r, &pairs[i][j], sizeof pairs[i][j]);
+            pairs[j][i] = pairs[i][j];
+            memcpy(pairs[j][i].seal_to, pairs[i][j].seal_from, SECAGG_KEY_BYTES);
+            memcpy(pairs[j][i].seal_from, pairs[i][j].seal_to, SECAGG_KEY_BYTES);
         }
 }
 
 static inline void generation_init(struct generation *g, enum plan_aggregation a,
                                    const struct secagg_shape *s, struct rng *r)
 {
-    static uint8_t keys[GENERATION_PARTIES_MAX][GENERATION_PARTIES_MAX][32];
+    static struct secagg_pair pairs[GENERATION_PARTIES_MAX][GENERATION_PARTIES_MAX];
 
     *g = (struct generation){.aggregation = a, .shape = *s};
     CHECK(s->parties <= GENERATION_PARTIES_MAX);
-    generation_keys(keys, s->parties, r);
-    g->keys = keys;
+    generation_pairs(pairs, s->parties, r);
+    g->pairs = pairs;
     rng_fill(r, g->sid, sizeof g->sid);
     rng_fill(r, g->broadcast, sizeof g->broadcast);
     g->payload_bytes = secagg_payload_bytes(a, s, s->values_max);
@@ -78,7 +80,7 @@ static inline void generation_init(struct generation *g, enum plan_aggregation a
         struct secagg_shape own = *s;
 
         own.self = m;
-        CHECK(secagg_party_new(&g->party[m], a, &own, keys[m][0]) == STATUS_OK);
+        CHECK(secagg_party_new(&g->party[m], a, &own, pairs[m]) == STATUS_OK);
         /* Exact sizes, so that a sanitizer sees a write past the end. */
         g->payload[m] = mem_alloc(g->payload_bytes, 1);
         g->check[m] = mem_alloc(g->check_bytes, 1);

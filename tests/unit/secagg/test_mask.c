@@ -41,7 +41,8 @@ static size_t golden_upload(uint8_t *out, size_t k, uint32_t m)
     struct plan plan = generation_plan(ENCODING_FIXED);
     struct secagg_shape shape;
     struct secagg_party *party;
-    uint8_t keys[5 * SECAGG_KEY_BYTES] = {0}, sid[32], broadcast[32];
+    struct secagg_pair pairs[5] = {0};
+    uint8_t sid[32], broadcast[32];
     struct secagg_round round = {c->purpose, c->round, sid, broadcast};
     float *x = mem_alloc(c->values, sizeof *x);
     size_t payload;
@@ -52,13 +53,13 @@ static size_t golden_upload(uint8_t *out, size_t k, uint32_t m)
     assert_int_equal(secagg_width(AGGREGATION_MASKED, &shape), c->width);
     for (uint32_t j = 0; j < c->parties; j++)
         if (j != m)
-            golden_pair_key(keys + (size_t)j * 32, k, m, j);
+            golden_pair_key(pairs[j].mask, k, m, j);
     golden_digest(sid, "sid", k);
     golden_digest(broadcast, "broadcast", k);
     for (uint32_t i = 0; i < c->values; i++)
         x[i] = generation_value(&shape, (i * 7919U + m * 104729U) % (1U << c->bits));
     payload = secagg_payload_bytes(AGGREGATION_MASKED, &shape, c->values);
-    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &shape, keys), STATUS_OK);
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &shape, pairs), STATUS_OK);
     assert_int_equal(secagg_protect(party, out, out + payload, x, c->values, &round, NULL),
                      STATUS_OK);
     secagg_party_free(party);
@@ -126,7 +127,8 @@ static size_t repeated(struct heads *h)
  * in each generation that it has answered. */
 static void run_generations(struct heads *h, bool forgetful)
 {
-    uint8_t keys[3 * SECAGG_KEY_BYTES], sid[32], broadcast[32] = {0};
+    struct secagg_pair pairs[3];
+    uint8_t sid[32], broadcast[32] = {0};
     struct rng r;
 
     assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
@@ -134,15 +136,15 @@ static void run_generations(struct heads *h, bool forgetful)
         struct secagg_round round = {0, 0, sid, broadcast};
         struct mask_set m;
 
-        rng_fill(&r, keys, sizeof keys);
+        rng_fill(&r, pairs, sizeof pairs);
         rng_fill(&r, sid, sizeof sid);
-        assert_int_equal(mask_init(&m, 3, 1, keys), STATUS_OK);
+        assert_int_equal(mask_init(&m, 3, 1, pairs), STATUS_OK);
         for (int i = 0; i < 1100; i++) {
             round.purpose = (uint8_t)(i % 3);
             assert_int_equal(mask_begin(&m, &round), STATUS_OK);
             note_heads(h, &m);
             if (forgetful && i == 500)
-                m.started = false;
+                m.keys.started = false;
             if (mask_begin(&m, &round) == STATUS_OK)
                 note_heads(h, &m);
             round.round += 1 + rng_below(&r, 2);
@@ -178,10 +180,10 @@ static void test_the_oracle_sees_a_round_masked_twice(void **state)
 
 static void head_of(uint8_t head[HEAD_BYTES], const struct secagg_round *round, uint8_t key)
 {
-    const uint8_t keys[2 * SECAGG_KEY_BYTES] = {[SECAGG_KEY_BYTES] = key};
+    const struct secagg_pair pairs[2] = {[1].mask = {key}};
     struct mask_set m;
 
-    assert_int_equal(mask_init(&m, 2, 0, keys), STATUS_OK);
+    assert_int_equal(mask_init(&m, 2, 0, pairs), STATUS_OK);
     assert_int_equal(mask_begin(&m, round), STATUS_OK);
     prg_fill(&m.stream[1], head, HEAD_BYTES);
     mask_deinit(&m);
@@ -207,23 +209,24 @@ static void test_stream_depends_on_key_purpose_round_sid_and_broadcast(void **st
 
 static void test_ratchet_leaves_no_old_key_and_agrees_after_skipped_rounds(void **state)
 {
-    static const uint8_t keys[2 * SECAGG_KEY_BYTES] = {9, [SECAGG_KEY_BYTES] = 9};
+    static const struct secagg_pair pairs[2] = {{.mask = {9}}, {.mask = {9}}};
     uint8_t sid[32] = {0};
     struct mask_set steps, jump;
 
     (void)state;
-    assert_int_equal(mask_init(&steps, 2, 0, keys), STATUS_OK);
-    assert_int_equal(mask_init(&jump, 2, 1, keys), STATUS_OK);
+    assert_int_equal(mask_init(&steps, 2, 0, pairs), STATUS_OK);
+    assert_int_equal(mask_init(&jump, 2, 1, pairs), STATUS_OK);
     for (uint64_t number = 0; number < 1000; number++) {
         struct secagg_round round = {0, number, sid, sid};
 
         assert_int_equal(mask_begin(&steps, &round), STATUS_OK);
-        assert_int_equal(memcmp(steps.key[1], keys, SECAGG_KEY_BYTES) == 0, number < 256);
+        assert_int_equal(memcmp(steps.keys.key[1], pairs[1].mask, SECAGG_KEY_BYTES) == 0,
+                         number < 256);
         if (number % 300 == 299) {
             uint8_t head[2][HEAD_BYTES];
 
             assert_int_equal(mask_begin(&jump, &round), STATUS_OK);
-            assert_memory_equal(steps.key[1], jump.key[0], SECAGG_KEY_BYTES);
+            assert_memory_equal(steps.keys.key[1], jump.keys.key[0], SECAGG_KEY_BYTES);
             prg_fill(&steps.stream[1], head[0], HEAD_BYTES);
             prg_fill(&jump.stream[0], head[1], HEAD_BYTES);
             assert_memory_equal(head[0], head[1], HEAD_BYTES);
@@ -235,13 +238,13 @@ static void test_ratchet_leaves_no_old_key_and_agrees_after_skipped_rounds(void 
 
 static void test_round_number_cannot_buy_more_than_the_largest_jump(void **state)
 {
-    static const uint8_t keys[2 * SECAGG_KEY_BYTES];
+    static const struct secagg_pair pairs[2];
     uint8_t sid[32] = {0};
     struct secagg_round round = {0, 255 + 256 * ((uint64_t)SECAGG_RATCHET_STEPS_MAX + 3), sid, sid};
     struct mask_set m;
 
     (void)state;
-    assert_int_equal(mask_init(&m, 2, 0, keys), STATUS_OK);
+    assert_int_equal(mask_init(&m, 2, 0, pairs), STATUS_OK);
     assert_int_equal(mask_begin(&m, &round), STATUS_PROTOCOL);
     round.round = UINT64_MAX;
     assert_int_equal(mask_begin(&m, &round), STATUS_PROTOCOL);
@@ -253,7 +256,7 @@ static void test_round_number_cannot_buy_more_than_the_largest_jump(void **state
 static void test_lower_index_adds_what_the_higher_subtracts(void **state)
 {
     enum { LANES = 999 };
-    static const uint8_t keys[2 * SECAGG_KEY_BYTES] = {7, [SECAGG_KEY_BYTES] = 7};
+    static const struct secagg_pair pairs[2] = {{.mask = {7}}, {.mask = {7}}};
     static uint16_t narrow[2][LANES];
     static uint32_t wide[2][LANES];
     uint8_t sid[32] = {0};
@@ -264,7 +267,7 @@ static void test_lower_index_adds_what_the_higher_subtracts(void **state)
         struct secagg_round round = {0, 1, sid, sid};
         struct mask_set m;
 
-        assert_int_equal(mask_init(&m, 2, self, keys), STATUS_OK);
+        assert_int_equal(mask_init(&m, 2, self, pairs), STATUS_OK);
         assert_int_equal(mask_begin(&m, &round), STATUS_OK);
         for (size_t i = 0, some; i < LANES; i += some) {
             some = LANES - i < 72 ? LANES - i : 72; /* whole blocks, then what is left */
@@ -285,14 +288,14 @@ static void test_lower_index_adds_what_the_higher_subtracts(void **state)
 
 static void test_scratch_is_wiped_at_the_end_of_a_round(void **state)
 {
-    static const uint8_t keys[2 * SECAGG_KEY_BYTES] = {7, [SECAGG_KEY_BYTES] = 7};
+    static const struct secagg_pair pairs[2] = {{.mask = {7}}, {.mask = {7}}};
     static uint16_t lanes[MASK_CHUNK_BYTES / sizeof(uint16_t)];
     uint8_t sid[32] = {0}, any = 0;
     struct secagg_round round = {0, 1, sid, sid};
     struct mask_set m;
 
     (void)state;
-    assert_int_equal(mask_init(&m, 2, 0, keys), STATUS_OK);
+    assert_int_equal(mask_init(&m, 2, 0, pairs), STATUS_OK);
     assert_int_equal(mask_begin(&m, &round), STATUS_OK);
     mask_apply16(&m, lanes, sizeof lanes / sizeof lanes[0]);
     for (size_t i = 0; i < MASK_CHUNK_BYTES; i++)

@@ -210,7 +210,7 @@ static void alter_mask(struct generation *g, size_t n, uint64_t number, uint32_t
 
     bits_naive_unpack(v, g->payload[0], n, w);
     bits_naive_unpack(v + n, g->check[0], checks, w);
-    add_stream(g, v, n + checks, number, g->keys[0][2], times);
+    add_stream(g, v, n + checks, number, g->pairs[0][2].mask, times);
     bits_naive_pack(g->payload[0], v, n, w);
     bits_naive_pack(g->check[0], v + n, checks, w);
 }
@@ -402,7 +402,7 @@ static void test_width_is_that_of_the_paper(void **state)
 
 static void test_shapes_that_cannot_be_masked_are_refused(void **state)
 {
-    static const uint8_t keys[256 * SECAGG_KEY_BYTES];
+    static const struct secagg_pair pairs[256];
     struct plan p = generation_plan(ENCODING_FLOAT32);
     struct secagg_shape s = generation_shape(&p, 2, 10);
     struct secagg_party *party;
@@ -410,21 +410,21 @@ static void test_shapes_that_cannot_be_masked_are_refused(void **state)
 
     (void)state;
     assert_int_equal(secagg_width(AGGREGATION_MASKED, &s), 0);
-    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_CONFIG);
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, pairs), STATUS_CONFIG);
     assert_int_equal(secagg_server_new(&server, AGGREGATION_MASKED, &s), STATUS_CONFIG);
     p.protocol.encoding = ENCODING_FIXED;
     s = generation_shape(&p, 2, 10);
     s.concat = true;
-    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_CONFIG);
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, pairs), STATUS_CONFIG);
     p.protocol.fixed.bits = 24;
     s = generation_shape(&p, 256, 10); /* 33 bits */
-    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_CONFIG);
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, pairs), STATUS_CONFIG);
     s = generation_shape(&p, 128, 10);
     assert_int_equal(secagg_width(AGGREGATION_MASKED, &s), 32);
-    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_OK);
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, pairs), STATUS_OK);
     secagg_party_free(party);
     s.self = 128;
-    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, keys), STATUS_CONFIG);
+    assert_int_equal(secagg_party_new(&party, AGGREGATION_MASKED, &s, pairs), STATUS_CONFIG);
     assert_null(party);
 }
 

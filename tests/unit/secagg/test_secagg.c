@@ -72,7 +72,7 @@ static void test_rounds_allocate_nothing(void **state)
 /* The n-th allocation of *_new fails, for every n there is; leak checkers watch. */
 static void test_any_failing_allocation_is_a_status(void **state)
 {
-    static const uint8_t keys[3 * SECAGG_KEY_BYTES];
+    static const struct secagg_pair pairs[3];
 
     (void)state;
     for (size_t k = 0; k < SETTINGS_N; k++) {
@@ -84,7 +84,7 @@ static void test_any_failing_allocation_is_a_status(void **state)
 
         do {
             mem_fail_at(++n);
-            s = secagg_party_new(&party, SETTINGS[k].aggregation, &shape, keys);
+            s = secagg_party_new(&party, SETTINGS[k].aggregation, &shape, pairs);
             mem_fail_at(0);
             if (s != STATUS_OK) {
                 assert_int_equal(s, STATUS_MEMORY);

@@ -1,0 +1,48 @@
+/* ratchet.c -- keys that move forward with the rounds.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/secagg/ratchet.h"
+
+#include "common/base/mem.h"
+#include "common/crypto/kex.h"
+#include "common/crypto/secret.h"
+
+#include <string.h>
+
+_Static_assert((int)SECAGG_KEY_BYTES == (int)KEX_BYTES, "a key goes through the ratchet");
+
+static const char label[] = "vfl/ratchet/1";
+
+enum status ratchet_init(struct ratchet *k, uint32_t parties, uint32_t self)
+{
+    *k = (struct ratchet){.parties = parties, .self = self};
+    k->key = mem_alloc(parties, sizeof *k->key);
+    return k->key == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
+void ratchet_deinit(struct ratchet *k)
+{
+    if (k->key != NULL)
+        secret_wipe(k->key, k->parties * sizeof *k->key);
+    mem_free(k->key);
+    memset(k, 0, sizeof *k);
+}
+
+enum status ratchet_begin(struct ratchet *k, uint64_t round, bool *turned)
+{
+    const uint64_t epoch = round / SECAGG_RATCHET_ROUNDS;
+
+    *turned = false;
+    if (k->started && round <= k->last_round)
+        return STATUS_PROTOCOL;
+    if (epoch - k->epoch > SECAGG_RATCHET_STEPS_MAX)
+        return STATUS_PROTOCOL;
+    for (uint32_t j = 0; j < k->parties && epoch != k->epoch; j++)
+        for (uint64_t e = k->epoch; e < epoch && j != k->self; e++)
+            kex_ratchet(k->key[j], label);
+    *turned = epoch != k->epoch;
+    k->epoch = epoch;
+    k->started = true;
+    k->last_round = round;
+    return STATUS_OK;
+}
