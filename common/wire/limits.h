@@ -35,7 +35,8 @@ static inline size_t wire_gradient_max(const struct plan *p)
     return sizeof(float) * p->training.batch * (size_t)p->model.embedding;
 }
 
-/* Bytes of gradients in one Replay under this plan: whole gradients, at least one. */
+/* Most bytes of gradients in one Replay under this plan: it carries whole gradients, as many as fit
+ * WIRE_REPLAY_MAX and at least one. */
 static inline size_t wire_replay_max(const struct plan *p)
 {
     size_t one = wire_gradient_max(p);

@@ -70,8 +70,11 @@ enum wire_phase wire_phase_of(const struct wire_msg *m)
         return phase_for(m->share.purpose);
     if (m->kind == WIRE_RELAY)
         return phase_for(m->relay.purpose);
-    if (m->kind == WIRE_BROADCAST)
-        return m->broadcast.closes ? WIRE_PHASE_TRAIN : phase_for(m->broadcast.purpose);
+    if (m->kind == WIRE_BROADCAST) {
+        if (m->broadcast.closes || (m->broadcast.opens && m->broadcast.purpose == PURPOSE_TRAIN))
+            return WIRE_PHASE_TRAIN;
+        return WIRE_PHASE_EVALUATE;
+    }
     return WIRE_PHASE_SETUP;
 }
 
@@ -87,17 +90,17 @@ size_t wire_share_max(size_t sealed, size_t tags)
     return sealed + tags + WIRE_OVERHEAD_MAX;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
+/* So the lists of hellos and confirms, and all that setup needs, may always be sent. */
+_Static_assert(WIRE_MEMBERS_MAX *WIRE_HELLO_MAX <= WIRE_REPLAY_MAX &&
+                   WIRE_MEMBERS_MAX * WIRE_CONFIRM_MAX <= WIRE_REPLAY_MAX &&
+                   WIRE_SETUP_MAX <= WIRE_REPLAY_MAX,
+               "a replay is the smallest of the largest frames");
 
 size_t wire_down_max(const struct plan *p, size_t share_frame)
 {
-    size_t parties = p->shape.parties;
-    size_t broadcast = wire_gradient_max(p) + parties + WIRE_OVERHEAD_MAX; /* all but one absent */
+    size_t broadcast = wire_gradient_max(p) + p->shape.parties + WIRE_OVERHEAD_MAX;
     size_t replay = wire_replay_max(p) + WIRE_OVERHEAD_MAX;
-    size_t hellos = parties * WIRE_HELLO_MAX + WIRE_OVERHEAD_MAX;
+    size_t most = broadcast > replay ? broadcast : replay;
 
-    return larger(larger(larger(broadcast, replay), larger(hellos, share_frame)), WIRE_SETUP_MAX);
+    return most > share_frame ? most : share_frame;
 }

@@ -258,9 +258,9 @@ static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast
         .absent = view(&p->absent),
         .last = p->last,
     };
-    if ((!b->closes && !b->opens && !b->last) || (b->opens && b->last) || p->purpose < 0 || p->purpose > VFL__PURPOSE__EVALUATE_TRAIN ||
-        b->gradient.n > WIRE_PAYLOAD_MAX || b->gradient.n % sizeof(float) != 0 ||
-        b->closes != (b->gradient.n > 0))
+    if ((!b->closes && !b->opens && !b->last) || (b->opens && b->last) || p->purpose < 0 ||
+        p->purpose > VFL__PURPOSE__EVALUATE_TRAIN || b->gradient.n > WIRE_PAYLOAD_MAX ||
+        b->gradient.n % sizeof(float) != 0 || b->closes != (b->gradient.n > 0))
         return bad(err, "broadcast");
     if (!ascending(b->absent) || (b->absent.n > 0 && !b->closes))
         return bad(err, "broadcast: absent members");

@@ -77,7 +77,7 @@ static inline struct wire_msg sample(enum wire_kind kind)
 
     switch (kind) {
     case WIRE_JOIN:
-        m.join = (struct wire_join){1, sample_bytes(1), 77, 70, sample_bytes(2), true};
+        m.join = (struct wire_join){1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299};
         break;
     case WIRE_OFFER:
         m.offer = (struct wire_offer){300, 12, {sample_bytes(2), 40}, {members, sizeof members}};
@@ -98,7 +98,8 @@ static inline struct wire_msg sample(enum wire_kind kind)
                                               400,
                                               2048,
                                               5,
-                                              {absent, sizeof absent}};
+                                              {absent, sizeof absent},
+                                              false};
         break;
     case WIRE_UPLOAD:
         m.upload = (struct wire_upload){
@@ -173,14 +174,15 @@ static inline bool same_broadcast(const struct wire_broadcast *a, const struct w
     return a->generation == b->generation && a->closes == b->closes && a->opens == b->opens &&
            a->close_step == b->close_step && same_bytes(a->gradient, b->gradient) &&
            a->purpose == b->purpose && a->round == b->round && a->place == b->place &&
-           a->sweep == b->sweep && same_bytes(a->absent, b->absent);
+           a->sweep == b->sweep && same_bytes(a->absent, b->absent) && a->last == b->last;
 }
 
 static inline bool same_join(const struct wire_join *a, const struct wire_join *b)
 {
     return a->version == b->version && a->applied == b->applied && a->kept == b->kept &&
            memcmp(a->roster_digest, b->roster_digest, WIRE_DIGEST_BYTES) == 0 &&
-           memcmp(a->trail, b->trail, WIRE_DIGEST_BYTES) == 0 && a->resumes == b->resumes;
+           memcmp(a->trail, b->trail, WIRE_DIGEST_BYTES) == 0 && a->resumes == b->resumes &&
+           a->generation == b->generation;
 }
 
 static inline bool same_shares(const struct wire_shares *a, const struct wire_shares *b)

@@ -60,14 +60,15 @@ static void test_numbers_come_back_at_both_ends_of_their_range(void **state)
 
     (void)state;
     m.join.version = UINT32_MAX;
-    m.join.applied = UINT64_MAX;
+    m.join.applied = m.join.kept = m.join.generation = UINT64_MAX;
     expect_round_trip(&m);
-    m.join.version = 0;
-    m.join.applied = 0;
+    m.join = (struct wire_join){.roster_digest = sample_bytes(1), .trail = sample_bytes(2)};
     expect_round_trip(&m);
     m = sample(WIRE_BROADCAST);
     m.broadcast.generation = m.broadcast.close_step = m.broadcast.round = UINT64_MAX;
     m.broadcast.place = m.broadcast.sweep = UINT64_MAX;
+    expect_round_trip(&m);
+    m.broadcast = (struct wire_broadcast){.last = true};
     expect_round_trip(&m);
     m.broadcast = (struct wire_broadcast){.opens = true};
     expect_round_trip(&m);
@@ -76,6 +77,28 @@ static void test_numbers_come_back_at_both_ends_of_their_range(void **state)
     m = sample(WIRE_UPLOAD);
     m.upload = (struct wire_upload){.payload = {sample_bytes(1), 1}};
     expect_round_trip(&m);
+    m = (struct wire_msg){.kind = WIRE_BEHIND, .behind = {UINT64_MAX, UINT64_MAX}};
+    expect_round_trip(&m);
+    m.behind = (struct wire_behind){0, 0};
+    expect_round_trip(&m);
+    m = (struct wire_msg){.kind = WIRE_REPLAY,
+                          .replay = {UINT64_MAX, UINT64_MAX, {sample_bytes(1), 4}}};
+    expect_round_trip(&m);
+    m.replay.generation = m.replay.step = 0;
+    expect_round_trip(&m);
+    m = (struct wire_msg){.kind = WIRE_KEPT, .kept = {UINT64_MAX}};
+    expect_round_trip(&m);
+    m.kept.step = 0;
+    expect_round_trip(&m);
+    m = sample(WIRE_SHARE);
+    m.share.generation = m.share.round = UINT64_MAX;
+    expect_round_trip(&m);
+    m.share = (struct wire_shares){.sealed = {sample_bytes(1), 1}, .tags = {sample_bytes(2), 16}};
+    expect_round_trip(&m);
+    m = (struct wire_msg){.kind = WIRE_RELAY, .relay = m.share};
+    expect_round_trip(&m);
+    m.relay.generation = m.relay.round = UINT64_MAX;
+    expect_round_trip(&m);
 }
 
 static void test_each_purpose_outcome_and_kind_comes_back(void **state)
@@ -83,8 +106,12 @@ static void test_each_purpose_outcome_and_kind_comes_back(void **state)
     (void)state;
     for (int p = PURPOSE_TRAIN; p <= PURPOSE_EVALUATE_TRAIN; p++) {
         struct wire_msg b = sample(WIRE_BROADCAST), u = sample(WIRE_UPLOAD);
+        struct wire_msg s = sample(WIRE_SHARE), r = sample(WIRE_RELAY);
 
         b.broadcast.purpose = u.upload.purpose = (enum wire_purpose)p;
+        s.share.purpose = r.relay.purpose = (enum wire_purpose)p;
+        expect_round_trip(&s);
+        expect_round_trip(&r);
         expect_round_trip(&b);
         expect_round_trip(&u);
     }
@@ -332,6 +359,8 @@ static void test_messages_count_in_the_phase_they_serve(void **state)
         m.broadcast.purpose = (enum wire_purpose)p;
         m.broadcast.closes = false;
         assert_int_equal(wire_phase_of(&m), opened);
+        m.broadcast.opens = false; /* the last one, perhaps: after the evaluations */
+        assert_int_equal(wire_phase_of(&m), WIRE_PHASE_EVALUATE);
         m.broadcast.closes = true; /* carries a training gradient, whatever it opens */
         assert_int_equal(wire_phase_of(&m), WIRE_PHASE_TRAIN);
     }

@@ -327,14 +327,29 @@ static void test_purposes_outcomes_and_kinds_beyond_the_last_are_refused(void **
 static void test_a_broadcast_does_something_and_carries_a_gradient_when_it_closes(void **state)
 {
     static const struct {
-        bool closes, opens;
+        bool closes, opens, last;
         size_t gradient;
         bool ok;
     } cases[] = {
-        {false, false, 0, false}, {false, false, 8, false}, {true, false, 8, true},
-        {true, true, 8, true},    {false, true, 0, true},   {true, false, 0, false},
-        {true, true, 0, false},   {false, true, 8, false},  {true, false, 7, false},
-        {true, false, 9, false},  {true, false, 4, true},   {true, true, 1, false},
+        {false, false, false, 0, false},
+        {false, false, false, 8, false},
+        {true, false, false, 8, true},
+        {true, true, false, 8, true},
+        {false, true, false, 0, true},
+        {true, false, false, 0, false},
+        {true, true, false, 0, false},
+        {false, true, false, 8, false},
+        {true, false, false, 7, false},
+        {true, false, false, 9, false},
+        {true, false, false, 4, true},
+        {true, true, false, 1, false},
+        /* The last opens nothing. */
+        {false, false, true, 0, true},
+        {true, false, true, 8, true},
+        {false, true, true, 0, false},
+        {true, true, true, 8, false},
+        {true, false, true, 0, false},
+        {false, false, true, 8, false},
     };
     struct wire_msg m;
     struct raw r;
@@ -348,10 +363,14 @@ static void test_a_broadcast_does_something_and_carries_a_gradient_when_it_close
             put_bytes(&r, 4, sample_bytes(1), cases[i].gradient);
         if (cases[i].opens)
             put_value(&r, 5, 1);
-        if (cases[i].ok)
+        if (cases[i].last)
+            put_value(&r, 11, 1);
+        if (cases[i].ok) {
             expect_ok(&m, WIRE_BROADCAST, &r);
-        else
+            assert_int_equal(m.broadcast.last, cases[i].last);
+        } else {
             expect_refused(WIRE_BROADCAST, &r, "broadcast");
+        }
     }
 }
 
