@@ -91,9 +91,9 @@ size_t wire_share_max(size_t sealed, size_t tags)
 }
 
 /* So the lists of hellos and confirms, and all that setup needs, may always be sent. */
-_Static_assert(WIRE_MEMBERS_MAX *WIRE_HELLO_MAX <= WIRE_REPLAY_MAX &&
-                   WIRE_MEMBERS_MAX * WIRE_CONFIRM_MAX <= WIRE_REPLAY_MAX &&
-                   WIRE_SETUP_MAX <= WIRE_REPLAY_MAX,
+_Static_assert(WIRE_SETUP_MAX <= WIRE_REPLAY_MAX &&
+                   WIRE_MEMBERS_MAX * WIRE_HELLO_MAX <= WIRE_REPLAY_MAX &&
+                   WIRE_MEMBERS_MAX * WIRE_CONFIRM_MAX <= WIRE_REPLAY_MAX,
                "a replay is the smallest of the largest frames");
 
 size_t wire_down_max(const struct plan *p, size_t share_frame)

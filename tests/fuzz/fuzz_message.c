@@ -20,6 +20,37 @@ static void check_same(const struct buf *again, const uint8_t *data, size_t size
     }
 }
 
+/* What a session core takes for granted. */
+static void check_broadcast(const struct wire_broadcast *b)
+{
+    CHECK(b->closes == (b->gradient.n > 0) && b->gradient.n % sizeof(float) == 0);
+    CHECK(!(b->opens && b->last) && (b->closes || b->absent.n == 0));
+    for (size_t i = 1; i < b->absent.n; i++)
+        CHECK(b->absent.data[i - 1] < b->absent.data[i]);
+}
+
+static void check_shares(const struct wire_shares *w)
+{
+    size_t n = w->tags.n / WIRE_TAG_BYTES;
+
+    CHECK(n > 0 && n < WIRE_MEMBERS_MAX && w->tags.n == n * WIRE_TAG_BYTES);
+    CHECK(w->sealed.n >= n && w->sealed.n % n == 0 && w->purpose <= PURPOSE_EVALUATE_TRAIN);
+}
+
+static void check_shape(const struct wire_msg *m)
+{
+    if (m->kind == WIRE_BROADCAST)
+        check_broadcast(&m->broadcast);
+    else if (m->kind == WIRE_SHARE)
+        check_shares(&m->share);
+    else if (m->kind == WIRE_RELAY)
+        check_shares(&m->relay);
+    else if (m->kind == WIRE_REPLAY)
+        CHECK(m->replay.gradient.n > 0 && m->replay.gradient.n % sizeof(float) == 0);
+    else if (m->kind == WIRE_JOIN)
+        CHECK(m->join.roster_digest != NULL && m->join.trail != NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct wire_unpacker unpacker;
@@ -45,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     CHECK(m.kind > WIRE_NONE && m.kind < WIRE_KINDS);
     CHECK(wire_payload_bytes(&m) <= size && wire_phase_of(&m) <= WIRE_PHASE_EVALUATE);
+    check_shape(&m);
     CHECK(wire_pack(&again, &m) == STATUS_OK);
     check_same(&again, data, size, m.kind == WIRE_FINISH || m.kind == WIRE_REFUSE);
     return 0;

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -366,6 +367,31 @@ static void test_messages_count_in_the_phase_they_serve(void **state)
     }
 }
 
+/* A seed that a later field made invalid would still replay, and teach nothing. */
+static void test_each_kind_has_a_valid_seed_of_its_name_in_the_fuzz_corpus(void **state)
+{
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        uint8_t bytes[4096];
+        struct error err = {0};
+        struct wire_msg m;
+        char path[128];
+        FILE *seed;
+        size_t n;
+
+        snprintf(path, sizeof path, "tests/fuzz/corpus/message/%s",
+                 wire_kind_name((enum wire_kind)k));
+        seed = fopen(path, "rb");
+        if (seed == NULL)
+            fail_msg("no %s", path);
+        n = fread(bytes, 1, sizeof bytes, seed);
+        fclose(seed);
+        if (wire_unpack(&m, &unpacker, bytes, n, &err) != STATUS_OK)
+            fail_msg("%s: %s", path, err.text);
+        assert_int_equal(m.kind, k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_each_kind_and_purpose_and_outcome_has_its_name),
         cmocka_unit_test(test_only_embeddings_shares_and_gradients_are_payload),
         cmocka_unit_test(test_messages_count_in_the_phase_they_serve),
+        cmocka_unit_test(test_each_kind_has_a_valid_seed_of_its_name_in_the_fuzz_corpus),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
