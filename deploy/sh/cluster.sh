@@ -11,7 +11,7 @@ cluster_usage() {
 usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]]
                    [--parties M] [--columns SPEC] [--label-map NAME]
                    [--set key.path=value]... [--party I:key.path=value]... [--seed N]
-                   [--strict-policy] [--out DIR] [--quiet]
+                   [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--out DIR] [--quiet]
 
   --data NAME       a set that comes with the project: breast_cancer (default), digits
   --train, --test   CSV, plain or .gz: a header, first column id, last column label; without --test a row is
@@ -21,6 +21,9 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
   --label-map NAME  evenodd, or binary:K (1 where the label is K)
   --set             a key of the server's file (the plan is there); --party I: of party I's, --party '*': of all
   --seed N          reproducible, not private: --insecure-seed N for every daemon, and training.seed
+  --netns           as root: every daemon in a network namespace of its own, at an address of its own
+  --link            with --netns, both ways of every party's link, or of WHO's (I or server):
+                    rate=10mbit,delay=20ms,jitter=2ms,loss=1%
   --strict-policy   parties keep their default policy instead of one that admits the plan
   --out DIR         default: a new folder under ./runs; a DIR with the same plan is continued, another refused
 USAGE
@@ -29,14 +32,15 @@ USAGE
 # --- the plan ---
 
 cluster_read_options() {
+    netns=no links=no
     data='' train='' test='' idx_train='' idx_test='' parties='' columns='' label_map='' seed='' strict=no out=''
     sets=$(mktemp) || fail 6 "no temporary file"
-    trap 'rm -f "$sets"' EXIT
+    trap 'netns_down; rm -f "$sets"' EXIT
     while [ $# -gt 0 ]; do
         case $1 in
         --quiet) quiet=yes && shift && continue ;;
         --strict-policy) strict=yes && shift && continue ;;
-        --netns) fail 2 "--netns is not available yet; without it all daemons run on loopback" ;;
+        --netns) netns=yes && shift && continue ;;
         -h | --help) cluster_usage && exit 0 ;;
         esac
         [ $# -ge 2 ] || fail 2 "$1: unknown, or its value is missing (vfl cluster --help)"
@@ -64,10 +68,15 @@ cluster_read_options() {
             case $2 in [1-9]*:?*=* | '*:'?*=*) ;; *) fail 2 "--party $2: I:key.path=value expected" ;; esac
             printf 'party %s\n' "$2" >>"$sets"
             ;;
+        --link)
+            netns_link "$2"
+            links=yes
+            ;;
         *) fail 2 "unknown option $1 (vfl cluster --help)" ;;
         esac
         shift 2
     done
+    [ "$netns" = yes ] || [ "$links" = no ] || fail 2 "--link needs --netns; on loopback, inject.link shapes in the daemons"
 }
 
 # One source of data; names of files become absolute.
@@ -108,6 +117,7 @@ cluster_plan() {
     printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
     printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
     printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
+    [ "$netns" = no ] || echo netns yes
     cat "$sets"
 }
 
@@ -183,8 +193,8 @@ cluster_prepare() {
         : >"$out/ready"
     fi
     m=$(sed -n 's/^parties //p' "$out/data.txt")
-    sed -n 's/^party \([0-9]*\):.*/\1/p' "$out/plan.txt" | while read -r i; do
-        [ "$i" -le "$m" ] || fail 2 "--party $i: there are $m parties"
+    sed -n 's/^\(party\|link\) \([0-9]\{1,\}\)[: ].*/\1 \2/p' "$out/plan.txt" | while read -r option i; do
+        [ "$i" -le "$m" ] || fail 2 "--$option $i: there are $m parties"
     done || exit $?
     ending=csv
     [ -z "$idx_train" ] || ending=idx
@@ -195,8 +205,16 @@ cluster_identity() { # ROLE
     printf 'roster: ../roster.yaml\nstate: .\nstate_key: state.key\n'
 }
 
+# The addresses with which --seed is allowed.
+cluster_peers() {
+    [ "$netns" = no ] || [ -z "$seed" ] || printf 'insecure_peers: ["%s"]\n' "$netns_peers"
+}
+
 cluster_server_config() {
-    printf '# Written by vfl cluster.\nlisten: "127.0.0.1:0"\n'
+    cluster_listen=127.0.0.1:0
+    [ "$netns" = no ] || cluster_listen=$(netns_address server):7400
+    printf '# Written by vfl cluster.\nlisten: "%s"\n' "$cluster_listen"
+    cluster_peers
     cluster_identity server
     printf 'labels:\n  train: ../data/labels-train.csv\n'
     [ ! -e "$out/data/labels-test.csv" ] || printf '  test: ../data/labels-test.csv\n'
@@ -207,16 +225,18 @@ cluster_server_config() {
 cluster_party_config() { # I
     # The server's real address replaces port 1 once it listens.
     printf '# Written by vfl cluster.\nserver: "127.0.0.1:1"\n'
+    cluster_peers
     cluster_identity party
     printf 'data:\n  train: ../data/party-%s-train.%s\n' "$1" "$ending"
     [ ! -e "$out/data/party-$1-test.$ending" ] || printf '  test: ../data/party-%s-test.%s\n' "$1" "$ending"
+    # Without the roster's digest only a server on loopback is accepted.
+    [ "$strict$netns" = yesno ] || printf 'policy:\n  roster_sha256: "%s"\n' "$digest"
     [ "$strict" = no ] || return 0
-    printf 'policy:\n  min_parties: %s\n' $((m < 3 ? m : 3))
+    printf '  min_parties: %s\n' $((m < 3 ? m : 3))
     [ "$m" -ge 3 ] || printf '  min_m_eff: 1\n'
     printf '  encodings: [%s]\n' "$(cluster_resolved protocol.encoding)"
     printf '  aggregations: [%s]\n' "$(cluster_resolved protocol.aggregation)"
     printf '  max_learning_rate: 1000\n'
-    printf '  roster_sha256: "%s"\n' "$digest"
 }
 
 # A value of the server's resolved configuration.
@@ -247,6 +267,8 @@ cluster_daemon() { # server|I ARGUMENTS...
     while IFS= read -r line; do
         set -- "$@" --set "$line"
     done <"$out/$cluster_folder/sets"
+    # A daemon that only checks its configuration needs no network.
+    [ -z "$cluster_under" ] || [ "$netns" = no ] || cluster_under="$cluster_under $(netns_enter "$cluster_who")"
     # shellcheck disable=SC2086 # words
     exec $cluster_under "$vfl_bin/$cluster_program" -c "$out/$cluster_folder/config.yaml" "$@"
 }
@@ -388,6 +410,8 @@ cluster_run() {
     server_pid='' pids='' stopped=no
     trap cluster_interrupted INT TERM HUP
     say "cluster in $out: a server and $m parties"
+    [ "$netns" = no ] || netns_up
+    [ "$stopped" = no ] || exit 130
     cluster_start_server
     cluster_start_parties
     started=yes
@@ -403,6 +427,7 @@ cluster_run() {
         cluster_wait "$pid"
         echo "party-$i $code" >>"$out/codes"
     done
+    netns_down
     trap - INT TERM HUP
     cluster_judge
     [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
@@ -418,12 +443,15 @@ cluster_main() {
     . "$vfl_share/sh/pki.sh"
     # shellcheck source=/dev/null
     . "$vfl_share/sh/yaml.sh"
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/netns.sh"
     started=no cluster_why=''
     cluster_read_options "$@"
     for program in vfl-server vfl-party vfl-split vfl-merge; do
         [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"
     done
     cluster_find_data
+    [ "$netns" = no ] || netns_check
     cluster_open_folder
     if grep -Eqs '^ "status": "(completed|target|budget)"' "$out/summary.json"; then
         say "this run is complete already"

@@ -89,7 +89,7 @@ expect 2 'known are breast_cancer digits' 'an unknown set' cluster --data iris
 expect 2 'exclude each other' 'data of two kinds' cluster --data digits --train x
 expect 2 'key.path=value' 'a setting without a value' cluster --set protocol
 expect 2 'I:key' 'a party setting without a party' cluster --party data.scale=none
-expect 2 'not available yet' '--netns' cluster --netns
+expect 2 'needs --netns' 'a link of no namespace' cluster --link rate=1mbit
 expect 2 'unknown' 'an unknown option' cluster --cake yes
 same '' "$(find . -maxdepth 1 -name runs)" 'and none of them left a folder'
 
