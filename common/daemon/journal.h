@@ -88,7 +88,7 @@ enum status journal_append(struct journal *j, const struct journal_record *r,
 /* Brings all records to the disk and begins a new segment.  To be called right BEFORE the server
  * writes its checkpoint at `step` (== journal_next()), so that no checkpoint is ever ahead of its
  * journal; a crash between the two replays a few records more.  After a failure the journal goes on
- * in a new segment with the next record. */
+ * where it is. */
 enum status journal_turn(struct journal *j, uint64_t step, struct error *err) MUST_USE;
 /* Unlinks the oldest segments as long as all their training steps are < before_step and they hold
  * no evaluation of the model after step before_step - 1.  The segment in use stays.  A file that
@@ -98,7 +98,8 @@ void journal_forget(struct journal *j, uint64_t before_step);
 /* Hands over, in order, each live record that was written at or after training step from_step:
  * that step and all later, and the evaluations of the model after from_step steps and later.  The
  * record and its floats are the callee's to read until it returns; an answer other than STATUS_OK
- * ends the reading and is returned.  take() may not append. */
+ * ends the reading and is returned.  take() does not call the journal.  STATUS_DATA when from_step
+ * < journal_first(). */
 enum status journal_read(struct journal *j, uint64_t from_step,
                          enum status (*take)(void *owner, const struct journal_record *r),
                          void *owner, struct error *err) MUST_USE;
