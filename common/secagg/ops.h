@@ -34,8 +34,8 @@ struct secagg_ops {
                        const uint8_t *check, struct error *err);
     enum status (*combine)(struct secagg_server *p, float *out, uint32_t width, struct error *err);
     /* NULL: every upload is in before a combine. */
-    enum status (*late)(struct secagg_server *p, uint32_t member, const uint8_t *payload, size_t n,
-                        struct error *err);
+    enum status (*late)(struct secagg_server *p, uint32_t member, const uint8_t *payload,
+                        size_t bytes, struct error *err);
 };
 
 /* First members of each protocol's own structs. */

@@ -186,11 +186,11 @@ enum secagg_verdict secagg_verdict(const struct secagg_server *p, const uint8_t 
     return p->verdict;
 }
 
-enum status secagg_late(struct secagg_server *p, uint32_t member, const uint8_t *payload, size_t n,
-                        struct error *err)
+enum status secagg_late(struct secagg_server *p, uint32_t member, const uint8_t *payload,
+                        size_t bytes, struct error *err)
 {
     CHECK(p->ops->late != NULL && member < p->shape.parties);
-    return p->ops->late(p, member, payload, n, err);
+    return p->ops->late(p, member, payload, bytes, err);
 }
 
 uint32_t secagg_present(const struct secagg_server *p, uint8_t *absent)

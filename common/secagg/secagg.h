@@ -123,8 +123,8 @@ uint32_t secagg_quorum(const struct secagg_server *p);
 /* A quorum is in: out[n] = estimated sum (concat: n * parties values, row r of member m at
  * [r * parties * P + m * P], P = `width`).  STATUS_INTEGRITY when the check elements do not vanish,
  * a sum is above value_max * parties, or uploads contradict each other and it cannot be told which
- * are wrong.  Clear without some members (partial): the sum over those present times M / |S|, and
- * zeros where the absent would stand in a concatenation. */
+ * are wrong (more may be added, and combined again).  Clear without some members (partial): the sum
+ * over those present times M / |S|, and zeros where the absent would stand in a concatenation. */
 enum status secagg_combine(struct secagg_server *p, float *out, uint32_t width,
                            struct error *err) MUST_USE;
 
@@ -135,15 +135,17 @@ enum secagg_verdict {
     SECAGG_CONSISTENT, /* coded: more, and all lie on one polynomial */
     SECAGG_LOCATED,    /* coded: some do not, and the sum was decoded without them */
 };
-/* Of the last combine that was well.  *faulty, *faulty_n: the members whose uploads did not fit, or
- * for whom a dealer's share was wrong; the server's, until its next combine. */
+/* Of the last combine, when it was well.  *faulty, *faulty_n: the members whose uploads did not
+ * fit, or for whom a dealer's share was wrong; the server's, until its next combine. */
 enum secagg_verdict secagg_verdict(const struct secagg_server *p, const uint8_t **faulty,
                                    size_t *faulty_n);
-/* Coded: an upload of the round that was combined last, come after that, perhaps after the next
- * secagg_begin.  STATUS_OK when it lies on the decoded polynomial, STATUS_INTEGRITY when not,
- * STATUS_PROTOCOL when malformed, a repeat, or no round was combined.  Changes no verdict. */
-enum status secagg_late(struct secagg_server *p, uint32_t member, const uint8_t *payload, size_t n,
-                        struct error *err) MUST_USE;
+/* Coded: an upload of `bytes` bytes to the round that was combined last, come after that, perhaps
+ * after the next secagg_begin.  STATUS_OK when it lies on the decoded polynomial, STATUS_INTEGRITY
+ * when not, STATUS_PROTOCOL when malformed, a repeat, or no round was combined.  Changes no
+ * verdict.
+ */
+enum status secagg_late(struct secagg_server *p, uint32_t member, const uint8_t *payload,
+                        size_t bytes, struct error *err) MUST_USE;
 /* How many members are in, and the others in ascending order (absent: PLAN_PARTIES_MAX, or NULL).
  */
 uint32_t secagg_present(const struct secagg_server *p, uint8_t *absent);

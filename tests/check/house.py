@@ -62,6 +62,9 @@ PARAMETERS_OF = {
     'secagg_protect': 7,  # two outputs, since payload and check elements are counted apart
     'clear_protect': 7,
     'masked_protect': 7,
+    'coded_protect': 7,
+    'secagg_relay': 8,  # two inputs for the same reason, and who is to blame
+    'coded_relay': 8,
     'ledger_reserve': 7,  # both limits belong to the one act that may pass them
 }
 
@@ -83,6 +86,7 @@ TESTED_BY = {
         'config/test_plan': ('common/config/plan_keys.c',),
         'data/test_csv': ('common/data/csv_header.c', 'common/data/lines.c', 'common/data/order.c',
                           'common/data/source.c', 'common/data/text.c'),
+        'field/test_fp16_mat': ('common/field/fp16_mat_avx2.c', 'common/field/fp16_mat_avx512.c'),
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
         'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),

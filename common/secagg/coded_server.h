@@ -1,0 +1,25 @@
+/* coded_server.h -- the server's side of coded.h: decode from the first K + T uploads, check with
+ * the others.
+ *
+ * Rows of two rounds are kept, so that an upload that comes after the next round has begun can
+ * still be compared with the polynomial that was decoded.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SECAGG_CODED_SERVER_H
+#define COLONNADE_SECAGG_CODED_SERVER_H
+
+#include "common/secagg/ops.h"
+
+/* The contracts of struct secagg_ops. */
+enum status coded_server_new(struct secagg_server **out, const struct secagg_shape *s) MUST_USE;
+void coded_server_free(struct secagg_server *base);
+void coded_server_begin(struct secagg_server *base);
+enum status coded_server_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
+                             const uint8_t *check, struct error *err) MUST_USE;
+enum status coded_server_combine(struct secagg_server *base, float *out, uint32_t width,
+                                 struct error *err) MUST_USE;
+enum status coded_server_late(struct secagg_server *base, uint32_t member, const uint8_t *payload,
+                              size_t bytes, struct error *err) MUST_USE;
+
+#endif
