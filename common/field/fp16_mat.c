@@ -5,6 +5,8 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
+#include "common/field/fp16_mat_avx2.h"
+#include "common/field/fp16_mat_avx512.h"
 
 #include <string.h>
 
@@ -162,6 +164,8 @@ static bool anywhere(void)
 }
 
 const struct fp16_mat_kernel fp16_mat_kernels[] = {
+    {"avx512", fp16_mat_avx512_runs_here, fp16_mat_avx512_mul},
+    {"avx2", fp16_mat_avx2_runs_here, fp16_mat_avx2_mul},
     {"portable", anywhere, mul_portable},
 };
 const size_t fp16_mat_kernels_n = sizeof fp16_mat_kernels / sizeof fp16_mat_kernels[0];
