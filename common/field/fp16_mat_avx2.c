@@ -20,6 +20,7 @@
 enum {
     BLOCK = 16, /* columns */
     TILE = 4,   /* output rows whose sums stay in registers: 2 of each, 4 in the wide form */
+    GROUP = 16, /* blocks at a time: a longer run of each row, since the memory likes few streams */
     PAIRS_MAX = (FP16_MAT_TERMS_MAX + 1) / 2,
 };
 
@@ -80,9 +81,10 @@ INLINE void add_rows(struct both *sum, const int32_t *c, const struct both *x, u
     }
 }
 
-/* Rows first .. first + rows - 1 of the product, of some <= BLOCK columns. */
-INLINE void tile(const struct fp16_mat *m, uint16_t *out, size_t stride, const struct both *x,
-                 const struct constants *k, size_t some, uint32_t first, int rows, bool wide)
+/* Rows first .. first + rows - 1 of the product, in one block, of which `some` columns are there.
+ */
+INLINE void tile_block(const struct fp16_mat *m, uint16_t *out, size_t stride, const struct both *x,
+                       const struct constants *k, size_t some, uint32_t first, int rows, bool wide)
 {
     const size_t at = (size_t)first * m->pairs;
     struct both sum[TILE], upper[TILE];
@@ -102,7 +104,7 @@ INLINE void tile(const struct fp16_mat *m, uint16_t *out, size_t stride, const s
                                                      finish_wide(sum[r].high, upper[r].high, k))
                                : finish(sum[r].low, sum[r].high, k);
 
-        if (some == BLOCK) {
+        if (some >= BLOCK) {
             _mm256_storeu_si256((__m256i *)to, y);
         } else {
             uint16_t block[BLOCK];
@@ -113,13 +115,21 @@ INLINE void tile(const struct fp16_mat *m, uint16_t *out, size_t stride, const s
     }
 }
 
+/* The same in all blocks of a group. */
+INLINE void tile(const struct fp16_mat *m, uint16_t *out, size_t stride, const struct both *x,
+                 const struct constants *k, size_t some, uint32_t first, int rows, bool wide)
+{
+    for (size_t j = 0; j < some; j += BLOCK, x += m->pairs)
+        tile_block(m, out + j, stride, x, k, some - j, first, rows, wide);
+}
+
 INLINE void all_tiles(const struct fp16_mat *m, uint16_t *out, size_t stride, const struct both *x,
                       const struct constants *k, size_t some, bool wide)
 {
     for (uint32_t first = 0, rows; first < m->rows; first += rows) {
-        const uint32_t left = m->rows - first, tiles = (left + TILE - 1) / TILE;
+        const uint32_t left = m->rows - first, parts = (left + TILE - 1) / TILE;
 
-        rows = (left + tiles - 1) / tiles; /* alike, rather than one small one at the end */
+        rows = (left + parts - 1) / parts; /* alike, rather than one small one at the end */
         switch (rows) {
         case 1: tile(m, out, stride, x, k, some, first, 1, wide); break;
         case 2: tile(m, out, stride, x, k, some, first, 2, wide); break;
@@ -133,7 +143,7 @@ INLINE __m256i load(const uint16_t *in, size_t some)
 {
     uint16_t block[BLOCK] = {0};
 
-    if (some == BLOCK)
+    if (some >= BLOCK)
         return _mm256_loadu_si256((const __m256i *)in);
     memcpy(block, in, some * sizeof *in);
     return _mm256_loadu_si256((const __m256i *)block);
@@ -161,14 +171,16 @@ INLINE void mul(const struct fp16_mat *m, uint16_t *out, size_t stride, const ui
 {
     const struct constants k = {_mm256_set1_ps(1.0F / (float)m->f.p),
                                 _mm256_set1_epi32((int)m->f.p), _mm256_set1_epi16((short)m->f.p)};
+    const uint32_t fit = PAIRS_MAX / m->pairs, group = fit < GROUP ? fit : GROUP;
     struct both x[PAIRS_MAX];
 
     for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < BLOCK ? n - at : BLOCK;
-        prepare(x, m, in, at, some);
+        some = n - at < group * BLOCK ? n - at : group * BLOCK;
+        for (size_t j = 0; j < some; j += BLOCK)
+            prepare(x + j / BLOCK * m->pairs, m, in, at + j, some - j);
         all_tiles(m, out + at, stride, x, &k, some, wide);
     }
-    explicit_bzero(x, m->pairs * sizeof *x);
+    explicit_bzero(x, group * m->pairs * sizeof *x);
 }
 
 KERNEL void fp16_mat_avx2_mul(const struct fp16_mat *m, uint16_t *out, size_t stride,

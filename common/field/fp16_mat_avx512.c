@@ -22,6 +22,7 @@
 enum {
     BLOCK = 32, /* columns */
     TILE = 5,   /* output rows whose sums stay in registers: 2 of each, 4 in the wide form */
+    GROUP = 32,
     PAIRS_MAX = (FP16_MAT_TERMS_MAX + 1) / 2,
 };
 
@@ -109,9 +110,11 @@ INLINE void add_rows(struct both *sum, const int32_t *c, const struct both *x, u
     }
 }
 
-/* Rows first .. first + rows - 1 of the product, of some <= BLOCK columns. */
-INLINE void tile(const struct fp16_mat *m, uint16_t *out, size_t stride, const struct both *x,
-                 const struct constants *k, size_t some, uint32_t first, int rows, enum form form)
+/* Rows first .. first + rows - 1 of the product, in one block, of which `some` columns are there.
+ */
+INLINE void tile_block(const struct fp16_mat *m, uint16_t *out, size_t stride, const struct both *x,
+                       const struct constants *k, size_t some, uint32_t first, int rows,
+                       enum form form)
 {
     const size_t at = (size_t)first * m->pairs;
     struct both sum[TILE], upper[TILE];
@@ -132,20 +135,28 @@ INLINE void tile(const struct fp16_mat *m, uint16_t *out, size_t stride, const s
                                                     finish_wide(sum[r].high, upper[r].high, k))
                               : finish(sum[r].low, sum[r].high, k, form);
 
-        if (some == BLOCK)
+        if (some >= BLOCK)
             _mm512_storeu_si512(to, y);
         else
             _mm512_mask_storeu_epi16(to, (__mmask32)((1U << some) - 1), y);
     }
 }
 
+/* The same in all blocks of a group. */
+INLINE void tile(const struct fp16_mat *m, uint16_t *out, size_t stride, const struct both *x,
+                 const struct constants *k, size_t some, uint32_t first, int rows, enum form form)
+{
+    for (size_t j = 0; j < some; j += BLOCK, x += m->pairs)
+        tile_block(m, out + j, stride, x, k, some - j, first, rows, form);
+}
+
 INLINE void all_tiles(const struct fp16_mat *m, uint16_t *out, size_t stride, const struct both *x,
                       const struct constants *k, size_t some, enum form form)
 {
     for (uint32_t first = 0, rows; first < m->rows; first += rows) {
-        const uint32_t left = m->rows - first, tiles = (left + TILE - 1) / TILE;
+        const uint32_t left = m->rows - first, parts = (left + TILE - 1) / TILE;
 
-        rows = (left + tiles - 1) / tiles; /* alike, rather than one small one at the end */
+        rows = (left + parts - 1) / parts; /* alike, rather than one small one at the end */
         switch (rows) {
         case 1: tile(m, out, stride, x, k, some, first, 1, form); break;
         case 2: tile(m, out, stride, x, k, some, first, 2, form); break;
@@ -161,7 +172,7 @@ INLINE void prepare(struct both *x, const struct fp16_mat *m, const uint16_t *co
                     size_t some)
 {
     const __m512i half = _mm512_set1_epi16((short)m->f.half);
-    const __mmask32 there = some == BLOCK ? UINT32_MAX : (1U << some) - 1;
+    const __mmask32 there = some >= BLOCK ? UINT32_MAX : (1U << some) - 1;
 
     for (uint32_t u = 0; u < m->pairs; u++) {
         /* A last one without neighbour is its own: the coefficient is 0. */
@@ -179,14 +190,16 @@ INLINE void mul(const struct fp16_mat *m, uint16_t *out, size_t stride, const ui
                 size_t n, enum form form)
 {
     const struct constants k = constants_of(&m->f);
+    const uint32_t fit = PAIRS_MAX / m->pairs, group = fit < GROUP ? fit : GROUP;
     struct both x[PAIRS_MAX];
 
     for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < BLOCK ? n - at : BLOCK;
-        prepare(x, m, in, at, some);
+        some = n - at < group * BLOCK ? n - at : group * BLOCK;
+        for (size_t j = 0; j < some; j += BLOCK)
+            prepare(x + j / BLOCK * m->pairs, m, in, at + j, some - j);
         all_tiles(m, out + at, stride, x, &k, some, form);
     }
-    explicit_bzero(x, m->pairs * sizeof *x);
+    explicit_bzero(x, group * m->pairs * sizeof *x);
 }
 
 /* Whether |sum / p|, at most terms p / 4 and 1, rounds to an int16. */

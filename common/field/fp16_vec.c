@@ -4,6 +4,7 @@
 #include "common/field/fp16_vec.h"
 
 #include "common/base/clones.h"
+#include "common/field/fp16_vec_avx512.h"
 
 WIDE_CLONES void fp16_vec_add(uint16_t *restrict sum, const uint16_t *restrict x, size_t n,
                               const struct fp16 *f)
@@ -34,6 +35,8 @@ size_t fp16_vec_uniform(uint16_t *out, size_t n, const uint8_t *random, size_t b
     const uint32_t low = (1U << f->bits) - 1, p = f->p;
     size_t made = 0, at = 0;
 
+    if (fp16_vec_avx512_runs_here())
+        made = fp16_vec_avx512_uniform(out, n, random, bytes, &at, f);
     /* A rejected word is overwritten by the next one. */
     for (; made < n && bytes - at >= 2; at += 2) {
         const uint32_t word = ((uint32_t)random[at] | (uint32_t)random[at + 1] << 8) & low;

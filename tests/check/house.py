@@ -86,6 +86,7 @@ TESTED_BY = {
         'config/test_plan': ('common/config/plan_keys.c',),
         'data/test_csv': ('common/data/csv_header.c', 'common/data/lines.c', 'common/data/order.c',
                           'common/data/source.c', 'common/data/text.c'),
+        'field/test_fp16_vec': ('common/field/fp16_vec_avx512.c',),
         'field/test_fp16_mat': ('common/field/fp16_mat_avx2.c', 'common/field/fp16_mat_avx512.c'),
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
