@@ -23,6 +23,9 @@ struct generation {
     struct secagg_server *server;
     uint8_t *payload[GENERATION_PARTIES_MAX], *check[GENERATION_PARTIES_MAX];
     size_t payload_bytes, check_bytes; /* of shape.values_max values */
+    /* Where members share: what each sealed for the others, and what the server passes on to one.
+     */
+    uint8_t *share[GENERATION_PARTIES_MAX], *tag[GENERATION_PARTIES_MAX], *sealed, *tags;
     uint8_t sid[32], broadcast[32];
     struct secagg_pair (*pairs)[GENERATION_PARTIES_MAX]; /* [i][j] of the newest generation */
 };
@@ -84,7 +87,11 @@ static inline void generation_init(struct generation *g, enum plan_aggregation a
         /* Exact sizes, so that a sanitizer sees a write past the end. */
         g->payload[m] = mem_alloc(g->payload_bytes, 1);
         g->check[m] = mem_alloc(g->check_bytes, 1);
+        g->share[m] = mem_alloc(secagg_share_bytes(a, s, s->values_max), 1);
+        g->tag[m] = mem_alloc(secagg_tag_bytes(a, s), 1);
     }
+    g->sealed = mem_alloc(secagg_share_bytes(a, s, s->values_max), 1);
+    g->tags = mem_alloc(secagg_tag_bytes(a, s), 1);
     CHECK(secagg_server_new(&g->server, a, s) == STATUS_OK);
 }
 
@@ -94,7 +101,11 @@ static inline void generation_deinit(struct generation *g)
         secagg_party_free(g->party[m]);
         mem_free(g->payload[m]);
         mem_free(g->check[m]);
+        mem_free(g->share[m]);
+        mem_free(g->tag[m]);
     }
+    mem_free(g->sealed);
+    mem_free(g->tags);
     secagg_server_free(g->server);
 }
 
@@ -103,12 +114,64 @@ static inline struct secagg_round generation_round(const struct generation *g, u
     return (struct secagg_round){0, number, g->sid, g->broadcast};
 }
 
-/* Party m's upload of x[n] into payload[m], check[m]. */
+/* Party m's upload of x[n] into payload[m], check[m]; where members share, its shares. */
 static inline enum status generation_protect(struct generation *g, uint32_t m, const float *x,
                                              size_t n, const struct secagg_round *round,
                                              struct rng *noise)
 {
+    if (secagg_shares(g->aggregation))
+        return secagg_protect(g->party[m], g->share[m], g->tag[m], x, n, round, noise);
     return secagg_protect(g->party[m], g->payload[m], g->check[m], x, n, round, noise);
+}
+
+/* Where the part for `to` begins in what `from` made for all others, in parts. */
+static inline size_t generation_part(uint32_t from, uint32_t to)
+{
+    return to < from ? to : to - 1;
+}
+
+/* The server's part of sharing n values: `sealed` and `tags` become what is for member `to`. */
+static inline void generation_route(struct generation *g, uint32_t to, size_t n)
+{
+    const size_t part = secagg_payload_bytes(g->aggregation, &g->shape, n), tag = 16;
+    size_t k = 0;
+
+    for (uint32_t from = 0; from < g->shape.parties; from++) {
+        if (from == to)
+            continue;
+        memcpy(g->sealed + k * part, g->share[from] + generation_part(from, to) * part, part);
+        memcpy(g->tags + k * tag, g->tag[from] + generation_part(from, to) * tag, tag);
+        k++;
+    }
+}
+
+/* Member m's answer to `sealed` and `tags` as they lie, into payload[m]. */
+static inline enum status generation_answer(struct generation *g, uint32_t m, size_t n,
+                                            const struct secagg_round *round, uint32_t *faulty)
+{
+    struct error err = {0};
+    enum status s =
+        secagg_relay(g->party[m], g->payload[m], g->sealed, g->tags, n, round, faulty, &err);
+
+    CHECK(err.status == s);
+    return s;
+}
+
+/* All members' uploads from all their shares; nothing where members do not share. */
+static inline enum status generation_relay(struct generation *g, size_t n,
+                                           const struct secagg_round *round)
+{
+    uint32_t faulty;
+
+    for (uint32_t m = 0; m < g->shape.parties && secagg_shares(g->aggregation); m++) {
+        enum status s;
+
+        generation_route(g, m, n);
+        s = generation_answer(g, m, n, round, &faulty);
+        if (s != STATUS_OK)
+            return s;
+    }
+    return STATUS_OK;
 }
 
 /* The server's side of a round with the uploads as they lie. */

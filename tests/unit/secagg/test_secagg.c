@@ -24,6 +24,7 @@ static const struct setting {
     {AGGREGATION_MASKED, ENCODING_PBM, false},    {AGGREGATION_MASKED, ENCODING_FIXED, false},
     {AGGREGATION_CLEAR, ENCODING_PBM, false},     {AGGREGATION_CLEAR, ENCODING_FIXED, true},
     {AGGREGATION_CLEAR, ENCODING_FLOAT32, false}, {AGGREGATION_CLEAR, ENCODING_GAUSSIAN, true},
+    {AGGREGATION_CODED, ENCODING_PBM, false},     {AGGREGATION_CODED, ENCODING_FIXED, false},
 };
 enum { SETTINGS_N = sizeof SETTINGS / sizeof SETTINGS[0] };
 
@@ -32,9 +33,11 @@ static struct secagg_shape shape_of(const struct setting *s)
     struct plan p = generation_plan(s->encoding);
     struct secagg_shape shape;
 
-    p.protocol.fixed.bits = 20; /* wide lanes too */
+    p.protocol.fixed.bits = s->aggregation == AGGREGATION_CODED ? 14 : 20; /* wide lanes too */
     shape = generation_shape(&p, 3, VALUES);
     shape.concat = s->concat;
+    shape.segments = 2;
+    shape.privacy = 1;
     return shape;
 }
 
@@ -46,6 +49,7 @@ static void run_round(struct generation *g, uint64_t number, size_t n, struct rn
 
     for (uint32_t m = 0; m < 3; m++)
         assert_int_equal(generation_protect(g, m, x, n, &round, noise), STATUS_OK);
+    assert_int_equal(generation_relay(g, n, &round), STATUS_OK);
     assert_int_equal(generation_combine(g, out, n, 1, &err), STATUS_OK);
 }
 
@@ -115,7 +119,7 @@ static void test_nothing_can_be_freed(void **state)
     secagg_server_free(NULL);
 }
 
-static void test_uploads_have_the_sizes_that_were_announced(void **state)
+static void test_uploads_and_shares_have_the_sizes_that_were_announced(void **state)
 {
     (void)state;
     for (size_t k = 0; k < SETTINGS_N; k++) {
@@ -123,12 +127,96 @@ static void test_uploads_have_the_sizes_that_were_announced(void **state)
         enum plan_aggregation a = SETTINGS[k].aggregation;
         uint32_t w = secagg_width(a, &shape);
 
-        for (size_t n = 1; n < 70; n++)
-            assert_int_equal(secagg_payload_bytes(a, &shape, n), (n * w + 7) / 8);
+        assert_int_equal(secagg_shares(a), a == AGGREGATION_CODED);
+        for (size_t n = 1; n < 70; n++) {
+            size_t values = a == AGGREGATION_CODED ? (n + 1) / 2 : n;
+
+            assert_int_equal(secagg_payload_bytes(a, &shape, n), (values * w + 7) / 8);
+            assert_int_equal(secagg_share_bytes(a, &shape, n),
+                             secagg_shares(a) ? 2 * ((values * w + 7) / 8) : 0);
+        }
+        assert_int_equal(secagg_tag_bytes(a, &shape), secagg_shares(a) ? 2 * 16 : 0);
         if (a == AGGREGATION_MASKED)
             assert_int_equal(secagg_check_bytes(a, &shape), ((64 + w - 1) / w * w + 7) / 8);
         else
             assert_int_equal(secagg_check_bytes(a, &shape), 0);
+    }
+}
+
+/* What only one protocol's members or server do is a programmer's mistake in the others. */
+static void relay_of(void *arg)
+{
+    static uint8_t bytes[8 * VALUES];
+    struct generation *g = arg;
+    struct secagg_round round = generation_round(g, 0);
+    uint32_t faulty;
+
+    (void)!secagg_relay(g->party[0], bytes, bytes, bytes, 1, &round, &faulty, NULL);
+}
+
+static void late_of(void *arg)
+{
+    static uint8_t bytes[8 * VALUES];
+    struct generation *g = arg;
+
+    (void)!secagg_late(g->server, 0, bytes, 1, NULL);
+}
+
+static void test_only_protocols_with_shares_relay_and_take_late_uploads(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SETTINGS_N; k++) {
+        struct secagg_shape shape = shape_of(&SETTINGS[k]);
+        struct generation g;
+        struct rng r;
+
+        assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
+        generation_init(&g, SETTINGS[k].aggregation, &shape, &r);
+        assert_int_equal(aborts(relay_of, &g), !secagg_shares(SETTINGS[k].aggregation));
+        assert_int_equal(aborts(late_of, &g), !secagg_shares(SETTINGS[k].aggregation));
+        generation_deinit(&g);
+        rng_deinit(&r);
+    }
+}
+
+static void test_masked_needs_everybody_coded_a_quorum_and_partial_anybody(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SETTINGS_N; k++)
+        for (int partial = 0; partial < 2; partial++) {
+            struct secagg_shape shape = shape_of(&SETTINGS[k]);
+            struct secagg_server *server;
+            enum plan_aggregation a = SETTINGS[k].aggregation;
+
+            shape.privacy = 1;
+            shape.segments = 1;
+            shape.partial = partial == 1;
+            assert_int_equal(secagg_server_new(&server, a, &shape), STATUS_OK);
+            assert_int_equal(secagg_quorum(server), a == AGGREGATION_CODED              ? 2
+                                                    : a == AGGREGATION_CLEAR && partial ? 1
+                                                                                        : 3);
+            secagg_server_free(server);
+        }
+}
+
+static void test_sums_of_everybody_are_exact_unless_coded(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SETTINGS_N; k++) {
+        struct secagg_shape shape = shape_of(&SETTINGS[k]);
+        const uint8_t *faulty;
+        struct generation g;
+        struct rng r;
+        size_t faulty_n;
+
+        assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
+        generation_init(&g, SETTINGS[k].aggregation, &shape, &r);
+        run_round(&g, 0, 10, &r);
+        assert_int_equal(secagg_verdict(g.server, &faulty, &faulty_n),
+                         secagg_shares(g.aggregation) ? SECAGG_UNVERIFIED : SECAGG_EXACT);
+        assert_int_equal(faulty_n, 0);
+        generation_deinit(&g);
+        rng_deinit(&r);
     }
 }
 
@@ -193,7 +281,10 @@ int main(void)
         cmocka_unit_test(test_rounds_allocate_nothing),
         cmocka_unit_test(test_any_failing_allocation_is_a_status),
         cmocka_unit_test(test_nothing_can_be_freed),
-        cmocka_unit_test(test_uploads_have_the_sizes_that_were_announced),
+        cmocka_unit_test(test_uploads_and_shares_have_the_sizes_that_were_announced),
+        cmocka_unit_test(test_only_protocols_with_shares_relay_and_take_late_uploads),
+        cmocka_unit_test(test_masked_needs_everybody_coded_a_quorum_and_partial_anybody),
+        cmocka_unit_test(test_sums_of_everybody_are_exact_unless_coded),
         cmocka_unit_test(test_more_values_or_members_than_announced_are_a_programmers_mistake),
     };
 
