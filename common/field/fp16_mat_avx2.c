@@ -166,9 +166,10 @@ INLINE void prepare(struct both *x, const struct fp16_mat *m, const uint16_t *co
     }
 }
 
-INLINE void mul(const struct fp16_mat *m, uint16_t *out, size_t stride, const uint16_t *const *in,
-                size_t n, bool wide)
+INLINE void mul(const struct fp16_mat *given, uint16_t *out, size_t stride,
+                const uint16_t *const *in, size_t n, bool wide)
 {
+    const struct fp16_mat copy = *given, *m = &copy; /* which no store can change */
     const struct constants k = {_mm256_set1_ps(1.0F / (float)m->f.p),
                                 _mm256_set1_epi32((int)m->f.p), _mm256_set1_epi16((short)m->f.p)};
     const uint32_t fit = PAIRS_MAX / m->pairs, group = fit < GROUP ? fit : GROUP;

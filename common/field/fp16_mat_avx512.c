@@ -186,9 +186,10 @@ INLINE void prepare(struct both *x, const struct fp16_mat *m, const uint16_t *co
     }
 }
 
-INLINE void mul(const struct fp16_mat *m, uint16_t *out, size_t stride, const uint16_t *const *in,
-                size_t n, enum form form)
+INLINE void mul(const struct fp16_mat *given, uint16_t *out, size_t stride,
+                const uint16_t *const *in, size_t n, enum form form)
 {
+    const struct fp16_mat copy = *given, *m = &copy; /* which no store can change */
     const struct constants k = constants_of(&m->f);
     const uint32_t fit = PAIRS_MAX / m->pairs, group = fit < GROUP ? fit : GROUP;
     struct both x[PAIRS_MAX];
