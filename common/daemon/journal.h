@@ -3,24 +3,8 @@
  *
  * A restarted server replays the journal onto its last checkpoint and asks for no new release; a
  * restarted party asks for the gradients it missed.  The journal is a row of segments,
- * state/journal-<number>.sealed, each sealed under a key of its own: AES-256-GCM with a key from
- * state_key, the segment's number and its random salt (journal_segment.h has the format).  A file
- * that a process has left is never appended to, so no key meets a nonce twice.
- *
- * What a record survives: the end of the process, however sudden, as soon as journal_append has
- * returned (the page cache outlives kill -9); the end of the machine, once journal_turn has.  There
- * is no fsync for each record.
- *
- * What is noticed when the journal is opened: every changed, exchanged, reordered or missing byte
- * of it, but for its end.  Without its last records the journal is one of an earlier moment, which
- * nothing in the folder can disprove (threats B4): the server then asks again, and it is each
- * party's ledger that counts.  Only a journal that ends before its checkpoint, or begins after it,
- * is refused.
- *
- * The line of training steps: a training record's place is its step, and steps come in order.  A
- * training record whose step was there before has gone back to it: what followed the earlier one is
- * dead, and is neither read nor counted.  An evaluation record belongs to the model after the
- * training steps before it.
+ * state/journal-<number>.sealed, each under a key of its own (journal_segment.h has the format); a
+ * file that a process has left is never appended to, so no key meets a nonce twice.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,6 +17,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What a record survives: the end of the process, however sudden, as soon as journal_append has
+ * returned (the page cache outlives kill -9); the end of the machine, once journal_turn has.  There
+ * is no fsync for each record.
+ *
+ * What is noticed when the journal is opened: every changed, exchanged, reordered or missing byte
+ * of it, but for its end.  Without its last records the journal is one of an earlier moment, which
+ * nothing in the folder can disprove (threats B4): the server then asks again, and it is each
+ * party's ledger that counts.  Only a journal that ends before its checkpoint, or begins after it,
+ * is refused.
+ *
+ * The line of training steps: a training record's place is its step, and steps come in order.  A
+ * training record whose step was there before has gone back to it: what followed the earlier one is
+ * dead, and is neither read nor counted.  An evaluation record belongs to the model after the
+ * training steps before it. */
 
 enum {
     JOURNAL_TRAIN = 0, /* the purpose (enum wire_purpose) whose records carry a gradient */
@@ -68,13 +67,14 @@ struct journal; /* one thread at a time */
  * machine ended: it is cut off, and the log says so.
  * STATUS_CONFIG: no state_key, another state_key, another plan (label: the plan's digest).
  * STATUS_IO: damage anywhere else, segments missing, steps from first_step on missing.
- * STATUS_MEMORY.  *out is NULL after a failure, and the files are as they were. */
+ * STATUS_MEMORY.  *out is NULL after a failure, and the records on disk are as they were. */
 enum status journal_open(struct journal **out, const struct journal_place *at,
                          const uint8_t label[JOURNAL_LABEL_BYTES], uint64_t first_step,
                          struct error *err) MUST_USE;
 /* NULL is fine.  Wipes the keys. */
 void journal_close(struct journal *j);
-/* Unlinks every segment, of any plan: the run is complete. */
+/* Unlinks every segment, of any plan, the oldest first: the run is complete.  A crash in between
+ * leaves a journal that goes with a checkpoint at the last step. */
 void journal_remove(const struct journal_place *at);
 
 /* The record is written by one write(2) or not at all: after a failure (STATUS_IO: the disk is

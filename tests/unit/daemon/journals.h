@@ -194,6 +194,29 @@ static inline char *segment_path(uint64_t number)
     return path;
 }
 
+static inline int segments_there(void)
+{
+    uint64_t first, count;
+    struct error err = {0};
+
+    assert_int_equal(journal_files_list(dir, &first, &count, &err), STATUS_OK);
+    return (int)count;
+}
+
+static inline struct journal *open_again(struct journal *j, uint64_t first_step)
+{
+    journal_close(j);
+    return open_journal(first_step);
+}
+
+/* -1: not held. */
+static inline int trail_after(const struct journal *j, uint64_t steps)
+{
+    uint8_t trail[JOURNAL_TRAIL_BYTES];
+
+    return journal_trail(j, steps, trail) ? trail[0] : -1;
+}
+
 struct saved_file {
     size_t n;
     uint8_t bytes[4096];

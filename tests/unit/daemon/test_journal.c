@@ -1,13 +1,10 @@
-/* test_journal.c -- what is appended is read again; going back, forgetting, a full disk.
+/* test_journal.c -- what is appended is read again; going back, forgetting.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/unit/daemon/journals.h"
 
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "common/base/mem.h"
 #include "common/daemon/journal_segment.h"
 #include "tests/lib/aborts.h"
 
@@ -15,29 +12,6 @@ enum {
     TRAIN_BYTES = JOURNAL_RECORD_BYTES_MIN + 4 * (SUM_FLOATS + GRADIENT_FLOATS),
     GRADIENT_BYTES = GRADIENT_FLOATS * sizeof(float),
 };
-
-static int segments_there(void)
-{
-    uint64_t first, count;
-    struct error err = {0};
-
-    assert_int_equal(journal_files_list(dir, &first, &count, &err), STATUS_OK);
-    return (int)count;
-}
-
-static struct journal *reopen(struct journal *j, uint64_t first_step)
-{
-    journal_close(j);
-    return open_journal(first_step);
-}
-
-/* -1: not held. */
-static int trail_after(const struct journal *j, uint64_t steps)
-{
-    uint8_t trail[JOURNAL_TRAIL_BYTES];
-
-    return journal_trail(j, steps, trail) ? trail[0] : -1;
-}
 
 static void test_what_is_appended_is_read_again_in_order(void **state)
 {
@@ -52,11 +26,11 @@ static void test_what_is_appended_is_read_again_in_order(void **state)
     evaluate(j, 5, 1);
     evaluate(j, 6, 1);
     assert_string_equal(line_from(j, 0), "e3.0 t0.0 t1.0 e5.1 e6.1");
-    j = reopen(j, 0);
+    j = open_again(j, 0);
     assert_string_equal(line_from(j, 0), "e3.0 t0.0 t1.0 e5.1 e6.1");
     train(j, 2, 0);
     assert_string_equal(line_from(j, 0), "e3.0 t0.0 t1.0 e5.1 e6.1 t2.0");
-    j = reopen(j, 2);
+    j = open_again(j, 2);
     assert_string_equal(line_from(j, 0), "e3.0 t0.0 t1.0 e5.1 e6.1 t2.0");
     assert_int_equal(journal_first(j), 0);
     assert_int_equal(journal_next(j), 3);
@@ -81,7 +55,7 @@ static void test_reading_begins_with_the_evaluations_of_the_model_before(void **
         assert_string_equal(line_from(j, 0), "e1.0 t0.0 e2.0 e3.0 t1.0");
         assert_string_equal(line_from(j, 1), "e2.0 e3.0 t1.0");
         assert_string_equal(line_from(j, 2), "");
-        j = reopen(j, 1);
+        j = open_again(j, 1);
     }
     turn(j, 2);
     journal_forget(j, 2);
@@ -137,13 +111,13 @@ static void test_who_goes_back_leaves_a_dead_line_behind(void **state)
         assert_int_equal(trail_after(j, 2), 16);
         assert_int_equal(trail_after(j, 3), 33);
         assert_int_equal(trail_after(j, 4), -1);
-        j = reopen(j, 3);
+        j = open_again(j, 3);
     }
     train(j, 3, 1);
-    j = reopen(j, 3);
+    j = open_again(j, 3);
     assert_string_equal(line_from(j, 2), "e1.0 t2.1 e5.1 t3.1");
     train(j, 0, 2); /* back to the beginning */
-    j = reopen(j, 0);
+    j = open_again(j, 0);
     assert_string_equal(line_from(j, 0), "t0.2");
     journal_close(j);
 }
@@ -166,7 +140,7 @@ static void test_going_back_behind_what_was_forgotten_starts_the_line_anew(void 
         assert_int_equal(journal_next(j), 3);
         assert_string_equal(line_from(j, 2), "t2.1 e2.1");
         assert_int_equal(trail_after(j, 2), -1);
-        j = reopen(j, 2);
+        j = open_again(j, 2);
     }
     journal_close(j);
 }
@@ -263,10 +237,10 @@ static void test_gradients_are_those_of_the_line_that_counts(void **state)
     (void)state;
     for (uint64_t s = 0; s < 3; s++)
         train(j, s, 0);
-    j = reopen(j, 1);
+    j = open_again(j, 1);
     for (uint64_t s = 1; s < 3; s++)
         train(j, s, 1);
-    j = reopen(j, 1);
+    j = open_again(j, 1);
     buf_init(&out, 1024);
     assert_int_equal(journal_gradients(j, 1, 1024, &out, &steps, &err), STATUS_OK);
     assert_int_equal(steps, 2);
@@ -299,7 +273,7 @@ static void test_only_what_nobody_can_need_is_forgotten(void **state)
     journal_forget(j, 3); /* the evaluation of the model after step 2 may be asked for */
     assert_int_equal(segments_there(), 3);
     assert_string_equal(line_from(j, 3), "e7.0 t3.0");
-    j = reopen(j, 2);
+    j = open_again(j, 2);
     assert_int_equal(journal_first(j), 2);
     assert_int_equal(trail_after(j, 2), 16); /* of step 1, from the header */
     journal_forget(j, 1000);
@@ -310,7 +284,7 @@ static void test_only_what_nobody_can_need_is_forgotten(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(trail_after(j, 4), 48);
         assert_int_equal(trail_after(j, 3), -1);
-        j = reopen(j, 4);
+        j = open_again(j, 4);
     }
     train(j, 4, 0);
     assert_string_equal(line_from(j, 4), "t4.0");
@@ -327,7 +301,7 @@ static void test_a_server_that_starts_again_and_again_leaves_one_empty_segment(v
     (void)state;
     for (int i = 0; i < 5; i++) {
         assert_true(save_segment(&before, 1));
-        j = reopen(j, 0);
+        j = open_again(j, 0);
         assert_int_equal(segments_there(), 1);
         assert_true(save_segment(&after, 1));
         assert_memory_not_equal(before.bytes, after.bytes, JOURNAL_HEADER_BYTES); /* another key */
@@ -338,7 +312,7 @@ static void test_a_server_that_starts_again_and_again_leaves_one_empty_segment(v
     train(j, 0, 0);
     turn(j, 1);
     turn(j, 1);
-    j = reopen(j, 1);
+    j = open_again(j, 1);
     assert_int_equal(segments_there(), 2);
     assert_string_equal(line_from(j, 0), "t0.0");
     journal_close(j);
@@ -352,7 +326,7 @@ static void test_no_process_appends_to_a_file_of_another(void **state)
     (void)state;
     train(j, 0, 0);
     assert_true(save_segment(&before, 1));
-    j = reopen(j, 0);
+    j = open_again(j, 0);
     train(j, 1, 0);
     assert_true(save_segment(&after, 1));
     assert_int_equal(before.n, after.n);
@@ -390,7 +364,7 @@ static void test_a_journal_without_files_begins_where_the_checkpoint_is(void **s
     assert_int_equal(journal_next(j), 12);
     assert_int_equal(trail_after(j, 12), -1);
     train(j, 12, 0);
-    j = reopen(j, 12);
+    j = open_again(j, 12);
     assert_string_equal(line_from(j, 12), "t12.0");
     journal_close(j);
 }
@@ -409,157 +383,6 @@ static void test_a_complete_run_leaves_nothing(void **state)
     journal_remove(&at);
     assert_int_equal(segments_there(), 0);
     journal_close(open_journal(0));
-}
-
-/* --- a full disk --- */
-
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit l;
-
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &l), 0);
-    l.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
-}
-
-static void test_a_record_that_does_not_fit_the_disk_is_not_written_at_all(void **state)
-{
-    (void)state;
-    for (rlim_t room = 0; room < TRAIN_BYTES; room += 7) {
-        struct journal_place at = here();
-        struct journal *j = open_journal(0);
-        struct error err = {0};
-        struct saved_file file;
-
-        train(j, 0, 0);
-        limit_files(JOURNAL_HEADER_BYTES + TRAIN_BYTES + room);
-        assert_int_equal(append(j, JOURNAL_TRAIN, 1, 5, &err), STATUS_IO);
-        assert_non_null(strstr(err.text, dir));
-        assert_int_equal(journal_next(j), 1);
-        assert_string_equal(line_from(j, 0), "t0.0");
-        assert_true(save_segment(&file, 1));
-        assert_int_equal(file.n, JOURNAL_HEADER_BYTES + TRAIN_BYTES);
-        assert_int_equal(segments_there(), 1);
-        limit_files(RLIM_INFINITY);
-        /* The index of the failed record has been used: another key from here on. */
-        train(j, 1, 0);
-        assert_int_equal(segments_there(), 2);
-        train(j, 2, 0);
-        assert_string_equal(line_from(j, 0), "t0.0 t1.0 t2.0");
-        j = reopen(j, 0);
-        assert_string_equal(line_from(j, 0), "t0.0 t1.0 t2.0");
-        journal_close(j);
-        journal_remove(&at);
-    }
-}
-
-static void test_a_segment_that_does_not_fit_the_disk_is_begun_later(void **state)
-{
-    struct journal *j = open_journal(0);
-    struct error err = {0};
-
-    (void)state;
-    train(j, 0, 0);
-    limit_files(JOURNAL_HEADER_BYTES - 1);
-    assert_int_equal(journal_turn(j, 1, &err), STATUS_IO);
-    assert_int_equal(append(j, JOURNAL_TRAIN, 1, 0, &err), STATUS_IO); /* the write */
-    assert_int_equal(append(j, JOURNAL_TRAIN, 1, 0, &err), STATUS_IO); /* the new segment */
-    assert_string_equal(line_from(j, 0), "t0.0");
-    limit_files(RLIM_INFINITY);
-    train(j, 1, 0);
-    turn(j, 2);
-    assert_int_equal(segments_there(), 3);
-    j = reopen(j, 2);
-    assert_string_equal(line_from(j, 0), "t0.0 t1.0");
-    journal_close(j);
-}
-
-static void test_without_room_for_a_segment_the_old_ones_are_kept(void **state)
-{
-    struct journal_place at = here();
-    struct journal *j = open_journal(0);
-    struct error err = {0};
-
-    (void)state;
-    train(j, 0, 0);
-    turn(j, 1); /* and an empty one, whose place would be taken */
-    journal_close(j);
-    limit_files(JOURNAL_HEADER_BYTES - 1);
-    assert_int_equal(journal_open(&j, &at, plan_label, 0, &err), STATUS_IO);
-    assert_null(j);
-    assert_int_equal(segments_there(), 2);
-    limit_files(RLIM_INFINITY);
-    j = open_journal(0);
-    assert_string_equal(line_from(j, 0), "t0.0");
-    assert_int_equal(trail_after(j, 1), 0);
-    journal_close(j);
-}
-
-/* --- memory --- */
-
-static void test_appending_allocates_once_for_a_size(void **state)
-{
-    struct journal *j = open_journal(0);
-    uint64_t before;
-
-    (void)state;
-    train(j, 0, 0);
-    before = mem_count();
-    for (uint64_t s = 1; s < 500; s++) {
-        train(j, s, 0);
-        evaluate(j, s, 0);
-    }
-    assert_int_equal(mem_count(), before);
-    journal_close(j);
-}
-
-/* Everything once; false when memory was short somewhere. */
-static bool whole_life(void)
-{
-    struct journal_place at = here();
-    char line[LINE_BYTES] = "";
-    struct error err = {0};
-    struct journal *j;
-    struct buf out;
-    uint64_t steps;
-    enum status s = journal_open(&j, &at, plan_label, 0, &err);
-
-    buf_init(&out, 1024);
-    if (s == STATUS_OK)
-        s = append(j, JOURNAL_TRAIN, journal_next(j), 0, &err);
-    if (s == STATUS_OK)
-        s = journal_turn(j, journal_next(j), &err);
-    if (s == STATUS_OK)
-        s = journal_read(j, 0, note_record, line, &err);
-    if (s == STATUS_OK)
-        s = journal_gradients(j, 0, 1024, &out, &steps, &err);
-    buf_deinit(&out);
-    journal_close(j);
-    assert_true(s == STATUS_OK || s == STATUS_MEMORY);
-    assert_int_equal(err.status, s);
-    return s == STATUS_OK;
-}
-
-static void test_the_nth_allocation_fails_and_nothing_is_lost(void **state)
-{
-    struct journal *j;
-    bool done = false;
-    int failures = -1;
-
-    (void)state;
-    assert_true(whole_life());
-    for (uint64_t n = 1; !done; n++) {
-        mem_fail_at(n);
-        done = whole_life();
-        mem_fail_at(0);
-        failures++;
-    }
-    assert_true(failures >= 4);
-    j = open_journal(0);
-    assert_non_null(strstr(line_from(j, 0), "t0.0 t1.0"));
-    assert_null(strstr(line_from(j, 0), "wrong"));
-    journal_close(j);
 }
 
 /* --- what a caller must not do --- */
@@ -630,11 +453,6 @@ int main(void)
         LAW(test_its_files_are_private_and_say_nothing),
         LAW(test_a_journal_without_files_begins_where_the_checkpoint_is),
         LAW(test_a_complete_run_leaves_nothing),
-        LAW(test_a_record_that_does_not_fit_the_disk_is_not_written_at_all),
-        LAW(test_a_segment_that_does_not_fit_the_disk_is_begun_later),
-        LAW(test_without_room_for_a_segment_the_old_ones_are_kept),
-        LAW(test_appending_allocates_once_for_a_size),
-        LAW(test_the_nth_allocation_fails_and_nothing_is_lost),
         LAW(test_a_round_too_large_is_refused_before_it_is_looked_at),
         LAW(test_mistakes_abort),
     };
