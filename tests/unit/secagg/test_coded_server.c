@@ -359,6 +359,7 @@ static void test_late_uploads_are_compared_with_what_was_decoded(void **state)
     set_up(&b);
     bytes = bits_bytes(LEN, b.w);
     assert_int_equal(late(&b, 0, bytes), STATUS_PROTOCOL); /* no round yet */
+    assert_int_equal(late(&b, 0, 0), STATUS_PROTOCOL);
     deal(&b);
     secagg_begin(b.server, N);
     add_all(&b, 0, NEED);
@@ -415,6 +416,33 @@ static void test_late_uploads_may_come_after_the_next_round_has_begun(void **sta
     assert_int_equal(late(&next, 5, bytes), STATUS_OK);
     next.server = NULL;
     tear_down(&next);
+    tear_down(&b);
+}
+
+static void test_late_uploads_are_of_the_last_round_of_many(void **state)
+{
+    static struct bench b;
+    size_t bytes;
+
+    (void)state;
+    set_up(&b);
+    bytes = bits_bytes(LEN, b.w);
+    for (int k = 0; k < 5; k++) {
+        deal(&b);
+        secagg_begin(b.server, N);
+        add_all(&b, 0, NEED);
+        expect_sums(&b, SECAGG_UNVERIFIED, NULL, 0);
+        secagg_begin(b.server, N - 1); /* void when k is even */
+        if (k % 2 > 0) {
+            deal(&b);
+            secagg_begin(b.server, N);
+            add_all(&b, 1, 1 + NEED);
+            expect_sums(&b, SECAGG_UNVERIFIED, NULL, 0);
+            secagg_begin(b.server, 1);
+        }
+        assert_int_equal(late(&b, 6, bytes), STATUS_OK);
+        assert_int_equal(late(&b, 2, bytes), STATUS_PROTOCOL);
+    }
     tear_down(&b);
 }
 
@@ -495,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_a_sum_out_of_reach_or_padding_with_something_in_it_is_no_sum),
         cmocka_unit_test(test_late_uploads_are_compared_with_what_was_decoded),
         cmocka_unit_test(test_late_uploads_may_come_after_the_next_round_has_begun),
+        cmocka_unit_test(test_late_uploads_are_of_the_last_round_of_many),
         cmocka_unit_test(test_late_uploads_meet_the_length_of_their_own_round),
         cmocka_unit_test(test_late_uploads_are_compared_with_those_that_were_not_located),
         cmocka_unit_test(test_those_present_and_absent_are_known),

@@ -1,0 +1,202 @@
+/* test_coded_wiped.c -- what a member shared is nowhere in its memory once it was relayed.
+ *
+ * The whole process is searched, as somebody would who stole it, for codes and for shares that the
+ * test knows.  What the test knows it keeps inverted, so as not to find itself.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/bits.h"
+#include "common/base/buf.h"
+#include "common/secagg/share.h"
+#include "tests/unit/secagg/generation.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+/* One chunk of columns, whose beginning would be found. */
+enum { N = 2000, NEEDLE = 80, WINDOW = 1 << 20, CODE = 777, MAPPING_MAX = 1 << 28 };
+
+static const uint8_t SEED[32] = "wiped";
+static uint8_t window[WINDOW + NEEDLE];
+
+struct needle {
+    uint8_t inverted[NEEDLE];
+};
+
+static bool is_there(const struct needle *x, const uint8_t *at)
+{
+    size_t i = 0;
+
+    while (i < NEEDLE && (at[i] ^ x->inverted[i]) == 0xff)
+        i++;
+    return i == NEEDLE;
+}
+
+/* In one mapping, read in windows that overlap. */
+static size_t count_in(const struct needle *x, uintptr_t from, uintptr_t to)
+{
+    size_t found = 0;
+
+    for (uintptr_t at = from; at < to; at += WINDOW) {
+        const size_t all = to - at < sizeof window ? to - at : sizeof window;
+        struct iovec own = {window, all}, there = {(void *)at, all}; // NOLINT
+        const ssize_t n = process_vm_readv(getpid(), &own, 1, &there, 1, 0);
+
+        for (size_t i = 0; n > 0 && i + NEEDLE <= (size_t)n && i < WINDOW; i++)
+            found += is_there(x, window + i);
+        memset(window, 0, sizeof window);
+    }
+    return found;
+}
+
+/* How often it is in memory that this process may write. */
+static size_t count(const struct needle *x)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    uintptr_t from, to, own = (uintptr_t)window;
+    char line[512], mode[5];
+    size_t found = 0;
+
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to, mode) != 3)
+            continue;
+        if (mode[1] != 'w' || to - from > MAPPING_MAX) /* the shadows of sanitizers are larger */
+            continue;
+        if (own < from || own >= to) {
+            found += count_in(x, from, to);
+            continue;
+        }
+        found += count_in(x, from, own);
+        found += count_in(x, own + sizeof window, to);
+    }
+    fclose(maps);
+    return found;
+}
+
+/* Codes in lanes of so many bytes. */
+static struct needle codes(size_t lane)
+{
+    struct needle x;
+
+    for (size_t i = 0; i < NEEDLE; i++)
+        x.inverted[i] = (uint8_t) ~(i % lane == 0 ? CODE & 0xff : i % lane == 1 ? CODE >> 8 : 0);
+    return x;
+}
+
+static void start(struct generation *g)
+{
+    struct plan p = generation_plan(ENCODING_FIXED);
+    struct secagg_shape s = generation_shape(&p, 3, N);
+    struct rng r;
+
+    s.segments = 2;
+    s.privacy = 1;
+    assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
+    generation_init(g, AGGREGATION_CODED, &s, &r);
+    rng_deinit(&r);
+}
+
+static void protect_all(struct generation *g, const struct secagg_round *round)
+{
+    static float x[N];
+
+    for (size_t i = 0; i < N; i++)
+        x[i] = generation_value(&g->shape, CODE);
+    for (uint32_t m = 0; m < 3; m++)
+        assert_int_equal(generation_protect(g, m, x, N, round, NULL), STATUS_OK);
+}
+
+/* The share that member 2 made for member 0, packed; and the same in lanes of 16 bits. */
+static void share_of_two(struct generation *g, const struct secagg_round *round,
+                         struct needle *packed, struct needle *lanes)
+{
+    static uint8_t text[2 * N];
+    static uint16_t v[N];
+    const uint32_t w = secagg_width(AGGREGATION_CODED, &g->shape);
+    const size_t part = secagg_payload_bytes(AGGREGATION_CODED, &g->shape, N);
+    struct share_keys keys;
+
+    assert_int_equal(share_init(&keys, 3, 0, g->pairs[0]), STATUS_OK);
+    assert_int_equal(share_begin(&keys, round), STATUS_OK);
+    assert_true(share_open(&keys, 2, text, g->share[2], part, g->tag[2]));
+    share_deinit(&keys);
+    bits_unpack16(v, text, N / 2, w);
+    for (size_t i = 0; i < NEEDLE; i++) {
+        packed->inverted[i] = (uint8_t)~text[i];
+        lanes->inverted[i] = (uint8_t) ~((const uint8_t *)v)[i];
+    }
+    memset(text, 0, sizeof text);
+    memset(v, 0, sizeof v);
+}
+
+static void test_the_search_finds_what_lies_about(void **state)
+{
+    uint16_t *lanes = mem_alloc(N, sizeof *lanes);
+    const struct needle x = codes(sizeof *lanes);
+
+    (void)state;
+    assert_int_equal(count(&x), 0);
+    for (size_t i = 0; i < NEEDLE / 2; i++)
+        lanes[1234 + i] = CODE;
+    assert_int_equal(count(&x), 1);
+    mem_free(lanes);
+}
+
+static void test_no_code_is_left_when_it_was_shared(void **state)
+{
+    const struct needle narrow = codes(2), wide = codes(4);
+    struct secagg_round round;
+    struct generation g;
+
+    (void)state;
+    start(&g);
+    round = generation_round(&g, 0);
+    protect_all(&g, &round);
+    assert_int_equal(count(&narrow), 0);
+    assert_int_equal(count(&wide), 0);
+    generation_deinit(&g);
+}
+
+static void test_no_share_is_left_when_it_was_sealed_or_relayed(void **state)
+{
+    struct needle packed, lanes, upload;
+    struct secagg_round round;
+    struct generation g;
+    uint16_t v[NEEDLE / 2];
+
+    (void)state;
+    start(&g);
+    round = generation_round(&g, 0);
+    protect_all(&g, &round);
+    share_of_two(&g, &round, &packed, &lanes);
+    for (int relayed = 0; relayed < 2; relayed++) {
+        if (relayed > 0)
+            assert_int_equal(generation_relay(&g, N, &round), STATUS_OK);
+        assert_int_equal(count(&packed), 0);
+        assert_int_equal(count(&lanes), 0);
+    }
+    bits_unpack16(v, g.payload[0], NEEDLE / 2, secagg_width(AGGREGATION_CODED, &g.shape));
+    for (size_t i = 0; i < NEEDLE; i++)
+        upload.inverted[i] = (uint8_t) ~((const uint8_t *)v)[i];
+    assert_int_equal(count(&upload), 1); /* v */
+    generation_deinit(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_search_finds_what_lies_about),
+        cmocka_unit_test(test_no_code_is_left_when_it_was_shared),
+        cmocka_unit_test(test_no_share_is_left_when_it_was_sealed_or_relayed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
