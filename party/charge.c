@@ -53,7 +53,7 @@ static bool reserved_steps(struct party_session *p, struct actions *a)
     struct party_reserve *r = &p->train_reserve;
     uint64_t place = p->task.place,
              in_epoch = p->agenda.rounds_per_epoch - place % p->agenda.rounds_per_epoch;
-    uint64_t steps = p->agenda.steps - place;
+    uint64_t steps = p->agenda.party_steps - place;
 
     if (place >= r->next && place < r->until) {
         r->next = place + 1;

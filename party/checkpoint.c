@@ -30,21 +30,28 @@ enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out
     return s;
 }
 
-enum status party_checkpoint_save(const struct party_inputs *in, const struct party_session *p,
-                                  struct error *err)
+enum status party_checkpoint_write(const struct party_inputs *in, const struct wire_bytes *bytes,
+                                   struct error *err)
 {
     struct checkpoint_place at = place_of(in);
     char label[SEALED_LABEL_MAX];
+
+    label_of(label, in);
+    return checkpoint_save(&at, label, bytes->data, bytes->n, err);
+}
+
+enum status party_checkpoint_save(const struct party_inputs *in, const struct party_session *p,
+                                  struct error *err)
+{
     struct buf bytes;
     enum status s;
 
     buf_init(&bytes, CHECKPOINT_BYTES_MAX);
     s = party_session_save(p, &bytes);
-    label_of(label, in);
     if (s != STATUS_OK)
         error_set(err, s, "checkpoint: %s", status_words(s));
     else if (bytes.len > 0) /* a plan was accepted: there is something to keep */
-        s = checkpoint_save(&at, label, &bytes, err);
+        s = party_checkpoint_write(in, &(struct wire_bytes){bytes.data, bytes.len}, err);
     checkpoint_wipe(&bytes);
     return s;
 }

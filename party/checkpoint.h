@@ -17,6 +17,9 @@ enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out
                                   struct error *err) MUST_USE;
 enum status party_checkpoint_save(const struct party_inputs *in, const struct party_session *p,
                                   struct error *err) MUST_USE;
+/* The same for bytes that the session has made already; from any thread. */
+enum status party_checkpoint_write(const struct party_inputs *in, const struct wire_bytes *bytes,
+                                   struct error *err) MUST_USE;
 void party_checkpoint_remove(const struct party_inputs *in);
 
 #endif

@@ -1,9 +1,11 @@
 /* core.h -- the inside of a party session, shared by the files of this folder: one per phase.
  *
  *   session.c   life, dispatch, endings        keys.c    AGREE and CONFIRM: hellos, sid, pair keys
- *   join.c      GATHER: join, offer, policy    round.c   ROUND: gradient in, embeddings out
- *   resume.c    what a later process needs
+ *   join.c      GATHER: join, offer, policy    round.c   ROUND, STREAM: gradient in, embeddings out
+ *   share.c     SHARE and SUM: coded rounds    work.c    what a worker thread may do of it
+ *   catchup.c   AGREE: steps that were missed  keep.c    checkpoints, and CLOSE
  *   charge.c    what is reserved in the ledger, and what still has to be
+ *   resume.c    what a later process needs
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,14 +18,22 @@
 #include "common/data/schedule.h"
 #include "common/flow/agree.h"
 #include "common/flow/sm.h"
+#include "common/flow/trail.h"
 #include "common/secagg/secagg.h"
 #include "party/bottom.h"
 #include "party/policy.h"
 #include "party/session.h"
 
-/* What the last broadcast asked for. */
+enum party_work {
+    WORK_ROUND,  /* a gradient in, the next embeddings out */
+    WORK_SUM,    /* others' shares in, their sum out */
+    WORK_REPLAY, /* gradients that were missed */
+};
+
+/* What the last message asked for. */
 struct party_task {
-    bool apply, open;
+    enum party_work work;
+    bool close, apply, open, last; /* apply: the closed step had this party in it */
     uint64_t close_step;
     enum wire_purpose purpose;
     uint64_t round, place, sweep;
@@ -40,6 +50,8 @@ struct party_reserve {
     enum wire_purpose purpose;
 };
 
+enum { PARTY_KEEP_MAX = 1 << 30 /* bytes of a checkpoint */ };
+
 struct party_session {
     struct party_setup setup;
     struct sm sm;
@@ -53,12 +65,14 @@ struct party_session {
     struct agenda agenda;
     struct schedule schedule;
     struct party_bottom bottom;
-    uint8_t *payload, *check;
-    size_t payload_max;
+    uint8_t *payload, *check; /* of an upload, or sealed shares and their tags */
+    size_t share_max;         /* a frame of shares; 0: there are none */
+    struct buf received;      /* others' shares, or gradients that were missed */
     struct secagg_shape shape;
+    struct trail trail; /* after `applied` steps */
 
     /* The generation. */
-    uint64_t generation;
+    uint64_t generation, offered_step;
     uint32_t stalled; /* generations since a gradient was applied */
     bool connected;
     uint32_t members_n, self; /* self: own index among the members */
@@ -74,12 +88,11 @@ struct party_session {
 
     /* The round. */
     struct digest digest;
-    uint8_t broadcast[WIRE_DIGEST_BYTES];
-    uint64_t last_round;  /* in this generation */
-    bool first_broadcast; /* the next broadcast is the first of its generation */
-    uint64_t applied;     /* training steps whose gradient is in the bottom */
-    bool pending;         /* an upload for step `applied` awaits its gradient */
-    uint64_t pending_generation;
+    uint8_t view[WIRE_DIGEST_BYTES];
+    uint64_t last_round; /* in this generation */
+    bool relay_due;      /* a share was sent, and the others' are awaited */
+    uint64_t applied;    /* training steps that are behind this party */
+    bool pending;        /* an upload for step `applied` awaits its gradient */
     uint64_t last_sweep, last_sweep_row;
     enum wire_purpose last_sweep_split;
     struct party_task task;
@@ -87,6 +100,12 @@ struct party_session {
     uint32_t *charge_rows;
     size_t charge_rows_max;
     struct rng noise;
+
+    /* Checkpoints. */
+    struct buf keep;         /* what ACTION_KEEP writes */
+    bool keeping, keep_due;  /* keeping: the driver has it; due: made in the work just done */
+    bool kept_any, kept_final, final; /* final: the last broadcast has come */
+    uint64_t keep_step, kept_step;
 
     struct party_report report;
     struct spans spans;
@@ -97,18 +116,29 @@ void party_arm(struct party_session *p, struct actions *a);
 void party_finish(struct party_session *p, struct actions *a, enum wire_outcome outcome);
 /* p->error says why; the server is told. */
 void party_refuse(struct party_session *p, struct actions *a);
+enum status party_violation(struct party_session *p, const char *what, uint64_t number);
 
 /* join.c */
 void party_connected(struct party_session *p, struct actions *a);
 void party_disconnected(struct party_session *p, struct actions *a, const struct error *why);
 void party_offer(struct party_session *p, struct actions *a, const struct wire_offer *o);
 void party_forget_keys(struct party_session *p);
+/* The plan of an offer, or of what was saved; fixes models and buffers for the session's life. */
+enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t n) MUST_USE;
 
-/* resume.c */
-uint64_t
-party_saved_steps(const struct party_setup *setup); /* training steps applied in what was saved */
-enum status
-party_restore(struct party_session *p); /* once the plan is taken; p->error says why not */
+/* catchup.c */
+void party_catch_up(struct party_session *p, struct actions *a);
+void party_replay(struct party_session *p, struct actions *a, const struct wire_replay *r);
+
+/* keep.c */
+enum status party_save_when_due(struct party_session *p) MUST_USE; /* part of the work */
+void party_keep(struct party_session *p, struct actions *a);
+void party_keep_now(struct party_session *p, struct actions *a);
+void party_kept(struct party_session *p, struct actions *a, const struct error *result);
+void party_close(struct party_session *p, struct actions *a);
+
+/* resume.c: p->error says why not. */
+enum status party_restore(struct party_session *p) MUST_USE;
 
 /* keys.c */
 void party_say_hello(struct party_session *p, struct actions *a);
@@ -124,8 +154,16 @@ void party_forget_reserves(struct party_session *p);
 void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next);
 
 /* round.c */
-void party_broadcast(struct party_session *p, struct actions *a, const struct event *e);
+void party_broadcast(struct party_session *p, struct actions *a, const struct wire_broadcast *b);
 void party_charged(struct party_session *p, struct actions *a, const struct error *result);
 void party_worked(struct party_session *p, struct actions *a);
+/* The gradients are whole and finite: into `to`. */
+enum status party_copy_gradient(struct party_session *p, float *to, struct wire_bytes from,
+                                size_t floats) MUST_USE;
+
+/* share.c */
+void party_relay(struct party_session *p, struct actions *a, const struct wire_shares *w);
+void party_send_share(struct party_session *p, struct actions *a);
+void party_send_upload(struct party_session *p, struct actions *a);
 
 #endif

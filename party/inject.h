@@ -8,8 +8,14 @@
 #include "common/crypto/rng.h"
 #include "common/wire/message.h"
 
-/* Seconds to wait before sending a message of this kind; 0: none. */
-double inject_delay_s(const struct config_inject *c, enum wire_kind kind, struct rng *chance);
+/* Mean of inject.delay for party `self` (from 0) of n, in seconds.  fedvs:SCALE is the pattern of
+ * FedVS, section 6: the first half of the parties 0.1 SCALE, the i-th of the others (i = 1 ...)
+ * (2 + 4 i / n) SCALE. */
+double inject_mean_s(const struct config_inject *c, uint32_t self, size_t n);
+/* Does inject.before mean this message?  shares: the plan's rounds begin with a share. */
+bool inject_hits(const struct config_inject *c, enum wire_kind kind, bool shares);
+double inject_draw_s(const struct config_inject *c, double mean_s, struct rng *chance);
+
 /* Ends the process as kill -9 would when it is about to send the upload of this round (from 1). */
 void inject_crash(const struct config_inject *c, enum wire_kind kind, uint64_t round);
 

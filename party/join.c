@@ -12,14 +12,18 @@
 
 void party_connected(struct party_session *p, struct actions *a)
 {
-    static const uint8_t no_trail[WIRE_DIGEST_BYTES];
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = WIRE_JOIN;
-    send->msg.join = (struct wire_join){.version = WIRE_VERSION,
-                                        .roster_digest = p->setup.roster->digest,
-                                        .applied = p->applied,
-                                        .trail = no_trail};
+    send->msg.join = (struct wire_join){
+        .version = WIRE_VERSION,
+        .roster_digest = p->setup.roster->digest,
+        .applied = p->applied,
+        .kept = p->kept_step,
+        .trail = p->trail.value,
+        .resumes = p->planned,
+        .generation = p->generation,
+    };
     p->connected = true;
     party_arm(p, a);
 }
@@ -35,6 +39,7 @@ void party_forget_keys(struct party_session *p)
 void party_disconnected(struct party_session *p, struct actions *a, const struct error *why)
 {
     p->connected = false;
+    p->pending = p->relay_due = false;
     party_forget_keys(p);
     if (why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
         p->error = *why;
@@ -70,24 +75,31 @@ static enum status init_bottom(struct party_session *p)
 static enum status init_buffers(struct party_session *p)
 {
     const struct plan *plan = &p->plan;
+    enum plan_aggregation agg = plan->protocol.aggregation;
     uint32_t batch = plan->training.batch, longest = plan->shape.train_rows;
+    size_t payload, shares, tags, checks;
 
     p->shape = (struct secagg_shape){
         .concat = plan->model.fusion == FUSION_CONCAT,
         .parties = plan->shape.parties,
         .values_max = wire_evaluate_rows(plan) * plan->model.embedding,
+        .segments = plan->protocol.coded.segments,
+        .privacy = plan->protocol.coded.privacy,
     };
     if (encode_init(&p->shape.encode, plan, plan->shape.parties) != STATUS_OK)
         return STATUS_CONFIG;
-    p->payload_max =
-        secagg_payload_bytes(plan->protocol.aggregation, &p->shape, p->shape.values_max);
+    payload = secagg_payload_bytes(agg, &p->shape, p->shape.values_max);
+    shares = secagg_share_bytes(agg, &p->shape, p->shape.values_max);
+    tags = secagg_tag_bytes(agg, &p->shape);
+    checks = secagg_check_bytes(agg, &p->shape);
+    p->share_max = shares == 0 ? 0 : wire_share_max(shares, tags);
     if (plan->shape.test_rows > longest)
         longest = plan->shape.test_rows;
     p->charge_rows_max = (size_t)batch * PARTY_CHARGE_ROUNDS > longest
                              ? (size_t)batch * PARTY_CHARGE_ROUNDS
                              : longest;
-    p->payload = mem_alloc(p->payload_max + 16, 1);
-    p->check = mem_alloc(secagg_check_bytes(plan->protocol.aggregation, &p->shape) + 16, 1);
+    p->payload = mem_alloc((payload > shares ? payload : shares) + 16, 1);
+    p->check = mem_alloc((checks > tags ? checks : tags) + 16, 1);
     p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
     p->hellos = mem_alloc(plan->shape.parties, sizeof *p->hellos);
     if (p->payload == NULL || p->check == NULL || p->charge_rows == NULL || p->hellos == NULL)
@@ -95,11 +107,9 @@ static enum status init_buffers(struct party_session *p)
     return STATUS_OK;
 }
 
-/* The first plan fixes models and buffers for the whole life of this session. */
-static enum status take_plan(struct party_session *p, const struct wire_offer *o)
+enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t n)
 {
-    const char *text = (const char *)o->plan.data;
-    enum status s = plan_parse(&p->plan, text, o->plan.n, &p->error);
+    enum status s = plan_parse(&p->plan, (const char *)text, n, &p->error);
 
     if (s != STATUS_OK) {
         error_wrap(&p->error, "the server's plan");
@@ -118,10 +128,10 @@ static enum status take_plan(struct party_session *p, const struct wire_offer *o
             p->setup.train->rows, p->setup.test->rows, p->plan.shape.train_rows,
             p->plan.shape.test_rows);
     agenda_make(&p->agenda, &p->plan);
-    s = buf_append(&p->plan_text, o->plan.data, o->plan.n);
+    s = buf_append(&p->plan_text, text, n);
     if (s == STATUS_OK)
-        s = schedule_init(&p->schedule, p->plan.training.seed, p->plan.shape.train_rows,
-                          p->plan.training.batch);
+        s = schedule_init(&p->schedule, agenda_seed(&p->plan, p->setup.self),
+                          p->plan.shape.train_rows, p->plan.training.batch);
     if (s == STATUS_OK)
         s = init_bottom(p);
     if (s == STATUS_OK)
@@ -129,15 +139,18 @@ static enum status take_plan(struct party_session *p, const struct wire_offer *o
     if (s != STATUS_OK)
         return error_set(&p->error, s, "the server's plan: %s", status_words(s));
     digest_sha256(p->plan_digest, p->plan_text.data, p->plan_text.len);
-    s = party_restore(p);
-    p->planned = s == STATUS_OK; /* a plan that does not fit what is kept must not replace it */
-    return s;
+    trail_begin(&p->trail, &p->digest, p->plan_digest);
+    p->planned = true;
+    return STATUS_OK;
 }
 
 static enum status same_plan(struct party_session *p, const struct wire_offer *o)
 {
     if (o->plan.n == p->plan_text.len && memcmp(o->plan.data, p->plan_text.data, o->plan.n) == 0)
         return STATUS_OK;
+    if (p->generation == 0)
+        return error_set(&p->error, STATUS_CONFIG,
+                         "state: holds a run of another plan; use another state directory");
     return error_set(&p->error, STATUS_PROTOCOL,
                      "the server changed its plan in the middle of a run");
 }
@@ -198,7 +211,7 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
         return;
     }
     party_forget_keys(p);
-    s = p->planned ? same_plan(p, o) : take_plan(p, o);
+    s = p->planned ? same_plan(p, o) : party_take_plan(p, o->plan.data, o->plan.n);
     if (s == STATUS_OK)
         s = take_members(p, o);
     if (s == STATUS_OK)
@@ -209,6 +222,8 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
         return;
     }
     p->generation = o->generation;
+    p->offered_step = o->step;
+    p->pending = p->relay_due = false;
     sm_move(&p->sm, PHASE_AGREE, p->generation);
-    party_say_hello(p, a);
+    party_catch_up(p, a);
 }

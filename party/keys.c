@@ -183,17 +183,25 @@ static enum status check_confirms(struct party_session *p, const struct wire_con
     return STATUS_OK;
 }
 
+static enum phase phase_of_rounds(const struct party_session *p)
+{
+    if (secagg_shares(p->plan.protocol.aggregation))
+        return PHASE_SHARE;
+    return p->plan.protocol.straggler == STRAGGLER_ASYNC ? PHASE_STREAM : PHASE_ROUND;
+}
+
 void party_confirms(struct party_session *p, struct actions *a, const struct wire_confirms *cs)
 {
     if (check_confirms(p, cs) != STATUS_OK) {
         party_refuse(p, a);
         return;
     }
-    sm_move(&p->sm, PHASE_ROUND, p->generation);
+    sm_move(&p->sm, phase_of_rounds(p), p->generation);
     log_info("generation %llu: %u parties hold one view", (unsigned long long)p->generation,
              p->members_n);
     p->last_round = 0;
-    p->first_broadcast = true;
     p->last_sweep = 0;
+    if (p->plan.protocol.straggler != STRAGGLER_WAIT) /* members may have missed steps */
+        trail_begin(&p->trail, &p->digest, p->plan_digest);
     party_arm(p, a);
 }

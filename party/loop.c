@@ -13,13 +13,10 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
-#include "common/crypto/rng.h"
-#include "common/daemon/checkpoint.h"
 #include "common/net/net.h"
-#include "party/checkpoint.h"
 #include "party/inject.h"
 #include "party/policy.h"
-#include "party/results.h"
+#include "party/run.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -32,33 +29,27 @@ enum {
 };
 
 struct loop {
-    const struct party_inputs *in;
-    const struct party_options *options;
+    struct party_run run;
     uv_loop_t uv;
     uv_timer_t timer, redial, delay;
     uv_signal_t sigterm, sigint, sighup;
-    uv_work_t work;
+    uv_work_t work, keep;
     struct net_tls *tls;
     struct net_conn *conn;
     bool open; /* TLS is up and the server is the roster's */
     uint64_t redial_ms, tls_in, tls_out;
-    struct party_session *session;
     struct actions actions;
     bool working, over, charging; /* working: on the worker thread now; charging: with the ledger */
-    bool held_timer, held_stop, held_lost; /* events held back meanwhile */
+    bool held_timer, held_stop, held_lost, held_kept; /* events held back meanwhile */
     struct error held_why;
+    struct wire_bytes kept; /* a checkpoint on its way, on a thread of its own */
+    struct error keep_result;
     struct action_charge charge;
     struct error charged;
     struct wire_unpacker unpacker;
     size_t frame_max;
     struct buf frame, delayed; /* delayed: a frame that inject.delay holds back */
     struct wire_msg delayed_msg;
-    struct rng chance; /* delays and jitter: nothing secret */
-    struct books books;
-    struct buf saved; /* what an earlier process kept of this run */
-    struct party_results results;
-    enum wire_outcome outcome;
-    struct error error;
 };
 
 static void tell(struct loop *l, const struct event *e);
@@ -72,11 +63,11 @@ static void count(struct loop *l, enum traffic_direction d, const struct wire_ms
     const struct net_traffic *now = net_conn_traffic(l->conn);
     struct traffic_at at = {0, d, (enum traffic_phase)wire_phase_of(m), m->kind};
 
-    traffic_add(&l->results.traffic, at, wire_payload_bytes(m), frame + 4);
+    traffic_add(&l->run.results.traffic, at, wire_payload_bytes(m), frame + 4);
     at.direction = TRAFFIC_UP;
-    traffic_add_tls(&l->results.traffic, at, now->tls_out - l->tls_out);
+    traffic_add_tls(&l->run.results.traffic, at, now->tls_out - l->tls_out);
     at.direction = TRAFFIC_DOWN;
-    traffic_add_tls(&l->results.traffic, at, now->tls_in - l->tls_in);
+    traffic_add_tls(&l->run.results.traffic, at, now->tls_in - l->tls_in);
     l->tls_in = now->tls_in;
     l->tls_out = now->tls_out;
 }
@@ -98,19 +89,19 @@ static void on_delay(uv_timer_t *t)
 static void do_send(struct loop *l, const struct action *a)
 {
     uint64_t start = clock_us();
-    double wait = inject_delay_s(&l->in->config.inject, a->msg.kind, &l->chance);
+    uint64_t wait_ms = party_run_delay_ms(&l->run, a->msg.kind);
 
-    if (l->in->config.inject.crash_at_round > 0)
-        inject_crash(&l->in->config.inject, a->msg.kind, party_session_report(l->session)->rounds);
-    if (wait > 0) {
+    if (l->run.in->config.inject.crash_at_round > 0)
+        inject_crash(&l->run.in->config.inject, a->msg.kind, party_session_report(l->run.session)->rounds);
+    if (wait_ms > 0) {
         CHECK(wire_pack(&l->delayed, &a->msg) == STATUS_OK);
         l->delayed_msg = a->msg;
-        uv_timer_start(&l->delay, on_delay, (uint64_t)(wait * 1e3), 0);
+        uv_timer_start(&l->delay, on_delay, wait_ms, 0);
         return;
     }
     CHECK(wire_pack(&l->frame, &a->msg) == STATUS_OK);
     send_frame(l, &a->msg, &l->frame);
-    spans_add(party_session_spans(l->session), SPAN_SERIALISE, clock_us() - start);
+    spans_add(party_session_spans(l->run.session), SPAN_SERIALISE, clock_us() - start);
 }
 
 /* --- work and charges --- */
@@ -131,9 +122,18 @@ static void on_thread(uv_work_t *w)
     struct loop *l = w->data;
 
     if (l->charging)
-        l->charged.status = books_charge(&l->books, &l->charge, &l->charged);
+        l->charged.status = books_charge(&l->run.books, &l->charge, &l->charged);
     else
-        party_session_work(l->session);
+        party_session_work(l->run.session);
+}
+
+static void tell_kept(struct loop *l)
+{
+    struct event e = {.kind = EVENT_KEPT, .error = &l->keep_result};
+
+    l->held_kept = l->working;
+    if (!l->working)
+        tell(l, &e);
 }
 
 static void tell_held(struct loop *l)
@@ -144,6 +144,10 @@ static void tell_held(struct loop *l)
         l->held_lost = false;
         tell(l, &e);
     }
+    if (l->held_kept && !l->working)
+        tell_kept(l);
+    if (l->working)
+        return; /* the rest when that is done */
     if (l->held_stop || l->held_timer) {
         e.kind = l->held_stop ? EVENT_STOP : EVENT_TIMER;
         l->held_stop = l->held_timer = false;
@@ -186,8 +190,28 @@ static void do_work(struct loop *l, double flops)
         to_thread(l);
         return;
     }
-    party_session_work(l->session);
+    party_session_work(l->run.session);
     tell(l, &e);
+}
+
+static void keep_on_thread(uv_work_t *w)
+{
+    struct loop *l = w->data;
+
+    l->keep_result.status = party_run_keep(&l->run, &l->kept, &l->keep_result);
+}
+
+static void kept(uv_work_t *w, int status)
+{
+    (void)status;
+    tell_kept(w->data);
+}
+
+static void do_keep(struct loop *l, const struct action *a)
+{
+    l->kept = a->kept;
+    l->keep_result = (struct error){0};
+    CHECK(uv_queue_work(&l->uv, &l->keep, keep_on_thread, kept) == 0);
 }
 
 static void do_charge(struct loop *l, const struct action_charge *c)
@@ -195,11 +219,11 @@ static void do_charge(struct loop *l, const struct action_charge *c)
     struct error err = {0};
 
     if (c->give_back) { /* at the end of the run: nobody waits for an answer */
-        if (books_charge(&l->books, c, &err) != STATUS_OK)
+        if (books_charge(&l->run.books, c, &err) != STATUS_OK)
             log_warn("%s", err.text);
         return;
     }
-    l->books.delta = policy_delta(&party_session_report(l->session)->plan);
+    l->run.books.delta = policy_delta(&party_session_report(l->run.session)->plan);
     l->charge = *c;
     l->charged = (struct error){0};
     l->charging = true;
@@ -226,8 +250,8 @@ static void close_everything(struct loop *l)
 
 static void do_finish(struct loop *l, const struct action *a)
 {
-    l->outcome = a->outcome;
-    l->error = *a->error;
+    l->run.outcome = a->outcome;
+    l->run.error = *a->error;
     close_everything(l);
 }
 
@@ -239,7 +263,7 @@ static void tell(struct loop *l, const struct event *e)
     if (l->over)
         return;
     l->actions.n = 0;
-    party_session_step(l->session, clock_us(), e, &l->actions);
+    party_session_step(l->run.session, clock_us(), e, &l->actions);
     for (size_t i = 0; i < l->actions.n && !l->over; i++) {
         const struct action *a = &l->actions.item[i];
         switch (a->kind) {
@@ -258,6 +282,7 @@ static void tell(struct loop *l, const struct event *e)
             else
                 charge = a;
             break;
+        case ACTION_KEEP: do_keep(l, a); break;
         case ACTION_FINISH: do_finish(l, a); break;
         case ACTION_DROP:
         case ACTION_REPORT: CHECK(!"a party drops nobody and reports nothing");
@@ -287,17 +312,17 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
 {
     struct loop *l = owner;
     struct event e = {.kind = EVENT_JOINED};
-    const struct config_party *mine = &l->in->config;
+    const struct config_party *mine = &l->run.in->config;
     const struct config_inject *i = &mine->inject;
     struct net_shape shape = {i->link_delay_ms, i->link_jitter_ms, i->link_rate_mbit};
 
     l->redial_ms = REDIAL_FIRST_MS;
-    if (memcmp(spki, l->in->roster.server.key, NET_SPKI_BYTES) != 0) {
+    if (memcmp(spki, l->run.in->roster.server.key, NET_SPKI_BYTES) != 0) {
         give_up(l, STATUS_AUTH, "the server's key is not the one in the roster");
     } else if (mine->policy.roster_sha256[0] == 0 && !peers_on_loopback(net_conn_address(c))) {
         give_up(l, STATUS_POLICY,
                 "policy.roster_sha256 is not set: only a server on loopback is accepted");
-    } else if (l->options->seeded && !peers_trusted(&mine->insecure_peers, net_conn_address(c))) {
+    } else if (l->run.options->seeded && !peers_trusted(&mine->insecure_peers, net_conn_address(c))) {
         give_up(l, STATUS_POLICY,
                 "--insecure-seed with a server that is neither on loopback nor in insecure_peers");
     } else {
@@ -314,7 +339,7 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
 /* Once a plan is known, frames may be larger. */
 static void follow_plan(struct loop *l)
 {
-    size_t most = party_session_report(l->session)->down_max;
+    size_t most = party_session_report(l->run.session)->down_max;
 
     if (most <= l->frame_max || l->over)
         return;
@@ -331,7 +356,7 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     struct loop *l = owner;
     struct error err = {0};
     struct wire_msg m;
-    struct event e = {.kind = EVENT_MESSAGE, .msg = &m, .raw = {bytes, n}};
+    struct event e = {.kind = EVENT_MESSAGE, .msg = &m};
 
     (void)c;
     if (l->over || !l->open)
@@ -344,7 +369,7 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     /* Whatever the server says next, the round of a held-back message has closed. */
     uv_timer_stop(&l->delay);
     if (m.kind == WIRE_BROADCAST)
-        spans_phase(party_session_spans(l->session),
+        spans_phase(party_session_spans(l->run.session),
                     m.broadcast.opens && m.broadcast.purpose != PURPOSE_TRAIN ? TRAFFIC_EVALUATE
                                                                               : TRAFFIC_TRAIN,
                     clock_us());
@@ -360,7 +385,7 @@ static void on_redial(uv_timer_t *t)
 
 static void plan_redial(struct loop *l)
 {
-    uint64_t wait = l->redial_ms / 2 + rng_below(&l->chance, l->redial_ms / 2 + 1);
+    uint64_t wait = l->redial_ms / 2 + rng_below(&l->run.chance, l->redial_ms / 2 + 1);
 
     l->redial_ms = l->redial_ms * 2 < REDIAL_MAX_MS ? l->redial_ms * 2 : REDIAL_MAX_MS;
     uv_timer_start(&l->redial, on_redial, wait, 0);
@@ -408,7 +433,7 @@ static void dial(struct loop *l)
 
     if (l->over || l->conn != NULL)
         return;
-    if (net_dial(&l->conn, &side, l->in->config.server, l->in->roster.server.name, &err) ==
+    if (net_dial(&l->conn, &side, l->run.in->config.server, l->run.in->roster.server.name, &err) ==
         STATUS_OK)
         return;
     l->conn = NULL;
@@ -438,7 +463,7 @@ static struct net_identity identity_of(const struct config_identity *c)
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
-    struct net_identity id = identity_of(&l->in->config.identity);
+    struct net_identity id = identity_of(&l->run.in->config.identity);
     struct error err = {0};
 
     (void)number;
@@ -450,48 +475,20 @@ static void on_reload(uv_signal_t *s, int number)
 
 /* --- life --- */
 
-static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
+static enum status init_wire(struct loop *l, struct error *err)
 {
-    return books_entries(&((struct loop *)owner)->books, out);
-}
+    enum status s;
 
-static enum status init_session(struct loop *l, struct error *err)
-{
-    enum status s = party_checkpoint_load(l->in, &l->saved, err);
-    struct party_setup setup = {
-        .saved = l->saved.len > 0 ? l->saved.data : NULL,
-        .saved_n = l->saved.len,
-        .config = &l->in->config,
-        .roster = &l->in->roster,
-        .self = l->in->self,
-        .key = &l->in->key,
-        .train = &l->in->train,
-        .test = &l->in->test,
-        .seeded = l->options->seeded,
-        .seed = l->options->seed,
-        .spent = spent,
-        .owner = l,
-        .clock_us = clock_us,
-    };
-
-    if (s == STATUS_OK)
-        s = party_session_new(&l->session, &setup, err);
-    if (s != STATUS_OK)
-        return s;
     l->frame_max = WIRE_SETUP_MAX;
     buf_init(&l->frame, WIRE_PAYLOAD_MAX);
     buf_init(&l->delayed, WIRE_PAYLOAD_MAX);
     s = wire_unpacker_init(&l->unpacker, l->frame_max);
-    if (s == STATUS_OK)
-        s = rng_init_system(&l->chance);
-    if (s == STATUS_OK)
-        s = party_results_init(&l->results, l->in, l->options, clock_us());
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 
 static enum status init_tls(struct loop *l, struct error *err)
 {
-    struct net_identity id = identity_of(&l->in->config.identity);
+    struct net_identity id = identity_of(&l->run.in->config.identity);
     uint8_t own[NET_SPKI_BYTES];
     int64_t expires_in_s;
     enum status s = net_tls_new(&l->tls, false, &id, err);
@@ -499,7 +496,7 @@ static enum status init_tls(struct loop *l, struct error *err)
     if (s != STATUS_OK)
         return s;
     net_tls_own(l->tls, own, &expires_in_s);
-    if (memcmp(own, l->in->roster.party[l->in->self].key, sizeof own) != 0)
+    if (memcmp(own, l->run.in->roster.party[l->run.in->self].key, sizeof own) != 0)
         return error_set(err, STATUS_CONFIG, "identity.cert: not the certificate of identity.key");
     if (expires_in_s < 14 * 86400)
         log_warn("this certificate expires in %lld days", (long long)(expires_in_s / 86400));
@@ -514,7 +511,7 @@ static void init_handles(struct loop *l)
     uv_signal_init(&l->uv, &l->sigterm);
     uv_signal_init(&l->uv, &l->sigint);
     uv_signal_init(&l->uv, &l->sighup);
-    l->timer.data = l->redial.data = l->delay.data = l->work.data = l;
+    l->timer.data = l->redial.data = l->delay.data = l->work.data = l->keep.data = l;
     l->sigterm.data = l->sigint.data = l->sighup.data = l;
     uv_signal_start(&l->sigterm, on_stop, SIGTERM);
     uv_signal_start(&l->sigint, on_stop, SIGINT);
@@ -523,39 +520,13 @@ static void init_handles(struct loop *l)
 
 static void deinit(struct loop *l)
 {
-    party_session_free(l->session);
-    books_close(&l->books);
-    checkpoint_wipe(&l->saved);
-    party_results_deinit(&l->results);
+    party_run_deinit(&l->run);
     wire_unpacker_deinit(&l->unpacker);
-    rng_deinit(&l->chance);
     buf_deinit(&l->frame);
     buf_deinit(&l->delayed);
     net_tls_free(l->tls);
     CHECK(uv_loop_close(&l->uv) == 0);
     mem_free(l);
-}
-
-/* Files of the end; the run's own failure, if any, is the answer. */
-static enum status end_run(struct loop *l, struct error *err)
-{
-    const struct party_report *rep = party_session_report(l->session);
-    struct party_ending end = {wire_outcome_name(l->outcome), &l->error, clock_us()};
-    bool complete =
-        rep->planned && (l->outcome == OUTCOME_TARGET ||
-                         (l->outcome == OUTCOME_COMPLETED && rep->applied == rep->agenda.steps));
-    struct error unwritten = {0};
-    enum status s = STATUS_OK, written;
-
-    spans_stop(party_session_spans(l->session), end.now_us);
-    if (!complete) /* first of all: nothing else may keep an unfinished run from going on */
-        s = party_checkpoint_save(l->in, l->session, err);
-    written = party_results_end(&l->results, l->session, &l->books, &end, &unwritten);
-    if (complete && written == STATUS_OK)
-        party_checkpoint_remove(l->in);
-    if (s == STATUS_OK)
-        *err = written != STATUS_OK ? unwritten : l->error;
-    return err->status;
 }
 
 enum status party_loop_run(const struct party_inputs *in, const struct party_options *o,
@@ -567,18 +538,18 @@ enum status party_loop_run(const struct party_inputs *in, const struct party_opt
 
     if (l == NULL)
         return error_set(err, STATUS_MEMORY, "no memory");
-    l->in = in;
-    l->options = o;
+    l->run.in = in;
+    l->run.options = o;
     l->redial_ms = REDIAL_FIRST_MS;
     CHECK(uv_loop_init(&l->uv) == 0);
     init_handles(l);
     s = init_tls(l, err);
     if (s == STATUS_OK)
-        s = books_open(&l->books, in, err);
+        s = party_run_begin(&l->run, err);
     if (s == STATUS_OK)
-        s = init_session(l, err);
+        s = init_wire(l, err);
     if (s == STATUS_OK) {
-        spans_phase(party_session_spans(l->session), TRAFFIC_SETUP, clock_us());
+        spans_phase(party_session_spans(l->run.session), TRAFFIC_SETUP, clock_us());
         tell(l, &start);
         dial(l);
     } else {
@@ -586,7 +557,7 @@ enum status party_loop_run(const struct party_inputs *in, const struct party_opt
     }
     uv_run(&l->uv, UV_RUN_DEFAULT);
     if (s == STATUS_OK)
-        s = end_run(l, err);
+        s = party_run_end(&l->run, err);
     deinit(l);
     return s;
 }

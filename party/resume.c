@@ -1,8 +1,8 @@
 /* resume.c -- a session to bytes and back.
  *
- * Kept: which plan, how many steps are applied, the bottom with its optimiser.  Not kept: keys and
- * masks.  An upload whose gradient had not come yet may have been summed all the same: its batch is
- * known from the schedule, so the gradient can still be applied.
+ * Kept: the plan, how many steps are behind this party, what it was shown, the bottom with its
+ * optimiser, and whether the run is over.  Not kept: keys and masks.  The server sends what was
+ * broadcast since (catchup.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,61 +12,63 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 1 };
+enum { RESUME_VERSION = 2 };
 
 struct kept {
-    uint64_t version, applied;
-    uint8_t plan_digest[WIRE_DIGEST_BYTES];
+    uint64_t version, applied, final, plan_len;
+    uint8_t trail[WIRE_DIGEST_BYTES];
 };
 
 enum status party_session_save(const struct party_session *p, struct buf *out)
 {
-    struct kept k = {.version = RESUME_VERSION, .applied = p->applied};
+    struct kept k = {
+        .version = RESUME_VERSION,
+        .applied = p->applied,
+        .final = p->final,
+        .plan_len = p->plan_text.len,
+    };
     enum status s;
 
-    if (!p->planned || (p->applied == 0 && !p->pending))
+    if (!p->planned)
         return STATUS_OK; /* nothing that another start would not make as well */
-    memcpy(k.plan_digest, p->plan_digest, sizeof k.plan_digest);
+    memcpy(k.trail, p->trail.value, sizeof k.trail);
     s = buf_append(out, &k, sizeof k);
+    if (s == STATUS_OK)
+        s = buf_append(out, p->plan_text.data, p->plan_text.len);
     return s == STATUS_OK ? nn_state_print(&p->bottom.net, out) : s;
 }
 
-static bool read_kept(struct kept *k, const struct party_setup *setup)
+static enum status unfit(struct party_session *p)
 {
-    if (setup->saved == NULL || setup->saved_n < sizeof *k)
-        return false;
-    memcpy(k, setup->saved, sizeof *k);
-    return k->version == RESUME_VERSION;
-}
-
-uint64_t party_saved_steps(const struct party_setup *setup)
-{
-    struct kept k;
-
-    return read_kept(&k, setup) ? k.applied : 0;
+    return error_set(&p->error, STATUS_CONFIG,
+                     "state: the saved model does not fit model.layers, the roster or the data");
 }
 
 enum status party_restore(struct party_session *p)
 {
+    const uint8_t *at = p->setup.saved;
+    size_t left = p->setup.saved_n;
     struct kept k;
-    uint32_t rows;
-    const uint32_t *row;
+    enum status s;
 
-    if (p->setup.saved == NULL)
+    if (at == NULL)
         return STATUS_OK;
-    if (!read_kept(&k, &p->setup) ||
-        memcmp(k.plan_digest, p->plan_digest, sizeof k.plan_digest) != 0)
-        return error_set(&p->error, STATUS_CONFIG,
-                         "state: holds a run of another plan; use another state directory");
-    if (k.applied > p->agenda.steps || nn_state_parse(&p->bottom.net, p->setup.saved + sizeof k,
-                                                      p->setup.saved_n - sizeof k) != STATUS_OK)
-        return error_set(&p->error, STATUS_CONFIG,
-                         "state: the saved model does not fit model.layers and the data");
-    p->applied = k.applied;
-    if (k.applied == p->agenda.steps)
-        return STATUS_OK;
-    row = schedule_batch(&p->schedule, k.applied, &rows);
-    party_bottom_train(&p->bottom, p->setup.train, row, rows);
-    p->pending = true;
+    if (left < sizeof k)
+        return unfit(p);
+    memcpy(&k, at, sizeof k);
+    at += sizeof k;
+    left -= sizeof k;
+    if (k.version != RESUME_VERSION || k.plan_len > left || k.plan_len > PLAN_TEXT_MAX)
+        return unfit(p);
+    s = party_take_plan(p, at, (size_t)k.plan_len);
+    if (s == STATUS_MEMORY)
+        return s;
+    if (s != STATUS_OK || k.applied > p->agenda.party_steps ||
+        nn_state_parse(&p->bottom.net, at + k.plan_len, left - (size_t)k.plan_len) != STATUS_OK)
+        return unfit(p);
+    memcpy(p->trail.value, k.trail, sizeof k.trail);
+    p->applied = p->kept_step = k.applied;
+    p->final = k.final != 0;
+    p->kept_any = true;
     return STATUS_OK;
 }

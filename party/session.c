@@ -48,6 +48,12 @@ void party_refuse(struct party_session *p, struct actions *a)
         p, a, p->error.status == STATUS_BUDGET && p->applied > 0 ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
+enum status party_violation(struct party_session *p, const char *what, uint64_t number)
+{
+    return error_set(&p->error, STATUS_PROTOCOL, "the server: %s (%llu)", what,
+                     (unsigned long long)number);
+}
+
 /* --- events --- */
 
 static enum status status_of(enum status_kind kind)
@@ -68,7 +74,7 @@ static void finished(struct party_session *p, struct actions *a, const struct wi
     enum status s = status_of(f->kind);
     bool well = f->outcome != OUTCOME_FAILED && f->outcome != OUTCOME_BUDGET;
 
-    if (well && p->planned && f->outcome == OUTCOME_COMPLETED && p->applied != p->agenda.steps)
+    if (well && p->planned && f->outcome == OUTCOME_COMPLETED && !p->final)
         log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->applied,
                  (unsigned long long)p->agenda.steps);
     if (!well)
@@ -87,9 +93,11 @@ static void message(struct party_session *p, struct actions *a, const struct eve
     }
     switch (e->msg->kind) {
     case WIRE_OFFER: party_offer(p, a, &e->msg->offer); break;
+    case WIRE_REPLAY: party_replay(p, a, &e->msg->replay); break;
     case WIRE_HELLOS: party_hellos(p, a, &e->msg->hellos); break;
     case WIRE_CONFIRMS: party_confirms(p, a, &e->msg->confirms); break;
-    case WIRE_BROADCAST: party_broadcast(p, a, e); break;
+    case WIRE_BROADCAST: party_broadcast(p, a, &e->msg->broadcast); break;
+    case WIRE_RELAY: party_relay(p, a, &e->msg->relay); break;
     case WIRE_FINISH: finished(p, a, &e->msg->finish); break;
     case WIRE_REFUSE:
         error_set(&p->error, status_of(e->msg->refuse.kind), "the server refuses: %s",
@@ -99,12 +107,10 @@ static void message(struct party_session *p, struct actions *a, const struct eve
     case WIRE_NONE:
     case WIRE_JOIN:
     case WIRE_HELLO:
-    case WIRE_CONFIRM:
-    case WIRE_UPLOAD:
     case WIRE_BEHIND:
-    case WIRE_REPLAY:
+    case WIRE_CONFIRM:
     case WIRE_SHARE:
-    case WIRE_RELAY:
+    case WIRE_UPLOAD:
     case WIRE_KEPT:
     case WIRE_KINDS: CHECK(!"phase_expects lets no such message through");
     }
@@ -114,8 +120,13 @@ static void message(struct party_session *p, struct actions *a, const struct eve
  * long as this party is not being waited for: before an offer, or shut out until the next epoch. */
 static void out_of_time(struct party_session *p, struct actions *a)
 {
+    if (p->final && !p->keeping && p->sm.phase == PHASE_GATHER && !p->connected) {
+        log_warn("the server is gone, but this party's model is final");
+        party_finish(p, a, OUTCOME_COMPLETED);
+        return;
+    }
     if (p->connected && p->planned &&
-        (p->sm.phase == PHASE_GATHER || p->plan.protocol.straggler == STRAGGLER_DROP)) {
+        (p->sm.phase == PHASE_GATHER || p->plan.protocol.straggler != STRAGGLER_WAIT)) {
         party_arm(p, a);
         return;
     }
@@ -138,6 +149,7 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
     case EVENT_TIMER: out_of_time(p, out); break;
     case EVENT_DONE: party_worked(p, out); break;
     case EVENT_CHARGED: party_charged(p, out, e->error); break;
+    case EVENT_KEPT: party_kept(p, out, e->error); break;
     case EVENT_STOP: party_finish(p, out, OUTCOME_STOPPED); break;
     }
 }
@@ -153,14 +165,22 @@ enum status party_session_new(struct party_session **out, const struct party_set
     if (p == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for a session");
     p->setup = *setup;
-    p->applied = party_saved_steps(setup);
     buf_init(&p->plan_text, PLAN_TEXT_MAX);
+    buf_init(&p->keep, PARTY_KEEP_MAX);
+    buf_init(&p->received, WIRE_PAYLOAD_MAX);
     s = digest_init(&p->digest);
     if (s == STATUS_OK)
         s = rng_init_system(&p->noise);
     if (s != STATUS_OK) {
         party_session_free(p);
         return error_set(err, s, "session: %s", status_words(s));
+    }
+    s = party_restore(p);
+    if (s != STATUS_OK) {
+        if (err != NULL)
+            *err = p->error;
+        party_session_free(p);
+        return s;
     }
     *out = p;
     return STATUS_OK;
@@ -176,6 +196,10 @@ void party_session_free(struct party_session *p)
     schedule_deinit(&p->schedule);
     party_bottom_deinit(&p->bottom);
     buf_deinit(&p->plan_text);
+    if (p->keep.data != NULL)
+        secret_wipe(p->keep.data, p->keep.cap);
+    buf_deinit(&p->keep);
+    buf_deinit(&p->received);
     mem_free(p->payload);
     mem_free(p->check);
     mem_free(p->charge_rows);
@@ -192,10 +216,11 @@ const struct party_report *party_session_report(struct party_session *p)
     r->generation = p->generation;
     r->applied = p->applied;
     r->planned = p->planned;
+    r->final = p->final;
     r->plan = p->plan;
     r->agenda = p->agenda;
     r->mechanism = p->mechanism;
-    r->down_max = p->planned ? wire_down_max(&p->plan, 0) : WIRE_SETUP_MAX;
+    r->down_max = p->planned ? wire_down_max(&p->plan, p->share_max) : WIRE_SETUP_MAX;
     return r;
 }
 

@@ -44,13 +44,15 @@ struct party_setup {
     size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
     void *owner;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
+    uint32_t checkpoint_rounds; /* training steps between two ACTION_KEEP; 0: never any */
 };
 
 struct party_report {
     enum phase phase;
     uint64_t generation, rounds, applied, clipped;
     uint32_t last_rows; /* of the last upload */
-    bool planned;       /* a plan was accepted */
+    bool planned;       /* a plan was accepted, or is that of what was saved */
+    bool final;         /* the last broadcast has come: the model is final */
     struct plan plan;
     struct agenda agenda;
     struct account_entry mechanism; /* of the current generation */

@@ -3,7 +3,6 @@
  */
 #include "server/checkpoint.h"
 
-#include "common/base/log.h"
 #include "common/crypto/digest.h"
 #include "common/daemon/checkpoint.h"
 
@@ -17,11 +16,11 @@ static struct checkpoint_place place_of(const struct config_server *c)
 }
 
 static void label_of(char out[SEALED_LABEL_MAX], const struct config_server *c,
-                     const struct server_session *s)
+                     const uint8_t *plan_digest)
 {
     char hex[DIGEST_HEX_CHARS + 1];
 
-    digest_hex(hex, server_session_plan_digest(s), WIRE_DIGEST_BYTES);
+    digest_hex(hex, plan_digest, WIRE_DIGEST_BYTES);
     snprintf(out, SEALED_LABEL_MAX, "vfl-server/1 seed %" PRIu64 " plan %s", c->plan.training.seed,
              hex);
 }
@@ -40,14 +39,15 @@ enum status server_checkpoint_seed(const struct config_server *c, uint64_t *seed
 }
 
 enum status server_checkpoint_load(const struct config_server *c, struct server_session *session,
-                                   struct error *err)
+                                   bool *found, struct error *err)
 {
     struct checkpoint_place at = place_of(c);
     char label[SEALED_LABEL_MAX], want[SEALED_LABEL_MAX];
     struct buf bytes;
     enum status s = checkpoint_load(&at, label, &bytes, err);
 
-    label_of(want, c, session);
+    label_of(want, c, server_session_plan_digest(session));
+    *found = bytes.len > 0;
     if (s == STATUS_OK && bytes.len > 0) {
         if (strcmp(label, want) != 0)
             s = error_set(err, STATUS_CONFIG,
@@ -56,29 +56,32 @@ enum status server_checkpoint_load(const struct config_server *c, struct server_
         else if (server_session_restore(session, bytes.data, bytes.len) != STATUS_OK)
             s = error_set(err, STATUS_CONFIG, "%s: the checkpoint does not fit this plan",
                           c->state);
-        else
-            log_info("going on after %llu training steps",
-                     (unsigned long long)server_session_report(session)->steps);
     }
     checkpoint_wipe(&bytes);
     return s;
 }
 
-enum status server_checkpoint_save(const struct config_server *c,
-                                   const struct server_session *session, struct error *err)
+enum status server_checkpoint_write(const struct config_server *c, const uint8_t *plan_digest,
+                                    const struct wire_bytes *bytes, struct error *err)
 {
     struct checkpoint_place at = place_of(c);
     char label[SEALED_LABEL_MAX];
+
+    label_of(label, c, plan_digest);
+    return checkpoint_save(&at, label, bytes->data, bytes->n, err);
+}
+
+enum status server_checkpoint_save(const struct config_server *c,
+                                   const struct server_session *session, struct error *err)
+{
     struct buf bytes;
     enum status s;
 
-    if (!server_session_opened(session))
-        return STATUS_OK; /* no round yet: nothing that another start would not make as well */
     buf_init(&bytes, CHECKPOINT_BYTES_MAX);
     s = server_session_save(session, &bytes);
-    label_of(label, c, session);
     if (s == STATUS_OK)
-        s = checkpoint_save(&at, label, &bytes, err);
+        s = server_checkpoint_write(c, server_session_plan_digest(session),
+                                    &(struct wire_bytes){bytes.data, bytes.len}, err);
     else
         error_set(err, s, "checkpoint: %s", status_words(s));
     checkpoint_wipe(&bytes);

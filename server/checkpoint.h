@@ -16,9 +16,12 @@
 enum status server_checkpoint_seed(const struct config_server *c, uint64_t *seed, bool *found,
                                    struct error *err) MUST_USE;
 enum status server_checkpoint_load(const struct config_server *c, struct server_session *s,
-                                   struct error *err) MUST_USE;
+                                   bool *found, struct error *err) MUST_USE;
 enum status server_checkpoint_save(const struct config_server *c, const struct server_session *s,
                                    struct error *err) MUST_USE;
+/* The same for bytes that the session has made already; from any thread. */
+enum status server_checkpoint_write(const struct config_server *c, const uint8_t *plan_digest,
+                                    const struct wire_bytes *bytes, struct error *err) MUST_USE;
 void server_checkpoint_remove(const struct config_server *c);
 
 #endif

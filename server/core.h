@@ -1,8 +1,10 @@
 /* core.h -- the inside of a server session, shared by the files of this folder: one per phase.
  *
- *   session.c   life, dispatch, endings        keys.c    AGREE and CONFIRM
- *   join.c      GATHER                         round.c   ROUND: open, upload, close
- *   evaluate.c  sweeps, scores, targets        head.c    the work between two broadcasts
+ *   session.c   life, dispatch                 keys.c    AGREE and CONFIRM; who is behind catches up
+ *   join.c      GATHER, lost parties           round.c   ROUND: open, upload, close
+ *   share.c     SHARE and SUM: coded rounds    stream.c  STREAM: a step at each arrival
+ *   close.c     CLOSE and the endings          work.c    the work between two broadcasts
+ *   evaluate.c  sweeps, scores, targets        head.c    the top model
  *   resume.c    what a later process needs
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,12 +18,18 @@
 #include "common/data/schedule.h"
 #include "common/flow/agree.h"
 #include "common/flow/sm.h"
+#include "common/flow/trail.h"
 #include "common/secagg/secagg.h"
 #include "server/head.h"
 #include "server/session.h"
 
 /* Threats E6: a party that fails this many rounds in a row does not get another chance to. */
-enum { SERVER_LOSSES_MAX = 3 };
+enum {
+    SERVER_LOSSES_MAX = 3,
+    SERVER_KEEP_MAX = 1 << 30, /* bytes of a checkpoint */
+    SERVER_SENDS_MAX = 4,      /* messages to many in one step */
+    SERVER_SLOW_FLOPS = 1000000000,
+};
 
 /* One party of the roster, as the server knows it. */
 struct server_peer {
@@ -31,7 +39,9 @@ struct server_peer {
     bool barred;      /* `drop`: lost or late too often */
     uint32_t losses;  /* times lost or late as a member, since its last whole round */
     int member;       /* index in the generation; -1: none */
-    uint64_t applied; /* training steps it had applied when it joined */
+    uint64_t applied; /* training steps it had applied when it joined, and was sent since */
+    uint64_t kept[2]; /* steps in its last durable checkpoint, and in the one before */
+    uint64_t uploaded; /* round of its last upload in this generation */
 };
 
 /* The round in progress. */
@@ -40,14 +50,18 @@ struct server_round {
     uint64_t number, place, sweep;
     uint32_t rows, answers;
     const uint32_t *row; /* TRAIN: the batch; EVALUATE_*: NULL, rows place .. place + rows */
+    uint32_t peer;       /* STREAM: whose upload the work is on */
     uint64_t opened_us, last_answer_us;
 };
 
 /* The last closed training step, whose gradient goes out with the next broadcast. */
 struct server_close {
-    bool any, fresh; /* fresh: not yet broadcast in this generation */
+    bool any, fresh; /* fresh: not yet broadcast */
     uint64_t step;
-    size_t floats; /* of one member's gradient */
+    size_t floats;   /* of one member's gradient */
+    uint32_t blocks; /* gradients: 1, or under concat one for each member */
+    size_t absent_n; /* members that were not in the sum */
+    uint8_t absent[WIRE_MEMBERS_MAX];
 };
 
 struct server_sweep {
@@ -57,10 +71,14 @@ struct server_sweep {
     uint32_t next_row;
 };
 
+struct server_shares;
+struct server_stream;
+
 struct server_session {
     struct server_setup setup;
     struct plan plan;
     struct sm sm;
+    uint64_t now_us;    /* of the step under way */
     struct error error; /* why the run failed, or the last reason to drop a peer */
 
     struct buf plan_text;
@@ -70,29 +88,41 @@ struct server_session {
 
     struct server_peer peer[WIRE_MEMBERS_MAX];
     bool started; /* a first generation has trained: `drop` may go on without somebody */
-    uint64_t generation;
-    uint32_t members_n;
+    uint64_t generation, generation_known; /* known: the last that any party was offered */
+    uint32_t members_n, left; /* left: members lost since the generation began */
     uint8_t members[WIRE_MEMBERS_MAX];
-    uint8_t everybody[WIRE_MEMBERS_MAX]; /* who hears the last word */
+    /* Whom the messages of one step go to: members still there; at the end, everybody who is. */
+    uint8_t audience[SERVER_SENDS_MAX][WIRE_MEMBERS_MAX];
+    size_t sends;
     struct agree_hello *hellos;          /* by member */
     struct agree_confirm *confirms;      /* by member */
     struct wire_hello *show_hellos;
     struct wire_confirm *show_confirms;
     uint8_t sid[WIRE_DIGEST_BYTES], ids_train[WIRE_DIGEST_BYTES], ids_test[WIRE_DIGEST_BYTES];
     uint32_t answers;
+    uint64_t combined_round; /* the last round with a sum, in this generation */
     struct secagg_server *sum;
     size_t payload_max, check_bytes;
     struct secagg_shape shape;
+    struct server_shares *shares; /* coded */
+    struct server_stream *stream; /* async */
 
     struct server_head head;
     struct server_round round;
     struct server_close close;
     struct server_sweep sweep;
     uint64_t steps_done;
+    struct digest digest;
+    struct trail trail; /* after steps_done steps */
     struct score_board running, test_board, train_board;
-    bool target_reached;
+    bool target_reached, complete; /* complete: every member's final model is durable */
     uint32_t integrity_in_a_row;
     bool swept; /* the running sweep has ended in the work just done */
+
+    /* Checkpoints. */
+    struct buf keep, replay; /* what ACTION_KEEP writes; gradients for who is behind */
+    bool keeping, keep_due;  /* keeping: the driver has it; due: made in the work just done */
+    uint64_t keep_step, kept_step; /* steps in `keep`, and in the last durable checkpoint */
 
     struct server_report report;
     struct spans spans;
@@ -101,16 +131,23 @@ struct server_session {
 
 /* session.c */
 void server_arm(struct server_session *s, struct actions *a, uint64_t after_ms);
+/* To the members that are still there. */
 struct action *server_send_members(struct server_session *s, struct actions *a,
                                    enum wire_kind kind);
+struct action *server_send_one(struct server_session *s, struct actions *a, uint32_t peer,
+                               enum wire_kind kind);
 void server_drop(struct server_session *s, struct actions *a, uint32_t peer, enum status why);
-void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome);
 void server_blame(struct server_session *s, struct actions *a, uint32_t peer);
-/* s->error says why. */
-void server_fail(struct server_session *s, struct actions *a);
 void server_missing(const struct server_session *s, char *out,
                     size_t n); /* "p1, p3" without an answer */
 const char *server_name(const struct server_session *s, uint32_t peer);
+uint8_t *server_audience(struct server_session *s); /* room for one more list of peers */
+bool server_waits(const struct server_session *s); /* straggler wait */
+void server_next_question(struct server_session *s); /* nobody has answered yet */
+/* None of the members still there is missing. */
+bool server_all_answered(const struct server_session *s);
+/* Counts an answer, and asks the same. */
+bool server_answered(struct server_session *s, uint32_t peer);
 
 /* join.c */
 void server_gather(struct server_session *s, struct actions *a);
@@ -120,24 +157,79 @@ void server_set_changed(struct server_session *s, struct actions *a); /* re-key,
 
 /* keys.c */
 void server_offer(struct server_session *s, struct actions *a);
+void server_behind(struct server_session *s, struct actions *a, uint32_t peer,
+                   const struct wire_behind *b);
 void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
                   const struct wire_hello *h);
 void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
                     const struct wire_confirm *c);
 
 /* round.c */
-void server_open_round(struct server_session *s, uint64_t now_us, struct actions *a);
-void server_upload(struct server_session *s, uint64_t now_us, struct actions *a, uint32_t peer,
+void server_open_round(struct server_session *s, struct actions *a);
+void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
                    const struct wire_upload *u);
-void server_round_done(struct server_session *s, uint64_t now_us, struct actions *a);
+/* A member that the round can do without has left: is everybody else done? */
+void server_settle(struct server_session *s, struct actions *a);
+/* The round ends with what is in. */
+void server_sum_up(struct server_session *s, struct actions *a);
+void server_round_done(struct server_session *s, struct actions *a);
 void server_round_void(struct server_session *s);
 void server_round_late(struct server_session *s, struct actions *a);
+/* Broadcasts the last gradient, if it was not yet, without opening a round. */
+void server_flush_close(struct server_session *s, struct actions *a);
+void server_send_broadcast(struct server_session *s, struct actions *a,
+                           const struct wire_broadcast *b);
+struct wire_broadcast server_broadcast_of(const struct server_session *s, bool opens);
+void server_note_arrival(struct server_session *s, uint32_t peer, bool last);
+bool server_choose_round(struct server_session *s); /* what comes next; false: the agenda is done */
+uint64_t server_round_values(const struct server_session *s);
+
+/* share.c */
+enum status server_shares_new(struct server_session *s) MUST_USE;
+void server_shares_free(struct server_session *s);
+size_t server_session_share_max(const struct server_session *s); /* a whole frame; 0: no shares */
+void server_shares_open(struct server_session *s);
+void server_share(struct server_session *s, struct actions *a, uint32_t peer,
+                  const struct wire_shares *w);
+void server_relay(struct server_session *s, struct actions *a);
+bool server_decodes_without(const struct server_session *s); /* enough uploads are in, or may come */
+void server_late_upload(struct server_session *s, struct actions *a, uint32_t peer,
+                        const struct wire_upload *u);
+
+/* stream.c */
+enum status server_stream_new(struct server_session *s) MUST_USE;
+void server_stream_free(struct server_session *s);
+void server_stream_begin(struct server_session *s); /* a generation */
+void server_stream_open(struct server_session *s, struct actions *a);
+void server_stream_upload(struct server_session *s, struct actions *a, uint32_t peer,
+                          const struct wire_upload *u);
+void server_stream_work(struct server_session *s);
+void server_stream_done(struct server_session *s, struct actions *a);
+void server_stream_lost(struct server_session *s, struct actions *a);
+uint64_t server_stream_arrivals(const struct server_session *s);
+void server_stream_go_on(struct server_session *s, uint64_t arrivals); /* from a checkpoint */
+
+/* work.c */
+void server_take_targets(struct server_session *s);
+/* The session as it stands into s->keep, for server_keep after the work. */
+enum status server_save(struct server_session *s) MUST_USE;
 
 /* evaluate.c */
 bool server_next_evaluation(
     struct server_session *s); /* fills s->round; false: nothing left to evaluate */
 void server_score_batch(struct server_session *s,
                         double loss); /* after the head's forward of a round */
-void server_sweep_done(struct server_session *s, struct actions *a);
+void server_sweep_done(struct server_session *s);
+
+/* close.c */
+void server_close_run(struct server_session *s, struct actions *a);
+void server_kept(struct server_session *s, struct actions *a, uint32_t peer,
+                 const struct wire_kept *k);
+void server_keep(struct server_session *s, struct actions *a);
+void server_keep_done(struct server_session *s, struct actions *a, const struct error *result);
+void server_all_closed(struct server_session *s, struct actions *a);
+void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome);
+/* s->error says why. */
+void server_fail(struct server_session *s, struct actions *a);
 
 #endif

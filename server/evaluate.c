@@ -76,7 +76,7 @@ void server_score_batch(struct server_session *s, double loss)
     s->swept = false;
     if (s->round.purpose == PURPOSE_TRAIN) {
         s->report.last_loss = loss;
-        if (s->round.place % s->agenda.rounds_per_epoch == 0)
+        if (board->rows + s->round.rows > board->rows_max) /* an epoch is full */
             score_board_reset(board);
     } else {
         board = s->sweep.on_train ? &s->train_board : &s->test_board;
@@ -114,12 +114,11 @@ static void check_target(struct server_session *s)
     s->report.reached = (struct server_reached){true, s->report.epochs, value, s->report.rounds};
 }
 
-void server_sweep_done(struct server_session *s, struct actions *a)
+void server_sweep_done(struct server_session *s)
 {
     s->sweep.running = false;
     s->sweep.done_at = s->steps_done;
     s->report.sweeps = s->sweep.number;
     s->report.epochs = (double)s->steps_done / s->agenda.rounds_per_epoch;
     check_target(s);
-    actions_add(a, ACTION_REPORT);
 }

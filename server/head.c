@@ -108,7 +108,7 @@ static const float *forward(struct server_head *h, uint32_t rows, double *loss, 
     return logits;
 }
 
-static void fuse(struct server_head *h, uint32_t rows)
+void server_head_fuse(struct server_head *h, uint32_t rows)
 {
     float factor = 1.0f / (float)h->parties;
 
@@ -140,7 +140,6 @@ double server_head_evaluate(struct server_head *h, uint32_t rows)
 {
     double loss;
 
-    fuse(h, rows);
     nn_predict(h->loss, h->prob, forward(h, rows, &loss, false), rows, h->outputs);
     return loss;
 }
@@ -149,7 +148,6 @@ double server_head_train(struct server_head *h, const struct plan *p, uint64_t s
 {
     double loss, later;
 
-    fuse(h, rows);
     nn_predict(h->loss, h->prob, forward(h, rows, &loss, true), rows, h->outputs);
     nn_net_backward(&h->net, h->dfused, h->dlogits);
     hand_out_gradient(h, rows);

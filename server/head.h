@@ -31,7 +31,10 @@ void server_head_deinit(struct server_head *h); /* safe on a zeroed struct */
 /* The members of this generation: the divisor of fusion `mean`. */
 void server_head_members(struct server_head *h, uint32_t members);
 
-/* h->fused (rows, as estimated: sums) and h->target are filled in.  Returns the mean loss; fills
+/* h->fused (rows) from sums, as estimated, to what the net takes: under `mean` their M-th part. */
+void server_head_fuse(struct server_head *h, uint32_t rows);
+
+/* h->fused (rows, fused) and h->target are filled in.  Returns the mean loss; fills
  * h->prob. */
 double server_head_evaluate(struct server_head *h, uint32_t rows);
 

@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+/* Far above what a run can reach, far below where counting would wrap. */
+#define GENERATION_MAX ((uint64_t)1 << 48)
+
 static uint32_t ready(const struct server_session *s)
 {
     uint32_t n = 0;
@@ -22,8 +25,11 @@ static uint32_t ready(const struct server_session *s)
 
 static bool enough(const struct server_session *s)
 {
-    bool whole = s->plan.protocol.straggler == STRAGGLER_WAIT || !s->started;
-    uint32_t least = s->plan.protocol.aggregation == AGGREGATION_CLEAR ? 1 : 2;
+    bool whole = server_waits(s) || !s->started;
+    uint32_t coded = s->shape.segments + s->shape.privacy;
+    uint32_t least = s->plan.protocol.aggregation == AGGREGATION_CLEAR   ? 1
+                     : s->plan.protocol.aggregation == AGGREGATION_CODED ? coded
+                                                                         : 2;
 
     return whole ? ready(s) == s->setup.roster->n : ready(s) >= least;
 }
@@ -49,19 +55,77 @@ void server_set_changed(struct server_session *s, struct actions *a)
         server_gather(s, a);
 }
 
-/* Is this party's model where the run needs it?  Under `wait` it has applied all steps, or all but
- * the last, whose gradient is sent again.  Under `drop` it may have missed any number. */
-static bool model_fits(struct server_session *s, uint32_t peer, uint64_t applied)
+/* Can a party that has applied so many steps be brought up to this run's? */
+static bool reachable(const struct server_session *s, uint64_t applied)
 {
-    uint64_t done = s->steps_done;
-    bool behind = applied + 1 < done && s->plan.protocol.straggler == STRAGGLER_WAIT;
+    const struct server_store *store = &s->setup.store;
+    uint64_t first = s->close.any ? s->close.step : s->steps_done;
 
-    if (applied <= done && !behind)
+    if (store->append != NULL && store->first(store->owner) < first)
+        first = store->first(store->owner);
+    return applied == s->steps_done || (applied < s->steps_done && applied >= first);
+}
+
+static bool trail_differs(const struct server_session *s, const struct wire_join *j)
+{
+    const struct server_store *store = &s->setup.store;
+    uint8_t trail[WIRE_DIGEST_BYTES];
+    const uint8_t *ours = s->trail.value;
+
+    if (s->head.concat) /* each party is shown its own gradients */
+        return false;
+    if (j->applied != s->steps_done) {
+        if (store->append == NULL || !store->trail(store->owner, j->applied, trail))
+            return false;
+        ours = trail;
+    }
+    return memcmp(ours, j->trail, WIRE_DIGEST_BYTES) != 0;
+}
+
+/* Is this party's model where the run needs it?  Under `wait` it is of this run, and can be brought
+ * to its last step.  Under `drop` it may have missed any number, under `async` it counts its own.
+ */
+static bool model_fits(struct server_session *s, uint32_t peer, const struct wire_join *j)
+{
+    const char *what = NULL;
+
+    if (server_waits(s)) {
+        if (!j->resumes && (s->steps_done > 0 || j->applied > 0))
+            what = "comes without the model that it had in this run";
+        else if (j->applied > s->steps_done)
+            what = "is ahead of this server, whose state was lost or put back";
+        else if (!reachable(s, j->applied))
+            what = "is further back than this server remembers";
+        else if (j->resumes && trail_differs(s, j))
+            what = "brings a model of another run";
+    } else if (s->stream == NULL && j->applied > s->steps_done) {
+        what = "is ahead of this server, whose state was lost or put back";
+    }
+    if (what == NULL)
         return true;
     error_set(&s->error, STATUS_DATA,
-              "%s: has applied %llu training steps, this run %llu: its model is of another run or "
-              "was lost",
-              server_name(s, peer), (unsigned long long)applied, (unsigned long long)done);
+              "%s %s: it has applied %llu training steps, this run has done %llu",
+              server_name(s, peer), what, (unsigned long long)j->applied,
+              (unsigned long long)s->steps_done);
+    return false;
+}
+
+static bool join_is_good(struct server_session *s, uint32_t peer, const struct wire_join *j)
+{
+    if (j->version != WIRE_VERSION)
+        error_set(&s->error, STATUS_PROTOCOL, "%s: speaks protocol version %u, this server %d",
+                  server_name(s, peer), j->version, WIRE_VERSION);
+    else if (memcmp(j->roster_digest, s->setup.roster->digest, WIRE_DIGEST_BYTES) != 0)
+        error_set(&s->error, STATUS_CONFIG,
+                  "%s: its roster is not the server's (compare the digests)", server_name(s, peer));
+    else if (j->generation > GENERATION_MAX)
+        error_set(&s->error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
+                  server_name(s, peer), (unsigned long long)j->generation);
+    else if (s->peer[peer].barred)
+        error_set(&s->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
+                  server_name(s, peer));
+    else
+        return model_fits(s, peer, j);
     return false;
 }
 
@@ -73,33 +137,20 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     if (p->present)
         server_lost(s, a,
                     e->peer); /* the same key came again: the new connection replaces the old */
-    if (j->version != WIRE_VERSION) {
-        error_set(&s->error, STATUS_PROTOCOL, "%s: speaks protocol version %u, this server %d",
-                  server_name(s, e->peer), j->version, WIRE_VERSION);
-        server_drop(s, a, e->peer, STATUS_PROTOCOL);
+    if (s->sm.phase == PHASE_OVER)
         return;
-    }
-    if (memcmp(j->roster_digest, s->setup.roster->digest, WIRE_DIGEST_BYTES) != 0) {
-        error_set(&s->error, STATUS_CONFIG,
-                  "%s: its roster is not the server's (compare the digests)",
-                  server_name(s, e->peer));
-        server_drop(s, a, e->peer, STATUS_CONFIG);
-        return;
-    }
-    if (p->barred) {
-        error_set(&s->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
-                  server_name(s, e->peer));
-        server_drop(s, a, e->peer, STATUS_PROTOCOL);
-        return;
-    }
-    if (!model_fits(s, e->peer, j->applied)) {
-        server_drop(s, a, e->peer, STATUS_DATA);
+    if (!join_is_good(s, e->peer, j)) {
+        server_drop(s, a, e->peer, s->error.status);
         return;
     }
     p->present = p->answered = true;
     p->excluded = s->started && s->sm.phase != PHASE_GATHER;
     p->member = -1;
     p->applied = j->applied;
+    p->kept[0] = p->kept[1] = j->kept;
+    /* A server that was killed may not remember the last generations it offered. */
+    if (j->generation > s->generation_known)
+        s->generation_known = j->generation;
     s->report.joined[e->peer]++;
     log_info("%s joined (%u of %zu)", server_name(s, e->peer), ready(s), s->setup.roster->n);
     if (s->sm.phase == PHASE_GATHER && enough(s))
@@ -111,35 +162,58 @@ static void lost_too_often(struct server_session *s, struct actions *a, uint32_t
 {
     error_set(&s->error, STATUS_PATIENCE, "%s was lost %d times in a row without a whole round",
               server_name(s, peer), SERVER_LOSSES_MAX);
-    if (s->plan.protocol.straggler != STRAGGLER_DROP || !s->started) {
+    if (server_waits(s) || !s->started) {
         server_fail(s, a);
         return;
     }
     log_warn("%s; it is shut out", s->error.text);
     s->peer[peer].barred = true;
-    server_set_changed(s, a);
+}
+
+/* May the round under way end without this member, which is lost?  A coded one once it has its
+ * shares; one in clear under drop; every arrival under async. */
+static bool round_can_do_without(const struct server_session *s, bool had_answered)
+{
+    switch (s->sm.phase) {
+    case PHASE_ROUND: return s->shape.partial;
+    case PHASE_SHARE: return had_answered && server_decodes_without(s);
+    case PHASE_SUM: return server_decodes_without(s);
+    case PHASE_STREAM: return true;
+    case PHASE_CLOSE: return !server_waits(s);
+    case PHASE_GATHER:
+    case PHASE_AGREE:
+    case PHASE_CONFIRM:
+    case PHASE_OVER:
+    case PHASES: break;
+    }
+    return false;
 }
 
 void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
 {
     struct server_peer *p = &s->peer[peer];
-    bool member = p->member >= 0;
+    int member = p->member;
+    bool had_answered = p->answered, goes_on;
 
     if (!p->present)
         return;
     p->present = p->answered = p->excluded = false;
     p->member = -1;
     s->report.lost[peer]++;
-    if (!member || s->sm.phase == PHASE_GATHER || s->sm.phase == PHASE_OVER)
+    if (member < 0 || s->sm.phase == PHASE_GATHER || s->sm.phase == PHASE_OVER)
         return;
-    if (s->sm.phase == PHASE_ROUND)
+    s->left++;
+    goes_on = round_can_do_without(s, had_answered);
+    if (!goes_on && phase_trains(s->sm.phase) && s->sm.phase != PHASE_CLOSE)
         server_round_void(s);
-    if (++p->losses >= SERVER_LOSSES_MAX) {
-        lost_too_often(s, a, peer);
-        return;
-    }
     log_warn("%s lost in phase %s: %s", server_name(s, peer), phase_row(s->sm.phase)->name,
-             s->plan.protocol.straggler == STRAGGLER_WAIT ? "waiting for it"
-                                                          : "going on without it");
-    server_set_changed(s, a);
+             server_waits(s) ? "waiting for it" : "going on without it");
+    if (++p->losses >= SERVER_LOSSES_MAX)
+        lost_too_often(s, a, peer);
+    if (s->sm.phase == PHASE_OVER)
+        return;
+    if (goes_on)
+        server_settle(s, a);
+    else
+        server_set_changed(s, a);
 }

@@ -22,19 +22,22 @@ static void choose_members(struct server_session *s)
         struct server_peer *p = &s->peer[i];
         p->answered = false;
         p->member = -1;
+        p->uploaded = 0;
         if (p->present && !p->excluded && !p->barred) {
             p->member = (int)s->members_n;
             s->members[s->members_n++] = (uint8_t)i;
         }
     }
-    s->answers = 0;
+    s->answers = s->left = 0;
 }
 
 void server_offer(struct server_session *s, struct actions *a)
 {
     struct action *send;
 
-    s->generation++;
+    if (s->generation < s->generation_known)
+        s->generation = s->generation_known;
+    s->generation_known = ++s->generation;
     choose_members(s);
     sm_move(&s->sm, PHASE_AGREE, s->generation);
     log_info("generation %llu: %u parties", (unsigned long long)s->generation, s->members_n);
@@ -48,20 +51,58 @@ void server_offer(struct server_session *s, struct actions *a)
     server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
-/* Counts an answer; true when it was the last one missing. */
-static bool all_answered(struct server_session *s, uint32_t peer)
+/* --- who is behind --- */
+
+/* What one member's gradients of `step` and perhaps more are, into s->replay. */
+static enum status recall(struct server_session *s, uint32_t peer, uint64_t step, uint64_t *steps)
 {
-    s->peer[peer].answered = true;
-    s->answers++;
-    return s->answers == s->members_n;
+    const struct server_store *store = &s->setup.store;
+    size_t bytes = s->close.floats * sizeof(float), block = (size_t)s->peer[peer].member * bytes;
+    enum status st;
+
+    s->replay.len = 0;
+    *steps = 1;
+    if (s->close.any && step == s->close.step)
+        return buf_append(&s->replay, (const uint8_t *)s->head.gradient +
+                                          (s->close.blocks > 1 ? block : 0), bytes);
+    st = store->gradients(store->owner, step, s->head.concat ? 1 : WIRE_REPLAY_MAX, &s->replay,
+                          steps, &s->error);
+    if (st == STATUS_OK && s->head.concat) { /* of one step, everybody's side by side */
+        bytes = s->replay.len / s->members_n;
+        memmove(s->replay.data, s->replay.data + (size_t)s->peer[peer].member * bytes, bytes);
+        s->replay.len = bytes;
+    }
+    return st;
 }
 
-static void next_question(struct server_session *s)
+void server_behind(struct server_session *s, struct actions *a, uint32_t peer,
+                   const struct wire_behind *b)
 {
-    for (uint32_t m = 0; m < s->members_n; m++)
-        s->peer[s->members[m]].answered = false;
-    s->answers = 0;
+    struct server_peer *p = &s->peer[peer];
+    struct action *send;
+    uint64_t steps;
+
+    if (!server_waits(s) || b->applied != p->applied || b->applied >= s->steps_done) {
+        error_set(&s->error, STATUS_PROTOCOL, "%s: is behind by what it should have (%llu of %llu)",
+                  server_name(s, peer), (unsigned long long)b->applied,
+                  (unsigned long long)s->steps_done);
+        server_drop(s, a, peer, STATUS_PROTOCOL);
+        return;
+    }
+    if (recall(s, peer, b->applied, &steps) != STATUS_OK) {
+        if (s->error.status == STATUS_OK)
+            error_set(&s->error, STATUS_MEMORY, "no memory for a replay");
+        server_fail(s, a);
+        return;
+    }
+    p->applied += steps;
+    s->report.degraded.replayed += steps;
+    send = server_send_one(s, a, peer, WIRE_REPLAY);
+    send->msg.replay = (struct wire_replay){s->generation, b->applied, {s->replay.data, s->replay.len}};
+    server_arm(s, a, s->plan.protocol.patience_ms);
 }
+
+/* --- hellos --- */
 
 static bool rows_match(struct server_session *s, uint32_t peer, const struct wire_hello *h)
 {
@@ -86,7 +127,7 @@ static void relay_hellos(struct server_session *s, struct actions *a)
     table_ids_hmac(s->ids_test, s->setup.test, key);
     for (uint32_t m = 0; m < s->members_n; m++)
         s->show_hellos[m] = agree_show_hello(&s->hellos[m]);
-    next_question(s);
+    server_next_question(s);
     sm_move(&s->sm, PHASE_CONFIRM, s->generation);
     send = server_send_members(s, a, WIRE_HELLOS);
     send->msg.hellos = (struct wire_hellos){s->generation, s->members_n, s->show_hellos};
@@ -130,7 +171,7 @@ void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
         return;
     }
     agree_keep_hello(&s->hellos[s->peer[peer].member], h);
-    if (all_answered(s, peer))
+    if (server_answered(s, peer))
         relay_hellos(s, a);
 }
 
@@ -161,9 +202,12 @@ static void begin_rounds(struct server_session *s, struct actions *a)
         s->show_confirms[m] = agree_show_confirm(&s->confirms[m], s->generation);
     send = server_send_members(s, a, WIRE_CONFIRMS);
     send->msg.confirms = (struct wire_confirms){s->generation, s->members_n, s->show_confirms};
-    sm_move(&s->sm, PHASE_ROUND, s->generation);
     s->started = true;
-    s->close.fresh = s->close.any; /* whoever missed the last gradient gets it again */
+    if (!server_waits(s))
+        trail_begin(&s->trail, &s->digest, s->plan_digest);
+    if (s->stream != NULL)
+        server_stream_begin(s);
+    server_open_round(s, a);
 }
 
 void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
@@ -188,6 +232,6 @@ void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
         return;
     }
     agree_keep_confirm(&s->confirms[s->peer[peer].member], c);
-    if (all_answered(s, peer))
+    if (server_answered(s, peer))
         begin_rounds(s, a);
 }

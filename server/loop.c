@@ -14,9 +14,8 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
-#include "server/checkpoint.h"
 #include "server/link.h"
-#include "server/results.h"
+#include "server/run.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -30,28 +29,25 @@ enum {
 };
 
 struct loop {
-    const struct server_inputs *in;
-    const struct server_options *options;
+    struct server_run run;
     uv_loop_t uv;
     uv_timer_t timer, tick;
     uv_signal_t sigterm, sigint, sighup;
-    uv_work_t work;
+    uv_work_t work, keep;
     struct net_tls *tls;
     struct net_listener *listener;
     struct link *links, *party[WIRE_MEMBERS_MAX];
     bool barred[WIRE_MEMBERS_MAX]; /* no longer in the roster file */
-    struct server_session *session;
     struct actions actions;
     bool working, over; /* working: on a worker thread now */
-    bool held_stop;     /* events held back meanwhile; the timer is disarmed before work */
+    bool held_stop, held_kept; /* events held back meanwhile; the timer is disarmed before work */
+    struct wire_bytes kept;    /* a checkpoint on its way, on a thread of its own */
+    struct error keep_result;
     bool held_lost[WIRE_MEMBERS_MAX];
     struct wire_unpacker unpacker;
     struct buf frame;
     size_t up_max;
     uint64_t last_recheck_us;
-    struct server_results results;
-    enum wire_outcome outcome;
-    struct error error;
 };
 
 static void tell(struct loop *l, const struct event *e);
@@ -61,7 +57,7 @@ static void tell(struct loop *l, const struct event *e);
 /* inject.crash_at_round: this training round (from 1) is never opened. */
 static void crash_if_asked(const struct loop *l, const struct wire_broadcast *b)
 {
-    uint32_t at = l->in->config.inject.crash_at_round;
+    uint32_t at = l->run.in->config.inject.crash_at_round;
 
     if (at > 0 && b->purpose == PURPOSE_TRAIN && b->place + 1 >= at)
         raise(SIGKILL);
@@ -69,7 +65,7 @@ static void crash_if_asked(const struct loop *l, const struct wire_broadcast *b)
 
 static void do_send(struct loop *l, const struct action *a)
 {
-    struct spans *spans = server_session_spans(l->session);
+    struct spans *spans = server_session_spans(l->run.session);
     uint64_t start = clock_us();
 
     if (a->msg.kind == WIRE_BROADCAST && a->msg.broadcast.opens)
@@ -78,7 +74,7 @@ static void do_send(struct loop *l, const struct action *a)
     for (size_t i = 0; i < a->to_n; i++) {
         struct link *k = l->party[a->to[i]];
         if (k != NULL)
-            link_send(k, &l->results.traffic, &l->frame, &a->msg);
+            link_send(k, &l->run.results.traffic, &l->frame, &a->msg);
     }
     spans_add(spans, SPAN_SERIALISE, clock_us() - start);
     if (a->msg.kind != WIRE_BROADCAST || !a->msg.broadcast.opens)
@@ -86,15 +82,15 @@ static void do_send(struct loop *l, const struct action *a)
     spans_phase(spans, a->msg.broadcast.purpose == PURPOSE_TRAIN ? TRAFFIC_TRAIN : TRAFFIC_EVALUATE,
                 start);
     if (a->msg.broadcast.purpose == PURPOSE_TRAIN)
-        server_results_round(&l->results, (uint32_t)a->to_n,
-                             agenda_batch_rows(&server_session_report(l->session)->agenda,
-                                               &l->in->config.plan, a->msg.broadcast.place),
+        server_results_round(&l->run.results, (uint32_t)a->to_n,
+                             agenda_batch_rows(&server_session_report(l->run.session)->agenda,
+                                               &l->run.in->config.plan, a->msg.broadcast.place),
                              start);
 }
 
 static void refuse(struct loop *l, struct link *k, enum status_kind kind, const char *text)
 {
-    link_refuse(k, &l->results.traffic, &l->frame, kind, text);
+    link_refuse(k, &l->run.results.traffic, &l->frame, kind, text);
 }
 
 /* The link no longer speaks for its party; its connection ends on its own. */
@@ -133,26 +129,58 @@ static void stop(struct loop *l)
 
 static void work_on_thread(uv_work_t *w)
 {
-    server_session_work(((struct loop *)w->data)->session);
+    server_session_work(((struct loop *)w->data)->run.session);
 }
 
+static void tell_kept(struct loop *l)
+{
+    struct event e = {.kind = EVENT_KEPT, .error = &l->keep_result};
+
+    l->held_kept = l->working;
+    if (!l->working)
+        tell(l, &e);
+}
+
+static void keep_on_thread(uv_work_t *w)
+{
+    struct loop *l = w->data;
+
+    l->keep_result.status = server_run_keep(&l->run, &l->kept, &l->keep_result);
+}
+
+static void kept(uv_work_t *w, int status)
+{
+    (void)status;
+    tell_kept(w->data);
+}
+
+static void do_keep(struct loop *l, const struct action *a)
+{
+    l->kept = a->kept;
+    l->keep_result = (struct error){0};
+    CHECK(uv_queue_work(&l->uv, &l->keep, keep_on_thread, kept) == 0);
+}
+
+/* Each may start work again: what is left is told when that has ended. */
 static void tell_held(struct loop *l)
 {
     struct event e = {.kind = EVENT_LOST};
 
-    for (uint32_t i = 0; i < l->in->roster.n; i++) {
+    for (uint32_t i = 0; i < l->run.in->roster.n && !l->working; i++) {
         if (l->held_lost[i]) {
             l->held_lost[i] = false;
             e.peer = i;
-            e.error = &l->error;
+            e.error = &l->run.error;
             tell(l, &e);
         }
     }
-    if (l->held_stop) {
+    if (l->held_kept && !l->working)
+        tell_kept(l);
+    if (l->held_stop && !l->working) {
+        l->held_stop = false;
         e.kind = EVENT_STOP;
         tell(l, &e);
     }
-    l->held_stop = false;
 }
 
 static void work_ended(uv_work_t *w, int status)
@@ -163,7 +191,8 @@ static void work_ended(uv_work_t *w, int status)
     (void)status;
     l->working = false;
     tell(l, &e);
-    tell_held(l);
+    if (!l->working)
+        tell_held(l);
     if (!l->working)
         pause_all(l, false);
 }
@@ -173,7 +202,7 @@ static void do_work(struct loop *l, double flops)
     struct event e = {.kind = EVENT_DONE};
 
     if (flops <= INLINE_FLOPS) {
-        server_session_work(l->session);
+        server_session_work(l->run.session);
         tell(l, &e);
         return;
     }
@@ -194,13 +223,16 @@ static void do_drop(struct loop *l, const struct action *a)
 
 static void do_report(struct loop *l)
 {
-    const struct server_report *rep = server_session_report(l->session);
+    const struct server_report *rep = server_session_report(l->run.session);
+    struct spans *spans = server_session_spans(l->run.session);
     struct error err = {0};
     uint64_t now = clock_us();
 
-    if (server_results_evaluation(&l->results, rep, now, &err) != STATUS_OK)
+    spans_phase(spans, spans->phase, now); /* brings the seconds up to date */
+    if (server_results_evaluation(&l->run.results, rep, spans_phase_s(spans, TRAFFIC_TRAIN), now,
+                                  &err) != STATUS_OK)
         log_error("%s", err.text);
-    server_results_progress(&l->results, rep, now, true);
+    server_results_progress(&l->run.results, rep, now, true);
 }
 
 static void close_everything(struct loop *l)
@@ -223,9 +255,9 @@ static void close_everything(struct loop *l)
 
 static void do_finish(struct loop *l, const struct action *a)
 {
-    spans_stop(server_session_spans(l->session), clock_us());
-    l->outcome = a->outcome;
-    l->error = *a->error;
+    spans_stop(server_session_spans(l->run.session), clock_us());
+    l->run.outcome = a->outcome;
+    l->run.error = *a->error;
     close_everything(l);
 }
 
@@ -237,7 +269,7 @@ static void tell(struct loop *l, const struct event *e)
     if (l->over)
         return;
     l->actions.n = 0;
-    server_session_step(l->session, clock_us(), e, &l->actions);
+    server_session_step(l->run.session, clock_us(), e, &l->actions);
     for (size_t i = 0; i < l->actions.n; i++) {
         const struct action *a = &l->actions.item[i];
         switch (a->kind) {
@@ -245,6 +277,7 @@ static void tell(struct loop *l, const struct event *e)
         case ACTION_ARM: uv_timer_start(&l->timer, on_timer, a->after_ms, 0); break;
         case ACTION_DISARM: uv_timer_stop(&l->timer); break;
         case ACTION_WORK: flops = a->flops; break; /* last: it may tell the session more */
+        case ACTION_KEEP: do_keep(l, a); break;
         case ACTION_DROP: do_drop(l, a); break;
         case ACTION_REPORT: do_report(l); break;
         case ACTION_FINISH: do_finish(l, a); break;
@@ -261,7 +294,7 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
 {
     struct loop *l = owner;
     struct link *k = mem_alloc(1, sizeof *k);
-    int peer = roster_find_key(&l->in->roster, spki);
+    int peer = roster_find_key(&l->run.in->roster, spki);
     const char *address = net_conn_address(c);
 
     if (k == NULL || l->over) {
@@ -280,12 +313,12 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
     if (peer < 0 || l->barred[peer]) {
         log_warn("%s: its key is not in the roster", address);
         refuse(l, k, STATUS_KIND_CONFIG, "this certificate's key is not in the server's roster");
-    } else if (!net_conn_has_name(c, l->in->roster.party[peer].name)) {
+    } else if (!net_conn_has_name(c, l->run.in->roster.party[peer].name)) {
         log_warn("%s: the certificate does not carry the name %s", address,
-                 l->in->roster.party[peer].name);
+                 l->run.in->roster.party[peer].name);
         refuse(l, k, STATUS_KIND_CONFIG,
                "this certificate does not carry the name that the roster has for its key");
-    } else if (l->options->seeded && !peers_trusted(&l->in->config.insecure_peers, address)) {
+    } else if (l->run.options->seeded && !peers_trusted(&l->run.in->config.insecure_peers, address)) {
         log_warn("%s: not on loopback and not in insecure_peers, while --insecure-seed is given",
                  address);
         refuse(l, k, STATUS_KIND_POLICY,
@@ -296,7 +329,7 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
 /* inject.link: an emulated link, for experiments. */
 static void shape_link(const struct loop *l, const struct link *k)
 {
-    const struct config_inject *i = &l->in->config.inject;
+    const struct config_inject *i = &l->run.in->config.inject;
     struct net_shape shape = {i->link_delay_ms, i->link_jitter_ms, i->link_rate_mbit};
 
     if (shape.delay_ms > 0 || shape.jitter_ms > 0 || shape.rate_mbit > 0)
@@ -314,13 +347,13 @@ static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
         return;
     }
     if (old != NULL) {
-        log_warn("%s: a second connection replaces the first", l->in->roster.party[k->peer].name);
+        log_warn("%s: a second connection replaces the first", l->run.in->roster.party[k->peer].name);
         detach(l, old);
         refuse(l, old, STATUS_KIND_PEER, "replaced by a newer connection of the same key");
     }
     net_conn_accept(k->conn, l->up_max);
     shape_link(l, k);
-    net_conn_set_queue_max(k->conn, 2 * wire_down_max(&l->in->config.plan, 0));
+    net_conn_set_queue_max(k->conn, 2 * server_session_down_max(l->run.session));
     k->joined = true;
     l->party[k->peer] = k;
     tell(l, &e);
@@ -332,7 +365,7 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     struct link *k = net_conn_data(c);
     struct error err = {0};
     struct wire_msg m;
-    struct event e = {.kind = EVENT_MESSAGE, .msg = &m, .raw = {bytes, n}};
+    struct event e = {.kind = EVENT_MESSAGE, .msg = &m};
 
     if (k == NULL || l->over || k->refused)
         return;
@@ -344,14 +377,14 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
         bool was = k->joined;
         struct event lost = {.kind = EVENT_LOST, .peer = k->peer, .error = &err};
-        log_warn("%s: %s", was ? l->in->roster.party[k->peer].name : net_conn_address(c), err.text);
+        log_warn("%s: %s", was ? l->run.in->roster.party[k->peer].name : net_conn_address(c), err.text);
         detach(l, k);
         refuse(l, k, STATUS_KIND_PEER, err.text);
         if (was)
             tell(l, &lost);
         return;
     }
-    link_count(k, &l->results.traffic, TRAFFIC_UP, &m, n);
+    link_count(k, &l->run.results.traffic, TRAFFIC_UP, &m, n);
     e.peer = k->peer;
     if (k->joined)
         tell(l, &e);
@@ -408,8 +441,8 @@ static void on_tick(uv_timer_t *t)
         for (struct link *k = l->links; k != NULL; k = k->next)
             net_conn_recheck(k->conn);
     }
-    if (!l->working && l->options->progress)
-        server_results_progress(&l->results, server_session_report(l->session), now, false);
+    if (!l->working && l->run.options->progress)
+        server_results_progress(&l->run.results, server_session_report(l->run.session), now, false);
 }
 
 static void on_stop(uv_signal_t *s, int number)
@@ -429,7 +462,7 @@ static struct net_identity identity_of(const struct config_identity *c)
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
-    struct net_identity id = identity_of(&l->in->config.identity);
+    struct net_identity id = identity_of(&l->run.in->config.identity);
     struct error err = {0};
     struct roster fresh;
 
@@ -438,12 +471,12 @@ static void on_reload(uv_signal_t *s, int number)
         log_error("reload: %s", err.text);
         return;
     }
-    if (roster_load(&fresh, l->in->config.roster, &err) != STATUS_OK) {
+    if (roster_load(&fresh, l->run.in->config.roster, &err) != STATUS_OK) {
         log_error("reload: %s", err.text);
         return;
     }
-    for (size_t i = 0; i < l->in->roster.n; i++)
-        l->barred[i] = roster_find_key(&fresh, l->in->roster.party[i].key) < 0;
+    for (size_t i = 0; i < l->run.in->roster.n; i++)
+        l->barred[i] = roster_find_key(&fresh, l->run.in->roster.party[i].key) < 0;
     for (struct link *k = l->links; k != NULL; k = k->next) {
         if (l->barred[k->peer])
             net_conn_close(k->conn, false);
@@ -455,31 +488,13 @@ static void on_reload(uv_signal_t *s, int number)
 
 /* --- life --- */
 
-static enum status init_session(struct loop *l, struct error *err)
+static enum status init_wire(struct loop *l, struct error *err)
 {
-    const struct plan *p = &l->in->config.plan;
-    struct server_setup setup = {
-        .plan = p,
-        .roster = &l->in->roster,
-        .train = &l->in->train,
-        .test = &l->in->test,
-        .train_target = l->in->train_target,
-        .test_target = l->in->test_target,
-        .seeded = l->options->seeded,
-        .seed = l->options->seed,
-        .clock_us = clock_us,
-    };
-    enum status s = server_session_new(&l->session, &setup, err);
+    enum status s;
 
-    if (s == STATUS_OK)
-        s = server_checkpoint_load(&l->in->config, l->session, err);
-    if (s != STATUS_OK)
-        return s;
-    l->up_max = server_session_up_max(l->session);
+    l->up_max = server_session_up_max(l->run.session);
     s = wire_unpacker_init(&l->unpacker, l->up_max);
-    buf_init(&l->frame, wire_down_max(p, 0) + WIRE_OFFER_MAX);
-    if (s == STATUS_OK)
-        s = server_results_init(&l->results, l->in, l->options, clock_us());
+    buf_init(&l->frame, server_session_down_max(l->run.session) + WIRE_OFFER_MAX);
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 
@@ -487,20 +502,20 @@ static enum status init_net(struct loop *l, struct error *err)
 {
     static const struct net_events events = {on_open, on_frame, on_close};
     struct net_side side = {&l->uv, NULL, &events, l};
-    struct net_identity id = identity_of(&l->in->config.identity);
+    struct net_identity id = identity_of(&l->run.in->config.identity);
     char path[CONFIG_PATH_MAX];
     const char *address;
     enum status s = net_tls_new(&l->tls, true, &id, err);
 
     side.tls = l->tls;
     if (s == STATUS_OK)
-        s = net_listen(&l->listener, &side, l->in->config.listen,
-                       l->in->config.connections_per_address, err);
+        s = net_listen(&l->listener, &side, l->run.in->config.listen,
+                       l->run.in->config.connections_per_address, err);
     if (s != STATUS_OK)
         return s;
     address = net_listener_address(l->listener);
     log_info("listening on %s", address);
-    snprintf(path, sizeof path, "%.*s/address", CONFIG_PATH_MAX - 16, l->in->config.state);
+    snprintf(path, sizeof path, "%.*s/address", CONFIG_PATH_MAX - 16, l->run.in->config.state);
     return file_write_atomic(path, address, strlen(address), 0644, err);
 }
 
@@ -512,29 +527,11 @@ static void init_handles(struct loop *l)
     uv_signal_init(&l->uv, &l->sigint);
     uv_signal_init(&l->uv, &l->sighup);
     l->timer.data = l->tick.data = l->sigterm.data = l->sigint.data = l->sighup.data =
-        l->work.data = l;
+        l->work.data = l->keep.data = l;
     uv_signal_start(&l->sigterm, on_stop, SIGTERM);
     uv_signal_start(&l->sigint, on_stop, SIGINT);
     uv_signal_start(&l->sighup, on_reload, SIGHUP);
     uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
-}
-
-/* Files of the end; the run's own failure, if any, is the answer. */
-static enum status end_run(struct loop *l, struct error *err)
-{
-    bool complete = l->outcome == OUTCOME_COMPLETED || l->outcome == OUTCOME_TARGET;
-    struct error unwritten = {0};
-    enum status s = STATUS_OK, written;
-
-    if (!complete) /* first of all: nothing else may keep an unfinished run from going on */
-        s = server_checkpoint_save(&l->in->config, l->session, err);
-    written = server_results_end(&l->results, l->session, wire_outcome_name(l->outcome), &l->error,
-                                 clock_us(), &unwritten);
-    if (complete && written == STATUS_OK)
-        server_checkpoint_remove(&l->in->config);
-    if (s == STATUS_OK)
-        *err = written != STATUS_OK ? unwritten : l->error;
-    return err->status;
 }
 
 enum status server_loop_run(const struct server_inputs *in, const struct server_options *o,
@@ -546,27 +543,28 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
 
     if (l == NULL)
         return error_set(err, STATUS_MEMORY, "no memory");
-    l->in = in;
-    l->options = o;
+    l->run.in = in;
+    l->run.options = o;
     l->last_recheck_us = clock_us();
     CHECK(uv_loop_init(&l->uv) == 0);
     init_handles(l);
     s = file_make_dir(in->config.state, 0700, err);
     if (s == STATUS_OK)
-        s = init_session(l, err);
+        s = server_run_begin(&l->run, err);
+    if (s == STATUS_OK)
+        s = init_wire(l, err);
     if (s == STATUS_OK)
         s = init_net(l, err);
     if (s == STATUS_OK) {
-        spans_phase(server_session_spans(l->session), TRAFFIC_SETUP, clock_us());
+        spans_phase(server_session_spans(l->run.session), TRAFFIC_SETUP, clock_us());
         tell(l, &start);
     } else {
         close_everything(l);
     }
     uv_run(&l->uv, UV_RUN_DEFAULT);
     if (s == STATUS_OK)
-        s = end_run(l, err);
-    server_session_free(l->session);
-    server_results_deinit(&l->results);
+        s = server_run_end(&l->run, err);
+    server_run_deinit(&l->run);
     wire_unpacker_deinit(&l->unpacker);
     buf_deinit(&l->frame);
     net_tls_free(l->tls);

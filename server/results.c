@@ -86,7 +86,7 @@ static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results
 }
 
 enum status server_results_evaluation(struct server_results *r, const struct server_report *rep,
-                                      uint64_t now_us, struct error *err)
+                                      double train_s, uint64_t now_us, struct error *err)
 {
     char path[CONFIG_PATH_MAX];
     struct report_evaluation e = {
@@ -94,6 +94,7 @@ enum status server_results_evaluation(struct server_results *r, const struct ser
         .epochs = r->in->config.plan.training.epochs,
         .round = rep->rounds,
         .seconds = seconds_since(r->first_round_us, now_us),
+        .train_s = train_s,
         .bytes = training_payload(&r->traffic),
         .train = rep->train,
         .test = rep->test,

@@ -28,9 +28,9 @@ void server_results_deinit(struct server_results *r); /* safe on a zeroed struct
 /* A training round of `rows` rows has been opened: the paper's own formula for its cost. */
 void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
                           uint64_t now_us);
-/* An evaluation is complete. */
+/* An evaluation is complete; train_s as in summary.json, until now. */
 enum status server_results_evaluation(struct server_results *r, const struct server_report *rep,
-                                      uint64_t now_us, struct error *err) MUST_USE;
+                                      double train_s, uint64_t now_us, struct error *err) MUST_USE;
 void server_results_progress(struct server_results *r, const struct server_report *rep,
                              uint64_t now_us, bool line_end);
 /* summary.json and the head's weights. */

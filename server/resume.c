@@ -1,8 +1,9 @@
 /* resume.c -- a session to bytes and back, between rounds.
  *
- * Kept: how far the run is, the last gradient (a party may not have seen it), the head with its
- * optimiser. Not kept: keys, masks, the round in progress.  A restarted server opens a new
- * generation.
+ * Kept: how far the run is, the last gradient (a party may not have seen it), what the running
+ * scores are made of, the head with its optimiser.  Not kept: keys, masks, the round in progress,
+ * and under async the embeddings of others, which count as never seen.  A restarted server opens a
+ * new generation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,64 +13,138 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 1 };
+enum { RESUME_VERSION = 2 };
 
 struct kept {
-    uint64_t version, generation, steps_done, sweeps, swept_at, rounds, void_rounds;
-    uint64_t close_any, close_step, close_floats;
+    uint64_t version, generation, round, steps_done, arrivals;
+    uint64_t sweep, swept_at, sweep_row, rounds, void_rounds, sweeps;
+    uint64_t close_any, close_step, close_floats, close_blocks;
+    uint8_t trail[WIRE_DIGEST_BYTES];
+    uint8_t sweep_running, sweep_on_train, target_reached, complete;
+    struct server_reached reached;
+    struct score train, test;
 };
 
-/* Floats of the last gradient: of one member, or under concat of all. */
-static size_t gradient_floats(const struct server_session *s, uint64_t floats)
+static struct kept kept_of(const struct server_session *s)
 {
-    return (size_t)floats * (s->head.concat ? s->plan.shape.parties : 1);
+    struct kept k;
+
+    memset(&k, 0, sizeof k); /* padding goes to disk too */
+    k.version = RESUME_VERSION;
+    k.generation = s->generation;
+    k.round = s->round.number;
+    k.steps_done = s->steps_done;
+    k.arrivals = server_stream_arrivals(s);
+    k.sweep = s->sweep.number;
+    k.swept_at = s->sweep.done_at;
+    k.sweep_row = s->sweep.next_row;
+    k.sweep_running = s->sweep.running;
+    k.sweep_on_train = s->sweep.on_train;
+    k.rounds = s->report.rounds;
+    k.void_rounds = s->report.void_rounds;
+    k.sweeps = s->report.sweeps;
+    k.close_any = s->close.any;
+    k.close_step = s->close.step;
+    k.close_floats = s->close.floats;
+    k.close_blocks = s->close.blocks;
+    k.target_reached = s->target_reached;
+    k.complete = s->complete;
+    k.reached = s->report.reached;
+    k.train = s->report.train;
+    k.test = s->report.test;
+    memcpy(k.trail, s->trail.value, sizeof k.trail);
+    return k;
+}
+
+/* The boards that this plan has; score_board_print of an empty one is harmless. */
+enum { BOARDS = 3 };
+
+static void boards_of(struct server_session *s, struct score_board *out[BOARDS])
+{
+    out[0] = &s->running;
+    out[1] = &s->test_board;
+    out[2] = &s->train_board;
 }
 
 enum status server_session_save(const struct server_session *s, struct buf *out)
 {
-    struct kept k = {
-        .version = RESUME_VERSION,
-        .generation = s->generation,
-        .steps_done = s->steps_done,
-        .sweeps =
-            s->sweep.running ? s->sweep.number - 1 : s->sweep.number, /* a sweep starts over */
-        .swept_at = s->sweep.done_at,
-        .rounds = s->report.rounds,
-        .void_rounds = s->report.void_rounds,
-        .close_any = s->close.any,
-        .close_step = s->close.step,
-        .close_floats = s->close.floats,
-    };
+    const struct score_board *board[BOARDS] = {&s->running, &s->test_board, &s->train_board};
+    struct kept k = kept_of(s);
     enum status st = buf_append(out, &k, sizeof k);
 
     if (st == STATUS_OK)
-        st = buf_append(out, s->head.gradient, gradient_floats(s, k.close_floats) * sizeof(float));
+        st = buf_append(out, s->head.gradient, k.close_floats * k.close_blocks * sizeof(float));
+    for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
+        st = score_board_print(board[i], out);
     return st == STATUS_OK ? nn_state_print(&s->head.net, out) : st;
+}
+
+static bool fits(const struct server_session *s, const struct kept *k)
+{
+    uint64_t blocks = s->head.concat ? s->plan.shape.parties : 1;
+
+    return k->version == RESUME_VERSION && k->steps_done <= s->agenda.steps &&
+           k->close_floats <= (uint64_t)s->plan.training.batch * s->plan.model.embedding &&
+           k->close_blocks <= blocks && k->sweep <= s->agenda.sweeps &&
+           k->sweep_row <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
+}
+
+static void take(struct server_session *s, const struct kept *k)
+{
+    s->generation = s->generation_known = k->generation;
+    s->round.number = k->round;
+    s->steps_done = k->steps_done;
+    server_stream_go_on(s, k->arrivals);
+    s->sweep = (struct server_sweep){
+        .number = k->sweep,
+        .done_at = k->swept_at,
+        .running = k->sweep_running,
+        .on_train = k->sweep_on_train,
+        .next_row = (uint32_t)k->sweep_row,
+    };
+    s->report.rounds = k->rounds;
+    s->report.void_rounds = k->void_rounds;
+    s->report.sweeps = k->sweeps;
+    s->report.reached = k->reached;
+    s->report.train = k->train;
+    s->report.test = k->test;
+    s->target_reached = k->target_reached;
+    s->complete = k->complete;
+    s->close = (struct server_close){
+        .any = k->close_any != 0,
+        .step = k->close_step,
+        .floats = (size_t)k->close_floats,
+        .blocks = (uint32_t)k->close_blocks,
+    };
+    memcpy(s->trail.value, k->trail, sizeof k->trail);
+    s->kept_step = k->steps_done;
 }
 
 enum status server_session_restore(struct server_session *s, const uint8_t *bytes, size_t n)
 {
+    struct score_board *board[BOARDS];
     struct kept k;
-    size_t gradient;
+    size_t at = sizeof k, used;
 
     if (n < sizeof k)
         return STATUS_DATA;
     memcpy(&k, bytes, sizeof k);
-    if (k.version != RESUME_VERSION || k.steps_done > s->agenda.steps ||
-        k.close_floats > (uint64_t)s->plan.training.batch * s->plan.model.embedding)
+    if (!fits(s, &k))
         return STATUS_DATA;
-    gradient = gradient_floats(s, k.close_floats) * sizeof(float);
-    if (n - sizeof k < gradient || nn_state_parse(&s->head.net, bytes + sizeof k + gradient,
-                                                  n - sizeof k - gradient) != STATUS_OK)
+    used = (size_t)(k.close_floats * k.close_blocks) * sizeof(float);
+    if (n - at < used)
         return STATUS_DATA;
-    memcpy(s->head.gradient, bytes + sizeof k, gradient);
-    s->generation = k.generation;
-    s->steps_done = k.steps_done;
-    s->sweep.number = k.sweeps;
-    s->sweep.done_at = k.swept_at;
-    s->report.rounds = k.rounds;
-    s->report.void_rounds = k.void_rounds;
-    s->close = (struct server_close){k.close_any != 0, false, k.close_step, (size_t)k.close_floats};
+    memcpy(s->head.gradient, bytes + at, used);
+    at += used;
+    boards_of(s, board);
+    for (size_t i = 0; i < BOARDS; i++) {
+        if (score_board_parse(board[i], bytes + at, n - at, &used) != STATUS_OK)
+            return STATUS_DATA;
+        at += used;
+    }
+    if (nn_state_parse(&s->head.net, bytes + at, n - at) != STATUS_OK)
+        return STATUS_DATA;
+    take(s, &k);
     return STATUS_OK;
 }
 

@@ -2,9 +2,10 @@
  * uploads once.
  *
  * The happy path: open -> M uploads -> work (combine, head) -> the next broadcast: one round trip a
- * round. A round completes with all its members' contributions or is void; a void round's batch
- * runs next, in a new generation, with fresh samples and masks.  Late or repeated uploads of an
- * older generation are counted and forgotten.
+ * round; under coded share.c stands between.  A round completes with all its members' contributions
+ * or is void; a void round's batch runs next, in a new generation, with fresh samples and masks.
+ * In clear under `drop` (the papers' Ignore) it completes with those that came in time.  Late or
+ * repeated uploads of an older generation are counted and forgotten.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,18 +14,14 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { INTEGRITY_FAILURES_MAX = 3 };
 
-static uint64_t round_values(const struct server_session *s)
+uint64_t server_round_values(const struct server_session *s)
 {
     return (uint64_t)s->round.rows * s->plan.model.embedding;
 }
 
-/* What comes next; false when the agenda is done. */
-static bool choose_round(struct server_session *s)
+bool server_choose_round(struct server_session *s)
 {
     s->round.sweep = 0;
     if (server_next_evaluation(s))
@@ -37,8 +34,10 @@ static bool choose_round(struct server_session *s)
     return true;
 }
 
-/* The broadcast, but for the gradient, which under `concat` differs from member to member. */
-static struct wire_broadcast broadcast_of(const struct server_session *s, bool opens)
+/* --- broadcasts --- */
+
+/* But for the gradient, which under `concat` differs from member to member. */
+struct wire_broadcast server_broadcast_of(const struct server_session *s, bool opens)
 {
     struct wire_broadcast b = {
         .generation = s->generation, .opens = opens, .round = s->round.number};
@@ -48,6 +47,7 @@ static struct wire_broadcast broadcast_of(const struct server_session *s, bool o
         b.close_step = s->close.step;
         b.gradient =
             (struct wire_bytes){(const uint8_t *)s->head.gradient, s->close.floats * sizeof(float)};
+        b.absent = (struct wire_bytes){s->close.absent, s->close.absent_n};
     }
     if (opens) {
         b.purpose = s->round.purpose;
@@ -57,53 +57,103 @@ static struct wire_broadcast broadcast_of(const struct server_session *s, bool o
     return b;
 }
 
-static void send_broadcast(struct server_session *s, struct actions *a, bool opens)
+void server_send_broadcast(struct server_session *s, struct actions *a,
+                           const struct wire_broadcast *b)
 {
-    struct wire_broadcast b = broadcast_of(s, opens);
-
-    if (!s->head.concat || !b.closes) {
-        server_send_members(s, a, WIRE_BROADCAST)->msg.broadcast = b;
+    if (!s->head.concat || !b->closes) {
+        server_send_members(s, a, WIRE_BROADCAST)->msg.broadcast = *b;
         return;
     }
     for (uint32_t m = 0; m < s->members_n; m++) {
-        struct action *send = actions_add(a, ACTION_SEND);
-        send->msg.kind = WIRE_BROADCAST;
-        send->msg.broadcast = b;
+        struct action *send;
+
+        if (s->peer[s->members[m]].member < 0)
+            continue;
+        send = server_send_one(s, a, s->members[m], WIRE_BROADCAST);
+        send->msg.broadcast = *b;
         send->msg.broadcast.gradient.data =
             (const uint8_t *)(s->head.gradient + m * s->close.floats);
-        send->to = &s->members[m];
-        send->to_n = 1;
     }
 }
 
-void server_open_round(struct server_session *s, uint64_t now_us, struct actions *a)
+void server_flush_close(struct server_session *s, struct actions *a)
 {
-    bool drop = s->plan.protocol.straggler == STRAGGLER_DROP;
+    struct wire_broadcast b = server_broadcast_of(s, false);
 
-    if (!choose_round(s)) {
-        if (s->close.fresh)
-            send_broadcast(s, a, false);
-        server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+    if (s->close.fresh)
+        server_send_broadcast(s, a, &b);
+    s->close.fresh = false;
+}
+
+static uint64_t patience_of(const struct server_session *s)
+{
+    bool deadline = s->plan.protocol.straggler == STRAGGLER_DROP &&
+                    (s->round.purpose == PURPOSE_TRAIN || !s->shape.partial);
+
+    return deadline ? s->plan.protocol.deadline_ms : s->plan.protocol.patience_ms;
+}
+
+static enum phase phase_of_round(const struct server_session *s)
+{
+    return s->shares != NULL ? PHASE_SHARE : PHASE_ROUND;
+}
+
+/* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can. */
+static bool set_is_whole(const struct server_session *s)
+{
+    return s->left == 0 ||
+           (s->plan.protocol.aggregation == AGGREGATION_CLEAR && !server_waits(s));
+}
+
+void server_open_round(struct server_session *s, struct actions *a)
+{
+    struct wire_broadcast b;
+
+    if (!set_is_whole(s)) {
+        server_flush_close(s, a);
+        server_set_changed(s, a);
+        return;
+    }
+    if (!server_choose_round(s)) {
+        server_close_run(s, a);
+        return;
+    }
+    if (s->stream != NULL && s->round.purpose == PURPOSE_TRAIN) {
+        server_stream_open(s, a);
         return;
     }
     s->round.number++;
-    s->round.opened_us = s->round.last_answer_us = now_us;
-    for (uint32_t m = 0; m < s->members_n; m++)
-        s->peer[s->members[m]].answered = false;
-    s->answers = 0;
-    secagg_begin(s->sum, round_values(s));
-    send_broadcast(s, a, true);
+    s->round.opened_us = s->round.last_answer_us = s->now_us;
+    server_next_question(s);
+    secagg_begin(s->sum, server_round_values(s));
+    if (s->shares != NULL)
+        server_shares_open(s);
+    if (s->sm.phase != phase_of_round(s))
+        sm_move(&s->sm, phase_of_round(s), s->generation);
+    b = server_broadcast_of(s, true);
+    server_send_broadcast(s, a, &b);
     s->close.fresh = false;
-    server_arm(s, a, drop ? s->plan.protocol.deadline_ms : s->plan.protocol.patience_ms);
+    server_arm(s, a, patience_of(s));
+}
+
+/* --- uploads --- */
+
+/* Of a round that did not wait for it. */
+static bool late(const struct server_session *s, uint32_t peer, const struct wire_upload *u)
+{
+    return (s->shares != NULL || s->shape.partial) && u->round > s->peer[peer].uploaded &&
+           (u->round < s->round.number ||
+            (u->round == s->round.number && s->sm.phase == PHASE_CLOSE));
 }
 
 static bool upload_fits(struct server_session *s, uint32_t peer, const struct wire_upload *u)
 {
     const char *name = server_name(s, peer);
     enum plan_aggregation agg = s->plan.protocol.aggregation;
-    size_t payload = secagg_payload_bytes(agg, &s->shape, round_values(s));
+    size_t payload = secagg_payload_bytes(agg, &s->shape, server_round_values(s));
 
-    if (u->round != s->round.number || u->purpose != s->round.purpose)
+    if (u->round != s->round.number || u->purpose != s->round.purpose ||
+        s->sm.phase == PHASE_SHARE)
         error_set(&s->error, STATUS_PROTOCOL,
                   "%s: upload for round %llu (%s) while round %llu (%s) is open", name,
                   (unsigned long long)u->round, wire_purpose_name(u->purpose),
@@ -120,128 +170,147 @@ static bool upload_fits(struct server_session *s, uint32_t peer, const struct wi
     return false;
 }
 
-static void note_arrival(struct server_session *s, uint64_t now_us, uint32_t peer, bool last)
+void server_note_arrival(struct server_session *s, uint32_t peer, bool last)
 {
     if (last) {
         s->report.slowest_rounds[peer]++;
-        s->report.wait_us[peer] += now_us - s->round.last_answer_us;
+        s->report.wait_us[peer] += s->now_us - s->round.last_answer_us;
     }
-    s->round.last_answer_us = now_us;
+    s->round.last_answer_us = s->now_us;
 }
 
-void server_upload(struct server_session *s, uint64_t now_us, struct actions *a, uint32_t peer,
+void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
                    const struct wire_upload *u)
 {
-    uint32_t member = (uint32_t)s->peer[peer].member;
-    struct action *work;
+    struct server_peer *p = &s->peer[peer];
+    bool all, decodes;
     enum status st;
 
+    if (s->sm.phase == PHASE_STREAM) {
+        server_stream_upload(s, a, peer, u);
+        return;
+    }
+    if (late(s, peer, u)) {
+        server_late_upload(s, a, peer, u);
+        return;
+    }
     if (!upload_fits(s, peer, u)) {
         server_drop(s, a, peer, STATUS_PROTOCOL);
         return;
     }
-    st = secagg_add(s->sum, member, u->payload.data, u->check.data, &s->error);
+    st = secagg_add(s->sum, (uint32_t)p->member, u->payload.data, u->check.data, &s->error);
     if (st != STATUS_OK) {
         error_wrap(&s->error, "%s: upload", server_name(s, peer));
         server_drop(s, a, peer, st);
         return;
     }
-    s->peer[peer].answered = true;
-    note_arrival(s, now_us, peer, ++s->answers == s->members_n);
-    if (s->answers < s->members_n)
+    p->uploaded = u->round;
+    all = server_answered(s, peer);
+    decodes = s->shares != NULL && s->answers == secagg_quorum(s->sum);
+    server_note_arrival(s, peer, decodes || (s->shares == NULL && all));
+    if (all)
+        server_sum_up(s, a);
+    else if (decodes) /* what else has come by now is a surplus to check it by */
+        server_arm(s, a, 0);
+}
+
+void server_settle(struct server_session *s, struct actions *a)
+{
+    if (s->sm.phase == PHASE_STREAM) {
+        server_stream_lost(s, a);
         return;
-    spans_add(&s->spans, SPAN_WAIT, now_us - s->round.opened_us);
+    }
+    if (!server_all_answered(s))
+        return;
+    if (s->sm.phase == PHASE_CLOSE)
+        server_all_closed(s, a);
+    else if (s->sm.phase == PHASE_SHARE)
+        server_relay(s, a);
+    else if (s->answers > 0)
+        server_sum_up(s, a);
+    else
+        server_set_changed(s, a); /* nobody is left */
+}
+
+void server_sum_up(struct server_session *s, struct actions *a)
+{
+    uint32_t every = s->setup.checkpoint_rounds;
+    struct action *work;
+
+    spans_add(&s->spans, SPAN_WAIT, s->now_us - s->round.opened_us);
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
     work->flops =
         nn_net_flops(&s->head.net.spec, s->round.rows) * s->plan.protocol.local_iterations +
-        2.0 * (double)round_values(s);
+        2.0 * (double)server_round_values(s);
+    if (every > 0 && (s->steps_done + 1) % every == 0)
+        work->flops += SERVER_SLOW_FLOPS; /* it will wait for the disk */
 }
 
-/* --- the work between the last upload and the next broadcast --- */
+/* --- after the work --- */
 
-static void take_targets(struct server_session *s)
+/* The sum was not what it should be. */
+static void integrity_failed(struct server_session *s, struct actions *a)
 {
-    const float *all =
-        s->round.purpose == PURPOSE_EVALUATE_TEST ? s->setup.test_target : s->setup.train_target;
-
-    for (uint32_t r = 0; r < s->round.rows; r++)
-        s->head.target[r] = all[s->round.row != NULL ? s->round.row[r] : s->round.place + r];
-}
-
-/* A loss or gradient that is not finite would look like a broken server to every party. */
-static bool learns(const struct server_session *s, double loss)
-{
-    size_t floats = round_values(s) * (s->head.concat ? s->members_n : 1);
-
-    if (s->round.purpose != PURPOSE_TRAIN)
-        return true;
-    for (size_t i = 0; i < floats; i++) {
-        if (!isfinite(s->head.gradient[i]))
-            return false;
-    }
-    return isfinite(loss);
-}
-
-void server_session_work(struct server_session *s)
-{
-    uint64_t start = s->setup.clock_us(), combined;
-    double loss;
-
-    s->work_status = secagg_combine(s->sum, s->head.fused, s->plan.model.embedding, &s->error);
-    combined = s->setup.clock_us();
-    spans_add(&s->spans, SPAN_COMBINE, combined - start);
-    if (s->work_status != STATUS_OK)
-        return;
-    take_targets(s);
-    if (s->round.purpose == PURPOSE_TRAIN)
-        loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);
-    else
-        loss = server_head_evaluate(&s->head, s->round.rows);
-    if (!learns(s, loss)) {
-        s->work_status = error_set(&s->error, STATUS_DATA,
-                                   "training diverged in step %llu: try a smaller learning_rate",
-                                   (unsigned long long)s->round.place);
-        return;
-    }
-    server_score_batch(s, loss);
-    spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - combined);
-}
-
-void server_round_done(struct server_session *s, uint64_t now_us, struct actions *a)
-{
-    if (s->work_status == STATUS_DATA) {
+    s->report.integrity_failures++;
+    s->integrity_in_a_row++;
+    log_warn("round %llu: %s", (unsigned long long)s->round.number, s->error.text);
+    server_round_void(s);
+    if (s->integrity_in_a_row >= INTEGRITY_FAILURES_MAX) {
+        error_wrap(&s->error, "%d rounds in vain", INTEGRITY_FAILURES_MAX);
         server_fail(s, a);
         return;
     }
+    server_set_changed(s, a);
+}
+
+static void note_verdict(struct server_session *s)
+{
+    const uint8_t *faulty;
+    size_t n;
+    enum secagg_verdict v = secagg_verdict(s->sum, &faulty, &n);
+
+    s->combined_round = s->round.number;
+    if (v == SECAGG_UNVERIFIED)
+        s->report.degraded.unverified++;
+    if (v != SECAGG_LOCATED)
+        return;
+    s->report.integrity_failures++;
+    s->report.degraded.faulty += n;
+    for (size_t i = 0; i < n; i++)
+        log_warn("round %llu: the upload of %s, or a share that it was dealt, is wrong; decoded "
+                 "without it",
+                 (unsigned long long)s->round.number, server_name(s, s->members[faulty[i]]));
+}
+
+void server_round_done(struct server_session *s, struct actions *a)
+{
     if (s->work_status != STATUS_OK) {
-        s->report.integrity_failures++;
-        s->integrity_in_a_row++;
-        log_warn("round %llu: %s", (unsigned long long)s->round.number, s->error.text);
-        server_round_void(s);
-        if (s->integrity_in_a_row >= INTEGRITY_FAILURES_MAX) {
-            error_wrap(&s->error, "%d rounds in vain", INTEGRITY_FAILURES_MAX);
+        if (s->work_status == STATUS_INTEGRITY)
+            integrity_failed(s, a);
+        else
             server_fail(s, a);
-            return;
-        }
-        server_set_changed(s, a);
+        return;
+    }
+    if (s->sm.phase == PHASE_STREAM) {
+        server_stream_done(s, a);
         return;
     }
     s->integrity_in_a_row = 0;
+    note_verdict(s);
     for (uint32_t m = 0; m < s->members_n; m++)
         s->peer[s->members[m]].losses = 0;
-    if (s->round.purpose == PURPOSE_TRAIN) {
-        s->report.rounds++;
-        s->close = (struct server_close){true, true, s->steps_done, round_values(s)};
-        s->steps_done++;
-        if (s->steps_done % s->agenda.rounds_per_epoch == 0 &&
-            s->plan.protocol.straggler == STRAGGLER_DROP)
-            server_round_late(s, a);
-    } else if (s->swept) {
-        server_sweep_done(s, a);
-    }
-    if (s->sm.phase == PHASE_ROUND)
-        server_open_round(s, now_us, a);
+    if (s->keep_due && !s->keeping)
+        server_keep(s, a);
+    s->keep_due = false;
+    if (s->swept)
+        actions_add(a, ACTION_REPORT);
+    s->swept = false;
+    if (s->round.purpose == PURPOSE_TRAIN && !server_waits(s) &&
+        s->steps_done % s->agenda.rounds_per_epoch == 0)
+        server_round_late(s, a);
+    if (s->sm.phase == phase_of_round(s) || s->sm.phase == PHASE_SUM)
+        server_open_round(s, a);
 }
 
 void server_round_void(struct server_session *s)
@@ -259,6 +328,8 @@ void server_round_late(struct server_session *s, struct actions *a)
         somebody |= s->peer[i].present && s->peer[i].excluded && !s->peer[i].barred;
         s->peer[i].excluded = false;
     }
-    if (somebody)
-        server_offer(s, a);
+    if (!somebody)
+        return;
+    server_flush_close(s, a);
+    server_offer(s, a);
 }

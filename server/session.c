@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "common/crypto/secret.h"
 #include "server/core.h"
 
 #include <stdio.h>
@@ -25,14 +26,65 @@ void server_arm(struct server_session *s, struct actions *a, uint64_t after_ms)
     actions_add(a, ACTION_ARM)->after_ms = after_ms;
 }
 
+uint8_t *server_audience(struct server_session *s)
+{
+    CHECK(s->sends < SERVER_SENDS_MAX);
+    return s->audience[s->sends++];
+}
+
 struct action *server_send_members(struct server_session *s, struct actions *a, enum wire_kind kind)
+{
+    struct action *send = actions_add(a, ACTION_SEND);
+    uint8_t *to = server_audience(s);
+    size_t n = 0;
+
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        if (s->peer[s->members[m]].member >= 0)
+            to[n++] = s->members[m];
+    }
+    send->msg.kind = kind;
+    send->to = to;
+    send->to_n = n;
+    return send;
+}
+
+struct action *server_send_one(struct server_session *s, struct actions *a, uint32_t peer,
+                               enum wire_kind kind)
 {
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = kind;
-    send->to = s->members;
-    send->to_n = s->members_n;
+    send->to = &s->members[s->peer[peer].member];
+    send->to_n = 1;
     return send;
+}
+
+bool server_waits(const struct server_session *s)
+{
+    return s->plan.protocol.straggler == STRAGGLER_WAIT;
+}
+
+void server_next_question(struct server_session *s)
+{
+    for (uint32_t m = 0; m < s->members_n; m++)
+        s->peer[s->members[m]].answered = false;
+    s->answers = 0;
+}
+
+bool server_all_answered(const struct server_session *s)
+{
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        if (s->peer[s->members[m]].member >= 0 && !s->peer[s->members[m]].answered)
+            return false;
+    }
+    return true;
+}
+
+bool server_answered(struct server_session *s, uint32_t peer)
+{
+    s->peer[peer].answered = true;
+    s->answers++;
+    return server_all_answered(s);
 }
 
 void server_drop(struct server_session *s, struct actions *a, uint32_t peer, enum status why)
@@ -59,46 +111,6 @@ void server_missing(const struct server_session *s, char *out, size_t n)
             used += w > 0 ? (size_t)w : 0;
         }
     }
-}
-
-static void tell_everybody(struct server_session *s, struct actions *a, enum wire_outcome outcome)
-{
-    size_t n = 0;
-    struct action *send = actions_add(a, ACTION_SEND);
-    enum status_kind kind = outcome == OUTCOME_FAILED || outcome == OUTCOME_BUDGET
-                                ? status_kind(s->error.status)
-                                : STATUS_KIND_NONE;
-
-    for (size_t i = 0; i < s->setup.roster->n; i++) {
-        if (s->peer[i].present)
-            s->everybody[n++] = (uint8_t)i;
-    }
-    send->msg.kind = WIRE_FINISH;
-    send->msg.finish.outcome = outcome;
-    send->msg.finish.kind = kind;
-    snprintf(send->msg.finish.text, sizeof send->msg.finish.text, "%.*s", WIRE_TEXT_MAX,
-             kind == STATUS_KIND_NONE ? "" : s->error.text);
-    send->to = s->everybody;
-    send->to_n = n;
-}
-
-void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome)
-{
-    struct action *finish;
-
-    if (outcome != OUTCOME_FAILED && outcome != OUTCOME_BUDGET)
-        s->error = (struct error){0};
-    sm_move(&s->sm, PHASE_OVER, s->generation);
-    actions_add(a, ACTION_DISARM);
-    tell_everybody(s, a, outcome);
-    finish = actions_add(a, ACTION_FINISH);
-    finish->outcome = outcome;
-    finish->error = &s->error;
-}
-
-void server_fail(struct server_session *s, struct actions *a)
-{
-    server_finish(s, a, s->error.status == STATUS_BUDGET ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
 /* --- events --- */
@@ -136,67 +148,114 @@ static uint64_t generation_of(const struct server_session *s, const struct wire_
 {
     if (m->kind == WIRE_HELLO)
         return m->hello.generation;
+    if (m->kind == WIRE_BEHIND)
+        return m->behind.generation;
     if (m->kind == WIRE_CONFIRM)
         return m->confirm.generation;
+    if (m->kind == WIRE_SHARE)
+        return m->share.generation;
     if (m->kind == WIRE_UPLOAD)
         return m->upload.generation;
     return s->generation;
 }
 
-static void message(struct server_session *s, uint64_t now_us, struct actions *a,
-                    const struct event *e)
+/* Answers are given once; an upload says itself which round it answers. */
+static bool in_turn(const struct server_session *s, const struct server_peer *p,
+                    const struct wire_msg *m)
+{
+    if (p->member < 0 || m->kind == WIRE_JOIN || !phase_expects(s->sm.phase, true, m->kind))
+        return false;
+    return m->kind == WIRE_UPLOAD || !p->answered;
+}
+
+static void take(struct server_session *s, struct actions *a, const struct event *e)
+{
+    const struct wire_msg *m = e->msg;
+
+    switch (m->kind) {
+    case WIRE_REFUSE: refused(s, a, e->peer, &m->refuse); break;
+    case WIRE_KEPT: server_kept(s, a, e->peer, &m->kept); break;
+    case WIRE_BEHIND: server_behind(s, a, e->peer, &m->behind); break;
+    case WIRE_HELLO: server_hello(s, a, e->peer, &m->hello); break;
+    case WIRE_CONFIRM: server_confirm(s, a, e->peer, &m->confirm); break;
+    case WIRE_SHARE: server_share(s, a, e->peer, &m->share); break;
+    case WIRE_UPLOAD: server_upload(s, a, e->peer, &m->upload); break;
+    case WIRE_NONE:
+    case WIRE_JOIN:
+    case WIRE_OFFER:
+    case WIRE_REPLAY:
+    case WIRE_HELLOS:
+    case WIRE_CONFIRMS:
+    case WIRE_BROADCAST:
+    case WIRE_RELAY:
+    case WIRE_FINISH:
+    case WIRE_KINDS: CHECK(!"in_turn lets no such message through");
+    }
+}
+
+static void message(struct server_session *s, struct actions *a, const struct event *e)
 {
     const struct server_peer *p = &s->peer[e->peer];
     uint64_t generation = generation_of(s, e->msg);
 
     if (!p->present)
         return;
+    if (e->msg->kind == WIRE_REFUSE || e->msg->kind == WIRE_KEPT) {
+        take(s, a, e);
+        return;
+    }
     /* Overtaken by a new generation, or by the end of this one: late, not wrong. */
-    if (generation < s->generation || (generation == s->generation && s->sm.phase == PHASE_GATHER &&
-                                       e->msg->kind != WIRE_REFUSE)) {
+    if (generation < s->generation ||
+        (generation == s->generation && s->sm.phase == PHASE_GATHER)) {
         s->report.stale_messages++;
         return;
     }
-    if (e->msg->kind != WIRE_REFUSE &&
-        (generation > s->generation || e->msg->kind == WIRE_JOIN || p->member < 0 ||
-         !phase_expects(s->sm.phase, true, e->msg->kind) ||
-         (e->msg->kind != WIRE_UPLOAD && p->answered))) {
+    if (generation > s->generation || !in_turn(s, p, e->msg)) {
         error_set(&s->error, STATUS_PROTOCOL, "%s: %s in phase %s", server_name(s, e->peer),
                   wire_kind_name(e->msg->kind), phase_row(s->sm.phase)->name);
         server_drop(s, a, e->peer, STATUS_PROTOCOL);
         return;
     }
-    if (e->msg->kind == WIRE_REFUSE) {
-        refused(s, a, e->peer, &e->msg->refuse);
-    } else if (e->msg->kind == WIRE_HELLO) {
-        server_hello(s, a, e->peer, &e->msg->hello);
-    } else if (e->msg->kind == WIRE_CONFIRM) {
-        server_confirm(s, a, e->peer, &e->msg->confirm);
-        if (s->sm.phase == PHASE_ROUND)
-            server_open_round(s, now_us, a);
-    } else {
-        server_upload(s, now_us, a, e->peer, &e->msg->upload);
+    take(s, a, e);
+}
+
+/* Under drop and async the late are left behind; a sum in clear does without them. */
+static void leave_behind(struct server_session *s, struct actions *a, const char *missing)
+{
+    if (s->shape.partial && s->sm.phase == PHASE_ROUND && s->round.purpose == PURPOSE_TRAIN &&
+        s->answers > 0) {
+        server_sum_up(s, a);
+        return;
     }
+    log_warn("going on without %s: no answer in phase %s", missing, phase_row(s->sm.phase)->name);
+    if (s->sm.phase == PHASE_CLOSE) {
+        server_all_closed(s, a);
+        return;
+    }
+    if (phase_trains(s->sm.phase))
+        server_round_void(s);
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        struct server_peer *p = &s->peer[s->members[m]];
+        if (p->answered)
+            continue;
+        p->excluded = true;
+        p->barred = ++p->losses >= SERVER_LOSSES_MAX;
+    }
+    server_set_changed(s, a);
 }
 
 static void out_of_time(struct server_session *s, struct actions *a)
 {
     char missing[256];
 
+    if (s->sm.phase == PHASE_SUM && s->answers >= secagg_quorum(s->sum)) {
+        server_sum_up(s, a); /* what came in the same moment is in */
+        return;
+    }
     server_missing(s, missing, sizeof missing);
-    if (s->plan.protocol.straggler == STRAGGLER_DROP && s->started && s->sm.phase != PHASE_GATHER) {
-        log_warn("going on without %s: no answer in phase %s", missing,
-                 phase_row(s->sm.phase)->name);
-        if (s->sm.phase == PHASE_ROUND)
-            server_round_void(s);
-        for (uint32_t m = 0; m < s->members_n; m++) {
-            struct server_peer *p = &s->peer[s->members[m]];
-            if (p->answered)
-                continue;
-            p->excluded = true;
-            p->barred = ++p->losses >= SERVER_LOSSES_MAX;
-        }
-        server_set_changed(s, a);
+    if (!server_waits(s) && s->started && s->sm.phase != PHASE_GATHER &&
+        s->sm.phase != PHASE_STREAM) {
+        leave_behind(s, a, missing);
         return;
     }
     error_set(&s->error, STATUS_PATIENCE, "out of patience in phase %s after %u ms, waiting for %s",
@@ -204,18 +263,29 @@ static void out_of_time(struct server_session *s, struct actions *a)
     server_fail(s, a);
 }
 
+static void start(struct server_session *s, struct actions *a)
+{
+    if (s->complete)
+        server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+    else
+        server_arm(s, a, s->plan.protocol.patience_ms);
+}
+
 void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                          struct actions *out)
 {
+    s->now_us = now_us;
+    s->sends = 0;
     if (s->sm.phase == PHASE_OVER)
         return;
     switch (e->kind) {
-    case EVENT_START: server_arm(s, out, s->plan.protocol.patience_ms); break;
+    case EVENT_START: start(s, out); break;
     case EVENT_JOINED: server_joined(s, out, e); break;
     case EVENT_LOST: server_lost(s, out, e->peer); break;
-    case EVENT_MESSAGE: message(s, now_us, out, e); break;
+    case EVENT_MESSAGE: message(s, out, e); break;
     case EVENT_TIMER: out_of_time(s, out); break;
-    case EVENT_DONE: server_round_done(s, now_us, out); break;
+    case EVENT_DONE: server_round_done(s, out); break;
+    case EVENT_KEPT: server_keep_done(s, out, e->error); break;
     case EVENT_STOP: server_finish(s, out, OUTCOME_STOPPED); break;
     case EVENT_CHARGED: CHECK(!"the server keeps no ledger");
     }
@@ -231,8 +301,12 @@ static enum status init_protocol(struct server_session *s, struct error *err)
 
     s->shape = (struct secagg_shape){
         .concat = p->model.fusion == FUSION_CONCAT,
+        .partial = p->protocol.aggregation == AGGREGATION_CLEAR &&
+                   p->protocol.straggler == STRAGGLER_DROP,
         .parties = p->shape.parties,
         .values_max = rows * p->model.embedding,
+        .segments = p->protocol.coded.segments,
+        .privacy = p->protocol.coded.privacy,
     };
     st = encode_init(&s->shape.encode, p, p->shape.parties);
     if (st != STATUS_OK)
@@ -246,7 +320,12 @@ static enum status init_protocol(struct server_session *s, struct error *err)
     if (s->hellos == NULL || s->confirms == NULL || s->show_hellos == NULL ||
         s->show_confirms == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for %u parties", p->shape.parties);
-    return STATUS_OK;
+    st = server_shares_new(s);
+    if (st == STATUS_OK)
+        st = server_stream_new(s);
+    if (st == STATUS_OK)
+        st = digest_init(&s->digest);
+    return st == STATUS_OK ? st : error_set(err, st, "session: %s", status_words(st));
 }
 
 static enum status init_model(struct server_session *s)
@@ -295,6 +374,8 @@ enum status server_session_new(struct server_session **out, const struct server_
     agenda_make(&s->agenda, &s->plan);
     s->report.agenda = s->agenda;
     buf_init(&s->plan_text, PLAN_TEXT_MAX);
+    buf_init(&s->keep, SERVER_KEEP_MAX);
+    buf_init(&s->replay, WIRE_PAYLOAD_MAX);
     st = plan_print(&s->plan, &s->plan_text);
     if (st == STATUS_OK)
         st = schedule_init(&s->schedule, s->plan.training.seed, s->plan.shape.train_rows,
@@ -312,6 +393,7 @@ enum status server_session_new(struct server_session **out, const struct server_
         return st;
     }
     digest_sha256(s->plan_digest, s->plan_text.data, s->plan_text.len);
+    trail_begin(&s->trail, &s->digest, s->plan_digest);
     *out = s;
     return STATUS_OK;
 }
@@ -326,7 +408,14 @@ void server_session_free(struct server_session *s)
     score_board_deinit(&s->running);
     score_board_deinit(&s->test_board);
     score_board_deinit(&s->train_board);
+    server_shares_free(s);
+    server_stream_free(s);
+    digest_deinit(&s->digest);
     buf_deinit(&s->plan_text);
+    buf_deinit(&s->replay);
+    if (s->keep.data != NULL)
+        secret_wipe(s->keep.data, s->keep.cap);
+    buf_deinit(&s->keep);
     mem_free(s->hellos);
     mem_free(s->confirms);
     mem_free(s->show_hellos);
@@ -361,7 +450,14 @@ const struct nn_net *server_session_head(const struct server_session *s)
 
 size_t server_session_up_max(const struct server_session *s)
 {
-    return wire_up_max(s->payload_max, s->check_bytes);
+    size_t upload = wire_up_max(s->payload_max, s->check_bytes), share = server_session_share_max(s);
+
+    return share > upload ? share : upload;
+}
+
+size_t server_session_down_max(const struct server_session *s)
+{
+    return wire_down_max(&s->plan, server_session_share_max(s));
 }
 
 struct spans *server_session_spans(struct server_session *s)

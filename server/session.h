@@ -10,6 +10,7 @@
 #define COLONNADE_SERVER_SESSION_H
 
 #include "common/config/plan.h"
+#include "common/daemon/journal.h"
 #include "common/data/table.h"
 #include "common/flow/action.h"
 #include "common/flow/agenda.h"
@@ -22,6 +23,21 @@
 
 struct server_session;
 
+/* Where released sums and gradients are kept for a process that comes later (common/daemon/journal);
+ * append NULL: nowhere.  Called from step and work, never from both at once. */
+struct server_store {
+    void *owner;
+    enum status (*append)(void *owner, const struct journal_record *r, struct error *err);
+    /* Gradients of `step` and those after it, side by side, up to bytes_max (at least one). */
+    enum status (*gradients)(void *owner, uint64_t step, size_t bytes_max, struct buf *out,
+                             uint64_t *steps, struct error *err);
+    bool (*trail)(void *owner, uint64_t applied, uint8_t trail[WIRE_DIGEST_BYTES]);
+    uint64_t (*first)(void *owner); /* oldest step it has the gradient of */
+    /* A checkpoint of `step` steps is about to be written. */
+    enum status (*turn)(void *owner, uint64_t step, struct error *err);
+    void (*forget)(void *owner, uint64_t before_step); /* nobody needs those again */
+};
+
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
     const struct plan *plan; /* shape filled in */
@@ -31,6 +47,8 @@ struct server_setup {
     bool seeded; /* --insecure-seed */
     uint64_t seed;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
+    struct server_store store;
+    uint32_t checkpoint_rounds; /* training rounds between two ACTION_KEEP; 0: never any */
 };
 
 struct server_reached {
@@ -44,6 +62,16 @@ struct server_report {
     enum phase phase;
     uint64_t generation, rounds /* of training */, void_rounds, steps, sweeps, stale_messages,
         integrity_failures;
+    /* What was worse than it might have been (issue: every degradation is counted and shown). */
+    struct {
+        uint64_t missing;    /* members that a training round closed without */
+        uint64_t late;       /* uploads that their round did not wait for */
+        uint64_t stale;      /* async: embeddings used that are older than the arrival */
+        uint64_t unseen;     /* async: embeddings that were not there yet */
+        uint64_t unverified; /* coded: decodes without a surplus upload to check them by */
+        uint64_t faulty;     /* coded: uploads found to be wrong */
+        uint64_t replayed;   /* gradients sent again to who had missed them */
+    } degraded;
     double epochs, last_loss;
     struct score train, test;
     struct server_reached reached;
@@ -64,6 +92,10 @@ void server_session_free(struct server_session *s); /* NULL is fine */
 enum status server_session_save(const struct server_session *s, struct buf *out) MUST_USE;
 enum status server_session_restore(struct server_session *s, const uint8_t *bytes,
                                    size_t n) MUST_USE;
+/* Once restored: a record that was appended after what was restored, in order.  STATUS_DATA when it
+ * does not fit the agenda. */
+enum status server_session_replay(struct server_session *s, const struct journal_record *r,
+                                  struct error *err) MUST_USE;
 bool server_session_opened(const struct server_session *s); /* a round was opened, ever */
 const uint8_t *server_session_plan_digest(const struct server_session *s); /* WIRE_DIGEST_BYTES */
 
@@ -74,8 +106,9 @@ void server_session_work(struct server_session *s);
 
 const struct server_report *server_session_report(struct server_session *s);
 const struct nn_net *server_session_head(const struct server_session *s);
-/* Largest frame a member may send under the plan. */
+/* Largest frame a member may send under the plan, and the server. */
 size_t server_session_up_max(const struct server_session *s);
+size_t server_session_down_max(const struct server_session *s);
 struct spans *server_session_spans(struct server_session *s);
 
 #endif

@@ -39,7 +39,7 @@ enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED
 }
 
 enum status checkpoint_save(const struct checkpoint_place *at, const char *label,
-                            const struct buf *bytes, struct error *err)
+                            const void *bytes, size_t n, struct error *err)
 {
     uint8_t key[SEALED_KEY_BYTES];
     char path[PATH_MAX];
@@ -52,7 +52,7 @@ enum status checkpoint_save(const struct checkpoint_place *at, const char *label
     path_of(path, at);
     s = sealed_key_load(key, at->state_key, err);
     if (s == STATUS_OK)
-        s = sealed_write(path, key, label, bytes->data, bytes->len, err);
+        s = sealed_write(path, key, label, bytes, n, err);
     secret_wipe(key, sizeof key);
     return s;
 }

@@ -1,7 +1,7 @@
 /* checkpoint.h -- a process's part of an unfinished run, in a sealed file of its state directory.
  *
- * Written when a run ends before it is complete, if there is a state_key; read when the process
- * starts again; removed when the run is complete.  What is in it is the session's business.
+ * Written again and again during a run, if there is a state_key; read when the process starts again;
+ * removed when the run is complete.  What is in it is the session's business.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED
                             struct buf *out, struct error *err) MUST_USE;
 /* Without a key: a warning that the run cannot be continued, and STATUS_OK. */
 enum status checkpoint_save(const struct checkpoint_place *at, const char *label,
-                            const struct buf *bytes, struct error *err) MUST_USE;
+                            const void *bytes, size_t n, struct error *err) MUST_USE;
 void checkpoint_remove(const struct checkpoint_place *at);
 void checkpoint_wipe(struct buf *b);
 

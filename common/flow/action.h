@@ -1,5 +1,5 @@
 /* action.h -- what a session core wants done.  Pointers belong to the core and live until its next
- * step.
+ * step (KEEP: until its answer).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,6 +19,7 @@ enum action_kind {
     ACTION_DISARM,
     ACTION_WORK,   /* run the session's work function, then tell it EVENT_DONE */
     ACTION_CHARGE, /* reserve or return releases in the ledger, then tell it EVENT_CHARGED */
+    ACTION_KEEP,   /* write a checkpoint, while the session goes on; then tell it EVENT_KEPT */
     ACTION_DROP,   /* refuse `peer` with error and close its connection */
     ACTION_REPORT, /* an evaluation is complete: write it down */
     ACTION_FINISH, /* the run is over: outcome, error */
@@ -42,6 +43,7 @@ struct action {
     uint64_t after_ms;
     double flops; /* WORK: for the choice between loop and pool */
     struct action_charge charge;
+    struct wire_bytes kept; /* KEEP: secret, seal it; the core leaves them alone until EVENT_KEPT */
     enum wire_outcome outcome;
     const struct error *error;
 };

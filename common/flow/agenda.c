@@ -21,6 +21,9 @@ void agenda_make(struct agenda *a, const struct plan *p)
 {
     a->rounds_per_epoch = (p->shape.train_rows + p->training.batch - 1) / p->training.batch;
     a->steps = (uint64_t)ceil(p->training.epochs * a->rounds_per_epoch * (1 - SLACK));
+    a->party_steps = a->steps;
+    if (p->protocol.straggler == STRAGGLER_ASYNC) /* all others may be infinitely slow */
+        a->party_steps *= p->shape.parties;
     a->every = p->training.evaluate_every * a->rounds_per_epoch;
     a->evaluates = p->shape.test_rows > 0 || p->training.evaluate_train;
     a->sweeps = 0;
@@ -46,6 +49,13 @@ uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done)
     if (a->every <= 0)
         return 0;
     return a->every < 1 ? done : count_until(a->every, done);
+}
+
+uint64_t agenda_seed(const struct plan *p, uint32_t party)
+{
+    if (p->protocol.straggler != STRAGGLER_ASYNC)
+        return p->training.seed;
+    return p->training.seed + (party + 1) * 0x9e3779b97f4a7c15ull;
 }
 
 bool agenda_due(const struct agenda *a, uint64_t done)
@@ -77,7 +87,8 @@ float agenda_rate(const struct plan *p, uint64_t step, uint32_t local)
 
 void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out)
 {
-    uint64_t epochs = a->steps / a->rounds_per_epoch, rest = a->steps % a->rounds_per_epoch;
+    uint64_t epochs = a->party_steps / a->rounds_per_epoch,
+             rest = a->party_steps % a->rounds_per_epoch;
     uint64_t train_sweeps = p->training.evaluate_train ? a->sweeps : 0;
 
     out->train = epochs * p->shape.train_rows + rest * p->training.batch;
@@ -95,10 +106,11 @@ void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t do
     uint64_t whole = (done + a->rounds_per_epoch - 1) / a->rounds_per_epoch * a->rounds_per_epoch;
 
     /* Whole epochs from the next one on, and the rows that this one still has. */
-    rest.steps = a->steps > whole ? a->steps - whole : 0;
-    rest.sweeps = a->sweeps - agenda_sweeps_until(a, done);
+    rest.party_steps = a->party_steps > whole ? a->party_steps - whole : 0;
+    if (a->party_steps == a->steps) /* otherwise one's own steps do not tell how many were */
+        rest.sweeps = a->sweeps - agenda_sweeps_until(a, done);
     agenda_price(&rest, p, out);
-    for (uint64_t step = done; step < whole && step < a->steps; step++)
+    for (uint64_t step = done; step < whole && step < a->party_steps; step++)
         out->train += agenda_batch_rows(a, p, step);
     out->train_record_max += whole > done ? 1 : 0;
 }

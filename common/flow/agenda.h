@@ -15,12 +15,16 @@
 struct agenda {
     uint32_t rounds_per_epoch; /* R = ceil(rows / batch) */
     uint64_t steps;            /* T = ceil(epochs R) */
+    uint64_t party_steps;      /* that one party may take part in: T, under async M T */
     double every;              /* evaluate_every R; 0: only at the end */
     bool evaluates;            /* there is something to evaluate on */
     uint64_t sweeps;           /* evaluations of the whole run */
 };
 
 void agenda_make(struct agenda *a, const struct plan *p);
+
+/* Seed of the schedule that party `party` (roster index) walks: the plan's, under async its own. */
+uint64_t agenda_seed(const struct plan *p, uint32_t party);
 
 /* Is an evaluation due once `done` steps are done (after round ceil(k e R), and at the end)? */
 bool agenda_due(const struct agenda *a, uint64_t done);

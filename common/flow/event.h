@@ -15,10 +15,11 @@ enum event_kind {
     EVENT_START,   /* once, first */
     EVENT_JOINED,  /* server: `peer` sent a join (msg); party: the connection is up */
     EVENT_LOST,    /* the connection of `peer` ended; error says why */
-    EVENT_MESSAGE, /* msg from `peer`; raw: the whole frame */
+    EVENT_MESSAGE, /* msg from `peer` */
     EVENT_TIMER,   /* the armed timer ran out */
     EVENT_DONE,    /* the started work is done */
     EVENT_CHARGED, /* the asked charge was committed, or error */
+    EVENT_KEPT,    /* the checkpoint of an ACTION_KEEP is durable, or error */
     EVENT_STOP,    /* finish or abandon the round, then end in order */
 };
 
@@ -26,8 +27,7 @@ struct event {
     enum event_kind kind;
     uint32_t peer; /* server: roster index of the party */
     const struct wire_msg *msg;
-    struct wire_bytes raw;
-    const struct error *error; /* LOST, CHARGED (status OK: committed) */
+    const struct error *error; /* LOST, CHARGED, KEPT (status OK: committed) */
 };
 
 #endif

@@ -13,9 +13,17 @@ static const struct phase_row table[PHASES] = {
      TO(AGREE) | TO(OVER)},
     {PHASE_AGREE, "agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, PHASE_PATIENCE,
      TO(GATHER) | TO(AGREE) | TO(CONFIRM) | TO(OVER)},
-    {PHASE_CONFIRM, "confirm", "2.4", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, PHASE_PATIENCE,
-     TO(GATHER) | TO(AGREE) | TO(ROUND) | TO(OVER)},
+    {PHASE_CONFIRM, "confirm", "2.5", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, PHASE_PATIENCE,
+     TO(GATHER) | TO(AGREE) | TO(ROUND) | TO(SHARE) | TO(STREAM) | TO(CLOSE) | TO(OVER)},
     {PHASE_ROUND, "round", "3.1", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE,
+     TO(GATHER) | TO(AGREE) | TO(STREAM) | TO(CLOSE) | TO(OVER)},
+    {PHASE_SHARE, "share", "3.3", WIRE_BROADCAST, WIRE_SHARE, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE,
+     TO(GATHER) | TO(AGREE) | TO(SUM) | TO(CLOSE) | TO(OVER)},
+    {PHASE_SUM, "sum", "3.4", WIRE_RELAY, WIRE_UPLOAD, QUORUM_DECODES, PHASE_ROUND_DEADLINE,
+     TO(GATHER) | TO(AGREE) | TO(SHARE) | TO(CLOSE) | TO(OVER)},
+    {PHASE_STREAM, "stream", "3.5", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_ANY, PHASE_PATIENCE,
+     TO(GATHER) | TO(AGREE) | TO(ROUND) | TO(CLOSE) | TO(OVER)},
+    {PHASE_CLOSE, "close", "3.6", WIRE_BROADCAST, WIRE_KEPT, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE,
      TO(GATHER) | TO(AGREE) | TO(OVER)},
     {PHASE_OVER, "over", "4.1", WIRE_FINISH, WIRE_NONE, QUORUM_NONE, PHASE_ENDLESS, 0},
 };
@@ -31,29 +39,45 @@ bool phase_allows(enum phase from, enum phase to)
     return (phase_row(from)->next >> to & 1u) != 0;
 }
 
-bool phase_expects(enum phase p, bool to_server, enum wire_kind kind)
+bool phase_trains(enum phase p)
+{
+    return p >= PHASE_ROUND && p <= PHASE_CLOSE;
+}
+
+static bool server_takes(enum phase p, enum wire_kind kind)
 {
     const struct phase_row *row = phase_row(p);
 
+    if (kind == WIRE_JOIN || kind == WIRE_KEPT)
+        return true;
+    if (p == PHASE_AGREE && kind == WIRE_BEHIND)
+        return true;
+    if ((p == PHASE_SHARE || p == PHASE_CLOSE) && kind == WIRE_UPLOAD)
+        return true;
+    return kind == row->member_answers && kind != WIRE_NONE;
+}
+
+bool phase_expects(enum phase p, bool to_server, enum wire_kind kind)
+{
     if (kind == WIRE_REFUSE)
         return true;
     if (to_server)
-        return kind == WIRE_JOIN || (kind == row->member_answers && kind != WIRE_NONE);
+        return server_takes(p, kind);
     switch (kind) {
     case WIRE_FINISH: return true;
     case WIRE_OFFER: return p != PHASE_OVER;
+    case WIRE_REPLAY: return p == PHASE_AGREE;
     case WIRE_HELLOS: return p == PHASE_AGREE;     /* answered by confirm, which opens CONFIRM */
-    case WIRE_CONFIRMS: return p == PHASE_CONFIRM; /* opens ROUND at the party */
-    case WIRE_BROADCAST: return p == PHASE_ROUND;
+    case WIRE_CONFIRMS: return p == PHASE_CONFIRM; /* opens ROUND, SHARE or STREAM at the party */
+    case WIRE_BROADCAST: return phase_trains(p) && p != PHASE_CLOSE;
+    case WIRE_RELAY: return p == PHASE_SHARE;      /* answered by upload, which opens SUM */
     case WIRE_NONE:
     case WIRE_JOIN:
     case WIRE_HELLO:
-    case WIRE_CONFIRM:
-    case WIRE_UPLOAD:
     case WIRE_BEHIND:
-    case WIRE_REPLAY:
+    case WIRE_CONFIRM:
     case WIRE_SHARE:
-    case WIRE_RELAY:
+    case WIRE_UPLOAD:
     case WIRE_KEPT:
     case WIRE_REFUSE:
     case WIRE_KINDS: break;
@@ -63,7 +87,8 @@ bool phase_expects(enum phase p, bool to_server, enum wire_kind kind)
 
 enum status phase_print(struct buf *out)
 {
-    static const char *const quorums[] = {"the roster", "all members", "-"};
+    static const char *const quorums[] = {"the roster", "all members", "K + T members",
+                                          "each on its own", "-"};
     static const char *const deadlines[] = {"patience_ms", "deadline_ms (drop), patience_ms (wait)",
                                             "-"};
     enum status s =

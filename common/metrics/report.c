@@ -274,6 +274,7 @@ enum status report_append(const char *path, const struct report_evaluation *e, s
     report_json_real(&j, root, "epoch", e->epoch);
     report_json_count(&j, root, "round", e->round);
     report_json_real(&j, root, "seconds", e->seconds);
+    report_json_real(&j, root, "train_s", e->train_s);
     report_json_count(&j, root, "bytes", e->bytes);
     report_json_score(&j, root, "train", &e->train);
     report_json_score(&j, root, "test", &e->test);

@@ -93,8 +93,8 @@ enum status report_write(const struct summary *r, const char *path, struct error
 struct report_evaluation {
     double epoch, epochs; /* done, planned */
     uint64_t round;
-    double seconds;
-    uint64_t bytes; /* training payload until now, both directions */
+    double seconds, train_s; /* since the first round opened; without what evaluation took */
+    uint64_t bytes;          /* training payload until now, both directions */
     struct score train, test;
 };
 

@@ -44,6 +44,44 @@ void score_board_reset(struct score_board *b)
     b->loss_sum = 0;
 }
 
+struct printed {
+    uint64_t rows;
+    double loss_sum;
+};
+
+enum status score_board_print(const struct score_board *b, struct buf *out)
+{
+    struct printed head = {b->rows, b->loss_sum};
+    enum status s = buf_append(out, &head, sizeof head);
+
+    if (s == STATUS_OK)
+        s = buf_append(out, b->prob, b->rows * b->classes * sizeof *b->prob);
+    return s == STATUS_OK ? buf_append(out, b->target, b->rows * sizeof *b->target) : s;
+}
+
+enum status score_board_parse(struct score_board *b, const uint8_t *bytes, size_t n, size_t *used)
+{
+    struct printed head;
+    size_t probs;
+
+    if (n < sizeof head)
+        return STATUS_DATA;
+    memcpy(&head, bytes, sizeof head);
+    if (head.rows > b->rows_max)
+        return STATUS_DATA;
+    probs = head.rows * b->classes * sizeof *b->prob;
+    *used = sizeof head + probs + head.rows * sizeof *b->target;
+    if (n < *used)
+        return STATUS_DATA;
+    b->rows = head.rows;
+    b->loss_sum = head.loss_sum;
+    if (head.rows > 0) {
+        memcpy(b->prob, bytes + sizeof head, probs);
+        memcpy(b->target, bytes + sizeof head + probs, head.rows * sizeof *b->target);
+    }
+    return STATUS_OK;
+}
+
 void score_board_add(struct score_board *b, const float *prob, const float *target, size_t n,
                      double mean_loss)
 {

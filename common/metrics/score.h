@@ -15,6 +15,7 @@
 #ifndef COLONNADE_METRICS_SCORE_H
 #define COLONNADE_METRICS_SCORE_H
 
+#include "common/base/buf.h"
 #include "common/base/status.h"
 
 #include <stdbool.h>
@@ -42,6 +43,11 @@ void score_board_reset(struct score_board *b);
 /* n rows: prob n x classes, targets, and their mean loss. */
 void score_board_add(struct score_board *b, const float *prob, const float *target, size_t n,
                      double mean_loss);
+/* What was added so far as bytes, and back into a board of the same shape: *used of n bytes, or
+ * STATUS_DATA. */
+enum status score_board_print(const struct score_board *b, struct buf *out) MUST_USE; /* appends */
+enum status score_board_parse(struct score_board *b, const uint8_t *bytes, size_t n,
+                              size_t *used) MUST_USE;
 /* regression: only the loss (not finite when a loss added was not). */
 void score_board_read(struct score_board *b, bool regression, struct score *out);
 

@@ -134,6 +134,7 @@ struct wire_shares {
 
 struct wire_kept {
     uint64_t step;
+    bool final; /* the last broadcast has come */
 };
 
 struct wire_finish {

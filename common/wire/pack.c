@@ -169,6 +169,7 @@ static enum status pack_kept(struct buf *out, Vfl__Frame *f, const struct wire_k
     Vfl__Kept p = VFL__KEPT__INIT;
 
     p.step = k->step;
+    p.final = k->final;
     f->body_case = VFL__FRAME__BODY_KEPT;
     f->kept = &p;
     return pack_message(out, &f->base);

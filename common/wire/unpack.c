@@ -361,7 +361,7 @@ static enum status take(struct wire_msg *m, const Vfl__Frame *f, struct wire_unp
     case VFL__FRAME__BODY_RELAY: m->kind = WIRE_RELAY; return take_relay(&m->relay, f->relay, err);
     case VFL__FRAME__BODY_KEPT:
         m->kind = WIRE_KEPT;
-        m->kept = (struct wire_kept){f->kept->step};
+        m->kept = (struct wire_kept){f->kept->step, f->kept->final};
         return STATUS_OK;
     case VFL__FRAME__BODY_FINISH:
         m->kind = WIRE_FINISH;

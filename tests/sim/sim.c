@@ -34,6 +34,8 @@ static void describe(char out[96], const struct wire_msg *m)
         if (b->closes)
             n +=
                 snprintf(out + n, 96 - (size_t)n, " close %llu", (unsigned long long)b->close_step);
+        if (b->last)
+            snprintf(out + n, 96 - (size_t)n, " last");
         if (b->opens)
             snprintf(out + n, 96 - (size_t)n, " open %s %llu", wire_purpose_name(b->purpose),
                      (unsigned long long)b->place);
@@ -112,7 +114,7 @@ static struct sim_rule *rule_for(struct sim *s, int from, uint32_t party, enum w
     return NULL;
 }
 
-static void cut(struct sim *s, uint32_t party)
+void world_cut(struct sim *s, uint32_t party)
 {
     struct sim_party *p = &s->party[party];
     struct error why = {STATUS_NET, "cut"};
@@ -158,7 +160,12 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
         fly(s, party, up, &m, 0, false);
         break;
     case SIM_SWALLOW: break;
-    case SIM_KILL: s->kill_soon[party] = true; break;
+    case SIM_KILL:
+        if (up)
+            s->kill_soon[party] = true;
+        else
+            s->kill_server_soon = true;
+        break;
     }
 }
 
@@ -200,6 +207,8 @@ void world_tell_server(struct sim *s, const struct event *e)
             note(s, SIM_SERVER, (const uint8_t[]){(uint8_t)act->peer}, 1, &m);
             s->party[act->peer].joined = false;
             fly(s, act->peer, false, &m, 0, true);
+        } else if (act->kind == ACTION_KEEP) {
+            life_keep(&s->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
             finish(&s->server_end, act);
         }
@@ -260,6 +269,8 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
             charge(s, party, &act->charge);
         } else if (act->kind == ACTION_CHARGE) {
             asked = act->charge;
+        } else if (act->kind == ACTION_KEEP) {
+            life_keep(&p->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
             finish(&p->end, act);
         }
@@ -283,7 +294,7 @@ static void deliver(struct sim *s, struct flight *f)
     struct error err = {0};
     struct wire_msg m;
     struct event e = {
-        .kind = EVENT_MESSAGE, .peer = f->party, .msg = &m, .raw = {f->frame.data, f->frame.len}};
+        .kind = EVENT_MESSAGE, .peer = f->party, .msg = &m};
 
     if (f->connection != p->connection) {
         f->used = false;
@@ -292,7 +303,7 @@ static void deliver(struct sim *s, struct flight *f)
     if (wire_unpack(&m, u, f->frame.data, f->frame.len, &err) != STATUS_OK) {
         s->unpack_failures++;
         f->used = false;
-        cut(s, f->party);
+        world_cut(s, f->party);
         return;
     }
     if (!f->up) {
@@ -308,21 +319,24 @@ static void deliver(struct sim *s, struct flight *f)
      */
     f->used = false;
     if (f->cut_after)
-        cut(s, f->party);
+        world_cut(s, f->party);
 }
 
 /* What the last event asked for beyond messages: cuts, deaths, orderly departures. */
 static void settle(struct sim *s)
 {
+    if (s->kill_server_soon) {
+        s->kill_server_soon = false;
+        life_kill(s, SIM_SERVER);
+    }
     for (uint32_t i = 0; i < s->options.parties; i++) {
         if (s->kill_soon[i]) {
             s->kill_soon[i] = false;
-            world_restart_party(s, i);
-            cut(s, i);
+            life_kill(s, (int)i);
         }
         if (s->cut_soon[i]) {
             s->cut_soon[i] = false;
-            cut(s, i);
+            world_cut(s, i);
         }
         if (s->leave_soon[i]) {
             struct event lost = {.kind = EVENT_LOST, .peer = i};
@@ -345,8 +359,29 @@ static void settle(struct sim *s)
     }
 }
 
-/* The next thing that happens: 0 message, 1 server timer, 2 party timer, 3 connect, 4 stop; -1:
- * nothing. */
+/* Checkpoints that become durable and processes that die: 5 and 6. */
+static int next_on_disk(const struct sim *s, int kind, uint64_t *at, size_t *which)
+{
+    for (size_t i = 0; i <= s->options.parties; i++) {
+        const struct sim_disk *d = i < s->options.parties ? &s->party[i].disk : &s->disk;
+        if (d->durable_us > 0 && d->durable_us < *at) {
+            *at = d->durable_us;
+            *which = i;
+            kind = 5;
+        }
+    }
+    for (size_t i = 0; i < s->kills_n; i++) {
+        if (s->kill[i].us > 0 && s->kill[i].us < *at) {
+            *at = s->kill[i].us;
+            *which = i;
+            kind = 6;
+        }
+    }
+    return kind;
+}
+
+/* The next thing that happens: 0 message, 1 server timer, 2 party timer, 3 connect, 4 stop, 5 a
+ * checkpoint is durable, 6 a process dies; -1: nothing. */
 static int next_thing(struct sim *s, uint64_t *at, size_t *which)
 {
     int kind = -1;
@@ -384,7 +419,7 @@ static int next_thing(struct sim *s, uint64_t *at, size_t *which)
             kind = 3;
         }
     }
-    return kind;
+    return next_on_disk(s, kind, at, which);
 }
 
 static void happen(struct sim *s, int kind, size_t which)
@@ -405,6 +440,11 @@ static void happen(struct sim *s, int kind, size_t which)
         s->party[which].last_up_us = s->party[which].last_down_us = 0;
         e.kind = EVENT_JOINED;
         world_tell_party(s, (uint32_t)which, &e);
+    } else if (kind == 5) {
+        life_durable(s, which == s->options.parties ? SIM_SERVER : (int)which);
+    } else if (kind == 6) {
+        s->kill[which].us = 0;
+        life_kill(s, s->kill[which].who);
     } else {
         s->stop_us = 0;
         e.kind = EVENT_STOP;
@@ -449,6 +489,18 @@ void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status st
 {
     s->party[party].fail_charge = nth;
     s->party[party].fail_status = status;
+}
+
+void sim_kill_at(struct sim *s, int who, uint64_t us)
+{
+    CHECK(s->kills_n < SIM_KILLS_MAX);
+    s->kill[s->kills_n].who = who;
+    s->kill[s->kills_n++].us = us;
+}
+
+void sim_lose_records(struct sim *s, size_t n)
+{
+    s->lose = n;
 }
 
 void sim_late(struct sim *s, uint32_t party, uint64_t us)

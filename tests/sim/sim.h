@@ -15,7 +15,8 @@
 
 #include <stdbool.h>
 
-enum { SIM_PARTIES_MAX = 64, SIM_SERVER = -1, SIM_ANY = -2, SIM_RULES_MAX = 16, SIM_SETS_MAX = 24 };
+enum { SIM_PARTIES_MAX = 64, SIM_SERVER = -1, SIM_ANY = -2, SIM_RULES_MAX = 64, SIM_SETS_MAX = 24,
+       SIM_KILLS_MAX = 64 };
 
 enum sim_act {
     SIM_CUT_BEFORE, /* the connection breaks, the message is not delivered */
@@ -24,8 +25,8 @@ enum sim_act {
     SIM_REPEAT,     /* delivered twice */
     SIM_ALTER,      /* `alter` is called on the message before it is packed */
     SIM_SWALLOW,    /* not delivered, the connection stays */
-    SIM_KILL, /* a party's process dies instead of sending: it is started anew, without its memory
-               */
+    SIM_KILL,    /* the sender's process dies instead of sending, and is started anew from what is
+                    on its disk */
 };
 
 /* Applies to the nth (from 1) message of this kind from this sender to (or from) this party. */
@@ -48,6 +49,10 @@ struct sim_options {
     const char *party_sets[SIM_SETS_MAX];    /* policies of all parties */
     bool quiet;                              /* keep no transcript */
     uint64_t reconnect_us;                   /* 0: 10 ms */
+    /* Steps between checkpoints; 0: nobody has a disk.  With one, the server keeps a journal. */
+    uint32_t checkpoint_rounds;
+    uint64_t keep_us; /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
+    bool unseeded;    /* models and noise from the system's generator */
 };
 
 struct sim;
@@ -68,6 +73,11 @@ void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status st
 void sim_late(struct sim *s, uint32_t party, uint64_t us);
 /* Ask a daemon to stop at this time; SIM_SERVER or a party. */
 void sim_stop_at(struct sim *s, int who, uint64_t us);
+
+/* The process of SIM_SERVER or a party dies at this time, and is started anew from its disk. */
+void sim_kill_at(struct sim *s, int who, uint64_t us);
+/* The server's journal loses its last n records at its next death (a power cut, a state put back). */
+void sim_lose_records(struct sim *s, size_t n);
 
 /* Runs until everything is over or nothing is left to happen; at most `us` of virtual time. */
 void sim_run(struct sim *s, uint64_t us);

@@ -46,6 +46,10 @@ static void test_a_run_is_this_transcript(void **state)
                                            "p1: upload\n"
                                            "p2: upload\n"
                                            "p3: upload\n"
+                                           "server: broadcast last\n"
+                                           "p1: kept\n"
+                                           "p2: kept\n"
+                                           "p3: kept\n"
                                            "server: finish completed\n");
     assert_true(sim_server_end(s)->over);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);

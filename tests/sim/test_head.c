@@ -27,6 +27,18 @@ struct shape {
     enum plan_activation activation;
 };
 
+static double fused_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows)
+{
+    server_head_fuse(h, rows);
+    return server_head_train(h, p, step, rows);
+}
+
+static double fused_evaluate(struct server_head *h, uint32_t rows)
+{
+    server_head_fuse(h, rows);
+    return server_head_evaluate(h, rows);
+}
+
 static const struct shape shapes[] = {
     {FUSION_SUM, TASK_BINARY, BINARY_SOFTMAX, 2, 0, ACTIVATION_RELU},
     {FUSION_SUM, TASK_BINARY, BINARY_SIGMOID, 1, 1, ACTIVATION_TANH},
@@ -211,7 +223,7 @@ static void expect_gradient(const struct shape *s, uint32_t members)
     give(&h, s);
     copy_of(&ref, &h, s, members);
     assert_int_equal(h.inputs, s->fusion == FUSION_CONCAT ? INPUTS_MAX : WIDTH);
-    loss = server_head_train(&h, &p, 0, ROWS);
+    loss = fused_train(&h, &p, 0, ROWS);
     assert_true(fabs(loss - mean_loss(&ref)) < 1e-5);
     for (uint32_t at = 0; at < ROWS * h.inputs; at++) {
         double expected = slope(&ref, at), got = (double)h.gradient[handed_out(s, at)];
@@ -255,7 +267,7 @@ static void test_evaluation_gives_loss_and_predictions_and_changes_no_weight(voi
         start(&fresh, &p);
         give(&h, s);
         copy_of(&ref, &h, s, PARTIES);
-        assert_true(fabs(server_head_evaluate(&h, ROWS) - mean_loss(&ref)) < 1e-5);
+        assert_true(fabs(fused_evaluate(&h, ROWS) - mean_loss(&ref)) < 1e-5);
         for (uint32_t r = 0; r < ROWS; r++) {
             double sum = 0;
 
@@ -331,7 +343,7 @@ static void test_local_steps_of_the_head_are_a_loop_on_the_kept_sums(void **stat
             for (uint64_t step = 0; step < 4; step++) {
                 give(&h, &shapes[i]);
                 give(&hand, &shapes[i]);
-                (void)server_head_train(&h, &p, step, ROWS);
+                (void)fused_train(&h, &p, step, ROWS);
                 walk(&hand, &p, step);
                 assert_int_equal(h.net.steps, (step + 1) * local);
                 expect_same_weights(&h, &hand);
@@ -355,8 +367,8 @@ static void test_the_gradient_is_taken_before_the_first_local_step(void **state)
         start(&b, &often);
         give(&a, &shapes[i]);
         give(&b, &shapes[i]);
-        loss_a = server_head_train(&a, &once, 0, ROWS);
-        loss_b = server_head_train(&b, &often, 0, ROWS);
+        loss_a = fused_train(&a, &once, 0, ROWS);
+        loss_b = fused_train(&b, &often, 0, ROWS);
         assert_true(loss_a == loss_b);
         assert_memory_equal(a.gradient, b.gradient, sizeof(float) * ROWS * a.inputs);
         assert_memory_equal(a.prob, b.prob, sizeof(float) * ROWS * a.outputs);
@@ -376,7 +388,7 @@ static void test_training_lowers_the_loss(void **state)
         start(&h, &p);
         for (uint64_t step = 0; step < 50; step++) {
             give(&h, &shapes[i]);
-            last = server_head_train(&h, &p, step, ROWS);
+            last = fused_train(&h, &p, step, ROWS);
             first = step == 0 ? last : first;
         }
         assert_true(last < first);
@@ -394,8 +406,8 @@ static void test_a_step_allocates_nothing(void **state)
     start(&h, &p);
     give(&h, &shapes[1]);
     before = mem_count();
-    (void)server_head_train(&h, &p, 0, ROWS);
-    (void)server_head_evaluate(&h, ROWS);
+    (void)fused_train(&h, &p, 0, ROWS);
+    (void)fused_evaluate(&h, ROWS);
     assert_int_equal(mem_count(), before);
     server_head_deinit(&h);
 }

@@ -81,7 +81,7 @@ static const char *const party_base[] = {
     "policy.min_parties=2",
     "policy.min_m_eff=1",
     "policy.encodings=[pbm, fixed, float32, gaussian]",
-    "policy.aggregations=[masked, clear]",
+    "policy.aggregations=[masked, coded, clear]",
 };
 
 enum {
@@ -130,7 +130,7 @@ static void make_roster(struct sim *s)
     roster_seal(&s->roster);
 }
 
-static void new_session(struct sim *s, uint32_t i)
+void world_new_party(struct sim *s, uint32_t i)
 {
     struct sim_party *p = &s->party[i];
     struct party_setup setup = {
@@ -140,15 +140,17 @@ static void new_session(struct sim *s, uint32_t i)
         .key = &p->key,
         .train = &p->train,
         .test = &p->test,
-        .seeded = true,
+        .seeded = !s->options.unseeded,
         .seed = SEED,
         .spent = nothing_spent,
         .clock_us = still,
-        .saved = p->saved.data,
-        .saved_n = p->saved.len,
+        .checkpoint_rounds = s->options.checkpoint_rounds,
+        .saved = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
+        .saved_n = p->disk.saved.len,
     };
     struct error err = {0};
 
+    party_session_free(p->session);
     CHECK(party_session_new(&p->session, &setup, &err) == STATUS_OK);
 }
 
@@ -170,30 +172,43 @@ static void make_party(struct sim *s, uint32_t i)
     fill_table(&p->test, s->options.test_rows, s->options.columns, i + 101);
     CHECK(wire_unpacker_init(&p->unpacker, 1 << 20) == STATUS_OK);
     p->connect_us = 1000 * (i + 1);
-    new_session(s, i);
+    world_new_party(s, i);
 }
 
-static void make_server(struct sim *s)
+void world_new_server(struct sim *s)
 {
     struct server_setup setup = {
         .plan = &s->plan,
         .roster = &s->roster,
         .train = &s->train,
         .test = &s->test,
-        .seeded = true,
+        .train_target = s->train_target,
+        .test_target = s->test_target,
+        .seeded = !s->options.unseeded,
         .seed = SEED,
         .clock_us = still,
+        .checkpoint_rounds = s->options.checkpoint_rounds,
     };
     struct error err = {0};
 
+    if (s->options.checkpoint_rounds > 0 && s->plan.protocol.straggler != STRAGGLER_ASYNC)
+        setup.store = life_store(s);
+    server_session_free(s->server);
+    CHECK(server_session_new(&s->server, &setup, &err) == STATUS_OK);
+    if (s->disk.saved.len > 0)
+        CHECK(server_session_restore(s->server, s->disk.saved.data, s->disk.saved.len) ==
+              STATUS_OK);
+    life_replay(s);
+}
+
+static void make_server(struct sim *s)
+{
     fill_table(&s->train, s->options.train_rows, 1, 0);
     fill_table(&s->test, s->options.test_rows, 1, 100);
     s->train_target = targets(s->options.train_rows);
     s->test_target = targets(s->options.test_rows);
-    setup.train_target = s->train_target;
-    setup.test_target = s->test_target;
-    CHECK(server_session_new(&s->server, &setup, &err) == STATUS_OK);
     CHECK(wire_unpacker_init(&s->unpacker, 1 << 20) == STATUS_OK);
+    world_new_server(s);
 }
 
 static struct sim *make_world(const struct sim_options *o, const struct sim *old)
@@ -216,11 +231,17 @@ static struct sim *make_world(const struct sim_options *o, const struct sim *old
     make_plan(s);
     make_roster(s);
     for (uint32_t i = 0; i < o->parties; i++) {
-        buf_init(&s->party[i].saved, 1 << 24);
+        struct sim_disk *disk = &s->party[i].disk;
+        buf_init(&disk->saved, 1 << 24);
+        buf_init(&disk->writing, 1 << 24);
         if (old != NULL)
-            CHECK(party_session_save(old->party[i].session, &s->party[i].saved) == STATUS_OK);
+            CHECK(party_session_save(old->party[i].session, &disk->saved) == STATUS_OK);
         make_party(s, i);
     }
+    buf_init(&s->disk.saved, 1 << 24);
+    buf_init(&s->disk.writing, 1 << 24);
+    if (old != NULL)
+        CHECK(server_session_save(old->server, &s->disk.saved) == STATUS_OK);
     make_server(s);
     return s;
 }
@@ -232,14 +253,7 @@ struct sim *sim_new(const struct sim_options *o)
 
 struct sim *sim_resume(const struct sim *old)
 {
-    struct sim *s = make_world(&old->options, old);
-    struct buf saved;
-
-    buf_init(&saved, 1 << 24);
-    CHECK(server_session_save(old->server, &saved) == STATUS_OK);
-    CHECK(server_session_restore(s->server, saved.data, saved.len) == STATUS_OK);
-    buf_deinit(&saved);
-    return s;
+    return make_world(&old->options, old);
 }
 
 void sim_free(struct sim *s)
@@ -251,11 +265,13 @@ void sim_free(struct sim *s)
         table_deinit(&p->train);
         table_deinit(&p->test);
         wire_unpacker_deinit(&p->unpacker);
-        buf_deinit(&p->saved);
+        buf_deinit(&p->disk.saved);
+        buf_deinit(&p->disk.writing);
     }
     for (size_t i = 0; i < 4096; i++)
         buf_deinit(&s->flight[i].frame);
     server_session_free(s->server);
+    life_free(s);
     table_deinit(&s->train);
     table_deinit(&s->test);
     wire_unpacker_deinit(&s->unpacker);
@@ -265,12 +281,6 @@ void sim_free(struct sim *s)
     mem_free(s->party);
     buf_deinit(&s->transcript);
     mem_free(s);
-}
-
-void world_restart_party(struct sim *s, uint32_t party)
-{
-    party_session_free(s->party[party].session);
-    new_session(s, party);
 }
 
 void world_check_upload(struct sim *s, uint32_t party, const struct wire_upload *u)

@@ -50,7 +50,7 @@ static void test_it_is_kept_under_the_key_and_then_removed(void **state)
     (void)state;
     buf_init(&in, 64);
     assert_int_equal(buf_append(&in, "half a model", 12), STATUS_OK);
-    assert_int_equal(checkpoint_save(&at, "run 7", &in, &err), STATUS_OK);
+    assert_int_equal(checkpoint_save(&at, "run 7", in.data, in.len, &err), STATUS_OK);
     assert_int_equal(checkpoint_load(&at, label, &out, &err), STATUS_OK);
     assert_string_equal(label, "run 7");
     assert_int_equal(out.len, 12);
@@ -76,7 +76,7 @@ static void test_nothing_is_kept_without_a_key(void **state)
     (void)state;
     buf_init(&in, 64);
     assert_int_equal(buf_append(&in, "x", 1), STATUS_OK);
-    assert_int_equal(checkpoint_save(&at, "run 7", &in, &err), STATUS_OK);
+    assert_int_equal(checkpoint_save(&at, "run 7", in.data, in.len, &err), STATUS_OK);
     assert_int_not_equal(access(file, F_OK), 0);
     buf_deinit(&in);
 }

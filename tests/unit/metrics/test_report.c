@@ -338,6 +338,7 @@ static void test_report_appends_one_object_per_evaluation(void **state)
     struct report_evaluation e = {.epoch = 1,
                                   .round = 16,
                                   .seconds = 0.5,
+                                  .train_s = 0.375,
                                   .bytes = 1000,
                                   .test = {.loss = 0.5, .has_loss = true}};
     struct error err = {0};
@@ -355,6 +356,7 @@ static void test_report_appends_one_object_per_evaluation(void **state)
     assert_number(line, "epoch", 1);
     assert_number(line, "round", 16);
     assert_number(line, "seconds", 0.5);
+    assert_number(line, "train_s", 0.375);
     assert_number(line, "bytes", 1000);
     assert_number(line, "test.loss", 0.5);
     assert_absent(line, "train");

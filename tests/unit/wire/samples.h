@@ -116,7 +116,7 @@ static inline struct wire_msg sample(enum wire_kind kind)
         *(kind == WIRE_SHARE ? &m.share : &m.relay) = shares;
         break;
     }
-    case WIRE_KEPT: m.kept = (struct wire_kept){700}; break;
+    case WIRE_KEPT: m.kept = (struct wire_kept){700, true}; break;
     case WIRE_FINISH:
         m.finish = (struct wire_finish){OUTCOME_FAILED, STATUS_KIND_PEER, "party p2 lied"};
         break;

@@ -1,0 +1,44 @@
+/* trail.c -- the chain over gradients.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/trail.h"
+
+static void put_u64(struct digest *d, uint64_t v)
+{
+    uint8_t word[8];
+
+    for (int i = 0; i < 8; i++)
+        word[i] = (uint8_t)(v >> (8 * i));
+    digest_update(d, word, sizeof word);
+}
+
+void trail_begin(struct trail *t, struct digest *d, const uint8_t plan_digest[WIRE_DIGEST_BYTES])
+{
+    digest_begin(d);
+    digest_update(d, "vfl/trail/1", 11);
+    digest_update(d, plan_digest, WIRE_DIGEST_BYTES);
+    digest_final(d, t->value);
+}
+
+void trail_add(struct trail *t, struct digest *d, uint64_t step, const void *gradient, size_t n)
+{
+    digest_begin(d);
+    digest_update(d, t->value, sizeof t->value);
+    put_u64(d, step);
+    digest_update(d, gradient, n);
+    digest_final(d, t->value);
+}
+
+void trail_view(uint8_t view[WIRE_DIGEST_BYTES], struct digest *d, const struct trail *t,
+                const struct trail_round *r)
+{
+    digest_begin(d);
+    digest_update(d, "vfl/view/1", 10);
+    digest_update(d, t->value, sizeof t->value);
+    put_u64(d, r->generation);
+    put_u64(d, r->purpose);
+    put_u64(d, r->round);
+    put_u64(d, r->place);
+    put_u64(d, r->sweep);
+    digest_final(d, view);
+}

@@ -1,0 +1,95 @@
+/* catchup.c -- AGREE, before the hello: steps of the run that this party has not applied.
+ *
+ * The happy path: behind -> replay (gradients) -> work -> behind ... -> hello.  A process that was
+ * started again goes on from its checkpoint and is sent what was broadcast since; its batches are
+ * known from the schedule, so nothing is released anew.  Only under straggler wait: under drop a
+ * party that was away has missed those steps, under async it counts its own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/core.h"
+
+#include <string.h>
+
+static bool where_the_run_is(struct party_session *p)
+{
+    enum plan_straggler policy = p->plan.protocol.straggler;
+
+    if (policy == STRAGGLER_ASYNC)
+        return true;
+    if (p->applied > p->offered_step || p->offered_step > p->agenda.steps) {
+        error_set(&p->error, STATUS_DATA,
+                  "the server has done %llu training steps, this party has applied %llu: its state "
+                  "was lost or put back",
+                  (unsigned long long)p->offered_step, (unsigned long long)p->applied);
+        return false;
+    }
+    if (policy == STRAGGLER_DROP)
+        p->applied = p->offered_step;
+    return true;
+}
+
+/* On towards the hello: the first checkpoint, the missed steps, then the word itself.  Comes back
+ * here after each. */
+void party_catch_up(struct party_session *p, struct actions *a)
+{
+    struct action *send;
+
+    party_arm(p, a);
+    if (p->setup.checkpoint_rounds > 0 && !p->kept_any) {
+        /* Nothing of a model leaves before the model itself can no longer be lost. */
+        if (!p->keeping)
+            party_keep_now(p, a);
+        return;
+    }
+    if (!where_the_run_is(p)) {
+        party_refuse(p, a);
+        return;
+    }
+    if (p->applied == p->offered_step || p->plan.protocol.straggler == STRAGGLER_ASYNC) {
+        party_say_hello(p, a);
+        return;
+    }
+    send = actions_add(a, ACTION_SEND);
+    send->msg.kind = WIRE_BEHIND;
+    send->msg.behind = (struct wire_behind){p->generation, p->applied};
+}
+
+/* How many whole steps from `applied` on these bytes are; 0 when they are not whole. */
+static uint64_t steps_in(const struct party_session *p, size_t bytes)
+{
+    uint64_t step = p->applied;
+
+    while (bytes > 0 && step < p->offered_step) {
+        size_t one = (size_t)agenda_batch_rows(&p->agenda, &p->plan, step) *
+                     p->plan.model.embedding * sizeof(float);
+        if (bytes < one)
+            return 0;
+        bytes -= one;
+        step++;
+    }
+    return bytes == 0 ? step - p->applied : 0;
+}
+
+void party_replay(struct party_session *p, struct actions *a, const struct wire_replay *r)
+{
+    uint64_t steps = steps_in(p, r->gradient.n);
+    size_t floats = r->gradient.n / sizeof(float);
+    enum status s = STATUS_OK;
+
+    if (r->generation != p->generation || r->step != p->applied || steps == 0)
+        s = party_violation(p, "replays what was not asked for, from step", r->step);
+    p->received.len = 0;
+    if (s == STATUS_OK && buf_reserve(&p->received, r->gradient.n) != STATUS_OK)
+        s = error_set(&p->error, STATUS_MEMORY, "no memory for a replay");
+    if (s == STATUS_OK)
+        s = party_copy_gradient(p, (float *)(void *)p->received.data, r->gradient, floats);
+    if (s != STATUS_OK) {
+        party_refuse(p, a);
+        return;
+    }
+    p->received.len = r->gradient.n;
+    p->task = (struct party_task){.work = WORK_REPLAY, .close_step = r->step};
+    actions_add(a, ACTION_WORK)->flops = nn_net_flops(&p->bottom.net.spec, p->plan.training.batch) *
+                                         p->plan.protocol.local_iterations * (double)steps;
+}

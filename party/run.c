@@ -1,0 +1,100 @@
+/* run.c -- a party's run from its state directory to its summary.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/run.h"
+
+#include "common/base/clock.h"
+#include "common/daemon/checkpoint.h"
+#include "party/checkpoint.h"
+#include "party/inject.h"
+
+static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
+{
+    return books_entries(&((struct party_run *)owner)->books, out);
+}
+
+static enum status begin_session(struct party_run *r, struct error *err)
+{
+    const struct config_party *c = &r->in->config;
+    struct party_setup setup = {
+        .saved = r->saved.len > 0 ? r->saved.data : NULL,
+        .saved_n = r->saved.len,
+        .config = c,
+        .roster = &r->in->roster,
+        .self = r->in->self,
+        .key = &r->in->key,
+        .train = &r->in->train,
+        .test = &r->in->test,
+        .seeded = r->options->seeded,
+        .seed = r->options->seed,
+        .spent = spent,
+        .owner = r,
+        .clock_us = clock_us,
+        .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,
+    };
+
+    return party_session_new(&r->session, &setup, err);
+}
+
+enum status party_run_begin(struct party_run *r, struct error *err)
+{
+    enum status s = books_open(&r->books, r->in, err);
+
+    if (s == STATUS_OK)
+        s = party_checkpoint_load(r->in, &r->saved, err);
+    if (s == STATUS_OK)
+        s = begin_session(r, err);
+    if (s != STATUS_OK)
+        return s;
+    r->delay_mean_s = inject_mean_s(&r->in->config.inject, r->in->self, r->in->roster.n);
+    s = rng_init_system(&r->chance);
+    if (s == STATUS_OK)
+        s = party_results_init(&r->results, r->in, r->options, clock_us());
+    return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
+}
+
+enum status party_run_end(struct party_run *r, struct error *err)
+{
+    const struct party_report *rep = party_session_report(r->session);
+    struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
+    bool complete =
+        rep->final && (r->outcome == OUTCOME_TARGET || r->outcome == OUTCOME_COMPLETED);
+    bool begun = rep->applied > 0 || rep->rounds > 0;
+    struct error unwritten = {0};
+    enum status s = STATUS_OK, written;
+
+    spans_stop(party_session_spans(r->session), end.now_us);
+    if (!complete && begun) /* first of all: nothing else may keep the run from going on */
+        s = party_checkpoint_save(r->in, r->session, err);
+    written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
+    if ((complete || !begun) && written == STATUS_OK)
+        party_checkpoint_remove(r->in);
+    if (s == STATUS_OK)
+        *err = written != STATUS_OK ? unwritten : r->error;
+    return err->status;
+}
+
+void party_run_deinit(struct party_run *r)
+{
+    party_session_free(r->session);
+    books_close(&r->books);
+    checkpoint_wipe(&r->saved);
+    party_results_deinit(&r->results);
+    rng_deinit(&r->chance);
+}
+
+enum status party_run_keep(const struct party_run *r, const struct wire_bytes *kept,
+                           struct error *err)
+{
+    return party_checkpoint_write(r->in, kept, err);
+}
+
+uint64_t party_run_delay_ms(struct party_run *r, enum wire_kind kind)
+{
+    bool shares = party_session_report(r->session)->planned &&
+                  party_session_report(r->session)->plan.protocol.aggregation == AGGREGATION_CODED;
+
+    if (!inject_hits(&r->in->config.inject, kind, shares))
+        return 0;
+    return (uint64_t)(1e3 * inject_draw_s(&r->in->config.inject, r->delay_mean_s, &r->chance));
+}

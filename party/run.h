@@ -1,0 +1,38 @@
+/* run.h -- one party's run, but for the network: session, ledger, checkpoints and results, opened
+ * together and brought to an end in the order that loses nothing.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PARTY_RUN_H
+#define COLONNADE_PARTY_RUN_H
+
+#include "common/crypto/rng.h"
+#include "party/books.h"
+#include "party/results.h"
+#include "party/session.h"
+
+struct party_run {
+    const struct party_inputs *in;
+    const struct party_options *options;
+    struct books books;
+    struct buf saved; /* what an earlier process kept of this run */
+    struct party_session *session;
+    struct party_results results;
+    struct rng chance; /* delays and jitter: nothing secret */
+    double delay_mean_s; /* of inject.delay */
+    enum wire_outcome outcome;
+    struct error error;
+};
+
+/* r->in and r->options are filled in.  The run ends with party_run_deinit, whatever the answer. */
+enum status party_run_begin(struct party_run *r, struct error *err) MUST_USE;
+/* Files of the end; the run's own failure, if any, is the answer. */
+enum status party_run_end(struct party_run *r, struct error *err) MUST_USE;
+void party_run_deinit(struct party_run *r); /* safe on a zeroed struct */
+
+/* Writes what the session wants kept; may run on a worker thread while the session goes on. */
+enum status party_run_keep(const struct party_run *r, const struct wire_bytes *kept,
+                           struct error *err) MUST_USE;
+/* Milliseconds that inject.delay holds this message up; 0: none. */
+uint64_t party_run_delay_ms(struct party_run *r, enum wire_kind kind);
+
+#endif

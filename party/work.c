@@ -1,0 +1,132 @@
+/* work.c -- the part of a round, a sum or a replay that may run on a worker thread.
+ *
+ * It is the session's owner meanwhile; party_worked (round.c) takes over when it is done.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/core.h"
+
+#include <string.h>
+
+/* Noise of a seeded run depends on the place in the schedule alone, so any interleaving gives the
+ * same. */
+static void seed_noise(struct party_session *p)
+{
+    const struct party_task *t = &p->task;
+    uint8_t key[RNG_KEY_BYTES];
+    uint64_t place = (uint64_t)t->purpose << 62 |
+                     (t->purpose == PURPOSE_TRAIN ? t->place : t->sweep << 32 | t->place);
+
+    if (!p->setup.seeded)
+        return;
+    rng_seed_key(key, p->setup.seed, p->setup.self + 1, "noise", place);
+    rng_rekey(&p->noise, key);
+}
+
+static struct secagg_round round_of(const struct party_session *p)
+{
+    return (struct secagg_round){(uint8_t)p->task.purpose, p->task.round, p->sid, p->view};
+}
+
+/* The gradient of step p->applied, which is in bottom.gradient, ends that step. */
+static enum status take_step(struct party_session *p, bool apply)
+{
+    trail_add(&p->trail, &p->digest, p->applied, p->bottom.gradient,
+              (size_t)p->bottom.batch_rows * p->plan.model.embedding * sizeof(float));
+    if (apply)
+        p->report.clipped += party_bottom_apply(&p->bottom, &p->plan, p->applied,
+                                                p->setup.config->policy.gradient_clip);
+    p->applied++;
+    p->stalled = 0;
+    return party_save_when_due(p);
+}
+
+static void view_round(struct party_session *p)
+{
+    const struct party_task *t = &p->task;
+    struct trail_round at = {p->generation, t->round, t->place, t->sweep, t->purpose};
+
+    trail_view(p->view, &p->digest, &p->trail, &at);
+}
+
+static enum status work_on_round(struct party_session *p)
+{
+    struct party_task *t = &p->task;
+    uint64_t start = p->setup.clock_us(), computed;
+    struct secagg_round round = round_of(p);
+    enum status s = STATUS_OK;
+    const float *h;
+
+    if (t->close)
+        s = take_step(p, t->apply);
+    if (s != STATUS_OK || !t->open) {
+        spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
+        return s;
+    }
+    view_round(p);
+    if (t->purpose == PURPOSE_TRAIN)
+        h = party_bottom_train(&p->bottom, p->setup.train, t->row, t->rows);
+    else
+        h = party_bottom_evaluate(
+            &p->bottom, t->purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train,
+            (uint32_t)t->place, t->rows);
+    computed = p->setup.clock_us();
+    spans_add(&p->spans, SPAN_COMPUTE, computed - start);
+    seed_noise(p);
+    s = secagg_protect(p->masks, p->payload, p->check, h,
+                       (size_t)t->rows * p->plan.model.embedding, &round, &p->noise);
+    spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - computed);
+    if (s != STATUS_OK)
+        error_set(&p->error, s, "round %llu: %s", (unsigned long long)t->round, status_words(s));
+    return s;
+}
+
+/* A share that does not open is the dealer's fault or the server's: nobody here can tell. */
+static enum status work_on_sum(struct party_session *p)
+{
+    struct secagg_round round = round_of(p);
+    uint64_t start = p->setup.clock_us();
+    size_t values = (size_t)p->task.rows * p->plan.model.embedding;
+    const uint8_t *sealed = p->received.data;
+    const uint8_t *tags =
+        sealed + secagg_share_bytes(p->plan.protocol.aggregation, &p->shape, values);
+    uint32_t faulty = 0;
+    enum status s = secagg_relay(p->masks, p->payload, sealed, tags, values, &round, &faulty,
+                                 &p->error);
+
+    spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - start);
+    if (s == STATUS_AUTH)
+        error_wrap(&p->error, "round %llu: the share of %s (or the server that passed it on)",
+                   (unsigned long long)p->task.round,
+                   p->setup.roster->party[p->members[faulty]].name);
+    return s;
+}
+
+static enum status work_on_replay(struct party_session *p)
+{
+    const uint8_t *at = p->received.data, *end = at + p->received.len;
+    uint64_t start = p->setup.clock_us();
+    enum status s = STATUS_OK;
+
+    while (at < end && s == STATUS_OK) {
+        uint32_t rows;
+        const uint32_t *row = schedule_batch(&p->schedule, p->applied, &rows);
+        size_t bytes = (size_t)rows * p->plan.model.embedding * sizeof(float);
+
+        party_bottom_train(&p->bottom, p->setup.train, row, rows);
+        memcpy(p->bottom.gradient, at, bytes);
+        s = take_step(p, true);
+        at += bytes;
+    }
+    spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
+    return s;
+}
+
+void party_session_work(struct party_session *p)
+{
+    switch (p->task.work) {
+    case WORK_ROUND: p->task.status = work_on_round(p); break;
+    case WORK_SUM: p->task.status = work_on_sum(p); break;
+    case WORK_REPLAY: p->task.status = work_on_replay(p); break;
+    }
+}

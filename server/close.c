@@ -1,0 +1,147 @@
+/* close.c -- checkpoints, CLOSE and the endings.
+ *
+ * The happy path: the last broadcast -> every member keeps its final model and says so -> the
+ * server keeps that the run is complete -> finish.  So whichever process is killed, and whenever,
+ * nobody is left without the last gradient: until all are done the server comes back to CLOSE, and
+ * from then on nobody needs anybody.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- checkpoints --- */
+
+/* What was saved in the work just done, or of a complete run, goes to the driver. */
+void server_keep(struct server_session *s, struct actions *a)
+{
+    CHECK(!s->keeping);
+    s->keeping = true;
+    actions_add(a, ACTION_KEEP)->kept = (struct wire_bytes){s->keep.data, s->keep.len};
+}
+
+/* Steps that somebody may still ask for: a party goes back at most to the checkpoint before its
+ * last. */
+static void forget_what_nobody_needs(struct server_session *s)
+{
+    uint64_t floor = s->kept_step;
+
+    for (size_t i = 0; i < s->setup.roster->n; i++)
+        floor = s->peer[i].kept[1] < floor ? s->peer[i].kept[1] : floor;
+    if (s->setup.store.append != NULL)
+        s->setup.store.forget(s->setup.store.owner, floor);
+}
+
+void server_keep_done(struct server_session *s, struct actions *a, const struct error *result)
+{
+    s->keeping = false;
+    if (result->status != STATUS_OK) {
+        s->error = *result;
+        server_fail(s, a);
+        return;
+    }
+    s->kept_step = s->keep_step;
+    forget_what_nobody_needs(s);
+    if (s->sm.phase == PHASE_CLOSE && server_all_answered(s))
+        server_all_closed(s, a);
+}
+
+void server_kept(struct server_session *s, struct actions *a, uint32_t peer,
+                 const struct wire_kept *k)
+{
+    struct server_peer *p = &s->peer[peer];
+
+    if (k->step > p->kept[0]) {
+        p->kept[1] = p->kept[0];
+        p->kept[0] = k->step;
+        forget_what_nobody_needs(s);
+    }
+    if (s->sm.phase == PHASE_CLOSE && k->final && p->member >= 0 && !p->answered &&
+        server_answered(s, peer))
+        server_all_closed(s, a);
+}
+
+/* --- CLOSE --- */
+
+void server_close_run(struct server_session *s, struct actions *a)
+{
+    struct wire_broadcast b = server_broadcast_of(s, false);
+
+    b.last = true;
+    sm_move(&s->sm, PHASE_CLOSE, s->generation);
+    server_next_question(s);
+    server_send_broadcast(s, a, &b);
+    s->close.fresh = false;
+    server_arm(s, a, server_waits(s) ? s->plan.protocol.patience_ms : s->plan.protocol.deadline_ms);
+}
+
+/* First that all are done is made durable, then it is said. */
+void server_all_closed(struct server_session *s, struct actions *a)
+{
+    if (s->keeping) {
+        server_arm(s, a, s->plan.protocol.patience_ms);
+        return; /* an older checkpoint is on its way: comes back here */
+    }
+    if (!s->complete && s->setup.checkpoint_rounds > 0) {
+        s->complete = true;
+        s->keep.len = 0;
+        s->keep_step = s->steps_done;
+        if (server_session_save(s, &s->keep) != STATUS_OK) {
+            error_set(&s->error, STATUS_MEMORY, "no memory for a checkpoint");
+            server_fail(s, a);
+            return;
+        }
+        actions_add(a, ACTION_DISARM);
+        server_keep(s, a);
+        return;
+    }
+    server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+}
+
+/* --- endings --- */
+
+static void tell_everybody(struct server_session *s, struct actions *a, enum wire_outcome outcome)
+{
+    size_t n = 0;
+    uint8_t *to = server_audience(s);
+    struct action *send = actions_add(a, ACTION_SEND);
+    enum status_kind kind = outcome == OUTCOME_FAILED || outcome == OUTCOME_BUDGET
+                                ? status_kind(s->error.status)
+                                : STATUS_KIND_NONE;
+
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
+        if (s->peer[i].present)
+            to[n++] = (uint8_t)i;
+    }
+    send->msg.kind = WIRE_FINISH;
+    send->msg.finish.outcome = outcome;
+    send->msg.finish.kind = kind;
+    snprintf(send->msg.finish.text, sizeof send->msg.finish.text, "%.*s", WIRE_TEXT_MAX,
+             kind == STATUS_KIND_NONE ? "" : s->error.text);
+    send->to = to;
+    send->to_n = n;
+}
+
+void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome)
+{
+    struct action *finish;
+
+    if (outcome != OUTCOME_FAILED && outcome != OUTCOME_BUDGET)
+        s->error = (struct error){0};
+    sm_move(&s->sm, PHASE_OVER, s->generation);
+    actions_add(a, ACTION_DISARM);
+    tell_everybody(s, a, outcome);
+    finish = actions_add(a, ACTION_FINISH);
+    finish->outcome = outcome;
+    finish->error = &s->error;
+}
+
+void server_fail(struct server_session *s, struct actions *a)
+{
+    server_finish(s, a, s->error.status == STATUS_BUDGET ? OUTCOME_BUDGET : OUTCOME_FAILED);
+}

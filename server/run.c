@@ -1,0 +1,178 @@
+/* run.c -- the server's run from its state directory to its summary.
+ *
+ * Sums are in the journal before anything of them is sent; a checkpoint is written now and then, and
+ * before the first round.  A restart reads the checkpoint, then the journal from there on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/run.h"
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "server/checkpoint.h"
+
+/* --- the session's store --- */
+
+static struct journal *journal_of(void *owner)
+{
+    return ((struct server_run *)owner)->journal;
+}
+
+static enum status append(void *owner, const struct journal_record *r, struct error *err)
+{
+    return journal_append(journal_of(owner), r, err);
+}
+
+static enum status gradients(void *owner, uint64_t step, size_t bytes_max, struct buf *out,
+                             uint64_t *steps, struct error *err)
+{
+    return journal_gradients(journal_of(owner), step, bytes_max, out, steps, err);
+}
+
+static bool trail(void *owner, uint64_t applied, uint8_t out[WIRE_DIGEST_BYTES])
+{
+    return journal_trail(journal_of(owner), applied, out);
+}
+
+static uint64_t first(void *owner)
+{
+    return journal_first(journal_of(owner));
+}
+
+static enum status turn(void *owner, uint64_t step, struct error *err)
+{
+    return journal_turn(journal_of(owner), step, err);
+}
+
+static void forget(void *owner, uint64_t before_step)
+{
+    journal_forget(journal_of(owner), before_step);
+}
+
+/* --- life --- */
+
+static bool keeps(const struct server_run *r)
+{
+    return r->in->config.state_key[0] != 0;
+}
+
+/* Under async no sum is a step that could be taken again. */
+static bool journals(const struct server_run *r)
+{
+    return keeps(r) && r->in->config.plan.protocol.straggler != STRAGGLER_ASYNC;
+}
+
+static struct journal_place place_of(const struct server_run *r)
+{
+    return (struct journal_place){r->in->config.state, r->in->config.state_key};
+}
+
+static enum status replay(void *owner, const struct journal_record *record)
+{
+    struct server_run *r = owner;
+
+    return server_session_replay(r->session, record, &r->error);
+}
+
+static enum status read_journal(struct server_run *r, struct error *err)
+{
+    struct journal_place at = place_of(r);
+    uint64_t steps = server_session_report(r->session)->steps, then;
+    enum status s =
+        journal_open(&r->journal, &at, server_session_plan_digest(r->session), steps, err);
+
+    if (s == STATUS_OK)
+        s = journal_read(r->journal, steps, replay, r, err);
+    if (s != STATUS_OK) {
+        if (r->error.status != STATUS_OK)
+            *err = r->error;
+        return s;
+    }
+    then = server_session_report(r->session)->steps;
+    if (then > 0)
+        log_info("going on after %llu training steps, %llu of them from the journal",
+                 (unsigned long long)then, (unsigned long long)(then - steps));
+    return STATUS_OK;
+}
+
+static enum status begin_session(struct server_run *r, struct error *err)
+{
+    const struct server_inputs *in = r->in;
+    struct server_setup setup = {
+        .plan = &in->config.plan,
+        .roster = &in->roster,
+        .train = &in->train,
+        .test = &in->test,
+        .train_target = in->train_target,
+        .test_target = in->test_target,
+        .seeded = r->options->seeded,
+        .seed = r->options->seed,
+        .clock_us = clock_us,
+        .checkpoint_rounds = keeps(r) ? in->config.checkpoint_rounds : 0,
+    };
+    bool found = false;
+    enum status s;
+
+    if (journals(r))
+        setup.store = (struct server_store){r, append, gradients, trail, first, turn, forget};
+    s = server_session_new(&r->session, &setup, err);
+    if (s == STATUS_OK)
+        s = server_checkpoint_load(&in->config, r->session, &found, err);
+    /* What a restart could not make again, the head's first weights and the schedule's seed, is on
+     * disk before anybody hears of it. */
+    if (s == STATUS_OK && keeps(r) && !found)
+        s = server_checkpoint_save(&in->config, r->session, err);
+    if (s == STATUS_OK && journals(r))
+        s = read_journal(r, err);
+    return s;
+}
+
+enum status server_run_begin(struct server_run *r, struct error *err)
+{
+    enum status s = begin_session(r, err);
+
+    if (s == STATUS_OK)
+        s = server_results_init(&r->results, r->in, r->options, clock_us());
+    return s;
+}
+
+static void forget_run(const struct server_run *r)
+{
+    struct journal_place at = place_of(r);
+
+    server_checkpoint_remove(&r->in->config);
+    if (journals(r))
+        journal_remove(&at);
+}
+
+enum status server_run_end(struct server_run *r, struct error *err)
+{
+    bool complete = r->outcome == OUTCOME_COMPLETED || r->outcome == OUTCOME_TARGET;
+    bool begun = server_session_opened(r->session);
+    struct error unwritten = {0};
+    enum status s = STATUS_OK, written;
+
+    if (!complete && begun) /* first of all: nothing else may keep the run from going on */
+        s = server_checkpoint_save(&r->in->config, r->session, err);
+    written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
+                                 clock_us(), &unwritten);
+    if ((complete || !begun) && written == STATUS_OK)
+        forget_run(r);
+    if (s == STATUS_OK)
+        *err = written != STATUS_OK ? unwritten : r->error;
+    return err->status;
+}
+
+void server_run_deinit(struct server_run *r)
+{
+    server_session_free(r->session);
+    journal_close(r->journal);
+    server_results_deinit(&r->results);
+}
+
+enum status server_run_keep(const struct server_run *r, const struct wire_bytes *kept,
+                            struct error *err)
+{
+    return server_checkpoint_write(&r->in->config, server_session_plan_digest(r->session), kept,
+                                   err);
+}

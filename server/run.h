@@ -1,0 +1,33 @@
+/* run.h -- the server's run, but for the network: session, journal, checkpoints and results, opened
+ * together and brought to an end in the order that loses nothing.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_RUN_H
+#define COLONNADE_SERVER_RUN_H
+
+#include "common/daemon/journal.h"
+#include "server/results.h"
+#include "server/session.h"
+
+struct server_run {
+    const struct server_inputs *in;
+    const struct server_options *options;
+    struct server_session *session;
+    struct journal *journal; /* NULL: no state_key, or a policy that needs none */
+    struct server_results results;
+    enum wire_outcome outcome;
+    struct error error;
+};
+
+/* r->in and r->options are filled in.  Goes on where the state directory says.  The run ends with
+ * server_run_deinit, whatever the answer. */
+enum status server_run_begin(struct server_run *r, struct error *err) MUST_USE;
+/* Files of the end; the run's own failure, if any, is the answer. */
+enum status server_run_end(struct server_run *r, struct error *err) MUST_USE;
+void server_run_deinit(struct server_run *r); /* safe on a zeroed struct */
+
+/* Writes what the session wants kept; may run on a worker thread while the session goes on. */
+enum status server_run_keep(const struct server_run *r, const struct wire_bytes *kept,
+                            struct error *err) MUST_USE;
+
+#endif

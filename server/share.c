@@ -1,0 +1,164 @@
+/* share.c -- SHARE and SUM: the two halves of a coded round.
+ *
+ * The happy path: broadcast -> M shares -> relay -> uploads, of which the first K + T decode.  What
+ * passes through here is sealed from member to member: the server can delay or lose it, not read
+ * it.  A member that is slow before it has shared is waited for; after that it is not needed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+
+#include <string.h>
+
+struct server_shares {
+    size_t sealed_max;      /* bytes of one member's shares in the largest round */
+    uint8_t *sealed, *tags; /* from member m: at m sealed_max and m tags_max */
+    uint8_t *relay, *relay_tags; /* for one member after another */
+    size_t tags_max;
+    uint32_t in;
+};
+
+size_t server_session_share_max(const struct server_session *s)
+{
+    return s->shares == NULL ? 0 : wire_share_max(s->shares->sealed_max, s->shares->tags_max);
+}
+
+enum status server_shares_new(struct server_session *s)
+{
+    enum plan_aggregation agg = s->plan.protocol.aggregation;
+    struct server_shares *h;
+    size_t members = s->plan.shape.parties;
+
+    if (!secagg_shares(agg))
+        return STATUS_OK;
+    h = s->shares = mem_alloc(1, sizeof *h);
+    if (h == NULL)
+        return STATUS_MEMORY;
+    h->sealed_max = secagg_share_bytes(agg, &s->shape, s->shape.values_max);
+    h->tags_max = secagg_tag_bytes(agg, &s->shape);
+    h->sealed = mem_alloc(members, h->sealed_max);
+    h->relay = mem_alloc(members, h->sealed_max);
+    h->tags = mem_alloc(members, h->tags_max);
+    h->relay_tags = mem_alloc(members, h->tags_max);
+    return h->sealed != NULL && h->relay != NULL && h->tags != NULL && h->relay_tags != NULL
+               ? STATUS_OK
+               : STATUS_MEMORY;
+}
+
+void server_shares_free(struct server_session *s)
+{
+    if (s->shares == NULL)
+        return;
+    mem_free(s->shares->sealed);
+    mem_free(s->shares->relay);
+    mem_free(s->shares->tags);
+    mem_free(s->shares->relay_tags);
+    mem_free(s->shares);
+}
+
+void server_shares_open(struct server_session *s)
+{
+    s->shares->in = 0;
+}
+
+bool server_decodes_without(const struct server_session *s)
+{
+    uint32_t uploads = s->sm.phase == PHASE_SUM ? s->answers : 0;
+
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        const struct server_peer *p = &s->peer[s->members[m]];
+        if (p->member >= 0 && !(s->sm.phase == PHASE_SUM && p->answered))
+            uploads++;
+    }
+    return uploads >= secagg_quorum(s->sum);
+}
+
+void server_share(struct server_session *s, struct actions *a, uint32_t peer,
+                  const struct wire_shares *w)
+{
+    enum plan_aggregation agg = s->plan.protocol.aggregation;
+    size_t member = (size_t)s->peer[peer].member;
+    size_t sealed = secagg_share_bytes(agg, &s->shape, server_round_values(s)),
+           tags = secagg_tag_bytes(agg, &s->shape);
+
+    if (w->round != s->round.number || w->purpose != s->round.purpose || w->sealed.n != sealed ||
+        w->tags.n != tags) {
+        error_set(&s->error, STATUS_PROTOCOL,
+                  "%s: shares of %zu + %zu bytes for round %llu where %zu + %zu for round %llu "
+                  "were due",
+                  server_name(s, peer), w->sealed.n, w->tags.n, (unsigned long long)w->round,
+                  sealed, tags, (unsigned long long)s->round.number);
+        server_drop(s, a, peer, STATUS_PROTOCOL);
+        return;
+    }
+    memcpy(s->shares->sealed + member * s->shares->sealed_max, w->sealed.data, sealed);
+    memcpy(s->shares->tags + member * s->shares->tags_max, w->tags.data, tags);
+    s->shares->in++;
+    if (server_answered(s, peer))
+        server_relay(s, a);
+}
+
+/* The shares of all others for member `to`, in member order. */
+static struct wire_shares relay_for(struct server_session *s, uint32_t to)
+{
+    struct server_shares *h = s->shares;
+    uint32_t others = s->members_n - 1;
+    size_t each = secagg_share_bytes(s->plan.protocol.aggregation, &s->shape,
+                                     server_round_values(s)) / others;
+    uint8_t *sealed = h->relay + to * h->sealed_max, *tags = h->relay_tags + to * h->tags_max;
+    struct wire_shares w = {s->generation, s->round.number, s->round.purpose,
+                            {sealed, each * others}, {tags, WIRE_TAG_BYTES * (size_t)others}};
+
+    for (uint32_t from = 0; from < s->members_n; from++) {
+        uint32_t at = to < from ? to : to - 1; /* place of `to` among those that `from` seals for */
+        if (from == to)
+            continue;
+        memcpy(sealed, h->sealed + from * h->sealed_max + at * each, each);
+        memcpy(tags, h->tags + from * h->tags_max + at * WIRE_TAG_BYTES, WIRE_TAG_BYTES);
+        sealed += each;
+        tags += WIRE_TAG_BYTES;
+    }
+    return w;
+}
+
+/* Everybody has shared: a member that has left since is not needed any more. */
+void server_relay(struct server_session *s, struct actions *a)
+{
+    CHECK(s->shares->in == s->members_n);
+    sm_move(&s->sm, PHASE_SUM, s->generation);
+    server_next_question(s);
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        if (s->peer[s->members[m]].member >= 0)
+            server_send_one(s, a, s->members[m], WIRE_RELAY)->msg.relay = relay_for(s, m);
+    }
+    server_arm(s, a,
+               s->plan.protocol.straggler == STRAGGLER_DROP ? s->plan.protocol.deadline_ms
+                                                            : s->plan.protocol.patience_ms);
+}
+
+/* An upload that its round did not wait for still tells whether that round's sum was right. */
+void server_late_upload(struct server_session *s, struct actions *a, uint32_t peer,
+                        const struct wire_upload *u)
+{
+    uint32_t member = (uint32_t)s->peer[peer].member;
+    enum status st;
+
+    s->peer[peer].uploaded = u->round;
+    s->report.degraded.late++;
+    if (s->shares == NULL || u->round != s->combined_round)
+        return;
+    st = secagg_late(s->sum, member, u->payload.data, u->payload.n, &s->error);
+    if (st == STATUS_INTEGRITY) {
+        s->report.integrity_failures++;
+        s->report.degraded.faulty++;
+        log_warn("round %llu, which has closed: %s: %s", (unsigned long long)u->round,
+                 server_name(s, peer), s->error.text);
+    } else if (st != STATUS_OK) {
+        error_wrap(&s->error, "%s: late upload", server_name(s, peer));
+        server_drop(s, a, peer, st);
+    }
+}

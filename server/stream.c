@@ -1,0 +1,317 @@
+/* stream.c -- STREAM: straggler async (VAFL, Chen et al. 2020): a step at each arrival.
+ *
+ * The happy path, with each member on its own: broadcast -> upload -> work -> broadcast with the
+ * gradient of that upload.  Each party walks the rows in an order of its own.  The server keeps the
+ * latest embedding of every training row from every party; an arrival replaces its rows, and the
+ * head takes a step on them with what it has of the others, however old.  An embedding that never
+ * came counts as the mean of those that did: the sum over the seen times M / seen, and a
+ * concatenation has zeros in its place.
+ *
+ * M arrivals are one step of the agenda.  Before an evaluation, and where somebody waits to come
+ * back, no member is asked on until all uploads under way are in.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+struct lane {
+    struct schedule schedule;
+    uint64_t steps, round; /* taken; of the open broadcast */
+    const uint32_t *row;
+    uint32_t rows;
+    bool open; /* an upload is awaited */
+};
+
+struct server_stream {
+    struct lane *lane; /* by roster index */
+    float *kept;       /* parties x training rows x P */
+    uint8_t *seen;     /* parties x training rows */
+    float *arrived;    /* rows of the largest round x P */
+    float *factor;     /* the same rows: M / seen */
+    uint64_t arrivals;
+    bool draining;
+};
+
+enum status server_stream_new(struct server_session *s)
+{
+    const struct plan *p = &s->plan;
+    size_t parties = p->shape.parties, rows = p->shape.train_rows;
+    struct server_stream *t;
+
+    if (p->protocol.straggler != STRAGGLER_ASYNC)
+        return STATUS_OK;
+    t = s->stream = mem_alloc(1, sizeof *t);
+    if (t == NULL)
+        return STATUS_MEMORY;
+    t->lane = mem_alloc(parties, sizeof *t->lane);
+    t->kept = mem_alloc(parties * rows, p->model.embedding * sizeof *t->kept);
+    t->seen = mem_alloc(parties, rows);
+    t->arrived = mem_alloc(s->shape.values_max, sizeof *t->arrived);
+    t->factor = mem_alloc(p->training.batch, sizeof *t->factor);
+    if (t->lane == NULL || t->kept == NULL || t->seen == NULL || t->arrived == NULL ||
+        t->factor == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t i = 0; i < parties; i++) {
+        enum status st = schedule_init(&t->lane[i].schedule, agenda_seed(p, i),
+                                       p->shape.train_rows, p->training.batch);
+        if (st != STATUS_OK)
+            return st;
+    }
+    return STATUS_OK;
+}
+
+void server_stream_free(struct server_session *s)
+{
+    struct server_stream *t = s->stream;
+
+    if (t == NULL)
+        return;
+    for (uint32_t i = 0; t->lane != NULL && i < s->plan.shape.parties; i++)
+        schedule_deinit(&t->lane[i].schedule);
+    mem_free(t->lane);
+    mem_free(t->kept);
+    mem_free(t->seen);
+    mem_free(t->arrived);
+    mem_free(t->factor);
+    mem_free(t);
+}
+
+uint64_t server_stream_arrivals(const struct server_session *s)
+{
+    return s->stream == NULL ? 0 : s->stream->arrivals;
+}
+
+void server_stream_go_on(struct server_session *s, uint64_t arrivals)
+{
+    if (s->stream != NULL)
+        s->stream->arrivals = arrivals;
+}
+
+void server_stream_begin(struct server_session *s)
+{
+    s->stream->draining = false;
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        struct lane *lane = &s->stream->lane[s->members[m]];
+        lane->steps = s->peer[s->members[m]].applied;
+        lane->open = false;
+    }
+    server_head_members(&s->head, s->plan.shape.parties);
+}
+
+/* --- asking --- */
+
+static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool closes)
+{
+    struct lane *lane = &s->stream->lane[peer];
+    struct wire_broadcast b = {.generation = s->generation, .opens = !s->stream->draining};
+
+    if (closes) {
+        size_t floats = (size_t)lane->rows * s->plan.model.embedding;
+        const float *g = s->head.gradient + (s->head.concat ? peer * floats : 0);
+
+        b.closes = true;
+        b.close_step = lane->steps - 1;
+        b.gradient = (struct wire_bytes){(const uint8_t *)g, floats * sizeof(float)};
+    }
+    if (b.opens) {
+        lane->row = schedule_batch(&lane->schedule, lane->steps, &lane->rows);
+        lane->round = b.round = ++s->round.number;
+        b.purpose = PURPOSE_TRAIN;
+        b.place = lane->steps;
+    }
+    lane->open = b.opens;
+    s->peer[peer].answered = !b.opens;
+    if (b.opens || b.closes)
+        server_send_one(s, a, peer, WIRE_BROADCAST)->msg.broadcast = b;
+}
+
+void server_stream_open(struct server_session *s, struct actions *a)
+{
+    sm_move(&s->sm, PHASE_STREAM, s->generation);
+    s->stream->draining = false;
+    s->round.opened_us = s->round.last_answer_us = s->now_us;
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        if (s->peer[s->members[m]].member >= 0)
+            ask(s, a, s->members[m], false);
+    }
+    server_arm(s, a, s->plan.protocol.patience_ms);
+}
+
+/* Everybody still there has answered: what the members were held back for can happen. */
+static void when_drained(struct server_session *s, struct actions *a)
+{
+    uint32_t there = 0;
+
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        const struct server_peer *p = &s->peer[s->members[m]];
+        there += p->member >= 0;
+        if (p->member >= 0 && s->stream->lane[s->members[m]].open)
+            return;
+    }
+    if (there == 0) {
+        server_set_changed(s, a);
+        return;
+    }
+    if (!s->stream->draining)
+        return;
+    server_round_late(s, a);
+    if (s->sm.phase == PHASE_STREAM)
+        server_open_round(s, a);
+}
+
+void server_stream_lost(struct server_session *s, struct actions *a)
+{
+    when_drained(s, a);
+}
+
+/* --- an arrival --- */
+
+void server_stream_upload(struct server_session *s, struct actions *a, uint32_t peer,
+                          const struct wire_upload *u)
+{
+    struct lane *lane = &s->stream->lane[peer];
+    uint64_t values = (uint64_t)lane->rows * s->plan.model.embedding;
+    struct action *work;
+    enum status st;
+
+    if (!lane->open || u->round != lane->round || u->purpose != PURPOSE_TRAIN ||
+        u->payload.n != secagg_payload_bytes(s->plan.protocol.aggregation, &s->shape, values) ||
+        u->check.n != 0) {
+        error_set(&s->error, STATUS_PROTOCOL, "%s: upload of %zu bytes for round %llu, not asked",
+                  server_name(s, peer), u->payload.n, (unsigned long long)u->round);
+        server_drop(s, a, peer, STATUS_PROTOCOL);
+        return;
+    }
+    st = secagg_open(&s->shape, s->stream->arrived, u->payload.data, values, &s->error);
+    if (st != STATUS_OK) {
+        error_wrap(&s->error, "%s: upload", server_name(s, peer));
+        server_drop(s, a, peer, st);
+        return;
+    }
+    lane->open = false;
+    s->peer[peer].answered = true;
+    s->peer[peer].losses = 0;
+    s->round.peer = peer;
+    s->round.purpose = PURPOSE_TRAIN;
+    s->round.place = lane->steps;
+    s->round.row = lane->row;
+    s->round.rows = lane->rows;
+    actions_add(a, ACTION_DISARM);
+    work = actions_add(a, ACTION_WORK);
+    work->flops = nn_net_flops(&s->head.net.spec, lane->rows) +
+                  2.0 * (double)values * s->plan.shape.parties;
+}
+
+static void keep_arrival(struct server_session *s)
+{
+    struct server_stream *t = s->stream;
+    size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding, peer = s->round.peer;
+
+    for (uint32_t r = 0; r < s->round.rows; r++) {
+        size_t row = peer * all + s->round.row[r];
+        memcpy(t->kept + row * width, t->arrived + r * width, width * sizeof *t->kept);
+        t->seen[row] = 1;
+    }
+}
+
+/* head.fused from the latest embeddings of the arrival's rows. */
+static void gather_latest(struct server_session *s)
+{
+    struct server_stream *t = s->stream;
+    size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding;
+    uint32_t parties = s->plan.shape.parties;
+
+    memset(s->head.fused, 0, s->round.rows * s->head.inputs * sizeof(float));
+    for (uint32_t r = 0; r < s->round.rows; r++) {
+        float *to = s->head.fused + (size_t)r * s->head.inputs;
+        uint32_t seen = 0;
+
+        for (uint32_t m = 0; m < parties; m++) {
+            size_t row = m * all + s->round.row[r];
+            float *part = to + (s->head.concat ? m * width : 0);
+
+            if (!t->seen[row])
+                continue;
+            seen++;
+            for (size_t i = 0; i < width; i++)
+                part[i] += t->kept[row * width + i];
+        }
+        t->factor[r] = s->head.concat ? 1 : (float)parties / (float)seen;
+        for (size_t i = 0; i < width && !s->head.concat; i++)
+            to[i] *= t->factor[r];
+        s->report.degraded.stale += seen - 1;
+        s->report.degraded.unseen += parties - seen;
+    }
+}
+
+void server_stream_work(struct server_session *s)
+{
+    uint64_t start = s->setup.clock_us();
+    size_t width = s->plan.model.embedding;
+    double loss;
+    bool finite;
+
+    keep_arrival(s);
+    gather_latest(s);
+    server_head_fuse(&s->head, s->round.rows);
+    server_take_targets(s);
+    loss = server_head_train(&s->head, &s->plan, s->steps_done, s->round.rows);
+    server_score_batch(s, loss);
+    finite = isfinite(loss);
+    for (uint32_t r = 0; r < s->round.rows && !s->head.concat; r++) {
+        for (size_t i = 0; i < width; i++) {
+            float *g = &s->head.gradient[r * width + i];
+            *g *= s->stream->factor[r];
+            finite = finite && isfinite(*g);
+        }
+    }
+    s->work_status = finite ? STATUS_OK
+                            : error_set(&s->error, STATUS_DATA,
+                                        "training diverged: try a smaller learning_rate");
+    s->stream->arrivals++;
+    s->report.rounds++;
+    if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
+        s->stream->arrivals % ((uint64_t)s->plan.shape.parties * s->setup.checkpoint_rounds) == 0)
+        s->work_status = server_save(s);
+    spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
+}
+
+/* Does something wait for a moment when nobody is at work? */
+static bool must_drain(const struct server_session *s)
+{
+    if (s->steps_done == s->agenda.steps || agenda_due(&s->agenda, s->steps_done))
+        return true;
+    if (s->steps_done % s->agenda.rounds_per_epoch != 0)
+        return false;
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
+        if (s->peer[i].present && s->peer[i].excluded && !s->peer[i].barred)
+            return true;
+    }
+    return false;
+}
+
+void server_stream_done(struct server_session *s, struct actions *a)
+{
+    struct server_stream *t = s->stream;
+    uint32_t peer = s->round.peer;
+
+    if (s->keep_due && !s->keeping)
+        server_keep(s, a);
+    s->keep_due = false;
+    t->lane[peer].steps++;
+    if (!t->draining && t->arrivals / s->plan.shape.parties > s->steps_done) {
+        s->steps_done++;
+        t->draining = must_drain(s);
+    }
+    server_note_arrival(s, peer, false);
+    if (s->peer[peer].member >= 0)
+        ask(s, a, peer, true);
+    server_arm(s, a, s->plan.protocol.patience_ms);
+    when_drained(s, a);
+}

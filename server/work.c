@@ -1,0 +1,200 @@
+/* work.c -- the work between the last upload and the next broadcast: combine, head, journal.
+ *
+ * It runs on a worker thread when it is long, and is the session's owner meanwhile.  What is
+ * released is in the journal before anything of it is sent; a restarted server takes its steps from
+ * there again (server_session_replay), bit for bit.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+#include <math.h>
+#include <string.h>
+
+void server_take_targets(struct server_session *s)
+{
+    const float *all =
+        s->round.purpose == PURPOSE_EVALUATE_TEST ? s->setup.test_target : s->setup.train_target;
+
+    for (uint32_t r = 0; r < s->round.rows; r++)
+        s->head.target[r] = all[s->round.row != NULL ? s->round.row[r] : s->round.place + r];
+}
+
+static size_t gradient_floats(const struct server_session *s)
+{
+    return s->close.floats * s->close.blocks;
+}
+
+/* A loss or gradient that is not finite would look like a broken server to every party. */
+static enum status learns(struct server_session *s, double loss)
+{
+    bool finite = isfinite(loss);
+
+    for (size_t i = 0; i < gradient_floats(s) && finite; i++)
+        finite = isfinite(s->head.gradient[i]);
+    if (finite)
+        return STATUS_OK;
+    return error_set(&s->error, STATUS_DATA,
+                     "training diverged in step %llu: try a smaller learning_rate",
+                     (unsigned long long)s->round.place);
+}
+
+/* Who was not in the sum gets no gradient; the others' share of the sum was scaled by M / |S|, and
+ * so is theirs of the gradient (Ignore, FedVS section 6). */
+static void note_absent(struct server_session *s)
+{
+    uint32_t present = secagg_present(s->sum, s->close.absent);
+    float factor = (float)s->members_n / (float)present;
+
+    s->close.absent_n = s->shape.partial ? s->members_n - present : 0;
+    s->report.degraded.missing += s->members_n - present;
+    if (s->close.absent_n == 0 || s->head.concat)
+        return;
+    for (size_t i = 0; i < s->close.floats; i++)
+        s->head.gradient[i] *= factor;
+}
+
+/* The head's part of a round whose sum is in head.fused. */
+static enum status use_sum(struct server_session *s)
+{
+    double loss;
+
+    server_take_targets(s);
+    if (s->round.purpose != PURPOSE_TRAIN) {
+        server_score_batch(s, server_head_evaluate(&s->head, s->round.rows));
+        return STATUS_OK;
+    }
+    s->close = (struct server_close){
+        .any = true,
+        .fresh = true,
+        .step = s->steps_done,
+        .floats = server_round_values(s),
+        .blocks = s->head.concat ? s->members_n : 1,
+    };
+    loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);
+    server_score_batch(s, loss);
+    return learns(s, loss);
+}
+
+/* The step is done, once its gradient is final. */
+static void count_round(struct server_session *s)
+{
+    if (s->round.purpose == PURPOSE_TRAIN) {
+        trail_add(&s->trail, &s->digest, s->steps_done, s->head.gradient,
+                  gradient_floats(s) * sizeof(float));
+        s->report.rounds++;
+        s->steps_done++;
+    } else if (s->swept) {
+        server_sweep_done(s);
+    }
+}
+
+static enum status append(struct server_session *s)
+{
+    bool train = s->round.purpose == PURPOSE_TRAIN;
+    struct journal_record r = {
+        .purpose = s->round.purpose,
+        .round = s->round.number,
+        .place = s->round.place,
+        .sweep = s->round.sweep,
+        .generation = s->generation,
+        .rows = s->round.rows,
+        .present = s->members_n,
+        .sum = s->head.fused,
+        .sum_floats = (size_t)s->round.rows * s->head.inputs,
+        .gradient = train ? s->head.gradient : NULL,
+        .gradient_floats = train ? gradient_floats(s) : 0,
+    };
+
+    if (s->setup.store.append == NULL)
+        return STATUS_OK;
+    memcpy(r.trail, s->trail.value, sizeof r.trail);
+    return s->setup.store.append(s->setup.store.owner, &r, &s->error);
+}
+
+enum status server_save(struct server_session *s)
+{
+    enum status st = STATUS_OK;
+
+    if (s->keeping)
+        return STATUS_OK; /* the one before is still on its way */
+    if (s->setup.store.append != NULL)
+        st = s->setup.store.turn(s->setup.store.owner, s->steps_done, &s->error);
+    s->keep.len = 0;
+    s->keep_step = s->steps_done;
+    s->keep_due = true;
+    if (st == STATUS_OK && server_session_save(s, &s->keep) != STATUS_OK)
+        st = error_set(&s->error, STATUS_MEMORY, "no memory for a checkpoint");
+    return st;
+}
+
+/* Every so many steps, and always between two steps: never in the middle of a sweep. */
+static bool save_is_due(const struct server_session *s)
+{
+    uint32_t every = s->setup.checkpoint_rounds;
+
+    return every > 0 && s->steps_done % every == 0 && s->round.purpose == PURPOSE_TRAIN;
+}
+
+void server_session_work(struct server_session *s)
+{
+    uint64_t start = s->setup.clock_us(), combined;
+
+    if (s->sm.phase == PHASE_STREAM) {
+        server_stream_work(s);
+        return;
+    }
+    s->work_status = secagg_combine(s->sum, s->head.fused, s->plan.model.embedding, &s->error);
+    combined = s->setup.clock_us();
+    spans_add(&s->spans, SPAN_COMBINE, combined - start);
+    if (s->work_status != STATUS_OK)
+        return;
+    server_head_fuse(&s->head, s->round.rows);
+    s->work_status = use_sum(s);
+    if (s->work_status != STATUS_OK)
+        return;
+    if (s->round.purpose == PURPOSE_TRAIN)
+        note_absent(s);
+    count_round(s);
+    s->work_status = append(s);
+    if (s->work_status == STATUS_OK && save_is_due(s))
+        s->work_status = server_save(s);
+    spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - combined);
+}
+
+/* --- the same from the journal --- */
+
+static enum status unfit(const struct journal_record *r, struct error *err)
+{
+    return error_set(err, STATUS_DATA,
+                     "the journal does not fit the checkpoint: round %llu, place %llu",
+                     (unsigned long long)r->round, (unsigned long long)r->place);
+}
+
+enum status server_session_replay(struct server_session *s, const struct journal_record *r,
+                                  struct error *err)
+{
+    bool train = r->purpose == PURPOSE_TRAIN;
+
+    if (r->round <= s->round.number)
+        return STATUS_OK; /* the checkpoint has it */
+    if (!server_choose_round(s) || r->purpose != s->round.purpose || r->place != s->round.place ||
+        r->sweep != s->round.sweep || r->rows != s->round.rows ||
+        r->sum_floats != (size_t)r->rows * s->head.inputs)
+        return unfit(r, err);
+    s->round.number = r->round;
+    s->members_n = r->present;
+    server_head_members(&s->head, r->present);
+    memcpy(s->head.fused, r->sum, r->sum_floats * sizeof(float));
+    if (use_sum(s) != STATUS_OK || (train && r->gradient_floats != gradient_floats(s)))
+        return unfit(r, err);
+    if (train) /* what the parties were given is what counts */
+        memcpy(s->head.gradient, r->gradient, r->gradient_floats * sizeof(float));
+    count_round(s);
+    if (train && server_waits(s) && memcmp(s->trail.value, r->trail, sizeof r->trail) != 0)
+        return unfit(r, err);
+    s->close.fresh = s->swept = false;
+    s->generation = r->generation > s->generation ? r->generation : s->generation;
+    s->members_n = 0;
+    return STATUS_OK;
+}

@@ -1,0 +1,120 @@
+/* test_crash.c -- processes die at any moment, come back from their disks, and the run goes on to the
+ * model of an undisturbed one.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/sim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOUR_US 3600000000ull
+enum { PARTIES = 3 };
+
+static struct sim_options three(void)
+{
+    return (struct sim_options){.parties = PARTIES,
+                                .train_rows = 12,
+                                .checkpoint_rounds = 3,
+                                .quiet = true,
+                                .sets = {"training.epochs=3"}};
+}
+
+struct models {
+    char of[PARTIES + 1][65];
+};
+
+static struct models models_of(struct sim *s, const char *when, uint64_t us)
+{
+    struct models m;
+
+    if (sim_server_end(s)->outcome != OUTCOME_COMPLETED)
+        fail_msg("%s at %llu us: %s", when, (unsigned long long)us, sim_server_end(s)->error.text);
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        const struct sim_end *end = sim_party_end(s, i);
+        if (!end->over || end->outcome != OUTCOME_COMPLETED)
+            fail_msg("%s at %llu us: p%u: %s", when, (unsigned long long)us, i + 1,
+                     end->over ? end->error.text : "has not ended");
+    }
+    for (int who = SIM_SERVER; who < PARTIES; who++)
+        sim_model(s, who, m.of[who + 1]);
+    return m;
+}
+
+static struct models undisturbed(const struct sim_options *o, uint64_t *us)
+{
+    struct sim *s = sim_new(o);
+    struct models m;
+
+    sim_run(s, HOUR_US);
+    m = models_of(s, "undisturbed", 0);
+    if (us != NULL)
+        *us = sim_now_us(s);
+    sim_free(s);
+    return m;
+}
+
+/* One death at each half millisecond of the run, of each process in turn. */
+static void dies_whenever(const struct sim_options *o)
+{
+    uint64_t length_us;
+    struct models want = undisturbed(o, &length_us), got;
+
+    for (int who = SIM_SERVER; who < PARTIES; who++) {
+        for (uint64_t us = 500; us < length_us + 2000; us += 500) {
+            struct sim *s = sim_new(o);
+            char when[32];
+
+            sim_kill_at(s, who, us);
+            sim_run(s, HOUR_US);
+            snprintf(when, sizeof when, "death of %d", who);
+            got = models_of(s, when, us);
+            if (memcmp(&want, &got, sizeof want) != 0)
+                fail_msg("another model: %d died at %llu us", who, (unsigned long long)us);
+            sim_free(s);
+        }
+    }
+}
+
+static void test_whoever_dies_whenever_the_model_is_the_same(void **state)
+{
+    struct sim_options o = three();
+
+    (void)state;
+    dies_whenever(&o);
+}
+
+static void test_the_same_of_a_coded_run(void **state)
+{
+    struct sim_options o = three();
+
+    (void)state;
+    o.sets[1] = "protocol.aggregation=coded";
+    dies_whenever(&o);
+}
+
+static void test_the_same_of_a_concatenation_with_sweeps_over_both_splits(void **state)
+{
+    struct sim_options o = three();
+
+    (void)state;
+    o.sets[1] = "protocol.aggregation=clear";
+    o.sets[2] = "model.fusion=concat";
+    o.sets[3] = "training.evaluate_train=true";
+    o.sets[4] = "training.optimizer=adam";
+    dies_whenever(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whoever_dies_whenever_the_model_is_the_same),
+        cmocka_unit_test(test_the_same_of_a_coded_run),
+        cmocka_unit_test(test_the_same_of_a_concatenation_with_sweeps_over_both_splits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
