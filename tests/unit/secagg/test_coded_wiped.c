@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/bits.h"
-#include "common/base/buf.h"
+#include "common/crypto/secret.h"
 #include "common/secagg/share.h"
 #include "tests/unit/secagg/generation.h"
 
@@ -133,8 +133,8 @@ static void share_of_two(struct generation *g, const struct secagg_round *round,
         packed->inverted[i] = (uint8_t)~text[i];
         lanes->inverted[i] = (uint8_t) ~((const uint8_t *)v)[i];
     }
-    memset(text, 0, sizeof text);
-    memset(v, 0, sizeof v);
+    secret_wipe(text, sizeof text);
+    secret_wipe(v, sizeof v);
 }
 
 static void test_the_search_finds_what_lies_about(void **state)
@@ -147,6 +147,8 @@ static void test_the_search_finds_what_lies_about(void **state)
     for (size_t i = 0; i < NEEDLE / 2; i++)
         lanes[1234 + i] = CODE;
     assert_int_equal(count(&x), 1);
+    secret_wipe(lanes, N * sizeof *lanes);
+    assert_int_equal(count(&x), 0);
     mem_free(lanes);
 }
 
