@@ -76,7 +76,8 @@ cluster_read_options() {
         esac
         shift 2
     done
-    [ "$netns" = yes ] || [ "$links" = no ] || fail 2 "--link needs --netns; on loopback, inject.link shapes in the daemons"
+    [ "$netns" = yes ] || [ "$links" = no ] ||
+        fail 2 "--link needs --netns; on loopback, inject.link shapes in the daemons"
 }
 
 # One source of data; names of files become absolute.

@@ -83,8 +83,10 @@ netns_try() { # COMMAND
 }
 
 netns_loss_rule() { # iifname|oifname DEVICE MILLIONTHS
+    netns_share="numgen random mod 1000000 < $3"
+    [ "$3" -lt 1000000 ] || netns_share='' # all of them
     # Addresses are asked for without loss: on a long link that would be the business of a router next door.
-    printf '%s "%s" ether type ip numgen random mod 1000000 < %s counter drop\n' "$1" "$2" "$3"
+    printf '%s "%s" ether type ip %s counter drop\n' "$1" "$2" "$netns_share"
 }
 
 netns_table() { # RULES
@@ -102,14 +104,14 @@ netns_check() {
     if netns_asked rate; then
         netns_need tc iproute2
         netns_try 'tc qdisc add dev a root tbf rate 1mbit burst 3000 limit 30000' ||
-            fail 2 "--link rate: this kernel has no tbf (module sch_tbf); inject.link.rate_mbit limits in the daemons:" \
-                "$netns_words"
+            fail 2 "--link rate: this kernel has no tbf (module sch_tbf); inject.link.rate_mbit" \
+                "limits in the daemons: $netns_words"
     fi
     if netns_asked delay; then
         netns_need tc iproute2
         netns_try 'tc qdisc add dev a root netem delay 1ms' ||
-            fail 2 "--link delay: this kernel has no netem (module sch_netem); inject.link.delay_ms and" \
-                "inject.link.jitter_ms delay in the daemons: $netns_words"
+            fail 2 "--link delay: this kernel has no netem (module sch_netem); inject.link.delay_ms" \
+                "delays in the daemons: $netns_words"
     fi
     if netns_asked loss; then
         netns_need nft nftables
@@ -152,7 +154,7 @@ netns_sweep() {
 netns_do() { # COMMAND...
     netns_words=$("$@" 2>&1) && return
     [ "$stopped" = no ] || exit 130 # Ctrl-C ended the command too
-    fail 6 "--netns: $*: $netns_words"
+    fail 6 "--netns: $(printf '%s\n' "$*" | head -n 1): $(printf '%s\n' "$netns_words" | head -n 1)"
 }
 
 netns_shape() { # NAMESPACE DEVICE: what leaves it there, by netns_rate and so on

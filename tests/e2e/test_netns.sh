@@ -28,6 +28,12 @@ pid_of() { # DIR
     sed -n 's/^== vfl-\([0-9]*\)-server .*/\1/p' "$1/links.txt"
 }
 
+# What server and party 2 were told, without addresses and the digest of that roster.
+settings() { # DIR
+    sed '/^listen:/d; /^server:/d; /^insecure_peers:/d; /roster_sha256:/d' \
+        "$1/server/config.yaml" "$1/party-2/config.yaml"
+}
+
 namespaces() { # PID
     ip netns list | sed -n "s/^vfl-$1-\([^ ]*\).*/\1/p" | sort | paste -sd' '
 }
@@ -120,14 +126,13 @@ same '' "$(grep 'qdisc tbf\|numgen' plain/links.txt)" 'and a link that nothing w
 same '10.77.0.1:7400' "$(cat plain/server/address)" 'the server was there'
 expect 0 '10.77.0.1:7400' 'where the parties went' grep 'connected to' plain/party-3/log.txt
 same '' "$(ls -d loopback/links.txt 2>/dev/null)" 'on loopback there are no links'
-same "$(sed '/^listen/d; /^insecure_peers/d; /roster_sha256/d' loopback/server/config.yaml loopback/party-2/config.yaml |
-    sed '/^server:/d')" \
-    "$(sed '/^listen/d; /^insecure_peers/d; /roster_sha256/d' plain/server/config.yaml plain/party-2/config.yaml |
-        sed '/^server:/d')" 'the configurations differ in addresses and whom they are for'
+same "$(settings loopback)" "$(settings plain)" 'the configurations differ in addresses and digests only'
 expect 0 'complete already' 'the same again is known' cluster $small --netns --out plain
-expect 2 'asked: link [*] loss 1%' 'with another link it is another run' cluster $small --netns --link loss=1% --out plain
+expect 2 'asked: link [*] loss 1%' 'with another link it is another run' \
+    cluster $small --netns --link loss=1% --out plain
 expect 2 'there: netns yes' 'and without namespaces' cluster $small --out plain
-expect 2 '--link 4: there are 3 parties' 'a link of a party that is none' cluster $small --netns --link 4:loss=0% --out four
+expect 2 '--link 4: there are 3 parties' 'a link of a party that is none' \
+    cluster $small --netns --link 4:loss=0% --out four
 expect 0 completed 'a party of strict policy, in namespaces' cluster --netns --strict-policy --parties 3 \
     --set training.epochs=1 --out strict
 
@@ -149,8 +154,8 @@ if [ -n "$rate" ]; then
     differ 0 "$(counters 1Mbit overlimits | sort -n | tail -n 1)" 'and packets had to wait'
 fi
 if [ -n "$loss" ]; then
-    same '12 12' "$(sed -n 's/.*"to-p2" .*numgen random mod 1000000 < \([0-9]*\)0000 .*/\1/p' shaped/links.txt |
-        paste -sd' ')" 'one party has the loss, both ways'
+    same 'iifname 12 oifname 12' "$(paste -sd' ' shaped/links.txt | grep -o '[io]*ifname "to-p2" [^<]*< [0-9]*0000 ' |
+        sed 's/ .* \([0-9]*\)0000 $/ \1/' | paste -sd' ')" 'one party has the loss, both ways'
     expect 0 '' 'and packets were lost' grep 'counter packets [1-9]' shaped/links.txt
     same 2 "$(grep -c numgen shaped/links.txt)" 'of nobody else'
 fi
@@ -183,9 +188,13 @@ wait $script
 same 0 $? 'a signal ends the script'
 expect 0 '"status": "stopped"' 'the run is stopped in order' cat long/summary.json
 same '' "$(namespaces $script)" 'no namespace is left'
+evaluations=$(wc -l <long/server/metrics.jsonl)
+more_evaluations() {
+    [ "$(wc -l <long/server/metrics.jsonl)" -gt "$evaluations" ]
+}
 "$vfl" cluster $endless --netns --out long &
 script=$!
-wait_until grep -q 'going on after' long/server/log.txt
+wait_until more_evaluations
 expect 0 'going on after' 'the same command goes on' cat long/server/log.txt
 kill -KILL $script
 wait $script 2>/dev/null
@@ -195,6 +204,11 @@ same '' "$(pgrep -f "$dir/long/" || :)" 'though no daemon'
 expect 5 'policy' 'a run that fails' cluster $small --netns --party 3:policy.min_parties=9 --out refused
 same '' "$(namespaces "$(pid_of refused)")" 'leaves none'
 differ '' "$(pid_of refused)" 'having had some'
+if [ -n "$loss" ]; then
+    expect 4 p2 'a link that loses everything ends a run by patience' cluster --quiet $small --netns \
+        --link 2:loss=100% --set protocol.patience_ms=5000 --out dead
+    expect 0 '' 'and is counted' grep 'iifname "to-p2" ether type ip counter packets [1-9]' dead/links.txt
+fi
 same '' "$(namespaces $script)" 'and swept up those of the dead'
 expect 0 '' 'quiet is quiet' cluster --quiet $small --netns --out quiet
 same '' "$(cat said)" 'there too'
