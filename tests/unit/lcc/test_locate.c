@@ -108,6 +108,26 @@ static void test_beyond_the_bound_it_says_so(void **state)
     }
 }
 
+/* In a small field any recurrence has roots among the points by chance: too long a one is refused
+ * before that. */
+static void test_never_are_more_than_half_the_surplus_named(void **state)
+{
+    struct locate_code code;
+    uint64_t y[POINTS_MAX], seed = 5;
+    uint32_t at[POINTS_MAX], found;
+
+    (void)state;
+    for (uint32_t k = 0; k < 20000; k++) {
+        const uint32_t threshold = 1 + k % 9;
+
+        make(&code, y, 10, threshold, 17, &seed);
+        for (uint32_t i = 0; i < 10; i++)
+            y[i] = next(&seed) % 17;
+        if (locate_wrong(at, &found, y, &code))
+            assert_true(2 * found <= 10 - threshold);
+    }
+}
+
 static void test_many_values_with_many_wrong(void **state)
 {
     struct locate_code code;
@@ -156,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_set_of_wrong_values_within_the_bound_is_found),
         cmocka_unit_test(test_beyond_the_bound_it_says_so),
+        cmocka_unit_test(test_never_are_more_than_half_the_surplus_named),
         cmocka_unit_test(test_many_values_with_many_wrong),
         cmocka_unit_test(test_fewer_values_than_the_threshold_abort),
     };
