@@ -111,21 +111,26 @@ enum status journal_files_list(const char *state, uint64_t *first, uint64_t *cou
     return STATUS_OK;
 }
 
+/* Unlinks number, number + 1, ... up to the first that cannot be. */
+static void remove_from(const char *state, uint64_t number, const char *ending, struct error *err)
+{
+    char name[NAME_LENGTH_MAX], path[PATH_MAX];
+
+    do {
+        print_name(name, number++, ending);
+        snprintf(path, sizeof path, "%s/%s", state, name);
+    } while (unlink(path) == 0);
+    if (errno != ENOENT)
+        error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+}
+
 static void remove_all(const char *state, const char *ending)
 {
-    struct found f;
     struct error err = {0};
+    struct found f;
 
-    while (look(state, ending, &f, &err) == STATUS_OK && f.count > 0) {
-        char name[NAME_LENGTH_MAX], path[PATH_MAX];
-
-        print_name(name, f.lowest, ending);
-        snprintf(path, sizeof path, "%s/%s", state, name);
-        if (unlink(path) != 0 && errno != ENOENT) {
-            error_set(&err, STATUS_IO, "%s: %s", path, strerror(errno));
-            break;
-        }
-    }
+    while (err.status == STATUS_OK && look(state, ending, &f, &err) == STATUS_OK && f.count > 0)
+        remove_from(state, f.lowest, ending, &err);
     if (err.status != STATUS_OK)
         log_warn("journal not removed: %s", err.text);
 }

@@ -55,7 +55,7 @@ static bool read_header(int fd, uint8_t header[JOURNAL_HEADER_BYTES], uint64_t *
 {
     struct stat st;
 
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (fstat(fd, &st) != 0)
         return false;
     *size = (uint64_t)st.st_size;
     return pread(fd, header, JOURNAL_HEADER_BYTES, 0) == JOURNAL_HEADER_BYTES;

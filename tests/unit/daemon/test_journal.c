@@ -122,6 +122,22 @@ static void test_who_goes_back_leaves_a_dead_line_behind(void **state)
     journal_close(j);
 }
 
+static void test_going_back_within_a_segment_is_seen_too(void **state)
+{
+    struct journal *j = open_journal(0);
+
+    (void)state;
+    train(j, 0, 0);
+    train(j, 1, 0);
+    evaluate(j, 1, 0);
+    train(j, 1, 1);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(line_from(j, 0), "t0.0 t1.1");
+        j = open_again(j, 2);
+    }
+    journal_close(j);
+}
+
 static void test_going_back_behind_what_was_forgotten_starts_the_line_anew(void **state)
 {
     struct journal *j = open_journal(0);
@@ -443,6 +459,7 @@ int main(void)
         LAW(test_reading_begins_with_the_evaluations_of_the_model_before),
         LAW(test_the_reader_s_answer_ends_the_reading),
         LAW(test_who_goes_back_leaves_a_dead_line_behind),
+        LAW(test_going_back_within_a_segment_is_seen_too),
         LAW(test_going_back_behind_what_was_forgotten_starts_the_line_anew),
         LAW(test_missed_gradients_come_as_many_as_fit),
         LAW(test_gradients_go_behind_what_is_there_and_not_over_its_limit),

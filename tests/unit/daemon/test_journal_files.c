@@ -75,6 +75,25 @@ static void test_a_missing_one_is_named(void **state)
     assert_int_equal(count, 4);
 }
 
+static void test_too_many_are_refused(void **state)
+{
+    uint64_t first, count;
+    struct error err = {0};
+
+    (void)state;
+    for (uint64_t n = 1; n <= JOURNAL_SEGMENTS_MAX + 1; n++) {
+        int fd = open(segment_path(n), O_WRONLY | O_CREAT, 0600);
+
+        assert_true(fd >= 0);
+        close(fd);
+    }
+    assert_int_equal(journal_files_list(dir, &first, &count, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "more than 65536"));
+    unlink(segment_path(1));
+    assert_int_equal(journal_files_list(dir, &first, &count, &err), STATUS_OK);
+    assert_int_equal(count, JOURNAL_SEGMENTS_MAX);
+}
+
 static void test_a_folder_that_is_not_there_is_an_error(void **state)
 {
     uint64_t first, count;
@@ -90,6 +109,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers_are_found_in_names_of_one_form_only, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_missing_one_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_many_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_folder_that_is_not_there_is_an_error, set_up,
                                         tear_down),
     };

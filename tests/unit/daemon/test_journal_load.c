@@ -221,6 +221,7 @@ static void test_another_key_or_another_plan_is_refused(void **state)
     at.state_key = "";
     assert_int_equal(journal_open(&j, &at, plan_label, 0, &err), STATUS_CONFIG);
     assert_null(j);
+    assert_non_null(strstr(err.text, "needs a state_key"));
     at.state_key = "/nowhere/state.key";
     assert_int_equal(journal_open(&j, &at, plan_label, 0, &err), STATUS_CONFIG);
 }
@@ -314,6 +315,35 @@ static void test_a_segment_that_went_on_after_its_successor_began_is_refused(voi
     assert_non_null(strstr(err.text, "2 records, of 1"));
 }
 
+/* By one who has the key, or by a mistake of ours. */
+static void test_a_step_too_far_is_refused(void **state)
+{
+    struct saved_file files[SEGMENTS];
+    uint8_t state_key[SEALED_KEY_BYTES], key[AEAD_KEY_BYTES];
+    struct journal_segment head;
+    struct aead seals;
+    struct error err;
+    char line[LINE_BYTES];
+
+    (void)state;
+    write_three(files);
+    assert_int_equal(sealed_key_load(state_key, key_path, &err), STATUS_OK);
+    assert_int_equal(journal_segment_parse(&head, state_key, files[2].bytes, key), STATUS_OK);
+    for (uint64_t step = 5; step <= 6; step++) {
+        float floats[SUM_FLOATS + GRADIENT_FLOATS];
+        struct journal_record r = sample(floats, JOURNAL_TRAIN, step, 0);
+
+        put_all(files, SEGMENTS);
+        assert_int_equal(aead_init(&seals, true, key), STATUS_OK);
+        journal_record_seal(&seals, 3, 3, &r, files[2].bytes + files[2].n);
+        aead_deinit(&seals);
+        put_segment(3, files[2].bytes, files[2].n + journal_record_bytes(&r));
+        assert_int_equal(reopen(0, line, &err), step == 5 ? STATUS_OK : STATUS_IO);
+        if (step == 6)
+            assert_non_null(strstr(err.text, "step 6 stands where 5 should"));
+    }
+}
+
 static void test_only_a_plain_file_is_a_segment(void **state)
 {
     struct saved_file files[SEGMENTS];
@@ -382,6 +412,7 @@ int main(void)
         LAW(test_segments_cannot_change_names),
         LAW(test_a_segment_of_another_journal_does_not_fit),
         LAW(test_a_segment_that_went_on_after_its_successor_began_is_refused),
+        LAW(test_a_step_too_far_is_refused),
         LAW(test_only_a_plain_file_is_a_segment),
         LAW(test_a_segment_exchanged_under_a_running_server_is_noticed),
     };
