@@ -33,6 +33,20 @@ static void put_reached(struct report_json *j, json_t *root, const struct report
     report_json_count(j, o, "payload_bytes", r->payload_bytes);
 }
 
+/* Left out when nothing of it applies. */
+static void put_degraded(struct report_json *j, json_t *parent, const struct report_degraded *d)
+{
+    json_t *o = NULL;
+
+    for (int k = 0; k < REPORT_DEGRADATIONS; k++) {
+        if (!d->applies[k])
+            continue;
+        if (o == NULL)
+            o = report_json_object(j, parent, "degraded");
+        report_json_count(j, o, report_degraded_name((enum report_degradation)k), d->count[k]);
+    }
+}
+
 static void put_time(struct report_json *j, json_t *root, const struct summary *r)
 {
     json_t *o = report_json_object(j, root, "time"), *spans;
@@ -107,6 +121,20 @@ static void put_bytes(struct report_json *j, json_t *root, const struct summary 
     put_messages(j, bytes, r->traffic);
 }
 
+static void put_lateness(struct report_json *j, json_t *o, const struct report_party *p)
+{
+    if (p->has_shares) {
+        report_json_real(j, o, "share_wait_s", p->share_wait_s);
+        report_json_count(j, o, "slowest_shares", p->slowest_shares);
+    }
+    if (p->can_miss) {
+        report_json_count(j, o, "missing_uploads", p->missing_uploads);
+        report_json_count(j, o, "late_uploads", p->late_uploads);
+    }
+    if (p->can_be_absent)
+        report_json_count(j, o, "absent_rounds", p->absent_rounds);
+}
+
 static void put_parties(struct report_json *j, json_t *root, const struct summary *r)
 {
     json_t *list = report_json_array(j, root, "parties");
@@ -125,6 +153,7 @@ static void put_parties(struct report_json *j, json_t *root, const struct summar
         report_json_count(j, o, "slowest_rounds", p->slowest_rounds);
         report_json_count(j, o, "lost", p->lost);
         report_json_count(j, o, "rejoined", p->rejoined);
+        put_lateness(j, o, p);
         if (p->has_usage) {
             report_json_count(j, o, "max_rss_kb", p->max_rss_kb);
             report_json_real(j, o, "cpu_s", p->cpu_s);
@@ -192,6 +221,7 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_count(j, root, "void_rounds", r->void_rounds);
     report_json_real(j, root, "epochs", r->epochs);
     report_json_count(j, root, "parties_n", r->parties_n);
+    put_degraded(j, root, &r->degraded);
     report_json_score(j, root, "train", &r->train);
     report_json_score(j, root, "test", &r->test);
     put_reached(j, root, &r->reached);
@@ -276,6 +306,7 @@ enum status report_append(const char *path, const struct report_evaluation *e, s
     report_json_real(&j, root, "seconds", e->seconds);
     report_json_real(&j, root, "train_s", e->train_s);
     report_json_count(&j, root, "bytes", e->bytes);
+    put_degraded(&j, root, &e->degraded);
     report_json_score(&j, root, "train", &e->train);
     report_json_score(&j, root, "test", &e->test);
     text = report_json_dump(&j, root, false);
@@ -302,15 +333,29 @@ static void print_bytes(char *out, size_t n, uint64_t bytes)
     snprintf(out, n, u == 0 ? "%.0f %s" : "%.1f %s", value, unit[u]);
 }
 
+/* "  4 missing, 2 void rounds"; empty when nothing is amiss. */
+static void print_amiss(char *out, size_t n, const struct report_progress *p)
+{
+    char words[96], missing[32] = "";
+
+    report_degraded_words(words, sizeof words, &p->degraded);
+    if (p->missing > 0)
+        snprintf(missing, sizeof missing, "%u missing", p->missing);
+    out[0] = 0;
+    if (p->missing > 0 || words[0] != 0)
+        snprintf(out, n, "  %s%s%s", missing, p->missing > 0 && words[0] != 0 ? ", " : "", words);
+}
+
 void report_progress_line(char out[REPORT_PROGRESS_MAX], const struct report_progress *p)
 {
-    char bytes[32], metric[64] = "", slow[96] = "";
+    char bytes[32], metric[64] = "", slow[96] = "", amiss[136];
 
     print_bytes(bytes, sizeof bytes, p->bytes);
     if (p->metric_name != NULL)
         snprintf(metric, sizeof metric, "  %.40s %.4f", p->metric_name, p->metric);
     if (p->slow != NULL)
         snprintf(slow, sizeof slow, "  waiting for %.63s", p->slow);
-    snprintf(out, REPORT_PROGRESS_MAX, "epoch %.2f/%g  loss %.4f%s  %s  %.1f rounds/s%s", p->epoch,
-             p->epochs, p->loss, metric, bytes, p->rounds_per_s, slow);
+    print_amiss(amiss, sizeof amiss, p);
+    snprintf(out, REPORT_PROGRESS_MAX, "epoch %.2f/%g  loss %.4f%s  %s  %.1f rounds/s%s%s",
+             p->epoch, p->epochs, p->loss, metric, bytes, p->rounds_per_s, amiss, slow);
 }

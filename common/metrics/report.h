@@ -12,6 +12,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
+#include "common/metrics/report_degraded.h"
 #include "common/metrics/score.h"
 #include "common/metrics/spans.h"
 #include "common/metrics/traffic.h"
@@ -33,6 +34,13 @@ struct report_party {
     char name[REPORT_NAME_MAX + 1];
     double wait_s;
     uint64_t slowest_rounds, lost, rejoined;
+    bool has_shares; /* the two below: of the shares that come before the upload */
+    double share_wait_s;
+    uint64_t slowest_shares;
+    bool can_miss; /* the two below: a round may close without this party's upload */
+    uint64_t missing_uploads, late_uploads;
+    bool can_be_absent; /* the one below: training goes on without this party */
+    uint64_t absent_rounds;
     bool has_usage; /* the two below: a process knows only its own */
     uint64_t max_rss_kb;
     double cpu_s;
@@ -69,6 +77,7 @@ struct summary {
     uint64_t rounds, void_rounds;
     double epochs;
     uint32_t parties_n; /* size of the federation, which `party` need not list whole */
+    struct report_degraded degraded;
     struct score train, test;
     struct report_reached reached;
     double total_s;
@@ -95,6 +104,7 @@ struct report_evaluation {
     uint64_t round;
     double seconds, train_s; /* since the first round opened; without what evaluation took */
     uint64_t bytes;          /* training payload until now, both directions */
+    struct report_degraded degraded; /* until now */
     struct score train, test;
 };
 
@@ -110,6 +120,8 @@ struct report_progress {
     uint64_t bytes; /* frames of all kinds, both directions */
     double rounds_per_s;
     const char *slow; /* who is waited for; NULL: nobody */
+    uint32_t missing; /* parties that the last training round closed without */
+    struct report_degraded degraded;
 };
 
 /* The line without a line end, cut to REPORT_PROGRESS_MAX. */

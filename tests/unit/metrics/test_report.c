@@ -91,6 +91,14 @@ static int fill(void **state)
         memset(f.r.party[i].model_sha256, 'a' + (int)i, REPORT_HEX_CHARS);
     }
     f.r.party[1].slowest_rounds = 39;
+    f.r.party[1].has_shares = f.r.party[1].can_miss = f.r.party[1].can_be_absent = true;
+    f.r.party[1].share_wait_s = 0.5;
+    f.r.party[1].slowest_shares = 11;
+    f.r.party[1].missing_uploads = 12;
+    f.r.party[1].late_uploads = 3;
+    f.r.party[1].absent_rounds = 4;
+    report_degraded_set(&f.r.degraded, REPORT_MISSING_UPLOADS, 12);
+    report_degraded_set(&f.r.degraded, REPORT_VOID_ROUNDS, 0);
     f.r.party[1].has_usage = true;
     f.r.party[1].max_rss_kb = 4096;
     memset(f.r.head_sha256, '7', REPORT_HEX_CHARS);
@@ -162,6 +170,8 @@ static const struct {
     {"void_rounds", 1},
     {"epochs", 2.5},
     {"parties_n", 2},
+    {"degraded.missing_uploads", 12},
+    {"degraded.void_rounds", 0},
     {"train.loss", 0.5},
     {"test.loss", 0.25},
     {"test.accuracy", 0.75},
@@ -208,6 +218,11 @@ static const struct {
     {"parties.1.slowest_rounds", 39},
     {"parties.0.lost", 0},
     {"parties.0.rejoined", 0},
+    {"parties.1.share_wait_s", 0.5},
+    {"parties.1.slowest_shares", 11},
+    {"parties.1.missing_uploads", 12},
+    {"parties.1.late_uploads", 3},
+    {"parties.1.absent_rounds", 4},
     {"parties.1.max_rss_kb", 4096},
     {"parties.1.cpu_s", 0},
     {"privacy.delta", 1e-5},
@@ -253,6 +268,12 @@ static void test_report_leaves_out_what_does_not_apply(void **state)
     assert_absent(root, "bytes.by_message.none");
     assert_absent(root, "bytes.setup.formula_up");
     assert_absent(root, "parties.0.max_rss_kb");
+    assert_absent(root, "parties.0.share_wait_s");
+    assert_absent(root, "parties.0.slowest_shares");
+    assert_absent(root, "parties.0.missing_uploads");
+    assert_absent(root, "parties.0.late_uploads");
+    assert_absent(root, "parties.0.absent_rounds");
+    assert_absent(root, "degraded.late_uploads");
     assert_absent(root, "server");
     json_decref(root);
 
@@ -263,10 +284,12 @@ static void test_report_leaves_out_what_does_not_apply(void **state)
     f.r.head_sha256[0] = 0;
     f.r.party_n = 0;
     f.r.has_formula = false;
+    f.r.degraded = (struct report_degraded){0};
     f.r.test = f.r.train = (struct score){0};
     root = written();
     assert_text(root, "error", "party p1: out of patience");
     assert_absent(root, "reached");
+    assert_absent(root, "degraded");
     assert_absent(root, "privacy");
     assert_absent(root, "model_sha256");
     assert_absent(root, "bytes.train.formula_up");
@@ -349,6 +372,7 @@ static void test_report_appends_one_object_per_evaluation(void **state)
     unlink(path);
     assert_int_equal(report_append(path, &e, &err), STATUS_OK);
     e.epoch = 2.5;
+    report_degraded_set(&e.degraded, REPORT_STALE_EMBEDDINGS, 7);
     assert_int_equal(report_append(path, &e, &err), STATUS_OK);
     file = fopen(path, "r");
     assert_non_null(file);
@@ -360,15 +384,17 @@ static void test_report_appends_one_object_per_evaluation(void **state)
     assert_number(line, "bytes", 1000);
     assert_number(line, "test.loss", 0.5);
     assert_absent(line, "train");
+    assert_absent(line, "degraded");
     json_decref(line);
     line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
     assert_number(line, "epoch", 2.5);
+    assert_number(line, "degraded.stale_embeddings", 7);
     json_decref(line);
     fclose(file);
     assert_int_equal(report_append(scratch_dir(), &e, &err), STATUS_IO);
 }
 
-static void test_report_progress_says_who_is_slow_and_fits_its_line(void **state)
+static void test_report_progress_says_what_is_amiss_and_fits_its_line(void **state)
 {
     char line[REPORT_PROGRESS_MAX], name[400];
     struct report_progress p = {
@@ -384,6 +410,23 @@ static void test_report_progress_says_who_is_slow_and_fits_its_line(void **state
     report_progress_line(line, &p);
     assert_string_equal(line, "epoch 1.50/10  loss 0.2500  auprc 0.9000  999 B  100.0 rounds/s"
                               "  waiting for p3");
+    p.slow = p.metric_name = NULL;
+    p.missing = 4;
+    report_progress_line(line, &p);
+    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  999 B  100.0 rounds/s  4 missing");
+    report_degraded_set(&p.degraded, REPORT_VOID_ROUNDS, 1);
+    report_degraded_set(&p.degraded, REPORT_MISSING_UPLOADS, 400);
+    report_progress_line(line, &p);
+    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  999 B  100.0 rounds/s"
+                              "  4 missing, 1 void round");
+    p.missing = 0;
+    p.slow = "p3";
+    report_progress_line(line, &p);
+    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  999 B  100.0 rounds/s"
+                              "  1 void round  waiting for p3");
+    p.missing = UINT32_MAX;
+    for (int k = 0; k < REPORT_DEGRADATIONS; k++)
+        report_degraded_set(&p.degraded, (enum report_degradation)k, UINT64_MAX);
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = 0;
     p.slow = p.metric_name = name;
@@ -402,7 +445,7 @@ int main(void)
         EACH(test_report_makes_valid_json_of_a_peers_words),
         EACH(test_report_keeps_the_old_file_when_it_cannot_write),
         EACH(test_report_appends_one_object_per_evaluation),
-        EACH(test_report_progress_says_who_is_slow_and_fits_its_line),
+        EACH(test_report_progress_says_what_is_amiss_and_fits_its_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
