@@ -106,7 +106,7 @@ enum status journal_read(struct journal *j, uint64_t from_step,
 
 /* Appends to out the gradients of step, step + 1, ... side by side (native floats), as many whole
  * ones as fit bytes_max, but at least one; *steps: how many.  STATUS_DATA when `step` is not held
- * (journal_first() <= step < journal_next() are), STATUS_LIMIT when the first is over out->max. */
+ * (journal_first() <= step < journal_next() are), STATUS_LIMIT when they are over out->max. */
 enum status journal_gradients(struct journal *j, uint64_t step, size_t bytes_max, struct buf *out,
                               uint64_t *steps, struct error *err) MUST_USE;
 
