@@ -24,34 +24,30 @@
 enum { N = 2000, NEEDLE = 80, WINDOW = 1 << 20, CODE = 777, MAPPING_MAX = 1 << 28 };
 
 static const uint8_t SEED[32] = "wiped";
-static uint8_t window[WINDOW + NEEDLE];
+/* What is searched is copied here, and what is searched for stands here: the only place that is
+ * not.
+ */
+static struct {
+    uint8_t window[WINDOW + NEEDLE], needle[NEEDLE];
+} own;
 
 struct needle {
     uint8_t inverted[NEEDLE];
 };
 
-static bool is_there(const struct needle *x, const uint8_t *at)
-{
-    size_t i = 0;
-
-    while (i < NEEDLE && (at[i] ^ x->inverted[i]) == 0xff)
-        i++;
-    return i == NEEDLE;
-}
-
 /* In one mapping, read in windows that overlap. */
-static size_t count_in(const struct needle *x, uintptr_t from, uintptr_t to)
+static size_t count_in(uintptr_t from, uintptr_t to)
 {
     size_t found = 0;
 
     for (uintptr_t at = from; at < to; at += WINDOW) {
-        const size_t all = to - at < sizeof window ? to - at : sizeof window;
-        struct iovec own = {window, all}, there = {(void *)at, all}; // NOLINT
-        const ssize_t n = process_vm_readv(getpid(), &own, 1, &there, 1, 0);
+        const size_t all = to - at < sizeof own.window ? to - at : sizeof own.window;
+        struct iovec here = {own.window, all}, there = {(void *)at, all};
+        const ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+        const uint8_t *end = own.window + (n > 0 ? n : 0), *hit = own.window;
 
-        for (size_t i = 0; n > 0 && i + NEEDLE <= (size_t)n && i < WINDOW; i++)
-            found += is_there(x, window + i);
-        memset(window, 0, sizeof window);
+        for (; (hit = memmem(hit, (size_t)(end - hit), own.needle, NEEDLE)) != NULL; hit++)
+            found += hit < own.window + WINDOW;
     }
     return found;
 }
@@ -60,22 +56,24 @@ static size_t count_in(const struct needle *x, uintptr_t from, uintptr_t to)
 static size_t count(const struct needle *x)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
-    uintptr_t from, to, own = (uintptr_t)window;
+    uintptr_t from, to, mine = (uintptr_t)&own;
     char line[512], mode[5];
     size_t found = 0;
 
     assert_non_null(maps);
+    for (size_t i = 0; i < NEEDLE; i++)
+        own.needle[i] = (uint8_t)~x->inverted[i];
     while (fgets(line, sizeof line, maps) != NULL) {
         if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to, mode) != 3)
             continue;
         if (mode[1] != 'w' || to - from > MAPPING_MAX) /* the shadows of sanitizers are larger */
             continue;
-        if (own < from || own >= to) {
-            found += count_in(x, from, to);
+        if (mine < from || mine >= to) {
+            found += count_in(from, to);
             continue;
         }
-        found += count_in(x, from, own);
-        found += count_in(x, own + sizeof window, to);
+        found += count_in(from, mine);
+        found += count_in(mine + sizeof own, to);
     }
     fclose(maps);
     return found;
