@@ -23,6 +23,7 @@ void party_connected(struct party_session *p, struct actions *a)
         .trail = p->trail.value,
         .resumes = p->planned,
         .generation = p->generation,
+        .keeps = p->setup.checkpoint_rounds > 0,
     };
     p->connected = true;
     party_arm(p, a);

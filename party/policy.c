@@ -59,6 +59,11 @@ static enum status check_set(const struct config_policy *policy, const struct pl
             err, STATUS_POLICY,
             "policy.min_m_eff: %zu parties, %u of them perhaps with the server, leave less than %u",
             set->n, colluders, policy->min_m_eff);
+    if (p->protocol.aggregation == AGGREGATION_CODED && colluders > p->protocol.coded.privacy)
+        return error_set(err, STATUS_POLICY,
+                         "the plan's protocol.coded.privacy: shares of %u parties open a value, and "
+                         "%u may be in one hand",
+                         p->protocol.coded.privacy + 1, colluders);
     return STATUS_OK;
 }
 

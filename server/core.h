@@ -40,6 +40,7 @@ struct server_peer {
     uint32_t losses;  /* times lost or late as a member, since its last whole round */
     int member;       /* index in the generation; -1: none */
     uint64_t applied; /* training steps it had applied when it joined, and was sent since */
+    bool keeps;       /* it writes checkpoints: else nothing of it survives its process */
     uint64_t kept[2]; /* steps in its last durable checkpoint, and in the one before */
     uint64_t uploaded; /* round of its last upload in this generation */
 };
@@ -121,6 +122,7 @@ struct server_session {
 
     /* Checkpoints. */
     struct buf keep, replay; /* what ACTION_KEEP writes; gradients for who is behind */
+    bool spoiled;            /* the head has taken a step that the run has not */
     bool keeping, keep_due;  /* keeping: the driver has it; due: made in the work just done */
     uint64_t keep_step, kept_step; /* steps in `keep`, and in the last durable checkpoint */
 
@@ -154,6 +156,8 @@ void server_gather(struct server_session *s, struct actions *a);
 void server_joined(struct server_session *s, struct actions *a, const struct event *e);
 void server_lost(struct server_session *s, struct actions *a, uint32_t peer);
 void server_set_changed(struct server_session *s, struct actions *a); /* re-key, or gather again */
+/* Under drop and async, of a run that has begun: on with those who came. */
+bool server_gather_ends(struct server_session *s, struct actions *a);
 
 /* keys.c */
 void server_offer(struct server_session *s, struct actions *a);

@@ -47,6 +47,17 @@ void server_gather(struct server_session *s, struct actions *a)
         server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
+bool server_gather_ends(struct server_session *s, struct actions *a)
+{
+    if (server_waits(s) || s->sm.phase != PHASE_GATHER || s->steps_done == 0)
+        return false;
+    s->started = true;
+    if (!enough(s))
+        return false;
+    server_offer(s, a);
+    return true;
+}
+
 void server_set_changed(struct server_session *s, struct actions *a)
 {
     if (enough(s))
@@ -147,6 +158,7 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     p->excluded = s->started && s->sm.phase != PHASE_GATHER;
     p->member = -1;
     p->applied = j->applied;
+    p->keeps = j->keeps;
     p->kept[0] = p->kept[1] = j->kept;
     /* A server that was killed may not remember the last generations it offered. */
     if (j->generation > s->generation_known)

@@ -153,6 +153,11 @@ const uint8_t *server_session_plan_digest(const struct server_session *s)
     return s->plan_digest;
 }
 
+bool server_session_sound(const struct server_session *s)
+{
+    return !s->spoiled;
+}
+
 bool server_session_opened(const struct server_session *s)
 {
     return s->steps_done > 0 || s->round.number > 0;

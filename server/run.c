@@ -145,6 +145,18 @@ static void forget_run(const struct server_run *r)
         journal_remove(&at);
 }
 
+/* The journal first, so that no checkpoint is ever ahead of it. */
+static enum status save_at_the_end(struct server_run *r, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    if (!server_session_sound(r->session))
+        return STATUS_OK;
+    if (r->journal != NULL)
+        s = journal_turn(r->journal, server_session_report(r->session)->steps, err);
+    return s == STATUS_OK ? server_checkpoint_save(&r->in->config, r->session, err) : s;
+}
+
 enum status server_run_end(struct server_run *r, struct error *err)
 {
     bool complete = r->outcome == OUTCOME_COMPLETED || r->outcome == OUTCOME_TARGET;
@@ -153,7 +165,7 @@ enum status server_run_end(struct server_run *r, struct error *err)
     enum status s = STATUS_OK, written;
 
     if (!complete && begun) /* first of all: nothing else may keep the run from going on */
-        s = server_checkpoint_save(&r->in->config, r->session, err);
+        s = save_at_the_end(r, err);
     written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                  clock_us(), &unwritten);
     if ((complete || !begun) && written == STATUS_OK)

@@ -96,6 +96,9 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
  * does not fit the agenda. */
 enum status server_session_replay(struct server_session *s, const struct journal_record *r,
                                   struct error *err) MUST_USE;
+/* Is it what the run has done?  Not after work that failed half way: the last checkpoint and the
+ * journal are, then. */
+bool server_session_sound(const struct server_session *s);
 bool server_session_opened(const struct server_session *s); /* a round was opened, ever */
 const uint8_t *server_session_plan_digest(const struct server_session *s); /* WIRE_DIGEST_BYTES */
 

@@ -136,6 +136,26 @@ static bool save_is_due(const struct server_session *s)
     return every > 0 && s->steps_done % every == 0 && s->round.purpose == PURPOSE_TRAIN;
 }
 
+/* From the sum to what goes out: it is in the journal by then, or the run does not go on. */
+static enum status close_round(struct server_session *s)
+{
+    enum status st;
+
+    s->spoiled = true;
+    server_head_fuse(&s->head, s->round.rows);
+    st = use_sum(s);
+    if (st != STATUS_OK)
+        return st;
+    if (s->round.purpose == PURPOSE_TRAIN)
+        note_absent(s);
+    count_round(s);
+    st = append(s);
+    if (st == STATUS_OK && save_is_due(s))
+        st = server_save(s);
+    s->spoiled = st != STATUS_OK;
+    return st;
+}
+
 void server_session_work(struct server_session *s)
 {
     uint64_t start = s->setup.clock_us(), combined;
@@ -149,16 +169,7 @@ void server_session_work(struct server_session *s)
     spans_add(&s->spans, SPAN_COMBINE, combined - start);
     if (s->work_status != STATUS_OK)
         return;
-    server_head_fuse(&s->head, s->round.rows);
-    s->work_status = use_sum(s);
-    if (s->work_status != STATUS_OK)
-        return;
-    if (s->round.purpose == PURPOSE_TRAIN)
-        note_absent(s);
-    count_round(s);
-    s->work_status = append(s);
-    if (s->work_status == STATUS_OK && save_is_due(s))
-        s->work_status = server_save(s);
+    s->work_status = close_round(s);
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - combined);
 }
 

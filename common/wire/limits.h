@@ -52,6 +52,10 @@ static inline uint32_t wire_evaluate_rows(const struct plan *p)
     /* Wide embeddings: keep an evaluation round no larger than it must be. */
     while (rows > p->training.batch && (size_t)rows * p->model.embedding > (1u << 18))
         rows /= 2;
+    /* Coded: everybody's shares for everybody pass through the server at once. */
+    while (rows > p->training.batch && p->protocol.aggregation == AGGREGATION_CODED &&
+           (size_t)rows * p->model.embedding * p->shape.parties * p->shape.parties > (1u << 25))
+        rows /= 2;
     return rows > p->training.batch ? rows : p->training.batch;
 }
 

@@ -63,6 +63,7 @@ struct wire_join {
     const uint8_t *trail;         /* WIRE_DIGEST_BYTES; zeros: no gradient applied */
     bool resumes;                 /* brings a model of this run */
     uint64_t generation;          /* the last one it was offered */
+    bool keeps;                   /* writes checkpoints */
 };
 
 struct wire_offer {

@@ -186,6 +186,7 @@ static enum status pack_join(struct buf *out, Vfl__Frame *f, const struct wire_j
     p.trail = data_of(j->trail, WIRE_DIGEST_BYTES);
     p.resumes = j->resumes;
     p.generation = j->generation;
+    p.keeps = j->keeps;
     f->body_case = VFL__FRAME__BODY_JOIN;
     f->join = &p;
     return pack_message(out, &f->base);

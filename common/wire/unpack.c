@@ -141,6 +141,7 @@ static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct err
     j->kept = p->kept;
     j->resumes = p->resumes;
     j->generation = p->generation;
+    j->keeps = p->keeps;
     if (p->base.n_unknown_fields != 0 ||
         !bytes_of(&j->roster_digest, &p->roster_digest, WIRE_DIGEST_BYTES) ||
         !bytes_of(&j->trail, &p->trail, WIRE_DIGEST_BYTES))

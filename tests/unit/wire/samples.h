@@ -32,6 +32,7 @@ static inline struct wire_hello sample_hello(uint8_t m)
         .nonce = sample_bytes((uint8_t)(m + 4)),
         .kex_public = sample_bytes((uint8_t)(m + 5)),
         .generation = 300,
+        .keeps = true,
         .name = "party-a",
         .train_rows = 70000,
         .test_rows = 9,
