@@ -32,7 +32,6 @@ static inline struct wire_hello sample_hello(uint8_t m)
         .nonce = sample_bytes((uint8_t)(m + 4)),
         .kex_public = sample_bytes((uint8_t)(m + 5)),
         .generation = 300,
-        .keeps = true,
         .name = "party-a",
         .train_rows = 70000,
         .test_rows = 9,
@@ -78,7 +77,7 @@ static inline struct wire_msg sample(enum wire_kind kind)
 
     switch (kind) {
     case WIRE_JOIN:
-        m.join = (struct wire_join){1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299};
+        m.join = (struct wire_join){1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299, true};
         break;
     case WIRE_OFFER:
         m.offer = (struct wire_offer){300, 12, {sample_bytes(2), 40}, {members, sizeof members}};
