@@ -9,14 +9,22 @@
  */
 #include "party/core.h"
 
+#include "common/base/log.h"
+
 #include <string.h>
 
+/* A server whose last records a power cut took is behind: this party goes back to its checkpoint.
+ * What it releases again is charged again, under new keys. */
 static bool where_the_run_is(struct party_session *p)
 {
     enum plan_straggler policy = p->plan.protocol.straggler;
 
     if (policy == STRAGGLER_ASYNC)
         return true;
+    if (policy == STRAGGLER_WAIT && p->applied > p->offered_step &&
+        p->kept_step <= p->offered_step && party_go_back(p) == STATUS_OK)
+        log_warn("the server has done %llu training steps: going back to the checkpoint of %llu",
+                 (unsigned long long)p->offered_step, (unsigned long long)p->applied);
     if (p->applied > p->offered_step || p->offered_step > p->agenda.steps) {
         error_set(&p->error, STATUS_DATA,
                   "the server has done %llu training steps, this party has applied %llu: its state "

@@ -139,6 +139,8 @@ void party_close(struct party_session *p, struct actions *a);
 
 /* resume.c: p->error says why not. */
 enum status party_restore(struct party_session *p) MUST_USE;
+/* Back to the last checkpoint, for a server that has lost what came after it. */
+enum status party_go_back(struct party_session *p) MUST_USE;
 
 /* keys.c */
 void party_say_hello(struct party_session *p, struct actions *a);

@@ -44,6 +44,18 @@ static enum status unfit(struct party_session *p)
                      "state: the saved model does not fit model.layers, the roster or the data");
 }
 
+/* The part after the plan, into a session that has taken that plan. */
+static enum status take(struct party_session *p, const struct kept *k, const uint8_t *state,
+                        size_t n)
+{
+    if (k->applied > p->agenda.party_steps || nn_state_parse(&p->bottom.net, state, n) != STATUS_OK)
+        return unfit(p);
+    memcpy(p->trail.value, k->trail, sizeof k->trail);
+    p->applied = k->applied;
+    p->final = k->final != 0;
+    return STATUS_OK;
+}
+
 enum status party_restore(struct party_session *p)
 {
     const uint8_t *at = p->setup.saved;
@@ -61,14 +73,25 @@ enum status party_restore(struct party_session *p)
     if (k.version != RESUME_VERSION || k.plan_len > left || k.plan_len > PLAN_TEXT_MAX)
         return unfit(p);
     s = party_take_plan(p, at, (size_t)k.plan_len);
-    if (s == STATUS_MEMORY)
-        return s;
-    if (s != STATUS_OK || k.applied > p->agenda.party_steps ||
-        nn_state_parse(&p->bottom.net, at + k.plan_len, left - (size_t)k.plan_len) != STATUS_OK)
-        return unfit(p);
-    memcpy(p->trail.value, k.trail, sizeof k.trail);
-    p->applied = p->kept_step = k.applied;
-    p->final = k.final != 0;
+    if (s == STATUS_OK)
+        s = take(p, &k, at + k.plan_len, left - (size_t)k.plan_len);
+    else if (s != STATUS_MEMORY)
+        s = unfit(p);
+    if (s == STATUS_OK && buf_append(&p->keep, p->setup.saved, p->setup.saved_n) != STATUS_OK)
+        s = error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
+    p->keep_step = p->kept_step = p->applied;
     p->kept_any = true;
-    return STATUS_OK;
+    return s;
+}
+
+enum status party_go_back(struct party_session *p)
+{
+    struct kept k;
+    size_t head;
+
+    if (p->keeping || p->keep.len < sizeof k || p->keep_step != p->kept_step)
+        return STATUS_DATA;
+    memcpy(&k, p->keep.data, sizeof k);
+    head = sizeof k + (size_t)k.plan_len;
+    return take(p, &k, p->keep.data + head, p->keep.len - head);
 }

@@ -36,6 +36,10 @@ static void forget_what_nobody_needs(struct server_session *s)
         uint64_t needs = p->keeps || s->steps_done == 0 ? p->kept[1] : s->steps_done - 1;
         floor = needs < floor ? needs : floor;
     }
+    if (s->steps_done > WIRE_BEHIND_MAX && floor < s->steps_done - WIRE_BEHIND_MAX)
+        floor = s->steps_done - WIRE_BEHIND_MAX; /* no peer fills this side's disk */
+    if (floor > s->kept_step)
+        floor = s->kept_step;
     if (s->setup.store.append != NULL)
         s->setup.store.forget(s->setup.store.owner, floor);
 }

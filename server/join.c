@@ -83,7 +83,7 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
     uint8_t trail[WIRE_DIGEST_BYTES];
     const uint8_t *ours = s->trail.value;
 
-    if (s->head.concat) /* each party is shown its own gradients */
+    if (s->head.concat || j->applied > s->steps_done) /* each its own gradients; not known here */
         return false;
     if (j->applied != s->steps_done) {
         if (store->append == NULL || !store->trail(store->owner, j->applied, trail))
@@ -98,14 +98,16 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
  */
 static bool model_fits(struct server_session *s, uint32_t peer, const struct wire_join *j)
 {
+    /* One that is ahead goes back to its checkpoint (a power cut took the journal's last records). */
+    uint64_t from = j->applied > s->steps_done ? j->kept : j->applied;
     const char *what = NULL;
 
     if (server_waits(s)) {
         if (!j->resumes && (s->steps_done > 0 || j->applied > 0))
             what = "comes without the model that it had in this run";
-        else if (j->applied > s->steps_done)
+        else if (j->applied > s->steps_done && j->kept > s->steps_done)
             what = "is ahead of this server, whose state was lost or put back";
-        else if (!reachable(s, j->applied))
+        else if (!reachable(s, from))
             what = "is further back than this server remembers";
         else if (j->resumes && trail_differs(s, j))
             what = "brings a model of another run";
@@ -157,7 +159,7 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     p->present = p->answered = true;
     p->excluded = s->started && s->sm.phase != PHASE_GATHER;
     p->member = -1;
-    p->applied = j->applied;
+    p->applied = j->applied > s->steps_done ? j->kept : j->applied;
     p->keeps = j->keeps;
     p->kept[0] = p->kept[1] = j->kept;
     /* A server that was killed may not remember the last generations it offered. */

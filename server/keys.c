@@ -82,7 +82,7 @@ void server_behind(struct server_session *s, struct actions *a, uint32_t peer,
     struct action *send;
     uint64_t steps;
 
-    if (!server_waits(s) || b->applied != p->applied || b->applied >= s->steps_done) {
+    if (!server_waits(s) || b->applied < p->applied || b->applied >= s->steps_done) {
         error_set(&s->error, STATUS_PROTOCOL, "%s: is behind by what it should have (%llu of %llu)",
                   server_name(s, peer), (unsigned long long)b->applied,
                   (unsigned long long)s->steps_done);
@@ -95,7 +95,7 @@ void server_behind(struct server_session *s, struct actions *a, uint32_t peer,
         server_fail(s, a);
         return;
     }
-    p->applied += steps;
+    p->applied = b->applied + steps; /* it only grows: an end to the asking */
     s->report.degraded.replayed += steps;
     send = server_send_one(s, a, peer, WIRE_REPLAY);
     send->msg.replay = (struct wire_replay){s->generation, b->applied, {s->replay.data, s->replay.len}};

@@ -17,6 +17,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* A checkpoint further back than the server remembers (limits.h) would be worth nothing. */
+enum { CONFIG_CHECKPOINT_ROUNDS_MAX = 8192 };
+
 enum { CONFIG_PATH_MAX = 512, CONFIG_NAME_MAX = 64, CONFIG_LIST_MAX = 16 };
 
 struct config_identity {

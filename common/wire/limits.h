@@ -10,6 +10,7 @@
 
 enum {
     WIRE_VERSION = 1,
+    WIRE_BEHIND_MAX = 32768, /* steps that the server remembers for who may come back */
     WIRE_MEMBERS_MAX = PLAN_PARTIES_MAX,
     WIRE_NAME_MAX = 63,
     WIRE_TEXT_MAX = 400,     /* words of a refuse or finish */
