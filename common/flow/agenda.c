@@ -112,5 +112,5 @@ void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t do
     agenda_price(&rest, p, out);
     for (uint64_t step = done; step < whole && step < a->party_steps; step++)
         out->train += agenda_batch_rows(a, p, step);
-    out->train_record_max += whole > done ? 1 : 0;
+    out->train_record_max += whole > done && done < a->party_steps ? 1 : 0;
 }

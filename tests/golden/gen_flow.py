@@ -72,6 +72,21 @@ def pair_key(secret, public, salt, purpose, first, second):
     return hmac.new(extracted, info + b"\x01", hashlib.sha256).digest()
 
 
+def trail():
+    """A plan, then three gradients of 8, 0 and 100 bytes, the second one of a step far on."""
+    chain = [sha(b"vfl/trail/1" + run(60, 32))]
+    for step, gradient in ((0, run(1, 8)), (2**40 + 3, b""), (2, run(200, 100))):
+        chain.append(sha(chain[-1] + struct.pack("<Q", step) + gradient))
+    return chain
+
+
+def view(chain):
+    """generation, purpose, round, place, sweep: each with bytes of its own."""
+    return sha(b"vfl/view/1" + chain + struct.pack("<QQQQQ", 0x0102030405060708, 2,
+                                                   0x1112131415161718, 0x2122232425262728,
+                                                   0x3132333435363738))
+
+
 def show(name, data):
     print("static const uint8_t GOLDEN_%s[%d] = {" % (name, len(data)))
     for i in range(0, len(data), 12):
@@ -96,6 +111,10 @@ def main():
     show("PAIR_KEY", pair_key(own, public, run(9, 32), b"vfl/mask/1", 3, 255))
     show("SEAL_255_TO_3", pair_key(own, public, run(9, 32), b"vfl/seal/1", 255, 3))
     show("SEAL_3_TO_255", pair_key(own, public, run(9, 32), b"vfl/seal/1", 3, 255))
+    chain = trail()
+    for i, value in enumerate(chain):
+        show("TRAIL_%d" % i, value)
+    show("VIEW", view(chain[3]))
 
 
 main()

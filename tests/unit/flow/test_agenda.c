@@ -6,6 +6,8 @@
  */
 #include "common/flow/agenda.h"
 
+#include "common/wire/limits.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,6 +76,7 @@ static void expect_as_counted(const struct plan *p, struct fraction epochs, stru
     agenda_make(&a, p);
     assert_int_equal(a.rounds_per_epoch, rounds);
     assert_int_equal(a.steps, steps);
+    assert_int_equal(a.party_steps, steps);
     assert_false(agenda_due(&a, 0));
     for (uint64_t done = 1; done <= steps; done++) {
         bool due = due_by_count(done, steps, rounds, every);
@@ -85,6 +88,7 @@ static void expect_as_counted(const struct plan *p, struct fraction epochs, stru
                      (unsigned long long)every.b, (unsigned long long)done,
                      (unsigned long long)steps);
         sweeps += due;
+        assert_int_equal(agenda_sweeps_until(&a, done), sweeps);
         released += agenda_batch_rows(&a, p, done - 1);
     }
     assert_int_equal(a.sweeps, sweeps);
@@ -264,6 +268,130 @@ static void test_the_rate_is_constant_or_falls_with_the_root_of_the_iterations(v
     assert_true(agenda_rate(&p, 3, 0) == 0.125f);
 }
 
+/* --- async: each party walks an order of its own, and may be asked for all of it --- */
+
+static void test_under_async_one_party_may_be_asked_for_every_step_of_all(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT(rows_of); r++) {
+        for (size_t e = 0; e < COUNT(epochs_of); e++) {
+            for (uint32_t parties = 1; parties <= 9; parties += 4) {
+                struct plan p = plan_of(rows_of[r], 7, epochs_of[e], every_of[1]);
+                uint64_t steps, released = 0;
+                struct agenda_releases price;
+                struct agenda a;
+
+                p.shape.parties = parties;
+                agenda_make(&a, &p);
+                steps = a.steps;
+                assert_int_equal(a.party_steps, steps); /* wait */
+                p.protocol.straggler = STRAGGLER_ASYNC;
+                agenda_make(&a, &p);
+                agenda_price(&a, &p, &price);
+                assert_int_equal(a.steps, steps); /* of the run: M arrivals each */
+                assert_int_equal(a.party_steps, steps * parties);
+                for (uint64_t step = 0; step < a.party_steps; step++)
+                    released += agenda_batch_rows(&a, &p, step);
+                assert_int_equal(price.train, released);
+                assert_int_equal(price.train_record_max,
+                                 ceil_of(steps * parties, a.rounds_per_epoch));
+                assert_int_equal(price.evaluate, a.sweeps * p.shape.test_rows);
+            }
+        }
+    }
+}
+
+static void test_parties_walk_one_order_but_under_async_each_its_own(void **state)
+{
+    struct plan p = plan_of(100, 10, (struct fraction){3, 1}, (struct fraction){1, 1});
+    uint64_t seed[WIRE_MEMBERS_MAX];
+
+    (void)state;
+    p.training.seed = 0xfedcba9876543210u;
+    for (uint32_t party = 0; party < WIRE_MEMBERS_MAX; party++) {
+        p.protocol.straggler = STRAGGLER_WAIT;
+        assert_int_equal(agenda_seed(&p, party), p.training.seed);
+        p.protocol.straggler = STRAGGLER_DROP;
+        assert_int_equal(agenda_seed(&p, party), p.training.seed);
+        p.protocol.straggler = STRAGGLER_ASYNC;
+        seed[party] = agenda_seed(&p, party);
+        assert_true(seed[party] != p.training.seed);
+        for (uint32_t other = 0; other < party; other++)
+            assert_true(seed[party] != seed[other]);
+    }
+    /* The formula, in numbers: seed + (party + 1) 0x9e3779b97f4a7c15 mod 2^64. */
+    assert_true(seed[0] == 0x9d143451f59eae25u);
+    assert_true(seed[255] == 0x36567417c0d04710u);
+}
+
+/* --- what is left of a plan, for a party that goes on from a checkpoint --- */
+
+/* Releases of the steps from `done` on, and of the sweeps that are due after it, counted.  One
+ * record may come once in each epoch that has a step left. */
+static void expect_rest_as_counted(const struct agenda *a, const struct plan *p, uint64_t done)
+{
+    uint64_t released = 0, sweeps = 0, epochs = 0, last = UINT64_MAX;
+    struct agenda_releases rest;
+
+    for (uint64_t step = done; step < a->party_steps; step++) {
+        released += agenda_batch_rows(a, p, step);
+        epochs += step / a->rounds_per_epoch != last;
+        last = step / a->rounds_per_epoch;
+    }
+    for (uint64_t after = done + 1; after <= a->steps; after++)
+        sweeps += agenda_due(a, after);
+    agenda_price_rest(a, p, done, &rest);
+    assert_int_equal(rest.train, released);
+    assert_int_equal(rest.train_record_max, epochs);
+    assert_int_equal(rest.evaluate, sweeps * p->shape.test_rows);
+    assert_int_equal(rest.test_record_max, sweeps);
+}
+
+static void test_the_price_of_the_rest_is_that_of_the_steps_to_come(void **state)
+{
+    static const uint32_t batches[] = {1, 3, 5, 23, 40};
+
+    (void)state;
+    for (size_t b = 0; b < COUNT(batches); b++) {
+        for (size_t e = 0; e < COUNT(epochs_of); e++) {
+            for (size_t v = 0; v < COUNT(every_of); v++) {
+                struct plan p = plan_of(23, batches[b], epochs_of[e], every_of[v]);
+                struct agenda_releases whole, rest;
+                struct agenda a;
+
+                agenda_make(&a, &p);
+                for (uint64_t done = 0; done <= a.steps; done++)
+                    expect_rest_as_counted(&a, &p, done);
+                agenda_price(&a, &p, &whole);
+                agenda_price_rest(&a, &p, 0, &rest);
+                assert_memory_equal(&whole, &rest, sizeof whole);
+            }
+        }
+    }
+}
+
+/* A party's own steps do not tell how many the run has done, nor so which sweeps are over. */
+static void test_under_async_the_rest_has_all_evaluations(void **state)
+{
+    struct plan p = plan_of(20, 5, (struct fraction){3, 1}, (struct fraction){1, 1});
+    struct agenda_releases rest;
+    struct agenda a;
+
+    (void)state;
+    p.shape.parties = 3;
+    p.protocol.straggler = STRAGGLER_ASYNC;
+    agenda_make(&a, &p);
+    assert_int_equal(a.party_steps, 36);
+    agenda_price_rest(&a, &p, 36, &rest);
+    assert_int_equal(rest.train, 0);
+    assert_int_equal(rest.train_record_max, 0);
+    assert_int_equal(rest.test_record_max, 3);
+    agenda_price_rest(&a, &p, 30, &rest); /* in the middle of the 8th of its 9 epochs */
+    assert_int_equal(rest.train, 30);
+    assert_int_equal(rest.train_record_max, 2);
+    assert_int_equal(rest.evaluate, 3 * p.shape.test_rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +401,10 @@ int main(void)
         cmocka_unit_test(test_evaluation_needs_something_to_evaluate_on),
         cmocka_unit_test(test_long_runs_count_without_a_step_too_many),
         cmocka_unit_test(test_the_rate_is_constant_or_falls_with_the_root_of_the_iterations),
+        cmocka_unit_test(test_under_async_one_party_may_be_asked_for_every_step_of_all),
+        cmocka_unit_test(test_parties_walk_one_order_but_under_async_each_its_own),
+        cmocka_unit_test(test_the_price_of_the_rest_is_that_of_the_steps_to_come),
+        cmocka_unit_test(test_under_async_the_rest_has_all_evaluations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,18 +12,24 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* One column for each kind, in their order.  x: expected. */
+/* One column for each kind, in their order.  x: expected.
+ *
+ * J join, O offer, B behind, R replay, H hello, h hellos, C confirm, c confirms, b broadcast,
+ * U upload, S share, r relay, K kept, F finish, X refuse */
 static const struct {
     enum phase phase;
     const char *to_server, *to_member;
 } expected[PHASES] = {
-    /*                  JOIN OFFER BEHIND REPLAY HELLO HELLOS CONFIRM CONFIRMS BROADCAST UPLOAD SHARE
-     *                  RELAY KEPT FINISH REFUSE */
-    {PHASE_GATHER, /**/ "x-------------x", "-x-----------xx"},
-    {PHASE_AGREE, /* */ "x---x---------x", "-x---x-------xx"},
-    {PHASE_CONFIRM, /**/ "x-----x-------x", "-x-----x-----xx"},
-    {PHASE_ROUND, /* */ "x--------x----x", "-x------x----xx"},
-    {PHASE_OVER, /*  */ "x-------------x", "-------------xx"},
+    /*                  JOBRHhCcbUSrKFX    JOBRHhCcbUSrKFX */
+    {PHASE_GATHER, /**/ "x-----------x-x", "-x-----------xx"},
+    {PHASE_AGREE, /* */ "x-x-x-------x-x", "-x-x-x-------xx"},
+    {PHASE_CONFIRM, /**/ "x-----x-----x-x", "-x-----x-----xx"},
+    {PHASE_ROUND, /* */ "x--------x--x-x", "-x------x----xx"},
+    {PHASE_SHARE, /* */ "x--------xx-x-x", "-x------x--x-xx"},
+    {PHASE_SUM, /*   */ "x--------x--x-x", "-x------x----xx"},
+    {PHASE_STREAM, /**/ "x--------x--x-x", "-x------x----xx"},
+    {PHASE_CLOSE, /* */ "x--------x--x-x", "-x-----------xx"},
+    {PHASE_OVER, /*  */ "x-----------x-x", "-------------xx"},
 };
 
 static void test_each_phase_expects_its_messages_and_no_others(void **state)
@@ -49,9 +55,11 @@ static void test_each_phase_expects_its_messages_and_no_others(void **state)
 
 static void test_only_the_written_moves_are_allowed(void **state)
 {
+    /* Columns: gather, agree, confirm, round, share, sum, stream, close, over. */
     static const char *const next[PHASES] = {
-        [PHASE_GATHER] = "-x--x", [PHASE_AGREE] = "xxx-x", [PHASE_CONFIRM] = "xx-xx",
-        [PHASE_ROUND] = "xx--x",  [PHASE_OVER] = "-----",
+        [PHASE_GATHER] = "-x------x", [PHASE_AGREE] = "xxx-----x", [PHASE_CONFIRM] = "xx-xx-xxx",
+        [PHASE_ROUND] = "xx----xxx",  [PHASE_SHARE] = "xx---x-xx", [PHASE_SUM] = "xx--x--xx",
+        [PHASE_STREAM] = "xx-x---xx", [PHASE_CLOSE] = "xx------x", [PHASE_OVER] = "---------",
     };
 
     (void)state;
@@ -72,36 +80,90 @@ static void test_every_phase_can_end_and_the_end_is_final(void **state)
     }
 }
 
+/* Nothing that depends on a row may leave a party, nor a gradient the server, before all hold one
+ * view: the phases of data are entered from CONFIRM and from each other alone. */
 static void test_data_flows_only_after_the_confirmations(void **state)
 {
     (void)state;
     for (int p = 0; p < PHASES; p++) {
-        assert_int_equal(phase_allows((enum phase)p, PHASE_ROUND), p == PHASE_CONFIRM);
-        assert_int_equal(phase_expects((enum phase)p, true, WIRE_UPLOAD), p == PHASE_ROUND);
+        bool trains = p >= PHASE_ROUND && p <= PHASE_CLOSE;
+
+        assert_int_equal(phase_trains((enum phase)p), trains);
+        assert_int_equal(phase_expects((enum phase)p, true, WIRE_UPLOAD), trains);
+        assert_int_equal(phase_expects((enum phase)p, true, WIRE_SHARE), p == PHASE_SHARE);
+        assert_int_equal(phase_expects((enum phase)p, false, WIRE_BROADCAST),
+                         trains && p != PHASE_CLOSE);
+        assert_int_equal(phase_expects((enum phase)p, false, WIRE_RELAY), p == PHASE_SHARE);
+        for (int q = PHASE_ROUND; q <= PHASE_CLOSE; q++)
+            assert_true(!phase_allows((enum phase)p, (enum phase)q) || trains ||
+                        p == PHASE_CONFIRM);
+    }
+}
+
+/* What was missed is sent to a party before its hello, at no other time. */
+static void test_who_is_behind_catches_up_while_keys_are_agreed(void **state)
+{
+    (void)state;
+    for (int p = 0; p < PHASES; p++) {
+        assert_int_equal(phase_expects((enum phase)p, true, WIRE_BEHIND), p == PHASE_AGREE);
+        assert_int_equal(phase_expects((enum phase)p, false, WIRE_REPLAY), p == PHASE_AGREE);
+        assert_false(phase_expects((enum phase)p, false, WIRE_BEHIND));
+        assert_false(phase_expects((enum phase)p, true, WIRE_REPLAY));
+    }
+}
+
+/* SUM follows shares of the same round only, and never another SUM. */
+static void test_shares_are_added_up_once_everybody_has_shared(void **state)
+{
+    (void)state;
+    for (int p = 0; p < PHASES; p++)
+        assert_int_equal(phase_allows((enum phase)p, PHASE_SUM), p == PHASE_SHARE);
+    assert_false(phase_allows(PHASE_SHARE, PHASE_SHARE));
+    assert_false(phase_allows(PHASE_ROUND, PHASE_SHARE));
+    assert_false(phase_allows(PHASE_STREAM, PHASE_SHARE));
+}
+
+/* From CLOSE nothing is trained again in the same generation. */
+static void test_after_the_last_broadcast_no_round_opens(void **state)
+{
+    (void)state;
+    for (int q = PHASE_ROUND; q <= PHASE_CLOSE; q++) {
+        assert_false(phase_allows(PHASE_CLOSE, (enum phase)q));
+        assert_int_equal(phase_allows((enum phase)q, PHASE_CLOSE), q != PHASE_CLOSE);
     }
 }
 
 static void test_rows_stand_at_their_phase_with_name_clause_and_answer(void **state)
 {
-    static const char *const names[PHASES] = {"gather", "agree", "confirm", "round", "over"};
-    static const enum wire_kind answers[PHASES] = {WIRE_JOIN, WIRE_HELLO, WIRE_CONFIRM, WIRE_UPLOAD,
-                                                   WIRE_NONE};
-    static const enum wire_kind says[PHASES] = {WIRE_NONE, WIRE_OFFER, WIRE_HELLOS, WIRE_BROADCAST,
-                                                WIRE_FINISH};
+    static const struct {
+        const char *name, *clause;
+        enum wire_kind says, answers;
+        enum phase_quorum quorum;
+        enum phase_deadline deadline;
+    } row[PHASES] = {
+        {"gather", "2.1", WIRE_NONE, WIRE_JOIN, QUORUM_ROSTER, PHASE_PATIENCE},
+        {"agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, PHASE_PATIENCE},
+        {"confirm", "2.5", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, PHASE_PATIENCE},
+        {"round", "3.1", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
+        {"share", "3.3", WIRE_BROADCAST, WIRE_SHARE, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
+        {"sum", "3.4", WIRE_RELAY, WIRE_UPLOAD, QUORUM_DECODES, PHASE_ROUND_DEADLINE},
+        {"stream", "3.5", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_ANY, PHASE_PATIENCE},
+        {"close", "3.6", WIRE_BROADCAST, WIRE_KEPT, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
+        {"over", "4.1", WIRE_FINISH, WIRE_NONE, QUORUM_NONE, PHASE_ENDLESS},
+    };
 
     (void)state;
     for (int p = 0; p < PHASES; p++) {
-        const struct phase_row *row = phase_row((enum phase)p);
+        const struct phase_row *r = phase_row((enum phase)p);
 
-        assert_int_equal(row->phase, p);
-        assert_string_equal(row->name, names[p]);
-        assert_int_equal(row->member_answers, answers[p]);
-        assert_int_equal(row->server_says, says[p]);
-        assert_true(row->clause[0] != 0);
+        assert_int_equal(r->phase, p);
+        assert_string_equal(r->name, row[p].name);
+        assert_string_equal(r->clause, row[p].clause);
+        assert_int_equal(r->server_says, row[p].says);
+        assert_int_equal(r->member_answers, row[p].answers);
+        assert_int_equal(r->quorum, row[p].quorum);
+        assert_int_equal(r->deadline, row[p].deadline);
     }
-    assert_int_equal(phase_row(PHASE_GATHER)->quorum, QUORUM_ROSTER);
-    assert_int_equal(phase_row(PHASE_ROUND)->quorum, QUORUM_MEMBERS);
-    assert_int_equal(phase_row(PHASE_ROUND)->deadline, PHASE_ROUND_DEADLINE);
 }
 
 static void ask_for(void *phase)
@@ -120,6 +182,16 @@ static void test_a_phase_beyond_the_table_aborts(void **state)
 
 static void test_the_printed_table_has_a_row_for_each_phase(void **state)
 {
+    static const char *const some[] = {
+        "| gather | 2.1 | - | join | the roster | patience_ms | agree over |\n",
+        "| round | 3.1 | broadcast | upload | all members | deadline_ms (drop), patience_ms (wait) "
+        "| gather agree stream close over |\n",
+        "| sum | 3.4 | relay | upload | K + T members | deadline_ms (drop), patience_ms (wait) | "
+        "gather agree share close over |\n",
+        "| stream | 3.5 | broadcast | upload | each on its own | patience_ms | gather agree round "
+        "close over |\n",
+        "| over | 4.1 | finish | - | - | - | |\n",
+    };
     struct buf out;
     size_t lines = 0;
 
@@ -129,11 +201,8 @@ static void test_the_printed_table_has_a_row_for_each_phase(void **state)
     for (size_t i = 0; i < out.len; i++)
         lines += out.data[i] == '\n';
     assert_int_equal(lines, 2 + PHASES);
-    assert_non_null(memmem(out.data, out.len,
-                           "| round | 3.1 | broadcast | upload | all members | deadline_ms (drop), "
-                           "patience_ms (wait) | gather agree over |\n",
-                           107));
-    assert_non_null(memmem(out.data, out.len, "| over | 4.1 | finish | - | - | - | |\n", 38));
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+        assert_non_null(memmem(out.data, out.len, some[i], strlen(some[i])));
     buf_deinit(&out);
     buf_init(&out, 300);
     assert_int_equal(phase_print(&out), STATUS_LIMIT);
@@ -147,6 +216,9 @@ int main(void)
         cmocka_unit_test(test_only_the_written_moves_are_allowed),
         cmocka_unit_test(test_every_phase_can_end_and_the_end_is_final),
         cmocka_unit_test(test_data_flows_only_after_the_confirmations),
+        cmocka_unit_test(test_who_is_behind_catches_up_while_keys_are_agreed),
+        cmocka_unit_test(test_shares_are_added_up_once_everybody_has_shared),
+        cmocka_unit_test(test_after_the_last_broadcast_no_round_opens),
         cmocka_unit_test(test_rows_stand_at_their_phase_with_name_clause_and_answer),
         cmocka_unit_test(test_a_phase_beyond_the_table_aborts),
         cmocka_unit_test(test_the_printed_table_has_a_row_for_each_phase),

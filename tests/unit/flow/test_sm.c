@@ -39,18 +39,38 @@ static void test_a_move_is_made_exactly_when_the_table_allows_it(void **state)
     }
 }
 
-static void test_a_session_begins_by_gathering(void **state)
+static void walk(struct sm *sm, const enum phase *to, size_t n)
 {
-    struct sm sm = {0};
+    assert_int_equal(sm->phase, PHASE_GATHER);
+    for (size_t i = 0; i < n; i++) {
+        sm_move(sm, to[i], 1 + i / 4);
+        assert_int_equal(sm->phase, to[i]);
+    }
+}
 
+#define WALK(...)                                                                                  \
+    do {                                                                                           \
+        static const enum phase to[] = {__VA_ARGS__};                                              \
+        struct sm sm = {0};                                                                        \
+        walk(&sm, to, sizeof to / sizeof to[0]);                                                   \
+    } while (0)
+
+static void test_a_session_begins_by_gathering_and_walks_to_the_end(void **state)
+{
     (void)state;
-    assert_int_equal(sm.phase, PHASE_GATHER);
-    sm_move(&sm, PHASE_AGREE, 1);
-    sm_move(&sm, PHASE_CONFIRM, 1);
-    sm_move(&sm, PHASE_ROUND, 1);
-    sm_move(&sm, PHASE_AGREE, 2);
-    sm_move(&sm, PHASE_OVER, 2);
-    assert_int_equal(sm.phase, PHASE_OVER);
+    /* masked: two rounds take no move, and a lost party a new generation */
+    WALK(PHASE_AGREE, PHASE_CONFIRM, PHASE_ROUND, PHASE_GATHER, PHASE_AGREE, PHASE_CONFIRM,
+         PHASE_ROUND, PHASE_CLOSE, PHASE_OVER);
+    /* coded */
+    WALK(PHASE_AGREE, PHASE_CONFIRM, PHASE_SHARE, PHASE_SUM, PHASE_SHARE, PHASE_SUM, PHASE_CLOSE,
+         PHASE_OVER);
+    /* async: an evaluation between two streams */
+    WALK(PHASE_AGREE, PHASE_CONFIRM, PHASE_STREAM, PHASE_ROUND, PHASE_STREAM, PHASE_ROUND,
+         PHASE_CLOSE, PHASE_OVER);
+    /* a server that comes back when all steps are done */
+    WALK(PHASE_AGREE, PHASE_CONFIRM, PHASE_CLOSE, PHASE_OVER);
+    /* and one that finds the run complete */
+    WALK(PHASE_OVER);
 }
 
 static void fill(void *n)
@@ -95,7 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_move_is_made_exactly_when_the_table_allows_it),
-        cmocka_unit_test(test_a_session_begins_by_gathering),
+        cmocka_unit_test(test_a_session_begins_by_gathering_and_walks_to_the_end),
         cmocka_unit_test(test_actions_have_room_for_every_member_and_end_there),
         cmocka_unit_test(test_an_added_action_carries_nothing_of_an_earlier_one),
     };
