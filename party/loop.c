@@ -540,6 +540,7 @@ enum status party_loop_run(const struct party_inputs *in, const struct party_opt
         return error_set(err, STATUS_MEMORY, "no memory");
     l->run.in = in;
     l->run.options = o;
+    l->run.lock = -1;
     l->redial_ms = REDIAL_FIRST_MS;
     CHECK(uv_loop_init(&l->uv) == 0);
     init_handles(l);

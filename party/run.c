@@ -4,9 +4,12 @@
 #include "party/run.h"
 
 #include "common/base/clock.h"
+#include "common/base/file.h"
 #include "common/daemon/checkpoint.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
+
+#include <stdio.h>
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
@@ -38,8 +41,14 @@ static enum status begin_session(struct party_run *r, struct error *err)
 
 enum status party_run_begin(struct party_run *r, struct error *err)
 {
-    enum status s = books_open(&r->books, r->in, err);
+    char path[CONFIG_PATH_MAX];
+    enum status s = file_make_dir(r->in->config.state, 0700, err);
 
+    snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, r->in->config.state);
+    if (s == STATUS_OK)
+        s = file_lock(&r->lock, path, err);
+    if (s == STATUS_OK)
+        s = books_open(&r->books, r->in, err);
     if (s == STATUS_OK)
         s = party_checkpoint_load(r->in, &r->saved, err);
     if (s == STATUS_OK)
@@ -81,6 +90,7 @@ void party_run_deinit(struct party_run *r)
     checkpoint_wipe(&r->saved);
     party_results_deinit(&r->results);
     rng_deinit(&r->chance);
+    file_unlock(r->lock);
 }
 
 enum status party_run_keep(const struct party_run *r, const struct wire_bytes *kept,

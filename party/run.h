@@ -21,6 +21,7 @@ struct party_run {
     double delay_mean_s; /* of inject.delay */
     enum wire_outcome outcome;
     struct error error;
+    int lock; /* of the state directory */
 };
 
 /* r->in and r->options are filled in.  The run ends with party_run_deinit, whatever the answer. */

@@ -545,6 +545,7 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
         return error_set(err, STATUS_MEMORY, "no memory");
     l->run.in = in;
     l->run.options = o;
+    l->run.lock = -1;
     l->last_recheck_us = clock_us();
     CHECK(uv_loop_init(&l->uv) == 0);
     init_handles(l);

@@ -8,8 +8,11 @@
 #include "server/run.h"
 
 #include "common/base/clock.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "server/checkpoint.h"
+
+#include <stdio.h>
 
 /* --- the session's store --- */
 
@@ -129,20 +132,26 @@ static enum status begin_session(struct server_run *r, struct error *err)
 
 enum status server_run_begin(struct server_run *r, struct error *err)
 {
-    enum status s = begin_session(r, err);
+    char path[CONFIG_PATH_MAX];
+    enum status s;
 
+    snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, r->in->config.state);
+    s = file_lock(&r->lock, path, err);
+    if (s == STATUS_OK)
+        s = begin_session(r, err);
     if (s == STATUS_OK)
         s = server_results_init(&r->results, r->in, r->options, clock_us());
     return s;
 }
 
+/* The journal first: a checkpoint without one opens, a journal without its checkpoint does not. */
 static void forget_run(const struct server_run *r)
 {
     struct journal_place at = place_of(r);
 
-    server_checkpoint_remove(&r->in->config);
     if (journals(r))
         journal_remove(&at);
+    server_checkpoint_remove(&r->in->config);
 }
 
 /* The journal first, so that no checkpoint is ever ahead of it. */
@@ -180,6 +189,7 @@ void server_run_deinit(struct server_run *r)
     server_session_free(r->session);
     journal_close(r->journal);
     server_results_deinit(&r->results);
+    file_unlock(r->lock);
 }
 
 enum status server_run_keep(const struct server_run *r, const struct wire_bytes *kept,

@@ -17,6 +17,7 @@ struct server_run {
     struct server_results results;
     enum wire_outcome outcome;
     struct error error;
+    int lock; /* of the state directory */
 };
 
 /* r->in and r->options are filled in.  Goes on where the state directory says.  The run ends with

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -152,4 +153,22 @@ enum status file_make_dir(const char *path, unsigned mode, struct error *err)
             return STATUS_OK;
         *c = was;
     }
+}
+
+enum status file_lock(int *lock, const char *path, struct error *err)
+{
+    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (*lock < 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (flock(*lock, LOCK_EX | LOCK_NB) == 0)
+        return STATUS_OK;
+    file_unlock(*lock);
+    *lock = -1;
+    return error_set(err, STATUS_CONFIG, "%s: another process is at work in this directory", path);
+}
+
+void file_unlock(int lock)
+{
+    if (lock >= 0)
+        close(lock);
 }

@@ -22,6 +22,11 @@ enum status file_write_atomic(const char *path, const void *bytes, size_t n, uns
  * this user's (threats F7). */
 enum status file_check_private(const char *path, struct error *err) MUST_USE;
 
+/* Takes `path` (made if need be) for this process alone, until file_unlock or its end, however
+ * sudden.  STATUS_CONFIG when another process has it; *lock is -1 after a failure. */
+enum status file_lock(int *lock, const char *path, struct error *err) MUST_USE;
+void file_unlock(int lock); /* -1 is fine */
+
 /* mkdir -p. */
 enum status file_make_dir(const char *path, unsigned mode, struct error *err) MUST_USE;
 

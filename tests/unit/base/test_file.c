@@ -219,6 +219,25 @@ static void test_a_file_in_the_place_of_a_folder_is_an_error(void **state)
     assert_int_equal(file_make_dir("", 0700, &err), STATUS_IO);
 }
 
+static void test_a_folder_has_one_process_at_work_in_it(void **state)
+{
+    const char *path = scratch_write("lock", "", 0);
+    struct error err = {0};
+    int first, second;
+
+    (void)state;
+    assert_int_equal(file_lock(&first, path, &err), STATUS_OK);
+    assert_int_equal(file_lock(&second, path, &err), STATUS_CONFIG);
+    assert_int_equal(second, -1);
+    assert_non_null(strstr(err.text, "another process"));
+    file_unlock(second);
+    file_unlock(first);
+    assert_int_equal(file_lock(&second, path, &err), STATUS_OK);
+    file_unlock(second);
+    assert_int_equal(file_lock(&first, "/nonexistent/lock", &err), STATUS_IO);
+    assert_int_equal(first, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_what_a_crash_left_behind_decides_neither_mode_nor_place),
         cmocka_unit_test(test_a_write_that_fails_leaves_the_old_file),
         cmocka_unit_test(test_a_private_file_is_the_owners_alone),
+        cmocka_unit_test(test_a_folder_has_one_process_at_work_in_it),
         cmocka_unit_test(test_folders_are_made_with_their_parents_and_again),
         cmocka_unit_test(test_a_file_in_the_place_of_a_folder_is_an_error),
     };
