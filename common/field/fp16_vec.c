@@ -14,9 +14,9 @@ WIDE_CLONES void fp16_vec_add(uint16_t *restrict sum, const uint16_t *restrict x
     /* sum - (p - x), and p again where that borrowed: no step needs a 17th bit. */
     for (size_t i = 0; i < n; i++) {
         const uint16_t less = (uint16_t)(p - x[i]);
-        const uint16_t borrow = (uint16_t)(sum[i] < less ? p : 0);
+        const uint32_t borrow = sum[i] < less;
 
-        sum[i] = (uint16_t)(sum[i] - less + borrow);
+        sum[i] = (uint16_t)(sum[i] - less + (p & (0U - borrow)));
     }
 }
 

@@ -149,6 +149,7 @@ static void test_another_set_or_order_gets_its_own_coefficients(void **state)
 
         lcc_decode(&c, out, &s);
         assert_memory_equal(out, rows, sizeof out);
+        assert_memory_equal(c.decodes, sets[i], sizeof sets[i]); /* kept */
     }
     lcc_deinit(&c);
 }
@@ -402,16 +403,17 @@ static void decode(void *arg)
 static void test_one_share_below_the_threshold_aborts(void **state)
 {
     static const uint32_t three[] = {0, 4, 2}, twice[] = {0, 4, 0}, strange[] = {0, 4, 5};
-    static const uint32_t six[] = {0, 1, 2, 3, 4, 4};
+    static const uint32_t again[] = {0, 4, 2, 0}, six[] = {0, 1, 2, 3, 4, 4};
     struct lcc_shares good = {.member = three, .n = 3}, few = {.member = three, .n = 2};
     struct lcc_shares same = {.member = twice, .n = 3}, unknown = {.member = strange, .n = 3};
-    struct lcc_shares many = {.member = six, .n = 6};
+    struct lcc_shares spare = {.member = again, .n = 4}, many = {.member = six, .n = 6};
 
     (void)state;
     assert_false(aborts(decode, &good));
     assert_true(aborts(decode, &few));
     assert_true(aborts(decode, &same));
     assert_true(aborts(decode, &unknown));
+    assert_true(aborts(decode, &spare));
     assert_true(aborts(decode, &many));
 }
 
