@@ -1,6 +1,6 @@
 /* core.h -- the inside of a server session, shared by the files of this folder: one per phase.
  *
- *   session.c   life, dispatch                 keys.c    AGREE and CONFIRM; who is behind catches up
+ *   session.c   life, dispatch                 keys.c    AGREE, CONFIRM; who is behind catches up
  *   join.c      GATHER, lost parties           round.c   ROUND: open, upload, close
  *   share.c     SHARE and SUM: coded rounds    stream.c  STREAM: a step at each arrival
  *   close.c     CLOSE and the endings          work.c    the work between two broadcasts
@@ -43,6 +43,7 @@ struct server_peer {
     bool keeps;       /* it writes checkpoints: else nothing of it survives its process */
     uint64_t kept[2]; /* steps in its last durable checkpoint, and in the one before */
     uint64_t uploaded; /* round of its last upload in this generation */
+    bool owes;         /* an upload that its round was ended without: late when it comes */
 };
 
 /* The round in progress. */
@@ -196,7 +197,9 @@ void server_shares_open(struct server_session *s);
 void server_share(struct server_session *s, struct actions *a, uint32_t peer,
                   const struct wire_shares *w);
 void server_relay(struct server_session *s, struct actions *a);
-bool server_decodes_without(const struct server_session *s); /* enough uploads are in, or may come */
+/* Enough uploads are in, or may come. */
+bool server_decodes_without(const struct server_session *s);
+void server_count_late(struct server_session *s, uint32_t peer);
 void server_late_upload(struct server_session *s, struct actions *a, uint32_t peer,
                         const struct wire_upload *u);
 

@@ -157,6 +157,7 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
         return;
     }
     p->present = p->answered = true;
+    p->owes = false;
     p->excluded = s->started && s->sm.phase != PHASE_GATHER;
     p->member = -1;
     p->applied = j->applied > s->steps_done ? j->kept : j->applied;
@@ -211,7 +212,7 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
 
     if (!p->present)
         return;
-    p->present = p->answered = p->excluded = false;
+    p->present = p->answered = p->excluded = p->owes = false;
     p->member = -1;
     s->report.lost[peer]++;
     if (member < 0 || s->sm.phase == PHASE_GATHER || s->sm.phase == PHASE_OVER)

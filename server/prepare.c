@@ -196,14 +196,39 @@ static enum status print_claims(const struct plan *p, const struct encode *e,
     return s;
 }
 
+/* What a full training round sends; shape->values_max values.  Shares come down as they went up. */
+static enum status print_bytes(const struct plan *p, const struct secagg_shape *shape,
+                               struct buf *out)
+{
+    const enum plan_aggregation agg = p->protocol.aggregation;
+    const size_t upload = secagg_payload_bytes(agg, shape, shape->values_max);
+    const size_t shares = secagg_share_bytes(agg, shape, shape->values_max);
+    const size_t gradient = sizeof(float) * shape->values_max;
+    enum status s = buf_printf(
+        out, "# a full training round: %zu payload bytes up from each party, %zu down to each\n",
+        upload + shares, gradient + shares);
+
+    if (s != STATUS_OK || !secagg_shares(agg))
+        return s;
+    return buf_printf(
+        out,
+        "#   shares for the %u others: %zu of them each way, %u bits an element; the upload: %zu\n"
+        "#   any %u uploads decode: %u may be late or lost, once all have shared\n",
+        p->shape.parties - 1, shares, secagg_width(agg, shape), upload,
+        shape->segments + shape->privacy, p->shape.parties - shape->segments - shape->privacy);
+}
+
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
 {
     const struct plan *p = &in->config.plan;
+    const uint32_t values = p->training.batch * p->model.embedding;
     struct secagg_shape shape = {.parties = p->shape.parties,
-                                 .concat = p->model.fusion == FUSION_CONCAT};
+                                 .concat = p->model.fusion == FUSION_CONCAT,
+                                 .values_max = values,
+                                 .segments = p->protocol.coded.segments,
+                                 .privacy = p->protocol.coded.privacy};
     struct agenda_releases releases;
     struct agenda agenda;
-    size_t up;
     enum status s = config_print_server(&in->config, out);
 
     if (s == STATUS_OK)
@@ -212,20 +237,20 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
         return s;
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &releases);
-    up = secagg_payload_bytes(p->protocol.aggregation, &shape,
-                              (size_t)p->training.batch * p->model.embedding);
-    s = buf_printf(
-        out,
-        "# %u parties, %u training and %u test rows, %u outputs\n"
-        "# %llu training steps of %u rows, %llu evaluations\n"
-        "# a full training round: %zu payload bytes up from each party, %zu down to each\n"
-        "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",
-        p->shape.parties, p->shape.train_rows, p->shape.test_rows, p->shape.outputs,
-        (unsigned long long)agenda.steps, p->training.batch, (unsigned long long)agenda.sweeps, up,
-        sizeof(float) * p->training.batch * p->model.embedding,
-        (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
-        (unsigned long long)(releases.train_record_max > releases.test_record_max
-                                 ? releases.train_record_max
-                                 : releases.test_record_max));
+    s = buf_printf(out,
+                   "# %u parties, %u training and %u test rows, %u outputs\n"
+                   "# %llu training steps of %u rows, %llu evaluations\n",
+                   p->shape.parties, p->shape.train_rows, p->shape.test_rows, p->shape.outputs,
+                   (unsigned long long)agenda.steps, p->training.batch,
+                   (unsigned long long)agenda.sweeps);
+    if (s == STATUS_OK)
+        s = print_bytes(p, &shape, out);
+    if (s == STATUS_OK)
+        s = buf_printf(
+            out, "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",
+            (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
+            (unsigned long long)(releases.train_record_max > releases.test_record_max
+                                     ? releases.train_record_max
+                                     : releases.test_record_max));
     return s == STATUS_OK ? print_claims(p, &shape.encode, &releases, out) : s;
 }

@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/daemon/model.h"
+#include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 
 #include <math.h>
@@ -34,21 +35,90 @@ void server_results_deinit(struct server_results *r)
     traffic_deinit(&r->traffic);
 }
 
+/* --- the formulas --- */
+
+/* Of one share and of one upload under coded: ceil(n / K) elements of ceil(log2 p) bits. */
+static double coded_bytes(const struct plan *p, uint32_t members, uint64_t n)
+{
+    const uint32_t k = p->protocol.coded.segments;
+    const struct secagg_shape shape = {
+        .encode = {.integers = true,
+                   .value_max = p->protocol.encoding == ENCODING_PBM
+                                    ? p->protocol.pbm.trials
+                                    : (1u << p->protocol.fixed.bits) - 1},
+        .parties = members,
+        .segments = k,
+        .privacy = p->protocol.coded.privacy,
+    };
+
+    return (double)(n / k + (n % k != 0)) * secagg_width(AGGREGATION_CODED, &shape) / 8;
+}
+
 /* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  Encodings that
- * the paper does not have cost F bits both ways. */
+ * the paper does not have cost F bits both ways.  Coded: each of M members sends M - 1 shares up,
+ * which all go down again, and its sum up. */
 void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
                           uint64_t now_us)
 {
     const struct plan *p = &r->in->config.plan;
-    double values = (double)members * rows * p->model.embedding, up = 32;
+    const uint64_t n = (uint64_t)rows * p->model.embedding;
+    double up = 4 * (double)members * (double)n, down = up;
 
     if (r->first_round_us == 0)
         r->first_round_us = now_us;
-    if (p->protocol.encoding == ENCODING_PBM)
-        up = log2((double)p->protocol.pbm.trials * members);
-    r->formula_up += (uint64_t)(values * up / 8);
-    r->formula_down += (uint64_t)(values * 4);
+    if (p->protocol.aggregation == AGGREGATION_CODED) {
+        double shares = coded_bytes(p, members, n) * members * (members - 1);
+        up = shares + coded_bytes(p, members, n) * members;
+        down += shares;
+    } else if (p->protocol.encoding == ENCODING_PBM) {
+        up *= log2((double)p->protocol.pbm.trials * members) / 32;
+    }
+    r->formula_up += (uint64_t)up;
+    r->formula_down += (uint64_t)down;
 }
+
+/* --- degradations --- */
+
+/* May a round close without a member's upload, and may training go on without a party? */
+static bool can_miss(const struct plan *p)
+{
+    return p->protocol.aggregation == AGGREGATION_CODED ||
+           (p->protocol.aggregation == AGGREGATION_CLEAR &&
+            p->protocol.straggler == STRAGGLER_DROP);
+}
+
+static bool can_be_absent(const struct plan *p)
+{
+    return p->protocol.straggler == STRAGGLER_DROP;
+}
+
+static struct report_degraded degraded_of(const struct plan *p, const struct server_report *rep)
+{
+    const struct server_degraded *d = &rep->degraded;
+    struct report_degraded out = {0};
+
+    if (can_miss(p))
+        report_degraded_set(&out, REPORT_MISSING_UPLOADS, d->missing);
+    if (can_miss(p) || can_be_absent(p))
+        report_degraded_set(&out, REPORT_LATE_UPLOADS, d->late);
+    if (can_be_absent(p))
+        report_degraded_set(&out, REPORT_ABSENT_PARTIES, d->absent);
+    if (p->protocol.straggler == STRAGGLER_ASYNC) {
+        report_degraded_set(&out, REPORT_STALE_EMBEDDINGS, d->stale);
+        report_degraded_set(&out, REPORT_UNSEEN_EMBEDDINGS, d->unseen);
+    }
+    if (p->protocol.aggregation == AGGREGATION_CODED) {
+        report_degraded_set(&out, REPORT_UNVERIFIED_DECODES, d->unverified);
+        report_degraded_set(&out, REPORT_FAULTY_UPLOADS, d->faulty);
+    }
+    if (p->protocol.straggler == STRAGGLER_WAIT)
+        report_degraded_set(&out, REPORT_REPLAYED_GRADIENTS, d->replayed);
+    report_degraded_set(&out, REPORT_VOID_ROUNDS, rep->void_rounds);
+    report_degraded_set(&out, REPORT_INTEGRITY_FAILURES, rep->integrity_failures);
+    return out;
+}
+
+/* --- while it runs --- */
 
 static double seconds_since(uint64_t then_us, uint64_t now_us)
 {
@@ -96,6 +166,7 @@ enum status server_results_evaluation(struct server_results *r, const struct ser
         .seconds = seconds_since(r->first_round_us, now_us),
         .train_s = train_s,
         .bytes = training_payload(&r->traffic),
+        .degraded = degraded_of(&r->in->config.plan, rep),
         .train = rep->train,
         .test = rep->test,
     };
@@ -136,6 +207,8 @@ void server_results_progress(struct server_results *r, const struct server_repor
         .epochs = r->in->config.plan.training.epochs,
         .loss = rep->last_loss,
         .bytes = all_frames(&r->traffic),
+        .missing = rep->missing_now,
+        .degraded = degraded_of(&r->in->config.plan, rep),
     };
     double passed = seconds_since(r->last_line_us, now_us);
     bool terminal = isatty(STDOUT_FILENO);
@@ -159,6 +232,21 @@ void server_results_progress(struct server_results *r, const struct server_repor
     fflush(stdout);
 }
 
+/* --- the end --- */
+
+static void fill_lateness(struct report_party *p, const struct plan *plan,
+                          const struct server_report *rep, size_t i)
+{
+    p->has_shares = plan->protocol.aggregation == AGGREGATION_CODED;
+    p->share_wait_s = 1e-6 * (double)rep->share_wait_us[i];
+    p->slowest_shares = rep->slowest_shares[i];
+    p->can_miss = can_miss(plan) || can_be_absent(plan);
+    p->missing_uploads = rep->missing[i];
+    p->late_uploads = rep->late[i];
+    p->can_be_absent = can_be_absent(plan);
+    p->absent_rounds = rep->absent[i];
+}
+
 static void fill_parties(struct server_results *r, const struct server_report *rep)
 {
     r->summary.party_n = r->summary.parties_n = (uint32_t)r->in->roster.n;
@@ -169,6 +257,7 @@ static void fill_parties(struct server_results *r, const struct server_report *r
         p->slowest_rounds = rep->slowest_rounds[i];
         p->lost = rep->lost[i];
         p->rejoined = rep->joined[i] > 0 ? rep->joined[i] - 1 : 0;
+        fill_lateness(p, &r->in->config.plan, rep, i);
     }
 }
 
@@ -190,6 +279,7 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.insecure_seed = r->options->seeded;
     r->summary.rounds = rep->rounds;
     r->summary.void_rounds = rep->void_rounds;
+    r->summary.degraded = degraded_of(p, rep);
     r->summary.epochs = rep->epochs;
     r->summary.train = rep->train;
     r->summary.test = rep->test;

@@ -25,7 +25,8 @@ enum status server_results_init(struct server_results *r, const struct server_in
                                 const struct server_options *o, uint64_t now_us) MUST_USE;
 void server_results_deinit(struct server_results *r); /* safe on a zeroed struct */
 
-/* A training round of `rows` rows has been opened: the paper's own formula for its cost. */
+/* A training round of `rows` rows has been opened: its cost by the formula of the paper (pbm) or of
+ * Lagrange coding (coded); docs/operating.md has both. */
 void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
                           uint64_t now_us);
 /* An evaluation is complete; train_s as in summary.json, until now. */

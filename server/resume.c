@@ -13,11 +13,13 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 2 };
+enum { RESUME_VERSION = 3 };
 
 struct kept {
     uint64_t version, generation, round, steps_done, arrivals;
     uint64_t sweep, swept_at, sweep_row, rounds, void_rounds, sweeps;
+    uint64_t integrity_failures;
+    struct server_degraded degraded;
     uint64_t close_any, close_step, close_floats, close_blocks;
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t sweep_running, sweep_on_train, target_reached, complete;
@@ -42,6 +44,8 @@ static struct kept kept_of(const struct server_session *s)
     k.sweep_on_train = s->sweep.on_train;
     k.rounds = s->report.rounds;
     k.void_rounds = s->report.void_rounds;
+    k.integrity_failures = s->report.integrity_failures;
+    k.degraded = s->report.degraded;
     k.sweeps = s->report.sweeps;
     k.close_any = s->close.any;
     k.close_step = s->close.step;
@@ -104,6 +108,8 @@ static void take(struct server_session *s, const struct kept *k)
     };
     s->report.rounds = k->rounds;
     s->report.void_rounds = k->void_rounds;
+    s->report.integrity_failures = k->integrity_failures;
+    s->report.degraded = k->degraded;
     s->report.sweeps = k->sweeps;
     s->report.reached = k->reached;
     s->report.train = k->train;

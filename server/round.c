@@ -271,8 +271,10 @@ static void note_verdict(struct server_session *s)
     enum secagg_verdict v = secagg_verdict(s->sum, &faulty, &n);
 
     s->combined_round = s->round.number;
-    if (v == SECAGG_UNVERIFIED)
-        s->report.degraded.unverified++;
+    if (v == SECAGG_UNVERIFIED && s->report.degraded.unverified++ == 0)
+        log_info("round %llu: unverified: no upload beyond the %u that decode had come; said once, "
+                 "counted from here on",
+                 (unsigned long long)s->round.number, secagg_quorum(s->sum));
     if (v != SECAGG_LOCATED)
         return;
     s->report.integrity_failures++;

@@ -195,7 +195,7 @@ static void take(struct server_session *s, struct actions *a, const struct event
 
 static void message(struct server_session *s, struct actions *a, const struct event *e)
 {
-    const struct server_peer *p = &s->peer[e->peer];
+    struct server_peer *p = &s->peer[e->peer];
     uint64_t generation = generation_of(s, e->msg);
 
     if (!p->present)
@@ -208,6 +208,10 @@ static void message(struct server_session *s, struct actions *a, const struct ev
     if (generation < s->generation ||
         (generation == s->generation && s->sm.phase == PHASE_GATHER)) {
         s->report.stale_messages++;
+        if (p->owes && e->msg->kind == WIRE_UPLOAD) {
+            server_count_late(s, e->peer);
+            p->owes = false;
+        }
         return;
     }
     if (generation > s->generation || !in_turn(s, p, e->msg)) {
@@ -239,6 +243,7 @@ static void leave_behind(struct server_session *s, struct actions *a, const char
         if (p->answered)
             continue;
         p->excluded = true;
+        p->owes = phase_row(s->sm.phase)->member_answers == WIRE_UPLOAD;
         p->barred = ++p->losses >= SERVER_LOSSES_MAX;
     }
     server_set_changed(s, a);
@@ -305,8 +310,8 @@ static enum status init_protocol(struct server_session *s, struct error *err)
 
     s->shape = (struct secagg_shape){
         .concat = p->model.fusion == FUSION_CONCAT,
-        .partial = p->protocol.aggregation == AGGREGATION_CLEAR &&
-                   p->protocol.straggler == STRAGGLER_DROP,
+        .partial =
+            p->protocol.aggregation == AGGREGATION_CLEAR && p->protocol.straggler == STRAGGLER_DROP,
         .parties = p->shape.parties,
         .values_max = rows * p->model.embedding,
         .segments = p->protocol.coded.segments,
@@ -454,7 +459,8 @@ const struct nn_net *server_session_head(const struct server_session *s)
 
 size_t server_session_up_max(const struct server_session *s)
 {
-    size_t upload = wire_up_max(s->payload_max, s->check_bytes), share = server_session_share_max(s);
+    size_t upload = wire_up_max(s->payload_max, s->check_bytes),
+           share = server_session_share_max(s);
 
     return share > upload ? share : upload;
 }

@@ -23,8 +23,9 @@
 
 struct server_session;
 
-/* Where released sums and gradients are kept for a process that comes later (common/daemon/journal);
- * append NULL: nowhere.  Called from step and work, never from both at once. */
+/* Where released sums and gradients are kept for a process that comes later
+ * (common/daemon/journal); append NULL: nowhere.  Called from step and work, never from both at
+ * once. */
 struct server_store {
     void *owner;
     enum status (*append)(void *owner, const struct journal_record *r, struct error *err);
@@ -57,21 +58,25 @@ struct server_reached {
     uint64_t round;
 };
 
+/* What was worse than it might have been: every degradation is counted and shown. */
+struct server_degraded {
+    uint64_t missing;    /* members that a training round closed without */
+    uint64_t late;       /* uploads that their round did not wait for */
+    uint64_t absent;     /* drop: parties that a training round had no part for */
+    uint64_t stale;      /* async: embeddings used that are older than the arrival */
+    uint64_t unseen;     /* async: embeddings that were not there yet */
+    uint64_t unverified; /* coded: decodes without a surplus upload to check them by */
+    uint64_t faulty;     /* coded: uploads found to be wrong */
+    uint64_t replayed;   /* gradients sent again to who had missed them */
+};
+
 /* What the driver shows and writes down. */
 struct server_report {
     enum phase phase;
     uint64_t generation, rounds /* of training */, void_rounds, steps, sweeps, stale_messages,
         integrity_failures;
-    /* What was worse than it might have been (issue: every degradation is counted and shown). */
-    struct {
-        uint64_t missing;    /* members that a training round closed without */
-        uint64_t late;       /* uploads that their round did not wait for */
-        uint64_t stale;      /* async: embeddings used that are older than the arrival */
-        uint64_t unseen;     /* async: embeddings that were not there yet */
-        uint64_t unverified; /* coded: decodes without a surplus upload to check them by */
-        uint64_t faulty;     /* coded: uploads found to be wrong */
-        uint64_t replayed;   /* gradients sent again to who had missed them */
-    } degraded;
+    struct server_degraded degraded;
+    uint32_t missing_now; /* parties of the roster that the last training round closed without */
     double epochs, last_loss;
     struct score train, test;
     struct server_reached reached;
@@ -80,7 +85,10 @@ struct server_report {
     int waiting_for;           /* roster index of a member whose answer is missing; -1: nobody */
     uint64_t waiting_since_us; /* when it was asked */
     uint64_t wait_us[WIRE_MEMBERS_MAX], slowest_rounds[WIRE_MEMBERS_MAX];
+    uint64_t share_wait_us[WIRE_MEMBERS_MAX], slowest_shares[WIRE_MEMBERS_MAX];
     uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
+    /* Whose part of `degraded` it was, in this process. */
+    uint64_t missing[WIRE_MEMBERS_MAX], late[WIRE_MEMBERS_MAX], absent[WIRE_MEMBERS_MAX];
 };
 
 enum status server_session_new(struct server_session **out, const struct server_setup *setup,

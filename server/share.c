@@ -15,8 +15,8 @@
 #include <string.h>
 
 struct server_shares {
-    size_t sealed_max;      /* bytes of one member's shares in the largest round */
-    uint8_t *sealed, *tags; /* from member m: at m sealed_max and m tags_max */
+    size_t sealed_max;           /* bytes of one member's shares in the largest round */
+    uint8_t *sealed, *tags;      /* from member m: at m sealed_max and m tags_max */
     uint8_t *relay, *relay_tags; /* for one member after another */
     size_t tags_max;
     uint32_t in;
@@ -77,11 +77,22 @@ bool server_decodes_without(const struct server_session *s)
     return uploads >= secagg_quorum(s->sum);
 }
 
+/* Shares are waited for, and so is said for whom. */
+static void note_share(struct server_session *s, uint32_t peer, bool last)
+{
+    if (last) {
+        s->report.slowest_shares[peer]++;
+        s->report.share_wait_us[peer] += s->now_us - s->round.last_answer_us;
+    }
+    s->round.last_answer_us = s->now_us;
+}
+
 void server_share(struct server_session *s, struct actions *a, uint32_t peer,
                   const struct wire_shares *w)
 {
     enum plan_aggregation agg = s->plan.protocol.aggregation;
     size_t member = (size_t)s->peer[peer].member;
+    bool all;
     size_t sealed = secagg_share_bytes(agg, &s->shape, server_round_values(s)),
            tags = secagg_tag_bytes(agg, &s->shape);
 
@@ -98,7 +109,9 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
     memcpy(s->shares->sealed + member * s->shares->sealed_max, w->sealed.data, sealed);
     memcpy(s->shares->tags + member * s->shares->tags_max, w->tags.data, tags);
     s->shares->in++;
-    if (server_answered(s, peer))
+    all = server_answered(s, peer);
+    note_share(s, peer, all);
+    if (all)
         server_relay(s, a);
 }
 
@@ -107,11 +120,15 @@ static struct wire_shares relay_for(struct server_session *s, uint32_t to)
 {
     struct server_shares *h = s->shares;
     uint32_t others = s->members_n - 1;
-    size_t each = secagg_share_bytes(s->plan.protocol.aggregation, &s->shape,
-                                     server_round_values(s)) / others;
+    size_t each =
+        secagg_share_bytes(s->plan.protocol.aggregation, &s->shape, server_round_values(s)) /
+        others;
     uint8_t *sealed = h->relay + to * h->sealed_max, *tags = h->relay_tags + to * h->tags_max;
-    struct wire_shares w = {s->generation, s->round.number, s->round.purpose,
-                            {sealed, each * others}, {tags, WIRE_TAG_BYTES * (size_t)others}};
+    struct wire_shares w = {s->generation,
+                            s->round.number,
+                            s->round.purpose,
+                            {sealed, each * others},
+                            {tags, WIRE_TAG_BYTES * (size_t)others}};
 
     for (uint32_t from = 0; from < s->members_n; from++) {
         uint32_t at = to < from ? to : to - 1; /* place of `to` among those that `from` seals for */
@@ -140,6 +157,12 @@ void server_relay(struct server_session *s, struct actions *a)
                                                             : s->plan.protocol.patience_ms);
 }
 
+void server_count_late(struct server_session *s, uint32_t peer)
+{
+    s->report.degraded.late++;
+    s->report.late[peer]++;
+}
+
 /* An upload that its round did not wait for still tells whether that round's sum was right. */
 void server_late_upload(struct server_session *s, struct actions *a, uint32_t peer,
                         const struct wire_upload *u)
@@ -148,7 +171,7 @@ void server_late_upload(struct server_session *s, struct actions *a, uint32_t pe
     enum status st;
 
     s->peer[peer].uploaded = u->round;
-    s->report.degraded.late++;
+    server_count_late(s, peer);
     if (s->shares == NULL || u->round != s->combined_round)
         return;
     st = secagg_late(s->sum, member, u->payload.data, u->payload.n, &s->error);

@@ -39,6 +39,23 @@ static enum status learns(struct server_session *s, double loss)
                      (unsigned long long)s->round.place);
 }
 
+/* Members that are not in the sum, and parties that are no members. */
+static void count_missing(struct server_session *s, const uint8_t *missing, uint32_t n)
+{
+    struct server_report *r = &s->report;
+    bool member[WIRE_MEMBERS_MAX] = {false};
+
+    for (uint32_t m = 0; m < s->members_n; m++)
+        member[s->members[m]] = true;
+    for (uint32_t i = 0; i < n; i++)
+        r->missing[s->members[missing[i]]]++;
+    for (size_t i = 0; i < s->setup.roster->n; i++)
+        r->absent[i] += !member[i];
+    r->missing_now = (uint32_t)s->setup.roster->n - s->members_n + n;
+    r->degraded.missing += n;
+    r->degraded.absent += s->setup.roster->n - s->members_n;
+}
+
 /* Who was not in the sum gets no gradient; the others' share of the sum was scaled by M / |S|, and
  * so is theirs of the gradient (Ignore, FedVS section 6). */
 static void note_absent(struct server_session *s)
@@ -47,7 +64,7 @@ static void note_absent(struct server_session *s)
     float factor = (float)s->members_n / (float)present;
 
     s->close.absent_n = s->shape.partial ? s->members_n - present : 0;
-    s->report.degraded.missing += s->members_n - present;
+    count_missing(s, s->close.absent, s->members_n - present);
     if (s->close.absent_n == 0 || s->head.concat)
         return;
     for (size_t i = 0; i < s->close.floats; i++)

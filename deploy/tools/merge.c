@@ -275,6 +275,44 @@ static void print_score(const json_t *root, const char *split)
     printf("\n");
 }
 
+/* "missing_uploads" to "missing uploads". */
+static void print_words(const char *key)
+{
+    for (; *key != 0; key++)
+        putchar(*key == '_' ? ' ' : *key);
+}
+
+/* What happened of it; void rounds stand beside the rounds. */
+static void print_degraded(const json_t *root)
+{
+    json_t *list = json_object_get(root, "degraded"), *count, *party;
+    const char *key, *between = "degraded  ";
+    size_t i;
+
+    json_object_foreach(list, key, count)
+    {
+        if (json_number_value(count) == 0 || strcmp(key, "void_rounds") == 0)
+            continue;
+        printf("%s%.0f ", between, json_number_value(count));
+        print_words(key);
+        between = ", ";
+    }
+    if (between[0] == ',')
+        printf("\n");
+    between = "          rounds without ";
+    json_array_foreach(json_object_get(root, "parties"), i, party)
+    {
+        double rounds = number(party, "missing_uploads") + number(party, "absent_rounds");
+
+        if (rounds == 0)
+            continue;
+        printf("%s%s: %.0f", between, text_of(party, "name"), rounds);
+        between = ", ";
+    }
+    if (between[0] == ',')
+        printf("\n");
+}
+
 static void print_traffic(const json_t *root)
 {
     const json_t *bytes = json_object_get(root, "bytes"), *total = json_object_get(bytes, "total");
@@ -349,6 +387,7 @@ static void print_table(const json_t *root)
         printf("error     %s\n", error);
     printf("run       %.4g epochs, %.0f rounds (%.0f void), %.0f parties\n", number(root, "epochs"),
            number(root, "rounds"), number(root, "void_rounds"), number(root, "parties_n"));
+    print_degraded(root);
     print_score(root, "train");
     print_score(root, "test");
     print_traffic(root);

@@ -31,6 +31,17 @@ struct fixture {
 
 static struct fixture f;
 
+static void make_slow(struct report_party *p)
+{
+    p->has_shares = p->can_miss = p->can_be_absent = true;
+    p->slowest_rounds = 39;
+    p->share_wait_s = 0.5;
+    p->slowest_shares = 11;
+    p->missing_uploads = 12;
+    p->late_uploads = 3;
+    p->absent_rounds = 4;
+}
+
 /* A whole run of two parties. */
 static int fill(void **state)
 {
@@ -90,13 +101,7 @@ static int fill(void **state)
         snprintf(f.r.party[i].name, sizeof f.r.party[i].name, "p%zu", i + 1);
         memset(f.r.party[i].model_sha256, 'a' + (int)i, REPORT_HEX_CHARS);
     }
-    f.r.party[1].slowest_rounds = 39;
-    f.r.party[1].has_shares = f.r.party[1].can_miss = f.r.party[1].can_be_absent = true;
-    f.r.party[1].share_wait_s = 0.5;
-    f.r.party[1].slowest_shares = 11;
-    f.r.party[1].missing_uploads = 12;
-    f.r.party[1].late_uploads = 3;
-    f.r.party[1].absent_rounds = 4;
+    make_slow(&f.r.party[1]);
     report_degraded_set(&f.r.degraded, REPORT_MISSING_UPLOADS, 12);
     report_degraded_set(&f.r.degraded, REPORT_VOID_ROUNDS, 0);
     f.r.party[1].has_usage = true;
