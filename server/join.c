@@ -160,7 +160,7 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     p->owes = false;
     p->excluded = s->started && s->sm.phase != PHASE_GATHER;
     p->member = -1;
-    p->applied = j->applied > s->steps_done ? j->kept : j->applied;
+    p->applied = server_waits(s) && j->applied > s->steps_done ? j->kept : j->applied;
     p->keeps = j->keeps;
     p->kept[0] = p->kept[1] = j->kept;
     /* A server that was killed may not remember the last generations it offered. */

@@ -21,6 +21,7 @@
 #include <string.h>
 
 struct lane {
+    uint8_t peer; /* roster index: an address that a new generation does not move */
     struct schedule schedule;
     uint64_t steps, round; /* taken; of the open broadcast */
     const uint32_t *row;
@@ -62,6 +63,7 @@ enum status server_stream_new(struct server_session *s)
                                        p->shape.train_rows, p->training.batch);
         if (st != STATUS_OK)
             return st;
+        t->lane[i].peer = (uint8_t)i;
     }
     return STATUS_OK;
 }
@@ -127,8 +129,11 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
     }
     lane->open = b.opens;
     s->peer[peer].answered = !b.opens;
-    if (b.opens || b.closes)
-        server_send_one(s, a, peer, WIRE_BROADCAST)->msg.broadcast = b;
+    if (b.opens || b.closes) {
+        struct action *send = server_send_one(s, a, peer, WIRE_BROADCAST);
+        send->msg.broadcast = b;
+        send->to = &lane->peer;
+    }
 }
 
 void server_stream_open(struct server_session *s, struct actions *a)
@@ -161,7 +166,11 @@ static void when_drained(struct server_session *s, struct actions *a)
     if (!s->stream->draining)
         return;
     server_round_late(s, a);
-    if (s->sm.phase == PHASE_STREAM)
+    if (s->sm.phase != PHASE_STREAM)
+        return;
+    if (s->left > 0) /* an evaluation is over whole sets */
+        server_set_changed(s, a);
+    else
         server_open_round(s, a);
 }
 
@@ -304,7 +313,7 @@ void server_stream_done(struct server_session *s, struct actions *a)
     if (s->keep_due && !s->keeping)
         server_keep(s, a);
     s->keep_due = false;
-    t->lane[peer].steps++;
+    s->peer[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
     if (!t->draining && t->arrivals / s->plan.shape.parties > s->steps_done) {
         s->steps_done++;
         t->draining = must_drain(s);

@@ -160,6 +160,76 @@ static void test_unsent_reservations_are_given_back(void **state)
     sim_free(s);
 }
 
+/* --- async --- */
+
+static struct sim_options async_options(void)
+{
+    return (struct sim_options){
+        .parties = 3,
+        .train_rows = 20,
+        .sets = {"protocol.straggler=async", "protocol.aggregation=clear", "training.epochs=4",
+                 "training.batch=5"},
+        .party_sets = {"policy.aggregations=[clear]"},
+    };
+}
+
+static void expect_completed(struct sim *s, uint32_t parties)
+{
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < parties; i++)
+        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(sim_server_report(s)->integrity_failures, 0);
+}
+
+/* Whoever stayed goes on at its own step, and so does who comes back; the evaluation in between is
+ * over the smaller set from its first question on. */
+static void test_async_goes_on_without_a_lost_party_and_takes_it_back(void **state)
+{
+    struct sim_options o = async_options();
+    struct sim *s = sim_new(&o);
+    const char *t;
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 3});
+    sim_run(s, HOUR_US);
+    expect_completed(s, 3);
+    t = strstr(sim_transcript(s), "-- lost p2\n");
+    assert_non_null(t);
+    t = strstr(t, "server: broadcast close 5 -> p1\nserver: offer 2 -> p1 p3\n");
+    assert_non_null(t);
+    t = strstr(t, "server: broadcast open evaluate test 0 -> p1 p3\n");
+    assert_non_null(t);
+    t = strstr(t, "server: broadcast open train 6 -> p1\nserver: broadcast open train 5 -> p3\n");
+    assert_non_null(t);
+    t = strstr(t, "server: offer 3\n");
+    assert_non_null(t);
+    assert_non_null(strstr(t, "server: broadcast open train 2 -> p2\n"));
+    assert_int_equal(sim_server_report(s)->void_rounds, 0);
+    sim_free(s);
+}
+
+/* A server that lost the arrivals since its checkpoint takes each party where that party is. */
+static void test_async_outlives_a_killed_server(void **state)
+{
+    (void)state;
+    for (uint32_t nth = 1; nth < 30; nth++) {
+        struct sim_options o = async_options();
+        struct sim *s;
+
+        o.checkpoint_rounds = 2;
+        o.quiet = true;
+        s = sim_new(&o);
+        sim_rule(s, (struct sim_rule){.act = SIM_KILL,
+                                      .from = SIM_SERVER,
+                                      .party = SIM_ANY,
+                                      .kind = WIRE_BROADCAST,
+                                      .nth = nth});
+        sim_run(s, HOUR_US);
+        expect_completed(s, 3);
+        sim_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +241,8 @@ int main(void)
         cmocka_unit_test(test_a_stopped_server_ends_everybody_in_order),
         cmocka_unit_test(test_a_stopped_run_goes_on_to_the_same_models),
         cmocka_unit_test(test_unsent_reservations_are_given_back),
+        cmocka_unit_test(test_async_goes_on_without_a_lost_party_and_takes_it_back),
+        cmocka_unit_test(test_async_outlives_a_killed_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
