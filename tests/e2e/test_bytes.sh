@@ -22,6 +22,13 @@ M, B, P, epochs = 3, 70, 9, 3
 batches = [min(B, rows - i) for i in range(0, rows, B)] * epochs
 train, total = S["bytes"]["train"], S["bytes"]["total"]
 up = lambda w: M * sum(math.ceil(b * P * w / 8) for b in batches)
+tested = sum(1 for _ in open(sys.argv[1] + "/data/labels-test.csv")) - 1
+message = S["bytes"]["by_message"]
+# Coded, K = 2, T = 1: the smallest prime above max(b M, M + K + T), and its bits.
+p = next(n for n in range(16 * M + 1, 2**16) if all(n % d for d in range(2, n)))
+w = math.ceil(math.log2(p))
+part = lambda rows: math.ceil(math.ceil(rows * P / 2) * w / 8)
+parts = sum(part(b) for b in batches)
 assert eval(sys.argv[2]), (train, len(batches))' "$1" "$2"
 }
 
@@ -55,6 +62,39 @@ assert a == b, (a, b)'
 expect 0 '' 'fixed' run fixed --set protocol.encoding=fixed --set protocol.fixed.bits=12
 holds fixed 'train["payload_up"] == up(15)' 'fixed under masks: ceil(log2(M 2^bits)) + 1 bits'
 holds fixed 'all("epsilon" not in c for c in S["privacy"]["claims"])' 'no noise, no epsilon'
+
+# Lagrange coding sends each party's shares up and down, then sums of a K-th of the size.
+expect 0 '' 'coded' run coded --set protocol.pbm.trials=16 --set protocol.aggregation=coded \
+    --set protocol.coded.segments=2 --set protocol.coded.privacy=1
+holds coded 'train["payload_up"] == (M * (M - 1) + M) * parts' \
+    'coded up: M - 1 shares and an upload of each party, ceil(n / K) elements of ceil(log2 p) bits'
+holds coded 'train["payload_down"] == M * (M - 1) * parts + 4 * M * P * sum(batches)' \
+    'coded down: the same shares and the gradient'
+holds coded '0 <= train["payload_up"] - train["formula_up"] <= (M * M + 1) * len(batches)' \
+    'that is the formula but for whole bytes'
+holds coded '0 <= train["payload_down"] - train["formula_down"] <= (M * M + 1) * len(batches)' 'down too'
+holds coded 'train["payload_up"] <= 1.05 * train["formula_up"] and train["payload_down"] <= 1.05 * train["formula_down"]' \
+    'and within 5 %'
+holds coded 'all(message[k]["count"] == M * (len(batches) + epochs) for k in ("share", "relay", "upload"))' \
+    'a share, a relay and an upload of each party in each round of training and evaluation'
+holds coded 'message["share"]["payload"] == M * (M - 1) * (parts + epochs * part(tested))' 'shares weigh what they should'
+holds coded 'message["relay"]["payload"] == message["share"]["payload"]' 'what goes up goes down'
+holds coded 'message["upload"]["payload"] == M * (parts + epochs * part(tested))' 'uploads are sums of shares'
+holds coded 'all(message[k]["frame"] - message[k]["payload"] <= (40 + 16 * (M - 1)) * message[k]["count"]
+    for k in ("share", "relay", "upload"))' 'a frame costs at most 40 bytes more, and a tag of 16 for each share'
+holds coded 'train["tls_up"] <= 1.05 * train["frame_up"] + 40 * 2 * M * len(batches)' \
+    'TLS at most 5 % and 40 bytes a record'
+holds coded 'train["tls_down"] <= 1.05 * train["frame_down"] + 40 * M * (2 * len(batches) + 1)' 'down too'
+expect 0 '' 'coded and masked give the same models' python3 -c '
+import json
+a, b = (json.load(open(d + "/summary.json"))["model_sha256"] for d in ("masked", "coded"))
+assert a == b, (a, b)'
+
+expect 0 '' 'coded fixed' run coded-fixed --set protocol.encoding=fixed --set protocol.fixed.bits=12 \
+    --set protocol.aggregation=coded --set protocol.coded.segments=1 --set protocol.coded.privacy=2
+holds coded-fixed 'train["payload_up"] == M * M * sum(math.ceil(b * P * 14 / 8) for b in batches)' \
+    'fixed under coded: a prime above M (2^bits - 1)'
+holds coded-fixed '0 <= train["payload_up"] - train["formula_up"] <= (M * M + 1) * len(batches)' 'and its formula'
 
 expect 0 '' 'a target ends the run' run target --set protocol.pbm.trials=64 --set training.epochs=60 \
     --set training.stop.metric=accuracy --set training.stop.value=0.8 --set training.stop.split=test
