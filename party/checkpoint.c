@@ -56,9 +56,9 @@ enum status party_checkpoint_save(const struct party_inputs *in, const struct pa
     return s;
 }
 
-void party_checkpoint_remove(const struct party_inputs *in)
+enum status party_checkpoint_remove(const struct party_inputs *in, struct error *err)
 {
     struct checkpoint_place at = place_of(in);
 
-    checkpoint_remove(&at);
+    return checkpoint_remove(&at, err);
 }

@@ -20,6 +20,6 @@ enum status party_checkpoint_save(const struct party_inputs *in, const struct pa
 /* The same for bytes that the session has made already; from any thread. */
 enum status party_checkpoint_write(const struct party_inputs *in, const struct wire_bytes *bytes,
                                    struct error *err) MUST_USE;
-void party_checkpoint_remove(const struct party_inputs *in);
+enum status party_checkpoint_remove(const struct party_inputs *in, struct error *err) MUST_USE;
 
 #endif

@@ -77,7 +77,7 @@ enum status party_run_end(struct party_run *r, struct error *err)
         s = party_checkpoint_save(r->in, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
-        party_checkpoint_remove(r->in);
+        written = party_checkpoint_remove(r->in, &unwritten);
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;
     return err->status;

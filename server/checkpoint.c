@@ -88,9 +88,9 @@ enum status server_checkpoint_save(const struct config_server *c,
     return s;
 }
 
-void server_checkpoint_remove(const struct config_server *c)
+enum status server_checkpoint_remove(const struct config_server *c, struct error *err)
 {
     struct checkpoint_place at = place_of(c);
 
-    checkpoint_remove(&at);
+    return checkpoint_remove(&at, err);
 }

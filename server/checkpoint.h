@@ -22,6 +22,6 @@ enum status server_checkpoint_save(const struct config_server *c, const struct s
 /* The same for bytes that the session has made already; from any thread. */
 enum status server_checkpoint_write(const struct config_server *c, const uint8_t *plan_digest,
                                     const struct wire_bytes *bytes, struct error *err) MUST_USE;
-void server_checkpoint_remove(const struct config_server *c);
+enum status server_checkpoint_remove(const struct config_server *c, struct error *err) MUST_USE;
 
 #endif

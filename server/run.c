@@ -145,13 +145,12 @@ enum status server_run_begin(struct server_run *r, struct error *err)
 }
 
 /* The journal first: a checkpoint without one opens, a journal without its checkpoint does not. */
-static void forget_run(const struct server_run *r)
+static enum status forget_run(const struct server_run *r, struct error *err)
 {
     struct journal_place at = place_of(r);
+    enum status s = journals(r) ? journal_remove(&at, err) : STATUS_OK;
 
-    if (journals(r))
-        journal_remove(&at);
-    server_checkpoint_remove(&r->in->config);
+    return s == STATUS_OK ? server_checkpoint_remove(&r->in->config, err) : s;
 }
 
 /* The journal first, so that no checkpoint is ever ahead of it. */
@@ -178,7 +177,7 @@ enum status server_run_end(struct server_run *r, struct error *err)
     written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                  clock_us(), &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
-        forget_run(r);
+        written = forget_run(r, &unwritten);
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;
     return err->status;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static void path_of(char out[PATH_MAX], const struct checkpoint_place *at)
@@ -57,12 +58,14 @@ enum status checkpoint_save(const struct checkpoint_place *at, const char *label
     return s;
 }
 
-void checkpoint_remove(const struct checkpoint_place *at)
+enum status checkpoint_remove(const struct checkpoint_place *at, struct error *err)
 {
     char path[PATH_MAX];
 
     path_of(path, at);
-    unlink(path);
+    if (unlink(path) != 0 && errno != ENOENT)
+        return error_set(err, STATUS_IO, "%s: not removed: %s", path, strerror(errno));
+    return STATUS_OK;
 }
 
 void checkpoint_wipe(struct buf *b)

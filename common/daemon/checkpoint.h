@@ -27,7 +27,8 @@ enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED
 /* Without a key: a warning that the run cannot be continued, and STATUS_OK. */
 enum status checkpoint_save(const struct checkpoint_place *at, const char *label,
                             const void *bytes, size_t n, struct error *err) MUST_USE;
-void checkpoint_remove(const struct checkpoint_place *at);
+/* STATUS_IO when there is one and it stays: another run could not begin here. */
+enum status checkpoint_remove(const struct checkpoint_place *at, struct error *err) MUST_USE;
 void checkpoint_wipe(struct buf *b);
 
 #endif

@@ -176,9 +176,9 @@ void journal_close(struct journal *j)
     mem_free(j);
 }
 
-void journal_remove(const struct journal_place *at)
+enum status journal_remove(const struct journal_place *at, struct error *err)
 {
-    journal_files_remove(at->state);
+    return journal_files_remove(at->state, err);
 }
 
 /* --- appending --- */

@@ -74,8 +74,8 @@ enum status journal_open(struct journal **out, const struct journal_place *at,
 /* NULL is fine.  Wipes the keys. */
 void journal_close(struct journal *j);
 /* Unlinks every segment, of any plan, the oldest first: the run is complete.  A crash in between
- * leaves a journal that goes with a checkpoint at the last step. */
-void journal_remove(const struct journal_place *at);
+ * leaves a journal that goes with a checkpoint at the last step; so does STATUS_IO. */
+enum status journal_remove(const struct journal_place *at, struct error *err) MUST_USE;
 
 /* The record is written by one write(2) or not at all: after a failure (STATUS_IO: the disk is
  * full, say) the journal is what it was before, and the next record goes to a new segment.  A

@@ -3,7 +3,6 @@
  */
 #include "common/daemon/journal_files.h"
 
-#include "common/base/log.h"
 #include "common/daemon/journal.h"
 
 #include <dirent.h>
@@ -112,7 +111,8 @@ enum status journal_files_list(const char *state, uint64_t *first, uint64_t *cou
 }
 
 /* Unlinks number, number + 1, ... up to the first that cannot be. */
-static void remove_from(const char *state, uint64_t number, const char *ending, struct error *err)
+static enum status remove_from(const char *state, uint64_t number, const char *ending,
+                               struct error *err)
 {
     char name[NAME_LENGTH_MAX], path[PATH_MAX];
 
@@ -121,22 +121,26 @@ static void remove_from(const char *state, uint64_t number, const char *ending, 
         snprintf(path, sizeof path, "%s/%s", state, name);
     } while (unlink(path) == 0);
     if (errno != ENOENT)
-        error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+        return error_set(err, STATUS_IO, "%s: not removed: %s", path, strerror(errno));
+    return STATUS_OK;
 }
 
-static void remove_all(const char *state, const char *ending)
+static enum status remove_all(const char *state, const char *ending, struct error *err)
 {
-    struct error err = {0};
     struct found f;
+    enum status s;
 
-    while (err.status == STATUS_OK && look(state, ending, &f, &err) == STATUS_OK && f.count > 0)
-        remove_from(state, f.lowest, ending, &err);
-    if (err.status != STATUS_OK)
-        log_warn("journal not removed: %s", err.text);
+    while ((s = look(state, ending, &f, err)) == STATUS_OK && f.count > 0) {
+        s = remove_from(state, f.lowest, ending, err);
+        if (s != STATUS_OK)
+            break;
+    }
+    return s;
 }
 
-void journal_files_remove(const char *state)
+enum status journal_files_remove(const char *state, struct error *err)
 {
-    remove_all(state, unfinished_ending);
-    remove_all(state, segment_ending);
+    enum status s = remove_all(state, unfinished_ending, err);
+
+    return s == STATUS_OK ? remove_all(state, segment_ending, err) : s;
 }

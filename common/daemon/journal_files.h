@@ -19,7 +19,8 @@ void journal_files_path(char out[PATH_MAX], const char *state, uint64_t number);
 enum status journal_files_list(const char *state, uint64_t *first, uint64_t *count,
                                struct error *err) MUST_USE;
 
-/* All of them, the oldest first, with what an interrupted write has left. */
-void journal_files_remove(const char *state);
+/* All of them, the oldest first, with what an interrupted write has left.  STATUS_IO names one that
+ * stays. */
+enum status journal_files_remove(const char *state, struct error *err) MUST_USE;
 
 #endif

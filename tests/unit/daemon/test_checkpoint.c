@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/file.h"
@@ -59,12 +60,25 @@ static void test_it_is_kept_under_the_key_and_then_removed(void **state)
     assert_int_equal(checkpoint_load(&no_key, label, &out, &err), STATUS_CONFIG);
     assert_non_null(strstr(err.text, "state_key"));
     checkpoint_wipe(&out);
-    checkpoint_remove(&at);
+    assert_int_equal(checkpoint_remove(&at, &err), STATUS_OK);
+    assert_int_equal(checkpoint_remove(&at, &err), STATUS_OK); /* gone already */
     assert_int_equal(checkpoint_load(&at, label, &out, &err), STATUS_OK);
     assert_int_equal(out.len, 0);
     assert_string_equal(label, "");
     checkpoint_wipe(&out);
     buf_deinit(&in);
+}
+
+static void test_one_that_stays_is_named(void **state)
+{
+    struct checkpoint_place at = {dir, key};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(mkdir(file, 0700), 0); /* not even root unlinks that */
+    assert_int_equal(checkpoint_remove(&at, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, file));
+    assert_int_equal(rmdir(file), 0);
 }
 
 static void test_nothing_is_kept_without_a_key(void **state)
@@ -86,6 +100,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_it_is_kept_under_the_key_and_then_removed, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_one_that_stays_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_is_kept_without_a_key, set_up, tear_down),
     };
 

@@ -3,6 +3,8 @@
  */
 #include "tests/unit/daemon/journals.h"
 
+#include <sys/stat.h>
+
 static void touch(const char *name)
 {
     char path[PATH_MAX];
@@ -51,7 +53,7 @@ static void test_numbers_are_found_in_names_of_one_form_only(void **state)
     assert_int_equal(journal_files_list(dir, &first, &count, &err), STATUS_OK);
     assert_int_equal(first, 99999999);
     assert_int_equal(count, 2);
-    journal_files_remove(dir);
+    assert_int_equal(journal_files_remove(dir, &err), STATUS_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strstr(others[i], ".tmp") == NULL)
             drop(others[i]);
@@ -94,6 +96,26 @@ static void test_too_many_are_refused(void **state)
     assert_int_equal(count, JOURNAL_SEGMENTS_MAX);
 }
 
+static void test_one_that_stays_is_named_and_later_ones_stay_too(void **state)
+{
+    char path[PATH_MAX];
+    uint64_t first, count;
+    struct error err = {0};
+
+    (void)state;
+    touch("journal-00000001.sealed");
+    touch("journal-00000003.sealed");
+    snprintf(path, sizeof path, "%s/journal-00000002.sealed", dir);
+    assert_int_equal(mkdir(path, 0700), 0); /* not even root unlinks that */
+    assert_int_equal(journal_files_remove(dir, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(journal_files_list(dir, &first, &count, &err), STATUS_OK);
+    assert_int_equal(first, 2);
+    assert_int_equal(count, 2);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(journal_files_remove(dir, &err), STATUS_OK);
+}
+
 static void test_a_folder_that_is_not_there_is_an_error(void **state)
 {
     uint64_t first, count;
@@ -109,6 +131,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers_are_found_in_names_of_one_form_only, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_missing_one_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_that_stays_is_named_and_later_ones_stay_too,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_too_many_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_folder_that_is_not_there_is_an_error, set_up,
                                         tear_down),

@@ -50,7 +50,7 @@ static void test_a_record_that_does_not_fit_the_disk_is_not_written_at_all(void 
         j = open_again(j, 0);
         assert_string_equal(line_from(j, 0), "t0.0 t1.0 t2.0");
         journal_close(j);
-        journal_remove(&at);
+        assert_int_equal(journal_remove(&at, &err), STATUS_OK);
     }
 }
 
