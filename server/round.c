@@ -272,8 +272,8 @@ static void note_verdict(struct server_session *s)
 
     s->combined_round = s->round.number;
     if (v == SECAGG_UNVERIFIED && s->report.degraded.unverified++ == 0)
-        log_info("round %llu: unverified: no upload beyond the %u that decode had come; said once, "
-                 "counted from here on",
+        log_info("round %llu: unverified: only the %u uploads that decoding needs had come; said "
+                 "once, counted from now on",
                  (unsigned long long)s->round.number, secagg_quorum(s->sum));
     if (v != SECAGG_LOCATED)
         return;
