@@ -155,34 +155,57 @@ static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results
     snprintf(out, CONFIG_PATH_MAX, "%.*s/%s", CONFIG_PATH_MAX - 32, r->in->config.state, name);
 }
 
-enum status server_results_evaluation(struct server_results *r, const struct server_report *rep,
-                                      double train_s, uint64_t now_us, struct error *err)
+/* Of the process that reached the target, or else of the one that ends the run. */
+static void note_reached(struct server_results *r, const struct server_report *rep, uint64_t now_us)
 {
-    char path[CONFIG_PATH_MAX];
-    struct report_evaluation e = {
+    if (!rep->reached.yes || r->summary.reached.metric != NULL)
+        return;
+    r->summary.reached = (struct report_reached){
+        .metric = metric_name(r->in->config.plan.training.stop.metric),
+        .split = r->in->config.plan.training.stop.split == SPLIT_TEST ? "test" : "train",
+        .value = rep->reached.value,
+        .epoch = rep->reached.epoch,
+        .seconds = seconds_since(r->first_round_us, now_us),
+        .round = rep->reached.round,
+        .payload_bytes = training_payload(&r->traffic),
+    };
+}
+
+static struct report_evaluation evaluation_of(const struct server_results *r,
+                                              const struct server_report *rep, uint64_t now_us)
+{
+    return (struct report_evaluation){
         .epoch = rep->epochs,
         .epochs = r->in->config.plan.training.epochs,
         .round = rep->rounds,
         .seconds = seconds_since(r->first_round_us, now_us),
-        .train_s = train_s,
         .bytes = training_payload(&r->traffic),
         .degraded = degraded_of(&r->in->config.plan, rep),
         .train = rep->train,
         .test = rep->test,
     };
+}
 
-    if (rep->reached.yes && r->summary.reached.metric == NULL)
-        r->summary.reached = (struct report_reached){
-            .metric = metric_name(r->in->config.plan.training.stop.metric),
-            .split = r->in->config.plan.training.stop.split == SPLIT_TEST ? "test" : "train",
-            .value = rep->reached.value,
-            .epoch = rep->reached.epoch,
-            .seconds = e.seconds,
-            .round = rep->reached.round,
-            .payload_bytes = e.bytes,
-        };
+enum status server_results_evaluation(struct server_results *r, const struct server_report *rep,
+                                      double train_s, uint64_t now_us, struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    struct report_evaluation e = evaluation_of(r, rep, now_us);
+
+    e.train_s = train_s;
+    note_reached(r, rep, now_us);
     path_in_state(path, r, "metrics.jsonl");
     return report_append(path, &e, err);
+}
+
+enum status server_results_replayed(struct server_results *r, const struct server_report *rep,
+                                    uint64_t now_us, struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    struct report_evaluation e = evaluation_of(r, rep, now_us);
+
+    path_in_state(path, r, "metrics.jsonl");
+    return report_append_once(path, &e, err);
 }
 
 static void shown_metric(const struct server_report *rep, struct report_progress *p)
@@ -273,6 +296,7 @@ enum status server_results_end(struct server_results *r, struct server_session *
 
     getrusage(RUSAGE_SELF, &usage);
     fill_parties(r, rep);
+    note_reached(r, rep, now_us);
     r->summary.status = outcome;
     r->summary.error = why->text;
     r->summary.plaintext = p->protocol.aggregation == AGGREGATION_CLEAR;

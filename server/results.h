@@ -32,6 +32,9 @@ void server_results_round(struct server_results *r, uint32_t members, uint32_t r
 /* An evaluation is complete; train_s as in summary.json, until now. */
 enum status server_results_evaluation(struct server_results *r, const struct server_report *rep,
                                       double train_s, uint64_t now_us, struct error *err) MUST_USE;
+/* One that an earlier process may or may not have come to write down: written once. */
+enum status server_results_replayed(struct server_results *r, const struct server_report *rep,
+                                    uint64_t now_us, struct error *err) MUST_USE;
 void server_results_progress(struct server_results *r, const struct server_report *rep,
                              uint64_t now_us, bool line_end);
 /* summary.json and the head's weights. */

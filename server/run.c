@@ -73,8 +73,15 @@ static struct journal_place place_of(const struct server_run *r)
 static enum status replay(void *owner, const struct journal_record *record)
 {
     struct server_run *r = owner;
+    uint64_t sweeps = server_session_report(r->session)->sweeps;
+    enum status s = server_session_replay(r->session, record, &r->error);
+    const struct server_report *rep = server_session_report(r->session);
+    struct error err = {0};
 
-    return server_session_replay(r->session, record, &r->error);
+    if (s == STATUS_OK && rep->sweeps > sweeps &&
+        server_results_replayed(&r->results, rep, clock_us(), &err) != STATUS_OK)
+        log_error("%s", err.text);
+    return s;
 }
 
 static enum status read_journal(struct server_run *r, struct error *err)
@@ -138,10 +145,8 @@ enum status server_run_begin(struct server_run *r, struct error *err)
     snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, r->in->config.state);
     s = file_lock(&r->lock, path, err);
     if (s == STATUS_OK)
-        s = begin_session(r, err);
-    if (s == STATUS_OK)
         s = server_results_init(&r->results, r->in, r->options, clock_us());
-    return s;
+    return s == STATUS_OK ? begin_session(r, err) : s;
 }
 
 /* The journal first: a checkpoint without one opens, a journal without its checkpoint does not. */

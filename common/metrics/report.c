@@ -11,9 +11,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { SUMMARY_BYTES_MAX = 4 << 20, SUMMARY_MODE = 0640 };
+enum {
+    SUMMARY_BYTES_MAX = 4 << 20,
+    METRICS_BYTES_MAX = 1 << 28,
+    LINE_BYTES_MAX = 1 << 14, /* several times the longest there can be */
+    SUMMARY_MODE = 0640,
+};
 
 static const char *const phase_names[TRAFFIC_PHASES] = {"setup", "train", "evaluate"};
 
@@ -274,32 +280,67 @@ enum status report_write(const struct summary *r, const char *path, struct error
     return s;
 }
 
-/* One write of a whole line, so that a reader never sees half of it and a
- * crash leaves at most one. */
+/* --- one line for each evaluation --- */
+
+/* What a writer that was killed, or a full disk, has left behind the last whole line. */
+static enum status cut_half_line(int fd)
+{
+    char tail[LINE_BYTES_MAX];
+    struct stat st;
+    off_t from;
+    ssize_t n;
+
+    if (fstat(fd, &st) != 0)
+        return STATUS_IO;
+    from = st.st_size > LINE_BYTES_MAX ? st.st_size - LINE_BYTES_MAX : 0;
+    n = pread(fd, tail, sizeof tail, from);
+    if (n < 0)
+        return STATUS_IO;
+    while (n > 0 && tail[n - 1] != '\n')
+        n--;
+    return from + n == st.st_size || ftruncate(fd, from + n) == 0 ? STATUS_OK : STATUS_IO;
+}
+
+/* One write of a whole line, so that a reader never sees half of it. */
+static enum status append_line(int fd, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t written = write(fd, text, n);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return STATUS_IO;
+        text += written;
+        n -= (size_t)written;
+    }
+    return STATUS_OK;
+}
+
 static enum status append_text(const char *path, const char *text, size_t n, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, SUMMARY_MODE);
-    enum status s = STATUS_OK;
-    ssize_t written;
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, SUMMARY_MODE);
+    enum status s;
 
     if (fd < 0)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    written = write(fd, text, n);
-    if (written < 0)
-        s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    else if ((size_t)written != n)
-        s = error_set(err, STATUS_IO, "%s: only %zd of %zu bytes written", path, written, n);
+    s = cut_half_line(fd);
+    if (s == STATUS_OK)
+        s = append_line(fd, text, n);
+    if (s != STATUS_OK) {
+        error_set(err, s, "%s: %s", path, strerror(errno));
+        if (cut_half_line(fd) != STATUS_OK)
+            error_wrap(err, "half a line stays");
+    }
     close(fd);
     return s;
 }
 
-enum status report_append(const char *path, const struct report_evaluation *e, struct error *err)
+/* The text is the caller's to report_json_free; *n counts its line end. */
+static enum status line_of(char **text, size_t *n, const struct report_evaluation *e)
 {
     struct report_json j = {0};
     json_t *root = json_object();
-    enum status s;
-    char *text;
-    size_t n;
 
     report_json_real(&j, root, "epoch", e->epoch);
     report_json_count(&j, root, "round", e->round);
@@ -309,16 +350,86 @@ enum status report_append(const char *path, const struct report_evaluation *e, s
     put_degraded(&j, root, &e->degraded);
     report_json_score(&j, root, "train", &e->train);
     report_json_score(&j, root, "test", &e->test);
-    text = report_json_dump(&j, root, false);
+    *text = report_json_dump(&j, root, false);
     json_decref(root);
-    if (text == NULL)
-        return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
-    n = strlen(text);
-    text[n] = '\n'; /* in the place of the final 0 */
-    s = append_text(path, text, n + 1, err);
+    if (*text == NULL)
+        return STATUS_MEMORY;
+    *n = strlen(*text);
+    (*text)[(*n)++] = '\n'; /* in the place of the final 0 */
+    return STATUS_OK;
+}
+
+enum status report_append(const char *path, const struct report_evaluation *e, struct error *err)
+{
+    char *text;
+    size_t n;
+    enum status s = line_of(&text, &n, e);
+
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s: %s", path, status_words(s));
+    s = append_text(path, text, n, err);
     report_json_free(text);
     return s;
 }
+
+/* Where `key` begins in a line of n bytes; n when it is not there. */
+static size_t find(const char *line, size_t n, const char *key)
+{
+    const char *at = memmem(line, n, key, strlen(key));
+
+    return at == NULL ? n : (size_t)(at - line);
+}
+
+/* Epoch, round and scores, which another process comes to as well; the rest is one process's own.
+ */
+static bool same_evaluation(const char *a, size_t a_n, const char *b, size_t b_n)
+{
+    size_t head = find(a, a_n, ",\"seconds\":"), tail = find(a, a_n, ",\"train\":");
+
+    if (tail == a_n)
+        tail = find(a, a_n, ",\"test\":");
+    return head <= b_n && memcmp(a, b, head) == 0 && find(b, b_n, ",\"seconds\":") == head &&
+           a_n - tail <= b_n && memcmp(a + tail, b + b_n - (a_n - tail), a_n - tail) == 0;
+}
+
+static bool has_evaluation(const struct buf *file, const char *line, size_t n)
+{
+    const char *at = (const char *)file->data;
+    size_t left = file->len;
+
+    while (left > 0) {
+        const char *end = memchr(at, '\n', left);
+        size_t length = end == NULL ? left : (size_t)(end - at) + 1;
+
+        if (same_evaluation(line, n, at, length))
+            return true;
+        at += length;
+        left -= length;
+    }
+    return false;
+}
+
+enum status report_append_once(const char *path, const struct report_evaluation *e,
+                               struct error *err)
+{
+    struct buf file;
+    char *text;
+    size_t n;
+    enum status s = line_of(&text, &n, e);
+
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s: %s", path, status_words(s));
+    buf_init(&file, METRICS_BYTES_MAX);
+    if (access(path, F_OK) == 0)
+        s = file_read(path, &file, err);
+    if (s == STATUS_OK && !has_evaluation(&file, text, n))
+        s = append_text(path, text, n, err);
+    buf_deinit(&file);
+    report_json_free(text);
+    return s;
+}
+
+/* --- one line for all of it --- */
 
 static void print_bytes(char *out, size_t n, uint64_t bytes)
 {

@@ -108,9 +108,14 @@ struct report_evaluation {
     struct score train, test;
 };
 
-/* Appends one line to the file, which is made when missing.  Several writers must not share it. */
+/* Appends one line to the file, which is made when missing; half a line at its end is cut off.
+ * After STATUS_IO it is as it was.  Several writers must not share it. */
 enum status report_append(const char *path, const struct report_evaluation *e,
                           struct error *err) MUST_USE;
+/* The same, unless there is a line already with this epoch, this round and these scores, by an
+ * earlier process of the run. */
+enum status report_append_once(const char *path, const struct report_evaluation *e,
+                               struct error *err) MUST_USE;
 
 struct report_progress {
     double epoch, epochs;

@@ -399,6 +399,85 @@ static void test_report_appends_one_object_per_evaluation(void **state)
     assert_int_equal(report_append(scratch_dir(), &e, &err), STATUS_IO);
 }
 
+static size_t lines_of(const char *path, char *text, size_t max)
+{
+    FILE *file = fopen(path, "r");
+    size_t n, lines = 0;
+
+    assert_non_null(file);
+    n = fread(text, 1, max - 1, file);
+    fclose(file);
+    text[n] = 0;
+    for (size_t i = 0; i < n; i++)
+        lines += text[i] == '\n';
+    return lines;
+}
+
+static void test_report_cuts_half_a_line_before_it_appends(void **state)
+{
+    const char *path = scratch_path("metrics.jsonl");
+    struct report_evaluation e = {.epoch = 1, .round = 16, .test = {.loss = 0.5, .has_loss = true}};
+    struct error err = {0};
+    char one[2048], two[2048];
+    FILE *file;
+
+    (void)state;
+    unlink(path);
+    assert_int_equal(report_append(path, &e, &err), STATUS_OK);
+    assert_int_equal(lines_of(path, one, sizeof one), 1);
+    for (size_t n = 0; n < strlen(one);
+         n++) { /* killed after n bytes of a first, or a later, line */
+        for (int later = 0; later < 2; later++) {
+            file = fopen(path, "w");
+            assert_non_null(file);
+            fprintf(file, "%s%.*s", later ? one : "", (int)n, one);
+            fclose(file);
+            assert_int_equal(report_append(path, &e, &err), STATUS_OK);
+            assert_int_equal(lines_of(path, two, sizeof two), 1 + later);
+            assert_string_equal(two + (later ? strlen(one) : 0), one);
+        }
+    }
+}
+
+static void test_report_appends_once_what_an_earlier_process_may_have_written(void **state)
+{
+    const char *path = scratch_path("metrics.jsonl");
+    struct report_evaluation e = {.epoch = 1,
+                                  .round = 16,
+                                  .seconds = 0.5,
+                                  .bytes = 1000,
+                                  .train = {.loss = 0.75, .has_loss = true},
+                                  .test = {.loss = 0.5, .has_loss = true}};
+    struct error err = {0};
+    char text[4096];
+
+    (void)state;
+    unlink(path);
+    assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
+    assert_int_equal(lines_of(path, text, sizeof text), 1);
+    e.epoch = 2;
+    assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
+    assert_int_equal(lines_of(path, text, sizeof text), 2);
+    e.epoch = 1;
+    e.seconds = e.train_s = 0.125; /* another process's clock and bytes */
+    e.bytes = 0;
+    report_degraded_set(&e.degraded, REPORT_VOID_ROUNDS, 1);
+    assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
+    assert_int_equal(lines_of(path, text, sizeof text), 2);
+    e.round = 1; /* each alone makes it another one; 1 is how 16 begins */
+    assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
+    assert_int_equal(lines_of(path, text, sizeof text), 3);
+    e.round = 16;
+    e.train.loss = 0.875;
+    assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
+    assert_int_equal(lines_of(path, text, sizeof text), 4);
+    e.train.loss = 0.75;
+    e.test.loss = 0.25;
+    assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
+    assert_int_equal(lines_of(path, text, sizeof text), 5);
+    assert_int_equal(report_append_once(scratch_dir(), &e, &err), STATUS_IO);
+}
+
 static void test_report_progress_says_what_is_amiss_and_fits_its_line(void **state)
 {
     char line[REPORT_PROGRESS_MAX], name[400];
@@ -450,6 +529,8 @@ int main(void)
         EACH(test_report_makes_valid_json_of_a_peers_words),
         EACH(test_report_keeps_the_old_file_when_it_cannot_write),
         EACH(test_report_appends_one_object_per_evaluation),
+        EACH(test_report_cuts_half_a_line_before_it_appends),
+        EACH(test_report_appends_once_what_an_earlier_process_may_have_written),
         EACH(test_report_progress_says_what_is_amiss_and_fits_its_line),
     };
 
