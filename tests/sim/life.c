@@ -1,221 +1,211 @@
-/* life.c -- processes that die and come back: disks, checkpoints, the server's journal.
+/* life.c -- connections that break, processes that die and come back.
  *
- * A disk outlives its process.  A checkpoint is durable some time after it was asked for; a death in
- * between leaves the one before.  The journal is memory here, but keeps what the real one keeps and
- * hands it out by the same rules (common/daemon/journal.h).
+ * Both ends of a connection hear of its end, but not always at once: until a stream's other end has
+ * heard, it speaks into the void.  A disk (disk.c) outlives its process; whoever comes back has
+ * nothing else.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/life.h"
+
+#include "tests/sim/disk.h"
+#include "tests/sim/flight.h"
 #include "common/base/check.h"
-#include "common/base/mem.h"
-#include "tests/sim/world.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { KEEP_US = 2000 };
+enum { RECONNECT_US = 10000 };
 
-/* --- checkpoints --- */
-
-void life_keep(struct sim_disk *d, const struct sim *s, const struct wire_bytes *kept)
+static void note_event(struct sim *s, const char *what, int who)
 {
-    CHECK(d->durable_us == 0);
-    d->writing.len = 0;
-    CHECK(buf_append(&d->writing, kept->data, kept->n) == STATUS_OK);
-    d->durable_us = s->now_us + (s->options.keep_us > 0 ? s->options.keep_us : KEEP_US);
-}
-
-void life_durable(struct sim *s, int who)
-{
-    struct sim_disk *d = who == SIM_SERVER ? &s->disk : &s->party[who].disk;
-    struct error well = {0};
-    struct event e = {.kind = EVENT_KEPT, .error = &well};
-
-    d->durable_us = 0;
-    d->saved.len = 0;
-    CHECK(buf_append(&d->saved, d->writing.data, d->writing.len) == STATUS_OK);
+    if (s->options.quiet)
+        return;
     if (who == SIM_SERVER)
-        world_tell_server(s, &e);
+        CHECK(buf_printf(&s->transcript, "-- %s server\n", what) == STATUS_OK);
     else
-        world_tell_party(s, (uint32_t)who, &e);
+        CHECK(buf_printf(&s->transcript, "-- %s p%d\n", what, who + 1) == STATUS_OK);
 }
 
-/* --- the journal --- */
+/* --- connections --- */
 
-static struct sim *sim_of(void *owner)
+static void party_hears(struct sim *s, uint32_t party)
 {
-    return owner;
+    struct sim_party *p = &s->party[party];
+    struct error why = {STATUS_NET, "cut"};
+    struct event lost = {.kind = EVENT_LOST, .peer = party, .error = &why};
+
+    p->connected = false;
+    p->deaf_us = 0;
+    p->connect_us =
+        s->now_us + (s->options.reconnect_us > 0 ? s->options.reconnect_us : RECONNECT_US);
+    world_tell_party(s, party, &lost);
 }
 
-static float *copy(const float *from, size_t n)
+static void server_hears(struct sim *s, uint32_t party)
 {
-    float *to = mem_alloc(n + 1, sizeof *to);
+    struct error why = {STATUS_NET, "cut"};
+    struct event lost = {.kind = EVENT_LOST, .peer = party, .error = &why};
 
-    CHECK(to != NULL);
-    if (n > 0)
-        memcpy(to, from, n * sizeof *to);
-    return to;
+    s->party[party].joined = false;
+    s->party[party].ghost_us = 0;
+    world_tell_server(s, &lost);
 }
 
-static void drop_record(struct sim *s, size_t at)
+void life_heard(struct sim *s, uint32_t party)
 {
-    mem_free(s->record[at].sum);
-    mem_free(s->record[at].gradient);
-    memmove(s->record + at, s->record + at + 1, (s->records_n - at - 1) * sizeof *s->record);
-    s->records_n--;
+    if (s->party[party].deaf_us > 0)
+        party_hears(s, party);
+    if (s->party[party].ghost_us > 0)
+        server_hears(s, party);
 }
 
-static enum status append(void *owner, const struct journal_record *r, struct error *err)
+void world_cut(struct sim *s, uint32_t party)
 {
-    struct sim *s = sim_of(owner);
+    struct sim_party *p = &s->party[party];
 
-    (void)err;
-    /* A step that was there before has gone back: what followed the earlier one is dead. */
-    for (size_t i = 0; i < s->records_n && r->purpose == JOURNAL_TRAIN; i++) {
-        if (s->record[i].r.purpose == JOURNAL_TRAIN && s->record[i].r.place == r->place) {
-            while (s->records_n > i)
-                drop_record(s, s->records_n - 1);
-        }
+    if (!p->connected)
+        return;
+    p->connection++;
+    note_event(s, "lost", (int)party);
+    if (p->joined)
+        server_hears(s, party);
+    party_hears(s, party);
+}
+
+static void cut(struct sim *s, const struct sim_break *b)
+{
+    uint32_t party = (uint32_t)b->who;
+    struct sim_party *p = &s->party[party];
+
+    if (!p->connected || p->deaf_us > 0 || p->ghost_us > 0)
+        return;
+    if (b->last_words) {
+        flight_deliver_all(s, party, true);
+        flight_deliver_all(s, party, false);
     }
-    if (s->records_n == s->records_max) {
-        size_t more = s->records_max == 0 ? 64 : 2 * s->records_max;
-        s->record = mem_grow(s->record, s->records_max * sizeof *s->record,
-                             more * sizeof *s->record);
-        CHECK(s->record != NULL);
-        s->records_max = more;
+    if (b->unheard_us == 0) {
+        world_cut(s, party);
+        return;
     }
-    s->record[s->records_n].r = *r;
-    s->record[s->records_n].sum = copy(r->sum, r->sum_floats);
-    s->record[s->records_n].gradient = copy(r->gradient, r->gradient_floats);
-    s->records_n++;
-    return STATUS_OK;
-}
-
-static const struct sim_record *find(const struct sim *s, uint64_t step)
-{
-    for (size_t i = 0; i < s->records_n; i++) {
-        if (s->record[i].r.purpose == JOURNAL_TRAIN && s->record[i].r.place == step)
-            return &s->record[i];
-    }
-    return NULL;
-}
-
-static enum status gradients(void *owner, uint64_t step, size_t bytes_max, struct buf *out,
-                             uint64_t *steps, struct error *err)
-{
-    const struct sim_record *r = find(sim_of(owner), step);
-
-    *steps = 0;
-    while (r != NULL && (*steps == 0 || (*steps < 2 && bytes_max > 1))) { /* two at a time, no more */
-        CHECK(buf_append(out, r->gradient, r->r.gradient_floats * sizeof(float)) == STATUS_OK);
-        r = find(sim_of(owner), step + ++*steps);
-    }
-    return *steps > 0 ? STATUS_OK : error_set(err, STATUS_DATA, "no such step");
-}
-
-static bool trail(void *owner, uint64_t applied, uint8_t out[WIRE_DIGEST_BYTES])
-{
-    const struct sim_record *r = applied == 0 ? NULL : find(sim_of(owner), applied - 1);
-
-    if (r != NULL)
-        memcpy(out, r->r.trail, WIRE_DIGEST_BYTES);
-    return r != NULL;
-}
-
-static uint64_t first(void *owner)
-{
-    const struct sim *s = sim_of(owner);
-
-    for (size_t i = 0; i < s->records_n; i++) {
-        if (s->record[i].r.purpose == JOURNAL_TRAIN)
-            return s->record[i].r.place;
-    }
-    return UINT64_MAX;
-}
-
-static enum status turn(void *owner, uint64_t step, struct error *err)
-{
-    (void)owner, (void)step, (void)err;
-    return STATUS_OK;
-}
-
-static void forget(void *owner, uint64_t before_step)
-{
-    struct sim *s = sim_of(owner);
-
-    while (s->records_n > 1 && s->record[0].r.purpose == JOURNAL_TRAIN &&
-           s->record[0].r.place < before_step)
-        drop_record(s, 0);
-}
-
-struct server_store life_store(struct sim *s)
-{
-    return (struct server_store){s, append, gradients, trail, first, turn, forget};
-}
-
-void life_replay(struct sim *s)
-{
-    struct error err = {0};
-
-    for (size_t i = 0; i < s->records_n; i++) {
-        s->record[i].r.sum = s->record[i].sum;
-        s->record[i].r.gradient = s->record[i].gradient;
-        if (server_session_replay(s->server, &s->record[i].r, &err) != STATUS_OK) {
-            fprintf(stderr, "sim: replay: %s\n", err.text);
-            abort();
-        }
+    note_event(s, b->party_unaware ? "half lost by the server" : "half lost", b->who);
+    if (!p->connected)
+        return;
+    p->connection++;
+    if (b->party_unaware) {
+        p->deaf_us = s->now_us + b->unheard_us;
+        if (p->joined)
+            server_hears(s, party);
+    } else {
+        if (p->joined)
+            p->ghost_us = s->now_us + b->unheard_us;
+        party_hears(s, party);
     }
 }
 
-void life_free(struct sim *s)
+/* A party has ended.  Its last words arrive before the end of its stream. */
+void life_leave(struct sim *s, uint32_t party)
 {
-    while (s->records_n > 0)
-        drop_record(s, s->records_n - 1);
-    mem_free(s->record);
-    buf_deinit(&s->disk.saved);
-    buf_deinit(&s->disk.writing);
+    struct sim_party *p = &s->party[party];
+    struct error why = {0};
+    struct event lost = {.kind = EVENT_LOST, .peer = party, .error = &why};
+    bool was_joined;
+
+    flight_deliver_all(s, party, true);
+    was_joined = p->joined;
+    p->connected = p->joined = false;
+    p->ghost_us = p->deaf_us = 0;
+    p->connection++;
+    p->connect_us = 0;
+    if (was_joined)
+        world_tell_server(s, &lost);
 }
 
-/* --- deaths --- */
+/* --- processes --- */
 
-static void kill_party(struct sim *s, uint32_t i)
+void life_start(struct sim *s, int who)
 {
+    struct event start = {.kind = EVENT_START};
+
+    note_event(s, "started", who);
+    if (who == SIM_SERVER) {
+        s->server_up_us = 0;
+        world_new_server(s);
+        world_tell_server(s, &start);
+        return;
+    }
+    s->party[who].up_us = 0;
+    s->party[who].connect_us =
+        s->now_us + (s->options.reconnect_us > 0 ? s->options.reconnect_us : RECONNECT_US);
+    world_new_party(s, (uint32_t)who);
+    world_tell_party(s, (uint32_t)who, &start);
+}
+
+static void party_dies(struct sim *s, const struct sim_break *b)
+{
+    uint32_t i = (uint32_t)b->who;
     struct sim_party *p = &s->party[i];
 
+    if (p->end.over || p->up_us > 0)
+        return;
+    if (b->last_words && p->deaf_us == 0)
+        flight_deliver_all(s, i, true);
     if (p->end.over)
         return;
-    p->disk.durable_us = 0;
-    p->timer_us = 0;
-    world_cut(s, i);
-    world_new_party(s, i);
-    /* Uploads of another process: its generation is a new one. */
-    world_tell_party(s, i, &(struct event){.kind = EVENT_START});
+    note_event(s, "died", b->who);
+    p->disk.durable_us = p->timer_us = p->deaf_us = p->connect_us = 0;
+    p->up_us = s->now_us + b->down_us;
+    p->connection++;
+    p->connected = false;
+    if (p->joined && b->unheard_us > 0)
+        p->ghost_us = s->now_us + b->unheard_us;
+    else if (p->joined)
+        server_hears(s, i);
+    if (b->put_back)
+        disk_put_back(s, b->who);
+    if (b->down_us == 0)
+        life_start(s, b->who);
 }
 
-static void kill_server(struct sim *s)
+static void server_dies(struct sim *s, const struct sim_break *b)
 {
+    if (s->server_end.over || s->server_up_us > 0)
+        return;
+    for (uint32_t i = 0; i < s->options.parties && b->last_words; i++) {
+        if (s->party[i].connected && s->party[i].deaf_us == 0)
+            flight_deliver_all(s, i, false);
+    }
     if (s->server_end.over)
         return;
-    s->disk.durable_us = 0;
-    s->server_timer_us = 0;
-    while (s->lose > 0 && s->records_n > 0) {
-        drop_record(s, s->records_n - 1);
-        s->lose--;
-    }
-    s->lose = 0;
+    note_event(s, "died", SIM_SERVER);
+    s->disk.durable_us = s->server_timer_us = 0;
+    s->server_up_us = s->now_us + b->down_us + 1;
     for (uint32_t i = 0; i < s->options.parties; i++) {
-        s->party[i].joined = false; /* nobody is there to hear of it */
-        world_cut(s, i);
+        struct sim_party *p = &s->party[i];
+        p->joined = false; /* nobody is there to hear of it */
+        p->ghost_us = 0;
+        if (p->connected && b->unheard_us > 0 && p->deaf_us == 0) {
+            p->connection++;
+            p->deaf_us = s->now_us + b->unheard_us;
+        } else if (p->deaf_us == 0) {
+            world_cut(s, i);
+        }
     }
-    world_new_server(s);
-    world_tell_server(s, &(struct event){.kind = EVENT_START});
+    if (b->put_back)
+        disk_put_back(s, SIM_SERVER);
+    disk_lose_records(s, s->lose > b->lose ? s->lose : b->lose);
+    s->lose = 0;
+    if (b->down_us == 0)
+        life_start(s, SIM_SERVER);
 }
 
-void life_kill(struct sim *s, int who)
+void life_break(struct sim *s, const struct sim_break *b)
 {
-    if (who == SIM_SERVER)
-        kill_server(s);
+    if (b->what == SIM_COPY)
+        disk_copy(s, b->who);
+    else if (b->what == SIM_CUT)
+        cut(s, b);
+    else if (b->who == SIM_SERVER)
+        server_dies(s, b);
     else
-        kill_party(s, (uint32_t)who);
+        party_dies(s, b);
 }

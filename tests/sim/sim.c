@@ -1,4 +1,4 @@
-/* sim.c -- the world of a simulation: clock, links, timers, delivery.
+/* sim.c -- the world of a simulation: what the sessions ask for, and the clock.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/sim/sim.h"
@@ -8,13 +8,17 @@
 #include "common/crypto/digest.h"
 #include "common/nn/safetensors.h"
 #include "common/wire/message.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/disk.h"
+#include "tests/sim/flight.h"
+#include "tests/sim/life.h"
 #include "tests/sim/world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATENCY_US = 1000, RECONNECT_US = 10000, FLIGHTS_MAX = 4096 };
+enum { RECONNECT_US = 10000 };
 
 /* --- transcript --- */
 
@@ -64,40 +68,7 @@ static void note(struct sim *s, int from, const uint8_t *to, size_t to_n, const 
     CHECK(buf_printf(&s->transcript, "\n") == STATUS_OK);
 }
 
-static void note_event(struct sim *s, const char *what, uint32_t party)
-{
-    if (!s->options.quiet)
-        CHECK(buf_printf(&s->transcript, "-- %s p%u\n", what, party + 1) == STATUS_OK);
-}
-
 /* --- links --- */
-
-static void fly(struct sim *s, uint32_t party, bool up, const struct wire_msg *m, uint64_t extra_us,
-                bool cut_after)
-{
-    struct sim_party *p = &s->party[party];
-    uint64_t at = s->now_us + LATENCY_US + extra_us, *last = up ? &p->last_up_us : &p->last_down_us;
-    struct flight *f = NULL;
-
-    for (size_t i = 0; i < FLIGHTS_MAX && f == NULL; i++) {
-        if (!s->flight[i].used)
-            f = &s->flight[i];
-    }
-    CHECK(f != NULL);
-    if (at < *last)
-        at = *last; /* a stream never overtakes itself */
-    *last = at;
-    f->used = true;
-    f->at_us = at;
-    f->order = s->order++;
-    f->party = party;
-    f->up = up;
-    f->cut_after = cut_after;
-    f->connection = p->connection;
-    if (f->frame.max == 0)
-        buf_init(&f->frame, 1 << 24);
-    CHECK(wire_pack(&f->frame, m) == STATUS_OK);
-}
 
 static struct sim_rule *rule_for(struct sim *s, int from, uint32_t party, enum wire_kind kind)
 {
@@ -114,59 +85,37 @@ static struct sim_rule *rule_for(struct sim *s, int from, uint32_t party, enum w
     return NULL;
 }
 
-void world_cut(struct sim *s, uint32_t party)
+/* Into the void: a connection that is no more, whoever has heard of it. */
+static bool into_the_void(const struct sim_party *p, bool up)
 {
-    struct sim_party *p = &s->party[party];
-    struct error why = {STATUS_NET, "cut"};
-    struct event lost = {.kind = EVENT_LOST, .peer = party, .error = &why};
-    bool was_joined = p->joined;
-
-    if (!p->connected)
-        return;
-    p->connected = p->joined = false;
-    p->connection++;
-    p->connect_us =
-        s->now_us + (s->options.reconnect_us > 0 ? s->options.reconnect_us : RECONNECT_US);
-    note_event(s, "lost", party);
-    if (was_joined)
-        world_tell_server(s, &lost);
-    world_tell_party(s, party, &lost);
+    return up ? p->deaf_us > 0 : !p->joined || p->ghost_us > 0;
 }
 
 static void send_one(struct sim *s, int from, uint32_t party, const struct wire_msg *original)
 {
     struct wire_msg m = *original;
     struct sim_rule *r = rule_for(s, from, party, m.kind);
+    struct sim_party *p = &s->party[party];
     bool up = from != SIM_SERVER;
 
-    if (!s->party[party].connected)
+    if (!p->connected)
         return;
-    if (up && m.kind == WIRE_UPLOAD)
-        world_check_upload(s, party, &m.upload);
-    if (r == NULL) {
-        fly(s, party, up, &m, 0, false);
+    if (up)
+        oracle_sent(s, party, &m);
+    if (r != NULL && (r->act == SIM_CUT_BEFORE || r->act == SIM_KILL)) {
+        s->soon[from == SIM_SERVER && r->act == SIM_KILL ? SIM_PARTIES_MAX : party] = &r->how;
+        r->how.what = r->act == SIM_KILL ? SIM_DEATH : SIM_CUT;
+        r->how.who = r->act == SIM_KILL ? from : (int)party;
         return;
     }
-    switch (r->act) {
-    case SIM_CUT_BEFORE: s->cut_soon[party] = true; break;
-    case SIM_CUT_AFTER: fly(s, party, up, &m, 0, true); break;
-    case SIM_DELAY: fly(s, party, up, &m, r->us, false); break;
-    case SIM_REPEAT:
-        fly(s, party, up, &m, 0, false);
-        fly(s, party, up, &m, 0, false);
-        break;
-    case SIM_ALTER:
+    if (r != NULL && r->act == SIM_ALTER)
         r->alter(&m, r->owner);
-        fly(s, party, up, &m, 0, false);
-        break;
-    case SIM_SWALLOW: break;
-    case SIM_KILL:
-        if (up)
-            s->kill_soon[party] = true;
-        else
-            s->kill_server_soon = true;
-        break;
-    }
+    if (into_the_void(p, up) || (r != NULL && r->act == SIM_SWALLOW))
+        return;
+    flight_add(s, party, up, &m, r != NULL && r->act == SIM_DELAY ? r->us : 0,
+               r != NULL && r->act == SIM_CUT_AFTER);
+    if (r != NULL && r->act == SIM_REPEAT)
+        flight_add(s, party, up, &m, 0, false);
 }
 
 /* --- actions --- */
@@ -178,13 +127,36 @@ static void finish(struct sim_end *end, const struct action *a)
     end->error = *a->error;
 }
 
+static void drop(struct sim *s, uint32_t peer, const struct error *why)
+{
+    struct wire_msg m = {.kind = WIRE_REFUSE};
+    struct sim_party *p = &s->party[peer];
+
+    m.refuse.kind = status_kind(why->status);
+    snprintf(m.refuse.text, sizeof m.refuse.text, "%.*s", WIRE_TEXT_MAX, why->text);
+    note(s, SIM_SERVER, (const uint8_t[]){(uint8_t)peer}, 1, &m);
+    if (p->joined && p->ghost_us == 0)
+        flight_add(s, peer, false, &m, 0, true);
+    p->joined = false;
+    p->ghost_us = 0;
+}
+
+/* The server's process ends behind its last words. */
+static void close_all(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->options.parties; i++) {
+        if (s->party[i].connected && s->party[i].deaf_us == 0)
+            flight_add(s, i, false, NULL, 0, false);
+    }
+}
+
 void world_tell_server(struct sim *s, const struct event *e)
 {
     struct event done = {.kind = EVENT_DONE};
     struct actions *a = &s->actions;
     bool work = false;
 
-    if (s->server_end.over)
+    if (s->server_end.over || s->server_up_us > 0)
         return;
     a->n = 0;
     server_session_step(s->server, s->now_us, e, a);
@@ -192,6 +164,7 @@ void world_tell_server(struct sim *s, const struct event *e)
         const struct action *act = &a->item[i];
         if (act->kind == ACTION_SEND) {
             note(s, SIM_SERVER, act->to, act->to_n, &act->msg);
+            s->server_sent[act->msg.kind] += (uint32_t)act->to_n;
             for (size_t k = 0; k < act->to_n; k++)
                 send_one(s, SIM_SERVER, act->to[k], &act->msg);
         } else if (act->kind == ACTION_ARM) {
@@ -201,20 +174,17 @@ void world_tell_server(struct sim *s, const struct event *e)
         } else if (act->kind == ACTION_WORK) {
             work = true;
         } else if (act->kind == ACTION_DROP) {
-            struct wire_msg m = {.kind = WIRE_REFUSE};
-            m.refuse.kind = status_kind(act->error->status);
-            snprintf(m.refuse.text, sizeof m.refuse.text, "%.*s", WIRE_TEXT_MAX, act->error->text);
-            note(s, SIM_SERVER, (const uint8_t[]){(uint8_t)act->peer}, 1, &m);
-            s->party[act->peer].joined = false;
-            fly(s, act->peer, false, &m, 0, true);
+            drop(s, act->peer, act->error);
         } else if (act->kind == ACTION_KEEP) {
-            life_keep(&s->disk, s, &act->kept);
+            disk_keep(&s->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
             finish(&s->server_end, act);
+            close_all(s);
         }
     }
     if (work) {
         server_session_work(s->server);
+        oracle_combined(s);
         world_tell_server(s, &done);
     }
 }
@@ -222,13 +192,11 @@ void world_tell_server(struct sim *s, const struct event *e)
 static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
 {
     struct sim_party *p = &s->party[party];
-    uint64_t *among = &p->charged_among[c->mechanism.parties];
     struct error result = {0};
     struct event e = {.kind = EVENT_CHARGED, .error = &result};
 
     if (c->give_back) {
-        CHECK(*among >= p->uploaded_among[c->mechanism.parties] + c->n);
-        *among -= c->n;
+        oracle_charged(s, party, c);
         p->charged -= c->n;
         return;
     }
@@ -236,8 +204,8 @@ static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
     if (p->charges == p->fail_charge) {
         error_set(&result, p->fail_status, "the ledger says no");
     } else {
+        oracle_charged(s, party, c);
         p->charged += c->n;
-        *among += c->n;
     }
     world_tell_party(s, party, &e);
 }
@@ -250,7 +218,7 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
     struct action_charge asked = {0};
     bool work = false;
 
-    if (p->end.over)
+    if (p->end.over || p->up_us > 0)
         return;
     a->n = 0;
     party_session_step(p->session, s->now_us, e, a);
@@ -258,6 +226,7 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
         const struct action *act = &a->item[i];
         if (act->kind == ACTION_SEND) {
             note(s, (int)party, NULL, 0, &act->msg);
+            p->sent[act->msg.kind]++;
             send_one(s, (int)party, party, &act->msg);
         } else if (act->kind == ACTION_ARM) {
             p->timer_us = s->now_us + act->after_ms * 1000;
@@ -270,7 +239,7 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
         } else if (act->kind == ACTION_CHARGE) {
             asked = act->charge;
         } else if (act->kind == ACTION_KEEP) {
-            life_keep(&p->disk, s, &act->kept);
+            disk_keep(&p->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
             finish(&p->end, act);
         }
@@ -279,6 +248,7 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
         charge(s, party, &asked);
     if (work) {
         party_session_work(p->session);
+        oracle_protected(s, party);
         world_tell_party(s, party, &done);
     }
     if (p->end.over && p->connected)
@@ -287,179 +257,147 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
 
 /* --- time --- */
 
-static void deliver(struct sim *s, struct flight *f)
-{
-    struct sim_party *p = &s->party[f->party];
-    struct wire_unpacker *u = f->up ? &s->unpacker : &p->unpacker;
-    struct error err = {0};
-    struct wire_msg m;
-    struct event e = {
-        .kind = EVENT_MESSAGE, .peer = f->party, .msg = &m};
-
-    if (f->connection != p->connection) {
-        f->used = false;
-        return;
-    }
-    if (wire_unpack(&m, u, f->frame.data, f->frame.len, &err) != STATUS_OK) {
-        s->unpack_failures++;
-        f->used = false;
-        world_cut(s, f->party);
-        return;
-    }
-    if (!f->up) {
-        world_tell_party(s, f->party, &e);
-    } else if (p->joined) {
-        world_tell_server(s, &e);
-    } else if (m.kind == WIRE_JOIN) {
-        e.kind = EVENT_JOINED;
-        p->joined = true;
-        world_tell_server(s, &e);
-    }
-    /* Only now is the slot free: what was sent in answer must not overwrite the frame being read.
-     */
-    f->used = false;
-    if (f->cut_after)
-        world_cut(s, f->party);
-}
-
 /* What the last event asked for beyond messages: cuts, deaths, orderly departures. */
 static void settle(struct sim *s)
 {
-    if (s->kill_server_soon) {
-        s->kill_server_soon = false;
-        life_kill(s, SIM_SERVER);
+    if (s->soon[SIM_PARTIES_MAX] != NULL) {
+        const struct sim_break *b = s->soon[SIM_PARTIES_MAX];
+        s->soon[SIM_PARTIES_MAX] = NULL;
+        life_break(s, b);
     }
     for (uint32_t i = 0; i < s->options.parties; i++) {
-        if (s->kill_soon[i]) {
-            s->kill_soon[i] = false;
-            life_kill(s, (int)i);
-        }
-        if (s->cut_soon[i]) {
-            s->cut_soon[i] = false;
-            world_cut(s, i);
+        if (s->soon[i] != NULL) {
+            const struct sim_break *b = s->soon[i];
+            s->soon[i] = NULL;
+            life_break(s, b);
         }
         if (s->leave_soon[i]) {
-            struct event lost = {.kind = EVENT_LOST, .peer = i};
-            struct error why = {0};
-            bool was_joined = s->party[i].joined;
-            lost.error = &why;
             s->leave_soon[i] = false;
-            /* Its last words arrive before the end of its stream. */
-            for (size_t k = 0; k < FLIGHTS_MAX; k++) {
-                struct flight *f = &s->flight[k];
-                if (f->used && f->up && f->party == i && f->connection == s->party[i].connection)
-                    deliver(s, f);
-            }
-            s->party[i].connected = s->party[i].joined = false;
-            s->party[i].connection++;
-            s->party[i].connect_us = 0;
-            if (was_joined)
-                world_tell_server(s, &lost);
+            life_leave(s, i);
         }
     }
 }
 
-/* Checkpoints that become durable and processes that die: 5 and 6. */
-static int next_on_disk(const struct sim *s, int kind, uint64_t *at, size_t *which)
+enum thing {
+    THING_MESSAGE,
+    THING_SERVER_TIMER,
+    THING_STOP,
+    THING_PARTY_TIMER,
+    THING_CONNECT,
+    THING_DURABLE,
+    THING_BREAK,
+    THING_HEARD,
+    THING_START,
+    THING_NONE
+};
+
+struct next {
+    enum thing what;
+    size_t which; /* a flight, a party, a break; parties: the server */
+    uint64_t at;
+};
+
+static void sooner(struct next *n, enum thing what, size_t which, uint64_t at)
 {
-    for (size_t i = 0; i <= s->options.parties; i++) {
-        const struct sim_disk *d = i < s->options.parties ? &s->party[i].disk : &s->disk;
-        if (d->durable_us > 0 && d->durable_us < *at) {
-            *at = d->durable_us;
-            *which = i;
-            kind = 5;
-        }
-    }
-    for (size_t i = 0; i < s->kills_n; i++) {
-        if (s->kill[i].us > 0 && s->kill[i].us < *at) {
-            *at = s->kill[i].us;
-            *which = i;
-            kind = 6;
-        }
-    }
-    return kind;
+    if (at > 0 && at < n->at)
+        *n = (struct next){what, which, at};
 }
 
-/* The next thing that happens: 0 message, 1 server timer, 2 party timer, 3 connect, 4 stop, 5 a
- * checkpoint is durable, 6 a process dies; -1: nothing. */
-static int next_thing(struct sim *s, uint64_t *at, size_t *which)
+static void next_of_party(const struct sim *s, uint32_t i, struct next *n)
 {
-    int kind = -1;
+    const struct sim_party *p = &s->party[i];
 
-    *at = UINT64_MAX;
-    for (size_t i = 0; i < FLIGHTS_MAX; i++) {
-        const struct flight *f = &s->flight[i];
-        if (f->used && (f->at_us < *at ||
-                        (f->at_us == *at && kind == 0 && f->order < s->flight[*which].order))) {
-            *at = f->at_us;
-            *which = i;
-            kind = 0;
-        }
-    }
-    if (!s->server_end.over && s->server_timer_us > 0 && s->server_timer_us < *at) {
-        *at = s->server_timer_us;
-        kind = 1;
-    }
-    if (s->stop_us > 0 && s->stop_us < *at) {
-        *at = s->stop_us;
-        kind = 4;
-    }
-    for (uint32_t i = 0; i < s->options.parties; i++) {
-        const struct sim_party *p = &s->party[i];
-        if (p->end.over)
-            continue;
-        if (p->timer_us > 0 && p->timer_us < *at) {
-            *at = p->timer_us;
-            *which = i;
-            kind = 2;
-        }
-        if (!p->connected && p->connect_us > 0 && p->connect_us < *at && !s->server_end.over) {
-            *at = p->connect_us;
-            *which = i;
-            kind = 3;
-        }
-    }
-    return next_on_disk(s, kind, at, which);
+    sooner(n, THING_DURABLE, i, p->disk.durable_us);
+    sooner(n, THING_HEARD, i, p->ghost_us);
+    if (p->end.over)
+        return;
+    sooner(n, THING_PARTY_TIMER, i, p->timer_us);
+    if (!p->connected && !s->server_end.over)
+        sooner(n, THING_CONNECT, i, p->connect_us);
+    sooner(n, THING_HEARD, i, p->deaf_us);
+    sooner(n, THING_START, i, p->up_us);
 }
 
-static void happen(struct sim *s, int kind, size_t which)
+/* Of what happens at once, the first in this order. */
+static struct next next_thing(const struct sim *s)
 {
-    struct event e = {.kind = EVENT_TIMER};
+    struct next n = {THING_NONE, 0, UINT64_MAX};
+    size_t flight = flight_next(s);
 
-    if (kind == 0) {
-        deliver(s, &s->flight[which]);
-    } else if (kind == 1) {
-        s->server_timer_us = 0;
+    if (flight != SIZE_MAX)
+        sooner(&n, THING_MESSAGE, flight, s->flight[flight].at_us);
+    if (!s->server_end.over) {
+        sooner(&n, THING_SERVER_TIMER, 0, s->server_timer_us);
+        sooner(&n, THING_START, s->options.parties, s->server_up_us);
+    }
+    sooner(&n, THING_STOP, 0, s->stop_us);
+    for (uint32_t i = 0; i < s->options.parties; i++)
+        next_of_party(s, i, &n);
+    sooner(&n, THING_DURABLE, s->options.parties, s->disk.durable_us);
+    for (size_t i = 0; i < s->breaks_n; i++)
+        sooner(&n, THING_BREAK, i, s->happen[i].at_us);
+    return n;
+}
+
+static void connect(struct sim *s, uint32_t party)
+{
+    struct sim_party *p = &s->party[party];
+    struct event e = {.kind = EVENT_JOINED};
+
+    if (s->server_up_us > 0) { /* nobody listens */
+        p->connect_us = s->server_up_us + RECONNECT_US;
+        return;
+    }
+    p->connected = true;
+    p->connect_us = 0;
+    p->last_up_us = p->last_down_us = 0;
+    world_tell_party(s, party, &e);
+}
+
+static void stop(struct sim *s)
+{
+    struct event e = {.kind = EVENT_STOP};
+
+    s->stop_us = 0;
+    if (s->stop_who == SIM_SERVER)
         world_tell_server(s, &e);
-    } else if (kind == 2) {
-        s->party[which].timer_us = 0;
-        world_tell_party(s, (uint32_t)which, &e);
-    } else if (kind == 3) {
-        s->party[which].connected = true;
-        s->party[which].connect_us = 0;
-        s->party[which].last_up_us = s->party[which].last_down_us = 0;
-        e.kind = EVENT_JOINED;
-        world_tell_party(s, (uint32_t)which, &e);
-    } else if (kind == 5) {
-        life_durable(s, which == s->options.parties ? SIM_SERVER : (int)which);
-    } else if (kind == 6) {
-        s->kill[which].us = 0;
-        life_kill(s, s->kill[which].who);
-    } else {
-        s->stop_us = 0;
-        e.kind = EVENT_STOP;
-        if (s->stop_who == SIM_SERVER)
-            world_tell_server(s, &e);
-        else
-            world_tell_party(s, (uint32_t)s->stop_who, &e);
+    else
+        world_tell_party(s, (uint32_t)s->stop_who, &e);
+}
+
+static void happen(struct sim *s, const struct next *n)
+{
+    struct event timer = {.kind = EVENT_TIMER};
+    uint32_t party = (uint32_t)n->which;
+    int who = n->which == s->options.parties ? SIM_SERVER : (int)n->which;
+
+    switch (n->what) {
+    case THING_MESSAGE: flight_deliver(s, n->which); break;
+    case THING_SERVER_TIMER:
+        s->server_timer_us = 0;
+        world_tell_server(s, &timer);
+        break;
+    case THING_STOP: stop(s); break;
+    case THING_PARTY_TIMER:
+        s->party[party].timer_us = 0;
+        world_tell_party(s, party, &timer);
+        break;
+    case THING_CONNECT: connect(s, party); break;
+    case THING_DURABLE: disk_durable(s, who); break;
+    case THING_BREAK:
+        s->happen[n->which].at_us = 0;
+        life_break(s, &s->happen[n->which]);
+        break;
+    case THING_HEARD: life_heard(s, party); break;
+    case THING_START: life_start(s, who); break;
+    case THING_NONE: break;
     }
 }
 
 void sim_run(struct sim *s, uint64_t us)
 {
     struct event start = {.kind = EVENT_START};
-    uint64_t end = s->now_us + us, at;
-    size_t which = 0;
+    uint64_t end = s->now_us + us;
 
     if (!s->started) {
         s->started = true;
@@ -468,11 +406,12 @@ void sim_run(struct sim *s, uint64_t us)
             world_tell_party(s, i, &start);
     }
     for (;;) {
-        int kind = next_thing(s, &at, &which);
-        if (kind < 0 || at > end)
+        struct next n = next_thing(s);
+
+        if (n.what == THING_NONE || n.at > end)
             return;
-        s->now_us = at;
-        happen(s, kind, which);
+        s->now_us = n.at;
+        happen(s, &n);
         settle(s);
     }
 }
@@ -491,11 +430,15 @@ void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status st
     s->party[party].fail_status = status;
 }
 
+void sim_break_at(struct sim *s, struct sim_break b)
+{
+    CHECK(s->breaks_n < SIM_BREAKS_MAX);
+    s->happen[s->breaks_n++] = b;
+}
+
 void sim_kill_at(struct sim *s, int who, uint64_t us)
 {
-    CHECK(s->kills_n < SIM_KILLS_MAX);
-    s->kill[s->kills_n].who = who;
-    s->kill[s->kills_n++].us = us;
+    sim_break_at(s, (struct sim_break){.what = SIM_DEATH, .who = who, .at_us = us});
 }
 
 void sim_lose_records(struct sim *s, size_t n)
@@ -566,6 +509,16 @@ uint64_t sim_uploaded(const struct sim *s, uint32_t party)
 uint64_t sim_now_us(const struct sim *s)
 {
     return s->now_us;
+}
+
+uint32_t sim_sent(const struct sim *s, int who, enum wire_kind kind)
+{
+    return who == SIM_SERVER ? s->server_sent[kind] : s->party[who].sent[kind];
+}
+
+uint64_t sim_unpack_failures(const struct sim *s)
+{
+    return s->unpack_failures;
 }
 
 struct table *sim_party_train(struct sim *s, uint32_t party)

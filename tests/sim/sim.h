@@ -15,8 +15,14 @@
 
 #include <stdbool.h>
 
-enum { SIM_PARTIES_MAX = 64, SIM_SERVER = -1, SIM_ANY = -2, SIM_RULES_MAX = 64, SIM_SETS_MAX = 24,
-       SIM_KILLS_MAX = 64 };
+enum {
+    SIM_PARTIES_MAX = 64,
+    SIM_SERVER = -1,
+    SIM_ANY = -2,
+    SIM_RULES_MAX = 64,
+    SIM_SETS_MAX = 32,
+    SIM_BREAKS_MAX = 64
+};
 
 enum sim_act {
     SIM_CUT_BEFORE, /* the connection breaks, the message is not delivered */
@@ -25,8 +31,21 @@ enum sim_act {
     SIM_REPEAT,     /* delivered twice */
     SIM_ALTER,      /* `alter` is called on the message before it is packed */
     SIM_SWALLOW,    /* not delivered, the connection stays */
-    SIM_KILL,    /* the sender's process dies instead of sending, and is started anew from what is
-                    on its disk */
+    SIM_KILL, /* the sender's process dies instead of sending, and is started anew from what is
+                 on its disk */
+};
+
+/* A connection breaks, or a process dies. */
+struct sim_break {
+    enum { SIM_CUT, SIM_DEATH, SIM_COPY /* of a disk, for a put_back later */ } what;
+    int who; /* SIM_SERVER or a party; of a cut: the party */
+    uint64_t at_us;
+    uint64_t down_us;    /* a death: how long until its next process starts */
+    uint64_t unheard_us; /* the other end hears of it so much later, or when it is joined again */
+    bool party_unaware;  /* a cut with unheard_us: it is the party that hears later */
+    bool last_words;     /* what the dead had sent still arrives */
+    bool put_back;       /* a death: its disk is put back to the copy */
+    size_t lose;         /* a death of the server: so many last records of its journal are lost */
 };
 
 /* Applies to the nth (from 1) message of this kind from this sender to (or from) this party. */
@@ -39,6 +58,7 @@ struct sim_rule {
     uint64_t us;
     void (*alter)(struct wire_msg *m, void *owner);
     void *owner;
+    struct sim_break how; /* CUT, KILL: in what way; at_us is not read */
     uint32_t seen;
 };
 
@@ -53,6 +73,8 @@ struct sim_options {
     uint32_t checkpoint_rounds;
     uint64_t keep_us; /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
     bool unseeded;    /* models and noise from the system's generator */
+    bool watch;       /* every sum is compared with the true one (invariant I5) */
+    size_t unpacker;  /* bytes of the largest frame; 0: 1 MB */
 };
 
 struct sim;
@@ -76,7 +98,10 @@ void sim_stop_at(struct sim *s, int who, uint64_t us);
 
 /* The process of SIM_SERVER or a party dies at this time, and is started anew from its disk. */
 void sim_kill_at(struct sim *s, int who, uint64_t us);
-/* The server's journal loses its last n records at its next death (a power cut, a state put back). */
+/* The same and more; at_us says when. */
+void sim_break_at(struct sim *s, struct sim_break b);
+/* The server's journal loses its last n records at its next death (a power cut, a state put back).
+ */
 void sim_lose_records(struct sim *s, size_t n);
 
 /* Runs until everything is over or nothing is left to happen; at most `us` of virtual time. */
@@ -100,5 +125,20 @@ uint64_t sim_charged(const struct sim *s, uint32_t party);
 /* Vectors in the uploads that this party sent. */
 uint64_t sim_uploaded(const struct sim *s, uint32_t party);
 uint64_t sim_now_us(const struct sim *s);
+/* Messages of this kind that SIM_SERVER (to anybody) or a party has sent. */
+uint32_t sim_sent(const struct sim *s, int who, enum wire_kind kind);
+uint64_t sim_unpack_failures(const struct sim *s);
+
+/* What the server's journal was given, in order: of each record a digest of what it says. */
+struct sim_step {
+    enum wire_purpose purpose;
+    uint64_t place, sweep;
+    uint8_t digest[32]; /* of sum, gradient and trail */
+};
+const struct sim_step *sim_steps(const struct sim *s, size_t *n);
+
+/* The first invariant of threats.md 5.1 that did not hold, in words; NULL: all do.  Asking takes it
+ * off the simulation, which otherwise aborts at its end. */
+const char *sim_broken(struct sim *s);
 
 #endif

@@ -6,6 +6,9 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "tests/sim/disk.h"
+#include "tests/sim/flight.h"
+#include "tests/sim/oracle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +173,7 @@ static void make_party(struct sim *s, uint32_t i)
     p->roster = s->roster;
     fill_table(&p->train, s->options.train_rows, s->options.columns, i + 1);
     fill_table(&p->test, s->options.test_rows, s->options.columns, i + 101);
-    CHECK(wire_unpacker_init(&p->unpacker, 1 << 20) == STATUS_OK);
+    CHECK(wire_unpacker_init(&p->unpacker, s->options.unpacker) == STATUS_OK);
     p->connect_us = 1000 * (i + 1);
     world_new_party(s, i);
 }
@@ -192,13 +195,15 @@ void world_new_server(struct sim *s)
     struct error err = {0};
 
     if (s->options.checkpoint_rounds > 0 && s->plan.protocol.straggler != STRAGGLER_ASYNC)
-        setup.store = life_store(s);
+        setup.store = disk_store(s);
     server_session_free(s->server);
     CHECK(server_session_new(&s->server, &setup, &err) == STATUS_OK);
     if (s->disk.saved.len > 0)
         CHECK(server_session_restore(s->server, s->disk.saved.data, s->disk.saved.len) ==
               STATUS_OK);
-    life_replay(s);
+    else if (s->options.checkpoint_rounds > 0) /* what another start could not make again */
+        CHECK(server_session_save(s->server, &s->disk.saved) == STATUS_OK);
+    disk_replay(s);
 }
 
 static void make_server(struct sim *s)
@@ -207,7 +212,7 @@ static void make_server(struct sim *s)
     fill_table(&s->test, s->options.test_rows, 1, 100);
     s->train_target = targets(s->options.train_rows);
     s->test_target = targets(s->options.test_rows);
-    CHECK(wire_unpacker_init(&s->unpacker, 1 << 20) == STATUS_OK);
+    CHECK(wire_unpacker_init(&s->unpacker, s->options.unpacker) == STATUS_OK);
     world_new_server(s);
 }
 
@@ -224,22 +229,22 @@ static struct sim *make_world(const struct sim_options *o, const struct sim *old
         s->options.test_rows = 3;
     if (s->options.columns == 0)
         s->options.columns = 2;
+    if (s->options.unpacker == 0)
+        s->options.unpacker = 1 << 20;
     s->party = mem_alloc(o->parties, sizeof *s->party);
-    s->flight = mem_alloc(4096, sizeof *s->flight);
-    CHECK(s->party != NULL && s->flight != NULL);
+    CHECK(s->party != NULL);
     buf_init(&s->transcript, 1 << 26);
     make_plan(s);
     make_roster(s);
+    s->oracle = oracle_new(s);
     for (uint32_t i = 0; i < o->parties; i++) {
         struct sim_disk *disk = &s->party[i].disk;
-        buf_init(&disk->saved, 1 << 24);
-        buf_init(&disk->writing, 1 << 24);
+        disk_init(disk);
         if (old != NULL)
             CHECK(party_session_save(old->party[i].session, &disk->saved) == STATUS_OK);
         make_party(s, i);
     }
-    buf_init(&s->disk.saved, 1 << 24);
-    buf_init(&s->disk.writing, 1 << 24);
+    disk_init(&s->disk);
     if (old != NULL)
         CHECK(server_session_save(old->server, &s->disk.saved) == STATUS_OK);
     make_server(s);
@@ -258,6 +263,10 @@ struct sim *sim_resume(const struct sim *old)
 
 void sim_free(struct sim *s)
 {
+    if (s->broken[0] != 0) { /* nobody asked */
+        fprintf(stderr, "sim: %s\n", s->broken);
+        abort();
+    }
     for (uint32_t i = 0; i < s->options.parties; i++) {
         struct sim_party *p = &s->party[i];
         party_session_free(p->session);
@@ -265,34 +274,18 @@ void sim_free(struct sim *s)
         table_deinit(&p->train);
         table_deinit(&p->test);
         wire_unpacker_deinit(&p->unpacker);
-        buf_deinit(&p->disk.saved);
-        buf_deinit(&p->disk.writing);
+        disk_deinit(&p->disk);
     }
-    for (size_t i = 0; i < 4096; i++)
-        buf_deinit(&s->flight[i].frame);
+    flight_free(s);
     server_session_free(s->server);
-    life_free(s);
+    disk_deinit(&s->disk);
+    oracle_free(s->oracle);
     table_deinit(&s->train);
     table_deinit(&s->test);
     wire_unpacker_deinit(&s->unpacker);
     mem_free(s->train_target);
     mem_free(s->test_target);
-    mem_free(s->flight);
     mem_free(s->party);
     buf_deinit(&s->transcript);
     mem_free(s);
-}
-
-void world_check_upload(struct sim *s, uint32_t party, const struct wire_upload *u)
-{
-    struct sim_party *p = &s->party[party];
-    const struct party_report *r = party_session_report(p->session);
-
-    CHECK(u->generation > p->last_generation ||
-          (u->generation == p->last_generation && u->round > p->last_round));
-    p->last_generation = u->generation;
-    p->last_round = u->round;
-    p->uploaded += r->last_rows;
-    p->uploaded_among[r->mechanism.parties] += r->last_rows;
-    CHECK(p->uploaded_among[r->mechanism.parties] <= p->charged_among[r->mechanism.parties]);
 }

@@ -8,22 +8,31 @@
 #include "common/daemon/journal.h"
 #include "tests/sim/sim.h"
 
+/* A frame on its way; `end`: no frame, but the end of the stream. */
 struct flight {
-    bool used, up, cut_after;
+    bool up, cut_after, end;
     uint64_t at_us, order, connection;
     uint32_t party;
     struct buf frame;
 };
 
-/* What survives a process: its last durable checkpoint, and one that is being written. */
-struct sim_disk {
-    struct buf saved, writing;
-    uint64_t durable_us; /* when `writing` is; 0: nothing is being written */
-};
-
 struct sim_record {
     struct journal_record r;
     float *sum, *gradient;
+    uint64_t applied; /* training steps of the model that it comes after */
+};
+
+struct sim_records {
+    struct sim_record *record;
+    size_t n, max;
+};
+
+/* What survives a process: its last durable checkpoint, one that is being written, and a copy that
+ * somebody made to put it back; of the server its journal, too. */
+struct sim_disk {
+    struct buf saved, writing, copy;
+    uint64_t durable_us; /* when `writing` is; 0: nothing is being written */
+    struct sim_records journal, journal_copy;
 };
 
 struct sim_party {
@@ -36,14 +45,16 @@ struct sim_party {
     struct actions actions;
     struct sim_end end;
     struct sim_disk disk;
+    /* connected: as the party sees it; joined: as the server does.  They differ until the one that
+     * has not heard of a cut does: at ghost_us the server, at deaf_us the party. */
     bool connected, joined;
+    uint64_t ghost_us, deaf_us;
     uint64_t connection, connect_us, timer_us, last_up_us, last_down_us;
+    uint64_t up_us; /* its process is dead until then; 0: it is not */
     uint64_t charged, uploaded;
-    /* The same by the size of the set that the mechanism was charged for. */
-    uint64_t charged_among[SIM_PARTIES_MAX + 1], uploaded_among[SIM_PARTIES_MAX + 1];
     uint32_t charges, fail_charge;
     enum status fail_status;
-    uint64_t last_generation, last_round; /* of its uploads: they only grow */
+    uint32_t sent[WIRE_KINDS];
 };
 
 struct sim {
@@ -57,39 +68,30 @@ struct sim {
     struct actions actions;
     struct sim_end server_end;
     struct sim_party *party;
-    struct flight *flight;
+    struct flight *flight, landing; /* the first flights_n are on their way; landing: delivered */
+    size_t flights_n, flights_max;
     struct sim_rule rule[SIM_RULES_MAX];
     size_t rules_n;
     struct sim_disk disk; /* the server's */
-    struct sim_record *record;
-    size_t records_n, records_max, lose;
-    struct {
-        int who;
-        uint64_t us;
-    } kill[SIM_KILLS_MAX];
-    size_t kills_n;
-    bool started, kill_server_soon, cut_soon[SIM_PARTIES_MAX], leave_soon[SIM_PARTIES_MAX],
-        kill_soon[SIM_PARTIES_MAX];
-    uint64_t now_us, order, server_timer_us, stop_us, unpack_failures;
+    size_t lose;          /* of the journal's records, at the server's next death */
+    bool lost;            /* some were */
+    struct sim_break happen[SIM_BREAKS_MAX];
+    size_t breaks_n;
+    bool started, landed, leave_soon[SIM_PARTIES_MAX];
+    /* By party; the last one is the server's. */
+    const struct sim_break *soon[SIM_PARTIES_MAX + 1];
+    uint32_t server_sent[WIRE_KINDS];
+    uint64_t now_us, order, server_timer_us, server_up_us, stop_us, unpack_failures;
     int stop_who;
     struct buf transcript;
+    struct oracle *oracle;
+    char broken[256];
 };
 
 void world_tell_server(struct sim *s, const struct event *e);
 void world_tell_party(struct sim *s, uint32_t party, const struct event *e);
-void world_cut(struct sim *s, uint32_t party);
+void world_cut(struct sim *s, uint32_t party);       /* both ends hear of it at once */
 void world_new_party(struct sim *s, uint32_t party); /* its process, from its disk */
 void world_new_server(struct sim *s);
-
-/* life.c */
-void life_keep(struct sim_disk *d, const struct sim *s, const struct wire_bytes *kept);
-void life_durable(struct sim *s, int who); /* the checkpoint that was being written now is */
-void life_kill(struct sim *s, int who);
-struct server_store life_store(struct sim *s);
-void life_replay(struct sim *s); /* the journal into a new server */
-void life_free(struct sim *s);
-/* A release is in the ledger before it is sent, under the mechanism of its own set.
- * Invariant I2: within a generation rounds only grow, so no round gets two uploads of one party. */
-void world_check_upload(struct sim *s, uint32_t party, const struct wire_upload *u);
 
 #endif

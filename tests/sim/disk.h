@@ -1,0 +1,20 @@
+/* disk.h -- what outlives a process: checkpoints, and the server's journal.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_DISK_H
+#define COLONNADE_TESTS_SIM_DISK_H
+
+#include "tests/sim/world.h"
+
+void disk_init(struct sim_disk *d);
+void disk_deinit(struct sim_disk *d);
+void disk_keep(struct sim_disk *d, const struct sim *s, const struct wire_bytes *kept);
+void disk_durable(struct sim *s, int who); /* the checkpoint that was being written now is */
+void disk_copy(struct sim *s, int who);
+void disk_put_back(struct sim *s, int who);
+void disk_lose_records(struct sim *s, size_t n);
+struct server_store disk_store(struct sim *s);
+/* The journal into a new server.  s->server_end says why not. */
+bool disk_replay(struct sim *s);
+
+#endif

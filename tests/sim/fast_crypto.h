@@ -1,0 +1,24 @@
+/* fast_crypto.h -- stand-ins for Ed25519 and X25519 where thousands of sessions are keyed.
+ *
+ * A test that is linked with --wrap for these (Makefile) gets them instead of common/crypto's: as
+ * honest peers see it they do the same.  What they do not do is resist anybody.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_FAST_CRYPTO_H
+#define COLONNADE_TESTS_SIM_FAST_CRYPTO_H
+
+#include "common/crypto/kex.h"
+#include "common/crypto/sign.h"
+
+enum status __wrap_sign_key_generate(struct sign_key *k);
+enum status __wrap_sign_make(uint8_t sig[SIGN_BYTES], const struct sign_key *k, const char *label,
+                             const void *message, size_t n);
+enum status __wrap_sign_check(const uint8_t sig[SIGN_BYTES],
+                              const uint8_t public_key[SIGN_PUBLIC_BYTES], const char *label,
+                              const void *message, size_t n);
+enum status __wrap_kex_generate(uint8_t secret[KEX_BYTES], uint8_t public_key[KEX_BYTES]);
+enum status __wrap_kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
+                              const uint8_t peer[KEX_BYTES]);
+
+#endif

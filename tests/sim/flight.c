@@ -1,0 +1,147 @@
+/* flight.c -- what is on its way between two ends of a connection.
+ *
+ * A frame arrives in the order in which it left, and only on the connection that it left on.  The
+ * end of a stream is a flight, too: it arrives behind the last words.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/flight.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/wire/message.h"
+
+enum { LATENCY_US = 1000, FRAME_MAX = 1 << 24 };
+
+/* Slots behind the first flights_n keep their buffers for the next one. */
+static struct flight *new_flight(struct sim *s)
+{
+    if (s->flights_n == s->flights_max) {
+        size_t more = s->flights_max == 0 ? 32 : 2 * s->flights_max;
+        s->flight =
+            mem_grow(s->flight, s->flights_max * sizeof *s->flight, more * sizeof *s->flight);
+        CHECK(s->flight != NULL);
+        s->flights_max = more;
+    }
+    return &s->flight[s->flights_n++];
+}
+
+static void swap(struct flight *a, struct flight *b)
+{
+    struct flight c = *a;
+
+    *a = *b;
+    *b = c;
+}
+
+static void take_away(struct sim *s, size_t which)
+{
+    swap(&s->flight[which], &s->flight[--s->flights_n]);
+}
+
+void flight_add(struct sim *s, uint32_t party, bool up, const struct wire_msg *m, uint64_t extra_us,
+                bool cut_after)
+{
+    struct sim_party *p = &s->party[party];
+    uint64_t at = s->now_us + LATENCY_US + extra_us, *last = up ? &p->last_up_us : &p->last_down_us;
+    struct flight *f = new_flight(s);
+
+    if (at < *last)
+        at = *last; /* a stream never overtakes itself */
+    *last = at;
+    f->at_us = at;
+    f->order = s->order++;
+    f->party = party;
+    f->up = up;
+    f->cut_after = cut_after;
+    f->end = m == NULL;
+    f->connection = p->connection;
+    if (f->frame.max == 0)
+        buf_init(&f->frame, FRAME_MAX);
+    if (m != NULL)
+        CHECK(wire_pack(&f->frame, m) == STATUS_OK);
+}
+
+size_t flight_next(const struct sim *s)
+{
+    size_t first = SIZE_MAX;
+
+    for (size_t i = 0; i < s->flights_n; i++) {
+        const struct flight *f = &s->flight[i], *g = &s->flight[first];
+        if (first == SIZE_MAX || f->at_us < g->at_us ||
+            (f->at_us == g->at_us && f->order < g->order))
+            first = i;
+    }
+    return first;
+}
+
+/* To whoever is at the other end: a party, or the server, to whom a join says which party it is. */
+static void hand_over(struct sim *s, const struct flight *f, const struct wire_msg *m)
+{
+    struct sim_party *p = &s->party[f->party];
+    struct event e = {.kind = EVENT_MESSAGE, .peer = f->party, .msg = m};
+
+    if (!f->up) {
+        world_tell_party(s, f->party, &e);
+    } else if (p->joined && p->ghost_us == 0) {
+        world_tell_server(s, &e);
+    } else if (m->kind == WIRE_JOIN) {
+        e.kind = EVENT_JOINED;
+        p->joined = true;
+        p->ghost_us = 0;
+        world_tell_server(s, &e);
+    }
+}
+
+/* The slot is given back first: what is said in answer must not overwrite the frame being read. */
+void flight_deliver(struct sim *s, size_t which)
+{
+    struct flight *f = &s->landing;
+    struct sim_party *p = &s->party[s->flight[which].party];
+    struct error err = {0};
+    struct wire_msg m;
+
+    CHECK(!s->landed);
+    swap(f, &s->flight[which]);
+    take_away(s, which);
+    if (f->connection != p->connection)
+        return;
+    s->landed = true;
+    if (f->end) {
+        world_cut(s, f->party);
+    } else if (wire_unpack(&m, f->up ? &s->unpacker : &p->unpacker, f->frame.data, f->frame.len,
+                           &err) != STATUS_OK) {
+        s->unpack_failures++;
+        world_cut(s, f->party);
+    } else {
+        hand_over(s, f, &m);
+        if (f->cut_after)
+            world_cut(s, f->party);
+    }
+    s->landed = false;
+}
+
+void flight_deliver_all(struct sim *s, uint32_t party, bool up)
+{
+    for (;;) {
+        size_t first = SIZE_MAX;
+
+        for (size_t i = 0; i < s->flights_n; i++) {
+            const struct flight *f = &s->flight[i];
+            if (f->party == party && f->up == up && f->connection == s->party[party].connection &&
+                (first == SIZE_MAX || f->order < s->flight[first].order))
+                first = i;
+        }
+        if (first == SIZE_MAX)
+            return;
+        flight_deliver(s, first);
+    }
+}
+
+void flight_free(struct sim *s)
+{
+    for (size_t i = 0; i < s->flights_max; i++)
+        buf_deinit(&s->flight[i].frame);
+    buf_deinit(&s->landing.frame);
+    mem_free(s->flight);
+}

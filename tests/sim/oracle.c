@@ -1,0 +1,304 @@
+/* oracle.c -- invariants, watched from outside.
+ *
+ * Keys of masks and shares follow from a session's sid, and within it from purpose, round and view
+ * (secagg/mask.h, secagg/share.h).  So it is enough that a party never confirms one sid twice,
+ * never shows one public key twice, and never sends two contents for one (sid, purpose, round).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/oracle.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/crypto/digest.h"
+#include "party/core.h"
+#include "tests/sim/true_sum.h"
+#include "tests/sim/world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shorter contents may be equal by chance. */
+enum { TELLING_BYTES = 12 };
+
+/* What a party sent under one key. */
+struct use {
+    uint8_t sid[WIRE_DIGEST_BYTES], content[DIGEST_BYTES];
+    uint64_t round;
+    enum wire_kind kind;
+    enum wire_purpose purpose;
+    bool telling; /* long enough that equal contents are no chance */
+};
+
+struct watched {
+    struct use *use;
+    size_t uses_n, uses_max;
+    uint8_t (*key)[WIRE_KEY_BYTES]; /* of its hellos */
+    size_t keys_n, keys_max;
+    uint8_t (*sid)[WIRE_DIGEST_BYTES]; /* that it confirmed; the last one is in use */
+    size_t sids_n, sids_max;
+    /* Releases of each record (training, then test), for each size of the set. */
+    uint32_t *charged, *released;
+};
+
+struct oracle {
+    struct watched *party;
+    struct true_sum *sum;
+    uint32_t parties, train_rows, rows;
+    struct sim_step *step;
+    size_t steps_n, steps_max;
+};
+
+PRINTF_LIKE(2, 3) static void broken(struct sim *s, const char *fmt, ...)
+{
+    va_list args;
+
+    if (s->broken[0] != 0)
+        return;
+    va_start(args, fmt);
+    vsnprintf(s->broken, sizeof s->broken, fmt, args);
+    va_end(args);
+}
+
+/* Not by mem.h: some tests count what a round allocates. */
+static void *grown(void *block, size_t n, size_t *max, size_t size)
+{
+    size_t more = *max == 0 ? 16 : 2 * *max;
+
+    if (n < *max)
+        return block;
+    block = realloc(block, more * size);
+    CHECK(block != NULL);
+    *max = more;
+    return block;
+}
+
+struct oracle *oracle_new(const struct sim *s)
+{
+    struct oracle *o = mem_alloc(1, sizeof *o);
+    size_t cells;
+
+    CHECK(o != NULL);
+    o->parties = s->options.parties;
+    o->train_rows = s->options.train_rows;
+    o->rows = s->options.train_rows + s->options.test_rows;
+    cells = (size_t)(o->parties + 1) * o->rows;
+    o->party = mem_alloc(o->parties, sizeof *o->party);
+    CHECK(o->party != NULL);
+    for (uint32_t i = 0; i < o->parties; i++) {
+        o->party[i].charged = mem_alloc(cells, sizeof(uint32_t));
+        o->party[i].released = mem_alloc(cells, sizeof(uint32_t));
+        CHECK(o->party[i].charged != NULL && o->party[i].released != NULL);
+    }
+    if (s->options.watch)
+        o->sum = true_sum_new(s);
+    return o;
+}
+
+void oracle_free(struct oracle *o)
+{
+    for (uint32_t i = 0; i < o->parties; i++) {
+        free(o->party[i].use);
+        free(o->party[i].key);
+        free(o->party[i].sid);
+        mem_free(o->party[i].charged);
+        mem_free(o->party[i].released);
+    }
+    true_sum_free(o->sum);
+    mem_free(o->party);
+    free(o->step);
+    mem_free(o);
+}
+
+/* --- I1, I2 --- */
+
+static void said_hello(struct sim *s, uint32_t party)
+{
+    struct watched *w = &s->oracle->party[party];
+    const uint8_t *key = s->party[party].session->kex_public;
+
+    for (size_t i = 0; i < w->keys_n; i++) {
+        if (memcmp(w->key[i], key, WIRE_KEY_BYTES) == 0)
+            broken(s, "I1: p%u shows one key in two hellos", party + 1);
+    }
+    w->key = grown(w->key, w->keys_n, &w->keys_max, sizeof *w->key);
+    memcpy(w->key[w->keys_n++], key, WIRE_KEY_BYTES);
+}
+
+static void confirmed(struct sim *s, uint32_t party, const struct wire_confirm *c)
+{
+    struct watched *w = &s->oracle->party[party];
+
+    for (size_t i = 0; i < w->sids_n; i++) {
+        if (memcmp(w->sid[i], c->sid, WIRE_DIGEST_BYTES) == 0)
+            broken(s, "I1: p%u confirms one session twice", party + 1);
+    }
+    w->sid = grown(w->sid, w->sids_n, &w->sids_max, sizeof *w->sid);
+    memcpy(w->sid[w->sids_n++], c->sid, WIRE_DIGEST_BYTES);
+}
+
+static void compare(struct sim *s, uint32_t party, const struct use *a, const struct use *b)
+{
+    const char *what = wire_kind_name(a->kind);
+    bool hidden = s->plan.protocol.aggregation != AGGREGATION_CLEAR;
+
+    if (a->kind != b->kind)
+        return;
+    if (memcmp(a->sid, b->sid, sizeof a->sid) == 0) {
+        if (a->purpose == b->purpose && a->round == b->round)
+            broken(s, "I1, I2: p%u: a second %s for round %llu of one session", party + 1, what,
+                   (unsigned long long)a->round);
+        else if (b->round <= a->round)
+            broken(s, "I2: p%u: %s for round %llu after %llu", party + 1, what,
+                   (unsigned long long)b->round, (unsigned long long)a->round);
+    }
+    if (hidden && a->telling && b->telling && memcmp(a->content, b->content, DIGEST_BYTES) == 0)
+        broken(s, "I1: p%u: the same %s in rounds %llu and %llu", party + 1, what,
+               (unsigned long long)a->round, (unsigned long long)b->round);
+}
+
+static void used(struct sim *s, uint32_t party, struct use new, struct wire_bytes content)
+{
+    struct watched *w = &s->oracle->party[party];
+
+    if (w->sids_n == 0) {
+        broken(s, "I1: p%u sends data before it has confirmed", party + 1);
+        return;
+    }
+    memcpy(new.sid, w->sid[w->sids_n - 1], sizeof new.sid);
+    digest_sha256(new.content, content.data, content.n);
+    new.telling = content.n >= TELLING_BYTES;
+    for (size_t i = 0; i < w->uses_n; i++)
+        compare(s, party, &w->use[i], &new);
+    w->use = grown(w->use, w->uses_n, &w->uses_max, sizeof *w->use);
+    w->use[w->uses_n++] = new;
+}
+
+/* --- I4 --- */
+
+static uint32_t *cell(const struct sim *s, uint32_t *cells, enum wire_purpose purpose,
+                      uint32_t among, uint32_t row)
+{
+    const struct oracle *o = s->oracle;
+
+    CHECK(among <= o->parties);
+    row += purpose == PURPOSE_EVALUATE_TEST ? o->train_rows : 0;
+    CHECK(row < o->rows);
+    return &cells[(size_t)among * o->rows + row];
+}
+
+static void still_covered(struct sim *s, uint32_t party, enum wire_purpose purpose, uint32_t among,
+                          uint32_t row)
+{
+    struct watched *w = &s->oracle->party[party];
+    uint32_t charged = *cell(s, w->charged, purpose, among, row),
+             released = *cell(s, w->released, purpose, among, row);
+
+    if (released > charged)
+        broken(s, "I4: p%u: record %u of %s left %u times among %u, charged %u times", party + 1,
+               row, wire_purpose_name(purpose), released, among, charged);
+}
+
+void oracle_charged(struct sim *s, uint32_t party, const struct action_charge *c)
+{
+    struct watched *w = &s->oracle->party[party];
+    uint32_t among = c->mechanism.parties;
+
+    for (size_t i = 0; i < c->n; i++) {
+        uint32_t *charged = cell(s, w->charged, c->purpose, among, c->rows[i]);
+        if (c->give_back && *charged == 0)
+            broken(s, "I4: p%u gives back what was never charged", party + 1);
+        else
+            *charged += c->give_back ? UINT32_MAX : 1;
+        still_covered(s, party, c->purpose, among, c->rows[i]);
+    }
+}
+
+/* The rows of the task that this message answers have left the party. */
+static void released(struct sim *s, uint32_t party)
+{
+    const struct party_task *t = &s->party[party].session->task;
+    struct watched *w = &s->oracle->party[party];
+    uint32_t among = party_session_report(s->party[party].session)->mechanism.parties;
+
+    for (uint32_t r = 0; r < t->rows; r++) {
+        uint32_t row = t->row != NULL ? t->row[r] : (uint32_t)t->place + r;
+        ++*cell(s, w->released, t->purpose, among, row);
+        still_covered(s, party, t->purpose, among, row);
+    }
+    s->party[party].uploaded += t->rows;
+}
+
+void oracle_sent(struct sim *s, uint32_t party, const struct wire_msg *m)
+{
+    bool shares = s->plan.protocol.aggregation == AGGREGATION_CODED;
+
+    if (m->kind == WIRE_HELLO) {
+        said_hello(s, party);
+    } else if (m->kind == WIRE_CONFIRM) {
+        confirmed(s, party, &m->confirm);
+    } else if (m->kind == WIRE_SHARE) {
+        used(s, party,
+             (struct use){.kind = m->kind, .purpose = m->share.purpose, .round = m->share.round},
+             m->share.sealed);
+        released(s, party);
+    } else if (m->kind == WIRE_UPLOAD) {
+        used(s, party,
+             (struct use){.kind = m->kind, .purpose = m->upload.purpose, .round = m->upload.round},
+             m->upload.payload);
+        if (!shares)
+            released(s, party);
+    }
+}
+
+/* --- I5 --- */
+
+void oracle_protected(struct sim *s, uint32_t party)
+{
+    if (s->oracle->sum != NULL)
+        true_sum_protected(s->oracle->sum, s, party);
+}
+
+void oracle_combined(struct sim *s)
+{
+    char why[128];
+
+    if (s->oracle->sum != NULL && !true_sum_holds(s->oracle->sum, s, why))
+        broken(s, "I5: %s", why);
+}
+
+void oracle_appended(struct sim *s, const struct journal_record *r)
+{
+    struct oracle *o = s->oracle;
+    struct sim_step *new;
+    uint8_t all[3 * DIGEST_BYTES];
+
+    o->step = grown(o->step, o->steps_n, &o->steps_max, sizeof *o->step);
+    new = &o->step[o->steps_n++];
+    *new = (struct sim_step){
+        .purpose = (enum wire_purpose)r->purpose, .place = r->place, .sweep = r->sweep};
+    digest_sha256(all, r->sum, r->sum_floats * sizeof *r->sum);
+    digest_sha256(all + DIGEST_BYTES, r->gradient == NULL ? "" : (const void *)r->gradient,
+                  r->gradient_floats * sizeof *r->gradient);
+    memcpy(all + 2 * DIGEST_BYTES, r->trail, sizeof r->trail);
+    digest_sha256(new->digest, all, sizeof all);
+}
+
+const struct sim_step *sim_steps(const struct sim *s, size_t *n)
+{
+    *n = s->oracle->steps_n;
+    return s->oracle->step;
+}
+
+const char *sim_broken(struct sim *s)
+{
+    static char words[sizeof s->broken];
+
+    if (s->broken[0] == 0)
+        return NULL;
+    memcpy(words, s->broken, sizeof words);
+    s->broken[0] = 0;
+    return words;
+}

@@ -1,0 +1,201 @@
+/* true_sum.c -- codes of each party once more, and their sum.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/true_sum.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/crypto/rng.h"
+#include "common/secagg/encode.h"
+#include "party/core.h"
+#include "server/core.h"
+#include "tests/sim/world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What one party was about to hide. */
+struct codes {
+    uint64_t generation, round;
+    size_t n, max;
+    uint32_t *q;
+    float *y;
+};
+
+struct true_sum {
+    struct codes *of; /* by party */
+    uint32_t parties;
+    struct rng noise;
+    float *want;
+    uint32_t *sum;
+    size_t max;
+};
+
+struct true_sum *true_sum_new(const struct sim *s)
+{
+    static const uint8_t key[RNG_KEY_BYTES];
+    struct true_sum *t = mem_alloc(1, sizeof *t);
+
+    CHECK(t != NULL && rng_init_key(&t->noise, key) == STATUS_OK);
+    t->parties = s->options.parties;
+    t->of = mem_alloc(t->parties, sizeof *t->of);
+    CHECK(t->of != NULL);
+    return t;
+}
+
+void true_sum_free(struct true_sum *t)
+{
+    if (t == NULL)
+        return;
+    for (uint32_t i = 0; i < t->parties; i++) {
+        mem_free(t->of[i].q);
+        mem_free(t->of[i].y);
+    }
+    rng_deinit(&t->noise);
+    mem_free(t->of);
+    mem_free(t->want);
+    mem_free(t->sum);
+    mem_free(t);
+}
+
+static bool can_watch(const struct sim *s)
+{
+    enum plan_encoding e = s->plan.protocol.encoding;
+
+    return s->plan.protocol.straggler != STRAGGLER_ASYNC &&
+           (!s->options.unseeded || e == ENCODING_FIXED || e == ENCODING_FLOAT32);
+}
+
+static void *room(void *block, size_t had, size_t want, size_t size)
+{
+    block = want > had ? mem_grow(block, had * size, want * size) : block;
+    CHECK(block != NULL);
+    return block;
+}
+
+void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
+{
+    const struct party_session *p = s->party[party].session;
+    const struct party_task *task = &p->task;
+    const struct nn_net *net = &p->bottom.net;
+    const float *x = net->layer[net->spec.layers - 1].y;
+    struct codes *c = &t->of[party];
+    uint8_t key[RNG_KEY_BYTES];
+    uint64_t place = task->purpose == PURPOSE_TRAIN ? task->place : task->sweep << 32 | task->place;
+
+    if (task->work != WORK_ROUND || !task->open || task->status != STATUS_OK || !can_watch(s))
+        return;
+    c->generation = p->generation;
+    c->round = task->round;
+    c->n = (size_t)task->rows * p->plan.model.embedding;
+    c->q = room(c->q, c->max, c->n, sizeof *c->q);
+    c->y = room(c->y, c->max, c->n, sizeof *c->y);
+    c->max = c->n > c->max ? c->n : c->max;
+    rng_seed_key(key, p->setup.seed, party + 1, "noise", (uint64_t)task->purpose << 62 | place);
+    rng_rekey(&t->noise, key);
+    if (p->shape.encode.integers)
+        encode_integers(&p->shape.encode, c->q, x, c->n, &t->noise);
+    else
+        encode_floats(&p->shape.encode, c->y, x, c->n, &t->noise);
+}
+
+/* --- the sum --- */
+
+/* By place in the sum: value i of member m of a concatenation, or simply i. */
+static size_t place_of(const struct server_session *v, size_t i, uint32_t member)
+{
+    size_t width = v->plan.model.embedding;
+
+    return v->head.concat ? (i / width * v->members_n + member) * width + i % width : i;
+}
+
+static void concatenate(struct true_sum *t, const struct server_session *v, const struct codes *c,
+                        uint32_t member)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        float *to = &t->want[place_of(v, i, member)];
+        if (v->shape.encode.integers)
+            encode_estimate(&v->shape.encode, to, &c->q[i], 1, 1);
+        else
+            *to = c->y[i];
+    }
+}
+
+static void add_up(struct true_sum *t, const struct server_session *v, const bool *in,
+                   uint32_t in_n)
+{
+    double factor = (double)v->members_n / in_n;
+    size_t n = (size_t)v->round.rows * v->plan.model.embedding;
+
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        t->sum[i] = 0;
+        for (uint32_t m = 0; m < v->members_n; m++) {
+            const struct codes *c = &t->of[v->members[m]];
+            if (!in[m])
+                continue;
+            t->sum[i] += v->shape.encode.integers ? c->q[i] : 0;
+            sum += v->shape.encode.integers ? 0 : (double)c->y[i];
+        }
+        t->want[i] = (float)sum;
+    }
+    if (v->shape.encode.integers)
+        encode_estimate(&v->shape.encode, t->want, t->sum, n, in_n);
+    for (size_t i = 0; i < n && in_n < v->members_n; i++)
+        t->want[i] = (float)((double)t->want[i] * factor);
+}
+
+/* What the server takes for the members of the sum must have been asked the same. */
+static uint32_t members_in(const struct true_sum *t, const struct server_session *v, bool *in,
+                           char *why)
+{
+    uint8_t absent[WIRE_MEMBERS_MAX];
+    uint32_t n = secagg_present(v->sum, absent), k = 0;
+    bool some = v->shape.partial;
+
+    n = some ? n : v->members_n;
+    for (uint32_t m = 0; m < v->members_n; m++) {
+        const struct codes *c = &t->of[v->members[m]];
+        in[m] = !some || k >= v->members_n - n || absent[k] != m;
+        k += !in[m];
+        if (in[m] && (c->generation != v->generation || c->round != v->round.number ||
+                      c->n != (size_t)v->round.rows * v->plan.model.embedding)) {
+            snprintf(why, 128, "round %llu has a sum, p%u did not work on it",
+                     (unsigned long long)v->round.number, v->members[m] + 1u);
+            return 0;
+        }
+    }
+    return n;
+}
+
+bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
+{
+    const struct server_session *v = s->server;
+    size_t values = (size_t)v->round.rows * v->head.inputs;
+    bool in[WIRE_MEMBERS_MAX];
+    uint32_t in_n;
+
+    if (v->work_status != STATUS_OK || v->sm.phase == PHASE_STREAM || !can_watch(s))
+        return true;
+    t->want = room(t->want, t->max, values, sizeof *t->want);
+    t->sum = room(t->sum, t->max, values, sizeof *t->sum);
+    t->max = values > t->max ? values : t->max;
+    in_n = members_in(t, v, in, why);
+    if (in_n == 0)
+        return false;
+    memset(t->want, 0, values * sizeof *t->want);
+    for (uint32_t m = 0; m < v->members_n && v->head.concat; m++) {
+        if (in[m])
+            concatenate(t, v, &t->of[v->members[m]], m);
+    }
+    if (!v->head.concat)
+        add_up(t, v, in, in_n);
+    for (size_t i = 0; i < values && v->head.mean; i++)
+        t->want[i] *= 1.0f / (float)v->head.parties;
+    if (memcmp(t->want, v->head.fused, values * sizeof *t->want) == 0)
+        return true;
+    snprintf(why, 128, "round %llu (%s %llu): not the sum of its members' codes",
+             (unsigned long long)v->round.number, wire_purpose_name(v->round.purpose),
+             (unsigned long long)v->round.place);
+    return false;
+}
