@@ -1,4 +1,6 @@
-/* test_protocol_page.c -- the phase table in docs/protocol.md is that of the program.
+/* test_protocol_page.c -- the phase table and the clauses of docs/protocol.md are those of the
+ * program and of proto/vfl.proto.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <setjmp.h>
@@ -6,7 +8,10 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/base/file.h"
 #include "common/flow/phase.h"
@@ -37,25 +42,79 @@ static void test_the_documented_phases_are_those_of_the_program(void **state)
     buf_deinit(&out);
 }
 
+static void read_text(struct buf *b, const char *path)
+{
+    struct error err = {0};
+
+    buf_init(b, TEXT_MAX);
+    assert_int_equal(file_read(path, b, &err), STATUS_OK);
+    assert_int_equal(buf_append(b, "", 1), STATUS_OK); /* a string from here on */
+}
+
+/* The first line of a clause, NULL when the page has no such clause. */
+static const char *clause_of(const struct buf *doc, const char *number)
+{
+    char head[16] = "\n**";
+    const char *at;
+
+    strncat(head, number, sizeof head - 5);
+    strcat(head, " ");
+    at = strstr((const char *)doc->data, head);
+    return at == NULL ? NULL : at + 1;
+}
+
 /* Each row's clause is a clause of the page. */
 static void test_every_clause_of_the_table_is_in_the_page(void **state)
 {
     struct buf doc;
-    struct error err = {0};
 
     (void)state;
-    buf_init(&doc, TEXT_MAX);
-    assert_int_equal(file_read("docs/protocol.md", &doc, &err), STATUS_OK);
+    read_text(&doc, "docs/protocol.md");
     for (int p = 0; p < PHASES; p++) {
         const char *clause = phase_row((enum phase)p)->clause;
-        char head[16] = "\n**";
 
-        strncat(head, clause, sizeof head - 5);
-        strcat(head, " ");
-        if (memmem(doc.data, doc.len, head, strlen(head)) == NULL)
+        if (clause_of(&doc, clause) == NULL)
             fail_msg("docs/protocol.md has no clause %s", clause);
     }
     buf_deinit(&doc);
+}
+
+/* Does the line speak of this message ("Hellos"), in whatever case? */
+static bool speaks_of(const char *line, const char *name, size_t n)
+{
+    for (const char *end = strchr(line, '\n'); line + n <= end; line++) {
+        if (strncasecmp(line, name, n) == 0 && !isalpha((unsigned char)line[n]))
+            return true;
+    }
+    return false;
+}
+
+/* What proto/vfl.proto says of each message, "(clause 3.2)", is where the page describes it. */
+static void test_every_message_stands_at_the_clause_that_it_names(void **state)
+{
+    struct buf doc, proto;
+    size_t messages = 0;
+
+    (void)state;
+    read_text(&doc, "docs/protocol.md");
+    read_text(&proto, "proto/vfl.proto");
+    for (const char *at = (const char *)proto.data; (at = strstr(at, "(clause")) != NULL;) {
+        const char *message = strstr(at, "\nmessage "), *line;
+        char number[8] = "";
+
+        at += strlen("(clause");
+        assert_int_equal(sscanf(at + strspn(at, " \n/"), "%7[0-9.]", number), 1);
+        assert_non_null(message);
+        message += strlen("\nmessage ");
+        line = clause_of(&doc, number);
+        if (line == NULL || !speaks_of(line, message, strcspn(message, " ")))
+            fail_msg("docs/protocol.md: clause %s does not begin with %.*s", number,
+                     (int)strcspn(message, " "), message);
+        messages++;
+    }
+    assert_int_equal(messages, WIRE_KINDS - 1); /* WIRE_NONE is none */
+    buf_deinit(&doc);
+    buf_deinit(&proto);
 }
 
 int main(void)
@@ -63,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_documented_phases_are_those_of_the_program),
         cmocka_unit_test(test_every_clause_of_the_table_is_in_the_page),
+        cmocka_unit_test(test_every_message_stands_at_the_clause_that_it_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
