@@ -73,11 +73,12 @@ holds coded 'train["payload_down"] == M * (M - 1) * parts + 4 * M * P * sum(batc
 holds coded '0 <= train["payload_up"] - train["formula_up"] <= (M * M + 1) * len(batches)' \
     'that is the formula but for whole bytes'
 holds coded '0 <= train["payload_down"] - train["formula_down"] <= (M * M + 1) * len(batches)' 'down too'
-holds coded 'train["payload_up"] <= 1.05 * train["formula_up"] and train["payload_down"] <= 1.05 * train["formula_down"]' \
+holds coded 'all(train["payload_" + d] <= 1.05 * train["formula_" + d] for d in ("up", "down"))' \
     'and within 5 %'
 holds coded 'all(message[k]["count"] == M * (len(batches) + epochs) for k in ("share", "relay", "upload"))' \
     'a share, a relay and an upload of each party in each round of training and evaluation'
-holds coded 'message["share"]["payload"] == M * (M - 1) * (parts + epochs * part(tested))' 'shares weigh what they should'
+holds coded 'message["share"]["payload"] == M * (M - 1) * (parts + epochs * part(tested))' \
+    'shares weigh what they should'
 holds coded 'message["relay"]["payload"] == message["share"]["payload"]' 'what goes up goes down'
 holds coded 'message["upload"]["payload"] == M * (parts + epochs * part(tested))' 'uploads are sums of shares'
 holds coded 'all(message[k]["frame"] - message[k]["payload"] <= (40 + 16 * (M - 1)) * message[k]["count"]

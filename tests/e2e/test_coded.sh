@@ -23,13 +23,14 @@ coded() { # OUT K T ARGUMENTS...
         --set "protocol.coded.privacy=$privacy" "$@"
 }
 
-# Checks of one summary, in python: names S (the summary), D (its degradations), P (its parties), other (the
-# summary of another run).
+# Checks of one summary, in python: names S (the summary), D (its degradations), P (its parties), sent
+# (messages by name), other (the summary of another run).
 holds() { # OUT EXPRESSION WHAT [OTHER]
     expect 0 '' "$3" python3 -c '
 import json, sys
 S = json.load(open(sys.argv[1] + "/summary.json"))
 D, P = S["degraded"], S["parties"]
+sent = {name: m["count"] for name, m in S["bytes"]["by_message"].items()}
 other = json.load(open(sys.argv[3] + "/summary.json"))
 assert eval(sys.argv[2]), {k: S.get(k) for k in ("status", "error", "rounds", "void_rounds", "degraded", "parties")}
 ' "$1" "$2" "${4:-$1}"
@@ -60,11 +61,11 @@ tolerates() { # NAME ARGUMENTS...: on this data
     holds "$name-4" 'D["missing_uploads"] == 4 * S["rounds"]' "$name: four are missing in every round"
     holds "$name-4" '[p["missing_uploads"] for p in P] == 6 * [0] + 4 * [S["rounds"]]' "$name: those four"
     holds "$name-4" 'all(p["wait_s"] == 0 and p["slowest_rounds"] == 0 for p in P[6:])' "$name: no round waits for them"
-    holds "$name-4" 'sum(p["slowest_rounds"] for p in P) == S["bytes"]["by_message"]["share"]["count"] // 10' \
+    holds "$name-4" 'sum(p["slowest_rounds"] for p in P) == sent["share"] // 10' \
         "$name: but for one of the others, each"
-    holds "$name-4" '10 * S["bytes"]["by_message"]["upload"]["count"] == 6 * S["bytes"]["by_message"]["share"]["count"]' \
+    holds "$name-4" '10 * sent["upload"] == 6 * sent["share"]' \
         "$name: and nothing of theirs ever came"
-    holds "$name-4" 'D["unverified_decodes"] == S["bytes"]["by_message"]["share"]["count"] // 10' \
+    holds "$name-4" 'D["unverified_decodes"] == sent["share"] // 10' \
         "$name: without a surplus no decode is verified"
     expect 0 'unverified' "$name: the log says so" cat "$name-4/server/log.txt"
     expect 0 '' "$name: the last evaluation has the counts too" python3 -c '
@@ -75,7 +76,7 @@ assert last["degraded"] == json.load(open(sys.argv[1] + "/summary.json"))["degra
     # shellcheck disable=SC2046 # words
     expect 4 'waiting for p6, p7, p8, p9, p10' "$name: with a fifth missing it waits, says for whom, and ends" \
         coded "$name-5" 2 4 --parties 10 --set protocol.patience_ms=10000 "$@" $(silent 6 7 8 9 10)
-    holds "$name-5" 'S["status"] == "failed" and "phase sum after 10000 ms, waiting for p6, p7, p8, p9, p10" in S["error"]' \
+    holds "$name-5" '"phase sum after 10000 ms, waiting for p6, p7, p8, p9, p10" in S["error"]' \
         "$name: the summary says it too"
     holds "$name-5" 'S["rounds"] == 0 and D["missing_uploads"] == 0' "$name: no round was closed with too few"
     same "$(printf 'server 4\n' && seq -f 'party-%.0f 4' 10)" "$(cat "$name-5/codes")" "$name: all end in order"
@@ -83,7 +84,8 @@ assert last["degraded"] == json.load(open(sys.argv[1] + "/summary.json"))["degra
 
 tolerates cancer --set training.batch=100
 [ -z "${PHISHING:-}" ] || tolerates phishing --train "$PHISHING"
-expect 0 'rounds without p7: [0-9]*, p8: [0-9]*, p9: [0-9]*, p10: ' 'the table names the missing' "$VFL_BIN/vfl-merge" --show cancer-4
+expect 0 'rounds without p7: [0-9]*, p8: [0-9]*, p9: [0-9]*, p10: ' 'the table names the missing' \
+    "$VFL_BIN/vfl-merge" --show cancer-4
 expect 0 'missing uploads, .* unverified decodes' 'and counts' "$VFL_BIN/vfl-merge" --show cancer-4
 "$VFL_BIN/vfl-merge" --show cancer-5 >table
 same '' "$(grep -e degraded -e 'rounds without' table)" 'and says nothing where nothing is to be said'
@@ -99,7 +101,8 @@ for shape in '1 1' '1 4' '4 1' '2 2'; do
     # shellcheck disable=SC2086 # words
     expect 0 '' "coded $shape" coded "coded $shape" $shape --parties 5
     same_models "coded $shape" masked 'is masked'
-    holds "coded $shape" 'D["void_rounds"] == D["integrity_failures"] == D["faulty_uploads"] == 0' 'and nothing was wrong'
+    holds "coded $shape" 'D["void_rounds"] == D["integrity_failures"] == D["faulty_uploads"] == 0' \
+        'and nothing was wrong'
 done
 fixed='--set protocol.encoding=fixed --set protocol.fixed.bits=12 --parties 5'
 # shellcheck disable=SC2086 # words
@@ -117,11 +120,13 @@ expect 0 '' 'drop, an upload never comes' coded drop-upload 1 2 --parties 4 --se
 holds drop-upload 'D["void_rounds"] == D["absent_parties"] == 0 and D["missing_uploads"] == S["rounds"]' \
     'every round closes without it, with the same set'
 expect 0 '' 'drop, a share never comes' coded drop-share 1 2 --parties 4 --set protocol.straggler=drop \
-    --set protocol.deadline_ms=3000 --set training.epochs=4 --party 4:inject.delay=const:3600 --party 4:inject.before=share
+    --set protocol.deadline_ms=3000 --set training.epochs=4 \
+    --party 4:inject.delay=const:3600 --party 4:inject.before=share
 holds drop-share 'S["status"] == "completed" and D["void_rounds"] == 3' 'costs a round each time, three times at most'
 holds drop-share 'D["absent_parties"] == S["rounds"] == P[3]["absent_rounds"]' 'the rounds that count are without it'
 holds drop-share 'all(p["absent_rounds"] == 0 for p in P[:3])' 'and with all others'
-same '4 3 4 3 4 3 ' "$(sed -n 's/.*: generation [0-9]*: \([0-9]*\) parties$/\1/p' drop-share/server/log.txt | tr '\n' ' ')" \
+same '4 3 4 3 4 3 ' \
+    "$(sed -n 's/.*: generation [0-9]*: \([0-9]*\) parties$/\1/p' drop-share/server/log.txt | tr '\n' ' ')" \
     'it is back in the set when an epoch begins'
 
 # --- what cannot be ---
@@ -151,6 +156,7 @@ refuses 'fixed has no noise' protocol.encoding=fixed protocol.fixed.bits=12 prot
 "$VFL_BIN/vfl-server" -c cancer/server/config.yaml -n --set protocol.aggregation=coded --set protocol.coded.segments=2 \
     --set protocol.coded.privacy=4 --set protocol.pbm.trials=16 --set model.embedding=4 --set training.batch=70 >priced
 expect 0 '1400 payload bytes up from each party, 2380 down to each' '-n prices what can be, to the byte' cat priced
-expect 0 'for the 9 others: 1260 of them each way, 8 bits an element; the upload: 140' 'and what of it are shares' cat priced
+expect 0 'for the 9 others: 1260 of them each way, 8 bits an element; the upload: 140' \
+    'and what of it are shares' cat priced
 expect 0 'any 6 uploads decode: 4 may be late or lost' 'and who may be missing' cat priced
 closing
