@@ -199,7 +199,7 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
 void server_relay(struct server_session *s, struct actions *a);
 /* Enough uploads are in, or may come. */
 bool server_decodes_without(const struct server_session *s);
-void server_count_late(struct server_session *s, uint32_t peer);
+void server_count_late(struct server_session *s, uint32_t peer, const struct wire_upload *u);
 void server_late_upload(struct server_session *s, struct actions *a, uint32_t peer,
                         const struct wire_upload *u);
 

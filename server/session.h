@@ -61,7 +61,7 @@ struct server_reached {
 /* What was worse than it might have been: every degradation is counted and shown. */
 struct server_degraded {
     uint64_t missing;    /* members that a training round closed without */
-    uint64_t late;       /* uploads that their round did not wait for */
+    uint64_t late;       /* uploads that their training round did not wait for */
     uint64_t absent;     /* drop: parties that a training round had no part for */
     uint64_t stale;      /* async: embeddings used that are older than the arrival */
     uint64_t unseen;     /* async: embeddings that were not there yet */

@@ -157,8 +157,10 @@ void server_relay(struct server_session *s, struct actions *a)
                                                             : s->plan.protocol.patience_ms);
 }
 
-void server_count_late(struct server_session *s, uint32_t peer)
+void server_count_late(struct server_session *s, uint32_t peer, const struct wire_upload *u)
 {
+    if (u->purpose != PURPOSE_TRAIN)
+        return;
     s->report.degraded.late++;
     s->report.late[peer]++;
 }
@@ -171,7 +173,7 @@ void server_late_upload(struct server_session *s, struct actions *a, uint32_t pe
     enum status st;
 
     s->peer[peer].uploaded = u->round;
-    server_count_late(s, peer);
+    server_count_late(s, peer, u);
     if (s->shares == NULL || u->round != s->combined_round)
         return;
     st = secagg_late(s->sum, member, u->payload.data, u->payload.n, &s->error);

@@ -14,7 +14,7 @@
 
 enum report_degradation {
     REPORT_MISSING_UPLOADS,    /* of members that a training round closed without */
-    REPORT_LATE_UPLOADS,       /* that came after their round had closed */
+    REPORT_LATE_UPLOADS,       /* that came after their training round had closed */
     REPORT_ABSENT_PARTIES,     /* parties outside the set, summed over training rounds */
     REPORT_STALE_EMBEDDINGS,   /* used though older than the arrival that a step was for */
     REPORT_UNSEEN_EMBEDDINGS,  /* that a step did without */

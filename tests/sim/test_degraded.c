@@ -78,10 +78,22 @@ static void test_a_late_upload_is_counted_once_and_for_its_sender(void **state)
     sim_rule(s, (struct sim_rule){
                     .act = SIM_DELAY, .from = 2, .kind = WIRE_UPLOAD, .nth = 2, .us = SECOND_US});
     r = completed(s);
-    assert_true(r->late[2] >= 1);
+    assert_int_equal(r->late[2], 1);
     assert_int_equal(r->missing[2], 1);
     for (uint32_t i = 0; i < 5; i++)
         assert_true(r->share_wait_us[i] >= (i == 2 ? SECOND_US / 2 : 0)); /* its next share */
+    sim_free(s);
+}
+
+static void test_a_late_upload_of_an_evaluation_is_not_counted(void **state)
+{
+    struct sim_options o = coded();
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_DELAY, .from = 2, .kind = WIRE_UPLOAD, .nth = 4, .us = SECOND_US});
+    assert_int_equal(completed(s)->late[2], 0);
     sim_free(s);
 }
 
@@ -204,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_missing_uploads_are_counted_for_whom_they_were_missing),
         cmocka_unit_test(test_nothing_is_counted_when_nothing_is_amiss),
         cmocka_unit_test(test_a_late_upload_is_counted_once_and_for_its_sender),
+        cmocka_unit_test(test_a_late_upload_of_an_evaluation_is_not_counted),
         cmocka_unit_test(test_a_slow_share_is_put_down_to_its_sender),
         cmocka_unit_test(test_drop_counts_rounds_without_a_party_and_its_late_upload),
         cmocka_unit_test(test_drop_in_clear_counts_what_the_sum_is_without),
