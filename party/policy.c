@@ -16,7 +16,10 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
         .kind = ACCOUNT_NONE,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
-        .concat = p->model.fusion == FUSION_CONCAT,
+        /* Side by side, or the sum of those who happened to be there: perhaps of one. */
+        .concat =
+            p->model.fusion == FUSION_CONCAT || (p->protocol.aggregation == AGGREGATION_CLEAR &&
+                                                 p->protocol.straggler != STRAGGLER_WAIT),
         .raw = true, /* the only way bottoms train yet */
         .coordinates = p->model.embedding,
         /* Parties of the server's own operator hide nobody from it (threats 1.2). */
@@ -60,10 +63,11 @@ static enum status check_set(const struct config_policy *policy, const struct pl
             "policy.min_m_eff: %zu parties, %u of them perhaps with the server, leave less than %u",
             set->n, colluders, policy->min_m_eff);
     if (p->protocol.aggregation == AGGREGATION_CODED && colluders > p->protocol.coded.privacy)
-        return error_set(err, STATUS_POLICY,
-                         "the plan's protocol.coded.privacy: shares of %u parties open a value, and "
-                         "%u may be in one hand",
-                         p->protocol.coded.privacy + 1, colluders);
+        return error_set(
+            err, STATUS_POLICY,
+            "the plan's protocol.coded.privacy: shares of %u parties open a value, and "
+            "%u may be in one hand",
+            p->protocol.coded.privacy + 1, colluders);
     return STATUS_OK;
 }
 

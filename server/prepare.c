@@ -102,7 +102,10 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         .sigma = e->sigma,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
-        .concat = p->model.fusion == FUSION_CONCAT,
+        /* Side by side, or the sum of those who happened to be there: perhaps of one. */
+        .concat =
+            p->model.fusion == FUSION_CONCAT || (p->protocol.aggregation == AGGREGATION_CLEAR &&
+                                                 p->protocol.straggler != STRAGGLER_WAIT),
         .raw = true,
         .coordinates = p->model.embedding,
         .parties = p->shape.parties,

@@ -168,6 +168,26 @@ static void test_under_clear_nobody_hides_among_others(void **state)
     expect_refused(&policy, STATUS_POLICY, "policy.min_parties: 5 parties where 6 are the least");
 }
 
+/* T + 1 shares say something of a value: no operator may come to hold so many. */
+static void test_no_operator_holds_more_shares_than_the_plan_hides_from(void **state)
+{
+    struct config_policy policy = policy_of("min_m_eff=1", NULL, NULL);
+
+    (void)state;
+    plan.protocol.aggregation = AGGREGATION_CODED;
+    plan.protocol.coded.privacy = 1;
+    expect_accepted(&policy);
+    strcpy(roster.party[3].operator_name, "p3");
+    expect_refused(&policy, STATUS_POLICY,
+                   "the plan's protocol.coded.privacy: shares of 2 parties open a value, and 2 may "
+                   "be in one hand");
+    plan.protocol.coded.privacy = 2;
+    expect_accepted(&policy);
+    plan.protocol.aggregation = AGGREGATION_MASKED;
+    plan.protocol.coded.privacy = 1;
+    expect_accepted(&policy);
+}
+
 static void test_only_listed_encodings_are_accepted(void **state)
 {
     static const char *const names[] = {"pbm", "fixed", "float32", "gaussian"};
@@ -409,6 +429,29 @@ static void test_the_mechanism_is_the_plans_among_this_set(void **state)
     assert_int_equal(e.colluders, 1);
 }
 
+/* In clear a sum may be of whoever was there, and what a party learns of it of one other. */
+static void test_where_some_may_be_missing_parties_are_not_hidden_from_each_other(void **state)
+{
+    (void)state;
+    for (enum plan_aggregation a = AGGREGATION_MASKED; a <= AGGREGATION_CLEAR; a++) {
+        for (enum plan_straggler g = STRAGGLER_WAIT; g <= STRAGGLER_ASYNC; g++) {
+            struct account_claim claim;
+            struct account_entry e;
+            bool seen = a == AGGREGATION_CLEAR && g != STRAGGLER_WAIT;
+
+            plan.protocol.aggregation = a;
+            plan.protocol.straggler = g;
+            e = policy_mechanism(&plan, &set);
+            e.releases = e.participations_max = 1;
+            assert_int_equal(e.concat, seen);
+            claim = account_claim(&e, 1, ACCOUNT_PARTY, ACCOUNT_RECORD_RAW, 1e-5);
+            assert_int_equal(claim.m_eff, seen ? 1 : PARTIES - 1);
+            claim = account_claim(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW, 1e-5);
+            assert_int_equal(claim.m_eff, a == AGGREGATION_CLEAR ? 1 : PARTIES);
+        }
+    }
+}
+
 static void test_fixed_and_float32_have_no_noise(void **state)
 {
     struct account_entry e;
@@ -467,6 +510,7 @@ int main(void)
         TEST(test_enough_parties_are_left_when_one_operator_helps_the_server),
         TEST(test_no_operator_fears_its_own_parties),
         TEST(test_under_clear_nobody_hides_among_others),
+        TEST(test_no_operator_holds_more_shares_than_the_plan_hides_from),
         TEST(test_only_listed_encodings_are_accepted),
         TEST(test_only_listed_aggregations_are_accepted),
         TEST(test_clear_is_refused_unless_it_is_asked_for),
@@ -480,6 +524,7 @@ int main(void)
         TEST(test_releases_without_noise_pass_no_epsilon),
         TEST(test_a_full_ledger_is_still_priced),
         TEST(test_the_mechanism_is_the_plans_among_this_set),
+        TEST(test_where_some_may_be_missing_parties_are_not_hidden_from_each_other),
         TEST(test_fixed_and_float32_have_no_noise),
         TEST(test_gaussian_noise_is_that_of_the_set),
     };
