@@ -54,7 +54,7 @@ void server_keep_done(struct server_session *s, struct actions *a, const struct 
     }
     s->kept_step = s->keep_step;
     forget_what_nobody_needs(s);
-    if (s->sm.phase == PHASE_CLOSE && server_all_answered(s))
+    if (s->sm.phase == PHASE_CLOSE && (s->complete || server_all_answered(s)))
         server_all_closed(s, a);
 }
 

@@ -94,6 +94,24 @@ static void test_drop_waits_when_only_one_party_is_left(void **state)
     sim_free(s);
 }
 
+/* p3 never says that its final model is durable, though its connection stays. */
+static void test_drop_closes_without_a_silent_member(void **state)
+{
+    struct sim_options o = {.parties = 4,
+                            .quiet = true,
+                            .checkpoint_rounds = 1,
+                            .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 2, .kind = WIRE_KEPT, .nth = 3});
+    sim_run(s, HOUR_US);
+    assert_true(sim_server_end(s)->over);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_true(sim_now_us(s) > 100000 && sim_now_us(s) < 1000000);
+    sim_free(s);
+}
+
 static void test_a_stopped_server_ends_everybody_in_order(void **state)
 {
     struct sim_options o = {.parties = 3, .train_rows = 300, .quiet = true};
@@ -238,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_wait_gives_up_at_its_patience),
         cmocka_unit_test(test_a_party_that_never_joins_is_named),
         cmocka_unit_test(test_drop_waits_when_only_one_party_is_left),
+        cmocka_unit_test(test_drop_closes_without_a_silent_member),
         cmocka_unit_test(test_a_stopped_server_ends_everybody_in_order),
         cmocka_unit_test(test_a_stopped_run_goes_on_to_the_same_models),
         cmocka_unit_test(test_unsent_reservations_are_given_back),
