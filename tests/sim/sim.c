@@ -85,10 +85,14 @@ static struct sim_rule *rule_for(struct sim *s, int from, uint32_t party, enum w
     return NULL;
 }
 
-/* Into the void: a connection that is no more, whoever has heard of it. */
-static bool into_the_void(const struct sim_party *p, bool up)
+/* Into the void: a connection that is no more, whoever has heard of it; or is about to be. */
+static bool into_the_void(const struct sim *s, uint32_t party, bool up)
 {
-    return up ? p->deaf_us > 0 : !p->joined || p->ghost_us > 0;
+    const struct sim_party *p = &s->party[party];
+
+    if (s->soon[party] != NULL || s->soon[SIM_PARTIES_MAX] != NULL)
+        return true;
+    return up ? p->hole_up || p->deaf_us > 0 : p->hole_down || !p->joined || p->ghost_us > 0;
 }
 
 static void send_one(struct sim *s, int from, uint32_t party, const struct wire_msg *original)
@@ -102,6 +106,8 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
         return;
     if (up)
         oracle_sent(s, party, &m);
+    if (into_the_void(s, party, up))
+        return;
     if (r != NULL && (r->act == SIM_CUT_BEFORE || r->act == SIM_KILL)) {
         s->soon[from == SIM_SERVER && r->act == SIM_KILL ? SIM_PARTIES_MAX : party] = &r->how;
         r->how.what = r->act == SIM_KILL ? SIM_DEATH : SIM_CUT;
@@ -110,7 +116,9 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
     }
     if (r != NULL && r->act == SIM_ALTER)
         r->alter(&m, r->owner);
-    if (into_the_void(p, up) || (r != NULL && r->act == SIM_SWALLOW))
+    if (r != NULL && r->act == SIM_HOLE)
+        *(up ? &p->hole_up : &p->hole_down) = true;
+    if (r != NULL && (r->act == SIM_SWALLOW || r->act == SIM_HOLE))
         return;
     flight_add(s, party, up, &m, r != NULL && r->act == SIM_DELAY ? r->us : 0,
                r != NULL && r->act == SIM_CUT_AFTER);
@@ -349,6 +357,7 @@ static void connect(struct sim *s, uint32_t party)
         return;
     }
     p->connected = true;
+    p->hole_up = p->hole_down = false;
     p->connect_us = 0;
     p->last_up_us = p->last_down_us = 0;
     world_tell_party(s, party, &e);

@@ -48,6 +48,7 @@ struct sim_party {
     /* connected: as the party sees it; joined: as the server does.  They differ until the one that
      * has not heard of a cut does: at ghost_us the server, at deaf_us the party. */
     bool connected, joined;
+    bool hole_up, hole_down; /* nothing gets through on this connection any more */
     uint64_t ghost_us, deaf_us;
     uint64_t connection, connect_us, timer_us, last_up_us, last_down_us;
     uint64_t up_us; /* its process is dead until then; 0: it is not */
