@@ -115,18 +115,18 @@ void server_missing(const struct server_session *s, char *out, size_t n)
 
 /* --- events --- */
 
-/* s->error is the fault of `peer`: it costs that party under `drop`, and the run where the run
- * needs it. */
+/* s->error is the fault of `peer`: it costs that party under `drop` and `async`, and the run where
+ * the run needs it. */
 void server_blame(struct server_session *s, struct actions *a, uint32_t peer)
 {
-    if (s->plan.protocol.straggler == STRAGGLER_DROP && s->started)
+    if (!server_waits(s) && s->started)
         server_drop(s, a, peer, s->error.status);
     else
         server_fail(s, a);
 }
 
-/* A party will not go on.  Its own fault costs it alone under `drop`; the run needs it under
- * `wait`. */
+/* A party will not go on.  Its own fault costs it alone under `drop` and `async`; the run needs it
+ * under `wait`. */
 static void refused(struct server_session *s, struct actions *a, uint32_t peer,
                     const struct wire_refuse *r)
 {
@@ -209,7 +209,7 @@ static void message(struct server_session *s, struct actions *a, const struct ev
         (generation == s->generation && s->sm.phase == PHASE_GATHER)) {
         s->report.stale_messages++;
         if (p->owes && e->msg->kind == WIRE_UPLOAD) {
-            server_count_late(s, e->peer, &e->msg->upload);
+            server_count_late(s, e->peer);
             p->owes = false;
         }
         return;
