@@ -75,10 +75,11 @@ REPLAYS   := $(patsubst $(BUILD)/tests/fuzz/fuzz_%,$(BUILD)/tests/fuzz/replay_%,
 BENCH     := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/bench_*.c))
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py tests/bench/bench_*.sh)
 E2E       := $(wildcard tests/e2e/test_*.sh)
+FAULTS    := $(BUILD)/tests/lib/disk_faults.so
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
 
 .PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
-        asan ubsan tsan fuzz run-fuzz cover bench fmt install uninstall clean setup
+        durability asan ubsan tsan fuzz run-fuzz cover bench fmt install uninstall clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -120,7 +121,8 @@ $(foreach r,$(ROOMS),$(eval $(BUILD)/lib/lib$(r).a: $(call OBJ_OF,$(wildcard com
 $(BUILD)/lib/libwire.a: $(BUILD)/obj/gen/proto/vfl.pb-c.o
 $(BUILD)/lib/libserver.a: $(call OBJ_OF,$(SERVER_C))
 $(BUILD)/lib/libparty.a: $(call OBJ_OF,$(PARTY_C))
-$(BUILD)/lib/libtests.a: $(call OBJ_OF,$(filter-out %/fuzz_replay.c,$(wildcard tests/lib/*.c)))
+$(BUILD)/lib/libtests.a: $(call OBJ_OF,$(filter-out %/fuzz_replay.c %/disk_faults.c, \
+    $(wildcard tests/lib/*.c)))
 $(BUILD)/lib/%.a: $(BUILD)/sources
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -165,10 +167,15 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/lib/libtes
 $(BUILD)/tests/bench/bench_%: $(BUILD)/obj/tests/bench/bench_%.o $(BUILD)/lib/libtests.a $(LIBS)
 	$(LINK) $(BENCH_LIBS_$*) $(LDLIBS)
 
-# The scripts find the programs under test by VFL_BIN, everything else by its place in the tree.
-RUN := VFL_BIN='$(abspath $(BUILD)/bin)' tests/lib/run.sh
+# Preloaded into daemons; not instrumented, since it stands before what a sanitizer would put in.
+$(FAULTS): tests/lib/disk_faults.c $(BUILD)/flags | $(SETUP)
+	@mkdir -p $(@D)
+	$(call say,cc $<) $(CC) -std=c11 -D_GNU_SOURCE -g -O2 -fPIC -shared $(WARN) $(WERROR) -o $@ $<
 
-check: setup all $(UNIT) $(SIM) $(REPLAYS)
+# The scripts find the programs under test by VFL_BIN, everything else by its place in the tree.
+RUN := VFL_BIN='$(abspath $(BUILD)/bin)' DISK_FAULTS_SO='$(abspath $(FAULTS))' tests/lib/run.sh
+
+check: setup all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
 	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E) $(SOURCE)
 check-unit: $(UNIT)
 	@$(RUN) $(UNIT)
@@ -176,10 +183,13 @@ check-sim: $(SIM)
 	@$(RUN) $(SIM)
 check-fuzz: $(REPLAYS)
 	@$(RUN) $(REPLAYS)
-check-programs: all $(UNIT) $(SIM) $(REPLAYS)
+check-programs: all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
 	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E)
-check-e2e: all
+check-e2e: all $(FAULTS)
 	@$(RUN) $(E2E)
+# Every durable call in every mode, where the tests take a sample.
+durability: all $(FAULTS)
+	@DURABILITY_EVERY=1 LIMIT=7200 $(RUN) tests/e2e/test_durability.sh
 check-source:
 	@$(RUN) $(SOURCE)
 

@@ -197,6 +197,8 @@ static void round_worked(struct party_session *p, struct actions *a)
     if (!t->open)
         return;
     p->pending = t->purpose == PURPOSE_TRAIN;
+    log_debug("generation %llu, round %llu: %u rows leave (%s)", (unsigned long long)p->generation,
+              (unsigned long long)t->round, t->rows, wire_purpose_name(t->purpose));
     p->report.rounds++;
     p->report.last_rows = t->rows;
     if (secagg_shares(p->plan.protocol.aggregation))

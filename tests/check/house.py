@@ -75,7 +75,7 @@ HEADER_OF = {
 }
 PHASE_HEADER = {'server/': 'server/core.h', 'party/': 'party/core.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
-             'tests/lib/fuzz_replay.c')
+             'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c')
 
 # Sources of common/ that are tested through a neighbour, by that neighbour's tests.
 TESTED_BY = {
