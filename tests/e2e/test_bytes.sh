@@ -70,8 +70,10 @@ holds coded 'train["payload_up"] == (M * (M - 1) + M) * parts' \
     'coded up: M - 1 shares and an upload of each party, ceil(n / K) elements of ceil(log2 p) bits'
 holds coded 'train["payload_down"] == M * (M - 1) * parts + 4 * M * P * sum(batches)' \
     'coded down: the same shares and the gradient'
+holds coded 'train["formula_up"] == sum(M * M * math.ceil(b * P / 2) * w // 8 for b in batches)' \
+    'the formula is beside it'
 holds coded '0 <= train["payload_up"] - train["formula_up"] <= (M * M + 1) * len(batches)' \
-    'that is the formula but for whole bytes'
+    'and differs by whole bytes alone'
 holds coded '0 <= train["payload_down"] - train["formula_down"] <= (M * M + 1) * len(batches)' 'down too'
 holds coded 'all(train["payload_" + d] <= 1.05 * train["formula_" + d] for d in ("up", "down"))' \
     'and within 5 %'
