@@ -209,7 +209,7 @@ static void message(struct server_session *s, struct actions *a, const struct ev
         (generation == s->generation && s->sm.phase == PHASE_GATHER)) {
         s->report.stale_messages++;
         if (p->owes && e->msg->kind == WIRE_UPLOAD) {
-            server_count_late(s, e->peer);
+            server_count_late(s, e->peer, &e->msg->upload);
             p->owes = false;
         }
         return;
