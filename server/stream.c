@@ -111,7 +111,12 @@ void server_stream_begin(struct server_session *s)
 static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool closes)
 {
     struct lane *lane = &s->stream->lane[peer];
-    struct wire_broadcast b = {.generation = s->generation, .opens = !s->stream->draining};
+    /* A server that was killed has forgotten arrivals, and a party no step of its own: it has an
+     * end to them, whatever the run has done. */
+    struct wire_broadcast b = {
+        .generation = s->generation,
+        .opens = !s->stream->draining && lane->steps < s->agenda.party_steps,
+    };
 
     if (closes) {
         size_t floats = (size_t)lane->rows * s->plan.model.embedding;
@@ -163,8 +168,14 @@ static void when_drained(struct server_session *s, struct actions *a)
         server_set_changed(s, a);
         return;
     }
-    if (!s->stream->draining)
+    if (!s->stream->draining) {
+        error_set(&s->error, STATUS_DATA,
+                  "every party here has taken all steps that its agenda has, the run only %llu: the "
+                  "server's state was lost or put back too often",
+                  (unsigned long long)s->steps_done);
+        server_fail(s, a);
         return;
+    }
     server_round_late(s, a);
     if (s->sm.phase != PHASE_STREAM)
         return;

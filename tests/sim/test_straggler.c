@@ -248,6 +248,31 @@ static void test_async_outlives_a_killed_server(void **state)
     }
 }
 
+/* The server's death forgets arrivals, and no party a step of its own: p1, which had done nearly
+ * all of them, has soon come to its end. */
+static void test_async_asks_no_party_beyond_its_agenda(void **state)
+{
+    struct sim_options o = {.parties = 3,
+                            .train_rows = 4,
+                            .quiet = true,
+                            .checkpoint_rounds = 4,
+                            .sets = {"protocol.straggler=async", "protocol.aggregation=clear",
+                                     "training.batch=4", "training.epochs=2"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    for (int i = 1; i < 3; i++)
+        sim_rule(s,
+                 (struct sim_rule){.act = SIM_DELAY, .from = i, .kind = WIRE_UPLOAD, .us = 30000});
+    sim_rule(
+        s, (struct sim_rule){
+               .act = SIM_KILL, .from = SIM_SERVER, .party = 0, .kind = WIRE_BROADCAST, .nth = 6});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(sim_party_report(s, 0)->applied, 6);
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_unsent_reservations_are_given_back),
         cmocka_unit_test(test_async_goes_on_without_a_lost_party_and_takes_it_back),
         cmocka_unit_test(test_async_outlives_a_killed_server),
+        cmocka_unit_test(test_async_asks_no_party_beyond_its_agenda),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
