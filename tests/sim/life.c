@@ -59,15 +59,21 @@ void life_heard(struct sim *s, uint32_t party)
         server_hears(s, party);
 }
 
+/* The server's stale link of an earlier connection is another matter. */
+static bool known_to_server(const struct sim_party *p)
+{
+    return p->joined && p->ghost_us == 0;
+}
+
 void world_cut(struct sim *s, uint32_t party)
 {
     struct sim_party *p = &s->party[party];
 
-    if (!p->connected)
+    if (!p->connected || p->deaf_us > 0)
         return;
     p->connection++;
     note_event(s, "lost", (int)party);
-    if (p->joined)
+    if (known_to_server(p))
         server_hears(s, party);
     party_hears(s, party);
 }
@@ -77,26 +83,22 @@ static void cut(struct sim *s, const struct sim_break *b)
     uint32_t party = (uint32_t)b->who;
     struct sim_party *p = &s->party[party];
 
-    if (!p->connected || p->deaf_us > 0 || p->ghost_us > 0)
-        return;
-    if (b->last_words) {
+    if (p->connected && p->deaf_us == 0 && b->last_words) {
         flight_deliver_all(s, party, true);
         flight_deliver_all(s, party, false);
     }
-    if (b->unheard_us == 0) {
+    if (b->unheard_us == 0 || !p->connected || p->deaf_us > 0) {
         world_cut(s, party);
         return;
     }
     note_event(s, b->party_unaware ? "half lost by the server" : "half lost", b->who);
-    if (!p->connected)
-        return;
     p->connection++;
     if (b->party_unaware) {
         p->deaf_us = s->now_us + b->unheard_us;
-        if (p->joined)
+        if (known_to_server(p))
             server_hears(s, party);
     } else {
-        if (p->joined)
+        if (known_to_server(p))
             p->ghost_us = s->now_us + b->unheard_us;
         party_hears(s, party);
     }
@@ -156,9 +158,9 @@ static void party_dies(struct sim *s, const struct sim_break *b)
     p->up_us = s->now_us + b->down_us;
     p->connection++;
     p->connected = false;
-    if (p->joined && b->unheard_us > 0)
+    if (known_to_server(p) && b->unheard_us > 0)
         p->ghost_us = s->now_us + b->unheard_us;
-    else if (p->joined)
+    else if (known_to_server(p))
         server_hears(s, i);
     if (b->put_back)
         disk_put_back(s, b->who);
