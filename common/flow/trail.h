@@ -2,11 +2,12 @@
  * stands.
  *
  *   trail_0     = SHA-256("vfl/trail/1" || plan digest)
- *   trail_(s+1) = SHA-256(trail_s || s || gradient of step s)       (s: 8 bytes, little-endian)
- *   view        = SHA-256("vfl/view/1" || trail || generation || purpose || round || place || sweep)
+ *   trail_(s+1) = SHA-256(trail_s || s || gradient of step s)
+ *   view        = SHA-256("vfl/view/1" || trail ||
+ *                         generation || purpose || round || place || sweep)
  *
- * Masks and sealed shares of a round depend on the view.
- * So parties that were shown different gradients, now, in a replay or in an earlier process, produce
+ * (numbers: 8 bytes, little-endian).  Masks and sealed shares of a round depend on the view.  So
+ * parties that were shown different gradients, now, in a replay or in an earlier process, produce
  * noise; and a model of another run is known by its trail.  Under straggler drop and async, where
  * a party may miss steps, the chain starts anew with each generation.
  *
