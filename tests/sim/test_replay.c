@@ -442,15 +442,19 @@ static void all_of_them(struct wire_msg *m, void *owner)
 /* The server sends each step once: asking for it anew, or for one that is not, is refused. */
 static void test_a_party_asks_for_what_it_misses_and_nothing_else(void **state)
 {
-    static void (*const how[])(struct wire_msg * m, void *owner) = {less_than_it_has, all_of_them};
+    static const struct sim_rule lies[] = {
+        {.act = SIM_ALTER, .from = 1, .kind = WIRE_BEHIND, .alter = less_than_it_has},
+        {.act = SIM_ALTER, .from = 1, .kind = WIRE_BEHIND, .alter = all_of_them},
+        {.act = SIM_REPEAT, .from = 1, .kind = WIRE_BEHIND, .nth = 1},
+    };
 
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         struct sim_options o = three();
         struct sim *s = sim_new(&o);
 
         dies_before_step(s, EVERY + 2);
-        alter(s, 1, WIRE_BEHIND, how[i]);
+        sim_rule(s, lies[i]);
         sim_run(s, HOUR_US);
         assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_FAILED);
         assert_int_equal(status_exit_code(sim_party_end(s, 1)->error.status), 3);
