@@ -3,8 +3,9 @@
 
 usage: durability.py BASE SHIM FOLDER [EVERY [MODES [VICTIMS]]]
 BASE is a finished cluster run (trial.py), SHIM the shared object of disk_faults.c.  Every EVERY-th call of a victim is
-tried in every mode.  A daemon that ends badly is started again as systemd would, with a healthy disk; what is asked
-of it stands in `Case`.  One line 'ok' or 'FAIL' for each victim and mode; the folders of failures are kept in FOLDER.
+tried in every mode.  A victim is a daemon, or with a '+' its second process, the first one having been killed on the
+way.  A daemon that ends badly is started again as systemd would, with a healthy disk; what is asked of it stands in
+`Case`.  One line 'ok' or 'FAIL' for each victim and mode; the folders of failures are kept in FOLDER.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -38,23 +39,26 @@ class Case:
     with 4 at most.  Whoever did not end well is started again, and then the run ends as if nothing had been.
     """
 
-    def __init__(self, trial, folder, shim, victim, mode, k):
+    def __init__(self, trial, folder, shim, victim, faults):
+        """faults: (mode, k) of the victim's processes, one after the other; the last one is what is tried."""
         self.trial, self.folder, self.shim = trial, folder, shim
-        self.victim, self.mode, self.k = victim, mode, k
+        self.victim, self.plan = victim, faults
+        self.mode, self.k = faults[-1]
         self.trace = os.path.join(folder, 'trace.txt')
         self.faults = []
         self.went_on = True
 
     def name(self):
-        return '%s %s:%d' % (self.victim, self.mode, self.k)
+        return '%s %s' % (self.victim, ' '.join('%s:%d' % fault for fault in self.plan))
 
     def environment(self, daemon):
-        if daemon.name != self.victim or daemon.lives > 0:
+        if daemon.name != self.victim or daemon.lives >= len(self.plan):
             return {}
         # A sanitizer wants to be the first library, and is content to be the second.
         sane = os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'
-        return {'LD_PRELOAD': self.shim, 'DISK_FAULTS': '%s:%d' % (self.mode, self.k),
-                'DISK_FAULTS_TRACE': self.trace, 'ASAN_OPTIONS': sane}
+        trace = {'DISK_FAULTS_TRACE': self.trace} if daemon.lives + 1 == len(self.plan) else {}
+        fault = '%s:%d' % self.plan[daemon.lives]
+        return {'LD_PRELOAD': self.shim, 'DISK_FAULTS': fault, 'ASAN_OPTIONS': sane, **trace}
 
     def calls(self):
         """[[number, name, file, perhaps 'hit'], ...]"""
@@ -69,12 +73,13 @@ class Case:
 
     def may_end(self, daemon, code):
         """Was this end one of those that the fault allows?"""
-        guilty = daemon.name == self.victim and daemon.lives == 1
-        if self.mode.startswith('kill'):
-            return guilty and code == t.KILLED
-        if guilty:
-            return code == 6 and REASON.search(''.join(re.findall(' error: .*', daemon.words(1))))
-        return code == 4
+        mode = self.mode
+        if daemon.name == self.victim and daemon.lives <= len(self.plan):
+            mode = self.plan[daemon.lives - 1][0]
+            if not mode.startswith('kill'):
+                return code == 6 and REASON.search(''.join(re.findall(' error: .*', daemon.words(daemon.lives))))
+            return code == t.KILLED
+        return code == 4 and not mode.startswith('kill')
 
     async def live(self, daemon):
         while True:
@@ -117,12 +122,14 @@ class Sweep:
     def __init__(self, trial, folder, shim, jobs):
         self.trial, self.folder, self.shim = trial, folder, shim
         self.turn = asyncio.Semaphore(jobs)
-        self.cases = 0
+        self.middle = {}  # daemon: a call on the way
 
     async def case(self, victim, mode, k):
+        name = victim.rstrip('+')
+        before = [('kill', self.middle[name])] if victim != name else []
         async with self.turn:
-            case = Case(self.trial, os.path.join(self.folder, '%s-%s-%d' % (victim, mode, k)), self.shim, victim,
-                        mode, k)
+            case = Case(self.trial, os.path.join(self.folder, '%s-%s-%d' % (victim, mode, k)), self.shim, name,
+                        [*before, (mode, k)])
             await case.play()
             hit = case.hit() if case.faults else None
             for words in case.faults:
@@ -134,7 +141,9 @@ class Sweep:
         case = await self.case(victim, 'count', 0)
         if case.faults:
             raise SystemExit(1)
-        return [c[1] for c in case.calls()]
+        names = [c[1] for c in case.calls()]
+        self.middle.setdefault(victim, len(names) // 3)
+        return names
 
     @staticmethod
     def places(names, mode):
@@ -157,10 +166,10 @@ class Sweep:
         return len(good) == len(cases)
 
 
-async def main(base, shim, folder, every='1', modes=','.join(MODES), victims='server,party-1'):
+async def main(base, shim, folder, every='1', modes=','.join(MODES), victims='server,party-1,server+,party-1+'):
     sweep = Sweep(t.Trial(base), folder, os.path.abspath(shim), 4 * (os.cpu_count() or 1))
     victims = victims.split(',')
-    names = await asyncio.gather(*(sweep.count(v) for v in victims))
+    names = [await sweep.count(v) for v in victims]
     for victim, calls in zip(victims, names):
         kinds = sorted({(calls.count(n), n) for n in calls}, reverse=True)
         print('      %s: %d durable calls: %s' % (victim, len(calls), ', '.join('%d %s' % k for k in kinds)))

@@ -17,6 +17,7 @@ for how in masked coded; do
         --set protocol.aggregation=$how --set training.epochs=100 --set training.evaluate_every=0.2 \
         --set protocol.patience_ms=20000 --set checkpoint_rounds=16 --party '*:checkpoint_rounds=16' \
         --party '*:model.layers=[8]'
+    [ -e $how/server/summary.json ] || closing
     expect 0 "^kills $kills$" "$how: $kills kills, and the models, scores and ledgers of that run" \
         python3 "$root/tests/e2e/chaos.py" $how chaos-$how "$kills" "$seed"
     sed 's/^/      /' said
