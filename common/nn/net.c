@@ -1,4 +1,4 @@
-/* net.c -- a stack of dense layers: memory, initial weights, forward, backward, step.
+/* net.c -- dense layers or a polynomial: memory, initial weights, forward, backward, step.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/net.h"
@@ -8,6 +8,7 @@
 #include "common/nn/dense.h"
 #include "common/nn/gemm.h"
 #include "common/nn/optim.h"
+#include "common/nn/polynomial.h"
 
 #include <limits.h>
 #include <math.h>
@@ -21,6 +22,10 @@ static void check_spec(const struct nn_spec *s)
         CHECK(s->width[i] >= 1 && s->width[i] <= INT_MAX);
     /* The backward pass divides by the scale and reads relu's side from the sign of y. */
     CHECK(isfinite(s->out_scale) && s->out_scale > 0.0F);
+    if (s->degree == 0)
+        return;
+    CHECK(s->degree <= NN_DEGREE_MAX && s->width[0] <= INT_MAX / s->degree);
+    CHECK(s->layers == 1 && s->act[0] == NN_ACT_NONE && s->out_scale == 1.0F);
 }
 
 static size_t states(enum nn_optimizer o)
@@ -28,10 +33,20 @@ static size_t states(enum nn_optimizer o)
     return o == NN_SGD ? 0 : o == NN_MOMENTUM ? 1 : 2;
 }
 
+static uint32_t inputs(const struct nn_spec *s, size_t i)
+{
+    return s->width[i] * (s->degree > 0 ? s->degree : 1);
+}
+
 /* w then b, as floats.  One run, so that the optimiser takes both in one loop. */
 static size_t params(const struct nn_spec *s, size_t i)
 {
-    return (size_t)s->width[i] * s->width[i + 1] + s->width[i + 1];
+    return (size_t)inputs(s, i) * s->width[i + 1] + (s->degree > 0 ? 0 : s->width[i + 1]);
+}
+
+size_t nn_layer_params(const struct nn_layer *l)
+{
+    return (size_t)l->in * l->out + (l->b != NULL ? l->out : 0);
 }
 
 static size_t weights_max(const struct nn_spec *s)
@@ -42,6 +57,12 @@ static size_t weights_max(const struct nn_spec *s)
         if ((size_t)s->width[i] * s->width[i + 1] > max)
             max = (size_t)s->width[i] * s->width[i + 1];
     return max;
+}
+
+/* The net's own scratch: a polynomial's powers, or weights transposed. */
+static size_t scratch(const struct nn_spec *s)
+{
+    return s->degree > 0 ? (size_t)s->rows_max * inputs(s, 0) : weights_max(s);
 }
 
 /* total + `times` aligned blocks of n floats, or SIZE_MAX when that does not fit. */
@@ -63,7 +84,7 @@ size_t nn_net_bytes(const struct nn_spec *spec)
     size_t total = MEM_ALIGNMENT; /* the arena may stand at an odd place */
 
     check_spec(spec);
-    total = add_blocks(total, 1, weights_max(spec));
+    total = add_blocks(total, 1, scratch(spec));
     for (size_t i = 0; i < spec->layers; i++) {
         total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
         total = add_blocks(total, 2, (size_t)spec->rows_max * spec->width[i + 1]);
@@ -85,10 +106,10 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
                               struct arena *a)
 {
     const size_t n = params(s, i), kept = states(s->optimizer);
-    const size_t weights = (size_t)s->width[i] * s->width[i + 1];
+    const size_t weights = (size_t)inputs(s, i) * s->width[i + 1];
     const size_t batch = (size_t)s->rows_max * s->width[i + 1];
 
-    l->in = s->width[i];
+    l->in = inputs(s, i);
     l->out = s->width[i + 1];
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
@@ -101,19 +122,23 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     if (l->w == NULL || l->dw == NULL || l->y == NULL || l->dy == NULL ||
         (kept >= 1 && l->m1 == NULL) || (kept >= 2 && l->m2 == NULL))
         return STATUS_MEMORY;
-    l->b = l->w + weights;
-    l->db = l->dw + weights;
+    l->b = s->degree > 0 ? NULL : l->w + weights;
+    l->db = s->degree > 0 ? NULL : l->dw + weights;
     return STATUS_OK;
 }
 
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a)
 {
+    float *own;
+
     check_spec(spec);
     memset(n, 0, sizeof *n);
     n->spec = *spec;
-    n->wt = cut(a, weights_max(spec));
-    if (n->wt == NULL)
+    own = cut(a, scratch(spec));
+    if (own == NULL)
         return STATUS_MEMORY;
+    n->powers = spec->degree > 0 ? own : NULL;
+    n->wt = spec->degree > 0 ? NULL : own;
     for (size_t i = 0; i < spec->layers; i++)
         if (init_layer(&n->layer[i], spec, i, a) != STATUS_OK)
             return STATUS_MEMORY;
@@ -136,7 +161,8 @@ static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r
 {
     const size_t weights = (size_t)l->in * l->out;
 
-    memset(l->b, 0, l->out * sizeof *l->b);
+    if (l->b != NULL)
+        memset(l->b, 0, l->out * sizeof *l->b);
     switch (init) {
     case NN_INIT_GLOROT:
         draw_uniform(l->w, weights, sqrt(6.0 / ((double)l->in + (double)l->out)), r);
@@ -144,7 +170,7 @@ static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r
     case NN_INIT_HE: draw_normal(l->w, weights, sqrt(2.0 / (double)l->in), r); return;
     case NN_INIT_TORCH:
         draw_uniform(l->w, weights, 1.0 / sqrt((double)l->in), r);
-        draw_uniform(l->b, l->out, 1.0 / sqrt((double)l->in), r);
+        draw_uniform(l->b, l->b != NULL ? l->out : 0, 1.0 / sqrt((double)l->in), r);
         return;
     }
     CHECK(0 && "init");
@@ -157,9 +183,9 @@ void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
 
         randomize_layer(l, init, r);
         if (l->m1 != NULL)
-            memset(l->m1, 0, params(&n->spec, i) * sizeof *l->m1);
+            memset(l->m1, 0, nn_layer_params(l) * sizeof *l->m1);
         if (l->m2 != NULL)
-            memset(l->m2, 0, params(&n->spec, i) * sizeof *l->m2);
+            memset(l->m2, 0, nn_layer_params(l) * sizeof *l->m2);
     }
     n->steps = 0;
 }
@@ -169,6 +195,11 @@ const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
     CHECK(rows >= 1 && rows <= n->spec.rows_max);
     n->x = x;
     n->rows = rows;
+    if (n->spec.degree > 0) {
+        polynomial_powers(n->powers, x, rows, n->spec.width[0], n->spec.degree);
+        polynomial_forward(&n->layer[0], n->powers, rows);
+        return n->layer[0].y;
+    }
     for (size_t i = 0; i < n->spec.layers; i++) {
         dense_forward(&n->layer[i], x, rows);
         x = n->layer[i].y;
@@ -182,6 +213,11 @@ void nn_net_backward(struct nn_net *n, float *dx, const float *dy)
 
     CHECK(n->x != NULL);
     memcpy(last->dy, dy, (size_t)n->rows * last->out * sizeof *dy);
+    if (n->spec.degree > 0) {
+        CHECK(dx == NULL);
+        polynomial_backward(last, n->powers, n->rows);
+        return;
+    }
     for (size_t i = n->spec.layers; i-- > 0;)
         dense_backward(&n->layer[i], i > 0 ? n->layer[i - 1].dy : dx, n->wt,
                        i > 0 ? n->layer[i - 1].y : n->x, n->rows);
@@ -192,7 +228,7 @@ void nn_net_step(struct nn_net *n, float learning_rate)
     n->steps++;
     for (size_t i = 0; i < n->spec.layers; i++) {
         struct nn_layer *l = &n->layer[i];
-        const size_t count = params(&n->spec, i);
+        const size_t count = nn_layer_params(l);
 
         switch (n->spec.optimizer) {
         case NN_SGD: optim_sgd(l->w, l->dw, count, learning_rate); break;
@@ -207,10 +243,10 @@ double nn_net_flops(const struct nn_spec *spec, uint32_t rows)
     double weights = 0.0;
 
     /* A multiplication and an addition per weight and row: once forward, twice backward (dw and
-     * dx). */
+     * dx; a polynomial has no dx). */
     for (size_t i = 0; i < spec->layers; i++)
-        weights += (double)spec->width[i] * spec->width[i + 1];
-    return 6.0 * weights * rows;
+        weights += (double)inputs(spec, i) * spec->width[i + 1];
+    return (spec->degree > 0 ? 4.0 : 6.0) * weights * rows;
 }
 
 int nn_blas_environment(void)

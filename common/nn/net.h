@@ -1,7 +1,8 @@
-/* net.h -- a stack of dense layers with its activations, gradients and optimiser, float32.
+/* net.h -- a stack of dense layers, or one polynomial layer, with gradients and optimiser, float32.
  *
- * y = act_L(W_L ... act_1(W_1 x + b_1) ... + b_L).  Weights are in x out, row major.  All memory is
- * cut from an arena at init; forward, backward and step allocate nothing.
+ * Dense: y = act_L(W_L ... act_1(W_1 x + b_1) ... + b_L).  Polynomial: y = sum_i x^i W^i,
+ * element-wise powers (polynomial.h).  Weights are in x out, row major.  All memory is cut from an
+ * arena at init; forward, backward and step allocate nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NN_LAYERS_MAX = 9 };
+enum { NN_LAYERS_MAX = 9, NN_DEGREE_MAX = 8 };
 enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
 enum nn_init { NN_INIT_GLOROT, NN_INIT_HE, NN_INIT_TORCH };
 enum nn_optimizer { NN_SGD, NN_MOMENTUM, NN_ADAM };
@@ -27,13 +28,16 @@ struct nn_spec {
     float out_scale;                   /* > 0; times the last activation (C for tanh) */
     uint32_t rows_max;
     enum nn_optimizer optimizer;
+    /* 0: dense layers.  1 .. NN_DEGREE_MAX: the polynomial of this degree; then layers is 1, act[0]
+     * NN_ACT_NONE, out_scale 1. */
+    uint32_t degree;
 };
 
 struct nn_layer {
-    uint32_t in, out;
+    uint32_t in, out; /* of a polynomial: inputs x degree, outputs */
     enum nn_act act;
     float scale;
-    float *w, *b;   /* in x out; out */
+    float *w, *b;   /* in x out; out, or NULL in a polynomial, which has no bias */
     float *dw, *db; /* gradients of the last backward */
     float *m1, *m2; /* optimiser state of w then b; NULL where the optimiser has none */
     float *y;       /* rows_max x out: activations of the last forward */
@@ -46,7 +50,8 @@ struct nn_net {
     const float *x; /* input of the last forward; the caller's, must stay until backward */
     uint32_t rows;
     uint64_t steps; /* optimiser steps taken (Adam's t) */
-    float *wt;      /* scratch of backward: a layer's weights transposed */
+    float *wt;      /* scratch of backward: a layer's weights transposed; dense only */
+    float *powers;  /* rows_max x (inputs degree): of the last forward's x; polynomial only */
 };
 
 /* Bytes nn_net_init cuts from an arena for this spec (alignment included). */
@@ -56,18 +61,23 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
 /* glorot: w ~ U(+-sqrt(6/(in+out))), b = 0 (Glorot & Bengio 2010).  he: w ~ N(0, 2/in), b = 0.
  * torch: w, b ~ U(+-1/sqrt(in)).  Draws in layer order, w row major then b: one rng_uniform or
  * rng_normal each, so that an independent program can reproduce them: (float)((2 u - 1) limit) or
- * (float)(z sqrt(2/in)), computed in double.  The optimiser starts anew. */
+ * (float)(z sqrt(2/in)), computed in double.  A polynomial's `in` is inputs x degree: one fan-in
+ * for all its matrices, drawn in the order of powers.  The optimiser starts anew. */
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r);
 
 /* Returns y (rows x outputs), owned by the net, valid until the next forward. */
 const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows);
-/* Gradients of sum over rows of <dy, y> for the last forward.  dx (rows x inputs) may be NULL. */
+/* Gradients of sum over rows of <dy, y> for the last forward.  dx (rows x inputs) may be NULL, and
+ * is for a polynomial. */
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy);
 /* One step of the optimiser with the gradients of the last backward. */
 void nn_net_step(struct nn_net *n, float learning_rate);
 
-/* Multiplications and additions of one forward + backward (2 and 4 per weight and row), for the
- * decision loop or pool. */
+/* w, then b where there is one, as floats in one run; so are dw, m1, m2. */
+size_t nn_layer_params(const struct nn_layer *l);
+
+/* Multiplications and additions of one forward + backward (2 and 4 per weight and row, 2 and 2 for
+ * a polynomial, which has no dx), for the decision loop or pool. */
 double nn_net_flops(const struct nn_spec *spec, uint32_t rows);
 
 /* The environment OpenBLAS wants (one thread; SkylakeX kernels where the CPU has AVX-512), to be

@@ -16,8 +16,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
 
 enum { LENGTH_BYTES = 8, HEADER_MAX = 65536, TENSORS_MAX = 2 * NN_LAYERS_MAX, NAME_BYTES = 40 };
+_Static_assert((int)NN_DEGREE_MAX <= (int)TENSORS_MAX, "a tensor for each power");
 
-/* Tensor 2i is layer i's weight, 2i + 1 its bias. */
 struct tensor {
     float *values;
     size_t count;
@@ -26,7 +26,24 @@ struct tensor {
     char name[NAME_BYTES];
 };
 
-static struct tensor tensor_of(const struct nn_net *n, size_t index)
+static size_t tensors(const struct nn_net *n)
+{
+    return n->spec.degree > 0 ? n->spec.degree : 2 * n->spec.layers;
+}
+
+/* The matrix of power index + 1. */
+static struct tensor power_of(const struct nn_net *n, size_t index)
+{
+    const uint32_t in = n->spec.width[0], out = n->spec.width[1];
+    const size_t count = (size_t)in * out;
+    struct tensor t = {n->layer[0].w + index * count, count, 2, {in, out}, ""};
+
+    snprintf(t.name, sizeof t.name, "w%zu", index + 1);
+    return t;
+}
+
+/* Tensor 2i is layer i's weight, 2i + 1 its bias. */
+static struct tensor dense_of(const struct nn_net *n, size_t index)
 {
     const size_t i = index / 2;
     const struct nn_layer *l = &n->layer[i];
@@ -40,12 +57,17 @@ static struct tensor tensor_of(const struct nn_net *n, size_t index)
     return t;
 }
 
+static struct tensor tensor_of(const struct nn_net *n, size_t index)
+{
+    return n->spec.degree > 0 ? power_of(n, index) : dense_of(n, index);
+}
+
 static enum status print_header(const struct nn_net *n, struct buf *out)
 {
     size_t offset = 0;
     enum status s = buf_printf(out, "{");
 
-    for (size_t i = 0; i < 2 * n->spec.layers && s == STATUS_OK; i++) {
+    for (size_t i = 0; i < tensors(n) && s == STATUS_OK; i++) {
         const struct tensor t = tensor_of(n, i);
         const size_t end = offset + t.count * sizeof(float);
 
@@ -76,7 +98,7 @@ static enum status print_all(const struct nn_net *n, struct buf *out)
         return s;
     length = out->len - start - sizeof length;
     memcpy(out->data + start, &length, sizeof length);
-    for (size_t i = 0; i < 2 * n->spec.layers && s == STATUS_OK; i++) {
+    for (size_t i = 0; i < tensors(n) && s == STATUS_OK; i++) {
         const struct tensor t = tensor_of(n, i);
 
         s = buf_append(out, t.values, t.count * sizeof(float));
@@ -170,7 +192,7 @@ static enum status find_places(struct places *p, const struct nn_net *n, const c
     int more;
 
     memset(p, 0, sizeof *p);
-    p->count = 2 * n->spec.layers;
+    p->count = tensors(n);
     safetensors_header_init(&h, header, header_len);
     while ((more = safetensors_header_next(&h, &e)) == 1) {
         const enum status s = place_entry(p, n, &e, data_len, err);

@@ -6,19 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Weights and biases of a layer lie together, and so does its optimiser state. */
-static size_t floats_of(const struct nn_layer *l)
-{
-    return (size_t)l->in * l->out + l->out;
-}
-
 size_t nn_state_bytes(const struct nn_net *n)
 {
     size_t floats = 0;
 
     for (size_t i = 0; i < n->spec.layers; i++) {
         const struct nn_layer *l = &n->layer[i];
-        floats += floats_of(l) * (1u + (l->m1 != NULL) + (l->m2 != NULL));
+        floats += nn_layer_params(l) * (1u + (l->m1 != NULL) + (l->m2 != NULL));
     }
     return sizeof n->steps + floats * sizeof(float);
 }
@@ -32,7 +26,7 @@ enum status nn_state_print(const struct nn_net *n, struct buf *out)
         const float *parts[] = {l->w, l->m1, l->m2};
         for (size_t k = 0; k < 3 && s == STATUS_OK; k++) {
             if (parts[k] != NULL)
-                s = buf_append(out, parts[k], floats_of(l) * sizeof(float));
+                s = buf_append(out, parts[k], nn_layer_params(l) * sizeof(float));
         }
     }
     return s;
@@ -62,8 +56,8 @@ enum status nn_state_parse(struct nn_net *n, const uint8_t *bytes, size_t len)
         for (size_t k = 0; k < 3; k++) {
             if (parts[k] == NULL)
                 continue;
-            memcpy(parts[k], at, floats_of(l) * sizeof(float));
-            at += floats_of(l) * sizeof(float);
+            memcpy(parts[k], at, nn_layer_params(l) * sizeof(float));
+            at += nn_layer_params(l) * sizeof(float);
         }
     }
     return STATUS_OK;

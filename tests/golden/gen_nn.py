@@ -96,6 +96,40 @@ def net():
     return out
 
 
+# FedVS, equation (1): h = x W1 + x^2 W2 + x^3 W3, powers by element; half the squared distance to a target.
+FEATURES, DEGREE, EMBEDDING = 4, 3, 5
+
+
+def polynomial_gradients(w, x, target):
+    h = sum(x**i @ w[i] for i in w)
+    dy = (h - target) / len(x)
+    return h, dy, {i: (x**i).T @ dy for i in w}
+
+
+def polynomial_params(w):
+    return sum((flat(w[i]) for i in sorted(w)), [])
+
+
+def polynomial_train(rule, w, x, target):
+    w, state, after = dict(w), {}, []
+    for t in range(1, STEPS + 1):
+        g = polynomial_gradients(w, x, target)[2]
+        w = {i: w[i] - rule(state, i, g[i], t) for i in w}
+        after.append(polynomial_params(w))
+    return after
+
+
+def polynomial():
+    own = np.random.RandomState(20230713)
+    w = {i: single(own.normal(size=(FEATURES, EMBEDDING)) * 0.5) for i in range(1, DEGREE + 1)}
+    x, target = single(own.normal(size=(ROWS, FEATURES))), single(own.normal(size=(ROWS, EMBEDDING)))
+    h, dy, g = polynomial_gradients(w, x, target)
+    out = {"params": polynomial_params(w), "x": flat(x), "target": flat(target), "y": flat(h)}
+    out.update({"dy": flat(dy), "gradient": polynomial_params(g)})
+    out.update({r.__name__: polynomial_train(r, w, x, target) for r in (sgd, momentum, adam)})
+    return out
+
+
 # Extreme logits included: a formula that is not stable gives inf or nan there.
 def losses():
     z = single(np.vstack([rng.normal(size=(4, 4)) * 3, [[90, -90, 0, 1], [-200, -201, -199, -200]]]))
@@ -121,5 +155,5 @@ def losses():
 
 
 if __name__ == "__main__":
-    text = json.dumps({"net": net(), "loss": losses()}, separators=(",", ":"))
+    text = json.dumps({"net": net(), "loss": losses(), "polynomial": polynomial()}, separators=(",", ":"))
     print(text.replace('],"', '],\n"').replace("],[", "],\n["))

@@ -17,7 +17,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-static const struct nn_spec SPEC = {2, {3, 4, 2}, {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1, NN_SGD};
+static const struct nn_spec SPEC = {2, {3, 4, 2}, {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1, NN_SGD, 0};
 enum { DATA = (3 * 4 + 4 + 4 * 2 + 2) * 4 };
 
 struct fixture {
