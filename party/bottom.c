@@ -4,11 +4,14 @@
 #include "party/bottom.h"
 
 #include "common/base/check.h"
+#include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/flow/agenda.h"
 #include "common/wire/limits.h"
 
 #include <math.h>
+
+_Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
 
 static enum nn_act activation_of(enum plan_activation a)
 {
@@ -21,27 +24,44 @@ static enum nn_act activation_of(enum plan_activation a)
     return NN_ACT_NONE;
 }
 
+static struct nn_spec spec_of(const struct config_party *config, const struct plan *p,
+                              uint32_t features)
+{
+    struct nn_spec spec = {
+        .layers = 1,
+        .out_scale = 1,
+        .rows_max = wire_evaluate_rows(p),
+        .optimizer = (enum nn_optimizer)p->training.optimizer,
+        .degree = config->degree,
+    };
+
+    spec.width[0] = features;
+    if (config->degree == 0) {
+        spec.layers = config->layers.n + 1;
+        spec.out_scale = (float)p->protocol.clip;
+        for (size_t i = 0; i < config->layers.n; i++) {
+            spec.width[i + 1] = config->layers.width[i];
+            spec.act[i] = activation_of(config->activation);
+        }
+        spec.act[spec.layers - 1] = NN_ACT_TANH;
+    }
+    spec.width[spec.layers] = p->model.embedding;
+    return spec;
+}
+
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
                               const struct plan *p, uint32_t features, struct rng *init)
 {
-    uint32_t batch = p->training.batch, rows = wire_evaluate_rows(p);
-    struct nn_spec spec = {
-        .layers = config->layers.n + 1,
-        .out_scale = (float)p->protocol.clip,
-        .rows_max = rows,
-        .optimizer = (enum nn_optimizer)p->training.optimizer,
-    };
+    const struct nn_spec spec = spec_of(config, p, features);
+    uint32_t batch = p->training.batch;
     size_t scratch = sizeof(float) * (size_t)batch * (features + (size_t)p->model.embedding);
     enum status s;
 
-    *b = (struct party_bottom){.width = p->model.embedding, .rows_max = rows};
-    spec.width[0] = features;
-    for (size_t i = 0; i < config->layers.n; i++) {
-        spec.width[i + 1] = config->layers.width[i];
-        spec.act[i] = activation_of(config->activation);
-    }
-    spec.width[spec.layers] = p->model.embedding;
-    spec.act[spec.layers - 1] = NN_ACT_TANH;
+    *b = (struct party_bottom){
+        .width = p->model.embedding,
+        .rows_max = spec.rows_max,
+        .clip = (float)p->protocol.clip,
+    };
     s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 4 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&b->net, &spec, &b->arena);
@@ -56,16 +76,36 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
 
 void party_bottom_deinit(struct party_bottom *b)
 {
+    if (b->beyond > 0)
+        log_info("%.2f %% of the embedding values of training batches were beyond protocol.clip "
+                 "and cut off",
+                 100.0 * (double)b->beyond / (double)b->values);
     arena_deinit(&b->arena);
     *b = (struct party_bottom){0};
+}
+
+static uint64_t count_beyond(const float *h, size_t n, float clip)
+{
+    uint64_t beyond = 0;
+
+    for (size_t i = 0; i < n; i++)
+        beyond += !(fabsf(h[i]) <= clip);
+    return beyond;
 }
 
 const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
                                 uint32_t n)
 {
+    const float *h;
+
     table_gather(b->batch, t, rows, n);
     b->batch_rows = n;
-    return nn_net_forward(&b->net, b->batch, n);
+    h = nn_net_forward(&b->net, b->batch, n);
+    if (b->net.spec.degree > 0) {
+        b->values += (uint64_t)n * b->width;
+        b->beyond += count_beyond(h, (size_t)n * b->width, b->clip);
+    }
+    return h;
 }
 
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,

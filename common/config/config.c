@@ -39,13 +39,32 @@ enum status config_load_server(struct config_server *c, const char *file, const 
     return rule == NULL ? STATUS_OK : load_refuse(&l, rule->key, rule->reason, err);
 }
 
+/* A polynomial bottom has no hidden layers: none by default, and whoever names some is told. */
+static enum status check_bottom(const struct load *l, struct config_party *c, struct error *err)
+{
+    static const char key[] = "model.layers";
+    const struct load_origin *o = &l->origin[key_find(l->table, key)];
+
+    if (c->degree > 0 && o->line == 0 && o->set == NULL)
+        c->layers = (struct plan_widths){0};
+    if (c->degree == 0 || c->layers.n == 0)
+        return STATUS_OK;
+    return load_refuse(l, key,
+                       "a polynomial bottom (model.polynomial.degree) has no layers: leave this "
+                       "out, or make it []",
+                       err);
+}
+
 enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,
                               size_t n, struct error *err)
 {
     struct load l = {.table = &config_keys_party, .base = c, .file = file};
 
+    enum status s;
+
     memset(c, 0, sizeof *c);
-    return load_run(&l, sets, n, err);
+    s = load_run(&l, sets, n, err);
+    return s == STATUS_OK ? check_bottom(&l, c, err) : s;
 }
 
 /* Prints the sections of `path` that `before` was not already in. */

@@ -19,6 +19,8 @@
 
 /* A checkpoint further back than the server remembers (limits.h) would be worth nothing. */
 enum { CONFIG_CHECKPOINT_ROUNDS_MAX = 8192 };
+/* Powers of a polynomial bottom. */
+enum { CONFIG_DEGREE_MAX = 8 };
 
 enum { CONFIG_PATH_MAX = 512, CONFIG_NAME_MAX = 64, CONFIG_LIST_MAX = 16 };
 
@@ -98,8 +100,9 @@ struct config_party {
     uint32_t checkpoint_rounds; /* with a state_key only */
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char scale[CONFIG_PATH_MAX]; /* "fit", "none" or a path */
-    struct plan_widths layers;
+    struct plan_widths layers;   /* empty for a polynomial bottom */
     enum plan_activation activation;
+    uint32_t degree; /* of a polynomial bottom; 0: a layered one */
     struct config_policy policy;
     struct config_inject inject;
 };
@@ -109,8 +112,9 @@ void config_server_defaults(struct config_server *c);
 void config_party_defaults(struct config_party *c);
 
 /* Defaults, then the file (NULL: none), then the n assignments "key.path=value", in this order;
- * then required keys and plan_check.  Relative paths become absolute: those of the file from the
- * file's directory, those of assignments from the working directory.  STATUS_CONFIG (or MEMORY). */
+ * then required keys and plan_check, or the party's choice of a bottom.  Relative paths become
+ * absolute: those of the file from the file's directory, those of assignments from the working
+ * directory.  STATUS_CONFIG (or MEMORY). */
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err) MUST_USE;
 enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,

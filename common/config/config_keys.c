@@ -122,6 +122,11 @@ static const struct key party_keys[] = {
      .help = "Hidden widths of this party's bottom; [] is one linear layer."},
     {"model.activation", KEY_CHOICE, PARTY(activation), .choices = activations, .fallback = "relu",
      .help = "Activation after each hidden layer."},
+    {"model.polynomial.degree", KEY_U32, PARTY(degree), .lo = 0, .hi = CONFIG_DEGREE_MAX,
+     .fallback = "0",
+     .help = "The bottom is the polynomial x W1 + x^2 W2 + ... of this degree, powers by element, "
+             "without bias; it has no layers and no activation, and what leaves [-protocol.clip, "
+             "protocol.clip] is cut off. 0: a layered bottom."},
     {"model.train", KEY_ONLY, 0, .choices = trains, .fallback = "raw",
      .help = "The bottom trains on the bare records, so no claim for a single record can hold."},
     {"policy.min_parties", KEY_U32, PARTY(policy.min_parties), .lo = 1, .hi = PLAN_PARTIES_MAX,

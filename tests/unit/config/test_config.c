@@ -183,6 +183,8 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
     for (int i = 0; i < DRAWS; i++) {
         memset(&party, 0, sizeof party);
         draw_table(&config_keys_party, &party);
+        if (party.degree > 0)
+            party.layers = (struct plan_widths){0};
         buf_init(&out, TEXT_MAX);
         assert_int_equal(config_print_party(&party, &out), STATUS_OK);
         write_printed("p.yaml", &out);
@@ -286,6 +288,61 @@ static void test_the_documented_reference_is_that_of_the_program(void **state)
     buf_deinit(&out);
 }
 
+/* --- bottoms
+ * ---------------------------------------------------------------------------------------- */
+
+#define PARTY                                                                                      \
+    "server: h:1\nidentity: {cert: a, key: b, ca: c}\nroster: r\nstate: s\ndata: {train: t}\n"
+
+static enum status load_bottom(const char *model, const char *set, struct error *err)
+{
+    char text[512];
+
+    *err = (struct error){0};
+    snprintf(text, sizeof text, PARTY "%s", model);
+    scratch_write("p.yaml", text, strlen(text));
+    return config_load_party(&party, scratch_path("p.yaml"), &set, set == NULL ? 0 : 1, err);
+}
+
+static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(load_bottom("", NULL, &err), STATUS_OK);
+    assert_true(party.degree == 0 && party.layers.n == 2 && party.layers.width[1] == 64);
+    assert_int_equal(load_bottom("model: {polynomial: {degree: 2}}\n", NULL, &err), STATUS_OK);
+    assert_true(party.degree == 2 && party.layers.n == 0);
+    assert_int_equal(load_bottom("", "model.polynomial.degree=8", &err), STATUS_OK);
+    assert_true(party.degree == 8 && party.layers.n == 0);
+    assert_int_equal(load_bottom("model: {layers: [9], polynomial: {degree: 0}}\n", NULL, &err),
+                     STATUS_OK);
+    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.width[0] == 9);
+    assert_int_equal(load_bottom("", "model.polynomial.degree=9", &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "in [0, 8]"));
+}
+
+static void test_a_polynomial_with_layers_is_refused_where_the_layers_stand(void **state)
+{
+    static const char both[] = "model:\n  polynomial: {degree: 2}\n  layers: [64, 64]\n";
+    struct error err;
+    char where[600];
+
+    (void)state;
+    assert_int_equal(load_bottom(both, NULL, &err), STATUS_CONFIG);
+    snprintf(where, sizeof where, "%s:8: model.layers: a polynomial", scratch_path("p.yaml"));
+    if (strstr(err.text, where) != err.text)
+        fail_msg("%s", err.text);
+    assert_int_equal(load_bottom("model: {layers: [5]}\n", "model.polynomial.degree=1", &err),
+                     STATUS_CONFIG);
+    assert_int_equal(load_bottom("model: {polynomial: {degree: 1}}\n", "model.layers=[5]", &err),
+                     STATUS_CONFIG);
+    assert_true(strstr(err.text, "--set model.layers=[5]: a polynomial") == err.text);
+    assert_int_equal(load_bottom(both, "model.layers=[]", &err), STATUS_OK);
+    assert_int_equal(load_bottom(both, "model.polynomial.degree=0", &err), STATUS_OK);
+    assert_true(party.layers.n == 2);
+}
+
 /* --- memory
  * ----------------------------------------------------------------------------------------- */
 
@@ -322,6 +379,8 @@ int main(void)
         cmocka_unit_test(test_a_changed_print_loads_to_another_struct),
         cmocka_unit_test(test_the_examples_show_every_key_with_its_default),
         cmocka_unit_test(test_the_documented_reference_is_that_of_the_program),
+        cmocka_unit_test(test_a_bottom_is_layered_unless_it_has_a_degree),
+        cmocka_unit_test(test_a_polynomial_with_layers_is_refused_where_the_layers_stand),
         cmocka_unit_test(test_any_failed_allocation_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
