@@ -296,12 +296,25 @@ cluster_check() { # server|I FOLDER: the resolved configuration
     (cluster_daemon "$1" -n) >"$out/$2/resolved.yaml" 2>>"$out/$2/log.txt" || cluster_failed "$2" $?
 }
 
+# A daemon that has written everything: to start it again would be to begin another run.
+cluster_over() { # FOLDER
+    grep -Eqs '^ "status": "(completed|target)"' "$out/$1/summary.json" && [ ! -e "$out/$1/checkpoint.sealed" ]
+}
+
+# The run came to its end, and so did everybody in it: a daemon that failed after the run goes on from there.
+cluster_complete() {
+    grep -Eqs '^ "status": "(completed|target|budget)"' "$out/summary.json" || return 1
+    grep -q '^ "status": "budget"' "$out/summary.json" || ! grep -q '^ "error":' "$out/summary.json"
+}
+
 cluster_configure() {
-    rm -f "$out"/*/summary.json "$out/summary.json" "$out/server/address"
+    rm -f "$out/summary.json"
+    cluster_over server || rm -f "$out/server/summary.json" "$out/server/address"
     cluster_server_config >"$out/server/config.yaml"
     cluster_check server server
     digest=$(pki_digest_of "$out/roster.yaml")
     for i in $(seq "$m"); do
+        cluster_over "party-$i" || rm -f "$out/party-$i/summary.json"
         cluster_party_config "$i" >"$out/party-$i/config.yaml"
         cluster_check "$i" "party-$i"
     done
@@ -359,9 +372,10 @@ cluster_start_server() {
 
 cluster_start_parties() {
     for i in $(seq "$m"); do
+        ! cluster_over "party-$i" || continue
         sed -i "s/\"127\.0\.0\.1:1\"/\"$address\"/" "$out/party-$i/config.yaml" "$out/party-$i/resolved.yaml"
         cluster_daemon "$i" >>"$out/party-$i/log.txt" 2>&1 &
-        pids="$pids $!"
+        pids="$pids $!" whose="$whose $i"
     done
     # A signal may have come while the last ones were on their way.
     [ "$stopped" = no ] || cluster_signal TERM
@@ -407,27 +421,38 @@ cluster_judge() { # "FOLDER CODE" lines in $out/codes
     fi
 }
 
+# Sets code to the server's exit code; its parties end soon after it.
+cluster_end_server() {
+    if [ -z "$server_pid" ]; then
+        say "the server has ended its run already: a party that has not goes on when it has given it up"
+        code=0
+        return
+    fi
+    cluster_wait $server_pid
+    server_pid=
+    cluster_end_parties
+}
+
 cluster_run() {
-    server_pid='' pids='' stopped=no
+    server_pid='' pids='' whose='' stopped=no
     trap cluster_interrupted INT TERM HUP
     say "cluster in $out: a server and $m parties"
     [ "$netns" = no ] || netns_up
     [ "$stopped" = no ] || exit 130
-    cluster_start_server
+    address=$(cat "$out/server/address" 2>/dev/null)
+    cluster_over server || cluster_start_server
     cluster_start_parties
     started=yes
-    cluster_wait $server_pid
+    cluster_end_server
     echo "server $code" >"$out/codes"
-    server_pid=
-    cluster_end_parties
     # shellcheck disable=SC2086 # words
     set -- $pids
-    pids='' i=0
-    for pid in "$@"; do
-        i=$((i + 1))
-        cluster_wait "$pid"
+    for i in $whose; do
+        cluster_wait "$1"
         echo "party-$i $code" >>"$out/codes"
+        shift
     done
+    pids=
     netns_down
     trap - INT TERM HUP
     cluster_judge
@@ -454,7 +479,7 @@ cluster_main() {
     cluster_find_data
     [ "$netns" = no ] || netns_check
     cluster_open_folder
-    if grep -Eqs '^ "status": "(completed|target|budget)"' "$out/summary.json"; then
+    if cluster_complete; then
         say "this run is complete already"
         [ "${quiet:-no}" = yes ] || "$vfl_bin/vfl-merge" --show "$out"
         exit 0

@@ -21,6 +21,12 @@ for k in sys.argv[2:]:
 print(v if not isinstance(v, float) else "%.12g" % v)' "$file" "$@" 2>/dev/null
 }
 
+# --- a party that has trained to the end but cannot write its model; its second half is at the end ---
+timeout 120 "$vfl" cluster --quiet --out part --seed 7 --parties 2 --set training.epochs=2 \
+    --set protocol.patience_ms=500 2>part-said &
+part=$!
+wait_until [ -d part/party-2 ] && mkdir part/party-2/model.safetensors.tmp
+
 # --- a run ---
 expect 0 'status    completed' 'one command trains on the shipped set' \
     cluster --out run --seed 7 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
@@ -92,6 +98,22 @@ expect 2 'I:key' 'a party setting without a party' cluster --party data.scale=no
 expect 2 'needs --netns' 'a link of no namespace' cluster --link rate=1mbit
 expect 2 'unknown' 'an unknown option' cluster --cake yes
 same '' "$(find . -maxdepth 1 -name runs)" 'and none of them left a folder'
+
+# --- the party that could not write its model ---
+wait $part
+same 6 $? 'a party without its model is a failure'
+same completed "$(value part/summary.json status)" 'of a run that is complete'
+same 1 "$(grep -c 'party-2: .*model.safetensors' part-said)" 'and is named'
+rmdir part/party-2/model.safetensors.tmp
+stamp=$(stat -c %Y.%i part/server/model.safetensors part/party-1/model.safetensors)
+expect 0 'the server has ended its run already' 'the same command lets it come to its end' \
+    cluster --out part --seed 7 --parties 2 --set training.epochs=2 --set protocol.patience_ms=500
+same "$stamp" "$(stat -c %Y.%i part/server/model.safetensors part/party-1/model.safetensors)" \
+    'and starts nobody who had'
+same "$(sha256sum <part/party-2/model.safetensors)" "$(value part/summary.json model_sha256 parties 1)  -" \
+    'its model is in the merged summary'
+expect 0 'complete already' 'then all is done' \
+    cluster --out part --seed 7 --parties 2 --set training.epochs=2 --set protocol.patience_ms=500
 
 # --- signals: a run that would not end ---
 timeout 120 "$vfl" cluster --quiet --out long --set training.epochs=100000 --set training.evaluate_every=20 &
