@@ -250,6 +250,11 @@ void disk_copy(struct sim *s, int who)
     copy_records(&d->journal_copy, &d->journal);
 }
 
+void disk_copy_journal(struct sim_disk *to, const struct sim_disk *from)
+{
+    copy_records(&to->journal, &from->journal);
+}
+
 void disk_put_back(struct sim *s, int who)
 {
     struct sim_disk *d = disk_of(s, who);

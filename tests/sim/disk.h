@@ -11,6 +11,7 @@ void disk_deinit(struct sim_disk *d);
 void disk_keep(struct sim_disk *d, const struct sim *s, const struct wire_bytes *kept);
 void disk_durable(struct sim *s, int who); /* the checkpoint that was being written now is */
 void disk_copy(struct sim *s, int who);
+void disk_copy_journal(struct sim_disk *to, const struct sim_disk *from);
 void disk_put_back(struct sim *s, int who);
 void disk_lose_records(struct sim *s, size_t n);
 struct server_store disk_store(struct sim *s);

@@ -39,11 +39,20 @@ static void take_away(struct sim *s, size_t which)
     swap(&s->flight[which], &s->flight[--s->flights_n]);
 }
 
+static uint64_t jitter_us(const struct sim *s)
+{
+    uint64_t z = (s->options.jitter_seed + s->order) * 0x9e3779b97f4a7c15ull;
+
+    z = (z ^ (z >> 31)) * 0xbf58476d1ce4e5b9ull;
+    return s->options.jitter_us == 0 ? 0 : (z ^ (z >> 29)) % s->options.jitter_us;
+}
+
 void flight_add(struct sim *s, uint32_t party, bool up, const struct wire_msg *m, uint64_t extra_us,
                 bool cut_after)
 {
     struct sim_party *p = &s->party[party];
-    uint64_t at = s->now_us + LATENCY_US + extra_us, *last = up ? &p->last_up_us : &p->last_down_us;
+    uint64_t at = s->now_us + LATENCY_US + jitter_us(s) + extra_us,
+             *last = up ? &p->last_up_us : &p->last_down_us;
     struct flight *f = new_flight(s);
 
     if (at < *last)

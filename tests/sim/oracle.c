@@ -99,6 +99,8 @@ struct oracle *oracle_new(const struct sim *s)
 
 void oracle_free(struct oracle *o)
 {
+    if (o == NULL)
+        return;
     for (uint32_t i = 0; i < o->parties; i++) {
         free(o->party[i].use);
         free(o->party[i].key);
@@ -288,8 +290,8 @@ void oracle_appended(struct sim *s, const struct journal_record *r)
 
 const struct sim_step *sim_steps(const struct sim *s, size_t *n)
 {
-    *n = s->oracle->steps_n;
-    return s->oracle->step;
+    *n = s->oracle == NULL ? 0 : s->oracle->steps_n;
+    return s->oracle == NULL ? NULL : s->oracle->step;
 }
 
 const char *sim_broken(struct sim *s)

@@ -18,7 +18,7 @@
 struct oracle;
 
 struct oracle *oracle_new(const struct sim *s);
-void oracle_free(struct oracle *o);
+void oracle_free(struct oracle *o); /* NULL is fine */
 
 void oracle_sent(struct sim *s, uint32_t party, const struct wire_msg *m);
 void oracle_charged(struct sim *s, uint32_t party, const struct action_charge *c);

@@ -76,6 +76,8 @@ struct sim_options {
     bool unseeded;    /* models and noise from the system's generator */
     bool watch;       /* every sum is compared with the true one (invariant I5) */
     size_t unpacker;  /* bytes of the largest frame; 0: 1 MB */
+    /* A frame takes up to so much longer than usual, as the seed says. */
+    uint64_t jitter_us, jitter_seed;
 };
 
 struct sim;
@@ -83,8 +85,9 @@ struct sim;
 struct sim *sim_new(const struct sim_options *o);
 void sim_free(struct sim *s);
 /* The same federation some time later: every process starts anew from what it saved when `old`
- * ended. */
-struct sim *sim_resume(const struct sim *old);
+ * ended, the dead from their disks.  Ledgers go on, and so do the invariants: `old` watches no more.
+ */
+struct sim *sim_resume(struct sim *old);
 
 void sim_rule(struct sim *s, struct sim_rule r);
 /* A party whose table has other rows or ids: called before sim_run. */

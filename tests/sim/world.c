@@ -157,19 +157,28 @@ void world_new_party(struct sim *s, uint32_t i)
     CHECK(party_session_new(&p->session, &setup, &err) == STATUS_OK);
 }
 
-static void make_party(struct sim *s, uint32_t i)
+static void load_config(struct sim *s, struct config_party *c)
 {
-    struct sim_party *p = &s->party[i];
     const char *sets[PARTY_BASE + SIM_SETS_MAX];
     size_t n = count_sets(s->options.party_sets);
     struct error err = {0};
 
     memcpy(sets, party_base, sizeof party_base);
     memcpy(sets + PARTY_BASE, s->options.party_sets, n * sizeof *sets);
-    if (config_load_party(&p->config, NULL, sets, PARTY_BASE + n, &err) != STATUS_OK) {
+    if (config_load_party(c, NULL, sets, PARTY_BASE + n, &err) != STATUS_OK) {
         fprintf(stderr, "sim: %s\n", err.text);
         abort();
     }
+}
+
+static void make_party(struct sim *s, uint32_t i)
+{
+    struct sim_party *p = &s->party[i];
+
+    if (i == 0)
+        load_config(s, &p->config);
+    else
+        p->config = s->party[0].config; /* the same for all */
     p->roster = s->roster;
     fill_table(&p->train, s->options.train_rows, s->options.columns, i + 1);
     fill_table(&p->test, s->options.test_rows, s->options.columns, i + 101);
@@ -216,7 +225,26 @@ static void make_server(struct sim *s)
     world_new_server(s);
 }
 
-static struct sim *make_world(const struct sim_options *o, const struct sim *old)
+/* --- once more --- */
+
+static void party_ended(struct sim_disk *disk, const struct sim_party *old)
+{
+    if (old->up_us > 0)
+        CHECK(buf_append(&disk->saved, old->disk.saved.data, old->disk.saved.len) == STATUS_OK);
+    else
+        CHECK(party_session_save(old->session, &disk->saved) == STATUS_OK);
+}
+
+static void server_ended(struct sim_disk *disk, const struct sim *old)
+{
+    disk_copy_journal(disk, &old->disk);
+    if (old->server_up_us > 0)
+        CHECK(buf_append(&disk->saved, old->disk.saved.data, old->disk.saved.len) == STATUS_OK);
+    else
+        CHECK(server_session_save(old->server, &disk->saved) == STATUS_OK);
+}
+
+static struct sim *make_world(const struct sim_options *o, struct sim *old)
 {
     struct sim *s = mem_alloc(1, sizeof *s);
 
@@ -236,17 +264,19 @@ static struct sim *make_world(const struct sim_options *o, const struct sim *old
     buf_init(&s->transcript, 1 << 26);
     make_plan(s);
     make_roster(s);
-    s->oracle = oracle_new(s);
+    s->oracle = old != NULL ? old->oracle : oracle_new(s);
     for (uint32_t i = 0; i < o->parties; i++) {
         struct sim_disk *disk = &s->party[i].disk;
         disk_init(disk);
         if (old != NULL)
-            CHECK(party_session_save(old->party[i].session, &disk->saved) == STATUS_OK);
+            party_ended(disk, &old->party[i]);
         make_party(s, i);
     }
     disk_init(&s->disk);
-    if (old != NULL)
-        CHECK(server_session_save(old->server, &s->disk.saved) == STATUS_OK);
+    if (old != NULL) {
+        server_ended(&s->disk, old);
+        old->oracle = NULL;
+    }
     make_server(s);
     return s;
 }
@@ -256,7 +286,7 @@ struct sim *sim_new(const struct sim_options *o)
     return make_world(o, NULL);
 }
 
-struct sim *sim_resume(const struct sim *old)
+struct sim *sim_resume(struct sim *old)
 {
     return make_world(&old->options, old);
 }
