@@ -108,6 +108,19 @@ static void test_the_same_of_a_concatenation_with_sweeps_over_both_splits(void *
     dies_whenever(&o);
 }
 
+static void test_the_same_of_polynomial_bottoms_with_local_steps(void **state)
+{
+    struct sim_options o = three();
+
+    (void)state;
+    o.party_sets[0] = "model.layers=[]";
+    o.party_sets[1] = "model.polynomial.degree=3";
+    o.sets[1] = "training.optimizer=adam";
+    o.sets[2] = "protocol.local_iterations=2";
+    o.sets[3] = "protocol.clip=4";
+    dies_whenever(&o);
+}
+
 /* A power cut takes the last records of the journal with the server: the parties, which are ahead,
  * go back to their checkpoints, and the same rows are released and charged once more. */
 static void test_a_server_that_lost_its_last_records_takes_the_parties_back(void **state)
@@ -142,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_whoever_dies_whenever_the_model_is_the_same),
         cmocka_unit_test(test_the_same_of_a_coded_run),
         cmocka_unit_test(test_the_same_of_a_concatenation_with_sweeps_over_both_splits),
+        cmocka_unit_test(test_the_same_of_polynomial_bottoms_with_local_steps),
         cmocka_unit_test(test_a_server_that_lost_its_last_records_takes_the_parties_back),
     };
 
