@@ -14,27 +14,34 @@
 #include <string.h>
 
 /* A server whose last records a power cut took is behind: this party goes back to its checkpoint.
- * What it releases again is charged again, under new keys. */
+ * What it releases again is charged again, under new keys; and there is an end to it. */
+static void go_back(struct party_session *p)
+{
+    if (p->applied <= p->offered_step || p->kept_step > p->offered_step ||
+        p->gone_back >= PARTY_GO_BACK_MAX || party_go_back(p) != STATUS_OK)
+        return;
+    p->gone_back++;
+    log_warn("the server has done %llu training steps: going back to the checkpoint of %llu",
+             (unsigned long long)p->offered_step, (unsigned long long)p->applied);
+}
+
 static bool where_the_run_is(struct party_session *p)
 {
     enum plan_straggler policy = p->plan.protocol.straggler;
 
     if (policy == STRAGGLER_ASYNC)
         return true;
-    if (policy == STRAGGLER_WAIT && p->applied > p->offered_step &&
-        p->kept_step <= p->offered_step && party_go_back(p) == STATUS_OK)
-        log_warn("the server has done %llu training steps: going back to the checkpoint of %llu",
-                 (unsigned long long)p->offered_step, (unsigned long long)p->applied);
-    if (p->applied > p->offered_step || p->offered_step > p->agenda.steps) {
-        error_set(&p->error, STATUS_DATA,
-                  "the server has done %llu training steps, this party has applied %llu: its state "
-                  "was lost or put back",
-                  (unsigned long long)p->offered_step, (unsigned long long)p->applied);
-        return false;
-    }
-    if (policy == STRAGGLER_DROP)
+    if (policy == STRAGGLER_DROP && p->offered_step <= p->agenda.steps)
         p->applied = p->offered_step;
-    return true;
+    else
+        go_back(p);
+    if (p->applied <= p->offered_step && p->offered_step <= p->agenda.steps)
+        return true;
+    error_set(&p->error, STATUS_DATA,
+              "the server has done %llu training steps, this party has applied %llu: its state was "
+              "lost or put back",
+              (unsigned long long)p->offered_step, (unsigned long long)p->applied);
+    return false;
 }
 
 /* On towards the hello: the first checkpoint, the missed steps, then the word itself.  Comes back
@@ -44,10 +51,16 @@ void party_catch_up(struct party_session *p, struct actions *a)
     struct action *send;
 
     party_arm(p, a);
+    p->awaits_kept = false;
     if (p->setup.checkpoint_rounds > 0 && !p->kept_any) {
         /* Nothing of a model leaves before the model itself can no longer be lost. */
+        p->awaits_kept = true;
         if (!p->keeping)
             party_keep_now(p, a);
+        return;
+    }
+    if (p->applied > p->offered_step && p->keeping) {
+        p->awaits_kept = true; /* it may be the one to go back to */
         return;
     }
     if (!where_the_run_is(p)) {
@@ -61,6 +74,7 @@ void party_catch_up(struct party_session *p, struct actions *a)
     send = actions_add(a, ACTION_SEND);
     send->msg.kind = WIRE_BEHIND;
     send->msg.behind = (struct wire_behind){p->generation, p->applied};
+    p->replay_due = true;
 }
 
 /* How many whole steps from `applied` on these bytes are; 0 when they are not whole. */
@@ -85,7 +99,7 @@ void party_replay(struct party_session *p, struct actions *a, const struct wire_
     size_t floats = r->gradient.n / sizeof(float);
     enum status s = STATUS_OK;
 
-    if (r->generation != p->generation || r->step != p->applied || steps == 0)
+    if (!p->replay_due || r->generation != p->generation || r->step != p->applied || steps == 0)
         s = party_violation(p, "replays what was not asked for, from step", r->step);
     p->received.len = 0;
     if (s == STATUS_OK && buf_reserve(&p->received, r->gradient.n) != STATUS_OK)
@@ -96,6 +110,7 @@ void party_replay(struct party_session *p, struct actions *a, const struct wire_
         party_refuse(p, a);
         return;
     }
+    p->replay_due = false;
     p->received.len = r->gradient.n;
     p->task = (struct party_task){.work = WORK_REPLAY, .close_step = r->step};
     actions_add(a, ACTION_WORK)->flops = nn_net_flops(&p->bottom.net.spec, p->plan.training.batch) *

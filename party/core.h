@@ -73,6 +73,8 @@ struct party_session {
 
     /* The generation. */
     uint64_t generation, offered_step;
+    uint32_t gone_back; /* times this process went back to its checkpoint */
+    uint64_t furthest;  /* the most steps it had ever applied */
     uint32_t stalled; /* generations since a gradient was applied */
     bool connected;
     uint32_t members_n, self; /* self: own index among the members */
@@ -91,6 +93,7 @@ struct party_session {
     uint8_t view[WIRE_DIGEST_BYTES];
     uint64_t last_round; /* in this generation */
     bool relay_due;      /* a share was sent, and the others' are awaited */
+    bool replay_due;     /* this party has said how far behind it is */
     uint64_t applied;    /* training steps that are behind this party */
     bool pending;        /* an upload for step `applied` awaits its gradient */
     uint64_t last_sweep, last_sweep_row;
@@ -104,6 +107,7 @@ struct party_session {
     /* Checkpoints. */
     struct buf keep;         /* what ACTION_KEEP writes */
     bool keeping, keep_due;  /* keeping: the driver has it; due: made in the work just done */
+    bool awaits_kept;        /* an offer cannot be answered before it is durable */
     bool kept_any, kept_final, final; /* final: the last broadcast has come */
     uint64_t keep_step, kept_step;
 

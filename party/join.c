@@ -24,6 +24,7 @@ void party_connected(struct party_session *p, struct actions *a)
         .resumes = p->planned,
         .generation = p->generation,
         .keeps = p->setup.checkpoint_rounds > 0,
+        .min_parties = p->setup.config->policy.min_parties,
     };
     p->connected = true;
     party_arm(p, a);
@@ -151,7 +152,9 @@ static enum status same_plan(struct party_session *p, const struct wire_offer *o
         return STATUS_OK;
     if (p->generation == 0)
         return error_set(&p->error, STATUS_CONFIG,
-                         "state: holds a run of another plan; use another state directory");
+                         "state: holds %s of another plan; use another state directory",
+                         p->final ? "the final model of a run that its server has not ended,"
+                                  : "a run");
     return error_set(&p->error, STATUS_PROTOCOL,
                      "the server changed its plan in the middle of a run");
 }
@@ -224,7 +227,7 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
     }
     p->generation = o->generation;
     p->offered_step = o->step;
-    p->pending = p->relay_due = false;
+    p->pending = p->relay_due = p->replay_due = false;
     sm_move(&p->sm, PHASE_AGREE, p->generation);
     party_catch_up(p, a);
 }

@@ -57,8 +57,6 @@ static void say_kept(struct party_session *p, struct actions *a)
 
 void party_kept(struct party_session *p, struct actions *a, const struct error *result)
 {
-    bool first = !p->kept_any;
-
     p->keeping = false;
     if (result->status != STATUS_OK) {
         p->error = *result;
@@ -72,7 +70,7 @@ void party_kept(struct party_session *p, struct actions *a, const struct error *
         return;
     }
     say_kept(p, a);
-    if (first && p->sm.phase == PHASE_AGREE)
+    if (p->awaits_kept && p->sm.phase == PHASE_AGREE)
         party_catch_up(p, a);
 }
 

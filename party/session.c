@@ -77,6 +77,7 @@ static void finished(struct party_session *p, struct actions *a, const struct wi
     if (well && p->planned && f->outcome == OUTCOME_COMPLETED && !p->final)
         log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->applied,
                  (unsigned long long)p->agenda.steps);
+    p->report.dismissed = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
     if (!well)
         error_set(&p->error, s == STATUS_OK ? STATUS_PROTOCOL : s, "the server ends the run: %s",
                   f->text);

@@ -23,6 +23,7 @@
 enum {
     PARTY_FIRST_PATIENCE_MS = 120000, /* before a plan is known */
     PARTY_STALLED_MAX = 64,           /* generations without a step forward */
+    PARTY_GO_BACK_MAX = 16,           /* returns of one process to its checkpoint */
     PARTY_CHARGE_ROUNDS = 128,        /* rounds reserved in the ledger at once, at most */
 };
 
@@ -52,6 +53,7 @@ struct party_report {
     uint64_t generation, rounds, applied, clipped;
     uint32_t last_rows; /* of the last upload */
     bool planned;       /* a plan was accepted, or is that of what was saved */
+    bool dismissed;     /* the server itself has said that the run is over, and well */
     bool final;         /* the last broadcast has come: the model is final */
     struct plan plan;
     struct agenda agenda;

@@ -36,8 +36,10 @@ static enum status take_step(struct party_session *p, bool apply)
     if (apply)
         p->report.clipped += party_bottom_apply(&p->bottom, &p->plan, p->applied,
                                                 p->setup.config->policy.gradient_clip);
-    p->applied++;
-    p->stalled = 0;
+    if (++p->applied > p->furthest) {
+        p->furthest = p->applied;
+        p->stalled = 0;
+    }
     return party_save_when_due(p);
 }
 

@@ -27,6 +27,7 @@
 enum {
     SERVER_LOSSES_MAX = 3,
     SERVER_KEEP_MAX = 1 << 30, /* bytes of a checkpoint */
+    SERVER_PATIENCES_MAX = 10, /* that AGREE may last while members catch up */
     SERVER_SENDS_MAX = 4,      /* messages to many in one step */
     SERVER_SLOW_FLOPS = 1000000000,
 };
@@ -40,6 +41,7 @@ struct server_peer {
     uint32_t losses;  /* times lost or late as a member, since its last whole round */
     int member;       /* index in the generation; -1: none */
     uint64_t applied; /* training steps it had applied when it joined, and was sent since */
+    uint32_t min_parties; /* smallest set its policy takes part in */
     bool keeps;       /* it writes checkpoints: else nothing of it survives its process */
     uint64_t kept[2]; /* steps in its last durable checkpoint, and in the one before */
     uint64_t uploaded; /* round of its last upload in this generation */
@@ -90,6 +92,7 @@ struct server_session {
 
     struct server_peer peer[WIRE_MEMBERS_MAX];
     bool started; /* a first generation has trained: `drop` may go on without somebody */
+    uint64_t agree_until_us;               /* who is behind may catch up until then */
     uint64_t generation, generation_known; /* known: the last that any party was offered */
     uint32_t members_n, left; /* left: members lost since the generation began */
     uint8_t members[WIRE_MEMBERS_MAX];
@@ -156,6 +159,8 @@ bool server_answered(struct server_session *s, uint32_t peer);
 void server_gather(struct server_session *s, struct actions *a);
 void server_joined(struct server_session *s, struct actions *a, const struct event *e);
 void server_lost(struct server_session *s, struct actions *a, uint32_t peer);
+/* Can a party that has applied so many steps be brought up to this run's? */
+bool server_reachable(const struct server_session *s, uint64_t applied);
 void server_set_changed(struct server_session *s, struct actions *a); /* re-key, or gather again */
 /* Under drop and async, of a run that has begun: on with those who came. */
 bool server_gather_ends(struct server_session *s, struct actions *a);
@@ -178,8 +183,8 @@ void server_settle(struct server_session *s, struct actions *a);
 /* The round ends with what is in. */
 void server_sum_up(struct server_session *s, struct actions *a);
 void server_round_done(struct server_session *s, struct actions *a);
-void server_round_void(struct server_session *s);
-void server_round_late(struct server_session *s, struct actions *a);
+/* Whoever sits out may come in again, in a new generation. */
+void server_readmit(struct server_session *s, struct actions *a);
 /* Broadcasts the last gradient, if it was not yet, without opening a round. */
 void server_flush_close(struct server_session *s, struct actions *a);
 void server_send_broadcast(struct server_session *s, struct actions *a,
@@ -187,6 +192,8 @@ void server_send_broadcast(struct server_session *s, struct actions *a,
 struct wire_broadcast server_broadcast_of(const struct server_session *s, bool opens);
 void server_note_arrival(struct server_session *s, uint32_t peer, bool last);
 bool server_choose_round(struct server_session *s); /* what comes next; false: the agenda is done */
+/* Until the open round is given up: what is left of the deadline, or all patience. */
+uint64_t server_round_patience_ms(const struct server_session *s);
 uint64_t server_round_values(const struct server_session *s);
 
 /* share.c */
@@ -213,6 +220,7 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
 void server_stream_work(struct server_session *s);
 void server_stream_done(struct server_session *s, struct actions *a);
 void server_stream_lost(struct server_session *s, struct actions *a);
+void server_stream_late(struct server_session *s, struct actions *a); /* patience has ended */
 uint64_t server_stream_arrivals(const struct server_session *s);
 void server_stream_go_on(struct server_session *s, uint64_t arrivals); /* from a checkpoint */
 

@@ -11,8 +11,9 @@
 
 #include <string.h>
 
-/* Far above what a run can reach, far below where counting would wrap. */
-#define GENERATION_MAX ((uint64_t)1 << 48)
+/* Generations that a killed server may have forgotten.  A party that claims more would drive the
+ * count to where it ends. */
+enum { FORGOTTEN_MAX = 1 << 20 };
 
 static uint32_t ready(const struct server_session *s)
 {
@@ -23,15 +24,27 @@ static uint32_t ready(const struct server_session *s)
     return n;
 }
 
+/* The smallest set that the protocol can add up, and that all who are ready take part in. */
+static uint32_t least(const struct server_session *s)
+{
+    enum plan_aggregation agg = s->plan.protocol.aggregation;
+    uint32_t n = agg == AGGREGATION_CLEAR   ? 1
+                 : agg == AGGREGATION_CODED ? s->shape.segments + s->shape.privacy
+                                            : 2;
+
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
+        const struct server_peer *p = &s->peer[i];
+        if (p->present && !p->excluded && !p->barred && p->min_parties > n)
+            n = p->min_parties;
+    }
+    return n;
+}
+
 static bool enough(const struct server_session *s)
 {
-    bool whole = server_waits(s) || !s->started;
-    uint32_t coded = s->shape.segments + s->shape.privacy;
-    uint32_t least = s->plan.protocol.aggregation == AGGREGATION_CLEAR   ? 1
-                     : s->plan.protocol.aggregation == AGGREGATION_CODED ? coded
-                                                                         : 2;
-
-    return whole ? ready(s) == s->setup.roster->n : ready(s) >= least;
+    if (server_waits(s) || !s->started)
+        return ready(s) == s->setup.roster->n;
+    return ready(s) >= least(s);
 }
 
 void server_gather(struct server_session *s, struct actions *a)
@@ -47,11 +60,18 @@ void server_gather(struct server_session *s, struct actions *a)
         server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
+/* Patience has ended: whoever asks for more than have come sits out. */
 bool server_gather_ends(struct server_session *s, struct actions *a)
 {
     if (server_waits(s) || s->sm.phase != PHASE_GATHER || s->steps_done == 0)
         return false;
     s->started = true;
+    for (size_t round = 0; round < s->setup.roster->n && !enough(s); round++) {
+        for (size_t i = 0; i < s->setup.roster->n; i++) {
+            struct server_peer *p = &s->peer[i];
+            p->excluded |= p->present && p->min_parties > ready(s);
+        }
+    }
     if (!enough(s))
         return false;
     server_offer(s, a);
@@ -66,8 +86,7 @@ void server_set_changed(struct server_session *s, struct actions *a)
         server_gather(s, a);
 }
 
-/* Can a party that has applied so many steps be brought up to this run's? */
-static bool reachable(const struct server_session *s, uint64_t applied)
+bool server_reachable(const struct server_session *s, uint64_t applied)
 {
     const struct server_store *store = &s->setup.store;
     uint64_t first = s->close.any ? s->close.step : s->steps_done;
@@ -94,7 +113,8 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
 }
 
 /* Is this party's model where the run needs it?  Under `wait` it is of this run, and can be brought
- * to its last step.  Under `drop` it may have missed any number, under `async` it counts its own.
+ * to its last step.  Under `drop` it may have missed any number (and the server too, when a power
+ * cut took its last records), under `async` it counts its own.
  */
 static bool model_fits(struct server_session *s, uint32_t peer, const struct wire_join *j)
 {
@@ -107,12 +127,10 @@ static bool model_fits(struct server_session *s, uint32_t peer, const struct wir
             what = "comes without the model that it had in this run";
         else if (j->applied > s->steps_done && j->kept > s->steps_done)
             what = "is ahead of this server, whose state was lost or put back";
-        else if (!reachable(s, from))
+        else if (!server_reachable(s, from))
             what = "is further back than this server remembers";
         else if (j->resumes && trail_differs(s, j))
             what = "brings a model of another run";
-    } else if (s->stream == NULL && j->applied > s->steps_done) {
-        what = "is ahead of this server, whose state was lost or put back";
     }
     if (what == NULL)
         return true;
@@ -131,7 +149,7 @@ static bool join_is_good(struct server_session *s, uint32_t peer, const struct w
     else if (memcmp(j->roster_digest, s->setup.roster->digest, WIRE_DIGEST_BYTES) != 0)
         error_set(&s->error, STATUS_CONFIG,
                   "%s: its roster is not the server's (compare the digests)", server_name(s, peer));
-    else if (j->generation > GENERATION_MAX)
+    else if (j->generation > s->generation_known + FORGOTTEN_MAX)
         error_set(&s->error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
                   server_name(s, peer), (unsigned long long)j->generation);
     else if (s->peer[peer].barred)
@@ -161,6 +179,7 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     p->excluded = s->started && s->sm.phase != PHASE_GATHER;
     p->member = -1;
     p->applied = server_waits(s) && j->applied > s->steps_done ? j->kept : j->applied;
+    p->min_parties = j->min_parties;
     p->keeps = j->keeps;
     p->kept[0] = p->kept[1] = j->kept;
     /* A server that was killed may not remember the last generations it offered. */
@@ -194,7 +213,7 @@ static bool round_can_do_without(const struct server_session *s, bool had_answer
     case PHASE_SHARE: return had_answered && server_decodes_without(s);
     case PHASE_SUM: return server_decodes_without(s);
     case PHASE_STREAM: return true;
-    case PHASE_CLOSE: return !server_waits(s);
+    case PHASE_CLOSE: return had_answered || !server_waits(s);
     case PHASE_GATHER:
     case PHASE_AGREE:
     case PHASE_CONFIRM:
@@ -220,7 +239,7 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
     s->left++;
     goes_on = round_can_do_without(s, had_answered);
     if (!goes_on && phase_trains(s->sm.phase) && s->sm.phase != PHASE_CLOSE)
-        server_round_void(s);
+        s->report.void_rounds++;
     log_warn("%s lost in phase %s: %s", server_name(s, peer), phase_row(s->sm.phase)->name,
              server_waits(s) ? "waiting for it" : "going on without it");
     if (++p->losses >= SERVER_LOSSES_MAX)

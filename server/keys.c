@@ -40,6 +40,7 @@ void server_offer(struct server_session *s, struct actions *a)
     s->generation_known = ++s->generation;
     choose_members(s);
     sm_move(&s->sm, PHASE_AGREE, s->generation);
+    s->agree_until_us = s->now_us + 1000ull * SERVER_PATIENCES_MAX * s->plan.protocol.patience_ms;
     log_info("generation %llu: %u parties", (unsigned long long)s->generation, s->members_n);
     send = server_send_members(s, a, WIRE_OFFER);
     send->msg.offer = (struct wire_offer){
@@ -82,7 +83,8 @@ void server_behind(struct server_session *s, struct actions *a, uint32_t peer,
     struct action *send;
     uint64_t steps;
 
-    if (!server_waits(s) || b->applied < p->applied || b->applied >= s->steps_done) {
+    if (!server_waits(s) || b->applied < p->applied || b->applied >= s->steps_done ||
+        !server_reachable(s, b->applied)) {
         error_set(&s->error, STATUS_PROTOCOL, "%s: is behind by what it should have (%llu of %llu)",
                   server_name(s, peer), (unsigned long long)b->applied,
                   (unsigned long long)s->steps_done);
@@ -99,7 +101,9 @@ void server_behind(struct server_session *s, struct actions *a, uint32_t peer,
     s->report.degraded.replayed += steps;
     send = server_send_one(s, a, peer, WIRE_REPLAY);
     send->msg.replay = (struct wire_replay){s->generation, b->applied, {s->replay.data, s->replay.len}};
-    server_arm(s, a, s->plan.protocol.patience_ms);
+    /* Every answer is progress, but nobody may be brought up for ever. */
+    if (s->now_us < s->agree_until_us)
+        server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
 /* --- hellos --- */

@@ -85,12 +85,16 @@ void server_flush_close(struct server_session *s, struct actions *a)
     s->close.fresh = false;
 }
 
-static uint64_t patience_of(const struct server_session *s)
+uint64_t server_round_patience_ms(const struct server_session *s)
 {
     bool deadline = s->plan.protocol.straggler == STRAGGLER_DROP &&
                     (s->round.purpose == PURPOSE_TRAIN || !s->shape.partial);
+    uint64_t passed_ms = (s->now_us - s->round.opened_us) / 1000,
+             all_ms = s->plan.protocol.deadline_ms;
 
-    return deadline ? s->plan.protocol.deadline_ms : s->plan.protocol.patience_ms;
+    if (!deadline)
+        return s->plan.protocol.patience_ms;
+    return passed_ms < all_ms ? all_ms - passed_ms : 1;
 }
 
 static enum phase phase_of_round(const struct server_session *s)
@@ -133,7 +137,7 @@ void server_open_round(struct server_session *s, struct actions *a)
     b = server_broadcast_of(s, true);
     server_send_broadcast(s, a, &b);
     s->close.fresh = false;
-    server_arm(s, a, patience_of(s));
+    server_arm(s, a, server_round_patience_ms(s));
 }
 
 /* --- uploads --- */
@@ -153,7 +157,7 @@ static bool upload_fits(struct server_session *s, uint32_t peer, const struct wi
     size_t payload = secagg_payload_bytes(agg, &s->shape, server_round_values(s));
 
     if (u->round != s->round.number || u->purpose != s->round.purpose ||
-        s->sm.phase == PHASE_SHARE)
+        s->sm.phase == PHASE_SHARE || s->sm.phase == PHASE_CLOSE)
         error_set(&s->error, STATUS_PROTOCOL,
                   "%s: upload for round %llu (%s) while round %llu (%s) is open", name,
                   (unsigned long long)u->round, wire_purpose_name(u->purpose),
@@ -255,7 +259,7 @@ static void integrity_failed(struct server_session *s, struct actions *a)
     s->report.integrity_failures++;
     s->integrity_in_a_row++;
     log_warn("round %llu: %s", (unsigned long long)s->round.number, s->error.text);
-    server_round_void(s);
+    s->report.void_rounds++;
     if (s->integrity_in_a_row >= INTEGRITY_FAILURES_MAX) {
         error_wrap(&s->error, "%d rounds in vain", INTEGRITY_FAILURES_MAX);
         server_fail(s, a);
@@ -300,8 +304,13 @@ void server_round_done(struct server_session *s, struct actions *a)
     }
     s->integrity_in_a_row = 0;
     note_verdict(s);
-    for (uint32_t m = 0; m < s->members_n; m++)
-        s->peer[s->members[m]].losses = 0;
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        struct server_peer *p = &s->peer[s->members[m]];
+        if (p->member < 0)
+            continue;
+        p->losses = 0;
+        p->applied = s->steps_done; /* once the next broadcast is there */
+    }
     if (s->keep_due && !s->keeping)
         server_keep(s, a);
     s->keep_due = false;
@@ -310,19 +319,14 @@ void server_round_done(struct server_session *s, struct actions *a)
     s->swept = false;
     if (s->round.purpose == PURPOSE_TRAIN && !server_waits(s) &&
         s->steps_done % s->agenda.rounds_per_epoch == 0)
-        server_round_late(s, a);
+        server_readmit(s, a);
     if (s->sm.phase == phase_of_round(s) || s->sm.phase == PHASE_SUM)
         server_open_round(s, a);
 }
 
-void server_round_void(struct server_session *s)
-{
-    s->report.void_rounds++;
-}
-
 /* An epoch has ended: whoever was excluded, or came back meanwhile, may
  * join a new generation now. */
-void server_round_late(struct server_session *s, struct actions *a)
+void server_readmit(struct server_session *s, struct actions *a)
 {
     bool somebody = false;
 
@@ -333,5 +337,5 @@ void server_round_late(struct server_session *s, struct actions *a)
     if (!somebody)
         return;
     server_flush_close(s, a);
-    server_offer(s, a);
+    server_set_changed(s, a);
 }

@@ -232,15 +232,19 @@ static void leave_behind(struct server_session *s, struct actions *a, const char
         return;
     }
     log_warn("going on without %s: no answer in phase %s", missing, phase_row(s->sm.phase)->name);
+    if (s->sm.phase == PHASE_STREAM) {
+        server_stream_late(s, a);
+        return;
+    }
     if (s->sm.phase == PHASE_CLOSE) {
         server_all_closed(s, a);
         return;
     }
     if (phase_trains(s->sm.phase))
-        server_round_void(s);
+        s->report.void_rounds++;
     for (uint32_t m = 0; m < s->members_n; m++) {
         struct server_peer *p = &s->peer[s->members[m]];
-        if (p->answered)
+        if (p->member < 0 || p->answered)
             continue;
         p->excluded = true;
         p->owes = phase_row(s->sm.phase)->member_answers == WIRE_UPLOAD;
@@ -262,8 +266,7 @@ static void out_of_time(struct server_session *s, struct actions *a)
         log_warn("going on without %s", missing);
         return;
     }
-    if (!server_waits(s) && s->started && s->sm.phase != PHASE_GATHER &&
-        s->sm.phase != PHASE_STREAM) {
+    if (!server_waits(s) && s->started && s->sm.phase != PHASE_GATHER) {
         leave_behind(s, a, missing);
         return;
     }

@@ -152,9 +152,7 @@ void server_relay(struct server_session *s, struct actions *a)
         if (s->peer[s->members[m]].member >= 0)
             server_send_one(s, a, s->members[m], WIRE_RELAY)->msg.relay = relay_for(s, m);
     }
-    server_arm(s, a,
-               s->plan.protocol.straggler == STRAGGLER_DROP ? s->plan.protocol.deadline_ms
-                                                            : s->plan.protocol.patience_ms);
+    server_arm(s, a, server_round_patience_ms(s));
 }
 
 void server_count_late(struct server_session *s, uint32_t peer, const struct wire_upload *u)

@@ -176,7 +176,7 @@ static void when_drained(struct server_session *s, struct actions *a)
         server_fail(s, a);
         return;
     }
-    server_round_late(s, a);
+    server_readmit(s, a);
     if (s->sm.phase != PHASE_STREAM)
         return;
     if (s->left > 0) /* an evaluation is over whole sets */
@@ -187,6 +187,24 @@ static void when_drained(struct server_session *s, struct actions *a)
 
 void server_stream_lost(struct server_session *s, struct actions *a)
 {
+    when_drained(s, a);
+}
+
+/* Who has said nothing for so long sits out until an epoch begins; its embeddings serve on. */
+void server_stream_late(struct server_session *s, struct actions *a)
+{
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        struct server_peer *p = &s->peer[s->members[m]];
+
+        if (p->member < 0 || !s->stream->lane[s->members[m]].open)
+            continue;
+        s->stream->lane[s->members[m]].open = false;
+        p->member = -1;
+        p->excluded = p->owes = true;
+        p->barred = ++p->losses >= SERVER_LOSSES_MAX;
+        s->left++;
+    }
+    server_arm(s, a, s->plan.protocol.patience_ms);
     when_drained(s, a);
 }
 
@@ -277,6 +295,7 @@ void server_stream_work(struct server_session *s)
     double loss;
     bool finite;
 
+    s->spoiled = true;
     keep_arrival(s);
     gather_latest(s);
     server_head_fuse(&s->head, s->round.rows);
@@ -299,6 +318,7 @@ void server_stream_work(struct server_session *s)
     if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
         s->stream->arrivals % ((uint64_t)s->plan.shape.parties * s->setup.checkpoint_rounds) == 0)
         s->work_status = server_save(s);
+    s->spoiled = s->work_status != STATUS_OK;
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
 }
 

@@ -64,6 +64,7 @@ struct wire_join {
     bool resumes;                 /* brings a model of this run */
     uint64_t generation;          /* the last one it was offered */
     bool keeps;                   /* writes checkpoints */
+    uint32_t min_parties;         /* smallest set it takes part in */
 };
 
 struct wire_offer {

@@ -1,0 +1,254 @@
+/* test_amends.c -- what recovery must not open to whoever abuses it, and whom it must not cost the
+ * run.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/sim.h"
+#include "tests/sim/world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOUR_US 3600000000ull
+
+static int exit_of(const struct sim_end *end)
+{
+    assert_true(end->over);
+    return status_exit_code(end->error.status);
+}
+
+static void alter_hello_to_behind(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->kind = WIRE_BEHIND;
+    m->behind = (struct wire_behind){2, 1};
+}
+
+/* A member that was there all the time says that it is far behind: with a journal and without. */
+static void test_who_is_not_behind_cannot_ask_for_a_replay(void **state)
+{
+    (void)state;
+    for (uint32_t rounds = 0; rounds <= 2; rounds += 2) {
+        struct sim_options o = {
+            .parties = 3, .train_rows = 60, .quiet = true, .checkpoint_rounds = rounds};
+        struct sim *s = sim_new(&o);
+
+        sim_rule(
+            s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 2, .kind = WIRE_UPLOAD, .nth = 15});
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = 1,
+                                      .kind = WIRE_HELLO,
+                                      .nth = 2,
+                                      .alter = alter_hello_to_behind});
+        sim_run(s, HOUR_US);
+        assert_int_equal(exit_of(sim_party_end(s, 1)), 3);
+        assert_non_null(strstr(sim_party_end(s, 1)->error.text, "p2: is behind"));
+        assert_int_equal(sim_server_report(s)->degraded.replayed, 0);
+        sim_free(s);
+    }
+}
+
+/* Three of five lose their connection for 10 ms; all want at least three: they are waited for. */
+static void test_drop_makes_no_set_that_its_members_must_refuse(void **state)
+{
+    struct sim_options o = {.parties = 5,
+                            .train_rows = 30,
+                            .quiet = true,
+                            .sets = {"protocol.straggler=drop", "training.epochs=3"},
+                            .party_sets = {"policy.min_parties=3"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        sim_rule(s,
+                 (struct sim_rule){.act = SIM_CUT_BEFORE, .from = i, .kind = WIRE_UPLOAD, .nth = 4});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(exit_of(sim_party_end(s, i)), 0);
+    sim_free(s);
+}
+
+/* A server that "loses" its last records again and again would average the noise away. */
+static void test_a_server_cannot_go_back_for_ever(void **state)
+{
+    struct sim_options o = {.parties = 3,
+                            .train_rows = 30,
+                            .quiet = true,
+                            .checkpoint_rounds = 50,
+                            .unseeded = true,
+                            .sets = {"training.epochs=20"}};
+    struct sim *s = sim_new(&o);
+    int deaths = 0;
+
+    (void)state;
+    sim_run(s, 30000);
+    while (!sim_party_end(s, 0)->over && deaths < 200) {
+        sim_lose_records(s, 2);
+        life_kill(s, SIM_SERVER);
+        sim_run(s, 25000);
+        deaths++;
+    }
+    assert_true(deaths <= PARTY_STALLED_MAX + 1);
+    assert_true(sim_party_end(s, 0)->over);
+    sim_free(s);
+}
+
+static void alter_generation(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->join.generation = (uint64_t)1 << 48;
+}
+
+static void test_a_lie_about_generations_costs_the_liar_alone(void **state)
+{
+    struct sim_options o = {.parties = 4,
+                            .train_rows = 30,
+                            .quiet = true,
+                            .sets = {"protocol.straggler=drop", "training.epochs=3"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 3, .kind = WIRE_UPLOAD, .nth = 2});
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = 3,
+                                  .kind = WIRE_JOIN,
+                                  .nth = 2,
+                                  .alter = alter_generation});
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 0, .kind = WIRE_UPLOAD, .nth = 6});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(exit_of(sim_party_end(s, 0)), 0);
+    assert_int_equal(exit_of(sim_party_end(s, 3)), 3);
+    sim_free(s);
+}
+
+/* Connected, but its uploads never come: async goes on without it once patience has ended. */
+static void test_async_waits_for_a_silent_party_once(void **state)
+{
+    struct sim_options o = {.parties = 4,
+                            .train_rows = 30,
+                            .quiet = true,
+                            .sets = {"protocol.aggregation=clear", "protocol.encoding=float32",
+                                     "protocol.straggler=async", "training.epochs=3"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 3, .kind = WIRE_UPLOAD});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(exit_of(sim_party_end(s, i)), 0);
+    assert_true(sim_server_report(s)->degraded.unseen > 0);
+    sim_free(s);
+}
+
+static uint8_t zeros[4096];
+
+/* The upload of the last round once more, in place of the word that the final model is kept. */
+static void alter_kept_to_upload(struct wire_msg *m, void *owner)
+{
+    struct wire_upload *last = owner;
+
+    m->kind = WIRE_UPLOAD;
+    m->upload = *last;
+    m->upload.generation = 2;
+    m->upload.payload.data = m->upload.check.data = zeros;
+}
+
+static void alter_remember(struct wire_msg *m, void *owner)
+{
+    *(struct wire_upload *)owner = m->upload;
+}
+
+static void test_an_upload_does_not_stand_for_a_final_model(void **state)
+{
+    struct sim_options o = {.parties = 3, .train_rows = 6, .quiet = true};
+    struct wire_upload last = {0};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 2, .kind = WIRE_KEPT, .nth = 1});
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = 1,
+                                  .kind = WIRE_UPLOAD,
+                                  .alter = alter_remember,
+                                  .owner = &last});
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = 1,
+                                  .kind = WIRE_KEPT,
+                                  .nth = 2,
+                                  .alter = alter_kept_to_upload,
+                                  .owner = &last});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_report(s)->void_rounds, 0);
+    assert_int_equal(sim_server_report(s)->integrity_failures, 0);
+    assert_int_equal(exit_of(sim_party_end(s, 1)), 3);
+    sim_free(s);
+}
+
+/* The server comes back behind parties whose checkpoints are still being written: those may be the
+ * ones to go back to. */
+static void test_a_checkpoint_on_its_way_is_waited_for(void **state)
+{
+    struct sim_options o = {.parties = 3,
+                            .train_rows = 60,
+                            .quiet = true,
+                            .checkpoint_rounds = 4,
+                            .keep_us = 40000};
+
+    (void)state;
+    for (uint64_t us = 16000; us < 60000; us += 1000) {
+        struct sim *s = sim_new(&o);
+
+        sim_lose_records(s, 1);
+        sim_kill_at(s, SIM_SERVER, us);
+        sim_run(s, HOUR_US);
+        if (sim_server_end(s)->outcome != OUTCOME_COMPLETED)
+            fail_msg("server dead at %llu us: %s", (unsigned long long)us,
+                     sim_server_end(s)->error.text);
+        sim_free(s);
+    }
+}
+
+/* Only the server's own word ends a run for good at a party: what is final there may be asked for
+ * again. */
+static void test_a_party_left_alone_is_final_but_not_dismissed(void **state)
+{
+    struct sim_options o = {.parties = 3, .train_rows = 6, .quiet = true, .checkpoint_rounds = 3};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_run(s, HOUR_US);
+    assert_true(sim_party_report(s, 0)->final && sim_party_report(s, 0)->dismissed);
+    sim_free(s);
+    s = sim_new(&o);
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE,
+                                  .from = SIM_SERVER,
+                                  .party = 0,
+                                  .kind = WIRE_FINISH});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_party_end(s, 0)->outcome, OUTCOME_COMPLETED);
+    assert_true(sim_party_report(s, 0)->final);
+    assert_false(sim_party_report(s, 0)->dismissed);
+    sim_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_is_not_behind_cannot_ask_for_a_replay),
+        cmocka_unit_test(test_drop_makes_no_set_that_its_members_must_refuse),
+        cmocka_unit_test(test_a_server_cannot_go_back_for_ever),
+        cmocka_unit_test(test_a_lie_about_generations_costs_the_liar_alone),
+        cmocka_unit_test(test_async_waits_for_a_silent_party_once),
+        cmocka_unit_test(test_an_upload_does_not_stand_for_a_final_model),
+        cmocka_unit_test(test_a_checkpoint_on_its_way_is_waited_for),
+        cmocka_unit_test(test_a_party_left_alone_is_final_but_not_dismissed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
