@@ -17,8 +17,8 @@
  * What it releases again is charged again, under new keys; and there is an end to it. */
 static void go_back(struct party_session *p)
 {
-    if (p->applied <= p->offered_step || p->kept_step > p->offered_step ||
-        p->gone_back >= PARTY_GO_BACK_MAX || party_go_back(p) != STATUS_OK)
+    if (p->applied <= p->offered_step || p->gone_back >= PARTY_GO_BACK_MAX ||
+        party_go_back(p, p->offered_step) != STATUS_OK)
         return;
     p->gone_back++;
     log_warn("the server has done %llu training steps: going back to the checkpoint of %llu",

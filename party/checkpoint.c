@@ -30,6 +30,15 @@ enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out
     return s;
 }
 
+enum status party_checkpoint_load_before(const struct party_inputs *in, struct buf *out,
+                                         struct error *err)
+{
+    struct checkpoint_place at = place_of(in);
+    char label[SEALED_LABEL_MAX];
+
+    return checkpoint_load_before(&at, label, out, err);
+}
+
 enum status party_checkpoint_write(const struct party_inputs *in, const struct wire_bytes *bytes,
                                    struct error *err)
 {

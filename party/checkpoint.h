@@ -15,6 +15,9 @@
  * answer. */
 enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out,
                                   struct error *err) MUST_USE;
+/* The one before it. */
+enum status party_checkpoint_load_before(const struct party_inputs *in, struct buf *out,
+                                         struct error *err) MUST_USE;
 enum status party_checkpoint_save(const struct party_inputs *in, const struct party_session *p,
                                   struct error *err) MUST_USE;
 /* The same for bytes that the session has made already; from any thread. */

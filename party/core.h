@@ -105,11 +105,11 @@ struct party_session {
     struct rng noise;
 
     /* Checkpoints. */
-    struct buf keep;         /* what ACTION_KEEP writes */
+    struct buf keep, before; /* what ACTION_KEEP writes; the durable one before that */
     bool keeping, keep_due;  /* keeping: the driver has it; due: made in the work just done */
     bool awaits_kept;        /* an offer cannot be answered before it is durable */
     bool kept_any, kept_final, final; /* final: the last broadcast has come */
-    uint64_t keep_step, kept_step;
+    uint64_t keep_step, kept_step, before_step;
 
     struct party_report report;
     struct spans spans;
@@ -143,8 +143,8 @@ void party_close(struct party_session *p, struct actions *a);
 
 /* resume.c: p->error says why not. */
 enum status party_restore(struct party_session *p) MUST_USE;
-/* Back to the last checkpoint, for a server that has lost what came after it. */
-enum status party_go_back(struct party_session *p) MUST_USE;
+/* Back to a checkpoint of at most `step` steps, for a server that has lost what came after it. */
+enum status party_go_back(struct party_session *p, uint64_t step) MUST_USE;
 
 /* keys.c */
 void party_say_hello(struct party_session *p, struct actions *a);

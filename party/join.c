@@ -24,6 +24,7 @@ void party_connected(struct party_session *p, struct actions *a)
         .resumes = p->planned,
         .generation = p->generation,
         .keeps = p->setup.checkpoint_rounds > 0,
+        .kept_before = p->before.len > 0 ? p->before_step : p->kept_step,
         .min_parties = p->setup.config->policy.min_parties,
     };
     p->connected = true;

@@ -9,8 +9,16 @@
 
 #include "common/base/check.h"
 
+/* The last durable one becomes the one before. */
 static enum status save(struct party_session *p)
 {
+    struct buf before = p->before;
+
+    if (p->keep.len > 0 && p->keep_step == p->kept_step && p->kept_any) {
+        p->before = p->keep;
+        p->before_step = p->keep_step;
+        p->keep = before;
+    }
     p->keep.len = 0;
     p->keep_step = p->applied;
     if (party_session_save(p, &p->keep) == STATUS_OK)

@@ -56,6 +56,27 @@ static enum status take(struct party_session *p, const struct kept *k, const uin
     return STATUS_OK;
 }
 
+/* Both checkpoints, to go back to; the older one only if it is of the same run. */
+static enum status remember(struct party_session *p)
+{
+    const struct party_setup *setup = &p->setup;
+    struct kept k;
+
+    if (buf_append(&p->keep, setup->saved, setup->saved_n) != STATUS_OK)
+        return error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
+    if (setup->saved_before_n < sizeof k)
+        return STATUS_OK;
+    memcpy(&k, setup->saved_before, sizeof k);
+    if (k.version != RESUME_VERSION || k.plan_len != p->plan_text.len ||
+        setup->saved_before_n - sizeof k < k.plan_len ||
+        memcmp(setup->saved_before + sizeof k, p->plan_text.data, p->plan_text.len) != 0)
+        return STATUS_OK;
+    p->before_step = k.applied;
+    if (buf_append(&p->before, setup->saved_before, setup->saved_before_n) != STATUS_OK)
+        return error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
+    return STATUS_OK;
+}
+
 enum status party_restore(struct party_session *p)
 {
     const uint8_t *at = p->setup.saved;
@@ -77,21 +98,28 @@ enum status party_restore(struct party_session *p)
         s = take(p, &k, at + k.plan_len, left - (size_t)k.plan_len);
     else if (s != STATUS_MEMORY)
         s = unfit(p);
-    if (s == STATUS_OK && buf_append(&p->keep, p->setup.saved, p->setup.saved_n) != STATUS_OK)
-        s = error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
     p->keep_step = p->kept_step = p->applied;
     p->kept_any = true;
-    return s;
+    return s == STATUS_OK ? remember(p) : s;
 }
 
-enum status party_go_back(struct party_session *p)
+static enum status go_back_to(struct party_session *p, const struct buf *to)
 {
     struct kept k;
     size_t head;
 
-    if (p->keeping || p->keep.len < sizeof k || p->keep_step != p->kept_step)
-        return STATUS_DATA;
-    memcpy(&k, p->keep.data, sizeof k);
+    memcpy(&k, to->data, sizeof k);
     head = sizeof k + (size_t)k.plan_len;
-    return take(p, &k, p->keep.data + head, p->keep.len - head);
+    return take(p, &k, to->data + head, to->len - head);
+}
+
+enum status party_go_back(struct party_session *p, uint64_t step)
+{
+    if (p->keeping)
+        return STATUS_DATA;
+    if (p->keep.len > 0 && p->keep_step == p->kept_step && p->keep_step <= step)
+        return go_back_to(p, &p->keep);
+    if (p->before.len > 0 && p->before_step <= step)
+        return go_back_to(p, &p->before);
+    return STATUS_DATA;
 }

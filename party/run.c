@@ -22,6 +22,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
     struct party_setup setup = {
         .saved = r->saved.len > 0 ? r->saved.data : NULL,
         .saved_n = r->saved.len,
+        .saved_before = r->saved_before.data,
+        .saved_before_n = r->saved_before.len,
         .config = c,
         .roster = &r->in->roster,
         .self = r->in->self,
@@ -51,6 +53,8 @@ enum status party_run_begin(struct party_run *r, struct error *err)
         s = books_open(&r->books, r->in, err);
     if (s == STATUS_OK)
         s = party_checkpoint_load(r->in, &r->saved, err);
+    if (s == STATUS_OK)
+        s = party_checkpoint_load_before(r->in, &r->saved_before, err);
     if (s == STATUS_OK)
         s = begin_session(r, err);
     if (s != STATUS_OK)
@@ -90,6 +94,7 @@ void party_run_deinit(struct party_run *r)
     party_session_free(r->session);
     books_close(&r->books);
     checkpoint_wipe(&r->saved);
+    checkpoint_wipe(&r->saved_before);
     party_results_deinit(&r->results);
     rng_deinit(&r->chance);
     file_unlock(r->lock);

@@ -14,7 +14,7 @@ struct party_run {
     const struct party_inputs *in;
     const struct party_options *options;
     struct books books;
-    struct buf saved; /* what an earlier process kept of this run */
+    struct buf saved, saved_before; /* what earlier processes kept of this run */
     struct party_session *session;
     struct party_results results;
     struct rng chance; /* delays and jitter: nothing secret */

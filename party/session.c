@@ -168,6 +168,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
     p->setup = *setup;
     buf_init(&p->plan_text, PLAN_TEXT_MAX);
     buf_init(&p->keep, PARTY_KEEP_MAX);
+    buf_init(&p->before, PARTY_KEEP_MAX);
     buf_init(&p->received, WIRE_PAYLOAD_MAX);
     s = digest_init(&p->digest);
     if (s == STATUS_OK)
@@ -187,6 +188,13 @@ enum status party_session_new(struct party_session **out, const struct party_set
     return STATUS_OK;
 }
 
+static void wipe(struct buf *b)
+{
+    if (b->data != NULL)
+        secret_wipe(b->data, b->cap);
+    buf_deinit(b);
+}
+
 void party_session_free(struct party_session *p)
 {
     if (p == NULL)
@@ -197,9 +205,8 @@ void party_session_free(struct party_session *p)
     schedule_deinit(&p->schedule);
     party_bottom_deinit(&p->bottom);
     buf_deinit(&p->plan_text);
-    if (p->keep.data != NULL)
-        secret_wipe(p->keep.data, p->keep.cap);
-    buf_deinit(&p->keep);
+    wipe(&p->keep);
+    wipe(&p->before);
     buf_deinit(&p->received);
     mem_free(p->payload);
     mem_free(p->check);

@@ -41,6 +41,8 @@ struct party_setup {
     /* What an earlier process saved of this party's part in a run; NULL: nothing. */
     const uint8_t *saved;
     size_t saved_n;
+    const uint8_t *saved_before; /* the checkpoint before that */
+    size_t saved_before_n;
     /* What the ledger holds already, asked when a plan is priced. */
     size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
     void *owner;

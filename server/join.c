@@ -112,6 +112,14 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
     return memcmp(ours, j->trail, WIRE_DIGEST_BYTES) != 0;
 }
 
+/* Steps that this party goes on from: what it has applied, or where it can go back to. */
+static uint64_t comes_from(const struct server_session *s, const struct wire_join *j)
+{
+    if (j->applied <= s->steps_done)
+        return j->applied;
+    return j->kept <= s->steps_done ? j->kept : j->kept_before;
+}
+
 /* Is this party's model where the run needs it?  Under `wait` it is of this run, and can be brought
  * to its last step.  Under `drop` it may have missed any number (and the server too, when a power
  * cut took its last records), under `async` it counts its own.
@@ -119,13 +127,13 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
 static bool model_fits(struct server_session *s, uint32_t peer, const struct wire_join *j)
 {
     /* One that is ahead goes back to its checkpoint (a power cut took the journal's last records). */
-    uint64_t from = j->applied > s->steps_done ? j->kept : j->applied;
+    uint64_t from = comes_from(s, j);
     const char *what = NULL;
 
     if (server_waits(s)) {
         if (!j->resumes && (s->steps_done > 0 || j->applied > 0))
             what = "comes without the model that it had in this run";
-        else if (j->applied > s->steps_done && j->kept > s->steps_done)
+        else if (from > s->steps_done)
             what = "is ahead of this server, whose state was lost or put back";
         else if (!server_reachable(s, from))
             what = "is further back than this server remembers";
@@ -178,10 +186,11 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     p->owes = false;
     p->excluded = s->started && s->sm.phase != PHASE_GATHER;
     p->member = -1;
-    p->applied = server_waits(s) && j->applied > s->steps_done ? j->kept : j->applied;
+    p->applied = server_waits(s) ? comes_from(s, j) : j->applied;
     p->min_parties = j->min_parties;
     p->keeps = j->keeps;
-    p->kept[0] = p->kept[1] = j->kept;
+    p->kept[0] = j->kept;
+    p->kept[1] = j->kept_before;
     /* A server that was killed may not remember the last generations it offered. */
     if (j->generation > s->generation_known)
         s->generation_known = j->generation;

@@ -8,26 +8,32 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static void path_of(char out[PATH_MAX], const struct checkpoint_place *at)
+enum { LAST, BEFORE };
+
+static void path_of(char out[PATH_MAX], const struct checkpoint_place *at, int which)
 {
-    snprintf(out, PATH_MAX, "%s/checkpoint.sealed", at->state);
+    snprintf(out, PATH_MAX, "%s/checkpoint%s.sealed", at->state, which == LAST ? "" : ".before");
 }
 
-enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
-                            struct buf *out, struct error *err)
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
+static enum status load(const char *path, const struct checkpoint_place *at,
+                        char label[SEALED_LABEL_MAX], struct buf *out, struct error *err)
 {
     uint8_t key[SEALED_KEY_BYTES];
-    char path[PATH_MAX];
     enum status s;
 
     buf_init(out, CHECKPOINT_BYTES_MAX);
     label[0] = 0;
-    path_of(path, at);
-    if (access(path, F_OK) != 0 && errno == ENOENT)
+    if (!exists(path))
         return STATUS_OK;
     if (at->state_key[0] == 0)
         return error_set(err, STATUS_CONFIG,
@@ -39,19 +45,42 @@ enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED
     return s;
 }
 
+enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
+                            struct buf *out, struct error *err)
+{
+    char path[PATH_MAX];
+
+    path_of(path, at, LAST);
+    if (!exists(path)) /* its process ended between the two moves of checkpoint_save */
+        path_of(path, at, BEFORE);
+    return load(path, at, label, out, err);
+}
+
+enum status checkpoint_load_before(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
+                                   struct buf *out, struct error *err)
+{
+    char path[PATH_MAX];
+
+    path_of(path, at, BEFORE);
+    return load(path, at, label, out, err);
+}
+
 enum status checkpoint_save(const struct checkpoint_place *at, const char *label,
                             const void *bytes, size_t n, struct error *err)
 {
     uint8_t key[SEALED_KEY_BYTES];
-    char path[PATH_MAX];
+    char path[PATH_MAX], before[PATH_MAX];
     enum status s;
 
     if (at->state_key[0] == 0) {
         log_warn("no state_key: this unfinished run cannot be continued");
         return STATUS_OK;
     }
-    path_of(path, at);
+    path_of(path, at, LAST);
+    path_of(before, at, BEFORE);
     s = sealed_key_load(key, at->state_key, err);
+    if (s == STATUS_OK && rename(path, before) != 0 && errno != ENOENT)
+        s = error_set(err, STATUS_IO, "%s: %s", before, strerror(errno));
     if (s == STATUS_OK)
         s = sealed_write(path, key, label, bytes, n, err);
     secret_wipe(key, sizeof key);
@@ -60,11 +89,14 @@ enum status checkpoint_save(const struct checkpoint_place *at, const char *label
 
 enum status checkpoint_remove(const struct checkpoint_place *at, struct error *err)
 {
+    static const int order[] = {BEFORE, LAST};
     char path[PATH_MAX];
 
-    path_of(path, at);
-    if (unlink(path) != 0 && errno != ENOENT)
-        return error_set(err, STATUS_IO, "%s: not removed: %s", path, strerror(errno));
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        path_of(path, at, order[i]);
+        if (unlink(path) != 0 && errno != ENOENT)
+            return error_set(err, STATUS_IO, "%s: not removed: %s", path, strerror(errno));
+    }
     return STATUS_OK;
 }
 

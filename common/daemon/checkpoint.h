@@ -24,7 +24,10 @@ struct checkpoint_place {
  */
 enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
                             struct buf *out, struct error *err) MUST_USE;
-/* Without a key: a warning that the run cannot be continued, and STATUS_OK. */
+/* The same of the one before the last (threats F1: two generations are kept). */
+enum status checkpoint_load_before(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
+                                   struct buf *out, struct error *err) MUST_USE;
+/* The last one becomes the one before.  Without a key: a warning that the run cannot be continued, and STATUS_OK. */
 enum status checkpoint_save(const struct checkpoint_place *at, const char *label,
                             const void *bytes, size_t n, struct error *err) MUST_USE;
 /* STATUS_IO when there is one and it stays: another run could not begin here. */

@@ -65,6 +65,7 @@ struct wire_join {
     uint64_t generation;          /* the last one it was offered */
     bool keeps;                   /* writes checkpoints */
     uint32_t min_parties;         /* smallest set it takes part in */
+    uint64_t kept_before;         /* training steps in the checkpoint before the last */
 };
 
 struct wire_offer {

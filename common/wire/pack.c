@@ -188,6 +188,7 @@ static enum status pack_join(struct buf *out, Vfl__Frame *f, const struct wire_j
     p.generation = j->generation;
     p.keeps = j->keeps;
     p.min_parties = j->min_parties;
+    p.kept_before = j->kept_before;
     f->body_case = VFL__FRAME__BODY_JOIN;
     f->join = &p;
     return pack_message(out, &f->base);

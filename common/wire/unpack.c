@@ -143,6 +143,7 @@ static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct err
     j->generation = p->generation;
     j->keeps = p->keeps;
     j->min_parties = p->min_parties;
+    j->kept_before = p->kept_before;
     if (p->base.n_unknown_fields != 0 ||
         !bytes_of(&j->roster_digest, &p->roster_digest, WIRE_DIGEST_BYTES) ||
         !bytes_of(&j->trail, &p->trail, WIRE_DIGEST_BYTES))

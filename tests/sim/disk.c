@@ -21,6 +21,7 @@ enum { KEEP_US = 2000, CHECKPOINT_MAX = 1 << 24 };
 void disk_init(struct sim_disk *d)
 {
     buf_init(&d->saved, CHECKPOINT_MAX);
+    buf_init(&d->before, CHECKPOINT_MAX);
     buf_init(&d->writing, CHECKPOINT_MAX);
     buf_init(&d->copy, CHECKPOINT_MAX);
 }
@@ -46,6 +47,8 @@ void disk_durable(struct sim *s, int who)
     struct event e = {.kind = EVENT_KEPT, .error = &well};
 
     d->durable_us = 0;
+    if (d->saved.len > 0)
+        copy_buf(&d->before, &d->saved);
     copy_buf(&d->saved, &d->writing);
     if (who == SIM_SERVER)
         world_tell_server(s, &e);
@@ -260,6 +263,7 @@ void disk_put_back(struct sim *s, int who)
     struct sim_disk *d = disk_of(s, who);
 
     copy_buf(&d->saved, &d->copy);
+    d->before.len = 0;
     copy_records(&d->journal, &d->journal_copy);
 }
 
@@ -283,6 +287,7 @@ static void free_records(struct sim_records *r)
 void disk_deinit(struct sim_disk *d)
 {
     buf_deinit(&d->saved);
+    buf_deinit(&d->before);
     buf_deinit(&d->writing);
     buf_deinit(&d->copy);
     free_records(&d->journal);

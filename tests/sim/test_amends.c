@@ -88,7 +88,7 @@ static void test_a_server_cannot_go_back_for_ever(void **state)
     sim_run(s, 30000);
     while (!sim_party_end(s, 0)->over && deaths < 200) {
         sim_lose_records(s, 2);
-        life_kill(s, SIM_SERVER);
+        sim_kill_at(s, SIM_SERVER, sim_now_us(s) + 1);
         sim_run(s, 25000);
         deaths++;
     }

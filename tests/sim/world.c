@@ -150,6 +150,8 @@ void world_new_party(struct sim *s, uint32_t i)
         .checkpoint_rounds = s->options.checkpoint_rounds,
         .saved = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
         .saved_n = p->disk.saved.len,
+        .saved_before = p->disk.before.data,
+        .saved_before_n = p->disk.before.len,
     };
     struct error err = {0};
 

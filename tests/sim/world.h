@@ -30,7 +30,7 @@ struct sim_records {
 /* What survives a process: its last durable checkpoint, one that is being written, and a copy that
  * somebody made to put it back; of the server its journal, too. */
 struct sim_disk {
-    struct buf saved, writing, copy;
+    struct buf saved, before, writing, copy; /* before: the one that `saved` replaced */
     uint64_t durable_us; /* when `writing` is; 0: nothing is being written */
     struct sim_records journal, journal_copy;
 };

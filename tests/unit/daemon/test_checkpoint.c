@@ -69,6 +69,43 @@ static void test_it_is_kept_under_the_key_and_then_removed(void **state)
     buf_deinit(&in);
 }
 
+static void assert_holds(enum status (*load)(const struct checkpoint_place *, char *, struct buf *,
+                                             struct error *),
+                         const char *words)
+{
+    struct checkpoint_place at = {dir, key};
+    char label[SEALED_LABEL_MAX];
+    struct error err = {0};
+    struct buf out;
+
+    assert_int_equal(load(&at, label, &out, &err), STATUS_OK);
+    assert_int_equal(out.len, strlen(words));
+    if (words[0] != 0)
+        assert_memory_equal(out.data, words, out.len);
+    checkpoint_wipe(&out);
+}
+
+/* Whatever moment a process ends in, one of the two is whole. */
+static void test_two_generations_are_kept(void **state)
+{
+    struct checkpoint_place at = {dir, key};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(checkpoint_save(&at, "run 7", "first", 5, &err), STATUS_OK);
+    assert_holds(checkpoint_load_before, "");
+    assert_int_equal(checkpoint_save(&at, "run 7", "second", 6, &err), STATUS_OK);
+    assert_holds(checkpoint_load, "second");
+    assert_holds(checkpoint_load_before, "first");
+    assert_int_equal(checkpoint_save(&at, "run 7", "third", 5, &err), STATUS_OK);
+    assert_holds(checkpoint_load_before, "second");
+    assert_int_equal(unlink(file), 0); /* as between its two moves */
+    assert_holds(checkpoint_load, "second");
+    assert_int_equal(checkpoint_remove(&at, &err), STATUS_OK);
+    assert_holds(checkpoint_load, "");
+    assert_holds(checkpoint_load_before, "");
+}
+
 static void test_one_that_stays_is_named(void **state)
 {
     struct checkpoint_place at = {dir, key};
