@@ -75,7 +75,7 @@ struct party_session {
     uint64_t generation, offered_step;
     uint32_t gone_back; /* times this process went back to its checkpoint */
     uint64_t furthest;  /* the most steps it had ever applied */
-    uint32_t stalled; /* generations since a gradient was applied */
+    uint32_t stalled;   /* generations since a gradient was applied */
     bool connected;
     uint32_t members_n, self; /* self: own index among the members */
     uint8_t members[WIRE_MEMBERS_MAX];

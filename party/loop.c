@@ -92,7 +92,8 @@ static void do_send(struct loop *l, const struct action *a)
     uint64_t wait_ms = party_run_delay_ms(&l->run, a->msg.kind);
 
     if (l->run.in->config.inject.crash_at_round > 0)
-        inject_crash(&l->run.in->config.inject, a->msg.kind, party_session_report(l->run.session)->rounds);
+        inject_crash(&l->run.in->config.inject, a->msg.kind,
+                     party_session_report(l->run.session)->rounds);
     if (wait_ms > 0) {
         CHECK(wire_pack(&l->delayed, &a->msg) == STATUS_OK);
         l->delayed_msg = a->msg;
@@ -322,7 +323,8 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
     } else if (mine->policy.roster_sha256[0] == 0 && !peers_on_loopback(net_conn_address(c))) {
         give_up(l, STATUS_POLICY,
                 "policy.roster_sha256 is not set: only a server on loopback is accepted");
-    } else if (l->run.options->seeded && !peers_trusted(&mine->insecure_peers, net_conn_address(c))) {
+    } else if (l->run.options->seeded &&
+               !peers_trusted(&mine->insecure_peers, net_conn_address(c))) {
         give_up(l, STATUS_POLICY,
                 "--insecure-seed with a server that is neither on loopback nor in insecure_peers");
     } else {

@@ -72,8 +72,8 @@ enum status party_run_end(struct party_run *r, struct error *err)
     struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
     /* Without a word of the server it may come back, and ask for what is final here.  Under drop a
      * run may end without this party. */
-    bool complete = rep->dismissed &&
-                    (rep->final || rep->plan.protocol.straggler != STRAGGLER_WAIT);
+    bool complete =
+        rep->dismissed && (rep->final || rep->plan.protocol.straggler != STRAGGLER_WAIT);
     bool begun = rep->applied > 0 || rep->rounds > 0;
     struct error unwritten = {0};
     enum status s = STATUS_OK, written;

@@ -17,7 +17,7 @@ struct party_run {
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     struct party_session *session;
     struct party_results results;
-    struct rng chance; /* delays and jitter: nothing secret */
+    struct rng chance;   /* delays and jitter: nothing secret */
     double delay_mean_s; /* of inject.delay */
     enum wire_outcome outcome;
     struct error error;

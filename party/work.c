@@ -75,8 +75,8 @@ static enum status work_on_round(struct party_session *p)
     computed = p->setup.clock_us();
     spans_add(&p->spans, SPAN_COMPUTE, computed - start);
     seed_noise(p);
-    s = secagg_protect(p->masks, p->payload, p->check, h,
-                       (size_t)t->rows * p->plan.model.embedding, &round, &p->noise);
+    s = secagg_protect(p->masks, p->payload, p->check, h, (size_t)t->rows * p->plan.model.embedding,
+                       &round, &p->noise);
     spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - computed);
     if (s != STATUS_OK)
         error_set(&p->error, s, "round %llu: %s", (unsigned long long)t->round, status_words(s));
@@ -93,8 +93,8 @@ static enum status work_on_sum(struct party_session *p)
     const uint8_t *tags =
         sealed + secagg_share_bytes(p->plan.protocol.aggregation, &p->shape, values);
     uint32_t faulty = 0;
-    enum status s = secagg_relay(p->masks, p->payload, sealed, tags, values, &round, &faulty,
-                                 &p->error);
+    enum status s =
+        secagg_relay(p->masks, p->payload, sealed, tags, values, &round, &faulty, &p->error);
 
     spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - start);
     if (s == STATUS_AUTH)

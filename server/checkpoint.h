@@ -1,8 +1,8 @@
 /* checkpoint.h -- the server's part of a run in a sealed file of its state directory.
  *
- * Written before the first round, every checkpoint_rounds and at an early end, if there is a state_key; read when the server
- * starts again; removed when the run is complete.  Its label carries the schedule's seed, so that a
- * plan without a seed of its own stays the same plan.
+ * Written before the first round, every checkpoint_rounds and at an early end, if there is a
+ * state_key; read when the server starts again; removed when the run is complete.  Its label
+ * carries the schedule's seed, so that a plan without a seed of its own stays the same plan.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -34,18 +34,18 @@ enum {
 
 /* One party of the roster, as the server knows it. */
 struct server_peer {
-    bool present;     /* connected, and its join was good */
-    bool excluded;    /* `drop`: too late; sits out until the next epoch begins */
-    bool answered;    /* has answered in this phase (hello, confirm, upload) */
-    bool barred;      /* `drop`: lost or late too often */
-    uint32_t losses;  /* times lost or late as a member, since its last whole round */
-    int member;       /* index in the generation; -1: none */
-    uint64_t applied; /* training steps it had applied when it joined, and was sent since */
+    bool present;         /* connected, and its join was good */
+    bool excluded;        /* `drop`: too late; sits out until the next epoch begins */
+    bool answered;        /* has answered in this phase (hello, confirm, upload) */
+    bool barred;          /* `drop`: lost or late too often */
+    uint32_t losses;      /* times lost or late as a member, since its last whole round */
+    int member;           /* index in the generation; -1: none */
+    uint64_t applied;     /* training steps it had applied when it joined, and was sent since */
     uint32_t min_parties; /* smallest set its policy takes part in */
-    bool keeps;       /* it writes checkpoints: else nothing of it survives its process */
-    uint64_t kept[2]; /* steps in its last durable checkpoint, and in the one before */
-    uint64_t uploaded; /* round of its last upload in this generation */
-    bool owes;         /* an upload that its round was ended without: late when it comes */
+    bool keeps;           /* it writes checkpoints: else nothing of it survives its process */
+    uint64_t kept[2];     /* steps in its last durable checkpoint, and in the one before */
+    uint64_t uploaded;    /* round of its last upload in this generation */
+    bool owes;            /* an upload that its round was ended without: late when it comes */
 };
 
 /* The round in progress. */
@@ -91,16 +91,16 @@ struct server_session {
     struct schedule schedule;
 
     struct server_peer peer[WIRE_MEMBERS_MAX];
-    bool started; /* a first generation has trained: `drop` may go on without somebody */
-    uint64_t agree_until_us;               /* who is behind may catch up until then */
+    bool started;            /* a first generation has trained: `drop` may go on without somebody */
+    uint64_t agree_until_us; /* who is behind may catch up until then */
     uint64_t generation, generation_known; /* known: the last that any party was offered */
-    uint32_t members_n, left; /* left: members lost since the generation began */
+    uint32_t members_n, left;              /* left: members lost since the generation began */
     uint8_t members[WIRE_MEMBERS_MAX];
     /* Whom the messages of one step go to: members still there; at the end, everybody who is. */
     uint8_t audience[SERVER_SENDS_MAX][WIRE_MEMBERS_MAX];
     size_t sends;
-    struct agree_hello *hellos;          /* by member */
-    struct agree_confirm *confirms;      /* by member */
+    struct agree_hello *hellos;     /* by member */
+    struct agree_confirm *confirms; /* by member */
     struct wire_hello *show_hellos;
     struct wire_confirm *show_confirms;
     uint8_t sid[WIRE_DIGEST_BYTES], ids_train[WIRE_DIGEST_BYTES], ids_test[WIRE_DIGEST_BYTES];
@@ -125,9 +125,9 @@ struct server_session {
     bool swept; /* the running sweep has ended in the work just done */
 
     /* Checkpoints. */
-    struct buf keep, replay; /* what ACTION_KEEP writes; gradients for who is behind */
-    bool spoiled;            /* the head has taken a step that the run has not */
-    bool keeping, keep_due;  /* keeping: the driver has it; due: made in the work just done */
+    struct buf keep, replay;       /* what ACTION_KEEP writes; gradients for who is behind */
+    bool spoiled;                  /* the head has taken a step that the run has not */
+    bool keeping, keep_due;        /* keeping: the driver has it; due: made in the work just done */
     uint64_t keep_step, kept_step; /* steps in `keep`, and in the last durable checkpoint */
 
     struct server_report report;
@@ -147,8 +147,8 @@ void server_blame(struct server_session *s, struct actions *a, uint32_t peer);
 void server_missing(const struct server_session *s, char *out,
                     size_t n); /* "p1, p3" without an answer */
 const char *server_name(const struct server_session *s, uint32_t peer);
-uint8_t *server_audience(struct server_session *s); /* room for one more list of peers */
-bool server_waits(const struct server_session *s); /* straggler wait */
+uint8_t *server_audience(struct server_session *s);  /* room for one more list of peers */
+bool server_waits(const struct server_session *s);   /* straggler wait */
 void server_next_question(struct server_session *s); /* nobody has answered yet */
 /* None of the members still there is missing. */
 bool server_all_answered(const struct server_session *s);

@@ -126,7 +126,8 @@ static uint64_t comes_from(const struct server_session *s, const struct wire_joi
  */
 static bool model_fits(struct server_session *s, uint32_t peer, const struct wire_join *j)
 {
-    /* One that is ahead goes back to its checkpoint (a power cut took the journal's last records). */
+    /* One that is ahead goes back to its checkpoint (a power cut took the journal's last records).
+     */
     uint64_t from = comes_from(s, j);
     const char *what = NULL;
 

@@ -64,8 +64,9 @@ static enum status recall(struct server_session *s, uint32_t peer, uint64_t step
     s->replay.len = 0;
     *steps = 1;
     if (s->close.any && step == s->close.step)
-        return buf_append(&s->replay, (const uint8_t *)s->head.gradient +
-                                          (s->close.blocks > 1 ? block : 0), bytes);
+        return buf_append(&s->replay,
+                          (const uint8_t *)s->head.gradient + (s->close.blocks > 1 ? block : 0),
+                          bytes);
     st = store->gradients(store->owner, step, s->head.concat ? 1 : WIRE_REPLAY_MAX, &s->replay,
                           steps, &s->error);
     if (st == STATUS_OK && s->head.concat) { /* of one step, everybody's side by side */
@@ -100,7 +101,8 @@ void server_behind(struct server_session *s, struct actions *a, uint32_t peer,
     p->applied = b->applied + steps; /* it only grows: an end to the asking */
     s->report.degraded.replayed += steps;
     send = server_send_one(s, a, peer, WIRE_REPLAY);
-    send->msg.replay = (struct wire_replay){s->generation, b->applied, {s->replay.data, s->replay.len}};
+    send->msg.replay =
+        (struct wire_replay){s->generation, b->applied, {s->replay.data, s->replay.len}};
     /* Every answer is progress, but nobody may be brought up for ever. */
     if (s->now_us < s->agree_until_us)
         server_arm(s, a, s->plan.protocol.patience_ms);

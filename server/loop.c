@@ -39,7 +39,7 @@ struct loop {
     struct link *links, *party[WIRE_MEMBERS_MAX];
     bool barred[WIRE_MEMBERS_MAX]; /* no longer in the roster file */
     struct actions actions;
-    bool working, over; /* working: on a worker thread now */
+    bool working, over;        /* working: on a worker thread now */
     bool held_stop, held_kept; /* events held back meanwhile; the timer is disarmed before work */
     struct wire_bytes kept;    /* a checkpoint on its way, on a thread of its own */
     struct error keep_result;
@@ -318,7 +318,8 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
                  l->run.in->roster.party[peer].name);
         refuse(l, k, STATUS_KIND_CONFIG,
                "this certificate does not carry the name that the roster has for its key");
-    } else if (l->run.options->seeded && !peers_trusted(&l->run.in->config.insecure_peers, address)) {
+    } else if (l->run.options->seeded &&
+               !peers_trusted(&l->run.in->config.insecure_peers, address)) {
         log_warn("%s: not on loopback and not in insecure_peers, while --insecure-seed is given",
                  address);
         refuse(l, k, STATUS_KIND_POLICY,
@@ -347,7 +348,8 @@ static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
         return;
     }
     if (old != NULL) {
-        log_warn("%s: a second connection replaces the first", l->run.in->roster.party[k->peer].name);
+        log_warn("%s: a second connection replaces the first",
+                 l->run.in->roster.party[k->peer].name);
         detach(l, old);
         refuse(l, old, STATUS_KIND_PEER, "replaced by a newer connection of the same key");
     }
@@ -377,7 +379,8 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
         bool was = k->joined;
         struct event lost = {.kind = EVENT_LOST, .peer = k->peer, .error = &err};
-        log_warn("%s: %s", was ? l->run.in->roster.party[k->peer].name : net_conn_address(c), err.text);
+        log_warn("%s: %s", was ? l->run.in->roster.party[k->peer].name : net_conn_address(c),
+                 err.text);
         detach(l, k);
         refuse(l, k, STATUS_KIND_PEER, err.text);
         if (was)

@@ -105,8 +105,7 @@ static enum phase phase_of_round(const struct server_session *s)
 /* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can. */
 static bool set_is_whole(const struct server_session *s)
 {
-    return s->left == 0 ||
-           (s->plan.protocol.aggregation == AGGREGATION_CLEAR && !server_waits(s));
+    return s->left == 0 || (s->plan.protocol.aggregation == AGGREGATION_CLEAR && !server_waits(s));
 }
 
 void server_open_round(struct server_session *s, struct actions *a)

@@ -1,7 +1,7 @@
 /* run.c -- the server's run from its state directory to its summary.
  *
- * Sums are in the journal before anything of them is sent; a checkpoint is written now and then, and
- * before the first round.  A restart reads the checkpoint, then the journal from there on.
+ * Sums are in the journal before anything of them is sent; a checkpoint is written now and then,
+ * and before the first round.  A restart reads the checkpoint, then the journal from there on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -59,8 +59,8 @@ enum status server_stream_new(struct server_session *s)
         t->factor == NULL)
         return STATUS_MEMORY;
     for (uint32_t i = 0; i < parties; i++) {
-        enum status st = schedule_init(&t->lane[i].schedule, agenda_seed(p, i),
-                                       p->shape.train_rows, p->training.batch);
+        enum status st = schedule_init(&t->lane[i].schedule, agenda_seed(p, i), p->shape.train_rows,
+                                       p->training.batch);
         if (st != STATUS_OK)
             return st;
         t->lane[i].peer = (uint8_t)i;
@@ -169,10 +169,11 @@ static void when_drained(struct server_session *s, struct actions *a)
         return;
     }
     if (!s->stream->draining) {
-        error_set(&s->error, STATUS_DATA,
-                  "every party here has taken all steps that its agenda has, the run only %llu: the "
-                  "server's state was lost or put back too often",
-                  (unsigned long long)s->steps_done);
+        error_set(
+            &s->error, STATUS_DATA,
+            "every party here has taken all steps that its agenda has, the run only %llu: the "
+            "server's state was lost or put back too often",
+            (unsigned long long)s->steps_done);
         server_fail(s, a);
         return;
     }
@@ -242,8 +243,8 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
     s->round.rows = lane->rows;
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
-    work->flops = nn_net_flops(&s->head.net.spec, lane->rows) +
-                  2.0 * (double)values * s->plan.shape.parties;
+    work->flops =
+        nn_net_flops(&s->head.net.spec, lane->rows) + 2.0 * (double)values * s->plan.shape.parties;
 }
 
 static void keep_arrival(struct server_session *s)

@@ -65,8 +65,8 @@ enum status checkpoint_load_before(const struct checkpoint_place *at, char label
     return load(path, at, label, out, err);
 }
 
-enum status checkpoint_save(const struct checkpoint_place *at, const char *label,
-                            const void *bytes, size_t n, struct error *err)
+enum status checkpoint_save(const struct checkpoint_place *at, const char *label, const void *bytes,
+                            size_t n, struct error *err)
 {
     uint8_t key[SEALED_KEY_BYTES];
     char path[PATH_MAX], before[PATH_MAX];

@@ -70,7 +70,7 @@ bool phase_expects(enum phase p, bool to_server, enum wire_kind kind)
     case WIRE_HELLOS: return p == PHASE_AGREE;     /* answered by confirm, which opens CONFIRM */
     case WIRE_CONFIRMS: return p == PHASE_CONFIRM; /* opens ROUND, SHARE or STREAM at the party */
     case WIRE_BROADCAST: return phase_trains(p) && p != PHASE_CLOSE;
-    case WIRE_RELAY: return p == PHASE_SHARE;      /* answered by upload, which opens SUM */
+    case WIRE_RELAY: return p == PHASE_SHARE; /* answered by upload, which opens SUM */
     case WIRE_NONE:
     case WIRE_JOIN:
     case WIRE_HELLO:

@@ -85,7 +85,8 @@ struct sim;
 struct sim *sim_new(const struct sim_options *o);
 void sim_free(struct sim *s);
 /* The same federation some time later: every process starts anew from what it saved when `old`
- * ended, the dead from their disks.  Ledgers go on, and so do the invariants: `old` watches no more.
+ * ended, the dead from their disks.  Ledgers go on, and so do the invariants: `old` watches no
+ * more.
  */
 struct sim *sim_resume(struct sim *old);
 

@@ -63,8 +63,8 @@ static void test_drop_makes_no_set_that_its_members_must_refuse(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        sim_rule(s,
-                 (struct sim_rule){.act = SIM_CUT_BEFORE, .from = i, .kind = WIRE_UPLOAD, .nth = 4});
+        sim_rule(
+            s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = i, .kind = WIRE_UPLOAD, .nth = 4});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     for (uint32_t i = 0; i < 5; i++)
@@ -113,11 +113,10 @@ static void test_a_lie_about_generations_costs_the_liar_alone(void **state)
 
     (void)state;
     sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 3, .kind = WIRE_UPLOAD, .nth = 2});
-    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
-                                  .from = 3,
-                                  .kind = WIRE_JOIN,
-                                  .nth = 2,
-                                  .alter = alter_generation});
+    sim_rule(
+        s,
+        (struct sim_rule){
+            .act = SIM_ALTER, .from = 3, .kind = WIRE_JOIN, .nth = 2, .alter = alter_generation});
     sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 0, .kind = WIRE_UPLOAD, .nth = 6});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
@@ -194,11 +193,8 @@ static void test_an_upload_does_not_stand_for_a_final_model(void **state)
  * ones to go back to. */
 static void test_a_checkpoint_on_its_way_is_waited_for(void **state)
 {
-    struct sim_options o = {.parties = 3,
-                            .train_rows = 60,
-                            .quiet = true,
-                            .checkpoint_rounds = 4,
-                            .keep_us = 40000};
+    struct sim_options o = {
+        .parties = 3, .train_rows = 60, .quiet = true, .checkpoint_rounds = 4, .keep_us = 40000};
 
     (void)state;
     for (uint64_t us = 16000; us < 60000; us += 1000) {
@@ -226,10 +222,8 @@ static void test_a_party_left_alone_is_final_but_not_dismissed(void **state)
     assert_true(sim_party_report(s, 0)->final && sim_party_report(s, 0)->dismissed);
     sim_free(s);
     s = sim_new(&o);
-    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE,
-                                  .from = SIM_SERVER,
-                                  .party = 0,
-                                  .kind = WIRE_FINISH});
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_CUT_BEFORE, .from = SIM_SERVER, .party = 0, .kind = WIRE_FINISH});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_party_end(s, 0)->outcome, OUTCOME_COMPLETED);
     assert_true(sim_party_report(s, 0)->final);

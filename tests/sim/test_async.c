@@ -346,8 +346,8 @@ static void test_a_party_that_will_not_go_on_costs_nothing(void **state)
     sim_free(s);
 }
 
-/* A connection that is silent but there: the fast go on, at the first evaluation it is waited for as
- * long as patience lasts, and then no more. */
+/* A connection that is silent but there: the fast go on, at the first evaluation it is waited for
+ * as long as patience lasts, and then no more. */
 static void test_a_silent_party_is_left_when_patience_ends(void **state)
 {
     struct sim_options o = three();

@@ -200,8 +200,9 @@ static void test_a_damaged_share_is_refused_and_its_dealer_named(void **state)
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_rule(s, (struct sim_rule){
-                    .act = SIM_ALTER, .from = 2, .kind = WIRE_SHARE, .nth = 1, .alter = flip_share});
+    sim_rule(s,
+             (struct sim_rule){
+                 .act = SIM_ALTER, .from = 2, .kind = WIRE_SHARE, .nth = 1, .alter = flip_share});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
     assert_non_null(strstr(sim_server_end(s)->error.text, "share of p3"));
@@ -221,11 +222,9 @@ static void test_a_wrong_late_upload_is_noticed(void **state)
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
-                                  .from = 4,
-                                  .kind = WIRE_UPLOAD,
-                                  .nth = 2,
-                                  .alter = flip_upload});
+    sim_rule(s,
+             (struct sim_rule){
+                 .act = SIM_ALTER, .from = 4, .kind = WIRE_UPLOAD, .nth = 2, .alter = flip_upload});
     sim_run(s, HOUR_US);
     assert_completed(s);
     assert_int_equal(sim_server_report(s)->degraded.faulty, 1);

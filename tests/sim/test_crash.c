@@ -1,5 +1,5 @@
-/* test_crash.c -- processes die at any moment, come back from their disks, and the run goes on to the
- * model of an undisturbed one.
+/* test_crash.c -- processes die at any moment, come back from their disks, and the run goes on to
+ * the model of an undisturbed one.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/sim/sim.h"

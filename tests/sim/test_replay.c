@@ -316,7 +316,7 @@ static void without_model(struct wire_msg *m, void *owner)
 static void of_the_future(struct wire_msg *m, void *owner)
 {
     (void)owner;
-    m->join.applied = m->join.kept = STEPS;
+    m->join.applied = m->join.kept = m->join.kept_before = STEPS;
 }
 
 static void test_a_model_of_another_run_is_refused(void **state)

@@ -31,7 +31,7 @@ struct sim_records {
  * somebody made to put it back; of the server its journal, too. */
 struct sim_disk {
     struct buf saved, before, writing, copy; /* before: the one that `saved` replaced */
-    uint64_t durable_us; /* when `writing` is; 0: nothing is being written */
+    uint64_t durable_us;                     /* when `writing` is; 0: nothing is being written */
     struct sim_records journal, journal_copy;
 };
 

@@ -137,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_it_is_kept_under_the_key_and_then_removed, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_two_generations_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_that_stays_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_is_kept_without_a_key, set_up, tear_down),
     };
