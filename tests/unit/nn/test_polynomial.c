@@ -5,6 +5,7 @@
  */
 #include "common/nn/polynomial.h"
 
+#include "common/base/mem.h"
 #include "common/nn/safetensors.h"
 #include "common/nn/state.h"
 #include "tests/lib/scratch.h"
@@ -319,6 +320,11 @@ static void test_all_powers_share_one_fan_in(void **state)
     arena_deinit(&a);
 }
 
+static size_t block(size_t floats)
+{
+    return (floats * sizeof(float) + MEM_ALIGNMENT - 1) / MEM_ALIGNMENT * MEM_ALIGNMENT;
+}
+
 static void test_it_fits_the_bytes_it_asks_for_and_no_fewer(void **state)
 {
     struct nn_spec s = spec_of(FEATURES, DEGREE, OUT);
@@ -328,7 +334,9 @@ static void test_it_fits_the_bytes_it_asks_for_and_no_fewer(void **state)
 
     (void)state;
     s.optimizer = NN_ADAM;
-    need = nn_net_bytes(&s);
+    need = nn_net_bytes(&s); /* w, dw, m1, m2; y, dy; powers */
+    assert_int_equal(need, MEM_ALIGNMENT + 4 * block(PARAMS) + 2 * block((size_t)ROWS * OUT) +
+                               block((size_t)ROWS * FEATURES * DEGREE));
     assert_int_equal(arena_init(&a, need), STATUS_OK);
     assert_int_equal(nn_net_init(&n, &s, &a), STATUS_OK);
     for (size_t cut = 2; cut < need / 64; cut++) { /* the first is for an odd place */
