@@ -70,10 +70,10 @@ enum status party_run_end(struct party_run *r, struct error *err)
 {
     const struct party_report *rep = party_session_report(r->session);
     struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
-    /* Without a word of the server it may come back, and ask for what is final here.  Under drop a
-     * run may end without this party. */
+    bool well = r->outcome == OUTCOME_TARGET || r->outcome == OUTCOME_COMPLETED;
+    /* Under drop and async a run may end without this party. */
     bool complete =
-        rep->dismissed && (rep->final || rep->plan.protocol.straggler != STRAGGLER_WAIT);
+        well && (rep->final || (rep->dismissed && rep->plan.protocol.straggler != STRAGGLER_WAIT));
     bool begun = rep->applied > 0 || rep->rounds > 0;
     struct error unwritten = {0};
     enum status s = STATUS_OK, written;

@@ -162,7 +162,8 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer);
 /* Can a party that has applied so many steps be brought up to this run's? */
 bool server_reachable(const struct server_session *s, uint64_t applied);
 void server_set_changed(struct server_session *s, struct actions *a); /* re-key, or gather again */
-/* Under drop and async, of a run that has begun: on with those who came. */
+/* Under drop and async, of a run that has begun: on with those who came.  And with nobody when all
+ * is done: who had its final model has ended by itself. */
 bool server_gather_ends(struct server_session *s, struct actions *a);
 
 /* keys.c */

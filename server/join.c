@@ -60,18 +60,39 @@ void server_gather(struct server_session *s, struct actions *a)
         server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
-/* Patience has ended: whoever asks for more than have come sits out. */
-bool server_gather_ends(struct server_session *s, struct actions *a)
+/* Nothing is left to release. */
+static bool done(const struct server_session *s)
 {
-    if (server_waits(s) || s->sm.phase != PHASE_GATHER || s->steps_done == 0)
-        return false;
-    s->started = true;
+    bool measured = !agenda_due(&s->agenda, s->steps_done) || s->sweep.done_at == s->steps_done;
+
+    return (s->steps_done == s->agenda.steps && measured && !s->sweep.running) || s->target_reached;
+}
+
+/* Those who ask for more than have come sit out. */
+static void leave_the_demanding(struct server_session *s)
+{
     for (size_t round = 0; round < s->setup.roster->n && !enough(s); round++) {
         for (size_t i = 0; i < s->setup.roster->n; i++) {
             struct server_peer *p = &s->peer[i];
             p->excluded |= p->present && p->min_parties > ready(s);
         }
     }
+}
+
+bool server_gather_ends(struct server_session *s, struct actions *a)
+{
+    if (s->sm.phase != PHASE_GATHER || s->steps_done == 0)
+        return false;
+    if (ready(s) == 0 && done(s)) {
+        log_warn("the run is done and nobody has come back: each has ended with its final model, "
+                 "or without it");
+        server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+        return true;
+    }
+    if (server_waits(s))
+        return false;
+    s->started = true;
+    leave_the_demanding(s);
     if (!enough(s))
         return false;
     server_offer(s, a);

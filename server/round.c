@@ -308,7 +308,8 @@ void server_round_done(struct server_session *s, struct actions *a)
         if (p->member < 0)
             continue;
         p->losses = 0;
-        p->applied = s->steps_done; /* once the next broadcast is there */
+        if (server_waits(s))
+            p->applied = s->steps_done; /* once the next broadcast is there */
     }
     if (s->keep_due && !s->keeping)
         server_keep(s, a);

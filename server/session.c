@@ -263,7 +263,7 @@ static void out_of_time(struct server_session *s, struct actions *a)
     }
     server_missing(s, missing, sizeof missing);
     if (server_gather_ends(s, a)) {
-        log_warn("going on without %s", missing);
+        log_warn("went on without %s", missing);
         return;
     }
     if (!server_waits(s) && s->started && s->sm.phase != PHASE_GATHER) {

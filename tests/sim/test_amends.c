@@ -210,25 +210,68 @@ static void test_a_checkpoint_on_its_way_is_waited_for(void **state)
     }
 }
 
-/* Only the server's own word ends a run for good at a party: what is final there may be asked for
- * again. */
-static void test_a_party_left_alone_is_final_but_not_dismissed(void **state)
+/* The server dies in CLOSE and is away for longer than anybody waits: each ends well with what it
+ * has, and so does the server when it is back. */
+static void test_a_server_that_was_long_away_at_the_end_completes_alone(void **state)
 {
-    struct sim_options o = {.parties = 3, .train_rows = 6, .quiet = true, .checkpoint_rounds = 3};
+    struct sim_options o = {.parties = 3,
+                            .train_rows = 6,
+                            .quiet = true,
+                            .checkpoint_rounds = 3,
+                            .sets = {"protocol.patience_ms=1000"}};
     struct sim *s = sim_new(&o);
 
     (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_KILL,
+                                  .from = SIM_SERVER,
+                                  .party = SIM_ANY,
+                                  .kind = WIRE_FINISH,
+                                  .how = {.down_us = HOUR_US / 60}});
+    for (int i = 0; i < 3; i++)
+        sim_rule(s, (struct sim_rule){.act = SIM_DELAY, .from = i, .kind = WIRE_KEPT, .us = 500});
     sim_run(s, HOUR_US);
-    assert_true(sim_party_report(s, 0)->final && sim_party_report(s, 0)->dismissed);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
+        assert_true(sim_party_report(s, i)->final);
+        assert_false(sim_party_report(s, i)->dismissed);
+    }
     sim_free(s);
-    s = sim_new(&o);
-    sim_rule(s, (struct sim_rule){
-                    .act = SIM_CUT_BEFORE, .from = SIM_SERVER, .party = 0, .kind = WIRE_FINISH});
+}
+
+/* Whenever it died: if all have ended with their final models, so does the server. */
+static void test_so_does_one_that_had_not_heard_of_the_final_models(void **state)
+{
+    struct sim_options o = {.parties = 3,
+                            .train_rows = 6,
+                            .quiet = true,
+                            .checkpoint_rounds = 3,
+                            .sets = {"protocol.patience_ms=1000"}};
+    struct sim *s = sim_new(&o);
+    uint64_t length_us;
+    int alone = 0;
+
+    (void)state;
     sim_run(s, HOUR_US);
-    assert_int_equal(sim_party_end(s, 0)->outcome, OUTCOME_COMPLETED);
-    assert_true(sim_party_report(s, 0)->final);
-    assert_false(sim_party_report(s, 0)->dismissed);
+    length_us = sim_now_us(s);
     sim_free(s);
+    for (uint64_t before_us = 8000; before_us >= 250; before_us -= 250) {
+        int well = 0;
+
+        s = sim_new(&o);
+        sim_break_at(s, (struct sim_break){.what = SIM_DEATH,
+                                           .who = SIM_SERVER,
+                                           .at_us = length_us - before_us,
+                                           .down_us = HOUR_US / 60});
+        sim_run(s, HOUR_US);
+        for (uint32_t i = 0; i < 3; i++)
+            well += sim_party_end(s, i)->outcome == OUTCOME_COMPLETED;
+        if (well == 3)
+            assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        alone += well == 3;
+        sim_free(s);
+    }
+    assert_true(alone > 4);
 }
 
 int main(void)
@@ -241,7 +284,8 @@ int main(void)
         cmocka_unit_test(test_async_waits_for_a_silent_party_once),
         cmocka_unit_test(test_an_upload_does_not_stand_for_a_final_model),
         cmocka_unit_test(test_a_checkpoint_on_its_way_is_waited_for),
-        cmocka_unit_test(test_a_party_left_alone_is_final_but_not_dismissed),
+        cmocka_unit_test(test_a_server_that_was_long_away_at_the_end_completes_alone),
+        cmocka_unit_test(test_so_does_one_that_had_not_heard_of_the_final_models),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void test_single_messages_fit_the_limits_named_after_them(void **state)
     buf_init(&body, WIRE_HELLO_MAX);
     m.join =
         (struct wire_join){UINT32_MAX, sample_bytes(1), UINT64_MAX, UINT64_MAX, sample_bytes(2),
-                           true,       UINT64_MAX,      true};
+                           true,       UINT64_MAX,      true,       UINT32_MAX, UINT64_MAX};
     assert_true(packed(&m) <= WIRE_JOIN_MAX);
     m.kind = WIRE_HELLO;
     m.hello = longest_hello(&body);
