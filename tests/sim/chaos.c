@@ -262,7 +262,7 @@ static void add_loss(struct chaos *c, struct dice *d, const struct chaos_calm *c
 {
     struct sim_break *b = add_break(c, d, calm, true), *copy;
 
-    if (percent(d, 50)) {
+    if (percent(d, 40)) {
         b->who = SIM_SERVER;
         b->lose = between(d, 1, 6);
         return;
@@ -309,7 +309,7 @@ void chaos_trouble(struct chaos *c, uint64_t seed, const struct chaos_calm *calm
         c->late = (int)(next(&d) % c->options.parties);
         c->late_us = absence_us(c, &d);
     }
-    if (c->class == CHAOS_BACK)
+    for (uint64_t k = c->class == CHAOS_BACK ? between(&d, 1, 3) : 0; k > 0; k--)
         add_loss(c, &d, calm);
     while (n-- > 0)
         add_one(c, &d, calm);

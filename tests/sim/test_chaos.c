@@ -34,6 +34,7 @@ struct reference {
     bool made;
     struct chaos_calm calm;
     char model[MODELS][65]; /* the head first */
+    struct score train, test;
     struct sim_step *step;
     size_t steps_n;
 };
@@ -86,6 +87,8 @@ static const struct reference *reference_of(const struct chaos *c)
     }
     for (int who = SIM_SERVER; who < (int)parties; who++)
         sim_model(s, who, r->model[who + 1]);
+    r->train = sim_server_report(s)->train;
+    r->test = sim_server_report(s)->test;
     take_steps(r, s);
     sim_free(s);
     return r;
@@ -185,10 +188,15 @@ static const char *same_steps(const struct sim *s, const struct reference *r)
     return NULL;
 }
 
-/* I6. */
-static const char *same_models(const struct chaos *c, const struct sim *s,
-                               const struct reference *r)
+static bool same_score(const struct score *a, const struct score *b)
 {
+    return a->loss == b->loss && a->accuracy == b->accuracy;
+}
+
+/* I6. */
+static const char *same_models(const struct chaos *c, struct sim *s, const struct reference *r)
+{
+    const struct server_report *rep = sim_server_report(s);
     char model[65];
 
     for (int who = SIM_SERVER; who < (int)c->options.parties; who++) {
@@ -200,6 +208,9 @@ static const char *same_models(const struct chaos *c, const struct sim *s,
         if (strcmp(model, r->model[who + 1]) != 0)
             return wrong("I6: another model at %d", who);
     }
+    if (well(sim_server_end(s)->outcome) &&
+        !(same_score(&rep->train, &r->train) && same_score(&rep->test, &r->test)))
+        return wrong("I6: other scores");
     tally.same_model += well(sim_server_end(s)->outcome);
     return NULL;
 }

@@ -17,6 +17,7 @@
 /* What one party was about to hide. */
 struct codes {
     uint64_t generation, round;
+    uint8_t trail[WIRE_DIGEST_BYTES]; /* what this party had been shown by then */
     size_t n, max;
     uint32_t *q;
     float *y;
@@ -58,12 +59,16 @@ void true_sum_free(struct true_sum *t)
     mem_free(t);
 }
 
-static bool can_watch(const struct sim *s)
+static bool sums(const struct sim *s)
+{
+    return s->plan.protocol.straggler != STRAGGLER_ASYNC;
+}
+
+static bool knows_noise(const struct sim *s)
 {
     enum plan_encoding e = s->plan.protocol.encoding;
 
-    return s->plan.protocol.straggler != STRAGGLER_ASYNC &&
-           (!s->options.unseeded || e == ENCODING_FIXED || e == ENCODING_FLOAT32);
+    return !s->options.unseeded || e == ENCODING_FIXED || e == ENCODING_FLOAT32;
 }
 
 static void *room(void *block, size_t had, size_t want, size_t size)
@@ -83,10 +88,11 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     uint8_t key[RNG_KEY_BYTES];
     uint64_t place = task->purpose == PURPOSE_TRAIN ? task->place : task->sweep << 32 | task->place;
 
-    if (task->work != WORK_ROUND || !task->open || task->status != STATUS_OK || !can_watch(s))
+    if (task->work != WORK_ROUND || !task->open || task->status != STATUS_OK || !sums(s))
         return;
     c->generation = p->generation;
     c->round = task->round;
+    memcpy(c->trail, p->trail.value, sizeof c->trail);
     c->n = (size_t)task->rows * p->plan.model.embedding;
     c->q = room(c->q, c->max, c->n, sizeof *c->q);
     c->y = room(c->y, c->max, c->n, sizeof *c->y);
@@ -168,6 +174,26 @@ static uint32_t members_in(const struct true_sum *t, const struct server_session
     return n;
 }
 
+/* A sum of embeddings by models of different runs would be none: all were shown the same. */
+static bool one_trail(const struct true_sum *t, const struct server_session *v, const bool *in,
+                      char *why)
+{
+    const struct codes *first = NULL;
+
+    for (uint32_t m = 0; m < v->members_n && !v->head.concat; m++) {
+        const struct codes *c = &t->of[v->members[m]];
+        if (!in[m])
+            continue;
+        if (first != NULL && memcmp(first->trail, c->trail, sizeof c->trail) != 0) {
+            snprintf(why, 128, "round %llu has a sum of models that were shown different gradients",
+                     (unsigned long long)v->round.number);
+            return false;
+        }
+        first = c;
+    }
+    return true;
+}
+
 bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
 {
     const struct server_session *v = s->server;
@@ -175,14 +201,16 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
     bool in[WIRE_MEMBERS_MAX];
     uint32_t in_n;
 
-    if (v->work_status != STATUS_OK || v->sm.phase == PHASE_STREAM || !can_watch(s))
+    if (v->work_status != STATUS_OK || !sums(s))
         return true;
     t->want = room(t->want, t->max, values, sizeof *t->want);
     t->sum = room(t->sum, t->max, values, sizeof *t->sum);
     t->max = values > t->max ? values : t->max;
     in_n = members_in(t, v, in, why);
-    if (in_n == 0)
+    if (in_n == 0 || !one_trail(t, v, in, why))
         return false;
+    if (!knows_noise(s))
+        return true;
     memset(t->want, 0, values * sizeof *t->want);
     for (uint32_t m = 0; m < v->members_n && v->head.concat; m++) {
         if (in[m])
