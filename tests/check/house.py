@@ -41,6 +41,7 @@ FOREIGN = {
     'protobuf-c/*': ('common/wire/*',),
     '*vfl.pb-c.h': ('common/wire/*', 'tests/unit/wire/*', 'tests/fuzz/*'),
     'gsl/*': ('tests/bench/*',),
+    'flint/*': ('tests/bench/*',),
     'cmocka.h': ('tests/*',),
 }
 
@@ -88,6 +89,10 @@ TESTED_BY = {
                           'common/data/source.c', 'common/data/text.c'),
         'field/test_fp16_vec': ('common/field/fp16_vec_avx512.c',),
         'field/test_fp16_mat': ('common/field/fp16_mat_avx2.c', 'common/field/fp16_mat_avx512.c'),
+        'field/test_fp31_mat': ('common/field/fp31_mat_avx2.c', 'common/field/fp31_mat_avx512.c',
+                                'common/field/fp31_mat_pack.c', 'common/field/mat.c'),
+        'field/test_fp61_mat': ('common/field/fp61_mat_avx2.c', 'common/field/fp61_mat_avx512.c',
+                                'common/field/fp61_mat_pack.c'),
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
         'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),
