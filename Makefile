@@ -24,7 +24,7 @@ PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libss
             libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES  := libcmocka-dev openssl python3 python3-numpy iproute2 nftables
 FUZZ_PACKAGES  := clang
-BENCH_PACKAGES := libgsl-dev python3-grpcio python3-torch
+BENCH_PACKAGES := libgsl-dev libflint-dev python3-grpcio python3-torch
 
 # --- flags ----------------------------------------------------------------------------------------
 
@@ -46,6 +46,7 @@ CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAG
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
 LDLIBS   := -lssl -lcrypto -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz -lm -lpthread
 BENCH_LIBS_pbm := -lgsl -lgslcblas
+BENCH_LIBS_fmatmul := -lflint
 
 # --- what there is --------------------------------------------------------------------------------
 

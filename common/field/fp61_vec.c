@@ -117,11 +117,13 @@ static inline void unpack_eight(uint64_t *restrict x, const uint8_t *restrict in
 {
     uint64_t before = 0;
 
+#pragma GCC unroll 8
     for (uint32_t k = 0; k < EIGHT; k++) {
-        uint64_t word = 0;
+        const bool last = k + 1 == EIGHT; /* five bytes: read with the three before them */
+        uint64_t word;
 
-        memcpy(&word, in + k * sizeof word, k + 1 < EIGHT ? sizeof word : 5);
-        word = le64toh(word);
+        memcpy(&word, in + k * sizeof word - (last ? 3 : 0), sizeof word);
+        word = le64toh(word) >> (last ? 24 : 0);
         x[k] = ((k > 0 ? before >> (64 - 3 * k) : 0) | word << 3 * k) & FP61_P;
         before = word;
     }
