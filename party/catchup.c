@@ -44,6 +44,17 @@ static bool where_the_run_is(struct party_session *p)
     return false;
 }
 
+/* Nothing of a model leaves before the model itself can no longer be lost. */
+static bool keeps_first(struct party_session *p, struct actions *a)
+{
+    if (p->setup.checkpoint_rounds == 0 || p->kept_any)
+        return false;
+    p->awaits_kept = true;
+    if (!p->keeping)
+        party_keep_now(p, a);
+    return true;
+}
+
 /* On towards the hello: the first checkpoint, the missed steps, then the word itself.  Comes back
  * here after each. */
 void party_catch_up(struct party_session *p, struct actions *a)
@@ -52,13 +63,8 @@ void party_catch_up(struct party_session *p, struct actions *a)
 
     party_arm(p, a);
     p->awaits_kept = false;
-    if (p->setup.checkpoint_rounds > 0 && !p->kept_any) {
-        /* Nothing of a model leaves before the model itself can no longer be lost. */
-        p->awaits_kept = true;
-        if (!p->keeping)
-            party_keep_now(p, a);
+    if (keeps_first(p, a))
         return;
-    }
     if (p->applied > p->offered_step && p->keeping) {
         p->awaits_kept = true; /* it may be the one to go back to */
         return;
@@ -67,6 +73,8 @@ void party_catch_up(struct party_session *p, struct actions *a)
         party_refuse(p, a);
         return;
     }
+    if (keeps_first(p, a)) /* it has gone back further than to the last one */
+        return;
     if (p->applied == p->offered_step || p->plan.protocol.straggler == STRAGGLER_ASYNC) {
         party_say_hello(p, a);
         return;

@@ -67,7 +67,8 @@ static enum status remember(struct party_session *p)
     if (setup->saved_before_n < sizeof k)
         return STATUS_OK;
     memcpy(&k, setup->saved_before, sizeof k);
-    if (k.version != RESUME_VERSION || k.plan_len != p->plan_text.len ||
+    /* One of more steps is of a line of steps that the server had lost. */
+    if (k.version != RESUME_VERSION || k.plan_len != p->plan_text.len || k.applied > p->applied ||
         setup->saved_before_n - sizeof k < k.plan_len ||
         memcmp(setup->saved_before + sizeof k, p->plan_text.data, p->plan_text.len) != 0)
         return STATUS_OK;
@@ -119,7 +120,11 @@ enum status party_go_back(struct party_session *p, uint64_t step)
         return STATUS_DATA;
     if (p->keep.len > 0 && p->keep_step == p->kept_step && p->keep_step <= step)
         return go_back_to(p, &p->keep);
-    if (p->before.len > 0 && p->before_step <= step)
-        return go_back_to(p, &p->before);
-    return STATUS_DATA;
+    if (p->before.len == 0 || p->before_step > step || go_back_to(p, &p->before) != STATUS_OK)
+        return STATUS_DATA;
+    /* The last one is of steps that are no more: it must not be what a process starts from. */
+    p->keep.len = 0;
+    p->kept_any = false;
+    p->kept_step = p->applied;
+    return STATUS_OK;
 }
