@@ -71,7 +71,7 @@ static const char *pick(struct dice *d, const char *const *from, size_t n)
 /* Aggregation, what goes with it, and what is done about stragglers. */
 static void draw_protocol(struct chaos *c, struct dice *d)
 {
-    const char *aggregation = PICK(d, "masked", "masked", "coded", "coded", "clear");
+    const char *aggregation = PICK(d, "masked", "coded", "coded", "clear", "clear");
     bool clear = strcmp(aggregation, "clear") == 0, coded = strcmp(aggregation, "coded") == 0;
     const char *straggler =
         clear ? PICK(d, "wait", "drop", "async") : PICK(d, "wait", "wait", "drop");
@@ -166,9 +166,10 @@ static void draw_message(const struct chaos *c, struct dice *d, const struct cha
         r->nth = (uint32_t)between(d, 1, 3);
         return;
     }
-    do
+    if (r->act != SIM_KILL && percent(d, 40)) /* where stragglers are one */
+        r->kind = server ? WIRE_BROADCAST : WIRE_UPLOAD;
+    while (r->kind == WIRE_NONE || sent[r->kind] == 0)
         r->kind = (enum wire_kind)(1 + next(d) % (WIRE_KINDS - 1));
-    while (sent[r->kind] == 0);
     often = sent[r->kind];
     if (r->party != SIM_ANY)
         often = (often + c->options.parties - 1) / c->options.parties;
