@@ -39,40 +39,31 @@ static inline uint64_t fold(uint64_t sum)
     return (sum & FP31_P) + (sum >> 31);
 }
 
-/* Four terms of four rows. */
-static inline void four(uint64_t sum[restrict ROWS][COLUMNS], const uint32_t *const a[ROWS],
-                        const uint32_t b[restrict TERMS][COLUMNS])
+/* `terms` of one row, at most TERMS, and the reduction. */
+static inline void add_terms(uint64_t sum[restrict COLUMNS], const uint32_t *restrict a,
+                             const uint32_t (*restrict b)[COLUMNS], const uint32_t terms)
 {
-    for (uint32_t j = 0; j < COLUMNS; j++)
-        for (uint32_t r = 0; r < ROWS; r++)
-            sum[r][j] = fold(sum[r][j] + (uint64_t)a[r][0] * b[0][j] + (uint64_t)a[r][1] * b[1][j] +
-                             (uint64_t)a[r][2] * b[2][j] + (uint64_t)a[r][3] * b[3][j]);
+    for (uint32_t j = 0; j < COLUMNS; j++) {
+        uint64_t x = sum[j];
+
+        for (uint32_t u = 0; u < terms; u++)
+            x += (uint64_t)a[u] * b[u][j];
+        sum[j] = fold(x);
+    }
 }
 
-static inline void one(uint64_t sum[restrict ROWS][COLUMNS], const uint32_t *const a[ROWS],
-                       const uint32_t b[restrict COLUMNS])
-{
-    for (uint32_t j = 0; j < COLUMNS; j++)
-        for (uint32_t r = 0; r < ROWS; r++)
-            sum[r][j] = fold(sum[r][j] + (uint64_t)a[r][0] * b[j]);
-}
-
-WIDE_CLONES static void sums(uint64_t sum[restrict ROWS][COLUMNS], const uint32_t *a[ROWS],
-                             const void *restrict panel, size_t depth)
+WIDE_CLONES static void add_all(uint64_t sum[restrict ROWS][COLUMNS], const uint32_t *const a[ROWS],
+                                const void *restrict panel, size_t depth)
 {
     const uint32_t(*const b)[COLUMNS] = (const uint32_t(*)[COLUMNS])panel;
     size_t u = 0;
 
-    for (; u + TERMS <= depth; u += TERMS) {
-        four(sum, a, b + u);
+    for (; u + TERMS <= depth; u += TERMS)
         for (uint32_t r = 0; r < ROWS; r++)
-            a[r] += TERMS;
-    }
-    for (; u < depth; u++) {
-        one(sum, a, b[u]);
+            add_terms(sum[r], a[r] + u, b + u, TERMS);
+    for (; u < depth; u++)
         for (uint32_t r = 0; r < ROWS; r++)
-            a[r]++;
-    }
+            add_terms(sum[r], a[r] + u, b + u, 1);
 }
 
 static void tile(void *c, size_t ldc, const struct mat_tile *t)
@@ -87,7 +78,7 @@ static void tile(void *c, size_t ldc, const struct mat_tile *t)
     for (uint32_t r = 0; t->add && r < t->rows; r++)
         for (uint32_t j = 0; j < t->columns; j++)
             sum[r][j] = out[r * ldc + j];
-    sums(sum, a, t->b, t->depth);
+    add_all(sum, a, t->b, t->depth);
     for (uint32_t r = 0; r < t->rows; r++)
         for (uint32_t j = 0; j < t->columns; j++) {
             const uint64_t x = fold(sum[r][j]); /* at most p + 8 */
