@@ -6,8 +6,8 @@
 #include "common/base/clones.h"
 #include "common/field/fp61.h"
 
-/* All in wrapped 64 bits.  x + 2^30 cut at bit 31 is x1, and 2^30 more than x0; p is 2^30 - 1 at
- * its cut and 2^31 - 1 below, so of an element above the middle these are taken. */
+/* All in wrapped 64 bits, of the balanced x: x + 2^30 is cut at bit 31, so that what is above the
+ * cut is x1 and what is below it is x0 + 2^30. */
 static inline uint64_t upper(uint64_t x)
 {
     const uint64_t balanced = x - (x > FP61_HALF ? FP61_P : 0);
