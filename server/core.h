@@ -148,6 +148,7 @@ void server_missing(const struct server_session *s, char *out,
                     size_t n); /* "p1, p3" without an answer */
 const char *server_name(const struct server_session *s, uint32_t peer);
 uint8_t *server_audience(struct server_session *s);  /* room for one more list of peers */
+void server_sits_out(struct server_session *s, uint32_t peer);
 bool server_waits(const struct server_session *s);   /* straggler wait */
 void server_next_question(struct server_session *s); /* nobody has answered yet */
 /* None of the members still there is missing. */

@@ -223,6 +223,18 @@ static void message(struct server_session *s, struct actions *a, const struct ev
     take(s, a, e);
 }
 
+/* Until the next epoch begins; or for good, when it has been late or lost too often in a row. */
+void server_sits_out(struct server_session *s, uint32_t peer)
+{
+    struct server_peer *p = &s->peer[peer];
+
+    p->excluded = true;
+    p->barred = ++p->losses >= SERVER_LOSSES_MAX;
+    if (p->barred)
+        log_warn("%s was late or lost %d times in a row without a whole round; it is shut out",
+                 server_name(s, peer), SERVER_LOSSES_MAX);
+}
+
 /* Under drop and async the late are left behind; a sum in clear does without them. */
 static void leave_behind(struct server_session *s, struct actions *a, const char *missing)
 {
@@ -246,9 +258,8 @@ static void leave_behind(struct server_session *s, struct actions *a, const char
         struct server_peer *p = &s->peer[s->members[m]];
         if (p->member < 0 || p->answered)
             continue;
-        p->excluded = true;
+        server_sits_out(s, s->members[m]);
         p->owes = phase_row(s->sm.phase)->member_answers == WIRE_UPLOAD;
-        p->barred = ++p->losses >= SERVER_LOSSES_MAX;
     }
     server_set_changed(s, a);
 }

@@ -201,8 +201,8 @@ void server_stream_late(struct server_session *s, struct actions *a)
             continue;
         s->stream->lane[s->members[m]].open = false;
         p->member = -1;
-        p->excluded = p->owes = true;
-        p->barred = ++p->losses >= SERVER_LOSSES_MAX;
+        p->owes = true;
+        server_sits_out(s, s->members[m]);
         s->left++;
     }
     server_arm(s, a, s->plan.protocol.patience_ms);
