@@ -156,7 +156,7 @@ class Sweep:
     async def judge(self, victim, mode, names, every):
         n = self.places(names, mode)
         # Another first place for each mode, so that a sample of all modes meets all kinds of calls.
-        first = 1 + list(MODES).index(mode) * every // len(MODES)
+        first = 1 + list(MODES).index(mode) * every // len(MODES) % max(n, 1)
         cases = await asyncio.gather(*(self.case(victim, mode, k) for k in range(first, n + 1, every)))
         good = [c for c in cases if not c.faults]
         went_on = sum(c.went_on for c in good)
