@@ -14,7 +14,7 @@ expect 0 '' 'an undisturbed run' timeout 120 "$vfl" cluster --quiet --out base -
 [ -e base/server/summary.json ] || closing
 same ' "rounds": 20,' "$(grep '"rounds"' base/server/summary.json)" 'has 20 rounds'
 
-python3 "$root/tests/e2e/durability.py" base "$shim" cases "${DURABILITY_EVERY:-29}" >results 2>trouble
+python3 "$root/tests/e2e/durability.py" base "$shim" cases "${DURABILITY_EVERY:-37}" >results 2>trouble
 while IFS= read -r line; do
     case $line in
     'ok '*) ok "${line#ok    }" ;;
