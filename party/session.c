@@ -69,14 +69,35 @@ static enum status status_of(enum status_kind kind)
     return STATUS_PROTOCOL;
 }
 
+/* The run is complete, and this party never came to its end.  Under wait that is so only when its
+ * state was put back after it had said that its final model is durable. */
+static bool left_short(struct party_session *p, const struct wire_finish *f)
+{
+    bool complete = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
+
+    if (!complete || !p->planned || p->final)
+        return false;
+    log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->applied,
+             (unsigned long long)p->agenda.steps);
+    if (p->plan.protocol.straggler != STRAGGLER_WAIT)
+        return false;
+    error_set(
+        &p->error, STATUS_DATA,
+        "the run is complete, this party only at %llu of %llu steps: its state was lost or put "
+        "back",
+        (unsigned long long)p->applied, (unsigned long long)p->agenda.steps);
+    return true;
+}
+
 static void finished(struct party_session *p, struct actions *a, const struct wire_finish *f)
 {
     enum status s = status_of(f->kind);
     bool well = f->outcome != OUTCOME_FAILED && f->outcome != OUTCOME_BUDGET;
 
-    if (well && p->planned && f->outcome == OUTCOME_COMPLETED && !p->final)
-        log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->applied,
-                 (unsigned long long)p->agenda.steps);
+    if (left_short(p, f)) {
+        party_finish(p, a, OUTCOME_FAILED);
+        return;
+    }
     p->report.dismissed = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
     if (!well)
         error_set(&p->error, s == STATUS_OK ? STATUS_PROTOCOL : s, "the server ends the run: %s",

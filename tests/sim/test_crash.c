@@ -175,6 +175,36 @@ static void test_a_checkpoint_of_lost_steps_is_as_good_as_none(void **state)
     assert_true(completed > 0);
 }
 
+/* Its final model was durable, it said so, and then its disk went back: the run is complete without
+ * it, and that is no success of its own. */
+static void test_a_party_put_back_when_all_is_over_does_not_end_well(void **state)
+{
+    struct sim_options o = three();
+    struct sim *s;
+    uint64_t length_us;
+    char want[65], got[65];
+
+    (void)state;
+    o.keep_us = 10000;
+    o.reconnect_us = 1000;
+    s = sim_new(&o);
+    sim_run(s, HOUR_US);
+    length_us = sim_now_us(s);
+    sim_model(s, 0, want);
+    sim_free(s);
+    s = sim_new(&o);
+    sim_break_at(s, (struct sim_break){.what = SIM_COPY, .who = 0, .at_us = 45000});
+    sim_break_at(s, (struct sim_break){
+                        .what = SIM_DEATH, .who = 0, .at_us = length_us - 9000, .put_back = true});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    sim_model(s, 0, got);
+    assert_string_not_equal(want, got);
+    assert_int_equal(sim_party_end(s, 0)->outcome, OUTCOME_FAILED);
+    assert_non_null(strstr(sim_party_end(s, 0)->error.text, "put back"));
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_the_same_of_polynomial_bottoms_with_local_steps),
         cmocka_unit_test(test_a_server_that_lost_its_last_records_takes_the_parties_back),
         cmocka_unit_test(test_a_checkpoint_of_lost_steps_is_as_good_as_none),
+        cmocka_unit_test(test_a_party_put_back_when_all_is_over_does_not_end_well),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
