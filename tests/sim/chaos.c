@@ -113,7 +113,7 @@ static void draw_training(struct chaos *c, struct dice *d)
     set(c, "training.optimizer=%s", PICK(d, "sgd", "momentum", "adam"));
     set(c, "training.evaluate_every=%s", PICK(d, "0", "0.5", "1", "2"));
     set(c, "training.evaluate_train=%s", train ? "true" : "false");
-    if (one_in(d, 12)) {
+    if (one_in(d, 6)) {
         set(c, "training.stop.metric=loss");
         set(c, "training.stop.split=train");
         set(c, "training.stop.value=0.7");
@@ -126,7 +126,7 @@ void chaos_variant(struct chaos *c, uint32_t variant)
 
     memset(c, 0, sizeof *c);
     c->variant = variant;
-    c->late = SIM_ANY;
+    c->late = c->stopped = SIM_ANY;
     c->options = (struct sim_options){
         .parties = (uint32_t)between(&d, 3, CHAOS_PARTIES_MAX),
         .train_rows = (uint32_t)between(&d, 4, 14),
@@ -310,6 +310,10 @@ void chaos_trouble(struct chaos *c, uint64_t seed, const struct chaos_calm *calm
         c->late = (int)(next(&d) % c->options.parties);
         c->late_us = absence_us(c, &d);
     }
+    if (percent(&d, 5)) { /* an order to stop */
+        c->stopped = percent(&d, 50) ? SIM_SERVER : (int)(next(&d) % c->options.parties);
+        c->stop_us = moment(&d, calm);
+    }
     for (uint64_t k = c->class == CHAOS_BACK ? between(&d, 1, 3) : 0; k > 0; k--)
         add_loss(c, &d, calm);
     while (n-- > 0)
@@ -324,6 +328,8 @@ void chaos_arrange(const struct chaos *c, struct sim *s)
         sim_rule(s, c->rule[i]);
     for (size_t i = 0; i < c->breaks_n; i++)
         sim_break_at(s, c->happen[i]);
+    if (c->stopped != SIM_ANY)
+        sim_stop_at(s, c->stopped, c->stop_us);
     if (c->late != SIM_ANY)
         sim_late(s, (uint32_t)c->late, c->late_us);
 }
@@ -396,6 +402,9 @@ void chaos_print(const struct chaos *c)
     fprintf(stderr, "\n");
     if (c->late != SIM_ANY)
         fprintf(stderr, "  %s comes at %.1f ms\n", name(a, c->late), (double)c->late_us / 1000);
+    if (c->stopped != SIM_ANY)
+        fprintf(stderr, "  %s is stopped at %.1f ms\n", name(a, c->stopped),
+                (double)c->stop_us / 1000);
     for (size_t i = 0; i < c->rules_n; i++)
         print_rule(&c->rule[i]);
     for (size_t i = 0; i < c->breaks_n; i++) {

@@ -39,8 +39,8 @@ struct chaos {
     struct sim_rule rule[CHAOS_TROUBLES_MAX];
     struct sim_break happen[2 * CHAOS_TROUBLES_MAX];
     size_t rules_n, breaks_n, cuts_n, deaths_n;
-    int late;
-    uint64_t late_us;
+    int late, stopped; /* SIM_ANY: nobody */
+    uint64_t late_us, stop_us;
     uint64_t trouble_us; /* all delays and absences one after another */
 };
 

@@ -108,6 +108,12 @@ PRINTF_LIKE(1, 2) static const char *wrong(const char *fmt, ...)
     return verdict;
 }
 
+/* A server under async that dies again and again forgets more than the parties have steps for. */
+static bool used_up(const struct chaos *c, const struct sim_end *end)
+{
+    return !c->wait && c->deaths_n > 1 && strstr(end->error.text, "all steps") != NULL;
+}
+
 /* Whose fault an end may be said to be, given what was done. */
 static bool kind_fits(const struct chaos *c, const struct sim_end *end)
 {
@@ -115,9 +121,7 @@ static bool kind_fits(const struct chaos *c, const struct sim_end *end)
 
     switch (status_kind(end->error.status)) {
     case STATUS_KIND_NET: return true;
-    case STATUS_KIND_CONFIG: /* so does a server under async that dies again and again */
-        return c->class == CHAOS_BACK || forgetful ||
-               (!c->wait && c->deaths_n > 1 && strstr(end->error.text, "all steps") != NULL);
+    case STATUS_KIND_CONFIG: return c->class == CHAOS_BACK || forgetful || used_up(c, end);
     case STATUS_KIND_LOCAL: return c->class == CHAOS_BACK;
     case STATUS_KIND_PEER:
         return c->class == CHAOS_REPEATS || strstr(end->error.text, "lost too often") != NULL;
@@ -133,6 +137,8 @@ static const char *end_in_order(const struct chaos *c, const char *who, const st
         return wrong("%s has not ended", who);
     if (well(end->outcome))
         return end->error.status == STATUS_OK ? NULL : wrong("%s ended well, with an error", who);
+    if (end->outcome == OUTCOME_STOPPED && c->stopped != SIM_ANY && end->error.status == STATUS_OK)
+        return NULL;
     if (end->outcome == OUTCOME_STOPPED)
         return wrong("%s was stopped by nobody", who);
     if (end->error.status == STATUS_OK || end->error.text[0] == 0)
@@ -154,7 +160,7 @@ static const char *ends(const struct chaos *c, const struct sim *s)
     const struct sim_end *server = sim_server_end(s);
     const char *why = end_in_order(c, "the server", server);
     bool forgetful = c->options.checkpoint_rounds == 0 && c->deaths_n > 0;
-    bool must = c->class == CHAOS_GENTLE && !forgetful && c->wait;
+    bool must = c->class == CHAOS_GENTLE && !forgetful && c->wait && c->stopped == SIM_ANY;
     char name[16];
 
     if (why == NULL && must && !well(server->outcome) && !lost_too_often(server))
@@ -204,11 +210,8 @@ static const char *same_models(const struct chaos *c, struct sim *s, const struc
             who == SIM_SERVER ? sim_server_end(s) : sim_party_end(s, (uint32_t)who);
         if (!well(end->outcome))
             continue;
-        if (who != SIM_SERVER && !sim_party_report(s, (uint32_t)who)->final) {
-            if (c->class == CHAOS_BACK)
-                continue; /* put back when all was over: it says so */
+        if (who != SIM_SERVER && !sim_party_report(s, (uint32_t)who)->final)
             return wrong("I6: p%d completed without its final model", who + 1);
-        }
         sim_model(s, who, model);
         if (strcmp(model, r->model[who + 1]) != 0)
             return wrong("I6: another model at %d", who);
@@ -246,14 +249,14 @@ static const char *judge(const struct chaos *c, struct sim *s, const struct refe
 
 /* --- runs --- */
 
-/* A run that failed in order under wait is gone on with by the same commands. */
+/* A run that failed in order, or was stopped, is gone on with by the same commands. */
 static bool may_go_on(const struct chaos *c, const struct sim *s)
 {
     for (uint32_t i = 0; i < c->options.parties; i++) {
         if (well(sim_party_end(s, i)->outcome))
             return false; /* it has its model, and is not there any more */
     }
-    return c->wait && c->options.checkpoint_rounds > 0 && c->class != CHAOS_BACK &&
+    return c->options.checkpoint_rounds > 0 && c->class != CHAOS_BACK &&
            !well(sim_server_end(s)->outcome);
 }
 
@@ -269,15 +272,18 @@ static const char *go_on(const struct chaos *c, struct sim *old, const struct re
     why = broken != NULL ? wrong("%s", broken) : NULL;
     if (show)
         fprintf(stderr, "once more:\n%s", sim_transcript(s));
-    if (why == NULL && !well(sim_server_end(s)->outcome))
+    if (why == NULL && !well(sim_server_end(s)->outcome) && !used_up(c, sim_server_end(s)))
         why = wrong("once more: %s", sim_server_end(s)->error.text);
     for (uint32_t i = 0; i < c->options.parties && why == NULL; i++) {
-        if (!well(sim_party_end(s, i)->outcome))
-            why = wrong("once more: p%u: %s", i + 1, sim_party_end(s, i)->error.text);
+        const struct sim_end *end = sim_party_end(s, i);
+        bool left =
+            used_up(c, end) || (!c->wait && status_kind(end->error.status) == STATUS_KIND_NET);
+        if (!end->over || !(well(end->outcome) || left))
+            why = wrong("once more: p%u: %s", i + 1, end->error.text);
     }
-    if (why == NULL && !c->options.unseeded)
+    if (why == NULL && c->wait && !c->options.unseeded)
         why = same_steps(s, r);
-    if (why == NULL && !c->options.unseeded)
+    if (why == NULL && c->wait && !c->options.unseeded)
         why = same_models(c, s, r);
     sim_free(s);
     return why;
