@@ -138,6 +138,8 @@ void chaos_variant(struct chaos *c, uint32_t variant)
         .checkpoint_rounds = one_in(&d, 8) ? 0 : (uint32_t)between(&d, 1, 4),
         .keep_us = one_in(&d, 3) ? between(&d, 5000, 30000) : between(&d, 100, 4000),
     };
+    if (one_in(&d, 12))
+        c->options.diskless = next(&d) % (1u << CHAOS_PARTIES_MAX);
     if (!one_in(&d, 5)) /* or else it is a party's policy that refuses a set that has shrunk */
         c->options.party_sets[0] = "policy.min_parties=1";
     if (one_in(&d, 50)) /* a sweep of several rounds */
@@ -390,13 +392,14 @@ void chaos_print(const struct chaos *c)
     const struct sim_options *o = &c->options;
     char a[16];
 
-    fprintf(stderr,
-            "schedule %llu, %s%s, variant %u: %u parties, %u + %u rows, checkpoint_rounds %u, keep "
-            "%llu us, reconnect %llu us\n ",
-            (unsigned long long)c->seed, chaos_class_name(c->class),
-            o->unseeded ? ", unseeded" : "", c->variant, o->parties, o->train_rows, o->test_rows,
-            o->checkpoint_rounds, (unsigned long long)o->keep_us,
-            (unsigned long long)o->reconnect_us);
+    fprintf(
+        stderr,
+        "schedule %llu, %s%s, variant %u: %u parties, %u + %u rows, checkpoint_rounds %u (but for "
+        "%llx), keep %llu us, reconnect %llu us\n ",
+        (unsigned long long)c->seed, chaos_class_name(c->class), o->unseeded ? ", unseeded" : "",
+        c->variant, o->parties, o->train_rows, o->test_rows, o->checkpoint_rounds,
+        (unsigned long long)o->diskless, (unsigned long long)o->keep_us,
+        (unsigned long long)o->reconnect_us);
     for (size_t i = 0; i < c->sets_n; i++)
         fprintf(stderr, " %s", c->set[i]);
     fprintf(stderr, "\n");

@@ -72,10 +72,11 @@ struct sim_options {
     uint64_t reconnect_us;                   /* 0: 10 ms */
     /* Steps between checkpoints; 0: nobody has a disk.  With one, the server keeps a journal. */
     uint32_t checkpoint_rounds;
-    uint64_t keep_us; /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
-    bool unseeded;    /* models and noise from the system's generator */
-    bool watch;       /* every sum is compared with the true one (invariant I5) */
-    size_t unpacker;  /* bytes of the largest frame; 0: 1 MB */
+    uint64_t diskless; /* parties (bits) without one all the same */
+    uint64_t keep_us;  /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
+    bool unseeded;     /* models and noise from the system's generator */
+    bool watch;        /* every sum is compared with the true one (invariant I5) */
+    size_t unpacker;   /* bytes of the largest frame; 0: 1 MB */
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
 };

@@ -108,6 +108,12 @@ PRINTF_LIKE(1, 2) static const char *wrong(const char *fmt, ...)
     return verdict;
 }
 
+/* Some process has died and had no disk. */
+static bool forgets(const struct chaos *c)
+{
+    return c->deaths_n > 0 && (c->options.checkpoint_rounds == 0 || c->options.diskless != 0);
+}
+
 /* A server under async that dies again and again forgets more than the parties have steps for. */
 static bool used_up(const struct chaos *c, const struct sim_end *end)
 {
@@ -117,7 +123,7 @@ static bool used_up(const struct chaos *c, const struct sim_end *end)
 /* Whose fault an end may be said to be, given what was done. */
 static bool kind_fits(const struct chaos *c, const struct sim_end *end)
 {
-    bool forgetful = c->options.checkpoint_rounds == 0 && c->deaths_n > 0;
+    bool forgetful = forgets(c);
 
     switch (status_kind(end->error.status)) {
     case STATUS_KIND_NET: return true;
@@ -159,7 +165,7 @@ static const char *ends(const struct chaos *c, const struct sim *s)
 {
     const struct sim_end *server = sim_server_end(s);
     const char *why = end_in_order(c, "the server", server);
-    bool forgetful = c->options.checkpoint_rounds == 0 && c->deaths_n > 0;
+    bool forgetful = forgets(c);
     bool must = c->class == CHAOS_GENTLE && !forgetful && c->wait && c->stopped == SIM_ANY;
     char name[16];
 
@@ -256,7 +262,7 @@ static bool may_go_on(const struct chaos *c, const struct sim *s)
         if (well(sim_party_end(s, i)->outcome))
             return false; /* it has its model, and is not there any more */
     }
-    return c->options.checkpoint_rounds > 0 && c->class != CHAOS_BACK &&
+    return c->options.checkpoint_rounds > 0 && c->options.diskless == 0 && c->class != CHAOS_BACK &&
            !well(sim_server_end(s)->outcome);
 }
 

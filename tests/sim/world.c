@@ -147,7 +147,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .seed = SEED,
         .spent = nothing_spent,
         .clock_us = still,
-        .checkpoint_rounds = s->options.checkpoint_rounds,
+        .checkpoint_rounds = s->options.diskless >> i & 1 ? 0 : s->options.checkpoint_rounds,
         .saved = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
         .saved_n = p->disk.saved.len,
         .saved_before = p->disk.before.data,
