@@ -98,8 +98,9 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
         r->summary.plaintext = rep->plan.protocol.aggregation == AGGREGATION_CLEAR;
         r->summary.epochs = (double)rep->applied / rep->agenda.rounds_per_epoch;
         fill_privacy(&r->summary.privacy, rep, b);
-        s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,
-                        self->model_sha256, err);
+        if (rep->applied > 0 || rep->rounds > 0) /* an untrained one would replace an earlier run's */
+            s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,
+                            self->model_sha256, err);
     }
     snprintf(path, sizeof path, "%.*s/summary.json", CONFIG_PATH_MAX - 32, r->in->config.state);
     return s == STATUS_OK ? report_write(&r->summary, path, err) : s;

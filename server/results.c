@@ -292,7 +292,7 @@ enum status server_results_end(struct server_results *r, struct server_session *
     const struct plan *p = &r->in->config.plan;
     char path[CONFIG_PATH_MAX];
     struct rusage usage;
-    enum status st;
+    enum status st = STATUS_OK;
 
     getrusage(RUSAGE_SELF, &usage);
     fill_parties(r, rep);
@@ -316,8 +316,9 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.has_server = true;
     r->summary.server_max_rss_kb = (uint64_t)usage.ru_maxrss;
     r->summary.server_cpu_s = clock_cpu_s();
-    st = model_write(server_session_head(s), r->in->config.state, r->options->export_file,
-                     r->summary.head_sha256, err);
+    if (server_session_opened(s)) /* an untrained one would replace an earlier run's */
+        st = model_write(server_session_head(s), r->in->config.state, r->options->export_file,
+                         r->summary.head_sha256, err);
     path_in_state(path, r, "summary.json");
     if (st == STATUS_OK)
         st = report_write(&r->summary, path, err);

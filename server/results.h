@@ -37,7 +37,7 @@ enum status server_results_replayed(struct server_results *r, const struct serve
                                     uint64_t now_us, struct error *err) MUST_USE;
 void server_results_progress(struct server_results *r, const struct server_report *rep,
                              uint64_t now_us, bool line_end);
-/* summary.json and the head's weights. */
+/* summary.json and, once a round was opened, the head's weights. */
 enum status server_results_end(struct server_results *r, struct server_session *s,
                                const char *outcome, const struct error *why, uint64_t now_us,
                                struct error *err) MUST_USE;

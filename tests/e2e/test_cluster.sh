@@ -74,6 +74,17 @@ expect 0 '' 'a run with another seed' \
     cluster --quiet --out third --seed 8 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
 differ "$(value run/summary.json model_sha256 head)" "$(value third/summary.json model_sha256 head)" 'does not'
 
+# --- a start after the end is another run; while that has done nothing, the model is the one there was ---
+stamp=$(sha256sum third/server/model.safetensors)
+"$VFL_BIN/vfl-server" -c third/server/config.yaml 2>third-said &
+server=$!
+wait_until grep -q listening third-said
+kill -TERM $server
+wait $server
+same 0 $? 'a server with nobody to serve is stopped'
+same stopped "$(value third/server/summary.json status)" 'and says so'
+same "$stamp" "$(sha256sum third/server/model.safetensors)" 'the model of the run before is still there'
+
 # --- policies ---
 expect 0 PLAINTEXT 'policies admit clear' cluster --out clear --parties 2 --set training.epochs=1 \
     --set protocol.aggregation=clear --set protocol.encoding=float32
