@@ -98,7 +98,7 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
         r->summary.plaintext = rep->plan.protocol.aggregation == AGGREGATION_CLEAR;
         r->summary.epochs = (double)rep->applied / rep->agenda.rounds_per_epoch;
         fill_privacy(&r->summary.privacy, rep, b);
-        if (rep->applied > 0 || rep->rounds > 0) /* an untrained one would replace an earlier run's */
+        if (rep->applied > 0 || rep->rounds > 0) /* else an earlier one stays */
             s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,
                             self->model_sha256, err);
     }
