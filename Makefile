@@ -174,7 +174,8 @@ $(FAULTS): tests/lib/disk_faults.c $(BUILD)/flags | $(SETUP)
 	$(call say,cc $<) $(CC) -std=c11 -D_GNU_SOURCE -g -O2 -fPIC -shared $(WARN) $(WERROR) -o $@ $<
 
 # The scripts find the programs under test by VFL_BIN, everything else by its place in the tree.
-RUN := VFL_BIN='$(abspath $(BUILD)/bin)' DISK_FAULTS_SO='$(abspath $(FAULTS))' tests/lib/run.sh
+ENVIRONMENT := VFL_BIN='$(abspath $(BUILD)/bin)' DISK_FAULTS_SO='$(abspath $(FAULTS))'
+RUN := $(ENVIRONMENT) tests/lib/run.sh
 
 check: setup all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
 	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E) $(SOURCE)
@@ -190,7 +191,7 @@ check-e2e: all $(FAULTS)
 	@$(RUN) $(E2E)
 # Every durable call in every mode, where the tests take a sample.
 durability: all $(FAULTS)
-	@DURABILITY_EVERY=1 LIMIT=7200 $(RUN) tests/e2e/test_durability.sh
+	@DURABILITY_EVERY=1 $(ENVIRONMENT) tests/e2e/test_durability.sh
 check-source:
 	@$(RUN) $(SOURCE)
 
