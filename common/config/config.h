@@ -85,7 +85,7 @@ struct config_policy {
     double epsilon_value;                     /* 0: no limit */
     uint64_t releases_record, releases_total; /* 0: no limit */
     bool encoding[4];                         /* by enum plan_encoding */
-    bool aggregation[3];                      /* by enum plan_aggregation */
+    bool aggregation[4];                      /* by enum plan_aggregation */
     double gradient_clip;                     /* per-sample l2 norm; 0: none */
     double max_learning_rate;
     char roster_sha256[65]; /* "" : not pinned */

@@ -21,7 +21,7 @@ static const char *const scales[] = {"fit", "none", NULL};
 static const char *const adversaries[] = {"server", "server+1", "all_but_one", "party", NULL};
 static const char *const adjacencies[] = {"record_raw", "columns", "sample", NULL};
 static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
-static const char *const aggregations[] = {"masked", "coded", "clear", NULL};
+static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
 static const char *const befores[] = {"upload", "share", "hello", "confirm", "first", "any", NULL};
 
 static const struct key identity_keys[] = {
@@ -150,7 +150,7 @@ static const struct key party_keys[] = {
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
      .fallback = "[pbm, fixed]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,
-     .fallback = "[masked, coded]", .help = "Aggregations a plan may ask for."},
+     .fallback = "[masked, coded, fedvs]", .help = "Aggregations a plan may ask for."},
     {"policy.gradient_clip", KEY_REAL, PARTY(policy.gradient_clip), .lo = 0, .hi = 1e9,
      .fallback = "0",
      .help = "Each row of a received gradient is shortened to this l2 norm; 0: not at all."},

@@ -33,7 +33,13 @@ enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
 enum plan_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
 enum plan_init { INIT_GLOROT, INIT_HE, INIT_TORCH };
 enum plan_encoding { ENCODING_PBM, ENCODING_FIXED, ENCODING_FLOAT32, ENCODING_GAUSSIAN };
-enum plan_aggregation { AGGREGATION_MASKED, AGGREGATION_CODED, AGGREGATION_CLEAR };
+enum plan_aggregation {
+    AGGREGATION_MASKED,
+    AGGREGATION_CODED,
+    AGGREGATION_FEDVS,
+    AGGREGATION_CLEAR
+};
+enum plan_prime { PRIME_AUTO, PRIME_31, PRIME_61 }; /* 2^31 - 1, 2^61 - 1 */
 enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
 enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT };
@@ -77,6 +83,13 @@ struct plan {
             uint32_t segments; /* K */
             uint32_t privacy;  /* T */
         } coded;
+        struct {
+            uint32_t segments; /* K: also how a clear run cuts its rows (common/data/segments.h) */
+            uint32_t privacy;  /* T */
+            enum plan_prime prime;
+            uint32_t x_bits, w_bits; /* fraction bits of the powers of inputs, and of weights */
+            double x_max, w_max;     /* inputs lie in [-x_max, x_max], weights in [-w_max, w_max] */
+        } fedvs;
         enum plan_straggler straggler;
         uint32_t deadline_ms, patience_ms;
         uint32_t local_iterations; /* Q */

@@ -17,7 +17,8 @@ static const char *const tasks[] = {"auto", "binary", "multiclass", "regression"
 static const char *const binary_losses[] = {"softmax", "sigmoid", NULL};
 static const char *const inits[] = {"glorot", "he", "torch", NULL};
 static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
-static const char *const aggregations[] = {"masked", "coded", "clear", NULL};
+static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
+static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
 static const char *const forms[] = {"full", NULL};
@@ -87,6 +88,37 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "1",
      .help = "T, how many parties may put their shares together and still learn nothing of "
              "another's embedding."},
+    {"protocol.fedvs.segments", KEY_U32, AT(protocol.fedvs.segments), .lo = 1,
+     .hi = PLAN_PARTIES_MAX, .fallback = "1",
+     .help = "K, the pieces that rows are cut into: a batch becomes batch / K coded rows, so more "
+             "of them make every party's work and result smaller, and 2 (segments + privacy - 1) + "
+             "1 results must come.  Divides training.batch.  A clear run with the same value walks "
+             "the same batches."},
+    {"protocol.fedvs.privacy", KEY_U32, AT(protocol.fedvs.privacy), .lo = 1, .hi = PLAN_PARTIES_MAX,
+     .fallback = "1",
+     .help = "T, how many parties may put what they hold together and still learn nothing of "
+             "another's records and weights."},
+    {"protocol.fedvs.prime", KEY_CHOICE, AT(protocol.fedvs.prime), .choices = primes,
+     .fallback = "auto",
+     .help = "The field of all shares.  auto: 2^31-1, half the bytes, when the bits and bounds "
+             "below prove that no sum can pass it, otherwise 2^61-1; what neither holds is "
+             "refused."},
+    {"protocol.fedvs.x_bits", KEY_U32, AT(protocol.fedvs.x_bits), .lo = 1, .hi = 20,
+     .fallback = "12",
+     .help = "Bits after the binary point of an input and of each of its powers: they are rounded "
+             "to multiples of 2^-x_bits."},
+    {"protocol.fedvs.w_bits", KEY_U32, AT(protocol.fedvs.w_bits), .lo = 1, .hi = 30,
+     .fallback = "20",
+     .help = "Bits after the binary point of a weight, which is rounded at random to one of its "
+             "two neighbours, so that the mean is right."},
+    {"protocol.fedvs.x_max", KEY_REAL, AT(protocol.fedvs.x_max), .lo = 0, .hi = 32, .lo_open = true,
+     .fallback = "8",
+     .help = "Inputs of a polynomial bottom, after data.scale, are cut off at this size, under "
+             "every aggregation, so that runs can be compared."},
+    {"protocol.fedvs.w_max", KEY_REAL, AT(protocol.fedvs.w_max), .lo = 0, .hi = 1024,
+     .lo_open = true, .fallback = "8",
+     .help = "Weights are cut off at this size before they are shared; a run counts how many "
+             "were."},
     {"protocol.straggler", KEY_CHOICE, AT(protocol.straggler), .choices = stragglers,
      .fallback = "wait",
      .help = "wait: a lost party is waited for.  drop: the round is void and a new generation goes "
