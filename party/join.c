@@ -92,7 +92,7 @@ static enum status init_buffers(struct party_session *p)
     if (encode_init(&p->shape.encode, plan, plan->shape.parties) != STATUS_OK)
         return STATUS_CONFIG;
     payload = secagg_payload_bytes(agg, &p->shape, p->shape.values_max);
-    shares = secagg_share_bytes(agg, &p->shape, p->shape.values_max);
+    shares = secagg_share_bytes(agg, &p->shape, SECAGG_PART_ROUND, 0, p->shape.values_max);
     tags = secagg_tag_bytes(agg, &p->shape);
     checks = secagg_check_bytes(agg, &p->shape);
     p->share_max = shares == 0 ? 0 : wire_share_max(shares, tags);
@@ -134,7 +134,8 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
     s = buf_append(&p->plan_text, text, n);
     if (s == STATUS_OK)
         s = schedule_init(&p->schedule, agenda_seed(&p->plan, p->setup.self),
-                          p->plan.shape.train_rows, p->plan.training.batch);
+                          p->plan.shape.train_rows, p->plan.training.batch,
+                          p->plan.protocol.fedvs.segments);
     if (s == STATUS_OK)
         s = init_bottom(p);
     if (s == STATUS_OK)

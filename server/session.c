@@ -402,7 +402,7 @@ enum status server_session_new(struct server_session **out, const struct server_
     st = plan_print(&s->plan, &s->plan_text);
     if (st == STATUS_OK)
         st = schedule_init(&s->schedule, s->plan.training.seed, s->plan.shape.train_rows,
-                           s->plan.training.batch);
+                           s->plan.training.batch, s->plan.protocol.fedvs.segments);
     if (st == STATUS_OK)
         st = init_model(s);
     if (st == STATUS_OK)

@@ -60,7 +60,7 @@ enum status server_stream_new(struct server_session *s)
         return STATUS_MEMORY;
     for (uint32_t i = 0; i < parties; i++) {
         enum status st = schedule_init(&t->lane[i].schedule, agenda_seed(p, i), p->shape.train_rows,
-                                       p->training.batch);
+                                       p->training.batch, p->protocol.fedvs.segments);
         if (st != STATUS_OK)
             return st;
         t->lane[i].peer = (uint8_t)i;

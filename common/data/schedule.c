@@ -29,18 +29,33 @@ static void epoch_key(struct schedule *s, uint64_t epoch, uint8_t key[RNG_KEY_BY
     digest_final(&s->digest, key);
 }
 
-enum status schedule_init(struct schedule *s, uint64_t seed, uint32_t rows, uint32_t batch)
+/* Room to sort and for the rows of one step, which K = 1 does not need. */
+static enum status init_segments(struct schedule *s)
+{
+    if (s->segments.k == 1)
+        return STATUS_OK;
+    s->sort = mem_alloc((size_t)s->segments.len + s->rounds_per_epoch, sizeof *s->sort);
+    s->row = mem_alloc((size_t)s->coded_batch * s->segments.k, sizeof *s->row);
+    return s->sort == NULL || s->row == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
+enum status schedule_init(struct schedule *s, uint64_t seed, uint32_t rows, uint32_t batch,
+                          uint32_t segments)
 {
     uint8_t key[RNG_KEY_BYTES] = {0}; /* never drawn from: each epoch sets its own */
     enum status status;
     struct rng *rng;
 
-    CHECK(rows > 0 && batch > 0);
-    *s = (struct schedule){.seed = seed, .rows = rows, .batch = batch, .epoch = UINT64_MAX};
-    s->rounds_per_epoch = rows / batch + (rows % batch != 0);
-    s->order = mem_alloc(rows, sizeof *s->order);
+    CHECK(rows > 0 && batch > 0 && segments > 0 && batch % segments == 0);
+    *s = (struct schedule){.seed = seed, .coded_batch = batch / segments, .epoch = UINT64_MAX};
+    segments_init(&s->segments, rows, segments);
+    s->rounds_per_epoch =
+        s->segments.len / s->coded_batch + (s->segments.len % s->coded_batch != 0);
+    s->order = mem_alloc(s->segments.len, sizeof *s->order);
     rng = mem_alloc(1, sizeof *rng);
-    status = s->order == NULL || rng == NULL ? STATUS_MEMORY : rng_init_key(rng, key);
+    status = s->order == NULL || rng == NULL ? STATUS_MEMORY : init_segments(s);
+    if (status == STATUS_OK)
+        status = rng_init_key(rng, key);
     if (status != STATUS_OK) {
         mem_free(rng);
         schedule_deinit(s);
@@ -60,7 +75,24 @@ void schedule_deinit(struct schedule *s)
     mem_free(s->rng);
     digest_deinit(&s->digest);
     mem_free(s->order);
+    mem_free(s->sort);
+    mem_free(s->row);
     *s = (struct schedule){0};
+}
+
+/* Sorts the coded rows of each step: notes the step of every row, then deals the rows out to their
+ * steps in ascending order. */
+static void sort_steps(struct schedule *s)
+{
+    const uint32_t len = s->segments.len;
+    uint32_t *step = s->sort, *next = s->sort + len;
+
+    for (uint32_t i = 0; i < len; i++)
+        step[s->order[i]] = i / s->coded_batch;
+    for (uint32_t i = 0; i < s->rounds_per_epoch; i++)
+        next[i] = i * s->coded_batch;
+    for (uint32_t r = 0; r < len; r++)
+        s->order[next[step[r]]++] = r;
 }
 
 static void shuffle(struct schedule *s, uint64_t epoch)
@@ -69,24 +101,33 @@ static void shuffle(struct schedule *s, uint64_t epoch)
 
     epoch_key(s, epoch, key);
     rng_rekey(s->rng, key);
-    for (uint32_t i = 0; i < s->rows; i++)
+    for (uint32_t i = 0; i < s->segments.len; i++)
         s->order[i] = i;
-    for (uint32_t i = s->rows - 1; i > 0; i--) {
+    for (uint32_t i = s->segments.len - 1; i > 0; i--) {
         uint32_t j = (uint32_t)rng_below(s->rng, (uint64_t)i + 1), moved = s->order[i];
 
         s->order[i] = s->order[j];
         s->order[j] = moved;
     }
+    if (s->segments.k > 1)
+        sort_steps(s);
     s->epoch = epoch;
 }
 
 const uint32_t *schedule_batch(struct schedule *s, uint64_t step, uint32_t *n)
 {
     uint64_t epoch = step / s->rounds_per_epoch;
-    uint32_t first = (uint32_t)(step % s->rounds_per_epoch) * s->batch;
+    uint32_t first = (uint32_t)(step % s->rounds_per_epoch) * s->coded_batch;
+    uint32_t left = s->segments.len - first;
 
     if (epoch != s->epoch)
         shuffle(s, epoch);
-    *n = s->rows - first < s->batch ? s->rows - first : s->batch;
-    return s->order + first;
+    s->coded = s->order + first;
+    s->coded_n = left < s->coded_batch ? left : s->coded_batch;
+    if (s->segments.k == 1) {
+        *n = s->coded_n;
+        return s->coded;
+    }
+    *n = segments_rows(&s->segments, s->row, s->coded, s->coded_n);
+    return s->row;
 }

@@ -11,6 +11,10 @@
  * batch s mod rounds_per_epoch of epoch s div rounds_per_epoch: order[batch * (s mod
  * rounds_per_epoch)] and the batch - 1 entries behind it, as far as there are any.
  *
+ * With K segments (segments.h) all this counts coded rows instead: a permutation of the len coded
+ * rows, batch / K of them a step, which are then sorted.  K = 1 is the plain schedule, whose rows
+ * stay in the order drawn.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_DATA_SCHEDULE_H
@@ -18,25 +22,33 @@
 
 #include "common/base/status.h"
 #include "common/crypto/digest.h"
+#include "common/data/segments.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct schedule {
     uint64_t seed;
-    uint32_t rows, batch, rounds_per_epoch; /* rounds_per_epoch = ceil(rows / batch) */
-    uint64_t epoch; /* whose permutation `order` holds; UINT64_MAX: none yet */
-    uint32_t *order;
+    struct segments segments;
+    uint32_t coded_batch;      /* batch / K: coded rows of a full step */
+    uint32_t rounds_per_epoch; /* ceil(len / coded_batch) */
+    uint64_t epoch;            /* whose permutation `order` holds; UINT64_MAX: none yet */
+    uint32_t *order;           /* len coded rows, step by step */
+    uint32_t *row, *sort;      /* K > 1: rows of one step; room to sort */
+    const uint32_t *coded; /* coded rows of the last schedule_batch, valid as long as its rows */
+    uint32_t coded_n;
     void *rng; /* struct rng */
     struct digest digest;
 };
 
-/* rows and batch at least 1.  Nothing is allocated after this. */
-enum status schedule_init(struct schedule *s, uint64_t seed, uint32_t rows,
-                          uint32_t batch) MUST_USE;
+/* rows, batch and segments at least 1, batch a multiple of segments.  Nothing is allocated after
+ * this. */
+enum status schedule_init(struct schedule *s, uint64_t seed, uint32_t rows, uint32_t batch,
+                          uint32_t segments) MUST_USE;
 void schedule_deinit(struct schedule *s); /* safe on a zeroed struct */
 
-/* Rows of training step `step` (from 0, across epochs): *n of them, valid until the next call. */
+/* Rows of training step `step` (from 0, across epochs): *n of them, valid until the next call, in
+ * the order of segments_rows; the coded rows are in s->coded (K = 1: the same list). */
 const uint32_t *schedule_batch(struct schedule *s, uint64_t step, uint32_t *n);
 
 #endif

@@ -296,7 +296,7 @@ void mirror_init(struct mirror *m, struct sim *s)
     for (uint32_t i = 0; i < parties(m); i++) {
         m->ear[i] = (struct mirror_ear){m, i};
         CHECK(schedule_init(&m->schedule[i], agenda_seed(p, i), p->shape.train_rows,
-                            p->training.batch) == STATUS_OK);
+                            p->training.batch, p->protocol.fedvs.segments) == STATUS_OK);
         sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
                                       .from = (int)i,
                                       .kind = WIRE_HELLO,

@@ -34,7 +34,7 @@ static void start(uint32_t rows, uint32_t batch, double epochs)
     p->plan.training.epochs = epochs;
     p->plan.training.evaluate_train = true;
     agenda_make(&p->agenda, &p->plan);
-    CHECK(schedule_init(&p->schedule, 1, rows, batch) == STATUS_OK);
+    CHECK(schedule_init(&p->schedule, 1, rows, batch, 1) == STATUS_OK);
     p->charge_rows_max = rows > TEST_ROWS ? rows : TEST_ROWS;
     p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
     CHECK(p->charge_rows != NULL);

@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +22,16 @@ static struct schedule new_schedule(uint64_t seed, uint32_t rows, uint32_t batch
 {
     struct schedule s;
 
-    assert_int_equal(schedule_init(&s, seed, rows, batch), STATUS_OK);
+    assert_int_equal(schedule_init(&s, seed, rows, batch, 1), STATUS_OK);
+    return s;
+}
+
+static struct schedule new_segmented(uint64_t seed, uint32_t rows, uint32_t batch,
+                                     uint32_t segments)
+{
+    struct schedule s;
+
+    assert_int_equal(schedule_init(&s, seed, rows, batch, segments), STATUS_OK);
     return s;
 }
 
@@ -33,11 +43,46 @@ static void epoch_rows(struct schedule *s, uint64_t epoch, uint32_t *out)
     for (uint64_t i = 0; i < s->rounds_per_epoch; i++) {
         const uint32_t *rows = schedule_batch(s, epoch * s->rounds_per_epoch + i, &n);
 
-        assert_true(n > 0 && filled + n <= s->rows);
+        assert_true(n > 0 && filled + n <= s->segments.rows);
         memcpy(out + filled, rows, n * sizeof *out);
         filled += n;
     }
-    assert_int_equal(filled, s->rows);
+    assert_int_equal(filled, s->segments.rows);
+}
+
+/* The coded rows of an epoch, batch after batch. */
+static void epoch_coded(struct schedule *s, uint64_t epoch, uint32_t *out)
+{
+    uint32_t n, filled = 0;
+
+    for (uint64_t i = 0; i < s->rounds_per_epoch; i++) {
+        schedule_batch(s, epoch * s->rounds_per_epoch + i, &n);
+        assert_true(s->coded_n > 0 && filled + s->coded_n <= s->segments.len);
+        memcpy(out + filled, s->coded, s->coded_n * sizeof *out);
+        filled += s->coded_n;
+    }
+    assert_int_equal(filled, s->segments.len);
+}
+
+/* A step's rows are those of its coded rows, which ascend: row g len + r for the g-th segment, the
+ * padding at the end left out. */
+static void expect_step(struct schedule *s, uint64_t step)
+{
+    const struct segments *g = &s->segments;
+    uint32_t n, at = 0;
+    const uint32_t *rows = schedule_batch(s, step, &n);
+
+    for (uint32_t k = 0; k < g->k; k++) {
+        for (uint32_t i = 0; i < s->coded_n; i++) {
+            uint32_t row = k * g->len + s->coded[i];
+
+            assert_true(i == 0 || s->coded[i - 1] < s->coded[i]);
+            if (row < g->rows)
+                assert_int_equal(rows[at++], row);
+        }
+    }
+    assert_int_equal(at, n);
+    assert_true(n > 0 && n <= s->coded_batch * g->k);
 }
 
 static void test_an_independent_program_draws_the_same_rows(void **unused)
@@ -45,13 +90,83 @@ static void test_an_independent_program_draws_the_same_rows(void **unused)
     (void)unused;
     for (size_t i = 0; i < GOLDEN_N; i++) {
         const struct golden_schedule *g = &GOLDEN_SCHEDULE[i];
-        struct schedule s = new_schedule(g->seed, g->rows, 7);
-        uint32_t rows[ROWS_MAX];
+        struct schedule s = new_segmented(g->seed, g->rows, g->batch, g->segments);
+        uint32_t rows[ROWS_MAX], coded[ROWS_MAX];
 
         epoch_rows(&s, g->epoch, rows);
         assert_memory_equal(rows, g->order, g->rows * sizeof *rows);
+        epoch_coded(&s, g->epoch, coded);
+        assert_memory_equal(coded, g->coded, s.segments.len * sizeof *coded);
         schedule_deinit(&s);
     }
+}
+
+static void test_one_segment_is_the_plain_schedule_and_its_coded_rows_are_its_rows(void **unused)
+{
+    struct schedule s = new_segmented(7, 23, 7, 1);
+    uint32_t n;
+
+    (void)unused;
+    for (uint64_t step = 0; step < 9; step++) {
+        const uint32_t *rows = schedule_batch(&s, step, &n);
+
+        assert_ptr_equal(s.coded, rows);
+        assert_int_equal(s.coded_n, n);
+    }
+    schedule_deinit(&s);
+}
+
+static void test_a_step_is_whole_coded_rows_and_every_epoch_has_every_row_once(void **unused)
+{
+    static const struct {
+        uint32_t rows, batch, k;
+    } cases[] = {{100, 10, 5}, {101, 10, 5}, {104, 10, 5}, {7, 6, 3}, {5, 4, 4},
+                 {1, 2, 2},    {256, 64, 2}, {255, 8, 8},  {9, 9, 9}, {10, 300, 3}};
+
+    (void)unused;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const uint32_t k = cases[c].k, len = (cases[c].rows + k - 1) / k;
+        struct schedule s = new_segmented(3, cases[c].rows, cases[c].batch, k);
+
+        assert_int_equal(s.rounds_per_epoch, (len + cases[c].batch / k - 1) / (cases[c].batch / k));
+        for (uint64_t epoch = 0; epoch < 3; epoch++) {
+            uint32_t order[ROWS_MAX], seen[ROWS_MAX] = {0};
+
+            epoch_rows(&s, epoch, order);
+            for (uint32_t i = 0; i < cases[c].rows; i++)
+                seen[order[i]]++;
+            for (uint32_t i = 0; i < cases[c].rows; i++)
+                assert_int_equal(seen[i], 1);
+            for (uint64_t i = 0; i < s.rounds_per_epoch; i++)
+                expect_step(&s, epoch * s.rounds_per_epoch + i);
+        }
+        schedule_deinit(&s);
+    }
+}
+
+static void test_segments_do_not_change_which_coded_rows_meet(void **unused)
+{
+    /* 40 rows in 4 segments are 10 coded rows: the permutation of 10 plain rows, sorted by step. */
+    struct schedule plain = new_schedule(21, 10, 3), s = new_segmented(21, 40, 12, 4);
+    uint32_t n, m;
+
+    (void)unused;
+    for (uint64_t step = 0; step < 12; step++) {
+        const uint32_t *rows = schedule_batch(&plain, step, &n);
+
+        schedule_batch(&s, step, &m);
+        assert_int_equal(s.coded_n, n);
+        assert_int_equal(m, 4 * n);
+        for (uint32_t i = 0; i < n; i++) {
+            bool found = false;
+
+            for (uint32_t j = 0; j < n; j++)
+                found = found || s.coded[j] == rows[i];
+            assert_true(found);
+        }
+    }
+    schedule_deinit(&plain);
+    schedule_deinit(&s);
 }
 
 static void test_every_epoch_has_every_row_once(void **unused)
@@ -179,6 +294,14 @@ static void test_nothing_is_allocated_after_init(void **unused)
     schedule_deinit(&s);
     assert_null(s.order);
     schedule_deinit(&s);
+    s = new_segmented(9, 100, 8, 4);
+    before = mem_count();
+    for (uint64_t step = 0; step < 100; step++)
+        schedule_batch(&s, step, &n);
+    assert_int_equal(mem_count(), before);
+    schedule_deinit(&s);
+    assert_null(s.row);
+    assert_null(s.sort);
 }
 
 static void test_each_failing_allocation_is_reported(void **unused)
@@ -188,8 +311,13 @@ static void test_each_failing_allocation_is_reported(void **unused)
     (void)unused;
     for (uint64_t n = 1; n <= 2; n++) {
         mem_fail_at(n);
-        assert_int_equal(schedule_init(&s, 1, 10, 2), STATUS_MEMORY);
+        assert_int_equal(schedule_init(&s, 1, 10, 2, 1), STATUS_MEMORY);
         assert_true(s.order == NULL && s.rng == NULL);
+    }
+    for (uint64_t n = 1; n <= 4; n++) {
+        mem_fail_at(n);
+        assert_int_equal(schedule_init(&s, 1, 10, 2, 2), STATUS_MEMORY);
+        assert_true(s.order == NULL && s.rng == NULL && s.row == NULL && s.sort == NULL);
     }
     mem_fail_at(0);
 }
@@ -198,6 +326,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_independent_program_draws_the_same_rows),
+        cmocka_unit_test(test_one_segment_is_the_plain_schedule_and_its_coded_rows_are_its_rows),
+        cmocka_unit_test(test_a_step_is_whole_coded_rows_and_every_epoch_has_every_row_once),
+        cmocka_unit_test(test_segments_do_not_change_which_coded_rows_meet),
         cmocka_unit_test(test_every_epoch_has_every_row_once),
         cmocka_unit_test(test_only_the_last_batch_is_shorter),
         cmocka_unit_test(test_the_same_seed_gives_the_same_rows_in_any_order_of_asking),
