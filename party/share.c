@@ -25,7 +25,8 @@ void party_send_share(struct party_session *p, struct actions *a)
         .generation = p->generation,
         .round = p->task.round,
         .purpose = p->task.purpose,
-        .sealed = {p->payload, secagg_share_bytes(agg, &p->shape, values(p))},
+        .sealed = {p->payload,
+                   secagg_share_bytes(agg, &p->shape, SECAGG_PART_ROUND, p->shape.self, values(p))},
         .tags = {p->check, secagg_tag_bytes(agg, &p->shape)},
     };
     p->relay_due = true;
@@ -49,7 +50,7 @@ void party_send_upload(struct party_session *p, struct actions *a)
 void party_relay(struct party_session *p, struct actions *a, const struct wire_shares *w)
 {
     enum plan_aggregation agg = p->plan.protocol.aggregation;
-    size_t sealed = secagg_share_bytes(agg, &p->shape, values(p)),
+    size_t sealed = secagg_relay_bytes(agg, &p->shape, SECAGG_PART_ROUND, p->shape.self, values(p)),
            tags = secagg_tag_bytes(agg, &p->shape);
     enum status s = STATUS_OK;
 

@@ -25,7 +25,12 @@ static void seed_noise(struct party_session *p)
 
 static struct secagg_round round_of(const struct party_session *p)
 {
-    return (struct secagg_round){(uint8_t)p->task.purpose, p->task.round, p->sid, p->view};
+    return (struct secagg_round){
+        .purpose = (uint8_t)p->task.purpose,
+        .round = p->task.round,
+        .sid = p->sid,
+        .broadcast = p->view,
+    };
 }
 
 /* The gradient of step p->applied, which is in bottom.gradient, ends that step. */
@@ -90,8 +95,8 @@ static enum status work_on_sum(struct party_session *p)
     uint64_t start = p->setup.clock_us();
     size_t values = (size_t)p->task.rows * p->plan.model.embedding;
     const uint8_t *sealed = p->received.data;
-    const uint8_t *tags =
-        sealed + secagg_share_bytes(p->plan.protocol.aggregation, &p->shape, values);
+    const uint8_t *tags = sealed + secagg_relay_bytes(p->plan.protocol.aggregation, &p->shape,
+                                                      SECAGG_PART_ROUND, p->shape.self, values);
     uint32_t faulty = 0;
     enum status s =
         secagg_relay(p->masks, p->payload, sealed, tags, values, &round, &faulty, &p->error);

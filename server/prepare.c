@@ -205,7 +205,7 @@ static enum status print_bytes(const struct plan *p, const struct secagg_shape *
 {
     const enum plan_aggregation agg = p->protocol.aggregation;
     const size_t upload = secagg_payload_bytes(agg, shape, shape->values_max);
-    const size_t shares = secagg_share_bytes(agg, shape, shape->values_max);
+    const size_t shares = secagg_share_bytes(agg, shape, SECAGG_PART_ROUND, 0, shape->values_max);
     const size_t gradient = sizeof(float) * shape->values_max;
     enum status s = buf_printf(
         out, "# a full training round: %zu payload bytes up from each party, %zu down to each\n",

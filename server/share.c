@@ -38,7 +38,7 @@ enum status server_shares_new(struct server_session *s)
     h = s->shares = mem_alloc(1, sizeof *h);
     if (h == NULL)
         return STATUS_MEMORY;
-    h->sealed_max = secagg_share_bytes(agg, &s->shape, s->shape.values_max);
+    h->sealed_max = secagg_share_bytes(agg, &s->shape, SECAGG_PART_ROUND, 0, s->shape.values_max);
     h->tags_max = secagg_tag_bytes(agg, &s->shape);
     h->sealed = mem_alloc(members, h->sealed_max);
     h->relay = mem_alloc(members, h->sealed_max);
@@ -93,7 +93,8 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
     enum plan_aggregation agg = s->plan.protocol.aggregation;
     size_t member = (size_t)s->peer[peer].member;
     bool all;
-    size_t sealed = secagg_share_bytes(agg, &s->shape, server_round_values(s)),
+    size_t sealed = secagg_share_bytes(agg, &s->shape, SECAGG_PART_ROUND, (uint32_t)member,
+                                       server_round_values(s)),
            tags = secagg_tag_bytes(agg, &s->shape);
 
     if (w->round != s->round.number || w->purpose != s->round.purpose || w->sealed.n != sealed ||
@@ -120,9 +121,8 @@ static struct wire_shares relay_for(struct server_session *s, uint32_t to)
 {
     struct server_shares *h = s->shares;
     uint32_t others = s->members_n - 1;
-    size_t each =
-        secagg_share_bytes(s->plan.protocol.aggregation, &s->shape, server_round_values(s)) /
-        others;
+    size_t each = secagg_part_bytes(s->plan.protocol.aggregation, &s->shape, SECAGG_PART_ROUND, to,
+                                    server_round_values(s));
     uint8_t *sealed = h->relay + to * h->sealed_max, *tags = h->relay_tags + to * h->tags_max;
     struct wire_shares w = {s->generation,
                             s->round.number,

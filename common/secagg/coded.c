@@ -59,6 +59,14 @@ static uint32_t coded_quorum(const struct secagg_shape *s)
     return s->segments + s->privacy;
 }
 
+/* A share has the size of the upload that is their sum. */
+static size_t coded_part_bytes(const struct secagg_shape *s, enum secagg_part part, uint32_t from,
+                               size_t n)
+{
+    (void)from;
+    return part == SECAGG_PART_ROUND ? bits_bytes(coded_upload_values(s, n), coded_width(s)) : 0;
+}
+
 enum status coded_lcc_init(struct lcc *c, const struct secagg_shape *s)
 {
     const struct lcc_shape shape = {prime_of(s), s->parties, s->segments, s->privacy};
@@ -327,6 +335,7 @@ const struct secagg_ops coded_ops = {
     .width = coded_width,
     .upload_values = coded_upload_values,
     .quorum = coded_quorum,
+    .part_bytes = coded_part_bytes,
     .party_new = coded_party_new,
     .party_free = coded_party_free,
     .protect = coded_protect,

@@ -15,6 +15,9 @@ struct secagg_ops {
     size_t (*check_bytes)(const struct secagg_shape *s);             /* NULL: no check elements */
     size_t (*upload_values)(const struct secagg_shape *s, size_t n); /* NULL: n */
     uint32_t (*quorum)(const struct secagg_shape *s);
+    /* NULL: nothing is sealed from member to member. */
+    size_t (*part_bytes)(const struct secagg_shape *s, enum secagg_part part, uint32_t from,
+                         size_t n);
 
     enum status (*party_new)(struct secagg_party **out, const struct secagg_shape *s,
                              const struct secagg_pair *pairs);
@@ -26,6 +29,16 @@ struct secagg_ops {
     enum status (*relay)(struct secagg_party *p, uint8_t *payload, const uint8_t *sealed,
                          const uint8_t *tags, size_t n, const struct secagg_round *r,
                          uint32_t *faulty, struct error *err);
+    /* NULL, all of them: nothing is dealt before the first round. */
+    enum status (*deal_keys)(struct secagg_party *p, uint8_t *sealed, uint8_t *tags,
+                             const struct secagg_round *r);
+    enum status (*take_keys)(struct secagg_party *p, const uint8_t *sealed, const uint8_t *tags,
+                             const struct secagg_round *r, uint32_t *faulty, struct error *err);
+    enum status (*deal)(struct secagg_party *p, uint8_t *sealed, uint8_t *tags, const float *x,
+                        uint32_t rows, const struct secagg_round *r, struct rng *masks);
+    enum status (*take)(struct secagg_party *p, void *shares, const uint8_t *sealed,
+                        const uint8_t *tags, uint32_t rows, const struct secagg_round *r,
+                        uint32_t *faulty, struct error *err);
 
     enum status (*server_new)(struct secagg_server **out, const struct secagg_shape *s);
     void (*server_free)(struct secagg_server *p);
@@ -42,12 +55,14 @@ struct secagg_ops {
 struct secagg_party {
     const struct secagg_ops *ops;
     struct secagg_shape shape;
+    uint64_t clipped; /* fedvs: weights beyond w_max */
 };
 
 struct secagg_server {
     const struct secagg_ops *ops;
     struct secagg_shape shape;
     size_t n;            /* values per party of the open round */
+    size_t real;         /* the first of them, which are not padding */
     uint32_t members_in; /* uploads added */
     bool member_in[PLAN_PARTIES_MAX];
     uint8_t order[PLAN_PARTIES_MAX]; /* the members_in members, as they came */

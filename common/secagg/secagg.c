@@ -21,7 +21,7 @@ static const struct secagg_ops *const protocols[] = {
 
 static const struct secagg_ops *ops_of(enum plan_aggregation a)
 {
-    CHECK((size_t)a < sizeof protocols / sizeof protocols[0]);
+    CHECK((size_t)a < sizeof protocols / sizeof protocols[0] && protocols[a] != NULL);
     return protocols[a];
 }
 
@@ -56,10 +56,33 @@ bool secagg_shares(enum plan_aggregation a)
     return ops_of(a)->relay != NULL;
 }
 
-/* A share has the size of the upload that is their sum. */
-size_t secagg_share_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n)
+bool secagg_deals(enum plan_aggregation a)
 {
-    return secagg_shares(a) ? (s->parties - 1) * secagg_payload_bytes(a, s, n) : 0;
+    return ops_of(a)->deal_keys != NULL;
+}
+
+size_t secagg_part_bytes(enum plan_aggregation a, const struct secagg_shape *s,
+                         enum secagg_part part, uint32_t from, size_t n)
+{
+    CHECK(from < s->parties);
+    return secagg_shares(a) && secagg_width(a, s) != 0 ? ops_of(a)->part_bytes(s, part, from, n)
+                                                       : 0;
+}
+
+size_t secagg_share_bytes(enum plan_aggregation a, const struct secagg_shape *s,
+                          enum secagg_part part, uint32_t from, size_t n)
+{
+    return (s->parties - 1) * secagg_part_bytes(a, s, part, from, n);
+}
+
+size_t secagg_relay_bytes(enum plan_aggregation a, const struct secagg_shape *s,
+                          enum secagg_part part, uint32_t to, size_t n)
+{
+    size_t bytes = 0;
+
+    for (uint32_t from = 0; from < s->parties; from++)
+        bytes += from == to ? 0 : secagg_part_bytes(a, s, part, from, n);
+    return bytes;
 }
 
 size_t secagg_tag_bytes(enum plan_aggregation a, const struct secagg_shape *s)
@@ -101,7 +124,7 @@ void secagg_party_free(struct secagg_party *p)
 enum status secagg_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise)
 {
-    CHECK(n <= p->shape.values_max);
+    CHECK(p->ops->deal_keys != NULL || n <= p->shape.values_max);
     return p->ops->protect(p, payload, check, x, n, r, noise);
 }
 
@@ -109,9 +132,45 @@ enum status secagg_relay(struct secagg_party *p, uint8_t *payload, const uint8_t
                          const uint8_t *tags, size_t n, const struct secagg_round *r,
                          uint32_t *faulty, struct error *err)
 {
-    CHECK(p->ops->relay != NULL);
+    CHECK(p->ops->relay != NULL && n <= p->shape.values_max);
     *faulty = p->shape.self;
     return p->ops->relay(p, payload, sealed, tags, n, r, faulty, err);
+}
+
+enum status secagg_deal_keys(struct secagg_party *p, uint8_t *sealed, uint8_t *tags,
+                             const struct secagg_round *r)
+{
+    CHECK(p->ops->deal_keys != NULL);
+    return p->ops->deal_keys(p, sealed, tags, r);
+}
+
+enum status secagg_take_keys(struct secagg_party *p, const uint8_t *sealed, const uint8_t *tags,
+                             const struct secagg_round *r, uint32_t *faulty, struct error *err)
+{
+    CHECK(p->ops->take_keys != NULL);
+    *faulty = p->shape.self;
+    return p->ops->take_keys(p, sealed, tags, r, faulty, err);
+}
+
+enum status secagg_deal(struct secagg_party *p, uint8_t *sealed, uint8_t *tags, const float *x,
+                        uint32_t rows, const struct secagg_round *r, struct rng *masks)
+{
+    CHECK(p->ops->deal != NULL && rows >= 1 && rows <= p->shape.deal_rows_max);
+    return p->ops->deal(p, sealed, tags, x, rows, r, masks);
+}
+
+enum status secagg_take(struct secagg_party *p, void *shares, const uint8_t *sealed,
+                        const uint8_t *tags, uint32_t rows, const struct secagg_round *r,
+                        uint32_t *faulty, struct error *err)
+{
+    CHECK(p->ops->take != NULL && rows >= 1 && rows <= p->shape.deal_rows_max);
+    *faulty = p->shape.self;
+    return p->ops->take(p, shares, sealed, tags, rows, r, faulty, err);
+}
+
+uint64_t secagg_clipped(const struct secagg_party *p)
+{
+    return p->clipped;
 }
 
 /* --- the server --- */
@@ -140,8 +199,15 @@ void secagg_server_free(struct secagg_server *p)
 
 void secagg_begin(struct secagg_server *p, size_t n)
 {
-    CHECK(n <= p->shape.values_max);
+    secagg_begin_padded(p, n, n);
+}
+
+void secagg_begin_padded(struct secagg_server *p, size_t n, size_t real)
+{
+    CHECK(n <= p->shape.values_max && real <= n);
+    CHECK(real == n || p->ops->deal_keys != NULL); /* others have no rows of padding */
     p->n = n;
+    p->real = real;
     p->members_in = 0;
     memset(p->member_in, 0, sizeof p->member_in);
     p->ops->begin(p);

@@ -1,7 +1,7 @@
 /* secagg.h -- an aggregation protocol: protect and relay at each party, combine at the server.
  *
- * One file per protocol (masked.c, coded.c, clear.c) behind this interface and one row in the table
- * of secagg.c; adding one touches no session code.  After init nothing allocates.
+ * One file per protocol (masked.c, coded.c, fedvs.c, clear.c) behind this interface and one row in
+ * the table of secagg.c; adding one touches no session code.  After init nothing allocates.
  *
  * masked (Bonawitz et al. 2016, Protocol 0, made modular): w = ceil(log2(value_max M + 1)); for
  * fixed one bit more.  y_m = q_m + sum_{j>m} PRG(k_mj) - sum_{j<m} PRG(k_mj) mod 2^w; ceil(64 / w)
@@ -13,6 +13,14 @@
  * (common/lcc/points.h).  Members seal shares for each other (`protect`), the server passes them
  * on, each uploads the sum of the shares of all members (`relay`), and any K + T uploads decode.
  * Bit-packed at ceil(log2 p) bits.
+ *
+ * fedvs (Li, Yao, Liu 2023, Algorithm 1): Lagrange-coded data, dealt once, times Lagrange-coded
+ * weights, dealt each round, in F_p (fedvs_terms.h).  A row of the coded data stands for K rows.
+ * Before the first round the members deal subset keys (`deal_keys`, `take_keys`) and, unless they
+ * have them from before, their data in chunks of rows (`deal`, `take`), each in a round of its own.
+ * Then in each round members seal shares of their weights (`protect`), multiply and add a share of
+ * a random polynomial that vanishes where the sums are (zero.h), which is the upload (`relay`); any
+ * 2 (K+T-1) + 1 uploads decode.  Without that polynomial the server would learn more than the sums.
  *
  * clear: the codes bit-packed at their own width, or float32 little-endian; fusion concat keeps
  * them apart.
@@ -27,6 +35,7 @@
 #include "common/config/plan.h"
 #include "common/crypto/rng.h"
 #include "common/secagg/encode.h"
+#include "common/secagg/fedvs_terms.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +54,11 @@ struct secagg_round {
     uint64_t round;
     const uint8_t *sid;       /* 32 bytes */
     const uint8_t *broadcast; /* 32 bytes: SHA-256 of the last broadcast */
+    /* fedvs, of a relay: this party's shares of everybody's rows of the round's split, as
+     * secagg_take() gave them, and which of its coded rows the round is about. */
+    const void *data;
+    const uint32_t *coded;
+    uint32_t coded_n;
 };
 
 struct secagg_shape {
@@ -52,9 +66,18 @@ struct secagg_shape {
     bool concat;
     bool partial;           /* clear: a round may close without some members (the papers' Ignore) */
     uint32_t parties, self; /* self: this party's index in the generation, 0..parties-1 */
-    uint32_t values_max;    /* B * P of the largest round */
+    uint32_t values_max;    /* B * P of the largest round; fedvs: coded rows * K * P of it */
     uint32_t segments;      /* coded: K */
     uint32_t privacy;       /* coded: T, the members that learn nothing together */
+    uint32_t deal_rows_max; /* fedvs: coded rows of the largest dealt chunk */
+    struct fedvs_terms terms; /* fedvs */
+};
+
+/* What members seal for each other. */
+enum secagg_part {
+    SECAGG_PART_ROUND, /* coded: shares of codes; fedvs: of weights */
+    SECAGG_PART_KEYS,  /* fedvs: subset keys */
+    SECAGG_PART_DATA,  /* fedvs: shares of a chunk of rows */
 };
 
 /* What this member shares with another, from flow/agree. */
@@ -69,9 +92,10 @@ struct secagg_server; /* one generation's accumulator */
 
 /* --- sizes: a round of n values per party --- */
 
-/* Bits of one value on the wire: w of masked, those of the field of coded, the code's own width in
- * clear, 32 for floats.  0 when no such shape exists (floats or concat under masks or coded, sums
- * beyond 32 bits, a prime above FP16_PRIME_MAX, K + T above M, no K or no T). */
+/* Bits of one value on the wire: w of masked, those of the field of coded and fedvs, the code's own
+ * width in clear, 32 for floats.  0 when no such shape exists (floats or concat under masks or
+ * coded, sums beyond 32 bits, a prime above FP16_PRIME_MAX, K + T above M, no K or no T; fedvs: no
+ * terms). */
 uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s);
 /* Payload bytes of an upload (without check elements), and bytes of its check part.  The check
  * elements are packed on their own after the payload, in bytes of their own. */
@@ -79,9 +103,18 @@ size_t secagg_payload_bytes(enum plan_aggregation a, const struct secagg_shape *
 size_t secagg_check_bytes(enum plan_aggregation a, const struct secagg_shape *s);
 /* Does a party send shares to the others before its upload? */
 bool secagg_shares(enum plan_aggregation a);
-/* All sealed shares of one party, and all their tags: parts of equal size for each other member, in
- * member order.  0 where there are no shares. */
-size_t secagg_share_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n);
+/* Are keys and data dealt before the first round? */
+bool secagg_deals(enum plan_aggregation a);
+/* Bytes of what member `from` seals for one other member; of what it seals for all of them, in
+ * member order; and of what all others sealed for member `to`, in member order.  n: values of the
+ * round, coded rows of a chunk of data, 0 of keys.  0 where there is no such part. */
+size_t secagg_part_bytes(enum plan_aggregation a, const struct secagg_shape *s,
+                         enum secagg_part part, uint32_t from, size_t n);
+size_t secagg_share_bytes(enum plan_aggregation a, const struct secagg_shape *s,
+                          enum secagg_part part, uint32_t from, size_t n);
+size_t secagg_relay_bytes(enum plan_aggregation a, const struct secagg_shape *s,
+                          enum secagg_part part, uint32_t to, size_t n);
+/* The tags of either: one for each other member, be its part empty. */
 size_t secagg_tag_bytes(enum plan_aggregation a, const struct secagg_shape *s);
 
 /* --- a party --- */
@@ -93,8 +126,9 @@ enum status secagg_party_new(struct secagg_party **out, enum plan_aggregation a,
                              const struct secagg_pair *pairs) MUST_USE;
 void secagg_party_free(struct secagg_party *p); /* wipes; NULL is fine */
 /* x[n] -> payload and check: the upload's, or with shares the sealed shares and their tags (sizes
- * above).  Encodes with noise from `noise`, then protects.  STATUS_PROTOCOL when the round number
- * does not grow (or jumps too far), STATUS_DATA when an x is not finite. */
+ * above).  Encodes with noise from `noise`, then protects.  fedvs: x is W, inputs[self] x P, and
+ * `noise` rounds it.  STATUS_PROTOCOL when the round number does not grow (or jumps too far), or no
+ * keys were taken; STATUS_DATA when an x is not finite. */
 enum status secagg_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise) MUST_USE;
 /* With shares only: what the other members sealed for this one in round r, in member order without
@@ -106,6 +140,27 @@ enum status secagg_relay(struct secagg_party *p, uint8_t *payload, const uint8_t
                          const uint8_t *tags, size_t n, const struct secagg_round *r,
                          uint32_t *faulty, struct error *err) MUST_USE;
 
+/* Where secagg_deals() only.  Every dealing is a round of its own, in numbers that grow with those
+ * of the other rounds; deal and take of one round belong together, are done once, and fail like
+ * protect and relay. */
+/* Fresh subset keys of the system's generator, once in a generation. */
+enum status secagg_deal_keys(struct secagg_party *p, uint8_t *sealed, uint8_t *tags,
+                             const struct secagg_round *r) MUST_USE;
+enum status secagg_take_keys(struct secagg_party *p, const uint8_t *sealed, const uint8_t *tags,
+                             const struct secagg_round *r, uint32_t *faulty,
+                             struct error *err) MUST_USE;
+/* x: K * rows x d_self, segment by segment, rows that only fill up a segment 0.  masks: the uniform
+ * elements of the shares, so that the caller can deal a chunk again as it was; a stream of the
+ * system's generator or one that nobody else knows. */
+enum status secagg_deal(struct secagg_party *p, uint8_t *sealed, uint8_t *tags, const float *x,
+                        uint32_t rows, const struct secagg_round *r, struct rng *masks) MUST_USE;
+/* shares: rows x inputs_n elements of the field, of each row member by member. */
+enum status secagg_take(struct secagg_party *p, void *shares, const uint8_t *sealed,
+                        const uint8_t *tags, uint32_t rows, const struct secagg_round *r,
+                        uint32_t *faulty, struct error *err) MUST_USE;
+/* Weights that were cut off at w_max so far, each time they were. */
+uint64_t secagg_clipped(const struct secagg_party *p);
+
 /* --- the server --- */
 
 enum status secagg_server_new(struct secagg_server **out, enum plan_aggregation a,
@@ -113,17 +168,21 @@ enum status secagg_server_new(struct secagg_server **out, enum plan_aggregation 
 void secagg_server_free(struct secagg_server *p);
 /* Opens a round of n values per party. */
 void secagg_begin(struct secagg_server *p, size_t n);
+/* fedvs: the same, of whose values only the first `real` belong to rows; the others must be 0. */
+void secagg_begin_padded(struct secagg_server *p, size_t n, size_t real);
 /* One member's upload; sizes were checked against secagg_*_bytes.  STATUS_PROTOCOL when a clear
- * code is above value_max, a float is not in [-F, F], F = encode_float_max(), a coded element is
- * not of the field, or a member uploads twice. */
+ * code is above value_max, a float is not in [-F, F], F = encode_float_max(), an element is not of
+ * the field, or a member uploads twice. */
 enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
                        const uint8_t *check, struct error *err) MUST_USE;
-/* How many members a combine needs: all; coded: K + T; clear and partial: 1. */
+/* How many members a combine needs: all; coded: K + T; fedvs: 2 (K+T-1) + 1; clear and partial: 1.
+ */
 uint32_t secagg_quorum(const struct secagg_server *p);
 /* A quorum is in: out[n] = estimated sum (concat: n * parties values, row r of member m at
- * [r * parties * P + m * P], P = `width`).  STATUS_INTEGRITY when the check elements do not vanish,
- * a sum is above value_max * parties, or uploads contradict each other and it cannot be told which
- * are wrong (more may be added, and combined again).  Clear without some members (partial): the sum
+ * [r * parties * P + m * P], P = `width`; of a padded round the `real` values).  STATUS_INTEGRITY
+ * when the check elements do not vanish, a sum is above value_max * parties (fedvs: the bound),
+ * padding is not 0, or uploads contradict each other and it cannot be told which are wrong (more
+ * may be added, and combined again).  Clear without some members (partial): the sum
  * over those present times M / |S|, and zeros where the absent would stand in a concatenation. */
 enum status secagg_combine(struct secagg_server *p, float *out, uint32_t width,
                            struct error *err) MUST_USE;
@@ -131,18 +190,18 @@ enum status secagg_combine(struct secagg_server *p, float *out, uint32_t width,
 /* How far the last combine could check itself. */
 enum secagg_verdict {
     SECAGG_EXACT,      /* masked, clear: there is nothing to be in doubt of */
-    SECAGG_UNVERIFIED, /* coded: exactly K + T uploads, which agree with anything */
-    SECAGG_CONSISTENT, /* coded: more, and all lie on one polynomial */
-    SECAGG_LOCATED,    /* coded: some do not, and the sum was decoded without them */
+    SECAGG_UNVERIFIED, /* coded, fedvs: exactly a quorum of uploads, which agree with anything */
+    SECAGG_CONSISTENT, /* the same: more, and all lie on one polynomial */
+    SECAGG_LOCATED,    /* the same: some do not, and the sum was decoded without them */
 };
 /* Of the last combine, when it was well.  *faulty, *faulty_n: the members whose uploads did not
  * fit, or for whom a dealer's share was wrong; the server's, until its next combine. */
 enum secagg_verdict secagg_verdict(const struct secagg_server *p, const uint8_t **faulty,
                                    size_t *faulty_n);
-/* Coded: an upload of `bytes` bytes to the round that was combined last, come after that, perhaps
- * after the next secagg_begin.  STATUS_OK when it lies on the decoded polynomial, STATUS_INTEGRITY
- * when not, STATUS_PROTOCOL when malformed, a repeat, or no round was combined.  Changes no
- * verdict.
+/* Coded and fedvs: an upload of `bytes` bytes to the round that was combined last, come after that,
+ * perhaps after the next secagg_begin.  STATUS_OK when it lies on the decoded polynomial,
+ * STATUS_INTEGRITY when not, STATUS_PROTOCOL when malformed, a repeat, or no round was combined.
+ * Changes no verdict.
  */
 enum status secagg_late(struct secagg_server *p, uint32_t member, const uint8_t *payload,
                         size_t bytes, struct error *err) MUST_USE;

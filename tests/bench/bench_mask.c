@@ -63,7 +63,7 @@ static void limit(struct bench *b)
 static void masks(struct bench *b)
 {
     static const uint8_t sid[32] = {1}, broadcast[32] = {2};
-    struct secagg_round r = {1, ++b->round, sid, broadcast};
+    struct secagg_round r = {.purpose = 1, .round = ++b->round, .sid = sid, .broadcast = broadcast};
 
     CHECK(mask_begin(&b->masks, &r) == STATUS_OK);
     for (size_t at = 0, some; at < b->n; at += some) {
@@ -85,7 +85,7 @@ static void encode(struct bench *b)
 static void protect(struct bench *b)
 {
     static const uint8_t sid[32] = {1}, broadcast[32] = {2};
-    struct secagg_round r = {1, ++b->round, sid, broadcast};
+    struct secagg_round r = {.purpose = 1, .round = ++b->round, .sid = sid, .broadcast = broadcast};
 
     CHECK(secagg_protect(b->party, b->payload, b->check, b->x, b->n, &r, &b->rng) == STATUS_OK);
 }

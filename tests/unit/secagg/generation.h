@@ -87,10 +87,10 @@ static inline void generation_init(struct generation *g, enum plan_aggregation a
         /* Exact sizes, so that a sanitizer sees a write past the end. */
         g->payload[m] = mem_alloc(g->payload_bytes, 1);
         g->check[m] = mem_alloc(g->check_bytes, 1);
-        g->share[m] = mem_alloc(secagg_share_bytes(a, s, s->values_max), 1);
+        g->share[m] = mem_alloc(secagg_share_bytes(a, s, SECAGG_PART_ROUND, 0, s->values_max), 1);
         g->tag[m] = mem_alloc(secagg_tag_bytes(a, s), 1);
     }
-    g->sealed = mem_alloc(secagg_share_bytes(a, s, s->values_max), 1);
+    g->sealed = mem_alloc(secagg_share_bytes(a, s, SECAGG_PART_ROUND, 0, s->values_max), 1);
     g->tags = mem_alloc(secagg_tag_bytes(a, s), 1);
     CHECK(secagg_server_new(&g->server, a, s) == STATUS_OK);
 }
@@ -111,7 +111,7 @@ static inline void generation_deinit(struct generation *g)
 
 static inline struct secagg_round generation_round(const struct generation *g, uint64_t number)
 {
-    return (struct secagg_round){0, number, g->sid, g->broadcast};
+    return (struct secagg_round){.round = number, .sid = g->sid, .broadcast = g->broadcast};
 }
 
 /* Party m's upload of x[n] into payload[m], check[m]; where members share, its shares. */

@@ -45,8 +45,10 @@ static inline void golden_round(struct golden_round *r, size_t k)
     digest_sha256(r->sid, text, strlen(text));
     snprintf(text, sizeof text, "broadcast %zu", k);
     digest_sha256(r->broadcast, text, strlen(text));
-    r->round =
-        (struct secagg_round){GOLDEN_CODED[k].purpose, GOLDEN_CODED[k].round, r->sid, r->broadcast};
+    r->round = (struct secagg_round){.purpose = GOLDEN_CODED[k].purpose,
+                                     .round = GOLDEN_CODED[k].round,
+                                     .sid = r->sid,
+                                     .broadcast = r->broadcast};
 }
 
 static inline struct secagg_shape golden_shape(size_t k)

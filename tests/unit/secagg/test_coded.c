@@ -271,7 +271,7 @@ static void test_width_is_that_of_the_smallest_sufficient_prime(void **state)
         assert_int_equal(secagg_width(AGGREGATION_CODED, &s), CASES[k].width);
         assert_int_equal(secagg_payload_bytes(AGGREGATION_CODED, &s, 100),
                          (len * CASES[k].width + 7) / 8);
-        assert_int_equal(secagg_share_bytes(AGGREGATION_CODED, &s, 100),
+        assert_int_equal(secagg_share_bytes(AGGREGATION_CODED, &s, SECAGG_PART_ROUND, 0, 100),
                          (CASES[k].parties - 1) * ((len * CASES[k].width + 7) / 8));
         assert_int_equal(secagg_tag_bytes(AGGREGATION_CODED, &s), 16 * (CASES[k].parties - 1));
         assert_int_equal(secagg_check_bytes(AGGREGATION_CODED, &s), 0);
@@ -286,7 +286,7 @@ static void expect_none(const struct secagg_shape *s)
 
     assert_int_equal(secagg_width(AGGREGATION_CODED, s), 0);
     assert_int_equal(secagg_payload_bytes(AGGREGATION_CODED, s, 10), 0);
-    assert_int_equal(secagg_share_bytes(AGGREGATION_CODED, s, 10), 0);
+    assert_int_equal(secagg_share_bytes(AGGREGATION_CODED, s, SECAGG_PART_ROUND, 0, 10), 0);
     assert_int_equal(secagg_tag_bytes(AGGREGATION_CODED, s), 0);
     assert_int_equal(secagg_party_new(&party, AGGREGATION_CODED, s, pairs), STATUS_CONFIG);
     assert_int_equal(secagg_server_new(&server, AGGREGATION_CODED, s), STATUS_CONFIG);

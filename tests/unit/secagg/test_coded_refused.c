@@ -70,7 +70,8 @@ static void test_any_bit_of_a_sealed_share_or_tag_flipped_is_refused(void **stat
 
     (void)state;
     start(&g, 2 * N);
-    flip_each(&g, g.sealed, secagg_share_bytes(AGGREGATION_CODED, &g.shape, N), 0);
+    flip_each(&g, g.sealed,
+              secagg_share_bytes(AGGREGATION_CODED, &g.shape, SECAGG_PART_ROUND, 0, N), 0);
     flip_each(&g, g.tags, secagg_tag_bytes(AGGREGATION_CODED, &g.shape), 2000);
     generation_deinit(&g);
 }
@@ -127,7 +128,7 @@ static enum status disagree(const struct secagg_round *theirs, const struct seca
 static void test_members_that_name_a_round_differently_refuse_each_others_shares(void **state)
 {
     uint8_t sid[32] = {1}, broadcast[32] = {2}, flipped[32] = {2, [31] = 0x80}, other[32] = {3};
-    const struct secagg_round theirs = {0, 5, sid, broadcast};
+    const struct secagg_round theirs = {.round = 5, .sid = sid, .broadcast = broadcast};
     struct secagg_round own = theirs;
 
     (void)state;
@@ -263,8 +264,9 @@ static void test_value_that_is_no_number_is_refused_and_nothing_is_shared(void *
             x[places[k]] = strange[i];
             assert_int_equal(generation_protect(&g, 0, x, VALUES, &round, NULL), STATUS_DATA);
             x[places[k]] = 0;
-            assert_memory_equal(g.share[0], zeros,
-                                secagg_share_bytes(AGGREGATION_CODED, &g.shape, VALUES));
+            assert_memory_equal(
+                g.share[0], zeros,
+                secagg_share_bytes(AGGREGATION_CODED, &g.shape, SECAGG_PART_ROUND, 0, VALUES));
             assert_int_equal(generation_answer(&g, 0, VALUES, &round, &faulty), STATUS_PROTOCOL);
         }
     }

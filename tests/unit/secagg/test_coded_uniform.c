@@ -219,8 +219,8 @@ static void test_uniform_rows_do_not_come_from_the_noise(void **state)
     struct secagg_shape shape = shape_of(2);
     static const struct secagg_pair pairs[M];
     uint8_t sid[32] = {0};
-    const struct secagg_round round = {0, 1, sid, sid};
-    const size_t bytes = secagg_share_bytes(AGGREGATION_CODED, &shape, N);
+    const struct secagg_round round = {.round = 1, .sid = sid, .broadcast = sid};
+    const size_t bytes = secagg_share_bytes(AGGREGATION_CODED, &shape, SECAGG_PART_ROUND, 0, N);
     size_t same = 0;
 
     (void)state;

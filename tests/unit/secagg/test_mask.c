@@ -43,7 +43,8 @@ static size_t golden_upload(uint8_t *out, size_t k, uint32_t m)
     struct secagg_party *party;
     struct secagg_pair pairs[5] = {0};
     uint8_t sid[32], broadcast[32];
-    struct secagg_round round = {c->purpose, c->round, sid, broadcast};
+    struct secagg_round round = {
+        .purpose = c->purpose, .round = c->round, .sid = sid, .broadcast = broadcast};
     float *x = mem_alloc(c->values, sizeof *x);
     size_t payload;
 
@@ -133,7 +134,7 @@ static void run_generations(struct heads *h, bool forgetful)
 
     assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
     for (int generation = 0; generation < 5; generation++) {
-        struct secagg_round round = {0, 0, sid, broadcast};
+        struct secagg_round round = {.round = 0, .sid = sid, .broadcast = broadcast};
         struct mask_set m;
 
         rng_fill(&r, pairs, sizeof pairs);
@@ -193,8 +194,12 @@ static void test_stream_depends_on_key_purpose_round_sid_and_broadcast(void **st
 {
     uint8_t sid[32] = {1}, broadcast[32] = {2}, other[32] = {1, [31] = 1}, head[7][HEAD_BYTES];
     const struct secagg_round round[6] = {
-        {0, 5, sid, broadcast},   {1, 5, sid, broadcast}, {0, 6, sid, broadcast},
-        {0, 5, other, broadcast}, {0, 5, sid, other},     {0, 5, broadcast, sid},
+        {.purpose = 0, .round = 5, .sid = sid, .broadcast = broadcast},
+        {.purpose = 1, .round = 5, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 6, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 5, .sid = other, .broadcast = broadcast},
+        {.purpose = 0, .round = 5, .sid = sid, .broadcast = other},
+        {.purpose = 0, .round = 5, .sid = broadcast, .broadcast = sid},
     };
 
     (void)state;
@@ -217,7 +222,7 @@ static void test_ratchet_leaves_no_old_key_and_agrees_after_skipped_rounds(void 
     assert_int_equal(mask_init(&steps, 2, 0, pairs), STATUS_OK);
     assert_int_equal(mask_init(&jump, 2, 1, pairs), STATUS_OK);
     for (uint64_t number = 0; number < 1000; number++) {
-        struct secagg_round round = {0, number, sid, sid};
+        struct secagg_round round = {.round = number, .sid = sid, .broadcast = sid};
 
         assert_int_equal(mask_begin(&steps, &round), STATUS_OK);
         assert_int_equal(memcmp(steps.keys.key[1], pairs[1].mask, SECAGG_KEY_BYTES) == 0,
@@ -240,7 +245,9 @@ static void test_round_number_cannot_buy_more_than_the_largest_jump(void **state
 {
     static const struct secagg_pair pairs[2];
     uint8_t sid[32] = {0};
-    struct secagg_round round = {0, 255 + 256 * ((uint64_t)SECAGG_RATCHET_STEPS_MAX + 3), sid, sid};
+    struct secagg_round round = {.round = 255 + 256 * ((uint64_t)SECAGG_RATCHET_STEPS_MAX + 3),
+                                 .sid = sid,
+                                 .broadcast = sid};
     struct mask_set m;
 
     (void)state;
@@ -264,7 +271,7 @@ static void test_lower_index_adds_what_the_higher_subtracts(void **state)
 
     (void)state;
     for (uint32_t self = 0; self < 2; self++) {
-        struct secagg_round round = {0, 1, sid, sid};
+        struct secagg_round round = {.round = 1, .sid = sid, .broadcast = sid};
         struct mask_set m;
 
         assert_int_equal(mask_init(&m, 2, self, pairs), STATUS_OK);
@@ -291,7 +298,7 @@ static void test_scratch_is_wiped_at_the_end_of_a_round(void **state)
     static const struct secagg_pair pairs[2] = {{.mask = {7}}, {.mask = {7}}};
     static uint16_t lanes[MASK_CHUNK_BYTES / sizeof(uint16_t)];
     uint8_t sid[32] = {0}, any = 0;
-    struct secagg_round round = {0, 1, sid, sid};
+    struct secagg_round round = {.round = 1, .sid = sid, .broadcast = sid};
     struct mask_set m;
 
     (void)state;

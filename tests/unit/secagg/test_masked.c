@@ -161,7 +161,7 @@ static void
 test_member_with_another_round_purpose_sid_or_broadcast_is_an_integrity_failure(void **state)
 {
     uint8_t sid[32] = {1}, broadcast[32] = {2}, flipped[32] = {2, [31] = 0x80}, other[32] = {3};
-    const struct secagg_round theirs = {0, 5, sid, broadcast};
+    const struct secagg_round theirs = {.round = 5, .sid = sid, .broadcast = broadcast};
     struct secagg_round own = theirs;
 
     (void)state;

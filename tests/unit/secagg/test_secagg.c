@@ -132,8 +132,13 @@ static void test_uploads_and_shares_have_the_sizes_that_were_announced(void **st
             size_t values = a == AGGREGATION_CODED ? (n + 1) / 2 : n;
 
             assert_int_equal(secagg_payload_bytes(a, &shape, n), (values * w + 7) / 8);
-            assert_int_equal(secagg_share_bytes(a, &shape, n),
+            assert_int_equal(secagg_share_bytes(a, &shape, SECAGG_PART_ROUND, 0, n),
                              secagg_shares(a) ? 2 * ((values * w + 7) / 8) : 0);
+            for (uint32_t to = 0; to < shape.parties; to++)
+                assert_int_equal(secagg_relay_bytes(a, &shape, SECAGG_PART_ROUND, to, n),
+                                 secagg_share_bytes(a, &shape, SECAGG_PART_ROUND, to, n));
+            assert_int_equal(secagg_part_bytes(a, &shape, SECAGG_PART_KEYS, 0, 0), 0);
+            assert_int_equal(secagg_part_bytes(a, &shape, SECAGG_PART_DATA, 0, n), 0);
         }
         assert_int_equal(secagg_tag_bytes(a, &shape), secagg_shares(a) ? 2 * 16 : 0);
         if (a == AGGREGATION_MASKED)

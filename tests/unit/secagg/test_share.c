@@ -24,7 +24,8 @@ static void test_nonce_and_associated_data_are_laid_out_as_the_header_says(void 
 {
     static struct secagg_pair pairs[300];
     uint8_t sid[32], broadcast[32], text[TEXT] = {0}, tag[AEAD_TAG_BYTES];
-    const struct secagg_round round = {2, 0x0102030405060708, sid, broadcast};
+    const struct secagg_round round = {
+        .purpose = 2, .round = 0x0102030405060708, .sid = sid, .broadcast = broadcast};
     struct share_keys k;
 
     (void)state;
@@ -129,7 +130,7 @@ static bool opens(const struct sealed *s, uint32_t from, uint32_t to,
 static void test_a_share_opens_for_its_receiver_sender_and_round_alone(void **state)
 {
     uint8_t sid[32] = {1}, broadcast[32] = {2}, other[32] = {1, [31] = 0x80};
-    const struct secagg_round round = {0, 5, sid, broadcast};
+    const struct secagg_round round = {.round = 5, .sid = sid, .broadcast = broadcast};
     const struct secagg_round others[] = {
         {1, 5, sid, broadcast},       {0, 6, sid, broadcast},   {0, 4, sid, broadcast},
         {0, 256 + 5, sid, broadcast}, {0, 5, other, broadcast}, {0, 5, sid, other},
@@ -154,7 +155,7 @@ static void test_numbers_of_sender_and_receiver_are_authenticated_without_their_
 {
     static const struct secagg_pair same[PARTIES];
     uint8_t sid[32] = {1}, broadcast[32] = {2}, text[TEXT] = {0}, tag[AEAD_TAG_BYTES];
-    const struct secagg_round round = {0, 5, sid, broadcast};
+    const struct secagg_round round = {.round = 5, .sid = sid, .broadcast = broadcast};
     struct share_keys k;
 
     (void)state;
@@ -179,7 +180,8 @@ static void test_numbers_of_sender_and_receiver_are_authenticated_without_their_
 static void test_the_name_of_a_round_is_compared_in_every_part(void **state)
 {
     uint8_t sid[32] = {1}, broadcast[32] = {2}, other[32] = {1, [31] = 0x80}, same[32] = {1};
-    const struct secagg_round round = {0, 5, sid, broadcast}, equal = {0, 5, same, broadcast};
+    const struct secagg_round round = {.round = 5, .sid = sid, .broadcast = broadcast},
+                              equal = {.round = 5, .sid = same, .broadcast = broadcast};
     const struct secagg_round others[] = {
         {1, 5, sid, broadcast},   {0, 6, sid, broadcast}, {0, 256 + 5, sid, broadcast},
         {0, 5, other, broadcast}, {0, 5, sid, other},
@@ -230,7 +232,7 @@ static size_t run_generations(uint8_t (*head)[16], bool forgetful)
 
     assert_int_equal(rng_init_key(&r, SEED), STATUS_OK);
     for (int generation = 0; generation < 5; generation++) {
-        struct secagg_round round = {0, 0, sid, sid};
+        struct secagg_round round = {.round = 0, .sid = sid, .broadcast = sid};
         struct share_keys k;
 
         rng_fill(&r, pairs, sizeof pairs);
@@ -299,7 +301,7 @@ static void seal_for_nobody(void *arg)
 static void test_shares_for_itself_or_nobody_are_a_programmers_mistake(void **state)
 {
     uint8_t sid[32] = {0};
-    const struct secagg_round round = {0, 5, sid, sid};
+    const struct secagg_round round = {.round = 5, .sid = sid, .broadcast = sid};
     struct share_keys k;
 
     (void)state;
