@@ -18,6 +18,15 @@ static void put_u64(uint8_t out[8], uint64_t v)
         out[i] = (uint8_t)(v >> (8 * i));
 }
 
+/* What belongs together is there together. */
+static bool dealing_whole(const struct wire_hello *h)
+{
+    const bool deals = h->dealing.n > 0;
+
+    return (h->features > 0) == deals && (h->degree > 0) == deals &&
+           (h->holds.n > 0) == (h->held > 0) && (deals || h->held == 0);
+}
+
 enum status agree_check_hello(const struct wire_hello *h, const struct roster_entry *who,
                               const struct agree_terms *terms, struct error *err)
 {
@@ -36,7 +45,19 @@ enum status agree_check_hello(const struct wire_hello *h, const struct roster_en
         return error_set(err, STATUS_PROTOCOL, "hello of %s: of another generation", who->name);
     if (!secret_equal(h->plan_digest, terms->plan_digest, WIRE_DIGEST_BYTES))
         return error_set(err, STATUS_PROTOCOL, "hello of %s: for another plan", who->name);
+    if (!dealing_whole(h))
+        return error_set(err, STATUS_PROTOCOL, "hello of %s: half a dealing", who->name);
     return STATUS_OK;
+}
+
+/* A digest that may be absent: then zeros. */
+static bool keep_digest(uint8_t kept[WIRE_DIGEST_BYTES], const struct wire_bytes *digest)
+{
+    CHECK(digest->n == 0 || digest->n == WIRE_DIGEST_BYTES);
+    memset(kept, 0, WIRE_DIGEST_BYTES);
+    if (digest->n > 0)
+        memcpy(kept, digest->data, WIRE_DIGEST_BYTES);
+    return digest->n > 0;
 }
 
 void agree_keep_hello(struct agree_hello *kept, const struct wire_hello *h)
@@ -49,6 +70,11 @@ void agree_keep_hello(struct agree_hello *kept, const struct wire_hello *h)
     memcpy(kept->kex_public, h->kex_public, sizeof kept->kex_public);
     kept->train_rows = h->train_rows;
     kept->test_rows = h->test_rows;
+    kept->features = h->features;
+    kept->degree = h->degree;
+    kept->has_dealing = keep_digest(kept->dealing, &h->dealing);
+    kept->has_holds = keep_digest(kept->holds, &h->holds);
+    kept->held = h->held;
 }
 
 struct wire_hello agree_show_hello(const struct agree_hello *kept)

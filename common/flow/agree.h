@@ -1,9 +1,11 @@
 /* agree.h -- one view of keys, set and plan: what is signed, what the session id is, what is
  * derived from it.
  *
- *   hello      signature over "vfl/hello/1", body (plan digest, generation, name, nonce, X25519
- * key, shapes) sid        SHA-256("vfl/sid/1" || plan digest || generation || M || for each member:
- * |body|, body, public key) confirm    signature over "vfl/confirm/1", sid || ids_train || ids_test
+ *   hello      signature over "vfl/hello/1", body (plan digest, generation, name, nonce, key,
+ *              shapes, dealings)
+ *   sid        SHA-256("vfl/sid/1" || plan digest || generation || M
+ *              || for each member: |body|, body, public key)
+ *   confirm    signature over "vfl/confirm/1", sid || ids_train || ids_test
  *   ids key    HMAC(sid, "vfl/ids/1")
  *   pair keys  HKDF-SHA-256(X25519(own, other), salt sid, info), 32 bytes each:
  *                mask   "vfl/mask/1" || low || high
@@ -31,6 +33,11 @@ struct agree_hello {
     uint8_t public_key[WIRE_KEY_BYTES], signature[WIRE_SIGNATURE_BYTES];
     uint8_t kex_public[WIRE_KEY_BYTES];
     uint32_t train_rows, test_rows;
+    /* fedvs; zero elsewhere. */
+    uint32_t features, degree;
+    bool has_dealing, has_holds;
+    uint8_t dealing[WIRE_DIGEST_BYTES], holds[WIRE_DIGEST_BYTES];
+    uint64_t held;
 };
 
 struct agree_confirm {
@@ -44,8 +51,9 @@ struct agree_terms {
     uint64_t generation;
 };
 
-/* Is h of the party `who`, signed by the roster's key, for these terms?  STATUS_AUTH or
- * STATUS_PROTOCOL. */
+/* Is h of the party `who`, signed by the roster's key, for these terms?  Features, degree and a
+ * dealing come together or not at all; so do holds and held, and only with a dealing.  STATUS_AUTH
+ * or STATUS_PROTOCOL. */
 enum status agree_check_hello(const struct wire_hello *h, const struct roster_entry *who,
                               const struct agree_terms *terms, struct error *err) MUST_USE;
 void agree_keep_hello(struct agree_hello *kept, const struct wire_hello *h);

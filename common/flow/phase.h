@@ -19,8 +19,8 @@ enum phase {
     PHASE_AGREE,   /* keys: offer -> hello */
     PHASE_CONFIRM, /* one view of keys, set and plan: hellos -> confirm */
     PHASE_ROUND,   /* masked, clear: broadcast -> upload, again and again */
-    PHASE_SHARE,   /* coded: broadcast -> share, and ... */
-    PHASE_SUM,     /* ... relay -> upload, in turn */
+    PHASE_SHARE,   /* coded, fedvs: broadcast -> share, and ... */
+    PHASE_SUM,     /* ... relay -> upload, in turn; dealings have shares and relays alone */
     PHASE_STREAM,  /* async: broadcast -> upload with each member on its own */
     PHASE_CLOSE,   /* the last broadcast -> kept */
     PHASE_OVER,    /* finish */

@@ -15,7 +15,7 @@ enum {
     WIRE_NAME_MAX = 63,
     WIRE_TEXT_MAX = 400,     /* words of a refuse or finish */
     WIRE_JOIN_MAX = 256,     /* a whole Join frame */
-    WIRE_HELLO_MAX = 384,    /* one Hello */
+    WIRE_HELLO_MAX = 448,    /* one Hello */
     WIRE_CONFIRM_MAX = 192,  /* one Confirm */
     WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of any message */
     WIRE_OFFER_MAX = PLAN_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,

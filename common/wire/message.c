@@ -26,8 +26,15 @@ const char *wire_purpose_name(enum wire_purpose p)
     case PURPOSE_TRAIN: return "train";
     case PURPOSE_EVALUATE_TEST: return "evaluate test";
     case PURPOSE_EVALUATE_TRAIN: return "evaluate train";
+    case PURPOSE_DEAL_KEYS: return "deal_keys";
+    case PURPOSE_DEAL_DATA: return "deal_data";
     }
     return "?";
+}
+
+bool wire_purpose_deals(enum wire_purpose p)
+{
+    return p == PURPOSE_DEAL_KEYS || p == PURPOSE_DEAL_DATA;
 }
 
 const char *wire_outcome_name(enum wire_outcome o)
@@ -59,6 +66,8 @@ size_t wire_payload_bytes(const struct wire_msg *m)
 
 static enum wire_phase phase_for(enum wire_purpose p)
 {
+    if (wire_purpose_deals(p))
+        return WIRE_PHASE_SETUP;
     return p == PURPOSE_TRAIN ? WIRE_PHASE_TRAIN : WIRE_PHASE_EVALUATE;
 }
 
@@ -71,9 +80,9 @@ enum wire_phase wire_phase_of(const struct wire_msg *m)
     if (m->kind == WIRE_RELAY)
         return phase_for(m->relay.purpose);
     if (m->kind == WIRE_BROADCAST) {
-        if (m->broadcast.closes || (m->broadcast.opens && m->broadcast.purpose == PURPOSE_TRAIN))
+        if (m->broadcast.closes)
             return WIRE_PHASE_TRAIN;
-        return WIRE_PHASE_EVALUATE;
+        return m->broadcast.opens ? phase_for(m->broadcast.purpose) : WIRE_PHASE_EVALUATE;
     }
     return WIRE_PHASE_SETUP;
 }

@@ -40,7 +40,13 @@ enum wire_kind {
     WIRE_KINDS
 };
 
-enum wire_purpose { PURPOSE_TRAIN, PURPOSE_EVALUATE_TEST, PURPOSE_EVALUATE_TRAIN };
+enum wire_purpose {
+    PURPOSE_TRAIN,
+    PURPOSE_EVALUATE_TEST,
+    PURPOSE_EVALUATE_TRAIN,
+    PURPOSE_DEAL_KEYS, /* rounds of shares and relays alone: no upload */
+    PURPOSE_DEAL_DATA
+};
 enum wire_outcome {
     OUTCOME_COMPLETED,
     OUTCOME_TARGET,
@@ -91,6 +97,11 @@ struct wire_hello {
     uint64_t generation;
     char name[WIRE_NAME_MAX + 1];
     uint32_t train_rows, test_rows;
+    /* fedvs; 0 and empty elsewhere. */
+    uint32_t features, degree; /* of the polynomial bottom */
+    struct wire_bytes dealing; /* WIRE_DIGEST_BYTES or none: the name of its sharing of its rows */
+    struct wire_bytes holds;   /* WIRE_DIGEST_BYTES or none: all dealings that it has shares of */
+    uint64_t held;             /* chunks of those shares */
 };
 
 struct wire_hellos {
@@ -128,11 +139,13 @@ struct wire_upload {
     struct wire_bytes payload, check;
 };
 
-/* A Share or a Relay: one ciphertext and one tag for (of) each other member, in member order. */
+/* A Share or a Relay: one ciphertext and one tag for (of) each other member, in member order.  The
+ * parts of a share are of one size.  Those of a relay may differ, as the members that sealed them
+ * do.  Only parts that deal keys may be empty. */
 struct wire_shares {
     uint64_t generation, round;
     enum wire_purpose purpose;
-    struct wire_bytes sealed, tags; /* WIRE_TAG_BYTES each; sealed in as many equal parts */
+    struct wire_bytes sealed, tags; /* WIRE_TAG_BYTES each; sealed in as many parts */
 };
 
 struct wire_kept {
@@ -173,6 +186,7 @@ struct wire_msg {
 
 const char *wire_kind_name(enum wire_kind k); /* "join", ...: as in summary.json */
 const char *wire_purpose_name(enum wire_purpose p);
+bool wire_purpose_deals(enum wire_purpose p);
 const char *wire_outcome_name(enum wire_outcome o); /* summary.json's status */
 
 /* Embedding, share or gradient content of a message (design: payload),

@@ -63,6 +63,11 @@ enum status wire_pack_hello_body(struct buf *out, const struct wire_hello *h)
     b.kex_public = data_of(h->kex_public, WIRE_KEY_BYTES);
     b.train_rows = h->train_rows;
     b.test_rows = h->test_rows;
+    b.features = h->features;
+    b.degree = h->degree;
+    b.dealing = data_of(h->dealing.data, h->dealing.n);
+    b.holds = data_of(h->holds.data, h->holds.n);
+    b.held = h->held;
     return pack_message(out, &b.base);
 }
 

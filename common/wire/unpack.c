@@ -79,10 +79,22 @@ void wire_unpacker_deinit(struct wire_unpacker *u)
 
 /* --- checks of single fields --- */
 
+static struct wire_bytes view(const ProtobufCBinaryData *field)
+{
+    return (struct wire_bytes){field->data, field->len};
+}
+
 static bool bytes_of(const uint8_t **out, const ProtobufCBinaryData *field, size_t n)
 {
     *out = field->data;
     return field->len == n;
+}
+
+/* A digest that may be absent. */
+static bool digest_or_none(struct wire_bytes *out, const ProtobufCBinaryData *field)
+{
+    *out = view(field);
+    return field->len == 0 || field->len == WIRE_DIGEST_BYTES;
 }
 
 /* Text of peers ends up in logs and errors: bounded, and printable ASCII or '?'. */
@@ -110,11 +122,6 @@ static bool name_of(char out[WIRE_NAME_MAX + 1], const char *text)
         out[i] = text[i];
     }
     return true;
-}
-
-static struct wire_bytes view(const ProtobufCBinaryData *field)
-{
-    return (struct wire_bytes){field->data, field->len};
 }
 
 static enum status bad(struct error *err, const char *what)
@@ -198,11 +205,15 @@ static enum status take_hello(struct wire_hello *h, const Vfl__Hello *p, struct 
         !name_of(h->name, b->name) ||
         !bytes_of(&h->plan_digest, &b->plan_digest, WIRE_DIGEST_BYTES) ||
         !bytes_of(&h->nonce, &b->nonce, WIRE_KEY_BYTES) ||
-        !bytes_of(&h->kex_public, &b->kex_public, WIRE_KEY_BYTES))
+        !bytes_of(&h->kex_public, &b->kex_public, WIRE_KEY_BYTES) ||
+        !digest_or_none(&h->dealing, &b->dealing) || !digest_or_none(&h->holds, &b->holds))
         return bad(err, "hello body");
     h->generation = b->generation;
     h->train_rows = b->train_rows;
     h->test_rows = b->test_rows;
+    h->features = b->features;
+    h->degree = b->degree;
+    h->held = b->held;
     return STATUS_OK;
 }
 
@@ -262,7 +273,7 @@ static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast
         .last = p->last,
     };
     if ((!b->closes && !b->opens && !b->last) || (b->opens && b->last) || p->purpose < 0 ||
-        p->purpose > VFL__PURPOSE__EVALUATE_TRAIN || b->gradient.n > WIRE_PAYLOAD_MAX ||
+        p->purpose > VFL__PURPOSE__DEAL_DATA || b->gradient.n > WIRE_PAYLOAD_MAX ||
         b->gradient.n % sizeof(float) != 0 || b->closes != (b->gradient.n > 0))
         return bad(err, "broadcast");
     if (!ascending(b->absent) || (b->absent.n > 0 && !b->closes))
@@ -285,29 +296,30 @@ static enum status take_upload(struct wire_upload *w, const Vfl__Upload *p, stru
     return STATUS_OK;
 }
 
-static enum status check_shares(const struct wire_shares *w, const char *what, struct error *err)
+/* A whole number of tags, and for each a byte of ciphertext at least; but a member that deals no
+ * keys seals nothing. */
+static bool shares_ok(const struct wire_shares *w)
 {
-    size_t n = w->tags.n / WIRE_TAG_BYTES;
+    size_t n = w->tags.n / WIRE_TAG_BYTES, least = w->purpose == PURPOSE_DEAL_KEYS ? 0 : n;
 
-    if ((unsigned)w->purpose > PURPOSE_EVALUATE_TRAIN || w->sealed.n == 0 ||
-        w->sealed.n > WIRE_PAYLOAD_MAX || n == 0 || w->tags.n % WIRE_TAG_BYTES != 0 ||
-        w->tags.n > WIRE_TAGS_MAX || w->sealed.n % n != 0)
-        return bad(err, what);
-    return STATUS_OK;
+    return (unsigned)w->purpose <= PURPOSE_DEAL_DATA && n > 0 && w->tags.n % WIRE_TAG_BYTES == 0 &&
+           w->tags.n <= WIRE_TAGS_MAX && w->sealed.n >= least && w->sealed.n <= WIRE_PAYLOAD_MAX;
 }
 
 static enum status take_share(struct wire_shares *w, const Vfl__Share *p, struct error *err)
 {
     *w = (struct wire_shares){p->generation, p->round, (enum wire_purpose)p->purpose,
                               view(&p->sealed), view(&p->tags)};
-    return check_shares(w, "share", err);
+    if (!shares_ok(w) || w->sealed.n % (w->tags.n / WIRE_TAG_BYTES) != 0)
+        return bad(err, "share");
+    return STATUS_OK;
 }
 
 static enum status take_relay(struct wire_shares *w, const Vfl__Relay *p, struct error *err)
 {
     *w = (struct wire_shares){p->generation, p->round, (enum wire_purpose)p->purpose,
                               view(&p->sealed), view(&p->tags)};
-    return check_shares(w, "relay", err);
+    return shares_ok(w) ? STATUS_OK : bad(err, "relay");
 }
 
 static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, struct error *err)

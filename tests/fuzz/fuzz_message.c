@@ -29,12 +29,20 @@ static void check_broadcast(const struct wire_broadcast *b)
         CHECK(b->absent.data[i - 1] < b->absent.data[i]);
 }
 
-static void check_shares(const struct wire_shares *w)
+static void check_shares(const struct wire_shares *w, bool equal)
 {
     size_t n = w->tags.n / WIRE_TAG_BYTES;
 
     CHECK(n > 0 && n < WIRE_MEMBERS_MAX && w->tags.n == n * WIRE_TAG_BYTES);
-    CHECK(w->sealed.n >= n && w->sealed.n % n == 0 && w->purpose <= PURPOSE_EVALUATE_TRAIN);
+    CHECK(w->sealed.n >= n || w->purpose == PURPOSE_DEAL_KEYS);
+    CHECK(w->purpose <= PURPOSE_DEAL_DATA && (!equal || w->sealed.n % n == 0));
+}
+
+static void check_hello(const struct wire_hello *h)
+{
+    CHECK(h->name[0] != 0 && h->plan_digest != NULL && h->nonce != NULL && h->kex_public != NULL);
+    CHECK(h->dealing.n == 0 || (h->dealing.n == WIRE_DIGEST_BYTES && h->dealing.data != NULL));
+    CHECK(h->holds.n == 0 || (h->holds.n == WIRE_DIGEST_BYTES && h->holds.data != NULL));
 }
 
 static void check_shape(const struct wire_msg *m)
@@ -42,11 +50,18 @@ static void check_shape(const struct wire_msg *m)
     if (m->kind == WIRE_BROADCAST)
         check_broadcast(&m->broadcast);
     else if (m->kind == WIRE_SHARE)
-        check_shares(&m->share);
+        check_shares(&m->share, true);
     else if (m->kind == WIRE_RELAY)
-        check_shares(&m->relay);
+        check_shares(&m->relay, false);
     else if (m->kind == WIRE_REPLAY)
         CHECK(m->replay.gradient.n > 0 && m->replay.gradient.n % sizeof(float) == 0);
+    else if (m->kind == WIRE_UPLOAD)
+        CHECK(!wire_purpose_deals(m->upload.purpose) && m->upload.payload.n > 0);
+    else if (m->kind == WIRE_HELLO)
+        check_hello(&m->hello);
+    else if (m->kind == WIRE_HELLOS)
+        for (size_t i = 0; i < m->hellos.n; i++)
+            check_hello(&m->hellos.hello[i]);
     else if (m->kind == WIRE_JOIN)
         CHECK(m->join.roster_digest != NULL && m->join.trail != NULL);
 }

@@ -35,6 +35,11 @@ static inline struct wire_hello sample_hello(uint8_t m)
         .name = "party-a",
         .train_rows = 70000,
         .test_rows = 9,
+        .features = 300,
+        .degree = 3,
+        .dealing = {sample_bytes((uint8_t)(m + 6)), WIRE_DIGEST_BYTES},
+        .holds = {sample_bytes(7), WIRE_DIGEST_BYTES},
+        .held = 1000,
     };
     struct buf packed;
 
@@ -110,7 +115,7 @@ static inline struct wire_msg sample(enum wire_kind kind)
     case WIRE_RELAY: {
         struct wire_shares shares = {300,
                                      400,
-                                     PURPOSE_EVALUATE_TRAIN,
+                                     PURPOSE_DEAL_DATA,
                                      {sample_bytes(6), 21},
                                      {sample_bytes(7), 3 * WIRE_TAG_BYTES}};
 
@@ -144,7 +149,10 @@ static inline bool same_hello(const struct wire_hello *a, const struct wire_hell
            memcmp(a->nonce, b->nonce, WIRE_KEY_BYTES) == 0 &&
            memcmp(a->kex_public, b->kex_public, WIRE_KEY_BYTES) == 0 &&
            a->generation == b->generation && strcmp(a->name, b->name) == 0 &&
-           a->train_rows == b->train_rows && a->test_rows == b->test_rows;
+           a->train_rows == b->train_rows && a->test_rows == b->test_rows &&
+           a->features == b->features && a->degree == b->degree &&
+           same_bytes(a->dealing, b->dealing) && same_bytes(a->holds, b->holds) &&
+           a->held == b->held;
 }
 
 static inline bool same_confirm(const struct wire_confirm *a, const struct wire_confirm *b)

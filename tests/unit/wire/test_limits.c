@@ -33,7 +33,8 @@ static struct wire_hello longest_hello(struct buf *body)
     struct wire_hello h = sample_hello(0);
 
     h.generation = UINT64_MAX;
-    h.train_rows = h.test_rows = UINT32_MAX;
+    h.train_rows = h.test_rows = h.features = h.degree = UINT32_MAX;
+    h.held = UINT64_MAX;
     memset(h.name, 'n', WIRE_NAME_MAX);
     h.name[WIRE_NAME_MAX] = 0;
     assert_int_equal(wire_pack_hello_body(body, &h), STATUS_OK);
@@ -99,7 +100,7 @@ static struct wire_msg largest_broadcast(const uint8_t *gradient, size_t n)
     struct wire_msg m = {.kind = WIRE_BROADCAST};
 
     m.broadcast = (struct wire_broadcast){
-        UINT64_MAX, true,       true,       UINT64_MAX, {gradient, n}, PURPOSE_EVALUATE_TRAIN,
+        UINT64_MAX, true,       true,       UINT64_MAX, {gradient, n}, PURPOSE_DEAL_DATA,
         UINT64_MAX, UINT64_MAX, UINT64_MAX, {NULL, 0},  false};
     return m;
 }
@@ -177,7 +178,7 @@ static void test_shares_fit_the_room_made_for_them(void **state)
 
             assert_non_null(bytes);
             m.share = (struct wire_shares){
-                UINT64_MAX, UINT64_MAX, PURPOSE_EVALUATE_TRAIN, {bytes, sealed}, {tags, tagged}};
+                UINT64_MAX, UINT64_MAX, PURPOSE_DEAL_DATA, {bytes, sealed}, {tags, tagged}};
             buf_init(&out, room);
             assert_int_equal(wire_unpacker_init(&u, room), STATUS_OK);
             assert_int_equal(wire_pack(&out, &m), STATUS_OK);

@@ -105,15 +105,18 @@ static void test_numbers_come_back_at_both_ends_of_their_range(void **state)
 static void test_each_purpose_outcome_and_kind_comes_back(void **state)
 {
     (void)state;
-    for (int p = PURPOSE_TRAIN; p <= PURPOSE_EVALUATE_TRAIN; p++) {
+    for (int p = PURPOSE_TRAIN; p <= PURPOSE_DEAL_DATA; p++) {
         struct wire_msg b = sample(WIRE_BROADCAST), u = sample(WIRE_UPLOAD);
         struct wire_msg s = sample(WIRE_SHARE), r = sample(WIRE_RELAY);
 
-        b.broadcast.purpose = u.upload.purpose = (enum wire_purpose)p;
+        b.broadcast.purpose = (enum wire_purpose)p;
         s.share.purpose = r.relay.purpose = (enum wire_purpose)p;
         expect_round_trip(&s);
         expect_round_trip(&r);
         expect_round_trip(&b);
+        if (wire_purpose_deals((enum wire_purpose)p))
+            continue; /* has no upload */
+        u.upload.purpose = (enum wire_purpose)p;
         expect_round_trip(&u);
     }
     for (int o = OUTCOME_COMPLETED; o <= OUTCOME_FAILED; o++) {
@@ -311,6 +314,8 @@ static void test_each_kind_and_purpose_and_outcome_has_its_name(void **state)
     assert_string_equal(wire_purpose_name(PURPOSE_TRAIN), "train");
     assert_string_equal(wire_purpose_name(PURPOSE_EVALUATE_TEST), "evaluate test");
     assert_string_equal(wire_purpose_name(PURPOSE_EVALUATE_TRAIN), "evaluate train");
+    assert_string_equal(wire_purpose_name(PURPOSE_DEAL_KEYS), "deal_keys");
+    assert_string_equal(wire_purpose_name(PURPOSE_DEAL_DATA), "deal_data");
     assert_string_equal(wire_outcome_name(OUTCOME_COMPLETED), "completed");
     assert_string_equal(wire_outcome_name(OUTCOME_TARGET), "target");
     assert_string_equal(wire_outcome_name(OUTCOME_BUDGET), "budget");
@@ -344,9 +349,17 @@ static void test_messages_count_in_the_phase_they_serve(void **state)
         if (k != WIRE_BROADCAST && k != WIRE_UPLOAD && k != WIRE_SHARE && k != WIRE_RELAY)
             assert_int_equal(wire_phase_of(&m), WIRE_PHASE_SETUP);
     }
-    for (int p = PURPOSE_TRAIN; p <= PURPOSE_EVALUATE_TRAIN; p++) {
-        enum wire_phase opened = p == PURPOSE_TRAIN ? WIRE_PHASE_TRAIN : WIRE_PHASE_EVALUATE;
+    for (int p = PURPOSE_TRAIN; p <= PURPOSE_DEAL_DATA; p++) {
+        static const enum wire_phase phases[] = {
+            [PURPOSE_TRAIN] = WIRE_PHASE_TRAIN,
+            [PURPOSE_EVALUATE_TEST] = WIRE_PHASE_EVALUATE,
+            [PURPOSE_EVALUATE_TRAIN] = WIRE_PHASE_EVALUATE,
+            [PURPOSE_DEAL_KEYS] = WIRE_PHASE_SETUP,
+            [PURPOSE_DEAL_DATA] = WIRE_PHASE_SETUP,
+        };
+        enum wire_phase opened = phases[p];
 
+        assert_int_equal(wire_purpose_deals((enum wire_purpose)p), opened == WIRE_PHASE_SETUP);
         m = sample(WIRE_UPLOAD);
         m.upload.purpose = (enum wire_purpose)p;
         assert_int_equal(wire_phase_of(&m), opened);

@@ -168,12 +168,14 @@ static void test_numbers_of_the_source_are_those_of_the_structs(void **state)
     assert_int_equal(PURPOSE_TRAIN, VFL__PURPOSE__TRAIN);
     assert_int_equal(PURPOSE_EVALUATE_TEST, VFL__PURPOSE__EVALUATE_TEST);
     assert_int_equal(PURPOSE_EVALUATE_TRAIN, VFL__PURPOSE__EVALUATE_TRAIN);
+    assert_int_equal(PURPOSE_DEAL_KEYS, VFL__PURPOSE__DEAL_KEYS);
+    assert_int_equal(PURPOSE_DEAL_DATA, VFL__PURPOSE__DEAL_DATA);
     assert_int_equal(OUTCOME_COMPLETED, VFL__OUTCOME__COMPLETED);
     assert_int_equal(OUTCOME_TARGET, VFL__OUTCOME__TARGET);
     assert_int_equal(OUTCOME_BUDGET, VFL__OUTCOME__BUDGET);
     assert_int_equal(OUTCOME_STOPPED, VFL__OUTCOME__STOPPED);
     assert_int_equal(OUTCOME_FAILED, VFL__OUTCOME__FAILED);
-    assert_int_equal(vfl__purpose__descriptor.n_values, 3);
+    assert_int_equal(vfl__purpose__descriptor.n_values, 5);
     assert_int_equal(vfl__outcome__descriptor.n_values, 5);
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Says one thing of both, since a relay is a share seen from the other side. */
+/* What is said of both: a relay is shares seen from the other side. */
 static const enum wire_kind both[] = {WIRE_SHARE, WIRE_RELAY};
 
 static const struct wire_shares *shares_of(const struct wire_msg *m)
@@ -39,7 +39,7 @@ static void test_a_share_and_a_relay_are_read_field_by_field(void **state)
 
     (void)state;
     for (size_t k = 0; k < 2; k++) {
-        for (int p = PURPOSE_TRAIN; p <= PURPOSE_EVALUATE_TRAIN; p++) {
+        for (int p = PURPOSE_TRAIN; p <= PURPOSE_DEAL_DATA; p++) {
             const struct wire_shares *w;
 
             body_of_shares(&r, (uint64_t)p, 30, 2 * WIRE_TAG_BYTES);
@@ -57,7 +57,7 @@ static void test_a_share_and_a_relay_are_read_field_by_field(void **state)
 
 static void test_shares_of_no_purpose_are_refused(void **state)
 {
-    static const uint64_t beyond[] = {3, 4, 127, 128, INT32_MAX, UINT32_MAX, UINT64_MAX};
+    static const uint64_t beyond[] = {5, 6, 127, 128, INT32_MAX, UINT32_MAX, UINT64_MAX};
     struct raw r;
 
     (void)state;
@@ -68,43 +68,63 @@ static void test_shares_of_no_purpose_are_refused(void **state)
     }
 }
 
+static void expect_shares(enum wire_kind kind, unsigned purpose, size_t sealed, size_t tags,
+                          bool ok)
+{
+    struct wire_msg m;
+    struct raw r;
+
+    body_of_shares(&r, purpose, sealed, tags);
+    if (ok)
+        expect_ok(&m, kind, &r);
+    else
+        expect_refused(
+            kind, &r, kind == WIRE_SHARE ? "malformed message: share" : "malformed message: relay");
+}
+
 static void test_every_share_has_a_tag_and_one_part_of_the_ciphertexts(void **state)
 {
     static const struct {
         size_t sealed, tags;
-        bool ok;
+        bool share, relay, keys; /* fine as a share; as a relay; as a share that deals keys */
     } cases[] = {
-        {1, 16, true},
-        {7, 16, true}, /* one part may have any size */
-        {6, 32, true},
-        {6, 48, true},
-        {0, 16, false},
-        {6, 0, false},
-        {0, 0, false},
-        {7, 32, false}, /* parts of different sizes */
-        {6, 64, false},
-        {1, 32, false}, /* an empty part */
-        {6, 15, false}, /* broken tags */
-        {6, 17, false},
-        {6, 8, false},
-        {6, 31, false},
-        {WIRE_MEMBERS_MAX - 1, WIRE_TAGS_MAX, true},
-        {2 * (WIRE_MEMBERS_MAX - 1), WIRE_TAGS_MAX, true},
-        {WIRE_MEMBERS_MAX, WIRE_TAGS_MAX, false},
-        {WIRE_MEMBERS_MAX, WIRE_TAGS_MAX + WIRE_TAG_BYTES, false}, /* more than other members */
+        {1, 16, true, true, true},
+        {7, 16, true, true, true}, /* one part may have any size */
+        {6, 32, true, true, true},
+        {6, 48, true, true, true},
+        {0, 16, false, false, true}, /* of a member that deals none */
+        {0, 48, false, false, true},
+        {6, 0, false, false, false},
+        {0, 0, false, false, false},
+        {7, 32, false, true, false}, /* parts of different sizes */
+        {8, 48, false, true, false},
+        {6, 64, false, true, false},
+        {1, 32, false, false, false}, /* an empty part */
+        {2, 48, false, false, false},
+        {6, 15, false, false, false}, /* broken tags */
+        {6, 17, false, false, false},
+        {6, 8, false, false, false},
+        {6, 31, false, false, false},
+        {WIRE_MEMBERS_MAX - 2, WIRE_TAGS_MAX, false, false, false},
+        {WIRE_MEMBERS_MAX - 1, WIRE_TAGS_MAX, true, true, true},
+        {2 * (WIRE_MEMBERS_MAX - 1), WIRE_TAGS_MAX, true, true, true},
+        {WIRE_MEMBERS_MAX, WIRE_TAGS_MAX, false, true, false},
+        /* More than other members. */
+        {WIRE_MEMBERS_MAX, WIRE_TAGS_MAX + WIRE_TAG_BYTES, false, false, false},
+        {0, WIRE_TAGS_MAX + WIRE_TAG_BYTES, false, false, false},
     };
-    struct wire_msg m;
-    struct raw r;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        body_of_shares(&r, PURPOSE_TRAIN, cases[i].sealed, cases[i].tags);
-        if (cases[i].ok) {
-            expect_ok(&m, WIRE_SHARE, &r);
-            expect_ok(&m, WIRE_RELAY, &r);
-        } else {
-            expect_refused(WIRE_SHARE, &r, "malformed message: share");
-            expect_refused(WIRE_RELAY, &r, "malformed message: relay");
+        for (unsigned p = PURPOSE_TRAIN; p <= PURPOSE_DEAL_DATA; p++) {
+            bool keys = p == PURPOSE_DEAL_KEYS, any = cases[i].relay || cases[i].sealed < 256;
+            bool tags_ok = cases[i].tags > 0 && cases[i].tags % WIRE_TAG_BYTES == 0 &&
+                           cases[i].tags <= WIRE_TAGS_MAX;
+
+            expect_shares(WIRE_SHARE, p, cases[i].sealed, cases[i].tags,
+                          keys ? cases[i].keys : cases[i].share);
+            expect_shares(WIRE_RELAY, p, cases[i].sealed, cases[i].tags,
+                          keys ? any && tags_ok : cases[i].relay);
         }
     }
 }

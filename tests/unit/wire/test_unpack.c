@@ -86,6 +86,76 @@ static void test_a_confirm_has_digests_and_signature_of_their_sizes(void **state
     }
 }
 
+/* Bytes of dealing and holds at their numbers, where not 0, between the numbers around them. */
+static void body_of_dealing_hello(struct raw *r, size_t dealing, size_t holds)
+{
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    struct raw part;
+
+    signed_part(&part, length, "p1");
+    put_value(&part, 8, 20);
+    put_value(&part, 9, 2);
+    if (dealing > 0)
+        put_bytes(&part, 10, sample_bytes(6), dealing);
+    if (holds > 0)
+        put_bytes(&part, 11, sample_bytes(7), holds);
+    put_value(&part, 12, 40);
+    around_signed_part(r, &part, length);
+}
+
+static void test_what_a_hello_says_of_dealings_is_a_digest_or_nothing(void **state)
+{
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    for (size_t dealing = 0; dealing <= 40; dealing++) {
+        for (size_t holds = 0; holds <= 40; holds++) {
+            body_of_dealing_hello(&r, dealing, holds);
+            if (dealing % WIRE_DIGEST_BYTES != 0 || holds % WIRE_DIGEST_BYTES != 0) {
+                expect_refused(WIRE_HELLO, &r, "hello body");
+                continue;
+            }
+            expect_ok(&m, WIRE_HELLO, &r);
+            assert_int_equal(m.hello.features, 20);
+            assert_int_equal(m.hello.degree, 2);
+            assert_int_equal(m.hello.held, 40);
+            assert_int_equal(m.hello.dealing.n, dealing);
+            assert_int_equal(m.hello.holds.n, holds);
+            if (dealing > 0)
+                assert_memory_equal(m.hello.dealing.data, sample_bytes(6), dealing);
+            if (holds > 0)
+                assert_memory_equal(m.hello.holds.data, sample_bytes(7), holds);
+        }
+    }
+}
+
+static void test_a_hello_without_a_dealing_does_not_spell_it_out(void **state)
+{
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    struct raw r, part;
+    struct wire_msg m;
+
+    (void)state;
+    signed_part(&part, length, "p1");
+    around_signed_part(&r, &part, length);
+    expect_ok(&m, WIRE_HELLO, &r);
+    assert_int_equal(m.hello.features, 0);
+    assert_int_equal(m.hello.degree, 0);
+    assert_int_equal(m.hello.dealing.n, 0);
+    assert_int_equal(m.hello.holds.n, 0);
+    assert_int_equal(m.hello.held, 0);
+    for (unsigned field = 8; field <= 12; field++) {
+        signed_part(&part, length, "p1");
+        if (field == 10 || field == 11)
+            put_bytes(&part, field, NULL, 0);
+        else
+            put_value(&part, field, 0);
+        around_signed_part(&r, &part, length);
+        expect_refused(WIRE_HELLO, &r, "hello body");
+    }
+}
+
 static void test_the_signed_part_of_a_hello_is_bounded(void **state)
 {
     static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
@@ -292,13 +362,16 @@ static void test_purposes_outcomes_and_kinds_beyond_the_last_are_refused(void **
     (void)state;
     for (uint64_t v = 3; v < 300; v++) {
         r.n = 0;
-        put_value(&r, 2, v);
+        put_value(&r, 2, v); /* of a dealing, too: it has no uploads */
         put_bytes(&r, 4, "x", 1);
         expect_refused(WIRE_UPLOAD, &r, "upload");
         r.n = 0;
         put_value(&r, 5, 1);
         put_value(&r, 6, v);
-        expect_refused(WIRE_BROADCAST, &r, "broadcast");
+        if (v > PURPOSE_DEAL_DATA)
+            expect_refused(WIRE_BROADCAST, &r, "broadcast");
+        else
+            expect_ok(&m, WIRE_BROADCAST, &r);
         r.n = 0;
         put_value(&r, 1, v);
         if (v > OUTCOME_FAILED)
@@ -397,6 +470,8 @@ int main(void)
         cmocka_unit_test(test_a_hello_has_keys_digests_and_signature_of_their_sizes),
         cmocka_unit_test(test_a_signature_with_a_byte_more_is_refused),
         cmocka_unit_test(test_a_confirm_has_digests_and_signature_of_their_sizes),
+        cmocka_unit_test(test_what_a_hello_says_of_dealings_is_a_digest_or_nothing),
+        cmocka_unit_test(test_a_hello_without_a_dealing_does_not_spell_it_out),
         cmocka_unit_test(test_the_signed_part_of_a_hello_is_bounded),
         cmocka_unit_test(test_an_offer_has_a_plan_and_ascending_members),
         cmocka_unit_test(test_lists_have_a_member_and_no_more_than_the_maximum),
