@@ -20,12 +20,7 @@
 
 #include "common/base/status.h"
 #include "common/field/fp16_mat.h"
-#include "common/lcc/locate.h"
-
-enum {
-    LCC_PARTIES_MAX = POINTS_MAX,
-    LCC_CHUNK = 512, /* columns that lcc_check looks at together */
-};
+#include "common/lcc/search.h"
 
 struct lcc_shape {
     uint64_t prime;
@@ -42,12 +37,11 @@ struct lcc {
     struct fp16_mat decode; /* K x (K+T), from the members in `decodes` */
     uint32_t *decodes;      /* K+T of them; M: none yet */
     /* Scratch of one call. */
-    uint64_t *wide;          /* M x (K+T) coefficients, before they are made ready */
-    uint16_t *narrow;        /* the same */
-    int32_t *ready;          /* one matrix, made ready: of lcc_check */
-    uint16_t *expected;      /* (M-K-T) x LCC_CHUNK */
-    struct locate_code code; /* of lcc_check */
-    void *block;             /* what all of these are cut from */
+    uint64_t *wide;         /* M x (K+T) coefficients, before they are made ready */
+    uint16_t *narrow;       /* the same */
+    struct fp16_mat expect; /* (n-K-T) x (K+T): of lcc_check */
+    struct search search;
+    void *block; /* what all of these are cut from */
 };
 
 /* Rows of one column block, each from another member. */
@@ -75,19 +69,9 @@ void lcc_encode(const struct lcc *c, uint16_t *shares, const uint16_t *rows, siz
  * order.  Cannot fail: whether the shares belong together is lcc_check's question. */
 void lcc_decode(struct lcc *c, uint16_t *out, const struct lcc_shares *s);
 
-enum lcc_verdict {
-    LCC_UNVERIFIED,   /* K+T shares: any values are consistent */
-    LCC_CONSISTENT,   /* every column is a polynomial of degree < K+T */
-    LCC_INCONSISTENT, /* some column is not; too many members for the surplus, or one for 1 */
-    LCC_LOCATED,      /* without the members named, of which there are at most floor((n-K-T)/2),
-                         every column is */
-};
-
-/* Compares all columns of at least K+T shares (CHECK).  With at most floor((n-K-T)/2) members
- * whose row is wrong anywhere, it finds all of them and names nobody else.  With at most n-K-T it
- * never says LCC_CONSISTENT.  What it cannot see is a dealer who shared wrong values consistently.
- * faulty: room for LCC_PARTIES_MAX / 2 member numbers, ascending; *faulty_n is 0 unless
- * LCC_LOCATED. */
+/* search_wrong() on at least K+T shares (CHECK), which K+T of them say all about.  What it cannot
+ * see is a dealer who shared wrong values consistently.  faulty: room for LCC_PARTIES_MAX / 2
+ * member numbers, ascending; *faulty_n is 0 unless LCC_LOCATED. */
 enum lcc_verdict lcc_check(struct lcc *c, uint32_t *faulty, uint32_t *faulty_n,
                            const struct lcc_shares *s);
 

@@ -16,6 +16,18 @@ uint64_t points_alpha(uint32_t threshold, uint32_t member)
     return (uint64_t)threshold + 1 + member;
 }
 
+void points_betas(uint64_t *x, uint32_t n)
+{
+    for (uint32_t u = 0; u < n; u++)
+        x[u] = points_beta(u);
+}
+
+void points_alphas(uint64_t *x, uint32_t threshold, const uint32_t *member, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        x[i] = points_alpha(threshold, member == NULL ? i : member[i]);
+}
+
 void points_weights(uint64_t *w, const uint64_t *x, uint32_t n, uint64_t p)
 {
     uint64_t scratch[POINTS_MAX];

@@ -22,6 +22,10 @@ enum { POINTS_MAX = 256 };
 uint64_t points_beta(uint32_t u);
 uint64_t points_alpha(uint32_t threshold, uint32_t member); /* threshold: K + T */
 
+/* The first n betas; the alphas of n members, NULL: of the first n. */
+void points_betas(uint64_t *x, uint32_t n);
+void points_alphas(uint64_t *x, uint32_t threshold, const uint32_t *member, uint32_t n);
+
 /* w[u] = 1 / product over k != u of (x[u] - x[k]) mod p, the barycentric weights of n <= POINTS_MAX
  * distinct points (CHECK). */
 void points_weights(uint64_t *w, const uint64_t *x, uint32_t n, uint64_t p);

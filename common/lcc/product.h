@@ -19,7 +19,7 @@
 
 #include "common/base/status.h"
 #include "common/field/field.h"
-#include "common/lcc/lcc.h"
+#include "common/lcc/search.h"
 
 struct product_shape {
     const struct field *field;
@@ -36,7 +36,15 @@ struct product {
     void *same;         /* M x (1+T): those of the K segments added up, then of the masks */
     void *decode;       /* K x R, from the members in `decodes` */
     uint32_t *decodes;  /* R of them; M: none yet */
-    void *block;        /* what all of these are cut from */
+    /* Scratch of one call. */
+    void *expect; /* (n-R) x R: of product_check */
+    uint32_t expect_n;
+    uint64_t *wide; /* M x R coefficients, before they are elements */
+    void *columns;  /* R x LCC_CHUNK: a part of the results */
+    void *scratch;  /* of mat_mul */
+    size_t scratch_bytes;
+    struct search search;
+    void *block; /* what all of these are cut from */
 };
 
 /* Rows of one column block, each from another member. */
@@ -64,8 +72,9 @@ void product_encode_same(struct product *p, void *shares, const void *rows, size
  * fail: whether the results belong together is product_check's question. */
 void product_decode(struct product *p, void *out, const struct product_results *s);
 
-/* lcc_check() of results, with R in the place of K+T: faulty has room for LCC_PARTIES_MAX / 2
- * member numbers, ascending; *faulty_n is 0 unless LCC_LOCATED. */
+/* search_wrong() on at least R results (CHECK), which R of them say all about.  What it cannot see
+ * is a dealer who shared wrong values consistently.  faulty: room for LCC_PARTIES_MAX / 2 member
+ * numbers, ascending; *faulty_n is 0 unless LCC_LOCATED. */
 enum lcc_verdict product_check(struct product *p, uint32_t *faulty, uint32_t *faulty_n,
                                const struct product_results *s);
 
