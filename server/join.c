@@ -220,6 +220,8 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     log_info("%s joined (%u of %zu)", server_name(s, e->peer), ready(s), s->setup.roster->n);
     if (s->sm.phase == PHASE_GATHER && enough(s))
         server_offer(s, a);
+    else if (s->sm.phase == PHASE_STREAM)
+        server_settle(s, a); /* which may have nobody else with steps left */
 }
 
 /* Threats E6: a party that ends three generations in a row does not get another chance to. */

@@ -141,19 +141,19 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
     }
 }
 
-void server_stream_open(struct server_session *s, struct actions *a)
+/* Is somebody here that sits out until an epoch begins? */
+static bool somebody_sits_out(const struct server_session *s)
 {
-    sm_move(&s->sm, PHASE_STREAM, s->generation);
-    s->stream->draining = false;
-    s->round.opened_us = s->round.last_answer_us = s->now_us;
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        if (s->peer[s->members[m]].member >= 0)
-            ask(s, a, s->members[m], false);
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
+        if (s->peer[i].present && s->peer[i].excluded && !s->peer[i].barred)
+            return true;
     }
-    server_arm(s, a, s->plan.protocol.patience_ms);
+    return false;
 }
 
-/* Everybody still there has answered: what the members were held back for can happen. */
+/* Everybody still there has answered: what the members were held back for can happen.  Or they have
+ * no steps left, since a server that died forgot some: then those who sit out are needed now, and
+ * with nobody here, whoever comes before patience ends. */
 static void when_drained(struct server_session *s, struct actions *a)
 {
     uint32_t there = 0;
@@ -168,15 +168,8 @@ static void when_drained(struct server_session *s, struct actions *a)
         server_set_changed(s, a);
         return;
     }
-    if (!s->stream->draining) {
-        error_set(
-            &s->error, STATUS_DATA,
-            "every party here has taken all steps that its agenda has, the run only %llu: the "
-            "server's state was lost or put back too often",
-            (unsigned long long)s->steps_done);
-        server_fail(s, a);
+    if (!s->stream->draining && !somebody_sits_out(s))
         return;
-    }
     server_readmit(s, a);
     if (s->sm.phase != PHASE_STREAM)
         return;
@@ -184,6 +177,19 @@ static void when_drained(struct server_session *s, struct actions *a)
         server_set_changed(s, a);
     else
         server_open_round(s, a);
+}
+
+void server_stream_open(struct server_session *s, struct actions *a)
+{
+    sm_move(&s->sm, PHASE_STREAM, s->generation);
+    s->stream->draining = false;
+    s->round.opened_us = s->round.last_answer_us = s->now_us;
+    for (uint32_t m = 0; m < s->members_n; m++) {
+        if (s->peer[s->members[m]].member >= 0)
+            ask(s, a, s->members[m], false);
+    }
+    server_arm(s, a, s->plan.protocol.patience_ms);
+    when_drained(s, a);
 }
 
 void server_stream_lost(struct server_session *s, struct actions *a)
@@ -194,16 +200,28 @@ void server_stream_lost(struct server_session *s, struct actions *a)
 /* Who has said nothing for so long sits out until an epoch begins; its embeddings serve on. */
 void server_stream_late(struct server_session *s, struct actions *a)
 {
+    bool asked = false;
+
     for (uint32_t m = 0; m < s->members_n; m++) {
         struct server_peer *p = &s->peer[s->members[m]];
 
         if (p->member < 0 || !s->stream->lane[s->members[m]].open)
             continue;
+        asked = true;
         s->stream->lane[s->members[m]].open = false;
         p->member = -1;
         p->owes = true;
         server_sits_out(s, s->members[m]);
         s->left++;
+    }
+    if (!asked) {
+        error_set(
+            &s->error, STATUS_DATA,
+            "every party here has taken all steps that its agenda has, the run only %llu: the "
+            "server's state was lost or put back too often",
+            (unsigned long long)s->steps_done);
+        server_fail(s, a);
+        return;
     }
     server_arm(s, a, s->plan.protocol.patience_ms);
     when_drained(s, a);
@@ -328,13 +346,7 @@ static bool must_drain(const struct server_session *s)
 {
     if (s->steps_done == s->agenda.steps || agenda_due(&s->agenda, s->steps_done))
         return true;
-    if (s->steps_done % s->agenda.rounds_per_epoch != 0)
-        return false;
-    for (size_t i = 0; i < s->setup.roster->n; i++) {
-        if (s->peer[i].present && s->peer[i].excluded && !s->peer[i].barred)
-            return true;
-    }
-    return false;
+    return s->steps_done % s->agenda.rounds_per_epoch == 0 && somebody_sits_out(s);
 }
 
 void server_stream_done(struct server_session *s, struct actions *a)

@@ -511,6 +511,63 @@ static void test_whoever_dies_whenever_the_run_comes_to_its_end(void **state)
     }
 }
 
+/* A server that died has forgotten more steps than the fast party has left, and the others are away
+ * from it for so long after it has come back. */
+static struct sim *all_taken_but(uint64_t away_us)
+{
+    struct sim_options o = three();
+    struct sim *s;
+
+    o.party_sets[2] = "policy.min_parties=1";
+    o.checkpoint_rounds = 100; /* only the one before the first round */
+    o.sets[7] = "training.evaluate_every=0";
+    s = sim_new(&o);
+    slow(s, 1, 9000);
+    slow(s, 2, 9000);
+    sim_kill_at(s, SIM_SERVER, 24500);
+    for (int i = 1; i < PARTIES; i++)
+        sim_break_at(s, (struct sim_break){.what = SIM_CUT,
+                                           .who = i,
+                                           .at_us = 33000,
+                                           .unheard_us = away_us,
+                                           .party_unaware = true});
+    return s;
+}
+
+static void test_who_sits_out_is_let_in_when_the_others_have_no_steps_left(void **state)
+{
+    static const uint64_t away_us[] = {100, 2 * SECOND_US}; /* before that, and after */
+
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < sizeof away_us / sizeof *away_us; i++) {
+            struct sim *s = all_taken_but(away_us[i]);
+
+            /* p2 is lost while keys are agreed on: the next stream opens with p1 alone. */
+            if (again)
+                sim_rule(s, (struct sim_rule){
+                                .act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_CONFIRM, .nth = 3});
+            sim_run(s, HOUR_US);
+            assert_completed(s, PARTIES);
+            assert_int_equal(sim_server_report(s)->steps, STEPS);
+            assert_int_equal(sim_party_report(s, 0)->applied, PARTIES * STEPS);
+            sim_free(s);
+        }
+    }
+}
+
+static void test_with_nobody_to_let_in_the_run_fails(void **state)
+{
+    struct sim *s = all_taken_but(10 * HOUR_US);
+
+    (void)state;
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 2);
+    assert_non_null(strstr(sim_server_end(s)->error.text, "has taken all steps"));
+    sim_free(s);
+}
+
 static void test_a_stopped_run_goes_on_where_everybody_was(void **state)
 {
     struct sim_options o = three();
@@ -559,6 +616,8 @@ int main(void)
         cmocka_unit_test(test_a_party_refuses_what_is_not_its_next_step),
         cmocka_unit_test(test_a_party_takes_no_step_beyond_the_plan),
         cmocka_unit_test(test_whoever_dies_whenever_the_run_comes_to_its_end),
+        cmocka_unit_test(test_who_sits_out_is_let_in_when_the_others_have_no_steps_left),
+        cmocka_unit_test(test_with_nobody_to_let_in_the_run_fails),
         cmocka_unit_test(test_a_stopped_run_goes_on_where_everybody_was),
     };
 

@@ -114,21 +114,12 @@ static bool forgets(const struct chaos *c)
     return c->deaths_n > 0 && (c->options.checkpoint_rounds == 0 || c->options.diskless != 0);
 }
 
-/* A server under async that dies forgets arrivals: those who are there may have no steps for them.
- */
-static bool used_up(const struct chaos *c, const struct sim_end *end)
-{
-    return !c->wait && c->deaths_n > 0 && strstr(end->error.text, "all steps") != NULL;
-}
-
 /* Whose fault an end may be said to be, given what was done. */
 static bool kind_fits(const struct chaos *c, const struct sim_end *end)
 {
-    bool forgetful = forgets(c);
-
     switch (status_kind(end->error.status)) {
     case STATUS_KIND_NET: return true;
-    case STATUS_KIND_CONFIG: return c->class == CHAOS_BACK || forgetful || used_up(c, end);
+    case STATUS_KIND_CONFIG: return c->class == CHAOS_BACK || forgets(c);
     case STATUS_KIND_LOCAL: return c->class == CHAOS_BACK;
     case STATUS_KIND_PEER:
         return c->class == CHAOS_REPEATS || strstr(end->error.text, "lost too often") != NULL;
@@ -279,12 +270,11 @@ static const char *go_on(const struct chaos *c, struct sim *old, const struct re
     why = broken != NULL ? wrong("%s", broken) : NULL;
     if (show)
         fprintf(stderr, "once more:\n%s", sim_transcript(s));
-    if (why == NULL && !well(sim_server_end(s)->outcome) && !used_up(c, sim_server_end(s)))
+    if (why == NULL && !well(sim_server_end(s)->outcome))
         why = wrong("once more: %s", sim_server_end(s)->error.text);
     for (uint32_t i = 0; i < c->options.parties && why == NULL; i++) {
         const struct sim_end *end = sim_party_end(s, i);
-        bool left =
-            used_up(c, end) || (!c->wait && status_kind(end->error.status) == STATUS_KIND_NET);
+        bool left = !c->wait && status_kind(end->error.status) == STATUS_KIND_NET;
         if (!end->over || !(well(end->outcome) || left))
             why = wrong("once more: p%u: %s", i + 1, end->error.text);
     }
