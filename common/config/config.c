@@ -24,10 +24,20 @@ void config_party_defaults(struct config_party *c)
     key_set_defaults(&config_keys_party, c);
 }
 
+/* Under fedvs there is one encoding, so nobody has to name it. */
+static void imply_encoding(const struct load *l, struct plan *p)
+{
+    const struct load_origin *o = &l->origin[key_find(l->table, "protocol.encoding")];
+
+    if (p->protocol.aggregation == AGGREGATION_FEDVS && o->line == 0 && o->set == NULL)
+        p->protocol.encoding = ENCODING_FIXED;
+}
+
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err)
 {
     struct load l = {.table = &config_keys_server, .base = c, .file = file};
+    char numbers[PLAN_RULES_NUMBERS_MAX], reason[2 * PLAN_RULES_NUMBERS_MAX + 256];
     const struct plan_rule *rule;
     enum status s;
 
@@ -35,11 +45,23 @@ enum status config_load_server(struct config_server *c, const char *file, const 
     s = load_run(&l, sets, n, err);
     if (s != STATUS_OK)
         return s;
+    imply_encoding(&l, &c->plan);
     rule = plan_rules_broken(&c->plan);
-    return rule == NULL ? STATUS_OK : load_refuse(&l, rule->key, rule->reason, err);
+    if (rule == NULL)
+        return STATUS_OK;
+    plan_rules_numbers(rule, &c->plan, numbers, sizeof numbers);
+    snprintf(reason, sizeof reason, "%s%s", rule->reason, numbers);
+    return load_refuse(&l, rule->key, reason, err);
 }
 
-/* A polynomial bottom has no hidden layers: none by default, and whoever names some is told. */
+static bool admits_fedvs_alone(const struct config_policy *policy)
+{
+    return policy->aggregation[AGGREGATION_FEDVS] && !policy->aggregation[AGGREGATION_MASKED] &&
+           !policy->aggregation[AGGREGATION_CODED] && !policy->aggregation[AGGREGATION_CLEAR];
+}
+
+/* A polynomial bottom has no hidden layers: none by default, and whoever names some is told.  So is
+ * a party whose bottom no plan that it admits can take. */
 static enum status check_bottom(const struct load *l, struct config_party *c, struct error *err)
 {
     static const char key[] = "model.layers";
@@ -47,6 +69,11 @@ static enum status check_bottom(const struct load *l, struct config_party *c, st
 
     if (c->degree > 0 && o->line == 0 && o->set == NULL)
         c->layers = (struct plan_widths){0};
+    if (c->degree == 0 && admits_fedvs_alone(&c->policy))
+        return load_refuse(l, "model.polynomial.degree",
+                           "is 0, a layered bottom, but fedvs, all that policy.aggregations "
+                           "admits, takes polynomial bottoms only",
+                           err);
     if (c->degree == 0 || c->layers.n == 0)
         return STATUS_OK;
     return load_refuse(l, key,

@@ -37,7 +37,8 @@ struct config_names {
  * roster: of N parties the first N - N/2 wait exponential times of mean 0.1 delay_s seconds, the
  * i-th of the other N/2 (i from 1) of mean (2 + 4 i/N) delay_s. */
 enum config_delay_kind { DELAY_NONE, DELAY_CONST, DELAY_EXP, DELAY_FEDVS };
-/* BEFORE_FIRST: the party's first message of a round: share under coded, otherwise upload. */
+/* BEFORE_FIRST: the party's first message of a round: share under coded and fedvs, otherwise
+ * upload. */
 enum config_message {
     BEFORE_UPLOAD,
     BEFORE_SHARE,
@@ -112,9 +113,9 @@ void config_server_defaults(struct config_server *c);
 void config_party_defaults(struct config_party *c);
 
 /* Defaults, then the file (NULL: none), then the n assignments "key.path=value", in this order;
- * then required keys and plan_check, or the party's choice of a bottom.  Relative paths become
- * absolute: those of the file from the file's directory, those of assignments from the working
- * directory.  STATUS_CONFIG (or MEMORY). */
+ * then protocol.encoding, which is fixed under fedvs unless given; required keys and plan_check, or
+ * the party's choice of a bottom.  Relative paths become absolute: those of the file from the
+ * file's directory, those of assignments from the working directory.  STATUS_CONFIG (or MEMORY). */
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err) MUST_USE;
 enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,

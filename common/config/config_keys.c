@@ -41,7 +41,7 @@ static const struct key inject_keys[] = {
          "first half, (2 + 4 i/N) SCALE for the i-th of the second half of N parties."},
     {"inject.before", KEY_CHOICE, INJECT(before), .choices = befores, .fallback = "upload",
      .help = "The message that inject.delay holds up; first: the first one of a round, share under "
-             "coded, otherwise upload."},
+             "coded and fedvs, otherwise upload."},
 };
 
 static const struct key inject_both_keys[] = {
@@ -125,8 +125,10 @@ static const struct key party_keys[] = {
     {"model.polynomial.degree", KEY_U32, PARTY(degree), .lo = 0, .hi = CONFIG_DEGREE_MAX,
      .fallback = "0",
      .help = "The bottom is the polynomial x W1 + x^2 W2 + ... of this degree, powers by element, "
-             "without bias; it has no layers and no activation, and what leaves [-protocol.clip, "
-             "protocol.clip] is cut off. 0: a layered bottom."},
+             "without bias; it has no layers and no activation, its inputs are cut off at "
+             "protocol.fedvs.x_max and, but for fedvs, what it gives at protocol.clip.  fedvs "
+             "takes no other bottom, and a party under it tells the others its degree and its "
+             "number of columns.  0: a layered bottom."},
     {"model.train", KEY_ONLY, 0, .choices = trains, .fallback = "raw",
      .help = "The bottom trains on the bare records, so no claim for a single record can hold."},
     {"policy.min_parties", KEY_U32, PARTY(policy.min_parties), .lo = 1, .hi = PLAN_PARTIES_MAX,

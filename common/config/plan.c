@@ -21,8 +21,12 @@ void plan_defaults(struct plan *p)
 enum status plan_check(const struct plan *p, struct error *err)
 {
     const struct plan_rule *r = plan_rules_broken(p);
+    char numbers[PLAN_RULES_NUMBERS_MAX];
 
-    return r == NULL ? STATUS_OK : error_set(err, STATUS_CONFIG, "%s: %s", r->key, r->reason);
+    if (r == NULL)
+        return STATUS_OK;
+    plan_rules_numbers(r, p, numbers, sizeof numbers);
+    return error_set(err, STATUS_CONFIG, "%s: %s%s", r->key, r->reason, numbers);
 }
 
 enum status plan_print(const struct plan *p, struct buf *out)

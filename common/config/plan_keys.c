@@ -51,15 +51,18 @@ const struct key plan_keys[PLAN_KEYS_N] = {
 
     {"protocol.encoding", KEY_CHOICE, AT(protocol.encoding), .choices = encodings,
      .fallback = "pbm",
-     .help = "What an embedding becomes before it leaves its party: pbm and gaussian add noise, "
-             "fixed only "
-             "rounds, float32 is the bare value."},
+     .help =
+         "What an embedding becomes before it leaves its party: pbm and gaussian add noise, "
+         "fixed only rounds, float32 is the bare value.  fedvs takes fixed alone, and without a "
+         "word about it."},
     {"protocol.aggregation", KEY_CHOICE, AT(protocol.aggregation), .choices = aggregations,
      .fallback = "masked",
      .help =
          "masked: the server sees only sums, and every party must be there.  coded: only sums too, "
-         "decoded from the first segments + privacy parties that answer.  clear: the server sees "
-         "every embedding; the measured baseline, which default policies refuse."},
+         "decoded from the first segments + privacy parties that answer.  fedvs: only sums too, of "
+         "polynomial bottoms, computed by every party on shares of everybody's data and weights, "
+         "so the sum has the embedding of a party whose result never comes.  clear: the server "
+         "sees every embedding; the measured baseline, which default policies refuse."},
     {"protocol.pbm.trials", KEY_U32, AT(protocol.pbm.trials), .lo = 1, .hi = PLAN_TRIALS_MAX,
      .fallback = "64",
      .help = "b, the number of coin flips per coordinate; also read by "

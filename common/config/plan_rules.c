@@ -8,12 +8,14 @@
  */
 #include "common/config/plan_rules.h"
 
+#include <stdio.h>
+
 /* The sum of all parties' codes is held in 32 bits with one to spare. */
 #define RULES_SUM_MAX ((uint64_t)1 << 31)
 
 /* --- who sees what --- */
 
-/* masked and coded: the server is shown sums of integers and nothing else. */
+/* masked, coded and fedvs: the server is shown sums of integers and nothing else. */
 static bool hidden(const struct plan *p)
 {
     return p->protocol.aggregation != AGGREGATION_CLEAR;
@@ -30,9 +32,14 @@ static bool hidden_concat(const struct plan *p)
     return hidden(p) && p->model.fusion == FUSION_CONCAT;
 }
 
+static bool fedvs(const struct plan *p)
+{
+    return p->protocol.aggregation == AGGREGATION_FEDVS;
+}
+
 static bool hidden_fixed_drop(const struct plan *p)
 {
-    return hidden(p) && p->protocol.encoding == ENCODING_FIXED &&
+    return hidden(p) && !fedvs(p) && p->protocol.encoding == ENCODING_FIXED &&
            p->protocol.straggler == STRAGGLER_DROP;
 }
 
@@ -91,6 +98,60 @@ static bool coded_fixed_too_large(const struct plan *p)
     return coded_beyond_prime(p, ENCODING_FIXED, ((uint64_t)1 << p->protocol.fixed.bits) - 1);
 }
 
+/* --- coded products --- */
+
+static bool fedvs_encoding(const struct plan *p)
+{
+    return fedvs(p) && p->protocol.encoding != ENCODING_FIXED;
+}
+
+static bool fedvs_drop(const struct plan *p)
+{
+    return fedvs(p) && p->protocol.straggler == STRAGGLER_DROP;
+}
+
+/* Data and weights lie on polynomials of degree K + T - 1, their product on one of twice that. */
+static uint32_t fedvs_results(const struct plan *p)
+{
+    return 2 * (p->protocol.fedvs.segments + p->protocol.fedvs.privacy - 1) + 1;
+}
+
+static bool fedvs_of_few(const struct plan *p)
+{
+    return fedvs(p) && p->shape.parties > 0 && fedvs_results(p) > p->shape.parties;
+}
+
+/* C(n, k), exact up to PLAN_RULES_SETS_MAX; any number above it where it passes that. */
+static uint64_t choose(uint32_t n, uint32_t k)
+{
+    uint64_t c = 1;
+
+    if (k > n)
+        return 0;
+    if (k > n - k)
+        k = n - k; /* so that c only grows */
+    for (uint32_t i = 0; i < k && c <= PLAN_RULES_SETS_MAX; i++)
+        c = c * (n - i) / (i + 1);
+    return c;
+}
+
+static bool fedvs_many_sets(const struct plan *p)
+{
+    return fedvs(p) && p->shape.parties > 0 &&
+           choose(p->shape.parties - 1, p->protocol.fedvs.privacy) > PLAN_RULES_SETS_MAX;
+}
+
+static bool segments_idle(const struct plan *p)
+{
+    return p->protocol.fedvs.segments > 1 && !fedvs(p) &&
+           p->protocol.aggregation != AGGREGATION_CLEAR;
+}
+
+static bool segments_uneven(const struct plan *p)
+{
+    return p->training.batch % p->protocol.fedvs.segments != 0;
+}
+
 /* --- sizes --- */
 
 static bool sum_too_large(const struct plan *p)
@@ -101,7 +162,7 @@ static bool sum_too_large(const struct plan *p)
         return false;
     if (p->protocol.encoding == ENCODING_PBM)
         value = p->protocol.pbm.trials;
-    if (p->protocol.encoding == ENCODING_FIXED)
+    if (p->protocol.encoding == ENCODING_FIXED && !fedvs(p))
         value = (uint64_t)1 << p->protocol.fixed.bits;
     return value * p->shape.parties > RULES_SUM_MAX;
 }
@@ -227,6 +288,27 @@ const struct plan_rule plan_rules[] = {
      "async takes each party's embedding as it arrives, which is no sum: it needs aggregation "
      "clear",
      hidden_async},
+    {"protocol.encoding",
+     "fedvs multiplies in a field, exactly, by its own x_bits and w_bits, and adds no noise: leave "
+     "this out, or make it fixed",
+     fedvs_encoding},
+    {"protocol.straggler",
+     "the sum of fedvs has the embedding of every party, whoever is late, so nobody can be "
+     "dropped: it needs straggler wait",
+     fedvs_drop},
+    {"protocol.fedvs.segments",
+     "a sum is decoded from 2 (segments + privacy - 1) + 1 results, so there must be that many "
+     "parties",
+     fedvs_of_few},
+    {"protocol.fedvs.privacy",
+     "one key for each choice of `privacy` among the other parties keeps openings apart: there may "
+     "be 512 of them at most",
+     fedvs_many_sets},
+    {"protocol.fedvs.segments",
+     "rows are cut for aggregation fedvs, and for a clear run on the same batches: elsewhere it "
+     "must be 1",
+     segments_idle},
+    {"training.batch", "must be a multiple of protocol.fedvs.segments", segments_uneven},
     {"protocol.local_iterations", "async takes one step at each arrival: it needs 1", async_local},
     {"model.embedding",
      "training rows times embedding times parties, all of which the server keeps under async, must "
@@ -280,4 +362,18 @@ const struct plan_rule *plan_rules_broken(const struct plan *p)
             return &plan_rules[i];
     }
     return NULL;
+}
+
+void plan_rules_numbers(const struct plan_rule *r, const struct plan *p, char *out, size_t size)
+{
+    const uint32_t k = p->protocol.fedvs.segments, t = p->protocol.fedvs.privacy;
+
+    out[0] = 0;
+    if (r->broken == fedvs_of_few)
+        snprintf(out, size, " (%u results with segments %u and privacy %u, %u parties)",
+                 fedvs_results(p), k, t, p->shape.parties);
+    if (r->broken == fedvs_many_sets)
+        snprintf(out, size, " (privacy %u among %u)", t, p->shape.parties - 1);
+    if (r->broken == segments_uneven)
+        snprintf(out, size, " (batch %u, segments %u)", p->training.batch, k);
 }

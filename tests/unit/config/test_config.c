@@ -152,6 +152,8 @@ static void make_sense(struct plan *p)
     p->model.embedding = 1 + draw(256);
     p->model.binary_loss = BINARY_SOFTMAX;
     p->training.stop = fresh.training.stop;
+    while (p->training.batch % p->protocol.fedvs.segments != 0)
+        p->protocol.fedvs.segments--;
 }
 
 static void test_a_printed_server_loads_back_to_the_same_struct(void **state)
@@ -185,6 +187,8 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
         draw_table(&config_keys_party, &party);
         if (party.degree > 0)
             party.layers = (struct plan_widths){0};
+        else /* fedvs alone would want a polynomial */
+            party.policy.aggregation[AGGREGATION_MASKED] = true;
         buf_init(&out, TEXT_MAX);
         assert_int_equal(config_print_party(&party, &out), STATUS_OK);
         write_printed("p.yaml", &out);
@@ -371,6 +375,82 @@ static void test_any_failed_allocation_is_reported_and_leaks_nothing(void **stat
     }
 }
 
+static void test_a_party_that_admits_fedvs_alone_needs_a_polynomial(void **state)
+{
+    static const char alone[] = "policy: {aggregations: [fedvs]}\n";
+    struct error err;
+    char where[600];
+
+    (void)state;
+    assert_int_equal(load_bottom(alone, NULL, &err), STATUS_CONFIG);
+    snprintf(where, sizeof where, "%s: model.polynomial.degree: is 0, a layered bottom",
+             scratch_path("p.yaml"));
+    if (strstr(err.text, where) != err.text)
+        fail_msg("%s", err.text);
+    assert_int_equal(load_bottom(alone, "model.polynomial.degree=2", &err), STATUS_OK);
+    assert_int_equal(load_bottom(alone, "policy.aggregations=[fedvs, masked]", &err), STATUS_OK);
+    assert_int_equal(load_bottom(alone, "policy.aggregations=[fedvs, coded]", &err), STATUS_OK);
+    assert_int_equal(load_bottom(alone, "policy.aggregations=[fedvs, clear]", &err), STATUS_OK);
+    assert_int_equal(load_bottom("", "policy.aggregations=[clear]", &err), STATUS_OK);
+    assert_int_equal(load_bottom(alone, "model.polynomial.degree=0", &err), STATUS_CONFIG);
+    assert_true(strstr(err.text, "--set model.polynomial.degree=0: is 0") == err.text);
+}
+
+/* --- the encoding that fedvs implies
+ * ---------------------------------------------------------------------------------------- */
+
+#define SERVER                                                                                     \
+    "listen: h:1\nidentity: {cert: a, key: b, ca: c}\nroster: r\nstate: s\nlabels: {train: t}\n"
+
+static enum status load_plan(const char *protocol, const char *set, struct error *err)
+{
+    char text[512];
+
+    *err = (struct error){0};
+    snprintf(text, sizeof text, SERVER "%s", protocol);
+    scratch_write("s.yaml", text, strlen(text));
+    return config_load_server(&server, scratch_path("s.yaml"), &set, set == NULL ? 0 : 1, err);
+}
+
+static void test_fedvs_implies_its_encoding_unless_one_is_given(void **state)
+{
+    static const char fedvs[] = "protocol: {aggregation: fedvs}\n",
+                      pbm[] = "protocol: {encoding: pbm}\n";
+    struct error err;
+
+    (void)state;
+    assert_int_equal(load_plan(fedvs, NULL, &err), STATUS_OK);
+    assert_int_equal(server.plan.protocol.encoding, ENCODING_FIXED);
+    assert_int_equal(load_plan("", "protocol.aggregation=fedvs", &err), STATUS_OK);
+    assert_int_equal(server.plan.protocol.encoding, ENCODING_FIXED);
+    assert_int_equal(load_plan(fedvs, "protocol.encoding=fixed", &err), STATUS_OK);
+    assert_int_equal(load_plan(fedvs, "protocol.encoding=pbm", &err), STATUS_CONFIG);
+    assert_true(strstr(err.text, "--set protocol.encoding=pbm: fedvs multiplies") == err.text);
+    assert_int_equal(load_plan(pbm, "protocol.aggregation=fedvs", &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "s.yaml:6: protocol.encoding: fedvs multiplies"));
+    assert_int_equal(load_plan(pbm, "protocol.aggregation=coded", &err), STATUS_OK);
+    assert_int_equal(server.plan.protocol.encoding, ENCODING_PBM);
+    assert_int_equal(load_plan(fedvs, "protocol.aggregation=masked", &err), STATUS_OK);
+    assert_int_equal(server.plan.protocol.encoding, ENCODING_PBM);
+}
+
+static void test_a_refused_plan_says_the_numbers_where_the_key_stands(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(load_plan("protocol: {aggregation: fedvs, fedvs: {segments: 3}}\n"
+                               "training: {batch: 10}\n",
+                               NULL, &err),
+                     STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "s.yaml:7: training.batch: must be a multiple of "
+                                     "protocol.fedvs.segments (batch 10, segments 3)"));
+    assert_int_equal(load_plan("protocol: {aggregation: fedvs, fedvs: {segments: 3}}\n"
+                               "training: {batch: 12}\n",
+                               NULL, &err),
+                     STATUS_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +461,9 @@ int main(void)
         cmocka_unit_test(test_the_documented_reference_is_that_of_the_program),
         cmocka_unit_test(test_a_bottom_is_layered_unless_it_has_a_degree),
         cmocka_unit_test(test_a_polynomial_with_layers_is_refused_where_the_layers_stand),
+        cmocka_unit_test(test_a_party_that_admits_fedvs_alone_needs_a_polynomial),
+        cmocka_unit_test(test_fedvs_implies_its_encoding_unless_one_is_given),
+        cmocka_unit_test(test_a_refused_plan_says_the_numbers_where_the_key_stands),
         cmocka_unit_test(test_any_failed_allocation_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "common/config/key_print.h"
 
 #include <setjmp.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -175,7 +176,12 @@ static void test_choices_are_listed_when_refused(void **state)
     refuse("protocol.encoding", "topk", "one of pbm, fixed, float32, gaussian");
     refuse("protocol.encoding", "PBM", "one of pbm, fixed, float32, gaussian");
     take("protocol.aggregation", "coded", "coded");
-    refuse("protocol.aggregation", "fedvs", "one of masked, coded, clear");
+    take("protocol.aggregation", "fedvs", "fedvs");
+    refuse("protocol.aggregation", "lcc", "one of masked, coded, fedvs, clear");
+    take("protocol.fedvs.prime", "2^31-1", "2^31-1");
+    take("protocol.fedvs.prime", "\"2^61-1\"", "2^61-1");
+    take("protocol.fedvs.prime", "auto", "auto");
+    refuse("protocol.fedvs.prime", "2147483647", "one of auto, 2^31-1, 2^61-1");
     take("protocol.straggler", "async", "async");
     refuse("protocol.straggler", "ignore", "one of wait, drop, async");
     take("inject.before", "share", "share");
@@ -317,12 +323,39 @@ static void test_sets_name_each_choice_at_most_once(void **state)
     refuse("policy.encodings", "[]", "a list of at least one");
     refuse("policy.encodings", "[lattice]", "one of pbm, fixed, float32, gaussian");
     refuse("policy.encodings", "pbm", "a list like [a, b]");
-    take("policy.aggregations", "[clear, coded, masked]", "[masked, coded, clear]");
+    take("policy.aggregations", "[clear, fedvs, coded, masked]", "[masked, coded, fedvs, clear]");
     take("policy.aggregations", "[coded]", "[coded]");
     assert_true(c.party.policy.aggregation[AGGREGATION_CODED]);
     assert_false(c.party.policy.aggregation[AGGREGATION_MASKED]);
     assert_false(c.party.policy.aggregation[AGGREGATION_CLEAR]);
-    refuse("policy.aggregations", "[fedvs]", "one of masked, coded, clear");
+    assert_false(c.party.policy.aggregation[AGGREGATION_FEDVS]);
+    refuse("policy.aggregations", "[lcc]", "one of masked, coded, fedvs, clear");
+}
+
+static void test_the_fixed_point_of_fedvs_has_ranges_that_fit_64_bits(void **state)
+{
+    (void)state;
+    take("protocol.fedvs.segments", "256", "256");
+    refuse("protocol.fedvs.segments", "0", "in [1, 256]");
+    take("protocol.fedvs.privacy", "256", "256");
+    refuse("protocol.fedvs.privacy", "0", "in [1, 256]");
+    take("protocol.fedvs.x_bits", "1", "1");
+    take("protocol.fedvs.x_bits", "20", "20");
+    refuse("protocol.fedvs.x_bits", "0", "in [1, 20]");
+    refuse("protocol.fedvs.x_bits", "21", "in [1, 20]");
+    take("protocol.fedvs.w_bits", "30", "30");
+    refuse("protocol.fedvs.w_bits", "0", "in [1, 30]");
+    refuse("protocol.fedvs.w_bits", "31", "in [1, 30]");
+    take("protocol.fedvs.x_max", "32", "32");
+    take("protocol.fedvs.x_max", "0.5", "0.5");
+    refuse("protocol.fedvs.x_max", "0", "in (0, 32]");
+    refuse("protocol.fedvs.x_max", "32.1", "in (0, 32]");
+    take("protocol.fedvs.w_max", "1024", "1024");
+    refuse("protocol.fedvs.w_max", "0", "in (0, 1024]");
+    refuse("protocol.fedvs.w_max", "1025", "in (0, 1024]");
+    /* The largest power of the largest input, and the largest weight. */
+    assert_true(ldexp(pow(32, CONFIG_DEGREE_MAX), 20) < ldexp(1, 62));
+    assert_true(ldexp(1024, 30) < ldexp(1, 62));
 }
 
 static void test_a_delay_is_none_const_exp_or_fedvs(void **state)
@@ -372,6 +405,12 @@ static void test_defaults_are_those_of_the_design(void **state)
     assert_int_equal(p->protocol.fixed.bits, 16);
     assert_int_equal(p->protocol.coded.segments, 1);
     assert_int_equal(p->protocol.coded.privacy, 1);
+    assert_int_equal(p->protocol.fedvs.segments, 1);
+    assert_int_equal(p->protocol.fedvs.privacy, 1);
+    assert_int_equal(p->protocol.fedvs.prime, PRIME_AUTO);
+    assert_int_equal(p->protocol.fedvs.x_bits, 12);
+    assert_int_equal(p->protocol.fedvs.w_bits, 20);
+    assert_true(p->protocol.fedvs.x_max == 8 && p->protocol.fedvs.w_max == 8);
     assert_int_equal(p->protocol.straggler, STRAGGLER_WAIT);
     assert_int_equal(p->protocol.deadline_ms, 5000);
     assert_int_equal(p->protocol.patience_ms, 60000);
@@ -398,6 +437,7 @@ static void test_the_default_policy_admits_hidden_pbm_and_fixed_only(void **stat
     assert_true(p->encoding[ENCODING_PBM] && p->encoding[ENCODING_FIXED]);
     assert_false(p->encoding[ENCODING_FLOAT32] || p->encoding[ENCODING_GAUSSIAN]);
     assert_true(p->aggregation[AGGREGATION_MASKED] && p->aggregation[AGGREGATION_CODED]);
+    assert_true(p->aggregation[AGGREGATION_FEDVS]);
     assert_false(p->aggregation[AGGREGATION_CLEAR]);
     assert_string_equal(p->roster_sha256, "");
     assert_string_equal(c.party.scale, "fit");
@@ -421,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_a_digest_is_64_lowercase_hex_digits),
         cmocka_unit_test(test_widths_are_up_to_8_in_range),
         cmocka_unit_test(test_names_are_plain_and_short),
+        cmocka_unit_test(test_the_fixed_point_of_fedvs_has_ranges_that_fit_64_bits),
         cmocka_unit_test(test_sets_name_each_choice_at_most_once),
         cmocka_unit_test(test_a_delay_is_none_const_exp_or_fedvs),
         cmocka_unit_test(test_defaults_are_those_of_the_design),

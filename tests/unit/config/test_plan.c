@@ -76,6 +76,16 @@ static void test_plan_text_reads_back_to_the_same_plan(void **state)
     expect_back(&p);
     p.protocol.straggler = STRAGGLER_DROP;
     expect_back(&p);
+    p.protocol.straggler = STRAGGLER_WAIT;
+    p.protocol.aggregation = AGGREGATION_FEDVS;
+    p.protocol.encoding = ENCODING_FIXED;
+    p.protocol.fedvs.segments = 2;
+    p.protocol.fedvs.prime = PRIME_61;
+    p.protocol.fedvs.x_bits = 9;
+    p.protocol.fedvs.w_bits = 17;
+    p.protocol.fedvs.x_max = 3.5;
+    p.protocol.fedvs.w_max = 0.75;
+    expect_back(&p);
     p.protocol.aggregation = AGGREGATION_CLEAR;
     p.protocol.straggler = STRAGGLER_ASYNC;
     expect_back(&p);
@@ -195,9 +205,9 @@ static void test_a_refusal_names_line_key_and_reason(void **state)
          "plan: line 2: model.fusion: expected here");
     edit("shape.outputs=2\n", "shape.outputs=2\nx=1\n", "plan: more text after the last key");
     edit("shape.outputs=2\n", "shape.outputs=2",
-         "plan: line 43: shape.outputs: expected, but the text ends");
+         "plan: line 50: shape.outputs: expected, but the text ends");
     edit("shape.outputs=2\n", "shape.outputs=4097\n",
-         "plan: line 43: shape.outputs: 4097 is not in [1, 4096]");
+         "plan: line 50: shape.outputs: 4097 is not in [1, 4096]");
     edit("model.init=glorot", "model.init=lecun",
          "plan: line 7: model.init: lecun is not one of glorot, he, torch");
     edit("model.head=[64,32]", "model.head=[]", NULL);
@@ -219,13 +229,27 @@ static void test_a_text_has_segments_and_privacy_of_its_shares(void **state)
          "plan: line 18: protocol.coded.privacy: 01 is not a whole number");
 }
 
+static void test_a_text_has_the_fixed_point_of_fedvs(void **state)
+{
+    (void)state;
+    edit("fedvs.prime=auto\nprotocol.fedvs.x_bits=12\n",
+         "fedvs.prime=2^31-1\nprotocol.fedvs.x_bits=7\n", NULL);
+    edit("protocol.fedvs.w_max=8\n", "", "plan: line 25: protocol.fedvs.w_max: expected here");
+    edit("fedvs.prime=auto", "fedvs.prime=2^13-1",
+         "plan: line 21: protocol.fedvs.prime: 2^13-1 is not one of auto, 2^31-1, 2^61-1");
+    edit("fedvs.x_bits=12", "fedvs.x_bits=21",
+         "plan: line 22: protocol.fedvs.x_bits: 21 is not in [1, 20]");
+    edit("fedvs.x_max=8", "fedvs.x_max=0",
+         "plan: line 24: protocol.fedvs.x_max: 0 is not in (0, 32]");
+}
+
 static void test_only_the_canonical_text_of_a_value_is_accepted(void **state)
 {
     (void)state;
     edit("learning_rate=0.1", "learning_rate=0.10",
-         "plan: line 29: training.learning_rate: 0.10 is not written as 0.1");
+         "plan: line 36: training.learning_rate: 0.10 is not written as 0.1");
     edit("delta=1e-6", "delta=0.000001",
-         "plan: line 38: privacy.delta: 0.000001 is not written as 1e-6");
+         "plan: line 45: privacy.delta: 0.000001 is not written as 1e-6");
     edit("head=[64,32]", "head=[64, 32]",
          "plan: line 3: model.head: [64, 32] is not written as [64,32]");
     edit("epsilon=0\nprotocol.cod", "epsilon=-0\nprotocol.cod",
@@ -238,9 +262,9 @@ static void test_the_seed_of_a_text_is_a_number(void **state)
     (void)state;
     edit("seed=18446744073709551557", "seed=0", NULL);
     edit("seed=18446744073709551557", "seed=random",
-         "plan: line 32: training.seed: must be a number here");
+         "plan: line 39: training.seed: must be a number here");
     edit("seed=18446744073709551557",
-         "seed=", "plan: line 32: training.seed:  is not a whole number below 2^64, or random");
+         "seed=", "plan: line 39: training.seed:  is not a whole number below 2^64, or random");
 }
 
 static void test_a_text_whose_combination_makes_no_sense_is_refused(void **state)
@@ -255,6 +279,12 @@ static void test_a_text_whose_combination_makes_no_sense_is_refused(void **state
          "more");
     edit("parties=5", "parties=2", NULL);
     edit("aggregation=masked", "aggregation=coded", NULL);
+    edit(
+        "fedvs.segments=1", "fedvs.segments=2",
+        "plan: protocol.fedvs.segments: rows are cut for aggregation fedvs, and for a clear run on "
+        "the same batches: elsewhere it must be 1");
+    edit("encoding=pbm\nprotocol.aggregation=masked", "encoding=fixed\nprotocol.aggregation=fedvs",
+         NULL);
     edit("straggler=wait", "straggler=async",
          "plan: protocol.straggler: async takes each party's embedding as it arrives, which is no "
          "sum: it needs aggregation clear");
@@ -305,6 +335,7 @@ int main(void)
             test_every_cut_every_missing_and_every_inserted_byte_is_refused_or_means_what_it_says),
         cmocka_unit_test(test_a_refusal_names_line_key_and_reason),
         cmocka_unit_test(test_a_text_has_segments_and_privacy_of_its_shares),
+        cmocka_unit_test(test_a_text_has_the_fixed_point_of_fedvs),
         cmocka_unit_test(test_only_the_canonical_text_of_a_value_is_accepted),
         cmocka_unit_test(test_the_seed_of_a_text_is_a_number),
         cmocka_unit_test(test_a_text_whose_combination_makes_no_sense_is_refused),

@@ -13,11 +13,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* Rows: sums of noisy codes, sums of exact codes, floats where only sums of integers pass, clear.
- */
+/* Rows: sums of noisy codes, sums of exact codes, floats where only sums of integers pass,
+ * sums of products, noise where only those pass, clear. */
 #define NOISY " yes | yes | no: 5 | yes | yes | no: 5 | no: 2 | no: 2 | no: 2 |\n"
 #define EXACT " yes | no: 3 | no: 5 | yes | no: 3 | no: 5 | no: 2 | no: 2 | no: 2 |\n"
 #define NEVER " no: 1 | no: 1 | no: 1 | no: 1 | no: 1 | no: 1 | no: 1 | no: 1 | no: 1 |\n"
+#define FEDVS " yes | no: 7 | no: 5 | yes | no: 7 | no: 5 | no: 2 | no: 2 | no: 2 |\n"
+#define NOISE " no: 6 | no: 6 | no: 5 | no: 6 | no: 6 | no: 5 | no: 2 | no: 2 | no: 2 |\n"
 #define CLEAR " yes | yes | yes | yes | yes | yes | yes | no: 4 | yes |\n"
 
 static void expect_line(const struct buf *out, const char *line)
@@ -44,6 +46,10 @@ static void test_the_matrix_is_that_of_the_design(void **state)
     expect_line(&out, "| coded | fixed |" EXACT);
     expect_line(&out, "| coded | float32 |" NEVER);
     expect_line(&out, "| coded | gaussian |" NEVER);
+    expect_line(&out, "| fedvs | pbm |" NOISE);
+    expect_line(&out, "| fedvs | fixed |" FEDVS);
+    expect_line(&out, "| fedvs | float32 |" NEVER);
+    expect_line(&out, "| fedvs | gaussian |" NEVER);
     expect_line(&out, "| clear | pbm |" CLEAR);
     expect_line(&out, "| clear | fixed |" CLEAR);
     expect_line(&out, "| clear | float32 |" CLEAR);
