@@ -1,0 +1,55 @@
+/* dealing.h -- the rows of everybody in coded shares, dealt in chunks before the first round, and
+ * where to go on after an end (FedVS, Algorithm 1, lines 1 to 5).
+ *
+ * K rows of a split are one coded row (common/data/segments.h).  Each member seals shares of all
+ * its coded rows for every other member, chunk by chunk: first those of the training rows, then
+ * those of the test rows.  A chunk is one round; it has so many rows that a Share of the member
+ * with the most inputs is about DEALING_SHARE_BYTES long, and never rows of both splits.
+ *
+ * Shares outlive their generation.  A member names its sharing by 32 random bytes, its *dealing*;
+ * what it shares under that name never changes.  So a member that keeps its shares says of which
+ * dealings they are, and of how many chunks, and dealing goes on behind what everybody has.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_FLOW_DEALING_H
+#define COLONNADE_FLOW_DEALING_H
+
+#include "common/config/plan.h"
+#include "common/flow/agree.h"
+#include "common/secagg/fedvs_terms.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DEALING_SHARE_BYTES = 1 << 20 };
+
+struct dealing {
+    uint32_t train_len, test_len; /* coded rows of each split */
+    uint32_t chunk_rows;          /* coded rows of a chunk; the last of a split may have fewer */
+    uint64_t chunks;              /* of both splits */
+};
+
+/* What one chunk is. */
+struct dealing_chunk {
+    bool test;      /* of the test rows */
+    uint32_t first; /* coded row of its split */
+    uint32_t rows;
+};
+
+/* The plan's shape and K, and all members' inputs and their field. */
+void dealing_make(struct dealing *d, const struct plan *p, const struct fedvs_terms *t);
+
+/* Chunk c < d->chunks (CHECK). */
+struct dealing_chunk dealing_chunk(const struct dealing *d, uint64_t c);
+
+/* SHA-256 of all members' dealings in member order: what a member says as `holds` once it has
+ * shares of them. */
+void dealing_holds(uint8_t out[WIRE_DIGEST_BYTES], const struct agree_hello *hellos, size_t n);
+
+/* The first chunk that has to be dealt: the least `held` when everybody holds shares of exactly
+ * these dealings, else 0.  Not below d->chunks: none. */
+uint64_t dealing_start(const struct agree_hello *hellos, size_t n);
+
+#endif
