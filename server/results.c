@@ -35,6 +35,11 @@ void server_results_deinit(struct server_results *r)
     traffic_deinit(&r->traffic);
 }
 
+void server_results_go_on(struct server_results *r, const struct server_report *rep)
+{
+    r->summary.rounds_before = r->last_rounds = rep->rounds;
+}
+
 /* --- the formulas --- */
 
 /* Of one share and of one upload under coded: ceil(n / K) elements of ceil(log2 p) bits. */
@@ -244,8 +249,10 @@ void server_results_progress(struct server_results *r, const struct server_repor
         r->last_line_us = now_us;
     }
     p.rounds_per_s = r->rounds_per_s;
-    if (r->last_rounds == 0 && now_us > r->first_round_us) /* before the first whole window */
-        p.rounds_per_s = (double)rep->rounds / seconds_since(r->first_round_us, now_us);
+    /* Before the first whole window. */
+    if (r->last_rounds == r->summary.rounds_before && now_us > r->first_round_us)
+        p.rounds_per_s =
+            (double)(rep->rounds - r->last_rounds) / seconds_since(r->first_round_us, now_us);
     /* Somebody is always last; a line names nobody for less than a visible pause. */
     if (rep->waiting_for >= 0 && now_us - rep->waiting_since_us > SLOW_US)
         p.slow = r->in->roster.party[rep->waiting_for].name;

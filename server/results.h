@@ -25,6 +25,9 @@ enum status server_results_init(struct server_results *r, const struct server_in
                                 const struct server_options *o, uint64_t now_us) MUST_USE;
 void server_results_deinit(struct server_results *r); /* safe on a zeroed struct */
 
+/* The session goes on from here: what earlier processes did is not of this one's seconds. */
+void server_results_go_on(struct server_results *r, const struct server_report *rep);
+
 /* A training round of `rows` rows has been opened: its cost by the formula of the paper (pbm) or of
  * Lagrange coding (coded); docs/operating.md has both. */
 void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,

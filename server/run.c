@@ -134,6 +134,8 @@ static enum status begin_session(struct server_run *r, struct error *err)
         s = server_checkpoint_save(&in->config, r->session, err);
     if (s == STATUS_OK && journals(r))
         s = read_journal(r, err);
+    if (s == STATUS_OK)
+        server_results_go_on(&r->results, server_session_report(r->session));
     return s;
 }
 

@@ -63,7 +63,7 @@ static void put_time(struct report_json *j, json_t *root, const struct summary *
     report_json_real(j, o, "evaluate_s", spans_phase_s(r->spans, TRAFFIC_EVALUATE));
     report_json_real(j, o, "total_s", r->total_s);
     if (train_s > 0)
-        report_json_real(j, o, "rounds_per_s", (double)r->rounds / train_s);
+        report_json_real(j, o, "rounds_per_s", (double)(r->rounds - r->rounds_before) / train_s);
     spans = report_json_object(j, o, "spans");
     for (int i = 0; i < SPANS; i++)
         report_json_real(j, spans, spans_name((enum span)i), spans_s(r->spans, (enum span)i));

@@ -20,6 +20,7 @@ KILLED = -signal.SIGKILL
 PURPOSES = {'train': 0, 'evaluate test': 1, 'evaluate train': 1}
 LEAVES = re.compile(r'debug: generation (\d+), round (\d+): (\d+) rows leave \(([a-z ]+)\)')
 GENERATION = re.compile(r'server info: generation (\d+): ')
+GOING_ON = re.compile(r'server info: going on after (\d+) training steps')
 RELEASES_OF_CHUNK = 1000  # records in a row of the ledger's counts
 
 
@@ -201,9 +202,13 @@ class Trial:
         return found + (self.server_faults(daemon) if name == 'server' else self.party_faults(daemon))
 
     def server_faults(self, daemon):
-        found, (lines, whole) = [], metrics(daemon.state)
+        found, (lines, whole), summary = [], metrics(daemon.state), daemon.summary()
         if self.scores_of(os.path.join(daemon.state, 'summary.json')) != self.scores:
             found.append('other scores')
+        before = GOING_ON.findall(daemon.words(daemon.lives))
+        closed, time = summary['rounds'] - int(before[0] if before else 0), summary['time']
+        if abs(time.get('rounds_per_s', 0) * time['train_s'] - closed) > 0.01 * closed:
+            found.append('rounds_per_s is not of the %d rounds of this process' % closed)
         if not whole:
             found.append('metrics.jsonl has half a line')
         if any(self.metrics.get(epoch) != scores for epoch, scores in lines.items()):

@@ -61,6 +61,7 @@ static int fill(void **state)
     f.r = (struct summary){
         .status = "completed",
         .rounds = 40,
+        .rounds_before = 10,
         .void_rounds = 1,
         .epochs = 2.5,
         .parties_n = 2,
@@ -192,7 +193,7 @@ static const struct {
     {"time.train_s", 2},
     {"time.evaluate_s", 0},
     {"time.total_s", 3},
-    {"time.rounds_per_s", 20},
+    {"time.rounds_per_s", 15},
     {"time.spans.compute", 0},
     {"time.spans.protect", 0},
     {"time.spans.serialise", 0},
