@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
+#include "common/field/mod.h"
 #include "common/lcc/block.h"
 
 #include <string.h>
@@ -43,49 +44,55 @@ static size_t scratch_bytes(const struct product *p)
     return p->shape.field->mat_space(&most);
 }
 
+static void cut_matrix(struct product_matrix *m, size_t *at, const struct product *p, uint32_t rows,
+                       uint32_t terms)
+{
+    m->c = block_cut(at, p->block, (size_t)rows * terms, p->shape.field->bytes);
+    m->rows = rows;
+    m->terms = terms;
+}
+
 /* Cuts p->block; returns how many bytes that takes.  R <= M <= LCC_PARTIES_MAX. */
 static size_t cut_all(struct product *p)
 {
-    const size_t m = p->shape.parties, k = p->shape.segments, t = p->shape.privacy;
-    const size_t r = p->results, bytes = p->shape.field->bytes;
+    const uint32_t m = p->shape.parties, r = p->results, bytes = p->shape.field->bytes;
     size_t at = 0;
 
-    p->encode = block_cut(&at, p->block, m * (k + t), bytes);
-    p->same = block_cut(&at, p->block, m * (1 + t), bytes);
-    p->decode = block_cut(&at, p->block, k * r, bytes);
-    p->expect = block_cut(&at, p->block, (m - r) * r, bytes);
+    cut_matrix(&p->encode, &at, p, m, p->threshold);
+    cut_matrix(&p->same, &at, p, m, 1 + p->shape.privacy);
+    cut_matrix(&p->decode, &at, p, p->shape.segments, r);
+    cut_matrix(&p->expect, &at, p, m - r, r);
     p->decodes = block_cut(&at, p->block, r, sizeof *p->decodes);
-    p->wide = block_cut(&at, p->block, m * r, sizeof *p->wide);
-    p->columns = block_cut(&at, p->block, r * LCC_CHUNK, bytes);
-    p->search.expected = block_cut(&at, p->block, (m - r) * LCC_CHUNK, bytes);
+    p->wide = block_cut(&at, p->block, (size_t)m * r, sizeof *p->wide);
+    p->columns = block_cut(&at, p->block, (size_t)r * LCC_CHUNK, bytes);
+    p->search.expected = block_cut(&at, p->block, (size_t)(m - r) * LCC_CHUNK, bytes);
     p->scratch = block_cut(&at, p->block, p->scratch_bytes, 1);
     return at;
 }
 
 /* --- coefficients --- */
 
-static void narrow(const struct product *p, void *c, const uint64_t *wide, size_t n)
+static void narrow(const struct product *p, struct product_matrix *m, const uint64_t *wide)
 {
-    for (size_t i = 0; i < n; i++)
-        p->shape.field->set(c, i, wide[i]);
+    for (size_t i = 0; i < (size_t)m->rows * m->terms; i++)
+        p->shape.field->set(m->c, i, wide[i]);
 }
 
-/* Member by member, the coefficients of the equal segments are added up. */
+/* p->same out of p->encode: member by member, the coefficients of equal segments are added up. */
 static void add_segments(struct product *p)
 {
     const struct field *f = p->shape.field;
-    const uint32_t k = p->shape.segments, t = p->shape.privacy;
+    const uint32_t k = p->shape.segments;
 
     for (uint32_t j = 0; j < p->shape.parties; j++) {
-        const uint64_t *c = p->wide + (size_t)j * p->threshold;
-        const size_t at = (size_t)j * (1 + t);
+        const size_t from = (size_t)j * p->threshold, to = (size_t)j * p->same.terms;
         uint64_t sum = 0;
 
         for (uint32_t u = 0; u < k; u++)
-            sum = (sum + c[u]) % f->p;
-        f->set(p->same, at, sum);
-        for (uint32_t u = 0; u < t; u++)
-            f->set(p->same, at + 1 + u, c[k + u]);
+            sum = mod_add(sum, f->get(p->encode.c, from + u), f->p);
+        f->set(p->same.c, to, sum);
+        for (uint32_t u = 0; u < p->shape.privacy; u++)
+            f->set(p->same.c, to + 1 + u, f->get(p->encode.c, from + k + u));
     }
 }
 
@@ -97,7 +104,7 @@ static void prepare_encode(struct product *p)
     points_betas(from, p->threshold);
     points_alphas(to, p->threshold, NULL, m);
     points_lagrange(p->wide, to, m, from, p->threshold, p->shape.field->p);
-    narrow(p, p->encode, p->wide, (size_t)m * p->threshold);
+    narrow(p, &p->encode, p->wide);
     add_segments(p);
 }
 
@@ -109,23 +116,24 @@ static void prepare_decode(struct product *p, const uint32_t *member)
     points_alphas(from, p->threshold, member, r);
     points_betas(to, k);
     points_lagrange(p->wide, to, k, from, r, p->shape.field->p);
-    narrow(p, p->decode, p->wide, (size_t)k * r);
+    narrow(p, &p->decode, p->wide);
     memcpy(p->decodes, member, r * sizeof *member);
 }
 
 /* --- products of coefficients and rows --- */
 
-/* out: n x ldc, its first `columns` <= LCC_CHUNK of each row: n x R coefficients times R rows. */
-static void combine(struct product *p, void *out, size_t ldc, const void *coefficients, uint32_t n,
+/* out: a row for each of m's, from one to the next ldc elements, of which the first `columns` <=
+ * LCC_CHUNK are m times the first `columns` of R rows. */
+static void combine(struct product *p, void *out, size_t ldc, const struct product_matrix *m,
                     const void *const *row, size_t columns)
 {
+    const struct mat_shape shape = {m->rows, m->terms, columns, m->terms, LCC_CHUNK, ldc};
     const struct field *f = p->shape.field;
-    const struct mat_shape shape = {n, p->results, columns, p->results, LCC_CHUNK, ldc};
 
-    for (uint32_t i = 0; i < p->results; i++)
+    for (uint32_t i = 0; i < m->terms; i++)
         memcpy((uint8_t *)p->columns + (size_t)i * LCC_CHUNK * f->bytes, row[i],
                columns * f->bytes);
-    f->mat_mul(out, coefficients, p->columns, &shape, p->scratch);
+    f->mat_mul(out, m->c, p->columns, &shape, p->scratch);
 }
 
 /* --- what checking needs of this code --- */
@@ -134,15 +142,15 @@ static void prepare_expect(void *owner, const uint64_t *coefficients, uint32_t n
 {
     struct product *p = owner;
 
-    narrow(p, p->expect, coefficients, (size_t)n * p->results);
-    p->expect_n = n;
+    p->expect.rows = n;
+    narrow(p, &p->expect, coefficients);
 }
 
 static void expect(void *owner, void *out, const void *const *row, size_t columns)
 {
     struct product *p = owner;
 
-    combine(p, out, LCC_CHUNK, p->expect, p->expect_n, row, columns);
+    combine(p, out, LCC_CHUNK, &p->expect, row, columns);
 }
 
 static void prepare_check(struct product *p)
@@ -190,23 +198,23 @@ void product_deinit(struct product *p)
 
 /* --- shares and results --- */
 
-static void encode(struct product *p, void *shares, const void *coefficients, uint32_t n,
+static void encode(struct product *p, void *shares, const struct product_matrix *m,
                    const void *rows, size_t len)
 {
-    const struct mat_shape shape = {p->shape.parties, n, len, n, len, len};
+    const struct mat_shape shape = {m->rows, m->terms, len, m->terms, len, len};
 
-    p->shape.field->mat_mul(shares, coefficients, rows, &shape, p->scratch);
+    p->shape.field->mat_mul(shares, m->c, rows, &shape, p->scratch);
     secret_wipe(p->scratch, p->scratch_bytes);
 }
 
 void product_encode(struct product *p, void *shares, const void *rows, size_t len)
 {
-    encode(p, shares, p->encode, p->threshold, rows, len);
+    encode(p, shares, &p->encode, rows, len);
 }
 
 void product_encode_same(struct product *p, void *shares, const void *rows, size_t len)
 {
-    encode(p, shares, p->same, 1 + p->shape.privacy, rows, len);
+    encode(p, shares, &p->same, rows, len);
 }
 
 void product_decode(struct product *p, void *out, const struct product_results *s)
@@ -221,7 +229,7 @@ void product_decode(struct product *p, void *out, const struct product_results *
         some = s->len - at < LCC_CHUNK ? s->len - at : LCC_CHUNK;
         for (uint32_t i = 0; i < p->results; i++)
             row[i] = (const uint8_t *)s->row[i] + at * bytes;
-        combine(p, (uint8_t *)out + at * bytes, s->len, p->decode, p->shape.segments, row, some);
+        combine(p, (uint8_t *)out + at * bytes, s->len, &p->decode, row, some);
     }
 }
 

@@ -28,20 +28,25 @@ struct product_shape {
     uint32_t privacy;  /* T >= 1 */
 };
 
+/* Coefficients, row by row: elements of the field. */
+struct product_matrix {
+    void *c;
+    uint32_t rows, terms;
+};
+
 struct product {
     struct product_shape shape;
-    uint32_t threshold; /* K + T */
-    uint32_t results;   /* R = 2 (K+T-1) + 1 <= M */
-    void *encode;       /* M x (K+T) coefficients */
-    void *same;         /* M x (1+T): those of the K segments added up, then of the masks */
-    void *decode;       /* K x R, from the members in `decodes` */
-    uint32_t *decodes;  /* R of them; M: none yet */
+    uint32_t threshold;           /* K + T */
+    uint32_t results;             /* R = 2 (K+T-1) + 1 <= M */
+    struct product_matrix encode; /* M x (K+T) */
+    struct product_matrix same;   /* M x (1+T): those of the K segments added up, of the masks */
+    struct product_matrix decode; /* K x R, from the members in `decodes` */
+    uint32_t *decodes;            /* R of them; M: none yet */
     /* Scratch of one call. */
-    void *expect; /* (n-R) x R: of product_check */
-    uint32_t expect_n;
-    uint64_t *wide; /* M x R coefficients, before they are elements */
-    void *columns;  /* R x LCC_CHUNK: a part of the results */
-    void *scratch;  /* of mat_mul */
+    struct product_matrix expect; /* (n-R) x R: of product_check */
+    uint64_t *wide;               /* M x R coefficients, before they are elements */
+    void *columns;                /* R x LCC_CHUNK: a part of the results */
+    void *scratch;                /* of mat_mul */
     size_t scratch_bytes;
     struct search search;
     void *block; /* what all of these are cut from */

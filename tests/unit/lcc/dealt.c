@@ -33,10 +33,12 @@ void dealt_fill(const struct field *f, void *x, size_t n, uint64_t *seed)
         f->set(x, i, dealt_next(seed) % f->p);
 }
 
-void dealt_mat_mul(const struct field *f, void *c, const void *a, const void *b, uint32_t n,
-                   uint32_t k, uint32_t m)
+void dealt_mat_mul(const struct field *f, void *c, const void *a, const void *b,
+                   const struct dealt_sizes *s)
 {
-    for (uint32_t i = 0; i < n; i++)
+    const uint32_t k = s->inputs, m = s->width;
+
+    for (uint32_t i = 0; i < s->rows; i++)
         for (uint32_t j = 0; j < m; j++) {
             uint64_t sum = 0;
 
@@ -51,20 +53,18 @@ static void *at(const struct dealt *d, void *x, size_t row, size_t len)
     return (uint8_t *)x + row * len * d->code.shape.field->bytes;
 }
 
-void dealt_init(struct dealt *d, const struct product_shape *s, uint32_t rows, uint32_t inputs,
-                uint32_t width, uint64_t *seed)
+void dealt_init(struct dealt *d, const struct product_shape *s, const struct dealt_sizes *z,
+                uint64_t *seed)
 {
-    const size_t x_len = (size_t)rows * inputs, w_len = (size_t)inputs * width;
+    const size_t x_len = (size_t)z->rows * z->inputs, w_len = (size_t)z->inputs * z->width;
     const struct field *f = s->field;
     struct error err = {0};
 
     memset(d, 0, sizeof *d);
     if (product_init(&d->code, s, &err) != STATUS_OK)
         fail_msg("(%u, %u, %u): %s", s->parties, s->segments, s->privacy, err.text);
-    d->rows = rows;
-    d->inputs = inputs;
-    d->width = width;
-    d->len = (size_t)rows * width;
+    d->sizes = *z;
+    d->len = (size_t)z->rows * z->width;
     assert_true(s->parties <= DEALT_PARTIES && x_len <= DEALT_ELEMENTS && w_len <= DEALT_ELEMENTS &&
                 d->len <= DEALT_ELEMENTS);
     dealt_fill(f, d->x, d->code.threshold * x_len, seed);
@@ -73,10 +73,9 @@ void dealt_init(struct dealt *d, const struct product_shape *s, uint32_t rows, u
     product_encode_same(&d->code, d->w_shares, d->w, w_len);
     for (uint32_t j = 0; j < s->parties; j++)
         dealt_mat_mul(f, dealt_result(d, j), at(d, d->x_shares, j, x_len),
-                      at(d, d->w_shares, j, w_len), rows, inputs, width);
+                      at(d, d->w_shares, j, w_len), z);
     for (uint32_t k = 0; k < s->segments; k++)
-        dealt_mat_mul(f, at(d, d->want, k, d->len), at(d, d->x, k, x_len), d->w, rows, inputs,
-                      width);
+        dealt_mat_mul(f, at(d, d->want, k, d->len), at(d, d->x, k, x_len), d->w, z);
 }
 
 void dealt_deinit(struct dealt *d)

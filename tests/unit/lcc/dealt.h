@@ -13,14 +13,19 @@ enum { DEALT_PARTIES = 40, DEALT_ELEMENTS = 64 };
 uint64_t dealt_next(uint64_t *seed); /* 64 bits */
 uint64_t dealt_mul(uint64_t a, uint64_t b, uint64_t p);
 void dealt_fill(const struct field *f, void *x, size_t n, uint64_t *seed);
-/* c (n x m) = a (n x k) b (k x m), without gaps. */
-void dealt_mat_mul(const struct field *f, void *c, const void *a, const void *b, uint32_t n,
-                   uint32_t k, uint32_t m);
+/* Of data, rows x inputs, and a model, inputs x width. */
+struct dealt_sizes {
+    uint32_t rows, inputs, width;
+};
+
+/* c = a b; the matrices have no gaps. */
+void dealt_mat_mul(const struct field *f, void *c, const void *a, const void *b,
+                   const struct dealt_sizes *s);
 
 /* X has K segments of rows x inputs elements, W inputs x width. */
 struct dealt {
     struct product code;
-    uint32_t rows, inputs, width;
+    struct dealt_sizes sizes;
     size_t len;                                        /* of a result: rows * width */
     uint64_t x[DEALT_PARTIES * DEALT_ELEMENTS];        /* K + T rows of rows * inputs */
     uint64_t w[DEALT_PARTIES * DEALT_ELEMENTS];        /* 1 + T rows of inputs * width */
@@ -33,8 +38,8 @@ struct dealt {
 
 /* The code (asserted), random X, W and masks, their shares, all results and what they decode to.
  * No row has more than DEALT_ELEMENTS elements. */
-void dealt_init(struct dealt *d, const struct product_shape *s, uint32_t rows, uint32_t inputs,
-                uint32_t width, uint64_t *seed);
+void dealt_init(struct dealt *d, const struct product_shape *s, const struct dealt_sizes *z,
+                uint64_t *seed);
 void dealt_deinit(struct dealt *d);
 
 /* Where member j's result is. */

@@ -1,5 +1,5 @@
-/* test_lcc.c -- shares, decoding, what T shares say, what is refused.  lcc_check has
- * test_lcc_check.c.
+/* test_lcc.c -- shares, decoding, what T shares say, what is refused.  How wrong shares are found
+ * has test_search.c.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/lcc/lcc.h"
@@ -202,6 +202,32 @@ static void test_one_share_of_a_sum_missing_is_another_sum(void **state)
     lcc_decode(&c, out, &s);
     for (uint32_t i = 0; i < 2 * COLUMNS; i++)
         assert_true(out[i] != rows[i] || shares[COLUMNS + i % COLUMNS] == 0);
+    lcc_deinit(&c);
+}
+
+/* What is found wrong is left out, and the rest decodes. */
+static void test_what_is_left_decodes(void **state)
+{
+    uint16_t rows[3 * COLUMNS], shares[7 * COLUMNS], out[2 * COLUMNS];
+    uint32_t faulty[LCC_PARTIES_MAX / 2], faulty_n, seed = 6;
+    static const uint32_t who[] = {6, 3, 0, 2, 5};
+    const uint16_t *row[5];
+    struct lcc_shares s = of(row, shares, who, 5, COLUMNS);
+    struct lcc c;
+
+    (void)state;
+    init(&c, 7, 2, 1, 641);
+    fill(rows, 3 * COLUMNS, 641, &seed);
+    lcc_encode(&c, shares, rows, COLUMNS);
+    shares[6 * COLUMNS + 11] ^= 1;
+    lcc_decode(&c, out, &s);
+    assert_memory_not_equal(out, rows, sizeof out);
+    assert_int_equal(lcc_check(&c, faulty, &faulty_n, &s), LCC_LOCATED);
+    assert_int_equal(faulty_n, 1);
+    assert_int_equal(faulty[0], 6);
+    s = of(row, shares, who + 1, 4, COLUMNS);
+    lcc_decode(&c, out, &s);
+    assert_memory_equal(out, rows, sizeof out);
     lcc_deinit(&c);
 }
 
@@ -455,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_another_set_or_order_gets_its_own_coefficients),
         cmocka_unit_test(test_sums_of_shares_decode_to_the_sum),
         cmocka_unit_test(test_one_share_of_a_sum_missing_is_another_sum),
+        cmocka_unit_test(test_what_is_left_decodes),
         cmocka_unit_test(test_segments_cover_all_elements),
         cmocka_unit_test(test_shares_and_sums_are_those_of_linear_algebra),
         cmocka_unit_test(test_t_shares_are_distributed_alike_whatever_was_shared),
