@@ -33,6 +33,7 @@ static struct nn_spec spec_of(const struct config_party *config, const struct pl
         .rows_max = wire_evaluate_rows(p),
         .optimizer = (enum nn_optimizer)p->training.optimizer,
         .degree = config->degree,
+        .x_max = config->degree > 0 ? (float)p->protocol.fedvs.x_max : 0,
     };
 
     spec.width[0] = features;
@@ -49,6 +50,16 @@ static struct nn_spec spec_of(const struct config_party *config, const struct pl
     return spec;
 }
 
+enum status party_bottom_check(const struct config_party *config, const struct plan *p,
+                               struct error *err)
+{
+    if (p->protocol.aggregation != AGGREGATION_FEDVS || config->degree > 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_CONFIG,
+                     "model.polynomial.degree: the plan's aggregation is fedvs, which computes "
+                     "with polynomial bottoms only, and this party's has layers");
+}
+
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
                               const struct plan *p, uint32_t features, struct rng *init)
 {
@@ -60,7 +71,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     *b = (struct party_bottom){
         .width = p->model.embedding,
         .rows_max = spec.rows_max,
-        .clip = (float)p->protocol.clip,
+        /* fedvs takes embeddings whatever their size: its weights have the bound. */
+        .clip = p->protocol.aggregation == AGGREGATION_FEDVS ? INFINITY : (float)p->protocol.clip,
     };
     s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 4 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
@@ -80,6 +92,10 @@ void party_bottom_deinit(struct party_bottom *b)
         log_info("%.2f %% of the embedding values of training batches were beyond protocol.clip "
                  "and cut off",
                  100.0 * (double)b->beyond / (double)b->values);
+    if (b->inputs_beyond > 0)
+        log_info("%.2f %% of the input values of training batches were beyond protocol.fedvs.x_max "
+                 "and cut off",
+                 100.0 * (double)b->inputs_beyond / (double)b->inputs);
     arena_deinit(&b->arena);
     *b = (struct party_bottom){0};
 }
@@ -104,6 +120,8 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
     if (b->net.spec.degree > 0) {
         b->values += (uint64_t)n * b->width;
         b->beyond += count_beyond(h, (size_t)n * b->width, b->clip);
+        b->inputs += (uint64_t)n * t->cols;
+        b->inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.x_max);
     }
     return h;
 }

@@ -20,19 +20,24 @@ struct party_bottom {
     /* Of a polynomial's embeddings of training batches: how many values there were, and how many of
      * them beyond [-C, C]. */
     uint64_t values, beyond;
-    float clip; /* C */
+    float clip; /* C; under fedvs none */
+    /* The same of its inputs, beyond [-x_max, x_max]. */
+    uint64_t inputs, inputs_beyond;
 };
+
+/* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers. */
+enum status party_bottom_check(const struct config_party *config, const struct plan *p,
+                               struct error *err) MUST_USE;
 
 /* `features` inputs, P outputs.  Layers of `config`: outputs in [-C, C] by C tanh.  With
  * config->degree: the polynomial sum_i x^i W^i, whose outputs have no bound.  Every encoding cuts
  * them off at +-C (encode.h), float32 too, and the gradient passes as if it had not: C
  * (protocol.clip) has to be chosen with room, and `beyond` says whether it was.
- *
- * The inputs are the table's rows as data.scale left them; a bound on them, as fedvs needs, belongs
- * where the rows are taken, in party_bottom_train and party_bottom_evaluate. */
+ * Its inputs, the table's rows as data.scale left them, are cut off at protocol.fedvs.x_max under
+ * every aggregation, so that a clear run computes the model that fedvs computes. */
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
                               const struct plan *p, uint32_t features, struct rng *init) MUST_USE;
-/* Logs `beyond` when it is not 0.  Safe on a zeroed struct. */
+/* Logs `beyond` and `inputs_beyond` when they are not 0.  Safe on a zeroed struct. */
 void party_bottom_deinit(struct party_bottom *b);
 
 /* Embeddings (n x P) of the rows of a training batch, which is kept. */

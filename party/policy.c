@@ -68,6 +68,12 @@ static enum status check_set(const struct config_policy *policy, const struct pl
             "the plan's protocol.coded.privacy: shares of %u parties open a value, and "
             "%u may be in one hand",
             p->protocol.coded.privacy + 1, colluders);
+    if (p->protocol.aggregation == AGGREGATION_FEDVS && colluders > p->protocol.fedvs.privacy)
+        return error_set(
+            err, STATUS_POLICY,
+            "the plan's protocol.fedvs.privacy: shares of %u parties open records, and "
+            "%u may be in one hand",
+            p->protocol.fedvs.privacy + 1, colluders);
     return STATUS_OK;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "common/flow/agenda.h"
 
+#include "common/data/segments.h"
+
 #include <math.h>
 
 /* A product or quotient of a plan's fractions carries a relative error of at most 5e-16.  What is
@@ -19,7 +21,12 @@ static uint64_t count_until(double x, uint64_t done)
 
 void agenda_make(struct agenda *a, const struct plan *p)
 {
-    a->rounds_per_epoch = (p->shape.train_rows + p->training.batch - 1) / p->training.batch;
+    const uint32_t coded_batch = p->training.batch / p->protocol.fedvs.segments;
+    struct segments rows;
+
+    segments_init(&rows, p->shape.train_rows, p->protocol.fedvs.segments);
+    a->coded_rows = rows.len;
+    a->rounds_per_epoch = rows.len / coded_batch + (rows.len % coded_batch != 0);
     a->steps = (uint64_t)ceil(p->training.epochs * a->rounds_per_epoch * (1 - SLACK));
     a->party_steps = a->steps;
     if (p->protocol.straggler == STRAGGLER_ASYNC) /* all others may be infinitely slow */
@@ -71,9 +78,10 @@ bool agenda_due(const struct agenda *a, uint64_t done)
 
 uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step)
 {
-    uint32_t last = p->shape.train_rows - (a->rounds_per_epoch - 1) * p->training.batch;
+    const uint32_t k = p->protocol.fedvs.segments;
+    uint32_t last = a->coded_rows - (a->rounds_per_epoch - 1) * (p->training.batch / k);
 
-    return (step + 1) % a->rounds_per_epoch == 0 ? last : p->training.batch;
+    return (step + 1) % a->rounds_per_epoch == 0 ? k * last : p->training.batch;
 }
 
 float agenda_rate(const struct plan *p, uint64_t step, uint32_t local)

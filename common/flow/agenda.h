@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 struct agenda {
-    uint32_t rounds_per_epoch; /* R = ceil(rows / batch) */
+    uint32_t coded_rows;       /* ceil(rows / K): the rows themselves when there is one segment */
+    uint32_t rounds_per_epoch; /* R = ceil(coded_rows / (batch / K)) */
     uint64_t steps;            /* T = ceil(epochs R) */
     uint64_t party_steps;      /* that one party may take part in: T, under async M T */
     double every;              /* evaluate_every R; 0: only at the end */
@@ -32,7 +33,8 @@ bool agenda_due(const struct agenda *a, uint64_t done);
 /* Evaluations due once `done` steps are done, this one included: the number of a sweep. */
 uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done);
 
-/* Rows of training step `step`. */
+/* Rows of training step `step`, padding included: at most K - 1 for each coded row more than
+ * schedule_batch gives, and exactly as many with one segment. */
 uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step);
 
 /* Learning rate of local iteration `local` (0 .. Q-1) of `step`: eta0, or eta0 / sqrt(r + 1) with r
@@ -44,7 +46,8 @@ struct agenda_releases {
     uint64_t train_record_max; /* releases of one training record, evaluation included */
     uint64_t test_record_max;
 };
-/* Without repeats: what the plan releases when no round is void. */
+/* Without repeats: what the plan releases when no round is void.  With several segments the epoch
+ * that is not walked to its end counts the padding of its steps: never too little. */
 void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out);
 /* The same for what is left once `done` steps are done. */
 void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t done,

@@ -26,6 +26,7 @@ static void check_spec(const struct nn_spec *s)
         return;
     CHECK(s->degree <= NN_DEGREE_MAX && s->width[0] <= INT_MAX / s->degree);
     CHECK(s->layers == 1 && s->act[0] == NN_ACT_NONE && s->out_scale == 1.0F);
+    CHECK(s->x_max >= 0.0F);
 }
 
 static size_t states(enum nn_optimizer o)
@@ -196,7 +197,8 @@ const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
     n->x = x;
     n->rows = rows;
     if (n->spec.degree > 0) {
-        polynomial_powers(n->powers, x, rows, n->spec.width[0], n->spec.degree);
+        polynomial_powers(n->powers, x, rows, n->spec.width[0], n->spec.degree,
+                          n->spec.x_max > 0.0F ? n->spec.x_max : INFINITY);
         polynomial_forward(&n->layer[0], n->powers, rows);
         return n->layer[0].y;
     }

@@ -1,8 +1,8 @@
 /* net.h -- a stack of dense layers, or one polynomial layer, with gradients and optimiser, float32.
  *
  * Dense: y = act_L(W_L ... act_1(W_1 x + b_1) ... + b_L).  Polynomial: y = sum_i x^i W^i,
- * element-wise powers (polynomial.h).  Weights are in x out, row major.  All memory is cut from an
- * arena at init; forward, backward and step allocate nothing.
+ * element-wise powers (polynomial.h) of x cut off at x_max.  Weights are in x out, row major.  All
+ * memory is cut from an arena at init; forward, backward and step allocate nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,6 +31,8 @@ struct nn_spec {
     /* 0: dense layers.  1 .. NN_DEGREE_MAX: the polynomial of this degree; then layers is 1, act[0]
      * NN_ACT_NONE, out_scale 1. */
     uint32_t degree;
+    /* > 0: inputs of the polynomial are cut off at [-x_max, x_max]; 0: not at all. */
+    float x_max;
 };
 
 struct nn_layer {

@@ -6,10 +6,14 @@
 #include "common/nn/clones.h"
 #include "common/nn/gemm.h"
 
-#include <string.h>
+/* A NaN stays one. */
+static inline float cut_off(float x, float most)
+{
+    return x > most ? most : x < -most ? -most : x;
+}
 
 CLONES void polynomial_powers(float *powers, const float *x, uint32_t rows, uint32_t features,
-                              uint32_t degree)
+                              uint32_t degree, float x_max)
 {
     const size_t d = features;
 
@@ -17,10 +21,11 @@ CLONES void polynomial_powers(float *powers, const float *x, uint32_t rows, uint
         const float *base = x + r * d;
         float *row = powers + r * d * degree;
 
-        memcpy(row, base, d * sizeof *row);
+        for (size_t c = 0; c < d; c++)
+            row[c] = cut_off(base[c], x_max);
         for (size_t i = 1; i < degree; i++)
             for (size_t c = 0; c < d; c++)
-                row[i * d + c] = row[(i - 1) * d + c] * base[c];
+                row[i * d + c] = row[(i - 1) * d + c] * row[c];
     }
 }
 

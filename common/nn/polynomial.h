@@ -14,9 +14,10 @@
 
 #include "common/nn/net.h"
 
-/* powers (rows x (d D)): x^i = x^(i-1) x, rounded at each step. */
+/* powers (rows x (d D)): x^i = x^(i-1) x, rounded at each step, of x cut off at [-x_max, x_max]
+ * first (INFINITY: as it is). */
 void polynomial_powers(float *powers, const float *x, uint32_t rows, uint32_t features,
-                       uint32_t degree);
+                       uint32_t degree, float x_max);
 
 /* l->y = sum_i x^i W^i */
 void polynomial_forward(struct nn_layer *l, const float *powers, uint32_t rows);

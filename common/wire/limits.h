@@ -45,7 +45,7 @@ static inline size_t wire_replay_max(const struct plan *p)
     return one > WIRE_REPLAY_MAX ? one : WIRE_REPLAY_MAX;
 }
 
-/* Rows of one evaluation round under this plan. */
+/* Rows of one evaluation round under this plan; under fedvs whole coded rows, padding counted. */
 static inline uint32_t wire_evaluate_rows(const struct plan *p)
 {
     uint32_t rows = p->training.batch > WIRE_EVALUATE_ROWS ? p->training.batch : WIRE_EVALUATE_ROWS;
@@ -57,6 +57,8 @@ static inline uint32_t wire_evaluate_rows(const struct plan *p)
     while (rows > p->training.batch && p->protocol.aggregation == AGGREGATION_CODED &&
            (size_t)rows * p->model.embedding * p->shape.parties * p->shape.parties > (1u << 25))
         rows /= 2;
+    if (p->protocol.aggregation == AGGREGATION_FEDVS)
+        rows -= rows % p->protocol.fedvs.segments; /* of which a batch is a multiple */
     return rows > p->training.batch ? rows : p->training.batch;
 }
 

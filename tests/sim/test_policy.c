@@ -188,6 +188,29 @@ static void test_no_operator_holds_more_shares_than_the_plan_hides_from(void **s
     expect_accepted(&policy);
 }
 
+static void
+test_no_operator_holds_more_shares_of_records_than_the_plan_hides_them_from(void **state)
+{
+    struct config_policy policy = policy_of("min_m_eff=1", NULL, NULL);
+
+    (void)state;
+    plan.protocol.aggregation = AGGREGATION_FEDVS;
+    plan.protocol.encoding = ENCODING_FIXED;
+    plan.protocol.fedvs.privacy = 1;
+    expect_accepted(&policy);
+    strcpy(roster.party[3].operator_name, "p3");
+    expect_refused(&policy, STATUS_POLICY,
+                   "the plan's protocol.fedvs.privacy: shares of 2 parties open records, and 2 may "
+                   "be in one hand");
+    plan.protocol.fedvs.privacy = 2;
+    expect_accepted(&policy);
+    plan.protocol.coded.privacy = 1; /* another protocol's */
+    expect_accepted(&policy);
+    plan.protocol.fedvs.privacy = 1;
+    plan.protocol.aggregation = AGGREGATION_MASKED;
+    expect_accepted(&policy);
+}
+
 static void test_only_listed_encodings_are_accepted(void **state)
 {
     static const char *const names[] = {"pbm", "fixed", "float32", "gaussian"};
@@ -213,6 +236,11 @@ static void test_only_listed_aggregations_are_accepted(void **state)
 
     (void)state;
     expect_edge(NULL, "aggregations=[masked]", "aggregations=[clear]", STATUS_POLICY, text);
+    plan.protocol.aggregation = AGGREGATION_FEDVS;
+    plan.protocol.encoding = ENCODING_FIXED;
+    expect_edge(NULL, "aggregations=[masked, fedvs]", "aggregations=[masked, coded]", STATUS_POLICY,
+                text);
+    plan.protocol.encoding = ENCODING_PBM;
     plan.protocol.aggregation = AGGREGATION_CLEAR;
     expect_edge(NULL, "aggregations=[clear]", "aggregations=[masked]", STATUS_POLICY, text);
 }
@@ -511,6 +539,7 @@ int main(void)
         TEST(test_no_operator_fears_its_own_parties),
         TEST(test_under_clear_nobody_hides_among_others),
         TEST(test_no_operator_holds_more_shares_than_the_plan_hides_from),
+        TEST(test_no_operator_holds_more_shares_of_records_than_the_plan_hides_them_from),
         TEST(test_only_listed_encodings_are_accepted),
         TEST(test_only_listed_aggregations_are_accepted),
         TEST(test_clear_is_refused_unless_it_is_asked_for),

@@ -6,6 +6,7 @@
  */
 #include "common/flow/agenda.h"
 
+#include "common/data/schedule.h"
 #include "common/wire/limits.h"
 
 #include <math.h>
@@ -268,6 +269,86 @@ static void test_the_rate_is_constant_or_falls_with_the_root_of_the_iterations(v
     assert_true(agenda_rate(&p, 3, 0) == 0.125f);
 }
 
+/* --- segments: coded rows are what is counted --- */
+
+/* The schedule's own steps, walked, against what the agenda says of them. */
+static void expect_as_scheduled(const struct plan *p)
+{
+    uint64_t rows = 0, padded = 0;
+    struct agenda_releases price;
+    struct schedule s;
+    struct agenda a;
+
+    assert_int_equal(
+        schedule_init(&s, 5, p->shape.train_rows, p->training.batch, p->protocol.fedvs.segments),
+        STATUS_OK);
+    agenda_make(&a, p);
+    assert_int_equal(a.rounds_per_epoch, s.rounds_per_epoch);
+    assert_int_equal(a.coded_rows, s.segments.len);
+    assert_int_equal(a.steps, 2 * (uint64_t)a.rounds_per_epoch);
+    for (uint64_t step = 0; step < a.steps; step++) {
+        uint32_t n, most = agenda_batch_rows(&a, p, step);
+
+        schedule_batch(&s, step, &n);
+        assert_int_equal(most, s.coded_n * p->protocol.fedvs.segments);
+        assert_true(n <= most && most <= p->training.batch);
+        rows += n;
+        padded += most;
+    }
+    agenda_price(&a, p, &price);
+    assert_int_equal(rows, 2 * (uint64_t)p->shape.train_rows);
+    assert_int_equal(price.train, rows);
+    assert_int_equal(price.train_record_max, 2);
+    assert_int_equal(padded - rows,
+                     2 * ((uint64_t)s.segments.len * s.segments.k - p->shape.train_rows));
+    schedule_deinit(&s);
+}
+
+static void test_with_segments_steps_are_those_of_the_schedule(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT(rows_of); r++) {
+        for (uint32_t k = 1; k <= 11; k++) {
+            for (uint32_t each = 1; each <= 10; each += 3) {
+                struct plan p = plan_of(rows_of[r], each * k, epochs_of[1], every_of[1]);
+
+                p.protocol.fedvs.segments = k;
+                expect_as_scheduled(&p);
+            }
+        }
+    }
+}
+
+/* What is left in the middle of an epoch is priced by its steps, padding and all: never less than
+ * the rows to come, and nothing once all is done. */
+static void test_with_segments_the_price_of_the_rest_is_never_too_little(void **state)
+{
+    struct plan p = plan_of(23, 12, epochs_of[7], every_of[1]); /* 13/4 epochs of 6 coded rows */
+    struct agenda_releases price;
+    struct schedule s;
+    struct agenda a;
+    uint64_t left = 0;
+
+    (void)state;
+    p.protocol.fedvs.segments = 4;
+    agenda_make(&a, &p);
+    assert_int_equal(a.rounds_per_epoch, 2);
+    assert_int_equal(a.steps, 7);
+    assert_int_equal(schedule_init(&s, 5, 23, 12, 4), STATUS_OK);
+    for (uint64_t done = a.steps; done-- > 0;) {
+        uint32_t n;
+
+        schedule_batch(&s, done, &n);
+        left += n;
+        agenda_price_rest(&a, &p, done, &price);
+        assert_true(price.train >= left && price.train <= left + 2);
+        assert_int_equal(price.train_record_max, 4 - done / 2);
+    }
+    agenda_price_rest(&a, &p, a.steps, &price);
+    assert_int_equal(price.train, 0);
+    schedule_deinit(&s);
+}
+
 /* --- async: each party walks an order of its own, and may be asked for all of it --- */
 
 static void test_under_async_one_party_may_be_asked_for_every_step_of_all(void **state)
@@ -405,6 +486,8 @@ int main(void)
         cmocka_unit_test(test_parties_walk_one_order_but_under_async_each_its_own),
         cmocka_unit_test(test_the_price_of_the_rest_is_that_of_the_steps_to_come),
         cmocka_unit_test(test_under_async_the_rest_has_all_evaluations),
+        cmocka_unit_test(test_with_segments_steps_are_those_of_the_schedule),
+        cmocka_unit_test(test_with_segments_the_price_of_the_rest_is_never_too_little),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,8 +211,67 @@ static void test_powers_stand_side_by_side_row_by_row(void **state)
     float got[12];
 
     (void)state;
-    polynomial_powers(got, x, 2, 2, 3);
+    polynomial_powers(got, x, 2, 2, 3, INFINITY);
     assert_memory_equal(got, want, sizeof got);
+}
+
+static void test_powers_are_those_of_inputs_cut_off_at_x_max(void **state)
+{
+    const float x[4] = {2.0F, -3.0F, 0.5F, -1.5F};
+    const float want[12] = {1.5F, -1.5F, 2.25F, 2.25F, 3.375F, -3.375F,
+                            0.5F, -1.5F, 0.25F, 2.25F, 0.125F, -3.375F};
+    float got[12];
+
+    (void)state;
+    polynomial_powers(got, x, 2, 2, 3, 1.5F);
+    assert_memory_equal(got, want, sizeof got);
+    polynomial_powers(got, x, 2, 2, 3, 3.0F); /* the largest of them: nothing is cut off */
+    assert_true(got[0] == 2.0F && got[1] == -3.0F && got[5] == -27.0F);
+}
+
+static void test_an_input_that_is_no_number_is_not_taken_for_one(void **state)
+{
+    const float x[1] = {NAN};
+    float got[2];
+
+    (void)state;
+    polynomial_powers(got, x, 1, 1, 2, 1.5F);
+    assert_true(isnan(got[0]) && isnan(got[1]));
+}
+
+/* The whole layer, forward and gradient, is that of the inputs cut off by hand. */
+static void test_a_net_with_x_max_is_the_net_on_inputs_cut_off_by_hand(void **state)
+{
+    struct nn_spec s = spec_of(FEATURES, DEGREE, OUT), cut = s;
+    float x[ROWS * FEATURES], by_hand[ROWS * FEATURES], dy[ROWS * OUT];
+    struct nn_net free_net, cut_net;
+    struct arena a, b;
+    uint64_t seed = 9;
+    size_t beyond = 0;
+
+    (void)state;
+    cut.x_max = 0.75F;
+    sample_fill(x, (size_t)ROWS * FEATURES, 2.0F, &seed);
+    sample_fill(dy, (size_t)ROWS * OUT, 1.0F, &seed);
+    for (size_t i = 0; i < (size_t)ROWS * FEATURES; i++) {
+        by_hand[i] = fmaxf(-0.75F, fminf(0.75F, x[i]));
+        beyond += by_hand[i] != x[i];
+    }
+    assert_true(beyond > 0 && beyond < (size_t)ROWS * FEATURES);
+    open_net(&free_net, &a, &s);
+    open_net(&cut_net, &b, &cut);
+    randomize(&free_net, NN_INIT_GLOROT);
+    randomize(&cut_net, NN_INIT_GLOROT);
+    nn_net_forward(&free_net, by_hand, ROWS);
+    nn_net_backward(&free_net, NULL, dy);
+    nn_net_forward(&cut_net, x, ROWS);
+    nn_net_backward(&cut_net, NULL, dy);
+    assert_memory_equal(free_net.layer[0].y, cut_net.layer[0].y, sizeof(float) * ROWS * OUT);
+    assert_memory_equal(free_net.layer[0].dw, cut_net.layer[0].dw, sizeof(float) * PARAMS);
+    nn_net_forward(&free_net, x, ROWS); /* x_max 0: not at all */
+    assert_memory_not_equal(free_net.layer[0].y, cut_net.layer[0].y, sizeof(float) * ROWS * OUT);
+    arena_deinit(&a);
+    arena_deinit(&b);
 }
 
 /* --- beside dense layers --- */
@@ -482,6 +541,9 @@ int main(void)
         cmocka_unit_test(test_three_steps_are_the_golden_ones),
         cmocka_unit_test(test_gradients_are_differences_of_the_definition_for_all_degrees),
         cmocka_unit_test(test_powers_stand_side_by_side_row_by_row),
+        cmocka_unit_test(test_powers_are_those_of_inputs_cut_off_at_x_max),
+        cmocka_unit_test(test_an_input_that_is_no_number_is_not_taken_for_one),
+        cmocka_unit_test(test_a_net_with_x_max_is_the_net_on_inputs_cut_off_by_hand),
         cmocka_unit_test(test_degree_1_is_a_linear_layer_without_bias),
         cmocka_unit_test(test_a_forward_knows_nothing_of_the_one_before),
         cmocka_unit_test(test_all_powers_share_one_fan_in),

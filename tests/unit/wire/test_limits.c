@@ -325,6 +325,25 @@ static void test_evaluation_rounds_are_a_batch_at_least_and_no_wider_than_needed
     (void)state;
 }
 
+static void test_evaluation_rounds_of_fedvs_are_whole_coded_rows(void **state)
+{
+    (void)state;
+    for (uint32_t k = 1; k <= 40; k++) {
+        for (uint32_t width = 1; width <= PLAN_WIDTH_MAX; width = width * 5 + 1) {
+            struct plan p = plan_of(100, 3 * k, width);
+            uint32_t plain = wire_evaluate_rows(&p), rows;
+
+            p.protocol.fedvs.segments = k;
+            p.protocol.aggregation = AGGREGATION_CLEAR;
+            assert_int_equal(wire_evaluate_rows(&p), plain);
+            p.protocol.aggregation = AGGREGATION_FEDVS;
+            rows = wire_evaluate_rows(&p);
+            assert_int_equal(rows % k, 0);
+            assert_true(rows >= p.training.batch && rows <= plain && rows + k > plain);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_a_frame_costs_little_over_its_payload),
         cmocka_unit_test(test_a_member_may_always_send_what_setup_needs),
         cmocka_unit_test(test_evaluation_rounds_are_a_batch_at_least_and_no_wider_than_needed),
+        cmocka_unit_test(test_evaluation_rounds_of_fedvs_are_whole_coded_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

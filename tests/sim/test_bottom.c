@@ -1,0 +1,176 @@
+/* test_bottom.c -- a party's bottom: which inputs it sees, what it counts, which plans it can run.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/bottom.h"
+
+#include "common/base/check.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { ROWS = 6, COLS = 2, WIDTH = 3, BATCH = 4 };
+
+static float values[ROWS * COLS] = {0.5F,  -0.25F, 9.0F, 1.0F,   -20.0F, 2.0F,
+                                    -3.0F, 3.0F,   4.0F, -40.0F, 0.0F,   8.0F};
+static const uint32_t batch[BATCH] = {0, 1, 2, 5};
+
+static struct config_party config;
+static struct plan plan;
+static struct party_bottom bottom;
+
+static int set_up(void **state)
+{
+    (void)state;
+    config_party_defaults(&config);
+    config.degree = 2;
+    config.layers = (struct plan_widths){0};
+    plan_defaults(&plan);
+    plan.model.embedding = WIDTH;
+    plan.training.batch = BATCH;
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    return 0;
+}
+
+static void start(void)
+{
+    static const uint8_t key[RNG_KEY_BYTES] = {7};
+    struct rng init = {0};
+
+    CHECK(rng_init_key(&init, key) == STATUS_OK);
+    assert_int_equal(party_bottom_init(&bottom, &config, &plan, COLS, &init), STATUS_OK);
+    rng_deinit(&init);
+}
+
+static struct table table_of(float *x)
+{
+    return (struct table){.rows = ROWS, .cols = COLS, .x = x};
+}
+
+/* Embeddings of the batch and of all rows, one below the other. */
+static void embed(float *x, float out[(BATCH + ROWS) * WIDTH])
+{
+    struct table t = table_of(x);
+
+    memcpy(out, party_bottom_train(&bottom, &t, batch, BATCH), sizeof(float) * BATCH * WIDTH);
+    memcpy(out + BATCH * WIDTH, party_bottom_evaluate(&bottom, &t, 0, ROWS),
+           sizeof(float) * ROWS * WIDTH);
+}
+
+static void test_a_polynomial_sees_no_input_beyond_x_max(void **state)
+{
+    float cut[ROWS * COLS], a[(BATCH + ROWS) * WIDTH], b[(BATCH + ROWS) * WIDTH];
+    static const enum plan_aggregation all[] = {AGGREGATION_MASKED, AGGREGATION_CODED,
+                                                AGGREGATION_FEDVS, AGGREGATION_CLEAR};
+
+    (void)state;
+    for (size_t i = 0; i < ROWS * COLS; i++)
+        cut[i] = fmaxf(-8.0F, fminf(8.0F, values[i]));
+    for (size_t i = 0; i < 4; i++) {
+        plan.protocol.aggregation = all[i];
+        start();
+        embed(values, a);
+        embed(cut, b);
+        assert_memory_equal(a, b, sizeof a);
+        assert_int_equal(bottom.inputs, 2 * BATCH * COLS);
+        assert_int_equal(bottom.inputs_beyond, 2); /* 9 and -20; 8 is not, -40 is in no batch */
+        party_bottom_deinit(&bottom);
+    }
+}
+
+static void test_x_max_is_the_plans(void **state)
+{
+    float a[(BATCH + ROWS) * WIDTH], b[(BATCH + ROWS) * WIDTH];
+
+    (void)state;
+    start();
+    embed(values, a);
+    party_bottom_deinit(&bottom);
+    plan.protocol.fedvs.x_max = 32;
+    start();
+    embed(values, b);
+    assert_int_equal(bottom.inputs_beyond, 0);
+    assert_memory_not_equal(a, b, sizeof a);
+    assert_memory_equal(a, b, sizeof(float) * WIDTH); /* row 0 is within either */
+    party_bottom_deinit(&bottom);
+}
+
+static void test_layers_see_inputs_as_they_are(void **state)
+{
+    float cut[ROWS * COLS], a[(BATCH + ROWS) * WIDTH], b[(BATCH + ROWS) * WIDTH];
+
+    (void)state;
+    config.degree = 0;
+    config.layers = (struct plan_widths){0};
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        cut[i] = fmaxf(-8.0F, fminf(8.0F, values[i])) / 100;
+        values[i] /= 100;
+    }
+    plan.protocol.fedvs.x_max = 0.08;
+    start();
+    embed(values, a);
+    embed(cut, b);
+    assert_memory_not_equal(a, b, sizeof a);
+    assert_int_equal(bottom.inputs, 0);
+    assert_int_equal(bottom.inputs_beyond, 0);
+    party_bottom_deinit(&bottom);
+    for (size_t i = 0; i < ROWS * COLS; i++)
+        values[i] *= 100;
+}
+
+/* fedvs adds embeddings of any size; every encoding cuts them off at C, which is worth counting. */
+static void test_embeddings_beyond_the_clip_are_counted_where_they_are_cut_off(void **state)
+{
+    float out[(BATCH + ROWS) * WIDTH];
+
+    (void)state;
+    plan.protocol.clip = 1e-6;
+    start();
+    embed(values, out);
+    assert_int_equal(bottom.values, BATCH * WIDTH);
+    assert_int_equal(bottom.beyond, BATCH * WIDTH);
+    party_bottom_deinit(&bottom);
+    plan.protocol.aggregation = AGGREGATION_FEDVS;
+    start();
+    embed(values, out);
+    assert_int_equal(bottom.values, BATCH * WIDTH);
+    assert_int_equal(bottom.beyond, 0);
+    party_bottom_deinit(&bottom);
+}
+
+static void test_fedvs_takes_polynomials_only(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    plan.protocol.aggregation = AGGREGATION_FEDVS;
+    assert_int_equal(party_bottom_check(&config, &plan, &err), STATUS_OK);
+    config.degree = 0;
+    assert_int_equal(party_bottom_check(&config, &plan, &err), STATUS_CONFIG);
+    assert_int_equal(err.status, STATUS_CONFIG);
+    assert_int_equal(status_exit_code(err.status), 2);
+    assert_non_null(strstr(err.text, "model.polynomial.degree: the plan's aggregation is fedvs"));
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    assert_int_equal(party_bottom_check(&config, &plan, &err), STATUS_OK);
+    plan.protocol.aggregation = AGGREGATION_CODED;
+    assert_int_equal(party_bottom_check(&config, &plan, &err), STATUS_OK);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_polynomial_sees_no_input_beyond_x_max),
+        TEST(test_x_max_is_the_plans),
+        TEST(test_layers_see_inputs_as_they_are),
+        TEST(test_embeddings_beyond_the_clip_are_counted_where_they_are_cut_off),
+        TEST(test_fedvs_takes_polynomials_only),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
