@@ -17,21 +17,42 @@ double inject_mean_s(const struct config_inject *c, uint32_t self, size_t n)
     return (2.0 + 4.0 * (double)(self - first + 1) / (double)n) * c->delay_s;
 }
 
-bool inject_hits(const struct config_inject *c, enum wire_kind kind, bool shares)
+/* Shares of weights: fedvs has no others in its rounds. */
+static bool is_model_share(const struct inject_message *m)
 {
+    return m->kind == WIRE_SHARE && m->aggregation == AGGREGATION_FEDVS &&
+           !wire_purpose_deals(m->purpose);
+}
+
+bool inject_hits(const struct config_inject *c, const struct inject_message *m)
+{
+    const bool upload = m->kind == WIRE_UPLOAD, share = m->kind == WIRE_SHARE;
+    const bool shares_first =
+        m->aggregation == AGGREGATION_CODED || m->aggregation == AGGREGATION_FEDVS;
+
     if (c->delay == DELAY_NONE)
         return false;
     switch (c->before) {
-    case BEFORE_UPLOAD: return kind == WIRE_UPLOAD;
-    case BEFORE_SHARE: return kind == WIRE_SHARE;
-    case BEFORE_HELLO: return kind == WIRE_HELLO;
-    case BEFORE_CONFIRM: return kind == WIRE_CONFIRM;
-    case BEFORE_FIRST: return kind == (shares ? WIRE_SHARE : WIRE_UPLOAD);
-    case BEFORE_ANY:
-        return kind == WIRE_UPLOAD || kind == WIRE_SHARE || kind == WIRE_HELLO ||
-               kind == WIRE_CONFIRM;
+    case BEFORE_UPLOAD:
+    case BEFORE_RESULT: return upload;
+    case BEFORE_SHARE: return share && !is_model_share(m);
+    case BEFORE_MODEL_SHARE: return is_model_share(m);
+    case BEFORE_HELLO: return m->kind == WIRE_HELLO;
+    case BEFORE_CONFIRM: return m->kind == WIRE_CONFIRM;
+    case BEFORE_FIRST: return shares_first ? share && !wire_purpose_deals(m->purpose) : upload;
+    case BEFORE_ANY: return upload || share || m->kind == WIRE_HELLO || m->kind == WIRE_CONFIRM;
     }
     return false;
+}
+
+double inject_factor(const struct config_inject *c, const struct inject_message *m)
+{
+    const bool uploads = c->before == BEFORE_UPLOAD || c->before == BEFORE_RESULT;
+    const double log_n = log((double)m->parties);
+
+    if (c->delay == DELAY_FEDVS && uploads && is_model_share(m))
+        return log_n * log_n / m->batch;
+    return inject_hits(c, m) ? 1 : 0;
 }
 
 double inject_draw_s(const struct config_inject *c, double mean_s, struct rng *chance)

@@ -89,7 +89,7 @@ static void on_delay(uv_timer_t *t)
 static void do_send(struct loop *l, const struct action *a)
 {
     uint64_t start = clock_us();
-    uint64_t wait_ms = party_run_delay_ms(&l->run, a->msg.kind);
+    uint64_t wait_ms = party_run_delay_ms(&l->run, &a->msg);
 
     if (l->run.in->config.inject.crash_at_round > 0)
         inject_crash(&l->run.in->config.inject, a->msg.kind,
@@ -372,8 +372,8 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     uv_timer_stop(&l->delay);
     if (m.kind == WIRE_BROADCAST)
         spans_phase(party_session_spans(l->run.session),
-                    m.broadcast.opens && m.broadcast.purpose != PURPOSE_TRAIN ? TRAFFIC_EVALUATE
-                                                                              : TRAFFIC_TRAIN,
+                    m.broadcast.opens ? (enum traffic_phase)wire_purpose_phase(m.broadcast.purpose)
+                                      : TRAFFIC_TRAIN,
                     clock_us());
     tell(l, &e);
     if (m.kind == WIRE_OFFER)

@@ -106,12 +106,18 @@ enum status party_run_keep(const struct party_run *r, const struct wire_bytes *k
     return party_checkpoint_write(r->in, kept, err);
 }
 
-uint64_t party_run_delay_ms(struct party_run *r, enum wire_kind kind)
+uint64_t party_run_delay_ms(struct party_run *r, const struct wire_msg *m)
 {
-    bool shares = party_session_report(r->session)->planned &&
-                  party_session_report(r->session)->plan.protocol.aggregation == AGGREGATION_CODED;
+    const struct config_inject *c = &r->in->config.inject;
+    const struct party_report *rep = party_session_report(r->session);
+    struct inject_message about = {
+        .kind = m->kind,
+        .purpose = m->kind == WIRE_SHARE ? m->share.purpose : PURPOSE_TRAIN,
+        .aggregation = rep->planned ? rep->plan.protocol.aggregation : AGGREGATION_CLEAR,
+        .parties = r->in->roster.n,
+        .batch = rep->planned ? rep->plan.training.batch : 1,
+    };
+    double mean_s = inject_factor(c, &about) * r->delay_mean_s;
 
-    if (!inject_hits(&r->in->config.inject, kind, shares))
-        return 0;
-    return (uint64_t)(1e3 * inject_draw_s(&r->in->config.inject, r->delay_mean_s, &r->chance));
+    return mean_s > 0 ? (uint64_t)(1e3 * inject_draw_s(c, mean_s, &r->chance)) : 0;
 }

@@ -34,6 +34,6 @@ void party_run_deinit(struct party_run *r); /* safe on a zeroed struct */
 enum status party_run_keep(const struct party_run *r, const struct wire_bytes *kept,
                            struct error *err) MUST_USE;
 /* Milliseconds that inject.delay holds this message up; 0: none. */
-uint64_t party_run_delay_ms(struct party_run *r, enum wire_kind kind);
+uint64_t party_run_delay_ms(struct party_run *r, const struct wire_msg *m);
 
 #endif

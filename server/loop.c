@@ -79,8 +79,7 @@ static void do_send(struct loop *l, const struct action *a)
     spans_add(spans, SPAN_SERIALISE, clock_us() - start);
     if (a->msg.kind != WIRE_BROADCAST || !a->msg.broadcast.opens)
         return;
-    spans_phase(spans, a->msg.broadcast.purpose == PURPOSE_TRAIN ? TRAFFIC_TRAIN : TRAFFIC_EVALUATE,
-                start);
+    spans_phase(spans, (enum traffic_phase)wire_purpose_phase(a->msg.broadcast.purpose), start);
     if (a->msg.broadcast.purpose == PURPOSE_TRAIN)
         server_results_round(&l->run.results, (uint32_t)a->to_n,
                              agenda_batch_rows(&server_session_report(l->run.session)->agenda,

@@ -35,16 +35,20 @@ struct config_names {
 
 /* DELAY_FEDVS: FedVS's delay pattern (Li, Yao, Liu 2023, section 6) times delay_s, by place in the
  * roster: of N parties the first N - N/2 wait exponential times of mean 0.1 delay_s seconds, the
- * i-th of the other N/2 (i from 1) of mean (2 + 4 i/N) delay_s. */
+ * i-th of the other N/2 (i from 1) of mean (2 + 4 i/N) delay_s.  Where that is before the uploads
+ * of fedvs, each waits before its model shares, too: (ln N)^2 / batch of its mean. */
 enum config_delay_kind { DELAY_NONE, DELAY_CONST, DELAY_EXP, DELAY_FEDVS };
-/* BEFORE_FIRST: the party's first message of a round: share under coded and fedvs, otherwise
- * upload. */
+/* BEFORE_SHARE: of codes under coded, of keys and data under fedvs.  BEFORE_MODEL_SHARE: of
+ * weights, fedvs only.  BEFORE_RESULT: an upload, as fedvs calls it.  BEFORE_FIRST: the party's
+ * first message of a round: share under coded, of the model under fedvs, otherwise upload. */
 enum config_message {
     BEFORE_UPLOAD,
     BEFORE_SHARE,
     BEFORE_HELLO,
     BEFORE_CONFIRM,
     BEFORE_FIRST,
+    BEFORE_MODEL_SHARE,
+    BEFORE_RESULT,
     BEFORE_ANY
 };
 

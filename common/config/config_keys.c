@@ -22,7 +22,8 @@ static const char *const adversaries[] = {"server", "server+1", "all_but_one", "
 static const char *const adjacencies[] = {"record_raw", "columns", "sample", NULL};
 static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
-static const char *const befores[] = {"upload", "share", "hello", "confirm", "first", "any", NULL};
+static const char *const befores[] = {"upload",      "share",  "hello", "confirm", "first",
+                                      "model_share", "result", "any",   NULL};
 
 static const struct key identity_keys[] = {
     {"identity.cert", KEY_PATH, IDENTITY(cert), .help = "This daemon's certificate chain (PEM)."},
@@ -38,10 +39,13 @@ static const struct key inject_keys[] = {
      .help =
          "Seconds to wait before a message: none, const:S (or just S), exp:MEAN, drawn afresh each "
          "time, or fedvs:SCALE, drawn by this party's place in the roster: mean 0.1 SCALE in the "
-         "first half, (2 + 4 i/N) SCALE for the i-th of the second half of N parties."},
+         "first half, (2 + 4 i/N) SCALE for the i-th of the second half of N parties; before "
+         "uploads under fedvs also (ln N)^2 / batch of that before each model_share."},
     {"inject.before", KEY_CHOICE, INJECT(before), .choices = befores, .fallback = "upload",
-     .help = "The message that inject.delay holds up; first: the first one of a round, share under "
-             "coded and fedvs, otherwise upload."},
+     .help = "The message that inject.delay holds up. Under fedvs share deals keys and data, "
+             "model_share deals weights in each round, and result is another name for upload. "
+             "first: the first one of a round, share under coded, model_share under fedvs, "
+             "otherwise upload."},
 };
 
 static const struct key inject_both_keys[] = {

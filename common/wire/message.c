@@ -64,7 +64,7 @@ size_t wire_payload_bytes(const struct wire_msg *m)
     return 0;
 }
 
-static enum wire_phase phase_for(enum wire_purpose p)
+enum wire_phase wire_purpose_phase(enum wire_purpose p)
 {
     if (wire_purpose_deals(p))
         return WIRE_PHASE_SETUP;
@@ -74,15 +74,15 @@ static enum wire_phase phase_for(enum wire_purpose p)
 enum wire_phase wire_phase_of(const struct wire_msg *m)
 {
     if (m->kind == WIRE_UPLOAD)
-        return phase_for(m->upload.purpose);
+        return wire_purpose_phase(m->upload.purpose);
     if (m->kind == WIRE_SHARE)
-        return phase_for(m->share.purpose);
+        return wire_purpose_phase(m->share.purpose);
     if (m->kind == WIRE_RELAY)
-        return phase_for(m->relay.purpose);
+        return wire_purpose_phase(m->relay.purpose);
     if (m->kind == WIRE_BROADCAST) {
         if (m->broadcast.closes)
             return WIRE_PHASE_TRAIN;
-        return m->broadcast.opens ? phase_for(m->broadcast.purpose) : WIRE_PHASE_EVALUATE;
+        return m->broadcast.opens ? wire_purpose_phase(m->broadcast.purpose) : WIRE_PHASE_EVALUATE;
     }
     return WIRE_PHASE_SETUP;
 }

@@ -186,7 +186,10 @@ static void test_choices_are_listed_when_refused(void **state)
     refuse("protocol.straggler", "ignore", "one of wait, drop, async");
     take("inject.before", "share", "share");
     take("inject.before", "first", "first");
-    refuse("inject.before", "result", "one of upload, share, hello, confirm, first, any");
+    take("inject.before", "model_share", "model_share");
+    take("inject.before", "result", "result");
+    refuse("inject.before", "results",
+           "one of upload, share, hello, confirm, first, model_share, result, any");
     take("training.stop.metric", "f1", "f1");
     take("policy.max_epsilon.adversary", "server+1", "server+1");
 }

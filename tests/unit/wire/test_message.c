@@ -359,6 +359,7 @@ static void test_messages_count_in_the_phase_they_serve(void **state)
         };
         enum wire_phase opened = phases[p];
 
+        assert_int_equal(wire_purpose_phase((enum wire_purpose)p), opened);
         assert_int_equal(wire_purpose_deals((enum wire_purpose)p), opened == WIRE_PHASE_SETUP);
         m = sample(WIRE_UPLOAD);
         m.upload.purpose = (enum wire_purpose)p;
