@@ -220,65 +220,6 @@ static void test_a_hello_of_another_generation_or_plan_is_refused(void **state)
     expect_hello(&member[0].hello, &member[0].entry, &changed, STATUS_OK, NULL);
 }
 
-/* Which of the five that speak of dealings are there; in this order. */
-enum { FEATURES = 1, DEGREE = 2, DEALING = 4, HOLDS = 8, HELD = 16, ALL_OF_THEM = 31 };
-
-static const uint8_t dealing_name[WIRE_DIGEST_BYTES] = {41, 42},
-                     dealings_held[WIRE_DIGEST_BYTES] = {51, 52};
-
-static void say_dealing(struct wire_hello *h, unsigned what)
-{
-    h->features = what & FEATURES ? 12 : 0;
-    h->degree = what & DEGREE ? 2 : 0;
-    h->dealing = what & DEALING ? (struct wire_bytes){dealing_name, sizeof dealing_name}
-                                : (struct wire_bytes){NULL, 0};
-    h->holds = what & HOLDS ? (struct wire_bytes){dealings_held, sizeof dealings_held}
-                            : (struct wire_bytes){NULL, 0};
-    h->held = what & HELD ? 7 : 0;
-}
-
-static void test_a_dealing_is_there_with_its_shape_and_what_is_held_with_its_name(void **state)
-{
-    static const unsigned whole[] = {0, FEATURES | DEGREE | DEALING, ALL_OF_THEM};
-    struct wire_hello h = member[0].hello;
-
-    (void)state;
-    for (unsigned what = 0; what <= ALL_OF_THEM; what++) {
-        bool ok = false;
-
-        for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-            ok |= whole[i] == what;
-        say_dealing(&h, what);
-        sign_hello(&member[0], &h, "vfl/hello/1");
-        if (ok)
-            expect_hello(&h, &member[0].entry, &terms, STATUS_OK, NULL);
-        else
-            expect_hello(&h, &member[0].entry, &terms, STATUS_PROTOCOL,
-                         "hello of p1: half a dealing");
-    }
-}
-
-static void test_a_kept_hello_keeps_what_it_says_of_dealings(void **state)
-{
-    static const uint8_t zeros[WIRE_DIGEST_BYTES];
-    struct wire_hello h = member[1].hello;
-    struct agree_hello kept;
-
-    (void)state;
-    for (unsigned what = 0; what <= ALL_OF_THEM; what++) {
-        memset(&kept, 0xa5, sizeof kept);
-        say_dealing(&h, what);
-        agree_keep_hello(&kept, &h);
-        assert_int_equal(kept.features, what & FEATURES ? 12 : 0);
-        assert_int_equal(kept.degree, what & DEGREE ? 2 : 0);
-        assert_int_equal(kept.has_dealing, (what & DEALING) != 0);
-        assert_memory_equal(kept.dealing, what & DEALING ? dealing_name : zeros, sizeof zeros);
-        assert_int_equal(kept.has_holds, (what & HOLDS) != 0);
-        assert_memory_equal(kept.holds, what & HOLDS ? dealings_held : zeros, sizeof zeros);
-        assert_int_equal(kept.held, what & HELD ? 7 : 0);
-    }
-}
-
 static void test_a_kept_hello_is_shown_as_it_came(void **state)
 {
     struct agree_hello kept;
@@ -623,8 +564,6 @@ int main(void)
         TEST(test_a_signature_under_another_label_is_none),
         TEST(test_a_member_that_names_itself_otherwise_is_refused),
         TEST(test_a_hello_of_another_generation_or_plan_is_refused),
-        TEST(test_a_dealing_is_there_with_its_shape_and_what_is_held_with_its_name),
-        TEST(test_a_kept_hello_keeps_what_it_says_of_dealings),
         TEST(test_a_kept_hello_is_shown_as_it_came),
         TEST(test_sid_is_the_digest_that_the_header_writes_down),
         TEST(test_sid_changes_with_every_byte_of_every_hello),
