@@ -87,7 +87,7 @@ bool phase_expects(enum phase p, bool to_server, enum wire_kind kind)
 
 enum status phase_print(struct buf *out)
 {
-    static const char *const quorums[] = {"the roster", "all members", "K + T members",
+    static const char *const quorums[] = {"the roster", "all members", "as many as decode",
                                           "each on its own", "-"};
     static const char *const deadlines[] = {"patience_ms", "deadline_ms (drop), patience_ms (wait)",
                                             "-"};
