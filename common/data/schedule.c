@@ -29,14 +29,15 @@ static void epoch_key(struct schedule *s, uint64_t epoch, uint8_t key[RNG_KEY_BY
     digest_final(&s->digest, key);
 }
 
-/* Room to sort and for the rows of one step, which K = 1 does not need. */
+/* What K = 1 does not need. */
 static enum status init_segments(struct schedule *s)
 {
     if (s->segments.k == 1)
         return STATUS_OK;
-    s->sort = mem_alloc((size_t)s->segments.len + s->rounds_per_epoch, sizeof *s->sort);
-    s->row = mem_alloc((size_t)s->coded_batch * s->segments.k, sizeof *s->row);
-    return s->sort == NULL || s->row == NULL ? STATUS_MEMORY : STATUS_OK;
+    s->sort = mem_alloc(s->segments.len, sizeof *s->sort);
+    s->start = mem_alloc((size_t)s->rounds_per_epoch + 1, sizeof *s->start);
+    s->row = mem_alloc(s->segments.rows, sizeof *s->row);
+    return s->sort == NULL || s->start == NULL || s->row == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
 enum status schedule_init(struct schedule *s, uint64_t seed, uint32_t rows, uint32_t batch,
@@ -75,17 +76,25 @@ void schedule_deinit(struct schedule *s)
     mem_free(s->rng);
     digest_deinit(&s->digest);
     mem_free(s->order);
-    mem_free(s->sort);
     mem_free(s->row);
+    mem_free(s->start);
+    mem_free(s->sort);
     *s = (struct schedule){0};
 }
 
-/* Sorts the coded rows of each step: notes the step of every row, then deals the rows out to their
+static uint32_t coded_rows(const struct schedule *s, uint32_t first)
+{
+    uint32_t left = s->segments.len - first;
+
+    return left < s->coded_batch ? left : s->coded_batch;
+}
+
+/* Sorts the coded rows of each step: notes the step of every one, then deals them out to their
  * steps in ascending order. */
 static void sort_steps(struct schedule *s)
 {
     const uint32_t len = s->segments.len;
-    uint32_t *step = s->sort, *next = s->sort + len;
+    uint32_t *step = s->sort, *next = s->start;
 
     for (uint32_t i = 0; i < len; i++)
         step[s->order[i]] = i / s->coded_batch;
@@ -93,6 +102,22 @@ static void sort_steps(struct schedule *s)
         next[i] = i * s->coded_batch;
     for (uint32_t r = 0; r < len; r++)
         s->order[next[step[r]]++] = r;
+}
+
+/* The rows of all steps: so those of one stay where they are while another is asked for. */
+static void write_rows(struct schedule *s)
+{
+    uint32_t written = 0;
+
+    for (uint32_t i = 0; i < s->rounds_per_epoch; i++) {
+        uint32_t first = i * s->coded_batch;
+
+        s->start[i] = written;
+        written +=
+            segments_rows(&s->segments, s->row + written, s->order + first, coded_rows(s, first));
+    }
+    CHECK(written == s->segments.rows);
+    s->start[s->rounds_per_epoch] = written;
 }
 
 static void shuffle(struct schedule *s, uint64_t epoch)
@@ -109,25 +134,26 @@ static void shuffle(struct schedule *s, uint64_t epoch)
         s->order[i] = s->order[j];
         s->order[j] = moved;
     }
-    if (s->segments.k > 1)
+    if (s->segments.k > 1) {
         sort_steps(s);
+        write_rows(s);
+    }
     s->epoch = epoch;
 }
 
 const uint32_t *schedule_batch(struct schedule *s, uint64_t step, uint32_t *n)
 {
     uint64_t epoch = step / s->rounds_per_epoch;
-    uint32_t first = (uint32_t)(step % s->rounds_per_epoch) * s->coded_batch;
-    uint32_t left = s->segments.len - first;
+    uint32_t in_epoch = (uint32_t)(step % s->rounds_per_epoch), first = in_epoch * s->coded_batch;
 
     if (epoch != s->epoch)
         shuffle(s, epoch);
     s->coded = s->order + first;
-    s->coded_n = left < s->coded_batch ? left : s->coded_batch;
+    s->coded_n = coded_rows(s, first);
     if (s->segments.k == 1) {
         *n = s->coded_n;
         return s->coded;
     }
-    *n = segments_rows(&s->segments, s->row, s->coded, s->coded_n);
-    return s->row;
+    *n = s->start[in_epoch + 1] - s->start[in_epoch];
+    return s->row + s->start[in_epoch];
 }

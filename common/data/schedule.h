@@ -34,8 +34,9 @@ struct schedule {
     uint32_t rounds_per_epoch; /* ceil(len / coded_batch) */
     uint64_t epoch;            /* whose permutation `order` holds; UINT64_MAX: none yet */
     uint32_t *order;           /* len coded rows, step by step */
-    uint32_t *row, *sort;      /* K > 1: rows of one step; room to sort */
-    const uint32_t *coded; /* coded rows of the last schedule_batch, valid as long as its rows */
+    uint32_t *row, *start;     /* K > 1: rows step by step; where those of each step start, and N */
+    uint32_t *sort;            /* K > 1: room to sort */
+    const uint32_t *coded;     /* of the last schedule_batch, valid as long as its rows */
     uint32_t coded_n;
     void *rng; /* struct rng */
     struct digest digest;
@@ -47,8 +48,9 @@ enum status schedule_init(struct schedule *s, uint64_t seed, uint32_t rows, uint
                           uint32_t segments) MUST_USE;
 void schedule_deinit(struct schedule *s); /* safe on a zeroed struct */
 
-/* Rows of training step `step` (from 0, across epochs): *n of them, valid until the next call, in
- * the order of segments_rows; the coded rows are in s->coded (K = 1: the same list). */
+/* Rows of training step `step` (from 0, across epochs): *n of them, valid until a step of another
+ * epoch is asked for, in the order of segments_rows; the coded rows are in s->coded (K = 1: the
+ * same list). */
 const uint32_t *schedule_batch(struct schedule *s, uint64_t step, uint32_t *n);
 
 #endif

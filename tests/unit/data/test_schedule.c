@@ -169,6 +169,32 @@ static void test_segments_do_not_change_which_coded_rows_meet(void **unused)
     schedule_deinit(&s);
 }
 
+/* A party looks ahead (to charge the rounds to come) while it holds the rows of the one it is at.
+ */
+static void test_the_rows_of_a_step_stay_while_others_of_its_epoch_are_asked_for(void **unused)
+{
+    (void)unused;
+    for (uint32_t k = 1; k <= 4; k++) {
+        struct schedule s = new_segmented(5, 50, 12, k);
+        const uint32_t *rows[64], *coded[64];
+        uint32_t copy[64][12], coded_copy[64][12], n[64], coded_n[64];
+
+        assert_true(s.rounds_per_epoch <= 64);
+        for (uint32_t i = 0; i < s.rounds_per_epoch; i++) {
+            rows[i] = schedule_batch(&s, i, &n[i]);
+            coded[i] = s.coded;
+            coded_n[i] = s.coded_n;
+            memcpy(copy[i], rows[i], n[i] * sizeof **rows);
+            memcpy(coded_copy[i], coded[i], coded_n[i] * sizeof **coded);
+        }
+        for (uint32_t i = 0; i < s.rounds_per_epoch; i++) {
+            assert_memory_equal(copy[i], rows[i], n[i] * sizeof **rows);
+            assert_memory_equal(coded_copy[i], coded[i], coded_n[i] * sizeof **coded);
+        }
+        schedule_deinit(&s);
+    }
+}
+
 static void test_every_epoch_has_every_row_once(void **unused)
 {
     static const uint32_t rows[] = {1, 2, 7, 100, 101, 256}, batches[] = {1, 2, 7, 100, 300};
@@ -300,8 +326,7 @@ static void test_nothing_is_allocated_after_init(void **unused)
         schedule_batch(&s, step, &n);
     assert_int_equal(mem_count(), before);
     schedule_deinit(&s);
-    assert_null(s.row);
-    assert_null(s.sort);
+    assert_true(s.row == NULL && s.start == NULL && s.sort == NULL);
 }
 
 static void test_each_failing_allocation_is_reported(void **unused)
@@ -314,10 +339,11 @@ static void test_each_failing_allocation_is_reported(void **unused)
         assert_int_equal(schedule_init(&s, 1, 10, 2, 1), STATUS_MEMORY);
         assert_true(s.order == NULL && s.rng == NULL);
     }
-    for (uint64_t n = 1; n <= 4; n++) {
+    for (uint64_t n = 1; n <= 5; n++) {
         mem_fail_at(n);
         assert_int_equal(schedule_init(&s, 1, 10, 2, 2), STATUS_MEMORY);
-        assert_true(s.order == NULL && s.rng == NULL && s.row == NULL && s.sort == NULL);
+        assert_true(s.order == NULL && s.rng == NULL);
+        assert_true(s.row == NULL && s.start == NULL && s.sort == NULL);
     }
     mem_fail_at(0);
 }
@@ -329,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_one_segment_is_the_plain_schedule_and_its_coded_rows_are_its_rows),
         cmocka_unit_test(test_a_step_is_whole_coded_rows_and_every_epoch_has_every_row_once),
         cmocka_unit_test(test_segments_do_not_change_which_coded_rows_meet),
+        cmocka_unit_test(test_the_rows_of_a_step_stay_while_others_of_its_epoch_are_asked_for),
         cmocka_unit_test(test_every_epoch_has_every_row_once),
         cmocka_unit_test(test_only_the_last_batch_is_shorter),
         cmocka_unit_test(test_the_same_seed_gives_the_same_rows_in_any_order_of_asking),
