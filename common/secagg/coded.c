@@ -21,6 +21,7 @@
 #include "common/secagg/coded_server.h"
 #include "common/secagg/lane.h"
 #include "common/secagg/share.h"
+#include "common/secagg/uniform.h"
 
 #include <string.h>
 
@@ -205,12 +206,6 @@ static void draw_uniform(struct coded_party *p, uint16_t *out, size_t n)
     }
 }
 
-/* Byte i of the part of member j, of parts of this size, among those of all members but this. */
-static size_t part_of(const struct coded_party *p, uint32_t j, size_t part)
-{
-    return (j < p->base.shape.self ? j : j - 1) * part;
-}
-
 /* Columns at..at+some of all shares: packed into the parts of the others, and this member's own. */
 static void share_chunk(struct coded_party *p, uint8_t *payload, size_t at, size_t some)
 {
@@ -227,18 +222,9 @@ static void share_chunk(struct coded_party *p, uint8_t *payload, size_t at, size
         if (j == s->self)
             memcpy(p->own + at, share, some * sizeof *p->own);
         else
-            bits_pack16(payload + part_of(p, j, part) + bits_bytes(at, p->w), share, some, p->w);
+            bits_pack16(payload + share_part(&p->keys, j, part) + bits_bytes(at, p->w), share, some,
+                        p->w);
     }
-}
-
-/* What was drawn cannot be drawn again: the stream goes on from a key out of itself. */
-static void forget_stream(struct coded_party *p)
-{
-    uint8_t key[RNG_KEY_BYTES];
-
-    rng_fill(&p->uniform, key, sizeof key);
-    rng_rekey(&p->uniform, key);
-    secret_wipe(key, sizeof key);
 }
 
 static void wipe_round(struct coded_party *p, size_t n)
@@ -269,14 +255,11 @@ static enum status coded_protect(struct secagg_party *base, uint8_t *payload, ui
         some = len - at < CODED_CHUNK ? len - at : CODED_CHUNK;
         share_chunk(p, payload, at, some);
     }
-    for (uint32_t j = 0; j < base->shape.parties && s == STATUS_OK; j++) {
-        if (j != base->shape.self)
-            share_seal(&p->keys, j, payload + part_of(p, j, part), part,
-                       check + part_of(p, j, AEAD_TAG_BYTES));
-    }
+    if (s == STATUS_OK)
+        share_seal_all(&p->keys, payload, check, part);
     p->shared = s == STATUS_OK;
     wipe_round(p, n);
-    forget_stream(p);
+    uniform_forget(&p->uniform);
     return s;
 }
 
@@ -318,8 +301,8 @@ static enum status coded_relay(struct secagg_party *base, uint8_t *payload, cons
     for (uint32_t j = 0; j < base->shape.parties && s == STATUS_OK; j++) {
         if (j == base->shape.self)
             continue;
-        s = add_share(p, j, sealed + part_of(p, j, part), tags + part_of(p, j, AEAD_TAG_BYTES),
-                      err);
+        s = add_share(p, j, sealed + share_part(&p->keys, j, part),
+                      tags + share_part(&p->keys, j, AEAD_TAG_BYTES), err);
         if (s != STATUS_OK)
             *faulty = j;
     }

@@ -1,8 +1,5 @@
 /* coded_server.h -- the server's side of coded.h: decode from the first K + T uploads, check with
- * the others.
- *
- * Rows of two rounds are kept, so that an upload that comes after the next round has begun can
- * still be compared with the polynomial that was decoded.
+ * the others (uploads.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

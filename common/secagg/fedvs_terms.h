@@ -35,6 +35,7 @@ enum { FEDVS_KEYS_MAX = 512 /* subset keys of one member (zero.h) */ };
 
 struct fedvs_terms {
     const struct field *field; /* NULL: no terms */
+    uint32_t parties;          /* M */
     uint32_t width;            /* P */
     uint32_t segments, privacy;
     uint32_t x_bits, w_bits;

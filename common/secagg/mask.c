@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
 #include "common/secagg/lane.h"
+#include "common/secagg/round.h"
 
 #include <string.h>
 
@@ -59,23 +60,6 @@ void mask_deinit(struct mask_set *m)
 
 /* --- a round --- */
 
-static void round_iv(struct mask_set *m, uint8_t iv[PRG_IV_BYTES], const struct secagg_round *r)
-{
-    enum { LABEL = sizeof mask_label - 1, SID = LABEL + 9, BROADCAST = SID + DIGEST_BYTES };
-    uint8_t text[BROADCAST + DIGEST_BYTES], digest[DIGEST_BYTES];
-
-    memcpy(text, mask_label, LABEL);
-    text[LABEL] = r->purpose;
-    for (size_t i = 0; i < 8; i++)
-        text[LABEL + 1 + i] = (uint8_t)(r->round >> (8 * i));
-    memcpy(text + SID, r->sid, DIGEST_BYTES);
-    memcpy(text + BROADCAST, r->broadcast, DIGEST_BYTES);
-    digest_begin(&m->digest);
-    digest_update(&m->digest, text, sizeof text);
-    digest_final(&m->digest, digest);
-    memcpy(iv, digest, PRG_IV_BYTES);
-}
-
 enum status mask_begin(struct mask_set *m, const struct secagg_round *r)
 {
     uint8_t iv[PRG_IV_BYTES];
@@ -84,7 +68,7 @@ enum status mask_begin(struct mask_set *m, const struct secagg_round *r)
 
     if (s != STATUS_OK)
         return s;
-    round_iv(m, iv, r);
+    round_iv(&m->digest, iv, mask_label, r);
     for (uint32_t j = 0; j < m->parties; j++) {
         if (j == m->self)
             continue;

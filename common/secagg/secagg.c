@@ -8,6 +8,7 @@
 #include "common/crypto/aead.h"
 #include "common/secagg/clear.h"
 #include "common/secagg/coded.h"
+#include "common/secagg/fedvs.h"
 #include "common/secagg/masked.h"
 #include "common/secagg/ops.h"
 
@@ -16,12 +17,13 @@
 static const struct secagg_ops *const protocols[] = {
     [AGGREGATION_MASKED] = &masked_ops,
     [AGGREGATION_CODED] = &coded_ops,
+    [AGGREGATION_FEDVS] = &fedvs_ops,
     [AGGREGATION_CLEAR] = &clear_ops,
 };
 
 static const struct secagg_ops *ops_of(enum plan_aggregation a)
 {
-    CHECK((size_t)a < sizeof protocols / sizeof protocols[0] && protocols[a] != NULL);
+    CHECK((size_t)a < sizeof protocols / sizeof protocols[0]);
     return protocols[a];
 }
 

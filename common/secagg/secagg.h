@@ -3,28 +3,6 @@
  * One file per protocol (masked.c, coded.c, fedvs.c, clear.c) behind this interface and one row in
  * the table of secagg.c; adding one touches no session code.  After init nothing allocates.
  *
- * masked (Bonawitz et al. 2016, Protocol 0, made modular): w = ceil(log2(value_max M + 1)); for
- * fixed one bit more.  y_m = q_m + sum_{j>m} PRG(k_mj) - sum_{j<m} PRG(k_mj) mod 2^w; ceil(64 / w)
- * zero elements are appended and their sum must be 0.  Bit-packed at w bits.
- *
- * coded (Yu et al. 2019, Lagrange coding, on integer codes): p = the smallest prime above
- * max(value_max M, M + K + T); the n codes, padded with zeros, are K segments of ceil(n / K), T
- * uniform ones join them, and member j's share is their polynomial's value at alpha_j
- * (common/lcc/points.h).  Members seal shares for each other (`protect`), the server passes them
- * on, each uploads the sum of the shares of all members (`relay`), and any K + T uploads decode.
- * Bit-packed at ceil(log2 p) bits.
- *
- * fedvs (Li, Yao, Liu 2023, Algorithm 1): Lagrange-coded data, dealt once, times Lagrange-coded
- * weights, dealt each round, in F_p (fedvs_terms.h).  A row of the coded data stands for K rows.
- * Before the first round the members deal subset keys (`deal_keys`, `take_keys`) and, unless they
- * have them from before, their data in chunks of rows (`deal`, `take`), each in a round of its own.
- * Then in each round members seal shares of their weights (`protect`), multiply and add a share of
- * a random polynomial that vanishes where the sums are (zero.h), which is the upload (`relay`); any
- * 2 (K+T-1) + 1 uploads decode.  Without that polynomial the server would learn more than the sums.
- *
- * clear: the codes bit-packed at their own width, or float32 little-endian; fusion concat keeps
- * them apart.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SECAGG_SECAGG_H
@@ -40,6 +18,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The protocols.
+ *
+ * masked (Bonawitz et al. 2016, Protocol 0, made modular): w = ceil(log2(value_max M + 1)); for
+ * fixed one bit more.  y_m = q_m + sum_{j>m} PRG(k_mj) - sum_{j<m} PRG(k_mj) mod 2^w; ceil(64 / w)
+ * zero elements are appended and their sum must be 0.  Bit-packed at w bits.
+ *
+ * coded (Yu et al. 2019, Lagrange coding, on integer codes): p = the smallest prime above
+ * max(value_max M, M + K + T); the n codes, padded with zeros, are K segments of ceil(n / K), T
+ * uniform ones join them, and member j's share is their polynomial's value at alpha_j
+ * (common/lcc/points.h).  Members seal shares for each other (`protect`), the server passes them
+ * on, each uploads the sum of the shares of all members (`relay`), and any K + T uploads decode.
+ * Bit-packed at ceil(log2 p) bits.
+ *
+ * clear: the codes bit-packed at their own width, or float32 little-endian; fusion concat keeps
+ * them apart.
+ *
+ * fedvs (Li, Yao, Liu 2023, Algorithm 1): Lagrange-coded data, dealt once, times Lagrange-coded
+ * weights, dealt each round, in F_p (fedvs_terms.h).  A row of the coded data stands for K rows.
+ * Before the first round the members deal subset keys (`deal_keys`, `take_keys`) and, unless they
+ * have them from before, their data in chunks of rows (`deal`, `take`), each in a round of its own.
+ * Then in each round members seal shares of their weights (`protect`), multiply, and add a share of
+ * a random polynomial that vanishes where the sums are (zero.h), which is the upload (`relay`); any
+ * 2 (K+T-1) + 1 uploads decode.  Bit-packed at 31 or 61 bits.
+ */
 
 enum {
     SECAGG_KEY_BYTES = 32,

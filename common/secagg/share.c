@@ -124,6 +124,11 @@ bool share_is(const struct share_keys *k, const struct secagg_round *r)
     return memcmp(aad, k->aad, sizeof aad) == 0;
 }
 
+size_t share_part(const struct share_keys *k, uint32_t j, size_t part)
+{
+    return (j < k->self ? j : j - 1) * part;
+}
+
 void share_seal(struct share_keys *k, uint32_t to, uint8_t *bytes, size_t n,
                 uint8_t tag[AEAD_TAG_BYTES])
 {
@@ -131,6 +136,14 @@ void share_seal(struct share_keys *k, uint32_t to, uint8_t *bytes, size_t n,
     put(k->aad + AT_FROM, k->self, 2);
     put(k->aad + AT_TO, to, 2);
     aead_seal(&k->seal[to], bytes, n, tag, &k->name);
+}
+
+void share_seal_all(struct share_keys *k, uint8_t *parts, uint8_t *tags, size_t part)
+{
+    for (uint32_t j = 0; j < k->parties; j++)
+        if (j != k->self)
+            share_seal(k, j, parts + share_part(k, j, part), part,
+                       tags + share_part(k, j, AEAD_TAG_BYTES));
 }
 
 bool share_open(struct share_keys *k, uint32_t from, uint8_t *out, const uint8_t *in, size_t n,

@@ -46,9 +46,15 @@ enum status share_begin(struct share_keys *k, const struct secagg_round *r) MUST
 /* Is r the round that was opened last, in every part of its name? */
 bool share_is(const struct share_keys *k, const struct secagg_round *r);
 
+/* Byte at which the part of member j begins, of parts of this size, among those of all members but
+ * this one. */
+size_t share_part(const struct share_keys *k, uint32_t j, size_t part);
+
 /* Of the round opened last, once for each member: bytes[n] in place, and the tag. */
 void share_seal(struct share_keys *k, uint32_t to, uint8_t *bytes, size_t n,
                 uint8_t tag[AEAD_TAG_BYTES]);
+/* The parts of all other members, of `part` bytes each, and their tags. */
+void share_seal_all(struct share_keys *k, uint8_t *parts, uint8_t *tags, size_t part);
 /* out[n] from what `from` sealed for this member in that round.  False otherwise: out is wiped. */
 bool share_open(struct share_keys *k, uint32_t from, uint8_t *out, const uint8_t *in, size_t n,
                 const uint8_t tag[AEAD_TAG_BYTES]) MUST_USE;

@@ -64,8 +64,14 @@ PARAMETERS_OF = {
     'clear_protect': 7,
     'masked_protect': 7,
     'coded_protect': 7,
+    'fedvs_protect': 7,
+    'secagg_deal': 7,
+    'fedvs_deal': 7,
     'secagg_relay': 8,  # two inputs for the same reason, and who is to blame
     'coded_relay': 8,
+    'fedvs_relay': 8,
+    'secagg_take': 8,
+    'fedvs_take': 8,
     'ledger_reserve': 7,  # both limits belong to the one act that may pass them
 }
 

@@ -132,9 +132,13 @@ static void test_a_share_opens_for_its_receiver_sender_and_round_alone(void **st
     uint8_t sid[32] = {1}, broadcast[32] = {2}, other[32] = {1, [31] = 0x80};
     const struct secagg_round round = {.round = 5, .sid = sid, .broadcast = broadcast};
     const struct secagg_round others[] = {
-        {1, 5, sid, broadcast},       {0, 6, sid, broadcast},   {0, 4, sid, broadcast},
-        {0, 256 + 5, sid, broadcast}, {0, 5, other, broadcast}, {0, 5, sid, other},
-        {0, 5, broadcast, sid},
+        {.purpose = 1, .round = 5, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 6, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 4, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 256 + 5, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 5, .sid = other, .broadcast = broadcast},
+        {.purpose = 0, .round = 5, .sid = sid, .broadcast = other},
+        {.purpose = 0, .round = 5, .sid = broadcast, .broadcast = sid},
     };
     const struct sealed s = seal(1, 2, &round);
 
