@@ -60,12 +60,17 @@ static uint32_t coded_quorum(const struct secagg_shape *s)
     return s->segments + s->privacy;
 }
 
+static size_t coded_payload_bytes(const struct secagg_shape *s, size_t n)
+{
+    return bits_bytes(coded_upload_values(s, n), coded_width(s));
+}
+
 /* A share has the size of the upload that is their sum. */
 static size_t coded_part_bytes(const struct secagg_shape *s, enum secagg_part part, uint32_t from,
                                size_t n)
 {
     (void)from;
-    return part == SECAGG_PART_ROUND ? bits_bytes(coded_upload_values(s, n), coded_width(s)) : 0;
+    return part == SECAGG_PART_ROUND ? coded_payload_bytes(s, n) : 0;
 }
 
 enum status coded_lcc_init(struct lcc *c, const struct secagg_shape *s)
@@ -316,7 +321,7 @@ static enum status coded_relay(struct secagg_party *base, uint8_t *payload, cons
 
 const struct secagg_ops coded_ops = {
     .width = coded_width,
-    .upload_values = coded_upload_values,
+    .payload_bytes = coded_payload_bytes,
     .quorum = coded_quorum,
     .part_bytes = coded_part_bytes,
     .party_new = coded_party_new,

@@ -28,6 +28,11 @@ static struct lcc_shares shares_of(const uint16_t **row, const struct uploads_ro
     return (struct lcc_shares){row, rows->member, rows->n, rows->len};
 }
 
+static size_t packed(void *code, size_t len)
+{
+    return bits_bytes(len, ((struct lcc *)code)->field.bits);
+}
+
 static bool unpack(void *code, void *row, const uint8_t *payload, size_t len)
 {
     const struct fp16 *field = &((struct lcc *)code)->field;
@@ -59,8 +64,11 @@ void coded_server_free(struct secagg_server *base)
 
 enum status coded_server_new(struct secagg_server **out, const struct secagg_shape *s)
 {
-    struct uploads_code code = {
-        .parties = s->parties, .bytes = sizeof(uint16_t), .unpack = unpack, .check = check};
+    struct uploads_code code = {.parties = s->parties,
+                                .bytes = sizeof(uint16_t),
+                                .packed = packed,
+                                .unpack = unpack,
+                                .check = check};
     struct coded_server *p = mem_alloc(1, sizeof *p);
     enum status st;
 
@@ -69,7 +77,6 @@ enum status coded_server_new(struct secagg_server **out, const struct secagg_sha
     st = coded_lcc_init(&p->lcc, s);
     code.code = &p->lcc;
     code.prime = p->lcc.field.p;
-    code.bits = p->lcc.field.bits;
     code.quorum = p->lcc.threshold;
     p->sums = mem_alloc((size_t)s->segments * CODED_CHUNK, sizeof *p->sums);
     if (st == STATUS_OK && p->sums == NULL)

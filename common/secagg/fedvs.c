@@ -40,6 +40,11 @@ size_t fedvs_upload_values(const struct secagg_shape *s, size_t n)
     return n / s->terms.segments + (n % s->terms.segments != 0);
 }
 
+static size_t fedvs_payload_bytes(const struct secagg_shape *s, size_t n)
+{
+    return s->terms.field->packed(fedvs_upload_values(s, n));
+}
+
 static uint32_t fedvs_quorum(const struct secagg_shape *s)
 {
     return 2 * (s->terms.segments + s->terms.privacy - 1) + 1;
@@ -192,7 +197,7 @@ static enum status fedvs_relay(struct secagg_party *base, uint8_t *payload, cons
 
 const struct secagg_ops fedvs_ops = {
     .width = fedvs_width,
-    .upload_values = fedvs_upload_values,
+    .payload_bytes = fedvs_payload_bytes,
     .quorum = fedvs_quorum,
     .part_bytes = fedvs_part_bytes,
     .party_new = fedvs_party_new,

@@ -20,6 +20,11 @@ struct fedvs_server {
 
 /* --- the code of struct uploads --- */
 
+static size_t packed(void *code, size_t len)
+{
+    return ((struct product *)code)->shape.field->packed(len);
+}
+
 static bool unpack(void *code, void *row, const uint8_t *payload, size_t len)
 {
     const struct field *f = ((struct product *)code)->shape.field;
@@ -53,8 +58,8 @@ enum status fedvs_server_new(struct secagg_server **out, const struct secagg_sha
     struct fedvs_server *p = mem_alloc(1, sizeof *p);
     struct uploads_code code = {.parties = s->parties,
                                 .prime = s->terms.field->p,
-                                .bits = s->terms.field->bits,
                                 .bytes = s->terms.field->bytes,
+                                .packed = packed,
                                 .unpack = unpack,
                                 .check = check};
     enum status st;

@@ -12,8 +12,9 @@
 
 struct secagg_ops {
     uint32_t (*width)(const struct secagg_shape *s);
-    size_t (*check_bytes)(const struct secagg_shape *s);             /* NULL: no check elements */
-    size_t (*upload_values)(const struct secagg_shape *s, size_t n); /* NULL: n */
+    size_t (*check_bytes)(const struct secagg_shape *s); /* NULL: no check elements */
+    /* NULL: n values, each of the width. */
+    size_t (*payload_bytes)(const struct secagg_shape *s, size_t n);
     uint32_t (*quorum)(const struct secagg_shape *s);
     /* NULL: nothing is sealed from member to member. */
     size_t (*part_bytes)(const struct secagg_shape *s, enum secagg_part part, uint32_t from,

@@ -34,17 +34,13 @@ uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s)
     return ops_of(a)->width(s);
 }
 
-/* Values of the field, of the ring or of float32 in an upload. */
-static size_t upload_values(enum plan_aggregation a, const struct secagg_shape *s, size_t n)
-{
-    return ops_of(a)->upload_values == NULL ? n : ops_of(a)->upload_values(s, n);
-}
-
 size_t secagg_payload_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n)
 {
     const uint32_t w = secagg_width(a, s);
 
-    return w == 0 ? 0 : bits_bytes(upload_values(a, s, n), w);
+    if (w == 0)
+        return 0;
+    return ops_of(a)->payload_bytes == NULL ? bits_bytes(n, w) : ops_of(a)->payload_bytes(s, n);
 }
 
 size_t secagg_check_bytes(enum plan_aggregation a, const struct secagg_shape *s)

@@ -3,7 +3,6 @@
  */
 #include "common/secagg/uploads.h"
 
-#include "common/base/bits.h"
 #include "common/base/mem.h"
 
 #include <string.h>
@@ -129,12 +128,13 @@ enum status uploads_late(struct uploads *u, uint32_t member, const uint8_t *payl
     const uint32_t quorum = u->code.quorum;
     uint32_t faulty_n;
     enum status s;
+    size_t due;
 
     if (!r->combined)
         return error_set(err, STATUS_PROTOCOL, "an upload that no round waits for");
-    if (bytes != bits_bytes(r->len, u->code.bits))
-        return error_set(err, STATUS_PROTOCOL, "an upload of %zu bytes instead of %zu", bytes,
-                         bits_bytes(r->len, u->code.bits));
+    due = u->code.packed(u->code.code, r->len);
+    if (bytes != due)
+        return error_set(err, STATUS_PROTOCOL, "an upload of %zu bytes instead of %zu", bytes, due);
     s = take(u, r, member, payload, err);
     if (s != STATUS_OK)
         return s;

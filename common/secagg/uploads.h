@@ -29,7 +29,8 @@ struct uploads_code {
     void *code; /* struct lcc, struct product: the first argument below */
     uint64_t prime;
     uint32_t parties, quorum;
-    uint32_t bits, bytes; /* of an element: packed, in memory */
+    uint32_t bytes;                           /* of an element in memory */
+    size_t (*packed)(void *code, size_t len); /* bytes of an upload */
     /* len elements of one upload; false when one is not of the field. */
     bool (*unpack)(void *code, void *row, const uint8_t *payload, size_t len);
     /* lcc_check(), product_check(). */
