@@ -4,6 +4,7 @@
 #include "common/crypto/rng.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 #include "common/crypto/stream.h"
@@ -47,21 +48,15 @@ void rng_deinit(struct rng *r)
 void rng_seed_key(uint8_t key[RNG_KEY_BYTES], uint64_t seed, uint32_t party, const char *purpose,
                   uint64_t place)
 {
-    uint8_t text[128];
-    size_t n = 0, purpose_n = strlen(purpose);
+    uint8_t text[128] = "vfl/seed/1", *p = text + 10;
+    size_t purpose_n = strlen(purpose);
 
     CHECK(purpose_n <= 64);
-    memcpy(text, "vfl/seed/1", 10);
-    n = 10;
-    for (int i = 0; i < 8; i++)
-        text[n++] = (uint8_t)(seed >> (8 * i));
-    for (int i = 0; i < 4; i++)
-        text[n++] = (uint8_t)(party >> (8 * i));
-    memcpy(text + n, purpose, purpose_n);
-    n += purpose_n;
-    for (int i = 0; i < 8; i++)
-        text[n++] = (uint8_t)(place >> (8 * i));
-    digest_sha256(key, text, n);
+    p = le_put(p, seed, 8);
+    p = le_put(p, party, 4);
+    memcpy(p, purpose, purpose_n);
+    p = le_put(p + purpose_n, place, 8);
+    digest_sha256(key, text, (size_t)(p - text));
 }
 
 /* The stream is read in order, whatever the sizes asked for: the buffer holds its unread head.  A

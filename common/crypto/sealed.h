@@ -27,7 +27,8 @@ enum status sealed_write(const char *path, const uint8_t key[SEALED_KEY_BYTES], 
                          const void *bytes, size_t n, struct error *err) MUST_USE;
 
 /* Replaces the content of out (up to out->max bytes; its owner wipes it) and copies the label.
- * STATUS_CONFIG when the file was not sealed with this key or is damaged. */
+ * STATUS_CONFIG when the file was not sealed with this key or is damaged; STATUS_IO, _MEMORY,
+ * _CRYPTO. */
 enum status sealed_read(const char *path, const uint8_t key[SEALED_KEY_BYTES],
                         char label[SEALED_LABEL_MAX], struct buf *out, struct error *err) MUST_USE;
 

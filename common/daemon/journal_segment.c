@@ -4,6 +4,7 @@
 #include "common/daemon/journal_segment.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/crypto/kex.h"
 #include "common/crypto/rng.h"
 #include "common/crypto/secret.h"
@@ -24,29 +25,10 @@ enum {
 static const char magic[MAGIC_BYTES + 1] = "VFLJRNL1";
 static const char info_label[] = "vfl/journal/1";
 
-/* --- fixed numbers, little-endian --- */
-
-static uint8_t *put(uint8_t *p, uint64_t value, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        p[i] = (uint8_t)(value >> (8 * i));
-    return p + bytes;
-}
-
 static uint8_t *put_bytes(uint8_t *p, const void *from, size_t n)
 {
     memcpy(p, from, n);
     return p + n;
-}
-
-static uint64_t take(const uint8_t **p, size_t bytes)
-{
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < bytes; i++)
-        value |= (uint64_t)(*p)[i] << (8 * i);
-    *p += bytes;
-    return value;
 }
 
 static void take_bytes(const uint8_t **p, void *to, size_t n)
@@ -88,10 +70,10 @@ enum status journal_segment_print(struct journal_segment *s,
     if (st != STATUS_OK)
         return st;
     p = put_bytes(p, magic, MAGIC_BYTES);
-    p = put(p, s->number, 8);
-    p = put(p, s->first_step, 8);
-    p = put(p, s->before_records, 8);
-    p = put(p, s->trail_known, 8);
+    p = le_put(p, s->number, 8);
+    p = le_put(p, s->first_step, 8);
+    p = le_put(p, s->before_records, 8);
+    p = le_put(p, s->trail_known, 8);
     p = put_bytes(p, s->trail, sizeof s->trail);
     p = put_bytes(p, s->label, sizeof s->label);
     p = put_bytes(p, s->before_check, sizeof s->before_check);
@@ -120,10 +102,10 @@ enum status journal_segment_parse(struct journal_segment *s,
         secret_wipe(key, AEAD_KEY_BYTES);
         return STATUS_INTEGRITY;
     }
-    s->number = take(&p, 8);
-    s->first_step = take(&p, 8);
-    s->before_records = take(&p, 8);
-    s->trail_known = take(&p, 8) != 0;
+    s->number = le_take(&p, 8);
+    s->first_step = le_take(&p, 8);
+    s->before_records = le_take(&p, 8);
+    s->trail_known = le_take(&p, 8) != 0;
     take_bytes(&p, s->trail, sizeof s->trail);
     take_bytes(&p, s->label, sizeof s->label);
     take_bytes(&p, s->before_check, sizeof s->before_check);
@@ -137,8 +119,8 @@ static struct aead_name name_of(uint8_t aad[AAD_BYTES], uint64_t number, uint64_
 {
     struct aead_name name = {.aad = aad, .aad_n = AAD_BYTES};
 
-    put(put(aad, number, 8), index, 8);
-    put(name.nonce, 2 * index + (uint64_t)part, 8);
+    le_put(le_put(aad, number, 8), index, 8);
+    le_put(name.nonce, 2 * index + (uint64_t)part, 8);
     return name;
 }
 
@@ -156,15 +138,15 @@ static void pack_head(uint8_t *p, const struct journal_record *r)
 {
     const uint8_t *head = p;
 
-    p = put(p, r->round, 8);
-    p = put(p, r->place, 8);
-    p = put(p, r->sweep, 8);
-    p = put(p, r->generation, 8);
-    p = put(p, r->purpose, 4);
-    p = put(p, r->rows, 4);
-    p = put(p, r->present, 8);
-    p = put(p, r->sum_floats, 8);
-    p = put(p, r->gradient_floats, 8);
+    p = le_put(p, r->round, 8);
+    p = le_put(p, r->place, 8);
+    p = le_put(p, r->sweep, 8);
+    p = le_put(p, r->generation, 8);
+    p = le_put(p, r->purpose, 4);
+    p = le_put(p, r->rows, 4);
+    p = le_put(p, r->present, 8);
+    p = le_put(p, r->sum_floats, 8);
+    p = le_put(p, r->gradient_floats, 8);
     p = put_bytes(p, r->trail, sizeof r->trail);
     CHECK(p == head + JOURNAL_HEAD_BYTES);
 }
@@ -175,15 +157,15 @@ static bool unpack_head(struct journal_record *r, const uint8_t *p)
     uint64_t present, sum, gradient;
 
     *r = (struct journal_record){0};
-    r->round = take(&p, 8);
-    r->place = take(&p, 8);
-    r->sweep = take(&p, 8);
-    r->generation = take(&p, 8);
-    r->purpose = (uint32_t)take(&p, 4);
-    r->rows = (uint32_t)take(&p, 4);
-    present = take(&p, 8);
-    sum = take(&p, 8);
-    gradient = take(&p, 8);
+    r->round = le_take(&p, 8);
+    r->place = le_take(&p, 8);
+    r->sweep = le_take(&p, 8);
+    r->generation = le_take(&p, 8);
+    r->purpose = (uint32_t)le_take(&p, 4);
+    r->rows = (uint32_t)le_take(&p, 4);
+    present = le_take(&p, 8);
+    sum = le_take(&p, 8);
+    gradient = le_take(&p, 8);
     take_bytes(&p, r->trail, sizeof r->trail);
     if (present > UINT32_MAX || sum > JOURNAL_FLOATS_MAX || gradient > JOURNAL_FLOATS_MAX - sum ||
         (r->purpose == JOURNAL_TRAIN) != (gradient > 0))

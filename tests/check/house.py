@@ -59,7 +59,6 @@ KERNELS = ('common/nn/*', 'common/pbm/*_kernel*', 'common/pbm/*_avx512*', 'commo
 # Functions that have more all the same.
 PARAMETERS_OF = {
     'kex_hkdf': 8,  # the arguments of RFC 5869: four buffers with their lengths
-    'gcm': 8,  # those of an AEAD
     'secagg_protect': 7,  # two outputs, since payload and check elements are counted apart
     'clear_protect': 7,
     'masked_protect': 7,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/base/file.h"
+#include "common/base/mem.h"
 #include "common/crypto/sealed.h"
 
 static char dir[64], path[96];
@@ -84,6 +85,44 @@ static void test_the_content_is_not_in_the_file_and_never_sealed_alike(void **st
     buf_deinit(&two);
 }
 
+static void test_the_label_stands_in_the_file_before_nonce_content_and_tag(void **state)
+{
+    static const uint8_t head[] = {'V', 'F', 'L', 'S', 'E', 'A', 'L', '1', 5,
+                                   0,   0,   0,   'l', 'a', 'b', 'e', 'l'};
+    struct error err = {0};
+    struct buf file;
+
+    (void)state;
+    buf_init(&file, 4096);
+    assert_int_equal(sealed_write(path, key, "label", secret, sizeof secret, &err), STATUS_OK);
+    assert_int_equal(file_read(path, &file, &err), STATUS_OK);
+    assert_int_equal(file.len, sizeof head + 12 + sizeof secret + 16);
+    assert_memory_equal(file.data, head, sizeof head);
+    buf_deinit(&file);
+}
+
+/* A file that there is no memory for is not called damaged. */
+static void test_short_memory_is_called_that(void **state)
+{
+    char label[SEALED_LABEL_MAX];
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    mem_fail_at(1);
+    assert_int_equal(sealed_write(path, key, "label", secret, sizeof secret, &err), STATUS_MEMORY);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(sealed_write(path, key, "label", secret, sizeof secret, &err), STATUS_OK);
+    for (uint64_t n = 1; n <= 2; n++) { /* for the file, for its content */
+        mem_fail_at(n);
+        assert_int_equal(open_with(key, label, &out), STATUS_MEMORY);
+        buf_deinit(&out);
+    }
+    mem_fail_at(0);
+    assert_int_equal(open_with(key, label, &out), STATUS_OK);
+    buf_deinit(&out);
+}
+
 static void test_every_flipped_bit_and_every_cut_is_refused(void **state)
 {
     char label[SEALED_LABEL_MAX];
@@ -136,6 +175,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_the_content_is_not_in_the_file_and_never_sealed_alike,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_the_label_stands_in_the_file_before_nonce_content_and_tag, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_short_memory_is_called_that, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_flipped_bit_and_every_cut_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
