@@ -41,11 +41,20 @@ static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t st
     return n;
 }
 
-static size_t collect_range(struct party_session *p, uint64_t first, uint64_t end)
+/* The rows at places first .. end of a sweep: under fedvs a place stands for one of each segment.
+ */
+static size_t collect_places(struct party_session *p, uint64_t first, uint64_t end)
 {
-    for (uint64_t r = first; r < end; r++)
-        p->charge_rows[r - first] = (uint32_t)r;
-    return (size_t)(end - first);
+    bool test = p->task.purpose == PURPOSE_EVALUATE_TEST;
+    uint64_t len = agenda_places(&p->plan, test),
+             rows = test ? p->plan.shape.test_rows : p->plan.shape.train_rows;
+    size_t n = 0;
+
+    for (uint64_t segment = 0; segment < rows; segment += len) {
+        for (uint64_t r = segment + first; r < segment + end && r < rows; r++)
+            p->charge_rows[n++] = (uint32_t)r;
+    }
+    return n;
 }
 
 static bool reserved_steps(struct party_session *p, struct actions *a)
@@ -82,18 +91,19 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
         return true;
     }
     if (!same || t->place >= r->until) {
-        uint32_t all = t->purpose == PURPOSE_EVALUATE_TEST ? p->plan.shape.test_rows
-                                                           : p->plan.shape.train_rows;
+        uint32_t all = agenda_places(&p->plan, t->purpose == PURPOSE_EVALUATE_TEST);
         *r = (struct party_reserve){
             .next = end, .until = all, .sweep = t->sweep, .purpose = t->purpose};
         end = all;
     }
-    charge(p, a, t->purpose, collect_range(p, t->place, end));
+    charge(p, a, t->purpose, collect_places(p, t->place, end));
     return false;
 }
 
 bool party_reserved(struct party_session *p, struct actions *a)
 {
+    if (wire_purpose_deals(p->task.purpose))
+        return true; /* shares of data go to members, whose any T learn nothing of it */
     return p->task.purpose == PURPOSE_TRAIN ? reserved_steps(p, a) : reserved_sweep(p, a);
 }
 

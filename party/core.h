@@ -4,6 +4,7 @@
  *   join.c      GATHER: join, offer, policy    round.c   ROUND, STREAM: gradient in, embeddings out
  *   share.c     SHARE and SUM: coded rounds    work.c    what a worker thread may do of it
  *   catchup.c   AGREE: steps that were missed  keep.c    checkpoints, and CLOSE
+ *   deal.c      SHARE before the rounds of fedvs: subset keys, shares of the data
  *   charge.c    what is reserved in the ledger, and what still has to be
  *   resume.c    what a later process needs
  *
@@ -17,6 +18,7 @@
 #include "common/crypto/rng.h"
 #include "common/data/schedule.h"
 #include "common/flow/agree.h"
+#include "common/flow/dealing.h"
 #include "common/flow/sm.h"
 #include "common/flow/trail.h"
 #include "common/secagg/secagg.h"
@@ -39,6 +41,7 @@ struct party_task {
     uint64_t round, place, sweep;
     uint32_t rows;
     const uint32_t *row; /* TRAIN: the batch */
+    uint32_t coded;      /* fedvs: coded rows that the round is on */
     enum status status;  /* of the work */
 };
 
@@ -50,7 +53,26 @@ struct party_reserve {
     enum wire_purpose purpose;
 };
 
-enum { PARTY_KEEP_MAX = 1 << 30 /* bytes of a checkpoint */ };
+/* Shares of the data, which go before the rounds of fedvs. */
+struct party_deal {
+    uint8_t secret[RNG_KEY_BYTES];   /* kept in checkpoints */
+    uint8_t key[RNG_KEY_BYTES];      /* of it, the plan, the roster and the data: draws the masks */
+    uint8_t name[WIRE_DIGEST_BYTES]; /* of the key, for the others */
+    struct dealing chunks;           /* of this generation's terms */
+    uint64_t held;                   /* chunks of everybody's shares that are here */
+    uint8_t holds[WIRE_DIGEST_BYTES]; /* of which sharings they are */
+    bool keys_due;                    /* the generation's subset keys are not here yet */
+    uint8_t *memory; /* a header; shares of the training split, of the test split */
+    size_t bytes;
+    float *x; /* a chunk of own data */
+    size_t x_floats;
+    struct rng masks;
+};
+
+enum {
+    PARTY_KEEP_MAX = 1 << 30, /* bytes of a checkpoint */
+    PARTY_CHECK_MAX = 1024,   /* bytes of check elements */
+};
 
 struct party_session {
     struct party_setup setup;
@@ -66,6 +88,7 @@ struct party_session {
     struct schedule schedule;
     struct party_bottom bottom;
     uint8_t *payload, *check; /* of an upload, or sealed shares and their tags */
+    size_t payload_max;       /* bytes of payload */
     size_t share_max;         /* a frame of shares; 0: there are none */
     struct buf received;      /* others' shares, or gradients that were missed */
     struct secagg_shape shape;
@@ -86,6 +109,7 @@ struct party_session {
     struct wire_confirm show_confirm;
     uint8_t sid[WIRE_DIGEST_BYTES];
     struct secagg_party *masks;
+    struct party_deal deal;
     struct account_entry mechanism;
 
     /* The round. */
@@ -100,6 +124,7 @@ struct party_session {
     enum wire_purpose last_sweep_split;
     struct party_task task;
     struct party_reserve train_reserve, sweep_reserve;
+    uint32_t *coded; /* fedvs: coded rows of the task */
     uint32_t *charge_rows;
     size_t charge_rows_max;
     struct rng noise;
@@ -159,6 +184,26 @@ void party_forget_reserves(struct party_session *p);
 /* The mechanism of the generation to come.  What is reserved under another one serves no more. */
 void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next);
 
+/* deal.c: nothing to do where nothing is dealt. */
+enum status party_deal_init(struct party_session *p) MUST_USE; /* once a plan is known */
+void party_deal_restore(struct party_session *p, const uint8_t secret[RNG_KEY_BYTES]);
+void party_deal_deinit(struct party_session *p);
+bool party_deals(const struct party_session *p);
+/* Into a hello: this party's shape, what it deals, what it holds. */
+void party_deal_say(struct party_session *p, struct wire_hello *h);
+/* All hellos are good: the generation's terms, and where dealing goes on. */
+enum status party_deal_begin(struct party_session *p) MUST_USE;
+enum status party_plan_deal(struct party_session *p, const struct wire_broadcast *b) MUST_USE;
+bool party_dealt(const struct party_session *p);
+/* Parts of the work: own shares out, others' in. */
+enum status party_work_deal(struct party_session *p, const struct secagg_round *r) MUST_USE;
+enum status party_work_take(struct party_session *p, const uint8_t *sealed, const uint8_t *tags,
+                            const struct secagg_round *r, uint32_t *faulty) MUST_USE;
+/* About what a round's own shares cost. */
+double party_flops_to_share(const struct party_session *p);
+/* Shares of everybody's data of the split that the task is on. */
+const void *party_deal_shares(const struct party_session *p);
+
 /* round.c */
 void party_broadcast(struct party_session *p, struct actions *a, const struct wire_broadcast *b);
 void party_charged(struct party_session *p, struct actions *a, const struct error *result);
@@ -168,6 +213,11 @@ enum status party_copy_gradient(struct party_session *p, float *to, struct wire_
                                 size_t floats) MUST_USE;
 
 /* share.c */
+/* What the task's shares are, and the n that their sizes are told by. */
+enum secagg_part party_part(const struct party_session *p);
+size_t party_values(const struct party_session *p);
+/* Room for every message of the set's shape. */
+enum status party_size_messages(struct party_session *p) MUST_USE;
 void party_relay(struct party_session *p, struct actions *a, const struct wire_shares *w);
 void party_send_share(struct party_session *p, struct actions *a);
 void party_send_upload(struct party_session *p, struct actions *a);

@@ -78,9 +78,7 @@ static enum status init_bottom(struct party_session *p)
 static enum status init_buffers(struct party_session *p)
 {
     const struct plan *plan = &p->plan;
-    enum plan_aggregation agg = plan->protocol.aggregation;
     uint32_t batch = plan->training.batch, longest = plan->shape.train_rows;
-    size_t payload, shares, tags, checks;
 
     p->shape = (struct secagg_shape){
         .concat = plan->model.fusion == FUSION_CONCAT,
@@ -91,23 +89,18 @@ static enum status init_buffers(struct party_session *p)
     };
     if (encode_init(&p->shape.encode, plan, plan->shape.parties) != STATUS_OK)
         return STATUS_CONFIG;
-    payload = secagg_payload_bytes(agg, &p->shape, p->shape.values_max);
-    shares = secagg_share_bytes(agg, &p->shape, SECAGG_PART_ROUND, 0, p->shape.values_max);
-    tags = secagg_tag_bytes(agg, &p->shape);
-    checks = secagg_check_bytes(agg, &p->shape);
-    p->share_max = shares == 0 ? 0 : wire_share_max(shares, tags);
     if (plan->shape.test_rows > longest)
         longest = plan->shape.test_rows;
     p->charge_rows_max = (size_t)batch * PARTY_CHARGE_ROUNDS > longest
                              ? (size_t)batch * PARTY_CHARGE_ROUNDS
                              : longest;
-    p->payload = mem_alloc((payload > shares ? payload : shares) + 16, 1);
-    p->check = mem_alloc((checks > tags ? checks : tags) + 16, 1);
+    p->check = mem_alloc((size_t)WIRE_TAGS_MAX + PARTY_CHECK_MAX, 1);
+    p->coded = mem_alloc(wire_evaluate_rows(plan), sizeof *p->coded);
     p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
     p->hellos = mem_alloc(plan->shape.parties, sizeof *p->hellos);
-    if (p->payload == NULL || p->check == NULL || p->charge_rows == NULL || p->hellos == NULL)
+    if (p->check == NULL || p->coded == NULL || p->charge_rows == NULL || p->hellos == NULL)
         return STATUS_MEMORY;
-    return STATUS_OK;
+    return party_size_messages(p);
 }
 
 enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t n)
@@ -145,7 +138,10 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
     digest_sha256(p->plan_digest, p->plan_text.data, p->plan_text.len);
     trail_begin(&p->trail, &p->digest, p->plan_digest);
     p->planned = true;
-    return STATUS_OK;
+    s = party_deal_init(p);
+    if (s != STATUS_OK && p->error.status == STATUS_OK)
+        error_set(&p->error, s, "data shares: %s", status_words(s));
+    return s;
 }
 
 static enum status same_plan(struct party_session *p, const struct wire_offer *o)

@@ -39,6 +39,7 @@ void party_say_hello(struct party_session *p, struct actions *a)
     rng_fill(&fresh, p->nonce, sizeof p->nonce);
     rng_deinit(&fresh);
     memcpy(h.name, p->setup.roster->party[p->setup.self].name, sizeof h.name);
+    party_deal_say(p, &h);
     buf_init(&body, WIRE_HELLO_MAX);
     if (wire_pack_hello_body(&body, &h) != STATUS_OK ||
         sign_make(p->own.signature, p->setup.key, "vfl/hello/1", body.data, body.len) !=
@@ -97,8 +98,6 @@ static enum status make_masks(struct party_session *p)
             s = agree_pair_keys(&pairs[m], p->kex_secret, p->hellos[m].kex_public, p->sid,
                                 p->members[p->self], p->members[m]);
     }
-    p->shape.parties = p->members_n;
-    p->shape.self = p->self;
     if (s == STATUS_OK)
         s = encode_init(&p->shape.encode, &p->plan, p->members_n);
     if (s == STATUS_OK)
@@ -126,11 +125,24 @@ static enum status make_confirm(struct party_session *p)
     return STATUS_OK;
 }
 
+/* What the hellos say of sizes. */
+static enum status take_shapes(struct party_session *p)
+{
+    enum status s;
+
+    p->shape.parties = p->members_n;
+    p->shape.self = p->self;
+    s = party_deal_begin(p);
+    return s == STATUS_OK ? party_size_messages(p) : s;
+}
+
 void party_hellos(struct party_session *p, struct actions *a, const struct wire_hellos *hs)
 {
     enum status s = check_hellos(p, hs);
     struct action *send;
 
+    if (s == STATUS_OK)
+        s = take_shapes(p);
     if (s == STATUS_OK)
         s = make_confirm(p);
     if (s == STATUS_OK)

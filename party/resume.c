@@ -1,22 +1,25 @@
 /* resume.c -- a session to bytes and back.
  *
  * Kept: the plan, how many steps are behind this party, what it was shown, the bottom with its
- * optimiser, and whether the run is over.  Not kept: keys and masks.  The server sends what was
+ * optimiser, whether the run is over, and the secret behind the shares of its data, which are dealt
+ * once (deal.c).  Not kept: keys and masks of generations.  The server sends what was
  * broadcast since (catchup.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/core.h"
 
+#include "common/crypto/secret.h"
 #include "common/nn/state.h"
 
 #include <string.h>
 
-enum { RESUME_VERSION = 2 };
+enum { RESUME_VERSION = 3 };
 
 struct kept {
     uint64_t version, applied, final, plan_len;
     uint8_t trail[WIRE_DIGEST_BYTES];
+    uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
 };
 
 enum status party_session_save(const struct party_session *p, struct buf *out)
@@ -32,7 +35,9 @@ enum status party_session_save(const struct party_session *p, struct buf *out)
     if (!p->planned)
         return STATUS_OK; /* nothing that another start would not make as well */
     memcpy(k.trail, p->trail.value, sizeof k.trail);
+    memcpy(k.deal, p->deal.secret, sizeof k.deal);
     s = buf_append(out, &k, sizeof k);
+    secret_wipe(&k, sizeof k);
     if (s == STATUS_OK)
         s = buf_append(out, p->plan_text.data, p->plan_text.len);
     return s == STATUS_OK ? nn_state_print(&p->bottom.net, out) : s;
@@ -99,6 +104,9 @@ enum status party_restore(struct party_session *p)
         s = take(p, &k, at + k.plan_len, left - (size_t)k.plan_len);
     else if (s != STATUS_MEMORY)
         s = unfit(p);
+    if (s == STATUS_OK && party_deals(p))
+        party_deal_restore(p, k.deal);
+    secret_wipe(&k, sizeof k);
     p->keep_step = p->kept_step = p->applied;
     p->kept_any = true;
     return s == STATUS_OK ? remember(p) : s;

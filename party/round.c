@@ -74,7 +74,6 @@ static enum status plan_step(struct party_session *p, const struct wire_broadcas
         return party_violation(p, "opens a step out of order", b->place);
     if (p->pending && !p->task.close)
         return party_violation(p, "asks for the same step twice in one generation", b->place);
-    p->task.row = schedule_batch(&p->schedule, b->place, &p->task.rows);
     return STATUS_OK;
 }
 
@@ -91,8 +90,7 @@ static bool sweep_is_due(const struct party_session *p, uint64_t sweep)
 static enum status plan_sweep(struct party_session *p, const struct wire_broadcast *b)
 {
     bool test = b->purpose == PURPOSE_EVALUATE_TEST;
-    uint32_t all = test ? p->plan.shape.test_rows : p->plan.shape.train_rows,
-             most = wire_evaluate_rows(&p->plan);
+    uint32_t all = agenda_places(&p->plan, test), most = agenda_round_places(&p->plan);
     bool later = b->sweep > p->last_sweep ||
                  (b->sweep == p->last_sweep && test && p->last_sweep_split != b->purpose) ||
                  (b->sweep == p->last_sweep && b->purpose == p->last_sweep_split &&
@@ -106,6 +104,7 @@ static enum status plan_sweep(struct party_session *p, const struct wire_broadca
     if (b->place >= all || b->place % most != 0 || !later)
         return party_violation(p, "evaluates rows out of order: row", b->place);
     p->task.rows = all - (uint32_t)b->place < most ? all - (uint32_t)b->place : most;
+    p->task.coded = p->task.rows;
     p->task.row = NULL;
     p->last_sweep = b->sweep;
     p->last_sweep_split = b->purpose;
@@ -126,19 +125,42 @@ static enum status plan_open(struct party_session *p, const struct wire_broadcas
     p->task.round = b->round;
     p->task.place = b->place;
     p->task.sweep = b->sweep;
-    s = b->purpose == PURPOSE_TRAIN ? plan_step(p, b) : plan_sweep(p, b);
+    if (wire_purpose_deals(b->purpose))
+        s = party_plan_deal(p, b);
+    else if (!party_dealt(p))
+        s = party_violation(p, "opens a round before the data is dealt", b->round);
+    else
+        s = b->purpose == PURPOSE_TRAIN ? plan_step(p, b) : plan_sweep(p, b);
     if (s == STATUS_OK)
         p->last_round = b->round;
     return s;
 }
 
+/* The rows of the round, once the charge is done, which has looked at others. */
+static void list_rows(struct party_session *p)
+{
+    struct party_task *t = &p->task;
+
+    if (t->purpose == PURPOSE_TRAIN)
+        t->row = schedule_batch(&p->schedule, t->place, &t->rows);
+    if (!party_deals(p) || wire_purpose_deals(t->purpose))
+        return;
+    if (t->purpose == PURPOSE_TRAIN)
+        t->coded = p->schedule.coded_n;
+    for (uint32_t i = 0; i < t->coded; i++)
+        p->coded[i] = t->purpose == PURPOSE_TRAIN ? p->schedule.coded[i] : (uint32_t)t->place + i;
+}
+
 static void start_work(struct party_session *p, struct actions *a)
 {
-    double rows = p->task.open ? p->task.rows : 0, flops = nn_net_flops(&p->bottom.net.spec, 1);
+    double rows, flops = nn_net_flops(&p->bottom.net.spec, 1);
 
+    if (p->task.open)
+        list_rows(p);
+    rows = p->task.open ? p->task.rows : 0;
     if (p->task.apply)
         rows += (double)p->bottom.batch_rows * p->plan.protocol.local_iterations;
-    actions_add(a, ACTION_WORK)->flops = rows * flops;
+    actions_add(a, ACTION_WORK)->flops = rows * flops + party_flops_to_share(p);
 }
 
 void party_broadcast(struct party_session *p, struct actions *a, const struct wire_broadcast *b)
@@ -199,8 +221,10 @@ static void round_worked(struct party_session *p, struct actions *a)
     p->pending = t->purpose == PURPOSE_TRAIN;
     log_debug("generation %llu, round %llu: %u rows leave (%s)", (unsigned long long)p->generation,
               (unsigned long long)t->round, t->rows, wire_purpose_name(t->purpose));
-    p->report.rounds++;
-    p->report.last_rows = t->rows;
+    if (!wire_purpose_deals(t->purpose)) {
+        p->report.rounds++;
+        p->report.last_rows = t->rows;
+    }
     if (secagg_shares(p->plan.protocol.aggregation))
         party_send_share(p, a);
     else
@@ -218,7 +242,8 @@ void party_worked(struct party_session *p, struct actions *a)
     switch (p->task.work) {
     case WORK_ROUND: round_worked(p, a); break;
     case WORK_SUM:
-        party_send_upload(p, a);
+        if (!wire_purpose_deals(p->task.purpose))
+            party_send_upload(p, a);
         party_arm(p, a);
         break;
     case WORK_REPLAY:

@@ -36,6 +36,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .owner = r,
         .clock_us = clock_us,
         .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,
+        .holdings = holdings_for_session(&r->holdings),
     };
 
     return party_session_new(&r->session, &setup, err);
@@ -55,6 +56,7 @@ enum status party_run_begin(struct party_run *r, struct error *err)
         s = party_checkpoint_load(r->in, &r->saved, err);
     if (s == STATUS_OK)
         s = party_checkpoint_load_before(r->in, &r->saved_before, err);
+    holdings_init(&r->holdings, &r->in->config);
     if (s == STATUS_OK)
         s = begin_session(r, err);
     if (s != STATUS_OK)
@@ -84,6 +86,8 @@ enum status party_run_end(struct party_run *r, struct error *err)
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, &unwritten);
+    if (complete && written == STATUS_OK)
+        written = holdings_remove(&r->holdings, &unwritten);
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;
     return err->status;
@@ -92,6 +96,7 @@ enum status party_run_end(struct party_run *r, struct error *err)
 void party_run_deinit(struct party_run *r)
 {
     party_session_free(r->session);
+    holdings_deinit(&r->holdings);
     books_close(&r->books);
     checkpoint_wipe(&r->saved);
     checkpoint_wipe(&r->saved_before);

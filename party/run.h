@@ -7,6 +7,7 @@
 
 #include "common/crypto/rng.h"
 #include "party/books.h"
+#include "party/holdings.h"
 #include "party/results.h"
 #include "party/session.h"
 
@@ -15,6 +16,7 @@ struct party_run {
     const struct party_options *options;
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
+    struct holdings holdings;
     struct party_session *session;
     struct party_results results;
     struct rng chance;   /* delays and jitter: nothing secret */

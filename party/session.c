@@ -229,7 +229,9 @@ void party_session_free(struct party_session *p)
     wipe(&p->keep);
     wipe(&p->before);
     buf_deinit(&p->received);
+    party_deal_deinit(p);
     mem_free(p->payload);
+    mem_free(p->coded);
     mem_free(p->check);
     mem_free(p->charge_rows);
     mem_free(p->hellos);

@@ -29,6 +29,17 @@ enum {
 
 struct party_session;
 
+/* Memory for the shares of everybody's data (fedvs), which may be more than the machine has and
+ * should outlive the process.  map NULL: the session takes it from the heap. */
+struct party_holdings {
+    void *owner;
+    /* *bytes of it, 0 for what an earlier process left (none: *bytes stays 0); it stays the
+     * owner's, and what was mapped before is no more. */
+    enum status (*map)(void *owner, uint8_t **memory, size_t *bytes, struct error *err);
+    enum status (*sync)(void *owner,
+                        struct error *err); /* to the disk; NULL: it does not outlive */
+};
+
 /* Everything stays the caller's and must outlive the session. */
 struct party_setup {
     const struct config_party *config;
@@ -48,6 +59,7 @@ struct party_setup {
     void *owner;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
     uint32_t checkpoint_rounds; /* training steps between two ACTION_KEEP; 0: never any */
+    struct party_holdings holdings;
 };
 
 struct party_report {

@@ -1,19 +1,74 @@
-/* share.c -- SHARE and SUM: this party's half of a coded round.
+/* share.c -- SHARE and SUM: this party's half of a coded round, and of dealing.
  *
  * The happy path: broadcast -> own shares, sealed for each other member -> relay: theirs for this
- * one -> work: open, add -> upload of the sum.  The first two lines of what leaves depend on the
- * view (flow/trail.h), so members that were shown different things cannot open each other's.
+ * one -> work: open, and add or evaluate -> upload.  Dealing ends with the work.  What is sealed
+ * depends on the view (flow/trail.h), so members that were shown different things cannot open each
+ * other's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/core.h"
 
-#include <string.h>
+#include "common/base/check.h"
+#include "common/base/mem.h"
 
-static size_t values(const struct party_session *p)
+/* --- sizes --- */
+
+enum secagg_part party_part(const struct party_session *p)
 {
+    switch (p->task.purpose) {
+    case PURPOSE_DEAL_KEYS: return SECAGG_PART_KEYS;
+    case PURPOSE_DEAL_DATA: return SECAGG_PART_DATA;
+    case PURPOSE_TRAIN:
+    case PURPOSE_EVALUATE_TEST:
+    case PURPOSE_EVALUATE_TRAIN: break;
+    }
+    return SECAGG_PART_ROUND;
+}
+
+size_t party_values(const struct party_session *p)
+{
+    if (p->task.purpose == PURPOSE_DEAL_DATA)
+        return p->task.coded;
+    if (party_deals(p))
+        return (size_t)p->task.coded * p->shape.terms.segments * p->plan.model.embedding;
     return (size_t)p->task.rows * p->plan.model.embedding;
 }
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+enum status party_size_messages(struct party_session *p)
+{
+    enum plan_aggregation agg = p->plan.protocol.aggregation;
+    const struct secagg_shape *s = &p->shape;
+    size_t n[SECAGG_PARTS] = {
+        [SECAGG_PART_ROUND] = s->values_max, [SECAGG_PART_DATA] = p->deal.chunks.chunk_rows};
+    size_t own = secagg_payload_bytes(agg, s, s->values_max), others = 0;
+
+    for (int part = 0; part < SECAGG_PARTS; part++) {
+        own = larger(own, secagg_share_bytes(agg, s, (enum secagg_part)part, s->self, n[part]));
+        others =
+            larger(others, secagg_relay_bytes(agg, s, (enum secagg_part)part, s->self, n[part]));
+    }
+    if (own > WIRE_PAYLOAD_MAX || others > WIRE_PAYLOAD_MAX)
+        return error_set(&p->error, STATUS_CONFIG,
+                         "shares of %zu bytes among these parties, more than a message holds (%d)",
+                         larger(own, others), WIRE_PAYLOAD_MAX);
+    CHECK(secagg_check_bytes(agg, s) <= PARTY_CHECK_MAX);
+    p->share_max = others == 0 ? 0 : wire_share_max(others, secagg_tag_bytes(agg, s));
+    if (p->payload != NULL && own <= p->payload_max)
+        return STATUS_OK;
+    mem_free(p->payload);
+    p->payload = mem_alloc(own + 16, 1);
+    p->payload_max = own;
+    return p->payload != NULL ? STATUS_OK
+                              : error_set(&p->error, STATUS_MEMORY, "no memory for shares");
+}
+
+/* --- messages --- */
 
 void party_send_share(struct party_session *p, struct actions *a)
 {
@@ -26,7 +81,7 @@ void party_send_share(struct party_session *p, struct actions *a)
         .round = p->task.round,
         .purpose = p->task.purpose,
         .sealed = {p->payload,
-                   secagg_share_bytes(agg, &p->shape, SECAGG_PART_ROUND, p->shape.self, values(p))},
+                   secagg_share_bytes(agg, &p->shape, party_part(p), p->self, party_values(p))},
         .tags = {p->check, secagg_tag_bytes(agg, &p->shape)},
     };
     p->relay_due = true;
@@ -42,15 +97,23 @@ void party_send_upload(struct party_session *p, struct actions *a)
         .generation = p->generation,
         .round = p->task.round,
         .purpose = p->task.purpose,
-        .payload = {p->payload, secagg_payload_bytes(agg, &p->shape, values(p))},
+        .payload = {p->payload, secagg_payload_bytes(agg, &p->shape, party_values(p))},
         .check = {p->check, secagg_check_bytes(agg, &p->shape)},
     };
+}
+
+/* Of a product over the field, which costs about as much as four of floats. */
+static double flops_of_sum(const struct party_session *p)
+{
+    if (!party_deals(p) || party_part(p) != SECAGG_PART_ROUND)
+        return 0;
+    return 8.0 * p->task.coded * p->shape.terms.inputs_n * p->plan.model.embedding;
 }
 
 void party_relay(struct party_session *p, struct actions *a, const struct wire_shares *w)
 {
     enum plan_aggregation agg = p->plan.protocol.aggregation;
-    size_t sealed = secagg_relay_bytes(agg, &p->shape, SECAGG_PART_ROUND, p->shape.self, values(p)),
+    size_t sealed = secagg_relay_bytes(agg, &p->shape, party_part(p), p->self, party_values(p)),
            tags = secagg_tag_bytes(agg, &p->shape);
     enum status s = STATUS_OK;
 
@@ -67,6 +130,7 @@ void party_relay(struct party_session *p, struct actions *a, const struct wire_s
     }
     p->relay_due = false;
     p->task.work = WORK_SUM;
-    sm_move(&p->sm, PHASE_SUM, p->generation);
-    actions_add(a, ACTION_WORK)->flops = 8.0 * (double)sealed;
+    if (party_part(p) == SECAGG_PART_ROUND)
+        sm_move(&p->sm, PHASE_SUM, p->generation);
+    actions_add(a, ACTION_WORK)->flops = 8.0 * (double)sealed + flops_of_sum(p);
 }

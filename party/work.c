@@ -30,6 +30,9 @@ static struct secagg_round round_of(const struct party_session *p)
         .round = p->task.round,
         .sid = p->sid,
         .broadcast = p->view,
+        .data = party_deals(p) ? party_deal_shares(p) : NULL,
+        .coded = p->coded,
+        .coded_n = p->task.coded,
     };
 }
 
@@ -56,13 +59,34 @@ static void view_round(struct party_session *p)
     trail_view(p->view, &p->digest, &p->trail, &at);
 }
 
+/* What this party protects: embeddings, under fedvs the model that others embed with. */
+static const float *embed(struct party_session *p, size_t *n)
+{
+    const struct party_task *t = &p->task;
+    const struct nn_layer *model = &p->bottom.net.layer[0];
+    const struct table *table =
+        t->purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
+    const float *h = NULL;
+
+    *n = (size_t)t->rows * p->plan.model.embedding;
+    if (t->purpose == PURPOSE_TRAIN)
+        h = party_bottom_train(&p->bottom, table, t->row, t->rows);
+    else if (!party_deals(p))
+        h = party_bottom_evaluate(&p->bottom, table, (uint32_t)t->place, t->rows);
+    if (!party_deals(p))
+        return h;
+    *n = (size_t)model->in * model->out;
+    return model->w;
+}
+
 static enum status work_on_round(struct party_session *p)
 {
     struct party_task *t = &p->task;
     uint64_t start = p->setup.clock_us(), computed;
-    struct secagg_round round = round_of(p);
+    struct secagg_round round;
     enum status s = STATUS_OK;
-    const float *h;
+    const float *x;
+    size_t n;
 
     if (t->close)
         s = take_step(p, t->apply);
@@ -71,17 +95,17 @@ static enum status work_on_round(struct party_session *p)
         return s;
     }
     view_round(p);
-    if (t->purpose == PURPOSE_TRAIN)
-        h = party_bottom_train(&p->bottom, p->setup.train, t->row, t->rows);
-    else
-        h = party_bottom_evaluate(
-            &p->bottom, t->purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train,
-            (uint32_t)t->place, t->rows);
+    round = round_of(p);
+    if (wire_purpose_deals(t->purpose)) {
+        s = party_work_deal(p, &round);
+        spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - start);
+        return s == STATUS_OK ? s : error_set(&p->error, s, "dealing: %s", status_words(s));
+    }
+    x = embed(p, &n);
     computed = p->setup.clock_us();
     spans_add(&p->spans, SPAN_COMPUTE, computed - start);
     seed_noise(p);
-    s = secagg_protect(p->masks, p->payload, p->check, h, (size_t)t->rows * p->plan.model.embedding,
-                       &round, &p->noise);
+    s = secagg_protect(p->masks, p->payload, p->check, x, n, &round, &p->noise);
     spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - computed);
     if (s != STATUS_OK)
         error_set(&p->error, s, "round %llu: %s", (unsigned long long)t->round, status_words(s));
@@ -93,13 +117,17 @@ static enum status work_on_sum(struct party_session *p)
 {
     struct secagg_round round = round_of(p);
     uint64_t start = p->setup.clock_us();
-    size_t values = (size_t)p->task.rows * p->plan.model.embedding;
+    size_t n = party_values(p);
     const uint8_t *sealed = p->received.data;
     const uint8_t *tags = sealed + secagg_relay_bytes(p->plan.protocol.aggregation, &p->shape,
-                                                      SECAGG_PART_ROUND, p->shape.self, values);
+                                                      party_part(p), p->self, n);
     uint32_t faulty = 0;
-    enum status s =
-        secagg_relay(p->masks, p->payload, sealed, tags, values, &round, &faulty, &p->error);
+    enum status s;
+
+    if (wire_purpose_deals(p->task.purpose))
+        s = party_work_take(p, sealed, tags, &round, &faulty);
+    else
+        s = secagg_relay(p->masks, p->payload, sealed, tags, n, &round, &faulty, &p->error);
 
     spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - start);
     if (s == STATUS_AUTH)

@@ -5,6 +5,7 @@
  *   share.c     SHARE and SUM: coded rounds    stream.c  STREAM: a step at each arrival
  *   close.c     CLOSE and the endings          work.c    the work between two broadcasts
  *   evaluate.c  sweeps, scores, targets        head.c    the top model
+ *   deal.c      SHARE before the rounds of fedvs: subset keys, shares of the data
  *   resume.c    what a later process needs
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,6 +18,7 @@
 #include "common/crypto/rng.h"
 #include "common/data/schedule.h"
 #include "common/flow/agree.h"
+#include "common/flow/dealing.h"
 #include "common/flow/sm.h"
 #include "common/flow/trail.h"
 #include "common/secagg/secagg.h"
@@ -53,8 +55,10 @@ struct server_round {
     enum wire_purpose purpose;
     uint64_t number, place, sweep;
     uint32_t rows, answers;
-    const uint32_t *row; /* TRAIN: the batch; EVALUATE_*: NULL, rows place .. place + rows */
-    uint32_t peer;       /* STREAM: whose upload the work is on */
+    const uint32_t
+        *row;       /* of a batch, and of all that fedvs asks for; NULL: place .. place + rows */
+    uint32_t coded; /* fedvs: coded rows of the round */
+    uint32_t peer;  /* STREAM: whose upload the work is on */
     uint64_t opened_us, last_answer_us;
 };
 
@@ -68,11 +72,18 @@ struct server_close {
     uint8_t absent[WIRE_MEMBERS_MAX];
 };
 
+/* Shares of the data, which go before the rounds of fedvs. */
+struct server_deal {
+    struct dealing chunks;
+    uint64_t next; /* chunk that is due */
+    bool keys_due; /* before everything else in a generation */
+};
+
 struct server_sweep {
     uint64_t number;  /* evaluations begun */
     uint64_t done_at; /* steps_done at the last complete one */
     bool running, on_train;
-    uint32_t next_row;
+    uint32_t next_place; /* agenda_places() */
 };
 
 struct server_shares;
@@ -109,7 +120,9 @@ struct server_session {
     struct secagg_server *sum;
     size_t payload_max, check_bytes;
     struct secagg_shape shape;
-    struct server_shares *shares; /* coded */
+    struct server_shares *shares; /* coded, fedvs */
+    struct server_deal deal;
+    uint32_t *sweep_row;          /* fedvs: rows of an evaluation round */
     struct server_stream *stream; /* async */
 
     struct server_head head;
@@ -147,7 +160,7 @@ void server_blame(struct server_session *s, struct actions *a, uint32_t peer);
 void server_missing(const struct server_session *s, char *out,
                     size_t n); /* "p1, p3" without an answer */
 const char *server_name(const struct server_session *s, uint32_t peer);
-uint8_t *server_audience(struct server_session *s);  /* room for one more list of peers */
+uint8_t *server_audience(struct server_session *s); /* room for one more list of peers */
 void server_sits_out(struct server_session *s, uint32_t peer);
 bool server_waits(const struct server_session *s);   /* straggler wait */
 void server_next_question(struct server_session *s); /* nobody has answered yet */
@@ -196,10 +209,21 @@ void server_note_arrival(struct server_session *s, uint32_t peer, bool last);
 bool server_choose_round(struct server_session *s); /* what comes next; false: the agenda is done */
 /* Until the open round is given up: what is left of the deadline, or all patience. */
 uint64_t server_round_patience_ms(const struct server_session *s);
+/* The n that secagg is told of the round; of these, those that are not of padding rows. */
 uint64_t server_round_values(const struct server_session *s);
+uint64_t server_real_values(const struct server_session *s);
+
+/* deal.c */
+bool server_deals(const struct server_session *s);
+/* All hellos are in: the generation's terms; s->error says what is wrong with them. */
+enum status server_deal_terms(struct server_session *s) MUST_USE;
+bool server_next_deal(struct server_session *s); /* fills s->round; false: everything is dealt */
+void server_dealt(struct server_session *s, struct actions *a);
 
 /* share.c */
 enum status server_shares_new(struct server_session *s) MUST_USE;
+/* Room for what the members of s->shape send each other. */
+enum status server_shares_size(struct server_session *s) MUST_USE;
 void server_shares_free(struct server_session *s);
 size_t server_session_share_max(const struct server_session *s); /* a whole frame; 0: no shares */
 void server_shares_open(struct server_session *s);

@@ -9,17 +9,32 @@
 
 #include <math.h>
 
-/* Rows of the split the running sweep is on. */
-static uint32_t split_rows(const struct server_session *s)
+/* Places of the split the running sweep is on: rows, under fedvs coded rows. */
+static uint32_t split_places(const struct server_session *s)
 {
-    return s->sweep.on_train ? s->plan.shape.train_rows : s->plan.shape.test_rows;
+    return agenda_places(&s->plan, !s->sweep.on_train);
+}
+
+/* The rows of coded rows place .. place + coded, segment by segment: what a sum of fedvs is in. */
+static void list_rows(struct server_session *s)
+{
+    const uint32_t all = s->sweep.on_train ? s->plan.shape.train_rows : s->plan.shape.test_rows,
+                   len = split_places(s);
+
+    s->round.rows = 0;
+    s->round.row = s->sweep_row;
+    for (uint32_t segment = 0; segment < s->plan.protocol.fedvs.segments; segment++) {
+        uint64_t row = (uint64_t)segment * len + s->round.place;
+        for (uint32_t i = 0; i < s->round.coded && row < all; i++, row++)
+            s->sweep_row[s->round.rows++] = (uint32_t)row;
+    }
 }
 
 static void begin_sweep(struct server_session *s)
 {
     s->sweep.running = true;
     s->sweep.number = agenda_sweeps_until(&s->agenda, s->steps_done);
-    s->sweep.next_row = 0;
+    s->sweep.next_place = 0;
     s->sweep.on_train = s->plan.training.evaluate_train;
     score_board_reset(&s->test_board);
     if (s->plan.training.evaluate_train)
@@ -28,19 +43,22 @@ static void begin_sweep(struct server_session *s)
 
 bool server_next_evaluation(struct server_session *s)
 {
-    uint32_t most = wire_evaluate_rows(&s->plan), rows;
+    uint32_t most = agenda_round_places(&s->plan), places;
 
     if (!s->sweep.running) {
         if (!agenda_due(&s->agenda, s->steps_done) || s->sweep.done_at == s->steps_done)
             return false;
         begin_sweep(s);
     }
-    rows = split_rows(s) - s->sweep.next_row;
+    places = split_places(s) - s->sweep.next_place;
+    places = places < most ? places : most;
     s->round.purpose = s->sweep.on_train ? PURPOSE_EVALUATE_TRAIN : PURPOSE_EVALUATE_TEST;
-    s->round.place = s->sweep.next_row;
+    s->round.place = s->sweep.next_place;
     s->round.sweep = s->sweep.number;
     s->round.row = NULL;
-    s->round.rows = rows < most ? rows : most;
+    s->round.rows = s->round.coded = places;
+    if (server_deals(s))
+        list_rows(s);
     return true;
 }
 
@@ -52,12 +70,12 @@ static bool regression(const struct server_session *s)
 /* The sweep went past the round just scored: on to the other split, or done. */
 static void advance_sweep(struct server_session *s)
 {
-    s->sweep.next_row += s->round.rows;
-    if (s->sweep.next_row < split_rows(s))
+    s->sweep.next_place += s->round.row != NULL ? s->round.coded : s->round.rows;
+    if (s->sweep.next_place < split_places(s))
         return;
     if (s->sweep.on_train && s->plan.shape.test_rows > 0) {
         s->sweep.on_train = false;
-        s->sweep.next_row = 0;
+        s->sweep.next_place = 0;
         return;
     }
     if (s->plan.shape.test_rows > 0)

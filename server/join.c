@@ -243,7 +243,8 @@ static bool round_can_do_without(const struct server_session *s, bool had_answer
 {
     switch (s->sm.phase) {
     case PHASE_ROUND: return s->shape.partial;
-    case PHASE_SHARE: return had_answered && server_decodes_without(s);
+    case PHASE_SHARE:
+        return had_answered && !wire_purpose_deals(s->round.purpose) && server_decodes_without(s);
     case PHASE_SUM: return server_decodes_without(s);
     case PHASE_STREAM: return true;
     case PHASE_CLOSE: return had_answered || !server_waits(s);

@@ -131,6 +131,10 @@ static void relay_hellos(struct server_session *s, struct actions *a)
     agree_ids_key(key, s->sid);
     table_ids_hmac(s->ids_train, s->setup.train, key);
     table_ids_hmac(s->ids_test, s->setup.test, key);
+    if (server_deal_terms(s) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     for (uint32_t m = 0; m < s->members_n; m++)
         s->show_hellos[m] = agree_show_hello(&s->hellos[m]);
     server_next_question(s);

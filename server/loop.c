@@ -84,7 +84,7 @@ static void do_send(struct loop *l, const struct action *a)
         server_results_round(&l->run.results, (uint32_t)a->to_n,
                              agenda_batch_rows(&server_session_report(l->run.session)->agenda,
                                                &l->run.in->config.plan, a->msg.broadcast.place),
-                             start);
+                             server_session_terms(l->run.session), start);
 }
 
 static void refuse(struct loop *l, struct link *k, enum status_kind kind, const char *text)
@@ -260,6 +260,25 @@ static void do_finish(struct loop *l, const struct action *a)
     close_everything(l);
 }
 
+/* What the members say of their bottoms may ask for larger messages (fedvs). */
+static void follow_sizes(struct loop *l)
+{
+    size_t up = server_session_up_max(l->run.session),
+           down = server_session_down_max(l->run.session);
+
+    if (up <= l->up_max && down + WIRE_OFFER_MAX <= l->frame.max)
+        return;
+    l->up_max = up;
+    l->frame.max = down + WIRE_OFFER_MAX;
+    CHECK(wire_unpacker_grow(&l->unpacker, up) == STATUS_OK);
+    for (size_t i = 0; i < l->run.in->roster.n; i++) {
+        if (l->party[i] == NULL)
+            continue;
+        net_conn_set_frame_max(l->party[i]->conn, up);
+        net_conn_set_queue_max(l->party[i]->conn, 2 * down);
+    }
+}
+
 static void tell(struct loop *l, const struct event *e)
 {
     double flops = -1;
@@ -269,6 +288,7 @@ static void tell(struct loop *l, const struct event *e)
         return;
     l->actions.n = 0;
     server_session_step(l->run.session, clock_us(), e, &l->actions);
+    follow_sizes(l);
     for (size_t i = 0; i < l->actions.n; i++) {
         const struct action *a = &l->actions.item[i];
         switch (a->kind) {

@@ -61,9 +61,10 @@ static double coded_bytes(const struct plan *p, uint32_t members, uint64_t n)
 
 /* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  Encodings that
  * the paper does not have cost F bits both ways.  Coded: each of M members sends M - 1 shares up,
- * which all go down again, and its sum up. */
+ * which all go down again, and its sum up.  FedVS, section 5.3: M - 1 shares of d_m D_m P elements
+ * up, which all go down again, and a result of P elements for each of n / (K P) coded rows up. */
 void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
-                          uint64_t now_us)
+                          const struct fedvs_terms *terms, uint64_t now_us)
 {
     const struct plan *p = &r->in->config.plan;
     const uint64_t n = (uint64_t)rows * p->model.embedding;
@@ -75,6 +76,10 @@ void server_results_round(struct server_results *r, uint32_t members, uint32_t r
         double shares = coded_bytes(p, members, n) * members * (members - 1);
         up = shares + coded_bytes(p, members, n) * members;
         down += shares;
+    } else if (p->protocol.aggregation == AGGREGATION_FEDVS) {
+        double shares = (double)(members - 1) * terms->inputs_n * terms->width;
+        up = (shares + (double)members * (double)n / terms->segments) * terms->field->bits / 8;
+        down += shares * terms->field->bits / 8;
     } else if (p->protocol.encoding == ENCODING_PBM) {
         up *= log2((double)p->protocol.pbm.trials * members) / 32;
     }
@@ -87,7 +92,7 @@ void server_results_round(struct server_results *r, uint32_t members, uint32_t r
 /* May a round close without a member's upload, and may training go on without a party? */
 static bool can_miss(const struct plan *p)
 {
-    return p->protocol.aggregation == AGGREGATION_CODED ||
+    return secagg_shares(p->protocol.aggregation) ||
            (p->protocol.aggregation == AGGREGATION_CLEAR &&
             p->protocol.straggler == STRAGGLER_DROP);
 }
@@ -112,7 +117,7 @@ static struct report_degraded degraded_of(const struct plan *p, const struct ser
         report_degraded_set(&out, REPORT_STALE_EMBEDDINGS, d->stale);
         report_degraded_set(&out, REPORT_UNSEEN_EMBEDDINGS, d->unseen);
     }
-    if (p->protocol.aggregation == AGGREGATION_CODED) {
+    if (secagg_shares(p->protocol.aggregation)) {
         report_degraded_set(&out, REPORT_UNVERIFIED_DECODES, d->unverified);
         report_degraded_set(&out, REPORT_FAULTY_UPLOADS, d->faulty);
     }
@@ -267,7 +272,7 @@ void server_results_progress(struct server_results *r, const struct server_repor
 static void fill_lateness(struct report_party *p, const struct plan *plan,
                           const struct server_report *rep, size_t i)
 {
-    p->has_shares = plan->protocol.aggregation == AGGREGATION_CODED;
+    p->has_shares = secagg_shares(plan->protocol.aggregation);
     p->share_wait_s = 1e-6 * (double)rep->share_wait_us[i];
     p->slowest_shares = rep->slowest_shares[i];
     p->can_miss = can_miss(plan) || can_be_absent(plan);

@@ -29,9 +29,9 @@ void server_results_deinit(struct server_results *r); /* safe on a zeroed struct
 void server_results_go_on(struct server_results *r, const struct server_report *rep);
 
 /* A training round of `rows` rows has been opened: its cost by the formula of the paper (pbm) or of
- * Lagrange coding (coded); docs/operating.md has both. */
+ * Lagrange coding (coded, fedvs; terms: of fedvs); docs/operating.md has both. */
 void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
-                          uint64_t now_us);
+                          const struct fedvs_terms *terms, uint64_t now_us);
 /* An evaluation is complete; train_s as in summary.json, until now. */
 enum status server_results_evaluation(struct server_results *r, const struct server_report *rep,
                                       double train_s, uint64_t now_us, struct error *err) MUST_USE;

@@ -39,7 +39,7 @@ static struct kept kept_of(const struct server_session *s)
     k.arrivals = server_stream_arrivals(s);
     k.sweep = s->sweep.number;
     k.swept_at = s->sweep.done_at;
-    k.sweep_row = s->sweep.next_row;
+    k.sweep_row = s->sweep.next_place;
     k.sweep_running = s->sweep.running;
     k.sweep_on_train = s->sweep.on_train;
     k.rounds = s->report.rounds;
@@ -104,7 +104,7 @@ static void take(struct server_session *s, const struct kept *k)
         .done_at = k->swept_at,
         .running = k->sweep_running,
         .on_train = k->sweep_on_train,
-        .next_row = (uint32_t)k->sweep_row,
+        .next_place = (uint32_t)k->sweep_row,
     };
     s->report.rounds = k->rounds;
     s->report.void_rounds = k->void_rounds;

@@ -18,19 +18,29 @@ enum { INTEGRITY_FAILURES_MAX = 3 };
 
 uint64_t server_round_values(const struct server_session *s)
 {
+    if (wire_purpose_deals(s->round.purpose))
+        return s->round.coded;
+    if (server_deals(s))
+        return (uint64_t)s->round.coded * s->plan.protocol.fedvs.segments * s->plan.model.embedding;
+    return server_real_values(s);
+}
+
+uint64_t server_real_values(const struct server_session *s)
+{
     return (uint64_t)s->round.rows * s->plan.model.embedding;
 }
 
 bool server_choose_round(struct server_session *s)
 {
     s->round.sweep = 0;
-    if (server_next_evaluation(s))
+    if (server_next_deal(s) || server_next_evaluation(s))
         return true;
     if (s->steps_done == s->agenda.steps || s->target_reached)
         return false;
     s->round.purpose = PURPOSE_TRAIN;
     s->round.place = s->steps_done;
     s->round.row = schedule_batch(&s->schedule, s->steps_done, &s->round.rows);
+    s->round.coded = s->schedule.coded_n;
     return true;
 }
 
@@ -128,7 +138,8 @@ void server_open_round(struct server_session *s, struct actions *a)
     s->round.number++;
     s->round.opened_us = s->round.last_answer_us = s->now_us;
     server_next_question(s);
-    secagg_begin(s->sum, server_round_values(s));
+    if (!wire_purpose_deals(s->round.purpose))
+        secagg_begin_padded(s->sum, server_round_values(s), server_real_values(s));
     if (s->shares != NULL)
         server_shares_open(s);
     if (s->sm.phase != phase_of_round(s))

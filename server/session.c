@@ -344,6 +344,10 @@ static enum status init_protocol(struct server_session *s, struct error *err)
         s->show_confirms == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for %u parties", p->shape.parties);
     st = server_shares_new(s);
+    if (st == STATUS_OK && server_deals(s)) {
+        s->sweep_row = mem_alloc(rows, sizeof *s->sweep_row);
+        st = s->sweep_row == NULL ? STATUS_MEMORY : STATUS_OK;
+    }
     if (st == STATUS_OK)
         st = server_stream_new(s);
     if (st == STATUS_OK)
@@ -439,6 +443,7 @@ void server_session_free(struct server_session *s)
     if (s->keep.data != NULL)
         secret_wipe(s->keep.data, s->keep.cap);
     buf_deinit(&s->keep);
+    mem_free(s->sweep_row);
     mem_free(s->hellos);
     mem_free(s->confirms);
     mem_free(s->show_hellos);
@@ -464,6 +469,11 @@ const struct server_report *server_session_report(struct server_session *s)
             r->waiting_for = (int)i;
     }
     return r;
+}
+
+const struct fedvs_terms *server_session_terms(const struct server_session *s)
+{
+    return &s->shape.terms;
 }
 
 const struct nn_net *server_session_head(const struct server_session *s)

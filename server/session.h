@@ -20,6 +20,7 @@
 #include "common/metrics/score.h"
 #include "common/metrics/spans.h"
 #include "common/nn/net.h"
+#include "common/secagg/fedvs_terms.h"
 
 struct server_session;
 
@@ -116,6 +117,8 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
 void server_session_work(struct server_session *s);
 
 const struct server_report *server_session_report(struct server_session *s);
+/* fedvs, once all hellos of a generation are in: what they amount to. */
+const struct fedvs_terms *server_session_terms(const struct server_session *s);
 const struct nn_net *server_session_head(const struct server_session *s);
 /* Largest frame a member may send under the plan, and the server. */
 size_t server_session_up_max(const struct server_session *s);

@@ -15,49 +15,99 @@
 #include <string.h>
 
 struct server_shares {
-    size_t sealed_max;           /* bytes of one member's shares in the largest round */
-    uint8_t *sealed, *tags;      /* from member m: at m sealed_max and m tags_max */
-    uint8_t *relay, *relay_tags; /* for one member after another */
-    size_t tags_max;
+    size_t sealed_max, relay_max, tags_max; /* bytes of one member's in the largest round */
+    uint8_t *sealed, *tags;                 /* from member m: at m sealed_max and m tags_max */
+    uint8_t *relay, *relay_tags;            /* for one member after another */
     uint32_t in;
 };
 
 size_t server_session_share_max(const struct server_session *s)
 {
-    return s->shares == NULL ? 0 : wire_share_max(s->shares->sealed_max, s->shares->tags_max);
+    const struct server_shares *h = s->shares;
+
+    if (h == NULL)
+        return 0;
+    return wire_share_max(h->sealed_max > h->relay_max ? h->sealed_max : h->relay_max, h->tags_max);
 }
 
 enum status server_shares_new(struct server_session *s)
 {
+    if (!secagg_shares(s->plan.protocol.aggregation))
+        return STATUS_OK;
+    s->shares = mem_alloc(1, sizeof *s->shares);
+    return s->shares == NULL ? STATUS_MEMORY : server_shares_size(s);
+}
+
+static void free_room(struct server_shares *h)
+{
+    mem_free(h->sealed);
+    mem_free(h->relay);
+    mem_free(h->tags);
+    mem_free(h->relay_tags);
+    *h = (struct server_shares){0};
+}
+
+/* The largest of all members and parts. */
+static void measure(const struct server_session *s, struct server_shares *h)
+{
     enum plan_aggregation agg = s->plan.protocol.aggregation;
-    struct server_shares *h;
+    const size_t n[SECAGG_PARTS] = {
+        [SECAGG_PART_ROUND] = s->shape.values_max, [SECAGG_PART_DATA] = s->deal.chunks.chunk_rows};
+
+    for (int part = 0; part < SECAGG_PARTS; part++) {
+        for (uint32_t m = 0; m < s->shape.parties; m++) {
+            size_t up = secagg_share_bytes(agg, &s->shape, (enum secagg_part)part, m, n[part]),
+                   down = secagg_relay_bytes(agg, &s->shape, (enum secagg_part)part, m, n[part]);
+            h->sealed_max = up > h->sealed_max ? up : h->sealed_max;
+            h->relay_max = down > h->relay_max ? down : h->relay_max;
+        }
+    }
+    h->tags_max = secagg_tag_bytes(agg, &s->shape);
+}
+
+enum status server_shares_size(struct server_session *s)
+{
+    struct server_shares *h = s->shares, need = {0};
     size_t members = s->plan.shape.parties;
 
-    if (!secagg_shares(agg))
+    measure(s, &need);
+    if (need.sealed_max > WIRE_PAYLOAD_MAX || need.relay_max > WIRE_PAYLOAD_MAX)
+        return error_set(&s->error, STATUS_CONFIG,
+                         "shares of %zu bytes among these parties, more than a message holds (%d)",
+                         need.sealed_max > need.relay_max ? need.sealed_max : need.relay_max,
+                         WIRE_PAYLOAD_MAX);
+    if (h->sealed != NULL && need.sealed_max <= h->sealed_max && need.relay_max <= h->relay_max &&
+        need.tags_max <= h->tags_max)
         return STATUS_OK;
-    h = s->shares = mem_alloc(1, sizeof *h);
-    if (h == NULL)
-        return STATUS_MEMORY;
-    h->sealed_max = secagg_share_bytes(agg, &s->shape, SECAGG_PART_ROUND, 0, s->shape.values_max);
-    h->tags_max = secagg_tag_bytes(agg, &s->shape);
-    h->sealed = mem_alloc(members, h->sealed_max);
-    h->relay = mem_alloc(members, h->sealed_max);
-    h->tags = mem_alloc(members, h->tags_max);
-    h->relay_tags = mem_alloc(members, h->tags_max);
-    return h->sealed != NULL && h->relay != NULL && h->tags != NULL && h->relay_tags != NULL
-               ? STATUS_OK
-               : STATUS_MEMORY;
+    free_room(h);
+    *h = need;
+    h->sealed = mem_alloc(members, need.sealed_max + 1);
+    h->relay = mem_alloc(members, need.relay_max + 1);
+    h->tags = mem_alloc(members, need.tags_max + 1);
+    h->relay_tags = mem_alloc(members, need.tags_max + 1);
+    if (h->sealed != NULL && h->relay != NULL && h->tags != NULL && h->relay_tags != NULL)
+        return STATUS_OK;
+    return error_set(&s->error, STATUS_MEMORY, "no memory for the shares of %zu parties", members);
 }
 
 void server_shares_free(struct server_session *s)
 {
     if (s->shares == NULL)
         return;
-    mem_free(s->shares->sealed);
-    mem_free(s->shares->relay);
-    mem_free(s->shares->tags);
-    mem_free(s->shares->relay_tags);
+    free_room(s->shares);
     mem_free(s->shares);
+}
+
+static enum secagg_part part_of_round(const struct server_session *s)
+{
+    switch (s->round.purpose) {
+    case PURPOSE_DEAL_KEYS: return SECAGG_PART_KEYS;
+    case PURPOSE_DEAL_DATA: return SECAGG_PART_DATA;
+    case PURPOSE_TRAIN:
+    case PURPOSE_EVALUATE_TEST:
+    case PURPOSE_EVALUATE_TRAIN: break;
+    }
+    return SECAGG_PART_ROUND;
 }
 
 void server_shares_open(struct server_session *s)
@@ -93,7 +143,7 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
     enum plan_aggregation agg = s->plan.protocol.aggregation;
     size_t member = (size_t)s->peer[peer].member;
     bool all;
-    size_t sealed = secagg_share_bytes(agg, &s->shape, SECAGG_PART_ROUND, (uint32_t)member,
+    size_t sealed = secagg_share_bytes(agg, &s->shape, part_of_round(s), (uint32_t)member,
                                        server_round_values(s)),
            tags = secagg_tag_bytes(agg, &s->shape);
 
@@ -119,18 +169,14 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
 /* The shares of all others for member `to`, in member order. */
 static struct wire_shares relay_for(struct server_session *s, uint32_t to)
 {
+    enum plan_aggregation agg = s->plan.protocol.aggregation;
     struct server_shares *h = s->shares;
-    uint32_t others = s->members_n - 1;
-    size_t each = secagg_part_bytes(s->plan.protocol.aggregation, &s->shape, SECAGG_PART_ROUND, to,
-                                    server_round_values(s));
-    uint8_t *sealed = h->relay + to * h->sealed_max, *tags = h->relay_tags + to * h->tags_max;
-    struct wire_shares w = {s->generation,
-                            s->round.number,
-                            s->round.purpose,
-                            {sealed, each * others},
-                            {tags, WIRE_TAG_BYTES * (size_t)others}};
+    uint8_t *sealed = h->relay + to * h->relay_max, *tags = h->relay_tags + to * h->tags_max;
+    const uint8_t *first = sealed;
+    size_t n = server_round_values(s);
 
     for (uint32_t from = 0; from < s->members_n; from++) {
+        size_t each = secagg_part_bytes(agg, &s->shape, part_of_round(s), from, n);
         uint32_t at = to < from ? to : to - 1; /* place of `to` among those that `from` seals for */
         if (from == to)
             continue;
@@ -139,20 +185,33 @@ static struct wire_shares relay_for(struct server_session *s, uint32_t to)
         sealed += each;
         tags += WIRE_TAG_BYTES;
     }
-    return w;
+    return (struct wire_shares){
+        .generation = s->generation,
+        .round = s->round.number,
+        .purpose = s->round.purpose,
+        .sealed = {first, (size_t)(sealed - first)},
+        .tags = {tags - WIRE_TAG_BYTES * (size_t)(s->members_n - 1),
+                 WIRE_TAG_BYTES * (size_t)(s->members_n - 1)},
+    };
 }
 
-/* Everybody has shared: a member that has left since is not needed any more. */
+/* Everybody has shared: a member that has left since is not needed any more, except for dealing. */
 void server_relay(struct server_session *s, struct actions *a)
 {
+    bool deals = wire_purpose_deals(s->round.purpose);
+
     CHECK(s->shares->in == s->members_n);
-    sm_move(&s->sm, PHASE_SUM, s->generation);
+    if (!deals)
+        sm_move(&s->sm, PHASE_SUM, s->generation);
     server_next_question(s);
     for (uint32_t m = 0; m < s->members_n; m++) {
         if (s->peer[s->members[m]].member >= 0)
             server_send_one(s, a, s->members[m], WIRE_RELAY)->msg.relay = relay_for(s, m);
     }
-    server_arm(s, a, server_round_patience_ms(s));
+    if (deals)
+        server_dealt(s, a);
+    else
+        server_arm(s, a, server_round_patience_ms(s));
 }
 
 void server_count_late(struct server_session *s, uint32_t peer, const struct wire_upload *u)

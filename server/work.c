@@ -85,7 +85,7 @@ static enum status use_sum(struct server_session *s)
         .any = true,
         .fresh = true,
         .step = s->steps_done,
-        .floats = server_round_values(s),
+        .floats = server_real_values(s),
         .blocks = s->head.concat ? s->members_n : 1,
     };
     loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);

@@ -19,7 +19,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are stored as t
 
 size_t bits_bytes(size_t n, uint32_t w)
 {
-    CHECK(w >= 1 && w <= 32 && n <= (SIZE_MAX - 7) / 32);
+    CHECK(w >= 1 && w <= 64 && n <= (SIZE_MAX - 7) / 64);
     return (n * w + 7) / 8;
 }
 

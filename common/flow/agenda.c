@@ -4,6 +4,7 @@
 #include "common/flow/agenda.h"
 
 #include "common/data/segments.h"
+#include "common/wire/limits.h"
 
 #include <math.h>
 
@@ -82,6 +83,23 @@ uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_
     uint32_t last = a->coded_rows - (a->rounds_per_epoch - 1) * (p->training.batch / k);
 
     return (step + 1) % a->rounds_per_epoch == 0 ? k * last : p->training.batch;
+}
+
+static uint32_t segments_of(const struct plan *p)
+{
+    return p->protocol.aggregation == AGGREGATION_FEDVS ? p->protocol.fedvs.segments : 1;
+}
+
+uint32_t agenda_places(const struct plan *p, bool test)
+{
+    const uint32_t rows = test ? p->shape.test_rows : p->shape.train_rows, k = segments_of(p);
+
+    return rows / k + (rows % k != 0);
+}
+
+uint32_t agenda_round_places(const struct plan *p)
+{
+    return wire_evaluate_rows(p) / segments_of(p);
 }
 
 float agenda_rate(const struct plan *p, uint64_t step, uint32_t local)

@@ -41,6 +41,11 @@ uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_
  * the local iteration counted over the run (FedBCD, section VII). */
 float agenda_rate(const struct plan *p, uint64_t step, uint32_t local);
 
+/* A sweep goes over rows in order, under fedvs over coded rows (common/data/segments.h): how many
+ * such places a split has, and how many of them one round takes. */
+uint32_t agenda_places(const struct plan *p, bool test);
+uint32_t agenda_round_places(const struct plan *p);
+
 struct agenda_releases {
     uint64_t train, evaluate;  /* released vectors */
     uint64_t train_record_max; /* releases of one training record, evaluation included */

@@ -9,6 +9,18 @@
 
 #include <string.h>
 
+enum status dealing_terms(struct fedvs_terms *t, const struct plan *p,
+                          const struct agree_hello *hellos, uint32_t n, struct error *err)
+{
+    uint32_t features[WIRE_MEMBERS_MAX], degree[WIRE_MEMBERS_MAX];
+
+    for (uint32_t m = 0; m < n; m++) {
+        features[m] = hellos[m].features;
+        degree[m] = hellos[m].degree;
+    }
+    return fedvs_terms_init(t, p, n, features, degree, err);
+}
+
 static uint32_t coded_rows(uint32_t rows, uint32_t k)
 {
     struct segments s;

@@ -38,6 +38,10 @@ struct dealing_chunk {
     uint32_t rows;
 };
 
+/* The terms of n members, from their hellos.  STATUS_CONFIG as in fedvs_terms_init(). */
+enum status dealing_terms(struct fedvs_terms *t, const struct plan *p,
+                          const struct agree_hello *hellos, uint32_t n, struct error *err) MUST_USE;
+
 /* The plan's shape and K, and all members' inputs and their field. */
 void dealing_make(struct dealing *d, const struct plan *p, const struct fedvs_terms *t);
 

@@ -82,6 +82,7 @@ enum secagg_part {
     SECAGG_PART_KEYS,  /* fedvs: subset keys */
     SECAGG_PART_DATA,  /* fedvs: shares of a chunk of rows */
 };
+enum { SECAGG_PARTS = SECAGG_PART_DATA + 1 };
 
 /* What this member shares with another, from flow/agree. */
 struct secagg_pair {

@@ -84,7 +84,7 @@ static const char *const party_base[] = {
     "policy.min_parties=2",
     "policy.min_m_eff=1",
     "policy.encodings=[pbm, fixed, float32, gaussian]",
-    "policy.aggregations=[masked, coded, clear]",
+    "policy.aggregations=[masked, coded, fedvs, clear]",
 };
 
 enum {

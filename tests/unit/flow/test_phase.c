@@ -190,7 +190,8 @@ static void test_the_printed_table_has_a_row_for_each_phase(void **state)
         "| share | 3.3 | broadcast | share | all members | deadline_ms (drop), patience_ms (wait) "
         "| "
         "gather agree share sum close over |\n",
-        "| sum | 3.4 | relay | upload | as many as decode | deadline_ms (drop), patience_ms (wait) | "
+        "| sum | 3.4 | relay | upload | as many as decode | deadline_ms (drop), patience_ms (wait) "
+        "| "
         "gather agree share close over |\n",
         "| stream | 3.5 | broadcast | upload | each on its own | patience_ms | gather agree round "
         "close over |\n",

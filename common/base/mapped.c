@@ -1,0 +1,90 @@
+/* mapped.c -- open, size, map.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/mapped.h"
+
+#include "common/base/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum status failed(const char *path, struct error *err)
+{
+    return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+}
+
+/* Takes fd over. */
+static enum status map(struct mapped *m, int fd, size_t n, const char *path, struct error *err)
+{
+    enum status s = STATUS_OK;
+    void *data = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (data == MAP_FAILED)
+        s = failed(path, err);
+    else
+        *m = (struct mapped){data, n};
+    close(fd);
+    return s;
+}
+
+enum status mapped_open(struct mapped *m, const char *path, struct error *err)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct stat st;
+
+    *m = (struct mapped){0};
+    if (fd < 0)
+        return errno == ENOENT ? STATUS_OK : failed(path, err);
+    if (fstat(fd, &st) == 0 && st.st_size > 0)
+        return map(m, fd, (size_t)st.st_size, path, err);
+    close(fd);
+    return STATUS_OK;
+}
+
+/* The disk must have room for it now: a page that it has none for later ends the process. */
+static enum status size_and_map(struct mapped *m, int fd, size_t n, const char *path,
+                                struct error *err)
+{
+    int failure;
+
+    if (fd < 0)
+        return failed(path, err);
+    failure = ftruncate(fd, (off_t)n) != 0 ? errno : posix_fallocate(fd, 0, (off_t)n);
+    if (failure == 0)
+        return map(m, fd, n, path, err);
+    close(fd);
+    errno = failure;
+    return failed(path, err);
+}
+
+enum status mapped_make(struct mapped *m, const char *path, size_t n, struct error *err)
+{
+    CHECK(n > 0);
+    *m = (struct mapped){0};
+    return size_and_map(m, open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), n, path, err);
+}
+
+enum status mapped_make_unnamed(struct mapped *m, const char *dir, size_t n, struct error *err)
+{
+    CHECK(n > 0);
+    *m = (struct mapped){0};
+    return size_and_map(m, open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600), n, dir, err);
+}
+
+enum status mapped_sync(const struct mapped *m, struct error *err)
+{
+    if (msync(m->data, m->n, MS_SYNC) == 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_IO, "a mapped file: %s", strerror(errno));
+}
+
+void mapped_close(struct mapped *m)
+{
+    if (m->data != NULL)
+        munmap(m->data, m->n);
+    *m = (struct mapped){0};
+}

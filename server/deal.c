@@ -1,0 +1,61 @@
+/* deal.c -- before the rounds of fedvs: subset keys and shares of the data pass from member to
+ * member.
+ *
+ * The happy path: confirms -> round of keys -> chunk by chunk a round of data -> the first training
+ * round.  These are rounds of SHARE without uploads: the next one is opened right behind the
+ * relays.  Where dealing goes on after a cut, and what all know of each other's bottoms, is in the
+ * hellos; members compute the same (party/deal.c).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+bool server_deals(const struct server_session *s)
+{
+    return secagg_deals(s->plan.protocol.aggregation);
+}
+
+/* A set whose sums would wrap around, or that is too small, is nobody's fault but the plan's. */
+enum status server_deal_terms(struct server_session *s)
+{
+    struct server_deal *d = &s->deal;
+    enum status st;
+
+    if (!server_deals(s))
+        return STATUS_OK;
+    s->shape.parties = s->members_n;
+    st = dealing_terms(&s->shape.terms, &s->plan, s->hellos, s->members_n, &s->error);
+    if (st != STATUS_OK)
+        return st;
+    dealing_make(&d->chunks, &s->plan, &s->shape.terms);
+    d->next = dealing_start(s->hellos, s->members_n);
+    if (d->next > d->chunks.chunks)
+        d->next = 0;
+    d->keys_due = true;
+    s->payload_max =
+        secagg_payload_bytes(s->plan.protocol.aggregation, &s->shape, s->shape.values_max);
+    return server_shares_size(s);
+}
+
+bool server_next_deal(struct server_session *s)
+{
+    const struct server_deal *d = &s->deal;
+
+    if (!server_deals(s) || (!d->keys_due && d->next == d->chunks.chunks))
+        return false;
+    s->round.purpose = d->keys_due ? PURPOSE_DEAL_KEYS : PURPOSE_DEAL_DATA;
+    s->round.place = d->keys_due ? 0 : d->next;
+    s->round.row = NULL;
+    s->round.rows = 0;
+    s->round.coded = d->keys_due ? 0 : dealing_chunk(&d->chunks, d->next).rows;
+    return true;
+}
+
+void server_dealt(struct server_session *s, struct actions *a)
+{
+    if (s->round.purpose == PURPOSE_DEAL_KEYS)
+        s->deal.keys_due = false;
+    else
+        s->deal.next++;
+    server_open_round(s, a);
+}
