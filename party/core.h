@@ -109,6 +109,7 @@ struct party_session {
     struct wire_confirm show_confirm;
     uint8_t sid[WIRE_DIGEST_BYTES];
     struct secagg_party *masks;
+    uint64_t weights_cut; /* fedvs: at w_max, in the generations before */
     struct party_deal deal;
     struct account_entry mechanism;
 

@@ -34,6 +34,8 @@ void party_connected(struct party_session *p, struct actions *a)
 /* Keys live in memory only and with one generation only (threats A4). */
 void party_forget_keys(struct party_session *p)
 {
+    if (p->masks != NULL)
+        p->weights_cut += secagg_clipped(p->masks);
     secagg_party_free(p->masks);
     p->masks = NULL;
     secret_wipe(p->kex_secret, sizeof p->kex_secret);

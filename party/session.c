@@ -28,6 +28,9 @@ void party_finish(struct party_session *p, struct actions *a, enum wire_outcome 
         p->error = (struct error){0};
     sm_move(&p->sm, PHASE_OVER, p->generation);
     party_forget_keys(p);
+    if (p->weights_cut > 0)
+        log_warn("%llu times a weight was beyond protocol.fedvs.w_max and cut off",
+                 (unsigned long long)p->weights_cut);
     if (p->planned)
         party_give_back(p, a);
     actions_add(a, ACTION_DISARM);
