@@ -15,9 +15,9 @@
 #include <string.h>
 
 struct server_shares {
-    size_t sealed_max, relay_max, tags_max; /* bytes of one member's in the largest round */
-    uint8_t *sealed, *tags;                 /* from member m: at m sealed_max and m tags_max */
-    uint8_t *relay, *relay_tags;            /* for one member after another */
+    size_t share_max, relay_max,
+        tags_max;          /* bytes from, and for, one member in the largest round */
+    uint8_t *relay, *tags; /* for member m: at m relay_max and m tags_max */
     uint32_t in;
 };
 
@@ -27,7 +27,7 @@ size_t server_session_share_max(const struct server_session *s)
 
     if (h == NULL)
         return 0;
-    return wire_share_max(h->sealed_max > h->relay_max ? h->sealed_max : h->relay_max, h->tags_max);
+    return wire_share_max(h->share_max > h->relay_max ? h->share_max : h->relay_max, h->tags_max);
 }
 
 enum status server_shares_new(struct server_session *s)
@@ -40,10 +40,8 @@ enum status server_shares_new(struct server_session *s)
 
 static void free_room(struct server_shares *h)
 {
-    mem_free(h->sealed);
     mem_free(h->relay);
     mem_free(h->tags);
-    mem_free(h->relay_tags);
     *h = (struct server_shares){0};
 }
 
@@ -58,7 +56,7 @@ static void measure(const struct server_session *s, struct server_shares *h)
         for (uint32_t m = 0; m < s->shape.parties; m++) {
             size_t up = secagg_share_bytes(agg, &s->shape, (enum secagg_part)part, m, n[part]),
                    down = secagg_relay_bytes(agg, &s->shape, (enum secagg_part)part, m, n[part]);
-            h->sealed_max = up > h->sealed_max ? up : h->sealed_max;
+            h->share_max = up > h->share_max ? up : h->share_max;
             h->relay_max = down > h->relay_max ? down : h->relay_max;
         }
     }
@@ -71,21 +69,19 @@ enum status server_shares_size(struct server_session *s)
     size_t members = s->plan.shape.parties;
 
     measure(s, &need);
-    if (need.sealed_max > WIRE_PAYLOAD_MAX || need.relay_max > WIRE_PAYLOAD_MAX)
+    if (need.share_max > WIRE_PAYLOAD_MAX || need.relay_max > WIRE_PAYLOAD_MAX)
         return error_set(&s->error, STATUS_CONFIG,
                          "shares of %zu bytes among these parties, more than a message holds (%d)",
-                         need.sealed_max > need.relay_max ? need.sealed_max : need.relay_max,
+                         need.share_max > need.relay_max ? need.share_max : need.relay_max,
                          WIRE_PAYLOAD_MAX);
-    if (h->sealed != NULL && need.sealed_max <= h->sealed_max && need.relay_max <= h->relay_max &&
+    if (h->relay != NULL && need.share_max <= h->share_max && need.relay_max <= h->relay_max &&
         need.tags_max <= h->tags_max)
         return STATUS_OK;
     free_room(h);
     *h = need;
-    h->sealed = mem_alloc(members, need.sealed_max + 1);
     h->relay = mem_alloc(members, need.relay_max + 1);
     h->tags = mem_alloc(members, need.tags_max + 1);
-    h->relay_tags = mem_alloc(members, need.tags_max + 1);
-    if (h->sealed != NULL && h->relay != NULL && h->tags != NULL && h->relay_tags != NULL)
+    if (h->relay != NULL && h->tags != NULL)
         return STATUS_OK;
     return error_set(&s->error, STATUS_MEMORY, "no memory for the shares of %zu parties", members);
 }
@@ -137,6 +133,31 @@ static void note_share(struct server_session *s, uint32_t peer, bool last)
     s->round.last_answer_us = s->now_us;
 }
 
+/* Each part of a member's share to its place in the relay of the member that it is for. */
+static void sort(struct server_session *s, uint32_t from, const struct wire_shares *w)
+{
+    enum plan_aggregation agg = s->plan.protocol.aggregation;
+    struct server_shares *h = s->shares;
+    enum secagg_part part = part_of_round(s);
+    const uint8_t *sealed = w->sealed.data, *tag = w->tags.data;
+    size_t n = server_round_values(s), before = 0,
+           each = secagg_part_bytes(agg, &s->shape, part, from, n);
+
+    for (uint32_t m = 0; m < from; m++)
+        before += secagg_part_bytes(agg, &s->shape, part, m, n);
+    for (uint32_t to = 0; to < s->members_n; to++) {
+        /* Its own part is not in its relay. */
+        size_t own = to < from ? secagg_part_bytes(agg, &s->shape, part, to, n) : 0,
+               place = to < from ? from - 1 : from;
+        if (to == from)
+            continue;
+        memcpy(h->relay + to * h->relay_max + before - own, sealed, each);
+        memcpy(h->tags + to * h->tags_max + place * WIRE_TAG_BYTES, tag, WIRE_TAG_BYTES);
+        sealed += each;
+        tag += WIRE_TAG_BYTES;
+    }
+}
+
 void server_share(struct server_session *s, struct actions *a, uint32_t peer,
                   const struct wire_shares *w)
 {
@@ -157,8 +178,7 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
         server_drop(s, a, peer, STATUS_PROTOCOL);
         return;
     }
-    memcpy(s->shares->sealed + member * s->shares->sealed_max, w->sealed.data, sealed);
-    memcpy(s->shares->tags + member * s->shares->tags_max, w->tags.data, tags);
+    sort(s, (uint32_t)member, w);
     s->shares->in++;
     all = server_answered(s, peer);
     note_share(s, peer, all);
@@ -166,32 +186,20 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
         server_relay(s, a);
 }
 
-/* The shares of all others for member `to`, in member order. */
-static struct wire_shares relay_for(struct server_session *s, uint32_t to)
+/* What passes on to member `to`: the shares of all others, in member order. */
+static struct wire_shares relay_for(const struct server_session *s, uint32_t to)
 {
+    const struct server_shares *h = s->shares;
     enum plan_aggregation agg = s->plan.protocol.aggregation;
-    struct server_shares *h = s->shares;
-    uint8_t *sealed = h->relay + to * h->relay_max, *tags = h->relay_tags + to * h->tags_max;
-    const uint8_t *first = sealed;
     size_t n = server_round_values(s);
 
-    for (uint32_t from = 0; from < s->members_n; from++) {
-        size_t each = secagg_part_bytes(agg, &s->shape, part_of_round(s), from, n);
-        uint32_t at = to < from ? to : to - 1; /* place of `to` among those that `from` seals for */
-        if (from == to)
-            continue;
-        memcpy(sealed, h->sealed + from * h->sealed_max + at * each, each);
-        memcpy(tags, h->tags + from * h->tags_max + at * WIRE_TAG_BYTES, WIRE_TAG_BYTES);
-        sealed += each;
-        tags += WIRE_TAG_BYTES;
-    }
     return (struct wire_shares){
         .generation = s->generation,
         .round = s->round.number,
         .purpose = s->round.purpose,
-        .sealed = {first, (size_t)(sealed - first)},
-        .tags = {tags - WIRE_TAG_BYTES * (size_t)(s->members_n - 1),
-                 WIRE_TAG_BYTES * (size_t)(s->members_n - 1)},
+        .sealed = {h->relay + to * h->relay_max,
+                   secagg_relay_bytes(agg, &s->shape, part_of_round(s), to, n)},
+        .tags = {h->tags + to * h->tags_max, secagg_tag_bytes(agg, &s->shape)},
     };
 }
 
