@@ -14,7 +14,7 @@ static enum status save(struct party_session *p)
 {
     struct buf before = p->before;
 
-    if (p->keep.len > 0 && p->keep_step == p->kept_step && p->kept_any) {
+    if (p->kept_any && p->keep_step == p->kept_step) {
         p->before = p->keep;
         p->before_step = p->keep_step;
         p->keep = before;

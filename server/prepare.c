@@ -10,6 +10,7 @@
 #include "common/secagg/secagg.h"
 #include "common/wire/limits.h"
 #include "server/checkpoint.h"
+#include "server/fedvs_price.h"
 
 #include <string.h>
 
@@ -76,6 +77,7 @@ static enum status resolve_seed(struct config_server *c, bool seeded, uint64_t s
 static enum status resolve_plan(struct server_inputs *in, struct error *err)
 {
     struct plan *p = &in->config.plan;
+    enum status s;
 
     p->shape.parties = (uint32_t)in->roster.n;
     p->shape.train_rows = (uint32_t)in->train.rows;
@@ -89,7 +91,8 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
     if (p->training.batch > p->shape.train_rows)
         return error_set(err, STATUS_CONFIG, "training.batch: %u is more than the %u training rows",
                          p->training.batch, p->shape.train_rows);
-    return plan_check(p, err);
+    s = plan_check(p, err);
+    return s == STATUS_OK ? fedvs_price_check(p, err) : s;
 }
 
 static struct account_entry priced(const struct plan *p, const struct encode *e,
@@ -247,7 +250,8 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
                    (unsigned long long)agenda.steps, p->training.batch,
                    (unsigned long long)agenda.sweeps);
     if (s == STATUS_OK)
-        s = print_bytes(p, &shape, out);
+        s = p->protocol.aggregation == AGGREGATION_FEDVS ? fedvs_price_print(p, out)
+                                                         : print_bytes(p, &shape, out);
     if (s == STATUS_OK)
         s = buf_printf(
             out, "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",

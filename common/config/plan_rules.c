@@ -121,15 +121,12 @@ static bool fedvs_of_few(const struct plan *p)
     return fedvs(p) && p->shape.parties > 0 && fedvs_results(p) > p->shape.parties;
 }
 
-/* C(n, k), exact up to PLAN_RULES_SETS_MAX; any number above it where it passes that. */
+/* C(n, k) for k <= n / 2, as any k is that fedvs_of_few let pass, so that c only grows: exact up to
+ * PLAN_RULES_SETS_MAX, any number above it where it passes that. */
 static uint64_t choose(uint32_t n, uint32_t k)
 {
     uint64_t c = 1;
 
-    if (k > n)
-        return 0;
-    if (k > n - k)
-        k = n - k; /* so that c only grows */
     for (uint32_t i = 0; i < k && c <= PLAN_RULES_SETS_MAX; i++)
         c = c * (n - i) / (i + 1);
     return c;

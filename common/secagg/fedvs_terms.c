@@ -4,6 +4,7 @@
 #include "common/secagg/fedvs_terms.h"
 
 #include "common/base/check.h"
+#include "common/crypto/secret.h"
 #include "common/secagg/zero.h"
 
 #include <math.h>
@@ -172,6 +173,8 @@ uint32_t fedvs_inputs_before(const struct fedvs_terms *t, uint32_t member)
 
 /* --- fixed point --- */
 
+enum { DRAWS = 256 /* that are made at once */ };
+
 static double cut(double v, double max)
 {
     v = v > -max ? v : -max;
@@ -201,15 +204,19 @@ bool fedvs_quantise_w(const struct fedvs_terms *t, int64_t *out, const float *w,
                       struct rng *noise, uint64_t *clipped)
 {
     const double scale = ldexp(1, (int)t->w_bits);
+    uint64_t draw[DRAWS];
     bool finite = true;
 
     for (size_t k = 0; k < n; k++) {
         const double v = cut((double)w[k], t->w_max) * scale, below = floor(v);
 
+        if (k % DRAWS == 0)
+            rng_fill(noise, draw, (n - k < DRAWS ? n - k : DRAWS) * sizeof *draw);
         finite &= isfinite(w[k]) != 0;
         *clipped += fabs((double)w[k]) > t->w_max;
-        out[k] = (int64_t)below + (rng_uniform(noise) < v - below);
+        out[k] = (int64_t)below + ((double)(draw[k % DRAWS] >> 11) * 0x1p-53 < v - below);
     }
+    secret_wipe(draw, sizeof draw);
     return finite;
 }
 

@@ -55,6 +55,22 @@ same_model layers 'layers: [] said beside the degree' --party '*:model.layers=[]
 expect 0 '' 'another degree' run other $short --party '2:model.polynomial.degree=3'
 holds other 'S["model_sha256"]["parties"][1] != other["model_sha256"]["parties"][1]' 'gives another model' base
 
+# --- its inputs ---
+
+# shellcheck disable=SC2086 # words
+expect 0 '' 'inputs cut off at 1' run cut $short --set protocol.fedvs.x_max=1
+holds cut 'S["model_sha256"]["head"] != other["model_sha256"]["head"]' 'give another model' base
+expect 0 '% of the input values of training batches were beyond protocol.fedvs.x_max' 'a party says how many there were' \
+    cat cut/party-1/log.txt
+
+# --- the batches of fedvs ---
+
+# shellcheck disable=SC2086 # words
+expect 0 '' 'coded rows in clear' run coded-rows --set training.epochs=20 --set protocol.fedvs.segments=5 $clear
+holds coded-rows 'S["rounds"] == 100 and S["epochs"] == 20' 'are 5 rounds of 20 each an epoch'
+holds coded-rows 'S["test"]["accuracy"] > 0.88 and S["test"]["auc"] > 0.95' 'and teach as well'
+holds coded-rows 'S["model_sha256"]["head"] != other["model_sha256"]["head"]' 'by other batches' clear
+
 # --- its file ---
 
 shapes() { # FILE

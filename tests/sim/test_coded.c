@@ -1,6 +1,7 @@
 /* test_coded.c -- coded rounds as transcripts: a member that has shared is not needed any more.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
 
 #include <setjmp.h>
@@ -25,15 +26,6 @@ static void model_of(struct sim *s, char out[6][65])
 {
     for (int who = SIM_SERVER; who < 5; who++)
         sim_model(s, who, out[who + 1]);
-}
-
-static void assert_completed(struct sim *s)
-{
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (uint32_t i = 0; i < 5; i++) {
-        assert_true(sim_party_end(s, i)->over);
-        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-    }
 }
 
 static void test_a_coded_round_is_this_transcript(void **state)
@@ -86,12 +78,12 @@ static void test_coded_gives_the_model_of_masked(void **state)
     masked.sets[0] = "protocol.aggregation=masked";
     s = sim_new(&coded);
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     model_of(s, a);
     sim_free(s);
     s = sim_new(&masked);
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     model_of(s, b);
     sim_free(s);
     assert_memory_equal(a, b, sizeof a);
@@ -107,7 +99,7 @@ static void test_missing_uploads_change_nothing_and_cost_no_time(void **state)
 
     (void)state;
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     model_of(s, a);
     undisturbed_us = sim_now_us(s);
     sim_free(s);
@@ -115,7 +107,7 @@ static void test_missing_uploads_change_nothing_and_cost_no_time(void **state)
     sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 1, .kind = WIRE_UPLOAD});
     sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 4, .kind = WIRE_UPLOAD});
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     model_of(s, b);
     assert_memory_equal(a, b, sizeof a);
     assert_true(sim_now_us(s) < undisturbed_us + SECOND_US / 100);
@@ -158,7 +150,7 @@ static void test_a_party_lost_after_sharing_costs_no_round(void **state)
     s = sim_new(&o);
     sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 2});
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     model_of(s, b);
     assert_memory_equal(a, b, sizeof a);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
@@ -181,7 +173,7 @@ static void test_a_party_lost_before_sharing_voids_the_round(void **state)
     s = sim_new(&o);
     sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_SHARE, .nth = 2});
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     model_of(s, b);
     assert_memory_equal(a, b, sizeof a);
     assert_int_equal(sim_server_report(s)->void_rounds, 1);
@@ -226,7 +218,7 @@ static void test_a_wrong_late_upload_is_noticed(void **state)
              (struct sim_rule){
                  .act = SIM_ALTER, .from = 4, .kind = WIRE_UPLOAD, .nth = 2, .alter = flip_upload});
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     assert_int_equal(sim_server_report(s)->degraded.faulty, 1);
     assert_int_equal(sim_server_report(s)->integrity_failures, 1);
     sim_free(s);

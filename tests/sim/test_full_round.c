@@ -10,6 +10,7 @@
 
 #include "common/base/mem.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/world.h"
 
 static const uint64_t HOUR_US = 3600000000ull;
 
@@ -156,6 +157,38 @@ static void test_what_is_charged_is_what_is_sent(void **state)
     sim_free(s);
 }
 
+/* With the same rows to train and to test on, and without noise.  Otherwise the training scores are
+ * what the epoch's own sums gave, of models on their way. */
+static void test_a_sweep_over_the_training_rows_gives_their_scores_of_one_model(void **state)
+{
+    static const char *const sweeps[] = {"training.evaluate_train=false",
+                                         "training.evaluate_train=true"};
+
+    (void)state;
+    for (int swept = 0; swept < 2; swept++) {
+        struct sim_options o = {
+            .parties = 3,
+            .train_rows = 12,
+            .test_rows = 12,
+            .quiet = true,
+            .sets = {"protocol.encoding=float32", "protocol.aggregation=clear", sweeps[swept]}};
+        struct sim *s = sim_new(&o);
+        const struct score *train, *test;
+
+        for (uint32_t i = 0; i < 3; i++) {
+            const struct table *of = &s->party[i].train;
+            memcpy(s->party[i].test.x, of->x, of->rows * of->cols * sizeof *of->x);
+        }
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        train = &sim_server_report(s)->train;
+        test = &sim_server_report(s)->test;
+        assert_true(train->has_loss && test->has_loss);
+        assert_int_equal(train->loss == test->loss, swept);
+        sim_free(s);
+    }
+}
+
 static void test_a_round_allocates_nothing_after_the_first(void **state)
 {
     struct sim_options o = {.parties = 4,
@@ -184,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_a_seeded_run_repeats_itself),
         cmocka_unit_test(test_every_combination_that_the_plan_admits_completes),
         cmocka_unit_test(test_what_is_charged_is_what_is_sent),
+        cmocka_unit_test(test_a_sweep_over_the_training_rows_gives_their_scores_of_one_model),
         cmocka_unit_test(test_a_round_allocates_nothing_after_the_first),
     };
 

@@ -2,6 +2,7 @@
  * with those that came in time, scaled to stand for all; beside it what drop means under masks.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/expect.h"
 #include "tests/sim/mirror.h"
 #include "tests/sim/sim.h"
 
@@ -36,33 +37,14 @@ static void late(struct sim *s, int party, uint32_t nth)
                  .act = SIM_DELAY, .from = party, .kind = WIRE_UPLOAD, .nth = nth, .us = 150000});
 }
 
-static void assert_completed(const struct sim *s)
-{
-    assert_string_equal(sim_server_end(s)->error.text, "");
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (uint32_t i = 0; i < PARTIES; i++) {
-        assert_true(sim_party_end(s, i)->over);
-        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-    }
-}
-
 /* Runs to the end with the mirror beside it; everything must be as the mirror has it. */
 static void run_beside(struct mirror *m)
 {
     sim_run(m->sim, HOUR_US);
-    assert_completed(m->sim);
+    expect_completed(m->sim);
     mirror_compare(m);
     assert_string_equal(m->wrong, "");
     assert_int_equal(m->arrivals, 2 * EPOCH);
-}
-
-static size_t count(const struct sim *s, const char *line)
-{
-    size_t n = 0;
-
-    for (const char *at = sim_transcript(s); (at = strstr(at, line)) != NULL; at++)
-        n++;
-    return n;
 }
 
 /* Under concat nobody can be left out: the plan refuses drop. */
@@ -203,7 +185,7 @@ static void test_a_lost_party_is_not_waited_for_and_is_back_at_the_next_epoch(vo
     assert_int_equal(r->degraded.late, 0);
     assert_int_equal(r->lost[2], 1);
     assert_int_equal(r->joined[2], 2);
-    assert_int_equal(count(s, "server: offer 2\n"), 1);           /* to all */
+    assert_int_equal(expect_count(s, "server: offer 2\n"), 1);    /* to all */
     assert_int_equal(sim_party_report(s, 2)->applied, 2 * EPOCH); /* what it missed is behind it */
     mirror_deinit(&m);
     sim_free(s);
@@ -263,7 +245,7 @@ static void test_an_evaluation_goes_on_at_its_patience_without_the_silent(void *
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_int_equal(sim_server_report(s)->void_rounds, 1);
-    assert_int_equal(count(s, "server: offer 2 -> p1 p3 p4\n"), 1);
+    assert_int_equal(expect_count(s, "server: offer 2 -> p1 p3 p4\n"), 1);
     assert_in_range(sim_now_us(s), 3 * SECOND_US, 4 * SECOND_US);
     sim_free(s);
 }
@@ -300,13 +282,13 @@ static void test_under_masks_the_same_lateness_makes_the_round_void(void **state
     s = sim_new(&o);
     late(s, 1, 2);
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     r = sim_server_report(s);
     assert_int_equal(r->void_rounds, 1);
     assert_int_equal(r->generation, 3);
     assert_int_equal(r->degraded.missing, 0);
     assert_int_equal(r->degraded.absent, EPOCH - 1);
-    assert_int_equal(count(s, "server: offer 2 -> p1 p3 p4\n"), 1);
+    assert_int_equal(expect_count(s, "server: offer 2 -> p1 p3 p4\n"), 1);
     sim_free(s);
 }
 

@@ -1,6 +1,7 @@
 /* test_keep.c -- checkpoints: what is durable before what is said, and what may be forgotten since.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/world.h"
 
@@ -25,36 +26,17 @@ static struct sim_options three(void)
                                          "protocol.patience_ms=2000", "protocol.straggler=wait"}};
 }
 
-static size_t count(const struct sim *s, const char *line)
-{
-    size_t n = 0;
-
-    for (const char *at = sim_transcript(s); (at = strstr(at, line)) != NULL; at++)
-        n++;
-    return n;
-}
-
-static void assert_completed(const struct sim *s)
-{
-    assert_string_equal(sim_server_end(s)->error.text, "");
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (uint32_t i = 0; i < PARTIES; i++) {
-        assert_true(sim_party_end(s, i)->over);
-        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-    }
-}
-
 /* From event to event until this line has been said so many times. */
 static void run_until(struct sim *s, const char *line, size_t times)
 {
     uint64_t us = 100;
 
-    while (count(s, line) < times && us < 5 * SECOND_US) {
+    while (expect_count(s, line) < times && us < 5 * SECOND_US) {
         uint64_t before = sim_now_us(s);
         sim_run(s, us);
         us = sim_now_us(s) == before ? us + 100 : 100;
     }
-    assert_int_equal(count(s, line), times);
+    assert_int_equal(expect_count(s, line), times);
 }
 
 /* --- the first checkpoint --- */
@@ -100,7 +82,7 @@ static void test_a_model_is_durable_before_its_first_hello(void **state)
     (void)state;
     sim_rule(s, (struct sim_rule){.act = SIM_KILL, .from = 1, .kind = WIRE_CONFIRM, .nth = 1});
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     assert_int_equal(h.n, 2);
     assert_string_equal(h.model[0], h.model[1]);
     sim_free(s);
@@ -119,10 +101,10 @@ static void test_a_model_that_was_not_durable_yet_was_never_heard_of(void **stat
     run_until(s, "server: offer 1\n", 1);
     sim_run(s, 20000);
     sim_model(s, 1, first);
-    assert_int_equal(count(s, "p2: hello\n"), 0);
+    assert_int_equal(expect_count(s, "p2: hello\n"), 0);
     sim_kill_at(s, 1, sim_now_us(s) + 1);
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     assert_int_equal(h.n, 1);
     assert_string_not_equal(first, h.model[0]);
     sim_free(s);
@@ -266,12 +248,12 @@ static void test_the_run_ends_when_every_final_model_is_durable(void **state)
     o.keep_us = 300000;
     s = sim_new(&o);
     last_us = said_at(s, "server: broadcast last\n", 1);
-    assert_int_equal(count(s, "finish"), 0);
+    assert_int_equal(expect_count(s, "finish"), 0);
     end_us = said_at(s, "server: finish completed\n", 1);
     /* A final checkpoint of each, and then the server's own. */
     assert_true(end_us >= last_us + 2 * 300000);
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     sim_free(s);
 }
 
@@ -318,7 +300,7 @@ static void test_drop_waits_for_it_until_the_deadline(void **state)
     end_us = said_at(s, "server: finish completed\n", 1);
     assert_in_range(end_us - last_us, 500000 - 100, 600000);
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     sim_free(s);
 }
 
@@ -330,7 +312,7 @@ static void test_a_party_lost_before_the_last_broadcast_comes_back_for_it(void *
 
     (void)state;
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     for (int i = 0; i < PARTIES; i++)
         sim_model(s, i, want[i]);
     sim_free(s);
@@ -342,7 +324,7 @@ static void test_a_party_lost_before_the_last_broadcast_comes_back_for_it(void *
     assert_false(sim_party_report(s, 1)->final);
     s->rules_n = 0;
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     for (int i = 0; i < PARTIES; i++) {
         assert_true(sim_party_report(s, (uint32_t)i)->final);
         sim_model(s, i, got);
@@ -386,7 +368,7 @@ static void test_a_server_that_has_said_the_end_knows_it_after_a_restart(void **
                                   .alter = at_finish,
                                   .owner = &word});
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     assert_true(word.n > 0);
     s->disk.saved.len = 0;
     assert_int_equal(buf_append(&s->disk.saved, word.saved, word.n), STATUS_OK);
@@ -411,13 +393,13 @@ static void test_a_server_killed_before_it_knows_comes_back_to_the_close(void **
     run_until(s, "p3: kept\n", 2); /* its first and its final one */
     sim_run(s, 1500);
     assert_true(s->disk.durable_us > 0); /* finals are durable, the server's word is not */
-    assert_int_equal(count(s, "finish"), 0);
+    assert_int_equal(expect_count(s, "finish"), 0);
     sim_kill_at(s, SIM_SERVER, sim_now_us(s) + 1);
     sim_run(s, HOUR_US);
-    assert_completed(s);
-    assert_int_equal(count(s, "server: offer 2\n"), 1);
-    assert_int_equal(count(s, "server: broadcast last\n"), 2);
-    assert_int_equal(count(s, "open train"), STEPS); /* nothing is released again */
+    expect_completed(s);
+    assert_int_equal(expect_count(s, "server: offer 2\n"), 1);
+    assert_int_equal(expect_count(s, "server: broadcast last\n"), 2);
+    assert_int_equal(expect_count(s, "open train"), STEPS); /* nothing is released again */
     sim_free(s);
 }
 
@@ -434,7 +416,7 @@ static void test_a_party_with_its_final_model_needs_no_server_to_end(void **stat
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_false(sim_party_end(s, 1)->over); /* the server may come back yet */
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     sim_free(s);
 }
 
@@ -452,7 +434,7 @@ static void test_nor_does_a_process_that_finds_the_final_model_on_its_disk(void 
     world_tell_party(s, 1, &(struct event){.kind = EVENT_START});
     assert_true(sim_party_report(s, 1)->final);
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     sim_free(s);
 }
 

@@ -2,6 +2,7 @@
  * model of the others or to none.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
 
 #include <setjmp.h>
@@ -28,15 +29,6 @@ static struct sim_options three(void)
         .sets = {"training.epochs=2", "training.evaluate_every=0", "protocol.patience_ms=2000"}};
 }
 
-static size_t count(const struct sim *s, const char *line)
-{
-    size_t n = 0;
-
-    for (const char *at = sim_transcript(s); (at = strstr(at, line)) != NULL; at++)
-        n++;
-    return n;
-}
-
 struct models {
     char of[PARTIES + 1][65];
 };
@@ -46,12 +38,7 @@ static struct models completed(struct sim *s)
     struct models m;
 
     sim_run(s, HOUR_US);
-    assert_string_equal(sim_server_end(s)->error.text, "");
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (uint32_t i = 0; i < PARTIES; i++) {
-        assert_true(sim_party_end(s, i)->over);
-        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-    }
+    expect_completed(s);
     for (int who = SIM_SERVER; who < PARTIES; who++)
         sim_model(s, who, m.of[who + 1]);
     return m;
@@ -94,7 +81,7 @@ static void test_steps_that_were_missed_are_sent_in_pieces_and_end_in_the_same_m
         o.sets[4] = runs[i].sets[1];
         s = sim_new(&o);
         want = completed(s);
-        assert_int_equal(count(s, "behind"), 0);
+        assert_int_equal(expect_count(s, "behind"), 0);
         assert_int_equal(sim_server_report(s)->degraded.replayed, 0);
         sim_free(s);
         s = sim_new(&o);
@@ -103,10 +90,11 @@ static void test_steps_that_were_missed_are_sent_in_pieces_and_end_in_the_same_m
         assert_memory_equal(&want, &got, sizeof want);
         assert_int_equal(sim_server_report(s)->degraded.replayed, runs[i].missed);
         /* The simulated journal gives two at a time. */
-        assert_in_range(count(s, "server: replay -> p2\n"), (runs[i].missed + 1) / 2,
+        assert_in_range(expect_count(s, "server: replay -> p2\n"), (runs[i].missed + 1) / 2,
                         runs[i].missed);
-        assert_int_equal(count(s, "p2: behind\n"), count(s, "server: replay -> p2\n"));
-        assert_int_equal(count(s, "replay -> p1") + count(s, "replay -> p3"), 0);
+        assert_int_equal(expect_count(s, "p2: behind\n"),
+                         expect_count(s, "server: replay -> p2\n"));
+        assert_int_equal(expect_count(s, "replay -> p1") + expect_count(s, "replay -> p3"), 0);
         sim_free(s);
     }
 }
@@ -406,7 +394,7 @@ static void test_a_party_without_its_model_begins_anew_under_drop(void **state)
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
         assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_COMPLETED);
         assert_int_equal(sim_party_report(s, 1)->applied, STEPS);
-        assert_int_equal(count(s, "behind"), 0);
+        assert_int_equal(expect_count(s, "behind"), 0);
         sim_free(s);
     }
 }

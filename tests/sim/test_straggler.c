@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
 
 static const uint64_t HOUR_US = 3600000000ull;
@@ -191,14 +192,6 @@ static struct sim_options async_options(void)
     };
 }
 
-static void expect_completed(struct sim *s, uint32_t parties)
-{
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (uint32_t i = 0; i < parties; i++)
-        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_server_report(s)->integrity_failures, 0);
-}
-
 /* Whoever stayed goes on at its own step, and so does who comes back; the evaluation in between is
  * over the smaller set from its first question on. */
 static void test_async_goes_on_without_a_lost_party_and_takes_it_back(void **state)
@@ -210,7 +203,7 @@ static void test_async_goes_on_without_a_lost_party_and_takes_it_back(void **sta
     (void)state;
     sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 3});
     sim_run(s, HOUR_US);
-    expect_completed(s, 3);
+    expect_completed(s);
     t = strstr(sim_transcript(s), "-- lost p2\n");
     assert_non_null(t);
     t = strstr(t, "server: broadcast close 5 -> p1\nserver: offer 2 -> p1 p3\n");
@@ -243,7 +236,7 @@ static void test_async_outlives_a_killed_server(void **state)
                                       .kind = WIRE_BROADCAST,
                                       .nth = nth});
         sim_run(s, HOUR_US);
-        expect_completed(s, 3);
+        expect_completed(s);
         sim_free(s);
     }
 }

@@ -1,0 +1,32 @@
+/* expect.c -- assertions over a whole run.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/expect.h"
+
+#include "tests/sim/world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void expect_completed(const struct sim *s)
+{
+    assert_string_equal(sim_server_end(s)->error.text, "");
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < s->options.parties; i++) {
+        assert_string_equal(sim_party_end(s, i)->error.text, "");
+        assert_true(sim_party_end(s, i)->over);
+        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
+    }
+}
+
+size_t expect_count(const struct sim *s, const char *line)
+{
+    size_t n = 0;
+
+    for (const char *at = sim_transcript(s); (at = strstr(at, line)) != NULL; at++)
+        n++;
+    return n;
+}

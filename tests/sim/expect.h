@@ -1,0 +1,14 @@
+/* expect.h -- what tests of simulated runs ask again and again.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_EXPECT_H
+#define COLONNADE_TESTS_SIM_EXPECT_H
+
+#include "tests/sim/sim.h"
+
+/* The server and every party have ended as completed, without an error. */
+void expect_completed(const struct sim *s);
+/* How often this stands in the transcript. */
+size_t expect_count(const struct sim *s, const char *line);
+
+#endif
