@@ -72,6 +72,7 @@ struct party_deal {
 enum {
     PARTY_KEEP_MAX = 1 << 30, /* bytes of a checkpoint */
     PARTY_CHECK_MAX = 1024,   /* bytes of check elements */
+    PARTY_SLOW_FLOPS = 1000000000,
 };
 
 struct party_session {

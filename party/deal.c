@@ -149,6 +149,25 @@ void party_deal_say(struct party_session *p, struct wire_hello *h)
     h->held = d->held;
 }
 
+/* What others say of their bottoms must not fill this party's disk. */
+static enum status check_room(struct party_session *p, size_t bytes)
+{
+    const struct fedvs_terms *t = &p->shape.terms;
+    uint32_t most = p->setup.config->policy.shares_mib, widest = 0;
+
+    if (most == 0 || bytes >> 20 <= most)
+        return STATUS_OK;
+    for (uint32_t m = 1; m < p->members_n; m++) {
+        if (t->inputs[m] > t->inputs[widest])
+            widest = m;
+    }
+    return error_set(&p->error, STATUS_POLICY,
+                     "policy.max_shares_mib: shares of everybody's data take %zu MiB where %u are "
+                     "the most; %u of their %u columns are of %s",
+                     bytes >> 20, most, t->inputs[widest], t->inputs_n,
+                     p->setup.roster->party[p->members[widest]].name);
+}
+
 /* Memory for shares of every coded row of both splits; what is in it stays when it fits. */
 static enum status make_room(struct party_session *p)
 {
@@ -157,7 +176,10 @@ static enum status make_room(struct party_session *p)
     size_t bytes = HEADER_BYTES + ((size_t)d->chunks.train_len + d->chunks.test_len) * t->inputs_n *
                                       t->field->bytes;
     size_t floats = (size_t)t->segments * d->chunks.chunk_rows * p->setup.train->cols;
+    enum status s = check_room(p, bytes);
 
+    if (s != STATUS_OK)
+        return s;
     if (floats > d->x_floats) {
         mem_free(d->x);
         d->x = mem_alloc(floats, sizeof *d->x);

@@ -89,6 +89,7 @@ struct config_policy {
     enum config_adjacency epsilon_adjacency;
     double epsilon_value;                     /* 0: no limit */
     uint64_t releases_record, releases_total; /* 0: no limit */
+    uint32_t shares_mib;                      /* 0: no limit */
     bool encoding[4];                         /* by enum plan_encoding */
     bool aggregation[4];                      /* by enum plan_aggregation */
     double gradient_clip;                     /* per-sample l2 norm; 0: none */
