@@ -47,7 +47,8 @@ refuses 'protocol.straggler=drop: the sum of fedvs has the embedding of every pa
 refuses 'protocol.straggler=async' protocol.straggler=async
 refuses 'protocol.fedvs.segments=2: rows are cut for aggregation fedvs' protocol.aggregation=masked
 expect 0 '' 'in clear too' plan protocol.aggregation=clear
-refuses 'over 7 inputs may reach 1924145348608, and the prime 2^31-1 holds up to 1073741823' 'protocol.fedvs.prime=2^31-1'
+refuses 'over 7 inputs may reach 1924145348608, and the prime 2^31-1 holds up to 1073741823' \
+    'protocol.fedvs.prime=2^31-1'
 refuses 'protocol.fedvs.x_max=33' protocol.fedvs.x_max=33
 
 # --- parties ---

@@ -60,7 +60,7 @@ holds other 'S["model_sha256"]["parties"][1] != other["model_sha256"]["parties"]
 # shellcheck disable=SC2086 # words
 expect 0 '' 'inputs cut off at 1' run cut $short --set protocol.fedvs.x_max=1
 holds cut 'S["model_sha256"]["head"] != other["model_sha256"]["head"]' 'give another model' base
-expect 0 '% of the input values of training batches were beyond protocol.fedvs.x_max' 'a party says how many there were' \
+expect 0 '% of the input values of training batches were beyond protocol.fedvs.x_max' 'a party says how many' \
     cat cut/party-1/log.txt
 
 # --- the batches of fedvs ---

@@ -238,6 +238,62 @@ bool disk_replay(struct sim *s)
     return true;
 }
 
+/* --- shares of data: a mapped file, which is there whenever the process dies --- */
+
+static void resize_shares(struct sim_shares *f, size_t n)
+{
+    uint8_t *data = n == 0 ? NULL : mem_alloc(n, 1);
+
+    CHECK(n == 0 || data != NULL);
+    if (n > 0 && f->n > 0)
+        memcpy(data, f->data, f->n < n ? f->n : n);
+    mem_free(f->data);
+    *f = (struct sim_shares){data, n};
+}
+
+static enum status map_shares(void *owner, uint8_t **memory, size_t *bytes, struct error *err)
+{
+    struct sim_disk *d = owner;
+
+    (void)err;
+    if (!d->keeps_shares)
+        disk_lose_shares(d);
+    if (*bytes > 0)
+        resize_shares(&d->shares, *bytes);
+    *memory = d->shares.data;
+    *bytes = d->shares.n;
+    return STATUS_OK;
+}
+
+static enum status sync_shares(void *owner, struct error *err)
+{
+    (void)owner;
+    (void)err;
+    return STATUS_OK;
+}
+
+struct party_holdings disk_holdings(struct sim_disk *d)
+{
+    return (struct party_holdings){d, map_shares, sync_shares};
+}
+
+void disk_lose_shares(struct sim_disk *d)
+{
+    resize_shares(&d->shares, 0);
+}
+
+static void copy_shares(struct sim_shares *to, const struct sim_shares *from)
+{
+    resize_shares(to, from->n);
+    if (from->n > 0)
+        memcpy(to->data, from->data, from->n);
+}
+
+void disk_copy_shares(struct sim_disk *to, const struct sim_disk *from)
+{
+    copy_shares(&to->shares, &from->shares);
+}
+
 /* --- disks that go back --- */
 
 static struct sim_disk *disk_of(struct sim *s, int who)
@@ -251,6 +307,7 @@ void disk_copy(struct sim *s, int who)
 
     copy_buf(&d->copy, &d->saved);
     copy_records(&d->journal_copy, &d->journal);
+    copy_shares(&d->shares_copy, &d->shares);
 }
 
 void disk_copy_journal(struct sim_disk *to, const struct sim_disk *from)
@@ -265,6 +322,7 @@ void disk_put_back(struct sim *s, int who)
     copy_buf(&d->saved, &d->copy);
     d->before.len = 0;
     copy_records(&d->journal, &d->journal_copy);
+    copy_shares(&d->shares, &d->shares_copy);
 }
 
 void disk_lose_records(struct sim *s, size_t n)
@@ -292,4 +350,6 @@ void disk_deinit(struct sim_disk *d)
     buf_deinit(&d->copy);
     free_records(&d->journal);
     free_records(&d->journal_copy);
+    mem_free(d->shares.data);
+    mem_free(d->shares_copy.data);
 }

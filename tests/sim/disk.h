@@ -15,6 +15,10 @@ void disk_copy_journal(struct sim_disk *to, const struct sim_disk *from);
 void disk_put_back(struct sim *s, int who);
 void disk_lose_records(struct sim *s, size_t n);
 struct server_store disk_store(struct sim *s);
+/* Where a party's session keeps the shares of everybody's data. */
+struct party_holdings disk_holdings(struct sim_disk *d);
+void disk_lose_shares(struct sim_disk *d);
+void disk_copy_shares(struct sim_disk *to, const struct sim_disk *from);
 /* The journal into a new server.  s->server_end says why not. */
 bool disk_replay(struct sim *s);
 

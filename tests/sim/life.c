@@ -164,6 +164,10 @@ static void party_dies(struct sim *s, const struct sim_break *b)
         server_hears(s, i);
     if (b->put_back)
         disk_put_back(s, b->who);
+    if (b->lose_saved)
+        p->disk.saved.len = p->disk.before.len = 0;
+    if (b->lose_shares)
+        disk_lose_shares(&p->disk);
     if (b->down_us == 0)
         life_start(s, b->who);
 }

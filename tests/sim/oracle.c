@@ -3,6 +3,8 @@
  * Keys of masks and shares follow from a session's sid, and within it from purpose, round and view
  * (secagg/mask.h, secagg/share.h).  So it is enough that a party never confirms one sid twice,
  * never shows one public key twice, and never sends two contents for one (sid, purpose, round).
+ * Masks of dealt data outlive sessions: what a member is dealt under one name is the same whenever
+ * it is dealt again, and something else under every other name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,9 +34,19 @@ struct use {
     bool telling; /* long enough that equal contents are no chance */
 };
 
+/* What a party was dealt: a chunk of one dealer's rows. */
+struct dealt {
+    uint8_t name[WIRE_DIGEST_BYTES], content[DIGEST_BYTES];
+    uint64_t place;
+    uint32_t dealer;
+    bool telling;
+};
+
 struct watched {
     struct use *use;
     size_t uses_n, uses_max;
+    struct dealt *dealt;
+    size_t dealt_n, dealt_max;
     uint8_t (*key)[WIRE_KEY_BYTES]; /* of its hellos */
     size_t keys_n, keys_max;
     uint8_t (*sid)[WIRE_DIGEST_BYTES]; /* that it confirmed; the last one is in use */
@@ -103,6 +115,7 @@ void oracle_free(struct oracle *o)
         return;
     for (uint32_t i = 0; i < o->parties; i++) {
         free(o->party[i].use);
+        free(o->party[i].dealt);
         free(o->party[i].key);
         free(o->party[i].sid);
         mem_free(o->party[i].charged);
@@ -178,6 +191,71 @@ static void used(struct sim *s, uint32_t party, struct use new, struct wire_byte
     w->use[w->uses_n++] = new;
 }
 
+/* The columns of one dealer's rows in the chunk that has just been taken. */
+static void digest_columns(uint8_t out[DIGEST_BYTES], const struct party_session *p,
+                           const struct dealing_chunk *c, uint32_t dealer)
+{
+    const struct fedvs_terms *t = &p->shape.terms;
+    size_t row = (size_t)t->inputs_n * t->field->bytes, n = t->inputs[dealer] * t->field->bytes,
+           first = c->first + (c->test ? p->deal.chunks.train_len : 0);
+    const uint8_t *from = p->deal.memory + p->deal.bytes -
+                          ((size_t)p->deal.chunks.train_len + p->deal.chunks.test_len) * row +
+                          first * row + fedvs_inputs_before(t, dealer) * t->field->bytes;
+    struct digest d = {0};
+
+    CHECK(digest_init(&d) == STATUS_OK);
+    digest_begin(&d);
+    for (uint32_t r = 0; r < c->rows; r++)
+        digest_update(&d, from + r * row, n);
+    digest_final(&d, out);
+    digest_deinit(&d);
+}
+
+static void was_dealt(struct sim *s, uint32_t party, struct dealt new)
+{
+    struct watched *w = &s->oracle->party[party];
+
+    for (size_t i = 0; i < w->dealt_n; i++) {
+        const struct dealt *d = &w->dealt[i];
+        bool same = memcmp(d->content, new.content, DIGEST_BYTES) == 0;
+        if (d->dealer != new.dealer)
+            continue;
+        if (memcmp(d->name, new.name, sizeof d->name) != 0) {
+            if (same && d->telling)
+                broken(s, "I1: p%u deals p%u the same under two names", new.dealer + 1, party + 1);
+        } else if (d->place == new.place && same) {
+            return;
+        } else if (d->place == new.place) {
+            broken(s, "I1: p%u deals p%u chunk %llu of one name in two ways", new.dealer + 1,
+                   party + 1, (unsigned long long)new.place);
+        } else if (same && d->telling) {
+            broken(s, "I1: p%u deals p%u chunks %llu and %llu under the same masks", new.dealer + 1,
+                   party + 1, (unsigned long long)d->place, (unsigned long long)new.place);
+        }
+    }
+    w->dealt = grown(w->dealt, w->dealt_n, &w->dealt_max, sizeof *w->dealt);
+    w->dealt[w->dealt_n++] = new;
+}
+
+/* A chunk of everybody's rows is here. */
+static void took_shares(struct sim *s, uint32_t party)
+{
+    const struct party_session *p = s->party[party].session;
+    struct dealing_chunk c;
+
+    if (p->task.work != WORK_SUM || p->task.purpose != PURPOSE_DEAL_DATA ||
+        p->task.status != STATUS_OK)
+        return;
+    c = dealing_chunk(&p->deal.chunks, p->task.place);
+    for (uint32_t m = 0; m < p->members_n; m++) {
+        struct dealt new = {.place = p->task.place, .dealer = m};
+        new.telling = (size_t)c.rows * p->shape.terms.inputs[m] * 4 >= TELLING_BYTES;
+        memcpy(new.name, p->hellos[m].dealing, sizeof new.name);
+        digest_columns(new.content, p, &c, m);
+        was_dealt(s, party, new);
+    }
+}
+
 /* --- I4 --- */
 
 static uint32_t *cell(const struct sim *s, uint32_t *cells, enum wire_purpose purpose,
@@ -218,24 +296,43 @@ void oracle_charged(struct sim *s, uint32_t party, const struct action_charge *c
     }
 }
 
-/* The rows of the task that this message answers have left the party. */
-static void released(struct sim *s, uint32_t party)
+static void released_row(struct sim *s, uint32_t party, uint32_t row)
 {
     const struct party_task *t = &s->party[party].session->task;
     struct watched *w = &s->oracle->party[party];
     uint32_t among = party_session_report(s->party[party].session)->mechanism.parties;
 
-    for (uint32_t r = 0; r < t->rows; r++) {
-        uint32_t row = t->row != NULL ? t->row[r] : (uint32_t)t->place + r;
-        ++*cell(s, w->released, t->purpose, among, row);
-        still_covered(s, party, t->purpose, among, row);
+    ++*cell(s, w->released, t->purpose, among, row);
+    still_covered(s, party, t->purpose, among, row);
+    s->party[party].uploaded++;
+}
+
+/* The rows of the task that this message answers have left the party; with fedvs.segments, in every
+ * segment. */
+static void released(struct sim *s, uint32_t party)
+{
+    const struct party_task *t = &s->party[party].session->task;
+    uint32_t rows = t->purpose == PURPOSE_EVALUATE_TEST ? s->options.test_rows
+                                                        : s->options.train_rows,
+             k = t->row != NULL || s->plan.protocol.aggregation != AGGREGATION_FEDVS
+                     ? 1
+                     : s->plan.protocol.fedvs.segments,
+             len = (rows + k - 1) / k;
+
+    if (wire_purpose_deals(t->purpose))
+        return; /* any T members learn nothing of it */
+    for (uint32_t segment = 0; segment < k; segment++) {
+        for (uint32_t r = 0; r < t->rows; r++) {
+            uint32_t row = t->row != NULL ? t->row[r] : segment * len + (uint32_t)t->place + r;
+            if (row < rows)
+                released_row(s, party, row);
+        }
     }
-    s->party[party].uploaded += t->rows;
 }
 
 void oracle_sent(struct sim *s, uint32_t party, const struct wire_msg *m)
 {
-    bool shares = s->plan.protocol.aggregation == AGGREGATION_CODED;
+    bool shares = secagg_shares(s->plan.protocol.aggregation);
 
     if (m->kind == WIRE_HELLO) {
         said_hello(s, party);
@@ -259,6 +356,7 @@ void oracle_sent(struct sim *s, uint32_t party, const struct wire_msg *m)
 
 void oracle_protected(struct sim *s, uint32_t party)
 {
+    took_shares(s, party);
     if (s->oracle->sum != NULL)
         true_sum_protected(s->oracle->sum, s, party);
 }

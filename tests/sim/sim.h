@@ -47,6 +47,7 @@ struct sim_break {
     bool last_words;     /* what the dead had sent still arrives */
     bool put_back;       /* a death: its disk is put back to the copy */
     size_t lose;         /* a death of the server: so many last records of its journal are lost */
+    bool lose_saved, lose_shares; /* of a party: its checkpoints are, the shares of data are */
 };
 
 /* Applies to the nth (from 1) message of this kind from this sender to (or from) this party. */
@@ -73,6 +74,8 @@ struct sim_options {
     /* Steps between checkpoints; 0: nobody has a disk.  With one, the server keeps a journal. */
     uint32_t checkpoint_rounds;
     uint64_t diskless; /* parties (bits) without one all the same */
+    bool motley; /* party i has i % 2 columns more, and bottoms that are polynomials have degree
+                    1 + i % 3 */
     uint64_t keep_us;  /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
     bool unseeded;     /* models and noise from the system's generator */
     bool watch;        /* every sum is compared with the true one (invariant I5) */

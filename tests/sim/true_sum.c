@@ -11,6 +11,7 @@
 #include "server/core.h"
 #include "tests/sim/world.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,12 +22,15 @@ struct codes {
     size_t n, max;
     uint32_t *q;
     float *y;
+    int64_t *z; /* fedvs */
 };
 
 struct true_sum {
     struct codes *of; /* by party */
     uint32_t parties;
     struct rng noise;
+    int64_t *w, *power; /* fedvs: a party's weights, a row's inputs */
+    size_t w_max, power_max;
     float *want;
     uint32_t *sum;
     size_t max;
@@ -51,11 +55,14 @@ void true_sum_free(struct true_sum *t)
     for (uint32_t i = 0; i < t->parties; i++) {
         mem_free(t->of[i].q);
         mem_free(t->of[i].y);
+        mem_free(t->of[i].z);
     }
     rng_deinit(&t->noise);
     mem_free(t->of);
     mem_free(t->want);
     mem_free(t->sum);
+    mem_free(t->w);
+    mem_free(t->power);
     mem_free(t);
 }
 
@@ -64,10 +71,17 @@ static bool sums(const struct sim *s)
     return s->plan.protocol.straggler != STRAGGLER_ASYNC;
 }
 
+static bool multiplies(const struct sim *s)
+{
+    return s->plan.protocol.aggregation == AGGREGATION_FEDVS;
+}
+
 static bool knows_noise(const struct sim *s)
 {
     enum plan_encoding e = s->plan.protocol.encoding;
 
+    if (multiplies(s))
+        return !s->options.unseeded; /* it rounds weights */
     return !s->options.unseeded || e == ENCODING_FIXED || e == ENCODING_FLOAT32;
 }
 
@@ -77,6 +91,71 @@ static void *room(void *block, size_t had, size_t want, size_t size)
     CHECK(block != NULL);
     return block;
 }
+
+/* --- fedvs: rows times weights, both in fixed point --- */
+
+/* The rows of a round, in the order of its sums: a row in each segment for each coded row. */
+static size_t rows_of(const struct party_session *p, uint32_t **row)
+{
+    const struct party_task *task = &p->task;
+    bool test = task->purpose == PURPOSE_EVALUATE_TEST;
+    uint32_t rows = test ? p->plan.shape.test_rows : p->plan.shape.train_rows,
+             k = p->plan.protocol.fedvs.segments, len = (rows + k - 1) / k;
+    size_t n = 0;
+
+    *row = mem_alloc((size_t)k * task->coded + 1, sizeof **row);
+    CHECK(*row != NULL);
+    for (uint32_t segment = 0; segment < k; segment++) {
+        for (uint32_t i = 0; i < task->coded; i++) {
+            uint32_t at = segment * len + p->coded[i];
+            if (at < rows)
+                (*row)[n++] = at;
+        }
+    }
+    return n;
+}
+
+static void multiply(struct true_sum *t, const struct party_session *p, struct codes *c,
+                     const float *x)
+{
+    const struct fedvs_terms *terms = &p->shape.terms;
+    uint32_t d = (uint32_t)p->setup.train->cols, degree = p->setup.config->degree,
+             width = p->plan.model.embedding;
+
+    for (uint32_t i = 1; i <= degree; i++)
+        CHECK(fedvs_quantise_x(terms, t->power + (size_t)(i - 1) * d, x, d, i));
+    for (uint32_t k = 0; k < width; k++) {
+        int64_t sum = 0;
+        for (uint32_t i = 0; i < d * degree; i++)
+            sum += t->power[i] * t->w[(size_t)i * width + k];
+        c->z[c->n++] = sum;
+    }
+}
+
+static void multiply_rows(struct true_sum *t, const struct party_session *p, struct codes *c)
+{
+    const struct nn_layer *model = &p->bottom.net.layer[0];
+    const struct table *table =
+        p->task.purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
+    size_t weights = (size_t)model->in * model->out, rows, inputs = model->in;
+    uint64_t clipped = 0;
+    uint32_t *row;
+
+    t->w = room(t->w, t->w_max, weights, sizeof *t->w);
+    t->w_max = weights > t->w_max ? weights : t->w_max;
+    t->power = room(t->power, t->power_max, inputs, sizeof *t->power);
+    t->power_max = inputs > t->power_max ? inputs : t->power_max;
+    CHECK(fedvs_quantise_w(&p->shape.terms, t->w, model->w, weights, &t->noise, &clipped));
+    rows = rows_of(p, &row);
+    c->z = room(c->z, c->max, rows * model->out, sizeof *c->z);
+    c->max = rows * model->out > c->max ? rows * model->out : c->max;
+    c->n = 0;
+    for (size_t r = 0; r < rows; r++)
+        multiply(t, p, c, table->x + row[r] * table->cols);
+    mem_free(row);
+}
+
+/* --- codes of one party --- */
 
 void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 {
@@ -88,17 +167,22 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     uint8_t key[RNG_KEY_BYTES];
     uint64_t place = task->purpose == PURPOSE_TRAIN ? task->place : task->sweep << 32 | task->place;
 
-    if (task->work != WORK_ROUND || !task->open || task->status != STATUS_OK || !sums(s))
+    if (task->work != WORK_ROUND || !task->open || task->status != STATUS_OK || !sums(s) ||
+        wire_purpose_deals(task->purpose))
         return;
     c->generation = p->generation;
     c->round = task->round;
     memcpy(c->trail, p->trail.value, sizeof c->trail);
+    rng_seed_key(key, p->setup.seed, party + 1, "noise", (uint64_t)task->purpose << 62 | place);
+    rng_rekey(&t->noise, key);
+    if (multiplies(s)) {
+        multiply_rows(t, p, c);
+        return;
+    }
     c->n = (size_t)task->rows * p->plan.model.embedding;
     c->q = room(c->q, c->max, c->n, sizeof *c->q);
     c->y = room(c->y, c->max, c->n, sizeof *c->y);
     c->max = c->n > c->max ? c->n : c->max;
-    rng_seed_key(key, p->setup.seed, party + 1, "noise", (uint64_t)task->purpose << 62 | place);
-    rng_rekey(&t->noise, key);
     if (p->shape.encode.integers)
         encode_integers(&p->shape.encode, c->q, x, c->n, &t->noise);
     else
@@ -149,6 +233,19 @@ static void add_up(struct true_sum *t, const struct server_session *v, const boo
         encode_estimate(&v->shape.encode, t->want, t->sum, n, in_n);
     for (size_t i = 0; i < n && in_n < v->members_n; i++)
         t->want[i] = (float)((double)t->want[i] * factor);
+}
+
+static void add_products(struct true_sum *t, const struct server_session *v)
+{
+    size_t n = (size_t)v->round.rows * v->plan.model.embedding;
+    int bits = (int)(v->plan.protocol.fedvs.x_bits + v->plan.protocol.fedvs.w_bits);
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t sum = 0;
+        for (uint32_t m = 0; m < v->members_n; m++)
+            sum += t->of[v->members[m]].z[i];
+        t->want[i] = (float)ldexp((double)sum, -bits);
+    }
 }
 
 /* What the server takes for the members of the sum must have been asked the same. */
@@ -216,7 +313,9 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
         if (in[m])
             concatenate(t, v, &t->of[v->members[m]], m);
     }
-    if (!v->head.concat)
+    if (multiplies(s))
+        add_products(t, v);
+    else if (!v->head.concat)
         add_up(t, v, in, in_n);
     for (size_t i = 0; i < values && v->head.mean; i++)
         t->want[i] *= 1.0f / (float)v->head.parties;

@@ -136,6 +136,7 @@ static void make_roster(struct sim *s)
 void world_new_party(struct sim *s, uint32_t i)
 {
     struct sim_party *p = &s->party[i];
+    bool disk = s->options.checkpoint_rounds > 0 && !(s->options.diskless >> i & 1);
     struct party_setup setup = {
         .config = &p->config,
         .roster = &p->roster,
@@ -147,7 +148,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .seed = SEED,
         .spent = nothing_spent,
         .clock_us = still,
-        .checkpoint_rounds = s->options.diskless >> i & 1 ? 0 : s->options.checkpoint_rounds,
+        .checkpoint_rounds = disk ? s->options.checkpoint_rounds : 0,
         .saved = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
         .saved_n = p->disk.saved.len,
         .saved_before = p->disk.before.data,
@@ -155,6 +156,9 @@ void world_new_party(struct sim *s, uint32_t i)
     };
     struct error err = {0};
 
+    p->disk.keeps_shares = disk;
+    if (s->options.checkpoint_rounds > 0) /* or else they are on the heap */
+        setup.holdings = disk_holdings(&p->disk);
     party_session_free(p->session);
     CHECK(party_session_new(&p->session, &setup, &err) == STATUS_OK);
 }
@@ -176,14 +180,17 @@ static void load_config(struct sim *s, struct config_party *c)
 static void make_party(struct sim *s, uint32_t i)
 {
     struct sim_party *p = &s->party[i];
+    uint32_t columns = s->options.columns + (s->options.motley ? i % 2 : 0);
 
     if (i == 0)
         load_config(s, &p->config);
     else
         p->config = s->party[0].config; /* the same for all */
+    if (s->options.motley && p->config.degree > 0)
+        p->config.degree = 1 + i % 3;
     p->roster = s->roster;
-    fill_table(&p->train, s->options.train_rows, s->options.columns, i + 1);
-    fill_table(&p->test, s->options.test_rows, s->options.columns, i + 101);
+    fill_table(&p->train, s->options.train_rows, columns, i + 1);
+    fill_table(&p->test, s->options.test_rows, columns, i + 101);
     CHECK(wire_unpacker_init(&p->unpacker, s->options.unpacker) == STATUS_OK);
     p->connect_us = 1000 * (i + 1);
     world_new_party(s, i);
@@ -231,6 +238,8 @@ static void make_server(struct sim *s)
 
 static void party_ended(struct sim_disk *disk, const struct sim_party *old)
 {
+    if (old->disk.keeps_shares)
+        disk_copy_shares(disk, &old->disk);
     if (old->up_us > 0)
         CHECK(buf_append(&disk->saved, old->disk.saved.data, old->disk.saved.len) == STATUS_OK);
     else

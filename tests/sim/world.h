@@ -27,12 +27,20 @@ struct sim_records {
     size_t n, max;
 };
 
+/* Shares of everybody's data, as in party/holdings.h. */
+struct sim_shares {
+    uint8_t *data;
+    size_t n;
+};
+
 /* What survives a process: its last durable checkpoint, one that is being written, and a copy that
- * somebody made to put it back; of the server its journal, too. */
+ * somebody made to put it back; of the server its journal, of a party its data shares, too. */
 struct sim_disk {
     struct buf saved, before, writing, copy; /* before: the one that `saved` replaced */
     uint64_t durable_us;                     /* when `writing` is; 0: nothing is being written */
     struct sim_records journal, journal_copy;
+    struct sim_shares shares, shares_copy;
+    bool keeps_shares; /* or else they end with the process */
 };
 
 struct sim_party {
