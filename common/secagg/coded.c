@@ -19,9 +19,9 @@
 #include "common/crypto/secret.h"
 #include "common/field/fp16_vec.h"
 #include "common/secagg/coded_server.h"
+#include "common/secagg/draw.h"
 #include "common/secagg/lane.h"
 #include "common/secagg/share.h"
-#include "common/secagg/uniform.h"
 
 #include <string.h>
 
@@ -264,7 +264,7 @@ static enum status coded_protect(struct secagg_party *base, uint8_t *payload, ui
         share_seal_all(&p->keys, payload, check, part);
     p->shared = s == STATUS_OK;
     wipe_round(p, n);
-    uniform_forget(&p->uniform);
+    draw_forget(&p->uniform);
     return s;
 }
 

@@ -19,10 +19,10 @@
 
 #include "common/base/check.h"
 #include "common/crypto/secret.h"
+#include "common/secagg/draw.h"
 #include "common/secagg/fedvs_deal.h"
 #include "common/secagg/fedvs_party.h"
 #include "common/secagg/fedvs_server.h"
-#include "common/secagg/uniform.h"
 
 #include <string.h>
 
@@ -85,7 +85,7 @@ static enum status share_weights(struct fedvs_party *p, uint8_t *sealed, const f
         if (!fedvs_quantise_w(t, p->wide, w + at, some, noise, &p->base.clipped))
             return STATUS_DATA;
         f->from_signed(p->coded, p->wide, some);
-        uniform_of_rng(f, p->coded + some * f->bytes, t->privacy * some, &p->uniform, p->random);
+        draw_from_rng(f, p->coded + some * f->bytes, t->privacy * some, &p->uniform, p->random);
         product_encode_same(&p->code, p->shares, p->coded, some);
         fedvs_put_shares(p, sealed, own, f->packed(n), at, some);
     }
@@ -114,7 +114,7 @@ static enum status fedvs_protect(struct secagg_party *base, uint8_t *sealed, uin
                     n * p->field->bytes);
     }
     fedvs_wipe_dealt(p, n, 1 + t->privacy);
-    uniform_forget(&p->uniform);
+    draw_forget(&p->uniform);
     return s;
 }
 

@@ -4,8 +4,8 @@
 #include "common/secagg/fedvs_deal.h"
 
 #include "common/crypto/secret.h"
+#include "common/secagg/draw.h"
 #include "common/secagg/fedvs_party.h"
-#include "common/secagg/uniform.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum status fedvs_deal_keys(struct secagg_party *base, uint8_t *sealed, uint8_t 
     if (s != STATUS_OK)
         return s;
     zero_draw(&p->zero, &p->uniform);
-    uniform_forget(&p->uniform);
+    draw_forget(&p->uniform);
     for (uint32_t j = 0; j < base->shape.parties; j++)
         if (j != base->shape.self)
             zero_part(&p->zero, sealed + share_part(&p->keys, j, part), j);
@@ -61,8 +61,8 @@ static enum status deal_rows(struct fedvs_party *p, uint8_t *sealed, const float
                 return STATUS_DATA;
             f->from_signed(p->coded + k * some * f->bytes, p->wide, some);
         }
-        uniform_of_rng(f, p->coded + t->segments * some * f->bytes, t->privacy * some, masks,
-                       p->random);
+        draw_from_rng(f, p->coded + t->segments * some * f->bytes, t->privacy * some, masks,
+                      p->random);
         product_encode(&p->code, p->shares, p->coded, some);
         fedvs_put_shares(p, sealed, p->own, part, at, some);
     }
@@ -149,8 +149,12 @@ enum status fedvs_take(struct secagg_party *base, void *shares, const uint8_t *s
     const uint32_t self = base->shape.self;
     const size_t all = (size_t)rows * base->shape.terms.inputs[self];
     const struct fedvs_taking t = {SECAGG_PART_DATA, rows, sealed, tags, use_data, shares};
-    enum status s = fedvs_take_due(p, p->rows == rows ? FEDVS_DUE_DATA : FEDVS_DUE_NOTHING, r, err);
+    enum status s;
 
+    if (rows != p->rows)
+        return error_set(err, STATUS_PROTOCOL, "shares of %u rows, and %u were dealt", rows,
+                         p->rows);
+    s = fedvs_take_due(p, FEDVS_DUE_DATA, r, err);
     if (s != STATUS_OK)
         return s;
     s = fedvs_open_all(p, &t, faulty, err);

@@ -7,7 +7,7 @@
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
 #include "common/lcc/block.h"
-#include "common/secagg/uniform.h"
+#include "common/secagg/draw.h"
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ static void cut_block(struct fedvs_party *p)
     p->opened = block_cut(&at, p->block, p->opened_bytes, 1);
     p->gather = block_cut(&at, p->block, p->gather_bytes, 1);
     p->result = block_cut(&at, p->block, fedvs_upload_values(s, s->values_max), bytes);
-    p->random = block_cut(&at, p->block, UNIFORM_BYTES, 1);
+    p->random = block_cut(&at, p->block, DRAW_BYTES, 1);
     p->mat = block_cut(&at, p->block, p->mat_bytes, 1);
     p->block_bytes = at;
 }
@@ -160,7 +160,7 @@ void fedvs_wipe_dealt(struct fedvs_party *p, size_t all, uint32_t rows)
     secret_wipe(p->wide, some * sizeof *p->wide);
     secret_wipe(p->coded, rows * some * p->field->bytes);
     secret_wipe(p->shares, p->base.shape.parties * some * p->field->bytes);
-    secret_wipe(p->random, UNIFORM_BYTES);
+    secret_wipe(p->random, DRAW_BYTES);
 }
 
 /* --- opened --- */
@@ -168,6 +168,7 @@ void fedvs_wipe_dealt(struct fedvs_party *p, size_t all, uint32_t rows)
 enum status fedvs_take_due(struct fedvs_party *p, enum fedvs_due due, const struct secagg_round *r,
                            struct error *err)
 {
+    CHECK(due != FEDVS_DUE_NOTHING);
     if (p->due != due || !share_is(&p->keys, r))
         return error_set(err, STATUS_PROTOCOL,
                          "shares of another round than the last, or for a second time");

@@ -22,7 +22,7 @@ struct fedvs_party {
     struct rng uniform; /* of the system */
     enum fedvs_due due;
     bool keyed;
-    uint32_t rows;   /* FEDVS_DUE_DATA: of the chunk */
+    uint32_t rows;   /* of the chunk that was dealt last */
     uint32_t before; /* columns of the members before this one */
 
     int64_t *wide;    /* FEDVS_CHUNK quantised values */
@@ -33,7 +33,7 @@ struct fedvs_party {
     uint8_t *opened;  /* a packed part */
     uint8_t *gather;  /* FEDVS_GATHER x inputs_n */
     uint8_t *result;  /* the largest upload */
-    uint8_t *random;  /* UNIFORM_BYTES */
+    uint8_t *random;  /* DRAW_BYTES */
     uint8_t *mat;     /* of mat_mul */
     size_t opened_bytes, gather_bytes, mat_bytes;
     void *block; /* what all of these are cut from */

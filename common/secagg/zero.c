@@ -8,8 +8,8 @@
 #include "common/crypto/secret.h"
 #include "common/field/mod.h"
 #include "common/lcc/points.h"
+#include "common/secagg/draw.h"
 #include "common/secagg/round.h"
-#include "common/secagg/uniform.h"
 
 #include <string.h>
 
@@ -120,7 +120,7 @@ enum status zero_init(struct zero *z, const struct zero_shape *s)
     z->subset = mem_alloc(z->first[s->parties], sizeof *z->subset);
     z->stream = mem_alloc(keys, sizeof *z->stream);
     z->elements = mem_alloc(ZERO_CHUNK, s->field->bytes);
-    z->random = mem_alloc(UNIFORM_BYTES, 1);
+    z->random = mem_alloc(DRAW_BYTES, 1);
     st = ratchet_init(&z->keys, keys, keys);
     if (z->subset == NULL || z->stream == NULL || z->elements == NULL || z->random == NULL)
         st = STATUS_MEMORY;
@@ -147,7 +147,7 @@ void zero_deinit(struct zero *z)
     if (z->elements != NULL)
         secret_wipe(z->elements, (size_t)ZERO_CHUNK * z->shape.field->bytes);
     if (z->random != NULL)
-        secret_wipe(z->random, UNIFORM_BYTES);
+        secret_wipe(z->random, DRAW_BYTES);
     mem_free(z->subset);
     mem_free(z->stream);
     mem_free(z->elements);
@@ -231,7 +231,7 @@ static void add_coefficients(struct zero *z, uint8_t *x, size_t n, uint64_t scal
 
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < ZERO_CHUNK ? n - at : ZERO_CHUNK;
-        uniform_of_prg(f, z->elements, some, g, z->random);
+        draw_from_prg(f, z->elements, some, g, z->random);
         f->axpy(x + at * f->bytes, scale, z->elements, some);
     }
 }
@@ -255,5 +255,5 @@ void zero_add(struct zero *z, void *x, size_t n)
         }
     }
     secret_wipe(z->elements, some * s->field->bytes);
-    secret_wipe(z->random, UNIFORM_BYTES);
+    secret_wipe(z->random, DRAW_BYTES);
 }

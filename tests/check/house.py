@@ -103,6 +103,9 @@ TESTED_BY = {
         'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),
         'privacy/test_ledger': ('common/privacy/ledger_counts.c', 'common/privacy/ledger_print.c'),
         'privacy/test_ledger_store': ('common/privacy/ledger_load.c',),
+        'secagg/test_coded_server': ('common/secagg/uploads.c',),
+        'secagg/test_fedvs': ('common/secagg/fedvs_party.c',),
+        'secagg/test_mask': ('common/secagg/round.c',),
         'wire/test_message': ('common/wire/pack.c',),
     }.items() for source in sources
 }

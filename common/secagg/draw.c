@@ -1,7 +1,7 @@
-/* uniform.c -- random bytes to random elements.
+/* draw.c -- random bytes to random elements.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/secagg/uniform.h"
+#include "common/secagg/draw.h"
 
 #include "common/crypto/secret.h"
 
@@ -16,13 +16,13 @@ static void next_of_prg(void *stream, void *out, size_t n)
 }
 
 /* Asks for no word more than there are elements to make, so that none is lost between two calls. */
-static void draw(const struct field *f, uint8_t *out, size_t n, uint8_t *random,
+static void make(const struct field *f, uint8_t *out, size_t n, uint8_t *random,
                  void (*next)(void *stream, void *out, size_t n), void *stream)
 {
     size_t used;
 
     while (n > 0) {
-        const size_t want = n * f->bytes, bytes = want < UNIFORM_BYTES ? want : UNIFORM_BYTES;
+        const size_t want = n * f->bytes, bytes = want < DRAW_BYTES ? want : DRAW_BYTES;
         size_t made;
 
         next(stream, random, bytes);
@@ -32,17 +32,17 @@ static void draw(const struct field *f, uint8_t *out, size_t n, uint8_t *random,
     }
 }
 
-void uniform_of_rng(const struct field *f, void *out, size_t n, struct rng *r, uint8_t *random)
+void draw_from_rng(const struct field *f, void *out, size_t n, struct rng *r, uint8_t *random)
 {
-    draw(f, out, n, random, next_of_rng, r);
+    make(f, out, n, random, next_of_rng, r);
 }
 
-void uniform_of_prg(const struct field *f, void *out, size_t n, struct prg *g, uint8_t *random)
+void draw_from_prg(const struct field *f, void *out, size_t n, struct prg *g, uint8_t *random)
 {
-    draw(f, out, n, random, next_of_prg, g);
+    make(f, out, n, random, next_of_prg, g);
 }
 
-void uniform_forget(struct rng *r)
+void draw_forget(struct rng *r)
 {
     uint8_t key[RNG_KEY_BYTES];
 
