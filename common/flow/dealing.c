@@ -4,6 +4,7 @@
 #include "common/flow/dealing.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/crypto/digest.h"
 #include "common/data/segments.h"
 
@@ -73,8 +74,13 @@ void dealing_holds(uint8_t out[WIRE_DIGEST_BYTES], const struct agree_hello *hel
     CHECK(digest_init(&d) == STATUS_OK);
     digest_begin(&d);
     for (size_t i = 0; i < n; i++) {
+        uint8_t shape[8];
+
         CHECK(hellos[i].has_dealing);
+        le_put(shape, hellos[i].features, 4);
+        le_put(shape + 4, hellos[i].degree, 4);
         digest_update(&d, hellos[i].dealing, sizeof hellos[i].dealing);
+        digest_update(&d, shape, sizeof shape);
     }
     digest_final(&d, out);
     digest_deinit(&d);

@@ -48,12 +48,13 @@ void dealing_make(struct dealing *d, const struct plan *p, const struct fedvs_te
 /* Chunk c < d->chunks (CHECK). */
 struct dealing_chunk dealing_chunk(const struct dealing *d, uint64_t c);
 
-/* SHA-256 of all members' dealings in member order: what a member says as `holds` once it has
- * shares of them. */
+/* SHA-256 over dealing || features || degree (4 bytes little-endian each) of all members in order:
+ * what a member says as `holds` once it has shares of them.  The shapes are in it because field,
+ * chunks and columns follow from them: shares that were cut for others are none of these. */
 void dealing_holds(uint8_t out[WIRE_DIGEST_BYTES], const struct agree_hello *hellos, size_t n);
 
 /* The first chunk that has to be dealt: the least `held` when everybody holds shares of exactly
- * these dealings, else 0.  Not below d->chunks: none. */
+ * these dealings of these shapes, else 0.  Not below d->chunks: none. */
 uint64_t dealing_start(const struct agree_hello *hellos, size_t n);
 
 #endif

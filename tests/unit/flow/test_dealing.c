@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { MEMBERS = 3 };
+enum { MEMBERS = 3, SAID_BYTES = WIRE_DIGEST_BYTES + 8 /* dealing, features, degree */ };
 
 /* --- chunks --- */
 
@@ -193,18 +193,51 @@ static void test_a_chunk_beyond_the_last_aborts(void **state)
     assert_true(aborts(ask_for, &far));
 }
 
+/* --- terms --- */
+
+static void test_terms_are_of_the_shapes_that_the_hellos_say(void **state)
+{
+    struct agree_hello h[MEMBERS] = {
+        {.features = 10, .degree = 2}, {.features = 3, .degree = 1}, {.features = 7, .degree = 3}};
+    struct plan p = plan_of(MEMBERS, 100, 10);
+    struct fedvs_terms t;
+    struct error err = {0};
+
+    (void)state;
+    p.protocol.fedvs.segments = p.protocol.fedvs.privacy = 1;
+    assert_int_equal(dealing_terms(&t, &p, h, MEMBERS, &err), STATUS_OK);
+    assert_int_equal(t.parties, MEMBERS);
+    assert_int_equal(t.inputs[0], 20);
+    assert_int_equal(t.inputs[1], 3);
+    assert_int_equal(t.inputs[2], 21);
+    assert_int_equal(t.degree[0], 2);
+    assert_int_equal(t.degree[1], 1);
+    assert_int_equal(t.degree[2], 3);
+    h[1].degree = 0; /* what a bottom with layers says */
+    assert_int_equal(dealing_terms(&t, &p, h, MEMBERS, &err), STATUS_CONFIG);
+    h[1].degree = 1;
+    assert_int_equal(dealing_terms(&t, &p, h, MEMBERS - 1, &err), STATUS_CONFIG); /* too few */
+}
+
 /* --- where to begin --- */
 
 /* All members have dealings of their own, and hold seven chunks of them. */
 static void hellos_of(struct agree_hello h[MEMBERS])
 {
-    uint8_t joined[MEMBERS * WIRE_DIGEST_BYTES], all[WIRE_DIGEST_BYTES];
+    uint8_t joined[MEMBERS * SAID_BYTES] = {0}, all[WIRE_DIGEST_BYTES];
 
     memset(h, 0, MEMBERS * sizeof *h);
     for (int i = 0; i < MEMBERS; i++) {
         h[i].has_dealing = h[i].has_holds = true;
         memset(h[i].dealing, 17 * (i + 1), WIRE_DIGEST_BYTES);
-        memcpy(joined + i * WIRE_DIGEST_BYTES, h[i].dealing, WIRE_DIGEST_BYTES);
+        h[i].features = 0x01020304 + (uint32_t)i;
+        h[i].degree = 2;
+        memcpy(joined + i * SAID_BYTES, h[i].dealing, WIRE_DIGEST_BYTES);
+        joined[i * SAID_BYTES + 32] = (uint8_t)(4 + i);
+        joined[i * SAID_BYTES + 33] = 3;
+        joined[i * SAID_BYTES + 34] = 2;
+        joined[i * SAID_BYTES + 35] = 1;
+        joined[i * SAID_BYTES + 36] = 2;
         h[i].held = 7;
     }
     digest_sha256(all, joined, sizeof joined);
@@ -212,7 +245,7 @@ static void hellos_of(struct agree_hello h[MEMBERS])
         memcpy(h[i].holds, all, sizeof all);
 }
 
-static void test_what_is_held_is_named_by_all_dealings_in_member_order(void **state)
+static void test_what_is_held_is_named_by_all_dealings_and_shapes_in_member_order(void **state)
 {
     struct agree_hello h[MEMBERS], swapped;
     uint8_t all[WIRE_DIGEST_BYTES], other[WIRE_DIGEST_BYTES];
@@ -263,6 +296,28 @@ static void test_any_dealing_that_is_new_begins_anew(void **state)
     }
 }
 
+/* Another shape is another field, other chunks, other columns. */
+static void test_a_member_of_another_shape_begins_anew(void **state)
+{
+    struct agree_hello h[MEMBERS];
+
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++) {
+        for (unsigned bit = 0; bit < 32; bit++) {
+            hellos_of(h);
+            h[i].features ^= UINT32_C(1) << bit;
+            assert_int_equal(dealing_start(h, MEMBERS), 0);
+            hellos_of(h);
+            h[i].degree ^= UINT32_C(1) << bit;
+            assert_int_equal(dealing_start(h, MEMBERS), 0);
+        }
+    }
+    hellos_of(h);
+    h[0].features = h[0].degree; /* and swapped */
+    h[0].degree = 0x01020304;
+    assert_int_equal(dealing_start(h, MEMBERS), 0);
+}
+
 static void test_any_member_that_holds_others_or_none_begins_anew(void **state)
 {
     struct agree_hello h[MEMBERS];
@@ -305,9 +360,11 @@ int main(void)
         cmocka_unit_test(test_without_test_rows_there_are_chunks_of_training_rows_alone),
         cmocka_unit_test(test_a_chunk_may_be_as_long_as_the_longer_split),
         cmocka_unit_test(test_a_chunk_beyond_the_last_aborts),
-        cmocka_unit_test(test_what_is_held_is_named_by_all_dealings_in_member_order),
+        cmocka_unit_test(test_terms_are_of_the_shapes_that_the_hellos_say),
+        cmocka_unit_test(test_what_is_held_is_named_by_all_dealings_and_shapes_in_member_order),
         cmocka_unit_test(test_dealing_goes_on_behind_what_everybody_has),
         cmocka_unit_test(test_any_dealing_that_is_new_begins_anew),
+        cmocka_unit_test(test_a_member_of_another_shape_begins_anew),
         cmocka_unit_test(test_any_member_that_holds_others_or_none_begins_anew),
         cmocka_unit_test(test_a_member_without_a_dealing_aborts),
     };
