@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/flow/agenda.h"
+#include "common/nn/gemm.h"
 #include "common/wire/limits.h"
 
 #include <math.h>
@@ -65,23 +66,34 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
 {
     const struct nn_spec spec = spec_of(config, p, features);
     uint32_t batch = p->training.batch;
-    size_t scratch = sizeof(float) * (size_t)batch * (features + (size_t)p->model.embedding);
+    uint32_t inner =
+        p->protocol.gradient.form == GRADIENT_FACTORED ? plan_head_width(p) : 0;
+    size_t factors = inner == 0 ? 0
+                                : wire_gradient_floats(p, batch) +
+                                      (size_t)inner * p->model.embedding;
+    size_t scratch =
+        sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + factors);
     enum status s;
 
     *b = (struct party_bottom){
         .width = p->model.embedding,
         .rows_max = spec.rows_max,
+        .inner = inner,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
         .clip = p->protocol.aggregation == AGGREGATION_FEDVS ? INFINITY : (float)p->protocol.clip,
     };
-    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 4 * MEM_ALIGNMENT);
+    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 6 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&b->net, &spec, &b->arena);
     if (s != STATUS_OK)
         return s;
     b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
     b->gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
-    CHECK(b->gradient != NULL);
+    b->received = inner == 0 ? b->gradient
+                             : arena_alloc(&b->arena, wire_gradient_floats(p, batch), sizeof(float));
+    b->turned = inner == 0 ? b->gradient
+                           : arena_alloc(&b->arena, (size_t)inner * b->width, sizeof(float));
+    CHECK(b->gradient != NULL && b->received != NULL && b->turned != NULL);
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     return STATUS_OK;
 }
@@ -131,6 +143,15 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
 {
     CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
     return nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
+}
+
+/* D (rows x k), W (P x k) to D W', by the products that a head's backward makes of them. */
+void party_bottom_expand(struct party_bottom *b)
+{
+    if (b->inner == 0)
+        return;
+    gemm_transpose(b->turned, b->received + (size_t)b->batch_rows * b->inner, b->width, b->inner);
+    gemm_nn(b->gradient, b->received, b->turned, b->batch_rows, b->width, b->inner);
 }
 
 static uint32_t clip_rows(struct party_bottom *b, double most)

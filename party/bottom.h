@@ -16,7 +16,10 @@ struct party_bottom {
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;
-    float *gradient;
+    float *received; /* the gradient as it came: `gradient` itself, or two factors */
+    float *gradient; /* rows x P */
+    float *turned;   /* factored: W' */
+    uint32_t inner;  /* factored: k; otherwise 0 */
     /* Of a polynomial's embeddings of training batches: how many values there were, and how many of
      * them beyond [-C, C]. */
     uint64_t values, beyond;
@@ -47,7 +50,10 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
                                    uint32_t n);
 
-/* b->gradient (batch_rows x P) is filled in: Q local steps with it, the Jacobian recomputed before
+/* b->received (wire_gradient_floats) is filled in: makes b->gradient of it. */
+void party_bottom_expand(struct party_bottom *b);
+
+/* b->gradient (batch_rows x P) is there: Q local steps with it, the Jacobian recomputed before
  * each but the first (FedBCD's passive party; Q = 1 is PBM-VFL, Algorithm 2, lines 16-18).  clip:
  * largest l2 norm of a row's gradient, 0: none.  Returns how many rows were clipped. */
 uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64_t step,

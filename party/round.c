@@ -56,8 +56,8 @@ static enum status plan_close(struct party_session *p, const struct wire_broadca
     p->task.close = true;
     p->task.apply = !among(&b->absent, p->self);
     p->task.close_step = b->close_step;
-    return party_copy_gradient(p, p->bottom.gradient, b->gradient,
-                               (size_t)p->bottom.batch_rows * p->plan.model.embedding);
+    return party_copy_gradient(p, p->bottom.received, b->gradient,
+                               wire_gradient_floats(&p->plan, p->bottom.batch_rows));
 }
 
 /* --- the round that begins --- */

@@ -36,11 +36,12 @@ static struct secagg_round round_of(const struct party_session *p)
     };
 }
 
-/* The gradient of step p->applied, which is in bottom.gradient, ends that step. */
+/* The gradient of step p->applied, which is in bottom.received, ends that step. */
 static enum status take_step(struct party_session *p, bool apply)
 {
-    trail_add(&p->trail, &p->digest, p->applied, p->bottom.gradient,
-              (size_t)p->bottom.batch_rows * p->plan.model.embedding * sizeof(float));
+    trail_add(&p->trail, &p->digest, p->applied, p->bottom.received,
+              wire_gradient_floats(&p->plan, p->bottom.batch_rows) * sizeof(float));
+    party_bottom_expand(&p->bottom);
     if (apply)
         p->report.clipped += party_bottom_apply(&p->bottom, &p->plan, p->applied,
                                                 p->setup.config->policy.gradient_clip);
@@ -146,10 +147,10 @@ static enum status work_on_replay(struct party_session *p)
     while (at < end && s == STATUS_OK) {
         uint32_t rows;
         const uint32_t *row = schedule_batch(&p->schedule, p->applied, &rows);
-        size_t bytes = (size_t)rows * p->plan.model.embedding * sizeof(float);
+        size_t bytes = wire_gradient_floats(&p->plan, rows) * sizeof(float);
 
         party_bottom_train(&p->bottom, p->setup.train, row, rows);
-        memcpy(p->bottom.gradient, at, bytes);
+        memcpy(p->bottom.received, at, bytes);
         s = take_step(p, true);
         at += bytes;
     }

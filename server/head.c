@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/flow/agenda.h"
+#include "common/wire/limits.h"
 
 #include <string.h>
 
@@ -56,12 +57,13 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
                              struct rng *init)
 {
     struct nn_spec spec;
-    size_t values, scratch;
+    size_t values, gradient, scratch;
     enum status s;
 
     *h = (struct server_head){
         .concat = p->model.fusion == FUSION_CONCAT,
         .mean = p->model.fusion == FUSION_MEAN,
+        .factored = p->protocol.gradient.form == GRADIENT_FACTORED,
         .parties = p->shape.parties,
         .width = p->model.embedding,
     };
@@ -69,8 +71,9 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     loss_of(h, p);
     spec_of(&spec, h, p, rows_max);
     values = (size_t)rows_max * h->inputs;
-    scratch =
-        sizeof(float) * (3 * values + rows_max * (2 * (size_t)h->outputs + 1)) + 8 * MEM_ALIGNMENT;
+    gradient = wire_gradient_floats(p, p->training.batch) * (h->concat ? h->parties : 1);
+    scratch = sizeof(float) * (2 * values + gradient + rows_max * (2 * (size_t)h->outputs + 1)) +
+              8 * MEM_ALIGNMENT;
     s = arena_init(&h->arena, nn_net_bytes(&spec) + scratch);
     if (s != STATUS_OK)
         return s;
@@ -78,7 +81,7 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     if (s != STATUS_OK)
         return s;
     h->fused = arena_alloc(&h->arena, values, sizeof(float));
-    h->gradient = arena_alloc(&h->arena, values, sizeof(float));
+    h->gradient = arena_alloc(&h->arena, gradient, sizeof(float));
     h->dfused = arena_alloc(&h->arena, values, sizeof(float));
     h->target = arena_alloc(&h->arena, rows_max, sizeof(float));
     h->prob = arena_alloc(&h->arena, (size_t)rows_max * h->outputs, sizeof(float));
@@ -118,11 +121,31 @@ void server_head_fuse(struct server_head *h, uint32_t rows)
         h->fused[i] *= factor;
 }
 
+/* The same as a product: D behind the first layer, which is everybody's, and each member's rows of W
+ * as they were when the gradient was taken. */
+static void hand_out_factors(struct server_head *h, uint32_t rows, float factor)
+{
+    const struct nn_layer *first = &h->net.layer[0];
+    size_t d = (size_t)rows * first->out, w = (size_t)h->width * first->out;
+
+    for (uint32_t m = 0; m < (h->concat ? h->parties : 1); m++) {
+        float *to = h->gradient + m * (d + w);
+
+        for (size_t i = 0; i < d; i++)
+            to[i] = factor * first->dy[i];
+        memcpy(to + d, first->w + m * w, w * sizeof *to);
+    }
+}
+
 /* d loss / d fused to what the members receive: d loss / d sum, or each member's own columns. */
 static void hand_out_gradient(struct server_head *h, uint32_t rows)
 {
     float factor = h->mean ? 1.0f / (float)h->parties : 1.0f;
 
+    if (h->factored) {
+        hand_out_factors(h, rows, factor);
+        return;
+    }
     if (!h->concat) {
         for (size_t i = 0; i < (size_t)rows * h->width; i++)
             h->gradient[i] = factor * h->dfused[i];
@@ -149,7 +172,7 @@ double server_head_train(struct server_head *h, const struct plan *p, uint64_t s
     double loss, later;
 
     nn_predict(h->loss, h->prob, forward(h, rows, &loss, true), rows, h->outputs);
-    nn_net_backward(&h->net, h->dfused, h->dlogits);
+    nn_net_backward(&h->net, h->factored ? NULL : h->dfused, h->dlogits);
     hand_out_gradient(h, rows);
     nn_net_step(&h->net, agenda_rate(p, step, 0));
     /* Local iterations 1 .. Q-1 on the same sums (FedBCD, Algorithm 1). */

@@ -88,7 +88,7 @@ static bool fits(const struct server_session *s, const struct kept *k)
     uint64_t blocks = s->head.concat ? s->plan.shape.parties : 1;
 
     return k->version == RESUME_VERSION && k->steps_done <= s->agenda.steps &&
-           k->close_floats <= (uint64_t)s->plan.training.batch * s->plan.model.embedding &&
+           k->close_floats <= wire_gradient_floats(&s->plan, s->plan.training.batch) &&
            k->close_blocks <= blocks && k->sweep <= s->agenda.sweeps &&
            k->sweep_row <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
 }

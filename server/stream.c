@@ -119,7 +119,7 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
     };
 
     if (closes) {
-        size_t floats = (size_t)lane->rows * s->plan.model.embedding;
+        size_t floats = wire_gradient_floats(&s->plan, lane->rows);
         const float *g = s->head.gradient + (s->head.concat ? peer * floats : 0);
 
         b.closes = true;
@@ -310,7 +310,8 @@ static void gather_latest(struct server_session *s)
 void server_stream_work(struct server_session *s)
 {
     uint64_t start = s->setup.clock_us();
-    size_t width = s->plan.model.embedding;
+    /* of a row of the gradient, or of its first factor */
+    size_t width = s->head.factored ? plan_head_width(&s->plan) : s->plan.model.embedding;
     double loss;
     bool finite;
 

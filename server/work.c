@@ -56,6 +56,14 @@ static void count_missing(struct server_session *s, const uint8_t *missing, uint
     r->degraded.absent += s->setup.roster->n - s->members_n;
 }
 
+/* Its floats that follow the rows: all, or of two factors the first. */
+static size_t rows_of_gradient(const struct server_session *s)
+{
+    size_t weights = (size_t)s->plan.model.embedding * plan_head_width(&s->plan);
+
+    return s->close.floats - (s->head.factored ? weights : 0);
+}
+
 /* Who was not in the sum gets no gradient; the others' share of the sum was scaled by M / |S|, and
  * so is theirs of the gradient (Ignore, FedVS section 6). */
 static void note_absent(struct server_session *s)
@@ -67,7 +75,7 @@ static void note_absent(struct server_session *s)
     count_missing(s, s->close.absent, s->members_n - present);
     if (s->close.absent_n == 0 || s->head.concat)
         return;
-    for (size_t i = 0; i < s->close.floats; i++)
+    for (size_t i = 0; i < rows_of_gradient(s); i++)
         s->head.gradient[i] *= factor;
 }
 
@@ -85,7 +93,7 @@ static enum status use_sum(struct server_session *s)
         .any = true,
         .fresh = true,
         .step = s->steps_done,
-        .floats = server_real_values(s),
+        .floats = wire_gradient_floats(&s->plan, s->round.rows),
         .blocks = s->head.concat ? s->members_n : 1,
     };
     loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);

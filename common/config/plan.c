@@ -11,6 +11,11 @@
 
 #include <string.h>
 
+uint32_t plan_head_width(const struct plan *p)
+{
+    return p->model.head.n > 0 ? p->model.head.width[0] : p->shape.outputs;
+}
+
 void plan_defaults(struct plan *p)
 {
     *p = (struct plan){0};

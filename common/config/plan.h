@@ -42,6 +42,7 @@ enum plan_aggregation {
 enum plan_prime { PRIME_AUTO, PRIME_31, PRIME_61 }; /* 2^31 - 1, 2^61 - 1 */
 enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
+enum plan_gradient { GRADIENT_FULL, GRADIENT_FACTORED };
 enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT };
 enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM };
 enum plan_metric { METRIC_NONE, METRIC_LOSS, METRIC_ACCURACY, METRIC_AUC, METRIC_AUPRC, METRIC_F1 };
@@ -92,6 +93,9 @@ struct plan {
         } fedvs;
         enum plan_straggler straggler;
         uint32_t deadline_ms, patience_ms;
+        struct {
+            enum plan_gradient form;
+        } gradient;
         uint32_t local_iterations; /* Q */
     } protocol;
     struct {
@@ -120,6 +124,9 @@ struct plan {
 };
 
 enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACTIVATION_NONE };
+
+/* Columns of the head's first layer: the rank of a gradient, at most (k of factored). */
+uint32_t plan_head_width(const struct plan *p);
 
 /* The defaults of the table: seed not given, shape all zero. */
 void plan_defaults(struct plan *p);

@@ -21,7 +21,7 @@ static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", 
 static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
-static const char *const forms[] = {"full", NULL};
+static const char *const forms[] = {"full", "factored", NULL};
 static const char *const gradient_types[] = {"float32", NULL};
 static const char *const views[] = {"stale", NULL};
 static const char *const orders[] = {"parallel", NULL};
@@ -136,8 +136,12 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "60000",
      .help = "Milliseconds that joining, sharing keys and waiting may take before the "
              "run ends, naming the party."},
-    {"protocol.gradient.form", KEY_ONLY, 0, .choices = forms, .fallback = "full",
-     .help = "The gradient goes down row by row."},
+    {"protocol.gradient.form", KEY_CHOICE, AT(protocol.gradient.form), .choices = forms,
+     .fallback = "full",
+     .help = "full: the gradient of the sum goes down row by row.  factored: as the product that it "
+             "is, of the gradient behind the head's first layer and that layer's weights; the same "
+             "numbers in far fewer bytes when that layer is narrow, and it shows the labels even "
+             "more plainly."},
     {"protocol.gradient.type", KEY_ONLY, 0, .choices = gradient_types, .fallback = "float32",
      .help = "Number format of the gradient."},
     {"protocol.local_iterations", KEY_U32, AT(protocol.local_iterations), .lo = 1, .hi = 10000,
