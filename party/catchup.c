@@ -86,13 +86,16 @@ void party_catch_up(struct party_session *p, struct actions *a)
 }
 
 /* How many whole steps from `applied` on these bytes are; 0 when they are not whole. */
-static uint64_t steps_in(const struct party_session *p, size_t bytes)
+static uint64_t steps_in(struct party_session *p, size_t bytes)
 {
     uint64_t step = p->applied;
+    uint32_t rows;
 
     while (bytes > 0 && step < p->offered_step) {
-        size_t one = (size_t)agenda_batch_rows(&p->agenda, &p->plan, step) *
-                     p->plan.model.embedding * sizeof(float);
+        size_t one;
+
+        schedule_batch(&p->schedule, step, &rows);
+        one = (size_t)rows * p->plan.model.embedding * sizeof(float);
         if (bytes < one)
             return 0;
         bytes -= one;
