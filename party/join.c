@@ -126,6 +126,9 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
             p->setup.train->rows, p->setup.test->rows, p->plan.shape.train_rows,
             p->plan.shape.test_rows);
     agenda_make(&p->agenda, &p->plan);
+    s = party_bottom_check(p->setup.config, &p->plan, &p->error);
+    if (s != STATUS_OK)
+        return s;
     s = buf_append(&p->plan_text, text, n);
     if (s == STATUS_OK)
         s = schedule_init(&p->schedule, agenda_seed(&p->plan, p->setup.self),

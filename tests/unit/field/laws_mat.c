@@ -111,6 +111,7 @@ static void test_products_are_those_of_whole_numbers(void **state)
         const size_t *n = golden_field_shapes[g];
         const struct mat_shape d = {n[0], n[1], n[2], n[1], n[2], n[2]};
         const size_t bytes = d.n * d.m * f->bytes;
+        size_t space;
 
         for (size_t i = 0; i < d.n * d.k; i++)
             f->set(data.a, i, golden_field_mixed(2 * g, i) % f->p);
@@ -118,9 +119,13 @@ static void test_products_are_those_of_whole_numbers(void **state)
             f->set(data.b, i, golden_field_mixed(2 * g + 1, i) % f->p);
         s->mat_naive(data.want, data.a, data.b, &d);
         assert_memory_equal(data.want, s->product(g), bytes);
-        assert_true(f->mat_space(&d) <= SPACE);
+        space = f->mat_space(&d);
+        assert_true(space <= SPACE);
+        memset(data.space + space, 0x5a, sizeof data.space - space);
         f->mat_mul(data.got, data.a, data.b, &d, data.space);
         assert_memory_equal(data.got, s->product(g), bytes);
+        while (space < sizeof data.space) /* the scratch that it asks for is all it writes */
+            assert_int_equal(data.space[space++], 0x5a);
     }
 }
 
