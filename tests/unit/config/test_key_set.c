@@ -197,8 +197,8 @@ static void test_choices_are_listed_when_refused(void **state)
 static void test_a_single_choice_is_taken_and_its_absent_rivals_refused(void **state)
 {
     (void)state;
-    take("protocol.gradient.form", "full", "full");
-    refuse("protocol.gradient.form", "factored", "full (the only choice)");
+    take("protocol.gradient.form", "factored", "factored");
+    refuse("protocol.gradient.form", "half", "one of full, factored");
     refuse("protocol.gradient.type", "int8", "float32 (the only choice)");
     refuse("protocol.local_view", "refreshed", "stale (the only choice)");
     refuse("protocol.local_order", "sequential", "parallel (the only choice)");
