@@ -1,7 +1,6 @@
 /* test_coded_wiped.c -- what a member shared is nowhere in its memory once it was relayed.
  *
- * The whole process is searched, as somebody would who stole it, for codes and for shares that the
- * test knows.  What the test knows it keeps inverted, so as not to find itself.
+ * The whole process is searched (needle.h) for codes and for shares that the test knows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +8,8 @@
 #include "common/crypto/secret.h"
 #include "common/secagg/share.h"
 #include "tests/unit/secagg/generation.h"
+#include "tests/unit/secagg/needle.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <sys/uio.h>
-#include <unistd.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,70 +17,16 @@
 #include <cmocka.h>
 
 /* One chunk of columns, whose beginning would be found. */
-enum { N = 2000, NEEDLE = 80, WINDOW = 1 << 20, CODE = 777, MAPPING_MAX = 1 << 28 };
+enum { N = 2000, CODE = 777 };
 
 static const uint8_t SEED[32] = "wiped";
-/* What is searched is copied here, and what is searched for stands here: the only place that is
- * not.
- */
-static struct {
-    uint8_t window[WINDOW + NEEDLE], needle[NEEDLE];
-} own;
-
-struct needle {
-    uint8_t inverted[NEEDLE];
-};
-
-/* In one mapping, read in windows that overlap. */
-static size_t count_in(uintptr_t from, uintptr_t to)
-{
-    size_t found = 0;
-
-    for (uintptr_t at = from; at < to; at += WINDOW) {
-        const size_t all = to - at < sizeof own.window ? to - at : sizeof own.window;
-        struct iovec here = {own.window, all}, there = {(void *)at, all};
-        const ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
-        const uint8_t *end = own.window + (n > 0 ? n : 0), *hit = own.window;
-
-        for (; (hit = memmem(hit, (size_t)(end - hit), own.needle, NEEDLE)) != NULL; hit++)
-            found += hit < own.window + WINDOW;
-    }
-    return found;
-}
-
-/* How often it is in memory that this process may write. */
-static size_t count(const struct needle *x)
-{
-    FILE *maps = fopen("/proc/self/maps", "r");
-    uintptr_t from, to, mine = (uintptr_t)&own;
-    char line[512], mode[5];
-    size_t found = 0;
-
-    assert_non_null(maps);
-    for (size_t i = 0; i < NEEDLE; i++)
-        own.needle[i] = (uint8_t)~x->inverted[i];
-    while (fgets(line, sizeof line, maps) != NULL) {
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to, mode) != 3)
-            continue;
-        if (mode[1] != 'w' || to - from > MAPPING_MAX) /* the shadows of sanitizers are larger */
-            continue;
-        if (mine < from || mine >= to) {
-            found += count_in(from, to);
-            continue;
-        }
-        found += count_in(from, mine);
-        found += count_in(mine + sizeof own, to);
-    }
-    fclose(maps);
-    return found;
-}
 
 /* Codes in lanes of so many bytes. */
 static struct needle codes(size_t lane)
 {
     struct needle x;
 
-    for (size_t i = 0; i < NEEDLE; i++)
+    for (size_t i = 0; i < NEEDLE_BYTES; i++)
         x.inverted[i] = (uint8_t) ~(i % lane == 0 ? CODE & 0xff : i % lane == 1 ? CODE >> 8 : 0);
     return x;
 }
@@ -127,7 +69,7 @@ static void share_of_two(struct generation *g, const struct secagg_round *round,
     assert_true(share_open(&keys, 2, text, g->share[2], part, g->tag[2]));
     share_deinit(&keys);
     bits_unpack16(v, text, N / 2, w);
-    for (size_t i = 0; i < NEEDLE; i++) {
+    for (size_t i = 0; i < NEEDLE_BYTES; i++) {
         packed->inverted[i] = (uint8_t)~text[i];
         lanes->inverted[i] = (uint8_t) ~((const uint8_t *)v)[i];
     }
@@ -141,12 +83,12 @@ static void test_the_search_finds_what_lies_about(void **state)
     const struct needle x = codes(sizeof *lanes);
 
     (void)state;
-    assert_int_equal(count(&x), 0);
-    for (size_t i = 0; i < NEEDLE / 2; i++)
+    assert_int_equal(needle_count(&x), 0);
+    for (size_t i = 0; i < NEEDLE_BYTES / 2; i++)
         lanes[1234 + i] = CODE;
-    assert_int_equal(count(&x), 1);
+    assert_int_equal(needle_count(&x), 1);
     secret_wipe(lanes, N * sizeof *lanes);
-    assert_int_equal(count(&x), 0);
+    assert_int_equal(needle_count(&x), 0);
     mem_free(lanes);
 }
 
@@ -160,8 +102,8 @@ static void test_no_code_is_left_when_it_was_shared(void **state)
     start(&g);
     round = generation_round(&g, 0);
     protect_all(&g, &round);
-    assert_int_equal(count(&narrow), 0);
-    assert_int_equal(count(&wide), 0);
+    assert_int_equal(needle_count(&narrow), 0);
+    assert_int_equal(needle_count(&wide), 0);
     generation_deinit(&g);
 }
 
@@ -170,7 +112,7 @@ static void test_no_share_is_left_when_it_was_sealed_or_relayed(void **state)
     struct needle packed, lanes, upload;
     struct secagg_round round;
     struct generation g;
-    uint16_t v[NEEDLE / 2];
+    uint16_t v[NEEDLE_BYTES / 2];
 
     (void)state;
     start(&g);
@@ -180,13 +122,13 @@ static void test_no_share_is_left_when_it_was_sealed_or_relayed(void **state)
     for (int relayed = 0; relayed < 2; relayed++) {
         if (relayed > 0)
             assert_int_equal(generation_relay(&g, N, &round), STATUS_OK);
-        assert_int_equal(count(&packed), 0);
-        assert_int_equal(count(&lanes), 0);
+        assert_int_equal(needle_count(&packed), 0);
+        assert_int_equal(needle_count(&lanes), 0);
     }
-    bits_unpack16(v, g.payload[0], NEEDLE / 2, secagg_width(AGGREGATION_CODED, &g.shape));
-    for (size_t i = 0; i < NEEDLE; i++)
+    bits_unpack16(v, g.payload[0], NEEDLE_BYTES / 2, secagg_width(AGGREGATION_CODED, &g.shape));
+    for (size_t i = 0; i < NEEDLE_BYTES; i++)
         upload.inverted[i] = (uint8_t) ~((const uint8_t *)v)[i];
-    assert_int_equal(count(&upload), 1); /* v */
+    assert_int_equal(needle_count(&upload), 1); /* v */
     generation_deinit(&g);
 }
 
