@@ -66,11 +66,9 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
 {
     const struct nn_spec spec = spec_of(config, p, features);
     uint32_t batch = p->training.batch;
-    uint32_t inner =
-        p->protocol.gradient.form == GRADIENT_FACTORED ? plan_head_width(p) : 0;
-    size_t factors = inner == 0 ? 0
-                                : wire_gradient_floats(p, batch) +
-                                      (size_t)inner * p->model.embedding;
+    uint32_t inner = p->protocol.gradient.form == GRADIENT_FACTORED ? plan_head_width(p) : 0;
+    size_t factors =
+        inner == 0 ? 0 : wire_gradient_floats(p, batch) + (size_t)inner * p->model.embedding;
     size_t scratch =
         sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + factors);
     enum status s;
@@ -89,10 +87,11 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
         return s;
     b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
     b->gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
-    b->received = inner == 0 ? b->gradient
-                             : arena_alloc(&b->arena, wire_gradient_floats(p, batch), sizeof(float));
-    b->turned = inner == 0 ? b->gradient
-                           : arena_alloc(&b->arena, (size_t)inner * b->width, sizeof(float));
+    b->received = inner == 0
+                      ? b->gradient
+                      : arena_alloc(&b->arena, wire_gradient_floats(p, batch), sizeof(float));
+    b->turned =
+        inner == 0 ? b->gradient : arena_alloc(&b->arena, (size_t)inner * b->width, sizeof(float));
     CHECK(b->gradient != NULL && b->received != NULL && b->turned != NULL);
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     return STATUS_OK;

@@ -121,8 +121,8 @@ void server_head_fuse(struct server_head *h, uint32_t rows)
         h->fused[i] *= factor;
 }
 
-/* The same as a product: D behind the first layer, which is everybody's, and each member's rows of W
- * as they were when the gradient was taken. */
+/* The same as a product: D behind the first layer, which is everybody's, and each member's rows of
+ * W as they were when the gradient was taken. */
 static void hand_out_factors(struct server_head *h, uint32_t rows, float factor)
 {
     const struct nn_layer *first = &h->net.layer[0];

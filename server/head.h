@@ -16,14 +16,14 @@ struct server_head {
     uint32_t inputs, outputs; /* P, or M P under concat; columns of the logits */
     bool concat, mean, factored;
     uint32_t parties, width;
-    float *fused;    /* rows_max x inputs */
-    float *target;   /* rows_max */
-    float *prob;     /* rows_max x outputs */
-    float *dlogits;  /* rows_max x outputs */
-    /* d loss / d sum, rows x P.  factored: the same as D (rows x k) and W (P x k), D W' being it, k the
-     * columns of the first layer.  concat: one such block for each member. */
+    float *fused;   /* rows_max x inputs */
+    float *target;  /* rows_max */
+    float *prob;    /* rows_max x outputs */
+    float *dlogits; /* rows_max x outputs */
+    /* d loss / d sum, rows x P.  factored: the same as D (rows x k) and W (P x k), D W' being it, k
+     * the columns of the first layer.  concat: one such block for each member. */
     float *gradient;
-    float *dfused;   /* rows_max x inputs; not factored only */
+    float *dfused; /* rows_max x inputs; not factored only */
 };
 
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,

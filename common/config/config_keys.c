@@ -155,7 +155,8 @@ static const struct key party_keys[] = {
      .help = "Released vectors of all records together, over all runs; 0: no limit."},
     {"policy.max_shares_mib", KEY_U32, PARTY(policy.shares_mib), .lo = 0, .hi = 1u << 30,
      .fallback = "16384",
-     .help = "Disk that shares of everybody's data may take here under fedvs, in MiB; 0: no limit."},
+     .help =
+         "Disk that shares of everybody's data may take here under fedvs, in MiB; 0: no limit."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
      .fallback = "[pbm, fixed]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,

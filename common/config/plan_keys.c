@@ -138,10 +138,11 @@ const struct key plan_keys[PLAN_KEYS_N] = {
              "run ends, naming the party."},
     {"protocol.gradient.form", KEY_CHOICE, AT(protocol.gradient.form), .choices = forms,
      .fallback = "full",
-     .help = "full: the gradient of the sum goes down row by row.  factored: as the product that it "
-             "is, of the gradient behind the head's first layer and that layer's weights; the same "
-             "numbers in far fewer bytes when that layer is narrow, and it shows the labels even "
-             "more plainly."},
+     .help =
+         "full: the gradient of the sum goes down row by row.  factored: as the product that it "
+         "is, of the gradient behind the head's first layer and that layer's weights; the same "
+         "numbers in far fewer bytes when that layer is narrow, and it shows the labels even "
+         "more plainly."},
     {"protocol.gradient.type", KEY_ONLY, 0, .choices = gradient_types, .fallback = "float32",
      .help = "Number format of the gradient."},
     {"protocol.local_iterations", KEY_U32, AT(protocol.local_iterations), .lo = 1, .hi = 10000,

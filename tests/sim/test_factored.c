@@ -38,9 +38,8 @@ static const char factored[] = "protocol.gradient.form=factored";
 /* 7 rows: the last batch of an epoch is shorter. */
 static struct sim_options three(const char *a, const char *b, const char *c)
 {
-    return (struct sim_options){.parties = PARTIES,
-                                .train_rows = 7,
-                                .sets = {"training.epochs=3", a, b, c}};
+    return (struct sim_options){
+        .parties = PARTIES, .train_rows = 7, .sets = {"training.epochs=3", a, b, c}};
 }
 
 static void same_in_both_forms(const char *a, const char *b)
@@ -68,8 +67,8 @@ static void test_under_concat_each_gets_its_own_factor(void **state)
 {
     struct sim_options full = three("protocol.gradient.form=full", "model.fusion=concat",
                                     "protocol.aggregation=clear"),
-                       product = three(factored, "model.fusion=concat",
-                                       "protocol.aggregation=clear");
+                       product =
+                           three(factored, "model.fusion=concat", "protocol.aggregation=clear");
     char want[PARTIES + 1][65], got[PARTIES + 1][65];
 
     (void)state;
