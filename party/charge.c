@@ -45,16 +45,10 @@ static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t st
  */
 static size_t collect_places(struct party_session *p, uint64_t first, uint64_t end)
 {
-    bool test = p->task.purpose == PURPOSE_EVALUATE_TEST;
-    uint64_t len = agenda_places(&p->plan, test),
-             rows = test ? p->plan.shape.test_rows : p->plan.shape.train_rows;
-    size_t n = 0;
+    struct segments s;
 
-    for (uint64_t segment = 0; segment < rows; segment += len) {
-        for (uint64_t r = segment + first; r < segment + end && r < rows; r++)
-            p->charge_rows[n++] = (uint32_t)r;
-    }
-    return n;
+    agenda_segments(&s, &p->plan, p->task.purpose == PURPOSE_EVALUATE_TEST);
+    return segments_range(&s, p->charge_rows, (uint32_t)first, (uint32_t)(end - first));
 }
 
 static bool reserved_steps(struct party_session *p, struct actions *a)
@@ -84,7 +78,7 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
     struct party_reserve *r = &p->sweep_reserve;
     const struct party_task *t = &p->task;
     bool same = r->sweep == t->sweep && r->purpose == t->purpose;
-    uint64_t end = t->place + t->rows;
+    uint64_t end = t->place + t->coded;
 
     if (same && t->place >= r->next && t->place < r->until) {
         r->next = end;

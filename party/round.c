@@ -90,12 +90,15 @@ static bool sweep_is_due(const struct party_session *p, uint64_t sweep)
 static enum status plan_sweep(struct party_session *p, const struct wire_broadcast *b)
 {
     bool test = b->purpose == PURPOSE_EVALUATE_TEST;
-    uint32_t all = agenda_places(&p->plan, test), most = agenda_round_places(&p->plan);
+    uint32_t most = agenda_round_places(&p->plan), all;
+    struct segments s;
     bool later = b->sweep > p->last_sweep ||
                  (b->sweep == p->last_sweep && test && p->last_sweep_split != b->purpose) ||
                  (b->sweep == p->last_sweep && b->purpose == p->last_sweep_split &&
                   b->place > p->last_sweep_row);
 
+    agenda_segments(&s, &p->plan, test);
+    all = s.len;
     if (!test && !p->plan.training.evaluate_train)
         return party_violation(p, "evaluates training rows, which is not in the plan: sweep",
                                b->sweep);
@@ -103,8 +106,8 @@ static enum status plan_sweep(struct party_session *p, const struct wire_broadca
         return party_violation(p, "an evaluation that is not due: sweep", b->sweep);
     if (b->place >= all || b->place % most != 0 || !later)
         return party_violation(p, "evaluates rows out of order: row", b->place);
-    p->task.rows = all - (uint32_t)b->place < most ? all - (uint32_t)b->place : most;
-    p->task.coded = p->task.rows;
+    p->task.coded = all - (uint32_t)b->place < most ? all - (uint32_t)b->place : most;
+    p->task.rows = segments_range(&s, NULL, (uint32_t)b->place, p->task.coded);
     p->task.row = NULL;
     p->last_sweep = b->sweep;
     p->last_sweep_split = b->purpose;

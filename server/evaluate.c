@@ -18,16 +18,12 @@ static uint32_t split_places(const struct server_session *s)
 /* The rows of coded rows place .. place + coded, segment by segment: what a sum of fedvs is in. */
 static void list_rows(struct server_session *s)
 {
-    const uint32_t all = s->sweep.on_train ? s->plan.shape.train_rows : s->plan.shape.test_rows,
-                   len = split_places(s);
+    struct segments segments;
 
-    s->round.rows = 0;
+    agenda_segments(&segments, &s->plan, !s->sweep.on_train);
     s->round.row = s->sweep_row;
-    for (uint32_t segment = 0; segment < s->plan.protocol.fedvs.segments; segment++) {
-        uint64_t row = (uint64_t)segment * len + s->round.place;
-        for (uint32_t i = 0; i < s->round.coded && row < all; i++, row++)
-            s->sweep_row[s->round.rows++] = (uint32_t)row;
-    }
+    s->round.rows =
+        segments_range(&segments, s->sweep_row, (uint32_t)s->round.place, s->round.coded);
 }
 
 static void begin_sweep(struct server_session *s)

@@ -23,3 +23,17 @@ uint32_t segments_rows(const struct segments *s, uint32_t *row, const uint32_t *
     }
     return written;
 }
+
+uint32_t segments_range(const struct segments *s, uint32_t *row, uint32_t first, uint32_t n)
+{
+    uint32_t written = 0;
+
+    CHECK(first <= s->len && n <= s->len - first);
+    for (uint64_t base = first; base < s->rows; base += s->len) {
+        for (uint32_t i = 0; i < n && base + i < s->rows; i++, written++) {
+            if (row != NULL)
+                row[written] = (uint32_t)base + i;
+        }
+    }
+    return written;
+}

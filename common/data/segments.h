@@ -26,4 +26,7 @@ void segments_init(struct segments *s, uint32_t rows, uint32_t k);
  * `row` has room for n k.  Returns how many there are. */
 uint32_t segments_rows(const struct segments *s, uint32_t *row, const uint32_t *coded, uint32_t n);
 
+/* The same of coded rows first .. first + n, within len (CHECK); row NULL: only how many. */
+uint32_t segments_range(const struct segments *s, uint32_t *row, uint32_t first, uint32_t n);
+
 #endif

@@ -90,11 +90,17 @@ static uint32_t segments_of(const struct plan *p)
     return p->protocol.aggregation == AGGREGATION_FEDVS ? p->protocol.fedvs.segments : 1;
 }
 
+void agenda_segments(struct segments *s, const struct plan *p, bool test)
+{
+    segments_init(s, test ? p->shape.test_rows : p->shape.train_rows, segments_of(p));
+}
+
 uint32_t agenda_places(const struct plan *p, bool test)
 {
-    const uint32_t rows = test ? p->shape.test_rows : p->shape.train_rows, k = segments_of(p);
+    struct segments s;
 
-    return rows / k + (rows % k != 0);
+    agenda_segments(&s, p, test);
+    return s.len;
 }
 
 uint32_t agenda_round_places(const struct plan *p)

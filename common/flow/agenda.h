@@ -8,6 +8,7 @@
 #define COLONNADE_FLOW_AGENDA_H
 
 #include "common/config/plan.h"
+#include "common/data/segments.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,7 +44,8 @@ float agenda_rate(const struct plan *p, uint64_t step, uint32_t local);
 
 /* A sweep goes over rows in order, under fedvs over coded rows (common/data/segments.h): how many
  * such places a split has, and how many of them one round takes. */
-uint32_t agenda_places(const struct plan *p, bool test);
+void agenda_segments(struct segments *s, const struct plan *p, bool test);
+uint32_t agenda_places(const struct plan *p, bool test); /* the segments' len */
 uint32_t agenda_round_places(const struct plan *p);
 
 struct agenda_releases {

@@ -100,8 +100,12 @@ static bool evaluate(enum wire_purpose purpose, uint64_t sweep, uint32_t place, 
 {
     bool ready;
 
-    p->task = (struct party_task){
-        .open = true, .purpose = purpose, .place = place, .sweep = sweep, .rows = rows};
+    p->task = (struct party_task){.open = true,
+                                  .purpose = purpose,
+                                  .place = place,
+                                  .sweep = sweep,
+                                  .rows = rows,
+                                  .coded = rows};
     ready = party_reserved(p, &actions);
     assert_int_equal(commit(), !ready);
     for (uint32_t i = 0; i < rows; i++)

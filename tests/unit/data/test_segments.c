@@ -114,6 +114,35 @@ static void test_the_last_row_of_the_largest_table_does_not_wrap(void **unused)
     assert_int_equal(row[2], UINT32_C(1) << 31);
 }
 
+/* A run of coded rows is a list of them. */
+static void test_a_range_is_the_list_of_its_coded_rows(void **unused)
+{
+    uint32_t coded[ROWS_MAX], list[PLACES_MAX], range[PLACES_MAX];
+    size_t ranges = 0;
+    struct segments s;
+
+    (void)unused;
+    for (uint32_t rows = 0; rows <= ROWS_MAX; rows += 3) {
+        for (uint32_t k = 1; k <= 8; k++) {
+            segments_init(&s, rows, k);
+            for (uint32_t first = 0; first <= s.len; first++) {
+                for (uint32_t n = 0; n <= s.len - first; n++, ranges++) {
+                    uint32_t want, got;
+
+                    for (uint32_t i = 0; i < n; i++)
+                        coded[i] = first + i;
+                    want = segments_rows(&s, list, coded, n);
+                    got = segments_range(&s, range, first, n);
+                    assert_int_equal(got, want);
+                    assert_memory_equal(range, list, want * sizeof *list);
+                    assert_int_equal(segments_range(&s, NULL, first, n), want);
+                }
+            }
+        }
+    }
+    assert_true(ranges > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +151,7 @@ int main(void)
         cmocka_unit_test(test_the_real_rows_are_a_prefix_of_the_places),
         cmocka_unit_test(test_all_coded_rows_are_all_rows_once_in_order),
         cmocka_unit_test(test_the_last_row_of_the_largest_table_does_not_wrap),
+        cmocka_unit_test(test_a_range_is_the_list_of_its_coded_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
