@@ -268,10 +268,11 @@ static void gather(struct party_session *p, const struct dealing_chunk *c)
     }
 }
 
-/* H(key || split || first row || rows): another cut of the rows draws other masks. */
+/* H(key || split || first row || rows || p): another cut of the rows draws other masks, and so does
+ * the other field, which a member may bring about by other columns. */
 static void key_masks(struct party_session *p, const struct dealing_chunk *c)
 {
-    const uint64_t place[3] = {c->test, c->first, c->rows};
+    const uint64_t place[4] = {c->test, c->first, c->rows, p->shape.terms.field->p};
     uint8_t key[RNG_KEY_BYTES];
 
     digest_begin(&p->digest);

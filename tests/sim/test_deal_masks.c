@@ -1,0 +1,213 @@
+/* test_deal_masks.c -- what hides a party's rows in their shares is drawn again for the same
+ * shares, and for no others.
+ *
+ * The uniform elements of a chunk come from a stream of its own.  A dealing in a round that has
+ * been fails before it draws anything, and leaves that stream where it begins.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/core.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { MEMBERS = 3, ROWS = 12, COLUMNS = 2, BEGINNING = 32 };
+
+/* Everything that shares depend on; as `usual` unless a test says otherwise. */
+struct given {
+    uint8_t secret[RNG_KEY_BYTES];
+    uint8_t plan_digest[WIRE_DIGEST_BYTES];
+    uint8_t roster_digest[WIRE_DIGEST_BYTES];
+    float train[ROWS * COLUMNS], test[ROWS * COLUMNS];
+    uint32_t test_rows;
+    uint32_t others_features; /* of each other member */
+    uint64_t chunk;           /* 0: of the training rows, 1: of the test rows */
+};
+
+static const struct given usual = {
+    .secret = {1, 2, 3},
+    .plan_digest = {4, 5, 6},
+    .roster_digest = {7, 8, 9},
+    .train = {0.5f, 0.25f},
+    .test = {0.125f},
+    .test_rows = ROWS,
+    .others_features = 100,
+};
+
+struct stream {
+    uint8_t name[WIRE_DIGEST_BYTES];
+    uint8_t beginning[BEGINNING]; /* of the stream of masks */
+    const struct field *field;
+    uint32_t chunk_rows;
+};
+
+static void set_plan(struct plan *p, const struct given *g)
+{
+    plan_defaults(p);
+    p->protocol.aggregation = AGGREGATION_FEDVS;
+    p->protocol.fedvs.segments = p->protocol.fedvs.privacy = 1;
+    p->protocol.fedvs.x_bits = 6;
+    p->protocol.fedvs.w_bits = 10;
+    p->protocol.fedvs.x_max = 4;
+    p->protocol.fedvs.w_max = 2;
+    p->model.embedding = 1;
+    p->shape.parties = MEMBERS;
+    p->shape.train_rows = ROWS;
+    p->shape.test_rows = g->test_rows;
+}
+
+static void set_hellos(struct party_session *p, const struct given *g)
+{
+    p->members_n = MEMBERS;
+    p->hellos = mem_alloc(MEMBERS, sizeof *p->hellos);
+    CHECK(p->hellos != NULL);
+    for (uint32_t m = 0; m < MEMBERS; m++) {
+        p->hellos[m].has_dealing = true;
+        p->hellos[m].features = m == 0 ? COLUMNS : g->others_features;
+        p->hellos[m].degree = 1;
+    }
+}
+
+/* Deals the chunk twice in one round: the second time nothing is drawn. */
+static void deal(struct party_session *p, const struct given *g, struct stream *out)
+{
+    static const uint8_t sid[WIRE_DIGEST_BYTES], view[WIRE_DIGEST_BYTES];
+    const struct secagg_pair pairs[MEMBERS] = {0};
+    const struct secagg_round round = {PURPOSE_DEAL_DATA, 1, sid, view, NULL, NULL, 0};
+    const size_t bytes = (size_t)(MEMBERS - 1) * ROWS * COLUMNS * FIELD_BYTES_MAX;
+
+    p->shape.parties = MEMBERS;
+    p->shape.values_max = ROWS;
+    p->payload = mem_alloc(bytes, 1);
+    p->check = mem_alloc(MEMBERS, WIRE_TAG_BYTES);
+    CHECK(p->payload != NULL && p->check != NULL);
+    assert_int_equal(secagg_party_new(&p->masks, AGGREGATION_FEDVS, &p->shape, pairs), STATUS_OK);
+    p->task = (struct party_task){.purpose = PURPOSE_DEAL_DATA, .place = g->chunk};
+    assert_int_equal(party_work_deal(p, &round), STATUS_OK);
+    assert_int_equal(party_work_deal(p, &round), STATUS_PROTOCOL);
+    rng_fill(&p->deal.masks, out->beginning, sizeof out->beginning);
+    secagg_party_free(p->masks);
+    mem_free(p->payload);
+    mem_free(p->check);
+}
+
+static struct stream stream_of(const struct given *g)
+{
+    static const struct config_party config = {.policy.shares_mib = 1024};
+    struct party_session *p = mem_alloc(1, sizeof *p);
+    struct table train = {.rows = ROWS, .cols = COLUMNS},
+                 test = {.rows = g->test_rows, .cols = COLUMNS};
+    struct given own = *g;
+    struct roster *roster = mem_alloc(1, sizeof *roster);
+    struct stream out = {0};
+
+    CHECK(p != NULL && roster != NULL);
+    train.x = own.train;
+    test.x = own.test;
+    memcpy(roster->digest, g->roster_digest, sizeof g->roster_digest);
+    memcpy(p->plan_digest, g->plan_digest, sizeof p->plan_digest);
+    p->setup =
+        (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
+    CHECK(digest_init(&p->digest) == STATUS_OK);
+    set_plan(&p->plan, g);
+    set_hellos(p, g);
+    assert_int_equal(party_deal_init(p), STATUS_OK);
+    party_deal_restore(p, g->secret);
+    assert_int_equal(party_deal_begin(p), STATUS_OK);
+    deal(p, g, &out);
+    memcpy(out.name, p->deal.name, sizeof out.name);
+    out.field = p->shape.terms.field;
+    out.chunk_rows = p->deal.chunks.chunk_rows;
+    party_deal_deinit(p);
+    digest_deinit(&p->digest);
+    mem_free(p->hellos);
+    mem_free(roster);
+    mem_free(p);
+    return out;
+}
+
+static void test_the_same_chunk_of_the_same_dealing_is_hidden_by_the_same_masks(void **state)
+{
+    struct stream once = stream_of(&usual), again = stream_of(&usual);
+
+    (void)state;
+    assert_memory_equal(once.name, again.name, sizeof once.name);
+    assert_memory_equal(once.beginning, again.beginning, sizeof once.beginning);
+}
+
+/* Other rows under the same masks would show their difference. */
+static void test_what_changes_the_dealing_changes_its_name_and_its_masks(void **state)
+{
+    struct given g[6];
+    struct stream s[6];
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        g[i] = usual;
+    g[1].secret[31] ^= 1;
+    g[2].plan_digest[31] ^= 1;
+    g[3].roster_digest[31] ^= 1;
+    g[4].train[ROWS * COLUMNS - 1] = 0.0625f;
+    g[5].test[0] = 0.25f;
+    for (size_t i = 0; i < 6; i++) {
+        s[i] = stream_of(&g[i]);
+        for (size_t j = 0; j < i; j++) {
+            assert_memory_not_equal(s[i].name, s[j].name, sizeof s[i].name);
+            assert_memory_not_equal(s[i].beginning, s[j].beginning, BEGINNING);
+        }
+    }
+}
+
+static void test_each_split_has_masks_of_its_own(void **state)
+{
+    struct given g = usual;
+    struct stream train = stream_of(&g), test;
+
+    (void)state;
+    g.chunk = 1;
+    test = stream_of(&g);
+    assert_memory_equal(train.name, test.name, sizeof train.name);
+    assert_memory_not_equal(train.beginning, test.beginning, BEGINNING);
+}
+
+/* Another member that says another number of columns, in a later generation, cuts the rows in other
+ * chunks, or moves everybody to the other field: the same bytes, once cut into masks of 31 bits and
+ * once of 61, would let the two shares of a row be solved for it. */
+static void test_another_cut_of_the_rows_and_another_field_have_masks_of_their_own(void **state)
+{
+    struct given g = usual;
+    struct stream small = stream_of(&g), large, cut;
+
+    (void)state;
+    g.others_features = 4000;
+    large = stream_of(&g);
+    assert_ptr_equal(small.field, &field_31);
+    assert_ptr_equal(large.field, &field_61);
+    assert_int_equal(small.chunk_rows, large.chunk_rows);
+    assert_memory_equal(small.name, large.name, sizeof small.name);
+    assert_memory_not_equal(small.beginning, large.beginning, BEGINNING);
+    g.others_features = 8000;
+    cut = stream_of(&g);
+    assert_ptr_equal(cut.field, &field_61);
+    assert_int_not_equal(cut.chunk_rows, large.chunk_rows);
+    assert_memory_not_equal(cut.beginning, large.beginning, BEGINNING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_same_chunk_of_the_same_dealing_is_hidden_by_the_same_masks),
+        cmocka_unit_test(test_what_changes_the_dealing_changes_its_name_and_its_masks),
+        cmocka_unit_test(test_each_split_has_masks_of_its_own),
+        cmocka_unit_test(test_another_cut_of_the_rows_and_another_field_have_masks_of_their_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
