@@ -66,17 +66,18 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
 {
     const struct nn_spec spec = spec_of(config, p, features);
     uint32_t batch = p->training.batch;
-    uint32_t inner = p->protocol.gradient.form == GRADIENT_FACTORED ? plan_head_width(p) : 0;
-    size_t factors =
-        inner == 0 ? 0 : wire_gradient_floats(p, batch) + (size_t)inner * p->model.embedding;
+    const struct gradient_form form = gradient_form_of(p);
+    size_t words = gradient_words(&form, batch), values = gradient_values(&form, batch),
+           turned = (size_t)form.inner * form.width;
     size_t scratch =
-        sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + factors);
+        sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + words + values +
+                         turned);
     enum status s;
 
     *b = (struct party_bottom){
         .width = p->model.embedding,
         .rows_max = spec.rows_max,
-        .inner = inner,
+        .form = form,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
         .clip = p->protocol.aggregation == AGGREGATION_FEDVS ? INFINITY : (float)p->protocol.clip,
     };
@@ -87,12 +88,11 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
         return s;
     b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
     b->gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
-    b->received = inner == 0
-                      ? b->gradient
-                      : arena_alloc(&b->arena, wire_gradient_floats(p, batch), sizeof(float));
-    b->turned =
-        inner == 0 ? b->gradient : arena_alloc(&b->arena, (size_t)inner * b->width, sizeof(float));
-    CHECK(b->gradient != NULL && b->received != NULL && b->turned != NULL);
+    b->received = arena_alloc(&b->arena, words, sizeof *b->received);
+    b->factors = form.form == GRADIENT_FULL ? b->gradient
+                                            : arena_alloc(&b->arena, values, sizeof *b->factors);
+    b->turned = arena_alloc(&b->arena, turned, sizeof *b->turned);
+    CHECK(b->gradient != NULL && b->received != NULL && b->factors != NULL && b->turned != NULL);
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     return STATUS_OK;
 }
@@ -145,12 +145,17 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
 }
 
 /* D (rows x k), W (P x k) to D W', by the products that a head's backward makes of them. */
-void party_bottom_expand(struct party_bottom *b)
+bool party_bottom_expand(struct party_bottom *b)
 {
-    if (b->inner == 0)
-        return;
-    gemm_transpose(b->turned, b->received + (size_t)b->batch_rows * b->inner, b->width, b->inner);
-    gemm_nn(b->gradient, b->received, b->turned, b->batch_rows, b->width, b->inner);
+    const uint32_t k = b->form.inner;
+
+    if (!gradient_unpack(&b->form, b->factors, b->received, b->batch_rows))
+        return false;
+    if (b->form.form == GRADIENT_FULL)
+        return true;
+    gemm_transpose(b->turned, b->factors + (size_t)b->batch_rows * k, b->width, k);
+    gemm_nn(b->gradient, b->factors, b->turned, b->batch_rows, b->width, k);
+    return true;
 }
 
 static uint32_t clip_rows(struct party_bottom *b, double most)

@@ -5,6 +5,7 @@
 #define COLONNADE_PARTY_BOTTOM_H
 
 #include "common/base/arena.h"
+#include "common/compress/gradient.h"
 #include "common/config/config.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
@@ -16,10 +17,11 @@ struct party_bottom {
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;
-    float *received; /* the gradient as it came: `gradient` itself, or two factors */
-    float *gradient; /* rows x P */
-    float *turned;   /* factored: W' */
-    uint32_t inner;  /* factored: k; otherwise 0 */
+    struct gradient_form form;
+    uint32_t *received; /* the gradient as it came */
+    float *factors;     /* its values; full: `gradient` */
+    float *turned;      /* factored: W' */
+    float *gradient;    /* rows x P */
     /* Of a polynomial's embeddings of training batches: how many values there were, and how many of
      * them beyond [-C, C]. */
     uint64_t values, beyond;
@@ -50,8 +52,8 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
                                    uint32_t n);
 
-/* b->received (wire_gradient_floats) is filled in: makes b->gradient of it. */
-void party_bottom_expand(struct party_bottom *b);
+/* b->received is filled in: makes b->gradient of it.  False when a value is none (gradient.h). */
+bool party_bottom_expand(struct party_bottom *b) MUST_USE;
 
 /* b->gradient (batch_rows x P) is there: Q local steps with it, the Jacobian recomputed before
  * each but the first (FedBCD's passive party; Q = 1 is PBM-VFL, Algorithm 2, lines 16-18).  clip:

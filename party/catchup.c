@@ -95,7 +95,7 @@ static uint64_t steps_in(struct party_session *p, size_t bytes)
         size_t one;
 
         schedule_batch(&p->schedule, step, &rows);
-        one = wire_gradient_floats(&p->plan, rows) * sizeof(float);
+        one = gradient_words(&p->bottom.form, rows) * sizeof *p->bottom.received;
         if (bytes < one)
             return 0;
         bytes -= one;
@@ -107,7 +107,7 @@ static uint64_t steps_in(struct party_session *p, size_t bytes)
 void party_replay(struct party_session *p, struct actions *a, const struct wire_replay *r)
 {
     uint64_t steps = steps_in(p, r->gradient.n);
-    size_t floats = r->gradient.n / sizeof(float);
+    size_t words = r->gradient.n / sizeof *p->bottom.received;
     enum status s = STATUS_OK;
 
     if (!p->replay_due || r->generation != p->generation || r->step != p->applied || steps == 0)
@@ -116,7 +116,7 @@ void party_replay(struct party_session *p, struct actions *a, const struct wire_
     if (s == STATUS_OK && buf_reserve(&p->received, r->gradient.n) != STATUS_OK)
         s = error_set(&p->error, STATUS_MEMORY, "no memory for a replay");
     if (s == STATUS_OK)
-        s = party_copy_gradient(p, (float *)(void *)p->received.data, r->gradient, floats);
+        s = party_copy_gradient(p, p->received.data, r->gradient, words);
     if (s != STATUS_OK) {
         party_refuse(p, a);
         return;

@@ -210,9 +210,9 @@ const void *party_deal_shares(const struct party_session *p);
 void party_broadcast(struct party_session *p, struct actions *a, const struct wire_broadcast *b);
 void party_charged(struct party_session *p, struct actions *a, const struct error *result);
 void party_worked(struct party_session *p, struct actions *a);
-/* The gradients are whole and finite: into `to`. */
-enum status party_copy_gradient(struct party_session *p, float *to, struct wire_bytes from,
-                                size_t floats) MUST_USE;
+/* As many 4-byte words as there have to be: into `to`. */
+enum status party_copy_gradient(struct party_session *p, void *to, struct wire_bytes from,
+                                size_t words) MUST_USE;
 
 /* share.c */
 /* What the task's shares are, and the n that their sizes are told by. */

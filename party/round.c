@@ -12,23 +12,16 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 
-#include <math.h>
 #include <string.h>
 
 /* --- the gradient of the step that ends --- */
 
-enum status party_copy_gradient(struct party_session *p, float *to, struct wire_bytes from,
-                                size_t floats)
+enum status party_copy_gradient(struct party_session *p, void *to, struct wire_bytes from,
+                                size_t words)
 {
-    unsigned bad = 0;
-
-    if (from.n != floats * sizeof(float))
+    if (from.n != words * sizeof *p->bottom.received)
         return party_violation(p, "a gradient of the wrong size", from.n);
     memcpy(to, from.data, from.n);
-    for (size_t i = 0; i < floats; i++)
-        bad |= isfinite(to[i]) ? 0u : 1u;
-    if (bad)
-        return party_violation(p, "a gradient with a value that is not finite, step", p->applied);
     return STATUS_OK;
 }
 
@@ -57,7 +50,7 @@ static enum status plan_close(struct party_session *p, const struct wire_broadca
     p->task.apply = !among(&b->absent, p->self);
     p->task.close_step = b->close_step;
     return party_copy_gradient(p, p->bottom.received, b->gradient,
-                               wire_gradient_floats(&p->plan, p->bottom.batch_rows));
+                               gradient_words(&p->bottom.form, p->bottom.batch_rows));
 }
 
 /* --- the round that begins --- */

@@ -39,9 +39,10 @@ static struct secagg_round round_of(const struct party_session *p)
 /* The gradient of step p->applied, which is in bottom.received, ends that step. */
 static enum status take_step(struct party_session *p, bool apply)
 {
+    if (!party_bottom_expand(&p->bottom))
+        return party_violation(p, "a gradient with a value that is not finite, step", p->applied);
     trail_add(&p->trail, &p->digest, p->applied, p->bottom.received,
-              wire_gradient_floats(&p->plan, p->bottom.batch_rows) * sizeof(float));
-    party_bottom_expand(&p->bottom);
+              gradient_words(&p->bottom.form, p->bottom.batch_rows) * sizeof *p->bottom.received);
     if (apply)
         p->report.clipped += party_bottom_apply(&p->bottom, &p->plan, p->applied,
                                                 p->setup.config->policy.gradient_clip);
@@ -138,16 +139,41 @@ static enum status work_on_sum(struct party_session *p)
     return s;
 }
 
+/* Bytes of the gradient of step `step`, and its rows. */
+static size_t step_bytes(struct party_session *p, uint64_t step, const uint32_t **row,
+                         uint32_t *rows)
+{
+    *row = schedule_batch(&p->schedule, step, rows);
+    return gradient_words(&p->bottom.form, *rows) * sizeof *p->bottom.received;
+}
+
+/* None is applied unless all are gradients. */
+static enum status check_replay(struct party_session *p)
+{
+    const uint8_t *at = p->received.data, *end = at + p->received.len;
+    const uint32_t *row;
+    uint32_t rows;
+
+    for (uint64_t step = p->applied; at < end; step++) {
+        size_t bytes = step_bytes(p, step, &row, &rows);
+
+        if (!gradient_unpack(&p->bottom.form, p->bottom.factors, at, rows))
+            return party_violation(p, "a gradient with a value that is not finite, step", step);
+        at += bytes;
+    }
+    return STATUS_OK;
+}
+
 static enum status work_on_replay(struct party_session *p)
 {
     const uint8_t *at = p->received.data, *end = at + p->received.len;
     uint64_t start = p->setup.clock_us();
-    enum status s = STATUS_OK;
+    enum status s = check_replay(p);
 
     while (at < end && s == STATUS_OK) {
+        const uint32_t *row;
         uint32_t rows;
-        const uint32_t *row = schedule_batch(&p->schedule, p->applied, &rows);
-        size_t bytes = wire_gradient_floats(&p->plan, rows) * sizeof(float);
+        size_t bytes = step_bytes(p, p->applied, &row, &rows);
 
         party_bottom_train(&p->bottom, p->setup.train, row, rows);
         memcpy(p->bottom.received, at, bytes);

@@ -66,7 +66,7 @@ struct server_round {
 struct server_close {
     bool any, fresh; /* fresh: not yet broadcast */
     uint64_t step;
-    size_t floats;   /* of one member's gradient */
+    size_t words;    /* of one member's gradient */
     uint32_t blocks; /* gradients: 1, or under concat one for each member */
     size_t absent_n; /* members that were not in the sum */
     uint8_t absent[WIRE_MEMBERS_MAX];
@@ -126,6 +126,7 @@ struct server_session {
     struct server_stream *stream; /* async */
 
     struct server_head head;
+    struct rng rounding; /* of gradients */
     struct server_round round;
     struct server_close close;
     struct server_sweep sweep;
@@ -252,6 +253,8 @@ void server_stream_go_on(struct server_session *s, uint64_t arrivals); /* from a
 
 /* work.c */
 void server_take_targets(struct server_session *s);
+/* head.values to head.gradient. */
+void server_pack_gradient(struct server_session *s, uint64_t place, uint32_t blocks);
 /* The session as it stands into s->keep, for server_keep after the work. */
 enum status server_save(struct server_session *s) MUST_USE;
 

@@ -6,7 +6,6 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/flow/agenda.h"
-#include "common/wire/limits.h"
 
 #include <string.h>
 
@@ -57,13 +56,13 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
                              struct rng *init)
 {
     struct nn_spec spec;
-    size_t values, gradient, scratch;
+    size_t values, blocks, gradient, words, scratch;
     enum status s;
 
     *h = (struct server_head){
         .concat = p->model.fusion == FUSION_CONCAT,
         .mean = p->model.fusion == FUSION_MEAN,
-        .factored = p->protocol.gradient.form == GRADIENT_FACTORED,
+        .form = gradient_form_of(p),
         .parties = p->shape.parties,
         .width = p->model.embedding,
     };
@@ -71,9 +70,11 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     loss_of(h, p);
     spec_of(&spec, h, p, rows_max);
     values = (size_t)rows_max * h->inputs;
-    gradient = wire_gradient_floats(p, p->training.batch) * (h->concat ? h->parties : 1);
-    scratch = sizeof(float) * (2 * values + gradient + rows_max * (2 * (size_t)h->outputs + 1)) +
-              8 * MEM_ALIGNMENT;
+    blocks = h->concat ? h->parties : 1;
+    gradient = gradient_values(&h->form, p->training.batch) * blocks;
+    words = gradient_words(&h->form, p->training.batch) * blocks;
+    scratch = sizeof(float) * (2 * values + gradient + words + rows_max * (2 * (size_t)h->outputs + 1)) +
+              9 * MEM_ALIGNMENT;
     s = arena_init(&h->arena, nn_net_bytes(&spec) + scratch);
     if (s != STATUS_OK)
         return s;
@@ -81,7 +82,8 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     if (s != STATUS_OK)
         return s;
     h->fused = arena_alloc(&h->arena, values, sizeof(float));
-    h->gradient = arena_alloc(&h->arena, gradient, sizeof(float));
+    h->values = arena_alloc(&h->arena, gradient, sizeof(float));
+    h->gradient = arena_alloc(&h->arena, words, sizeof(uint32_t));
     h->dfused = arena_alloc(&h->arena, values, sizeof(float));
     h->target = arena_alloc(&h->arena, rows_max, sizeof(float));
     h->prob = arena_alloc(&h->arena, (size_t)rows_max * h->outputs, sizeof(float));
@@ -129,7 +131,7 @@ static void hand_out_factors(struct server_head *h, uint32_t rows, float factor)
     size_t d = (size_t)rows * first->out, w = (size_t)h->width * first->out;
 
     for (uint32_t m = 0; m < (h->concat ? h->parties : 1); m++) {
-        float *to = h->gradient + m * (d + w);
+        float *to = h->values + m * (d + w);
 
         for (size_t i = 0; i < d; i++)
             to[i] = factor * first->dy[i];
@@ -142,21 +144,29 @@ static void hand_out_gradient(struct server_head *h, uint32_t rows)
 {
     float factor = h->mean ? 1.0f / (float)h->parties : 1.0f;
 
-    if (h->factored) {
+    if (h->form.form == GRADIENT_FACTORED) {
         hand_out_factors(h, rows, factor);
         return;
     }
     if (!h->concat) {
         for (size_t i = 0; i < (size_t)rows * h->width; i++)
-            h->gradient[i] = factor * h->dfused[i];
+            h->values[i] = factor * h->dfused[i];
         return;
     }
     for (uint32_t m = 0; m < h->parties; m++) {
         for (uint32_t r = 0; r < rows; r++)
-            memcpy(h->gradient + ((size_t)m * rows + r) * h->width,
+            memcpy(h->values + ((size_t)m * rows + r) * h->width,
                    h->dfused + (size_t)r * h->inputs + (size_t)m * h->width,
                    sizeof(float) * h->width);
     }
+}
+
+void server_head_pack(struct server_head *h, uint32_t rows, uint32_t blocks, struct rng *r)
+{
+    const size_t values = gradient_values(&h->form, rows), words = gradient_words(&h->form, rows);
+
+    for (uint32_t m = 0; m < blocks; m++)
+        gradient_pack(&h->form, h->gradient + m * words, h->values + m * values, rows, r);
 }
 
 double server_head_evaluate(struct server_head *h, uint32_t rows)
@@ -172,7 +182,7 @@ double server_head_train(struct server_head *h, const struct plan *p, uint64_t s
     double loss, later;
 
     nn_predict(h->loss, h->prob, forward(h, rows, &loss, true), rows, h->outputs);
-    nn_net_backward(&h->net, h->factored ? NULL : h->dfused, h->dlogits);
+    nn_net_backward(&h->net, h->form.form == GRADIENT_FACTORED ? NULL : h->dfused, h->dlogits);
     hand_out_gradient(h, rows);
     nn_net_step(&h->net, agenda_rate(p, step, 0));
     /* Local iterations 1 .. Q-1 on the same sums (FedBCD, Algorithm 1). */

@@ -5,6 +5,7 @@
 #define COLONNADE_SERVER_HEAD_H
 
 #include "common/base/arena.h"
+#include "common/compress/gradient.h"
 #include "common/config/plan.h"
 #include "common/nn/loss.h"
 #include "common/nn/net.h"
@@ -14,15 +15,16 @@ struct server_head {
     struct nn_net net;
     enum nn_loss loss;
     uint32_t inputs, outputs; /* P, or M P under concat; columns of the logits */
-    bool concat, mean, factored;
+    bool concat, mean;
+    struct gradient_form form;
     uint32_t parties, width;
     float *fused;   /* rows_max x inputs */
     float *target;  /* rows_max */
     float *prob;    /* rows_max x outputs */
     float *dlogits; /* rows_max x outputs */
-    /* d loss / d sum, rows x P.  factored: the same as D (rows x k) and W (P x k), D W' being it, k
-     * the columns of the first layer.  concat: one such block for each member. */
-    float *gradient;
+    /* d loss / d sum, in its form (common/compress/gradient.h); concat: one for each member. */
+    float *values;
+    uint32_t *gradient; /* the same as it goes down: gradient_words() for each */
     float *dfused; /* rows_max x inputs; not factored only */
 };
 
@@ -40,7 +42,10 @@ void server_head_fuse(struct server_head *h, uint32_t rows);
  * h->prob. */
 double server_head_evaluate(struct server_head *h, uint32_t rows);
 
-/* The same, then h->gradient at the current head, then Q steps of the head on the kept sums. */
+/* The same, then h->values at the current head, then Q steps of the head on the kept sums. */
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows);
+
+/* h->values to h->gradient: `blocks` of them, of so many rows. */
+void server_head_pack(struct server_head *h, uint32_t rows, uint32_t blocks, struct rng *r);
 
 #endif

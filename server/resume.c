@@ -20,7 +20,7 @@ struct kept {
     uint64_t sweep, swept_at, sweep_row, rounds, void_rounds, sweeps;
     uint64_t integrity_failures;
     struct server_degraded degraded;
-    uint64_t close_any, close_step, close_floats, close_blocks;
+    uint64_t close_any, close_step, close_words, close_blocks;
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t sweep_running, sweep_on_train, target_reached, complete;
     struct server_reached reached;
@@ -49,7 +49,7 @@ static struct kept kept_of(const struct server_session *s)
     k.sweeps = s->report.sweeps;
     k.close_any = s->close.any;
     k.close_step = s->close.step;
-    k.close_floats = s->close.floats;
+    k.close_words = s->close.words;
     k.close_blocks = s->close.blocks;
     k.target_reached = s->target_reached;
     k.complete = s->complete;
@@ -77,7 +77,7 @@ enum status server_session_save(const struct server_session *s, struct buf *out)
     enum status st = buf_append(out, &k, sizeof k);
 
     if (st == STATUS_OK)
-        st = buf_append(out, s->head.gradient, k.close_floats * k.close_blocks * sizeof(float));
+        st = buf_append(out, s->head.gradient, k.close_words * k.close_blocks * sizeof *s->head.gradient);
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     return st == STATUS_OK ? nn_state_print(&s->head.net, out) : st;
@@ -88,7 +88,7 @@ static bool fits(const struct server_session *s, const struct kept *k)
     uint64_t blocks = s->head.concat ? s->plan.shape.parties : 1;
 
     return k->version == RESUME_VERSION && k->steps_done <= s->agenda.steps &&
-           k->close_floats <= wire_gradient_floats(&s->plan, s->plan.training.batch) &&
+           k->close_words <= gradient_words(&s->head.form, s->plan.training.batch) &&
            k->close_blocks <= blocks && k->sweep <= s->agenda.sweeps &&
            k->sweep_row <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
 }
@@ -119,7 +119,7 @@ static void take(struct server_session *s, const struct kept *k)
     s->close = (struct server_close){
         .any = k->close_any != 0,
         .step = k->close_step,
-        .floats = (size_t)k->close_floats,
+        .words = (size_t)k->close_words,
         .blocks = (uint32_t)k->close_blocks,
     };
     memcpy(s->trail.value, k->trail, sizeof k->trail);
@@ -137,7 +137,7 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
     memcpy(&k, bytes, sizeof k);
     if (!fits(s, &k))
         return STATUS_DATA;
-    used = (size_t)(k.close_floats * k.close_blocks) * sizeof(float);
+    used = (size_t)(k.close_words * k.close_blocks) * sizeof *s->head.gradient;
     if (n - at < used)
         return STATUS_DATA;
     memcpy(s->head.gradient, bytes + at, used);

@@ -56,7 +56,8 @@ struct wire_broadcast server_broadcast_of(const struct server_session *s, bool o
         b.closes = true;
         b.close_step = s->close.step;
         b.gradient =
-            (struct wire_bytes){(const uint8_t *)s->head.gradient, s->close.floats * sizeof(float)};
+            (struct wire_bytes){(const uint8_t *)s->head.gradient,
+                                s->close.words * sizeof *s->head.gradient};
         b.absent = (struct wire_bytes){s->close.absent, s->close.absent_n};
     }
     if (opens) {
@@ -82,7 +83,7 @@ void server_send_broadcast(struct server_session *s, struct actions *a,
         send = server_send_one(s, a, s->members[m], WIRE_BROADCAST);
         send->msg.broadcast = *b;
         send->msg.broadcast.gradient.data =
-            (const uint8_t *)(s->head.gradient + m * s->close.floats);
+            (const uint8_t *)(s->head.gradient + m * s->close.words);
     }
 }
 

@@ -352,6 +352,8 @@ static enum status init_protocol(struct server_session *s, struct error *err)
         st = server_stream_new(s);
     if (st == STATUS_OK)
         st = digest_init(&s->digest);
+    if (st == STATUS_OK)
+        st = rng_init_system(&s->rounding);
     return st == STATUS_OK ? st : error_set(err, st, "session: %s", status_words(st));
 }
 
@@ -438,6 +440,7 @@ void server_session_free(struct server_session *s)
     server_shares_free(s);
     server_stream_free(s);
     digest_deinit(&s->digest);
+    rng_deinit(&s->rounding);
     buf_deinit(&s->plan_text);
     buf_deinit(&s->replay);
     if (s->keep.data != NULL)

@@ -119,12 +119,12 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
     };
 
     if (closes) {
-        size_t floats = wire_gradient_floats(&s->plan, lane->rows);
-        const float *g = s->head.gradient + (s->head.concat ? peer * floats : 0);
+        size_t words = gradient_words(&s->head.form, lane->rows);
+        const uint32_t *g = s->head.gradient + (s->head.concat ? peer * words : 0);
 
         b.closes = true;
         b.close_step = lane->steps - 1;
-        b.gradient = (struct wire_bytes){(const uint8_t *)g, floats * sizeof(float)};
+        b.gradient = (struct wire_bytes){(const uint8_t *)g, words * sizeof *g};
     }
     if (b.opens) {
         lane->row = schedule_batch(&lane->schedule, lane->steps, &lane->rows);
@@ -311,7 +311,7 @@ void server_stream_work(struct server_session *s)
 {
     uint64_t start = s->setup.clock_us();
     /* of a row of the gradient, or of its first factor */
-    size_t width = s->head.factored ? plan_head_width(&s->plan) : s->plan.model.embedding;
+    size_t width = gradient_row_values(&s->head.form, 1);
     double loss;
     bool finite;
 
@@ -325,11 +325,13 @@ void server_stream_work(struct server_session *s)
     finite = isfinite(loss);
     for (uint32_t r = 0; r < s->round.rows && !s->head.concat; r++) {
         for (size_t i = 0; i < width; i++) {
-            float *g = &s->head.gradient[r * width + i];
+            float *g = &s->head.values[r * width + i];
             *g *= s->stream->factor[r];
             finite = finite && isfinite(*g);
         }
     }
+    server_pack_gradient(s, s->stream->arrivals,
+                         s->head.concat ? s->plan.shape.parties : 1);
     s->work_status = finite ? STATUS_OK
                             : error_set(&s->error, STATUS_DATA,
                                         "training diverged: try a smaller learning_rate");

@@ -20,18 +20,20 @@ void server_take_targets(struct server_session *s)
         s->head.target[r] = all[s->round.row != NULL ? s->round.row[r] : s->round.place + r];
 }
 
-static size_t gradient_floats(const struct server_session *s)
+/* Of all members' gradients. */
+static size_t gradient_words_n(const struct server_session *s)
 {
-    return s->close.floats * s->close.blocks;
+    return s->close.words * s->close.blocks;
 }
 
 /* A loss or gradient that is not finite would look like a broken server to every party. */
 static enum status learns(struct server_session *s, double loss)
 {
+    size_t values = gradient_values(&s->head.form, s->round.rows) * s->close.blocks;
     bool finite = isfinite(loss);
 
-    for (size_t i = 0; i < gradient_floats(s) && finite; i++)
-        finite = isfinite(s->head.gradient[i]);
+    for (size_t i = 0; i < values && finite; i++)
+        finite = isfinite(s->head.values[i]);
     if (finite)
         return STATUS_OK;
     return error_set(&s->error, STATUS_DATA,
@@ -56,14 +58,6 @@ static void count_missing(struct server_session *s, const uint8_t *missing, uint
     r->degraded.absent += s->setup.roster->n - s->members_n;
 }
 
-/* Its floats that follow the rows: all, or of two factors the first. */
-static size_t rows_of_gradient(const struct server_session *s)
-{
-    size_t weights = (size_t)s->plan.model.embedding * plan_head_width(&s->plan);
-
-    return s->close.floats - (s->head.factored ? weights : 0);
-}
-
 /* Who was not in the sum gets no gradient; the others' share of the sum was scaled by M / |S|, and
  * so is theirs of the gradient (Ignore, FedVS section 6). */
 static void note_absent(struct server_session *s)
@@ -75,8 +69,8 @@ static void note_absent(struct server_session *s)
     count_missing(s, s->close.absent, s->members_n - present);
     if (s->close.absent_n == 0 || s->head.concat)
         return;
-    for (size_t i = 0; i < rows_of_gradient(s); i++)
-        s->head.gradient[i] *= factor;
+    for (size_t i = 0; i < gradient_row_values(&s->head.form, s->round.rows); i++)
+        s->head.values[i] *= factor;
 }
 
 /* The head's part of a round whose sum is in head.fused. */
@@ -93,7 +87,7 @@ static enum status use_sum(struct server_session *s)
         .any = true,
         .fresh = true,
         .step = s->steps_done,
-        .floats = wire_gradient_floats(&s->plan, s->round.rows),
+        .words = gradient_words(&s->head.form, s->round.rows),
         .blocks = s->head.concat ? s->members_n : 1,
     };
     loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);
@@ -101,12 +95,24 @@ static enum status use_sum(struct server_session *s)
     return learns(s, loss);
 }
 
+/* What goes down.  Rounding of a seeded run depends on the place in the schedule alone. */
+void server_pack_gradient(struct server_session *s, uint64_t place, uint32_t blocks)
+{
+    uint8_t key[RNG_KEY_BYTES];
+
+    if (s->setup.seeded && s->head.form.type == GRADIENT_INT8) {
+        rng_seed_key(key, s->setup.seed, 0, "gradient", place);
+        rng_rekey(&s->rounding, key);
+    }
+    server_head_pack(&s->head, s->round.rows, blocks, &s->rounding);
+}
+
 /* The step is done, once its gradient is final. */
 static void count_round(struct server_session *s)
 {
     if (s->round.purpose == PURPOSE_TRAIN) {
         trail_add(&s->trail, &s->digest, s->steps_done, s->head.gradient,
-                  gradient_floats(s) * sizeof(float));
+                  gradient_words_n(s) * sizeof *s->head.gradient);
         s->report.rounds++;
         s->steps_done++;
     } else if (s->swept) {
@@ -128,7 +134,7 @@ static enum status append(struct server_session *s)
         .sum = s->head.fused,
         .sum_floats = (size_t)s->round.rows * s->head.inputs,
         .gradient = train ? s->head.gradient : NULL,
-        .gradient_floats = train ? gradient_floats(s) : 0,
+        .gradient_words = train ? gradient_words_n(s) : 0,
     };
 
     if (s->setup.store.append == NULL)
@@ -171,8 +177,10 @@ static enum status close_round(struct server_session *s)
     st = use_sum(s);
     if (st != STATUS_OK)
         return st;
-    if (s->round.purpose == PURPOSE_TRAIN)
+    if (s->round.purpose == PURPOSE_TRAIN) {
         note_absent(s);
+        server_pack_gradient(s, s->round.place, s->close.blocks);
+    }
     count_round(s);
     st = append(s);
     if (st == STATUS_OK && save_is_due(s))
@@ -222,10 +230,10 @@ enum status server_session_replay(struct server_session *s, const struct journal
     s->members_n = r->present;
     server_head_members(&s->head, r->present);
     memcpy(s->head.fused, r->sum, r->sum_floats * sizeof(float));
-    if (use_sum(s) != STATUS_OK || (train && r->gradient_floats != gradient_floats(s)))
+    if (use_sum(s) != STATUS_OK || (train && r->gradient_words != gradient_words_n(s)))
         return unfit(r, err);
     if (train) /* what the parties were given is what counts */
-        memcpy(s->head.gradient, r->gradient, r->gradient_floats * sizeof(float));
+        memcpy(s->head.gradient, r->gradient, r->gradient_words * sizeof *s->head.gradient);
     count_round(s);
     if (train && server_waits(s) && memcmp(s->trail.value, r->trail, sizeof r->trail) != 0)
         return unfit(r, err);

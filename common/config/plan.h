@@ -42,7 +42,8 @@ enum plan_aggregation {
 enum plan_prime { PRIME_AUTO, PRIME_31, PRIME_61 }; /* 2^31 - 1, 2^61 - 1 */
 enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
-enum plan_gradient { GRADIENT_FULL, GRADIENT_FACTORED };
+enum plan_gradient_form { GRADIENT_FULL, GRADIENT_FACTORED };
+enum plan_gradient_type { GRADIENT_FLOAT32, GRADIENT_BFLOAT16, GRADIENT_INT8 };
 enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT };
 enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM };
 enum plan_metric { METRIC_NONE, METRIC_LOSS, METRIC_ACCURACY, METRIC_AUC, METRIC_AUPRC, METRIC_F1 };
@@ -94,7 +95,8 @@ struct plan {
         enum plan_straggler straggler;
         uint32_t deadline_ms, patience_ms;
         struct {
-            enum plan_gradient form;
+            enum plan_gradient_form form;
+            enum plan_gradient_type type;
         } gradient;
         uint32_t local_iterations; /* Q */
     } protocol;

@@ -22,7 +22,7 @@ static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
 static const char *const forms[] = {"full", "factored", NULL};
-static const char *const gradient_types[] = {"float32", NULL};
+static const char *const gradient_types[] = {"float32", "bfloat16", "int8", NULL};
 static const char *const views[] = {"stale", NULL};
 static const char *const orders[] = {"parallel", NULL};
 static const char *const schedules[] = {"constant", "inverse_sqrt", NULL};
@@ -143,8 +143,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
          "is, of the gradient behind the head's first layer and that layer's weights; the same "
          "numbers in far fewer bytes when that layer is narrow, and it shows the labels even "
          "more plainly."},
-    {"protocol.gradient.type", KEY_ONLY, 0, .choices = gradient_types, .fallback = "float32",
-     .help = "Number format of the gradient."},
+    {"protocol.gradient.type", KEY_CHOICE, AT(protocol.gradient.type), .choices = gradient_types,
+     .fallback = "float32",
+     .help = "The numbers of the gradient as it goes down: float32; bfloat16, rounded to 8 bits of "
+             "precision; int8, rounded at random to 127 steps of each row's largest."},
     {"protocol.local_iterations", KEY_U32, AT(protocol.local_iterations), .lo = 1, .hi = 10000,
      .fallback = "1", .help = "Q, steps of bottoms and head per round."},
     {"protocol.local_view", KEY_ONLY, 0, .choices = views, .fallback = "stale",

@@ -208,12 +208,12 @@ enum status journal_append(struct journal *j, const struct journal_record *r, st
     const bool trains = r->purpose == JOURNAL_TRAIN;
     enum status s = STATUS_OK;
 
-    CHECK(trains == (r->gradient_floats > 0));
+    CHECK(trains == (r->gradient_words > 0));
     CHECK(!trains || r->place <= journal_line_next(&j->line));
     if (r->sum_floats > JOURNAL_FLOATS_MAX ||
-        r->gradient_floats > JOURNAL_FLOATS_MAX - r->sum_floats)
+        r->gradient_words > JOURNAL_FLOATS_MAX - r->sum_floats)
         return error_set(err, STATUS_CONFIG, "a round of %zu + %zu floats is too large to journal",
-                         r->sum_floats, r->gradient_floats);
+                         r->sum_floats, r->gradient_words);
     if (j->broken)
         return error_set(err, STATUS_IO, "%s: journal: an earlier failure left it unusable",
                          j->state);
@@ -350,7 +350,7 @@ static enum status add_gradient(struct journal *j, const struct journal_step *st
     s = journal_load_record(j, from, &r, err);
     if (s != STATUS_OK)
         return s;
-    s = buf_append(out, r.gradient, r.gradient_floats * sizeof(float));
+    s = buf_append(out, r.gradient, r.gradient_words * sizeof(float));
     return s == STATUS_OK ? s : error_set(err, s, "gradients: %s", status_words(s));
 }
 
@@ -366,7 +366,7 @@ enum status journal_gradients(struct journal *j, uint64_t step, size_t bytes_max
     if (at == NULL)
         return error_set(err, STATUS_DATA, "the gradient of step %" PRIu64 " is not held", step);
     for (; at != NULL && s == STATUS_OK; at = journal_line_at(&j->line, step + *steps)) {
-        const size_t n = (size_t)at->gradient_floats * sizeof(float);
+        const size_t n = (size_t)at->gradient_words * sizeof(float);
 
         if (*steps > 0 && (out->len - len > bytes_max || n > bytes_max - (out->len - len)))
             break;

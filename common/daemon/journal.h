@@ -55,8 +55,8 @@ struct journal_record {
     uint8_t trail[JOURNAL_TRAIL_BYTES]; /* digest of all gradients up to and with this step */
     const float *sum;
     size_t sum_floats;
-    const float *gradient;  /* of training steps; otherwise NULL, and ... */
-    size_t gradient_floats; /* ... 0 */
+    const void *gradient;  /* of training steps: 4-byte words, as broadcast; otherwise NULL, and */
+    size_t gradient_words; /* ... 0 */
 };
 
 struct journal; /* one thread at a time */

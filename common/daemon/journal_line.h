@@ -11,7 +11,7 @@
 /* One training record. */
 struct journal_step {
     uint64_t segment, offset, index; /* number of its segment, byte in the file, record in it */
-    uint64_t gradient_floats;
+    uint64_t gradient_words;
     uint8_t trail[JOURNAL_TRAIL_BYTES]; /* after it */
 };
 

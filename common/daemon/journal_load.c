@@ -38,7 +38,7 @@ void journal_load_note(struct journal *j, struct journal_part *in, const struct 
     const uint64_t index = in->records++;
 
     if (r->purpose == JOURNAL_TRAIN) {
-        struct journal_step step = {in->head.number, offset, index, r->gradient_floats, {0}};
+        struct journal_step step = {in->head.number, offset, index, r->gradient_words, {0}};
 
         memcpy(step.trail, r->trail, sizeof step.trail);
         journal_line_add(&j->line, r->place, &step);

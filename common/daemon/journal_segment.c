@@ -126,7 +126,7 @@ static struct aead_name name_of(uint8_t aad[AAD_BYTES], uint64_t number, uint64_
 
 static size_t float_bytes(const struct journal_record *r)
 {
-    return (r->sum_floats + r->gradient_floats) * sizeof(float);
+    return (r->sum_floats + r->gradient_words) * sizeof(float);
 }
 
 size_t journal_record_bytes(const struct journal_record *r)
@@ -146,7 +146,7 @@ static void pack_head(uint8_t *p, const struct journal_record *r)
     p = le_put(p, r->rows, 4);
     p = le_put(p, r->present, 8);
     p = le_put(p, r->sum_floats, 8);
-    p = le_put(p, r->gradient_floats, 8);
+    p = le_put(p, r->gradient_words, 8);
     p = put_bytes(p, r->trail, sizeof r->trail);
     CHECK(p == head + JOURNAL_HEAD_BYTES);
 }
@@ -172,7 +172,7 @@ static bool unpack_head(struct journal_record *r, const uint8_t *p)
         return false;
     r->present = (uint32_t)present;
     r->sum_floats = (size_t)sum;
-    r->gradient_floats = (size_t)gradient;
+    r->gradient_words = (size_t)gradient;
     return true;
 }
 
@@ -183,13 +183,13 @@ void journal_record_seal(struct aead *seals, uint64_t number, uint64_t index,
     struct aead_name name = name_of(aad, number, index, 0);
 
     CHECK(index < JOURNAL_RECORDS_MAX && r->sum_floats <= JOURNAL_FLOATS_MAX &&
-          r->gradient_floats <= JOURNAL_FLOATS_MAX - r->sum_floats);
+          r->gradient_words <= JOURNAL_FLOATS_MAX - r->sum_floats);
     pack_head(out, r);
     aead_seal(seals, out, JOURNAL_HEAD_BYTES, out + JOURNAL_HEAD_BYTES, &name);
     if (r->sum_floats > 0)
         p = put_bytes(p, r->sum, r->sum_floats * sizeof(float));
-    if (r->gradient_floats > 0)
-        p = put_bytes(p, r->gradient, r->gradient_floats * sizeof(float));
+    if (r->gradient_words > 0)
+        p = put_bytes(p, r->gradient, r->gradient_words * sizeof(float));
     name = name_of(aad, number, index, 1);
     aead_seal(seals, floats, float_bytes(r), p, &name);
 }
@@ -269,7 +269,7 @@ static enum status read_floats(struct journal_reader *from, struct journal_recor
     }
     floats->len = n;
     r->sum = (const float *)(const void *)floats->data;
-    r->gradient = r->gradient_floats > 0 ? r->sum + r->sum_floats : NULL;
+    r->gradient = r->gradient_words > 0 ? (const void *)(r->sum + r->sum_floats) : NULL;
     from->offset = at + n + AEAD_TAG_BYTES;
     from->index++;
     *found = JOURNAL_RECORD;

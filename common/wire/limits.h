@@ -4,6 +4,7 @@
 #ifndef COLONNADE_WIRE_LIMITS_H
 #define COLONNADE_WIRE_LIMITS_H
 
+#include "common/compress/gradient.h"
 #include "common/config/plan.h"
 
 #include <stddef.h>
@@ -30,19 +31,12 @@ enum {
     WIRE_QUOTA_BASE = 65536,   /* ... this (threats E2) */
 };
 
-/* Floats of one member's gradient of a step of so many rows: rows x P; factored: rows x k, then the
- * weights of the head's first layer that are this member's, P x k. */
-static inline size_t wire_gradient_floats(const struct plan *p, size_t rows)
-{
-    const size_t width = p->model.embedding, k = plan_head_width(p);
-
-    return p->protocol.gradient.form == GRADIENT_FACTORED ? (rows + width) * k : rows * width;
-}
-
 /* Bytes of the largest gradient of one training step under this plan. */
 static inline size_t wire_gradient_max(const struct plan *p)
 {
-    return sizeof(float) * wire_gradient_floats(p, p->training.batch);
+    const struct gradient_form f = gradient_form_of(p);
+
+    return sizeof(uint32_t) * gradient_words(&f, p->training.batch);
 }
 
 /* Most bytes of gradients in one Replay under this plan: it carries whole gradients, as many as fit

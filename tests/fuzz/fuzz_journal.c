@@ -39,7 +39,7 @@ static struct journal_record sample(uint64_t i)
                                    .sum = sums,
                                    .sum_floats = FLOATS,
                                    .gradient = sums + 1,
-                                   .gradient_floats = i == 1 ? 0 : 2};
+                                   .gradient_words = i == 1 ? 0 : 2};
 }
 
 /* How many records can be read; all are whole, and with `samples` they are these. */

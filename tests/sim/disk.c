@@ -80,7 +80,7 @@ static void add_record(struct sim_records *to, const struct journal_record *r, u
     }
     new = &to->record[to->n++];
     *new = (struct sim_record){*r, copy_floats(r->sum, r->sum_floats),
-                               copy_floats(r->gradient, r->gradient_floats), applied};
+                               copy_floats(r->gradient, r->gradient_words), applied};
     new->r.sum = new->sum;
     new->r.gradient = new->gradient;
 }
@@ -157,7 +157,7 @@ static enum status gradients(void *owner, uint64_t step, size_t bytes_max, struc
     *steps = 0;
     while (r != NULL &&
            (*steps == 0 || (*steps < 2 && bytes_max > 1))) { /* two at a time, no more */
-        CHECK(buf_append(out, r->gradient, r->r.gradient_floats * sizeof(float)) == STATUS_OK);
+        CHECK(buf_append(out, r->gradient, r->r.gradient_words * sizeof(float)) == STATUS_OK);
         r = find(sim_of(owner), step + ++*steps);
     }
     return *steps > 0 ? STATUS_OK : error_set(err, STATUS_DATA, "no such step");

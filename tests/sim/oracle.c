@@ -380,8 +380,8 @@ void oracle_appended(struct sim *s, const struct journal_record *r)
     *new = (struct sim_step){
         .purpose = (enum wire_purpose)r->purpose, .place = r->place, .sweep = r->sweep};
     digest_sha256(all, r->sum, r->sum_floats * sizeof *r->sum);
-    digest_sha256(all + DIGEST_BYTES, r->gradient == NULL ? "" : (const void *)r->gradient,
-                  r->gradient_floats * sizeof *r->gradient);
+    digest_sha256(all + DIGEST_BYTES, r->gradient == NULL ? "" : r->gradient,
+                  r->gradient_words * sizeof(uint32_t));
     memcpy(all + 2 * DIGEST_BYTES, r->trail, sizeof r->trail);
     digest_sha256(new->digest, all, sizeof all);
 }

@@ -202,7 +202,7 @@ static double slope(struct reference *ref, uint32_t at)
 
 /* --- gradients --- */
 
-/* Place in h->gradient of what belongs to input `at` of the head: one block of rows x P, or under
+/* Place in h->values of what belongs to input `at` of the head: one block of rows x P, or under
  * concat one for each member. */
 static uint32_t handed_out(const struct shape *s, uint32_t at)
 {
@@ -226,7 +226,7 @@ static void expect_gradient(const struct shape *s, uint32_t members)
     loss = fused_train(&h, &p, 0, ROWS);
     assert_true(fabs(loss - mean_loss(&ref)) < 1e-5);
     for (uint32_t at = 0; at < ROWS * h.inputs; at++) {
-        double expected = slope(&ref, at), got = (double)h.gradient[handed_out(s, at)];
+        double expected = slope(&ref, at), got = (double)h.values[handed_out(s, at)];
 
         largest = fmax(largest, fabs(expected));
         if (fabs(got - expected) > 2e-6 + 1e-5 * fabs(expected))
@@ -370,7 +370,7 @@ static void test_the_gradient_is_taken_before_the_first_local_step(void **state)
         loss_a = fused_train(&a, &once, 0, ROWS);
         loss_b = fused_train(&b, &often, 0, ROWS);
         assert_true(loss_a == loss_b);
-        assert_memory_equal(a.gradient, b.gradient, sizeof(float) * ROWS * a.inputs);
+        assert_memory_equal(a.values, b.values, sizeof(float) * ROWS * a.inputs);
         assert_memory_equal(a.prob, b.prob, sizeof(float) * ROWS * a.outputs);
         server_head_deinit(&a);
         server_head_deinit(&b);

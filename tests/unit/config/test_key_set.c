@@ -199,7 +199,8 @@ static void test_a_single_choice_is_taken_and_its_absent_rivals_refused(void **s
     (void)state;
     take("protocol.gradient.form", "factored", "factored");
     refuse("protocol.gradient.form", "half", "one of full, factored");
-    refuse("protocol.gradient.type", "int8", "float32 (the only choice)");
+    take("protocol.gradient.type", "int8", "int8");
+    refuse("protocol.gradient.type", "int4", "one of float32, bfloat16, int8");
     refuse("protocol.local_view", "refreshed", "stale (the only choice)");
     refuse("protocol.local_order", "sequential", "parallel (the only choice)");
     take("model.train", "raw", "raw");

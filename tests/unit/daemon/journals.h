@@ -105,7 +105,7 @@ static inline struct journal_record sample(float *floats, uint32_t purpose, uint
         floats[i] = (float)(place * 100 + variant * 10) + (float)i + 0.25F * (float)purpose;
     if (purpose == JOURNAL_TRAIN) {
         r.gradient = floats + SUM_FLOATS;
-        r.gradient_floats = GRADIENT_FLOATS;
+        r.gradient_words = GRADIENT_FLOATS;
     }
     memset(r.trail, (int)(place * 16 + variant + purpose), sizeof r.trail);
     return r;
@@ -153,11 +153,11 @@ static inline bool same_record(const struct journal_record *r)
 
     return r->sweep == want.sweep && r->generation == want.generation && r->rows == want.rows &&
            r->present == want.present && memcmp(r->trail, want.trail, sizeof r->trail) == 0 &&
-           r->sum_floats == want.sum_floats && r->gradient_floats == want.gradient_floats &&
+           r->sum_floats == want.sum_floats && r->gradient_words == want.gradient_words &&
            memcmp(r->sum, want.sum, r->sum_floats * sizeof(float)) == 0 &&
-           (r->gradient_floats > 0) == (r->gradient != NULL) &&
+           (r->gradient_words > 0) == (r->gradient != NULL) &&
            (r->gradient == NULL ||
-            memcmp(r->gradient, want.gradient, r->gradient_floats * sizeof(float)) == 0);
+            memcmp(r->gradient, want.gradient, r->gradient_words * sizeof(float)) == 0);
 }
 
 static inline enum status note_record(void *owner, const struct journal_record *r)

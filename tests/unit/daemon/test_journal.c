@@ -412,7 +412,7 @@ static void test_a_round_too_large_is_refused_before_it_is_looked_at(void **stat
     (void)state;
     assert_int_equal(journal_append(j, &r, &err), STATUS_CONFIG);
     r = (struct journal_record){
-        .purpose = JOURNAL_TRAIN, .sum_floats = 1, .gradient_floats = JOURNAL_FLOATS_MAX};
+        .purpose = JOURNAL_TRAIN, .sum_floats = 1, .gradient_words = JOURNAL_FLOATS_MAX};
     assert_int_equal(journal_append(j, &r, &err), STATUS_CONFIG);
     assert_string_equal(line_from(j, 0), "");
     journal_close(j);
@@ -430,7 +430,7 @@ static void train_without_gradient(void *arg)
     float floats[SUM_FLOATS + GRADIENT_FLOATS];
     struct journal_record r = sample(floats, JOURNAL_TRAIN, 0, 0);
 
-    r.gradient_floats = 0;
+    r.gradient_words = 0;
     (void)!journal_append(arg, &r, NULL);
 }
 

@@ -131,7 +131,7 @@ static void test_a_segment_by_other_means_is_read(void **state)
     assert_int_equal(r.present, 4);
     assert_int_equal(r.sum_floats, 3);
     assert_true(r.sum[0] == 0.5F && r.sum[1] == -1.25F && r.sum[2] == 3e8F);
-    assert_int_equal(r.gradient_floats, 0);
+    assert_int_equal(r.gradient_words, 0);
     assert_null(r.gradient);
 
     assert_int_equal(journal_reader_next(&from, &r, &floats, &found, &err), STATUS_OK);
@@ -139,8 +139,8 @@ static void test_a_segment_by_other_means_is_read(void **state)
     assert_int_equal(r.purpose, JOURNAL_TRAIN);
     assert_int_equal(r.place, 700);
     assert_int_equal(r.sum_floats, 2);
-    assert_int_equal(r.gradient_floats, 3);
-    assert_true(r.gradient[0] == -0.75F && r.gradient[1] == 1e-3F && r.gradient[2] == 42.0F);
+    assert_int_equal(r.gradient_words, 3);
+    assert_memory_equal(r.gradient, ((const float[]){-0.75F, 1e-3F, 42.0F}), 3 * sizeof(float));
     assert_int_equal(journal_reader_next(&from, &r, &floats, &found, &err), STATUS_OK);
     assert_int_equal(found, JOURNAL_END);
     buf_deinit(&floats);
