@@ -164,7 +164,8 @@ static void test_one_bit_more_than_the_prime_holds_is_refused_with_the_numbers(v
     most_bits(&c);
     c.w_bits++;
     assert_refused(&c, "1 too many", "2^31-1 holds up to 1073741823");
-    assert_refused(&c, "a sum over 20 inputs may reach 1270874112", "protocol.fedvs.x_bits and w_bits");
+    assert_refused(&c, "a sum over 20 inputs may reach 1270874112",
+                   "protocol.fedvs.x_bits and w_bits");
     c.w_bits += 3;
     assert_refused(&c, "4 too many", "may reach 10166992896");
     c.prime = PRIME_AUTO;
