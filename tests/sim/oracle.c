@@ -312,8 +312,8 @@ static void released_row(struct sim *s, uint32_t party, uint32_t row)
 static void released(struct sim *s, uint32_t party)
 {
     const struct party_task *t = &s->party[party].session->task;
-    uint32_t rows = t->purpose == PURPOSE_EVALUATE_TEST ? s->options.test_rows
-                                                        : s->options.train_rows,
+    uint32_t rows =
+                 t->purpose == PURPOSE_EVALUATE_TEST ? s->options.test_rows : s->options.train_rows,
              k = t->row != NULL || s->plan.protocol.aggregation != AGGREGATION_FEDVS
                      ? 1
                      : s->plan.protocol.fedvs.segments,
