@@ -2,6 +2,7 @@
  * the model of an undisturbed one.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/disk.h"
 #include "tests/sim/sim.h"
 
 #include <setjmp.h>
@@ -175,6 +176,44 @@ static void test_a_checkpoint_of_lost_steps_is_as_good_as_none(void **state)
     }
 }
 
+static void run_to_step(struct sim *s, uint64_t step)
+{
+    uint64_t us = 100;
+
+    while (sim_server_report(s)->steps < step) {
+        uint64_t before = sim_now_us(s);
+        sim_run(s, us);
+        us = sim_now_us(s) == before ? us + 100 : 100;
+    }
+}
+
+/* All lose power at once, and the server comes back at step 7: the parties' last checkpoints are of
+ * step 9, the ones before of step 6. */
+static void test_a_process_finds_the_checkpoint_before_the_last_one_too(void **state)
+{
+    struct sim_options o = three();
+    struct models want = undisturbed(&o, NULL), got;
+    struct sim *s;
+    uint64_t us;
+
+    (void)state;
+    o.keep_us = 100;
+    s = sim_new(&o);
+    run_to_step(s, 7);
+    disk_copy(s, SIM_SERVER);
+    run_to_step(s, 11);
+    us = sim_now_us(s) + 1;
+    sim_break_at(
+        s, (struct sim_break){.what = SIM_DEATH, .who = SIM_SERVER, .at_us = us, .put_back = true});
+    for (int i = 0; i < PARTIES; i++)
+        sim_kill_at(s, i, us);
+    sim_run(s, HOUR_US);
+    got = models_of(s, "power cut", us);
+    assert_memory_equal(&want, &got, sizeof want);
+    assert_true(sim_uploaded(s, 0) > 3 * 12 + 3 * 3);
+    sim_free(s);
+}
+
 /* Its final model was durable, it said so, and then its disk went back: the run is complete without
  * it, and that is no success of its own. */
 static void test_a_party_put_back_when_all_is_over_does_not_end_well(void **state)
@@ -214,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_the_same_of_polynomial_bottoms_with_local_steps),
         cmocka_unit_test(test_a_server_that_lost_its_last_records_takes_the_parties_back),
         cmocka_unit_test(test_a_checkpoint_of_lost_steps_is_as_good_as_none),
+        cmocka_unit_test(test_a_process_finds_the_checkpoint_before_the_last_one_too),
         cmocka_unit_test(test_a_party_put_back_when_all_is_over_does_not_end_well),
     };
 
