@@ -122,6 +122,22 @@ static void test_the_same_of_polynomial_bottoms_with_local_steps(void **state)
     dies_whenever(&o);
 }
 
+/* Between chunks, between rounds: data are dealt again, or not, and the sums are the same. */
+static void test_the_same_of_a_run_on_shares_of_data(void **state)
+{
+    struct sim_options o = three();
+
+    (void)state;
+    o.motley = true;
+    o.watch = true;
+    o.party_sets[0] = "model.layers=[]";
+    o.party_sets[1] = "model.polynomial.degree=1";
+    o.sets[0] = "training.epochs=2";
+    o.sets[1] = "protocol.aggregation=fedvs";
+    o.sets[2] = "training.batch=2";
+    dies_whenever(&o);
+}
+
 /* A power cut takes the last records of the journal with the server: the parties, which are ahead,
  * go back to their checkpoints, and the same rows are released and charged once more. */
 static void test_a_server_that_lost_its_last_records_takes_the_parties_back(void **state)
@@ -251,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_the_same_of_a_coded_run),
         cmocka_unit_test(test_the_same_of_a_concatenation_with_sweeps_over_both_splits),
         cmocka_unit_test(test_the_same_of_polynomial_bottoms_with_local_steps),
+        cmocka_unit_test(test_the_same_of_a_run_on_shares_of_data),
         cmocka_unit_test(test_a_server_that_lost_its_last_records_takes_the_parties_back),
         cmocka_unit_test(test_a_checkpoint_of_lost_steps_is_as_good_as_none),
         cmocka_unit_test(test_a_process_finds_the_checkpoint_before_the_last_one_too),
