@@ -10,10 +10,11 @@
  * First by rank: whatever a server computes of psi is a functional on it, and it learns those that
  * vanish on all that hides psi and that it does not know.  Then by doing it: K = 1, where
  *
- *   F(z) = f(z) + Z(z) A,  G(z) = g(z) + Z(z) B,  Z(z) = product over the coalition of (z -
- * alpha_j) psi(z) = f(z) g(z) + Z(z) (A g(z) + f(z) B) + Z(z)^2 A B
+ *   F(z) = f(z) + Z(z) A,  G(z) = g(z) + Z(z) B
+ *   psi(z) = f(z) g(z) + Z(z) (A g(z) + f(z) B) + Z(z)^2 A B
  *
- * with f, g of degree < T that the coalition has, solves for A, hence the records F(beta_1).
+ * with Z(z) the product over the coalition of (z - alpha_j), and f, g of degree < T, which the
+ * coalition has: it solves for A and has the records F(beta_1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,14 +30,6 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
-
-enum {
-    SETS = 1 << MEMBERS_MAX,
-    ELEMENTS_MAX = 64,
-    ROUNDS_MAX = 8,
-    RESULTS_MAX = 9,
-    INPUTS_MAX = 8
-};
 
 static const uint8_t SEED[32] = "view";
 
