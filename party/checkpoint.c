@@ -3,6 +3,7 @@
  */
 #include "party/checkpoint.h"
 
+#include "common/crypto/secret.h"
 #include "common/daemon/checkpoint.h"
 
 #include <stdio.h>
@@ -61,7 +62,7 @@ enum status party_checkpoint_save(const struct party_inputs *in, const struct pa
         error_set(err, s, "checkpoint: %s", status_words(s));
     else if (bytes.len > 0) /* a plan was accepted: there is something to keep */
         s = party_checkpoint_write(in, &(struct wire_bytes){bytes.data, bytes.len}, err);
-    checkpoint_wipe(&bytes);
+    secret_buf_deinit(&bytes);
     return s;
 }
 

@@ -11,8 +11,8 @@
 #include "party/prepare.h"
 #include "party/session.h"
 
-/* Leaves out empty when there is no checkpoint.  The caller ends with checkpoint_wipe, whatever the
- * answer. */
+/* Leaves out empty when there is no checkpoint.  The caller ends with secret_buf_deinit, whatever
+ * the answer. */
 enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out,
                                   struct error *err) MUST_USE;
 /* The one before it. */

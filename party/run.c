@@ -5,7 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/file.h"
-#include "common/daemon/checkpoint.h"
+#include "common/crypto/secret.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
 
@@ -98,8 +98,8 @@ void party_run_deinit(struct party_run *r)
     party_session_free(r->session);
     holdings_deinit(&r->holdings);
     books_close(&r->books);
-    checkpoint_wipe(&r->saved);
-    checkpoint_wipe(&r->saved_before);
+    secret_buf_deinit(&r->saved);
+    secret_buf_deinit(&r->saved_before);
     party_results_deinit(&r->results);
     rng_deinit(&r->chance);
     file_unlock(r->lock);

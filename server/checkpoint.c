@@ -4,6 +4,7 @@
 #include "server/checkpoint.h"
 
 #include "common/crypto/digest.h"
+#include "common/crypto/secret.h"
 #include "common/daemon/checkpoint.h"
 
 #include <inttypes.h>
@@ -34,7 +35,7 @@ enum status server_checkpoint_seed(const struct config_server *c, uint64_t *seed
     enum status s = checkpoint_load(&at, label, &bytes, err);
 
     *found = s == STATUS_OK && sscanf(label, "vfl-server/1 seed %" SCNu64, seed) == 1;
-    checkpoint_wipe(&bytes);
+    secret_buf_deinit(&bytes);
     return s;
 }
 
@@ -57,7 +58,7 @@ enum status server_checkpoint_load(const struct config_server *c, struct server_
             s = error_set(err, STATUS_CONFIG, "%s: the checkpoint does not fit this plan",
                           c->state);
     }
-    checkpoint_wipe(&bytes);
+    secret_buf_deinit(&bytes);
     return s;
 }
 
@@ -84,7 +85,7 @@ enum status server_checkpoint_save(const struct config_server *c,
                                     &(struct wire_bytes){bytes.data, bytes.len}, err);
     else
         error_set(err, s, "checkpoint: %s", status_words(s));
-    checkpoint_wipe(&bytes);
+    secret_buf_deinit(&bytes);
     return s;
 }
 

@@ -26,12 +26,12 @@ void server_keep(struct server_session *s, struct actions *a)
 }
 
 /* Steps that somebody may still ask for: a party goes back at most to the checkpoint before its
- * last, or without any misses the last gradient. */
+ * last, or without any misses the last gradient.  Under drop nobody does. */
 static void forget_what_nobody_needs(struct server_session *s)
 {
     uint64_t floor = s->kept_step;
 
-    for (size_t i = 0; i < s->setup.roster->n; i++) {
+    for (size_t i = 0; server_waits(s) && i < s->setup.roster->n; i++) {
         const struct server_peer *p = &s->peer[i];
         uint64_t needs = p->keeps || s->steps_done == 0 ? p->kept[1] : s->steps_done - 1;
         floor = needs < floor ? needs : floor;

@@ -256,7 +256,6 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
     s->peer[peer].losses = 0;
     s->round.peer = peer;
     s->round.purpose = PURPOSE_TRAIN;
-    s->round.place = lane->steps;
     s->round.row = lane->row;
     s->round.rows = lane->rows;
     actions_add(a, ACTION_DISARM);

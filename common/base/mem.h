@@ -16,8 +16,8 @@ enum { MEM_ALIGNMENT = 64 };
 /* n * size zeroed bytes, aligned to MEM_ALIGNMENT; NULL when n * size overflows.  Free with
  * mem_free. */
 void *mem_alloc(size_t n, size_t size);
-/* Like realloc for blocks of mem_alloc; the grown part is zeroed.  On NULL the old block stays
- * valid. */
+/* Like realloc for blocks of mem_alloc, or NULL and 0; the grown part is zeroed.  On NULL the old
+ * block stays valid. */
 void *mem_grow(void *block, size_t old_size, size_t new_size);
 char *mem_strdup(const char *text);
 void mem_free(void *block);

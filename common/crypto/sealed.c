@@ -37,9 +37,7 @@ enum status sealed_key_load(uint8_t key[SEALED_KEY_BYTES], const char *path, str
             s = error_set(err, STATUS_CONFIG, "%s: 64 hexadecimal digits expected", path);
         secret_wipe(text, sizeof text);
     }
-    if (file.data != NULL)
-        secret_wipe(file.data, file.cap);
-    buf_deinit(&file);
+    secret_buf_deinit(&file);
     return s;
 }
 

@@ -15,6 +15,13 @@ void secret_wipe(void *bytes, size_t n)
     explicit_bzero(bytes, n); /* as wide as memset, which OPENSSL_cleanse is not */
 }
 
+void secret_buf_deinit(struct buf *b)
+{
+    if (b->data != NULL)
+        secret_wipe(b->data, b->cap);
+    buf_deinit(b);
+}
+
 int secret_equal(const void *a, const void *b, size_t n)
 {
     return CRYPTO_memcmp(a, b, n) == 0;

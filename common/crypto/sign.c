@@ -39,9 +39,7 @@ enum status sign_key_load(struct sign_key *k, const char *path, struct error *er
         if (k->pkey == NULL || !EVP_PKEY_is_a(k->pkey, "ED25519") || take_public(k) != STATUS_OK)
             s = error_set(err, STATUS_CONFIG, "%s: not an Ed25519 private key in PEM", path);
     }
-    if (pem.data != NULL)
-        secret_wipe(pem.data, pem.cap);
-    buf_deinit(&pem);
+    secret_buf_deinit(&pem);
     if (s != STATUS_OK)
         sign_key_deinit(k);
     return s;

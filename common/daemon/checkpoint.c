@@ -99,10 +99,3 @@ enum status checkpoint_remove(const struct checkpoint_place *at, struct error *e
     }
     return STATUS_OK;
 }
-
-void checkpoint_wipe(struct buf *b)
-{
-    if (b->data != NULL)
-        secret_wipe(b->data, b->cap);
-    buf_deinit(b);
-}

@@ -20,7 +20,7 @@ struct checkpoint_place {
 };
 
 /* Initialises out; leaves it and the label empty when there is no checkpoint.  STATUS_CONFIG when
- * there is one that cannot be opened.  The caller ends with checkpoint_wipe, whatever the answer.
+ * there is one that cannot be opened.  The caller ends with secret_buf_deinit, whatever the answer.
  */
 enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
                             struct buf *out, struct error *err) MUST_USE;
@@ -33,6 +33,5 @@ enum status checkpoint_save(const struct checkpoint_place *at, const char *label
                             size_t n, struct error *err) MUST_USE;
 /* STATUS_IO when there is one and it stays: another run could not begin here. */
 enum status checkpoint_remove(const struct checkpoint_place *at, struct error *err) MUST_USE;
-void checkpoint_wipe(struct buf *b);
 
 #endif

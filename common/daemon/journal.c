@@ -167,9 +167,7 @@ void journal_close(struct journal *j)
         close(j->fd);
     aead_deinit(&j->seals);
     aead_deinit(&j->opens);
-    if (j->bytes.data != NULL)
-        secret_wipe(j->bytes.data, j->bytes.cap);
-    buf_deinit(&j->bytes);
+    secret_buf_deinit(&j->bytes);
     journal_line_deinit(&j->line);
     mem_free(j->parts);
     secret_wipe(j, sizeof *j);

@@ -48,7 +48,7 @@ enum status journal_line_room(struct journal_line *l)
 
     if (l->n < l->cap)
         return STATUS_OK;
-    grown = l->cap == 0 ? mem_alloc(cap, size) : mem_grow(l->steps, l->cap * size, cap * size);
+    grown = mem_grow(l->steps, l->cap * size, cap * size);
     if (grown == NULL)
         return STATUS_MEMORY;
     l->steps = grown;

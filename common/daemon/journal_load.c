@@ -24,7 +24,7 @@ enum status journal_load_room(struct journal *j)
 
     if (j->n < j->cap)
         return STATUS_OK;
-    grown = j->cap == 0 ? mem_alloc(cap, size) : mem_grow(j->parts, j->cap * size, cap * size);
+    grown = mem_grow(j->parts, j->cap * size, cap * size);
     if (grown == NULL)
         return STATUS_MEMORY;
     j->parts = grown;

@@ -215,9 +215,7 @@ enum status journal_room(struct buf *floats, size_t n)
     const size_t max = floats->max;
 
     if (floats->cap < n) {
-        if (floats->data != NULL)
-            secret_wipe(floats->data, floats->cap);
-        buf_deinit(floats);
+        secret_buf_deinit(floats);
         buf_init(floats, max);
     }
     floats->len = 0;

@@ -113,7 +113,8 @@ bundle_party() { # CERT
         bundle_identity party
         printf 'data: {train: data/train.csv, test: data/test.csv}\n'
         printf '\n# What you accept, whatever the server plans: docs/configuration.md lists all keys.\n'
-        printf 'policy:\n  min_parties: 3\n  min_m_eff: 2\n  encodings: [pbm, fixed]\n  aggregations: [masked, coded, fedvs]\n'
+        printf 'policy:\n  min_parties: 3\n  min_m_eff: 2\n'
+        printf '  encodings: [pbm, fixed]\n  aggregations: [masked, coded, fedvs]\n'
         printf '  # Compare the digest with the other organisations first (README.txt), then fill it in:\n'
         printf '  # roster_sha256: "..."\n'
     } >"$bundle_dir/party.yaml"

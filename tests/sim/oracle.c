@@ -312,17 +312,17 @@ static void released_row(struct sim *s, uint32_t party, uint32_t row)
 static void released(struct sim *s, uint32_t party)
 {
     const struct party_task *t = &s->party[party].session->task;
-    uint32_t rows = t->purpose == PURPOSE_EVALUATE_TEST ? s->options.test_rows
-                                                        : s->options.train_rows,
+    uint32_t rows =
+                 t->purpose == PURPOSE_EVALUATE_TEST ? s->options.test_rows : s->options.train_rows,
              k = t->row != NULL || s->plan.protocol.aggregation != AGGREGATION_FEDVS
                      ? 1
                      : s->plan.protocol.fedvs.segments,
-             len = (rows + k - 1) / k;
+             len = (rows + k - 1) / k, places = t->row != NULL ? t->rows : t->coded;
 
     if (wire_purpose_deals(t->purpose))
         return; /* any T members learn nothing of it */
     for (uint32_t segment = 0; segment < k; segment++) {
-        for (uint32_t r = 0; r < t->rows; r++) {
+        for (uint32_t r = 0; r < places; r++) {
             uint32_t row = t->row != NULL ? t->row[r] : segment * len + (uint32_t)t->place + r;
             if (row < rows)
                 released_row(s, party, row);

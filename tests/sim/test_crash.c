@@ -2,6 +2,7 @@
  * the model of an undisturbed one.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/disk.h"
 #include "tests/sim/sim.h"
 
 #include <setjmp.h>
@@ -121,6 +122,22 @@ static void test_the_same_of_polynomial_bottoms_with_local_steps(void **state)
     dies_whenever(&o);
 }
 
+/* Between chunks, between rounds: data are dealt again, or not, and the sums are the same. */
+static void test_the_same_of_a_run_on_shares_of_data(void **state)
+{
+    struct sim_options o = three();
+
+    (void)state;
+    o.motley = true;
+    o.watch = true;
+    o.party_sets[0] = "model.layers=[]";
+    o.party_sets[1] = "model.polynomial.degree=1";
+    o.sets[0] = "training.epochs=2";
+    o.sets[1] = "protocol.aggregation=fedvs";
+    o.sets[2] = "training.batch=2";
+    dies_whenever(&o);
+}
+
 /* A power cut takes the last records of the journal with the server: the parties, which are ahead,
  * go back to their checkpoints, and the same rows are released and charged once more. */
 static void test_a_server_that_lost_its_last_records_takes_the_parties_back(void **state)
@@ -175,6 +192,44 @@ static void test_a_checkpoint_of_lost_steps_is_as_good_as_none(void **state)
     }
 }
 
+static void run_to_step(struct sim *s, uint64_t step)
+{
+    uint64_t us = 100;
+
+    while (sim_server_report(s)->steps < step) {
+        uint64_t before = sim_now_us(s);
+        sim_run(s, us);
+        us = sim_now_us(s) == before ? us + 100 : 100;
+    }
+}
+
+/* All lose power at once, and the server comes back at step 7: the parties' last checkpoints are of
+ * step 9, the ones before of step 6. */
+static void test_a_process_finds_the_checkpoint_before_the_last_one_too(void **state)
+{
+    struct sim_options o = three();
+    struct models want = undisturbed(&o, NULL), got;
+    struct sim *s;
+    uint64_t us;
+
+    (void)state;
+    o.keep_us = 100;
+    s = sim_new(&o);
+    run_to_step(s, 7);
+    disk_copy(s, SIM_SERVER);
+    run_to_step(s, 11);
+    us = sim_now_us(s) + 1;
+    sim_break_at(
+        s, (struct sim_break){.what = SIM_DEATH, .who = SIM_SERVER, .at_us = us, .put_back = true});
+    for (int i = 0; i < PARTIES; i++)
+        sim_kill_at(s, i, us);
+    sim_run(s, HOUR_US);
+    got = models_of(s, "power cut", us);
+    assert_memory_equal(&want, &got, sizeof want);
+    assert_true(sim_uploaded(s, 0) > 3 * 12 + 3 * 3);
+    sim_free(s);
+}
+
 /* Its final model was durable, it said so, and then its disk went back: the run is complete without
  * it, and that is no success of its own. */
 static void test_a_party_put_back_when_all_is_over_does_not_end_well(void **state)
@@ -212,8 +267,10 @@ int main(void)
         cmocka_unit_test(test_the_same_of_a_coded_run),
         cmocka_unit_test(test_the_same_of_a_concatenation_with_sweeps_over_both_splits),
         cmocka_unit_test(test_the_same_of_polynomial_bottoms_with_local_steps),
+        cmocka_unit_test(test_the_same_of_a_run_on_shares_of_data),
         cmocka_unit_test(test_a_server_that_lost_its_last_records_takes_the_parties_back),
         cmocka_unit_test(test_a_checkpoint_of_lost_steps_is_as_good_as_none),
+        cmocka_unit_test(test_a_process_finds_the_checkpoint_before_the_last_one_too),
         cmocka_unit_test(test_a_party_put_back_when_all_is_over_does_not_end_well),
     };
 

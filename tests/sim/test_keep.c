@@ -172,6 +172,25 @@ static void test_what_one_party_may_need_is_remembered(void **state)
         assert_true(remembered(applied, SIM_SWALLOW, P3));
 }
 
+/* Under drop nobody is sent what it has missed: the server's own checkpoint counts alone. */
+static void test_under_drop_nothing_is_remembered_for_a_party(void **state)
+{
+    static const char *const policies[] = {"protocol.straggler=wait", "protocol.straggler=drop"};
+
+    (void)state;
+    for (int drop = 0; drop < 2; drop++) {
+        struct sim_options o = three();
+        struct sim *s;
+
+        o.sets[3] = policies[drop];
+        s = sim_new(&o);
+        sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 2, .kind = WIRE_KEPT});
+        run_until(s, "p2: upload\n", 10);
+        assert_int_equal(s->disk.journal.record[0].r.place, drop ? 8 : 0);
+        sim_free(s);
+    }
+}
+
 /* A checkpoint that is said twice is not the last two. */
 static void test_a_checkpoint_said_twice_is_one(void **state)
 {
@@ -461,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_a_model_that_was_not_durable_yet_was_never_heard_of),
         cmocka_unit_test(test_what_everybody_has_kept_is_forgotten),
         cmocka_unit_test(test_what_one_party_may_need_is_remembered),
+        cmocka_unit_test(test_under_drop_nothing_is_remembered_for_a_party),
         cmocka_unit_test(test_a_checkpoint_said_twice_is_one),
         cmocka_unit_test(test_a_checkpoint_that_fails_ends_the_party),
         cmocka_unit_test(test_a_checkpoint_that_fails_ends_the_server),

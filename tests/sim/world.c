@@ -154,13 +154,18 @@ void world_new_party(struct sim *s, uint32_t i)
         .saved_before = p->disk.before.data,
         .saved_before_n = p->disk.before.len,
     };
+    struct party_session *old = p->session;
     struct error err = {0};
 
     p->disk.keeps_shares = disk;
     if (s->options.checkpoint_rounds > 0) /* or else they are on the heap */
         setup.holdings = disk_holdings(&p->disk);
-    party_session_free(p->session);
-    CHECK(party_session_new(&p->session, &setup, &err) == STATUS_OK);
+    if (party_session_new(&p->session, &setup, &err) == STATUS_OK) {
+        party_session_free(old);
+        return;
+    }
+    CHECK(old != NULL); /* a process that ends as soon as it has read its disk */
+    p->end = (struct sim_end){.over = true, .outcome = OUTCOME_FAILED, .error = err};
 }
 
 static void load_config(struct sim *s, struct config_party *c)

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +26,27 @@ static void test_wipe_clears_exactly_what_it_was_given(void **state)
     assert_memory_equal(bytes, want, sizeof bytes);
     secret_wipe(bytes, 0);
     assert_memory_equal(bytes, want, sizeof bytes);
+}
+
+/* Freed memory is read from outside, as a thief would. */
+static void test_a_buffer_is_wiped_to_its_end_before_it_is_freed(void **state)
+{
+    enum { CAP = 4096, CHAINS = 64 /* bytes that the heap may use in a free block */ };
+    static uint8_t left[CAP];
+    struct iovec here = {left, CAP}, there = {NULL, CAP};
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, CAP);
+    assert_int_equal(buf_reserve(&b, CAP), STATUS_OK);
+    memset(b.data, 0x5a, CAP);
+    b.len = 1;
+    there.iov_base = b.data;
+    secret_buf_deinit(&b);
+    assert_null(b.data);
+    assert_int_equal(process_vm_readv(getpid(), &here, 1, &there, 1, 0), CAP);
+    assert_null(memchr(left + CHAINS, 0x5a, CAP - CHAINS));
+    secret_buf_deinit(&b);
 }
 
 static void test_equal_sees_any_differing_byte(void **state)
@@ -60,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wipe_clears_exactly_what_it_was_given),
+        cmocka_unit_test(test_a_buffer_is_wiped_to_its_end_before_it_is_freed),
         cmocka_unit_test(test_equal_sees_any_differing_byte),
         cmocka_unit_test(test_hardened_process_leaves_no_core_and_cannot_be_traced),
     };

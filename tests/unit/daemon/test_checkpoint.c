@@ -14,6 +14,7 @@
 
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/crypto/secret.h"
 #include "common/daemon/checkpoint.h"
 
 static char dir[64], key[96], file[96];
@@ -56,16 +57,16 @@ static void test_it_is_kept_under_the_key_and_then_removed(void **state)
     assert_string_equal(label, "run 7");
     assert_int_equal(out.len, 12);
     assert_memory_equal(out.data, "half a model", 12);
-    checkpoint_wipe(&out);
+    secret_buf_deinit(&out);
     assert_int_equal(checkpoint_load(&no_key, label, &out, &err), STATUS_CONFIG);
     assert_non_null(strstr(err.text, "state_key"));
-    checkpoint_wipe(&out);
+    secret_buf_deinit(&out);
     assert_int_equal(checkpoint_remove(&at, &err), STATUS_OK);
     assert_int_equal(checkpoint_remove(&at, &err), STATUS_OK); /* gone already */
     assert_int_equal(checkpoint_load(&at, label, &out, &err), STATUS_OK);
     assert_int_equal(out.len, 0);
     assert_string_equal(label, "");
-    checkpoint_wipe(&out);
+    secret_buf_deinit(&out);
     buf_deinit(&in);
 }
 
@@ -82,7 +83,7 @@ static void assert_holds(enum status (*load)(const struct checkpoint_place *, ch
     assert_int_equal(out.len, strlen(words));
     if (words[0] != 0)
         assert_memory_equal(out.data, words, out.len);
-    checkpoint_wipe(&out);
+    secret_buf_deinit(&out);
 }
 
 /* Whatever moment a process ends in, one of the two is whole. */

@@ -164,7 +164,8 @@ static void test_one_bit_more_than_the_prime_holds_is_refused_with_the_numbers(v
     most_bits(&c);
     c.w_bits++;
     assert_refused(&c, "1 too many", "2^31-1 holds up to 1073741823");
-    assert_refused(&c, "a sum over 20 inputs may reach 1270874112", "protocol.fedvs.x_bits and w_bits");
+    assert_refused(&c, "a sum over 20 inputs may reach 1270874112",
+                   "protocol.fedvs.x_bits and w_bits");
     c.w_bits += 3;
     assert_refused(&c, "4 too many", "may reach 10166992896");
     c.prime = PRIME_AUTO;
@@ -222,6 +223,17 @@ static void test_the_last_bound_that_holds_is_half_the_prime(void **state)
     assert_true(t.bound == 1073741823);
     c.w_max += 0.25;
     assert_refused(&c, "may reach 1073791804", "1 too many");
+    c.features[4] = 12; /* 16 inputs, 2^13 and 2^13: one more than that */
+    c.x_bits = c.w_bits = 13;
+    c.x_max = c.w_max = 1;
+    assert_refused(&c, "may reach 1073741824", "1 too many");
+    c.prime = PRIME_61; /* 2^28 and 2^28 */
+    c.x_bits = 20;
+    c.x_max = 256;
+    c.w_bits = 28;
+    assert_refused(&c, "may reach 1152921504606846976", "1 too many");
+    c.features[4] = 11;
+    assert_int_equal(init(&t, &c, &err), STATUS_OK);
 }
 
 /* --- shapes that do not exist --- */
@@ -310,8 +322,10 @@ static void test_more_weights_than_a_round_can_have_are_refused(void **state)
     c.degree[2] = 1;
     c.degree[4] = 1;
     c.degree[1] = 1;
+    c.features[4] = 9;
     assert_int_equal(init(&t, &c, &err), STATUS_OK);
-    c.features[4] = 10; /* 17 */
+    assert_int_equal(t.inputs_n, 16);
+    c.features[4] = 10;
     assert_refused(&c, "have 17 inputs", "at most 16");
     c.features[0] = UINT32_MAX;
     c.degree[0] = UINT32_MAX;

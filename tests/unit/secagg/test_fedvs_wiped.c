@@ -147,7 +147,7 @@ static void records(enum plan_prime prime)
 {
     struct pair_of_needles theirs;
     struct secagg_round r;
-    struct needle own;
+    struct needle own, rest;
     struct error err = {0};
     struct members g;
     uint32_t faulty;
@@ -161,6 +161,8 @@ static void records(enum plan_prime prime)
     own = own_share(&g, SECAGG_PART_DATA, ROWS, &r);
     assert_int_equal(needle_count(&own), 1); /* until it is taken */
     theirs = share_of(&g, 2, 0, SECAGG_PART_DATA, ROWS, &r);
+    /* Of the first chunk, where the second, which is shorter, does not reach. */
+    rest = needle_of(elements + (size_t)15 * FEATURES * g.shape.terms.field->bytes);
     secret_wipe(elements, sizeof elements);
     for (uint32_t m = 0; m < 3; m++) {
         members_route(&g, m, SECAGG_PART_DATA, ROWS);
@@ -170,6 +172,7 @@ static void records(enum plan_prime prime)
     }
     assert_int_equal(needle_count(&own), 1); /* in g.data[0] alone */
     assert_int_equal(needle_count(&theirs.elements), 1);
+    assert_int_equal(needle_count(&rest), 1);
     assert_int_equal(needle_count(&theirs.packed), 0);
     secret_wipe(g.data[0], (size_t)ROWS * 3 * FEATURES * g.shape.terms.field->bytes);
     assert_int_equal(needle_count(&own), 0);

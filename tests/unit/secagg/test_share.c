@@ -187,8 +187,11 @@ static void test_the_name_of_a_round_is_compared_in_every_part(void **state)
     const struct secagg_round round = {.round = 5, .sid = sid, .broadcast = broadcast},
                               equal = {.round = 5, .sid = same, .broadcast = broadcast};
     const struct secagg_round others[] = {
-        {1, 5, sid, broadcast},   {0, 6, sid, broadcast}, {0, 256 + 5, sid, broadcast},
-        {0, 5, other, broadcast}, {0, 5, sid, other},
+        {.purpose = 1, .round = 5, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 6, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 256 + 5, .sid = sid, .broadcast = broadcast},
+        {.purpose = 0, .round = 5, .sid = other, .broadcast = broadcast},
+        {.purpose = 0, .round = 5, .sid = sid, .broadcast = other},
     };
     struct sealed s = {{0}, {0}};
     struct share_keys k;

@@ -1,0 +1,582 @@
+/* test_fedvs_lies.c -- fedvs among parties and under servers that lie about dealing: each lie is
+ * refused and named by the side that sees it, or does no harm.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/core.h"
+#include "tests/sim/world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOUR_US 3600000000ull
+
+/* 3 parties of degrees 1, 2, 3; K = T = 1. */
+static struct sim_options three(void)
+{
+    return (struct sim_options){
+        .parties = 3,
+        .train_rows = 4,
+        .test_rows = 3,
+        .motley = true,
+        .watch = true,
+        .party_sets = {"model.layers=[]", "model.polynomial.degree=1"},
+        .sets = {"protocol.aggregation=fedvs", "training.batch=2", "protocol.patience_ms=2000"}};
+}
+
+struct lie {
+    const char *name;
+    enum wire_kind kind;
+    uint32_t nth;
+    void (*alter)(struct wire_msg *m, void *owner);
+    const char *words; /* of whoever finds out */
+};
+
+/* --- lies of the server --- */
+
+static void one_on(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.place++;
+}
+
+static void one_back(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.place--;
+}
+
+static void far_on(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.place = UINT64_MAX;
+}
+
+static void keys(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.purpose = PURPOSE_DEAL_KEYS;
+    m->broadcast.place = 0;
+}
+
+static void data(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.purpose = PURPOSE_DEAL_DATA;
+    m->broadcast.place = 0;
+}
+
+static void data_behind_the_last(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.purpose = PURPOSE_DEAL_DATA;
+    m->broadcast.place = 2;
+}
+
+static void train(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.purpose = PURPOSE_TRAIN;
+    m->broadcast.place = 0;
+}
+
+static void evaluate(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.purpose = PURPOSE_EVALUATE_TEST;
+    m->broadcast.place = 0;
+}
+
+static void same_round(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->broadcast.round--;
+}
+
+static void closes(struct wire_msg *m, void *o)
+{
+    static const float gradient[64];
+
+    (void)o;
+    m->broadcast.closes = true;
+    m->broadcast.close_step = 0;
+    m->broadcast.gradient = (struct wire_bytes){(const uint8_t *)gradient, 2 * 4 * sizeof(float)};
+}
+
+static void shorter_relay(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->relay.sealed.n--;
+}
+
+static void relay_of_two_parts_less(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->relay.tags.n -= WIRE_TAG_BYTES;
+}
+
+static void relay_of_another_purpose(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->relay.purpose = m->relay.purpose == PURPOSE_DEAL_DATA ? PURPOSE_TRAIN : PURPOSE_DEAL_DATA;
+}
+
+static void relay_of_another_round(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->relay.round++;
+}
+
+static void damaged_relay(struct wire_msg *m, void *o)
+{
+    (void)o;
+    ((uint8_t *)(uintptr_t)m->relay.sealed.data)[0] ^= 1;
+}
+
+static void damaged_tag(struct wire_msg *m, void *o)
+{
+    (void)o;
+    ((uint8_t *)(uintptr_t)m->relay.tags.data)[0] ^= 1;
+}
+
+/* To p2.  Its broadcasts: keys, two chunks, train 0, close 0 and train 1; one relay for each. */
+static const struct lie server_lies[] = {
+    {"keys of another place", WIRE_BROADCAST, 1, one_on, "out of order"},
+    {"data before keys", WIRE_BROADCAST, 1, data, "out of order"},
+    {"train before keys", WIRE_BROADCAST, 1, train, "before the data is dealt"},
+    {"evaluate before keys", WIRE_BROADCAST, 1, evaluate, "before the data is dealt"},
+    {"keys twice", WIRE_BROADCAST, 2, keys, "out of order"},
+    {"the second chunk first", WIRE_BROADCAST, 2, one_on, "out of order"},
+    {"a chunk that is not", WIRE_BROADCAST, 2, far_on, "out of order"},
+    {"a chunk and a gradient", WIRE_BROADCAST, 2, closes, "did not upload"},
+    {"train before data", WIRE_BROADCAST, 2, train, "before the data is dealt"},
+    {"a chunk twice", WIRE_BROADCAST, 3, one_back, "out of order"},
+    {"a round twice", WIRE_BROADCAST, 3, same_round, "does not grow"},
+    {"train before the last chunk", WIRE_BROADCAST, 3, train, "before the data is dealt"},
+    {"evaluate before the last chunk", WIRE_BROADCAST, 3, evaluate, "before the data is dealt"},
+    {"a chunk too many", WIRE_BROADCAST, 4, data_behind_the_last, "out of order"},
+    {"data once more", WIRE_BROADCAST, 4, data, "out of order"},
+    {"keys in mid-training", WIRE_BROADCAST, 5, keys, "out of order"},
+    {"data in mid-training", WIRE_BROADCAST, 5, data, "out of order"},
+    {"short keys", WIRE_RELAY, 1, shorter_relay, "not due"},
+    {"a short chunk", WIRE_RELAY, 2, shorter_relay, "not due"},
+    {"a short round", WIRE_RELAY, 4, shorter_relay, "not due"},
+    {"a tag less", WIRE_RELAY, 2, relay_of_two_parts_less, "not due"},
+    {"a chunk as a round", WIRE_RELAY, 2, relay_of_another_purpose, "not due"},
+    {"a round as a chunk", WIRE_RELAY, 4, relay_of_another_purpose, "not due"},
+    {"another round's", WIRE_RELAY, 2, relay_of_another_round, "not due"},
+    {"damaged keys", WIRE_RELAY, 1, damaged_relay, "share of p1"},
+    {"a damaged chunk", WIRE_RELAY, 2, damaged_relay, "share of p1"},
+    {"a damaged tag", WIRE_RELAY, 3, damaged_tag, "share of p1"},
+    {"a damaged model", WIRE_RELAY, 4, damaged_relay, "share of p1"},
+};
+
+static void assert_says(const struct lie *l, const struct sim_end *end, const char *who)
+{
+    if (!end->over || end->outcome != OUTCOME_FAILED || strstr(end->error.text, l->words) == NULL)
+        fail_msg("%s: %s says \"%s\"", l->name, who, end->error.text);
+}
+
+static void test_each_lie_of_a_server_is_refused_by_whom_it_is_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof server_lies / sizeof *server_lies; i++) {
+        const struct lie *l = &server_lies[i];
+        struct sim_options o = three();
+        struct sim *s = sim_new(&o);
+
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = SIM_SERVER,
+                                      .party = 1,
+                                      .kind = l->kind,
+                                      .nth = l->nth,
+                                      .alter = l->alter});
+        sim_run(s, HOUR_US);
+        assert_says(l, sim_party_end(s, 1), "p2");
+        assert_int_equal(sim_unpack_failures(s), 0);
+        assert_true(sim_server_end(s)->over);
+        sim_free(s);
+    }
+}
+
+static void test_relays_that_are_left_out_or_come_twice_end_the_party_that_sees_it(void **state)
+{
+    static const struct {
+        enum sim_act act;
+        const char *words;
+    } acts[] = {{SIM_SWALLOW, "without relaying"}, {SIM_REPEAT, "not due"}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        for (uint32_t nth = 1; nth <= 3; nth++) {
+            struct sim_options o = three();
+            struct sim *s = sim_new(&o);
+
+            sim_rule(s, (struct sim_rule){.act = acts[i].act,
+                                          .from = SIM_SERVER,
+                                          .party = 1,
+                                          .kind = WIRE_RELAY,
+                                          .nth = nth});
+            sim_run(s, HOUR_US);
+            assert_int_equal(sim_party_end(s, 1)->error.status, STATUS_PROTOCOL);
+            assert_non_null(strstr(sim_party_end(s, 1)->error.text, acts[i].words));
+            sim_free(s);
+        }
+    }
+}
+
+static void test_nothing_is_dealt_under_another_aggregation(void **state)
+{
+    static const char *const others[] = {
+        "protocol.aggregation=coded", "protocol.aggregation=masked", "protocol.aggregation=clear"};
+    void (*const asks[])(struct wire_msg *, void *) = {keys, data};
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        struct sim_options o = three();
+        struct sim *s;
+
+        o.sets[0] = others[i / 2];
+        s = sim_new(&o);
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = SIM_SERVER,
+                                      .party = 1,
+                                      .kind = WIRE_BROADCAST,
+                                      .nth = 1,
+                                      .alter = asks[i % 2]});
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_party_end(s, 1)->error.status, STATUS_PROTOCOL);
+        assert_non_null(strstr(sim_party_end(s, 1)->error.text, "does not share"));
+        sim_free(s);
+    }
+}
+
+/* --- lies of a party --- */
+
+static void shorter_share(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->share.sealed.n -= 2; /* of two equal parts */
+}
+
+static void share_of_another_purpose(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->share.purpose = m->share.purpose == PURPOSE_DEAL_DATA ? PURPOSE_TRAIN : PURPOSE_DEAL_DATA;
+}
+
+static void share_of_another_round(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->share.round++;
+}
+
+static void share_of_another_generation(struct wire_msg *m, void *o)
+{
+    (void)o;
+    m->share.generation++;
+}
+
+static void uploads_instead(struct wire_msg *m, void *o)
+{
+    static const uint8_t bytes[16];
+    const uint64_t generation = m->share.generation, round = m->share.round;
+
+    (void)o;
+    m->kind = WIRE_UPLOAD;
+    m->upload = (struct wire_upload){
+        .generation = generation, .round = round, .payload = {bytes, sizeof bytes}};
+}
+
+static const struct lie party_lies[] = {
+    {"short keys", WIRE_SHARE, 1, shorter_share, "were due"},
+    {"a short chunk", WIRE_SHARE, 2, shorter_share, "were due"},
+    {"a short model", WIRE_SHARE, 4, shorter_share, "were due"},
+    {"a chunk as keys", WIRE_SHARE, 1, share_of_another_purpose, "were due"},
+    {"a chunk as a round", WIRE_SHARE, 2, share_of_another_purpose, "were due"},
+    {"a round as a chunk", WIRE_SHARE, 4, share_of_another_purpose, "were due"},
+    {"another round's", WIRE_SHARE, 3, share_of_another_round, "were due"},
+    {"another generation's", WIRE_SHARE, 3, share_of_another_generation, "phase share"},
+    {"an upload for keys", WIRE_SHARE, 1, uploads_instead, ""},
+    {"an upload for a chunk", WIRE_SHARE, 2, uploads_instead, ""},
+};
+
+/* The liar is refused; under `wait` the others wait for it in vain.  p1, which deals a key. */
+static void test_each_lie_of_a_party_is_refused_and_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof party_lies / sizeof *party_lies; i++) {
+        const struct lie *l = &party_lies[i];
+        struct sim_options o = three();
+        struct sim *s = sim_new(&o);
+
+        sim_rule(
+            s, (struct sim_rule){
+                   .act = SIM_ALTER, .from = 0, .kind = l->kind, .nth = l->nth, .alter = l->alter});
+        sim_run(s, HOUR_US);
+        assert_says(l, sim_party_end(s, 0), "p1");
+        assert_int_equal(sim_server_end(s)->error.status, STATUS_PATIENCE);
+        assert_non_null(strstr(sim_server_end(s)->error.text, "p1"));
+        sim_free(s);
+    }
+}
+
+static void test_shares_that_come_twice_are_refused(void **state)
+{
+    (void)state;
+    for (uint32_t nth = 1; nth <= 3; nth++) {
+        struct sim_options o = three();
+        struct sim *s = sim_new(&o);
+
+        sim_rule(s,
+                 (struct sim_rule){.act = SIM_REPEAT, .from = 0, .kind = WIRE_SHARE, .nth = nth});
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_party_end(s, 0)->outcome, OUTCOME_FAILED);
+        assert_non_null(strstr(sim_party_end(s, 0)->error.text, "share"));
+        sim_free(s);
+    }
+}
+
+static void damaged_share(struct wire_msg *m, void *o)
+{
+    (void)o;
+    ((uint8_t *)(uintptr_t)m->share.sealed.data)[0] ^= 1;
+}
+
+/* Noticed by the member it was sealed for, in every kind of round. */
+static void test_a_damaged_share_is_refused_and_its_dealer_named(void **state)
+{
+    (void)state;
+    for (uint32_t nth = 1; nth <= 4; nth++) {
+        struct sim_options o = three();
+        struct sim *s = sim_new(&o);
+
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = 0,
+                                      .kind = WIRE_SHARE,
+                                      .nth = nth,
+                                      .alter = damaged_share});
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_party_end(s, 1)->error.status, STATUS_AUTH);
+        assert_non_null(strstr(sim_party_end(s, 1)->error.text, "share of p1"));
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+        sim_free(s);
+    }
+}
+
+/* --- hellos, well signed, that do not say the truth --- */
+
+struct told {
+    struct sim *sim;
+    uint32_t party;
+    void (*change)(struct wire_hello *h);
+};
+
+/* The party itself believes that it has said so. */
+static void say(struct wire_msg *m, void *owner)
+{
+    const struct told *t = owner;
+    struct sim_party *liar = &t->sim->party[t->party];
+    struct party_session *p = liar->session;
+    struct wire_hello h = {
+        .plan_digest = p->plan_digest,
+        .nonce = p->nonce,
+        .kex_public = p->kex_public,
+        .generation = p->generation,
+        .train_rows = (uint32_t)p->setup.train->rows,
+        .test_rows = (uint32_t)p->setup.test->rows,
+    };
+    struct buf body;
+
+    memcpy(h.name, p->setup.roster->party[t->party].name, sizeof h.name);
+    party_deal_say(p, &h);
+    t->change(&h);
+    buf_init(&body, WIRE_HELLO_MAX);
+    assert_int_equal(wire_pack_hello_body(&body, &h), STATUS_OK);
+    assert_int_equal(sign_make(p->own.signature, &liar->key, "vfl/hello/1", body.data, body.len),
+                     STATUS_OK);
+    memcpy(p->own.body, body.data, body.len);
+    p->own.body_len = body.len;
+    buf_deinit(&body);
+    m->hello = agree_show_hello(&p->own);
+}
+
+static const uint8_t name[WIRE_DIGEST_BYTES] = {1, 2, 3};
+
+static void no_features(struct wire_hello *h)
+{
+    h->features = 0;
+}
+
+static void no_degree(struct wire_hello *h)
+{
+    h->degree = 0;
+}
+
+static void no_dealing(struct wire_hello *h)
+{
+    h->dealing.n = 0;
+}
+
+static void nothing_of_it(struct wire_hello *h)
+{
+    h->features = h->degree = 0;
+    h->dealing.n = h->holds.n = 0;
+    h->held = 0;
+}
+
+static void many_features(struct wire_hello *h)
+{
+    h->features = UINT32_MAX;
+}
+
+static void more_than_there_are(struct wire_hello *h)
+{
+    h->features = 1 << 30;
+    h->degree = UINT32_MAX;
+}
+
+static void holds_without_held(struct wire_hello *h)
+{
+    h->holds = (struct wire_bytes){name, sizeof name};
+    h->held = 0;
+}
+
+static void held_without_holds(struct wire_hello *h)
+{
+    h->holds.n = 0;
+    h->held = 1;
+}
+
+static const struct {
+    const char *name;
+    void (*change)(struct wire_hello *h);
+    const char *words; /* of the server; of the party that said it when `party` */
+    bool party;
+} wrong_hellos[] = {
+    {"no features", no_features, "half a dealing", true},
+    {"no degree", no_degree, "half a dealing", true},
+    {"no dealing", no_dealing, "half a dealing", true},
+    {"holds without held", holds_without_held, "half a dealing", true},
+    {"held without holds", held_without_holds, "half a dealing", true},
+    {"nothing of it", nothing_of_it, "member 1 has 0 features", false},
+    {"many features", many_features, "inputs", false},
+    {"more features than there are", more_than_there_are, "inputs", false},
+};
+
+static void test_a_hello_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong_hellos / sizeof *wrong_hellos; i++) {
+        struct sim_options o = three();
+        struct sim *s = sim_new(&o);
+        struct told t = {s, 1, wrong_hellos[i].change};
+        const struct sim_end *end;
+
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = 1,
+                                      .kind = WIRE_HELLO,
+                                      .nth = 1,
+                                      .alter = say,
+                                      .owner = &t});
+        sim_run(s, HOUR_US);
+        end = wrong_hellos[i].party ? sim_party_end(s, 1) : sim_server_end(s);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+        if (end->outcome != OUTCOME_FAILED ||
+            strstr(end->error.text, wrong_hellos[i].words) == NULL)
+            fail_msg("%s: \"%s\"", wrong_hellos[i].name, end->error.text);
+        assert_int_equal(sim_unpack_failures(s), 0);
+        sim_free(s);
+    }
+}
+
+/* --- and those that could be --- */
+
+static void holds_of_others(struct wire_hello *h)
+{
+    h->holds = (struct wire_bytes){name, sizeof name};
+    h->held = 2;
+}
+
+static void far_too_many(struct wire_hello *h)
+{
+    h->held = UINT64_MAX;
+}
+
+static void another_name(struct wire_hello *h)
+{
+    h->dealing = (struct wire_bytes){name, sizeof name};
+}
+
+static void nothing_held(struct wire_hello *h)
+{
+    h->holds.n = 0;
+    h->held = 0;
+}
+
+/* In the second generation, when everybody holds everything: dealing begins anew, or not. */
+static void test_a_hello_that_may_be_wrong_costs_at_most_a_dealing(void **state)
+{
+    static const struct {
+        void (*change)(struct wire_hello *h);
+        const char *first, *second; /* what is opened behind the keys of the second generation */
+    } claims[] = {
+        {holds_of_others, "deal_data 0", "deal_data 1"},
+        {another_name, "deal_data 0", "deal_data 1"},
+        {nothing_held, "deal_data 0", "deal_data 1"},
+        {far_too_many, "train 0", "train 1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        struct sim_options o = three();
+        struct sim *s = sim_new(&o);
+        struct told t = {s, 1, claims[i].change};
+        const char *from;
+
+        sim_rule(s,
+                 (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 2, .kind = WIRE_SHARE, .nth = 4});
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = 1,
+                                      .kind = WIRE_HELLO,
+                                      .nth = 2,
+                                      .alter = say,
+                                      .owner = &t});
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        if (claims[i].change == another_name) { /* that much it does not hide */
+            const char *broken = sim_broken(s);
+            assert_non_null(broken);
+            assert_non_null(strstr(broken, "under two names"));
+        }
+        from = strstr(sim_transcript(s), "offer 2");
+        assert_non_null(from);
+        assert_non_null(from = strstr(from, "open deal_keys 0"));
+        assert_non_null(from = strstr(from + 1, " open "));
+        if (strncmp(from + 6, claims[i].first, strlen(claims[i].first)) != 0)
+            fail_msg("claim %zu: %.20s", i, from);
+        assert_non_null(from = strstr(from + 1, " open "));
+        if (strncmp(from + 6, claims[i].second, strlen(claims[i].second)) != 0)
+            fail_msg("claim %zu: %.20s", i, from);
+        sim_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_lie_of_a_server_is_refused_by_whom_it_is_told),
+        cmocka_unit_test(test_relays_that_are_left_out_or_come_twice_end_the_party_that_sees_it),
+        cmocka_unit_test(test_nothing_is_dealt_under_another_aggregation),
+        cmocka_unit_test(test_each_lie_of_a_party_is_refused_and_named),
+        cmocka_unit_test(test_shares_that_come_twice_are_refused),
+        cmocka_unit_test(test_a_damaged_share_is_refused_and_its_dealer_named),
+        cmocka_unit_test(test_a_hello_that_cannot_be_is_refused),
+        cmocka_unit_test(test_a_hello_that_may_be_wrong_costs_at_most_a_dealing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
