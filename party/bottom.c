@@ -69,9 +69,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     const struct gradient_form form = gradient_form_of(p);
     size_t words = gradient_words(&form, batch), values = gradient_values(&form, batch),
            turned = (size_t)form.inner * form.width;
-    size_t scratch =
-        sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + words + values +
-                         turned);
+    size_t scratch = sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) +
+                                      words + values + turned);
     enum status s;
 
     *b = (struct party_bottom){

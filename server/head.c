@@ -73,8 +73,9 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     blocks = h->concat ? h->parties : 1;
     gradient = gradient_values(&h->form, p->training.batch) * blocks;
     words = gradient_words(&h->form, p->training.batch) * blocks;
-    scratch = sizeof(float) * (2 * values + gradient + words + rows_max * (2 * (size_t)h->outputs + 1)) +
-              9 * MEM_ALIGNMENT;
+    scratch =
+        sizeof(float) * (2 * values + gradient + words + rows_max * (2 * (size_t)h->outputs + 1)) +
+        9 * MEM_ALIGNMENT;
     s = arena_init(&h->arena, nn_net_bytes(&spec) + scratch);
     if (s != STATUS_OK)
         return s;

@@ -25,7 +25,7 @@ struct server_head {
     /* d loss / d sum, in its form (common/compress/gradient.h); concat: one for each member. */
     float *values;
     uint32_t *gradient; /* the same as it goes down: gradient_words() for each */
-    float *dfused; /* rows_max x inputs; not factored only */
+    float *dfused;      /* rows_max x inputs; not factored only */
 };
 
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,

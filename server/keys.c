@@ -58,7 +58,8 @@ void server_offer(struct server_session *s, struct actions *a)
 static enum status recall(struct server_session *s, uint32_t peer, uint64_t step, uint64_t *steps)
 {
     const struct server_store *store = &s->setup.store;
-    size_t bytes = s->close.words * sizeof *s->head.gradient, block = (size_t)s->peer[peer].member * bytes;
+    size_t bytes = s->close.words * sizeof *s->head.gradient,
+           block = (size_t)s->peer[peer].member * bytes;
     enum status st;
 
     s->replay.len = 0;

@@ -77,7 +77,8 @@ enum status server_session_save(const struct server_session *s, struct buf *out)
     enum status st = buf_append(out, &k, sizeof k);
 
     if (st == STATUS_OK)
-        st = buf_append(out, s->head.gradient, k.close_words * k.close_blocks * sizeof *s->head.gradient);
+        st = buf_append(out, s->head.gradient,
+                        k.close_words * k.close_blocks * sizeof *s->head.gradient);
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     return st == STATUS_OK ? nn_state_print(&s->head.net, out) : st;

@@ -55,9 +55,8 @@ struct wire_broadcast server_broadcast_of(const struct server_session *s, bool o
     if (s->close.fresh) {
         b.closes = true;
         b.close_step = s->close.step;
-        b.gradient =
-            (struct wire_bytes){(const uint8_t *)s->head.gradient,
-                                s->close.words * sizeof *s->head.gradient};
+        b.gradient = (struct wire_bytes){(const uint8_t *)s->head.gradient,
+                                         s->close.words * sizeof *s->head.gradient};
         b.absent = (struct wire_bytes){s->close.absent, s->close.absent_n};
     }
     if (opens) {

@@ -329,8 +329,7 @@ void server_stream_work(struct server_session *s)
             finite = finite && isfinite(*g);
         }
     }
-    server_pack_gradient(s, s->stream->arrivals,
-                         s->head.concat ? s->plan.shape.parties : 1);
+    server_pack_gradient(s, s->stream->arrivals, s->head.concat ? s->plan.shape.parties : 1);
     s->work_status = finite ? STATUS_OK
                             : error_set(&s->error, STATUS_DATA,
                                         "training diverged: try a smaller learning_rate");

@@ -1,5 +1,5 @@
-/* gradient.h -- the gradient of the sum of embeddings as it goes down: in which factors, and in what
- * numbers.
+/* gradient.h -- the gradient of the sum of embeddings as it goes down: in which factors, and in
+ * what numbers.
  *
  *   full        one matrix, rows x P
  *   factored    two: D (rows x k), then W (P x k), the gradient being D W' (k: the width of the
@@ -10,8 +10,8 @@
  *   int8        of each row of a matrix first its scale s = max |x| / 127 (float32), then 1 byte a
  *               value, floor(x / s + u) with u uniform on [0, 1): the mean is x / s
  *
- * Matrices follow each other without gaps; zeros fill up to a whole number of 4-byte words, which is
- * what is broadcast, journalled, replayed and chained in the trail.
+ * Matrices follow each other without gaps; zeros fill up to a whole number of 4-byte words, which
+ * is what is broadcast, journalled, replayed and chained in the trail.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

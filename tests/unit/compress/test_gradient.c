@@ -99,7 +99,7 @@ static void test_bfloat16_is_the_nearest(void **state)
     /* 1 + 2^-8 is in the middle: to even; then just beside it, the largest, and what is beyond. */
     static const float from[] = {1.0F,          1.00390625F, 1.00390637F, 1.01171875F, -1.00390625F,
                                  3.3895314e38F, 3.4e38F,     -3.4e38F,    0.0F,        -0.0F};
-    static const float to[] = {1.0F,          1.0F,           1.0078125F,      1.015625F, -1.0F,
+    static const float to[] = {1.0F,          1.0F,          1.0078125F,     1.015625F, -1.0F,
                                3.3895314e38F, 3.3895314e38F, -3.3895314e38F, 0.0F,      -0.0F};
     struct gradient_form f = {GRADIENT_FULL, GRADIENT_BFLOAT16, 10, 1};
     float y[10];
