@@ -511,6 +511,29 @@ static void test_other_data_after_a_restart_is_another_dealing(void **state)
     sim_free(s);
 }
 
+/* The same federation with other keys: shares dealt to other holders are of other polynomials. */
+static void test_another_roster_is_another_dealing(void **state)
+{
+    struct sim_options o = with_disks();
+    struct models want = undisturbed(&o), got;
+    struct sim *s = sim_new(&o), *again;
+
+    (void)state;
+    sim_stop_at(s, SIM_SERVER, 40000);
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_STOPPED);
+    assert_true(sim_server_report(s)->steps > 0);
+    again = sim_resume(s);
+    assert_memory_not_equal(s->roster.digest, again->roster.digest, sizeof s->roster.digest);
+    sim_run(again, HOUR_US);
+    got = models_of(again);
+    assert_memory_equal(&want, &got, sizeof want);
+    assert_opened(again, "deal_data 0", 1);
+    assert_opened(again, "deal_data 1", 1);
+    sim_free(again);
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -527,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_a_server_that_dies_asks_for_no_chunk_twice_that_all_have),
         cmocka_unit_test(test_another_bottom_after_a_restart_is_refused),
         cmocka_unit_test(test_other_data_after_a_restart_is_another_dealing),
+        cmocka_unit_test(test_another_roster_is_another_dealing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
