@@ -145,8 +145,9 @@ static void message(struct party_session *p, struct actions *a, const struct eve
  * long as this party is not being waited for: before an offer, or shut out until the next epoch. */
 static void out_of_time(struct party_session *p, struct actions *a)
 {
-    if (p->final && !p->keeping && p->sm.phase == PHASE_GATHER && !p->connected) {
-        log_warn("the server is gone, but this party's model is final");
+    if (p->final && !p->keeping &&
+        (p->sm.phase == PHASE_CLOSE || (p->sm.phase == PHASE_GATHER && !p->connected))) {
+        log_warn("the server is gone or silent, but this party's model is final");
         party_finish(p, a, OUTCOME_COMPLETED);
         return;
     }

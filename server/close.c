@@ -33,7 +33,10 @@ static void forget_what_nobody_needs(struct server_session *s)
 
     for (size_t i = 0; server_waits(s) && i < s->setup.roster->n; i++) {
         const struct server_peer *p = &s->peer[i];
-        uint64_t needs = p->keeps || s->steps_done == 0 ? p->kept[1] : s->steps_done - 1;
+        /* Of who has not joined this process nobody knows what it needs. */
+        uint64_t needs = s->report.joined[i] == 0         ? 0
+                         : p->keeps || s->steps_done == 0 ? p->kept[1]
+                                                          : s->steps_done - 1;
         floor = needs < floor ? needs : floor;
     }
     if (s->steps_done > WIRE_BEHIND_MAX && floor < s->steps_done - WIRE_BEHIND_MAX)

@@ -243,11 +243,11 @@ static void leave_behind(struct server_session *s, struct actions *a, const char
         server_sum_up(s, a);
         return;
     }
-    log_warn("going on without %s: no answer in phase %s", missing, phase_row(s->sm.phase)->name);
     if (s->sm.phase == PHASE_STREAM) {
         server_stream_late(s, a);
         return;
     }
+    log_warn("going on without %s: no answer in phase %s", missing, phase_row(s->sm.phase)->name);
     if (s->sm.phase == PHASE_CLOSE) {
         server_all_closed(s, a);
         return;

@@ -4,17 +4,12 @@
 #include "common/data/schedule.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/rng.h"
 
 static const char PURPOSE[] = "vfl/schedule/1";
-
-static void put_u64(uint8_t out[8], uint64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        out[i] = (uint8_t)(value >> (8 * i));
-}
 
 static void epoch_key(struct schedule *s, uint64_t epoch, uint8_t key[RNG_KEY_BYTES])
 {
@@ -22,9 +17,9 @@ static void epoch_key(struct schedule *s, uint64_t epoch, uint8_t key[RNG_KEY_BY
 
     digest_begin(&s->digest);
     digest_update(&s->digest, PURPOSE, sizeof PURPOSE - 1);
-    put_u64(number, s->seed);
+    le_put(number, s->seed, sizeof number);
     digest_update(&s->digest, number, sizeof number);
-    put_u64(number, epoch);
+    le_put(number, epoch, sizeof number);
     digest_update(&s->digest, number, sizeof number);
     digest_final(&s->digest, key);
 }

@@ -4,6 +4,7 @@
 #include "common/flow/agree.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/kex.h"
 #include "common/crypto/secret.h"
@@ -11,12 +12,6 @@
 #include <string.h>
 
 enum { PURPOSE_BYTES = 10 }; /* of a pair key's info */
-
-static void put_u64(uint8_t out[8], uint64_t v)
-{
-    for (int i = 0; i < 8; i++)
-        out[i] = (uint8_t)(v >> (8 * i));
-}
 
 /* What belongs together is there together. */
 static bool dealing_whole(const struct wire_hello *h)
@@ -96,12 +91,12 @@ void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
     digest_begin(&d);
     digest_update(&d, "vfl/sid/1", 9);
     digest_update(&d, terms->plan_digest, WIRE_DIGEST_BYTES);
-    put_u64(word, terms->generation);
+    le_put(word, terms->generation, sizeof word);
     digest_update(&d, word, sizeof word);
-    put_u64(word, n);
+    le_put(word, n, sizeof word);
     digest_update(&d, word, sizeof word);
     for (size_t i = 0; i < n; i++) {
-        put_u64(word, hellos[i].body_len);
+        le_put(word, hellos[i].body_len, sizeof word);
         digest_update(&d, word, sizeof word);
         digest_update(&d, hellos[i].body, hellos[i].body_len);
         digest_update(&d, hellos[i].public_key, sizeof hellos[i].public_key);

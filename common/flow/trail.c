@@ -3,12 +3,13 @@
  */
 #include "common/flow/trail.h"
 
+#include "common/base/le.h"
+
 static void put_u64(struct digest *d, uint64_t v)
 {
     uint8_t word[8];
 
-    for (int i = 0; i < 8; i++)
-        word[i] = (uint8_t)(v >> (8 * i));
+    le_put(word, v, sizeof word);
     digest_update(d, word, sizeof word);
 }
 

@@ -3,6 +3,8 @@
  */
 #include "common/secagg/round.h"
 
+#include "common/base/le.h"
+
 #include <string.h>
 
 void round_iv(struct digest *d, uint8_t iv[PRG_IV_BYTES], const char *label,
@@ -11,8 +13,7 @@ void round_iv(struct digest *d, uint8_t iv[PRG_IV_BYTES], const char *label,
     uint8_t name[9], digest[DIGEST_BYTES];
 
     name[0] = r->purpose;
-    for (size_t i = 0; i < 8; i++)
-        name[1 + i] = (uint8_t)(r->round >> (8 * i));
+    le_put(name + 1, r->round, 8);
     digest_begin(d);
     digest_update(d, label, strlen(label));
     digest_update(d, name, sizeof name);

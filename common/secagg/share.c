@@ -4,6 +4,7 @@
 #include "common/secagg/share.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
 
@@ -78,19 +79,13 @@ void share_deinit(struct share_keys *k)
 
 /* --- a round --- */
 
-static void put(uint8_t *to, uint64_t v, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        to[i] = (uint8_t)(v >> (8 * i));
-}
-
 static void write_name(uint8_t aad[SHARE_AAD_BYTES], const struct secagg_round *r)
 {
     memcpy(aad, label, AT_SID);
     memcpy(aad + AT_SID, r->sid, DIGEST_BYTES);
     aad[AT_PURPOSE] = r->purpose;
-    put(aad + AT_ROUND, r->round, 8);
-    put(aad + AT_FROM, 0, 4);
+    le_put(aad + AT_ROUND, r->round, 8);
+    le_put(aad + AT_FROM, 0, 4);
     memcpy(aad + AT_BROADCAST, r->broadcast, DIGEST_BYTES);
 }
 
@@ -110,7 +105,7 @@ enum status share_begin(struct share_keys *k, const struct secagg_round *r)
     }
     write_name(k->aad, r);
     k->name = (struct aead_name){.aad = k->aad, .aad_n = sizeof k->aad};
-    put(k->name.nonce, r->round, 8);
+    le_put(k->name.nonce, r->round, 8);
     k->name.nonce[8] = r->purpose;
     return STATUS_OK;
 }
@@ -133,8 +128,8 @@ void share_seal(struct share_keys *k, uint32_t to, uint8_t *bytes, size_t n,
                 uint8_t tag[AEAD_TAG_BYTES])
 {
     CHECK(to < k->parties && to != k->self);
-    put(k->aad + AT_FROM, k->self, 2);
-    put(k->aad + AT_TO, to, 2);
+    le_put(k->aad + AT_FROM, k->self, 2);
+    le_put(k->aad + AT_TO, to, 2);
     aead_seal(&k->seal[to], bytes, n, tag, &k->name);
 }
 
@@ -150,7 +145,7 @@ bool share_open(struct share_keys *k, uint32_t from, uint8_t *out, const uint8_t
                 const uint8_t tag[AEAD_TAG_BYTES])
 {
     CHECK(from < k->parties && from != k->self);
-    put(k->aad + AT_FROM, from, 2);
-    put(k->aad + AT_TO, k->self, 2);
+    le_put(k->aad + AT_FROM, from, 2);
+    le_put(k->aad + AT_TO, k->self, 2);
     return aead_open(&k->open[from], out, in, n, tag, &k->name);
 }
