@@ -68,20 +68,43 @@ static const char *pick(struct dice *d, const char *const *from, size_t n)
     pick(d, (const char *const[]){__VA_ARGS__},                                                    \
          sizeof(const char *const[]){__VA_ARGS__} / sizeof(const char *))
 
+/* Bottoms that are polynomials, data and models in shares. */
+static void draw_fedvs(struct chaos *c, struct dice *d)
+{
+    uint64_t most = (c->options.parties - 1) / 2; /* 2 (K + T - 1) + 1 <= M */
+    size_t n = c->options.party_sets[0] == NULL ? 0 : 1;
+
+    c->segments = (uint32_t)between(d, 1, most);
+    c->batch_max = c->segments == 1 ? 2 : 5;
+    set(c, "protocol.fedvs.privacy=%u", (unsigned)between(d, 1, most + 1 - c->segments));
+    set(c, "protocol.fedvs.prime=%s", PICK(d, "auto", "auto", "2^61-1"));
+    c->options.party_sets[n] = "model.layers=[]";
+    c->options.party_sets[n + 1] = PICK(d, "model.polynomial.degree=1", "model.polynomial.degree=2",
+                                        "model.polynomial.degree=3");
+    c->options.motley = percent(d, 50);
+    if (c->options.test_rows > 100)
+        c->options.unpacker = 1 << 20;
+}
+
 /* Aggregation, what goes with it, and what is done about stragglers. */
 static void draw_protocol(struct chaos *c, struct dice *d)
 {
-    const char *aggregation = PICK(d, "masked", "coded", "coded", "clear", "clear");
-    bool clear = strcmp(aggregation, "clear") == 0, coded = strcmp(aggregation, "coded") == 0;
-    const char *straggler =
-        clear ? PICK(d, "wait", "drop", "async") : PICK(d, "wait", "wait", "drop");
+    const char *aggregation = PICK(d, "masked", "coded", "coded", "fedvs", "clear", "clear");
+    bool clear = strcmp(aggregation, "clear") == 0, coded = strcmp(aggregation, "coded") == 0,
+         fedvs = strcmp(aggregation, "fedvs") == 0;
+    const char *straggler = clear   ? PICK(d, "wait", "drop", "async")
+                            : fedvs ? "wait"
+                                    : PICK(d, "wait", "wait", "drop");
     bool wait = strcmp(straggler, "wait") == 0, async = strcmp(straggler, "async") == 0;
-    const char *encoding = clear  ? PICK(d, "pbm", "fixed", "float32", "gaussian")
-                           : wait ? PICK(d, "pbm", "pbm", "fixed")
-                                  : "pbm";
+    const char *encoding = clear   ? PICK(d, "pbm", "fixed", "float32", "gaussian")
+                           : fedvs ? "fixed"
+                           : wait  ? PICK(d, "pbm", "pbm", "fixed")
+                                   : "pbm";
     uint64_t parties = c->options.parties, k = between(d, 1, parties - 1);
 
     c->wait = wait;
+    c->segments = clear && one_in(d, 4) ? 2 : 1;
+    c->batch_max = 5;
     set(c, "protocol.aggregation=%s", aggregation);
     set(c, "protocol.straggler=%s", straggler);
     set(c, "protocol.encoding=%s", encoding);
@@ -91,6 +114,9 @@ static void draw_protocol(struct chaos *c, struct dice *d)
         set(c, "protocol.coded.segments=%u", (unsigned)k);
         set(c, "protocol.coded.privacy=%u", (unsigned)between(d, 1, parties - k));
     }
+    if (fedvs)
+        draw_fedvs(c, d);
+    set(c, "protocol.fedvs.segments=%u", c->segments);
     set(c, "model.fusion=%s",
         clear && strcmp(straggler, "drop") != 0 ? PICK(d, "sum", "mean", "concat")
                                                 : PICK(d, "sum", "mean"));
@@ -105,9 +131,10 @@ static void draw_protocol(struct chaos *c, struct dice *d)
 static void draw_training(struct chaos *c, struct dice *d)
 {
     bool train = one_in(d, 3);
+    uint32_t batch = (uint32_t)between(d, 2, c->batch_max);
 
     set(c, "model.embedding=%u", (unsigned)between(d, 2, 4));
-    set(c, "training.batch=%u", (unsigned)between(d, 2, 5));
+    set(c, "training.batch=%u", batch + (c->segments - batch % c->segments) % c->segments);
     set(c, "training.seed=%u", (unsigned)between(d, 1, 1000));
     set(c, "training.epochs=%s", PICK(d, "1", "1.5", "2", "3"));
     set(c, "training.optimizer=%s", PICK(d, "sgd", "momentum", "adam"));

@@ -69,15 +69,19 @@ static const struct reference *reference_of(const struct chaos *c)
 {
     struct reference *r = &references[c->variant];
     uint32_t parties = c->options.parties;
+    const char *broken;
     struct sim *s;
 
     if (r->made)
         return r;
     s = sim_new(&c->options);
     sim_run(s, 3600000000ull);
-    if (!well(sim_server_end(s)->outcome) || sim_broken(s) != NULL)
+    broken = sim_broken(s);
+    if (!well(sim_server_end(s)->outcome) || broken != NULL) {
+        chaos_print(c);
         fail_msg("variant %u does not even run undisturbed: %s", c->variant,
-                 sim_server_end(s)->error.text);
+                 broken != NULL ? broken : sim_server_end(s)->error.text);
+    }
     r->made = true;
     r->calm.length_us = sim_now_us(s);
     for (int k = 0; k < WIRE_KINDS; k++) {

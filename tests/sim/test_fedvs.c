@@ -511,6 +511,55 @@ static void test_other_data_after_a_restart_is_another_dealing(void **state)
     sim_free(s);
 }
 
+static void torn_header(struct sim_party *p)
+{
+    p->disk.shares.data[32] ^= 1; /* how many chunks there are */
+}
+
+static void test_shares_that_are_not_whole_are_as_none(void **state)
+{
+    struct sim *s = changed_meanwhile(torn_header);
+
+    (void)state;
+    assert_completed(s);
+    assert_opened(s, "deal_data 0", 2);
+    assert_opened(s, "deal_data 1", 2);
+    sim_free(s);
+}
+
+/* p1 comes back under a new name, everybody dies while that is being dealt, and p1's disk is put
+ * back to the old name: nobody has all shares of it any more. */
+static void test_shares_that_were_begun_to_be_replaced_are_as_none(void **state)
+{
+    struct sim_options o = five();
+    struct models want, got;
+
+    (void)state;
+    o.checkpoint_rounds = 3;
+    want = undisturbed(&o);
+    for (uint64_t us = 16000; us < 32000; us += 1000) {
+        struct sim *s = sim_new(&o);
+
+        sim_break_at(s, (struct sim_break){.what = SIM_COPY, .who = 0, .at_us = us});
+        sim_rule(s, (struct sim_rule){.act = SIM_KILL,
+                                      .from = 0,
+                                      .kind = WIRE_UPLOAD,
+                                      .nth = 1,
+                                      .how = {.lose_saved = true, .lose_shares = true}});
+        for (int i = 0; i < 5; i++)
+            sim_rule(s, (struct sim_rule){.act = SIM_KILL,
+                                          .from = i,
+                                          .kind = WIRE_SHARE,
+                                          .nth = 7,
+                                          .how = {.put_back = i == 0}});
+        sim_run(s, HOUR_US);
+        got = models_of(s);
+        assert_memory_equal(&want, &got, sizeof want);
+        assert_opened(s, "deal_data 0", 3);
+        sim_free(s);
+    }
+}
+
 /* The same federation with other keys: shares dealt to other holders are of other polynomials. */
 static void test_another_roster_is_another_dealing(void **state)
 {
@@ -550,6 +599,8 @@ int main(void)
         cmocka_unit_test(test_a_server_that_dies_asks_for_no_chunk_twice_that_all_have),
         cmocka_unit_test(test_another_bottom_after_a_restart_is_refused),
         cmocka_unit_test(test_other_data_after_a_restart_is_another_dealing),
+        cmocka_unit_test(test_shares_that_are_not_whole_are_as_none),
+        cmocka_unit_test(test_shares_that_were_begun_to_be_replaced_are_as_none),
         cmocka_unit_test(test_another_roster_is_another_dealing),
     };
 

@@ -565,6 +565,33 @@ static void test_a_hello_that_may_be_wrong_costs_at_most_a_dealing(void **state)
     }
 }
 
+/* Nobody is left to say how many there are: everything is dealt again. */
+static void test_when_all_hold_more_chunks_than_there_are_nobody_holds_any(void **state)
+{
+    struct sim_options o = three();
+    struct sim *s = sim_new(&o);
+    struct told t[3];
+    const char *from;
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 2, .kind = WIRE_SHARE, .nth = 4});
+    for (uint32_t i = 0; i < 3; i++) {
+        t[i] = (struct told){s, i, far_too_many};
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = (int)i,
+                                      .kind = WIRE_HELLO,
+                                      .nth = 2,
+                                      .alter = say,
+                                      .owner = &t[i]});
+    }
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_non_null(from = strstr(sim_transcript(s), "offer 2"));
+    assert_non_null(from = strstr(from, "open deal_data 0"));
+    assert_non_null(strstr(from, "open deal_data 1"));
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_a_damaged_share_is_refused_and_its_dealer_named),
         cmocka_unit_test(test_a_hello_that_cannot_be_is_refused),
         cmocka_unit_test(test_a_hello_that_may_be_wrong_costs_at_most_a_dealing),
+        cmocka_unit_test(test_when_all_hold_more_chunks_than_there_are_nobody_holds_any),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
