@@ -59,7 +59,7 @@ struct party_deal {
     uint8_t key[RNG_KEY_BYTES];      /* of it, the plan, the roster and the data: draws the masks */
     uint8_t name[WIRE_DIGEST_BYTES]; /* of the key, for the others */
     struct dealing chunks;           /* of this generation's terms */
-    uint64_t held;                   /* chunks of everybody's shares that are here */
+    uint64_t held, furthest; /* chunks of everybody's shares that are here; and the most ever */
     uint8_t holds[WIRE_DIGEST_BYTES]; /* of which sharings they are */
     bool keys_due;                    /* the generation's subset keys are not here yet */
     uint8_t *memory; /* a header; shares of the training split, of the test split */
@@ -70,9 +70,9 @@ struct party_deal {
 };
 
 enum {
-    PARTY_KEEP_MAX = 1 << 30, /* bytes of a checkpoint */
-    PARTY_CHECK_MAX = 1024,   /* bytes of check elements */
-    PARTY_SLOW_FLOPS = 1000000000,
+    PARTY_KEEP_MAX = 1 << 30,      /* bytes of a checkpoint */
+    PARTY_CHECK_MAX = 1024,        /* bytes of check elements */
+    PARTY_SLOW_FLOPS = 1000000000, /* work that is always another thread's */
 };
 
 struct party_session {
@@ -99,7 +99,7 @@ struct party_session {
     uint64_t generation, offered_step;
     uint32_t gone_back; /* times this process went back to its checkpoint */
     uint64_t furthest;  /* the most steps it had ever applied */
-    uint32_t stalled;   /* generations since a gradient was applied */
+    uint32_t stalled;   /* generations since a gradient was applied, or a chunk more was there */
     bool connected;
     uint32_t members_n, self; /* self: own index among the members */
     uint8_t members[WIRE_MEMBERS_MAX];

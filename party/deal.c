@@ -283,14 +283,24 @@ static void key_masks(struct party_session *p, const struct dealing_chunk *c)
     secret_wipe(key, sizeof key);
 }
 
+static enum status sync_memory(struct party_session *p)
+{
+    if (p->setup.holdings.sync == NULL)
+        return STATUS_OK;
+    return p->setup.holdings.sync(p->setup.holdings.owner, &p->error);
+}
+
 enum status party_work_deal(struct party_session *p, const struct secagg_round *r)
 {
     struct party_deal *d = &p->deal;
     struct dealing_chunk c;
     enum status s;
 
-    if (p->task.purpose == PURPOSE_DEAL_KEYS)
-        return secagg_deal_keys(p->masks, p->payload, p->check, r);
+    if (p->task.purpose == PURPOSE_DEAL_KEYS) {
+        /* That not all is there is on the disk before a chunk is written over. */
+        s = d->held < d->chunks.chunks ? sync_memory(p) : STATUS_OK;
+        return s == STATUS_OK ? secagg_deal_keys(p->masks, p->payload, p->check, r) : s;
+    }
     c = dealing_chunk(&d->chunks, p->task.place);
     gather(p, &c);
     key_masks(p, &c);
@@ -301,15 +311,7 @@ enum status party_work_deal(struct party_session *p, const struct secagg_round *
 
 double party_flops_to_share(const struct party_session *p)
 {
-    const struct fedvs_terms *t = &p->shape.terms;
-    double elements;
-
-    if (!party_deals(p) || !p->task.open)
-        return 0;
-    elements = p->task.purpose == PURPOSE_DEAL_DATA
-                   ? (double)p->task.coded * p->shape.terms.inputs[p->self]
-                   : (double)t->inputs[p->self] * t->width;
-    return 8.0 * elements * p->members_n * (t->segments + t->privacy);
+    return party_deals(p) && p->task.open ? PARTY_SLOW_FLOPS : 0;
 }
 
 static uint8_t *split_at(const struct party_session *p, bool test)
@@ -329,15 +331,14 @@ const void *party_deal_shares(const struct party_session *p)
 static enum status finish(struct party_session *p)
 {
     struct header h = {.held = p->deal.held, .bytes = p->deal.bytes};
-    enum status s = STATUS_OK;
+    enum status s = sync_memory(p);
 
-    if (p->setup.holdings.sync == NULL)
-        return s;
     memcpy(h.holds, p->deal.holds, sizeof h.holds);
     header_digest(h.digest, &h);
-    s = p->setup.holdings.sync(p->setup.holdings.owner, &p->error);
+    if (s != STATUS_OK)
+        return s;
     memcpy(p->deal.memory, &h, sizeof h);
-    return s == STATUS_OK ? p->setup.holdings.sync(p->setup.holdings.owner, &p->error) : s;
+    return sync_memory(p);
 }
 
 enum status party_work_take(struct party_session *p, const uint8_t *sealed, const uint8_t *tags,
@@ -358,7 +359,11 @@ enum status party_work_take(struct party_session *p, const uint8_t *sealed, cons
                     sealed, tags, c.rows, r, faulty, &p->error);
     if (s != STATUS_OK)
         return s;
-    if (++d->held < d->chunks.chunks)
+    if (++d->held > d->furthest) {
+        d->furthest = d->held;
+        p->stalled = 0;
+    }
+    if (d->held < d->chunks.chunks)
         return STATUS_OK;
     log_info("everybody's data is here in shares: %u training and %u test rows of %u elements",
              d->chunks.train_len, d->chunks.test_len, t->inputs_n);

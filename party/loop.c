@@ -338,7 +338,7 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
     }
 }
 
-/* Once a plan is known, frames may be larger. */
+/* Once a plan is known, and under fedvs what all hellos say, frames may be larger. */
 static void follow_plan(struct loop *l)
 {
     size_t most = party_session_report(l->run.session)->down_max;
@@ -376,7 +376,7 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
                                       : TRAFFIC_TRAIN,
                     clock_us());
     tell(l, &e);
-    if (m.kind == WIRE_OFFER)
+    if (m.kind == WIRE_OFFER || m.kind == WIRE_HELLOS)
         follow_plan(l);
 }
 

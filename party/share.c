@@ -102,15 +102,11 @@ void party_send_upload(struct party_session *p, struct actions *a)
     };
 }
 
-/* Of a product over the field, which costs about as much as four of floats; at the end of dealing
- * all shares go to the disk. */
+/* Chunks go to a mapped file, zero shares take the streams of many keys, and the product is over
+ * the field: all of fedvs is work for another thread. */
 static double flops_of_sum(const struct party_session *p)
 {
-    if (!party_deals(p))
-        return 0;
-    if (party_part(p) != SECAGG_PART_ROUND)
-        return p->deal.held + 1 == p->deal.chunks.chunks ? PARTY_SLOW_FLOPS : 0;
-    return 8.0 * p->task.coded * p->shape.terms.inputs_n * p->plan.model.embedding;
+    return party_deals(p) ? PARTY_SLOW_FLOPS : 0;
 }
 
 void party_relay(struct party_session *p, struct actions *a, const struct wire_shares *w)

@@ -256,7 +256,7 @@ void server_sum_up(struct server_session *s, struct actions *a)
     work = actions_add(a, ACTION_WORK);
     work->flops =
         nn_net_flops(&s->head.net.spec, s->round.rows) * s->plan.protocol.local_iterations +
-        2.0 * (double)server_round_values(s);
+        2.0 * (double)server_round_values(s) * (server_deals(s) ? 8.0 * s->members_n : 1.0);
     if (every > 0 && (s->steps_done + 1) % every == 0)
         work->flops += SERVER_SLOW_FLOPS; /* it will wait for the disk */
 }

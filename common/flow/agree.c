@@ -42,6 +42,10 @@ enum status agree_check_hello(const struct wire_hello *h, const struct roster_en
         return error_set(err, STATUS_PROTOCOL, "hello of %s: for another plan", who->name);
     if (!dealing_whole(h))
         return error_set(err, STATUS_PROTOCOL, "hello of %s: half a dealing", who->name);
+    if (h->features > WIRE_FEATURES_MAX || h->degree > WIRE_DEGREE_MAX)
+        return error_set(err, STATUS_PROTOCOL,
+                         "hello of %s: %u columns, degree %u; at most %d and %d", who->name,
+                         h->features, h->degree, WIRE_FEATURES_MAX, WIRE_DEGREE_MAX);
     return STATUS_OK;
 }
 

@@ -138,8 +138,11 @@ static const uint8_t *rows_at(struct fedvs_party *p, const struct secagg_round *
 {
     const size_t row = (size_t)p->base.shape.terms.inputs_n * p->field->bytes;
     const uint8_t *data = r->data;
+    uint32_t run = 1; /* with one segment a step's rows are in the order drawn */
 
-    if (r->coded[at + some - 1] - r->coded[at] == some - 1)
+    while (run < some && r->coded[at + run] == r->coded[at] + run)
+        run++;
+    if (run == some)
         return data + r->coded[at] * row;
     for (uint32_t i = 0; i < some; i++)
         memcpy(p->gather + i * row, data + r->coded[at + i] * row, row);
@@ -154,7 +157,7 @@ static void multiply(struct fedvs_party *p, const struct secagg_round *r)
     for (uint32_t at = 0, some; at < r->coded_n; at += some) {
         struct mat_shape shape;
 
-        some = r->coded_n - at < FEDVS_GATHER ? r->coded_n - at : FEDVS_GATHER;
+        some = r->coded_n - at < p->gather_rows ? r->coded_n - at : p->gather_rows;
         shape = fedvs_mat_shape(&p->base.shape, some);
         p->field->mat_mul(p->result + at * row, rows_at(p, r, at, some), p->weights, &shape,
                           p->mat);

@@ -18,7 +18,8 @@ enum {
     FEDVS_CHUNK = 1024,
     /* Coded rows that are brought together before they are multiplied, when they are not already.
      */
-    FEDVS_GATHER = 256,
+    FEDVS_GATHER = 256,           /* rows, and ... */
+    FEDVS_GATHER_BYTES = 8 << 20, /* ... bytes that are multiplied together, at most */
 };
 
 extern const struct secagg_ops fedvs_ops;

@@ -39,11 +39,15 @@ static void set_sizes(struct fedvs_party *p)
 {
     const struct secagg_shape *s = &p->base.shape;
     const size_t rows = s->values_max / s->terms.segments / s->terms.width;
-    const size_t gathered = rows < FEDVS_GATHER ? rows : FEDVS_GATHER;
+    const size_t row = (size_t)s->terms.inputs_n * p->field->bytes;
     const struct mat_shape largest = fedvs_mat_shape(s, rows);
 
     p->opened_bytes = opened_bytes(s);
-    p->gather_bytes = gathered * s->terms.inputs_n * p->field->bytes;
+    /* Rows that are multiplied together: as others' inputs allow. */
+    p->gather_rows = (uint32_t)(FEDVS_GATHER_BYTES / row < 1 ? 1 : FEDVS_GATHER_BYTES / row);
+    p->gather_rows = p->gather_rows < FEDVS_GATHER ? p->gather_rows : FEDVS_GATHER;
+    p->gather_rows = rows < p->gather_rows ? (uint32_t)rows : p->gather_rows;
+    p->gather_bytes = p->gather_rows * row;
     p->mat_bytes = p->field->mat_space(&largest);
 }
 

@@ -31,10 +31,11 @@ struct fedvs_party {
     uint8_t *own;     /* deal_rows_max x inputs[self]: this member's share of its own data */
     uint8_t *weights; /* inputs_n x P: shares of everybody's */
     uint8_t *opened;  /* a packed part */
-    uint8_t *gather;  /* FEDVS_GATHER x inputs_n */
-    uint8_t *result;  /* the largest upload */
-    uint8_t *random;  /* DRAW_BYTES */
-    uint8_t *mat;     /* of mat_mul */
+    uint8_t *gather;  /* gather_rows x inputs_n */
+    uint32_t gather_rows;
+    uint8_t *result; /* the largest upload */
+    uint8_t *random; /* DRAW_BYTES */
+    uint8_t *mat;    /* of mat_mul */
     size_t opened_bytes, gather_bytes, mat_bytes;
     void *block; /* what all of these are cut from */
     size_t block_bytes;

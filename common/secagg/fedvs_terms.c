@@ -34,14 +34,18 @@ static uint64_t integer(double v)
     return v < 0x1p62 ? (uint64_t)v : UINT64_MAX;
 }
 
-/* The largest size that fedvs_quantise_x() gives a power: it is monotone in the size of x. */
-static uint64_t power_max(const struct fedvs_terms *t, uint32_t power)
+/* The largest sizes that fedvs_quantise_x() gives powers 1 to `degree`, added up: it is monotone in
+ * the size of x.  A degree is what a hello says: each power costs one step. */
+static uint64_t powers_max(const struct fedvs_terms *t, uint32_t degree)
 {
-    double v = t->x_max;
+    uint64_t sum = 0;
+    double v = 1;
 
-    for (uint32_t i = 1; i < power; i++)
+    for (uint32_t i = 1; i <= degree; i++) {
         v *= t->x_max;
-    return integer(nearbyint(ldexp(v, (int)t->x_bits)));
+        sum = add(sum, integer(nearbyint(ldexp(v, (int)t->x_bits))));
+    }
+    return sum;
 }
 
 static uint64_t weight_max(const struct fedvs_terms *t)
@@ -54,8 +58,7 @@ static uint64_t bound_of(const struct fedvs_terms *t)
     uint64_t powers = 0;
 
     for (uint32_t m = 0; m < t->parties; m++)
-        for (uint32_t i = 1; i <= t->degree[m]; i++)
-            powers = add(powers, multiply(t->inputs[m] / t->degree[m], power_max(t, i)));
+        powers = add(powers, multiply(t->inputs[m] / t->degree[m], powers_max(t, t->degree[m])));
     return multiply(powers, weight_max(t));
 }
 

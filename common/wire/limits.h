@@ -27,6 +27,8 @@ enum {
     WIRE_REPLAY_MAX = 1 << 20, /* gradients of one Replay, unless a single one is larger */
     WIRE_EVALUATE_ROWS = 1024, /* rows of one evaluation round, at least */
     WIRE_DEPTH_MAX = 4,        /* nesting of message types */
+    WIRE_FEATURES_MAX = 65536, /* columns of one party, and ... */
+    WIRE_DEGREE_MAX = 8,       /* ... degree of its polynomial, as a hello may say under fedvs */
     WIRE_QUOTA_FACTOR = 4,     /* memory for unpacking: this times the frame, and ... */
     WIRE_QUOTA_BASE = 65536,   /* ... this (threats E2) */
 };

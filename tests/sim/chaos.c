@@ -75,7 +75,6 @@ static void draw_fedvs(struct chaos *c, struct dice *d)
     size_t n = c->options.party_sets[0] == NULL ? 0 : 1;
 
     c->segments = (uint32_t)between(d, 1, most);
-    c->batch_max = c->segments == 1 ? 2 : 5;
     set(c, "protocol.fedvs.privacy=%u", (unsigned)between(d, 1, most + 1 - c->segments));
     set(c, "protocol.fedvs.prime=%s", PICK(d, "auto", "auto", "2^61-1"));
     c->options.party_sets[n] = "model.layers=[]";
@@ -104,7 +103,6 @@ static void draw_protocol(struct chaos *c, struct dice *d)
 
     c->wait = wait;
     c->segments = clear && one_in(d, 4) ? 2 : 1;
-    c->batch_max = 5;
     set(c, "protocol.aggregation=%s", aggregation);
     set(c, "protocol.straggler=%s", straggler);
     set(c, "protocol.encoding=%s", encoding);
@@ -131,7 +129,7 @@ static void draw_protocol(struct chaos *c, struct dice *d)
 static void draw_training(struct chaos *c, struct dice *d)
 {
     bool train = one_in(d, 3);
-    uint32_t batch = (uint32_t)between(d, 2, c->batch_max);
+    uint32_t batch = (uint32_t)between(d, 2, 5);
 
     set(c, "model.embedding=%u", (unsigned)between(d, 2, 4));
     set(c, "training.batch=%u", batch + (c->segments - batch % c->segments) % c->segments);

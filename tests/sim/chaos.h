@@ -34,7 +34,7 @@ struct chaos {
     size_t sets_n;
     uint64_t patience_us, deadline_us;
     bool wait;
-    uint32_t segments, batch_max; /* segments that rows are cut in */
+    uint32_t segments; /* that rows are cut in */
 
     enum chaos_class class;
     struct sim_rule rule[CHAOS_TROUBLES_MAX];

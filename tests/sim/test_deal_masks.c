@@ -200,6 +200,63 @@ static void test_another_cut_of_the_rows_and_another_field_have_masks_of_their_o
     assert_memory_not_equal(cut.beginning, large.beginning, BEGINNING);
 }
 
+/* Two chunks of one split, of one length. */
+static void test_each_chunk_has_masks_of_its_own(void **state)
+{
+    struct given g = usual;
+    struct stream first, second;
+
+    (void)state;
+    g.others_features = 10000;
+    first = stream_of(&g);
+    assert_int_equal(2 * first.chunk_rows, ROWS);
+    g.chunk = 1;
+    second = stream_of(&g);
+    assert_memory_equal(first.name, second.name, sizeof first.name);
+    assert_memory_not_equal(first.beginning, second.beginning, BEGINNING);
+}
+
+/* What others say of their columns fills no more of this party's disk than it allows. */
+static void expect_room(uint32_t mib, enum status want)
+{
+    struct config_party config = {.policy.shares_mib = mib};
+    struct given g = usual;
+    struct party_session *p = mem_alloc(1, sizeof *p);
+    struct roster *roster = mem_alloc(1, sizeof *roster);
+    struct table train = {.rows = ROWS, .cols = COLUMNS, .x = g.train},
+                 test = {.rows = ROWS, .cols = COLUMNS, .x = g.test};
+
+    CHECK(p != NULL && roster != NULL);
+    strcpy(roster->party[2].name, "wide");
+    p->setup =
+        (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
+    CHECK(digest_init(&p->digest) == STATUS_OK);
+    set_plan(&p->plan, &g);
+    set_hellos(p, &g);
+    p->hellos[2].features = 20000; /* 24 rows of 20102 columns of 8 bytes: 3.7 MiB */
+    p->members[2] = 2;
+    assert_int_equal(party_deal_init(p), STATUS_OK);
+    assert_int_equal(party_deal_begin(p), want);
+    if (want != STATUS_OK) {
+        assert_non_null(strstr(p->error.text, "policy.max_shares_mib"));
+        assert_non_null(strstr(p->error.text, "wide"));
+        assert_null(p->deal.memory);
+    }
+    party_deal_deinit(p);
+    digest_deinit(&p->digest);
+    mem_free(p->hellos);
+    mem_free(roster);
+    mem_free(p);
+}
+
+static void test_shares_take_no_more_disk_than_policy_allows(void **state)
+{
+    (void)state;
+    expect_room(2, STATUS_POLICY);
+    expect_room(3, STATUS_OK);
+    expect_room(0, STATUS_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +264,8 @@ int main(void)
         cmocka_unit_test(test_what_changes_the_dealing_changes_its_name_and_its_masks),
         cmocka_unit_test(test_each_split_has_masks_of_its_own),
         cmocka_unit_test(test_another_cut_of_the_rows_and_another_field_have_masks_of_their_own),
+        cmocka_unit_test(test_each_chunk_has_masks_of_its_own),
+        cmocka_unit_test(test_shares_take_no_more_disk_than_policy_allows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/expect.h"
 #include "tests/sim/world.h"
 
 #include <setjmp.h>
@@ -55,23 +56,12 @@ struct models {
     char of[PARTIES_MAX + 1][65];
 };
 
-static void assert_completed(struct sim *s)
-{
-    if (sim_server_end(s)->outcome != OUTCOME_COMPLETED)
-        fail_msg("the server: %s", sim_server_end(s)->error.text);
-    for (uint32_t i = 0; i < s->options.parties; i++) {
-        assert_true(sim_party_end(s, i)->over);
-        if (sim_party_end(s, i)->outcome != OUTCOME_COMPLETED)
-            fail_msg("p%u: %s", i + 1, sim_party_end(s, i)->error.text);
-    }
-}
-
 static struct models models_of(struct sim *s)
 {
     struct models m;
 
     memset(&m, 0, sizeof m);
-    assert_completed(s);
+    expect_completed(s);
     for (int who = SIM_SERVER; who < (int)s->options.parties; who++)
         sim_model(s, who, m.of[who + 1]);
     return m;
@@ -140,7 +130,7 @@ static void test_a_run_is_this_transcript(void **state)
     o.sets[3] = "training.epochs=1";
     s = sim_new(&o);
     sim_run(s, HOUR_US);
-    assert_completed(s);
+    expect_completed(s);
     buf_init(&want, 1 << 16);
     each(&want, "", ": join");
     assert_int_equal(buf_printf(&want, "server: offer 1\n"), STATUS_OK);
@@ -505,7 +495,7 @@ static void test_other_data_after_a_restart_is_another_dealing(void **state)
     struct sim *s = changed_meanwhile(other_data);
 
     (void)state;
-    assert_completed(s);
+    expect_completed(s);
     assert_opened(s, "deal_data 0", 2);
     assert_opened(s, "deal_data 1", 2);
     sim_free(s);
@@ -521,7 +511,7 @@ static void test_shares_that_are_not_whole_are_as_none(void **state)
     struct sim *s = changed_meanwhile(torn_header);
 
     (void)state;
-    assert_completed(s);
+    expect_completed(s);
     assert_opened(s, "deal_data 0", 2);
     assert_opened(s, "deal_data 1", 2);
     sim_free(s);
