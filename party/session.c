@@ -234,6 +234,8 @@ void party_session_free(struct party_session *p)
     wipe(&p->before);
     buf_deinit(&p->received);
     party_deal_deinit(p);
+    if (p->payload != NULL) /* shares that a failure left unsealed */
+        secret_wipe(p->payload, p->payload_max);
     mem_free(p->payload);
     mem_free(p->coded);
     mem_free(p->check);

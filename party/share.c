@@ -53,10 +53,10 @@ enum status party_size_messages(struct party_session *p)
         others =
             larger(others, secagg_relay_bytes(agg, s, (enum secagg_part)part, s->self, n[part]));
     }
-    if (own > WIRE_PAYLOAD_MAX || others > WIRE_PAYLOAD_MAX)
+    if (own > WIRE_SHARES_MAX || others > WIRE_SHARES_MAX)
         return error_set(&p->error, STATUS_CONFIG,
                          "shares of %zu bytes among these parties, more than a message holds (%d)",
-                         larger(own, others), WIRE_PAYLOAD_MAX);
+                         larger(own, others), WIRE_SHARES_MAX);
     CHECK(secagg_check_bytes(agg, s) <= PARTY_CHECK_MAX);
     p->share_max = others == 0 ? 0 : wire_share_max(others, secagg_tag_bytes(agg, s));
     if (p->payload != NULL && own <= p->payload_max)

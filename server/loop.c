@@ -268,9 +268,12 @@ static void follow_sizes(struct loop *l)
 
     if (up <= l->up_max && down + WIRE_OFFER_MAX <= l->frame.max)
         return;
-    l->up_max = up;
     l->frame.max = down + WIRE_OFFER_MAX;
-    CHECK(wire_unpacker_grow(&l->unpacker, up) == STATUS_OK);
+    if (wire_unpacker_grow(&l->unpacker, up) != STATUS_OK) {
+        log_error("no memory for messages of %zu bytes: who sends one is refused", up);
+        return;
+    }
+    l->up_max = up;
     for (size_t i = 0; i < l->run.in->roster.n; i++) {
         if (l->party[i] == NULL)
             continue;

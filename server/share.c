@@ -69,11 +69,11 @@ enum status server_shares_size(struct server_session *s)
     size_t members = s->plan.shape.parties;
 
     measure(s, &need);
-    if (need.share_max > WIRE_PAYLOAD_MAX || need.relay_max > WIRE_PAYLOAD_MAX)
+    if (need.share_max > WIRE_SHARES_MAX || need.relay_max > WIRE_SHARES_MAX)
         return error_set(&s->error, STATUS_CONFIG,
                          "shares of %zu bytes among these parties, more than a message holds (%d)",
                          need.share_max > need.relay_max ? need.share_max : need.relay_max,
-                         WIRE_PAYLOAD_MAX);
+                         WIRE_SHARES_MAX);
     if (h->relay != NULL && need.share_max <= h->share_max && need.relay_max <= h->relay_max &&
         need.tags_max <= h->tags_max)
         return STATUS_OK;

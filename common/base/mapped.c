@@ -7,6 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -68,11 +71,29 @@ enum status mapped_make(struct mapped *m, const char *path, size_t n, struct err
     return size_and_map(m, open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), n, path, err);
 }
 
+/* Not every file system makes files without a name: then one loses it at once. */
+static int open_unnamed(const char *dir)
+{
+    int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    char path[PATH_MAX];
+
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    if (snprintf(path, sizeof path, "%s/unnamed.XXXXXX", dir) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkostemp(path, O_CLOEXEC); /* 0600 */
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
 enum status mapped_make_unnamed(struct mapped *m, const char *dir, size_t n, struct error *err)
 {
     CHECK(n > 0);
     *m = (struct mapped){0};
-    return size_and_map(m, open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600), n, dir, err);
+    return size_and_map(m, open_unnamed(dir), n, dir, err);
 }
 
 enum status mapped_sync(const struct mapped *m, struct error *err)

@@ -22,6 +22,7 @@ enum {
     WIRE_OFFER_MAX = PLAN_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
     WIRE_SETUP_MAX = 16384,       /* largest frame a party takes before it knows a plan */
     WIRE_PAYLOAD_MAX = 256 << 20, /* of any vector; a plan that needs more is refused at -n */
+    WIRE_SHARES_MAX = 255 << 20,  /* of one Share or Relay, which have tags and names besides */
     WIRE_TAG_BYTES = 16,          /* of one sealed share */
     WIRE_TAGS_MAX = WIRE_TAG_BYTES * (WIRE_MEMBERS_MAX - 1), /* of one Share or Relay */
     WIRE_REPLAY_MAX = 1 << 20, /* gradients of one Replay, unless a single one is larger */
