@@ -112,7 +112,7 @@ holds short 'S["bytes"]["setup"]["payload_up"] == keys + dealt(31)' 'data too'
 holds short 'S["test"]["auc"] > 0.93' 'and it learns with them'
 
 # Frames: what the hellos say asks for larger ones than the plan does.
-expect 0 '' 'models of megabytes' timeout 120 "$vfl" cluster --quiet --data breast_cancer --parties 3 --seed 1 --out wide \
+expect 0 '' 'models of megabytes' timeout 120 "$vfl" cluster --quiet --parties 3 --seed 1 --out wide \
     --set protocol.aggregation=fedvs --set protocol.fedvs.x_max=2 --set model.embedding=2048 --set training.epochs=1 \
     --party '*:model.polynomial.degree=8'
 
