@@ -6,7 +6,7 @@
  * those of the test rows.  A chunk is one round; it has so many rows that a Share of the member
  * with the most inputs is about DEALING_SHARE_BYTES long, and never rows of both splits.
  *
- * Shares outlive their generation.  A member names its sharing by 32 random bytes, its *dealing*;
+ * Shares outlive their generation.  A member names its sharing by a digest, its *dealing*;
  * what it shares under that name never changes.  So a member that keeps its shares says of which
  * dealings they are, and of how many chunks, and dealing goes on behind what everybody has.
  *
