@@ -253,8 +253,11 @@ void server_stream_go_on(struct server_session *s, uint64_t arrivals); /* from a
 
 /* work.c */
 void server_take_targets(struct server_session *s);
-/* head.values to head.gradient. */
-void server_pack_gradient(struct server_session *s, uint64_t place, uint32_t blocks);
+/* head.values, of the batch scored last, to what goes down.  Rounding of a seeded run depends on
+ * the place in the schedule alone.  STATUS_DATA when they or the loss are not finite: every party
+ * would take that for a broken server. */
+enum status server_pack_gradient(struct server_session *s, uint64_t place,
+                                 uint32_t blocks) MUST_USE;
 /* The session as it stands into s->keep, for server_keep after the work. */
 enum status server_save(struct server_session *s) MUST_USE;
 

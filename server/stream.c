@@ -17,7 +17,6 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 
-#include <math.h>
 #include <string.h>
 
 struct lane {
@@ -311,28 +310,19 @@ void server_stream_work(struct server_session *s)
     uint64_t start = s->setup.clock_us();
     /* of a row of the gradient, or of its first factor */
     size_t width = gradient_row_values(&s->head.form, 1);
-    double loss;
-    bool finite;
 
     s->spoiled = true;
     keep_arrival(s);
     gather_latest(s);
     server_head_fuse(&s->head, s->round.rows);
     server_take_targets(s);
-    loss = server_head_train(&s->head, &s->plan, s->steps_done, s->round.rows);
-    server_score_batch(s, loss);
-    finite = isfinite(loss);
+    server_score_batch(s, server_head_train(&s->head, &s->plan, s->steps_done, s->round.rows));
     for (uint32_t r = 0; r < s->round.rows && !s->head.concat; r++) {
-        for (size_t i = 0; i < width; i++) {
-            float *g = &s->head.values[r * width + i];
-            *g *= s->stream->factor[r];
-            finite = finite && isfinite(*g);
-        }
+        for (size_t i = 0; i < width; i++)
+            s->head.values[r * width + i] *= s->stream->factor[r];
     }
-    server_pack_gradient(s, s->stream->arrivals, s->head.concat ? s->plan.shape.parties : 1);
-    s->work_status = finite ? STATUS_OK
-                            : error_set(&s->error, STATUS_DATA,
-                                        "training diverged: try a smaller learning_rate");
+    s->work_status =
+        server_pack_gradient(s, s->stream->arrivals, s->head.concat ? s->plan.shape.parties : 1);
     s->stream->arrivals++;
     s->report.rounds++;
     if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&

@@ -26,21 +26,6 @@ static size_t gradient_words_n(const struct server_session *s)
     return s->close.words * s->close.blocks;
 }
 
-/* A loss or gradient that is not finite would look like a broken server to every party. */
-static enum status learns(struct server_session *s, double loss)
-{
-    size_t values = gradient_values(&s->head.form, s->round.rows) * s->close.blocks;
-    bool finite = isfinite(loss);
-
-    for (size_t i = 0; i < values && finite; i++)
-        finite = isfinite(s->head.values[i]);
-    if (finite)
-        return STATUS_OK;
-    return error_set(&s->error, STATUS_DATA,
-                     "training diverged in step %llu: try a smaller learning_rate",
-                     (unsigned long long)s->round.place);
-}
-
 /* Members that are not in the sum, and parties that are no members. */
 static void count_missing(struct server_session *s, const uint8_t *missing, uint32_t n)
 {
@@ -74,14 +59,12 @@ static void note_absent(struct server_session *s)
 }
 
 /* The head's part of a round whose sum is in head.fused. */
-static enum status use_sum(struct server_session *s)
+static void use_sum(struct server_session *s)
 {
-    double loss;
-
     server_take_targets(s);
     if (s->round.purpose != PURPOSE_TRAIN) {
         server_score_batch(s, server_head_evaluate(&s->head, s->round.rows));
-        return STATUS_OK;
+        return;
     }
     s->close = (struct server_close){
         .any = true,
@@ -90,21 +73,27 @@ static enum status use_sum(struct server_session *s)
         .words = gradient_words(&s->head.form, s->round.rows),
         .blocks = s->head.concat ? s->members_n : 1,
     };
-    loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);
-    server_score_batch(s, loss);
-    return learns(s, loss);
+    server_score_batch(s, server_head_train(&s->head, &s->plan, s->round.place, s->round.rows));
 }
 
-/* What goes down.  Rounding of a seeded run depends on the place in the schedule alone. */
-void server_pack_gradient(struct server_session *s, uint64_t place, uint32_t blocks)
+enum status server_pack_gradient(struct server_session *s, uint64_t place, uint32_t blocks)
 {
+    size_t values = gradient_values(&s->head.form, s->round.rows) * blocks;
+    bool finite = isfinite(s->report.last_loss);
     uint8_t key[RNG_KEY_BYTES];
 
+    for (size_t i = 0; i < values && finite; i++)
+        finite = isfinite(s->head.values[i]);
+    if (!finite)
+        return error_set(&s->error, STATUS_DATA,
+                         "training diverged in step %llu: try a smaller learning_rate",
+                         (unsigned long long)s->steps_done);
     if (s->setup.seeded && s->head.form.type == GRADIENT_INT8) {
         rng_seed_key(key, s->setup.seed, 0, "gradient", place);
         rng_rekey(&s->rounding, key);
     }
     server_head_pack(&s->head, s->round.rows, blocks, &s->rounding);
+    return STATUS_OK;
 }
 
 /* The step is done, once its gradient is final. */
@@ -174,12 +163,12 @@ static enum status close_round(struct server_session *s)
 
     s->spoiled = true;
     server_head_fuse(&s->head, s->round.rows);
-    st = use_sum(s);
-    if (st != STATUS_OK)
-        return st;
+    use_sum(s);
     if (s->round.purpose == PURPOSE_TRAIN) {
         note_absent(s);
-        server_pack_gradient(s, s->round.place, s->close.blocks);
+        st = server_pack_gradient(s, s->round.place, s->close.blocks);
+        if (st != STATUS_OK)
+            return st;
     }
     count_round(s);
     st = append(s);
@@ -230,7 +219,8 @@ enum status server_session_replay(struct server_session *s, const struct journal
     s->members_n = r->present;
     server_head_members(&s->head, r->present);
     memcpy(s->head.fused, r->sum, r->sum_floats * sizeof(float));
-    if (use_sum(s) != STATUS_OK || (train && r->gradient_words != gradient_words_n(s)))
+    use_sum(s);
+    if (train && r->gradient_words != gradient_words_n(s))
         return unfit(r, err);
     if (train) /* what the parties were given is what counts */
         memcpy(s->head.gradient, r->gradient, r->gradient_words * sizeof *s->head.gradient);

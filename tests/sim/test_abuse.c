@@ -188,22 +188,34 @@ static void test_a_step_is_not_asked_for_without_end(void **state)
     sim_free(s);
 }
 
+/* In rounds, and at arrivals, where every member has a gradient of its own. */
 static void test_divergence_is_said_and_blames_nobody(void **state)
 {
-    struct sim_options o = {.parties = 3,
-                            .train_rows = 300,
-                            .quiet = true,
-                            .sets = {"training.learning_rate=1000", "model.head=[8,8,8,8]",
-                                     "model.head_activation=none", "training.epochs=50"},
-                            .party_sets = {"policy.max_learning_rate=1000"}};
-    struct sim *s = sim_new(&o);
+    static const char *const how[][4] = {
+        {NULL},
+        {"protocol.gradient.type=int8", NULL},
+        {"protocol.aggregation=clear", "protocol.straggler=async", "model.fusion=concat",
+         "protocol.gradient.type=int8"},
+    };
 
     (void)state;
-    sim_run(s, HOUR_US);
-    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 2);
-    assert_non_null(strstr(sim_server_end(s)->error.text, "diverged"));
-    assert_int_equal(status_exit_code(sim_party_end(s, 0)->error.status), 2);
-    sim_free(s);
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct sim_options o = {.parties = 3,
+                                .train_rows = 300,
+                                .quiet = true,
+                                .sets = {"training.learning_rate=1000", "model.head=[8,8,8,8]",
+                                         "model.head_activation=none", "training.epochs=50"},
+                                .party_sets = {"policy.max_learning_rate=1000"}};
+        struct sim *s;
+
+        memcpy(o.sets + 4, how[i], sizeof how[i]);
+        s = sim_new(&o);
+        sim_run(s, HOUR_US);
+        assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 2);
+        assert_non_null(strstr(sim_server_end(s)->error.text, "diverged"));
+        assert_int_equal(status_exit_code(sim_party_end(s, 0)->error.status), 2);
+        sim_free(s);
+    }
 }
 
 int main(void)
