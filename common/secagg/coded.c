@@ -22,6 +22,7 @@
 #include "common/secagg/draw.h"
 #include "common/secagg/lane.h"
 #include "common/secagg/share.h"
+#include "common/secagg/uploads.h"
 
 #include <string.h>
 
@@ -331,7 +332,7 @@ const struct secagg_ops coded_ops = {
     .server_new = coded_server_new,
     .server_free = coded_server_free,
     .begin = coded_server_begin,
-    .add = coded_server_add,
-    .combine = coded_server_combine,
-    .late = coded_server_late,
+    .add = uploads_server_add,
+    .combine = uploads_server_combine,
+    .late = uploads_server_late,
 };

@@ -11,9 +11,8 @@
 #include "common/secagg/uploads.h"
 
 struct coded_server {
-    struct secagg_server base;
+    struct uploads_server server;
     struct lcc lcc;
-    struct uploads uploads;
     uint16_t *sums; /* K x CODED_CHUNK */
     uint32_t wide[CODED_CHUNK];
 };
@@ -50,13 +49,15 @@ static enum lcc_verdict check(void *code, uint32_t *faulty, uint32_t *faulty_n,
     return lcc_check(code, faulty, faulty_n, &shares);
 }
 
+static enum status decode(struct uploads_server *server, float *out, struct error *err);
+
 /* --- life --- */
 
 void coded_server_free(struct secagg_server *base)
 {
     struct coded_server *p = (struct coded_server *)base;
 
-    uploads_deinit(&p->uploads);
+    uploads_deinit(&p->server.uploads);
     lcc_deinit(&p->lcc);
     mem_free(p->sums);
     mem_free(p);
@@ -82,12 +83,13 @@ enum status coded_server_new(struct secagg_server **out, const struct secagg_sha
     if (st == STATUS_OK && p->sums == NULL)
         st = STATUS_MEMORY;
     if (st == STATUS_OK)
-        st = uploads_init(&p->uploads, &code, coded_upload_values(s, s->values_max));
+        st = uploads_init(&p->server.uploads, &code, coded_upload_values(s, s->values_max));
     if (st != STATUS_OK) {
-        coded_server_free(&p->base);
+        coded_server_free(&p->server.base);
         return st;
     }
-    *out = &p->base;
+    p->server.decode = decode;
+    *out = &p->server.base;
     return STATUS_OK;
 }
 
@@ -95,23 +97,16 @@ enum status coded_server_new(struct secagg_server **out, const struct secagg_sha
 
 void coded_server_begin(struct secagg_server *base)
 {
-    uploads_begin(&((struct coded_server *)base)->uploads,
+    uploads_begin(&((struct uploads_server *)base)->uploads,
                   coded_upload_values(&base->shape, base->n));
-}
-
-enum status coded_server_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
-                             const uint8_t *check_part, struct error *err)
-{
-    (void)check_part;
-    return uploads_add(&((struct coded_server *)base)->uploads, member, payload, err);
 }
 
 /* Sums of one segment from value `at` on; those beyond n are of the padding. */
 static enum status put_sums(struct coded_server *p, float *out, const uint16_t *sums, size_t at,
                             size_t some, struct error *err)
 {
-    const struct secagg_shape *s = &p->base.shape;
-    const size_t n = p->base.n, values = at >= n ? 0 : n - at < some ? n - at : some;
+    const struct secagg_shape *s = &p->server.base.shape;
+    const size_t n = p->server.base.n, values = at >= n ? 0 : n - at < some ? n - at : some;
     const uint32_t max = s->encode.value_max * s->parties;
 
     lane_widen(p->wide, sums, some);
@@ -128,9 +123,10 @@ static enum status put_sums(struct coded_server *p, float *out, const uint16_t *
     return STATUS_OK;
 }
 
-static enum status decode(struct coded_server *p, float *out, struct error *err)
+static enum status decode(struct uploads_server *server, float *out, struct error *err)
 {
-    const size_t len = coded_upload_values(&p->base.shape, p->base.n);
+    struct coded_server *p = (struct coded_server *)server;
+    const size_t len = coded_upload_values(&p->server.base.shape, p->server.base.n);
     const uint16_t *row[LCC_PARTIES_MAX];
     enum status s = STATUS_OK;
 
@@ -139,30 +135,11 @@ static enum status decode(struct coded_server *p, float *out, struct error *err)
         struct lcc_shares basis;
 
         some = len - at < CODED_CHUNK ? len - at : CODED_CHUNK;
-        rows = uploads_basis(&p->uploads, at, some);
+        rows = uploads_basis(&p->server.uploads, at, some);
         basis = shares_of(row, &rows);
         lcc_decode(&p->lcc, p->sums, &basis);
-        for (uint32_t k = 0; k < p->base.shape.segments && s == STATUS_OK; k++)
+        for (uint32_t k = 0; k < p->server.base.shape.segments && s == STATUS_OK; k++)
             s = put_sums(p, out, p->sums + k * some, k * len + at, some, err);
     }
     return s;
-}
-
-enum status coded_server_combine(struct secagg_server *base, float *out, uint32_t width,
-                                 struct error *err)
-{
-    struct coded_server *p = (struct coded_server *)base;
-    enum status s = uploads_choose(&p->uploads, base, err);
-
-    (void)width;
-    if (s == STATUS_OK)
-        s = decode(p, out, err);
-    uploads_combined(&p->uploads, s == STATUS_OK);
-    return s;
-}
-
-enum status coded_server_late(struct secagg_server *base, uint32_t member, const uint8_t *payload,
-                              size_t bytes, struct error *err)
-{
-    return uploads_late(&((struct coded_server *)base)->uploads, member, payload, bytes, err);
 }

@@ -23,6 +23,7 @@
 #include "common/secagg/fedvs_deal.h"
 #include "common/secagg/fedvs_party.h"
 #include "common/secagg/fedvs_server.h"
+#include "common/secagg/uploads.h"
 
 #include <string.h>
 
@@ -214,7 +215,7 @@ const struct secagg_ops fedvs_ops = {
     .server_new = fedvs_server_new,
     .server_free = fedvs_server_free,
     .begin = fedvs_server_begin,
-    .add = fedvs_server_add,
-    .combine = fedvs_server_combine,
-    .late = fedvs_server_late,
+    .add = uploads_server_add,
+    .combine = uploads_server_combine,
+    .late = uploads_server_late,
 };

@@ -11,9 +11,8 @@
 #include <string.h>
 
 struct fedvs_server {
-    struct secagg_server base;
+    struct uploads_server server;
     struct product code;
-    struct uploads uploads;
     uint8_t *sums; /* K x FEDVS_CHUNK elements */
     int64_t wide[FEDVS_CHUNK];
 };
@@ -41,13 +40,15 @@ static enum lcc_verdict check(void *code, uint32_t *faulty, uint32_t *faulty_n,
     return product_check(code, faulty, faulty_n, &results);
 }
 
+static enum status decode(struct uploads_server *server, float *out, struct error *err);
+
 /* --- life --- */
 
 void fedvs_server_free(struct secagg_server *base)
 {
     struct fedvs_server *p = (struct fedvs_server *)base;
 
-    uploads_deinit(&p->uploads);
+    uploads_deinit(&p->server.uploads);
     product_deinit(&p->code);
     mem_free(p->sums);
     mem_free(p);
@@ -73,12 +74,13 @@ enum status fedvs_server_new(struct secagg_server **out, const struct secagg_sha
     if (st == STATUS_OK && p->sums == NULL)
         st = STATUS_MEMORY;
     if (st == STATUS_OK)
-        st = uploads_init(&p->uploads, &code, fedvs_upload_values(s, s->values_max));
+        st = uploads_init(&p->server.uploads, &code, fedvs_upload_values(s, s->values_max));
     if (st != STATUS_OK) {
-        fedvs_server_free(&p->base);
+        fedvs_server_free(&p->server.base);
         return st;
     }
-    *out = &p->base;
+    p->server.decode = decode;
+    *out = &p->server.base;
     return STATUS_OK;
 }
 
@@ -87,15 +89,8 @@ enum status fedvs_server_new(struct secagg_server **out, const struct secagg_sha
 void fedvs_server_begin(struct secagg_server *base)
 {
     CHECK(base->n % base->shape.terms.segments == 0);
-    uploads_begin(&((struct fedvs_server *)base)->uploads,
+    uploads_begin(&((struct uploads_server *)base)->uploads,
                   fedvs_upload_values(&base->shape, base->n));
-}
-
-enum status fedvs_server_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
-                             const uint8_t *check_part, struct error *err)
-{
-    (void)check_part;
-    return uploads_add(&((struct fedvs_server *)base)->uploads, member, payload, err);
 }
 
 /* The largest size among x[n]. */
@@ -115,8 +110,8 @@ static uint64_t largest(const int64_t *x, size_t n)
 static enum status put_sums(struct fedvs_server *p, float *out, const uint8_t *sums, size_t at,
                             size_t some, struct error *err)
 {
-    const struct fedvs_terms *t = &p->base.shape.terms;
-    const size_t n = p->base.real, values = at >= n ? 0 : n - at < some ? n - at : some;
+    const struct fedvs_terms *t = &p->server.base.shape.terms;
+    const size_t n = p->server.base.real, values = at >= n ? 0 : n - at < some ? n - at : some;
 
     t->field->to_signed(p->wide, sums, some);
     if (largest(p->wide, values) > t->bound)
@@ -132,10 +127,11 @@ static enum status put_sums(struct fedvs_server *p, float *out, const uint8_t *s
     return STATUS_OK;
 }
 
-static enum status decode(struct fedvs_server *p, float *out, struct error *err)
+static enum status decode(struct uploads_server *server, float *out, struct error *err)
 {
-    const struct fedvs_terms *t = &p->base.shape.terms;
-    const size_t len = fedvs_upload_values(&p->base.shape, p->base.n);
+    struct fedvs_server *p = (struct fedvs_server *)server;
+    const struct fedvs_terms *t = &p->server.base.shape.terms;
+    const size_t len = fedvs_upload_values(&p->server.base.shape, p->server.base.n);
     enum status s = STATUS_OK;
 
     for (size_t at = 0, some; at < len && s == STATUS_OK; at += some) {
@@ -143,30 +139,11 @@ static enum status decode(struct fedvs_server *p, float *out, struct error *err)
         struct product_results basis;
 
         some = len - at < FEDVS_CHUNK ? len - at : FEDVS_CHUNK;
-        rows = uploads_basis(&p->uploads, at, some);
+        rows = uploads_basis(&p->server.uploads, at, some);
         basis = (struct product_results){rows.row, rows.member, rows.n, rows.len};
         product_decode(&p->code, p->sums, &basis);
         for (uint32_t k = 0; k < t->segments && s == STATUS_OK; k++)
             s = put_sums(p, out, p->sums + k * some * t->field->bytes, k * len + at, some, err);
     }
     return s;
-}
-
-enum status fedvs_server_combine(struct secagg_server *base, float *out, uint32_t width,
-                                 struct error *err)
-{
-    struct fedvs_server *p = (struct fedvs_server *)base;
-    enum status s = uploads_choose(&p->uploads, base, err);
-
-    (void)width;
-    if (s == STATUS_OK)
-        s = decode(p, out, err);
-    uploads_combined(&p->uploads, s == STATUS_OK);
-    return s;
-}
-
-enum status fedvs_server_late(struct secagg_server *base, uint32_t member, const uint8_t *payload,
-                              size_t bytes, struct error *err)
-{
-    return uploads_late(&((struct fedvs_server *)base)->uploads, member, payload, bytes, err);
 }

@@ -12,11 +12,5 @@
 enum status fedvs_server_new(struct secagg_server **out, const struct secagg_shape *s) MUST_USE;
 void fedvs_server_free(struct secagg_server *base);
 void fedvs_server_begin(struct secagg_server *base);
-enum status fedvs_server_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
-                             const uint8_t *check, struct error *err) MUST_USE;
-enum status fedvs_server_combine(struct secagg_server *base, float *out, uint32_t width,
-                                 struct error *err) MUST_USE;
-enum status fedvs_server_late(struct secagg_server *base, uint32_t member, const uint8_t *payload,
-                              size_t bytes, struct error *err) MUST_USE;
 
 #endif

@@ -146,3 +146,31 @@ enum status uploads_late(struct uploads *u, uint32_t member, const uint8_t *payl
                          "is wrong");
     return STATUS_OK;
 }
+
+/* --- a server of them --- */
+
+enum status uploads_server_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
+                               const uint8_t *check_part, struct error *err)
+{
+    (void)check_part;
+    return uploads_add(&((struct uploads_server *)base)->uploads, member, payload, err);
+}
+
+enum status uploads_server_combine(struct secagg_server *base, float *out, uint32_t width,
+                                   struct error *err)
+{
+    struct uploads_server *p = (struct uploads_server *)base;
+    enum status s = uploads_choose(&p->uploads, base, err);
+
+    (void)width;
+    if (s == STATUS_OK)
+        s = p->decode(p, out, err);
+    uploads_combined(&p->uploads, s == STATUS_OK);
+    return s;
+}
+
+enum status uploads_server_late(struct secagg_server *base, uint32_t member, const uint8_t *payload,
+                                size_t bytes, struct error *err)
+{
+    return uploads_late(&((struct uploads_server *)base)->uploads, member, payload, bytes, err);
+}

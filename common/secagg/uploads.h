@@ -55,6 +55,22 @@ struct uploads {
     uint32_t faulty[LCC_PARTIES_MAX];
 };
 
+/* First member of a server that decodes from uploads: add, combine and late of struct secagg_ops
+ * are the same for all of them. */
+struct uploads_server {
+    struct secagg_server base;
+    struct uploads uploads;
+    /* out from the rows of uploads_basis(): the protocol's own. */
+    enum status (*decode)(struct uploads_server *p, float *out, struct error *err);
+};
+
+enum status uploads_server_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
+                               const uint8_t *check, struct error *err) MUST_USE;
+enum status uploads_server_combine(struct secagg_server *base, float *out, uint32_t width,
+                                   struct error *err) MUST_USE;
+enum status uploads_server_late(struct secagg_server *base, uint32_t member, const uint8_t *payload,
+                                size_t bytes, struct error *err) MUST_USE;
+
 /* Rows of up to len_max elements.  On failure *u is zeroed. */
 enum status uploads_init(struct uploads *u, const struct uploads_code *code,
                          size_t len_max) MUST_USE;
