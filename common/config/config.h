@@ -90,7 +90,7 @@ struct config_policy {
     double epsilon_value;                     /* 0: no limit */
     uint64_t releases_record, releases_total; /* 0: no limit */
     uint32_t shares_mib;                      /* 0: no limit */
-    bool encoding[4];                         /* by enum plan_encoding */
+    bool encoding[8];                         /* by enum plan_encoding */
     bool aggregation[4];                      /* by enum plan_aggregation */
     double gradient_clip;                     /* per-sample l2 norm; 0: none */
     double max_learning_rate;
@@ -105,8 +105,9 @@ struct config_party {
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
     uint32_t checkpoint_rounds; /* with a state_key only */
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
-    char scale[CONFIG_PATH_MAX]; /* "fit", "none" or a path */
-    struct plan_widths layers;   /* empty for a polynomial bottom */
+    char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
+    char scale[CONFIG_PATH_MAX];        /* "fit", "none" or a path */
+    struct plan_widths layers;          /* empty for a polynomial bottom */
     enum plan_activation activation;
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */
     struct config_policy policy;

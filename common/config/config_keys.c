@@ -20,7 +20,8 @@ static const char *const trains[] = {"raw", NULL};
 static const char *const scales[] = {"fit", "none", NULL};
 static const char *const adversaries[] = {"server", "server+1", "all_but_one", "party", NULL};
 static const char *const adjacencies[] = {"record_raw", "columns", "sample", NULL};
-static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
+static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
+                                        "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
 static const char *const befores[] = {"upload",      "share",  "hello", "confirm", "first",
                                       "model_share", "result", "any",   NULL};
@@ -118,6 +119,9 @@ static const struct key party_keys[] = {
     {"data.train", KEY_PATH, PARTY(data_train), .help = "Columns of the training rows."},
     {"data.test", KEY_PATH, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
+    {"data.labels.train", KEY_PATH, PARTY(labels_train), .fallback = "",
+     .help = "Labels of the training rows, for plans whose protocol.local_view is refreshed and "
+             "that count this party among the label holders; left out: it holds none."},
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
      .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
              "name,mean,sd."},

@@ -29,10 +29,20 @@ enum {
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
 };
 
+enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
 enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
 enum plan_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
 enum plan_init { INIT_GLOROT, INIT_HE, INIT_TORCH };
-enum plan_encoding { ENCODING_PBM, ENCODING_FIXED, ENCODING_FLOAT32, ENCODING_GAUSSIAN };
+enum plan_encoding {
+    ENCODING_PBM,
+    ENCODING_FIXED,
+    ENCODING_FLOAT32,
+    ENCODING_GAUSSIAN,
+    ENCODING_SCALAR, /* from here on: the compressors (common/compress), C-VFL */
+    ENCODING_LATTICE,
+    ENCODING_E8,
+    ENCODING_TOPK
+};
 enum plan_aggregation {
     AGGREGATION_MASKED,
     AGGREGATION_CODED,
@@ -44,7 +54,11 @@ enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
 enum plan_gradient_form { GRADIENT_FULL, GRADIENT_FACTORED };
 enum plan_gradient_type { GRADIENT_FLOAT32, GRADIENT_BFLOAT16, GRADIENT_INT8 };
-enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT };
+/* What a local step knows of the others: the gradient of the round's start, or their embeddings of
+ * it, from which it computes the gradient anew. */
+enum plan_view { VIEW_STALE, VIEW_REFRESHED };
+enum plan_order { ORDER_PARALLEL, ORDER_SEQUENTIAL }; /* FedBCD-p, FedBCD-s */
+enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT, SCHEDULE_INVERSE_SQRT_PARTIES };
 enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM };
 enum plan_metric { METRIC_NONE, METRIC_LOSS, METRIC_ACCURACY, METRIC_AUC, METRIC_AUPRC, METRIC_F1 };
 enum plan_split { SPLIT_TEST, SPLIT_TRAIN };
@@ -62,6 +76,7 @@ struct plan {
         enum plan_fusion fusion;
         struct plan_widths head;  /* hidden widths; empty: one linear layer */
         uint32_t head_activation; /* enum plan_activation */
+        enum plan_output output;  /* identity: the fused embeddings are the outputs, no weights */
         enum plan_task task;
         enum plan_binary_loss binary_loss;
         enum plan_init init;
@@ -81,6 +96,10 @@ struct plan {
             enum plan_gaussian_match match;
             double sigma, epsilon;
         } gaussian;
+        uint32_t bits;      /* b: per component, of a compressor */
+        uint32_t head_bits; /* per weight of the head under refreshed; 0: as `bits` */
+        bool
+            error_feedback; /* what compression took from a record's embedding is added next time */
         struct {
             uint32_t segments; /* K */
             uint32_t privacy;  /* T */
@@ -99,6 +118,10 @@ struct plan {
             enum plan_gradient_type type;
         } gradient;
         uint32_t local_iterations; /* Q */
+        enum plan_view local_view;
+        uint32_t label_holders; /* under refreshed: the first of the roster so many; 0: all */
+        enum plan_order local_order;
+        double proximal; /* mu (FedBCD, equation 13) */
     } protocol;
     struct {
         double epochs;
@@ -129,6 +152,12 @@ enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACT
 
 /* Columns of the head's first layer: the rank of a gradient, at most (k of factored). */
 uint32_t plan_head_width(const struct plan *p);
+
+/* Is the encoding a compressor: no noise, no common grid, decoded one upload at a time? */
+static inline bool plan_compresses(const struct plan *p)
+{
+    return p->protocol.encoding >= ENCODING_SCALAR;
+}
 
 /* The defaults of the table: seed not given, shape all zero. */
 void plan_defaults(struct plan *p);

@@ -13,19 +13,21 @@
 
 static const char *const fusions[] = {"sum", "mean", "concat", NULL};
 static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
+static const char *const outputs[] = {"linear", "identity", NULL};
 static const char *const tasks[] = {"auto", "binary", "multiclass", "regression", NULL};
 static const char *const binary_losses[] = {"softmax", "sigmoid", NULL};
 static const char *const inits[] = {"glorot", "he", "torch", NULL};
-static const char *const encodings[] = {"pbm", "fixed", "float32", "gaussian", NULL};
+static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
+                                        "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
 static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
 static const char *const forms[] = {"full", "factored", NULL};
 static const char *const gradient_types[] = {"float32", "bfloat16", "int8", NULL};
-static const char *const views[] = {"stale", NULL};
-static const char *const orders[] = {"parallel", NULL};
-static const char *const schedules[] = {"constant", "inverse_sqrt", NULL};
+static const char *const views[] = {"stale", "refreshed", NULL};
+static const char *const orders[] = {"parallel", "sequential", NULL};
+static const char *const schedules[] = {"constant", "inverse_sqrt", "inverse_sqrt_parties", NULL};
 static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
 static const char *const metrics[] = {"none", "loss", "accuracy", "auc", "auprc", "f1", NULL};
 static const char *const splits[] = {"test", "train", NULL};
@@ -41,6 +43,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .help = "Hidden widths of the head; [] is one linear layer."},
     {"model.head_activation", KEY_CHOICE, AT(model.head_activation), .choices = activations,
      .fallback = "relu", .help = "Activation after each hidden layer of the head."},
+    {"model.output", KEY_CHOICE, AT(model.output), .choices = outputs, .fallback = "linear",
+     .help = "linear: the head ends in a trained layer.  identity: the fused embeddings are the "
+             "outputs, and there is no head to train: with one linear layer per party, the sum is "
+             "logistic regression over all of them."},
     {"model.task", KEY_CHOICE, AT(model.task), .choices = tasks, .fallback = "auto",
      .help = "What the labels are; auto decides by the training labels."},
     {"model.binary_loss", KEY_CHOICE, AT(model.binary_loss), .choices = binary_losses,
@@ -51,10 +57,11 @@ const struct key plan_keys[PLAN_KEYS_N] = {
 
     {"protocol.encoding", KEY_CHOICE, AT(protocol.encoding), .choices = encodings,
      .fallback = "pbm",
-     .help =
-         "What an embedding becomes before it leaves its party: pbm and gaussian add noise, "
-         "fixed only rounds, float32 is the bare value.  fedvs takes fixed alone, and without a "
-         "word about it."},
+     .help = "What an embedding becomes before it leaves its party: pbm and gaussian add noise, "
+             "fixed only rounds, float32 is the bare value; scalar, lattice, e8 and topk compress "
+             "it to "
+             "`bits` per component and hide nothing.  fedvs takes fixed alone, and without a word "
+             "about it."},
     {"protocol.aggregation", KEY_CHOICE, AT(protocol.aggregation), .choices = aggregations,
      .fallback = "masked",
      .help =
@@ -82,6 +89,14 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "0", .help = "Standard deviation of each party's noise; with match sigma only."},
     {"protocol.gaussian.epsilon", KEY_REAL, AT(protocol.gaussian.epsilon), .lo = 0, .hi = 1e6,
      .fallback = "0", .help = "Epsilon of one release at privacy.delta; with match epsilon only."},
+    {"protocol.bits", KEY_U32, AT(protocol.bits), .lo = 1, .hi = 8, .fallback = "2",
+     .help = "b, bits per component of an embedding under scalar, lattice and e8; topk keeps the "
+             "embedding x bits / 32 components (one at least) that matter most."},
+    {"protocol.head_bits", KEY_U32, AT(protocol.head_bits), .lo = 0, .hi = 8, .fallback = "0",
+     .help = "Bits per weight of the head as it goes down compressed, with a compressor and "
+             "local_view refreshed (topk: as scalar); 0: as protocol.bits."},
+    {"protocol.error_feedback", KEY_BOOL, AT(protocol.error_feedback), .fallback = "false",
+     .help = "A party adds to a record's embedding what compression took from it the last time."},
     {"protocol.coded.segments", KEY_U32, AT(protocol.coded.segments), .lo = 1,
      .hi = PLAN_PARTIES_MAX, .fallback = "1",
      .help =
@@ -149,10 +164,24 @@ const struct key plan_keys[PLAN_KEYS_N] = {
              "precision; int8, rounded at random to 127 steps of each row's largest."},
     {"protocol.local_iterations", KEY_U32, AT(protocol.local_iterations), .lo = 1, .hi = 10000,
      .fallback = "1", .help = "Q, steps of bottoms and head per round."},
-    {"protocol.local_view", KEY_ONLY, 0, .choices = views, .fallback = "stale",
-     .help = "The received gradient is kept for all Q steps."},
-    {"protocol.local_order", KEY_ONLY, 0, .choices = orders, .fallback = "parallel",
-     .help = "All parties step at once."},
+    {"protocol.local_view", KEY_CHOICE, AT(protocol.local_view), .choices = views,
+     .fallback = "stale",
+     .help = "stale: the received gradient is kept for all Q steps.  refreshed: parties that hold "
+             "the labels receive the round's embeddings (their sum, unless fusion or encoding has "
+             "them one by one) and the head, and compute the gradient anew at every step, with "
+             "their own part as it is by then."},
+    {"protocol.label_holders", KEY_U32, AT(protocol.label_holders), .lo = 0, .hi = PLAN_PARTIES_MAX,
+     .fallback = "0",
+     .help = "How many parties, the first of the roster, hold the labels and refresh under "
+             "local_view refreshed; the others keep the received gradient.  0: all hold them."},
+    {"protocol.local_order", KEY_CHOICE, AT(protocol.local_order), .choices = orders,
+     .fallback = "parallel",
+     .help = "parallel: all parties step at once.  sequential: one after another, in the order of "
+             "the roster, each on a gradient of the same batch that knows the steps before it; "
+             "every turn releases the batch again."},
+    {"protocol.proximal", KEY_REAL, AT(protocol.proximal), .lo = 0, .hi = 1e6, .fallback = "0",
+     .help = "mu: local steps are pulled back by mu times the way gone since the round began, in "
+             "bottoms and head."},
 
     {"training.epochs", KEY_REAL, AT(training.epochs), .lo = 0, .hi = 100000, .lo_open = true,
      .fallback = "10", .help = "Passes over the training rows; fractions allowed."},
@@ -162,7 +191,8 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .lo_open = true, .fallback = "0.01", .help = "Step size of head and bottoms."},
     {"training.schedule", KEY_CHOICE, AT(training.schedule), .choices = schedules,
      .fallback = "constant",
-     .help = "Step size over time; inverse_sqrt divides it by the root of the local iterations."},
+     .help = "Step size over time; inverse_sqrt divides it by the root of the local iterations, "
+             "inverse_sqrt_parties by the root of these times the parties."},
     {"training.optimizer", KEY_CHOICE, AT(training.optimizer), .choices = optimizers,
      .fallback = "sgd", .help = "The rule of a step."},
     {"training.seed", KEY_SEED, AT(training.seed),

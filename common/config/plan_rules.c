@@ -23,8 +23,8 @@ static bool hidden(const struct plan *p)
 
 static bool hidden_float(const struct plan *p)
 {
-    return hidden(p) &&
-           (p->protocol.encoding == ENCODING_FLOAT32 || p->protocol.encoding == ENCODING_GAUSSIAN);
+    return hidden(p) && p->protocol.encoding != ENCODING_PBM &&
+           p->protocol.encoding != ENCODING_FIXED;
 }
 
 static bool hidden_concat(const struct plan *p)
@@ -70,6 +70,115 @@ static bool async_too_large(const struct plan *p)
     return p->protocol.straggler == STRAGGLER_ASYNC &&
            (uint64_t)p->shape.train_rows * p->model.embedding * p->shape.parties >
                PLAN_KEPT_VALUES_MAX;
+}
+
+/* --- local steps --- */
+
+static bool refreshed(const struct plan *p)
+{
+    return p->protocol.local_view == VIEW_REFRESHED;
+}
+
+static bool refreshed_fedvs(const struct plan *p)
+{
+    return refreshed(p) && fedvs(p);
+}
+
+static bool refreshed_straggler(const struct plan *p)
+{
+    return refreshed(p) && p->protocol.straggler != STRAGGLER_WAIT;
+}
+
+static bool holders_idle(const struct plan *p)
+{
+    return p->protocol.label_holders > 0 && !refreshed(p);
+}
+
+static bool holders_concat(const struct plan *p)
+{
+    return p->protocol.label_holders > 0 && refreshed(p) && p->model.fusion == FUSION_CONCAT;
+}
+
+static bool holders_too_many(const struct plan *p)
+{
+    return p->shape.parties > 0 && p->protocol.label_holders > p->shape.parties;
+}
+
+static bool sequential(const struct plan *p)
+{
+    return p->protocol.local_order == ORDER_SEQUENTIAL;
+}
+
+static bool sequential_hidden(const struct plan *p)
+{
+    return sequential(p) && hidden(p);
+}
+
+static bool sequential_straggler(const struct plan *p)
+{
+    return sequential(p) && p->protocol.straggler != STRAGGLER_WAIT;
+}
+
+static bool proximal_idle(const struct plan *p)
+{
+    return p->protocol.proximal > 0 && p->protocol.local_iterations == 1;
+}
+
+/* --- compressors --- */
+
+static bool feedback_idle(const struct plan *p)
+{
+    return p->protocol.error_feedback && !plan_compresses(p);
+}
+
+static bool feedback_straggler(const struct plan *p)
+{
+    return p->protocol.error_feedback && p->protocol.straggler != STRAGGLER_WAIT;
+}
+
+/* --- no head --- */
+
+static bool identity(const struct plan *p)
+{
+    return p->model.output == OUTPUT_IDENTITY;
+}
+
+static bool identity_layers(const struct plan *p)
+{
+    return identity(p) && p->model.head.n > 0;
+}
+
+static bool identity_concat(const struct plan *p)
+{
+    return identity(p) && p->model.fusion == FUSION_CONCAT;
+}
+
+static bool identity_factored(const struct plan *p)
+{
+    return identity(p) && p->protocol.gradient.form == GRADIENT_FACTORED;
+}
+
+/* The outputs as far as they are known before the labels are: 0 where they are not. */
+static uint32_t outputs_of(const struct plan *p)
+{
+    if (p->shape.parties > 0)
+        return p->shape.outputs;
+    if (p->model.binary_loss == BINARY_SIGMOID)
+        return 1;
+    switch (p->model.task) {
+    case TASK_BINARY: return 2;
+    case TASK_REGRESSION: return 1;
+    case TASK_AUTO:
+    case TASK_MULTICLASS: break;
+    }
+    return 0;
+}
+
+static bool identity_width(const struct plan *p)
+{
+    uint32_t n = outputs_of(p);
+
+    return identity(p) && n > 0 && p->model.embedding != n;
 }
 
 /* --- shares --- */
@@ -268,7 +377,9 @@ static bool outputs_wrong(const struct plan *p)
 
 const struct plan_rule plan_rules[] = {
     {"protocol.encoding",
-     "float32 and gaussian cannot be added under masks or in shares: they need aggregation clear",
+     "float32, gaussian and what compresses (scalar, lattice, e8, topk) cannot be added under "
+     "masks "
+     "or in shares: they need aggregation clear",
      hidden_float},
     {"model.fusion",
      "under masks and from shares the server has only sums: concat needs aggregation clear",
@@ -311,6 +422,50 @@ const struct plan_rule plan_rules[] = {
      "training rows times embedding times parties, all of which the server keeps under async, must "
      "stay within 2^28 values",
      async_too_large},
+    {"protocol.local_view",
+     "under fedvs a party never has its own embedding as the sum has it, so it cannot put a newer "
+     "one in its place: it needs stale",
+     refreshed_fedvs},
+    {"protocol.local_view",
+     "refreshed puts a party's new embedding in the place of the one that the round's sum has of "
+     "it, so everybody's must be there: it needs straggler wait",
+     refreshed_straggler},
+    {"protocol.label_holders",
+     "has a meaning only with local_view refreshed: nobody else computes with labels",
+     holders_idle},
+    {"protocol.label_holders",
+     "with concat each party without labels would need a gradient of its own: it needs 0, labels "
+     "at all parties",
+     holders_concat},
+    {"protocol.label_holders", "there are not so many parties", holders_too_many},
+    {"protocol.local_order",
+     "every turn of sequential releases the same batch again, for one party's step: it needs "
+     "aggregation clear",
+     sequential_hidden},
+    {"protocol.local_order",
+     "sequential waits for the party whose turn it is: it needs straggler wait",
+     sequential_straggler},
+    {"protocol.proximal",
+     "pulls local steps back to where the round began, and a single one starts there: it needs "
+     "local_iterations above 1",
+     proximal_idle},
+    {"protocol.error_feedback",
+     "only what compresses leaves an error to add: it needs encoding scalar, lattice, e8 or topk",
+     feedback_idle},
+    {"protocol.error_feedback",
+     "an upload that the server did not take would be missed twice over: it needs straggler wait",
+     feedback_straggler},
+    {"model.output", "identity has no head, so model.head must be []", identity_layers},
+    {"model.output",
+     "identity needs one value per output, not the parties' side by side: fusion sum or mean",
+     identity_concat},
+    {"model.embedding",
+     "with output identity the embedding is the outputs, so it must be as wide: 1 for regression "
+     "and sigmoid, 2 for binary softmax, the classes for multiclass",
+     identity_width},
+    {"protocol.gradient.form",
+     "with output identity there is no layer whose weights could be a factor: it needs full",
+     identity_factored},
     {"protocol.coded.segments",
      "segments + privacy parties must answer, so they cannot be more than there are", coded_of_few},
     {"protocol.pbm.trials",
@@ -371,6 +526,11 @@ void plan_rules_numbers(const struct plan_rule *r, const struct plan *p, char *o
                  fedvs_results(p), k, t, p->shape.parties);
     if (r->broken == fedvs_many_sets)
         snprintf(out, size, " (privacy %u among %u)", t, p->shape.parties - 1);
+    if (r->broken == holders_too_many)
+        snprintf(out, size, " (%u label holders, %u parties)", p->protocol.label_holders,
+                 p->shape.parties);
+    if (r->broken == identity_width)
+        snprintf(out, size, " (embedding %u, %u outputs)", p->model.embedding, outputs_of(p));
     if (r->broken == segments_uneven)
         snprintf(out, size, " (batch %u, segments %u)", p->training.batch, k);
 }

@@ -20,15 +20,23 @@ static uint64_t count_until(double x, uint64_t done)
     return (uint64_t)floor((double)done / x * (1 + SLACK));
 }
 
+static uint32_t turns_of(const struct plan *p)
+{
+    return p->protocol.local_order == ORDER_SEQUENTIAL ? p->shape.parties : 1;
+}
+
 void agenda_make(struct agenda *a, const struct plan *p)
 {
     const uint32_t coded_batch = p->training.batch / p->protocol.fedvs.segments;
     struct segments rows;
+    uint64_t batches;
 
     segments_init(&rows, p->shape.train_rows, p->protocol.fedvs.segments);
     a->coded_rows = rows.len;
     a->rounds_per_epoch = rows.len / coded_batch + (rows.len % coded_batch != 0);
-    a->steps = (uint64_t)ceil(p->training.epochs * a->rounds_per_epoch * (1 - SLACK));
+    batches = (uint64_t)ceil(p->training.epochs * a->rounds_per_epoch * (1 - SLACK));
+    a->turns = turns_of(p);
+    a->steps = batches * a->turns;
     a->party_steps = a->steps;
     if (p->protocol.straggler == STRAGGLER_ASYNC) /* all others may be infinitely slow */
         a->party_steps *= p->shape.parties;
@@ -40,11 +48,11 @@ void agenda_make(struct agenda *a, const struct plan *p)
     if (a->every <= 0) {
         a->sweeps = 1;
     } else if (a->every < 1) {
-        a->sweeps = a->steps;
+        a->sweeps = batches;
     } else {
-        /* The last step is always evaluated, whether or not a period ends there. */
-        bool on_period = count_until(a->every, a->steps) > count_until(a->every, a->steps - 1);
-        a->sweeps = count_until(a->every, a->steps) + (on_period ? 0 : 1);
+        /* The last batch is always evaluated, whether or not a period ends there. */
+        bool on_period = count_until(a->every, batches) > count_until(a->every, batches - 1);
+        a->sweeps = count_until(a->every, batches) + (on_period ? 0 : 1);
     }
 }
 
@@ -56,6 +64,7 @@ uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done)
         return a->sweeps;
     if (a->every <= 0)
         return 0;
+    done = agenda_batch(a, done);
     return a->every < 1 ? done : count_until(a->every, done);
 }
 
@@ -72,8 +81,9 @@ bool agenda_due(const struct agenda *a, uint64_t done)
         return false;
     if (done == a->steps)
         return true;
-    if (a->every <= 0)
+    if (a->every <= 0 || done % a->turns != 0)
         return false;
+    done = agenda_batch(a, done);
     return a->every < 1 || count_until(a->every, done) > count_until(a->every, done - 1);
 }
 
@@ -82,7 +92,7 @@ uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_
     const uint32_t k = p->protocol.fedvs.segments;
     uint32_t last = a->coded_rows - (a->rounds_per_epoch - 1) * (p->training.batch / k);
 
-    return (step + 1) % a->rounds_per_epoch == 0 ? k * last : p->training.batch;
+    return (agenda_batch(a, step) + 1) % a->rounds_per_epoch == 0 ? k * last : p->training.batch;
 }
 
 static uint32_t segments_of(const struct plan *p)
@@ -110,32 +120,37 @@ uint32_t agenda_round_places(const struct plan *p)
 
 float agenda_rate(const struct plan *p, uint64_t step, uint32_t local)
 {
-    double r = (double)step * p->protocol.local_iterations + local;
+    double r = (double)(step / turns_of(p)) * p->protocol.local_iterations + local;
 
-    if (p->training.schedule == SCHEDULE_INVERSE_SQRT)
-        return (float)(p->training.learning_rate / sqrt(r + 1));
+    switch (p->training.schedule) {
+    case SCHEDULE_CONSTANT: break;
+    case SCHEDULE_INVERSE_SQRT: return (float)(p->training.learning_rate / sqrt(r + 1));
+    case SCHEDULE_INVERSE_SQRT_PARTIES:
+        return (float)(p->training.learning_rate / sqrt((r + 1) * p->shape.parties));
+    }
     return (float)p->training.learning_rate;
 }
 
 void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out)
 {
-    uint64_t epochs = a->party_steps / a->rounds_per_epoch,
-             rest = a->party_steps % a->rounds_per_epoch;
+    uint64_t batches = agenda_batch(a, a->party_steps);
+    uint64_t epochs = batches / a->rounds_per_epoch, rest = batches % a->rounds_per_epoch;
     uint64_t train_sweeps = p->training.evaluate_train ? a->sweeps : 0;
 
-    out->train = epochs * p->shape.train_rows + rest * p->training.batch;
+    out->train = a->turns * (epochs * p->shape.train_rows + rest * p->training.batch);
     out->evaluate = train_sweeps * p->shape.train_rows;
     if (p->shape.test_rows > 0)
         out->evaluate += a->sweeps * p->shape.test_rows;
-    out->train_record_max = epochs + (rest > 0 ? 1 : 0) + train_sweeps;
+    out->train_record_max = a->turns * (epochs + (rest > 0 ? 1 : 0)) + train_sweeps;
     out->test_record_max = p->shape.test_rows > 0 ? a->sweeps : 0;
 }
 
 void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t done,
                        struct agenda_releases *out)
 {
+    const uint64_t epoch = (uint64_t)a->rounds_per_epoch * a->turns;
     struct agenda rest = *a;
-    uint64_t whole = (done + a->rounds_per_epoch - 1) / a->rounds_per_epoch * a->rounds_per_epoch;
+    uint64_t whole = (done + epoch - 1) / epoch * epoch, here;
 
     /* Whole epochs from the next one on, and the rows that this one still has. */
     rest.party_steps = a->party_steps > whole ? a->party_steps - whole : 0;
@@ -144,5 +159,8 @@ void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t do
     agenda_price(&rest, p, out);
     for (uint64_t step = done; step < whole && step < a->party_steps; step++)
         out->train += agenda_batch_rows(a, p, step);
-    out->train_record_max += whole > done && done < a->party_steps ? 1 : 0;
+    /* Each record is in one batch of this epoch; of the batch under way some turns are over. */
+    here = (whole < a->party_steps ? whole : a->party_steps);
+    here = here > done ? here - done : 0;
+    out->train_record_max += here < a->turns ? here : a->turns;
 }

@@ -16,9 +16,10 @@
 struct agenda {
     uint32_t coded_rows;       /* ceil(rows / K): the rows themselves when there is one segment */
     uint32_t rounds_per_epoch; /* R = ceil(coded_rows / (batch / K)) */
-    uint64_t steps;            /* T = ceil(epochs R) */
-    uint64_t party_steps;      /* that one party may take part in: T, under async M T */
-    double every;              /* evaluate_every R; 0: only at the end */
+    uint32_t turns;            /* M under sequential, otherwise 1 */
+    uint64_t steps;            /* T turns, of T = ceil(epochs R) batches */
+    uint64_t party_steps;      /* that one party may take part in: T turns, under async M T */
+    double every;              /* batches: evaluate_every R; 0: only at the end */
     bool evaluates;            /* there is something to evaluate on */
     uint64_t sweeps;           /* evaluations of the whole run */
 };
@@ -28,7 +29,16 @@ void agenda_make(struct agenda *a, const struct plan *p);
 /* Seed of the schedule that party `party` (roster index) walks: the plan's, under async its own. */
 uint64_t agenda_seed(const struct plan *p, uint32_t party);
 
-/* Is an evaluation due once `done` steps are done (after round ceil(k e R), and at the end)? */
+/* A step is one turn: step u is on batch u / turns, and under sequential the party u % turns
+ * (roster index) alone applies its gradient; the head steps in the last turn, with what it summed
+ * up to. */
+static inline uint64_t agenda_batch(const struct agenda *a, uint64_t step)
+{
+    return step / a->turns;
+}
+
+/* Is an evaluation due once `done` steps are done (after batch ceil(k e R) and all its turns, and
+ * at the end)? */
 bool agenda_due(const struct agenda *a, uint64_t done);
 
 /* Evaluations due once `done` steps are done, this one included: the number of a sweep. */
@@ -39,7 +49,8 @@ uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done);
 uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step);
 
 /* Learning rate of local iteration `local` (0 .. Q-1) of `step`: eta0, or eta0 / sqrt(r + 1) with r
- * the local iteration counted over the run (FedBCD, section VII). */
+ * the local iteration counted over the run's batches (FedBCD, section VII), or
+ * eta0 / sqrt((r + 1) M). */
 float agenda_rate(const struct plan *p, uint64_t step, uint32_t local);
 
 /* A sweep goes over rows in order, under fedvs over coded rows (common/data/segments.h): how many
@@ -53,8 +64,9 @@ struct agenda_releases {
     uint64_t train_record_max; /* releases of one training record, evaluation included */
     uint64_t test_record_max;
 };
-/* Without repeats: what the plan releases when no round is void.  With several segments the epoch
- * that is not walked to its end counts the padding of its steps: never too little. */
+/* Without repeats: what the plan releases when no round is void; every turn releases its batch.
+ * With several segments the epoch that is not walked to its end counts the padding of its steps:
+ * never too little. */
 void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out);
 /* The same for what is left once `done` steps are done. */
 void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t done,

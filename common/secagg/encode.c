@@ -54,6 +54,10 @@ enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties
         e->integers = true;
         e->value_max = (1U << bits) - 1;
         return STATUS_OK;
+    case ENCODING_SCALAR:
+    case ENCODING_LATTICE:
+    case ENCODING_E8:
+    case ENCODING_TOPK:
     case ENCODING_FLOAT32: return STATUS_OK;
     case ENCODING_GAUSSIAN:
         e->sigma = (float)sigma_of(p, parties);
