@@ -66,21 +66,26 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
 {
     const struct nn_spec spec = spec_of(config, p, features);
     uint32_t batch = p->training.batch;
-    const struct gradient_form form = gradient_form_of(p);
-    size_t words = gradient_words(&form, batch), values = gradient_values(&form, batch),
-           turned = (size_t)form.inner * form.width;
-    size_t scratch = sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) +
-                                      words + values + turned);
+    struct down down;
+    size_t words, values, turned, anchor, scratch;
     enum status s;
+
+    down_of(&down, p);
+    words = down_words(&down, batch);
+    values = gradient_values(&down.gradient, batch);
+    turned = (size_t)down.gradient.inner * down.gradient.width;
+    anchor = p->protocol.proximal > 0 ? nn_net_bytes(&spec) / sizeof(float) : 0; /* and more */
+    scratch = sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + words +
+                               values + turned + anchor);
 
     *b = (struct party_bottom){
         .width = p->model.embedding,
         .rows_max = spec.rows_max,
-        .form = form,
+        .down = down,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
         .clip = p->protocol.aggregation == AGGREGATION_FEDVS ? INFINITY : (float)p->protocol.clip,
     };
-    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 6 * MEM_ALIGNMENT);
+    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 7 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&b->net, &spec, &b->arena);
     if (s != STATUS_OK)
@@ -88,9 +93,12 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
     b->gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
     b->received = arena_alloc(&b->arena, words, sizeof *b->received);
-    b->factors = form.form == GRADIENT_FULL ? b->gradient
-                                            : arena_alloc(&b->arena, values, sizeof *b->factors);
+    b->factors = down.gradient.form == GRADIENT_FULL
+                     ? b->gradient
+                     : arena_alloc(&b->arena, values, sizeof *b->factors);
     b->turned = arena_alloc(&b->arena, turned, sizeof *b->turned);
+    if (anchor > 0)
+        b->anchor = arena_alloc(&b->arena, nn_net_params(&b->net), sizeof *b->anchor);
     CHECK(b->gradient != NULL && b->received != NULL && b->factors != NULL && b->turned != NULL);
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     return STATUS_OK;
@@ -146,22 +154,23 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
 /* D (rows x k), W (P x k) to D W', by the products that a head's backward makes of them. */
 bool party_bottom_expand(struct party_bottom *b)
 {
-    const uint32_t k = b->form.inner;
+    const struct gradient_form *form = &b->down.gradient;
+    const uint32_t k = form->inner;
 
-    if (!gradient_unpack(&b->form, b->factors, b->received, b->batch_rows))
+    if (!gradient_unpack(form, b->factors, b->received, b->batch_rows))
         return false;
-    if (b->form.form == GRADIENT_FULL)
+    if (form->form == GRADIENT_FULL)
         return true;
     gemm_transpose(b->turned, b->factors + (size_t)b->batch_rows * k, b->width, k);
     gemm_nn(b->gradient, b->factors, b->turned, b->batch_rows, b->width, k);
     return true;
 }
 
-static uint32_t clip_rows(struct party_bottom *b, double most)
+uint32_t party_bottom_clip(struct party_bottom *b, double most)
 {
     uint32_t clipped = 0;
 
-    for (uint32_t r = 0; r < b->batch_rows; r++) {
+    for (uint32_t r = 0; r < b->batch_rows && most > 0; r++) {
         float *g = b->gradient + (size_t)r * b->width;
         double norm = 0;
         for (uint32_t i = 0; i < b->width; i++)
@@ -176,16 +185,34 @@ static uint32_t clip_rows(struct party_bottom *b, double most)
     return clipped;
 }
 
+const float *party_bottom_again(struct party_bottom *b)
+{
+    float *h = (float *)(uintptr_t)nn_net_forward(&b->net, b->batch, b->batch_rows);
+
+    for (size_t i = 0; i < (size_t)b->batch_rows * b->width && b->net.spec.degree > 0; i++)
+        h[i] = fminf(fmaxf(h[i], -b->clip), b->clip);
+    return h;
+}
+
+void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q)
+{
+    if (q == 0 && b->anchor != NULL)
+        nn_net_copy_params(&b->net, b->anchor);
+    nn_net_backward(&b->net, NULL, b->gradient);
+    if (b->anchor != NULL)
+        nn_net_pull(&b->net, b->anchor, (float)p->protocol.proximal);
+    nn_net_step(&b->net, agenda_rate(p, step, q));
+}
+
 uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64_t step,
                             double clip)
 {
-    uint32_t clipped = clip > 0 ? clip_rows(b, clip) : 0;
+    uint32_t clipped = party_bottom_clip(b, clip);
 
     for (uint32_t q = 0; q < p->protocol.local_iterations; q++) {
         if (q > 0 || b->net.x != b->batch)
             nn_net_forward(&b->net, b->batch, b->batch_rows);
-        nn_net_backward(&b->net, NULL, b->gradient);
-        nn_net_step(&b->net, agenda_rate(p, step, q));
+        party_bottom_step(b, p, step, q);
     }
     return clipped;
 }

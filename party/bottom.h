@@ -5,7 +5,7 @@
 #define COLONNADE_PARTY_BOTTOM_H
 
 #include "common/base/arena.h"
-#include "common/compress/gradient.h"
+#include "common/compress/down.h"
 #include "common/config/config.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
@@ -17,11 +17,12 @@ struct party_bottom {
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;
-    struct gradient_form form;
-    uint32_t *received; /* the gradient as it came */
-    float *factors;     /* its values; full: `gradient` */
+    struct down down;
+    uint32_t *received; /* what came down at the end of the step */
+    float *factors;     /* the gradient's values; full: `gradient` */
     float *turned;      /* factored: W' */
     float *gradient;    /* rows x P */
+    float *anchor;      /* the parameters as the round found them; NULL without a proximal term */
     /* Of a polynomial's embeddings of training batches: how many values there were, and how many of
      * them beyond [-C, C]. */
     uint64_t values, beyond;
@@ -52,8 +53,18 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
                                    uint32_t n);
 
-/* b->received is filled in: makes b->gradient of it.  False when a value is none (gradient.h). */
+/* Embeddings of the kept batch by the present model, cut off at +-C where they were when they were
+ * sent: rows x P, the bottom's until its next forward. */
+const float *party_bottom_again(struct party_bottom *b);
+
+/* b->received has a gradient: makes b->gradient of it.  False when a value is none (gradient.h). */
 bool party_bottom_expand(struct party_bottom *b) MUST_USE;
+
+/* Rows of b->gradient to at most this l2 norm, 0: to none.  Returns how many were longer. */
+uint32_t party_bottom_clip(struct party_bottom *b, double most);
+/* Local iteration q with b->gradient for the last forward, which was that of the kept batch.  With
+ * protocol.proximal mu it is drawn back to where iteration 0 began (FedBCD, eq. 13). */
+void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q);
 
 /* b->gradient (batch_rows x P) is there: Q local steps with it, the Jacobian recomputed before
  * each but the first (FedBCD's passive party; Q = 1 is PBM-VFL, Algorithm 2, lines 16-18).  clip:

@@ -94,8 +94,8 @@ static uint64_t steps_in(struct party_session *p, size_t bytes)
     while (bytes > 0 && step < p->offered_step) {
         size_t one;
 
-        schedule_batch(&p->schedule, step, &rows);
-        one = gradient_words(&p->bottom.form, rows) * sizeof *p->bottom.received;
+        party_batch(p, step, &rows);
+        one = down_words(&p->bottom.down, rows) * sizeof *p->bottom.received;
         if (bytes < one)
             return 0;
         bytes -= one;

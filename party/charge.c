@@ -34,7 +34,7 @@ static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t st
 
     for (uint64_t k = 0; k < steps; k++) {
         uint32_t rows;
-        const uint32_t *row = schedule_batch(&p->schedule, first + k, &rows);
+        const uint32_t *row = party_batch(p, first + k, &rows);
         memcpy(p->charge_rows + n, row, rows * sizeof *row);
         n += rows;
     }
@@ -55,7 +55,8 @@ static bool reserved_steps(struct party_session *p, struct actions *a)
 {
     struct party_reserve *r = &p->train_reserve;
     uint64_t place = p->task.place,
-             in_epoch = p->agenda.rounds_per_epoch - place % p->agenda.rounds_per_epoch;
+             epoch = (uint64_t)p->agenda.rounds_per_epoch * p->agenda.turns,
+             in_epoch = epoch - place % epoch;
     uint64_t steps = p->agenda.party_steps - place;
 
     if (place >= r->next && place < r->until) {

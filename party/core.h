@@ -24,6 +24,8 @@
 #include "common/secagg/secagg.h"
 #include "party/bottom.h"
 #include "party/policy.h"
+#include "party/refresh.h"
+#include "party/sent.h"
 #include "party/session.h"
 
 enum party_work {
@@ -88,6 +90,8 @@ struct party_session {
     struct agenda agenda;
     struct schedule schedule;
     struct party_bottom bottom;
+    struct party_sent sent;
+    struct party_refresh refresh;
     uint8_t *payload, *check; /* of an upload, or sealed shares and their tags */
     size_t payload_max;       /* bytes of payload */
     size_t share_max;         /* a frame of shares; 0: there are none */
@@ -117,6 +121,7 @@ struct party_session {
     /* The round. */
     struct digest digest;
     uint8_t view[WIRE_DIGEST_BYTES];
+    uint8_t dither[WIRE_DIGEST_BYTES];
     uint64_t last_round; /* in this generation */
     bool relay_due;      /* a share was sent, and the others' are awaited */
     bool replay_due;     /* this party has said how far behind it is */
@@ -210,6 +215,8 @@ const void *party_deal_shares(const struct party_session *p);
 void party_broadcast(struct party_session *p, struct actions *a, const struct wire_broadcast *b);
 void party_charged(struct party_session *p, struct actions *a, const struct error *result);
 void party_worked(struct party_session *p, struct actions *a);
+/* The rows of training step `step`; the schedule's until the next call. */
+const uint32_t *party_batch(struct party_session *p, uint64_t step, uint32_t *rows);
 /* As many 4-byte words as there have to be: into `to`. */
 enum status party_copy_gradient(struct party_session *p, void *to, struct wire_bytes from,
                                 size_t words) MUST_USE;

@@ -85,6 +85,7 @@ static enum status init_buffers(struct party_session *p)
     p->shape = (struct secagg_shape){
         .concat = plan->model.fusion == FUSION_CONCAT,
         .parties = plan->shape.parties,
+        .self = p->setup.self, /* until a generation says otherwise */
         .values_max = wire_evaluate_rows(plan) * plan->model.embedding,
         .segments = plan->protocol.coded.segments,
         .privacy = plan->protocol.coded.privacy,
@@ -138,8 +139,15 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
         s = init_bottom(p);
     if (s == STATUS_OK)
         s = init_buffers(p);
+    if (s == STATUS_OK)
+        s = party_sent_init(&p->sent, &p->plan, party_refreshes(&p->plan, p->setup.self),
+                            secagg_scratch_bytes(&p->shape, (size_t)p->plan.training.batch *
+                                                                p->plan.model.embedding));
     if (s != STATUS_OK)
         return error_set(&p->error, s, "the server's plan: %s", status_words(s));
+    s = party_refresh_init(&p->refresh, &p->plan, p->setup.self, p->setup.labels, &p->error);
+    if (s != STATUS_OK)
+        return s;
     digest_sha256(p->plan_digest, p->plan_text.data, p->plan_text.len);
     trail_begin(&p->trail, &p->digest, p->plan_digest);
     p->planned = true;

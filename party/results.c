@@ -96,7 +96,7 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
     r->summary.traffic = &r->traffic;
     if (rep->planned) {
         r->summary.plaintext = rep->plan.protocol.aggregation == AGGREGATION_CLEAR;
-        r->summary.epochs = (double)rep->applied / rep->agenda.rounds_per_epoch;
+        r->summary.epochs = agenda_epochs(&rep->agenda, rep->applied);
         fill_privacy(&r->summary.privacy, rep, b);
         if (rep->applied > 0 || rep->rounds > 0) /* else an earlier one stays */
             s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,

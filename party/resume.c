@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 3 };
+enum { RESUME_VERSION = 4 };
 
 struct kept {
     uint64_t version, applied, final, plan_len;
@@ -40,6 +40,8 @@ enum status party_session_save(const struct party_session *p, struct buf *out)
     secret_wipe(&k, sizeof k);
     if (s == STATUS_OK)
         s = buf_append(out, p->plan_text.data, p->plan_text.len);
+    if (s == STATUS_OK)
+        s = party_sent_print(&p->sent, out);
     return s == STATUS_OK ? nn_state_print(&p->bottom.net, out) : s;
 }
 
@@ -53,7 +55,11 @@ static enum status unfit(struct party_session *p)
 static enum status take(struct party_session *p, const struct kept *k, const uint8_t *state,
                         size_t n)
 {
-    if (k->applied > p->agenda.party_steps || nn_state_parse(&p->bottom.net, state, n) != STATUS_OK)
+    const size_t sent = party_sent_bytes(&p->sent);
+
+    if (k->applied > p->agenda.party_steps || n < sent ||
+        nn_state_parse(&p->bottom.net, state + sent, n - sent) != STATUS_OK ||
+        party_sent_parse(&p->sent, state, sent) != STATUS_OK)
         return unfit(p);
     memcpy(p->trail.value, k->trail, sizeof k->trail);
     p->applied = k->applied;

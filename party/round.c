@@ -50,10 +50,15 @@ static enum status plan_close(struct party_session *p, const struct wire_broadca
     p->task.apply = !among(&b->absent, p->self);
     p->task.close_step = b->close_step;
     return party_copy_gradient(p, p->bottom.received, b->gradient,
-                               gradient_words(&p->bottom.form, p->bottom.batch_rows));
+                               down_words(&p->bottom.down, p->bottom.batch_rows));
 }
 
 /* --- the round that begins --- */
+
+const uint32_t *party_batch(struct party_session *p, uint64_t step, uint32_t *rows)
+{
+    return schedule_batch(&p->schedule, agenda_batch(&p->agenda, step), rows);
+}
 
 /* Steps behind this party once the task is done. */
 static uint64_t applied_then(const struct party_session *p)
@@ -138,7 +143,7 @@ static void list_rows(struct party_session *p)
     struct party_task *t = &p->task;
 
     if (t->purpose == PURPOSE_TRAIN)
-        t->row = schedule_batch(&p->schedule, t->place, &t->rows);
+        t->row = party_batch(p, t->place, &t->rows);
     if (!party_deals(p) || wire_purpose_deals(t->purpose))
         return;
     if (t->purpose == PURPOSE_TRAIN)

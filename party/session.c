@@ -229,6 +229,8 @@ void party_session_free(struct party_session *p)
     digest_deinit(&p->digest);
     schedule_deinit(&p->schedule);
     party_bottom_deinit(&p->bottom);
+    party_sent_deinit(&p->sent);
+    party_refresh_deinit(&p->refresh);
     buf_deinit(&p->plan_text);
     wipe(&p->keep);
     wipe(&p->before);

@@ -47,6 +47,7 @@ struct party_setup {
     uint32_t self; /* index in the roster */
     const struct sign_key *key;
     const struct table *train, *test; /* test: no rows when there is none */
+    const struct table *labels;       /* of the training rows, in their order; NULL: none here */
     bool seeded;
     uint64_t seed;
     /* What an earlier process saved of this party's part in a run; NULL: nothing. */

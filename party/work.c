@@ -6,46 +6,99 @@
  */
 #include "party/core.h"
 
+#include "common/base/check.h"
+#include "common/crypto/secret.h"
+#include "common/flow/dither.h"
+
 #include <string.h>
 
 /* Noise of a seeded run depends on the place in the schedule alone, so any interleaving gives the
- * same. */
-static void seed_noise(struct party_session *p)
+ * same.  True when the generator has been put to the beginning of a stream that `key` gives again.
+ */
+static bool begin_noise(struct party_session *p, uint8_t key[RNG_KEY_BYTES],
+                        enum wire_purpose purpose, uint64_t place, uint64_t sweep)
 {
-    const struct party_task *t = &p->task;
-    uint8_t key[RNG_KEY_BYTES];
-    uint64_t place = (uint64_t)t->purpose << 62 |
-                     (t->purpose == PURPOSE_TRAIN ? t->place : t->sweep << 32 | t->place);
+    uint64_t at =
+        (uint64_t)purpose << 62 | (purpose == PURPOSE_TRAIN ? place : sweep << 32 | place);
 
-    if (!p->setup.seeded)
-        return;
-    rng_seed_key(key, p->setup.seed, p->setup.self + 1, "noise", place);
+    if (p->setup.seeded)
+        rng_seed_key(key, p->setup.seed, p->setup.self + 1, "noise", at);
+    else if (p->sent.kept && purpose == PURPOSE_TRAIN)
+        rng_fill(&p->noise, key, RNG_KEY_BYTES);
+    else
+        return false;
     rng_rekey(&p->noise, key);
+    return true;
 }
 
-static struct secagg_round round_of(const struct party_session *p)
+static struct secagg_round round_of(struct party_session *p, enum wire_purpose purpose,
+                                    uint64_t place, uint64_t sweep)
 {
+    if (plan_compresses(&p->plan))
+        dither_make(p->dither, &p->plan, &p->digest, purpose, place, sweep);
     return (struct secagg_round){
-        .purpose = (uint8_t)p->task.purpose,
+        .purpose = (uint8_t)purpose,
         .round = p->task.round,
         .sid = p->sid,
         .broadcast = p->view,
+        .dither = p->dither,
+        .importance = party_sent_importance(&p->sent),
+        .scratch = p->sent.scratch,
+        .replayed = p->task.work == WORK_REPLAY && !p->setup.seeded,
         .data = party_deals(p) ? party_deal_shares(p) : NULL,
         .coded = p->coded,
         .coded_n = p->task.coded,
     };
 }
 
-/* The gradient of step p->applied, which is in bottom.received, ends that step. */
+static struct secagg_round round_of_task(struct party_session *p)
+{
+    return round_of(p, p->task.purpose, p->task.place, p->task.sweep);
+}
+
+/* Under sequential one party after the other takes a step on a batch. */
+static bool has_turn(const struct party_session *p, uint64_t step)
+{
+    return p->agenda.turns == 1 || step % p->agenda.turns == p->setup.self;
+}
+
+/* What came down for the step, to Q local steps. */
+static enum status step_down(struct party_session *p, bool apply)
+{
+    const double clip = p->setup.config->policy.gradient_clip;
+    struct party_bottom *b = &p->bottom;
+    struct secagg_round round;
+    enum status s;
+
+    if (b->down.with_gradient && !party_bottom_expand(b))
+        return party_violation(p, "a gradient with a value that is not finite, step", p->applied);
+    if (!apply)
+        return STATUS_OK;
+    if (!p->refresh.on) {
+        party_sent_weigh(&p->sent, b->gradient, b->batch_rows);
+        p->report.clipped += party_bottom_apply(b, &p->plan, p->applied, clip);
+        return STATUS_OK;
+    }
+    round = round_of(p, PURPOSE_TRAIN, p->applied, 0);
+    s = party_refresh_take(&p->refresh, b, &p->shape, &p->sent, &round, &p->error);
+    if (s != STATUS_OK)
+        return error_wrap(&p->error, "the server: step %llu", (unsigned long long)p->applied);
+    p->report.clipped +=
+        party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip);
+    return STATUS_OK;
+}
+
+/* What is in bottom.received ends step p->applied. */
 static enum status take_step(struct party_session *p, bool apply)
 {
-    if (!party_bottom_expand(&p->bottom))
-        return party_violation(p, "a gradient with a value that is not finite, step", p->applied);
+    enum status s = step_down(p, apply && has_turn(p, p->applied));
+
+    if (s != STATUS_OK)
+        return s;
     trail_add(&p->trail, &p->digest, p->applied, p->bottom.received,
-              gradient_words(&p->bottom.form, p->bottom.batch_rows) * sizeof *p->bottom.received);
+              down_words(&p->bottom.down, p->bottom.batch_rows) * sizeof *p->bottom.received);
     if (apply)
-        p->report.clipped += party_bottom_apply(&p->bottom, &p->plan, p->applied,
-                                                p->setup.config->policy.gradient_clip);
+        party_sent_close(&p->sent);
     if (++p->applied > p->furthest) {
         p->furthest = p->applied;
         p->stalled = 0;
@@ -72,13 +125,33 @@ static const float *embed(struct party_session *p, size_t *n)
 
     *n = (size_t)t->rows * p->plan.model.embedding;
     if (t->purpose == PURPOSE_TRAIN)
-        h = party_bottom_train(&p->bottom, table, t->row, t->rows);
+        h = party_sent_begin(&p->sent, party_bottom_train(&p->bottom, table, t->row, t->rows),
+                             t->row, t->rows);
     else if (!party_deals(p))
         h = party_bottom_evaluate(&p->bottom, table, (uint32_t)t->place, t->rows);
     if (!party_deals(p))
         return h;
     *n = (size_t)model->in * model->out;
     return model->w;
+}
+
+/* x to p->payload; and, where the end of the step will need it, what the server will take it for.
+ */
+static enum status protect(struct party_session *p, const float *x, size_t n,
+                           const struct secagg_round *round)
+{
+    const struct party_task *t = &p->task;
+    uint8_t key[RNG_KEY_BYTES];
+    bool again = begin_noise(p, key, t->purpose, t->place, t->sweep);
+    enum status s = secagg_protect(p->masks, p->payload, p->check, x, n, round, &p->noise);
+
+    if (s == STATUS_OK && p->sent.kept && t->purpose == PURPOSE_TRAIN) {
+        CHECK(again);
+        rng_rekey(&p->noise, key);
+        secagg_alone(&p->shape, p->sent.own, x, n, round, &p->noise);
+    }
+    secret_wipe(key, sizeof key);
+    return s;
 }
 
 static enum status work_on_round(struct party_session *p)
@@ -97,7 +170,7 @@ static enum status work_on_round(struct party_session *p)
         return s;
     }
     view_round(p);
-    round = round_of(p);
+    round = round_of_task(p);
     if (wire_purpose_deals(t->purpose)) {
         s = party_work_deal(p, &round);
         spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - start);
@@ -106,8 +179,7 @@ static enum status work_on_round(struct party_session *p)
     x = embed(p, &n);
     computed = p->setup.clock_us();
     spans_add(&p->spans, SPAN_COMPUTE, computed - start);
-    seed_noise(p);
-    s = secagg_protect(p->masks, p->payload, p->check, x, n, &round, &p->noise);
+    s = protect(p, x, n, &round);
     spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - computed);
     if (s != STATUS_OK)
         error_set(&p->error, s, "round %llu: %s", (unsigned long long)t->round, status_words(s));
@@ -117,7 +189,7 @@ static enum status work_on_round(struct party_session *p)
 /* A share that does not open is the dealer's fault or the server's: nobody here can tell. */
 static enum status work_on_sum(struct party_session *p)
 {
-    struct secagg_round round = round_of(p);
+    struct secagg_round round = round_of_task(p);
     uint64_t start = p->setup.clock_us();
     size_t n = party_values(p);
     const uint8_t *sealed = p->received.data;
@@ -139,29 +211,48 @@ static enum status work_on_sum(struct party_session *p)
     return s;
 }
 
-/* Bytes of the gradient of step `step`, and its rows. */
+/* Bytes of what came down for step `step`, and its rows. */
 static size_t step_bytes(struct party_session *p, uint64_t step, const uint32_t **row,
                          uint32_t *rows)
 {
-    *row = schedule_batch(&p->schedule, step, rows);
-    return gradient_words(&p->bottom.form, *rows) * sizeof *p->bottom.received;
+    *row = party_batch(p, step, rows);
+    return down_words(&p->bottom.down, *rows) * sizeof *p->bottom.received;
 }
 
 /* None is applied unless all are gradients. */
 static enum status check_replay(struct party_session *p)
 {
     const uint8_t *at = p->received.data, *end = at + p->received.len;
+    const struct down *down = &p->bottom.down;
     const uint32_t *row;
     uint32_t rows;
 
-    for (uint64_t step = p->applied; at < end; step++) {
+    for (uint64_t step = p->applied; at < end && down->with_gradient; step++) {
         size_t bytes = step_bytes(p, step, &row, &rows);
 
-        if (!gradient_unpack(&p->bottom.form, p->bottom.factors, at, rows))
+        if (!gradient_unpack(&down->gradient, p->bottom.factors, at, rows))
             return party_violation(p, "a gradient with a value that is not finite, step", step);
         at += bytes;
     }
     return STATUS_OK;
+}
+
+/* The batch of step p->applied is embedded, and handed over as it was then: but for noise of the
+ * system's generator, which nobody has any more.  Then the mean of what it could have been serves. */
+static void embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
+{
+    const float *h = party_bottom_train(&p->bottom, p->setup.train, row, rows);
+    uint8_t key[RNG_KEY_BYTES];
+    struct secagg_round round;
+
+    if (!p->sent.kept)
+        return;
+    h = party_sent_begin(&p->sent, h, row, rows);
+    round = round_of(p, PURPOSE_TRAIN, p->applied, 0);
+    if (p->setup.seeded)
+        begin_noise(p, key, PURPOSE_TRAIN, p->applied, 0);
+    secagg_alone(&p->shape, p->sent.own, h, (size_t)rows * p->bottom.width, &round,
+                 p->setup.seeded ? &p->noise : NULL);
 }
 
 static enum status work_on_replay(struct party_session *p)
@@ -175,7 +266,7 @@ static enum status work_on_replay(struct party_session *p)
         uint32_t rows;
         size_t bytes = step_bytes(p, p->applied, &row, &rows);
 
-        party_bottom_train(&p->bottom, p->setup.train, row, rows);
+        embed_again(p, row, rows);
         memcpy(p->bottom.received, at, bytes);
         s = take_step(p, true);
         at += bytes;

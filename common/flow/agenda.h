@@ -37,6 +37,12 @@ static inline uint64_t agenda_batch(const struct agenda *a, uint64_t step)
     return step / a->turns;
 }
 
+/* Passes over the rows that `done` steps are. */
+static inline double agenda_epochs(const struct agenda *a, uint64_t done)
+{
+    return (double)done / a->turns / a->rounds_per_epoch;
+}
+
 /* Is an evaluation due once `done` steps are done (after batch ceil(k e R) and all its turns, and
  * at the end)? */
 bool agenda_due(const struct agenda *a, uint64_t done);

@@ -1,0 +1,160 @@
+/* refresh.c -- local steps with fresh embeddings of this party and a head of its own.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/refresh.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <string.h>
+
+bool party_refreshes(const struct plan *p, uint32_t self)
+{
+    const uint32_t holders = p->protocol.label_holders;
+
+    return p->protocol.local_view == VIEW_REFRESHED && (holders == 0 || self < holders);
+}
+
+/* --- labels --- */
+
+static enum status targets_of(float *target, const struct plan *p, const struct table *labels,
+                              struct error *err)
+{
+    uint32_t classes = 0, most = p->model.task == TASK_MULTICLASS ? p->shape.outputs : 2;
+    int32_t *label;
+    enum status s;
+
+    if (p->model.task == TASK_REGRESSION) {
+        memcpy(target, labels->x, labels->rows * sizeof *target);
+        return STATUS_OK;
+    }
+    label = mem_alloc(labels->rows, sizeof *label);
+    if (label == NULL)
+        return error_set(err, STATUS_MEMORY, "data.labels.train: no memory for %zu labels",
+                         labels->rows);
+    s = table_classes(labels, label, &classes, most, "data.labels.train", err);
+    for (size_t i = 0; i < labels->rows && s == STATUS_OK; i++)
+        target[i] = (float)label[i];
+    mem_free(label);
+    return s;
+}
+
+static enum status check_labels(const struct plan *p, const struct table *labels,
+                                struct error *err)
+{
+    if (labels == NULL)
+        return error_set(err, STATUS_CONFIG,
+                         "data.labels.train: is not set, and under the plan's local_view refreshed "
+                         "this party needs labels");
+    if (labels->rows == p->shape.train_rows)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA, "data.labels.train: %zu labels of %u training rows",
+                     labels->rows, p->shape.train_rows);
+}
+
+/* --- life --- */
+
+static enum status allocate(struct party_refresh *f, const struct plan *p)
+{
+    const size_t batch = p->training.batch, params = nn_head_params(p);
+    size_t values;
+    enum status s;
+
+    nn_head_shape(&f->head, p);
+    values = batch * f->head.inputs;
+    s = arena_init(&f->arena,
+                   nn_head_bytes(p, p->training.batch) +
+                       sizeof(float) * (3 * values + batch + p->shape.train_rows + params) +
+                       6 * MEM_ALIGNMENT);
+    if (s == STATUS_OK)
+        s = nn_head_init(&f->head, p, p->training.batch, &f->arena, NULL);
+    if (s != STATUS_OK)
+        return s;
+    f->others = arena_alloc(&f->arena, values, sizeof *f->others);
+    f->fused = arena_alloc(&f->arena, values, sizeof *f->fused);
+    f->dfused = arena_alloc(&f->arena, values, sizeof *f->dfused);
+    f->of_batch = arena_alloc(&f->arena, batch, sizeof *f->of_batch);
+    f->target = arena_alloc(&f->arena, p->shape.train_rows, sizeof *f->target);
+    f->params = arena_alloc(&f->arena, params, sizeof *f->params);
+    CHECK(f->target != NULL && (params == 0 || f->params != NULL));
+    return STATUS_OK;
+}
+
+enum status party_refresh_init(struct party_refresh *f, const struct plan *p, uint32_t self,
+                               const struct table *labels, struct error *err)
+{
+    enum status s;
+
+    *f = (struct party_refresh){.on = party_refreshes(p, self), .self = self};
+    if (!f->on)
+        return STATUS_OK;
+    s = check_labels(p, labels, err);
+    if (s != STATUS_OK)
+        return s;
+    s = allocate(f, p);
+    if (s != STATUS_OK)
+        return error_set(err, s, "local_view refreshed: %s", status_words(s));
+    return targets_of(f->target, p, labels, err);
+}
+
+void party_refresh_deinit(struct party_refresh *f)
+{
+    arena_deinit(&f->arena);
+    *f = (struct party_refresh){0};
+}
+
+/* --- the end of a step --- */
+
+enum status party_refresh_take(struct party_refresh *f, const struct party_bottom *b,
+                               const struct secagg_shape *shape, const struct party_sent *sent,
+                               const struct secagg_round *round, struct error *err)
+{
+    const uint32_t rows = b->batch_rows;
+    const uint8_t *shown = down_shown_read(&b->down, b->received, rows);
+    enum status s;
+
+    if (shown == NULL)
+        return error_set(err, STATUS_PROTOCOL, "a sum with something behind it");
+    s = secagg_others(shape, f->others, shown, sent->own, (size_t)rows * b->width, b->width, round,
+                      err);
+    if (s != STATUS_OK)
+        return s;
+    if (!down_head_unpack(&b->down, f->params, b->received, rows, round->dither))
+        return error_set(err, STATUS_PROTOCOL, "a head that is none");
+    nn_head_set(&f->head, f->params);
+    return STATUS_OK;
+}
+
+/* fused = the others' part and h, as the head takes it. */
+static void join(struct party_refresh *f, const float *h, uint32_t rows, uint32_t width)
+{
+    const size_t inputs = f->head.inputs, at = f->head.concat ? (size_t)f->self * width : 0;
+
+    memcpy(f->fused, f->others, rows * inputs * sizeof *f->fused);
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t i = 0; i < width; i++)
+            f->fused[r * inputs + at + i] += h[(size_t)r * width + i];
+    nn_head_fuse(&f->head, f->fused, rows);
+}
+
+uint32_t party_refresh_apply(struct party_refresh *f, struct party_bottom *b,
+                             struct party_sent *sent, const struct plan *p, uint64_t step,
+                             double clip)
+{
+    const uint32_t rows = b->batch_rows;
+    uint32_t clipped = 0;
+
+    for (uint32_t r = 0; r < rows; r++)
+        f->of_batch[r] = f->target[sent->row[r]];
+    for (uint32_t q = 0; q < p->protocol.local_iterations; q++) {
+        join(f, party_bottom_again(b), rows, b->width);
+        nn_head_forward(&f->head, f->fused, f->of_batch, rows, true);
+        nn_head_backward(&f->head, f->dfused);
+        nn_head_part(&f->head, b->gradient, f->dfused, rows, f->self);
+        if (q == 0)
+            party_sent_weigh(sent, b->gradient, rows);
+        clipped += party_bottom_clip(b, clip);
+        party_bottom_step(b, p, step, q);
+    }
+    return clipped;
+}
