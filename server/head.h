@@ -1,4 +1,7 @@
-/* head.h -- the top model: fused embeddings to loss, predictions, gradient; and its own steps.
+/* head.h -- the server's top model: sums to loss, predictions and what goes down; its own steps.
+ *
+ * The arithmetic is common/nn/head.h; here are its memory, the forms of the gradient, its packing.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SERVER_HEAD_H
@@ -7,25 +10,20 @@
 #include "common/base/arena.h"
 #include "common/compress/gradient.h"
 #include "common/config/plan.h"
-#include "common/nn/loss.h"
-#include "common/nn/net.h"
+#include "common/nn/head.h"
 
 struct server_head {
     struct arena arena;
-    struct nn_net net;
-    enum nn_loss loss;
-    uint32_t inputs, outputs; /* P, or M P under concat; columns of the logits */
-    bool concat, mean;
+    struct nn_head top;
     struct gradient_form form;
-    uint32_t parties, width;
-    float *fused;   /* rows_max x inputs */
-    float *target;  /* rows_max */
-    float *prob;    /* rows_max x outputs */
-    float *dlogits; /* rows_max x outputs */
+    float *fused;  /* rows_max x inputs */
+    float *target; /* rows_max */
+    float *prob;   /* rows_max x outputs */
     /* d loss / d sum, in its form (common/compress/gradient.h); concat: one for each member. */
     float *values;
     uint32_t *gradient; /* the same as it goes down: gradient_words() for each */
     float *dfused;      /* rows_max x inputs; not factored only */
+    float *anchor;      /* its parameters when the round began; NULL without a proximal term */
 };
 
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
@@ -42,7 +40,8 @@ void server_head_fuse(struct server_head *h, uint32_t rows);
  * h->prob. */
 double server_head_evaluate(struct server_head *h, uint32_t rows);
 
-/* The same, then h->values at the current head, then Q steps of the head on the kept sums. */
+/* The same, then h->values at the current head, then Q steps of the head on the kept sums, under
+ * protocol.proximal drawn back to where it was.  Identity takes no step. */
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows);
 
 /* h->values to h->gradient: `blocks` of them, of so many rows. */

@@ -123,7 +123,8 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
     uint8_t trail[WIRE_DIGEST_BYTES];
     const uint8_t *ours = s->trail.value;
 
-    if (s->head.concat || j->applied > s->steps_done) /* each its own gradients; not known here */
+    /* Each its own gradients; not known here. */
+    if (s->head.top.concat || j->applied > s->steps_done)
         return false;
     if (j->applied != s->steps_done) {
         if (store->append == NULL || !store->trail(store->owner, j->applied, trail))

@@ -68,9 +68,9 @@ static enum status recall(struct server_session *s, uint32_t peer, uint64_t step
         return buf_append(&s->replay,
                           (const uint8_t *)s->head.gradient + (s->close.blocks > 1 ? block : 0),
                           bytes);
-    st = store->gradients(store->owner, step, s->head.concat ? 1 : WIRE_REPLAY_MAX, &s->replay,
+    st = store->gradients(store->owner, step, s->head.top.concat ? 1 : WIRE_REPLAY_MAX, &s->replay,
                           steps, &s->error);
-    if (st == STATUS_OK && s->head.concat) { /* of one step, everybody's side by side */
+    if (st == STATUS_OK && s->head.top.concat) { /* of one step, everybody's side by side */
         bytes = s->replay.len / s->members_n;
         memmove(s->replay.data, s->replay.data + (size_t)s->peer[peer].member * bytes, bytes);
         s->replay.len = bytes;

@@ -70,7 +70,7 @@ struct wire_broadcast server_broadcast_of(const struct server_session *s, bool o
 void server_send_broadcast(struct server_session *s, struct actions *a,
                            const struct wire_broadcast *b)
 {
-    if (!s->head.concat || !b->closes) {
+    if (!s->head.top.concat || !b->closes) {
         server_send_members(s, a, WIRE_BROADCAST)->msg.broadcast = *b;
         return;
     }
@@ -255,7 +255,7 @@ void server_sum_up(struct server_session *s, struct actions *a)
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
     work->flops =
-        nn_net_flops(&s->head.net.spec, s->round.rows) * s->plan.protocol.local_iterations +
+        nn_net_flops(&s->head.top.net.spec, s->round.rows) * s->plan.protocol.local_iterations +
         2.0 * (double)server_round_values(s) * (server_deals(s) ? 8.0 * s->members_n : 1.0);
     if (every > 0 && (s->steps_done + 1) % every == 0)
         work->flops += SERVER_SLOW_FLOPS; /* it will wait for the disk */

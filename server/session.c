@@ -379,12 +379,12 @@ static enum status init_model(struct server_session *s)
 static enum status init_scores(struct server_session *s)
 {
     const struct plan *p = &s->plan;
-    enum status st = score_board_init(&s->running, p->shape.train_rows, s->head.outputs);
+    enum status st = score_board_init(&s->running, p->shape.train_rows, s->head.top.outputs);
 
     if (st == STATUS_OK && p->shape.test_rows > 0)
-        st = score_board_init(&s->test_board, p->shape.test_rows, s->head.outputs);
+        st = score_board_init(&s->test_board, p->shape.test_rows, s->head.top.outputs);
     if (st == STATUS_OK && p->training.evaluate_train)
-        st = score_board_init(&s->train_board, p->shape.train_rows, s->head.outputs);
+        st = score_board_init(&s->train_board, p->shape.train_rows, s->head.top.outputs);
     return st;
 }
 
@@ -481,7 +481,7 @@ const struct fedvs_terms *server_session_terms(const struct server_session *s)
 
 const struct nn_net *server_session_head(const struct server_session *s)
 {
-    return &s->head.net;
+    return &s->head.top.net;
 }
 
 size_t server_session_up_max(const struct server_session *s)

@@ -119,7 +119,7 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
 
     if (closes) {
         size_t words = gradient_words(&s->head.form, lane->rows);
-        const uint32_t *g = s->head.gradient + (s->head.concat ? peer * words : 0);
+        const uint32_t *g = s->head.gradient + (s->head.top.concat ? peer * words : 0);
 
         b.closes = true;
         b.close_step = lane->steps - 1;
@@ -259,8 +259,8 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
     s->round.rows = lane->rows;
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
-    work->flops =
-        nn_net_flops(&s->head.net.spec, lane->rows) + 2.0 * (double)values * s->plan.shape.parties;
+    work->flops = nn_net_flops(&s->head.top.net.spec, lane->rows) +
+                  2.0 * (double)values * s->plan.shape.parties;
 }
 
 static void keep_arrival(struct server_session *s)
@@ -282,14 +282,14 @@ static void gather_latest(struct server_session *s)
     size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding;
     uint32_t parties = s->plan.shape.parties;
 
-    memset(s->head.fused, 0, s->round.rows * s->head.inputs * sizeof(float));
+    memset(s->head.fused, 0, s->round.rows * s->head.top.inputs * sizeof(float));
     for (uint32_t r = 0; r < s->round.rows; r++) {
-        float *to = s->head.fused + (size_t)r * s->head.inputs;
+        float *to = s->head.fused + (size_t)r * s->head.top.inputs;
         uint32_t seen = 0;
 
         for (uint32_t m = 0; m < parties; m++) {
             size_t row = m * all + s->round.row[r];
-            float *part = to + (s->head.concat ? m * width : 0);
+            float *part = to + (s->head.top.concat ? m * width : 0);
 
             if (!t->seen[row])
                 continue;
@@ -297,8 +297,8 @@ static void gather_latest(struct server_session *s)
             for (size_t i = 0; i < width; i++)
                 part[i] += t->kept[row * width + i];
         }
-        t->factor[r] = s->head.concat ? 1 : (float)parties / (float)seen;
-        for (size_t i = 0; i < width && !s->head.concat; i++)
+        t->factor[r] = s->head.top.concat ? 1 : (float)parties / (float)seen;
+        for (size_t i = 0; i < width && !s->head.top.concat; i++)
             to[i] *= t->factor[r];
         s->report.degraded.stale += seen - 1;
         s->report.degraded.unseen += parties - seen;
@@ -317,12 +317,12 @@ void server_stream_work(struct server_session *s)
     server_head_fuse(&s->head, s->round.rows);
     server_take_targets(s);
     server_score_batch(s, server_head_train(&s->head, &s->plan, s->steps_done, s->round.rows));
-    for (uint32_t r = 0; r < s->round.rows && !s->head.concat; r++) {
+    for (uint32_t r = 0; r < s->round.rows && !s->head.top.concat; r++) {
         for (size_t i = 0; i < width; i++)
             s->head.values[r * width + i] *= s->stream->factor[r];
     }
-    s->work_status =
-        server_pack_gradient(s, s->stream->arrivals, s->head.concat ? s->plan.shape.parties : 1);
+    s->work_status = server_pack_gradient(s, s->stream->arrivals,
+                                          s->head.top.concat ? s->plan.shape.parties : 1);
     s->stream->arrivals++;
     s->report.rounds++;
     if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&

@@ -52,7 +52,7 @@ static void note_absent(struct server_session *s)
 
     s->close.absent_n = s->shape.partial ? s->members_n - present : 0;
     count_missing(s, s->close.absent, s->members_n - present);
-    if (s->close.absent_n == 0 || s->head.concat)
+    if (s->close.absent_n == 0 || s->head.top.concat)
         return;
     for (size_t i = 0; i < gradient_row_values(&s->head.form, s->round.rows); i++)
         s->head.values[i] *= factor;
@@ -71,7 +71,7 @@ static void use_sum(struct server_session *s)
         .fresh = true,
         .step = s->steps_done,
         .words = gradient_words(&s->head.form, s->round.rows),
-        .blocks = s->head.concat ? s->members_n : 1,
+        .blocks = s->head.top.concat ? s->members_n : 1,
     };
     server_score_batch(s, server_head_train(&s->head, &s->plan, s->round.place, s->round.rows));
 }
@@ -121,7 +121,7 @@ static enum status append(struct server_session *s)
         .rows = s->round.rows,
         .present = s->members_n,
         .sum = s->head.fused,
-        .sum_floats = (size_t)s->round.rows * s->head.inputs,
+        .sum_floats = (size_t)s->round.rows * s->head.top.inputs,
         .gradient = train ? s->head.gradient : NULL,
         .gradient_words = train ? gradient_words_n(s) : 0,
     };
@@ -213,7 +213,7 @@ enum status server_session_replay(struct server_session *s, const struct journal
         return STATUS_OK; /* the checkpoint has it */
     if (!server_choose_round(s) || r->purpose != s->round.purpose || r->place != s->round.place ||
         r->sweep != s->round.sweep || r->rows != s->round.rows ||
-        r->sum_floats != (size_t)r->rows * s->head.inputs)
+        r->sum_floats != (size_t)r->rows * s->head.top.inputs)
         return unfit(r, err);
     s->round.number = r->round;
     s->members_n = r->present;

@@ -104,26 +104,46 @@ static void put_messages(struct report_json *j, json_t *bytes, const struct traf
     }
 }
 
-static void put_bytes(struct report_json *j, json_t *root, const struct summary *r)
+/* The six of one phase. */
+static json_t *put_phase(struct report_json *j, json_t *bytes, const struct traffic *t,
+                         enum traffic_phase p)
 {
-    json_t *bytes = report_json_object(j, root, "bytes"), *o;
-    struct traffic_sum total_up = {0}, total_down = {0};
+    struct traffic_sum up = traffic_of_phase(t, TRAFFIC_UP, p);
+    struct traffic_sum down = traffic_of_phase(t, TRAFFIC_DOWN, p);
+    json_t *o = report_json_object(j, bytes, phase_names[p]);
+
+    put_six(j, o, &up, &down);
+    return o;
+}
+
+/* The six of all phases. */
+static void put_total(struct report_json *j, json_t *bytes, const struct traffic *t)
+{
+    struct traffic_sum up = {0}, down = {0};
 
     for (int p = 0; p < TRAFFIC_PHASES; p++) {
-        struct traffic_sum up = traffic_of_phase(r->traffic, TRAFFIC_UP, (enum traffic_phase)p);
-        struct traffic_sum down = traffic_of_phase(r->traffic, TRAFFIC_DOWN, (enum traffic_phase)p);
+        struct traffic_sum of_up = traffic_of_phase(t, TRAFFIC_UP, (enum traffic_phase)p);
+        struct traffic_sum of_down = traffic_of_phase(t, TRAFFIC_DOWN, (enum traffic_phase)p);
 
-        o = report_json_object(j, bytes, phase_names[p]);
-        put_six(j, o, &up, &down);
+        add_sum(&up, &of_up);
+        add_sum(&down, &of_down);
+    }
+    put_six(j, report_json_object(j, bytes, "total"), &up, &down);
+}
+
+static void put_bytes(struct report_json *j, json_t *root, const struct summary *r)
+{
+    json_t *bytes = report_json_object(j, root, "bytes");
+
+    for (int p = 0; p < TRAFFIC_PHASES; p++) {
+        json_t *o = put_phase(j, bytes, r->traffic, (enum traffic_phase)p);
+
         if (p == TRAFFIC_TRAIN && r->has_formula) {
             report_json_count(j, o, "formula_up", r->formula_up);
             report_json_count(j, o, "formula_down", r->formula_down);
         }
-        add_sum(&total_up, &up);
-        add_sum(&total_down, &down);
     }
-    o = report_json_object(j, bytes, "total");
-    put_six(j, o, &total_up, &total_down);
+    put_total(j, bytes, r->traffic);
     put_messages(j, bytes, r->traffic);
 }
 
@@ -347,6 +367,12 @@ static enum status line_of(char **text, size_t *n, const struct report_evaluatio
     report_json_real(&j, root, "seconds", e->seconds);
     report_json_real(&j, root, "train_s", e->train_s);
     report_json_count(&j, root, "bytes", e->bytes);
+    if (e->traffic != NULL) {
+        json_t *o = report_json_object(&j, root, "traffic");
+
+        put_phase(&j, o, e->traffic, TRAFFIC_TRAIN);
+        put_total(&j, o, e->traffic);
+    }
     put_degraded(&j, root, &e->degraded);
     report_json_score(&j, root, "train", &e->train);
     report_json_score(&j, root, "test", &e->test);

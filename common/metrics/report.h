@@ -103,8 +103,9 @@ enum status report_write(const struct summary *r, const char *path, struct error
 struct report_evaluation {
     double epoch, epochs; /* done, planned */
     uint64_t round;
-    double seconds, train_s; /* since the first round opened; without what evaluation took */
-    uint64_t bytes;          /* training payload until now, both directions */
+    double seconds, train_s;       /* since the first round opened; without what evaluation took */
+    uint64_t bytes;                /* training payload until now, both directions */
+    const struct traffic *traffic; /* until now; NULL: absent */
     struct report_degraded degraded; /* until now */
     struct score train, test;
 };

@@ -50,6 +50,15 @@ size_t nn_layer_params(const struct nn_layer *l)
     return (size_t)l->in * l->out + (l->b != NULL ? l->out : 0);
 }
 
+size_t nn_spec_params(const struct nn_spec *spec)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < spec->layers; i++)
+        total += params(spec, i);
+    return total;
+}
+
 static size_t weights_max(const struct nn_spec *s)
 {
     size_t max = 0;
@@ -237,6 +246,37 @@ void nn_net_step(struct nn_net *n, float learning_rate)
         case NN_MOMENTUM: optim_momentum(l->w, l->m1, l->dw, count, learning_rate); break;
         case NN_ADAM: optim_adam(l->w, l->m1, l->m2, l->dw, count, learning_rate, n->steps); break;
         }
+    }
+}
+
+void nn_net_copy_params(const struct nn_net *n, float *out)
+{
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        const size_t count = nn_layer_params(&n->layer[i]);
+
+        memcpy(out, n->layer[i].w, count * sizeof *out);
+        out += count;
+    }
+}
+
+void nn_net_set_params(struct nn_net *n, const float *from)
+{
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        const size_t count = nn_layer_params(&n->layer[i]);
+
+        memcpy(n->layer[i].w, from, count * sizeof *from);
+        from += count;
+    }
+}
+
+void nn_net_pull(struct nn_net *n, const float *anchor, float mu)
+{
+    for (size_t i = 0; i < n->spec.layers && mu != 0.0F; i++) {
+        struct nn_layer *l = &n->layer[i];
+        const size_t count = nn_layer_params(l);
+
+        optim_pull(l->dw, l->w, anchor, count, mu);
+        anchor += count;
     }
 }
 

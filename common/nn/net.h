@@ -78,6 +78,16 @@ void nn_net_step(struct nn_net *n, float learning_rate);
 /* w, then b where there is one, as floats in one run; so are dw, m1, m2. */
 size_t nn_layer_params(const struct nn_layer *l);
 
+/* All layers' parameters in order: of each its w (row major), then its b. */
+size_t nn_spec_params(const struct nn_spec *spec);
+void nn_net_copy_params(const struct nn_net *n, float *out);
+void nn_net_set_params(struct nn_net *n, const float *params); /* the optimiser stays as it is */
+
+/* The proximal term (mu / 2) |theta - anchor|^2: adds its gradient mu (theta - anchor) to those of
+ * the last backward, before a step (FedBCD, equation (13)).  anchor: as nn_net_copy_params left it
+ * at the beginning of the round; mu = 0 changes no bit. */
+void nn_net_pull(struct nn_net *n, const float *anchor, float mu);
+
 /* Multiplications and additions of one forward + backward (2 and 4 per weight and row, 2 and 2 for
  * a polynomial, which has no dx), for the decision loop or pool. */
 double nn_net_flops(const struct nn_spec *spec, uint32_t rows);

@@ -50,3 +50,10 @@ void optim_adam(float *w, float *m, float *v, const float *g, size_t n, float lr
     adam(w, m, v, g, n, (float)((double)lr / (1.0 - pow(BETA1, (double)t))),
          (float)(1.0 / sqrt(1.0 - pow(BETA2, (double)t))));
 }
+
+CLONES void optim_pull(float *restrict g, const float *restrict w, const float *restrict anchor,
+                       size_t n, float mu)
+{
+    for (size_t i = 0; i < n; i++)
+        g[i] += mu * (w[i] - anchor[i]);
+}

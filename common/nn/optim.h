@@ -1,4 +1,5 @@
-/* optim.h -- one step of SGD, SGD with momentum, or Adam over n parameters.
+/* optim.h -- one step of SGD, SGD with momentum, or Adam over n parameters; the proximal
+ * term.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_NN_OPTIM_H
@@ -17,5 +18,8 @@ void optim_momentum(float *w, float *v, const float *g, size_t n, float lr);
  * 1: m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2; w -= lr (m / (1 - b1^t)) / (sqrt(v / (1 -
  * b2^t)) + eps) */
 void optim_adam(float *w, float *m, float *v, const float *g, size_t n, float lr, uint64_t t);
+
+/* g += mu (w - anchor): the slope of (mu / 2) |w - anchor|^2 */
+void optim_pull(float *g, const float *w, const float *anchor, size_t n, float mu);
 
 #endif

@@ -80,8 +80,8 @@ static void start(struct server_head *h, const struct plan *p)
     CHECK(rng_init_key(&init, key) == STATUS_OK);
     CHECK(server_head_init(h, p, ROWS_MAX, &init) == STATUS_OK);
     rng_deinit(&init);
-    for (size_t i = 0; i < h->net.spec.layers; i++) {
-        struct nn_layer *l = &h->net.layer[i];
+    for (size_t i = 0; i < h->top.net.spec.layers; i++) {
+        struct nn_layer *l = &h->top.net.layer[i];
 
         for (uint32_t j = 0; j < l->out; j++) /* glorot leaves them zero */
             l->b[j] = 0.1f * (float)(j + 1) - 0.2f * (float)i;
@@ -91,7 +91,7 @@ static void start(struct server_head *h, const struct plan *p)
 /* What secagg_combine would leave, and labels. */
 static void give(struct server_head *h, const struct shape *s)
 {
-    for (uint32_t i = 0; i < ROWS * h->inputs; i++)
+    for (uint32_t i = 0; i < ROWS * h->top.inputs; i++)
         h->fused[i] = (float)((int)(i * 29 % 31) - 15) / 12.0f;
     for (uint32_t r = 0; r < ROWS; r++)
         h->target[r] = s->task == TASK_REGRESSION
@@ -115,12 +115,12 @@ struct reference {
 static void copy_of(struct reference *ref, const struct server_head *h, const struct shape *s,
                     uint32_t members)
 {
-    ref->layers = h->net.spec.layers;
+    ref->layers = h->top.net.spec.layers;
     ref->act = s->activation;
     ref->shape = s;
     ref->scale = s->fusion == FUSION_MEAN ? 1.0 / members : 1.0;
     for (size_t i = 0; i < ref->layers; i++) {
-        const struct nn_layer *l = &h->net.layer[i];
+        const struct nn_layer *l = &h->top.net.layer[i];
 
         ref->width[i] = l->in;
         ref->width[i + 1] = l->out;
@@ -130,7 +130,7 @@ static void copy_of(struct reference *ref, const struct server_head *h, const st
         for (uint32_t k = 0; k < l->out; k++)
             ref->b[i][k] = (double)l->b[k];
     }
-    for (uint32_t i = 0; i < ROWS * h->inputs; i++)
+    for (uint32_t i = 0; i < ROWS * h->top.inputs; i++)
         ref->x[i] = (double)h->fused[i];
     for (uint32_t r = 0; r < ROWS; r++)
         ref->target[r] = (double)h->target[r];
@@ -222,10 +222,10 @@ static void expect_gradient(const struct shape *s, uint32_t members)
     server_head_members(&h, members);
     give(&h, s);
     copy_of(&ref, &h, s, members);
-    assert_int_equal(h.inputs, s->fusion == FUSION_CONCAT ? INPUTS_MAX : WIDTH);
+    assert_int_equal(h.top.inputs, s->fusion == FUSION_CONCAT ? INPUTS_MAX : WIDTH);
     loss = fused_train(&h, &p, 0, ROWS);
     assert_true(fabs(loss - mean_loss(&ref)) < 1e-5);
-    for (uint32_t at = 0; at < ROWS * h.inputs; at++) {
+    for (uint32_t at = 0; at < ROWS * h.top.inputs; at++) {
         double expected = slope(&ref, at), got = (double)h.values[handed_out(s, at)];
 
         largest = fmax(largest, fabs(expected));
@@ -282,9 +282,9 @@ static void test_evaluation_gives_loss_and_predictions_and_changes_no_weight(voi
                 assert_true(fabs((double)h.prob[r * s->outputs + j] - expected) < 1e-5);
             }
         }
-        for (size_t l = 0; l < h.net.spec.layers; l++)
-            assert_memory_equal(h.net.layer[l].w, fresh.net.layer[l].w,
-                                sizeof(float) * h.net.layer[l].in * h.net.layer[l].out);
+        for (size_t l = 0; l < h.top.net.spec.layers; l++)
+            assert_memory_equal(h.top.net.layer[l].w, fresh.top.net.layer[l].w,
+                                sizeof(float) * h.top.net.layer[l].in * h.top.net.layer[l].out);
         server_head_deinit(&h);
         server_head_deinit(&fresh);
     }
@@ -298,24 +298,24 @@ static void walk(struct server_head *h, const struct plan *p, uint64_t step)
     uint32_t local = p->protocol.local_iterations;
     float divisor = 1.0f / PARTIES;
 
-    for (uint32_t i = 0; h->mean && i < ROWS * h->inputs; i++)
+    for (uint32_t i = 0; h->top.mean && i < ROWS * h->top.inputs; i++)
         h->fused[i] *= divisor;
     for (uint32_t q = 0; q < local; q++) {
-        const float *logits = nn_net_forward(&h->net, h->fused, ROWS);
+        const float *logits = nn_net_forward(&h->top.net, h->fused, ROWS);
         double rate = p->training.learning_rate;
 
         if (p->training.schedule == SCHEDULE_INVERSE_SQRT)
             rate /= sqrt((double)(step * local + q + 1));
-        (void)nn_loss(h->loss, h->dlogits, logits, h->target, ROWS, h->outputs);
-        nn_net_backward(&h->net, NULL, h->dlogits);
-        nn_net_step(&h->net, (float)rate);
+        (void)nn_loss(h->top.loss, h->top.dlogits, logits, h->target, ROWS, h->top.outputs);
+        nn_net_backward(&h->top.net, NULL, h->top.dlogits);
+        nn_net_step(&h->top.net, (float)rate);
     }
 }
 
 static void expect_same_weights(const struct server_head *a, const struct server_head *b)
 {
-    for (size_t i = 0; i < a->net.spec.layers; i++) {
-        const struct nn_layer *l = &a->net.layer[i], *m = &b->net.layer[i];
+    for (size_t i = 0; i < a->top.net.spec.layers; i++) {
+        const struct nn_layer *l = &a->top.net.layer[i], *m = &b->top.net.layer[i];
 
         assert_memory_equal(l->w, m->w, sizeof(float) * l->in * l->out);
         assert_memory_equal(l->b, m->b, sizeof(float) * l->out);
@@ -339,13 +339,13 @@ static void test_local_steps_of_the_head_are_a_loop_on_the_kept_sums(void **stat
             p.training.optimizer = of_plan[i % 3];
             start(&h, &p);
             start(&hand, &p);
-            assert_int_equal(h.net.spec.optimizer, optimizers[i % 3]);
+            assert_int_equal(h.top.net.spec.optimizer, optimizers[i % 3]);
             for (uint64_t step = 0; step < 4; step++) {
                 give(&h, &shapes[i]);
                 give(&hand, &shapes[i]);
                 (void)fused_train(&h, &p, step, ROWS);
                 walk(&hand, &p, step);
-                assert_int_equal(h.net.steps, (step + 1) * local);
+                assert_int_equal(h.top.net.steps, (step + 1) * local);
                 expect_same_weights(&h, &hand);
             }
             server_head_deinit(&h);
@@ -370,8 +370,8 @@ static void test_the_gradient_is_taken_before_the_first_local_step(void **state)
         loss_a = fused_train(&a, &once, 0, ROWS);
         loss_b = fused_train(&b, &often, 0, ROWS);
         assert_true(loss_a == loss_b);
-        assert_memory_equal(a.values, b.values, sizeof(float) * ROWS * a.inputs);
-        assert_memory_equal(a.prob, b.prob, sizeof(float) * ROWS * a.outputs);
+        assert_memory_equal(a.values, b.values, sizeof(float) * ROWS * a.top.inputs);
+        assert_memory_equal(a.prob, b.prob, sizeof(float) * ROWS * a.top.outputs);
         server_head_deinit(&a);
         server_head_deinit(&b);
     }

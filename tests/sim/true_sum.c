@@ -196,7 +196,7 @@ static size_t place_of(const struct server_session *v, size_t i, uint32_t member
 {
     size_t width = v->plan.model.embedding;
 
-    return v->head.concat ? (i / width * v->members_n + member) * width + i % width : i;
+    return v->head.top.concat ? (i / width * v->members_n + member) * width + i % width : i;
 }
 
 static void concatenate(struct true_sum *t, const struct server_session *v, const struct codes *c,
@@ -277,7 +277,7 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 {
     const struct codes *first = NULL;
 
-    for (uint32_t m = 0; m < v->members_n && !v->head.concat; m++) {
+    for (uint32_t m = 0; m < v->members_n && !v->head.top.concat; m++) {
         const struct codes *c = &t->of[v->members[m]];
         if (!in[m])
             continue;
@@ -294,7 +294,7 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
 {
     const struct server_session *v = s->server;
-    size_t values = (size_t)v->round.rows * v->head.inputs;
+    size_t values = (size_t)v->round.rows * v->head.top.inputs;
     bool in[WIRE_MEMBERS_MAX];
     uint32_t in_n;
 
@@ -309,16 +309,16 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
     if (!knows_noise(s))
         return true;
     memset(t->want, 0, values * sizeof *t->want);
-    for (uint32_t m = 0; m < v->members_n && v->head.concat; m++) {
+    for (uint32_t m = 0; m < v->members_n && v->head.top.concat; m++) {
         if (in[m])
             concatenate(t, v, &t->of[v->members[m]], m);
     }
     if (multiplies(s))
         add_products(t, v);
-    else if (!v->head.concat)
+    else if (!v->head.top.concat)
         add_up(t, v, in, in_n);
-    for (size_t i = 0; i < values && v->head.mean; i++)
-        t->want[i] *= 1.0f / (float)v->head.parties;
+    for (size_t i = 0; i < values && v->head.top.mean; i++)
+        t->want[i] *= 1.0f / (float)v->head.top.parties;
     if (memcmp(t->want, v->head.fused, values * sizeof *t->want) == 0)
         return true;
     snprintf(why, 128, "round %llu (%s %llu): not the sum of its members' codes",

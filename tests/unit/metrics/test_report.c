@@ -400,6 +400,33 @@ static void test_report_appends_one_object_per_evaluation(void **state)
     assert_int_equal(report_append(scratch_dir(), &e, &err), STATUS_IO);
 }
 
+static void test_report_says_what_went_over_the_wire_until_an_evaluation(void **state)
+{
+    const char *path = scratch_path("metrics.jsonl");
+    struct report_evaluation e = {.epoch = 1, .round = 16, .bytes = 201};
+    struct error err = {0};
+    json_t *line;
+
+    (void)state;
+    unlink(path);
+    assert_int_equal(report_append(path, &e, &err), STATUS_OK);
+    line = json_load_file(path, 0, NULL);
+    assert_absent(line, "traffic");
+    json_decref(line);
+    unlink(path);
+    e.traffic = &f.traffic;
+    assert_int_equal(report_append(path, &e, &err), STATUS_OK);
+    line = json_load_file(path, 0, NULL);
+    assert_number(line, "traffic.train.payload_up", 201);
+    assert_number(line, "traffic.train.frame_up", 301);
+    assert_number(line, "traffic.train.tls_up", 400);
+    assert_number(line, "traffic.train.frame_down", 0);
+    assert_number(line, "traffic.total.frame_up", 301);
+    assert_number(line, "traffic.total.frame_down", 60);
+    assert_number(line, "traffic.total.payload_down", 0);
+    json_decref(line);
+}
+
 static size_t lines_of(const char *path, char *text, size_t max)
 {
     FILE *file = fopen(path, "r");
@@ -462,6 +489,7 @@ static void test_report_appends_once_what_an_earlier_process_may_have_written(vo
     e.epoch = 1;
     e.seconds = e.train_s = 0.125; /* another process's clock and bytes */
     e.bytes = 0;
+    e.traffic = &f.traffic;
     report_degraded_set(&e.degraded, REPORT_VOID_ROUNDS, 1);
     assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
     assert_int_equal(lines_of(path, text, sizeof text), 2);
@@ -530,6 +558,7 @@ int main(void)
         EACH(test_report_makes_valid_json_of_a_peers_words),
         EACH(test_report_keeps_the_old_file_when_it_cannot_write),
         EACH(test_report_appends_one_object_per_evaluation),
+        EACH(test_report_says_what_went_over_the_wire_until_an_evaluation),
         EACH(test_report_cuts_half_a_line_before_it_appends),
         EACH(test_report_appends_once_what_an_earlier_process_may_have_written),
         EACH(test_report_progress_says_what_is_amiss_and_fits_its_line),

@@ -1,0 +1,167 @@
+/* head.c -- the top model's arithmetic.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/head.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <string.h>
+
+static enum nn_act activation_of(uint32_t a)
+{
+    switch ((enum plan_activation)a) {
+    case ACTIVATION_RELU: return NN_ACT_RELU;
+    case ACTIVATION_TANH: return NN_ACT_TANH;
+    case ACTIVATION_SIGMOID: return NN_ACT_SIGMOID;
+    case ACTIVATION_NONE: return NN_ACT_NONE;
+    }
+    return NN_ACT_NONE;
+}
+
+static void loss_of(struct nn_head *h, const struct plan *p)
+{
+    if (p->model.task == TASK_REGRESSION) {
+        h->loss = NN_LOSS_SQUARED;
+        h->outputs = 1;
+    } else if (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID) {
+        h->loss = NN_LOSS_SIGMOID;
+        h->outputs = 1;
+    } else {
+        h->loss = NN_LOSS_SOFTMAX;
+        h->outputs = p->shape.outputs;
+    }
+}
+
+void nn_head_shape(struct nn_head *h, const struct plan *p)
+{
+    *h = (struct nn_head){
+        .concat = p->model.fusion == FUSION_CONCAT,
+        .mean = p->model.fusion == FUSION_MEAN,
+        .fixed = p->model.output == OUTPUT_IDENTITY,
+        .parties = p->shape.parties,
+        .width = p->model.embedding,
+    };
+    h->inputs = h->concat ? h->parties * h->width : h->width;
+    loss_of(h, p);
+    CHECK(!h->fixed || (p->model.head.n == 0 && h->inputs == h->outputs));
+}
+
+static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct plan *p,
+                    uint32_t rows_max)
+{
+    *spec = (struct nn_spec){
+        .layers = p->model.head.n + 1,
+        .out_scale = 1,
+        .rows_max = rows_max,
+        .optimizer = h->fixed ? NN_SGD : (enum nn_optimizer)p->training.optimizer,
+    };
+    spec->width[0] = h->inputs;
+    for (size_t i = 0; i < p->model.head.n; i++) {
+        spec->width[i + 1] = p->model.head.width[i];
+        spec->act[i] = activation_of(p->model.head_activation);
+    }
+    spec->width[spec->layers] = h->outputs;
+    spec->act[spec->layers - 1] = NN_ACT_NONE;
+}
+
+size_t nn_head_bytes(const struct plan *p, uint32_t rows_max)
+{
+    struct nn_head h;
+    struct nn_spec spec;
+
+    nn_head_shape(&h, p);
+    spec_of(&spec, &h, p, rows_max);
+    return nn_net_bytes(&spec) + sizeof(float) * rows_max * (size_t)h.outputs + MEM_ALIGNMENT;
+}
+
+enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
+                         struct arena *a, struct rng *init)
+{
+    struct nn_spec spec;
+    enum status s;
+
+    nn_head_shape(h, p);
+    spec_of(&spec, h, p, rows_max);
+    s = nn_net_init(&h->net, &spec, a); /* all zeros */
+    if (s != STATUS_OK)
+        return s;
+    h->dlogits = arena_alloc(a, (size_t)rows_max * h->outputs, sizeof(float));
+    if (h->dlogits == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t i = 0; h->fixed && i < h->outputs; i++)
+        h->net.layer[0].w[(size_t)i * h->outputs + i] = 1;
+    if (init != NULL && !h->fixed)
+        nn_net_randomize(&h->net, (enum nn_init)p->model.init, init);
+    return STATUS_OK;
+}
+
+void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows)
+{
+    float factor = 1.0f / (float)h->parties;
+
+    if (!h->mean)
+        return;
+    for (size_t i = 0; i < (size_t)rows * h->inputs; i++)
+        fused[i] *= factor;
+}
+
+double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,
+                       bool slopes)
+{
+    h->logits = nn_net_forward(&h->net, fused, rows);
+    return nn_loss(h->loss, slopes ? h->dlogits : NULL, h->logits, target, rows, h->outputs);
+}
+
+void nn_head_predict(const struct nn_head *h, float *prob, uint32_t rows)
+{
+    nn_predict(h->loss, prob, h->logits, rows, h->outputs);
+}
+
+void nn_head_backward(struct nn_head *h, float *dfused)
+{
+    nn_net_backward(&h->net, dfused, h->dlogits);
+}
+
+void nn_head_part(const struct nn_head *h, float *part, const float *dfused, uint32_t rows,
+                  uint32_t m)
+{
+    float factor = h->mean ? 1.0f / (float)h->parties : 1.0f;
+
+    if (!h->concat) {
+        for (size_t i = 0; i < (size_t)rows * h->width; i++)
+            part[i] = factor * dfused[i];
+        return;
+    }
+    for (uint32_t r = 0; r < rows; r++)
+        memcpy(part + (size_t)r * h->width, dfused + (size_t)r * h->inputs + (size_t)m * h->width,
+               sizeof(float) * h->width);
+}
+
+void nn_head_step(struct nn_head *h, float learning_rate)
+{
+    if (!h->fixed)
+        nn_net_step(&h->net, learning_rate);
+}
+
+size_t nn_head_params(const struct plan *p)
+{
+    struct nn_head h;
+    struct nn_spec spec;
+
+    nn_head_shape(&h, p);
+    spec_of(&spec, &h, p, 1);
+    return h.fixed ? 0 : nn_spec_params(&spec);
+}
+
+void nn_head_get(const struct nn_head *h, float *params)
+{
+    if (!h->fixed)
+        nn_net_copy_params(&h->net, params);
+}
+
+void nn_head_set(struct nn_head *h, const float *params)
+{
+    if (!h->fixed)
+        nn_net_set_params(&h->net, params);
+}

@@ -1,0 +1,74 @@
+/* head.h -- the top model: fused embeddings to loss, predictions and the gradient that each party's
+ * embeddings get.
+ *
+ *   fused   rows x P: the sum of the members' embeddings, or its M-th part (mean); under concat
+ *           rows x (M P), member m at columns m P .. m P + P - 1
+ *   logits  rows x outputs: dense layers of model.head, then one linear layer
+ *
+ * It is the server's, and that of parties that hold labels and refresh their own block
+ * (protocol.local_view: refreshed): with the same numbers in, both get the same bits out.
+ *
+ * model.output: identity has nothing to train (FedBCD, equation (2): the loss is of the sum
+ * itself). Its one layer is the unit matrix with zero bias, and stays so; it has no parameters.
+ *
+ * Nothing here allocates after init.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_NN_HEAD_H
+#define COLONNADE_NN_HEAD_H
+
+#include "common/base/arena.h"
+#include "common/config/plan.h"
+#include "common/nn/loss.h"
+#include "common/nn/net.h"
+
+struct nn_head {
+    struct nn_net net;
+    enum nn_loss loss;
+    uint32_t inputs, outputs; /* columns of fused: P, or M P under concat; of the logits */
+    uint32_t parties; /* M, the members of the generation: the divisor of mean; set at will */
+    uint32_t width;   /* P */
+    bool concat, mean;
+    bool fixed;          /* identity: never steps */
+    const float *logits; /* rows x outputs: of the last forward */
+    float *dlogits;      /* rows_max x outputs: d loss / d logits of the last forward that asked */
+};
+
+/* Everything but the memory: shapes, loss, fusion. */
+void nn_head_shape(struct nn_head *h, const struct plan *p);
+
+/* Bytes nn_head_init cuts from an arena (alignment included). */
+size_t nn_head_bytes(const struct plan *p, uint32_t rows_max);
+/* `init` draws the weights as the plan says; NULL: zeros, until nn_head_set.  Identity draws
+ * nothing. */
+enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
+                         struct arena *a, struct rng *init) MUST_USE;
+
+/* A sum of embeddings (rows x inputs), in place, to what the head takes: under mean its M-th
+ * part, else as it is. */
+void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows);
+
+/* Mean loss over the rows; `target` as nn_loss has it.  h->logits, and when `slopes` h->dlogits,
+ * are filled.  `fused` must stay until backward. */
+double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,
+                       bool slopes);
+/* Of the last forward: rows x outputs (nn_predict). */
+void nn_head_predict(const struct nn_head *h, float *prob, uint32_t rows);
+/* After a forward with slopes: the gradients of the weights, and dfused = d loss / d fused (rows x
+ * inputs) unless it is NULL. */
+void nn_head_backward(struct nn_head *h, float *dfused);
+/* dfused to d loss / d embedding of member m (rows x P).  Without concat it is that of the sum, the
+ * same for all: under mean the M-th part of dfused.  No overlap. */
+void nn_head_part(const struct nn_head *h, float *part, const float *dfused, uint32_t rows,
+                  uint32_t m);
+/* One step of the optimiser with the gradients of the last backward; nothing for identity. */
+void nn_head_step(struct nn_head *h, float learning_rate);
+
+/* What a head of this plan has to train, as floats: of each layer in turn its weights (in x out,
+ * row major), then its biases.  0 for identity.  get and set take them in that order
+ * (nn_net_copy_params); set leaves the optimiser as it is. */
+size_t nn_head_params(const struct plan *p);
+void nn_head_get(const struct nn_head *h, float *params);
+void nn_head_set(struct nn_head *h, const float *params);
+
+#endif
