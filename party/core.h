@@ -18,6 +18,7 @@
 #include "common/crypto/rng.h"
 #include "common/data/schedule.h"
 #include "common/flow/agree.h"
+#include "common/flow/dither.h"
 #include "common/flow/dealing.h"
 #include "common/flow/sm.h"
 #include "common/flow/trail.h"

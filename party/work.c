@@ -8,7 +8,6 @@
 
 #include "common/base/check.h"
 #include "common/crypto/secret.h"
-#include "common/flow/dither.h"
 
 #include <string.h>
 
@@ -35,7 +34,7 @@ static struct secagg_round round_of(struct party_session *p, enum wire_purpose p
                                     uint64_t place, uint64_t sweep)
 {
     if (plan_compresses(&p->plan))
-        dither_make(p->dither, &p->plan, &p->digest, purpose, place, sweep);
+        dither_make(p->dither, &p->digest, &p->plan, purpose, place, sweep);
     return (struct secagg_round){
         .purpose = (uint8_t)purpose,
         .round = p->task.round,

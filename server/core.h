@@ -18,6 +18,7 @@
 #include "common/crypto/rng.h"
 #include "common/data/schedule.h"
 #include "common/flow/agree.h"
+#include "common/flow/dither.h"
 #include "common/flow/dealing.h"
 #include "common/flow/sm.h"
 #include "common/flow/trail.h"
@@ -132,7 +133,8 @@ struct server_session {
     struct server_sweep sweep;
     uint64_t steps_done;
     struct digest digest;
-    struct trail trail; /* after steps_done steps */
+    uint8_t dither[WIRE_DIGEST_BYTES]; /* of the open round; compressors only */
+    struct trail trail;                /* after steps_done steps */
     struct score_board running, test_board, train_board;
     bool target_reached, complete; /* complete: every member's final model is durable */
     uint32_t integrity_in_a_row;

@@ -133,6 +133,6 @@ void server_sweep_done(struct server_session *s)
     s->sweep.running = false;
     s->sweep.done_at = s->steps_done;
     s->report.sweeps = s->sweep.number;
-    s->report.epochs = (double)s->steps_done / s->agenda.rounds_per_epoch;
+    s->report.epochs = agenda_epochs(&s->agenda, s->steps_done);
     check_target(s);
 }

@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/flow/agenda.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Floats of the proximal term's anchor. */
@@ -19,18 +20,20 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
                              struct rng *init)
 {
     struct nn_head shape;
-    size_t values, blocks, gradient, words, anchor = anchor_floats(p), scratch;
+    size_t values, blocks, gradient, words, params, anchor = anchor_floats(p), scratch;
     enum status s;
 
     nn_head_shape(&shape, p);
-    *h = (struct server_head){.form = gradient_form_of(p)};
+    *h = (struct server_head){.apart = shape.concat && p->protocol.local_view == VIEW_STALE};
+    down_of(&h->down, p);
     values = (size_t)rows_max * shape.inputs;
     blocks = shape.concat ? shape.parties : 1;
-    gradient = gradient_values(&h->form, p->training.batch) * blocks;
-    words = gradient_words(&h->form, p->training.batch) * blocks;
-    scratch = sizeof(float) * (2 * values + gradient + words + anchor +
+    gradient = gradient_values(&h->down.gradient, p->training.batch) * blocks;
+    words = down_words(&h->down, p->training.batch) * (h->apart ? blocks : 1);
+    params = h->down.with_head ? nn_head_params(p) : 0;
+    scratch = sizeof(float) * (2 * values + gradient + words + params + anchor +
                                rows_max * ((size_t)shape.outputs + 1)) +
-              9 * MEM_ALIGNMENT;
+              10 * MEM_ALIGNMENT;
     s = arena_init(&h->arena, nn_head_bytes(p, rows_max) + scratch);
     if (s == STATUS_OK)
         s = nn_head_init(&h->top, p, rows_max, &h->arena, init);
@@ -38,15 +41,16 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
         return s;
     h->fused = arena_alloc(&h->arena, values, sizeof(float));
     h->values = arena_alloc(&h->arena, gradient, sizeof(float));
-    h->gradient = arena_alloc(&h->arena, words, sizeof(uint32_t));
+    h->blob = arena_alloc(&h->arena, words, sizeof(uint32_t));
     h->dfused = arena_alloc(&h->arena, values, sizeof(float));
     h->target = arena_alloc(&h->arena, rows_max, sizeof(float));
     h->prob = arena_alloc(&h->arena, (size_t)rows_max * shape.outputs, sizeof(float));
     CHECK(h->prob != NULL);
-    if (anchor > 0) {
+    if (params > 0)
+        h->params = arena_alloc(&h->arena, params, sizeof(float));
+    if (anchor > 0)
         h->anchor = arena_alloc(&h->arena, anchor, sizeof(float));
-        CHECK(h->anchor != NULL);
-    }
+    CHECK((params == 0 || h->params != NULL) && (anchor == 0 || h->anchor != NULL));
     return STATUS_OK;
 }
 
@@ -86,7 +90,7 @@ static void hand_out_factors(struct server_head *h, uint32_t rows)
 /* d loss / d fused to what the members receive: d loss / d sum, or each member's own columns. */
 static void hand_out_gradient(struct server_head *h, uint32_t rows)
 {
-    if (h->form.form == GRADIENT_FACTORED) {
+    if (h->down.gradient.form == GRADIENT_FACTORED) {
         hand_out_factors(h, rows);
         return;
     }
@@ -96,10 +100,24 @@ static void hand_out_gradient(struct server_head *h, uint32_t rows)
 
 void server_head_pack(struct server_head *h, uint32_t rows, uint32_t blocks, struct rng *r)
 {
-    const size_t values = gradient_values(&h->form, rows), words = gradient_words(&h->form, rows);
+    const size_t values = gradient_values(&h->down.gradient, rows),
+                 words = down_words(&h->down, rows);
 
     for (uint32_t m = 0; m < blocks; m++)
-        gradient_pack(&h->form, h->gradient + m * words, h->values + m * values, rows, r);
+        down_gradient_pack(&h->down, h->blob + m * words, h->values + m * values, rows, r);
+}
+
+bool server_head_show(struct server_head *h, uint32_t rows, const uint8_t *dither, struct rng *r)
+{
+    if (!h->down.with_head)
+        return true;
+    nn_head_get(&h->top, h->params);
+    for (uint32_t i = 0; i < h->down.head_params; i++) {
+        if (!isfinite(h->params[i]))
+            return false;
+    }
+    down_head_pack(&h->down, h->blob, h->params, rows, dither, r);
+    return true;
 }
 
 static double forward(struct server_head *h, uint32_t rows, bool slopes)
@@ -128,14 +146,20 @@ static void step_on(struct server_head *h, const struct plan *p, uint64_t step, 
     }
 }
 
+/* Under sequential all parties have stepped on the batch before the head does. */
+static bool has_turn(const struct plan *p, uint64_t step)
+{
+    return p->protocol.local_order == ORDER_PARALLEL || (step + 1) % p->shape.parties == 0;
+}
+
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows)
 {
     double loss = forward(h, rows, true);
 
     nn_head_predict(&h->top, h->prob, rows);
-    nn_head_backward(&h->top, h->form.form == GRADIENT_FACTORED ? NULL : h->dfused);
+    nn_head_backward(&h->top, h->down.gradient.form == GRADIENT_FACTORED ? NULL : h->dfused);
     hand_out_gradient(h, rows);
-    if (h->top.fixed)
+    if (h->top.fixed || !has_turn(p, step))
         return loss;
     if (h->anchor != NULL)
         nn_head_get(&h->top, h->anchor);

@@ -8,22 +8,24 @@
 #define COLONNADE_SERVER_HEAD_H
 
 #include "common/base/arena.h"
-#include "common/compress/gradient.h"
+#include "common/compress/down.h"
 #include "common/config/plan.h"
 #include "common/nn/head.h"
 
 struct server_head {
     struct arena arena;
     struct nn_head top;
-    struct gradient_form form;
+    struct down down;
+    bool apart;    /* concat under a stale view: each member is sent a gradient of its own */
     float *fused;  /* rows_max x inputs */
     float *target; /* rows_max */
     float *prob;   /* rows_max x outputs */
-    /* d loss / d sum, in its form (common/compress/gradient.h); concat: one for each member. */
+    /* d loss / d sum, in its form (common/compress/gradient.h); apart: one for each member. */
     float *values;
-    uint32_t *gradient; /* the same as it goes down: gradient_words() for each */
-    float *dfused;      /* rows_max x inputs; not factored only */
-    float *anchor;      /* its parameters when the round began; NULL without a proximal term */
+    uint32_t *blob; /* what goes down (common/compress/down.h): down_words(), apart: for each */
+    float *dfused;  /* rows_max x inputs; not factored only */
+    float *params;  /* its parameters as they go down; NULL when they do not */
+    float *anchor;  /* its parameters when the round began; NULL without a proximal term */
 };
 
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
@@ -41,10 +43,14 @@ void server_head_fuse(struct server_head *h, uint32_t rows);
 double server_head_evaluate(struct server_head *h, uint32_t rows);
 
 /* The same, then h->values at the current head, then Q steps of the head on the kept sums, under
- * protocol.proximal drawn back to where it was.  Identity takes no step. */
+ * protocol.proximal drawn back to where it was.  Identity takes no step; under sequential there is
+ * one in the last turn on a batch only. */
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows);
 
-/* h->values to h->gradient: `blocks` of them, of so many rows. */
+/* Into h->blob, of so many rows: h->values as gradients, `blocks` of them; and the present head,
+ * false when a weight is not finite. */
 void server_head_pack(struct server_head *h, uint32_t rows, uint32_t blocks, struct rng *r);
+bool server_head_show(struct server_head *h, uint32_t rows, const uint8_t *dither,
+                      struct rng *r) MUST_USE;
 
 #endif

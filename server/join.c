@@ -124,7 +124,7 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
     const uint8_t *ours = s->trail.value;
 
     /* Each its own gradients; not known here. */
-    if (s->head.top.concat || j->applied > s->steps_done)
+    if (s->head.apart || j->applied > s->steps_done)
         return false;
     if (j->applied != s->steps_done) {
         if (store->append == NULL || !store->trail(store->owner, j->applied, trail))

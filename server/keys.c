@@ -58,7 +58,7 @@ void server_offer(struct server_session *s, struct actions *a)
 static enum status recall(struct server_session *s, uint32_t peer, uint64_t step, uint64_t *steps)
 {
     const struct server_store *store = &s->setup.store;
-    size_t bytes = s->close.words * sizeof *s->head.gradient,
+    size_t bytes = s->close.words * sizeof *s->head.blob,
            block = (size_t)s->peer[peer].member * bytes;
     enum status st;
 
@@ -66,11 +66,11 @@ static enum status recall(struct server_session *s, uint32_t peer, uint64_t step
     *steps = 1;
     if (s->close.any && step == s->close.step)
         return buf_append(&s->replay,
-                          (const uint8_t *)s->head.gradient + (s->close.blocks > 1 ? block : 0),
+                          (const uint8_t *)s->head.blob + (s->close.blocks > 1 ? block : 0),
                           bytes);
-    st = store->gradients(store->owner, step, s->head.top.concat ? 1 : WIRE_REPLAY_MAX, &s->replay,
+    st = store->gradients(store->owner, step, s->head.apart ? 1 : WIRE_REPLAY_MAX, &s->replay,
                           steps, &s->error);
-    if (st == STATUS_OK && s->head.top.concat) { /* of one step, everybody's side by side */
+    if (st == STATUS_OK && s->head.apart) { /* of one step, everybody's side by side */
         bytes = s->replay.len / s->members_n;
         memmove(s->replay.data, s->replay.data + (size_t)s->peer[peer].member * bytes, bytes);
         s->replay.len = bytes;

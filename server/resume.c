@@ -77,8 +77,8 @@ enum status server_session_save(const struct server_session *s, struct buf *out)
     enum status st = buf_append(out, &k, sizeof k);
 
     if (st == STATUS_OK)
-        st = buf_append(out, s->head.gradient,
-                        k.close_words * k.close_blocks * sizeof *s->head.gradient);
+        st = buf_append(out, s->head.blob,
+                        k.close_words * k.close_blocks * sizeof *s->head.blob);
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     return st == STATUS_OK && !s->head.top.fixed ? nn_state_print(&s->head.top.net, out) : st;
@@ -86,10 +86,10 @@ enum status server_session_save(const struct server_session *s, struct buf *out)
 
 static bool fits(const struct server_session *s, const struct kept *k)
 {
-    uint64_t blocks = s->head.top.concat ? s->plan.shape.parties : 1;
+    uint64_t blocks = s->head.apart ? s->plan.shape.parties : 1;
 
     return k->version == RESUME_VERSION && k->steps_done <= s->agenda.steps &&
-           k->close_words <= gradient_words(&s->head.form, s->plan.training.batch) &&
+           k->close_words <= down_words(&s->head.down, s->plan.training.batch) &&
            k->close_blocks <= blocks && k->sweep <= s->agenda.sweeps &&
            k->sweep_row <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
 }
@@ -138,10 +138,10 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
     memcpy(&k, bytes, sizeof k);
     if (!fits(s, &k))
         return STATUS_DATA;
-    used = (size_t)(k.close_words * k.close_blocks) * sizeof *s->head.gradient;
+    used = (size_t)(k.close_words * k.close_blocks) * sizeof *s->head.blob;
     if (n - at < used)
         return STATUS_DATA;
-    memcpy(s->head.gradient, bytes + at, used);
+    memcpy(s->head.blob, bytes + at, used);
     at += used;
     boards_of(s, board);
     for (size_t i = 0; i < BOARDS; i++) {

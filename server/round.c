@@ -39,14 +39,15 @@ bool server_choose_round(struct server_session *s)
         return false;
     s->round.purpose = PURPOSE_TRAIN;
     s->round.place = s->steps_done;
-    s->round.row = schedule_batch(&s->schedule, s->steps_done, &s->round.rows);
+    s->round.row = schedule_batch(
+        &s->schedule, agenda_batch(&s->agenda, s->steps_done), &s->round.rows);
     s->round.coded = s->schedule.coded_n;
     return true;
 }
 
 /* --- broadcasts --- */
 
-/* But for the gradient, which under `concat` differs from member to member. */
+/* But for the gradient, which may differ from member to member. */
 struct wire_broadcast server_broadcast_of(const struct server_session *s, bool opens)
 {
     struct wire_broadcast b = {
@@ -55,8 +56,8 @@ struct wire_broadcast server_broadcast_of(const struct server_session *s, bool o
     if (s->close.fresh) {
         b.closes = true;
         b.close_step = s->close.step;
-        b.gradient = (struct wire_bytes){(const uint8_t *)s->head.gradient,
-                                         s->close.words * sizeof *s->head.gradient};
+        b.gradient = (struct wire_bytes){(const uint8_t *)s->head.blob,
+                                         s->close.words * sizeof *s->head.blob};
         b.absent = (struct wire_bytes){s->close.absent, s->close.absent_n};
     }
     if (opens) {
@@ -70,7 +71,7 @@ struct wire_broadcast server_broadcast_of(const struct server_session *s, bool o
 void server_send_broadcast(struct server_session *s, struct actions *a,
                            const struct wire_broadcast *b)
 {
-    if (!s->head.top.concat || !b->closes) {
+    if (!s->head.apart || !b->closes) {
         server_send_members(s, a, WIRE_BROADCAST)->msg.broadcast = *b;
         return;
     }
@@ -82,7 +83,7 @@ void server_send_broadcast(struct server_session *s, struct actions *a,
         send = server_send_one(s, a, s->members[m], WIRE_BROADCAST);
         send->msg.broadcast = *b;
         send->msg.broadcast.gradient.data =
-            (const uint8_t *)(s->head.gradient + m * s->close.words);
+            (const uint8_t *)(s->head.blob + m * s->close.words);
     }
 }
 
@@ -118,6 +119,15 @@ static bool set_is_whole(const struct server_session *s)
     return s->left == 0 || (s->plan.protocol.aggregation == AGGREGATION_CLEAR && !server_waits(s));
 }
 
+static void begin_sum(struct server_session *s)
+{
+    secagg_begin_padded(s->sum, server_round_values(s), server_real_values(s));
+    if (!plan_compresses(&s->plan))
+        return;
+    dither_make(s->dither, &s->digest, &s->plan, s->round.purpose, s->round.place, s->round.sweep);
+    secagg_dither(s->sum, s->dither);
+}
+
 void server_open_round(struct server_session *s, struct actions *a)
 {
     struct wire_broadcast b;
@@ -139,7 +149,7 @@ void server_open_round(struct server_session *s, struct actions *a)
     s->round.opened_us = s->round.last_answer_us = s->now_us;
     server_next_question(s);
     if (!wire_purpose_deals(s->round.purpose))
-        secagg_begin_padded(s->sum, server_round_values(s), server_real_values(s));
+        begin_sum(s);
     if (s->shares != NULL)
         server_shares_open(s);
     if (s->sm.phase != phase_of_round(s))

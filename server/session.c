@@ -326,6 +326,7 @@ static enum status init_protocol(struct server_session *s, struct error *err)
         .concat = p->model.fusion == FUSION_CONCAT,
         .partial =
             p->protocol.aggregation == AGGREGATION_CLEAR && p->protocol.straggler == STRAGGLER_DROP,
+        .shown = p->protocol.local_view == VIEW_REFRESHED,
         .parties = p->shape.parties,
         .values_max = rows * p->model.embedding,
         .segments = p->protocol.coded.segments,
@@ -463,7 +464,7 @@ const struct server_report *server_session_report(struct server_session *s)
     r->phase = s->sm.phase;
     r->generation = s->generation;
     r->steps = s->steps_done;
-    r->epochs = (double)s->steps_done / s->agenda.rounds_per_epoch;
+    r->epochs = agenda_epochs(&s->agenda, s->steps_done);
     r->members_n = s->members_n;
     r->waiting_for = -1;
     r->waiting_since_us = s->round.opened_us;

@@ -118,8 +118,8 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
     };
 
     if (closes) {
-        size_t words = gradient_words(&s->head.form, lane->rows);
-        const uint32_t *g = s->head.gradient + (s->head.top.concat ? peer * words : 0);
+        size_t words = down_words(&s->head.down, lane->rows);
+        const uint32_t *g = s->head.blob + (s->head.top.concat ? peer * words : 0);
 
         b.closes = true;
         b.close_step = lane->steps - 1;
@@ -244,7 +244,9 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
         server_drop(s, a, peer, STATUS_PROTOCOL);
         return;
     }
-    st = secagg_open(&s->shape, s->stream->arrived, u->payload.data, values, &s->error);
+    dither_make(s->dither, &s->digest, &s->plan, PURPOSE_TRAIN, lane->steps, 0);
+    st = secagg_open(&s->shape, s->stream->arrived, u->payload.data, values,
+                     (uint32_t)s->peer[peer].member, s->dither, &s->error);
     if (st != STATUS_OK) {
         error_wrap(&s->error, "%s: upload", server_name(s, peer));
         server_drop(s, a, peer, st);
@@ -309,7 +311,7 @@ void server_stream_work(struct server_session *s)
 {
     uint64_t start = s->setup.clock_us();
     /* of a row of the gradient, or of its first factor */
-    size_t width = gradient_row_values(&s->head.form, 1);
+    size_t width = gradient_row_values(&s->head.down.gradient, 1);
 
     s->spoiled = true;
     keep_arrival(s);

@@ -54,13 +54,15 @@ static void note_absent(struct server_session *s)
     count_missing(s, s->close.absent, s->members_n - present);
     if (s->close.absent_n == 0 || s->head.top.concat)
         return;
-    for (size_t i = 0; i < gradient_row_values(&s->head.form, s->round.rows); i++)
+    for (size_t i = 0; i < gradient_row_values(&s->head.down.gradient, s->round.rows); i++)
         s->head.values[i] *= factor;
 }
 
 /* The head's part of a round whose sum is in head.fused. */
 static void use_sum(struct server_session *s)
 {
+    double loss;
+
     server_take_targets(s);
     if (s->round.purpose != PURPOSE_TRAIN) {
         server_score_batch(s, server_head_evaluate(&s->head, s->round.rows));
@@ -70,38 +72,66 @@ static void use_sum(struct server_session *s)
         .any = true,
         .fresh = true,
         .step = s->steps_done,
-        .words = gradient_words(&s->head.form, s->round.rows),
-        .blocks = s->head.top.concat ? s->members_n : 1,
+        .words = down_words(&s->head.down, s->round.rows),
+        .blocks = s->head.apart ? s->members_n : 1,
     };
-    server_score_batch(s, server_head_train(&s->head, &s->plan, s->round.place, s->round.rows));
+    loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);
+    if (s->round.place % s->agenda.turns == 0) /* a batch counts once */
+        server_score_batch(s, loss);
+    else
+        s->report.last_loss = loss;
+}
+
+static enum status diverged(struct server_session *s)
+{
+    return error_set(&s->error, STATUS_DATA,
+                     "training diverged in step %llu: try a smaller learning_rate",
+                     (unsigned long long)s->steps_done);
+}
+
+static void begin_rounding(struct server_session *s, const char *purpose, uint64_t place)
+{
+    uint8_t key[RNG_KEY_BYTES];
+
+    if (!s->setup.seeded || s->head.down.gradient.type != GRADIENT_INT8)
+        return;
+    rng_seed_key(key, s->setup.seed, 0, purpose, place);
+    rng_rekey(&s->rounding, key);
 }
 
 enum status server_pack_gradient(struct server_session *s, uint64_t place, uint32_t blocks)
 {
-    size_t values = gradient_values(&s->head.form, s->round.rows) * blocks;
+    size_t values = gradient_values(&s->head.down.gradient, s->round.rows) * blocks;
     bool finite = isfinite(s->report.last_loss);
-    uint8_t key[RNG_KEY_BYTES];
 
     for (size_t i = 0; i < values && finite; i++)
         finite = isfinite(s->head.values[i]);
     if (!finite)
-        return error_set(&s->error, STATUS_DATA,
-                         "training diverged in step %llu: try a smaller learning_rate",
-                         (unsigned long long)s->steps_done);
-    if (s->setup.seeded && s->head.form.type == GRADIENT_INT8) {
-        rng_seed_key(key, s->setup.seed, 0, "gradient", place);
-        rng_rekey(&s->rounding, key);
-    }
-    server_head_pack(&s->head, s->round.rows, blocks, &s->rounding);
+        return diverged(s);
+    begin_rounding(s, "gradient", place);
+    if (s->head.down.with_gradient)
+        server_head_pack(&s->head, s->round.rows, blocks, &s->rounding);
     return STATUS_OK;
+}
+
+/* What parties with labels need: the sum as it was given, and the head before its own steps. */
+static enum status show(struct server_session *s)
+{
+    struct server_head *h = &s->head;
+
+    if (h->down.shown == DOWN_SHOWN_NONE)
+        return STATUS_OK;
+    secagg_show(s->sum, down_shown_begin(&h->down, h->blob, s->round.rows));
+    begin_rounding(s, "head", s->round.place);
+    return server_head_show(h, s->round.rows, s->dither, &s->rounding) ? STATUS_OK : diverged(s);
 }
 
 /* The step is done, once its gradient is final. */
 static void count_round(struct server_session *s)
 {
     if (s->round.purpose == PURPOSE_TRAIN) {
-        trail_add(&s->trail, &s->digest, s->steps_done, s->head.gradient,
-                  gradient_words_n(s) * sizeof *s->head.gradient);
+        trail_add(&s->trail, &s->digest, s->steps_done, s->head.blob,
+                  gradient_words_n(s) * sizeof *s->head.blob);
         s->report.rounds++;
         s->steps_done++;
     } else if (s->swept) {
@@ -122,7 +152,7 @@ static enum status append(struct server_session *s)
         .present = s->members_n,
         .sum = s->head.fused,
         .sum_floats = (size_t)s->round.rows * s->head.top.inputs,
-        .gradient = train ? s->head.gradient : NULL,
+        .gradient = train ? s->head.blob : NULL,
         .gradient_words = train ? gradient_words_n(s) : 0,
     };
 
@@ -162,6 +192,11 @@ static enum status close_round(struct server_session *s)
     enum status st;
 
     s->spoiled = true;
+    if (s->round.purpose == PURPOSE_TRAIN) {
+        st = show(s);
+        if (st != STATUS_OK)
+            return st;
+    }
     server_head_fuse(&s->head, s->round.rows);
     use_sum(s);
     if (s->round.purpose == PURPOSE_TRAIN) {
@@ -223,7 +258,7 @@ enum status server_session_replay(struct server_session *s, const struct journal
     if (train && r->gradient_words != gradient_words_n(s))
         return unfit(r, err);
     if (train) /* what the parties were given is what counts */
-        memcpy(s->head.gradient, r->gradient, r->gradient_words * sizeof *s->head.gradient);
+        memcpy(s->head.blob, r->gradient, r->gradient_words * sizeof *s->head.blob);
     count_round(s);
     if (train && server_waits(s) && memcmp(s->trail.value, r->trail, sizeof r->trail) != 0)
         return unfit(r, err);
