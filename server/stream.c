@@ -244,7 +244,8 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
         server_drop(s, a, peer, STATUS_PROTOCOL);
         return;
     }
-    st = secagg_open(&s->shape, s->stream->arrived, u->payload.data, values, &s->error);
+    st = secagg_open(&s->shape, s->stream->arrived, u->payload.data, values, peer, NULL,
+                     &s->error);
     if (st != STATUS_OK) {
         error_wrap(&s->error, "%s: upload", server_name(s, peer));
         server_drop(s, a, peer, st);
