@@ -3,7 +3,8 @@
  *
  * Integers travel bit-packed at their own width and are added on arrival, since integer sums do not
  * depend on the order.  Floats do, so they wait in a slot for each member and are added in member
- * order; so do the members of a concatenation, which are never added at all.
+ * order; so do what compressors sent, unpacked, and the members of a concatenation, which are never
+ * added at all.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +15,7 @@
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
 #include "common/secagg/lane.h"
+#include "common/secagg/others.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,11 +24,19 @@ enum { CHUNK = 2048 }; /* values at a time; a multiple of 8, so that chunks begi
 
 static uint32_t clear_width(const struct secagg_shape *s)
 {
+    if (s->encode.compressed)
+        return s->encode.compress.bits;
     if (!s->encode.integers)
         return 32;
     if (!s->concat && (uint64_t)s->encode.value_max * s->parties > UINT32_MAX)
         return 0; /* the sums are held in 32 bits */
     return bits_width((uint64_t)s->encode.value_max + 1);
+}
+
+static size_t clear_payload_bytes(const struct secagg_shape *s, size_t n)
+{
+    return s->encode.compressed ? compress_bytes(&s->encode.compress, n)
+                                : bits_bytes(n, clear_width(s));
 }
 
 static uint32_t clear_quorum(const struct secagg_shape *s)
@@ -46,24 +56,37 @@ struct clear_party {
     uint32_t q[CHUNK];
     uint16_t lanes[CHUNK];
     float y[CHUNK];
+    float *clipped; /* compressors: values_max */
 };
+
+static void clear_party_free(struct secagg_party *base)
+{
+    struct clear_party *p = (struct clear_party *)base;
+
+    if (p->clipped != NULL)
+        secret_wipe(p->clipped, p->base.shape.values_max * sizeof *p->clipped);
+    mem_free(p->clipped);
+    secret_wipe(p, sizeof *p);
+    mem_free(p);
+}
 
 static enum status clear_party_new(struct secagg_party **out, const struct secagg_shape *s,
                                    const struct secagg_pair *pairs)
 {
     struct clear_party *p = mem_alloc(1, sizeof *p);
 
-    (void)s, (void)pairs;
+    (void)pairs;
     if (p == NULL)
         return STATUS_MEMORY;
+    if (s->encode.compressed) {
+        p->clipped = mem_alloc(s->values_max, sizeof *p->clipped);
+        if (p->clipped == NULL) {
+            clear_party_free(&p->base);
+            return STATUS_MEMORY;
+        }
+    }
     *out = &p->base;
     return STATUS_OK;
-}
-
-static void clear_party_free(struct secagg_party *base)
-{
-    secret_wipe(base, sizeof(struct clear_party));
-    mem_free(base);
 }
 
 static void put_integers(struct clear_party *p, uint8_t *to, const float *x, size_t n, uint32_t w,
@@ -78,6 +101,21 @@ static void put_integers(struct clear_party *p, uint8_t *to, const float *x, siz
     bits_pack16(to, p->lanes, n, w);
 }
 
+/* All values of an upload at once: they have a scale in common. */
+static enum status protect_bytes(struct clear_party *p, uint8_t *payload, const float *x, size_t n,
+                                 const struct secagg_round *r)
+{
+    uint8_t key[COMPRESS_KEY_BYTES];
+    const struct compress_round round = {key, r->importance};
+
+    CHECK(r->dither != NULL);
+    if (!lane_finite(x, n))
+        return STATUS_DATA;
+    compress_key(key, r->dither, (uint16_t)p->base.shape.self);
+    encode_pack(&p->base.shape.encode, payload, p->clipped, x, n, &round);
+    return STATUS_OK;
+}
+
 static enum status clear_protect(struct secagg_party *base, uint8_t *payload, uint8_t *check,
                                  const float *x, size_t n, const struct secagg_round *r,
                                  struct rng *noise)
@@ -85,7 +123,9 @@ static enum status clear_protect(struct secagg_party *base, uint8_t *payload, ui
     struct clear_party *p = (struct clear_party *)base;
     const uint32_t w = clear_width(&base->shape);
 
-    (void)check, (void)r;
+    (void)check;
+    if (base->shape.encode.compressed)
+        return protect_bytes(p, payload, x, n, r);
     for (size_t at = 0; at < n; at += CHUNK) {
         uint8_t *to = payload + bits_bytes(at, w);
         size_t some = chunk_at(n, at);
@@ -151,28 +191,41 @@ static enum status open_floats(const struct secagg_shape *s, float *out, const u
     return STATUS_OK;
 }
 
-/* out[n]: the floats of an upload, or the estimate from its codes. */
-static enum status open_upload(const struct secagg_shape *s, struct clear_codes *c, float *out,
-                               const uint8_t *payload, size_t n, struct error *err)
+static enum status open_bytes(const struct secagg_shape *s, float *out, const uint8_t *payload,
+                              size_t n, uint32_t member, const uint8_t *dither, struct error *err)
 {
-    enum status st;
+    uint8_t key[COMPRESS_KEY_BYTES];
+    const struct compress_round round = {key, NULL};
 
-    if (!s->encode.integers)
-        return open_floats(s, out, payload, n, err);
-    st = check_integers(s, c, payload, n, err);
+    CHECK(dither != NULL);
+    compress_key(key, dither, (uint16_t)member);
+    if (!encode_unpack(&s->encode, out, payload, n, &round))
+        return error_set(err, STATUS_PROTOCOL, "what no compressor makes of %zu values", n);
+    return STATUS_OK;
+}
+
+static enum status open_integers(const struct secagg_shape *s, float *out, const uint8_t *payload,
+                                 size_t n, struct error *err)
+{
+    struct clear_codes c;
+    enum status st = check_integers(s, &c, payload, n, err);
+
     for (size_t at = 0; at < n && st == STATUS_OK; at += CHUNK) {
-        get_integers(s, c, payload, at, chunk_at(n, at));
-        encode_estimate(&s->encode, out + at, c->q, chunk_at(n, at), 1);
+        get_integers(s, &c, payload, at, chunk_at(n, at));
+        encode_estimate(&s->encode, out + at, c.q, chunk_at(n, at), 1);
     }
     return st;
 }
 
+/* out[n]: what an upload decodes to on its own. */
 enum status clear_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
-                       struct error *err)
+                       uint32_t member, const uint8_t *dither, struct error *err)
 {
-    struct clear_codes c;
-
-    return open_upload(s, &c, out, payload, n, err);
+    if (s->encode.compressed)
+        return open_bytes(s, out, payload, n, member, dither, err);
+    if (s->encode.integers)
+        return open_integers(s, out, payload, n, err);
+    return open_floats(s, out, payload, n, err);
 }
 
 /* --- the server --- */
@@ -181,6 +234,7 @@ struct clear_server {
     struct secagg_server base;
     uint32_t *sum; /* integers that are added: values_max */
     float *slots;  /* otherwise: parties x values_max */
+    uint8_t *kept; /* payloads as they came, where they will be shown: parties of the largest */
     struct clear_codes codes;
 };
 
@@ -195,20 +249,24 @@ static void clear_server_free(struct secagg_server *base)
 
     mem_free(p->sum);
     mem_free(p->slots);
+    mem_free(p->kept);
     mem_free(p);
 }
 
 static enum status clear_server_new(struct secagg_server **out, const struct secagg_shape *s)
 {
+    const bool keeps = s->shown && others_apart(s);
     struct clear_server *p = mem_alloc(1, sizeof *p);
 
     if (p == NULL)
         return STATUS_MEMORY;
+    if (keeps)
+        p->kept = mem_alloc(s->parties, clear_payload_bytes(s, s->values_max));
     if (slotted(s))
         p->slots = mem_alloc((size_t)s->parties * s->values_max, sizeof *p->slots);
     else
         p->sum = mem_alloc(s->values_max, sizeof *p->sum);
-    if (p->slots == NULL && p->sum == NULL) {
+    if ((p->slots == NULL && p->sum == NULL) || (keeps && p->kept == NULL)) {
         clear_server_free(&p->base);
         return STATUS_MEMORY;
     }
@@ -224,7 +282,7 @@ static void clear_begin(struct secagg_server *base)
         memset(p->sum, 0, base->n * sizeof *p->sum);
 }
 
-static float *slot_of(struct clear_server *p, uint32_t member)
+static float *slot_of(const struct clear_server *p, uint32_t member)
 {
     return p->slots + (size_t)member * p->base.shape.values_max;
 }
@@ -248,11 +306,16 @@ static enum status clear_add(struct secagg_server *base, uint32_t member, const 
                              const uint8_t *check, struct error *err)
 {
     struct clear_server *p = (struct clear_server *)base;
+    const size_t bytes = clear_payload_bytes(&base->shape, base->n);
+    enum status s;
 
     (void)check;
-    if (p->slots != NULL)
-        return open_upload(&base->shape, &p->codes, slot_of(p, member), payload, base->n, err);
-    return add_integers(p, payload, err);
+    if (p->slots == NULL)
+        return add_integers(p, payload, err);
+    s = clear_open(&base->shape, slot_of(p, member), payload, base->n, member, base->dither, err);
+    if (s == STATUS_OK && p->kept != NULL)
+        memcpy(p->kept + member * bytes, payload, bytes);
+    return s;
 }
 
 /* Zeros stand where a member is missing. */
@@ -272,13 +335,14 @@ static void join(struct clear_server *p, float *out, uint32_t width)
         }
 }
 
-static void add_slots(struct clear_server *p, float *out)
+/* Values at..at+n of the sum. */
+static void add_slots(const struct clear_server *p, float *out, size_t at, size_t n)
 {
-    for (size_t i = 0; i < p->base.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         double sum = 0;
 
         for (uint32_t m = 0; m < p->base.shape.parties; m++)
-            sum += p->base.member_in[m] ? (double)slot_of(p, m)[i] : 0;
+            sum += p->base.member_in[m] ? (double)slot_of(p, m)[at + i] : 0;
         out[i] = (float)sum;
     }
 }
@@ -303,15 +367,36 @@ static enum status clear_combine(struct secagg_server *base, float *out, uint32_
         return STATUS_OK;
     }
     if (p->slots != NULL)
-        add_slots(p, out);
+        add_slots(p, out, 0, base->n);
     else
         encode_estimate(&base->shape.encode, out, p->sum, base->n, base->members_in);
     scale_up(p, out);
     return STATUS_OK;
 }
 
+static void clear_show(const struct secagg_server *base, uint8_t *out)
+{
+    const struct clear_server *p = (const struct clear_server *)base;
+    const struct secagg_shape *s = &base->shape;
+    float sums[CHUNK];
+
+    if (p->kept != NULL) {
+        memcpy(out, p->kept, s->parties * clear_payload_bytes(s, base->n));
+        return;
+    }
+    if (p->sum != NULL) {
+        bits_pack32(out, p->sum, base->n, others_sum_width(s));
+        return;
+    }
+    for (size_t at = 0; at < base->n; at += CHUNK) {
+        add_slots(p, sums, at, chunk_at(base->n, at));
+        memcpy(out + at * sizeof *sums, sums, chunk_at(base->n, at) * sizeof *sums);
+    }
+}
+
 const struct secagg_ops clear_ops = {
     .width = clear_width,
+    .payload_bytes = clear_payload_bytes,
     .quorum = clear_quorum,
     .party_new = clear_party_new,
     .party_free = clear_party_free,
@@ -321,4 +406,5 @@ const struct secagg_ops clear_ops = {
     .begin = clear_begin,
     .add = clear_add,
     .combine = clear_combine,
+    .show = clear_show,
 };

@@ -10,6 +10,6 @@ extern const struct secagg_ops clear_ops;
 
 /* secagg_open. */
 enum status clear_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
-                       struct error *err) MUST_USE;
+                       uint32_t member, const uint8_t *dither, struct error *err) MUST_USE;
 
 #endif

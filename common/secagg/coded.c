@@ -334,5 +334,6 @@ const struct secagg_ops coded_ops = {
     .begin = coded_server_begin,
     .add = uploads_server_add,
     .combine = uploads_server_combine,
+    .show = coded_server_show,
     .late = uploads_server_late,
 };

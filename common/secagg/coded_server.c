@@ -8,12 +8,16 @@
 #include "common/field/fp16_vec.h"
 #include "common/secagg/coded.h"
 #include "common/secagg/lane.h"
+#include "common/secagg/others.h"
 #include "common/secagg/uploads.h"
+
+#include <string.h>
 
 struct coded_server {
     struct uploads_server server;
     struct lcc lcc;
     uint16_t *sums; /* K x CODED_CHUNK */
+    uint16_t *kept; /* all sums of the last round, where they will be shown: values_max */
     uint32_t wide[CODED_CHUNK];
 };
 
@@ -60,6 +64,7 @@ void coded_server_free(struct secagg_server *base)
     uploads_deinit(&p->server.uploads);
     lcc_deinit(&p->lcc);
     mem_free(p->sums);
+    mem_free(p->kept);
     mem_free(p);
 }
 
@@ -80,7 +85,9 @@ enum status coded_server_new(struct secagg_server **out, const struct secagg_sha
     code.prime = p->lcc.field.p;
     code.quorum = p->lcc.threshold;
     p->sums = mem_alloc((size_t)s->segments * CODED_CHUNK, sizeof *p->sums);
-    if (st == STATUS_OK && p->sums == NULL)
+    if (s->shown)
+        p->kept = mem_alloc(s->values_max, sizeof *p->kept);
+    if (st == STATUS_OK && (p->sums == NULL || (s->shown && p->kept == NULL)))
         st = STATUS_MEMORY;
     if (st == STATUS_OK)
         st = uploads_init(&p->server.uploads, &code, coded_upload_values(s, s->values_max));
@@ -118,8 +125,11 @@ static enum status put_sums(struct coded_server *p, float *out, const uint16_t *
     if (lane_max32(p->wide + values, some - values) != 0)
         return error_set(err, STATUS_INTEGRITY,
                          "padding that is not 0: an upload or a dealer's shares is wrong");
-    if (values > 0)
-        encode_estimate(&s->encode, out + at, p->wide, values, s->parties);
+    if (values == 0)
+        return STATUS_OK;
+    encode_estimate(&s->encode, out + at, p->wide, values, s->parties);
+    if (p->kept != NULL)
+        memcpy(p->kept + at, sums, values * sizeof *sums);
     return STATUS_OK;
 }
 
@@ -142,4 +152,11 @@ static enum status decode(struct uploads_server *server, float *out, struct erro
             s = put_sums(p, out, p->sums + k * some, k * len + at, some, err);
     }
     return s;
+}
+
+void coded_server_show(const struct secagg_server *base, uint8_t *out)
+{
+    const struct coded_server *p = (const struct coded_server *)base;
+
+    bits_pack16(out, p->kept, base->n, others_sum_width(&base->shape));
 }

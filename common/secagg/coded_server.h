@@ -12,5 +12,6 @@
 enum status coded_server_new(struct secagg_server **out, const struct secagg_shape *s) MUST_USE;
 void coded_server_free(struct secagg_server *base);
 void coded_server_begin(struct secagg_server *base);
+void coded_server_show(const struct secagg_server *base, uint8_t *out);
 
 #endif

@@ -54,14 +54,17 @@ enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties
         e->integers = true;
         e->value_max = (1U << bits) - 1;
         return STATUS_OK;
-    case ENCODING_SCALAR:
-    case ENCODING_LATTICE:
-    case ENCODING_E8:
-    case ENCODING_TOPK:
     case ENCODING_FLOAT32: return STATUS_OK;
     case ENCODING_GAUSSIAN:
         e->sigma = (float)sigma_of(p, parties);
         return e->sigma >= 0 && isfinite(e->sigma) ? STATUS_OK : STATUS_CONFIG;
+    case ENCODING_SCALAR:
+    case ENCODING_LATTICE:
+    case ENCODING_E8:
+    case ENCODING_TOPK:
+        e->compressed = true;
+        compress_of(&e->compress, p);
+        return STATUS_OK;
     }
     return STATUS_CONFIG;
 }
@@ -90,15 +93,20 @@ void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t
         fixed_encode(q, x, n, (double)e->clip, e->value_max);
 }
 
-void encode_floats(const struct encode *e, float *y, const float *x, size_t n, struct rng *r)
+void encode_clip(const struct encode *e, float *y, const float *x, size_t n)
 {
-    CHECK(!e->integers);
     for (size_t i = 0; i < n; i++) {
         float v = x[i];
 
         v = v > -e->clip ? v : -e->clip;
         y[i] = v < e->clip ? v : e->clip;
     }
+}
+
+void encode_floats(const struct encode *e, float *y, const float *x, size_t n, struct rng *r)
+{
+    CHECK(!e->integers && !e->compressed);
+    encode_clip(e, y, x, n);
     for (size_t i = 0; e->encoding == ENCODING_GAUSSIAN && i < n; i++)
         y[i] += e->sigma * (float)rng_normal(r);
 }
@@ -120,4 +128,52 @@ void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, 
     }
     for (size_t i = 0; i < n; i++)
         out[i] = (float)(unit * q_sum[i] - clip * parties);
+}
+
+bool encode_noisy(const struct encode *e)
+{
+    return e->encoding == ENCODING_PBM || e->encoding == ENCODING_GAUSSIAN;
+}
+
+/* The nearest code; whether it is the one is seen by its estimate. */
+bool encode_codes(const struct encode *e, uint32_t *q, const float *y, size_t n)
+{
+    const bool pbm = e->encoding == ENCODING_PBM;
+    const double top = e->value_max, clip = (double)e->clip;
+    const double unit = pbm ? e->pbm.clip / (e->pbm.beta * top) : 2 * clip / top;
+    const double zero = pbm ? 0.5 * top : clip / unit; /* the place of y = 0 */
+    int strange = 0;
+
+    CHECK(e->integers);
+    for (size_t i = 0; i < n; i++) {
+        double code = (double)y[i] / unit + zero;
+        float back;
+
+        code = code > 0 ? code : 0;
+        code = code < top ? code : top;
+        q[i] = (uint32_t)(code + 0.5);
+        encode_estimate(e, &back, &q[i], 1, 1);
+        strange |= back != y[i];
+    }
+    return !strange;
+}
+
+/* --- compressors --- */
+
+void encode_pack(const struct encode *e, uint8_t *out, float *clipped, const float *x, size_t n,
+                 const struct compress_round *r)
+{
+    CHECK(e->compressed);
+    encode_clip(e, clipped, x, n);
+    compress_pack(&e->compress, out, clipped, n, r);
+}
+
+bool encode_unpack(const struct encode *e, float *y, const uint8_t *in, size_t n,
+                   const struct compress_round *r)
+{
+    CHECK(e->compressed);
+    if (!compress_unpack(&e->compress, y, in, n, r))
+        return false;
+    encode_clip(e, y, y, n);
+    return true;
 }

@@ -20,6 +20,7 @@
 #include "common/crypto/secret.h"
 #include "common/secagg/lane.h"
 #include "common/secagg/mask.h"
+#include "common/secagg/others.h"
 
 #include <string.h>
 
@@ -299,6 +300,18 @@ static enum status masked_combine(struct secagg_server *base, float *out, uint32
     return STATUS_OK;
 }
 
+/* No sum was found above value_max M: the low bits of each say all. */
+static void masked_show(const struct secagg_server *base, uint8_t *out)
+{
+    const struct masked_server *p = (const struct masked_server *)base;
+    const uint32_t w = others_sum_width(&base->shape);
+
+    if (narrow(p->w))
+        bits_pack16(out, p->sum.narrow, base->n, w);
+    else
+        bits_pack32(out, p->sum.wide, base->n, w);
+}
+
 const struct secagg_ops masked_ops = {
     .width = masked_width,
     .check_bytes = masked_check_bytes,
@@ -311,4 +324,5 @@ const struct secagg_ops masked_ops = {
     .begin = masked_begin,
     .add = masked_add,
     .combine = masked_combine,
+    .show = masked_show,
 };

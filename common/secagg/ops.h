@@ -1,7 +1,7 @@
 /* ops.h -- what an aggregation protocol implements.  Private to common/secagg.
  *
  * secagg.c has checked the arguments before any of these runs: shapes, sizes, finite values,
- * members that upload once, a combine only from the quorum on.
+ * members that upload once, a combine only from the quorum on, what is shown only after one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,6 +47,8 @@ struct secagg_ops {
     enum status (*add)(struct secagg_server *p, uint32_t member, const uint8_t *payload,
                        const uint8_t *check, struct error *err);
     enum status (*combine)(struct secagg_server *p, float *out, uint32_t width, struct error *err);
+    /* Of the round that was combined.  NULL: nothing is ever shown. */
+    void (*show)(const struct secagg_server *p, uint8_t *out);
     /* NULL: every upload is in before a combine. */
     enum status (*late)(struct secagg_server *p, uint32_t member, const uint8_t *payload,
                         size_t bytes, struct error *err);
@@ -66,8 +68,11 @@ struct secagg_server {
     size_t real;         /* the first of them, which are not padding */
     uint32_t members_in; /* uploads added */
     bool member_in[PLAN_PARTIES_MAX];
-    uint8_t order[PLAN_PARTIES_MAX]; /* the members_in members, as they came */
-    enum secagg_verdict verdict;     /* of the last combine */
+    uint8_t order[PLAN_PARTIES_MAX];  /* the members_in members, as they came */
+    uint8_t dither[SECAGG_KEY_BYTES]; /* compressors: of the open round */
+    bool dithered;                    /* it is there */
+    bool combined;                    /* the open round, well */
+    enum secagg_verdict verdict;      /* of the last combine */
     uint8_t faulty[PLAN_PARTIES_MAX];
     size_t faulty_n;
 };

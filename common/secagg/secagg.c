@@ -6,13 +6,17 @@
 #include "common/base/bits.h"
 #include "common/base/check.h"
 #include "common/crypto/aead.h"
+#include "common/secagg/alone.h"
 #include "common/secagg/clear.h"
 #include "common/secagg/coded.h"
 #include "common/secagg/fedvs.h"
 #include "common/secagg/masked.h"
 #include "common/secagg/ops.h"
+#include "common/secagg/others.h"
 
 #include <string.h>
+
+_Static_assert((int)SECAGG_KEY_BYTES == (int)COMPRESS_KEY_BYTES, "one dither for both");
 
 static const struct secagg_ops *const protocols[] = {
     [AGGREGATION_MASKED] = &masked_ops,
@@ -91,6 +95,8 @@ size_t secagg_tag_bytes(enum plan_aggregation a, const struct secagg_shape *s)
 
 static bool shape_exists(enum plan_aggregation a, const struct secagg_shape *s)
 {
+    if (s->shown && (ops_of(a)->show == NULL || s->partial))
+        return false; /* what is shown would not be of all members */
     return s->parties >= 1 && s->parties <= PLAN_PARTIES_MAX && s->values_max >= 1 &&
            s->values_max <= PLAN_VALUES_MAX && secagg_width(a, s) != 0;
 }
@@ -208,7 +214,16 @@ void secagg_begin_padded(struct secagg_server *p, size_t n, size_t real)
     p->real = real;
     p->members_in = 0;
     memset(p->member_in, 0, sizeof p->member_in);
+    p->dithered = false;
+    p->combined = false;
     p->ops->begin(p);
+}
+
+void secagg_dither(struct secagg_server *p, const uint8_t dither[SECAGG_KEY_BYTES])
+{
+    CHECK(p->members_in == 0);
+    memcpy(p->dither, dither, sizeof p->dither);
+    p->dithered = true;
 }
 
 enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
@@ -217,6 +232,7 @@ enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *
     enum status s;
 
     CHECK(member < p->shape.parties);
+    CHECK(p->dithered || !p->shape.encode.compressed);
     if (p->member_in[member])
         return error_set(err, STATUS_PROTOCOL, "a second upload in one round");
     s = p->ops->add(p, member, payload, check, err);
@@ -234,12 +250,16 @@ uint32_t secagg_quorum(const struct secagg_server *p)
 
 enum status secagg_combine(struct secagg_server *p, float *out, uint32_t width, struct error *err)
 {
+    enum status s;
+
     if (p->members_in < secagg_quorum(p))
         return error_set(err, STATUS_INTEGRITY, "a sum over %u of %u members", p->members_in,
                          p->shape.parties);
     p->verdict = SECAGG_EXACT;
     p->faulty_n = 0;
-    return p->ops->combine(p, out, width, err);
+    s = p->ops->combine(p, out, width, err);
+    p->combined = s == STATUS_OK;
+    return s;
 }
 
 enum secagg_verdict secagg_verdict(const struct secagg_server *p, const uint8_t **faulty,
@@ -269,8 +289,49 @@ uint32_t secagg_present(const struct secagg_server *p, uint8_t *absent)
 }
 
 enum status secagg_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
-                        struct error *err)
+                        uint32_t member, const uint8_t *dither, struct error *err)
 {
     CHECK(clear_ops.width(s) != 0);
-    return clear_open(s, out, payload, n, err);
+    return clear_open(s, out, payload, n, member, dither, err);
+}
+
+/* --- alone, shown, others --- */
+
+void secagg_alone(const struct secagg_shape *s, float *y, const float *x, size_t n,
+                  const struct secagg_round *r, struct rng *noise)
+{
+    alone_estimate(s, y, x, n, r, noise);
+}
+
+size_t secagg_scratch_bytes(const struct secagg_shape *s, size_t n)
+{
+    const size_t values = n * sizeof(float);
+    const size_t packed = s->encode.compressed ? secagg_payload_bytes(AGGREGATION_CLEAR, s, n) : 0;
+
+    if (!others_apart(s))
+        return 0;
+    return values > packed ? values : packed;
+}
+
+size_t secagg_shown_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n)
+{
+    if (secagg_width(a, s) == 0 || ops_of(a)->show == NULL)
+        return 0;
+    if (others_apart(s))
+        return s->parties * secagg_payload_bytes(a, s, n);
+    return s->encode.integers ? bits_bytes(n, others_sum_width(s)) : n * sizeof(float);
+}
+
+void secagg_show(const struct secagg_server *p, uint8_t *out)
+{
+    CHECK(p->shape.shown && p->combined);
+    p->ops->show(p, out);
+}
+
+enum status secagg_others(const struct secagg_shape *s, float *out, const uint8_t *shown,
+                          const float *own, size_t n, uint32_t width, const struct secagg_round *r,
+                          struct error *err)
+{
+    CHECK(s->self < s->parties && n <= s->values_max);
+    return others_estimate(s, out, shown, own, n, width, r, err);
 }

@@ -32,8 +32,8 @@
  * on, each uploads the sum of the shares of all members (`relay`), and any K + T uploads decode.
  * Bit-packed at ceil(log2 p) bits.
  *
- * clear: the codes bit-packed at their own width, or float32 little-endian; fusion concat keeps
- * them apart.
+ * clear: the codes bit-packed at their own width, float32 little-endian, or what a compressor made
+ * of all values of the upload at once; fusion concat keeps members apart.
  *
  * fedvs (Li, Yao, Liu 2023, Algorithm 1): Lagrange-coded data, dealt once, times Lagrange-coded
  * weights, dealt each round, in F_p (fedvs_terms.h).  A row of the coded data stands for K rows.
@@ -62,12 +62,24 @@ struct secagg_round {
     const void *data;
     const uint32_t *coded;
     uint32_t coded_n;
+    /* Compressors: 32 bytes, public, new in each round: the same at all who pack and unpack. Member
+     * m's stream has the key SHA-256("vfl/dither/1" || dither || m), so that no two members err
+     * alike.  Else NULL. */
+    const uint8_t *dither;
+    /* topk, at who packs: `width` weights of the components; NULL: the mean of |x|. */
+    const float *importance;
+    /* Of secagg_alone and secagg_others: secagg_scratch_bytes() of the caller's, aligned for
+     * floats. */
+    void *scratch;
+    /* secagg_others: `own` is not what was sent, whose noise is forgotten. */
+    bool replayed;
 };
 
 struct secagg_shape {
     struct encode encode;
     bool concat;
     bool partial;           /* clear: a round may close without some members (the papers' Ignore) */
+    bool shown;             /* what a sum was made of is kept for secagg_show(); never partial */
     uint32_t parties, self; /* self: this party's index in the generation, 0..parties-1 */
     uint32_t values_max;    /* B * P of the largest round; fedvs: coded rows * K * P of it */
     uint32_t segments;      /* coded: K */
@@ -97,9 +109,9 @@ struct secagg_server; /* one generation's accumulator */
 /* --- sizes: a round of n values per party --- */
 
 /* Bits of one value on the wire: w of masked, those of the field of coded and fedvs, the code's own
- * width in clear, 32 for floats.  0 when no such shape exists (floats or concat under masks or
- * coded, sums beyond 32 bits, a prime above FP16_PRIME_MAX, K + T above M, no K or no T; fedvs: no
- * terms). */
+ * width in clear, 32 for floats, a compressor's nominal ones.  0 when no such shape exists (floats
+ * or concat under masks or coded, sums beyond 32 bits, a prime above FP16_PRIME_MAX, K + T above M,
+ * no K or no T; fedvs: no terms).  Compressors are like floats in this. */
 uint32_t secagg_width(enum plan_aggregation a, const struct secagg_shape *s);
 /* Payload bytes of an upload (without check elements), and bytes of its check part.  The check
  * elements are packed on their own after the payload, in bytes of their own. */
@@ -165,6 +177,17 @@ enum status secagg_take(struct secagg_party *p, void *shares, const uint8_t *sea
 /* Weights that were cut off at w_max so far, each time they were. */
 uint64_t secagg_clipped(const struct secagg_party *p);
 
+/* y[n]: what this party's x[n] alone amounts to at the server in such a round, bit for bit what
+ * would be decoded from its upload if nothing hid it.  The same encoder as in secagg_protect, and
+ * the same draws in the same order: `noise` stands where it stood for that call.  noise NULL, a
+ * replay that cannot know its noise: noisy encodings give x clipped; the others never ask.
+ * x is finite; no overlap with y, which is as secret as x and its noise.  Compressors use the
+ * round's dither, importance and scratch. */
+void secagg_alone(const struct secagg_shape *s, float *y, const float *x, size_t n,
+                  const struct secagg_round *r, struct rng *noise);
+/* Scratch of secagg_alone and secagg_others; 0 where the members are added up at the server. */
+size_t secagg_scratch_bytes(const struct secagg_shape *s, size_t n);
+
 /* --- the server --- */
 
 enum status secagg_server_new(struct secagg_server **out, enum plan_aggregation a,
@@ -174,9 +197,11 @@ void secagg_server_free(struct secagg_server *p);
 void secagg_begin(struct secagg_server *p, size_t n);
 /* fedvs: the same, of whose values only the first `real` belong to rows; the others must be 0. */
 void secagg_begin_padded(struct secagg_server *p, size_t n, size_t real);
+/* Compressors: the dither of the round that was just opened; before its first upload. */
+void secagg_dither(struct secagg_server *p, const uint8_t dither[SECAGG_KEY_BYTES]);
 /* One member's upload; sizes were checked against secagg_*_bytes.  STATUS_PROTOCOL when a clear
- * code is above value_max, a float is not in [-F, F], F = encode_float_max(), an element is not of
- * the field, or a member uploads twice. */
+ * code is above value_max, a float is not in [-F, F], F = encode_float_max(), what a compressor
+ * made is malformed, an element is not of the field, or a member uploads twice. */
 enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
                        const uint8_t *check, struct error *err) MUST_USE;
 /* How many members a combine needs: all; coded: K + T; fedvs: 2 (K+T-1) + 1; clear and partial: 1.
@@ -214,8 +239,43 @@ enum status secagg_late(struct secagg_server *p, uint32_t member, const uint8_t 
 uint32_t secagg_present(const struct secagg_server *p, uint8_t *absent);
 
 /* One upload of n values in clear to what that party alone amounts to: out[n].  The checks, and
- * their statuses, are those of secagg_add. */
+ * their statuses, are those of secagg_add.  dither: the round's, NULL without compressors. */
 enum status secagg_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
-                        struct error *err) MUST_USE;
+                        uint32_t member, const uint8_t *dither, struct error *err) MUST_USE;
+
+/* --- what was added up, shown to the parties (protocol.local_view: refreshed) --- */
+
+/* A party that computes gradients itself needs the sum of the others' embeddings.  It is shown what
+ * the server was given, not a bit more, noise and all:
+ *
+ *   concat or compressors   the payloads of all members as they came, in member order
+ *   integers                the n sums of codes, bit-packed at ceil(log2(value_max M + 1)) bits
+ *   floats                  the n sums as they were combined, float32 little-endian
+ *
+ * Under masked and coded the server was given sums of codes alone, so parties learn no other
+ * member's code, nor anything of the masks or shares.  But a party knows its own codes: to it, the
+ * noise of a sum is that of the M - 1 others, as it is to a server that colludes with one party,
+ * and of two members each learns the codes of the other.  In clear the parties see what the server
+ * sees.
+ */
+/* Bytes of that for n values; 0 when no such shape exists. */
+size_t secagg_shown_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n);
+/* out[secagg_shown_bytes] of the round that was combined last, well; until the next
+ * secagg_begin.  Only with shape.shown. */
+void secagg_show(const struct secagg_server *p, uint8_t *out);
+/* shown[secagg_shown_bytes] and own[n], this party's secagg_alone() of that round -> what all
+ * others amount to: n values, the estimate of their sum; concat: n * parties values as
+ * secagg_combine() lays them out, the own columns 0.  What is shown of the own payload is not
+ * looked at.
+ *
+ * With r->replayed and a noisy encoding, own is an x and no code: the estimate is that of all
+ * less own.  Otherwise own is exactly what codes give (CHECK).
+ *
+ * STATUS_PROTOCOL, and out holds anything: a sum of codes above value_max M, or such that the
+ * others cannot have made it beside the own code; a sum of floats beyond M F or not finite; a
+ * payload that secagg_add would refuse; padding that is not 0. */
+enum status secagg_others(const struct secagg_shape *s, float *out, const uint8_t *shown,
+                          const float *own, size_t n, uint32_t width, const struct secagg_round *r,
+                          struct error *err) MUST_USE;
 
 #endif

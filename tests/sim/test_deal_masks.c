@@ -80,7 +80,8 @@ static void deal(struct party_session *p, const struct given *g, struct stream *
 {
     static const uint8_t sid[WIRE_DIGEST_BYTES], view[WIRE_DIGEST_BYTES];
     const struct secagg_pair pairs[MEMBERS] = {0};
-    const struct secagg_round round = {PURPOSE_DEAL_DATA, 1, sid, view, NULL, NULL, 0};
+    const struct secagg_round round = {
+        .purpose = PURPOSE_DEAL_DATA, .round = 1, .sid = sid, .broadcast = view};
     const size_t bytes = (size_t)(MEMBERS - 1) * ROWS * COLUMNS * FIELD_BYTES_MAX;
 
     p->shape.parties = MEMBERS;

@@ -74,7 +74,8 @@ static void open_all(struct generation *g, float out[M][N])
     struct error err = {0};
 
     for (uint32_t m = 0; m < M; m++)
-        assert_int_equal(secagg_open(&g->shape, out[m], g->payload[m], N, &err), STATUS_OK);
+        assert_int_equal(secagg_open(&g->shape, out[m], g->payload[m], N, m, NULL, &err),
+                         STATUS_OK);
 }
 
 /* --- sums --- */
@@ -255,7 +256,7 @@ static void test_an_upload_that_nobody_sends_does_not_open(void **state)
     for (uint32_t v = 16; v < 18; v++) {
         codes[N - 1] = v;
         bits_naive_pack(bytes, codes, N, 5);
-        assert_int_equal(secagg_open(&s, out, bytes, N, &err),
+        assert_int_equal(secagg_open(&s, out, bytes, N, 0, NULL, &err),
                          v == 16 ? STATUS_OK : STATUS_PROTOCOL);
     }
     p.protocol.encoding = ENCODING_FLOAT32;
@@ -264,7 +265,7 @@ static void test_an_upload_that_nobody_sends_does_not_open(void **state)
         const float v[] = {1, nextafterf(1, 2), NAN};
 
         floats[N - 1] = v[k];
-        assert_int_equal(secagg_open(&s, out, (const uint8_t *)floats, N, &err),
+        assert_int_equal(secagg_open(&s, out, (const uint8_t *)floats, N, 0, NULL, &err),
                          k == 0 ? STATUS_OK : STATUS_PROTOCOL);
     }
 }
