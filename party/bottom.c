@@ -74,7 +74,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     words = down_words(&down, batch);
     values = gradient_values(&down.gradient, batch);
     turned = (size_t)down.gradient.inner * down.gradient.width;
-    anchor = p->protocol.proximal > 0 ? nn_net_bytes(&spec) / sizeof(float) : 0; /* and more */
+    anchor = p->protocol.proximal > 0 ? nn_spec_params(&spec) : 0;
     scratch = sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + words +
                                values + turned + anchor);
 
@@ -98,8 +98,9 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
                      : arena_alloc(&b->arena, values, sizeof *b->factors);
     b->turned = arena_alloc(&b->arena, turned, sizeof *b->turned);
     if (anchor > 0)
-        b->anchor = arena_alloc(&b->arena, nn_net_params(&b->net), sizeof *b->anchor);
-    CHECK(b->gradient != NULL && b->received != NULL && b->factors != NULL && b->turned != NULL);
+        b->anchor = arena_alloc(&b->arena, anchor, sizeof *b->anchor);
+    CHECK(b->gradient != NULL && b->received != NULL && b->factors != NULL && b->turned != NULL &&
+          (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     return STATUS_OK;
 }

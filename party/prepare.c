@@ -87,6 +87,25 @@ static enum status scale_tables(struct party_inputs *in, struct error *err)
     return s;
 }
 
+/* The same records in the same order, or labels would go to others. */
+static enum status read_labels(struct party_inputs *in, struct error *err)
+{
+    static const uint8_t key[DIGEST_BYTES];
+    const struct table_want labels = {.labels = true};
+    uint8_t of_labels[DIGEST_BYTES], of_rows[DIGEST_BYTES];
+    enum status s = table_read(&in->labels, in->config.labels_train, &labels, err);
+
+    if (s != STATUS_OK)
+        return s;
+    table_ids_hmac(of_labels, &in->labels, key);
+    table_ids_hmac(of_rows, &in->train, key);
+    if (memcmp(of_labels, of_rows, sizeof of_rows) == 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA, "%s: the ids of %zu labels are not those of the %zu rows of %s",
+                     in->config.labels_train, in->labels.rows, in->train.rows,
+                     in->config.data_train);
+}
+
 enum status party_inputs_read(struct party_inputs *in, struct error *err)
 {
     struct table_want features = {.labels = false};
@@ -97,6 +116,8 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         if (s == STATUS_OK)
             s = same_columns(in, err);
     }
+    if (s == STATUS_OK && in->config.labels_train[0] != 0)
+        s = read_labels(in, err);
     return s == STATUS_OK ? scale_tables(in, err) : s;
 }
 
@@ -104,5 +125,6 @@ void party_inputs_deinit(struct party_inputs *in)
 {
     table_deinit(&in->train);
     table_deinit(&in->test);
+    table_deinit(&in->labels);
     sign_key_deinit(&in->key);
 }

@@ -17,6 +17,7 @@ struct party_inputs {
     uint32_t self; /* index in the roster */
     struct sign_key key;
     struct table train, test; /* test: no rows when there is none */
+    struct table labels;      /* of the training rows, when this party holds them */
 };
 
 /* Configuration, roster and key only: enough for --fingerprint and --ledger. */

@@ -30,6 +30,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .key = &r->in->key,
         .train = &r->in->train,
         .test = &r->in->test,
+        .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
         .seeded = r->options->seeded,
         .seed = r->options->seed,
         .spent = spent,

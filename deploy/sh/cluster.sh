@@ -223,6 +223,13 @@ cluster_server_config() {
     printf 'limits: {connections_per_address: %s}\n' $((2 * m + 8))
 }
 
+# Does party I need labels for its local steps?  The first so many of the roster do; 0: all.
+cluster_holds_labels() { # I
+    [ "$(cluster_resolved protocol.local_view)" = refreshed ] || return 1
+    cluster_holders=$(cluster_resolved protocol.label_holders)
+    [ "$cluster_holders" = 0 ] || [ "$1" -le "$cluster_holders" ]
+}
+
 cluster_party_config() { # I
     # The server's real address replaces port 1 once it listens.
     printf '# Written by vfl cluster.\nserver: "127.0.0.1:1"\n'
@@ -230,6 +237,7 @@ cluster_party_config() { # I
     cluster_identity party
     printf 'data:\n  train: ../data/party-%s-train.%s\n' "$1" "$ending"
     [ ! -e "$out/data/party-$1-test.$ending" ] || printf '  test: ../data/party-%s-test.%s\n' "$1" "$ending"
+    ! cluster_holds_labels "$1" || printf '  labels: {train: ../data/labels-train.csv}\n'
     # Without the roster's digest only a server on loopback is accepted.
     [ "$strict$netns" = yesno ] || printf 'policy:\n  roster_sha256: "%s"\n' "$digest"
     [ "$strict" = no ] || return 0
