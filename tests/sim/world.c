@@ -144,6 +144,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .key = &p->key,
         .train = &p->train,
         .test = &p->test,
+        .labels = s->options.unlabelled ? NULL : &s->labels,
         .seeded = !s->options.unseeded,
         .seed = SEED,
         .spent = nothing_spent,
@@ -235,6 +236,8 @@ static void make_server(struct sim *s)
     fill_table(&s->test, s->options.test_rows, 1, 100);
     s->train_target = targets(s->options.train_rows);
     s->test_target = targets(s->options.test_rows);
+    s->labels = s->train;
+    s->labels.x = s->train_target;
     CHECK(wire_unpacker_init(&s->unpacker, s->options.unpacker) == STATUS_OK);
     world_new_server(s);
 }

@@ -72,6 +72,7 @@ struct sim {
     struct roster roster;
     struct table train, test;
     float *train_target, *test_target;
+    struct table labels; /* the training targets, as parties have them */
     struct server_session *server;
     struct wire_unpacker unpacker;
     struct actions actions;
