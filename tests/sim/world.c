@@ -230,7 +230,7 @@ void world_new_server(struct sim *s)
     disk_replay(s);
 }
 
-static void make_server(struct sim *s)
+static void make_labels(struct sim *s)
 {
     fill_table(&s->train, s->options.train_rows, 1, 0);
     fill_table(&s->test, s->options.test_rows, 1, 100);
@@ -238,6 +238,10 @@ static void make_server(struct sim *s)
     s->test_target = targets(s->options.test_rows);
     s->labels = s->train;
     s->labels.x = s->train_target;
+}
+
+static void make_server(struct sim *s)
+{
     CHECK(wire_unpacker_init(&s->unpacker, s->options.unpacker) == STATUS_OK);
     world_new_server(s);
 }
@@ -283,6 +287,7 @@ static struct sim *make_world(const struct sim_options *o, struct sim *old)
     buf_init(&s->transcript, 1 << 26);
     make_plan(s);
     make_roster(s);
+    make_labels(s);
     s->oracle = old != NULL ? old->oracle : oracle_new(s);
     for (uint32_t i = 0; i < o->parties; i++) {
         struct sim_disk *disk = &s->party[i].disk;
