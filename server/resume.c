@@ -81,7 +81,7 @@ enum status server_session_save(const struct server_session *s, struct buf *out)
                         k.close_words * k.close_blocks * sizeof *s->head.blob);
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
-    return st == STATUS_OK && !s->head.top.fixed ? nn_state_print(&s->head.top.net, out) : st;
+    return st == STATUS_OK ? nn_state_print(&s->head.top.net, out) : st;
 }
 
 static bool fits(const struct server_session *s, const struct kept *k)
@@ -149,8 +149,7 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
             return STATUS_DATA;
         at += used;
     }
-    if (s->head.top.fixed ? at != n
-                          : nn_state_parse(&s->head.top.net, bytes + at, n - at) != STATUS_OK)
+    if (nn_state_parse(&s->head.top.net, bytes + at, n - at) != STATUS_OK)
         return STATUS_DATA;
     take(s, &k);
     return STATUS_OK;

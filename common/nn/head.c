@@ -51,18 +51,17 @@ static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct 
                     uint32_t rows_max)
 {
     *spec = (struct nn_spec){
-        .layers = p->model.head.n + 1,
+        .layers = h->fixed ? 0 : p->model.head.n + 1,
         .out_scale = 1,
         .rows_max = rows_max,
-        .optimizer = h->fixed ? NN_SGD : (enum nn_optimizer)p->training.optimizer,
+        .optimizer = (enum nn_optimizer)p->training.optimizer,
     };
     spec->width[0] = h->inputs;
     for (size_t i = 0; i < p->model.head.n; i++) {
         spec->width[i + 1] = p->model.head.width[i];
         spec->act[i] = activation_of(p->model.head_activation);
     }
-    spec->width[spec->layers] = h->outputs;
-    spec->act[spec->layers - 1] = NN_ACT_NONE;
+    spec->width[spec->layers] = h->outputs; /* NN_ACT_NONE follows */
 }
 
 size_t nn_head_bytes(const struct plan *p, uint32_t rows_max)
@@ -89,9 +88,7 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
     h->dlogits = arena_alloc(a, (size_t)rows_max * h->outputs, sizeof(float));
     if (h->dlogits == NULL)
         return STATUS_MEMORY;
-    for (uint32_t i = 0; h->fixed && i < h->outputs; i++)
-        h->net.layer[0].w[(size_t)i * h->outputs + i] = 1;
-    if (init != NULL && !h->fixed)
+    if (init != NULL)
         nn_net_randomize(&h->net, (enum nn_init)p->model.init, init);
     return STATUS_OK;
 }
@@ -151,17 +148,15 @@ size_t nn_head_params(const struct plan *p)
 
     nn_head_shape(&h, p);
     spec_of(&spec, &h, p, 1);
-    return h.fixed ? 0 : nn_spec_params(&spec);
+    return nn_spec_params(&spec);
 }
 
 void nn_head_get(const struct nn_head *h, float *params)
 {
-    if (!h->fixed)
-        nn_net_copy_params(&h->net, params);
+    nn_net_copy_params(&h->net, params);
 }
 
 void nn_head_set(struct nn_head *h, const float *params)
 {
-    if (!h->fixed)
-        nn_net_set_params(&h->net, params);
+    nn_net_set_params(&h->net, params);
 }

@@ -8,8 +8,8 @@
  * It is the server's, and that of parties that hold labels and refresh their own block
  * (protocol.local_view: refreshed): with the same numbers in, both get the same bits out.
  *
- * model.output: identity has nothing to train (FedBCD, equation (2): the loss is of the sum
- * itself). Its one layer is the unit matrix with zero bias, and stays so; it has no parameters.
+ * model.output: identity has no layers: the logits are the fused embeddings themselves (FedBCD,
+ * equation (2)), so there is nothing to train, send down, keep or export.
  *
  * Nothing here allocates after init.
  * SPDX-License-Identifier: Apache-2.0
@@ -30,7 +30,7 @@ struct nn_head {
     uint32_t width;   /* P */
     bool concat, mean;
     bool fixed;          /* identity: never steps */
-    const float *logits; /* rows x outputs: of the last forward */
+    const float *logits; /* rows x outputs: of the last forward; of identity its `fused` */
     float *dlogits;      /* rows_max x outputs: d loss / d logits of the last forward that asked */
 };
 

@@ -16,7 +16,7 @@
 
 static void check_spec(const struct nn_spec *s)
 {
-    CHECK(s->layers >= 1 && s->layers <= NN_LAYERS_MAX);
+    CHECK(s->layers <= NN_LAYERS_MAX);
     CHECK(s->rows_max >= 1 && s->rows_max <= INT_MAX);
     for (size_t i = 0; i <= s->layers; i++)
         CHECK(s->width[i] >= 1 && s->width[i] <= INT_MAX);
@@ -220,13 +220,15 @@ const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
 
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy)
 {
-    struct nn_layer *last = &n->layer[n->spec.layers - 1];
+    const size_t bytes = (size_t)n->rows * n->spec.width[n->spec.layers] * sizeof *dy;
+    float *last = n->spec.layers > 0 ? n->layer[n->spec.layers - 1].dy : dx;
 
     CHECK(n->x != NULL);
-    memcpy(last->dy, dy, (size_t)n->rows * last->out * sizeof *dy);
+    if (last != NULL)
+        memcpy(last, dy, bytes);
     if (n->spec.degree > 0) {
         CHECK(dx == NULL);
-        polynomial_backward(last, n->powers, n->rows);
+        polynomial_backward(&n->layer[0], n->powers, n->rows);
         return;
     }
     for (size_t i = n->spec.layers; i-- > 0;)

@@ -1,8 +1,8 @@
 /* net.h -- a stack of dense layers, or one polynomial layer, with gradients and optimiser, float32.
  *
- * Dense: y = act_L(W_L ... act_1(W_1 x + b_1) ... + b_L).  Polynomial: y = sum_i x^i W^i,
- * element-wise powers (polynomial.h) of x cut off at x_max.  Weights are in x out, row major.  All
- * memory is cut from an arena at init; forward, backward and step allocate nothing.
+ * Dense: y = act_L(W_L ... act_1(W_1 x + b_1) ... + b_L); no layers: y = x.  Polynomial: y = sum_i
+ * x^i W^i, element-wise powers (polynomial.h) of x cut off at x_max.  Weights are in x out, row
+ * major.  All memory is cut from an arena at init; forward, backward and step allocate nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@ enum nn_init { NN_INIT_GLOROT, NN_INIT_HE, NN_INIT_TORCH };
 enum nn_optimizer { NN_SGD, NN_MOMENTUM, NN_ADAM };
 
 struct nn_spec {
-    size_t layers;                     /* 1 .. NN_LAYERS_MAX */
+    size_t layers;                     /* 0 (y = x, nothing to train) .. NN_LAYERS_MAX */
     uint32_t width[NN_LAYERS_MAX + 1]; /* inputs, hidden..., outputs */
     enum nn_act act[NN_LAYERS_MAX];    /* act[i] follows layer i */
     float out_scale;                   /* > 0; times the last activation (C for tanh) */
@@ -67,7 +67,7 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
  * for all its matrices, drawn in the order of powers.  The optimiser starts anew. */
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r);
 
-/* Returns y (rows x outputs), owned by the net, valid until the next forward. */
+/* Returns y (rows x outputs), owned by the net, valid until the next forward; without layers x. */
 const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows);
 /* Gradients of sum over rows of <dy, y> for the last forward.  dx (rows x inputs) may be NULL, and
  * is for a polynomial. */

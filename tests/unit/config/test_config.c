@@ -136,13 +136,37 @@ static void write_printed(const char *name, struct buf *out)
     scratch_write(name, out->data, out->len);
 }
 
+/* Local steps, compressors and a model without a head, as far as they go with the straggler. */
+static void make_local_sense(struct plan *p)
+{
+    bool wait = p->protocol.straggler == STRAGGLER_WAIT;
+
+    if (!wait) {
+        p->protocol.local_view = VIEW_STALE;
+        p->protocol.local_order = ORDER_PARALLEL;
+    }
+    if (p->protocol.local_view == VIEW_STALE || p->model.fusion == FUSION_CONCAT)
+        p->protocol.label_holders = 0;
+    if (p->protocol.local_iterations == 1)
+        p->protocol.proximal = 0;
+    if (!wait || !plan_compresses(p))
+        p->protocol.error_feedback = false;
+    if (p->model.head.n > 0 || p->model.fusion == FUSION_CONCAT ||
+        p->protocol.gradient.form == GRADIENT_FACTORED)
+        p->model.output = OUTPUT_LINEAR;
+    if (p->model.output == OUTPUT_IDENTITY && p->model.task == TASK_BINARY)
+        p->model.embedding = 2;
+    if (p->model.output == OUTPUT_IDENTITY && p->model.task == TASK_REGRESSION)
+        p->model.embedding = 1;
+}
+
 /* A drawn plan need not make sense, so its combinations are set to ones that do. */
 static void make_sense(struct plan *p)
 {
     struct plan fresh;
 
     plan_defaults(&fresh);
-    p->protocol.encoding = draw(2) == 0 ? ENCODING_PBM : ENCODING_FLOAT32;
+    p->protocol.encoding = (enum plan_encoding)draw(ENCODING_TOPK + 1);
     p->protocol.aggregation = AGGREGATION_CLEAR;
     p->protocol.straggler = draw(2) == 0 ? STRAGGLER_WAIT : STRAGGLER_ASYNC;
     if (p->protocol.straggler == STRAGGLER_ASYNC)
@@ -154,6 +178,7 @@ static void make_sense(struct plan *p)
     p->training.stop = fresh.training.stop;
     while (p->training.batch % p->protocol.fedvs.segments != 0)
         p->protocol.fedvs.segments--;
+    make_local_sense(p);
 }
 
 static void test_a_printed_server_loads_back_to_the_same_struct(void **state)

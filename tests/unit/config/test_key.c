@@ -91,7 +91,7 @@ static void test_an_unknown_key_is_answered_with_the_nearest_and_its_neighbours(
 
 static void test_keys_of_later_versions_are_unknown_today(void **state)
 {
-    static const char *const later[] = {"http", "protocol.bits", "protocol.proximal",
+    static const char *const later[] = {"http", "protocol.dither", "protocol.topk.k",
                                         "model.polynomial"};
 
     (void)state;
@@ -100,6 +100,10 @@ static void test_keys_of_later_versions_are_unknown_today(void **state)
     assert_int_equal(key_find(&config_keys_party, "data.labels"), -1);
     assert_true(key_find(&config_keys_server, "protocol.coded.segments") >= 0);
     assert_true(key_find(&config_keys_server, "protocol.fedvs.prime") >= 0);
+    assert_true(key_find(&config_keys_server, "protocol.bits") >= 0);
+    assert_true(key_find(&config_keys_server, "protocol.proximal") >= 0);
+    assert_true(key_find(&config_keys_party, "data.labels.train") >= 0);
+    assert_int_equal(key_find(&config_keys_server, "data.labels.train"), -1);
     assert_int_equal(key_find(&config_keys_server, "shape.parties"), -1);
     assert_true(key_find(&plan_keys_text, "shape.parties") >= 0);
 }

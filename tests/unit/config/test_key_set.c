@@ -155,6 +155,9 @@ static void test_numbers_keep_their_range(void **state)
     refuse("protocol.clip", "0", "in [1e-6, 1000000]");
     refuse("training.learning_rate", "0", "in (0, 1000]");
     refuse("training.epochs", "0", "in (0, 100000]");
+    take("protocol.proximal", "0", "0");
+    take("protocol.proximal", "1e6", "1000000");
+    refuse("protocol.proximal", "1000001", "in [0, 1000000]");
     take("training.evaluate_every", "0", "0");
     take("training.evaluate_every", "0.5", "0.5");
 }
@@ -170,11 +173,17 @@ static void test_truth_values_are_true_and_false(void **state)
 
 static void test_choices_are_listed_when_refused(void **state)
 {
+    static const char *const compressors[] = {"scalar", "lattice", "e8", "topk"};
+
     (void)state;
     take("protocol.encoding", "gaussian", "gaussian");
     take("protocol.encoding", "\"pbm\"", "pbm");
-    refuse("protocol.encoding", "topk", "one of pbm, fixed, float32, gaussian");
-    refuse("protocol.encoding", "PBM", "one of pbm, fixed, float32, gaussian");
+    for (size_t i = 0; i < 4; i++)
+        take("protocol.encoding", compressors[i], compressors[i]);
+    refuse("protocol.encoding", "hexagonal",
+           "one of pbm, fixed, float32, gaussian, scalar, lattice, e8, topk");
+    refuse("protocol.encoding", "PBM",
+           "one of pbm, fixed, float32, gaussian, scalar, lattice, e8, topk");
     take("protocol.aggregation", "coded", "coded");
     take("protocol.aggregation", "fedvs", "fedvs");
     refuse("protocol.aggregation", "lcc", "one of masked, coded, fedvs, clear");
@@ -201,8 +210,14 @@ static void test_a_single_choice_is_taken_and_its_absent_rivals_refused(void **s
     refuse("protocol.gradient.form", "half", "one of full, factored");
     take("protocol.gradient.type", "int8", "int8");
     refuse("protocol.gradient.type", "int4", "one of float32, bfloat16, int8");
-    refuse("protocol.local_view", "refreshed", "stale (the only choice)");
-    refuse("protocol.local_order", "sequential", "parallel (the only choice)");
+    take("protocol.local_view", "refreshed", "refreshed");
+    refuse("protocol.local_view", "fresh", "one of stale, refreshed");
+    take("protocol.local_order", "sequential", "sequential");
+    refuse("protocol.local_order", "serial", "one of parallel, sequential");
+    take("model.output", "identity", "identity");
+    refuse("model.output", "none", "one of linear, identity");
+    take("training.schedule", "inverse_sqrt_parties", "inverse_sqrt_parties");
+    refuse("training.schedule", "cosine", "one of constant, inverse_sqrt, inverse_sqrt_parties");
     take("model.train", "raw", "raw");
     refuse("model.train", "frozen", "raw (the only choice)");
 }
@@ -233,6 +248,7 @@ static void test_paths_start_at_the_directory_given(void **state)
     take("data.scale", "fit", "\"fit\"");
     take("data.scale", "none", "\"none\"");
     take("data.scale", "./fit", "\"/dir/fit\"");
+    take("data.labels.train", "labels.csv", "\"/dir/labels.csv\"");
 }
 
 static void test_paths_that_would_not_read_back_are_refused(void **state)
@@ -323,9 +339,11 @@ static void test_sets_name_each_choice_at_most_once(void **state)
 {
     (void)state;
     take("policy.encodings", "[gaussian, pbm]", "[pbm, gaussian]");
+    take("policy.encodings", "[topk, lattice, e8, scalar]", "[scalar, lattice, e8, topk]");
     refuse("policy.encodings", "[pbm, pbm]", "a list without repetitions");
     refuse("policy.encodings", "[]", "a list of at least one");
-    refuse("policy.encodings", "[lattice]", "one of pbm, fixed, float32, gaussian");
+    refuse("policy.encodings", "[hexagonal]",
+           "one of pbm, fixed, float32, gaussian, scalar, lattice, e8, topk");
     refuse("policy.encodings", "pbm", "a list like [a, b]");
     take("policy.aggregations", "[clear, fedvs, coded, masked]", "[masked, coded, fedvs, clear]");
     take("policy.aggregations", "[coded]", "[coded]");

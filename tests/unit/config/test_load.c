@@ -93,8 +93,9 @@ static void test_a_mistake_is_file_line_key_reason(void **state)
     refuse(GOOD "model:\n  head:\n    - 64\n    - 0\n",
            ":12: model.head: [64, 0] is not in [1, 65536]");
     pass(GOOD "model:\n  head:\n    - 64\n    - 1\n", NULL);
-    refuse(GOOD "protocol: {encoding: topk}\n",
-           ":9: protocol.encoding: topk is not one of pbm, fixed, float32, gaussian");
+    refuse(GOOD "protocol: {encoding: top}\n",
+           ":9: protocol.encoding: top is not one of pbm, fixed, float32, gaussian, scalar, "
+           "lattice, e8, topk");
     refuse(GOOD "privacy:\n  delta: 1e-5\n  delta: 1e-6\n",
            ":11: privacy.delta: repeated, first on line 10");
     refuse(
@@ -112,9 +113,10 @@ static void test_a_mistake_is_file_line_key_reason(void **state)
 static void test_a_combination_is_blamed_on_the_line_of_its_key(void **state)
 {
     (void)state;
-    refuse(GOOD "protocol:\n  encoding: float32\n",
-           ":10: protocol.encoding: float32 and gaussian cannot be added under masks or in shares: "
-           "they need aggregation clear");
+    refuse(
+        GOOD "protocol:\n  encoding: float32\n",
+        ":10: protocol.encoding: float32, gaussian and what compresses (scalar, lattice, e8, topk) "
+        "cannot be added under masks or in shares: they need aggregation clear");
     pass(GOOD "protocol:\n  encoding: float32\n  aggregation: clear\n", NULL);
     refuse(GOOD "training: {stop: {metric: auc}}\n",
            ": training.stop.value: must be given (above 0) with stop.metric");

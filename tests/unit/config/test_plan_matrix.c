@@ -57,6 +57,32 @@ static void test_the_matrix_is_that_of_the_design(void **state)
     buf_deinit(&out);
 }
 
+static void test_the_matrix_has_what_compresses_in_clear_only(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 65536);
+    assert_int_equal(plan_matrix(&out), STATUS_OK);
+    expect_line(&out, "| masked | scalar |" NEVER);
+    expect_line(&out, "| masked | lattice |" NEVER);
+    expect_line(&out, "| masked | e8 |" NEVER);
+    expect_line(&out, "| masked | topk |" NEVER);
+    expect_line(&out, "| coded | scalar |" NEVER);
+    expect_line(&out, "| coded | lattice |" NEVER);
+    expect_line(&out, "| coded | e8 |" NEVER);
+    expect_line(&out, "| coded | topk |" NEVER);
+    expect_line(&out, "| fedvs | scalar |" NEVER);
+    expect_line(&out, "| fedvs | lattice |" NEVER);
+    expect_line(&out, "| fedvs | e8 |" NEVER);
+    expect_line(&out, "| fedvs | topk |" NEVER);
+    expect_line(&out, "| clear | scalar |" CLEAR);
+    expect_line(&out, "| clear | lattice |" CLEAR);
+    expect_line(&out, "| clear | e8 |" CLEAR);
+    expect_line(&out, "| clear | topk |" CLEAR);
+    buf_deinit(&out);
+}
+
 static void test_the_matrix_lists_every_rule_under_its_number(void **state)
 {
     struct buf out;
@@ -92,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_matrix_is_that_of_the_design),
+        cmocka_unit_test(test_the_matrix_has_what_compresses_in_clear_only),
         cmocka_unit_test(test_the_matrix_lists_every_rule_under_its_number),
         cmocka_unit_test(test_the_matrix_is_refused_by_a_buffer_that_is_too_small),
     };
