@@ -381,6 +381,171 @@ static void test_a_reused_arena_leaves_no_trace(void **state)
     arena_deinit(&a);
 }
 
+/* --- all parameters in one run --- */
+
+static const struct nn_spec STACK = {
+    3, {4, 6, 5, 3}, {NN_ACT_TANH, NN_ACT_RELU, NN_ACT_TANH}, 2.0F, ROWS, NN_ADAM, .degree = 0};
+
+static void test_parameters_go_out_and_in_by_layer_weights_first(void **state)
+{
+    float out[PARAMS_MAX];
+    struct model m, n;
+
+    (void)state;
+    model_open(&m, &STACK, NN_LOSS_SOFTMAX, 17);
+    model_open(&n, &STACK, NN_LOSS_SOFTMAX, 18);
+    assert_int_equal(nn_spec_params(&STACK), 4 * 6 + 6 + 6 * 5 + 5 + 5 * 3 + 3);
+    out[m.params] = 4711.0F;
+    nn_net_copy_params(&m.net, out);
+    assert_true(out[m.params] == 4711.0F);
+    for (size_t i = 0; i < m.params; i++)
+        assert_true((double)out[i] == m.p[i]); /* as model_open has laid them out */
+    memcpy(n.xf, m.xf, sizeof n.xf);
+    assert_true(model_gradients(&m) != model_gradients(&n));
+    nn_net_set_params(&n.net, out);
+    assert_true(model_gradients(&m) == model_gradients(&n));
+    assert_int_equal(n.net.steps, 0);
+    model_close(&m);
+    model_close(&n);
+}
+
+/* A polynomial has no biases. */
+static void test_parameters_of_a_polynomial_are_its_matrices(void **state)
+{
+    const struct nn_spec s = {1, {3, 2}, {NN_ACT_NONE}, 1.0F, ROWS, NN_SGD, .degree = 3};
+    float in[18], out[19] = {0};
+    uint64_t seed = 19;
+    struct nn_net n;
+    struct arena a;
+
+    (void)state;
+    assert_int_equal(nn_spec_params(&s), 18);
+    assert_int_equal(arena_init(&a, nn_net_bytes(&s)), STATUS_OK);
+    assert_int_equal(nn_net_init(&n, &s, &a), STATUS_OK);
+    sample_fill(in, 18, 1.0F, &seed);
+    nn_net_set_params(&n, in);
+    assert_memory_equal(n.layer[0].w, in, sizeof in);
+    nn_net_copy_params(&n, out);
+    assert_memory_equal(out, in, sizeof in);
+    assert_true(out[18] == 0.0F);
+    arena_deinit(&a);
+}
+
+/* --- the proximal term --- */
+
+static void test_the_pull_is_mu_times_the_way_from_the_anchor(void **state)
+{
+    const float mu = 0.3F;
+    float anchor[PARAMS_MAX], own[PARAMS_MAX];
+    uint64_t seed = 20;
+    struct model plain, pulled;
+
+    (void)state;
+    model_open(&plain, &STACK, NN_LOSS_SOFTMAX, 21);
+    model_open(&pulled, &STACK, NN_LOSS_SOFTMAX, 21);
+    sample_fill(anchor, plain.params, 1.0F, &seed);
+    model_gradients(&plain);
+    model_gradients(&pulled);
+    nn_net_pull(&pulled.net, anchor, mu);
+    nn_net_copy_params(&pulled.net, own);
+    for (size_t i = 0; i < plain.params; i++) {
+        const float way = own[i] - anchor[i], pull = mu * way;
+
+        assert_true((double)own[i] == plain.p[i]); /* the weights are the step's business */
+        assert_true(gradient(&pulled.net, i) == gradient(&plain.net, i) + pull);
+    }
+    model_close(&plain);
+    model_close(&pulled);
+}
+
+/* (mu / 2) |theta - anchor|^2 added to the loss, as the paper defines it. */
+static void test_the_pull_is_the_slope_of_the_proximal_term(void **state)
+{
+    const double mu = 0.75;
+    float anchor[PARAMS_MAX];
+    uint64_t seed = 22;
+    struct model m;
+
+    (void)state;
+    model_open(&m, &STACK, NN_LOSS_SOFTMAX, 23);
+    sample_fill(anchor, m.params, 1.0F, &seed);
+    model_gradients(&m);
+    nn_net_pull(&m.net, anchor, (float)mu);
+    for (size_t i = 0; i < m.params; i++) {
+        const double h = 1e-6, way = m.p[i] - (double)anchor[i];
+        const double term = mu / 2 * ((way + h) * (way + h) - (way - h) * (way - h)) / (2 * h);
+
+        assert_true(
+            sample_close((double)gradient(&m.net, i), difference(&m, &m.p[i]) + term, 2e-5, 5e-6));
+    }
+    model_close(&m);
+}
+
+static void test_no_pull_changes_no_bit(void **state)
+{
+    const size_t first = ((size_t)4 * 6 + 6) * sizeof(float);
+    float anchor[PARAMS_MAX], before[PARAMS_MAX];
+    struct model m;
+
+    (void)state;
+    model_open(&m, &STACK, NN_LOSS_SOFTMAX, 24);
+    for (size_t i = 0; i < m.params; i++)
+        anchor[i] = i % 2 == 0 ? INFINITY : -1.0F;
+    model_gradients(&m);
+    m.net.layer[0].dw[0] = -0.0F;
+    memcpy(before, m.net.layer[0].dw, first);
+    nn_net_pull(&m.net, anchor, 0.0F);
+    assert_memory_equal(m.net.layer[0].dw, before, first);
+    nn_net_pull(&m.net, anchor, 0.01F);
+    assert_memory_not_equal(m.net.layer[0].dw, before, first);
+    model_close(&m);
+}
+
+/* At the anchor itself there is nothing to pull. */
+static void test_a_pull_to_where_the_net_stands_changes_no_value(void **state)
+{
+    float anchor[PARAMS_MAX], before[PARAMS_MAX];
+    struct model m;
+
+    (void)state;
+    model_open(&m, &STACK, NN_LOSS_SOFTMAX, 25);
+    model_gradients(&m);
+    for (size_t i = 0; i < m.params; i++)
+        before[i] = gradient(&m.net, i);
+    nn_net_copy_params(&m.net, anchor);
+    nn_net_pull(&m.net, anchor, 100.0F);
+    for (size_t i = 0; i < m.params; i++)
+        assert_true(gradient(&m.net, i) == before[i]);
+    model_close(&m);
+}
+
+/* --- the net without layers --- */
+
+static void test_a_net_without_layers_passes_everything_on(void **state)
+{
+    const struct nn_spec s = {0, {3}, {NN_ACT_NONE}, 1.0F, 2, NN_ADAM, .degree = 0};
+    const float x[6] = {1, -2, 3, -0.0F, 5, INFINITY}, dy[6] = {6, 5, 4, 3, 2, 1};
+    float dx[7] = {0};
+    struct nn_net n;
+    struct arena a;
+
+    (void)state;
+    assert_int_equal(arena_init(&a, nn_net_bytes(&s)), STATUS_OK);
+    assert_int_equal(nn_net_init(&n, &s, &a), STATUS_OK);
+    assert_int_equal(nn_spec_params(&s), 0);
+    assert_true(nn_net_flops(&s, 2) == 0.0);
+    assert_true(nn_net_forward(&n, x, 2) == x);
+    nn_net_backward(&n, NULL, dy);
+    nn_net_backward(&n, dx, dy);
+    assert_memory_equal(dx, dy, sizeof dy);
+    assert_true(dx[6] == 0.0F);
+    nn_net_step(&n, 0.1F);
+    assert_true(nn_net_forward(&n, x, 1) == x);
+    nn_net_backward(&n, dx, dy + 3);
+    assert_true(dx[0] == 3 && dx[2] == 1 && dx[3] == 3);
+    arena_deinit(&a);
+}
+
 static void test_flops_count_two_and_four_per_weight_and_row(void **state)
 {
     const struct nn_spec s = {2,      {6, 64, 16}, {NN_ACT_RELU, NN_ACT_TANH}, 1.0F, 100,
@@ -403,7 +568,15 @@ int main(void)
         cmocka_unit_test(test_net_bytes_suffice_from_any_place_in_an_arena),
         cmocka_unit_test(test_a_net_beyond_any_memory_has_the_largest_size),
         cmocka_unit_test(test_a_reused_arena_leaves_no_trace),
+        cmocka_unit_test(test_parameters_go_out_and_in_by_layer_weights_first),
+        cmocka_unit_test(test_parameters_of_a_polynomial_are_its_matrices),
+        cmocka_unit_test(test_the_pull_is_mu_times_the_way_from_the_anchor),
+        cmocka_unit_test(test_the_pull_is_the_slope_of_the_proximal_term),
+        cmocka_unit_test(test_no_pull_changes_no_bit),
+        cmocka_unit_test(test_a_pull_to_where_the_net_stands_changes_no_value),
+        cmocka_unit_test(test_a_net_without_layers_passes_everything_on),
         cmocka_unit_test(test_flops_count_two_and_four_per_weight_and_row),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,21 @@ static void test_adam_does_not_move_without_a_gradient(void **state)
     assert_true(w == 0.5F && m == 0.0F && v == 0.0F);
 }
 
+static void test_a_pull_adds_to_the_gradient_and_nothing_else(void **state)
+{
+    struct case_of c;
+    float was[N];
+
+    (void)state;
+    start(&c);
+    for (size_t i = 0; i < N; i++)
+        c.want[i] = (double)c.g[0][i] + 0.25 * ((double)c.w[i] - (double)c.g[1][i]);
+    memcpy(was, c.w, sizeof was);
+    optim_pull(c.g[0], c.w, c.g[1], N, 0.25F);
+    assert_int_equal(sample_misses(c.g[0], c.want, N, 1e-6, 1e-7), 0);
+    assert_memory_equal(c.w, was, sizeof was);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_adam_is_algorithm_1_of_its_paper),
         cmocka_unit_test(test_a_wrong_bias_correction_would_be_seen),
         cmocka_unit_test(test_adam_does_not_move_without_a_gradient),
+        cmocka_unit_test(test_a_pull_adds_to_the_gradient_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
