@@ -4,7 +4,7 @@
 #ifndef COLONNADE_WIRE_LIMITS_H
 #define COLONNADE_WIRE_LIMITS_H
 
-#include "common/compress/gradient.h"
+#include "common/compress/down.h"
 #include "common/config/plan.h"
 
 #include <stddef.h>
@@ -34,12 +34,13 @@ enum {
     WIRE_QUOTA_BASE = 65536,   /* ... this (threats E2) */
 };
 
-/* Bytes of the largest gradient of one training step under this plan. */
+/* Bytes of the largest blob that goes down after one training step under this plan. */
 static inline size_t wire_gradient_max(const struct plan *p)
 {
-    const struct gradient_form f = gradient_form_of(p);
+    struct down d;
 
-    return sizeof(uint32_t) * gradient_words(&f, p->training.batch);
+    down_of(&d, p);
+    return sizeof(uint32_t) * down_words(&d, p->training.batch);
 }
 
 /* Most bytes of gradients in one Replay under this plan: it carries whole gradients, as many as fit
