@@ -90,6 +90,7 @@ static enum status of_codes(const struct secagg_shape *s, float *out, const uint
         }
     }
     secret_wipe(q, sizeof q);
+    secret_wipe(sum, sizeof sum); /* beside what is shown it gives q again */
     return st;
 }
 

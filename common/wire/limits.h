@@ -34,7 +34,7 @@ enum {
     WIRE_QUOTA_BASE = 65536,   /* ... this (threats E2) */
 };
 
-/* Bytes of the most that goes down to one member after a training step under this plan. */
+/* Bytes of the largest blob that goes down after one training step under this plan. */
 static inline size_t wire_gradient_max(const struct plan *p)
 {
     struct down d;

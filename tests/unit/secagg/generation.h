@@ -27,6 +27,7 @@ struct generation {
      */
     uint8_t *share[GENERATION_PARTIES_MAX], *tag[GENERATION_PARTIES_MAX], *sealed, *tags;
     uint8_t sid[32], broadcast[32];
+    uint8_t dither[32]; /* of every round, unless a test changes it */
     struct secagg_pair (*pairs)[GENERATION_PARTIES_MAX]; /* [i][j] of the newest generation */
 };
 
@@ -71,7 +72,7 @@ static inline void generation_init(struct generation *g, enum plan_aggregation a
 {
     static struct secagg_pair pairs[GENERATION_PARTIES_MAX][GENERATION_PARTIES_MAX];
 
-    *g = (struct generation){.aggregation = a, .shape = *s};
+    *g = (struct generation){.aggregation = a, .shape = *s, .dither = "dither"};
     CHECK(s->parties <= GENERATION_PARTIES_MAX);
     generation_pairs(pairs, s->parties, r);
     g->pairs = pairs;
@@ -111,7 +112,8 @@ static inline void generation_deinit(struct generation *g)
 
 static inline struct secagg_round generation_round(const struct generation *g, uint64_t number)
 {
-    return (struct secagg_round){.round = number, .sid = g->sid, .broadcast = g->broadcast};
+    return (struct secagg_round){
+        .round = number, .sid = g->sid, .broadcast = g->broadcast, .dither = g->dither};
 }
 
 /* Party m's upload of x[n] into payload[m], check[m]; where members share, its shares. */
@@ -179,6 +181,7 @@ static inline enum status generation_combine(struct generation *g, float *out, s
                                              uint32_t width, struct error *err)
 {
     secagg_begin(g->server, n);
+    secagg_dither(g->server, g->dither);
     for (uint32_t m = 0; m < g->shape.parties; m++) {
         enum status s = secagg_add(g->server, m, g->payload[m], g->check[m], err);
 

@@ -61,6 +61,26 @@ static void test_plan_gives_kind_and_largest_code(void **state)
     assert_true(e.sigma == 0.0F && encode_float_max(&e) == 2.0F);
 }
 
+static void test_only_compressors_give_bytes_and_only_pbm_and_gaussian_noise(void **state)
+{
+    (void)state;
+    for (int k = 0; k <= ENCODING_TOPK; k++) {
+        struct plan p = plan_of((enum plan_encoding)k);
+        struct encode e;
+
+        p.protocol.bits = 3;
+        e = encoding(&p, 5);
+        assert_int_equal(e.compressed, plan_compresses(&p));
+        assert_int_equal(encode_noisy(&e), k == ENCODING_PBM || k == ENCODING_GAUSSIAN);
+        if (!e.compressed)
+            continue;
+        assert_false(e.integers);
+        assert_int_equal(e.compress.kind, k);
+        assert_int_equal(e.compress.bits, 3);
+        assert_true(encode_float_max(&e) == 2.0F);
+    }
+}
+
 static void test_plans_out_of_range_are_refused(void **state)
 {
     struct plan p = plan_of(ENCODING_PBM);
@@ -281,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan_gives_kind_and_largest_code),
+        cmocka_unit_test(test_only_compressors_give_bytes_and_only_pbm_and_gaussian_noise),
         cmocka_unit_test(test_plans_out_of_range_are_refused),
         cmocka_unit_test(test_fixed_takes_the_nearest_of_equal_steps),
         cmocka_unit_test(test_fixed_sum_is_read_back_within_half_a_step_each),

@@ -19,12 +19,24 @@ static const uint8_t SEED[32] = "secagg";
 static const struct setting {
     enum plan_aggregation aggregation;
     enum plan_encoding encoding;
-    bool concat;
+    bool concat, shown;
 } SETTINGS[] = {
-    {AGGREGATION_MASKED, ENCODING_PBM, false},    {AGGREGATION_MASKED, ENCODING_FIXED, false},
-    {AGGREGATION_CLEAR, ENCODING_PBM, false},     {AGGREGATION_CLEAR, ENCODING_FIXED, true},
-    {AGGREGATION_CLEAR, ENCODING_FLOAT32, false}, {AGGREGATION_CLEAR, ENCODING_GAUSSIAN, true},
-    {AGGREGATION_CODED, ENCODING_PBM, false},     {AGGREGATION_CODED, ENCODING_FIXED, false},
+    {AGGREGATION_MASKED, ENCODING_PBM, false, false},
+    {AGGREGATION_MASKED, ENCODING_FIXED, false, false},
+    {AGGREGATION_CLEAR, ENCODING_PBM, false, false},
+    {AGGREGATION_CLEAR, ENCODING_FIXED, true, false},
+    {AGGREGATION_CLEAR, ENCODING_FLOAT32, false, false},
+    {AGGREGATION_CLEAR, ENCODING_GAUSSIAN, true, false},
+    {AGGREGATION_CODED, ENCODING_PBM, false, false},
+    {AGGREGATION_CODED, ENCODING_FIXED, false, false},
+    {AGGREGATION_MASKED, ENCODING_PBM, false, true},
+    {AGGREGATION_CODED, ENCODING_PBM, false, true},
+    {AGGREGATION_CLEAR, ENCODING_FIXED, true, true},
+    {AGGREGATION_CLEAR, ENCODING_FLOAT32, false, true},
+    {AGGREGATION_CLEAR, ENCODING_SCALAR, false, false},
+    {AGGREGATION_CLEAR, ENCODING_LATTICE, true, true},
+    {AGGREGATION_CLEAR, ENCODING_E8, false, true},
+    {AGGREGATION_CLEAR, ENCODING_TOPK, true, true},
 };
 enum { SETTINGS_N = sizeof SETTINGS / sizeof SETTINGS[0] };
 
@@ -33,9 +45,11 @@ static struct secagg_shape shape_of(const struct setting *s)
     struct plan p = generation_plan(s->encoding);
     struct secagg_shape shape;
 
+    p.model.embedding = 1;
     p.protocol.fixed.bits = s->aggregation == AGGREGATION_CODED ? 14 : 20; /* wide lanes too */
     shape = generation_shape(&p, 3, VALUES);
     shape.concat = s->concat;
+    shape.shown = s->shown;
     shape.segments = 2;
     shape.privacy = 1;
     return shape;
@@ -43,7 +57,8 @@ static struct secagg_shape shape_of(const struct setting *s)
 
 static void run_round(struct generation *g, uint64_t number, size_t n, struct rng *noise)
 {
-    static float x[VALUES], out[3 * VALUES];
+    static float x[VALUES], out[3 * VALUES], alone[VALUES], scratch[2 * VALUES];
+    static uint8_t shown[3 * 8 * VALUES];
     struct secagg_round round = generation_round(g, number);
     struct error err = {0};
 
@@ -51,6 +66,15 @@ static void run_round(struct generation *g, uint64_t number, size_t n, struct rn
         assert_int_equal(generation_protect(g, m, x, n, &round, noise), STATUS_OK);
     assert_int_equal(generation_relay(g, n, &round), STATUS_OK);
     assert_int_equal(generation_combine(g, out, n, 1, &err), STATUS_OK);
+    if (!g->shape.shown)
+        return;
+    secagg_show(g->server, shown);
+    round.scratch = scratch;
+    round.replayed = true;
+    assert_true(secagg_scratch_bytes(&g->shape, n) <= sizeof scratch);
+    assert_true(secagg_shown_bytes(g->aggregation, &g->shape, n) <= sizeof shown);
+    secagg_alone(&g->shape, alone, x, n, &round, noise);
+    assert_int_equal(secagg_others(&g->shape, out, shown, alone, n, 1, &round, &err), STATUS_OK);
 }
 
 static void test_rounds_allocate_nothing(void **state)
@@ -131,7 +155,8 @@ static void test_uploads_and_shares_have_the_sizes_that_were_announced(void **st
         for (size_t n = 1; n < 70; n++) {
             size_t values = a == AGGREGATION_CODED ? (n + 1) / 2 : n;
 
-            assert_int_equal(secagg_payload_bytes(a, &shape, n), (values * w + 7) / 8);
+            if (!shape.encode.compressed)
+                assert_int_equal(secagg_payload_bytes(a, &shape, n), (values * w + 7) / 8);
             assert_int_equal(secagg_share_bytes(a, &shape, SECAGG_PART_ROUND, 0, n),
                              secagg_shares(a) ? 2 * ((values * w + 7) / 8) : 0);
             for (uint32_t to = 0; to < shape.parties; to++)
@@ -196,6 +221,7 @@ static void test_masked_needs_everybody_coded_a_quorum_and_partial_anybody(void 
             shape.privacy = 1;
             shape.segments = 1;
             shape.partial = partial == 1;
+            shape.shown = false;
             assert_int_equal(secagg_server_new(&server, a, &shape), STATUS_OK);
             assert_int_equal(secagg_quorum(server), a == AGGREGATION_CODED              ? 2
                                                     : a == AGGREGATION_CLEAR && partial ? 1

@@ -1,0 +1,241 @@
+/* down.c -- where the parts of a blob lie, and those that belong to nobody else.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/compress/down.h"
+
+#include "common/base/bits.h"
+#include "common/base/check.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WORD = 4 };
+
+static size_t words_of(size_t bytes)
+{
+    return (bytes + WORD - 1) / WORD;
+}
+
+/* --- the layout --- */
+
+static uint32_t value_max_of(const struct plan *p)
+{
+    if (p->protocol.encoding == ENCODING_PBM)
+        return p->protocol.pbm.trials;
+    if (p->protocol.encoding == ENCODING_FIXED)
+        return (1U << p->protocol.fixed.bits) - 1;
+    return 0;
+}
+
+/* More than 32 bits hold stays the most they hold: a size that is refused anyway. */
+uint32_t down_head_params(const struct plan *p)
+{
+    const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
+    uint64_t in = p->model.embedding * concat, out = p->shape.outputs, params = 0;
+
+    if (p->model.output == OUTPUT_IDENTITY)
+        return 0;
+    if (p->model.task == TASK_REGRESSION ||
+        (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID))
+        out = 1;
+    for (size_t i = 0; i < p->model.head.n; i++) {
+        params += (in + 1) * p->model.head.width[i];
+        in = p->model.head.width[i];
+    }
+    params += (in + 1) * out;
+    return params < UINT32_MAX ? (uint32_t)params : UINT32_MAX;
+}
+
+void down_of(struct down *d, const struct plan *p)
+{
+    const bool refreshed = p->protocol.local_view == VIEW_REFRESHED;
+    const uint32_t holders = p->protocol.label_holders;
+
+    *d = (struct down){
+        .gradient = gradient_form_of(p),
+        .with_gradient = !refreshed || (holders > 0 && holders < p->shape.parties),
+        .compressed = plan_compresses(p),
+        .members = p->shape.parties > 0 ? p->shape.parties : 1, /* 0: not yet known */
+        .width = p->model.embedding,
+        .value_max = value_max_of(p),
+    };
+    if (d->compressed) {
+        compress_of(&d->embedding, p);
+        compress_head_of(&d->head, p);
+    }
+    if (!refreshed)
+        return;
+    d->head_params = down_head_params(p);
+    d->with_head = d->head_params > 0;
+    if (d->compressed || p->model.fusion == FUSION_CONCAT)
+        d->shown = DOWN_SHOWN_PAYLOADS;
+    else
+        d->shown = d->value_max > 0 ? DOWN_SHOWN_SUMS : DOWN_SHOWN_FLOATS;
+}
+
+/* One row of as many values as the head has. */
+static struct gradient_form head_form(const struct down *d)
+{
+    return (struct gradient_form){GRADIENT_FULL, d->gradient.type, d->head_params, 1};
+}
+
+/* --- sizes --- */
+
+size_t down_gradient_words(const struct down *d, size_t rows)
+{
+    return d->with_gradient ? gradient_words(&d->gradient, rows) : 0;
+}
+
+size_t down_payload_bytes(const struct down *d, size_t rows)
+{
+    const size_t n = rows * d->width;
+
+    if (d->compressed)
+        return compress_bytes(&d->embedding, n);
+    return d->value_max > 0 ? bits_bytes(n, bits_width((uint64_t)d->value_max + 1))
+                            : n * sizeof(float);
+}
+
+size_t down_shown_bytes(const struct down *d, size_t rows)
+{
+    const size_t n = rows * d->width;
+
+    switch (d->shown) {
+    case DOWN_SHOWN_NONE: return 0;
+    case DOWN_SHOWN_PAYLOADS: return d->members * down_payload_bytes(d, rows);
+    case DOWN_SHOWN_SUMS: return bits_bytes(n, bits_width((uint64_t)d->value_max * d->members + 1));
+    case DOWN_SHOWN_FLOATS: return n * sizeof(float);
+    }
+    return 0;
+}
+
+size_t down_head_bytes(const struct down *d)
+{
+    const struct gradient_form f = head_form(d);
+
+    if (!d->with_head)
+        return 0;
+    return d->compressed ? compress_bytes(&d->head, d->head_params) : gradient_words(&f, 1) * WORD;
+}
+
+size_t down_shown_at(const struct down *d, size_t rows)
+{
+    return down_gradient_words(d, rows);
+}
+
+size_t down_head_at(const struct down *d, size_t rows)
+{
+    return down_shown_at(d, rows) + words_of(down_shown_bytes(d, rows));
+}
+
+size_t down_words(const struct down *d, size_t rows)
+{
+    return down_head_at(d, rows) + words_of(down_head_bytes(d));
+}
+
+/* --- parts --- */
+
+void down_gradient_pack(const struct down *d, uint32_t *blob, const float *x, size_t rows,
+                        struct rng *r)
+{
+    CHECK(d->with_gradient);
+    gradient_pack(&d->gradient, blob, x, rows, r);
+}
+
+bool down_gradient_unpack(const struct down *d, float *x, const uint32_t *blob, size_t rows)
+{
+    CHECK(d->with_gradient);
+    return gradient_unpack(&d->gradient, x, blob, rows);
+}
+
+uint8_t *down_shown_begin(const struct down *d, uint32_t *blob, size_t rows)
+{
+    const size_t words = words_of(down_shown_bytes(d, rows));
+    uint32_t *part = blob + down_shown_at(d, rows);
+
+    CHECK(d->shown != DOWN_SHOWN_NONE);
+    if (words > 0)
+        part[words - 1] = 0;
+    return (uint8_t *)part;
+}
+
+static bool filled(const uint8_t *part, size_t bytes)
+{
+    bool good = true;
+
+    for (size_t i = bytes; i < words_of(bytes) * WORD; i++)
+        good = good && part[i] == 0;
+    return good;
+}
+
+const uint8_t *down_shown_read(const struct down *d, const uint32_t *blob, size_t rows)
+{
+    const uint8_t *part = (const uint8_t *)(blob + down_shown_at(d, rows));
+
+    CHECK(d->shown != DOWN_SHOWN_NONE);
+    return filled(part, down_shown_bytes(d, rows)) ? part : NULL;
+}
+
+void down_head_pack(const struct down *d, uint32_t *blob, const float *params, size_t rows,
+                    const uint8_t *dither, struct rng *r)
+{
+    const size_t bytes = down_head_bytes(d), words = words_of(bytes);
+    const struct gradient_form f = head_form(d);
+    uint32_t *part = blob + down_head_at(d, rows);
+    uint8_t key[COMPRESS_KEY_BYTES];
+
+    CHECK(d->with_head);
+    if (!d->compressed) {
+        gradient_pack(&f, part, params, 1, r);
+        return;
+    }
+    compress_key(key, dither, COMPRESS_HEAD);
+    part[words - 1] = 0;
+    compress_pack(&d->head, (uint8_t *)part, params, d->head_params,
+                  &(struct compress_round){.dither = key});
+}
+
+bool down_head_unpack(const struct down *d, float *params, const uint32_t *blob, size_t rows,
+                      const uint8_t *dither)
+{
+    const struct gradient_form f = head_form(d);
+    const uint32_t *part = blob + down_head_at(d, rows);
+    uint8_t key[COMPRESS_KEY_BYTES];
+
+    CHECK(d->with_head);
+    if (!d->compressed)
+        return gradient_unpack(&f, params, part, 1);
+    compress_key(key, dither, COMPRESS_HEAD);
+    return filled((const uint8_t *)part, down_head_bytes(d)) &&
+           compress_unpack(&d->head, params, (const uint8_t *)part, d->head_params,
+                           &(struct compress_round){.dither = key});
+}
+
+/* --- sums --- */
+
+void down_sums_pack(uint8_t *out, const uint32_t *sums, size_t n, uint32_t top)
+{
+    bits_pack32(out, sums, n, bits_width((uint64_t)top + 1));
+}
+
+bool down_sums_unpack(uint32_t *sums, const uint8_t *in, size_t n, uint32_t top)
+{
+    const uint32_t w = bits_width((uint64_t)top + 1);
+    const size_t bits = n * w;
+    uint32_t most = 0;
+
+    bits_unpack32(sums, in, n, w);
+    for (size_t i = 0; i < n; i++)
+        most = sums[i] > most ? sums[i] : most;
+    return most <= top && (bits % 8 == 0 || in[bits / 8] >> bits % 8 == 0);
+}
+
+bool down_floats_unpack(float *sums, const uint8_t *in, size_t n)
+{
+    unsigned bad = 0;
+
+    memcpy(sums, in, n * sizeof *sums);
+    for (size_t i = 0; i < n; i++)
+        bad |= isfinite(sums[i]) ? 0u : 1u;
+    return bad == 0;
+}

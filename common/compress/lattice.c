@@ -1,0 +1,186 @@
+/* lattice.c -- payloads of dithered quantisers: the scale, then codes.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/compress/lattice.h"
+
+#include "common/base/bits.h"
+#include "common/base/check.h"
+#include "common/compress/dither.h"
+#include "common/compress/lattice_run.h"
+#include "common/compress/lattice_scale.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SCALE_BYTES = 4, CHUNK_MAX = LATTICE_RUN * LATTICE_DIMS };
+
+_Static_assert((int)LATTICE_RUN == (int)DITHER_RUN,
+               "a chunk of d components a block takes d runs of dithers");
+
+float lattice_scale_max(uint32_t bits)
+{
+    return ldexpf(1, 127 - (int)bits);
+}
+
+uint32_t lattice_dims(enum plan_encoding kind)
+{
+    CHECK(kind == ENCODING_SCALAR || kind == ENCODING_LATTICE || kind == ENCODING_E8);
+    return kind == ENCODING_SCALAR ? 1 : kind == ENCODING_LATTICE ? 2 : LATTICE_DIMS;
+}
+
+static size_t padded(uint32_t dims, size_t n)
+{
+    return (n + dims - 1) / dims * dims;
+}
+
+size_t lattice_bytes(enum plan_encoding kind, uint32_t bits, size_t n)
+{
+    return n == 0 ? 0 : SCALE_BYTES + bits_bytes(padded(lattice_dims(kind), n), bits);
+}
+
+/* --- chunks: at most LATTICE_RUN blocks, which begin at whole bytes --- */
+
+struct chunk {
+    struct lattice_cell cell;
+    struct lattice_run run;
+    uint16_t t[CHUNK_MAX], code[CHUNK_MAX];
+    size_t most; /* components of a whole chunk */
+};
+
+static void dither_chunk(struct chunk *c, const uint8_t *key, size_t at, size_t blocks)
+{
+    const size_t n = blocks * c->cell.dims;
+
+    dither_fill(c->t, n, key, (uint32_t)(at / DITHER_RUN));
+    memset(c->t + n, 0, sizeof c->t - n * sizeof *c->t); /* blocks that fill up a group */
+    lattice_run_dither(&c->cell, &c->run, c->t, blocks);
+}
+
+static void encode_chunk(struct chunk *c, size_t blocks)
+{
+    const uint32_t dims = c->cell.dims;
+    struct lattice_codes codes;
+
+    for (size_t g = 0; g * LATTICE_LANES < blocks; g++) {
+        uint16_t *to = c->code + g * LATTICE_LANES * dims;
+
+        lattice_encode(&c->cell, &codes, &c->run.m[g]);
+        for (size_t l = 0; l < LATTICE_LANES; l++)
+            for (uint32_t i = 0; i < dims; i++)
+                to[l * dims + i] = codes.v[i][l];
+    }
+}
+
+/* y[n], n at most those of `blocks`. */
+static void decode_chunk(struct chunk *c, float *y, size_t n, float scale)
+{
+    const uint32_t dims = c->cell.dims;
+    struct lattice_codes codes;
+    struct lattice_group p;
+
+    for (size_t at = 0; at < n; at += LATTICE_LANES * dims) {
+        const size_t some = n - at < LATTICE_LANES * dims ? n - at : LATTICE_LANES * dims;
+
+        for (size_t l = 0; l < LATTICE_LANES; l++)
+            for (uint32_t i = 0; i < dims; i++)
+                codes.v[i][l] = c->code[at + l * dims + i];
+        lattice_decode(&c->cell, &p, &codes, &c->run.u[at / (LATTICE_LANES * dims)]);
+        for (size_t k = 0; k < some; k++)
+            y[at + k] = scale * p.v[k % dims][k / dims];
+    }
+}
+
+/* --- payloads --- */
+
+size_t lattice_pack_as(enum plan_encoding kind, uint32_t bits, uint8_t *out, const float *x,
+                       size_t n, const uint8_t *key, struct lattice_fit fit)
+{
+    const float scale = fit.square ? -fit.scale : fit.scale;
+    struct chunk c;
+    size_t overloads = 0;
+
+    if (n == 0)
+        return 0;
+    memset(out, 0, lattice_bytes(kind, bits, n));
+    if (fit.scale == 0)
+        return 0;
+    memcpy(out, &scale, SCALE_BYTES);
+    out += SCALE_BYTES;
+    lattice_cell_of(&c.cell, kind, bits, fit.square);
+    for (size_t at = 0, some; at < n; at += some) {
+        const uint32_t dims = c.cell.dims;
+        const size_t blocks =
+            (n - at + dims - 1) / dims < LATTICE_RUN ? (n - at + dims - 1) / dims : LATTICE_RUN;
+
+        some = n - at < blocks * dims ? n - at : blocks * dims;
+        dither_chunk(&c, key, at, blocks);
+        lattice_run_load(&c.cell, &c.run, x + at, some, fit.scale);
+        overloads += lattice_run_quantise(&c.cell, &c.run, blocks);
+        encode_chunk(&c, blocks);
+        bits_pack16(out + bits_bytes(at, bits), c.code, blocks * dims, bits);
+    }
+    return overloads;
+}
+
+void lattice_pack(enum plan_encoding kind, uint32_t bits, uint8_t *out, const float *x, size_t n,
+                  const uint8_t *key)
+{
+    if (n > 0)
+        lattice_pack_as(kind, bits, out, x, n, key, lattice_scale_fit(kind, bits, x, n));
+}
+
+static bool all_zero(const uint8_t *in, size_t n)
+{
+    unsigned any = 0;
+
+    for (size_t i = 0; i < n; i++)
+        any |= in[i];
+    return any == 0;
+}
+
+static bool fit_unpack(struct lattice_fit *fit, enum plan_encoding kind, uint32_t bits,
+                       const uint8_t *in)
+{
+    float scale;
+
+    memcpy(&scale, in, SCALE_BYTES);
+    fit->square = signbit(scale) != 0;
+    fit->scale = fabsf(scale);
+    if (fit->square && (lattice_dims(kind) == 1 || fit->scale == 0))
+        return false;
+    return fit->scale == 0 ||
+           (fit->scale >= LATTICE_SCALE_MIN && fit->scale <= lattice_scale_max(bits));
+}
+
+bool lattice_unpack(enum plan_encoding kind, uint32_t bits, float *y, const uint8_t *in, size_t n,
+                    const uint8_t *key)
+{
+    const size_t codes = padded(lattice_dims(kind), n) * bits;
+    struct lattice_fit fit;
+    struct chunk c;
+
+    if (n == 0)
+        return true;
+    if (!fit_unpack(&fit, kind, bits, in))
+        return false;
+    in += SCALE_BYTES;
+    if (codes % 8 != 0 && in[codes / 8] >> codes % 8 != 0)
+        return false;
+    if (fit.scale == 0) {
+        memset(y, 0, n * sizeof *y);
+        return all_zero(in, (codes + 7) / 8);
+    }
+    lattice_cell_of(&c.cell, kind, bits, fit.square);
+    for (size_t at = 0, some; at < n; at += some) {
+        const uint32_t dims = c.cell.dims;
+        const size_t blocks =
+            (n - at + dims - 1) / dims < LATTICE_RUN ? (n - at + dims - 1) / dims : LATTICE_RUN;
+
+        some = n - at < blocks * dims ? n - at : blocks * dims;
+        dither_chunk(&c, key, at, blocks);
+        bits_unpack16(c.code, in + bits_bytes(at, bits), blocks * dims, bits);
+        memset(c.code + blocks * dims, 0, sizeof c.code - blocks * dims * sizeof *c.code);
+        decode_chunk(&c, y + at, some, fit.scale);
+    }
+    return true;
+}

@@ -1,0 +1,18 @@
+/* lattice_scale.h -- the scale and the region under which a message comes back best.  Private to
+ * common/compress.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_COMPRESS_LATTICE_SCALE_H
+#define COLONNADE_COMPRESS_LATTICE_SCALE_H
+
+#include "common/compress/lattice.h"
+
+/* Tries scales on a sample of the message's blocks, the one with its largest value among them, and
+ * takes that of the smallest squared error: golden-section search, for either region, between 0.7
+ * and 2 max / rms times 2 rms / 2^b.  The dithers of the trials are a stream of their own, always
+ * the same, so that the scale depends on x alone and unpacking stays right on average. */
+struct lattice_fit lattice_scale_fit(enum plan_encoding kind, uint32_t bits, const float *x,
+                                     size_t n);
+
+#endif
