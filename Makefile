@@ -129,7 +129,8 @@ $(BUILD)/lib/%.a: $(BUILD)/sources
 	@rm -f $@
 	$(call say,ar $@) ar rcs $@ $(filter %.o,$^)
 
-LINK = $(call say,link $@) mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
+LINK = $(call say,link $@) mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ \
+       $(filter %.o,$^) $(filter %.a,$^)
 
 # --- programs -------------------------------------------------------------------------------------
 
@@ -139,6 +140,9 @@ $(BUILD)/bin/vfl-party: $(call OBJ_OF,party/main.c party/loop.c) $(BUILD)/lib/li
 	$(LINK) $(LDLIBS)
 $(BUILD)/bin/vfl-%: $(BUILD)/obj/deploy/tools/%.o $(LIBS)
 	$(LINK) $(LDLIBS)
+# The parts of a tool that is more than one file stand in a folder of its name.
+$(foreach t,$(wildcard deploy/tools/*/),$(eval $(t:deploy/tools/%/=$(BUILD)/bin/vfl-%): \
+    $(call OBJ_OF,$(wildcard $(t)*.c))))
 
 demo: setup all
 	deploy/vfl cluster --parties 4

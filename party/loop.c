@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
+#include "common/daemon/options.h"
 #include "common/net/net.h"
 #include "party/inject.h"
 #include "party/policy.h"
@@ -244,9 +245,10 @@ static void close_everything(struct loop *l)
     uv_close((uv_handle_t *)&l->sigterm, NULL);
     uv_close((uv_handle_t *)&l->sigint, NULL);
     uv_close((uv_handle_t *)&l->sighup, NULL);
-    /* The end is being written down: another order to stop must not cut it short. */
+    /* The end is being written down: another order to stop, or new files, must not cut it short. */
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
 }
 
 static void do_finish(struct loop *l, const struct action *a)
@@ -518,6 +520,7 @@ static void init_handles(struct loop *l)
     uv_signal_start(&l->sigterm, on_stop, SIGTERM);
     uv_signal_start(&l->sigint, on_stop, SIGINT);
     uv_signal_start(&l->sighup, on_reload, SIGHUP);
+    options_heed_reload();
 }
 
 static void deinit(struct loop *l)

@@ -16,10 +16,7 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
         .kind = ACCOUNT_NONE,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
-        /* Side by side, or the sum of those who happened to be there: perhaps of one. */
-        .concat =
-            p->model.fusion == FUSION_CONCAT || (p->protocol.aggregation == AGGREGATION_CLEAR &&
-                                                 p->protocol.straggler != STRAGGLER_WAIT),
+        .concat = plan_shows_each(p),
         .raw = true, /* the only way bottoms train yet */
         .coordinates = p->model.embedding,
         /* Parties of the server's own operator hide nobody from it (threats 1.2). */

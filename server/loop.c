@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
+#include "common/daemon/options.h"
 #include "server/link.h"
 #include "server/run.h"
 
@@ -247,9 +248,10 @@ static void close_everything(struct loop *l)
     uv_close((uv_handle_t *)&l->sigterm, NULL);
     uv_close((uv_handle_t *)&l->sigint, NULL);
     uv_close((uv_handle_t *)&l->sighup, NULL);
-    /* The end is being written down: another order to stop must not cut it short. */
+    /* The end is being written down: another order to stop, or new files, must not cut it short. */
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
 }
 
 static void do_finish(struct loop *l, const struct action *a)
@@ -556,6 +558,7 @@ static void init_handles(struct loop *l)
     uv_signal_start(&l->sigterm, on_stop, SIGTERM);
     uv_signal_start(&l->sigint, on_stop, SIGINT);
     uv_signal_start(&l->sighup, on_reload, SIGHUP);
+    options_heed_reload();
     uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
 }
 

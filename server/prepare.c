@@ -105,10 +105,7 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         .sigma = e->sigma,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
-        /* Side by side, or the sum of those who happened to be there: perhaps of one. */
-        .concat =
-            p->model.fusion == FUSION_CONCAT || (p->protocol.aggregation == AGGREGATION_CLEAR &&
-                                                 p->protocol.straggler != STRAGGLER_WAIT),
+        .concat = plan_shows_each(p),
         .raw = true,
         .coordinates = p->model.embedding,
         .parties = p->shape.parties,

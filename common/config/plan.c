@@ -16,6 +16,16 @@ uint32_t plan_head_width(const struct plan *p)
     return p->model.head.n > 0 ? p->model.head.width[0] : p->shape.outputs;
 }
 
+bool plan_shows_each(const struct plan *p)
+{
+    if (p->model.fusion == FUSION_CONCAT)
+        return true;
+    if (p->protocol.aggregation != AGGREGATION_CLEAR)
+        return false;
+    return p->protocol.straggler != STRAGGLER_WAIT ||
+           (plan_compresses(p) && p->protocol.local_view == VIEW_REFRESHED);
+}
+
 void plan_defaults(struct plan *p)
 {
     *p = (struct plan){0};

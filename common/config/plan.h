@@ -159,6 +159,11 @@ static inline bool plan_compresses(const struct plan *p)
     return p->protocol.encoding >= ENCODING_SCALAR;
 }
 
+/* May parties learn more of a training round than a function of the sum over all its members?  Side
+ * by side, or the sum of those who happened to be there, perhaps of one, or, refreshed with a
+ * compressor, everybody's upload as it came. */
+bool plan_shows_each(const struct plan *p);
+
 /* The defaults of the table: seed not given, shape all zero. */
 void plan_defaults(struct plan *p);
 

@@ -94,8 +94,23 @@ int options_parse(struct options *o, const struct options_about *about, int argc
     return -1;
 }
 
+static void mask_reload(int how)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
+    CHECK(pthread_sigmask(how, &set, NULL) == 0);
+}
+
+void options_heed_reload(void)
+{
+    mask_reload(SIG_UNBLOCK);
+}
+
 void options_begin(const struct options *o, const char *who)
 {
+    mask_reload(SIG_BLOCK);
     log_init(who, o->level, o->log_json);
     signal(SIGPIPE, SIG_IGN);
     secret_harden_process();

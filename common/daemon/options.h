@@ -37,7 +37,11 @@ struct options_about {
 /* -1: go on; otherwise the exit code (usage errors are said on stderr). */
 int options_parse(struct options *o, const struct options_about *about, int argc, char **argv);
 
-/* Starts logging as `who`, hardens the process, ignores SIGPIPE, warns of --insecure-seed. */
+/* Starts logging as `who`, hardens the process, ignores SIGPIPE, holds SIGHUP back, warns of
+ * --insecure-seed. */
 void options_begin(const struct options *o, const char *who);
+
+/* SIGHUP is handled from here on: one that came while files were being read comes now. */
+void options_heed_reload(void);
 
 #endif

@@ -64,8 +64,9 @@ static uint32_t honest_parties(const struct account_entry *e, enum account_adver
     return e->parties > colluding ? e->parties - colluding : 1;
 }
 
-/* Parties whose noise hides the target's upload.  A curious party only ever receives what the
- * server computed: from the sum, unless the head takes the embeddings side by side. */
+/* Parties whose noise hides the target's upload.  A curious party receives at most the sum itself
+ * (local_view refreshed) and what the server computed from it, and takes its own part out, noise
+ * and all: as much as server+1.  Unless it is shown the uploads one by one. */
 static uint32_t effective_parties(const struct account_entry *e, enum account_adversary adversary)
 {
     bool alone = e->clear && (adversary != ACCOUNT_PARTY || e->concat);

@@ -36,8 +36,9 @@ struct account_entry {
     double beta;        /* PBM */
     double sigma, clip; /* Gaussian noise of each party's own upload, sd; box [-C, C] */
     bool clear;         /* uploads seen one by one (aggregation clear): M_eff = 1 for the server */
-    /* Clear, and fusion concat or a sum that may do without some: parties too see more than a
-     * function of the sum over all, M_eff = 1 for them as well. */
+    /* Clear, and fusion concat, a sum that may do without some, or uploads that go down as they
+     * came: parties too see more than a function of the sum over all, M_eff = 1 for them as well.
+     */
     bool concat;
     /* Bottoms train on raw data, so that a record shows in every release after its first, not only
      * in its own: `sample` then counts releases, not participations. */

@@ -19,7 +19,7 @@ SCRIPTS = ('*.sh', '*.py', 'deploy/vfl', '.ci/run')
 MAY_INCLUDE = {
     'server/*': ('common/',),
     'party/*': ('common/',),
-    'deploy/tools/*': ('common/',),
+    'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
     'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
     'tests/fuzz/*': ('common/', 'tests/lib/'),
@@ -34,7 +34,7 @@ FOREIGN = {
     'openssl/*': ('common/crypto/*', 'common/net/tls*', 'tests/lib/test_p*',
                   'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/bench/*'),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
-    'yaml.h': ('common/config/document.c', 'common/flow/roster.c'),
+    'yaml.h': ('common/config/document.c', 'common/flow/roster.c', 'deploy/tools/grid/tree.c'),
     'jansson.h': ('common/metrics/report_json.*', 'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
     'sqlite3.h': ('common/privacy/ledger*', 'tests/unit/privacy/*'),
     'zlib.h': ('common/data/source.c', 'tests/lib/scratch.c'),

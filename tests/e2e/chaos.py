@@ -19,8 +19,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import trial as t  # noqa: E402
 
-PROGRESS_S = 60  # no round for so long is a hang
-END_S = 120  # from the last kill to the end
+PROGRESS_S = 300  # no round for so long is a hang
+END_S = 600  # from the last kill to the end
 SLOW = ('--set', 'inject.delay=exp:0.002')  # parties: so that messages meet in many orders, and the run is long enough
 
 

@@ -27,7 +27,7 @@ WRITES = ('kill-half', 'short', 'half')  # modes that only a write can meet
 CREATES = ('full',)  # ... or whatever needs space
 NEEDS_SPACE = ('open', 'mkdir', 'write', 'pwrite', 'writev')
 REASON = re.compile('No space left|Input/output|disk is full|disk I/O|only .* written|unable to open|SQLite')
-DEADLINE_S = 180  # of one case
+DEADLINE_S = 600  # of one case
 STARTS_MAX = 5  # of one daemon
 
 

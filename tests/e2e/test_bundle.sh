@@ -72,7 +72,7 @@ doctor() {
 }
 
 expect 0 'nothing wrong' "doctor finds nothing on the server's host" doctor hosts/server/server.yaml
-start server server --set 'listen=127.0.0.1:0'
+start server server --set 'listen=127.0.0.1:0' --set protocol.patience_ms=600000
 wait_until [ -s hosts/server/state/address ]
 address=$(cat hosts/server/state/address)
 sed -i "s/^server: .*/server: \"$address\"/" hosts/p?/party.yaml

@@ -8,7 +8,7 @@
 run() { # OUT ARGUMENTS...
     out=$1
     shift
-    timeout 120 "$vfl" cluster --quiet --out "$out" --seed 11 --parties 3 --set training.epochs=3 \
+    timeout 600 "$vfl" cluster --quiet --out "$out" --seed 11 --parties 3 --set training.epochs=3 \
         --set training.batch=70 --set model.embedding=9 --party '*:model.layers=[8]' "$@"
 }
 

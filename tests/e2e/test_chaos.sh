@@ -13,7 +13,7 @@ printf '      CHAOS_SEED=%s\n' "$seed"
 
 # An evaluation after every round shows that there was one.
 for how in masked coded; do
-    expect 0 '' "$how: an undisturbed run" timeout 120 "$vfl" cluster --quiet --out $how --parties 3 --seed 7 \
+    expect 0 '' "$how: an undisturbed run" timeout 600 "$vfl" cluster --quiet --out $how --parties 3 --seed 7 \
         --set protocol.aggregation=$how --set training.epochs=100 --set training.evaluate_every=0.2 \
         --set protocol.patience_ms=20000 --set checkpoint_rounds=16 --party '*:checkpoint_rounds=16' \
         --party '*:model.layers=[8]'

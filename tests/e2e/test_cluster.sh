@@ -6,7 +6,7 @@
 
 # shellcheck disable=SC2317 # called by expect
 cluster() {
-    timeout 120 "$vfl" cluster "$@"
+    timeout 600 "$vfl" cluster "$@"
 }
 
 # A number or text of a summary: value FILE KEY...
@@ -22,8 +22,8 @@ print(v if not isinstance(v, float) else "%.12g" % v)' "$file" "$@" 2>/dev/null
 }
 
 # --- a party that has trained to the end but cannot write its model; its second half is at the end ---
-timeout 120 "$vfl" cluster --quiet --out part --seed 7 --parties 2 --set training.epochs=2 \
-    --set protocol.patience_ms=4000 2>part-said &
+timeout 600 "$vfl" cluster --quiet --out part --seed 7 --parties 2 --set training.epochs=2 \
+    --set protocol.patience_ms=20000 2>part-said &
 part=$!
 wait_until [ -d part/party-2 ] && mkdir part/party-2/model.safetensors.tmp
 
@@ -118,16 +118,16 @@ same 1 "$(grep -c 'party-2: .*model.safetensors' part-said)" 'and is named'
 rmdir part/party-2/model.safetensors.tmp
 stamp=$(stat -c %Y.%i part/server/model.safetensors part/party-1/model.safetensors)
 expect 0 'the server has ended its run already' 'the same command lets it come to its end' \
-    cluster --out part --seed 7 --parties 2 --set training.epochs=2 --set protocol.patience_ms=4000
+    cluster --out part --seed 7 --parties 2 --set training.epochs=2 --set protocol.patience_ms=20000
 same "$stamp" "$(stat -c %Y.%i part/server/model.safetensors part/party-1/model.safetensors)" \
     'and starts nobody who had'
 same "$(sha256sum <part/party-2/model.safetensors)" "$(value part/summary.json model_sha256 parties 1)  -" \
     'its model is in the merged summary'
 expect 0 'complete already' 'then all is done' \
-    cluster --out part --seed 7 --parties 2 --set training.epochs=2 --set protocol.patience_ms=4000
+    cluster --out part --seed 7 --parties 2 --set training.epochs=2 --set protocol.patience_ms=20000
 
 # --- signals: a run that would not end ---
-timeout 120 "$vfl" cluster --quiet --out long --set training.epochs=100000 --set training.evaluate_every=20 &
+timeout 600 "$vfl" cluster --quiet --out long --set training.epochs=100000 --set training.evaluate_every=20 &
 script=$!
 wait_until [ -s long/server/metrics.jsonl ] # an evaluation: the run is under way
 kill -TERM $script

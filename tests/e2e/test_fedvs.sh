@@ -12,7 +12,7 @@
 run() { # OUT AGGREGATION ARGUMENTS...
     out=$1 aggregation=$2
     shift 2
-    timeout 300 "$vfl" cluster --quiet --out "$out" --seed 11 --parties 7 --set protocol.aggregation="$aggregation" \
+    timeout 600 "$vfl" cluster --quiet --out "$out" --seed 11 --parties 7 --set protocol.aggregation="$aggregation" \
         --set training.epochs=3 --set training.batch=90 --set training.learning_rate=0.05 --set model.embedding=5 \
         --set protocol.fedvs.segments=2 --set protocol.fedvs.x_max=3 \
         --party '*:model.polynomial.degree=2' "$@"
@@ -79,7 +79,7 @@ holds without 'D["void_rounds"] == D["integrity_failures"] == D["faulty_uploads"
 expect 0 'unverified' 'without a surplus no decode is verified, which the log says' cat without/server/log.txt
 # shellcheck disable=SC2046 # words
 expect 4 'waiting for p3, p5, p7' 'with a third it waits, says for whom, and ends' run three fedvs \
-    --set protocol.patience_ms=5000 $(silent 3 5 7)
+    --set protocol.patience_ms=20000 $(silent 3 5 7)
 holds three 'S["rounds"] == 0 and "waiting for p3, p5, p7" in S["error"]' 'the summary says it too'
 same "$(printf 'server 4\n' && seq -f 'party-%.0f 4' 7)" "$(cat three/codes)" 'all end in order'
 # shellcheck disable=SC2046 # words
@@ -112,7 +112,7 @@ holds short 'S["bytes"]["setup"]["payload_up"] == keys + dealt(31)' 'data too'
 holds short 'S["test"]["auc"] > 0.93' 'and it learns with them'
 
 # Frames: what the hellos say asks for larger ones than the plan does.
-expect 0 '' 'models of megabytes' timeout 120 "$vfl" cluster --quiet --parties 3 --seed 1 --out wide \
+expect 0 '' 'models of megabytes' timeout 600 "$vfl" cluster --quiet --parties 3 --seed 1 --out wide \
     --set protocol.aggregation=fedvs --set protocol.fedvs.x_max=2 --set model.embedding=2048 --set training.epochs=1 \
     --party '*:model.polynomial.degree=8'
 
@@ -133,7 +133,7 @@ expect 2 'holds up to 1152921504606846975' 'what no field holds is, with both' r
 kills=${CHAOS_KILLS:-16}
 seed=${CHAOS_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 printf '      CHAOS_SEED=%s\n' "$seed"
-expect 0 '' 'an undisturbed run, long' timeout 120 "$vfl" cluster --quiet --out base --parties 4 --seed 7 \
+expect 0 '' 'an undisturbed run, long' timeout 600 "$vfl" cluster --quiet --out base --parties 4 --seed 7 \
     --set protocol.aggregation=fedvs --party '*:model.polynomial.degree=1' --set training.epochs=60 \
     --set training.evaluate_every=0.2 --set protocol.patience_ms=20000 --set checkpoint_rounds=16 \
     --party '*:checkpoint_rounds=16'

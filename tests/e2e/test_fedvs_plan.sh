@@ -4,7 +4,7 @@
 # shellcheck source=../lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
-expect 0 '' 'seven parties' timeout 120 "$vfl" cluster --quiet --out run --parties 7 --seed 7 --set training.epochs=0.1
+expect 0 '' 'seven parties' timeout 600 "$vfl" cluster --quiet --out run --parties 7 --seed 7 --set training.epochs=0.1
 
 # shellcheck disable=SC2317 # called by expect
 plan() { # SETTING...
@@ -66,7 +66,7 @@ expect 2 'model.polynomial.degree: is 0, a layered bottom, but fedvs' 'a party f
 expect 0 '' 'then it may be' party 'policy.aggregations=[fedvs]' model.polynomial.degree=2
 expect 0 '' 'or other plans' party 'policy.aggregations=[fedvs, masked]'
 expect 2 "p2 refuses: model.polynomial.degree: the plan's aggregation is fedvs" 'layers refuse a plan of fedvs' \
-    timeout 60 "$vfl" cluster --quiet --out layers --parties 3 --seed 7 --set protocol.aggregation=fedvs \
+    timeout 600 "$vfl" cluster --quiet --out layers --parties 3 --seed 7 --set protocol.aggregation=fedvs \
     --party '*:model.polynomial.degree=2' --party '2:model.polynomial.degree=0' \
     --party '2:policy.aggregations=[masked, fedvs]'
 closing

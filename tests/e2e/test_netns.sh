@@ -15,7 +15,7 @@ endless='--quiet --parties 3 --set training.epochs=100000 --set training.evaluat
 set -f # the * is meant for vfl
 
 cluster() { # ARGUMENTS...
-    timeout 120 "$vfl" cluster "$@"
+    timeout 600 "$vfl" cluster "$@"
 }
 
 # The lines of a summary that say what the models are.

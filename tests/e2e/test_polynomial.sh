@@ -9,7 +9,7 @@
 run() { # OUT ARGUMENTS...
     out=$1
     shift
-    timeout 120 "$vfl" cluster --quiet --out "$out" --parties 3 --seed 7 --party '*:model.polynomial.degree=2' "$@"
+    timeout 600 "$vfl" cluster --quiet --out "$out" --parties 3 --seed 7 --party '*:model.polynomial.degree=2' "$@"
 }
 
 # An expression of python over a summary, S, and that of another run, other.

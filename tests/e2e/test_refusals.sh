@@ -11,20 +11,20 @@ trap 'kill $daemons 2>/dev/null; rm -rf "$dir"' EXIT
 
 # --- a federation to spoil: three parties on the shipped set, which all have run once ---
 expect 0 completed 'three parties train' \
-    timeout 120 "$vfl" cluster --out base --seed 5 --parties 3 --set training.epochs=3 --party '*:model.layers=[8]'
+    timeout 600 "$vfl" cluster --out base --seed 5 --parties 3 --set training.epochs=3 --party '*:model.layers=[8]'
 model=$(sed -n 's/.*"head": "\(.*\)".*/\1/p' base/summary.json)
 policies=$(sed -n '/^policy:/,/^[a-z]*:$/p' base/party-1/config.yaml)
 differ '' "$policies" 'parties have policies'
 
 server() { # ARGUMENTS...
-    timeout 60 "$VFL_BIN/vfl-server" -c base/server/config.yaml --insecure-seed 5 --set training.seed=5 \
-        --set training.epochs=3 --set state=state-server "$@"
+    timeout 600 "$VFL_BIN/vfl-server" -c base/server/config.yaml --insecure-seed 5 --set training.seed=5 \
+        --set training.epochs=3 --set protocol.patience_ms=600000 --set state=state-server "$@"
 }
 
 party() { # I PORT ARGUMENTS...
     i=$1 port=$2
     shift 2
-    timeout 60 "$VFL_BIN/vfl-party" -c "base/party-$i/config.yaml" --insecure-seed 5 --set "server=127.0.0.1:$port" \
+    timeout 600 "$VFL_BIN/vfl-party" -c "base/party-$i/config.yaml" --insecure-seed 5 --set "server=127.0.0.1:$port" \
         --set 'model.layers=[8]' --set "state=state-$i" "$@"
 }
 
@@ -34,7 +34,7 @@ start_server() {
     server "$@" >server.log 2>&1 &
     server_pid=$!
     daemons="$daemons $server_pid"
-    timeout 20 sh -c "until [ -s state-server/address ] || ! kill -0 $server_pid; do :; done" 2>/dev/null
+    timeout 300 sh -c "until [ -s state-server/address ] || ! kill -0 $server_pid; do :; done" 2>/dev/null
     port=$(sed 's/.*://' state-server/address)
 }
 
@@ -115,13 +115,13 @@ s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 open(sys.argv[2], "w").write("held\n")
 s.recv(1)' "$1" "$2" &
     daemons="$daemons $!"
-    timeout 20 sh -c "until [ -s $2 ]; do :; done"
+    timeout 300 sh -c "until [ -s $2 ]; do :; done"
 }
 expect 0 '' 'garbage bytes are answered by closing' python3 -c '
 import socket, sys
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 s.sendall(b"GET / HTTP/1.0\r\n\r\n" + bytes(range(256)) * 64)
-s.settimeout(20)
+s.settimeout(120)
 try:
     while s.recv(4096):
         pass
@@ -138,7 +138,7 @@ c.load_cert_chain("base/party-1/party.crt", "base/party-1/party.key")
 c.set_alpn_protocols(["vfl/1"])
 s = c.wrap_socket(socket.create_connection(("127.0.0.1", int(sys.argv[1]))))
 s.sendall(b"\x80\x00\x00\x00" + b"x" * 100)
-s.settimeout(20)
+s.settimeout(120)
 assert s.recv(1) == b""' "$port"
 hold "$port" held-1
 hold "$port" held-2

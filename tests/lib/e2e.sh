@@ -59,10 +59,10 @@ differ() {
     fi
 }
 
-# wait_until COMMAND...: looks again until it succeeds, for at most a minute.  What another process
+# wait_until COMMAND...: looks again until it succeeds, for five minutes or more.  What another process
 # does gives no event to a shell; nothing in a test depends on how long it took.
 wait_until() {
-    wait_tries=1200
+    wait_tries=6000
     until "$@" >/dev/null 2>&1; do
         wait_tries=$((wait_tries - 1))
         [ $wait_tries -gt 0 ] || return 1

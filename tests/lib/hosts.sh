@@ -55,12 +55,12 @@ root_on() { # NAME COMMAND...: as root, in the network of this host
     nsenter --net="$host_net" -- "$@" 9>&-
 }
 
-# host NAME COMMAND...: as the user of this host, at home, for a minute at most.  /proc knows its processes by
+# host NAME COMMAND...: as the user of this host, at home, for half an hour at most.  /proc knows its processes by
 # other numbers than they do themselves, so that LeakSanitizer cannot look; other scripts run the same programs.
 host() {
     host_name=$1 host_uid=$(cat "$dir/$1.uid") host_ns=/proc/$(cat "$dir/$1.pid")/ns
     shift
-    timeout -k 5 60 nsenter --net="$host_ns/net" --pid="$host_ns/pid_for_children" -- \
+    timeout -k 5 1800 nsenter --net="$host_ns/net" --pid="$host_ns/pid_for_children" -- \
         setpriv --reuid="$host_uid" --regid="$host_uid" --clear-groups --no-new-privs \
         env -i -C "$dir/home/$host_name" HOME="$dir/home/$host_name" PATH="$hosts_path" \
         ASAN_OPTIONS=detect_leaks=0 "$@" 9>&-

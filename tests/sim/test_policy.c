@@ -213,19 +213,24 @@ test_no_operator_holds_more_shares_of_records_than_the_plan_hides_them_from(void
 
 static void test_only_listed_encodings_are_accepted(void **state)
 {
-    static const char *const names[] = {"pbm", "fixed", "float32", "gaussian"};
-    static const char *const others[] = {
-        "encodings=[fixed, float32, gaussian]", "encodings=[pbm, float32, gaussian]",
-        "encodings=[pbm, fixed, gaussian]", "encodings=[pbm, fixed, float32]"};
+    static const char *const names[] = {"pbm",    "fixed",   "float32", "gaussian",
+                                        "scalar", "lattice", "e8",      "topk"};
 
     (void)state;
     plan.protocol.aggregation = AGGREGATION_CLEAR;
-    for (int e = ENCODING_PBM; e <= ENCODING_GAUSSIAN; e++) {
-        char only[64];
+    for (int e = ENCODING_PBM; e <= ENCODING_TOPK; e++) {
+        char only[64], others[128] = "encodings=[";
 
         snprintf(only, sizeof only, "encodings=[%s]", names[e]);
+        for (int other = ENCODING_PBM; other <= ENCODING_TOPK; other++) {
+            size_t n = strlen(others);
+
+            if (other != e)
+                snprintf(others + n, sizeof others - n, "%s, ", names[other]);
+        }
+        memcpy(others + strlen(others) - 2, "]", 2);
         plan.protocol.encoding = (enum plan_encoding)e;
-        expect_edge("aggregations=[clear]", only, others[e], STATUS_POLICY,
+        expect_edge("aggregations=[clear]", only, others, STATUS_POLICY,
                     "policy.encodings: the plan's encoding is not among them");
     }
 }
@@ -498,6 +503,26 @@ static void test_fixed_and_float32_have_no_noise(void **state)
     assert_true(e.concat);
 }
 
+static void test_compressors_have_no_noise_and_refreshed_show_each_upload(void **state)
+{
+    (void)state;
+    plan.protocol.aggregation = AGGREGATION_CLEAR;
+    for (int i = ENCODING_SCALAR; i <= ENCODING_TOPK; i++) {
+        struct account_entry e;
+
+        plan.protocol.encoding = (enum plan_encoding)i;
+        plan.protocol.local_view = VIEW_STALE;
+        e = policy_mechanism(&plan, &set);
+        assert_int_equal(e.kind, ACCOUNT_NONE);
+        assert_true(e.clear);
+        assert_false(e.concat);
+        plan.protocol.local_view = VIEW_REFRESHED;
+        assert_true(policy_mechanism(&plan, &set).concat);
+    }
+    plan.protocol.encoding = ENCODING_PBM; /* whose sum alone goes down */
+    assert_false(policy_mechanism(&plan, &set).concat);
+}
+
 static void test_gaussian_noise_is_that_of_the_set(void **state)
 {
     struct account_entry e;
@@ -555,6 +580,7 @@ int main(void)
         TEST(test_the_mechanism_is_the_plans_among_this_set),
         TEST(test_where_some_may_be_missing_parties_are_not_hidden_from_each_other),
         TEST(test_fixed_and_float32_have_no_noise),
+        TEST(test_compressors_have_no_noise_and_refreshed_show_each_upload),
         TEST(test_gaussian_noise_is_that_of_the_set),
     };
 

@@ -108,6 +108,36 @@ static void test_error_feedback_needs_every_upload_taken(void **state)
 
 /* --- the view --- */
 
+/* What a party's price against other parties hangs on. */
+static void test_parties_are_shown_uploads_side_by_side_by_chance_or_as_they_came(void **state)
+{
+    (void)state;
+    clear();
+    for (int e = ENCODING_PBM; e <= ENCODING_TOPK; e++) {
+        p.protocol.encoding = (enum plan_encoding)e;
+        p.protocol.local_view = VIEW_STALE;
+        assert_false(plan_shows_each(&p));
+        p.protocol.local_view = VIEW_REFRESHED;
+        assert_int_equal(plan_shows_each(&p), e >= ENCODING_SCALAR);
+    }
+    clear();
+    p.model.fusion = FUSION_CONCAT;
+    assert_true(plan_shows_each(&p));
+    clear();
+    for (int s = STRAGGLER_WAIT; s <= STRAGGLER_ASYNC; s++) {
+        p.protocol.straggler = (enum plan_straggler)s;
+        assert_int_equal(plan_shows_each(&p), s != STRAGGLER_WAIT);
+    }
+    for (size_t i = 0; i < HIDDEN_N; i++) {
+        start();
+        p.protocol.aggregation = HIDDEN[i];
+        p.protocol.local_view = VIEW_REFRESHED;
+        assert_false(plan_shows_each(&p));
+        p.protocol.straggler = STRAGGLER_DROP; /* the set is agreed on anew */
+        assert_false(plan_shows_each(&p));
+    }
+}
+
 static void test_refreshed_takes_clear_masks_and_shares_of_codes(void **state)
 {
     (void)state;
@@ -360,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_what_compresses_takes_every_fusion_and_straggler_of_clear),
         cmocka_unit_test(test_error_feedback_needs_an_error),
         cmocka_unit_test(test_error_feedback_needs_every_upload_taken),
+        cmocka_unit_test(test_parties_are_shown_uploads_side_by_side_by_chance_or_as_they_came),
         cmocka_unit_test(test_refreshed_takes_clear_masks_and_shares_of_codes),
         cmocka_unit_test(test_refreshed_is_not_for_fedvs),
         cmocka_unit_test(test_refreshed_needs_everybody),

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <signal.h>
 #include <string.h>
 
 #include "common/daemon/options.h"
@@ -102,12 +103,35 @@ static void test_too_many_sets_are_refused(void **state)
     assert_int_equal(o.sets_n, OPTIONS_SETS_MAX);
 }
 
+static volatile sig_atomic_t hung_up;
+
+static void count(int number)
+{
+    hung_up += number == SIGHUP;
+}
+
+static void test_a_reload_that_comes_too_early_comes_later(void **state)
+{
+    struct options o = {.level = LOG_LEVEL_ERROR};
+
+    (void)state;
+    assert_ptr_not_equal(signal(SIGHUP, count), SIG_ERR);
+    options_begin(&o, "test");
+    raise(SIGHUP);
+    assert_int_equal(hung_up, 0);
+    options_heed_reload();
+    assert_int_equal(hung_up, 1);
+    raise(SIGHUP);
+    assert_int_equal(hung_up, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_option_is_read),
         cmocka_unit_test(test_help_and_version_end_well_and_mistakes_with_2),
         cmocka_unit_test(test_too_many_sets_are_refused),
+        cmocka_unit_test(test_a_reload_that_comes_too_early_comes_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,6 +284,7 @@ static void test_a_head_that_gets_anothers_parameters_computes_the_same_bits(voi
             nn_head_backward(&a.h, NULL);
             nn_head_step(&a.h, 0.05F);
         }
+        assert_int_equal(a.h.net.spec.optimizer, NN_ADAM);
         params[a.params] = 4711.0F;
         nn_head_get(&a.h, params);
         assert_true(params[a.params] == 4711.0F); /* and no more than there are */

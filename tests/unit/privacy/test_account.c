@@ -206,6 +206,57 @@ static void test_each_adversary_has_its_own_effective_number(void **state)
     assert_int_equal(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_COLUMNS).m_eff, 1);
 }
 
+enum { SHOWN_TRIALS = 3, SHOWN_CODES = SHOWN_TRIALS + 1, SHOWN_SUMS = 4 * SHOWN_TRIALS + 1 };
+
+static double flips(uint32_t q, double p)
+{
+    static const double choose[SHOWN_CODES] = {1, 3, 3, 1};
+
+    return choose[q] * pow(p, q) * pow(1 - p, SHOWN_TRIALS - q);
+}
+
+/* What one of four parties sees when the sum itself goes down (local_view refreshed): its own code
+ * and the sum of four, from every outcome.  Divergence of the target's two ends, the others at one.
+ */
+static double divergence_of_own_code_and_sum(double beta, double alpha)
+{
+    double p[SHOWN_CODES][SHOWN_SUMS] = {{0}}, q[SHOWN_CODES][SHOWN_SUMS] = {{0}}, sum = 0;
+    const double h = 0.5 + beta, l = 0.5 - beta;
+
+    for (uint32_t i = 0; i < SHOWN_CODES * SHOWN_CODES * SHOWN_CODES * SHOWN_CODES; i++) {
+        uint32_t own = i % 4, a = i / 4 % 4, b = i / 16 % 4, target = i / 64;
+        double others = flips(own, h) * flips(a, h) * flips(b, h);
+
+        p[own][own + a + b + target] += others * flips(target, h);
+        q[own][own + a + b + target] += others * flips(target, l);
+    }
+    for (uint32_t own = 0; own < SHOWN_CODES; own++) {
+        for (uint32_t s = own; s <= own + 3 * SHOWN_TRIALS; s++)
+            sum += exp(alpha * log(p[own][s]) + (1 - alpha) * log(q[own][s]));
+    }
+    return log(sum) / (alpha - 1);
+}
+
+static void test_a_party_that_is_shown_the_sum_itself_costs_what_is_claimed(void **state)
+{
+    struct account_entry e = pbm(SHOWN_TRIALS, .1, 4, 1, 50);
+
+    (void)state;
+    for (double beta = .05; beta < .25; beta += .05) {
+        struct account_claim c;
+        double exact;
+
+        e.beta = beta;
+        c = claim_of(&e, 1, ACCOUNT_PARTY, ACCOUNT_COLUMNS);
+        exact = 50 * divergence_of_own_code_and_sum(beta, c.alpha);
+        assert_int_equal(c.m_eff, 3); /* its own noise hides nobody from it */
+        assert_close(c.epsilon, rdp_epsilon(exact, c.alpha - 1, DELTA), 1e-9);
+        c = claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS);
+        assert_true(c.epsilon < rdp_epsilon(50 * divergence_of_own_code_and_sum(beta, c.alpha),
+                                            c.alpha - 1, DELTA));
+    }
+}
+
 static void test_clear_uploads_hide_behind_nobody(void **state)
 {
     struct account_entry e = pbm(16, .1, 10, 16, 100);
@@ -434,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_golden_claims_of_larger_coalitions_and_compositions_match),
         cmocka_unit_test(test_sample_claim_moves_all_honest_parties),
         cmocka_unit_test(test_each_adversary_has_its_own_effective_number),
+        cmocka_unit_test(test_a_party_that_is_shown_the_sum_itself_costs_what_is_claimed),
         cmocka_unit_test(test_clear_uploads_hide_behind_nobody),
         cmocka_unit_test(test_gaussian_claim_follows_its_formula),
         cmocka_unit_test(test_no_noise_is_infinite_and_vacuous),
