@@ -176,14 +176,14 @@ static enum status check_integers(const struct secagg_shape *s, struct clear_cod
     return STATUS_OK;
 }
 
-static enum status open_floats(const struct secagg_shape *s, float *out, const uint8_t *payload,
-                               size_t n, struct error *err)
+static enum status open_floats(const struct secagg_shape *s, float *out,
+                               const struct clear_upload *u, struct error *err)
 {
     const float max = encode_float_max(&s->encode);
     int strange = 0;
 
-    memcpy(out, payload, n * sizeof *out);
-    for (size_t i = 0; i < n; i++)
+    memcpy(out, u->payload, u->n * sizeof *out);
+    for (size_t i = 0; i < u->n; i++)
         strange |= !(fabsf(out[i]) <= max);
     if (strange)
         return error_set(err, STATUS_PROTOCOL, "a value that is not a number in [%g, %g]",
@@ -191,41 +191,41 @@ static enum status open_floats(const struct secagg_shape *s, float *out, const u
     return STATUS_OK;
 }
 
-static enum status open_bytes(const struct secagg_shape *s, float *out, const uint8_t *payload,
-                              size_t n, uint32_t member, const uint8_t *dither, struct error *err)
+static enum status open_bytes(const struct secagg_shape *s, float *out,
+                              const struct clear_upload *u, struct error *err)
 {
     uint8_t key[COMPRESS_KEY_BYTES];
     const struct compress_round round = {key, NULL};
 
-    CHECK(dither != NULL);
-    compress_key(key, dither, (uint16_t)member);
-    if (!encode_unpack(&s->encode, out, payload, n, &round))
-        return error_set(err, STATUS_PROTOCOL, "what no compressor makes of %zu values", n);
+    CHECK(u->dither != NULL);
+    compress_key(key, u->dither, (uint16_t)u->member);
+    if (!encode_unpack(&s->encode, out, u->payload, u->n, &round))
+        return error_set(err, STATUS_PROTOCOL, "what no compressor makes of %zu values", u->n);
     return STATUS_OK;
 }
 
-static enum status open_integers(const struct secagg_shape *s, float *out, const uint8_t *payload,
-                                 size_t n, struct error *err)
+static enum status open_integers(const struct secagg_shape *s, float *out,
+                                 const struct clear_upload *u, struct error *err)
 {
     struct clear_codes c;
-    enum status st = check_integers(s, &c, payload, n, err);
+    enum status st = check_integers(s, &c, u->payload, u->n, err);
 
-    for (size_t at = 0; at < n && st == STATUS_OK; at += CHUNK) {
-        get_integers(s, &c, payload, at, chunk_at(n, at));
-        encode_estimate(&s->encode, out + at, c.q, chunk_at(n, at), 1);
+    for (size_t at = 0; at < u->n && st == STATUS_OK; at += CHUNK) {
+        get_integers(s, &c, u->payload, at, chunk_at(u->n, at));
+        encode_estimate(&s->encode, out + at, c.q, chunk_at(u->n, at), 1);
     }
     return st;
 }
 
 /* out[n]: what an upload decodes to on its own. */
-enum status clear_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
-                       uint32_t member, const uint8_t *dither, struct error *err)
+enum status clear_open(const struct secagg_shape *s, float *out, const struct clear_upload *u,
+                       struct error *err)
 {
     if (s->encode.compressed)
-        return open_bytes(s, out, payload, n, member, dither, err);
+        return open_bytes(s, out, u, err);
     if (s->encode.integers)
-        return open_integers(s, out, payload, n, err);
-    return open_floats(s, out, payload, n, err);
+        return open_integers(s, out, u, err);
+    return open_floats(s, out, u, err);
 }
 
 /* --- the server --- */
@@ -306,13 +306,14 @@ static enum status clear_add(struct secagg_server *base, uint32_t member, const 
                              const uint8_t *check, struct error *err)
 {
     struct clear_server *p = (struct clear_server *)base;
+    const struct clear_upload u = {payload, base->n, member, base->dither};
     const size_t bytes = clear_payload_bytes(&base->shape, base->n);
     enum status s;
 
     (void)check;
     if (p->slots == NULL)
         return add_integers(p, payload, err);
-    s = clear_open(&base->shape, slot_of(p, member), payload, base->n, member, base->dither, err);
+    s = clear_open(&base->shape, slot_of(p, member), &u, err);
     if (s == STATUS_OK && p->kept != NULL)
         memcpy(p->kept + member * bytes, payload, bytes);
     return s;

@@ -64,33 +64,44 @@ static void less_values(const struct secagg_shape *s, float *out, const uint32_t
         out[i] = (float)((double)out[i] - (double)own[i]);
 }
 
-static enum status of_codes(const struct secagg_shape *s, float *out, const uint8_t *shown,
-                            const float *own, size_t n, bool guessed, struct error *err)
+/* A chunk of sums, which are left without the own codes. */
+static enum status take_chunk(const struct secagg_shape *s, float *out, uint32_t *sum,
+                              const float *own, size_t n, struct error *err)
 {
-    const uint32_t w = others_sum_width(s), most = s->encode.value_max * (s->parties - 1);
-    uint32_t sum[CHUNK], q[CHUNK];
+    uint32_t q[CHUNK];
+    bool fits;
+
+    CHECK(encode_codes(&s->encode, q, own, n));
+    fits = subtract(sum, q, n, s->encode.value_max * (s->parties - 1));
+    secret_wipe(q, sizeof q);
+    if (!fits)
+        return error_set(err, STATUS_PROTOCOL,
+                         "a shown sum that cannot be with what this party sent");
+    encode_estimate(&s->encode, out, sum, n, s->parties - 1);
+    return STATUS_OK;
+}
+
+static enum status of_codes(const struct secagg_shape *s, float *out, const struct others_of *o,
+                            struct error *err)
+{
+    const bool guessed = o->round->replayed && encode_noisy(&s->encode);
+    const uint32_t w = others_sum_width(s), most = s->encode.value_max * s->parties;
+    uint32_t sum[CHUNK];
     enum status st = STATUS_OK;
 
-    if (!filled_with_zeros(shown, n, w))
+    if (!filled_with_zeros(o->shown, o->n, w))
         return error_set(err, STATUS_PROTOCOL, "shown sums end in bits that are not 0");
-    for (size_t at = 0, some; at < n && st == STATUS_OK; at += some) {
-        some = chunk_at(n, at);
-        bits_unpack32(sum, shown + bits_bytes(at, w), some, w);
-        if (lane_max32(sum, some) > most + s->encode.value_max) {
-            st =
-                error_set(err, STATUS_PROTOCOL, "a shown sum above %u", most + s->encode.value_max);
-        } else if (guessed) {
-            less_values(s, out + at, sum, own + at, some);
-        } else {
-            CHECK(encode_codes(&s->encode, q, own + at, some));
-            if (!subtract(sum, q, some, most))
-                st = error_set(err, STATUS_PROTOCOL,
-                               "a shown sum that cannot be with what this party sent");
-            encode_estimate(&s->encode, out + at, sum, some, s->parties - 1);
-        }
+    for (size_t at = 0, some; at < o->n && st == STATUS_OK; at += some) {
+        some = chunk_at(o->n, at);
+        bits_unpack32(sum, o->shown + bits_bytes(at, w), some, w);
+        if (lane_max32(sum, some) > most)
+            st = error_set(err, STATUS_PROTOCOL, "a shown sum above %u", most);
+        else if (guessed)
+            less_values(s, out + at, sum, o->own + at, some);
+        else
+            st = take_chunk(s, out + at, sum, o->own + at, some, err);
     }
-    secret_wipe(q, sizeof q);
-    secret_wipe(sum, sizeof sum); /* beside what is shown it gives q again */
+    secret_wipe(sum, sizeof sum); /* beside what is shown it gives the own codes again */
     return st;
 }
 
@@ -98,16 +109,16 @@ static enum status of_codes(const struct secagg_shape *s, float *out, const uint
 
 /* M members cannot reach more than M F, rounded: every addition rounds towards or away from numbers
  * that are themselves at most that. */
-static enum status of_floats(const struct secagg_shape *s, float *out, const uint8_t *shown,
-                             const float *own, size_t n, struct error *err)
+static enum status of_floats(const struct secagg_shape *s, float *out, const struct others_of *o,
+                             struct error *err)
 {
     const float max = (float)((double)encode_float_max(&s->encode) * s->parties);
     int strange = 0;
 
-    memcpy(out, shown, n * sizeof *out);
-    for (size_t i = 0; i < n; i++) {
+    memcpy(out, o->shown, o->n * sizeof *out);
+    for (size_t i = 0; i < o->n; i++) {
         strange |= !(fabsf(out[i]) <= max);
-        out[i] = (float)((double)out[i] - (double)own[i]);
+        out[i] = (float)((double)out[i] - (double)o->own[i]);
     }
     if (strange)
         return error_set(err, STATUS_PROTOCOL, "a shown sum that is not a number in [%g, %g]",
@@ -118,47 +129,44 @@ static enum status of_floats(const struct secagg_shape *s, float *out, const uin
 /* --- payloads --- */
 
 /* Member m's rows at their places in the rows of all. */
-static void put_columns(const struct secagg_shape *s, float *out, const float *from, size_t n,
-                        uint32_t width, uint32_t m)
+static void put_columns(const struct secagg_shape *s, float *out, const float *from,
+                        const struct others_of *o, uint32_t m)
 {
-    for (size_t r = 0; r < n / width; r++)
-        memcpy(out + (r * s->parties + m) * width, from + r * width, width * sizeof *out);
+    for (size_t r = 0; r < o->n / o->width; r++)
+        memcpy(out + (r * s->parties + m) * o->width, from + r * o->width, o->width * sizeof *out);
 }
 
-static enum status of_payloads(const struct secagg_shape *s, float *out, const uint8_t *shown,
-                               size_t n, uint32_t width, const struct secagg_round *r,
+static enum status of_payloads(const struct secagg_shape *s, float *out, const struct others_of *o,
                                struct error *err)
 {
-    const size_t bytes = secagg_payload_bytes(AGGREGATION_CLEAR, s, n);
-    float *one = r->scratch;
+    const size_t bytes = secagg_payload_bytes(AGGREGATION_CLEAR, s, o->n);
+    float *one = o->round->scratch;
 
-    CHECK(one != NULL && width > 0 && n % width == 0);
-    memset(out, 0, (s->concat ? s->parties : 1) * n * sizeof *out);
+    CHECK(one != NULL && o->width > 0 && o->n % o->width == 0);
+    memset(out, 0, (s->concat ? s->parties : 1) * o->n * sizeof *out);
     for (uint32_t m = 0; m < s->parties; m++) {
+        const struct clear_upload u = {o->shown + m * bytes, o->n, m, o->round->dither};
         enum status st;
 
         if (m == s->self)
             continue;
-        st = clear_open(s, one, shown + m * bytes, n, m, r->dither, err);
+        st = clear_open(s, one, &u, err);
         if (st != STATUS_OK) {
             error_wrap(err, "shown of member %u", m);
             return st;
         }
         if (s->concat)
-            put_columns(s, out, one, n, width, m);
-        for (size_t i = 0; i < n && !s->concat; i++)
+            put_columns(s, out, one, o, m);
+        for (size_t i = 0; i < o->n && !s->concat; i++)
             out[i] += one[i];
     }
     return STATUS_OK;
 }
 
-enum status others_estimate(const struct secagg_shape *s, float *out, const uint8_t *shown,
-                            const float *own, size_t n, uint32_t width,
-                            const struct secagg_round *r, struct error *err)
+enum status others_estimate(const struct secagg_shape *s, float *out, const struct others_of *o,
+                            struct error *err)
 {
     if (others_apart(s))
-        return of_payloads(s, out, shown, n, width, r, err);
-    if (s->encode.integers)
-        return of_codes(s, out, shown, own, n, r->replayed && encode_noisy(&s->encode), err);
-    return of_floats(s, out, shown, own, n, err);
+        return of_payloads(s, out, o, err);
+    return s->encode.integers ? of_codes(s, out, o, err) : of_floats(s, out, o, err);
 }

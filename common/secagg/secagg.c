@@ -291,8 +291,10 @@ uint32_t secagg_present(const struct secagg_server *p, uint8_t *absent)
 enum status secagg_open(const struct secagg_shape *s, float *out, const uint8_t *payload, size_t n,
                         uint32_t member, const uint8_t *dither, struct error *err)
 {
+    const struct clear_upload u = {payload, n, member, dither};
+
     CHECK(clear_ops.width(s) != 0);
-    return clear_open(s, out, payload, n, member, dither, err);
+    return clear_open(s, out, &u, err);
 }
 
 /* --- alone, shown, others --- */
@@ -332,6 +334,8 @@ enum status secagg_others(const struct secagg_shape *s, float *out, const uint8_
                           const float *own, size_t n, uint32_t width, const struct secagg_round *r,
                           struct error *err)
 {
+    const struct others_of o = {shown, own, n, width, r};
+
     CHECK(s->self < s->parties && n <= s->values_max);
-    return others_estimate(s, out, shown, own, n, width, r, err);
+    return others_estimate(s, out, &o, err);
 }

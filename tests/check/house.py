@@ -71,6 +71,8 @@ PARAMETERS_OF = {
     'fedvs_relay': 8,
     'secagg_take': 8,
     'fedvs_take': 8,
+    'secagg_open': 7,  # whose upload it is and of which round: a compressor's stream
+    'secagg_others': 8,  # what is shown and what is one's own, and their shape
     'ledger_reserve': 7,  # both limits belong to the one act that may pass them
 }
 

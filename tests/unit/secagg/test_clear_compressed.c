@@ -232,7 +232,7 @@ static void test_an_upload_says_something_else_with_another_dither_or_member(voi
  * with one column of three bits, the others with a scale. */
 static bool spoil(uint8_t *payload, size_t bytes, enum plan_encoding e, int k)
 {
-    static const float strange[] = {NAN, INFINITY, -INFINITY, -1.0F};
+    static const float strange[] = {NAN, INFINITY, 3e38F, 0.0F}; /* 0: codes without a scale */
     enum { STRANGE = sizeof strange / sizeof strange[0] };
 
     if (e == ENCODING_TOPK) {
