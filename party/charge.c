@@ -54,8 +54,7 @@ static size_t collect_places(struct party_session *p, uint64_t first, uint64_t e
 static bool reserved_steps(struct party_session *p, struct actions *a)
 {
     struct party_reserve *r = &p->train_reserve;
-    uint64_t place = p->task.place,
-             epoch = (uint64_t)p->agenda.rounds_per_epoch * p->agenda.turns,
+    uint64_t place = p->task.place, epoch = agenda_epoch_steps(&p->agenda),
              in_epoch = epoch - place % epoch;
     uint64_t steps = p->agenda.party_steps - place;
 

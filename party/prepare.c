@@ -101,9 +101,9 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
     table_ids_hmac(of_rows, &in->train, key);
     if (memcmp(of_labels, of_rows, sizeof of_rows) == 0)
         return STATUS_OK;
-    return error_set(err, STATUS_DATA, "%s: the ids of %zu labels are not those of the %zu rows of %s",
-                     in->config.labels_train, in->labels.rows, in->train.rows,
-                     in->config.data_train);
+    return error_set(
+        err, STATUS_DATA, "%s: the ids of %zu labels are not those of the %zu rows of %s",
+        in->config.labels_train, in->labels.rows, in->train.rows, in->config.data_train);
 }
 
 enum status party_inputs_read(struct party_inputs *in, struct error *err)

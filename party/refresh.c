@@ -39,8 +39,7 @@ static enum status targets_of(float *target, const struct plan *p, const struct 
     return s;
 }
 
-static enum status check_labels(const struct plan *p, const struct table *labels,
-                                struct error *err)
+static enum status check_labels(const struct plan *p, const struct table *labels, struct error *err)
 {
     if (labels == NULL)
         return error_set(err, STATUS_CONFIG,

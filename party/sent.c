@@ -15,8 +15,7 @@ static size_t batch_values(const struct party_sent *s)
     return (size_t)s->rows * s->width;
 }
 
-enum status party_sent_init(struct party_sent *s, const struct plan *p, bool kept,
-                            size_t scratch)
+enum status party_sent_init(struct party_sent *s, const struct plan *p, bool kept, size_t scratch)
 {
     const size_t batch = p->training.batch, width = p->model.embedding;
 

@@ -34,7 +34,7 @@ struct party_sent {
     float *residual;      /* rows_all x P; NULL without error feedback */
     /* P: mean |d loss / d h| of the last closed batch, 0 before the first; NULL without top-k. */
     float *importance;
-    void *scratch;        /* of secagg_alone and secagg_others */
+    void *scratch; /* of secagg_alone and secagg_others */
 };
 
 /* kept: somebody needs `own`.  scratch: bytes of it.  STATUS_MEMORY. */

@@ -82,8 +82,7 @@ static enum status step_down(struct party_session *p, bool apply)
     s = party_refresh_take(&p->refresh, b, &p->shape, &p->sent, &round, &p->error);
     if (s != STATUS_OK)
         return error_wrap(&p->error, "the server: step %llu", (unsigned long long)p->applied);
-    p->report.clipped +=
-        party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip);
+    p->report.clipped += party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip);
     return STATUS_OK;
 }
 
@@ -237,7 +236,8 @@ static enum status check_replay(struct party_session *p)
 }
 
 /* The batch of step p->applied is embedded, and handed over as it was then: but for noise of the
- * system's generator, which nobody has any more.  Then the mean of what it could have been serves. */
+ * system's generator, which nobody has any more.  Then the mean of what it could have been serves.
+ */
 static void embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
 {
     const float *h = party_bottom_train(&p->bottom, p->setup.train, row, rows);

@@ -1,4 +1,4 @@
-/* dither.h -- the public seed of a round's dithers, the same at everybody who packs or unpacks in it.
+/* dither.h -- the public seed of a round's dithers, the same at all who pack or unpack in it.
  *
  *   dither = SHA-256("vfl/round/1" || u64 training.seed || u64 purpose || u64 sweep || u64 place)
  *
