@@ -37,10 +37,14 @@ static inline uint64_t agenda_batch(const struct agenda *a, uint64_t step)
     return step / a->turns;
 }
 
-/* Passes over the rows that `done` steps are. */
+/* Steps of a whole epoch; and how many passes over the rows `done` steps are. */
+static inline uint64_t agenda_epoch_steps(const struct agenda *a)
+{
+    return (uint64_t)a->rounds_per_epoch * a->turns;
+}
 static inline double agenda_epochs(const struct agenda *a, uint64_t done)
 {
-    return (double)done / a->turns / a->rounds_per_epoch;
+    return (double)done / (double)agenda_epoch_steps(a);
 }
 
 /* Is an evaluation due once `done` steps are done (after batch ceil(k e R) and all its turns, and
