@@ -7,8 +7,8 @@
 #include "common/daemon/model.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
+#include "server/formula.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -40,51 +40,16 @@ void server_results_go_on(struct server_results *r, const struct server_report *
     r->summary.rounds_before = r->last_rounds = rep->rounds;
 }
 
-/* --- the formulas --- */
-
-/* Of one share and of one upload under coded: ceil(n / K) elements of ceil(log2 p) bits. */
-static double coded_bytes(const struct plan *p, uint32_t members, uint64_t n)
-{
-    const uint32_t k = p->protocol.coded.segments;
-    const struct secagg_shape shape = {
-        .encode = {.integers = true,
-                   .value_max = p->protocol.encoding == ENCODING_PBM
-                                    ? p->protocol.pbm.trials
-                                    : (1u << p->protocol.fixed.bits) - 1},
-        .parties = members,
-        .segments = k,
-        .privacy = p->protocol.coded.privacy,
-    };
-
-    return (double)(n / k + (n % k != 0)) * secagg_width(AGGREGATION_CODED, &shape) / 8;
-}
-
-/* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  Encodings that
- * the paper does not have cost F bits both ways.  Coded: each of M members sends M - 1 shares up,
- * which all go down again, and its sum up.  FedVS, section 5.3: M - 1 shares of d_m D_m P elements
- * up, which all go down again, and a result of P elements for each of n / (K P) coded rows up. */
 void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
                           const struct fedvs_terms *terms, uint64_t now_us)
 {
-    const struct plan *p = &r->in->config.plan;
-    const uint64_t n = (uint64_t)rows * p->model.embedding;
-    double up = 4 * (double)members * (double)n, down = up;
+    struct server_formula formula;
 
     if (r->first_round_us == 0)
         r->first_round_us = now_us;
-    if (p->protocol.aggregation == AGGREGATION_CODED) {
-        double shares = coded_bytes(p, members, n) * members * (members - 1);
-        up = shares + coded_bytes(p, members, n) * members;
-        down += shares;
-    } else if (p->protocol.aggregation == AGGREGATION_FEDVS) {
-        double shares = (double)(members - 1) * terms->inputs_n * terms->width;
-        up = (shares + (double)members * (double)n / terms->segments) * terms->field->bits / 8;
-        down += shares * terms->field->bits / 8;
-    } else if (p->protocol.encoding == ENCODING_PBM) {
-        up *= log2((double)p->protocol.pbm.trials * members) / 32;
-    }
-    r->formula_up += (uint64_t)up;
-    r->formula_down += (uint64_t)down;
+    server_formula(&formula, &r->in->config.plan, members, rows, terms);
+    r->formula_up += (uint64_t)formula.up;
+    r->formula_down += (uint64_t)formula.down;
 }
 
 /* --- degradations --- */

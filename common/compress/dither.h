@@ -14,7 +14,7 @@
 
 enum {
     DITHER_KEY_BYTES = 32,
-    DITHER_RUN = 256, /* numbers that are made at a time: 8 blocks of the stream */
+    DITHER_RUN = 512, /* numbers that are made at a time: 16 blocks of the stream */
 };
 
 /* t[n]: numbers DITHER_RUN * run, ... of the stream of this key with nonce 0 and a counter from 0,

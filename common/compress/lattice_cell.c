@@ -33,6 +33,9 @@ INLINE double nearest_whole(double x)
     return (x + 0x1.8p52) - 0x1.8p52;
 }
 
+/* To multiply with: a choice that is no branch. */
+#define WHEN(so) ((so) ? 1.0F : 0.0F)
+
 /* --- Z --- */
 
 INLINE void z_nearest(float m[restrict LATTICE_LANES], const float y[restrict LATTICE_LANES])
@@ -44,59 +47,90 @@ INLINE void z_nearest(float m[restrict LATTICE_LANES], const float y[restrict LA
 
 INLINE void a2_nearest(float m[2][LATTICE_LANES], float y[2][LATTICE_LANES])
 {
+    float a[2][LATTICE_LANES], b[2][LATTICE_LANES], first[LATTICE_LANES];
+
     EACH_LANE
     {
         const float x0 = y[0][l], x1 = y[1][l] * (1 / ROOT3);
         const float a0 = nearest_integer(x0), a1 = nearest_integer(x1);
         const float b0 = nearest_integer(x0 - 0.5F) + 0.5F;
         const float b1 = nearest_integer(x1 - 0.5F) + 0.5F;
-        const float a = (x0 - a0) * (x0 - a0) + 3 * ((x1 - a1) * (x1 - a1));
-        const float b = (x0 - b0) * (x0 - b0) + 3 * ((x1 - b1) * (x1 - b1));
+        const float to_a = (x0 - a0) * (x0 - a0) + 3 * ((x1 - a1) * (x1 - a1));
+        const float to_b = (x0 - b0) * (x0 - b0) + 3 * ((x1 - b1) * (x1 - b1));
 
-        m[0][l] = 2 * (a <= b ? a0 : b0);
-        m[1][l] = 2 * (a <= b ? a1 : b1);
+        a[0][l] = a0;
+        a[1][l] = a1;
+        b[0][l] = b0;
+        b[1][l] = b1;
+        first[l] = WHEN(to_a <= to_b);
     }
+    for (int i = 0; i < 2; i++)
+        EACH_LANE m[i][l] = first[l] * (2 * a[i][l]) + (1 - first[l]) * (2 * b[i][l]);
 }
 
 /* --- E8: the nearer of the nearest points of D8 and of D8 + (1/2)^8 --- */
 
-/* f: nearest point of D8, the integer points of even sum: round; when the sum is odd, round the
- * component that is farthest from its integer the other way. */
+/* f: the nearest integers of one component; their sum, and how far the farthest is. */
+INLINE void d8_round(float f[restrict LATTICE_LANES], float sum[restrict LATTICE_LANES],
+                     float worst[restrict LATTICE_LANES], const float y[restrict LATTICE_LANES],
+                     float shift)
+{
+    EACH_LANE
+    {
+        const float x = y[l] - shift, r = nearest_integer(x), d = fabsf(x - r);
+
+        f[l] = r;
+        sum[l] += r;
+        worst[l] = d > worst[l] ? d : worst[l];
+    }
+}
+
+/* Where the sum is odd the first component that is as far as the farthest goes to the integer on
+ * its other side. */
+INLINE void d8_even(float f[restrict LATTICE_LANES], float odd[restrict LATTICE_LANES],
+                    float distance[restrict LATTICE_LANES],
+                    const float worst[restrict LATTICE_LANES],
+                    const float y[restrict LATTICE_LANES], float shift)
+{
+    EACH_LANE
+    {
+        const float x = y[l] - shift, d = x - f[l];
+        const float flip = WHEN(fabsf(d) == worst[l]) * odd[l];
+        const float r = f[l] + copysignf(flip, d);
+
+        odd[l] -= flip;
+        f[l] = r;
+        distance[l] += (x - r) * (x - r);
+    }
+}
+
+/* f: nearest point of D8 + shift, less the shift; D8: the integer points of even sum. */
 INLINE void d8_nearest(float f[LATTICE_DIMS][LATTICE_LANES], float distance[LATTICE_LANES],
                        float y[LATTICE_DIMS][LATTICE_LANES], float shift)
 {
     float sum[LATTICE_LANES] = {0}, worst[LATTICE_LANES] = {0}, odd[LATTICE_LANES];
 
-    EACH_DIM EACH_LANE
-    {
-        const float r = nearest_integer(y[i][l] - shift), d = fabsf(y[i][l] - shift - r);
-
-        f[i][l] = r;
-        sum[l] += r;
-        worst[l] = d > worst[l] ? d : worst[l];
-    }
+    EACH_DIM d8_round(f[i], sum, worst, y[i], shift);
     EACH_LANE odd[l] = fabsf(sum[l] - 2 * nearest_integer(sum[l] * 0.5F));
     EACH_LANE distance[l] = 0;
-    EACH_DIM EACH_LANE
-    {
-        const float d = y[i][l] - shift - f[i][l];
-        const float flip = fabsf(d) == worst[l] ? odd[l] : 0;
-        const float r = f[i][l] + copysignf(flip, d), e = y[i][l] - shift - r;
+    EACH_DIM d8_even(f[i], odd, distance, worst, y[i], shift);
+}
 
-        odd[l] -= flip;
-        f[i][l] = r;
-        distance[l] += e * e;
-    }
+INLINE void pick(float m[restrict LATTICE_LANES], const float first[restrict LATTICE_LANES],
+                 const float a[restrict LATTICE_LANES], const float b[restrict LATTICE_LANES])
+{
+    EACH_LANE m[l] = first[l] * (2 * a[l]) + (1 - first[l]) * (2 * b[l] + 1);
 }
 
 INLINE void e8_nearest(float m[LATTICE_DIMS][LATTICE_LANES], float y[LATTICE_DIMS][LATTICE_LANES])
 {
     float a[LATTICE_DIMS][LATTICE_LANES], b[LATTICE_DIMS][LATTICE_LANES];
-    float da[LATTICE_LANES], db[LATTICE_LANES];
+    float da[LATTICE_LANES], db[LATTICE_LANES], first[LATTICE_LANES];
 
     d8_nearest(a, da, y, 0);
     d8_nearest(b, db, y, 0.5F);
-    EACH_DIM EACH_LANE m[i][l] = da[l] <= db[l] ? 2 * a[i][l] : 2 * b[i][l] + 1;
+    EACH_LANE first[l] = WHEN(da[l] <= db[l]);
+    EACH_DIM pick(m[i], first, a[i], b[i]);
 }
 
 /* --- dithers: u = G t --- */

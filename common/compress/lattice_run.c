@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { HALVINGS = 5 };
+enum { HALVINGS = 4 };
 
 static size_t groups_of(size_t blocks)
 {
@@ -36,22 +36,28 @@ WIDE_CLONES static void load_group(struct lattice_group *restrict y, const float
     }
 }
 
+void lattice_load(struct lattice_group *y, uint32_t dims, const float *x, size_t n, float scale,
+                  float most)
+{
+    float padded[LATTICE_DIMS * LATTICE_LANES] = {0};
+
+    CHECK(n <= (size_t)dims * LATTICE_LANES);
+    if (n < (size_t)dims * LATTICE_LANES) {
+        memcpy(padded, x, n * sizeof *x);
+        x = padded;
+    }
+    load_group(y, x, dims, scale, most);
+}
+
 void lattice_run_load(const struct lattice_cell *c, struct lattice_run *r, const float *x, size_t n,
                       float scale)
 {
     const size_t whole = (size_t)c->dims * LATTICE_LANES;
-    float last[LATTICE_DIMS * LATTICE_LANES] = {0};
 
     CHECK(n <= LATTICE_RUN * (size_t)c->dims);
-    for (size_t g = 0; g * whole < n; g++) {
-        const float *from = x + g * whole;
-
-        if (n - g * whole < whole) {
-            memcpy(last, from, (n - g * whole) * sizeof *x);
-            from = last;
-        }
-        load_group(&r->y[g], from, c->dims, scale, 2 * c->size);
-    }
+    for (size_t at = 0; at < n; at += whole)
+        lattice_load(&r->y[at / whole], c->dims, x + at, n - at < whole ? n - at : whole, scale,
+                     2 * c->size);
 }
 
 void lattice_run_dither(const struct lattice_cell *c, struct lattice_run *r, const uint16_t *t,
@@ -73,35 +79,56 @@ static void copy_block(struct lattice_group *to, size_t k, const struct lattice_
 
 /* y moved towards 0: all the way to where nothing overloads at part = 0, as far as the border of
  * the region at 1.  round: along the line to 0, on which the norm goes from a ball that is inside
- * to one that holds everything; square: into a smaller box. */
-WIDE_CLONES static void pull(const struct lattice_cell *restrict c,
-                             struct lattice_group *restrict to,
-                             const struct lattice_group *restrict y,
-                             const float part[restrict LATTICE_LANES])
+ * to one that holds everything. */
+WIDE_CLONES static void pull_round(const struct lattice_cell *restrict c,
+                                   struct lattice_group *restrict to,
+                                   const struct lattice_group *restrict y,
+                                   const float part[restrict LATTICE_LANES])
 {
     const float inner = c->size * c->packing - c->covering, outer = c->size * c->covering;
     const float low = inner > 0 ? inner : 0;
-    float norm[LATTICE_LANES] = {0};
+    float factor[LATTICE_LANES] = {0};
 
-    for (uint32_t i = 0; i < c->dims; i++) {
-        const float half = c->half[i > 0], least = half > c->covering ? half - c->covering : 0;
+    for (uint32_t i = 0; i < c->dims; i++)
+        for (int l = 0; l < LATTICE_LANES; l++)
+            factor[l] += y->v[i][l] * y->v[i][l];
+    for (int l = 0; l < LATTICE_LANES; l++) {
+        const float norm = sqrtf(factor[l]), end = norm < outer ? norm : outer;
+        const float want = low + part[l] * (end - low);
 
-        for (int l = 0; l < LATTICE_LANES && c->square; l++) {
-            const float most = least + part[l] * (half - least), v = y->v[i][l];
-            const float v0 = v < most ? v : most;
-
-            to->v[i][l] = v0 > -most ? v0 : -most;
-        }
-        for (int l = 0; l < LATTICE_LANES && !c->square; l++)
-            norm[l] += y->v[i][l] * y->v[i][l];
+        factor[l] = want < norm ? want / norm : 1;
     }
-    for (uint32_t i = 0; i < c->dims && !c->square; i++)
-        for (int l = 0; l < LATTICE_LANES; l++) {
-            const float r = sqrtf(norm[l]), end = r < outer ? r : outer;
-            const float want = low + part[l] * (end - low);
+    for (uint32_t i = 0; i < c->dims; i++)
+        for (int l = 0; l < LATTICE_LANES; l++)
+            to->v[i][l] = y->v[i][l] * factor[l];
+}
 
-            to->v[i][l] = want < r ? y->v[i][l] * (want / r) : y->v[i][l];
+/* square: into a smaller box. */
+WIDE_CLONES static void pull_square(const struct lattice_cell *restrict c,
+                                    struct lattice_group *restrict to,
+                                    const struct lattice_group *restrict y,
+                                    const float part[restrict LATTICE_LANES])
+{
+    for (uint32_t i = 0; i < c->dims; i++) {
+        const float half = c->half[i > 0], inner = half - c->covering;
+        const float low = inner > 0 ? inner : 0;
+
+        for (int l = 0; l < LATTICE_LANES; l++) {
+            const float most = low + part[l] * (half - low);
+            const float v = y->v[i][l] < most ? y->v[i][l] : most;
+
+            to->v[i][l] = v > -most ? v : -most;
         }
+    }
+}
+
+static void pull(const struct lattice_cell *c, struct lattice_group *to,
+                 const struct lattice_group *y, const float part[LATTICE_LANES])
+{
+    if (c->square)
+        pull_square(c, to, y, part);
+    else
+        pull_round(c, to, y, part);
 }
 
 /* A group all of whose blocks overload: m and p of the farthest part of the way, among those tried,
@@ -114,7 +141,7 @@ static void pull_in(const struct lattice_cell *c, struct lattice_group *m, struc
 
     pull(c, &nearer, y, part);
     lattice_nearest(c, m, p, &nearer, u);
-    for (float step = 0.5F; step > 1.0F / (1 << (HALVINGS + 1)); step /= 2) {
+    for (float step = 0.5F; step >= 1.0F / (1 << HALVINGS); step /= 2) {
         for (int l = 0; l < LATTICE_LANES; l++)
             part[l] = good[l] + step;
         pull(c, &nearer, y, part);
@@ -146,9 +173,18 @@ static void amend(const struct lattice_cell *c, struct lattice_run *r, const uin
     }
 }
 
+static bool any(const float outside[LATTICE_LANES])
+{
+    float sum = 0;
+
+    for (int l = 0; l < LATTICE_LANES; l++)
+        sum += outside[l];
+    return sum > 0;
+}
+
 size_t lattice_run_quantise(const struct lattice_cell *c, struct lattice_run *r, size_t blocks)
 {
-    uint16_t at[LATTICE_RUN];
+    uint16_t at[LATTICE_RUN + 1];
     float outside[LATTICE_LANES];
     size_t bad = 0;
 
@@ -156,9 +192,9 @@ size_t lattice_run_quantise(const struct lattice_cell *c, struct lattice_run *r,
     for (size_t g = 0; g < groups_of(blocks); g++) {
         lattice_nearest(c, &r->m[g], &r->p[g], &r->y[g], &r->u[g]);
         lattice_outside(c, outside, &r->p[g]);
-        for (size_t l = 0; l < LATTICE_LANES && g * LATTICE_LANES + l < blocks; l++) {
+        for (size_t l = 0; l < LATTICE_LANES && any(outside); l++) {
             at[bad] = (uint16_t)(g * LATTICE_LANES + l);
-            bad += outside[l] > 0;
+            bad += outside[l] > 0 && g * LATTICE_LANES + l < blocks;
         }
     }
     for (size_t k = 0; k < bad; k += LATTICE_LANES)

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-enum { LATTICE_RUN_GROUPS = 16, LATTICE_RUN = LATTICE_RUN_GROUPS * LATTICE_LANES };
+enum { LATTICE_RUN_GROUPS = 32, LATTICE_RUN = LATTICE_RUN_GROUPS * LATTICE_LANES };
 
 /* Block k of a run is lane k % LATTICE_LANES of group k / LATTICE_LANES. */
 struct lattice_run {
@@ -20,6 +20,9 @@ struct lattice_run {
     struct lattice_group p[LATTICE_RUN_GROUPS]; /* out: what an unpacker has, before the scale */
 };
 
+/* y = x / s of n <= d LATTICE_LANES components, zeros to the end; cut off at +-most. */
+void lattice_load(struct lattice_group *y, uint32_t dims, const float *x, size_t n, float scale,
+                  float most);
 /* y = x / s of n <= d LATTICE_RUN components, zeros up to whole groups; cut off where every block
  * overloads anyway. */
 void lattice_run_load(const struct lattice_cell *c, struct lattice_run *r, const float *x, size_t n,

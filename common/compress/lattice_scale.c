@@ -1,4 +1,6 @@
-/* lattice_scale.c -- trials on a sample.
+/* lattice_scale.c -- trials on a sample: blocks at equal distances, and the sixteen of the largest
+ * norms, since it is those that a scale cuts off.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/compress/lattice_scale.h"
@@ -8,71 +10,153 @@
 #include "common/compress/lattice_run.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { SAMPLE = 1024, TRIALS = 9 }; /* components; steps of the search for one region */
+enum {
+    SAMPLE = 1024,     /* components, and ... */
+    GROUPS_MAX = 16,   /* ... groups of blocks at most */
+    TRIALS_ROUND = 8,  /* scales tried for a round region, ... */
+    TRIALS_SQUARE = 6, /* ... and for a square one, nearby */
+};
 
 struct sample {
     struct lattice_cell cell;
     struct lattice_run run;
-    struct lattice_group x[LATTICE_RUN_GROUPS]; /* in units of the message's rms */
-    uint16_t t[LATTICE_RUN * LATTICE_DIMS];
+    struct lattice_group x[GROUPS_MAX]; /* in units of the message's rms */
+    uint16_t t[GROUPS_MAX * LATTICE_LANES * LATTICE_DIMS];
     uint32_t dims;
     size_t blocks;
-    double weight_last; /* of the last block, that of the largest value; of the others: 1 */
+    double weight; /* of all blocks but those of the first group: how many each stands for */
 };
 
 /* --- the message --- */
 
-struct extent {
-    double rms, max;
-    size_t max_at;
+/* Of the blocks seen so far those of the largest norms, in no order. */
+struct top {
+    size_t n, least; /* how many; the place of the least */
+    float norm[LATTICE_LANES];
+    size_t block[LATTICE_LANES];
 };
 
-static struct extent extent_of(const float *x, size_t n)
-{
-    struct extent e = {0, 0, 0};
-    float max = -1;
+struct extent {
+    float max;  /* largest |x| */
+    double rms; /* in units of max */
+    struct top top;
+};
 
-    for (size_t i = 0; i < n; i++) {
-        e.rms += (double)x[i] * (double)x[i];
-        if (fabsf(x[i]) > max) {
-            max = fabsf(x[i]);
-            e.max_at = i;
+WIDE_CLONES static float largest(const float *x, size_t n)
+{
+    float most[LATTICE_LANES] = {0}, max = 0;
+    size_t i = 0;
+
+    for (; i + LATTICE_LANES <= n; i += LATTICE_LANES)
+        for (size_t l = 0; l < LATTICE_LANES; l++) {
+            const float v = fabsf(x[i + l]);
+
+            most[l] = v > most[l] ? v : most[l];
         }
-    }
-    e.rms = sqrt(e.rms / (double)n);
-    e.max = (double)max;
-    return e;
+    for (; i < n; i++)
+        max = fabsf(x[i]) > max ? fabsf(x[i]) : max;
+    for (size_t l = 0; l < LATTICE_LANES; l++)
+        max = most[l] > max ? most[l] : max;
+    return max;
 }
 
+WIDE_CLONES static void norms(float sum[restrict LATTICE_LANES],
+                              const struct lattice_group *restrict x, uint32_t dims)
+{
+    for (int l = 0; l < LATTICE_LANES; l++)
+        sum[l] = 0;
+    for (uint32_t i = 0; i < dims; i++)
+        for (int l = 0; l < LATTICE_LANES; l++)
+            sum[l] += x->v[i][l] * x->v[i][l];
+}
+
+static void offer(struct top *t, float norm, size_t block)
+{
+    if (t->n < LATTICE_LANES) {
+        t->norm[t->n] = norm;
+        t->block[t->n++] = block;
+    } else if (norm > t->norm[t->least]) {
+        t->norm[t->least] = norm;
+        t->block[t->least] = block;
+    } else {
+        return;
+    }
+    t->least = 0;
+    for (size_t k = 1; k < t->n; k++)
+        t->least = t->norm[k] < t->norm[t->least] ? k : t->least;
+}
+
+static void measure(struct extent *e, const float *x, size_t n, uint32_t dims)
+{
+    const size_t whole = (size_t)dims * LATTICE_LANES;
+    struct lattice_group group;
+    float norm[LATTICE_LANES];
+    double sum = 0;
+
+    memset(e, 0, sizeof *e);
+    e->max = largest(x, n);
+    for (size_t at = 0; at < n && e->max > 0; at += whole) {
+        const size_t some = n - at < whole ? n - at : whole;
+
+        lattice_load(&group, dims, x + at, some, e->max, 1);
+        norms(norm, &group, dims);
+        for (size_t l = 0; l * dims < some; l++) {
+            sum += (double)norm[l];
+            offer(&e->top, norm[l], at / dims + l);
+        }
+    }
+    e->rms = sqrt(sum / (double)n);
+}
+
+/* --- the sample --- */
+
 static void take_block(struct sample *s, size_t k, const float *x, size_t n, size_t block,
-                       double rms)
+                       double unit)
 {
     for (size_t i = 0; i < s->dims; i++) {
         const size_t at = block * s->dims + i;
 
-        s->x[k / LATTICE_LANES].v[i][k % LATTICE_LANES] = at < n ? (float)((double)x[at] / rms) : 0;
+        s->x[k / LATTICE_LANES].v[i][k % LATTICE_LANES] =
+            at < n ? (float)((double)x[at] / unit) : 0;
     }
 }
 
-/* Blocks at equal distances, and the one of the largest value; with what dithers. */
+/* The block, or the next that is none of the top ones. */
+static size_t not_top(const struct top *t, size_t block, size_t blocks)
+{
+    for (size_t k = 0; k < t->n; k++)
+        if (t->block[k] == block) {
+            block = (block + 1) % blocks;
+            k = (size_t)-1; /* from the start */
+        }
+    return block;
+}
+
+/* Everything, or the top blocks and then others; with what dithers. */
 static void take(struct sample *s, const float *x, size_t n, const struct extent *e)
 {
     static const uint8_t key[DITHER_KEY_BYTES];
+    const double unit = e->rms * (double)e->max;
     const size_t blocks = (n + s->dims - 1) / s->dims;
-    const size_t most = SAMPLE / s->dims < LATTICE_RUN ? SAMPLE / s->dims : LATTICE_RUN;
+    size_t most = SAMPLE / s->dims, first = 0, block;
 
+    most = most < GROUPS_MAX * LATTICE_LANES ? most : GROUPS_MAX * LATTICE_LANES;
     s->blocks = blocks < most ? blocks : most;
-    s->weight_last = 1;
-    for (size_t k = 0; k < s->blocks; k++)
-        take_block(s, k, x, n, k * blocks / s->blocks, e->rms);
+    s->weight = 1;
     if (s->blocks < blocks) {
-        take_block(s, s->blocks - 1, x, n, e->max_at / s->dims, e->rms);
-        s->weight_last = (double)(s->blocks - 1) / (double)(blocks - 1);
+        for (; first < LATTICE_LANES; first++)
+            take_block(s, first, x, n, e->top.block[first], unit);
+        s->weight = (double)(blocks - first) / (double)(s->blocks - first);
+    }
+    for (size_t k = first; k < s->blocks; k++) {
+        block = (k - first) * blocks / (s->blocks - first);
+        take_block(s, k, x, n, first > 0 ? not_top(&e->top, block, blocks) : block, unit);
     }
     for (size_t k = s->blocks; k % LATTICE_LANES != 0; k++)
         take_block(s, k, x, 0, 0, 1);
-    dither_fill(s->t, LATTICE_RUN * (size_t)s->dims, key, 0);
+    dither_fill(s->t, sizeof s->t / sizeof *s->t, key, 0);
 }
 
 /* --- trials --- */
@@ -103,7 +187,7 @@ WIDE_CLONES static void errors(float sum[restrict LATTICE_LANES],
         }
 }
 
-/* The squared error of the sample under this scale. */
+/* The squared error of the message, as the sample has it, under this scale. */
 static double trial(struct sample *s, double scale)
 {
     const size_t groups = (s->blocks + LATTICE_LANES - 1) / LATTICE_LANES;
@@ -116,19 +200,23 @@ static double trial(struct sample *s, double scale)
     for (size_t g = 0; g < groups; g++) {
         errors(sum, &s->x[g], &s->run.p[g], s->dims, (float)scale);
         for (size_t l = 0, k = g * LATTICE_LANES; l < LATTICE_LANES && k < s->blocks; l++, k++)
-            total += (double)sum[l] * (k + 1 == s->blocks ? s->weight_last : 1);
+            total += (double)sum[l] * (g > 0 ? s->weight : 1);
     }
     return total;
 }
 
-/* Golden section on log scale between low and high; returns the best scale tried, and its error. */
-static double search(struct sample *s, double low, double high, double *error)
+struct found {
+    double scale, error;
+};
+
+/* Golden section on log scale between low and high: the best scale tried. */
+static struct found search(struct sample *s, double low, double high, int trials)
 {
     const double golden = (sqrt(5) - 1) / 2;
     double a = log(low), b = log(high), c = b - golden * (b - a), d = a + golden * (b - a);
     double at_c = trial(s, exp(c)), at_d = trial(s, exp(d));
 
-    for (int k = 2; k < TRIALS; k++) {
+    for (int k = 2; k < trials; k++) {
         if (at_c <= at_d) {
             b = d;
             d = c;
@@ -143,34 +231,35 @@ static double search(struct sample *s, double low, double high, double *error)
             at_d = trial(s, exp(d));
         }
     }
-    *error = at_c <= at_d ? at_c : at_d;
-    return exp(at_c <= at_d ? c : d);
+    return at_c <= at_d ? (struct found){exp(c), at_c} : (struct found){exp(d), at_d};
+}
+
+static struct found search_region(struct sample *s, enum plan_encoding kind, uint32_t bits,
+                                  bool square, double low, double high)
+{
+    lattice_cell_of(&s->cell, kind, bits, square);
+    lattice_run_dither(&s->cell, &s->run, s->t, s->blocks);
+    return search(s, low, high, square ? TRIALS_SQUARE : TRIALS_ROUND);
 }
 
 struct lattice_fit lattice_scale_fit(enum plan_encoding kind, uint32_t bits, const float *x,
                                      size_t n)
 {
-    const struct extent e = extent_of(x, n);
     const double unit = ldexp(2, -(int)bits); /* a cell's side when R reaches from -1 to 1 */
+    struct found round, square = {0, INFINITY};
+    struct extent e;
     struct sample s;
-    double best = INFINITY;
-    struct lattice_fit fit = {0, false};
+    double scale;
 
-    if (e.max * unit < (double)LATTICE_SCALE_MIN * 4)
-        return fit;
     s.dims = lattice_dims(kind);
+    measure(&e, x, n, s.dims);
+    if ((double)e.max * unit < 4 * (double)LATTICE_SCALE_MIN)
+        return (struct lattice_fit){0, false};
     take(&s, x, n, &e);
-    for (int square = 0; square < (s.dims > 1 ? 2 : 1); square++) {
-        double error, scale;
-
-        lattice_cell_of(&s.cell, kind, bits, square != 0);
-        lattice_run_dither(&s.cell, &s.run, s.t, s.blocks);
-        scale = search(&s, 0.7 * unit, 2 * unit * e.max / e.rms, &error);
-        if (error < best) {
-            best = error;
-            fit = (struct lattice_fit){(float)(scale * e.rms), square != 0};
-        }
-    }
-    fit.scale = fminf(fmaxf(fit.scale, LATTICE_SCALE_MIN), lattice_scale_max(bits));
-    return fit;
+    round = search_region(&s, kind, bits, false, 0.7 * unit, 2 * unit / e.rms);
+    if (s.dims > 1)
+        square = search_region(&s, kind, bits, true, 0.5 * round.scale, 1.4 * round.scale);
+    scale = (round.error <= square.error ? round.scale : square.scale) * e.rms * (double)e.max;
+    scale = fmin(fmax(scale, (double)LATTICE_SCALE_MIN), (double)lattice_scale_max(bits));
+    return (struct lattice_fit){(float)scale, square.error < round.error};
 }

@@ -8,10 +8,11 @@
 
 #include "common/compress/lattice.h"
 
-/* Tries scales on a sample of the message's blocks, the one with its largest value among them, and
- * takes that of the smallest squared error: golden-section search, for either region, between 0.7
- * and 2 max / rms times 2 rms / 2^b.  The dithers of the trials are a stream of their own, always
- * the same, so that the scale depends on x alone and unpacking stays right on average. */
+/* Tries scales on a sample of the message's blocks, those of the largest norms among them, and takes
+ * that of the smallest squared error: golden-section search between 0.7 and 2 max / rms times
+ * 2 rms / 2^b for a round region, then near the result for a square one.  The dithers of the trials
+ * are a stream of their own, always the same, so that the scale depends on x alone and unpacking
+ * stays right on average. */
 struct lattice_fit lattice_scale_fit(enum plan_encoding kind, uint32_t bits, const float *x,
                                      size_t n);
 

@@ -148,7 +148,7 @@ void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_re
 void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t done,
                        struct agenda_releases *out)
 {
-    const uint64_t epoch = (uint64_t)a->rounds_per_epoch * a->turns;
+    const uint64_t epoch = agenda_epoch_steps(a);
     struct agenda rest = *a;
     uint64_t whole = (done + epoch - 1) / epoch * epoch, here;
 

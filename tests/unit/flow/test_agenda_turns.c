@@ -71,6 +71,8 @@ static void expect_turns(const struct plan *parallel, uint32_t parties)
     assert_int_equal(a.steps, b.steps * parties);
     assert_int_equal(a.party_steps, a.steps);
     assert_int_equal(a.rounds_per_epoch, b.rounds_per_epoch);
+    assert_int_equal(agenda_epoch_steps(&b), b.rounds_per_epoch);
+    assert_int_equal(agenda_epoch_steps(&a), (uint64_t)b.rounds_per_epoch * parties);
     assert_int_equal(a.sweeps, b.sweeps);
     assert_false(agenda_due(&a, 0));
     for (uint64_t done = 0; done <= a.steps; done++) {

@@ -1,0 +1,82 @@
+/* formula.c -- PBM-VFL, C-VFL, FedBCD, FedVS and Lagrange coding, each as its paper counts.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/formula.h"
+
+#include "common/nn/head.h"
+#include "common/secagg/secagg.h"
+
+#include <math.h>
+
+enum { FLOAT_BITS = 32 };
+
+/* Bits per component that a paper's compressor leaves, float32 without one. */
+static double bits_of(const struct plan *p)
+{
+    return plan_compresses(p) ? p->protocol.bits : FLOAT_BITS;
+}
+
+/* Of one share and of one upload: ceil(n / K) elements of ceil(log2 p) bits. */
+static double coded_bytes(const struct plan *p, uint32_t members, uint64_t n)
+{
+    const uint32_t k = p->protocol.coded.segments;
+    const struct secagg_shape shape = {
+        .encode = {.integers = true,
+                   .value_max = p->protocol.encoding == ENCODING_PBM
+                                    ? p->protocol.pbm.trials
+                                    : (1u << p->protocol.fixed.bits) - 1},
+        .parties = members,
+        .segments = k,
+        .privacy = p->protocol.coded.privacy,
+    };
+
+    return (double)(n / k + (n % k != 0)) * secagg_width(AGGREGATION_CODED, &shape) / 8;
+}
+
+/* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  C-VFL: b bits
+ * per component where a compressor has left so many. */
+static double upload_bits(const struct plan *p, uint32_t members)
+{
+    if (p->protocol.encoding == ENCODING_PBM)
+        return log2((double)p->protocol.pbm.trials * members);
+    return bits_of(p);
+}
+
+/* C-VFL, Algorithm 1: to each of M parties everybody's embeddings and the server's model, all
+ * compressed.  Algorithm 2, FedBCD and PBM-VFL: a gradient as wide as the embedding, F bits a
+ * value; so too FedBCD with its label holder, whom the others' sum costs as much. */
+static double answer_bytes(const struct plan *p, uint32_t members, uint64_t n)
+{
+    if (p->protocol.local_view == VIEW_REFRESHED && p->protocol.label_holders == 0)
+        return members * ((double)members * (double)n + (double)nn_head_params(p)) * bits_of(p) / 8;
+    return (double)members * (double)n * FLOAT_BITS / 8;
+}
+
+/* Coded: each of M members sends M - 1 shares up, which all go down again, and its sum up.  FedVS,
+ * section 5.3: M - 1 shares of d_m D_m P elements up, which all go down again, and a result of P
+ * elements for each of n / (K P) coded rows up.  FedBCD-s: in a turn one party's embedding goes up
+ * and one gradient down. */
+void server_formula(struct server_formula *f, const struct plan *p, uint32_t members, uint32_t rows,
+                    const struct fedvs_terms *terms)
+{
+    const uint64_t n = (uint64_t)rows * p->model.embedding;
+
+    f->down = answer_bytes(p, members, n);
+    if (p->protocol.aggregation == AGGREGATION_CODED) {
+        double shares = coded_bytes(p, members, n) * members * (members - 1);
+
+        f->up = shares + coded_bytes(p, members, n) * members;
+        f->down += shares;
+    } else if (p->protocol.aggregation == AGGREGATION_FEDVS) {
+        double shares = (double)(members - 1) * terms->inputs_n * terms->width;
+
+        f->up = (shares + (double)members * (double)n / terms->segments) * terms->field->bits / 8;
+        f->down += shares * terms->field->bits / 8;
+    } else {
+        f->up = (double)members * (double)n * upload_bits(p, members) / 8;
+    }
+    if (p->protocol.local_order == ORDER_SEQUENTIAL) {
+        f->up /= members;
+        f->down /= members;
+    }
+}
