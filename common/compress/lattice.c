@@ -5,7 +5,7 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
-#include "common/compress/dither.h"
+#include "common/compress/chacha.h"
 #include "common/compress/lattice_run.h"
 #include "common/compress/lattice_scale.h"
 
@@ -14,7 +14,7 @@
 
 enum { SCALE_BYTES = 4, CHUNK_MAX = LATTICE_RUN * LATTICE_DIMS };
 
-_Static_assert((int)LATTICE_RUN == (int)DITHER_RUN,
+_Static_assert((int)LATTICE_RUN == (int)CHACHA_RUN,
                "a chunk of d components a block takes d runs of dithers");
 
 float lattice_scale_max(uint32_t bits)
@@ -51,7 +51,7 @@ static void dither_chunk(struct chunk *c, const uint8_t *key, size_t at, size_t 
 {
     const size_t n = blocks * c->cell.dims;
 
-    dither_fill(c->t, n, key, (uint32_t)(at / DITHER_RUN));
+    chacha_fill(c->t, n, key, (uint32_t)(at / CHACHA_RUN));
     memset(c->t + n, 0, sizeof c->t - n * sizeof *c->t); /* blocks that fill up a group */
     lattice_run_dither(&c->cell, &c->run, c->t, blocks);
 }
@@ -64,7 +64,7 @@ static void encode_chunk(struct chunk *c, size_t blocks)
     for (size_t g = 0; g * LATTICE_LANES < blocks; g++) {
         uint16_t *to = c->code + g * LATTICE_LANES * dims;
 
-        lattice_encode(&c->cell, &codes, &c->run.m[g]);
+        lattice_cell_encode(&c->cell, &codes, &c->run.m[g]);
         for (size_t l = 0; l < LATTICE_LANES; l++)
             for (uint32_t i = 0; i < dims; i++)
                 to[l * dims + i] = codes.v[i][l];
@@ -84,7 +84,7 @@ static void decode_chunk(struct chunk *c, float *y, size_t n, float scale)
         for (size_t l = 0; l < LATTICE_LANES; l++)
             for (uint32_t i = 0; i < dims; i++)
                 codes.v[i][l] = c->code[at + l * dims + i];
-        lattice_decode(&c->cell, &p, &codes, &c->run.u[at / (LATTICE_LANES * dims)]);
+        lattice_cell_decode(&c->cell, &p, &codes, &c->run.u[at / (LATTICE_LANES * dims)]);
         for (size_t k = 0; k < some; k++)
             y[at + k] = scale * p.v[k % dims][k / dims];
     }

@@ -181,7 +181,7 @@ WIDE_CLONES static void dither_e8(struct lattice_group *restrict u, const uint16
     EACH_LANE u->v[7][l] = last[l];
 }
 
-void lattice_dither(const struct lattice_cell *c, struct lattice_group *u, const uint16_t *t)
+void lattice_cell_dither(const struct lattice_cell *c, struct lattice_group *u, const uint16_t *t)
 {
     switch (c->dims) {
     case 1: dither_z(u, t); break;
@@ -247,8 +247,9 @@ WIDE_CLONES static void nearest_e8(struct lattice_group *restrict m,
     EACH_DIM EACH_LANE p->v[i][l] = 0.5F * m->v[i][l] - u->v[i][l];
 }
 
-void lattice_nearest(const struct lattice_cell *c, struct lattice_group *m, struct lattice_group *p,
-                     const struct lattice_group *y, const struct lattice_group *u)
+void lattice_cell_nearest(const struct lattice_cell *c, struct lattice_group *m,
+                          struct lattice_group *p, const struct lattice_group *y,
+                          const struct lattice_group *u)
 {
     switch (c->dims) {
     case 1: nearest_z(m, p, y, u); break;
@@ -308,8 +309,8 @@ WIDE_CLONES static void outside_e8(const struct lattice_cell *restrict c,
     EACH_DIM EACH_LANE outside[l] = fabsf(m[i][l]) > 0 ? 1 : outside[l];
 }
 
-void lattice_outside(const struct lattice_cell *c, float outside[LATTICE_LANES],
-                     const struct lattice_group *p)
+void lattice_cell_outside(const struct lattice_cell *c, float outside[LATTICE_LANES],
+                          const struct lattice_group *p)
 {
     switch (c->dims) {
     case 1: outside_z(c, outside, p); break;
@@ -376,8 +377,8 @@ WIDE_CLONES static void encode_e8(const struct lattice_cell *restrict c,
     EACH_DIM EACH_LANE code->v[i][l] = (uint16_t)(x[i][l] & low);
 }
 
-void lattice_encode(const struct lattice_cell *c, struct lattice_codes *code,
-                    const struct lattice_group *m)
+void lattice_cell_encode(const struct lattice_cell *c, struct lattice_codes *code,
+                         const struct lattice_group *m)
 {
     switch (c->dims) {
     case 1: encode_z(c, code, m); break;
@@ -481,8 +482,8 @@ WIDE_CLONES static void decode_e8(const struct lattice_cell *restrict c,
     }
 }
 
-void lattice_decode(const struct lattice_cell *c, struct lattice_group *p,
-                    const struct lattice_codes *code, const struct lattice_group *u)
+void lattice_cell_decode(const struct lattice_cell *c, struct lattice_group *p,
+                         const struct lattice_codes *code, const struct lattice_group *u)
 {
     switch (c->dims) {
     case 1: decode_z(c, p, code, u); break;

@@ -43,17 +43,18 @@ struct lattice_cell {
 void lattice_cell_of(struct lattice_cell *c, enum plan_encoding kind, uint32_t bits, bool square);
 
 /* u = G t, t[d blocks] in 1/65536, block after block. */
-void lattice_dither(const struct lattice_cell *c, struct lattice_group *u, const uint16_t *t);
+void lattice_cell_dither(const struct lattice_cell *c, struct lattice_group *u, const uint16_t *t);
 /* The point nearest to y + u: its coordinates m, and p = l - u. */
-void lattice_nearest(const struct lattice_cell *c, struct lattice_group *m, struct lattice_group *p,
-                     const struct lattice_group *y, const struct lattice_group *u);
+void lattice_cell_nearest(const struct lattice_cell *c, struct lattice_group *m,
+                          struct lattice_group *p, const struct lattice_group *y,
+                          const struct lattice_group *u);
 /* outside[l] = 0 where p is in R, with a little room to its border; else 1. */
-void lattice_outside(const struct lattice_cell *c, float outside[LATTICE_LANES],
-                     const struct lattice_group *p);
+void lattice_cell_outside(const struct lattice_cell *c, float outside[LATTICE_LANES],
+                          const struct lattice_group *p);
 /* m modulo L', b bits for each component; and back to p = l - u in R. */
-void lattice_encode(const struct lattice_cell *c, struct lattice_codes *code,
-                    const struct lattice_group *m);
-void lattice_decode(const struct lattice_cell *c, struct lattice_group *p,
-                    const struct lattice_codes *code, const struct lattice_group *u);
+void lattice_cell_encode(const struct lattice_cell *c, struct lattice_codes *code,
+                         const struct lattice_group *m);
+void lattice_cell_decode(const struct lattice_cell *c, struct lattice_group *p,
+                         const struct lattice_codes *code, const struct lattice_group *u);
 
 #endif

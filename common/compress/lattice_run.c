@@ -36,8 +36,8 @@ WIDE_CLONES static void load_group(struct lattice_group *restrict y, const float
     }
 }
 
-void lattice_load(struct lattice_group *y, uint32_t dims, const float *x, size_t n, float scale,
-                  float most)
+void lattice_run_load_group(struct lattice_group *y, uint32_t dims, const float *x, size_t n,
+                            float scale, float most)
 {
     float padded[LATTICE_DIMS * LATTICE_LANES] = {0};
 
@@ -56,15 +56,15 @@ void lattice_run_load(const struct lattice_cell *c, struct lattice_run *r, const
 
     CHECK(n <= LATTICE_RUN * (size_t)c->dims);
     for (size_t at = 0; at < n; at += whole)
-        lattice_load(&r->y[at / whole], c->dims, x + at, n - at < whole ? n - at : whole, scale,
-                     2 * c->size);
+        lattice_run_load_group(&r->y[at / whole], c->dims, x + at, n - at < whole ? n - at : whole,
+                               scale, 2 * c->size);
 }
 
 void lattice_run_dither(const struct lattice_cell *c, struct lattice_run *r, const uint16_t *t,
                         size_t blocks)
 {
     for (size_t g = 0; g < groups_of(blocks); g++)
-        lattice_dither(c, &r->u[g], t + g * c->dims * LATTICE_LANES);
+        lattice_cell_dither(c, &r->u[g], t + g * c->dims * LATTICE_LANES);
 }
 
 /* --- blocks that overload --- */
@@ -140,13 +140,13 @@ static void pull_in(const struct lattice_cell *c, struct lattice_group *m, struc
     struct lattice_group nearer, m_try, p_try;
 
     pull(c, &nearer, y, part);
-    lattice_nearest(c, m, p, &nearer, u);
+    lattice_cell_nearest(c, m, p, &nearer, u);
     for (float step = 0.5F; step >= 1.0F / (1 << HALVINGS); step /= 2) {
         for (int l = 0; l < LATTICE_LANES; l++)
             part[l] = good[l] + step;
         pull(c, &nearer, y, part);
-        lattice_nearest(c, &m_try, &p_try, &nearer, u);
-        lattice_outside(c, outside, &p_try);
+        lattice_cell_nearest(c, &m_try, &p_try, &nearer, u);
+        lattice_cell_outside(c, outside, &p_try);
         for (int l = 0; l < LATTICE_LANES; l++)
             good[l] = outside[l] > 0 ? good[l] : part[l];
         for (uint32_t i = 0; i < c->dims; i++)
@@ -190,8 +190,8 @@ size_t lattice_run_quantise(const struct lattice_cell *c, struct lattice_run *r,
 
     CHECK(blocks <= LATTICE_RUN);
     for (size_t g = 0; g < groups_of(blocks); g++) {
-        lattice_nearest(c, &r->m[g], &r->p[g], &r->y[g], &r->u[g]);
-        lattice_outside(c, outside, &r->p[g]);
+        lattice_cell_nearest(c, &r->m[g], &r->p[g], &r->y[g], &r->u[g]);
+        lattice_cell_outside(c, outside, &r->p[g]);
         for (size_t l = 0; l < LATTICE_LANES && any(outside); l++) {
             at[bad] = (uint16_t)(g * LATTICE_LANES + l);
             bad += outside[l] > 0 && g * LATTICE_LANES + l < blocks;

@@ -21,13 +21,13 @@ struct lattice_run {
 };
 
 /* y = x / s of n <= d LATTICE_LANES components, zeros to the end; cut off at +-most. */
-void lattice_load(struct lattice_group *y, uint32_t dims, const float *x, size_t n, float scale,
-                  float most);
+void lattice_run_load_group(struct lattice_group *y, uint32_t dims, const float *x, size_t n,
+                            float scale, float most);
 /* y = x / s of n <= d LATTICE_RUN components, zeros up to whole groups; cut off where every block
  * overloads anyway. */
 void lattice_run_load(const struct lattice_cell *c, struct lattice_run *r, const float *x, size_t n,
                       float scale);
-/* u of whole groups from their dithers (t as lattice_dither has it). */
+/* u of whole groups from their dithers (t as lattice_cell_dither has it). */
 void lattice_run_dither(const struct lattice_cell *c, struct lattice_run *r, const uint16_t *t,
                         size_t blocks);
 /* From y and u to m and p of the first `blocks`.  Returns how many overloaded. */

@@ -6,7 +6,7 @@
 #include "common/compress/lattice_scale.h"
 
 #include "common/base/clones.h"
-#include "common/compress/dither.h"
+#include "common/compress/chacha.h"
 #include "common/compress/lattice_run.h"
 
 #include <math.h>
@@ -100,7 +100,7 @@ static void measure(struct extent *e, const float *x, size_t n, uint32_t dims)
     for (size_t at = 0; at < n && e->max > 0; at += whole) {
         const size_t some = n - at < whole ? n - at : whole;
 
-        lattice_load(&group, dims, x + at, some, e->max, 1);
+        lattice_run_load_group(&group, dims, x + at, some, e->max, 1);
         norms(norm, &group, dims);
         for (size_t l = 0; l * dims < some; l++) {
             sum += (double)norm[l];
@@ -137,7 +137,7 @@ static size_t not_top(const struct top *t, size_t block, size_t blocks)
 /* Everything, or the top blocks and then others; with what dithers. */
 static void take(struct sample *s, const float *x, size_t n, const struct extent *e)
 {
-    static const uint8_t key[DITHER_KEY_BYTES];
+    static const uint8_t key[CHACHA_KEY_BYTES];
     const double unit = e->rms * (double)e->max;
     const size_t blocks = (n + s->dims - 1) / s->dims;
     size_t most = SAMPLE / s->dims, first = 0, block;
@@ -156,7 +156,7 @@ static void take(struct sample *s, const float *x, size_t n, const struct extent
     }
     for (size_t k = s->blocks; k % LATTICE_LANES != 0; k++)
         take_block(s, k, x, 0, 0, 1);
-    dither_fill(s->t, sizeof s->t / sizeof *s->t, key, 0);
+    chacha_fill(s->t, sizeof s->t / sizeof *s->t, key, 0);
 }
 
 /* --- trials --- */

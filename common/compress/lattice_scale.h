@@ -8,8 +8,8 @@
 
 #include "common/compress/lattice.h"
 
-/* Tries scales on a sample of the message's blocks, those of the largest norms among them, and takes
- * that of the smallest squared error: golden-section search between 0.7 and 2 max / rms times
+/* Tries scales on a sample of the message's blocks, those of the largest norms among them, and
+ * takes that of the smallest squared error: golden-section search between 0.7 and 2 max / rms times
  * 2 rms / 2^b for a round region, then near the result for a square one.  The dithers of the trials
  * are a stream of their own, always the same, so that the scale depends on x alone and unpacking
  * stays right on average. */

@@ -1,7 +1,7 @@
-/* dither.c -- ChaCha20, eight blocks side by side.
+/* chacha.c -- ChaCha20, sixteen blocks side by side.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/compress/dither.h"
+#include "common/compress/chacha.h"
 
 #include "common/base/clones.h"
 #include "common/base/le.h"
@@ -57,7 +57,7 @@ WIDE_CLONES static void blocks(uint32_t s[WORDS][LANES])
             s[w][l] += start[w][l];
 }
 
-static void one_run(uint16_t t[DITHER_RUN], const uint32_t key[8], uint32_t run)
+static void make_run(uint16_t t[CHACHA_RUN], const uint32_t key[8], uint32_t run)
 {
     static const uint32_t constant[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
     uint32_t s[WORDS][LANES];
@@ -78,17 +78,17 @@ static void one_run(uint16_t t[DITHER_RUN], const uint32_t key[8], uint32_t run)
         }
 }
 
-void dither_fill(uint16_t *t, size_t n, const uint8_t key[DITHER_KEY_BYTES], uint32_t run)
+void chacha_fill(uint16_t *t, size_t n, const uint8_t key[CHACHA_KEY_BYTES], uint32_t run)
 {
-    uint16_t last[DITHER_RUN];
+    uint16_t last[CHACHA_RUN];
     uint32_t word[8];
 
     for (int w = 0; w < 8; w++)
         word[w] = (uint32_t)le_take(&key, sizeof *word);
-    for (; n >= DITHER_RUN; n -= DITHER_RUN, t += DITHER_RUN)
-        one_run(t, word, run++);
+    for (; n >= CHACHA_RUN; n -= CHACHA_RUN, t += CHACHA_RUN)
+        make_run(t, word, run++);
     if (n > 0) {
-        one_run(last, word, run);
+        make_run(last, word, run);
         memcpy(t, last, n * sizeof *t);
     }
 }
