@@ -123,17 +123,26 @@ experiment_start() { # LINE
 experiment_ended() { # PID ID
     wait "$1"
     code=$?
-    echo $code >"$out/logs/$2.code"
     at_work=$((at_work - 1))
     ended=$((ended + 1))
-    # A privacy budget ends a run with an error, and is a result.
-    if [ $code -ne 0 ] && ! grep -qs '^ "status": "budget"' "$out/runs/$2/summary.json"; then
+    rm -f "$out/logs/$2.code"
+    if experiment_is_done "$2"; then
+        # The split columns can be made again from the set, and would be there for every run.
+        rm -rf "$out/runs/$2/data"
+    elif [ $code -ne 0 ] && [ "$stopped" = yes ]; then
+        return # the end that our own signal made
+    elif [ $code -ne 0 ]; then
         failures=$((failures + 1))
         codes="$codes $code"
-        [ "$stopped" = yes ] || experiment_complain "$2"
+        experiment_complain "$2"
     fi
-    # The split columns can be made again from the set, and would be there for every run.
-    ! grep -Eqs '^ "status": "(completed|target|budget)"' "$out/runs/$2/summary.json" || rm -rf "$out/runs/$2/data"
+    echo $code >"$out/logs/$2.code"
+}
+
+# A privacy budget ends a run with an error, and is a result.
+experiment_is_done() { # ID
+    grep -qs '^ "status": "budget"' "$out/runs/$1/summary.json" ||
+        { [ "$code" -eq 0 ] && grep -Eqs '^ "status": "(completed|target)"' "$out/runs/$1/summary.json"; }
 }
 
 experiment_complain() { # ID

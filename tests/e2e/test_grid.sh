@@ -49,7 +49,8 @@ grid: {protocol.pbm.trials: [16], protocol.pbm.beta: [0.1]}
 END
 ids | sed 's/\.[0-9a-f]\{8\}$//')" 'an id says what was picked'
 same 'model.head=[8,8] model.head=[] model.head=[4]' \
-    "$(printf 'name: x\ngrid: {model.head: [[8, 8], [], [4]]}\n' | runs | sed 's/ --seed 1//' | flat)" 'values may be lists'
+    "$(printf 'name: x\ngrid: {model.head: [[8, 8], [], [4]]}\n' | runs | sed 's/ --seed 1//' | flat)" \
+    'values may be lists'
 
 # --- bundles, parties, links, cluster ---
 
@@ -175,6 +176,10 @@ expect 0 "party '\\*:model.layers=\\[\\]'" 'commands are quoted for a shell' "$g
 expect 0 '^2 runs, 0 of them done, in runs/x$' 'and counted' "$grid" list g.yaml
 expect 2 usage 'a wrong mode' "$grid" peel g.yaml
 expect 2 'none.yaml' 'no file' "$grid" list none.yaml
+# The example of docs/operating.md, as it stands there.
+: >data/phishing.csv
+sed -n '/^## 10/,$p' "$root/docs/operating.md" | sed -n '/^```yaml/,/^```$/p' | sed '/^```/d' >example.yaml
+expect 0 '^24 runs' 'the example of the manual' "$grid" list --data data example.yaml
 expect 0 '^15 runs' 'the grid that comes with the project' "$grid" list "$root/docs/experiments/demo/grid.yaml"
 
 # --- mistakes ---
