@@ -143,6 +143,8 @@ $(BUILD)/bin/vfl-%: $(BUILD)/obj/deploy/tools/%.o $(LIBS)
 # The parts of a tool that is more than one file stand in a folder of its name.
 $(foreach t,$(wildcard deploy/tools/*/),$(eval $(t:deploy/tools/%/=$(BUILD)/bin/vfl-%): \
     $(call OBJ_OF,$(wildcard $(t)*.c))))
+# Both say what a run had spent at an evaluation.
+$(BUILD)/bin/vfl-report: $(BUILD)/obj/deploy/tools/grid/epsilon.o
 
 demo: setup all
 	deploy/vfl cluster --parties 4

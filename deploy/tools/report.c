@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "deploy/tools/grid/epsilon.h"
 #include "deploy/tools/report/cluster.h"
 #include "deploy/tools/report/curves.h"
 #include "deploy/tools/report/experiment.h"
@@ -17,13 +18,36 @@
 #include "deploy/tools/report/want.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+/* What a cluster's run had spent at each evaluation, as the tables of an experiment say it. */
+static void price(struct run *run, const char *folder)
+{
+    char path[PATH_MAX];
+    json_t *summary, *last;
+    struct epsilon e;
+
+    if (run->moments == 0)
+        return;
+    snprintf(path, sizeof path, "%s/summary.json", folder);
+    summary = json_load_file(path, 0, NULL);
+    last = json_pack("{s:f}", "epoch", run->moment[run->moments - 1].figure[RUNS_EPOCHS]);
+    epsilon_open(&e, folder, summary, last, run->moments);
+    for (size_t i = 0; e.known && i < run->moments; i++)
+        run->moment[i].figure[RUNS_EPSILON] =
+            epsilon_at(&e, run->moment[i].figure[RUNS_EPOCHS], i + 1, false);
+    json_decref(summary);
+    json_decref(last);
+}
+
 static enum status read_folder(struct runs *r, const char *folder, struct error *err)
 {
     const char *const file[] = {"runs.csv", "summary.json", "plan.txt"};
+    enum status status;
     int i = 0;
 
     while (i < 3 && access(pool_text(&r->pool, "%s/%s", folder, file[i]), F_OK) != 0)
@@ -31,7 +55,12 @@ static enum status read_folder(struct runs *r, const char *folder, struct error 
     if (i == 3)
         return error_set(err, STATUS_DATA, "%s: no experiment (runs.csv) and no run (summary.json)",
                          folder);
-    return i == 0 ? experiment_read(r, folder, err) : cluster_read(r, folder, err);
+    if (i == 0)
+        return experiment_read(r, folder, err);
+    status = cluster_read(r, folder, err);
+    if (status == STATUS_OK && i == 1)
+        price(&r->run[r->n - 1], folder);
+    return status;
 }
 
 /* "runs/a/" is "runs/a". */
@@ -65,7 +94,7 @@ static void print_tables(const struct tables *t)
         printf("%s\n", t->note[i]);
 }
 
-static enum status report(struct runs *r, const struct want *w, struct error *err)
+static enum status report(struct runs *r, struct want *w, struct error *err)
 {
     enum status status = STATUS_OK;
     struct tables tables;

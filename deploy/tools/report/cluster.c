@@ -44,7 +44,7 @@ static const char *text_of(struct runs *r, const json_t *o, const char *key)
 {
     const char *text = json_string_value(json_object_get(o, key));
 
-    return pool_text(&r->pool, "%s", text == NULL ? "" : text);
+    return runs_line(&r->pool, text == NULL ? "" : text);
 }
 
 static void read_scores(struct place *at, const json_t *o, struct runs_moment *m)
@@ -137,7 +137,6 @@ static enum status read_evaluation(struct runs *r, struct run *run, struct place
     m->figure[RUNS_EPOCHS] = number_of(at, root, "epoch");
     m->figure[RUNS_ROUNDS] = number_of(at, root, "round");
     m->figure[RUNS_SECONDS] = number_of(at, root, "train_s");
-    m->figure[RUNS_EPSILON] = number_of(at, root, "epsilon");
     m->figure[RUNS_PAYLOAD] = number_of(at, root, "bytes");
     json_decref(root);
     if (at->status == STATUS_OK && isnan(m->figure[RUNS_EPOCHS]))

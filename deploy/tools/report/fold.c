@@ -148,7 +148,7 @@ static void find_lines(const struct fold *f, bool *line)
     const struct fold_want *want = f->want;
 
     for (size_t axis = 0; axis < f->runs->axes; axis++)
-        line[axis] = want->by == 0 && f->varies[axis];
+        line[axis] = want->by == 0 && want->best == FOLD_BEST_NONE && f->varies[axis];
     for (size_t i = 0; i < want->by; i++)
         line[label_axis(f->runs, want->by_axis[i], strlen(want->by_axis[i]))] = true;
     for (size_t axis = 0; axis < f->runs->axes; axis++)
@@ -245,14 +245,54 @@ static enum status check_seeds(const struct fold *f, struct error *err)
     return STATUS_OK;
 }
 
-enum status fold_runs(struct fold *f, struct runs *r, const struct fold_want *want,
-                      struct error *err)
+/* Is the score known at the end, or at an evaluation, of any run? */
+static bool scored(const struct runs *r, const struct fold_want *want)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const struct run *run = &r->run[i];
+
+        if (!isnan(score_of(want, &run->end)))
+            return true;
+        for (size_t k = 0; k < run->moments; k++)
+            if (!isnan(score_of(want, &run->moment[k])))
+                return true;
+    }
+    return false;
+}
+
+static enum status choose_score(struct fold_want *want, const struct runs *r, struct error *err)
+{
+    static const struct {
+        enum runs_metric metric;
+        enum runs_split split;
+    } choice[] = {{RUNS_ACCURACY, RUNS_TEST},
+                  {RUNS_LOSS, RUNS_TEST},
+                  {RUNS_ACCURACY, RUNS_TRAIN},
+                  {RUNS_LOSS, RUNS_TRAIN}};
+
+    for (size_t i = 0; !want->has_score && i < sizeof choice / sizeof choice[0]; i++) {
+        want->metric = choice[i].metric;
+        want->split = choice[i].split;
+        if (scored(r, want))
+            return STATUS_OK;
+    }
+    if (!want->has_score) /* nothing has been evaluated; a table of nothing is no fault */
+        return STATUS_OK;
+    return scored(r, want)
+               ? STATUS_OK
+               : error_set(err, STATUS_CONFIG, "no run has a %s %s", runs_split_name(want->split),
+                           runs_metric_name(want->metric));
+}
+
+enum status fold_runs(struct fold *f, struct runs *r, struct fold_want *want, struct error *err)
 {
     bool *in, *line;
     size_t n = 0;
     enum status status = check_axes(r, want, err);
 
     *f = (struct fold){.want = want, .runs = r};
+    if (status == STATUS_OK)
+        status = choose_score(want, r, err);
     if (status != STATUS_OK)
         return status;
     in = pool_alloc(&r->pool, r->n, sizeof *in);

@@ -20,6 +20,7 @@ enum { FOLD_BY_MAX = 16, FOLD_BEST_NONE = -2, FOLD_BEST_SCORE = -1 };
 struct fold_want {
     enum runs_metric metric;
     enum runs_split split;
+    bool has_score; /* the two above were asked for; otherwise fold_runs chooses */
     bool has_target;
     double target; /* at least this much; at most, of the loss */
     size_t by;     /* axes that make a line; 0: all */
@@ -52,7 +53,7 @@ struct fold_setting {
 };
 
 struct fold {
-    const struct fold_want *want;
+    struct fold_want *want;
     const struct runs *runs;
     size_t settings, base; /* base: index of the one that ratios are to */
     struct fold_setting *setting;
@@ -61,8 +62,9 @@ struct fold {
     size_t dropped; /* settings that `best` has left out */
 };
 
-/* STATUS_CONFIG: no run, no such axis or base. */
-enum status fold_runs(struct fold *f, struct runs *r, const struct fold_want *want,
+/* STATUS_CONFIG: no run, no such axis, base or score.  Without want->has_score the score is set
+ * here: accuracy, or else the loss; of the test rows, or else of the training rows. */
+enum status fold_runs(struct fold *f, struct runs *r, struct fold_want *want,
                       struct error *err) MUST_USE;
 
 /* True when `score` is as good as the target, or better. */

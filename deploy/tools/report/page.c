@@ -124,8 +124,8 @@ static bool put_plot(struct page *g, const struct fold *f, const char *dir, size
     buf_init(&svg, PAGE_SVG_MAX);
     if (file_read(path, &svg, NULL) == STATUS_OK && buf_append(&svg, "", 1) == STATUS_OK) {
         put_markup(g, "<figure>\n");
-        put_svg(g, (const char *)svg.data, curves_name(plot), p);
         put_element(g, "figcaption", curves_title(plot));
+        put_svg(g, (const char *)svg.data, curves_name(plot), p);
         put_markup(g, "</figure>\n");
         done = true;
     }
@@ -147,10 +147,6 @@ static void put_plots(struct page *g, const struct fold *f, const struct want *w
     put_markup(g, "</div>\n");
     if (n == 0)
         put_element(g, "p", "None: gnuplot was not there when this page was made.");
-    if (f->settings > CURVES_LINES_MAX)
-        put_element(g, "p",
-                    pool_text(p, "The plots show the first %d of %zu lines.", CURVES_LINES_MAX,
-                              f->settings));
 }
 
 /* --- the rest --- */
@@ -170,7 +166,7 @@ static const char style[] =
     "tbody tr:hover{background:#f4f8fb}\n"
     ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(520px,1fr));gap:1em}\n"
     "figure{margin:0}figure svg{width:100%;height:auto}\n"
-    "figcaption{text-align:center;color:#666}\n"
+    "figcaption{font-weight:600;margin:.8em 0 .2em}\n"
     "pre{background:#f6f6f6;padding:.8em 1em;overflow-x:auto;font-size:.9em}\n"
     "footer{margin:3em 0 1em;color:#666;border-top:1px solid #e4e4e4;padding-top:.5em}\n";
 

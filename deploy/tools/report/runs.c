@@ -47,13 +47,13 @@ void runs_set(struct runs *r, struct run *run, const char *axis, const char *val
         i++;
     if (i == r->axes) {
         r->axis = pool_more(&r->pool, r->axis, r->axes, sizeof *r->axis);
-        r->axis[r->axes++] = pool_text(&r->pool, "%s", axis);
+        r->axis[r->axes++] = runs_line(&r->pool, axis);
     }
     while (run->values <= i) {
         run->value = pool_more(&r->pool, run->value, run->values, sizeof *run->value);
         run->value[run->values++] = NULL;
     }
-    run->value[i] = pool_text(&r->pool, "%s", value);
+    run->value[i] = runs_line(&r->pool, value);
 }
 
 const char *runs_value(const struct run *run, size_t axis)
@@ -96,6 +96,16 @@ const char *runs_metric_name(enum runs_metric m)
 const char *runs_split_name(enum runs_split s)
 {
     return s == RUNS_TRAIN ? "train" : "test";
+}
+
+const char *runs_line(struct pool *p, const char *text)
+{
+    size_t n = strlen(text);
+    char *line = pool_alloc(p, n + 1, 1);
+
+    for (size_t i = 0; i < n; i++)
+        line[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? ' ' : text[i];
+    return line;
 }
 
 const char *runs_base(struct pool *p, const char *path)

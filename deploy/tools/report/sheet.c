@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,15 @@ static enum status cut_row(struct sheet *s, struct pool *p, struct cutter *c, st
     return STATUS_OK;
 }
 
+static bool is_text(const struct buf *file)
+{
+    json_t *text = json_stringn((const char *)file->data, file->len); /* NULL: no UTF-8 */
+    bool good = text != NULL && memchr(file->data, 0, file->len) == NULL;
+
+    json_decref(text);
+    return good;
+}
+
 enum status sheet_read(struct sheet *s, struct pool *p, const char *path, struct error *err)
 {
     struct cutter c = {.line = 1};
@@ -107,8 +117,8 @@ enum status sheet_read(struct sheet *s, struct pool *p, const char *path, struct
     status = file_read(path, &file, err);
     if (status == STATUS_OK && file.len == 0)
         status = error_set(err, STATUS_DATA, "%s: empty", path);
-    if (status == STATUS_OK && memchr(file.data, 0, file.len) != NULL)
-        status = error_set(err, STATUS_DATA, "%s: no text", path);
+    if (status == STATUS_OK && !is_text(&file))
+        status = error_set(err, STATUS_DATA, "%s: no UTF-8 text", path);
     if (status == STATUS_OK) {
         c.at = pool_alloc(p, file.len + 1, 1);
         memcpy(c.at, file.data, file.len);

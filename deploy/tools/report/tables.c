@@ -3,7 +3,7 @@
  */
 #include "deploy/tools/report/tables.h"
 
-#include "deploy/tools/report/label.h"
+#include "deploy/tools/report/curves.h"
 
 #include <math.h>
 #include <string.h>
@@ -231,6 +231,10 @@ void tables_build(struct tables *t, const struct fold *f, struct pool *p)
     note(t, p,
          "Mean ± standard deviation over runs (n - 1); without ±, one value or the same in "
          "all. Seconds are of training, epsilon is of one sample against the server.");
+    if (f->settings > CURVES_LINES_MAX)
+        note(t, p,
+             pool_text(p, "Plots show the first %d of %zu lines; --where, --by and --best choose.",
+                       CURVES_LINES_MAX, f->settings));
     note_folded(t, f, p);
     note_runs(t, f, p);
 }

@@ -28,6 +28,7 @@ static enum status read_score(struct fold_want *w, const char *option, const cha
     if (i == RUNS_METRICS)
         return bad(err, option, text, "known are loss, accuracy, auc, auprc, f1");
     w->metric = (enum runs_metric)i;
+    w->has_score = true;
     if (target != (*rest == '='))
         return bad(err, option, text, target ? "METRIC=VALUE expected" : "METRIC expected");
     if (target) {
@@ -127,8 +128,7 @@ enum status want_read(struct want *w, int argc, char **argv, struct error *err)
                                           {0}};
     enum status status = STATUS_OK;
 
-    *w = (struct want){
-        .fold = {.metric = RUNS_ACCURACY, .split = RUNS_TEST, .best = FOLD_BEST_NONE}};
+    *w = (struct want){.fold = {.best = FOLD_BEST_NONE}};
     opterr = 0;
     for (int c; status == STATUS_OK && (c = getopt_long(argc, argv, "", known, NULL)) != -1;)
         status = read_option(w, c, err);
