@@ -107,7 +107,8 @@ def main():
           " * and the mean loss over the test rows at the end. */" % (RATE, RATE))
     print('#define GOLDEN_RATE "training.learning_rate=%g"' % RATE)
     print("static const struct golden_identity {\n    const char *fusion;\n    uint32_t outputs, local;\n"
-          "    bool root;\n    const char *proximal;\n    const double *end;\n    double loss;\n} GOLDEN_IDENTITY[] = {")
+          "    bool root;\n    const char *proximal;\n    const double *end;\n    double loss;\n"
+          "} GOLDEN_IDENTITY[] = {")
     print("\n".join(rows) + "\n};")
 
 
