@@ -21,7 +21,6 @@
 
 #define ROOT3 1.7320508F
 #define HALF_ROOT3 0.8660254F
-#define ROOM 0.999F /* of the region that a packer uses: an unpacker's last bits may differ */
 
 INLINE float nearest_integer(float x)
 {
@@ -263,9 +262,9 @@ void lattice_cell_nearest(const struct lattice_cell *c, struct lattice_group *m,
 INLINE void outside_box(const struct lattice_cell *c, float outside[LATTICE_LANES],
                         const struct lattice_group *p, int dims)
 {
-    EACH_LANE outside[l] = fabsf(p->v[0][l]) > c->half[0] * ROOM ? 1 : 0;
+    EACH_LANE outside[l] = fabsf(p->v[0][l]) > c->half[0] * LATTICE_ROOM ? 1 : 0;
     for (int i = 1; i < dims; i++)
-        EACH_LANE outside[l] = fabsf(p->v[i][l]) > c->half[1] * ROOM ? 1 : outside[l];
+        EACH_LANE outside[l] = fabsf(p->v[i][l]) > c->half[1] * LATTICE_ROOM ? 1 : outside[l];
 }
 
 WIDE_CLONES static void outside_z(const struct lattice_cell *restrict c,
@@ -279,7 +278,7 @@ WIDE_CLONES static void outside_a2(const struct lattice_cell *restrict c,
                                    float outside[restrict LATTICE_LANES],
                                    const struct lattice_group *restrict p)
 {
-    const float shrink = 1 / (c->size * ROOM);
+    const float shrink = 1 / (c->size * LATTICE_ROOM);
     float x[2][LATTICE_LANES], m[2][LATTICE_LANES];
 
     if (c->square) {
@@ -296,7 +295,7 @@ WIDE_CLONES static void outside_e8(const struct lattice_cell *restrict c,
                                    float outside[restrict LATTICE_LANES],
                                    const struct lattice_group *restrict p)
 {
-    const float shrink = 1 / (c->size * ROOM);
+    const float shrink = 1 / (c->size * LATTICE_ROOM);
     float x[LATTICE_DIMS][LATTICE_LANES], m[LATTICE_DIMS][LATTICE_LANES];
 
     if (c->square) {

@@ -17,6 +17,9 @@
 
 enum { LATTICE_DIMS = 8, LATTICE_LANES = 16 };
 
+/* Of a region's extent, what a packer uses: the last bits of an unpacker may differ. */
+#define LATTICE_ROOM 0.999F
+
 /* Component i of block l of a group is v[i][l]; rows from d on are not touched. */
 struct lattice_group {
     float v[LATTICE_DIMS][LATTICE_LANES];
@@ -48,7 +51,7 @@ void lattice_cell_dither(const struct lattice_cell *c, struct lattice_group *u, 
 void lattice_cell_nearest(const struct lattice_cell *c, struct lattice_group *m,
                           struct lattice_group *p, const struct lattice_group *y,
                           const struct lattice_group *u);
-/* outside[l] = 0 where p is in R, with a little room to its border; else 1. */
+/* outside[l] = 0 where p is in R, shrunk by LATTICE_ROOM; else 1. */
 void lattice_cell_outside(const struct lattice_cell *c, float outside[LATTICE_LANES],
                           const struct lattice_group *p);
 /* m modulo L', b bits for each component; and back to p = l - u in R. */

@@ -85,7 +85,8 @@ WIDE_CLONES static void pull_round(const struct lattice_cell *restrict c,
                                    const struct lattice_group *restrict y,
                                    const float part[restrict LATTICE_LANES])
 {
-    const float inner = c->size * c->packing - c->covering, outer = c->size * c->covering;
+    const float inner = c->size * c->packing * LATTICE_ROOM - c->covering,
+                outer = c->size * c->covering;
     const float low = inner > 0 ? inner : 0;
     float factor[LATTICE_LANES] = {0};
 
@@ -110,7 +111,7 @@ WIDE_CLONES static void pull_square(const struct lattice_cell *restrict c,
                                     const float part[restrict LATTICE_LANES])
 {
     for (uint32_t i = 0; i < c->dims; i++) {
-        const float half = c->half[i > 0], inner = half - c->covering;
+        const float half = c->half[i > 0], inner = half * LATTICE_ROOM - c->covering;
         const float low = inner > 0 ? inner : 0;
 
         for (int l = 0; l < LATTICE_LANES; l++) {
