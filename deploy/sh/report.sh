@@ -118,7 +118,10 @@ report_origin() { # RUN
                 printf ' --%s %s' "$report_key" "$(report_quoted \
                     "$(basename "${report_value%%,*}"),$(basename "${report_value#*,}")")"
                 ;;
-            *) printf ' --%s %s' "$report_key" "$(report_quoted "$report_value")" ;;
+            *) # of a path from the root only the last name
+                report_value=$(printf '%s' "$report_value" | sed 's|=/.*/|=|')
+                printf ' --%s %s' "$report_key" "$(report_quoted "$report_value")"
+                ;;
             esac
         done <"$1/plan.txt"
         printf ' --out %s\n' "$report_run"

@@ -188,6 +188,7 @@ mkdir odd
 sed "s/fedbcd/\"a<b \\& 'c' \`d\` \\\\n \$x\"/" hand/runs.csv >odd/runs.csv
 sed "s/fedbcd,1/\"a<b \\& 'c' \`d\` \\\\n \$x\",1/; s/fedbcd,5/plain,5/" hand/results.csv >odd/results.csv
 sed -i '/,5,[1-4],/s/^\(hand,[^,]*,\)"[^"]*"/\1plain/' odd/runs.csv
+sed -i "s|out of|out of $dir/odd/logs at /var/lib/x/ or /, /tmp|; s/again/\x0b/" odd/runs.csv
 figures=4
 [ $gnuplot = yes ] || figures=0
 expect 0 '' 'a page' report "$dir/hand" --target auc=0.75 --html "$dir/hand.html" --quiet
@@ -199,6 +200,7 @@ expect 0 '<td>26.7 ± 5.8</td>' 'and their figures' cat hand.html
 expect 0 "Colonnade $("$vfl" -V | sed 's/.* //')" 'and the version' cat hand.html
 expect 0 '' 'a page of odd names' report odd --score auc --html odd.html --quiet --title 'P & "Q" <R>'
 expect 0 '' 'is well-formed, too' page_is_sound odd.html $figures
+expect 0 'failed: party-2: out of logs at x/ or /, tmp memory' 'errors without their places' cat odd.html
 expect 0 'a&lt;b &amp; .c. `d`' 'odd names are as they were' cat odd.html
 
 # Only what a report without gnuplot needs.

@@ -44,7 +44,7 @@ static const char *text_of(struct runs *r, const json_t *o, const char *key)
 {
     const char *text = json_string_value(json_object_get(o, key));
 
-    return runs_line(&r->pool, text == NULL ? "" : text);
+    return runs_words(&r->pool, text == NULL ? "" : text);
 }
 
 static void read_scores(struct place *at, const json_t *o, struct runs_moment *m)

@@ -96,7 +96,7 @@ static enum status read_end(struct runs *r, const struct sheet *s, size_t row, s
 
     for (size_t i = 0; status == STATUS_OK && i < sizeof figure / sizeof figure[0]; i++)
         status = sheet_number(s, row, sheet_column(s, figure[i].name), figure[i].number, err);
-    run->error = runs_line(&r->pool, sheet_text(s, row, sheet_column(s, "error")));
+    run->error = runs_words(&r->pool, sheet_text(s, row, sheet_column(s, "error")));
     run->plaintext = strcmp(sheet_text(s, row, sheet_column(s, "plaintext")), "1") == 0;
     run->insecure_seed = run->seed[0] != 0;
     return status;
@@ -120,9 +120,9 @@ static enum status read_runs(struct runs *r, const char *folder, size_t first, s
                                  s.path, s.line[row], id);
         run = runs_add(r, folder);
         run->id = id;
-        run->seed = runs_line(&r->pool, sheet_text(&s, row, at.seed));
-        run->status = runs_line(&r->pool, sheet_text(&s, row, at.status));
-        run->title = runs_line(&r->pool, sheet_text(&s, row, at.experiment));
+        run->seed = runs_words(&r->pool, sheet_text(&s, row, at.seed));
+        run->status = runs_words(&r->pool, sheet_text(&s, row, at.status));
+        run->title = runs_words(&r->pool, sheet_text(&s, row, at.experiment));
         runs_set(r, run, "experiment", run->title);
         for (size_t i = at.run + 1; i < at.seed; i++)
             runs_set(r, run, s.name[i], sheet_text(&s, row, i));

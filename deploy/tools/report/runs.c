@@ -47,13 +47,13 @@ void runs_set(struct runs *r, struct run *run, const char *axis, const char *val
         i++;
     if (i == r->axes) {
         r->axis = pool_more(&r->pool, r->axis, r->axes, sizeof *r->axis);
-        r->axis[r->axes++] = runs_line(&r->pool, axis);
+        r->axis[r->axes++] = runs_words(&r->pool, axis);
     }
     while (run->values <= i) {
         run->value = pool_more(&r->pool, run->value, run->values, sizeof *run->value);
         run->value[run->values++] = NULL;
     }
-    run->value[i] = runs_line(&r->pool, value);
+    run->value[i] = runs_words(&r->pool, value);
 }
 
 const char *runs_value(const struct run *run, size_t axis)
@@ -98,14 +98,34 @@ const char *runs_split_name(enum runs_split s)
     return s == RUNS_TRAIN ? "train" : "test";
 }
 
-const char *runs_line(struct pool *p, const char *text)
+static bool ends_path(char c)
 {
-    size_t n = strlen(text);
-    char *line = pool_alloc(p, n + 1, 1);
+    return strchr(" ,:'\")]", c) != NULL; /* the final 0, too */
+}
 
-    for (size_t i = 0; i < n; i++)
-        line[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? ' ' : text[i];
-    return line;
+/* How many bytes of a path from the root stand at `text` before its last name; 0: there is none. */
+static size_t folders_at(const char *text, char before)
+{
+    size_t n = 0;
+
+    if (text[0] != '/' || strchr(" =,'\"([", before) == NULL)
+        return 0;
+    for (size_t i = 0; !ends_path(text[i]); i++)
+        if (text[i] == '/' && !ends_path(text[i + 1]))
+            n = i + 1;
+    return n;
+}
+
+const char *runs_words(struct pool *p, const char *text)
+{
+    char *words = pool_alloc(p, strlen(text) + 1, 1), before = ' ';
+
+    for (size_t n = 0; *text != 0; text++) {
+        text += folders_at(text, before);
+        before = (unsigned char)*text < ' ' || *text == 127 ? ' ' : *text;
+        words[n++] = before;
+    }
+    return words;
 }
 
 const char *runs_base(struct pool *p, const char *path)

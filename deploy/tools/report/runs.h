@@ -76,8 +76,9 @@ void runs_complete(struct run *run);
 const char *runs_metric_name(enum runs_metric m); /* "auc": as in summary.json */
 const char *runs_split_name(enum runs_split s);
 
-/* A copy in one line: whatever would break it becomes a blank. */
-const char *runs_line(struct pool *p, const char *text);
+/* A copy for people: in one line, and of each path from the root only the last name, since where
+ * files are on this machine is nobody's business. */
+const char *runs_words(struct pool *p, const char *text);
 
 /* The last name in a path, for titles and pages that shall not say where something was. */
 const char *runs_base(struct pool *p, const char *path);
