@@ -76,7 +76,8 @@ expect 0 'local_iterations=5, seed 4: failed: party-2: out of memory, "again"' \
     'a run that failed is named, in one line' report hand
 expect 0 '^  local_iterations=1 *3/3 *8\.89 ' '--base: ratios to another line' \
     report hand --target auc=0.75 --base local_iterations=5
-expect 0 '^  local_iterations=5 *3/4 *0\.7400 ± 0\.0200' 'without a target, a score is asked for' report hand --score auc
+expect 0 '^  local_iterations=5 *3/4 *0\.7400 ± 0\.0200' 'without a target, a score is asked for' \
+    report hand --score auc
 expect 0 '^  hand *3/3 *0\.8000' '--where keeps some of the runs' report hand --score auc --where local_iterations=1
 expect 0 '^  fedbcd *6/7 *0\.7700 ± 0\.0374' '--by folds what else differs' report hand --score auc --by case
 expect 0 'Folded as if they were seeds, though they differ: protocol.local_iterations' 'and says so' \
@@ -273,8 +274,8 @@ same("end_tls", [a["bytes"]["train"]["tls_up"] + a["bytes"]["train"]["tls_down"]
 same("end_total_tls", [a["bytes"]["total"]["tls_up"] + a["bytes"]["total"]["tls_down"] for a in all])
 same("formula_up", [a["bytes"]["train"]["formula_up"] for a in all])
 same("end_train_s", [a["time"]["train_s"] for a in all])
-claims = [next(c["epsilon"] for c in a["privacy"]["claims"] if (c["adversary"], c["adjacency"]) == ("server", "sample"))
-          for a in all]
+claims = [next(c["epsilon"] for c in a["privacy"]["claims"]
+               if (c["adversary"], c["adjacency"]) == ("server", "sample")) for a in all]
 same("end_epsilon", claims)
 lines = [[json.loads(line) for line in open(f"real-{i}/server/metrics.jsonl")] for i in (1, 2)]
 hit = [next((e for e in run if e["test"]["loss"] <= 0.6), None) for run in lines]
