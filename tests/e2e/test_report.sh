@@ -255,8 +255,8 @@ same 1 "$(awk '/^# line 1/ { on = 1; next } /^# line 2/ { on = 0 } on && NF { n+
 
 for seed in 1 2 3; do
     [ "$seed" -lt 3 ] || set -- --set training.learning_rate=0.05
-    expect 0 '' "a run with seed $seed" timeout 120 "$vfl" cluster --quiet --out "real-$seed" --seed "$seed" --parties 3 \
-        --set training.epochs=3 --set model.embedding=4 --party '*:model.layers=[4]' "$@"
+    expect 0 '' "a run with seed $seed" timeout 120 "$vfl" cluster --quiet --out "real-$seed" --seed "$seed" \
+        --parties 3 --set training.epochs=3 --set model.embedding=4 --party '*:model.layers=[4]' "$@"
 done
 expect 0 '^  learning_rate=0.05 *1/1' 'three runs are two settings' \
     report real-1 real-2 real-3 --target loss=0.6 --html real.html --csv real.csv
