@@ -43,14 +43,15 @@ static bool filled_with_zeros(const uint8_t *shown, size_t n, uint32_t w)
     return used == 0 || shown[bits_bytes(n, w) - 1] >> used == 0;
 }
 
-/* sum -= own; false when the others cannot have made what is left. */
+/* sum -= own; false when the others cannot have made what is left.  Less than nothing wraps to
+ * above value_max (M - 1), since value_max M is below 2^32. */
 static bool subtract(uint32_t *restrict sum, const uint32_t *restrict own, size_t n, uint32_t most)
 {
     int strange = 0;
 
     for (size_t i = 0; i < n; i++) {
-        strange |= (sum[i] < own[i]) | (sum[i] - own[i] > most);
         sum[i] -= own[i];
+        strange |= sum[i] > most;
     }
     return !strange;
 }

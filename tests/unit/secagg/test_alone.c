@@ -275,6 +275,35 @@ static void test_misuse_is_a_programmers_mistake(void **state)
     }
 }
 
+/* An upload of few values may be longer than they are. */
+static void test_scratch_holds_an_upload_and_the_values_of_one(void **state)
+{
+    bool longer = false;
+
+    (void)state;
+    for (size_t k = 0; k < ENCODINGS_N; k++)
+        for (int concat = 0; concat < 2; concat++)
+            for (uint32_t n = 1; n < 40; n++) {
+                struct shown_case c = large(ENCODINGS[k]);
+                struct secagg_shape s;
+                size_t bytes;
+
+                c.width = 1;
+                c.bits = 8;
+                c.concat = concat == 1;
+                s = shown_shape(&c, 0);
+                bytes = secagg_payload_bytes(AGGREGATION_CLEAR, &s, n);
+                if (!compresses(ENCODINGS[k])) {
+                    assert_int_equal(secagg_scratch_bytes(&s, n), concat ? n * sizeof(float) : 0);
+                    continue;
+                }
+                longer |= bytes > n * sizeof(float);
+                assert_true(secagg_scratch_bytes(&s, n) >= bytes);
+                assert_true(secagg_scratch_bytes(&s, n) >= n * sizeof(float));
+            }
+    assert_true(longer);
+}
+
 static void test_no_code_is_left_behind(void **state)
 {
     enum { CODE = 0x0b5d };
@@ -310,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_without_noise_noisy_encodings_give_what_they_were_given),
         cmocka_unit_test(test_values_of_compressors_stay_within_the_clip),
         cmocka_unit_test(test_misuse_is_a_programmers_mistake),
+        cmocka_unit_test(test_scratch_holds_an_upload_and_the_values_of_one),
         cmocka_unit_test(test_no_code_is_left_behind),
     };
 

@@ -5,6 +5,7 @@
 
 #include "common/base/bits.h"
 #include "tests/lib/aborts.h"
+#include "tests/unit/secagg/needle.h"
 #include "tests/unit/secagg/shown.h"
 
 #include <float.h>
@@ -211,6 +212,22 @@ static void test_a_replay_without_its_noise_subtracts_its_values(void **state)
             assert_true(out[i] == (float)((double)w.combined[i] - (double)own[i]));
         shown_deinit(&w);
     }
+}
+
+/* Codes without noise are known in a replay, too. */
+static void test_a_replay_without_noise_is_no_guess(void **state)
+{
+    const struct shown_case c = large(AGGREGATION_MASKED, ENCODING_FIXED);
+    struct shown w;
+
+    (void)state;
+    shown_init(&w, &c, &chance);
+    shown_run(&w);
+    for (int replayed = 0; replayed < 2; replayed++) {
+        w.round.replayed = replayed == 1;
+        expect_codes_of_others(&w, 3);
+    }
+    shown_deinit(&w);
 }
 
 struct call {
@@ -455,6 +472,53 @@ static void test_whatever_an_upload_is_the_server_and_the_others_agree_about_it(
     assert_true(taken > 100 && refused > 100 && taken + refused == ENCODINGS_N * 300);
 }
 
+/* --- what is left behind --- */
+
+static struct needle of_words(uint32_t word)
+{
+    struct needle x;
+
+    for (size_t i = 0; i < NEEDLE_BYTES; i++)
+        x.inverted[i] = (uint8_t) ~(word >> 8 * (i % 4));
+    return x;
+}
+
+/* Neither the own codes nor those of the others together; the estimate of the own is only where the
+ * caller has it. */
+static void test_no_code_is_left_behind(void **state)
+{
+    enum { CODE = 0x1b5d, OTHER = 0x0a97 };
+    const uint32_t first = 2000, n = 100; /* not all: the rest of a chunk is another's */
+    struct shown_case c = large(AGGREGATION_MASKED, ENCODING_FIXED);
+    struct needle code, rest, value;
+    struct secagg_shape s;
+    struct error err = {0};
+    struct shown w;
+    uint32_t word;
+
+    (void)state;
+    c.bits = 14;
+    shown_init(&w, &c, &chance);
+    s = shown_shape(&c, 0);
+    for (uint32_t m = 0; m < c.parties; m++)
+        for (size_t i = first; i < first + n; i++)
+            w.x[m][i] = generation_value(&s, m == 0 ? CODE : OTHER);
+    shown_run(&w);
+    shown_alone(&w, 0, own);
+    memcpy(&word, &own[first], sizeof word);
+    code = of_words(CODE);
+    rest = of_words(3 * OTHER);
+    value = of_words(word);
+    assert_int_equal(needle_count(&code), 0);
+    assert_true(needle_count(&value) > 0);
+    word = (uint32_t)needle_count(&value);
+    assert_int_equal(secagg_others(&s, out, w.shown, own, w.n, c.width, &w.round, &err), STATUS_OK);
+    assert_int_equal(needle_count(&code), 0);
+    assert_int_equal(needle_count(&rest), 0);
+    assert_int_equal(needle_count(&value), word);
+    shown_deinit(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +526,8 @@ int main(void)
         cmocka_unit_test(test_of_one_member_alone_there_are_no_others),
         cmocka_unit_test(test_estimates_of_codes_are_codes_again),
         cmocka_unit_test(test_a_replay_without_its_noise_subtracts_its_values),
+        cmocka_unit_test(test_a_replay_without_noise_is_no_guess),
+        cmocka_unit_test(test_no_code_is_left_behind),
         cmocka_unit_test(test_values_that_are_no_codes_are_a_programmers_mistake),
         cmocka_unit_test(test_sums_that_the_members_cannot_reach_are_refused),
         cmocka_unit_test(test_replays_refuse_sums_beyond_all_members),

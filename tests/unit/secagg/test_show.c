@@ -4,6 +4,7 @@
 #include "common/base/bits.h"
 #include "common/compress/down.h"
 #include "tests/lib/aborts.h"
+#include "tests/unit/secagg/members.h"
 #include "tests/unit/secagg/shown.h"
 
 #include <stdarg.h>
@@ -236,7 +237,7 @@ static void test_a_shape_that_is_not_for_showing_shows_nothing(void **state)
     }
 }
 
-static void test_sums_of_some_members_and_shares_of_products_are_never_shown(void **state)
+static void test_sums_of_some_members_are_never_shown(void **state)
 {
     const struct shown_case c = {AGGREGATION_CLEAR, ENCODING_FIXED, false, 3, 1, 8, 8, 1, 1, 1};
     struct secagg_shape s = shown_shape(&c, 0);
@@ -248,9 +249,24 @@ static void test_sums_of_some_members_and_shares_of_products_are_never_shown(voi
     s.shown = false;
     assert_int_equal(secagg_server_new(&server, AGGREGATION_CLEAR, &s), STATUS_OK);
     secagg_server_free(server);
-    assert_int_equal(secagg_shown_bytes(AGGREGATION_FEDVS, &s, 8), 0);
     s.encode.integers = false;
     assert_int_equal(secagg_shown_bytes(AGGREGATION_MASKED, &s, 8), 0);
+}
+
+static void test_sums_of_products_are_never_shown(void **state)
+{
+    const struct members_case c = members_random_case(&chance, PRIME_31);
+    struct secagg_server *server;
+    static struct members g;
+
+    (void)state;
+    members_init(&g, &c, &chance);
+    assert_int_equal(secagg_server_new(&server, AGGREGATION_FEDVS, &g.shape), STATUS_OK);
+    secagg_server_free(server);
+    g.shape.shown = true;
+    assert_int_equal(secagg_server_new(&server, AGGREGATION_FEDVS, &g.shape), STATUS_CONFIG);
+    assert_int_equal(secagg_shown_bytes(AGGREGATION_FEDVS, &g.shape, 8), 0);
+    members_deinit(&g);
 }
 
 int main(void)
@@ -264,7 +280,8 @@ int main(void)
         cmocka_unit_test(test_only_a_round_that_was_combined_is_shown),
         cmocka_unit_test(test_a_round_that_failed_is_not_shown),
         cmocka_unit_test(test_a_shape_that_is_not_for_showing_shows_nothing),
-        cmocka_unit_test(test_sums_of_some_members_and_shares_of_products_are_never_shown),
+        cmocka_unit_test(test_sums_of_some_members_are_never_shown),
+        cmocka_unit_test(test_sums_of_products_are_never_shown),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
