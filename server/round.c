@@ -339,7 +339,7 @@ void server_round_done(struct server_session *s, struct actions *a)
         actions_add(a, ACTION_REPORT);
     s->swept = false;
     if (s->round.purpose == PURPOSE_TRAIN && !server_waits(s) &&
-        s->steps_done % s->agenda.rounds_per_epoch == 0)
+        s->steps_done % agenda_epoch_steps(&s->agenda) == 0)
         server_readmit(s, a);
     if (s->sm.phase == phase_of_round(s) || s->sm.phase == PHASE_SUM)
         server_open_round(s, a);

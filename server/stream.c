@@ -339,7 +339,7 @@ static bool must_drain(const struct server_session *s)
 {
     if (s->steps_done == s->agenda.steps || agenda_due(&s->agenda, s->steps_done))
         return true;
-    return s->steps_done % s->agenda.rounds_per_epoch == 0 && somebody_sits_out(s);
+    return s->steps_done % agenda_epoch_steps(&s->agenda) == 0 && somebody_sits_out(s);
 }
 
 void server_stream_done(struct server_session *s, struct actions *a)
