@@ -248,10 +248,7 @@ static void close_everything(struct loop *l)
     uv_close((uv_handle_t *)&l->sigterm, NULL);
     uv_close((uv_handle_t *)&l->sigint, NULL);
     uv_close((uv_handle_t *)&l->sighup, NULL);
-    /* The end is being written down: another order to stop, or new files, must not cut it short. */
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
+    options_heed_nothing();
 }
 
 static void do_finish(struct loop *l, const struct action *a)

@@ -108,6 +108,14 @@ void options_heed_reload(void)
     mask_reload(SIG_UNBLOCK);
 }
 
+void options_heed_nothing(void)
+{
+    static const int orders[] = {SIGTERM, SIGINT, SIGHUP};
+
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+        signal(orders[i], SIG_IGN);
+}
+
 void options_begin(const struct options *o, const char *who)
 {
     mask_reload(SIG_BLOCK);

@@ -43,5 +43,7 @@ void options_begin(const struct options *o, const char *who);
 
 /* SIGHUP is handled from here on: one that came while files were being read comes now. */
 void options_heed_reload(void);
+/* The end is being written down: another order to stop, or new files, must not cut it short. */
+void options_heed_nothing(void);
 
 #endif
