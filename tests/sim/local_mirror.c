@@ -258,7 +258,6 @@ static void descend_all(struct local_mirror *m, uint32_t party, const struct loc
             add(m, fresh, party, h, n, 1);
             slopes(m, head, fresh, slopes_now);
             part_of(m, party, slopes_now, g, n);
-            m->refreshes++;
         }
         if (q == 0)
             weigh(m, party, g, n);
@@ -312,9 +311,16 @@ static void step(struct local_mirror *m, const struct local_head *down)
 
 /* --- listening: uploads --- */
 
+/* Where a message stands in the schedule. */
+struct place {
+    enum wire_purpose purpose;
+    uint64_t place, sweep;
+    uint16_t member; /* COMPRESS_HEAD: the head */
+};
+
 /* The numbers of an upload in clear, as whoever gets it must read them. */
-static void read_upload(struct local_mirror *m, uint32_t party, const struct wire_bytes *payload,
-                        uint32_t n, float *y)
+static void read_upload(struct local_mirror *m, const struct wire_bytes *payload, uint32_t n,
+                        const struct place *at, float *y)
 {
     const struct plan *p = plan_of(m);
     const uint32_t top = p->protocol.encoding == ENCODING_PBM ? p->protocol.pbm.trials
@@ -325,8 +331,8 @@ static void read_upload(struct local_mirror *m, uint32_t party, const struct wir
 
     if (plan_compresses(p)) {
         compress_of(&c, p);
-        dither_make(dither, &m->digest, p, PURPOSE_TRAIN, m->steps, 0);
-        compress_key(key, dither, (uint16_t)party);
+        dither_make(dither, &m->digest, p, at->purpose, at->place, at->sweep);
+        compress_key(key, dither, at->member);
         CHECK(payload->n == compress_bytes(&c, n));
         CHECK(compress_unpack(&c, y, payload->data, n, &(struct compress_round){.dither = key}));
         for (uint32_t i = 0; i < n; i++)
@@ -345,81 +351,105 @@ static void read_upload(struct local_mirror *m, uint32_t party, const struct wir
         y[i] = (float)((code[i] - top / 2.0) * clip_of(m) / (top * p->protocol.pbm.beta));
 }
 
-static double squares(const float *y, local_rows x, uint32_t n, uint32_t width, double clip)
+static double squares(const float *x, const float *y, uint32_t n)
 {
     double sum = 0;
 
-    for (uint32_t i = 0; i < n; i++) {
-        double d = fmax(-clip, fmin(clip, x[i / width][i % width])) - (double)y[i];
-        sum += d * d;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        sum += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
     return sum;
 }
 
-/* Is this what a compressor makes of the mirror's own numbers?  Roundings may take a point across
- * the border of a cell, so that of a quantiser is asked of its error; that of top-k of all. */
-static void compare_compressed(struct local_mirror *m, uint32_t party, const float *y, uint32_t n)
+/* Is y what a compressor makes of the mirror's own x?  Roundings may take a point across the border
+ * of a cell, so that of a quantiser is asked of its error; that of top-k of every value. */
+static void compare_compressed(struct local_mirror *m, const struct compress *c, const float *x,
+                               const float *y, uint32_t n, const struct place *at)
 {
-    float x[LOCAL_ROWS * LOCAL_WIDTH], mine[LOCAL_ROWS * LOCAL_WIDTH], importance[LOCAL_WIDTH];
-    uint8_t dither[WIRE_DIGEST_BYTES], key[COMPRESS_KEY_BYTES];
-    uint8_t packed[sizeof x + 64];
+    float mine[LOCAL_ROWS * LOCAL_WIDTH], weight[LOCAL_WIDTH];
+    uint8_t dither[WIRE_DIGEST_BYTES], key[COMPRESS_KEY_BYTES], packed[sizeof mine + 64];
     struct compress_round round = {.dither = key};
-    struct compress c;
     double got, want;
 
-    compress_of(&c, plan_of(m));
-    dither_make(dither, &m->digest, plan_of(m), PURPOSE_TRAIN, m->steps, 0);
-    compress_key(key, dither, (uint16_t)party);
-    for (uint32_t i = 0; i < n; i++)
-        x[i] = (float)fmax(-clip_of(m),
-                           fmin(clip_of(m), m->exact[party][i / m->width][i % m->width]));
-    for (uint32_t i = 0; i < m->width; i++) {
-        importance[i] = (float)m->importance[party][i];
-        if (importance[i] > 0)
-            round.importance = importance;
+    dither_make(dither, &m->digest, plan_of(m), at->purpose, at->place, at->sweep);
+    compress_key(key, dither, at->member);
+    for (uint32_t i = 0; i < m->width && c->kind == ENCODING_TOPK; i++) {
+        weight[i] = (float)m->importance[at->member][i];
+        if (weight[i] > 0 && m->slip != LOCAL_NO_WEIGHTS)
+            round.importance = weight;
     }
-    CHECK(compress_bytes(&c, n) <= sizeof packed);
-    compress_pack(&c, packed, x, n, &round);
-    CHECK(compress_unpack(&c, mine, packed, n, &round));
-    for (uint32_t i = 0; i < n && c.kind == ENCODING_TOPK; i++)
+    m->weighted += round.importance != NULL;
+    CHECK(n * sizeof *mine <= sizeof mine && compress_bytes(c, n) <= sizeof packed);
+    compress_pack(c, packed, x, n, &round);
+    CHECK(compress_unpack(c, mine, packed, n, &round));
+    for (uint32_t i = 0; i < n && c->kind == ENCODING_TOPK; i++)
         differ(m, "a value that top-k sent", (double)y[i], (double)mine[i]);
-    got = squares(y, m->exact[party], n, m->width, clip_of(m));
-    want = squares(mine, m->exact[party], n, m->width, clip_of(m));
+    got = squares(x, y, n);
+    want = squares(x, mine, n);
     if (got > 1.02 * want + CLOSE_ENOUGH)
-        differ(m, "what compression took, squared,", got, want);
+        differ(m,
+               at->member == COMPRESS_HEAD ? "what compression took from the head, squared,"
+                                           : "what compression took, squared,",
+               got, want);
+}
+
+/* The mirror's own numbers for an upload: exact[party]. */
+static void embed_rows(struct local_mirror *m, uint32_t party, const struct table *t,
+                       const uint32_t *row, uint32_t n)
+{
+    for (uint32_t r = 0; r < n; r++) {
+        double *x = m->exact[party][r];
+
+        embed(m, &m->bottom[party], t->x + (size_t)(row != NULL ? row[r] : r) * LOCAL_COLUMNS, x);
+        for (uint32_t i = 0; i < m->width && row != NULL; i++) {
+            x[i] += m->residual[party][row[r]][i];
+            m->again += fabs(m->residual[party][row[r]][i]) > 0;
+        }
+    }
+}
+
+static void compare_upload(struct local_mirror *m, uint32_t party, const struct wire_upload *u,
+                           uint32_t n, const struct place *at)
+{
+    const double clip = clip_of(m);
+    float x[LOCAL_ROWS * LOCAL_WIDTH], y[LOCAL_ROWS * LOCAL_WIDTH];
+    struct compress c;
+
+    read_upload(m, &u->payload, n, at, y);
+    for (uint32_t i = 0; i < n; i++) {
+        const double exact = m->exact[party][i / m->width][i % m->width];
+
+        x[i] = (float)fmax(-clip, fmin(clip, exact));
+        if (plan_of(m)->protocol.encoding == ENCODING_FLOAT32)
+            differ(m, "an embedding", (double)y[i], exact);
+        m->sent[party][i / m->width][i % m->width] =
+            plan_of(m)->protocol.encoding == ENCODING_FLOAT32 ? exact : (double)y[i];
+    }
+    if (!plan_compresses(plan_of(m)))
+        return;
+    compress_of(&c, plan_of(m));
+    compare_compressed(m, &c, x, y, n, at);
 }
 
 static void hear_upload(struct wire_msg *msg, void *owner)
 {
     const struct local_ear *ear = owner;
     struct local_mirror *m = ear->mirror;
-    const enum plan_encoding encoding = plan_of(m)->protocol.encoding;
-    uint32_t n, values;
+    const struct sim_party *p = &m->sim->party[ear->party];
+    struct place at = {msg->upload.purpose, m->steps, 0, (uint16_t)ear->party};
+    uint32_t n;
     const uint32_t *row = batch_of(m, m->steps, &n);
-    float y[LOCAL_ROWS * LOCAL_WIDTH];
 
-    if (msg->upload.purpose != PURPOSE_TRAIN)
-        return;
-    CHECK(m->heard[ear->party]++ == m->steps);
-    values = n * m->width;
-    read_upload(m, ear->party, &msg->upload.payload, values, y);
-    for (uint32_t r = 0; r < n; r++) {
-        double *x = m->exact[ear->party][r];
-
-        embed(m, &m->bottom[ear->party], row_of(m, ear->party, row[r]), x);
-        for (uint32_t i = 0; i < m->width; i++) {
-            const double left = m->residual[ear->party][row[r]][i];
-
-            x[i] += left;
-            m->again += fabs(left) > 0;
-            m->sent[ear->party][r][i] =
-                encoding == ENCODING_FLOAT32 ? x[i] : (double)y[r * m->width + i];
-            if (encoding == ENCODING_FLOAT32)
-                differ(m, "an embedding", (double)y[r * m->width + i], x[i]);
-        }
+    if (at.purpose == PURPOSE_TRAIN) {
+        CHECK(m->heard[ear->party]++ == m->steps);
+        embed_rows(m, ear->party, &p->train, row, n);
+        compare_upload(m, ear->party, &msg->upload, n * m->width, &at);
+    } else if (plan_compresses(plan_of(m)) && at.purpose == PURPOSE_EVALUATE_TEST) {
+        at.place = 0; /* all rows in one round */
+        at.sweep = p->session->task.sweep;
+        embed_rows(m, ear->party, &p->test, NULL, m->sim->options.test_rows);
+        compare_upload(m, ear->party, &msg->upload, m->sim->options.test_rows * m->width, &at);
+        m->evaluated++;
     }
-    if (plan_compresses(plan_of(m)))
-        compare_compressed(m, ear->party, y, values);
 }
 
 /* --- listening: broadcasts --- */
@@ -463,10 +493,25 @@ static void head_of(const struct local_mirror *m, struct local_head *head, const
     }
 }
 
+static uint32_t params_of(const struct local_mirror *m, const struct local_head *head,
+                          float *params)
+{
+    const uint32_t weights = inputs(m) * LOCAL_OUTPUTS;
+
+    for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++) {
+        for (uint32_t i = 0; i < inputs(m); i++)
+            params[i * LOCAL_OUTPUTS + o] = (float)head->w[i][o];
+        params[weights + o] = (float)head->b[o];
+    }
+    return weights + LOCAL_OUTPUTS;
+}
+
 /* The head of the round as the parties get it: a compressor's is not the server's. */
 static struct local_head head_down(struct local_mirror *m, const struct wire_broadcast *b)
 {
+    const struct place at = {PURPOSE_TRAIN, m->steps, 0, COMPRESS_HEAD};
     struct local_head head = m->head;
+    float mine[(LOCAL_INPUTS + 1) * LOCAL_OUTPUTS];
     uint8_t dither[WIRE_DIGEST_BYTES];
     float params[(LOCAL_INPUTS + 1) * LOCAL_OUTPUTS];
     uint32_t blob[2048], n;
@@ -483,6 +528,7 @@ static struct local_head head_down(struct local_mirror *m, const struct wire_bro
     memcpy(blob, b->gradient.data, b->gradient.n);
     dither_make(dither, &m->digest, plan_of(m), PURPOSE_TRAIN, m->steps, 0);
     CHECK(down_head_unpack(&d, params, blob, n, dither));
+    compare_compressed(m, &d.head, mine, params, params_of(m, &head, mine), &at);
     head_of(m, &head, params);
     return head;
 }
@@ -581,11 +627,26 @@ static void compare_others(struct local_mirror *m, uint32_t party)
                m->others[party][i / inputs(m)][i % inputs(m)]);
 }
 
+/* What the party keeps for next time. */
+static void compare_kept(struct local_mirror *m, uint32_t party)
+{
+    const struct party_sent *sent = &m->sim->party[party].session->sent;
+
+    for (uint32_t i = 0; i < m->sim->options.train_rows * m->width && sent->residual != NULL; i++)
+        differ(m, "a residual", (double)sent->residual[i],
+               m->residual[party][i / m->width][i % m->width]);
+    for (uint32_t i = 0; i < m->width && sent->importance != NULL; i++)
+        differ(m, "an importance", (double)sent->importance[i], m->importance[party][i]);
+    if ((sent->residual != NULL) != plan_of(m)->protocol.error_feedback)
+        differ(m, "error feedback", sent->residual != NULL, plan_of(m)->protocol.error_feedback);
+}
+
 void local_mirror_compare(struct local_mirror *m)
 {
     compare_bottoms(m);
     compare_head(m);
     for (uint32_t p = 0; p < m->parties; p++) {
+        compare_kept(m, p);
         if (m->sim->party[p].session->refresh.on != refreshes(m, p))
             differ(m, "a party that refreshes", m->sim->party[p].session->refresh.on,
                    refreshes(m, p));

@@ -60,14 +60,16 @@ struct local_mirror {
     local_fused others[LOCAL_PARTIES];  /* of the last step in which a party refreshed */
     double importance[LOCAL_PARTIES][LOCAL_WIDTH];
     uint64_t steps, heard[LOCAL_PARTIES];
-    uint64_t again; /* embeddings that went out with a residual that is not 0 */
-    uint64_t refreshes;
+    uint64_t again;     /* values that went out with a residual that is not 0 */
+    uint64_t weighted;  /* uploads of which a last gradient chose the components (top-k) */
+    uint64_t evaluated; /* compressed uploads of an evaluation */
     /* For negative twins: how the mirror is made to err on purpose. */
     enum local_slip {
         LOCAL_RIGHT,
         LOCAL_NO_RESIDUAL,
-        LOCAL_LATE_HEAD, /* refreshes with the head as it is after its own steps */
-        LOCAL_OWN_TWICE, /* does not take its own part out */
+        LOCAL_NO_WEIGHTS, /* top-k goes by the values themselves */
+        LOCAL_LATE_HEAD,  /* refreshes with the head as it is after its own steps */
+        LOCAL_OWN_TWICE,  /* does not take its own part out */
         LOCAL_ALL_STALE,
         LOCAL_ONE_STEP,
         LOCAL_NO_PULL,

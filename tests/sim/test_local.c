@@ -280,7 +280,8 @@ static const char *const hidden[][SETS] = {
     {"protocol.encoding=pbm", REFRESHED},
     {"protocol.encoding=pbm", REFRESHED, "protocol.label_holders=1"},
     {"protocol.encoding=pbm", REFRESHED, "model.fusion=mean", "protocol.proximal=0.1"},
-    {"protocol.encoding=fixed", "protocol.fixed.bits=12", REFRESHED, "model.output=identity", "model.embedding=2"},
+    {"protocol.encoding=fixed", "protocol.fixed.bits=12", REFRESHED, "model.output=identity",
+     "model.embedding=2"},
     {"protocol.encoding=pbm", REFRESHED, "model.head=[3]", "protocol.gradient.type=bfloat16"},
     {"protocol.encoding=pbm", REFRESHED, "protocol.gradient.type=int8"},
 };
