@@ -97,7 +97,7 @@ experiment_clear() { # ID
 }
 
 # The run is a group of its own, so that a terminal's Ctrl-C reaches it through this script alone; when this script is
-# killed, the run is told to end.
+# killed, the run is told to end, or does not begin.
 experiment_start() { # LINE
     IFS=$tab
     set -f
@@ -113,8 +113,9 @@ experiment_start() { # LINE
         rm -f "$out/logs/$id.code"
         : >"$out/logs/$id.continued"
     fi
-    setsid setpriv --pdeathsig TERM -- "$here/vfl" cluster --quiet --out "$out/runs/$id" "$@" \
-        >"$out/logs/$id.log" 2>&1 </dev/null 3<&- 8>&- &
+    # shellcheck disable=SC2016 # that shell's
+    setsid setpriv --pdeathsig TERM -- sh -c '[ $PPID = "$0" ] && exec "$@"' $$ \
+        "$here/vfl" cluster --quiet --out "$out/runs/$id" "$@" >"$out/logs/$id.log" 2>&1 </dev/null 3<&- 8>&- &
     running="$running $!:$id"
     at_work=$((at_work + 1))
 }
@@ -152,10 +153,12 @@ experiment_complain() { # ID
 
 # --- all of them ---
 
-experiment_stop() {
-    stopped=yes
+# Each run is told once: a second signal may come when a daemon is past taking the first one well.
+experiment_tell() {
     for experiment_run in $running; do
+        case " $told " in *" $experiment_run "*) continue ;; esac
         kill -TERM "${experiment_run%%:*}" 2>/dev/null
+        told="$told $experiment_run"
     done
 }
 
@@ -163,6 +166,7 @@ experiment_stop() {
 experiment_reap() {
     experiment_before=$ended
     while :; do
+        [ "$stopped" = no ] || experiment_tell
         left=
         for experiment_run in $running; do
             if cluster_alive "${experiment_run%%:*}"; then
@@ -209,10 +213,10 @@ experiment_tables() {
 }
 
 experiment_run_all() {
-    running='' at_work=0 ended=0 failures=0 codes='' stopped=no shown=no more=yes
+    running='' told='' at_work=0 ended=0 failures=0 codes='' stopped=no shown=no more=yes
     began=$(date +%s)
     tables=$began
-    trap experiment_stop INT TERM HUP
+    trap 'stopped=yes' INT TERM HUP
     exec 3<"$list"
     IFS= read -r experiment_head <&3
     while :; do
@@ -222,8 +226,6 @@ experiment_run_all() {
             *"${tab}todo$tab"*) [ $more = no ] || experiment_start "$experiment_next" ;;
             esac
         done
-        # A signal may have come while the last one was on its way.
-        [ $stopped = no ] || experiment_stop
         [ $at_work -gt 0 ] || break
         [ -t 1 ] && experiment_progress
         experiment_reap

@@ -51,8 +51,13 @@ has_done() { # DIR N
 }
 
 # shellcheck disable=SC2317 # called by wait_until
-under_way() { # DIR: of one run
-    grep -q '"epoch":3' "$1"/runs/*/server/metrics.jsonl
+under_way() { # DIR EPOCH: of one run
+    grep -q "\"epoch\":$2[.,]" "$1"/runs/*/server/metrics.jsonl
+}
+
+# shellcheck disable=SC2317 # called by wait_until
+idle() { # DIR
+    ! pgrep -f "$dir/$1/" >/dev/null
 }
 
 cat >grid.yaml <<'END'
@@ -161,20 +166,27 @@ same '' "$(cat runs/bad/failed)" 'and none in the list'
 cat >long.yaml <<'END'
 name: long
 cluster: {parties: 2}
-set: {training.epochs: 60, model.embedding: 4, checkpoint_rounds: 8}
+set: {training.epochs: 120, model.embedding: 4, checkpoint_rounds: 8}
 party: {"*": {model.layers: [4], inject.delay: 0.01}}
 END
 interruptible long.yaml >/dev/null 2>&1 &
 script=$!
-wait_until under_way runs/long
+wait_until under_way runs/long 3
+kill -KILL $script
+wait $script
+wait_until idle runs/long
+same 1 "$(grep -c '"status": "stopped"' runs/long/runs/s1.*/summary.json)" \
+    'a killed script takes its runs with it, in order'
+interruptible long.yaml --continue >/dev/null 2>&1 &
+script=$!
+wait_until under_way runs/long 30
 kill -INT $script
 wait $script
 same 130 $? 'a long run interrupted'
-holds runs/long '[r["status"] for r in N.values()] == ["stopped"] and len(R) >= 3 and R[0]["seconds"] != ""' \
-    'stands in the tables as stopped'
+holds runs/long '[r["status"] for r in N.values()] == ["stopped"] and len(R) >= 30' 'stands in the tables as stopped'
 expect 0 '' 'goes on when asked to' experiment long.yaml --continue
-same 1 "$(cat runs/long/runs/s1.*/server/log.txt | grep -c 'going on after')" 'from its checkpoint'
-holds runs/long '[r["epochs"] for r in N.values()] == ["60"] and len(R) == 60' 'to its end'
+same 2 "$(cat runs/long/runs/s1.*/server/log.txt | grep -c 'going on after')" 'from its checkpoints'
+holds runs/long '[r["epochs"] for r in N.values()] == ["120"] and len(R) == 120' 'to its end'
 holds runs/long 'all(r["seconds"] == r["payload_up"] == "" != r["test_loss"] for r in R) and
     all(r["total_s"] == r["tls_up"] == "" != r["epsilon"] for r in N.values())' \
     'without the bytes and seconds of one of its processes'
