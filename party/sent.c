@@ -64,6 +64,7 @@ const float *party_sent_begin(struct party_sent *s, const float *h, const uint32
 {
     if (!s->kept)
         return h;
+    s->open = false;
     s->rows = rows;
     memcpy(s->row, row, rows * sizeof *row);
     memcpy(s->x, h, batch_values(s) * sizeof *h);
@@ -77,8 +78,20 @@ const float *party_sent_begin(struct party_sent *s, const float *h, const uint32
     return s->x;
 }
 
+void party_sent_open(struct party_sent *s, uint64_t step)
+{
+    s->open = true;
+    s->step = step;
+}
+
+bool party_sent_knows(const struct party_sent *s, uint64_t step)
+{
+    return s->open && s->step == step;
+}
+
 void party_sent_close(struct party_sent *s)
 {
+    s->open = false;
     for (uint32_t r = 0; r < s->rows && s->feeds_back; r++) {
         float *left = s->residual + (size_t)s->row[r] * s->width;
         const size_t at = (size_t)r * s->width;
@@ -148,6 +161,7 @@ enum status party_sent_parse(struct party_sent *s, const uint8_t *bytes, size_t 
         if (!isfinite(x))
             return STATUS_DATA;
     }
+    s->open = false;
     if (s->residual != NULL)
         memcpy(s->residual, bytes, residuals(s) * sizeof(float));
     if (s->importance != NULL)

@@ -43,7 +43,8 @@ static struct secagg_round round_of(struct party_session *p, enum wire_purpose p
         .dither = p->dither,
         .importance = party_sent_importance(&p->sent),
         .scratch = p->sent.scratch,
-        .replayed = p->task.work == WORK_REPLAY && !p->setup.seeded,
+        .replayed =
+            p->task.work == WORK_REPLAY && !p->setup.seeded && !party_sent_knows(&p->sent, place),
         .data = party_deals(p) ? party_deal_shares(p) : NULL,
         .coded = p->coded,
         .coded_n = p->task.coded,
@@ -147,6 +148,7 @@ static enum status protect(struct party_session *p, const float *x, size_t n,
         CHECK(again);
         rng_rekey(&p->noise, key);
         secagg_alone(&p->shape, p->sent.own, x, n, round, &p->noise);
+        party_sent_open(&p->sent, t->place);
     }
     secret_wipe(key, sizeof key);
     return s;
@@ -236,15 +238,15 @@ static enum status check_replay(struct party_session *p)
 }
 
 /* The batch of step p->applied is embedded, and handed over as it was then: but for noise of the
- * system's generator, which nobody has any more.  Then the mean of what it could have been serves.
- */
+ * system's generator, which nobody has any more when the process that sent it is gone.  Then the
+ * mean of what it could have been serves. */
 static void embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
 {
     const float *h = party_bottom_train(&p->bottom, p->setup.train, row, rows);
     uint8_t key[RNG_KEY_BYTES];
     struct secagg_round round;
 
-    if (!p->sent.kept)
+    if (!p->sent.kept || party_sent_knows(&p->sent, p->applied))
         return;
     h = party_sent_begin(&p->sent, h, row, rows);
     round = round_of(p, PURPOSE_TRAIN, p->applied, 0);
