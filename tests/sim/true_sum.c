@@ -82,7 +82,8 @@ static bool knows_noise(const struct sim *s)
 
     if (multiplies(s))
         return !s->options.unseeded; /* it rounds weights */
-    return !s->options.unseeded || e == ENCODING_FIXED || e == ENCODING_FLOAT32;
+    return !s->options.unseeded || e == ENCODING_FIXED || e == ENCODING_FLOAT32 ||
+           plan_compresses(&s->plan);
 }
 
 static void *room(void *block, size_t had, size_t want, size_t size)
@@ -157,6 +158,21 @@ static void multiply_rows(struct true_sum *t, const struct party_session *p, str
 
 /* --- codes of one party --- */
 
+/* What compression leaves of it, with the residuals that went in. */
+static void compress_codes(struct codes *c, const struct party_session *p, const float *x)
+{
+    const bool fed = p->sent.kept && p->task.purpose == PURPOSE_TRAIN;
+    const size_t bytes = compress_bytes(&p->shape.encode.compress, c->n);
+    uint8_t key[COMPRESS_KEY_BYTES], *packed = mem_alloc(bytes + 1, 1);
+    const struct compress_round round = {key, party_sent_importance(&p->sent)};
+
+    CHECK(packed != NULL);
+    compress_key(key, p->dither, (uint16_t)p->self);
+    encode_pack(&p->shape.encode, packed, c->y, fed ? p->sent.x : x, c->n, &round);
+    CHECK(encode_unpack(&p->shape.encode, c->y, packed, c->n, &round));
+    mem_free(packed);
+}
+
 void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 {
     const struct party_session *p = s->party[party].session;
@@ -183,7 +199,9 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     c->q = room(c->q, c->max, c->n, sizeof *c->q);
     c->y = room(c->y, c->max, c->n, sizeof *c->y);
     c->max = c->n > c->max ? c->n : c->max;
-    if (p->shape.encode.integers)
+    if (p->shape.encode.compressed)
+        compress_codes(c, p, x);
+    else if (p->shape.encode.integers)
         encode_integers(&p->shape.encode, c->q, x, c->n, &t->noise);
     else
         encode_floats(&p->shape.encode, c->y, x, c->n, &t->noise);
