@@ -276,9 +276,8 @@ install: all
 	install -m 644 tests/data/*.csv.gz tests/data/README.md $(SHARE)/data
 	install -d $(UNITS)
 	for f in deploy/systemd/*.service; do \
-	    sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$f >$(BUILD)/unit && \
-	    install -m 644 $(BUILD)/unit $(UNITS)/$${f##*/} && \
-	    install -m 644 $(BUILD)/unit $(SHARE)/systemd/$${f##*/} || exit 1; done
+	    sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$f >$(UNITS)/$${f##*/} && chmod 644 $(UNITS)/$${f##*/} && \
+	    install -m 644 $(UNITS)/$${f##*/} $(SHARE)/systemd/$${f##*/} || exit 1; done
 	for f in docs/man/*.[1-8]; do [ ! -f $$f ] || \
 	    install -D -m 644 $$f $(MAN)/man$${f##*.}/$${f##*/} || exit 1; done
 
