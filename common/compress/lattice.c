@@ -5,17 +5,14 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
-#include "common/compress/chacha.h"
 #include "common/compress/lattice_run.h"
 #include "common/compress/lattice_scale.h"
+#include "common/compress/lattice_stream.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { SCALE_BYTES = 4, CHUNK_MAX = LATTICE_RUN * LATTICE_DIMS };
-
-_Static_assert((int)LATTICE_RUN == (int)CHACHA_RUN,
-               "a chunk of d components a block takes d runs of dithers");
 
 float lattice_scale_max(uint32_t bits)
 {
@@ -43,15 +40,16 @@ size_t lattice_bytes(enum plan_encoding kind, uint32_t bits, size_t n)
 struct chunk {
     struct lattice_cell cell;
     struct lattice_run run;
+    struct prg stream; /* of dithers, chunk after chunk */
     uint16_t t[CHUNK_MAX], code[CHUNK_MAX];
     size_t most; /* components of a whole chunk */
 };
 
-static void dither_chunk(struct chunk *c, const uint8_t *key, size_t at, size_t blocks)
+static void dither_chunk(struct chunk *c, size_t blocks)
 {
     const size_t n = blocks * c->cell.dims;
 
-    chacha_fill(c->t, n, key, (uint32_t)(at / CHACHA_RUN));
+    lattice_stream_fill(&c->stream, c->t, n);
     memset(c->t + n, 0, sizeof c->t - n * sizeof *c->t); /* blocks that fill up a group */
     lattice_run_dither(&c->cell, &c->run, c->t, blocks);
 }
@@ -107,18 +105,20 @@ size_t lattice_pack_as(enum plan_encoding kind, uint32_t bits, uint8_t *out, con
     memcpy(out, &scale, SCALE_BYTES);
     out += SCALE_BYTES;
     lattice_cell_of(&c.cell, kind, bits, fit.square);
+    lattice_stream_begin(&c.stream, key);
     for (size_t at = 0, some; at < n; at += some) {
         const uint32_t dims = c.cell.dims;
         const size_t blocks =
             (n - at + dims - 1) / dims < LATTICE_RUN ? (n - at + dims - 1) / dims : LATTICE_RUN;
 
         some = n - at < blocks * dims ? n - at : blocks * dims;
-        dither_chunk(&c, key, at, blocks);
+        dither_chunk(&c, blocks);
         lattice_run_load(&c.cell, &c.run, x + at, some, fit.scale);
         overloads += lattice_run_quantise(&c.cell, &c.run, blocks);
         encode_chunk(&c, blocks);
         bits_pack16(out + bits_bytes(at, bits), c.code, blocks * dims, bits);
     }
+    lattice_stream_end(&c.stream);
     return overloads;
 }
 
@@ -171,16 +171,18 @@ bool lattice_unpack(enum plan_encoding kind, uint32_t bits, float *y, const uint
         return all_zero(in, (codes + 7) / 8);
     }
     lattice_cell_of(&c.cell, kind, bits, fit.square);
+    lattice_stream_begin(&c.stream, key);
     for (size_t at = 0, some; at < n; at += some) {
         const uint32_t dims = c.cell.dims;
         const size_t blocks =
             (n - at + dims - 1) / dims < LATTICE_RUN ? (n - at + dims - 1) / dims : LATTICE_RUN;
 
         some = n - at < blocks * dims ? n - at : blocks * dims;
-        dither_chunk(&c, key, at, blocks);
+        dither_chunk(&c, blocks);
         bits_unpack16(c.code, in + bits_bytes(at, bits), blocks * dims, bits);
         memset(c.code + blocks * dims, 0, sizeof c.code - blocks * dims * sizeof *c.code);
         decode_chunk(&c, y + at, some, fit.scale);
     }
+    lattice_stream_end(&c.stream);
     return true;
 }

@@ -51,7 +51,7 @@ uint32_t lattice_dims(enum plan_encoding kind);
 
 size_t lattice_bytes(enum plan_encoding kind, uint32_t bits, size_t n);
 
-/* x finite; beyond +-2^125 it is cut off there.  key: 32 bytes (chacha.h). */
+/* x finite; beyond +-2^125 it is cut off there.  key: 32 bytes (lattice_stream.h). */
 void lattice_pack(enum plan_encoding kind, uint32_t bits, uint8_t *out, const float *x, size_t n,
                   const uint8_t *key);
 /* The same with a fit of the caller's.  Returns how many blocks overloaded. */

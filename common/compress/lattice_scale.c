@@ -6,8 +6,8 @@
 #include "common/compress/lattice_scale.h"
 
 #include "common/base/clones.h"
-#include "common/compress/chacha.h"
 #include "common/compress/lattice_run.h"
+#include "common/compress/lattice_stream.h"
 
 #include <math.h>
 #include <string.h>
@@ -137,7 +137,8 @@ static size_t not_top(const struct top *t, size_t block, size_t blocks)
 /* Everything, or the top blocks and then others; with what dithers. */
 static void take(struct sample *s, const float *x, size_t n, const struct extent *e)
 {
-    static const uint8_t key[CHACHA_KEY_BYTES];
+    static const uint8_t key[PRG_KEY_BYTES];
+    struct prg stream;
     const double unit = e->rms * (double)e->max;
     const size_t blocks = (n + s->dims - 1) / s->dims;
     size_t most = SAMPLE / s->dims, first = 0, block;
@@ -156,7 +157,9 @@ static void take(struct sample *s, const float *x, size_t n, const struct extent
     }
     for (size_t k = s->blocks; k % LATTICE_LANES != 0; k++)
         take_block(s, k, x, 0, 0, 1);
-    chacha_fill(s->t, sizeof s->t / sizeof *s->t, key, 0);
+    lattice_stream_begin(&stream, key);
+    lattice_stream_fill(&stream, s->t, sizeof s->t / sizeof *s->t);
+    lattice_stream_end(&stream);
 }
 
 /* --- trials --- */

@@ -11,10 +11,10 @@
 #include "common/base/bits.h"
 #include "common/base/check.h"
 #include "common/base/clock.h"
-#include "common/compress/chacha.h"
 #include "common/compress/compress.h"
 #include "common/compress/lattice.h"
 #include "common/compress/lattice_scale.h"
+#include "common/compress/lattice_stream.h"
 #include "common/crypto/rng.h"
 
 #include <math.h>
@@ -139,8 +139,11 @@ static void naive(struct bench *b)
 {
     const uint32_t dims = lattice_dims(b->c.kind);
     double u[DIMS], at[DIMS], point[DIMS];
+    struct prg stream;
 
-    chacha_fill(t, b->n, key, 0);
+    lattice_stream_begin(&stream, key);
+    lattice_stream_fill(&stream, t, b->n);
+    lattice_stream_end(&stream);
     for (size_t k = 0; k < b->n; k += dims) {
         dither_of(dims, u, t + k);
         for (uint32_t i = 0; i < dims; i++)

@@ -4,7 +4,7 @@
     /usr/bin/python3 tests/golden/gen_compress.py > tests/golden/compress.h
 
 Nearest points: the best of all corners around a value.  Codes: by solving linear equations.  What random codes mean: the
-one lattice point of their class that lies in the region, found by looking at many.  Dithers: ChaCha20 of the openssl
+one lattice point of their class that lies in the region, found by looking at many.  Dithers: AES-256-CTR of the openssl
 command.  Needs numpy and openssl; shares no code with the product.
 
 SPDX-License-Identifier: Apache-2.0
@@ -30,7 +30,7 @@ N = 43
 
 def stream(case, n):
     key = hashlib.sha256(b"compress %d" % case).digest()
-    raw = subprocess.run(["openssl", "enc", "-chacha20", "-K", key.hex(), "-iv", "00" * 16], input=bytes(2 * n),
+    raw = subprocess.run(["openssl", "enc", "-aes-256-ctr", "-K", key.hex(), "-iv", "00" * 16], input=bytes(2 * n),
                          stdout=subprocess.PIPE, check=True).stdout
     return [(t + 0.5) / 65536 for t in struct.unpack("<%dH" % n, raw)]
 
