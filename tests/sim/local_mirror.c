@@ -1,4 +1,4 @@
-/* local_mirror.c -- FedBCD and C-VFL in double, written from the papers.
+/* local_mirror.c -- what is said in a run, beside what the mirror computes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/sim/local_mirror.h"
@@ -8,6 +8,7 @@
 #include "common/compress/down.h"
 #include "common/flow/dither.h"
 #include "party/core.h"
+#include "tests/sim/local_step.h"
 #include "tests/sim/world.h"
 
 #include <math.h>
@@ -16,11 +17,6 @@
 
 #define CLOSE_ENOUGH 4e-5
 
-static const struct plan *plan_of(const struct local_mirror *m)
-{
-    return &m->sim->plan;
-}
-
 static void differ(struct local_mirror *m, const char *what, double got, double want)
 {
     if (m->wrong[0] == 0 && !(fabs(got - want) < CLOSE_ENOUGH))
@@ -28,288 +24,7 @@ static void differ(struct local_mirror *m, const char *what, double got, double 
                  (unsigned long long)m->steps, what, got, want);
 }
 
-static uint64_t turns(const struct local_mirror *m)
-{
-    return m->sequential ? m->parties : 1;
-}
-
-static const uint32_t *batch_of(struct local_mirror *m, uint64_t step, uint32_t *n)
-{
-    return schedule_batch(&m->schedule, step / turns(m), n);
-}
-
-static bool refreshes(const struct local_mirror *m, uint32_t party)
-{
-    const uint32_t holders = plan_of(m)->protocol.label_holders;
-
-    return m->refreshed && (holders == 0 || party < holders) && m->slip != LOCAL_ALL_STALE;
-}
-
-/* eta^r, r being local iterations over the run (FedBCD, section VII). */
-static double rate(const struct local_mirror *m, uint32_t q)
-{
-    const struct plan *p = plan_of(m);
-    const double eta = p->training.learning_rate;
-    const double r = (double)(m->steps / turns(m) * p->protocol.local_iterations + q);
-
-    if (p->training.schedule == SCHEDULE_CONSTANT || m->slip == LOCAL_CONSTANT)
-        return eta;
-    if (p->training.schedule == SCHEDULE_INVERSE_SQRT)
-        return eta / sqrt(r + 1);
-    return eta / sqrt((r + 1) * m->parties);
-}
-
-static double pull(const struct local_mirror *m)
-{
-    return m->slip == LOCAL_NO_PULL ? 0 : plan_of(m)->protocol.proximal;
-}
-
-static uint32_t iterations(const struct local_mirror *m)
-{
-    return m->slip == LOCAL_ONE_STEP ? 1 : plan_of(m)->protocol.local_iterations;
-}
-
-/* --- a bottom: C tanh(x W + b) --- */
-
-static double clip_of(const struct local_mirror *m)
-{
-    return plan_of(m)->protocol.clip;
-}
-
-static const float *row_of(const struct local_mirror *m, uint32_t party, uint32_t row)
-{
-    return m->sim->party[party].train.x + (size_t)row * LOCAL_COLUMNS;
-}
-
-static void embed(const struct local_mirror *m, const struct local_bottom *b, const float *x,
-                  double *h)
-{
-    for (uint32_t i = 0; i < m->width; i++) {
-        double sum = b->b[i];
-
-        for (uint32_t c = 0; c < LOCAL_COLUMNS; c++)
-            sum += (double)x[c] * b->w[c][i];
-        h[i] = clip_of(m) * tanh(sum);
-    }
-}
-
-/* theta -= eta (g + mu (theta - start)). */
-static void move(double *theta, double g, double start, double eta, double mu)
-{
-    *theta -= eta * (g + mu * (*theta - start));
-}
-
-/* One local step with g = d loss / d h. */
-static void descend(struct local_mirror *m, uint32_t party, const struct local_bottom *start,
-                    local_rows g, uint32_t q)
-{
-    struct local_bottom *b = &m->bottom[party], d = {{{0}}, {0}};
-    double h[LOCAL_WIDTH];
-    uint32_t n;
-    const uint32_t *row = batch_of(m, m->steps, &n);
-
-    for (uint32_t r = 0; r < n; r++) {
-        const float *x = row_of(m, party, row[r]);
-
-        embed(m, b, x, h);
-        for (uint32_t i = 0; i < m->width; i++) {
-            double t = h[i] / clip_of(m), s = g[r][i] * clip_of(m) * (1 - t * t);
-
-            for (uint32_t c = 0; c < LOCAL_COLUMNS; c++)
-                d.w[c][i] += (double)x[c] * s;
-            d.b[i] += s;
-        }
-    }
-    for (uint32_t i = 0; i < m->width; i++) {
-        for (uint32_t c = 0; c < LOCAL_COLUMNS; c++)
-            move(&b->w[c][i], d.w[c][i], start->w[c][i], rate(m, q), pull(m));
-        move(&b->b[i], d.b[i], start->b[i], rate(m, q), pull(m));
-    }
-}
-
-/* --- the head: softmax(u V + c), cross entropy; under identity softmax(u) --- */
-
-static uint32_t inputs(const struct local_mirror *m)
-{
-    return m->concat ? m->parties * m->width : m->width;
-}
-
-/* d loss / d logits of one row, of n. */
-static void slope(const struct local_mirror *m, const struct local_head *head, const double *u,
-                  double y, uint32_t n, double *d)
-{
-    double sum = 0;
-
-    for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++) {
-        double logit = m->identity ? u[o] : head->b[o];
-
-        for (uint32_t i = 0; i < inputs(m) && !m->identity; i++)
-            logit += u[i] * head->w[i][o];
-        d[o] = exp(logit);
-        sum += d[o];
-    }
-    for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++)
-        d[o] = (d[o] / sum - ((y > 0.5) == (o == 1) ? 1 : 0)) / n;
-}
-
-/* du = d loss / d u at this head. */
-static void slopes(struct local_mirror *m, const struct local_head *head, local_fused u,
-                   local_fused du)
-{
-    uint32_t n;
-    const uint32_t *row = batch_of(m, m->steps, &n);
-
-    for (uint32_t r = 0; r < n; r++) {
-        double d[LOCAL_OUTPUTS];
-
-        slope(m, head, u[r], (double)m->sim->train_target[row[r]], n, d);
-        for (uint32_t i = 0; i < inputs(m); i++) {
-            du[r][i] = m->identity ? d[i] : 0;
-            for (uint32_t o = 0; o < LOCAL_OUTPUTS && !m->identity; o++)
-                du[r][i] += d[o] * head->w[i][o];
-        }
-    }
-}
-
-/* Local step q of the head on the sums that came (FedBCD, Algorithm 1: party K's own block). */
-static void learn(struct local_mirror *m, const struct local_head *start, local_fused u, uint32_t q)
-{
-    struct local_head g = {{{0}}, {0}};
-    uint32_t n;
-    const uint32_t *row = batch_of(m, m->steps, &n);
-
-    for (uint32_t r = 0; r < n; r++) {
-        double d[LOCAL_OUTPUTS];
-
-        slope(m, &m->head, u[r], (double)m->sim->train_target[row[r]], n, d);
-        for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++) {
-            for (uint32_t i = 0; i < inputs(m); i++)
-                g.w[i][o] += u[r][i] * d[o];
-            g.b[o] += d[o];
-        }
-    }
-    for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++) {
-        for (uint32_t i = 0; i < inputs(m); i++)
-            move(&m->head.w[i][o], g.w[i][o], start->w[i][o], rate(m, q), pull(m));
-        move(&m->head.b[o], g.b[o], start->b[o], rate(m, q), pull(m));
-    }
-}
-
-/* --- a step --- */
-
-static double factor(const struct local_mirror *m)
-{
-    return m->mean ? 1.0 / m->parties : 1;
-}
-
-static uint32_t first_column(const struct local_mirror *m, uint32_t party)
-{
-    return m->concat ? party * m->width : 0;
-}
-
-/* u += factor of what `from` has for the batch. */
-static void add(const struct local_mirror *m, local_fused u, uint32_t party, local_rows from,
-                uint32_t n, double sign)
-{
-    for (uint32_t r = 0; r < n; r++)
-        for (uint32_t i = 0; i < m->width; i++)
-            u[r][first_column(m, party) + i] += sign * factor(m) * from[r][i];
-}
-
-/* The party's columns of du, as d loss / d its embedding. */
-static void part_of(const struct local_mirror *m, uint32_t party, local_fused du, local_rows g,
-                    uint32_t n)
-{
-    for (uint32_t r = 0; r < n; r++)
-        for (uint32_t i = 0; i < m->width; i++)
-            g[r][i] = factor(m) * du[r][first_column(m, party) + i];
-}
-
-static void weigh(struct local_mirror *m, uint32_t party, local_rows g, uint32_t n)
-{
-    for (uint32_t i = 0; i < m->width; i++) {
-        m->importance[party][i] = 0;
-        for (uint32_t r = 0; r < n; r++)
-            m->importance[party][i] += fabs(g[r][i]);
-    }
-}
-
-/* Q steps of one party from the sums u, with `head` where it computes by itself (C-VFL, Algorithm
- * 1, lines 11-14), or with the gradient du of the step (Algorithm 2; FedBCD, a passive party). */
-static void descend_all(struct local_mirror *m, uint32_t party, const struct local_head *head,
-                        local_fused u, local_fused du)
-{
-    static local_fused fresh, slopes_now;
-    static local_rows g, h;
-    const struct local_bottom start = m->bottom[party];
-    uint32_t n;
-    const uint32_t *row = batch_of(m, m->steps, &n);
-
-    part_of(m, party, du, g, n);
-    for (uint32_t q = 0; q < iterations(m); q++) {
-        if (refreshes(m, party)) {
-            memcpy(fresh, u, sizeof fresh);
-            if (m->slip != LOCAL_OWN_TWICE)
-                add(m, fresh, party, m->slip == LOCAL_EXACT ? m->exact[party] : m->sent[party], n,
-                    -1);
-            memcpy(m->others[party], fresh, sizeof fresh);
-            for (uint32_t r = 0; r < n; r++)
-                embed(m, &m->bottom[party], row_of(m, party, row[r]), h[r]);
-            add(m, fresh, party, h, n, 1);
-            slopes(m, head, fresh, slopes_now);
-            part_of(m, party, slopes_now, g, n);
-        }
-        if (q == 0)
-            weigh(m, party, g, n);
-        descend(m, party, &start, g, q);
-    }
-}
-
-static bool has_turn(const struct local_mirror *m, uint32_t party)
-{
-    return !m->sequential || m->slip == LOCAL_ALL_AT_ONCE || m->steps % m->parties == party;
-}
-
-/* What was left out of each record of the batch. */
-static void keep_residuals(struct local_mirror *m)
-{
-    uint32_t n;
-    const uint32_t *row = batch_of(m, m->steps, &n);
-
-    for (uint32_t p = 0; p < m->parties; p++) {
-        for (uint32_t r = 0; r < n; r++) {
-            for (uint32_t i = 0; i < m->width && m->slip != LOCAL_NO_RESIDUAL; i++)
-                m->residual[p][row[r]][i] =
-                    fmax(-clip_of(m), fmin(clip_of(m), m->exact[p][r][i])) - m->sent[p][r][i];
-        }
-    }
-}
-
-/* `down`: the head as the parties have it. */
-static void step(struct local_mirror *m, const struct local_head *down)
-{
-    static local_fused u, du;
-    const struct local_head start = m->head;
-    bool last = (m->steps + 1) % turns(m) == 0 || m->slip == LOCAL_ALL_AT_ONCE;
-    uint32_t n;
-
-    (void)batch_of(m, m->steps, &n);
-    memset(u, 0, sizeof u);
-    for (uint32_t p = 0; p < m->parties; p++)
-        add(m, u, p, m->sent[p], n, 1);
-    slopes(m, &start, u, du);
-    for (uint32_t q = 0; q < iterations(m) && last && !m->identity; q++)
-        learn(m, &start, u, q);
-    for (uint32_t p = 0; p < m->parties; p++) {
-        if (has_turn(m, p))
-            descend_all(m, p, m->slip == LOCAL_LATE_HEAD ? &m->head : down, u, du);
-    }
-    if (plan_of(m)->protocol.error_feedback)
-        keep_residuals(m);
-    m->steps++;
-}
-
-/* --- listening: uploads --- */
+/* --- uploads --- */
 
 /* Where a message stands in the schedule. */
 struct place {
@@ -322,7 +37,7 @@ struct place {
 static void read_upload(struct local_mirror *m, const struct wire_bytes *payload, uint32_t n,
                         const struct place *at, float *y)
 {
-    const struct plan *p = plan_of(m);
+    const struct plan *p = local_plan(m);
     const uint32_t top = p->protocol.encoding == ENCODING_PBM ? p->protocol.pbm.trials
                                                               : (1U << p->protocol.fixed.bits) - 1;
     uint8_t dither[WIRE_DIGEST_BYTES], key[COMPRESS_KEY_BYTES];
@@ -336,7 +51,7 @@ static void read_upload(struct local_mirror *m, const struct wire_bytes *payload
         CHECK(payload->n == compress_bytes(&c, n));
         CHECK(compress_unpack(&c, y, payload->data, n, &(struct compress_round){.dither = key}));
         for (uint32_t i = 0; i < n; i++)
-            y[i] = fminf(fmaxf(y[i], (float)-clip_of(m)), (float)clip_of(m));
+            y[i] = fminf(fmaxf(y[i], (float)-local_clip(m)), (float)local_clip(m));
         return;
     }
     if (p->protocol.encoding == ENCODING_FLOAT32) {
@@ -346,9 +61,9 @@ static void read_upload(struct local_mirror *m, const struct wire_bytes *payload
     }
     bits_unpack32(code, payload->data, n, bits_width((uint64_t)top + 1));
     for (uint32_t i = 0; i < n && p->protocol.encoding == ENCODING_FIXED; i++)
-        y[i] = (float)((2.0 * code[i] / top - 1) * clip_of(m));
+        y[i] = (float)((2.0 * code[i] / top - 1) * local_clip(m));
     for (uint32_t i = 0; i < n && p->protocol.encoding == ENCODING_PBM; i++) /* PBM, section 3 */
-        y[i] = (float)((code[i] - top / 2.0) * clip_of(m) / (top * p->protocol.pbm.beta));
+        y[i] = (float)((code[i] - top / 2.0) * local_clip(m) / (top * p->protocol.pbm.beta));
 }
 
 static double squares(const float *x, const float *y, uint32_t n)
@@ -370,7 +85,7 @@ static void compare_compressed(struct local_mirror *m, const struct compress *c,
     struct compress_round round = {.dither = key};
     double got, want;
 
-    dither_make(dither, &m->digest, plan_of(m), at->purpose, at->place, at->sweep);
+    dither_make(dither, &m->digest, local_plan(m), at->purpose, at->place, at->sweep);
     compress_key(key, dither, at->member);
     for (uint32_t i = 0; i < m->width && c->kind == ENCODING_TOPK; i++) {
         weight[i] = (float)m->importance[at->member][i];
@@ -399,7 +114,8 @@ static void embed_rows(struct local_mirror *m, uint32_t party, const struct tabl
     for (uint32_t r = 0; r < n; r++) {
         double *x = m->exact[party][r];
 
-        embed(m, &m->bottom[party], t->x + (size_t)(row != NULL ? row[r] : r) * LOCAL_COLUMNS, x);
+        local_embed(m, &m->bottom[party], t->x + (size_t)(row != NULL ? row[r] : r) * LOCAL_COLUMNS,
+                    x);
         for (uint32_t i = 0; i < m->width && row != NULL; i++) {
             x[i] += m->residual[party][row[r]][i];
             m->again += fabs(m->residual[party][row[r]][i]) > 0;
@@ -410,7 +126,7 @@ static void embed_rows(struct local_mirror *m, uint32_t party, const struct tabl
 static void compare_upload(struct local_mirror *m, uint32_t party, const struct wire_upload *u,
                            uint32_t n, const struct place *at)
 {
-    const double clip = clip_of(m);
+    const double clip = local_clip(m);
     float x[LOCAL_ROWS * LOCAL_WIDTH], y[LOCAL_ROWS * LOCAL_WIDTH];
     struct compress c;
 
@@ -419,14 +135,14 @@ static void compare_upload(struct local_mirror *m, uint32_t party, const struct 
         const double exact = m->exact[party][i / m->width][i % m->width];
 
         x[i] = (float)fmax(-clip, fmin(clip, exact));
-        if (plan_of(m)->protocol.encoding == ENCODING_FLOAT32)
+        if (local_plan(m)->protocol.encoding == ENCODING_FLOAT32)
             differ(m, "an embedding", (double)y[i], exact);
         m->sent[party][i / m->width][i % m->width] =
-            plan_of(m)->protocol.encoding == ENCODING_FLOAT32 ? exact : (double)y[i];
+            local_plan(m)->protocol.encoding == ENCODING_FLOAT32 ? exact : (double)y[i];
     }
-    if (!plan_compresses(plan_of(m)))
+    if (!plan_compresses(local_plan(m)))
         return;
-    compress_of(&c, plan_of(m));
+    compress_of(&c, local_plan(m));
     compare_compressed(m, &c, x, y, n, at);
 }
 
@@ -437,13 +153,13 @@ static void hear_upload(struct wire_msg *msg, void *owner)
     const struct sim_party *p = &m->sim->party[ear->party];
     struct place at = {msg->upload.purpose, m->steps, 0, (uint16_t)ear->party};
     uint32_t n;
-    const uint32_t *row = batch_of(m, m->steps, &n);
+    const uint32_t *row = local_batch(m, m->steps, &n);
 
     if (at.purpose == PURPOSE_TRAIN) {
         CHECK(m->heard[ear->party]++ == m->steps);
         embed_rows(m, ear->party, &p->train, row, n);
         compare_upload(m, ear->party, &msg->upload, n * m->width, &at);
-    } else if (plan_compresses(plan_of(m)) && at.purpose == PURPOSE_EVALUATE_TEST) {
+    } else if (plan_compresses(local_plan(m)) && at.purpose == PURPOSE_EVALUATE_TEST) {
         at.place = 0; /* all rows in one round */
         at.sweep = p->session->task.sweep;
         embed_rows(m, ear->party, &p->test, NULL, m->sim->options.test_rows);
@@ -452,7 +168,7 @@ static void hear_upload(struct wire_msg *msg, void *owner)
     }
 }
 
-/* --- listening: broadcasts --- */
+/* --- broadcasts --- */
 
 static void compare_bottoms(struct local_mirror *m)
 {
@@ -476,7 +192,7 @@ static void compare_head(struct local_mirror *m)
         return;
     l = &server_session_head(m->sim->server)->layer[0];
     for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++) {
-        for (uint32_t i = 0; i < inputs(m); i++)
+        for (uint32_t i = 0; i < local_inputs(m); i++)
             differ(m, "a weight of the head", (double)l->w[i * LOCAL_OUTPUTS + o], m->head.w[i][o]);
         differ(m, "a bias of the head", (double)l->b[o], m->head.b[o]);
     }
@@ -484,10 +200,10 @@ static void compare_head(struct local_mirror *m)
 
 static void head_of(const struct local_mirror *m, struct local_head *head, const float *params)
 {
-    const float *b = params + inputs(m) * LOCAL_OUTPUTS;
+    const float *b = params + local_inputs(m) * LOCAL_OUTPUTS;
 
     for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++) {
-        for (uint32_t i = 0; i < inputs(m); i++)
+        for (uint32_t i = 0; i < local_inputs(m); i++)
             head->w[i][o] = (double)params[i * LOCAL_OUTPUTS + o];
         head->b[o] = (double)b[o];
     }
@@ -496,10 +212,10 @@ static void head_of(const struct local_mirror *m, struct local_head *head, const
 static uint32_t params_of(const struct local_mirror *m, const struct local_head *head,
                           float *params)
 {
-    const uint32_t weights = inputs(m) * LOCAL_OUTPUTS;
+    const uint32_t weights = local_inputs(m) * LOCAL_OUTPUTS;
 
     for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++) {
-        for (uint32_t i = 0; i < inputs(m); i++)
+        for (uint32_t i = 0; i < local_inputs(m); i++)
             params[i * LOCAL_OUTPUTS + o] = (float)head->w[i][o];
         params[weights + o] = (float)head->b[o];
     }
@@ -517,16 +233,16 @@ static struct local_head head_down(struct local_mirror *m, const struct wire_bro
     uint32_t blob[2048], n;
     struct down d;
 
-    down_of(&d, plan_of(m));
-    (void)batch_of(m, m->steps, &n);
+    down_of(&d, local_plan(m));
+    (void)local_batch(m, m->steps, &n);
     CHECK(b->gradient.n <= sizeof blob);
     if (b->gradient.n != down_words(&d, n) * sizeof *blob)
         differ(m, "the size of what comes down", (double)b->gradient.n,
                (double)down_words(&d, n) * sizeof *blob);
-    if (!plan_compresses(plan_of(m)) || !m->refreshed || m->identity)
+    if (!plan_compresses(local_plan(m)) || !m->refreshed || m->identity)
         return head;
     memcpy(blob, b->gradient.data, b->gradient.n);
-    dither_make(dither, &m->digest, plan_of(m), PURPOSE_TRAIN, m->steps, 0);
+    dither_make(dither, &m->digest, local_plan(m), PURPOSE_TRAIN, m->steps, 0);
     CHECK(down_head_unpack(&d, params, blob, n, dither));
     compare_compressed(m, &d.head, mine, params, params_of(m, &head, mine), &at);
     head_of(m, &head, params);
@@ -543,7 +259,7 @@ static void hear_broadcast(struct wire_msg *msg, void *owner)
         return; /* the others' copies */
     compare_bottoms(m);
     down = head_down(m, &msg->broadcast);
-    step(m, &down);
+    local_step(m, &down);
     compare_head(m);
 }
 
@@ -594,9 +310,9 @@ void local_mirror_init(struct local_mirror *m, struct sim *s)
         const struct nn_layer *l = &server_session_head(s->server)->layer[0];
         float params[(LOCAL_INPUTS + 1) * LOCAL_OUTPUTS];
 
-        CHECK(l->in == inputs(m) && l->out == LOCAL_OUTPUTS);
-        memcpy(params, l->w, sizeof *params * inputs(m) * LOCAL_OUTPUTS);
-        memcpy(params + inputs(m) * LOCAL_OUTPUTS, l->b, sizeof *params * LOCAL_OUTPUTS);
+        CHECK(l->in == local_inputs(m) && l->out == LOCAL_OUTPUTS);
+        memcpy(params, l->w, sizeof *params * local_inputs(m) * LOCAL_OUTPUTS);
+        memcpy(params + local_inputs(m) * LOCAL_OUTPUTS, l->b, sizeof *params * LOCAL_OUTPUTS);
         head_of(m, &m->head, params);
     }
     CHECK(schedule_init(&m->schedule, p->training.seed, p->shape.train_rows, p->training.batch,
@@ -621,10 +337,10 @@ static void compare_others(struct local_mirror *m, uint32_t party)
     const struct party_refresh *f = &m->sim->party[party].session->refresh;
     uint32_t n;
 
-    (void)batch_of(m, m->steps - 1, &n);
-    for (uint32_t i = 0; i < n * inputs(m); i++)
-        differ(m, "the others' part", (double)f->others[i] * factor(m),
-               m->others[party][i / inputs(m)][i % inputs(m)]);
+    (void)local_batch(m, m->steps - 1, &n);
+    for (uint32_t i = 0; i < n * local_inputs(m); i++)
+        differ(m, "the others' part", (double)f->others[i] * local_factor(m),
+               m->others[party][i / local_inputs(m)][i % local_inputs(m)]);
 }
 
 /* What the party keeps for next time. */
@@ -637,8 +353,8 @@ static void compare_kept(struct local_mirror *m, uint32_t party)
                m->residual[party][i / m->width][i % m->width]);
     for (uint32_t i = 0; i < m->width && sent->importance != NULL; i++)
         differ(m, "an importance", (double)sent->importance[i], m->importance[party][i]);
-    if ((sent->residual != NULL) != plan_of(m)->protocol.error_feedback)
-        differ(m, "error feedback", sent->residual != NULL, plan_of(m)->protocol.error_feedback);
+    if ((sent->residual != NULL) != local_plan(m)->protocol.error_feedback)
+        differ(m, "error feedback", sent->residual != NULL, local_plan(m)->protocol.error_feedback);
 }
 
 void local_mirror_compare(struct local_mirror *m)
@@ -647,10 +363,10 @@ void local_mirror_compare(struct local_mirror *m)
     compare_head(m);
     for (uint32_t p = 0; p < m->parties; p++) {
         compare_kept(m, p);
-        if (m->sim->party[p].session->refresh.on != refreshes(m, p))
+        if (m->sim->party[p].session->refresh.on != local_refreshes(m, p))
             differ(m, "a party that refreshes", m->sim->party[p].session->refresh.on,
-                   refreshes(m, p));
-        else if (refreshes(m, p) && m->steps > 0)
+                   local_refreshes(m, p));
+        else if (local_refreshes(m, p) && m->steps > 0)
             compare_others(m, p);
     }
 }
