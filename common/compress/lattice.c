@@ -90,21 +90,21 @@ static void decode_chunk(struct chunk *c, float *y, size_t n, float scale)
 
 /* --- payloads --- */
 
-size_t lattice_pack_as(enum plan_encoding kind, uint32_t bits, uint8_t *out, const float *x,
-                       size_t n, const uint8_t *key, struct lattice_fit fit)
+size_t lattice_pack_as(const struct lattice_fit *fit, uint8_t *out, const float *x, size_t n,
+                       const uint8_t *key)
 {
-    const float scale = fit.square ? -fit.scale : fit.scale;
+    const float scale = fit->square ? -fit->scale : fit->scale;
     struct chunk c;
     size_t overloads = 0;
 
     if (n == 0)
         return 0;
-    memset(out, 0, lattice_bytes(kind, bits, n));
-    if (fit.scale == 0)
+    memset(out, 0, lattice_bytes(fit->kind, fit->bits, n));
+    if (fit->scale == 0)
         return 0;
     memcpy(out, &scale, SCALE_BYTES);
     out += SCALE_BYTES;
-    lattice_cell_of(&c.cell, kind, bits, fit.square);
+    lattice_cell_of(&c.cell, fit->kind, fit->bits, fit->square);
     lattice_stream_begin(&c.stream, key);
     for (size_t at = 0, some; at < n; at += some) {
         const uint32_t dims = c.cell.dims;
@@ -113,10 +113,10 @@ size_t lattice_pack_as(enum plan_encoding kind, uint32_t bits, uint8_t *out, con
 
         some = n - at < blocks * dims ? n - at : blocks * dims;
         dither_chunk(&c, blocks);
-        lattice_run_load(&c.cell, &c.run, x + at, some, fit.scale);
+        lattice_run_load(&c.cell, &c.run, x + at, some, fit->scale);
         overloads += lattice_run_quantise(&c.cell, &c.run, blocks);
         encode_chunk(&c, blocks);
-        bits_pack16(out + bits_bytes(at, bits), c.code, blocks * dims, bits);
+        bits_pack16(out + bits_bytes(at, fit->bits), c.code, blocks * dims, fit->bits);
     }
     lattice_stream_end(&c.stream);
     return overloads;
@@ -125,8 +125,12 @@ size_t lattice_pack_as(enum plan_encoding kind, uint32_t bits, uint8_t *out, con
 void lattice_pack(enum plan_encoding kind, uint32_t bits, uint8_t *out, const float *x, size_t n,
                   const uint8_t *key)
 {
-    if (n > 0)
-        lattice_pack_as(kind, bits, out, x, n, key, lattice_scale_fit(kind, bits, x, n));
+    struct lattice_fit fit;
+
+    if (n == 0)
+        return;
+    lattice_scale_fit(&fit, kind, bits, x, n);
+    lattice_pack_as(&fit, out, x, n, key);
 }
 
 static bool all_zero(const uint8_t *in, size_t n)
@@ -144,8 +148,7 @@ static bool fit_unpack(struct lattice_fit *fit, enum plan_encoding kind, uint32_
     float scale;
 
     memcpy(&scale, in, SCALE_BYTES);
-    fit->square = signbit(scale) != 0;
-    fit->scale = fabsf(scale);
+    *fit = (struct lattice_fit){kind, bits, signbit(scale) != 0, fabsf(scale)};
     if (fit->square && (lattice_dims(kind) == 1 || fit->scale == 0))
         return false;
     return fit->scale == 0 ||

@@ -245,8 +245,8 @@ static struct found search_region(struct sample *s, enum plan_encoding kind, uin
     return search(s, low, high, square ? TRIALS_SQUARE : TRIALS_ROUND);
 }
 
-struct lattice_fit lattice_scale_fit(enum plan_encoding kind, uint32_t bits, const float *x,
-                                     size_t n)
+void lattice_scale_fit(struct lattice_fit *fit, enum plan_encoding kind, uint32_t bits,
+                       const float *x, size_t n)
 {
     const double unit = ldexp(2, -(int)bits); /* a cell's side when R reaches from -1 to 1 */
     struct found round, square = {0, INFINITY};
@@ -254,15 +254,17 @@ struct lattice_fit lattice_scale_fit(enum plan_encoding kind, uint32_t bits, con
     struct sample s;
     double scale;
 
+    *fit = (struct lattice_fit){.kind = kind, .bits = bits};
     s.dims = lattice_dims(kind);
     measure(&e, x, n, s.dims);
     if ((double)e.max * unit < 4 * (double)LATTICE_SCALE_MIN)
-        return (struct lattice_fit){0, false};
+        return;
     take(&s, x, n, &e);
     round = search_region(&s, kind, bits, false, 0.7 * unit, 2 * unit / e.rms);
     if (s.dims > 1)
         square = search_region(&s, kind, bits, true, 0.5 * round.scale, 1.4 * round.scale);
-    scale = (round.error <= square.error ? round.scale : square.scale) * e.rms * (double)e.max;
-    scale = fmin(fmax(scale, (double)LATTICE_SCALE_MIN), (double)lattice_scale_max(bits));
-    return (struct lattice_fit){(float)scale, square.error < round.error};
+    fit->square = square.error < round.error;
+    scale = (fit->square ? square.scale : round.scale) * e.rms * (double)e.max;
+    fit->scale =
+        (float)fmin(fmax(scale, (double)LATTICE_SCALE_MIN), (double)lattice_scale_max(bits));
 }

@@ -13,7 +13,7 @@
  * 2 rms / 2^b for a round region, then near the result for a square one.  The dithers of the trials
  * are a stream of their own, always the same, so that the scale depends on x alone and unpacking
  * stays right on average. */
-struct lattice_fit lattice_scale_fit(enum plan_encoding kind, uint32_t bits, const float *x,
-                                     size_t n);
+void lattice_scale_fit(struct lattice_fit *fit, enum plan_encoding kind, uint32_t bits,
+                       const float *x, size_t n);
 
 #endif

@@ -48,12 +48,12 @@ static void unpack(struct bench *b)
 
 static void search(struct bench *b)
 {
-    b->fit = lattice_scale_fit(b->c.kind, b->c.bits, x, b->n);
+    lattice_scale_fit(&b->fit, b->c.kind, b->c.bits, x, b->n);
 }
 
 static void quantise(struct bench *b)
 {
-    lattice_pack_as(b->c.kind, b->c.bits, payload, x, b->n, key, b->fit);
+    lattice_pack_as(&b->fit, payload, x, b->n, key);
 }
 
 /* --- the twin: round regions of Z, A2, E8, blocks that overload left as they are --- */

@@ -3,9 +3,9 @@
 
     /usr/bin/python3 tests/golden/gen_compress.py > tests/golden/compress.h
 
-Nearest points: the best of all corners around a value.  Codes: by solving linear equations.  What random codes mean: the
-one lattice point of their class that lies in the region, found by looking at many.  Dithers: AES-256-CTR of the openssl
-command.  Needs numpy and openssl; shares no code with the product.
+Nearest points: the best of all corners around a value.  Codes: by solving linear equations.  What random codes mean:
+the one lattice point of their class that lies in the region, found by looking at many.  Dithers: AES-256-CTR of the
+openssl command.  Needs numpy and openssl; shares no code with the product.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -18,8 +18,9 @@ import subprocess
 import numpy as np
 
 R3 = math.sqrt(3)
-E8 = np.array([[2, 0, 0, 0, 0, 0, 0, 0], [-1, 1, 0, 0, 0, 0, 0, 0], [0, -1, 1, 0, 0, 0, 0, 0], [0, 0, -1, 1, 0, 0, 0, 0],
-               [0, 0, 0, -1, 1, 0, 0, 0], [0, 0, 0, 0, -1, 1, 0, 0], [0, 0, 0, 0, 0, -1, 1, 0], [0.5] * 8])
+E8 = np.array([[2, 0, 0, 0, 0, 0, 0, 0], [-1, 1, 0, 0, 0, 0, 0, 0], [0, -1, 1, 0, 0, 0, 0, 0],
+               [0, 0, -1, 1, 0, 0, 0, 0], [0, 0, 0, -1, 1, 0, 0, 0], [0, 0, 0, 0, -1, 1, 0, 0],
+               [0, 0, 0, 0, 0, -1, 1, 0], [0.5] * 8])
 # Rows generate the lattice; packing radius, covering radius.
 LATTICES = {"SCALAR": (np.eye(1), 0.5, 0.5), "LATTICE": (np.array([[1, 0], [0.5, R3 / 2]]), 0.5, 1 / R3),
             "E8": (E8, math.sqrt(0.5), 1.0)}
@@ -134,7 +135,7 @@ def lattice_case(case, kind, bits, square, given):
     generator, packing, covering = LATTICES[kind]
     d = len(generator)
     blocks = -(-N // d)
-    room = (halves(kind, bits).min() if square else 2**bits * packing / math.sqrt(d)) - covering / (1 if square else math.sqrt(d))
+    room = halves(kind, bits).min() - covering if square else (2**bits * packing - covering) / math.sqrt(d)
     scale = float32(1.02 / room) if room > 0 else 0.75
     x = [((7919 * i + 104729 * case) % 2049 - 1024) / 1024 if i < N else 0 for i in range(blocks * d)]
     t = stream(case, blocks * d)
@@ -194,8 +195,9 @@ def main():
                                 (kind, bits, *(str(v).lower() for v in (square, given)), scale, case, case))
     print("\nenum { GOLDEN_VALUES = %d };\n\n"
           "/* Key of case k: SHA-256(\"compress k\").  given: codes that were not made from values. */\n"
-          "static const struct golden_lattice {\n    enum plan_encoding kind;\n    uint32_t bits;\n    bool square, given;\n"
-          "    double scale;\n    const uint8_t *payload;\n    const double *values;\n} GOLDEN_LATTICE[] = {\n" % N +
+          "static const struct golden_lattice {\n    enum plan_encoding kind;\n    uint32_t bits;\n"
+          "    bool square, given;\n    double scale;\n    const uint8_t *payload;\n    const double *values;\n"
+          "} GOLDEN_LATTICE[] = {\n" % N +
           "\n".join(rows) + "\n};\n")
     c_bytes("golden_topk_mean", topk(5, 48, 2, None))
     c_bytes("golden_topk_importance", topk(3, 37, 4, [(c * 11) % 13 for c in range(37)]))

@@ -63,9 +63,10 @@ static void test_payloads_are_those_of_the_independent_program(void **state)
             x[i] = ((float)((7919 * i + 104729 * k) % 2049) - 1024) / 1024;
         golden_dither(key, k);
         assert_true(bytes <= sizeof out);
-        assert_int_equal(lattice_pack_as(g->kind, g->bits, out, x, GOLDEN_VALUES, key,
-                                         (struct lattice_fit){(float)g->scale, g->square}),
-                         0);
+        assert_int_equal(
+            lattice_pack_as(&(struct lattice_fit){g->kind, g->bits, g->square, (float)g->scale},
+                            out, x, GOLDEN_VALUES, key),
+            0);
         assert_memory_equal(out, g->payload, bytes);
     }
 }

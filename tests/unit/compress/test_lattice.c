@@ -55,8 +55,8 @@ static struct lattice_fit roomy(enum plan_encoding kind, uint32_t bits, bool squ
     /* Half the shorter side of the box of A2 is at least 0.86 of 2^b / 2. */
     const double box = size / 2 * (kind == ENCODING_LATTICE ? 0.86 : 1) - covering_of(kind);
 
-    return (struct lattice_fit){(float)(1.01 / (square ? box : ball / sqrt(d))),
-                                square && kind != ENCODING_SCALAR};
+    return (struct lattice_fit){kind, bits, square && kind != ENCODING_SCALAR,
+                                (float)(1.01 / (square ? box : ball / sqrt(d)))};
 }
 
 static void far_off_at_most(enum plan_encoding kind, size_t n, float scale)
@@ -92,8 +92,7 @@ static void test_without_overload_no_block_is_off_by_more_than_the_covering_radi
                     key[1]++;
                     memset(payload, 0xee, sizeof payload);
                     y[ns[w]] = 7;
-                    assert_int_equal(lattice_pack_as(kind_of(k), bits, payload, x, ns[w], key, fit),
-                                     0);
+                    assert_int_equal(lattice_pack_as(&fit, payload, x, ns[w], key), 0);
                     assert_int_equal(payload[bytes], 0xee);
                     assert_true(lattice_unpack(kind_of(k), bits, y, payload, ns[w], key));
                     far_off_at_most(kind_of(k), ns[w], fit.scale);
@@ -119,7 +118,7 @@ static void test_without_overload_it_is_right_on_average(void **state)
                     uint8_t key[32];
 
                     rng_fill(&chance, key, sizeof key);
-                    lattice_pack_as(kind_of(k), bits, payload, x, N, key, fit);
+                    lattice_pack_as(&fit, payload, x, N, key);
                     assert_true(lattice_unpack(kind_of(k), bits, y, payload, N, key));
                     for (size_t i = 0; i < N; i++) {
                         sum[i] += (double)y[i];
@@ -266,15 +265,16 @@ static void test_one_outlier_costs_less_than_either_extreme(void **state)
     for (int k = 0; k < KINDS; k++)
         for (uint32_t bits = 2; bits <= 8; bits += 3) {
             double lost = 0, for_it = 0;
+            struct lattice_fit fit;
 
             draw(NORMAL, N);
             x[7777] = 1000;
             round_trip(k, bits, N);
             for (size_t i = 0; i < N; i++)
                 lost += pow((double)x[i] - (double)y[i], 2);
-            lattice_pack_as(
-                kind_of(k), bits, payload, x, N, key,
-                (struct lattice_fit){1000 * roomy(kind_of(k), bits, false).scale, false});
+            fit = roomy(kind_of(k), bits, false);
+            fit.scale *= 1000;
+            lattice_pack_as(&fit, payload, x, N, key);
             assert_true(lattice_unpack(kind_of(k), bits, y, payload, N, key));
             for (size_t i = 0; i < N; i++)
                 for_it += pow((double)x[i] - (double)y[i], 2);

@@ -50,7 +50,7 @@ static void draw(enum shape shape, size_t n)
 }
 
 /* Mean squared error over a few dithers. */
-static double error_of(enum plan_encoding kind, uint32_t bits, size_t n, struct lattice_fit fit)
+static double error_of(const struct lattice_fit *fit, size_t n)
 {
     static uint8_t payload[BYTES_MAX];
     uint8_t key[32] = {0};
@@ -58,25 +58,36 @@ static double error_of(enum plan_encoding kind, uint32_t bits, size_t n, struct 
 
     for (uint8_t k = 0; k < 4; k++) {
         key[0] = k;
-        lattice_pack_as(kind, bits, payload, x, n, key, fit);
-        CHECK(lattice_unpack(kind, bits, y, payload, n, key));
+        lattice_pack_as(fit, payload, x, n, key);
+        CHECK(lattice_unpack(fit->kind, fit->bits, y, payload, n, key));
         for (size_t i = 0; i < n; i++)
             sum += pow((double)x[i] - (double)y[i], 2);
     }
     return sum / (4 * (double)n);
 }
 
-static double best_on_a_grid(enum plan_encoding kind, uint32_t bits, size_t n, float from)
+static double best_on_a_grid(const struct lattice_fit *from, size_t n)
 {
+    struct lattice_fit fit = *from;
     double best = INFINITY;
 
     for (double factor = 0.25; factor < 4; factor *= 1.05)
-        for (int square = 0; square < (kind == ENCODING_SCALAR ? 1 : 2); square++) {
-            const struct lattice_fit fit = {(float)(factor * (double)from), square != 0};
-
-            best = fmin(best, error_of(kind, bits, n, fit));
+        for (int square = 0; square < (from->kind == ENCODING_SCALAR ? 1 : 2); square++) {
+            fit.square = square != 0;
+            fit.scale = (float)(factor * (double)from->scale);
+            best = fmin(best, error_of(&fit, n));
         }
     return best;
+}
+
+static struct lattice_fit fit_of(enum plan_encoding kind, uint32_t bits, const float *values,
+                                 size_t n)
+{
+    struct lattice_fit fit;
+
+    lattice_scale_fit(&fit, kind, bits, values, n);
+    assert_true(fit.kind == kind && fit.bits == bits);
+    return fit;
 }
 
 static void test_the_error_is_close_to_the_least_there_is(void **state)
@@ -89,9 +100,8 @@ static void test_the_error_is_close_to_the_least_there_is(void **state)
                 const size_t n = shape == UNIFORM ? 200 : N;
 
                 draw(shape, n);
-                fit = lattice_scale_fit(kind, bits, x, n);
-                assert_true(error_of(kind, bits, n, fit) <=
-                            1.2 * best_on_a_grid(kind, bits, n, fit.scale));
+                fit = fit_of(kind, bits, x, n);
+                assert_true(error_of(&fit, n) <= 1.2 * best_on_a_grid(&fit, n));
             }
 }
 
@@ -100,12 +110,12 @@ static void test_tails_ask_for_a_round_region_and_bounds_for_a_square_one(void *
     (void)state;
     for (uint32_t bits = 2; bits <= 8; bits++) {
         draw(UNIFORM, N);
-        assert_true(lattice_scale_fit(ENCODING_E8, bits, x, N).square);
-        assert_false(lattice_scale_fit(ENCODING_SCALAR, bits, x, N).square);
+        assert_true(fit_of(ENCODING_E8, bits, x, N).square);
+        assert_false(fit_of(ENCODING_SCALAR, bits, x, N).square);
         draw(SATURATED, N);
-        assert_true(lattice_scale_fit(ENCODING_LATTICE, bits, x, N).square);
+        assert_true(fit_of(ENCODING_LATTICE, bits, x, N).square);
         draw(OUTLIER, N);
-        assert_false(lattice_scale_fit(ENCODING_E8, bits, x, N).square);
+        assert_false(fit_of(ENCODING_E8, bits, x, N).square);
     }
 }
 
@@ -116,10 +126,10 @@ static void test_the_scale_follows_the_values(void **state)
     (void)state;
     draw(NORMAL, N);
     for (enum plan_encoding kind = ENCODING_SCALAR; kind <= ENCODING_E8; kind++) {
-        fit = lattice_scale_fit(kind, 3, x, N);
+        fit = fit_of(kind, 3, x, N);
         for (size_t i = 0; i < N; i++)
             y[i] = ldexpf(x[i], 20);
-        times = lattice_scale_fit(kind, 3, y, N);
+        times = fit_of(kind, 3, y, N);
         assert_true(fabsf(ldexpf(fit.scale, 20) / times.scale - 1) < 1e-5F);
         assert_int_equal(fit.square, times.square);
     }
@@ -133,11 +143,11 @@ static void test_nothing_but_zeros_has_no_scale_and_no_scale_is_out_of_range(voi
     (void)state;
     for (enum plan_encoding kind = ENCODING_SCALAR; kind <= ENCODING_E8; kind++)
         for (uint32_t bits = 1; bits <= 8; bits++) {
-            assert_true(lattice_scale_fit(kind, bits, zeros, 3).scale == 0);
-            assert_true(lattice_scale_fit(kind, bits, tiny, 3).scale == 0);
-            assert_true(lattice_scale_fit(kind, bits, huge, 3).scale <= lattice_scale_max(bits));
-            assert_true(lattice_scale_fit(kind, bits, huge, 3).scale > 0);
-            assert_true(lattice_scale_fit(kind, bits, mixed, 3).scale <= lattice_scale_max(bits));
+            assert_true(fit_of(kind, bits, zeros, 3).scale == 0);
+            assert_true(fit_of(kind, bits, tiny, 3).scale == 0);
+            assert_true(fit_of(kind, bits, huge, 3).scale <= lattice_scale_max(bits));
+            assert_true(fit_of(kind, bits, huge, 3).scale > 0);
+            assert_true(fit_of(kind, bits, mixed, 3).scale <= lattice_scale_max(bits));
         }
 }
 
