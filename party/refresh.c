@@ -120,8 +120,6 @@ enum status party_refresh_take(struct party_refresh *f, const struct party_botto
         return s;
     if (!b->down.with_head) /* identity */
         return STATUS_OK;
-    if (!b->down.with_head)
-        return STATUS_OK;
     if (!down_head_unpack(&b->down, f->params, b->received, rows, round->dither))
         return error_set(err, STATUS_PROTOCOL, "a head that is none");
     nn_head_set(&f->head, f->params);
