@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 
+#include <math.h>
 #include <string.h>
 
 bool party_refreshes(const struct plan *p, uint32_t self)
@@ -138,12 +139,19 @@ static void join(struct party_refresh *f, const float *h, uint32_t rows, uint32_
     nn_head_fuse(&f->head, f->fused, rows);
 }
 
-uint32_t party_refresh_apply(struct party_refresh *f, struct party_bottom *b,
-                             struct party_sent *sent, const struct plan *p, uint64_t step,
-                             double clip)
+static bool all_finite(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i]))
+            return false;
+    }
+    return true;
+}
+
+bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
+                         const struct plan *p, uint64_t step, double clip, uint64_t *clipped)
 {
     const uint32_t rows = b->batch_rows;
-    uint32_t clipped = 0;
 
     for (uint32_t r = 0; r < rows; r++)
         f->of_batch[r] = f->target[sent->row[r]];
@@ -152,10 +160,22 @@ uint32_t party_refresh_apply(struct party_refresh *f, struct party_bottom *b,
         nn_head_forward(&f->head, f->fused, f->of_batch, rows, true);
         nn_head_backward(&f->head, f->dfused);
         nn_head_part(&f->head, b->gradient, f->dfused, rows, f->self);
+        if (!all_finite(b->gradient, (size_t)rows * b->width))
+            return false;
         if (q == 0)
             party_sent_weigh(sent, b->gradient, rows);
-        clipped += party_bottom_clip(b, clip);
+        *clipped += party_bottom_clip(b, clip);
         party_bottom_step(b, p, step, q);
     }
-    return clipped;
+    return true;
+}
+
+double party_refresh_flops(const struct party_refresh *f, const struct plan *p)
+{
+    const double values = (double)p->training.batch * p->model.embedding * p->shape.parties;
+
+    if (!f->on)
+        return 0;
+    return nn_net_flops(&f->head.net.spec, p->training.batch) * p->protocol.local_iterations +
+           16 * values;
 }

@@ -6,7 +6,8 @@
  *   theta^q+1 = theta^q - eta d loss(head(z^q), y) / d theta^q                       line 13
  *
  * `others` is the sum that the server was given, or what it has of each, less this party's own part
- * as it was sent: quantised, with its noise.  The head is that of the round, as it came down.
+ * as it was sent, quantised, but without its noise (docs/adr/0013).  The head is that of the round,
+ * as it came down.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,9 +47,14 @@ enum status party_refresh_take(struct party_refresh *f, const struct party_botto
                                const struct secagg_shape *shape, const struct party_sent *sent,
                                const struct secagg_round *round, struct error *err) MUST_USE;
 
-/* Q local steps; clip as in party_bottom_apply.  What top-k goes by is the first gradient. */
-uint32_t party_refresh_apply(struct party_refresh *f, struct party_bottom *b,
-                             struct party_sent *sent, const struct plan *p, uint64_t step,
-                             double clip);
+/* Q local steps; clip as in party_bottom_apply, *clipped grows by the rows that were longer.  What
+ * top-k goes by is the first gradient.  False, before a step is taken with it, when a gradient is
+ * not finite. */
+bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
+                         const struct plan *p, uint64_t step, double clip,
+                         uint64_t *clipped) MUST_USE;
+
+/* About what the end of a step costs besides the bottom: the head, and everybody's payloads. */
+double party_refresh_flops(const struct party_refresh *f, const struct plan *p);
 
 #endif

@@ -161,7 +161,8 @@ static void start_work(struct party_session *p, struct actions *a)
     rows = p->task.open ? p->task.rows : 0;
     if (p->task.apply)
         rows += (double)p->bottom.batch_rows * p->plan.protocol.local_iterations;
-    actions_add(a, ACTION_WORK)->flops = rows * flops + party_flops_to_share(p);
+    actions_add(a, ACTION_WORK)->flops =
+        rows * flops + party_flops_to_share(p) + party_refresh_flops(&p->refresh, &p->plan);
 }
 
 void party_broadcast(struct party_session *p, struct actions *a, const struct wire_broadcast *b)

@@ -23,6 +23,7 @@ enum status party_sent_init(struct party_sent *s, const struct plan *p, bool kep
         .feeds_back = p->protocol.error_feedback,
         .clip = (float)p->protocol.clip,
         .width = p->model.embedding,
+        .batch = batch,
         .rows_all = p->shape.train_rows,
     };
     s->kept = kept || s->feeds_back;
@@ -46,10 +47,17 @@ enum status party_sent_init(struct party_sent *s, const struct plan *p, bool kep
     return STATUS_MEMORY;
 }
 
+static void wipe(float *x, size_t rows, size_t width)
+{
+    if (x != NULL)
+        secret_wipe(x, rows * width * sizeof *x);
+}
+
 void party_sent_deinit(struct party_sent *s)
 {
-    if (s->own != NULL)
-        secret_wipe(s->own, batch_values(s) * sizeof *s->own);
+    wipe(s->x, s->batch, s->width);
+    wipe(s->own, s->batch, s->width);
+    wipe(s->residual, s->rows_all, s->width);
     mem_free(s->row);
     mem_free(s->x);
     mem_free(s->own);
@@ -64,7 +72,6 @@ const float *party_sent_begin(struct party_sent *s, const float *h, const uint32
 {
     if (!s->kept)
         return h;
-    s->open = false;
     s->rows = rows;
     memcpy(s->row, row, rows * sizeof *row);
     memcpy(s->x, h, batch_values(s) * sizeof *h);
@@ -78,20 +85,8 @@ const float *party_sent_begin(struct party_sent *s, const float *h, const uint32
     return s->x;
 }
 
-void party_sent_open(struct party_sent *s, uint64_t step)
-{
-    s->open = true;
-    s->step = step;
-}
-
-bool party_sent_knows(const struct party_sent *s, uint64_t step)
-{
-    return s->open && s->step == step;
-}
-
 void party_sent_close(struct party_sent *s)
 {
-    s->open = false;
     for (uint32_t r = 0; r < s->rows && s->feeds_back; r++) {
         float *left = s->residual + (size_t)s->row[r] * s->width;
         const size_t at = (size_t)r * s->width;
@@ -99,8 +94,6 @@ void party_sent_close(struct party_sent *s)
         for (uint32_t i = 0; i < s->width; i++)
             left[i] = fminf(fmaxf(s->x[at + i], -s->clip), s->clip) - s->own[at + i];
     }
-    if (s->kept)
-        secret_wipe(s->own, batch_values(s) * sizeof *s->own);
 }
 
 void party_sent_weigh(struct party_sent *s, const float *gradient, uint32_t rows)
@@ -161,7 +154,6 @@ enum status party_sent_parse(struct party_sent *s, const uint8_t *bytes, size_t 
         if (!isfinite(x))
             return STATUS_DATA;
     }
-    s->open = false;
     if (s->residual != NULL)
         memcpy(s->residual, bytes, residuals(s) * sizeof(float));
     if (s->importance != NULL)

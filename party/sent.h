@@ -23,18 +23,17 @@
 #include <stdint.h>
 
 struct party_sent {
-    bool kept;       /* anything of all this is needed */
-    bool feeds_back; /* error feedback */
-    bool open;       /* x and own are those of the last upload, for `step` */
-    uint64_t step;
+    bool kept;            /* anything of all this is needed */
+    bool feeds_back;      /* error feedback */
     float clip;           /* every embedding is cut off at +-clip before it is compressed */
     uint32_t width, rows; /* P; of the batch */
+    size_t batch;         /* rows of the largest one */
     size_t rows_all;      /* of the training table */
     uint32_t *row;        /* of the batch */
     float *x;             /* rows x P: what was handed over */
-    float *own;           /* the same as the server takes it; may hold noise, so it is wiped */
+    float *own;           /* the same as the server takes it, but for noise */
     float *residual;      /* rows_all x P; NULL without error feedback */
-    /* P: mean |d loss / d h| of the last closed batch, 0 before the first; NULL without top-k. */
+    /* P: |d loss / d h| summed over the last closed batch, 0 before; NULL without top-k. */
     float *importance;
     void *scratch; /* of secagg_alone and secagg_others */
 };
@@ -48,10 +47,6 @@ void party_sent_deinit(struct party_sent *s); /* wipes; safe on a zeroed struct 
  * out before.  The caller then fills s->own. */
 const float *party_sent_begin(struct party_sent *s, const float *h, const uint32_t *row,
                               uint32_t rows);
-/* s->own has been filled in for an upload of this step: it stays until the step is closed, whatever
- * becomes of the connection. */
-void party_sent_open(struct party_sent *s, uint64_t step);
-bool party_sent_knows(const struct party_sent *s, uint64_t step);
 /* Its step is closed: what is left out now is kept for the next time. */
 void party_sent_close(struct party_sent *s);
 /* The gradient (rows x P) of the step's loss by this party's embeddings. */

@@ -6,28 +6,22 @@
  */
 #include "party/core.h"
 
-#include "common/base/check.h"
-#include "common/crypto/secret.h"
-
+#include <math.h>
 #include <string.h>
 
 /* Noise of a seeded run depends on the place in the schedule alone, so any interleaving gives the
- * same.  True when the generator has been put to the beginning of a stream that `key` gives again.
- */
-static bool begin_noise(struct party_session *p, uint8_t key[RNG_KEY_BYTES],
-                        enum wire_purpose purpose, uint64_t place, uint64_t sweep)
+ * same. */
+static void seed_noise(struct party_session *p)
 {
-    uint64_t at =
-        (uint64_t)purpose << 62 | (purpose == PURPOSE_TRAIN ? place : sweep << 32 | place);
+    const struct party_task *t = &p->task;
+    uint8_t key[RNG_KEY_BYTES];
+    uint64_t place = (uint64_t)t->purpose << 62 |
+                     (t->purpose == PURPOSE_TRAIN ? t->place : t->sweep << 32 | t->place);
 
-    if (p->setup.seeded)
-        rng_seed_key(key, p->setup.seed, p->setup.self + 1, "noise", at);
-    else if (p->sent.kept && purpose == PURPOSE_TRAIN)
-        rng_fill(&p->noise, key, RNG_KEY_BYTES);
-    else
-        return false;
+    if (!p->setup.seeded)
+        return;
+    rng_seed_key(key, p->setup.seed, p->setup.self + 1, "noise", place);
     rng_rekey(&p->noise, key);
-    return true;
 }
 
 static struct secagg_round round_of(struct party_session *p, enum wire_purpose purpose,
@@ -43,8 +37,7 @@ static struct secagg_round round_of(struct party_session *p, enum wire_purpose p
         .dither = p->dither,
         .importance = party_sent_importance(&p->sent),
         .scratch = p->sent.scratch,
-        .replayed =
-            p->task.work == WORK_REPLAY && !p->setup.seeded && !party_sent_knows(&p->sent, place),
+        .replayed = true,
         .data = party_deals(p) ? party_deal_shares(p) : NULL,
         .coded = p->coded,
         .coded_n = p->task.coded,
@@ -83,7 +76,9 @@ static enum status step_down(struct party_session *p, bool apply)
     s = party_refresh_take(&p->refresh, b, &p->shape, &p->sent, &round, &p->error);
     if (s != STATUS_OK)
         return error_wrap(&p->error, "the server: step %llu", (unsigned long long)p->applied);
-    p->report.clipped += party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip);
+    if (!party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip,
+                             &p->report.clipped))
+        return party_violation(p, "shows what has no finite gradient, step", p->applied);
     return STATUS_OK;
 }
 
@@ -134,23 +129,24 @@ static const float *embed(struct party_session *p, size_t *n)
     return model->w;
 }
 
-/* x to p->payload; and, where the end of the step will need it, what the server will take it for.
- */
+/* What the end of the step will take out of the sum: this party's part without its noise.  With the
+ * noise, the next model would depend on a secret draw, and not on the released sum and its own data
+ * alone, which is what accounting of later releases rests on (docs/adr/0013). */
+static void note_own(struct party_session *p, const float *x, size_t n,
+                     const struct secagg_round *round)
+{
+    secagg_alone(&p->shape, p->sent.own, x, n, round, NULL);
+}
+
 static enum status protect(struct party_session *p, const float *x, size_t n,
                            const struct secagg_round *round)
 {
-    const struct party_task *t = &p->task;
-    uint8_t key[RNG_KEY_BYTES];
-    bool again = begin_noise(p, key, t->purpose, t->place, t->sweep);
-    enum status s = secagg_protect(p->masks, p->payload, p->check, x, n, round, &p->noise);
+    enum status s;
 
-    if (s == STATUS_OK && p->sent.kept && t->purpose == PURPOSE_TRAIN) {
-        CHECK(again);
-        rng_rekey(&p->noise, key);
-        secagg_alone(&p->shape, p->sent.own, x, n, round, &p->noise);
-        party_sent_open(&p->sent, t->place);
-    }
-    secret_wipe(key, sizeof key);
+    seed_noise(p);
+    s = secagg_protect(p->masks, p->payload, p->check, x, n, round, &p->noise);
+    if (s == STATUS_OK && p->sent.kept && p->task.purpose == PURPOSE_TRAIN)
+        note_own(p, x, n, round);
     return s;
 }
 
@@ -219,7 +215,8 @@ static size_t step_bytes(struct party_session *p, uint64_t step, const uint32_t 
     return down_words(&p->bottom.down, *rows) * sizeof *p->bottom.received;
 }
 
-/* None is applied unless all are gradients. */
+/* Where gradients come, none is applied unless all are.  What is shown is looked at step by step:
+ * it takes the model of that step to do so. */
 static enum status check_replay(struct party_session *p)
 {
     const uint8_t *at = p->received.data, *end = at + p->received.len;
@@ -237,23 +234,24 @@ static enum status check_replay(struct party_session *p)
     return STATUS_OK;
 }
 
-/* The batch of step p->applied is embedded, and handed over as it was then: but for noise of the
- * system's generator, which nobody has any more when the process that sent it is gone.  Then the
- * mean of what it could have been serves. */
-static void embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
+/* The batch of step p->applied is embedded, and what was handed over is known again. */
+static enum status embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
 {
     const float *h = party_bottom_train(&p->bottom, p->setup.train, row, rows);
-    uint8_t key[RNG_KEY_BYTES];
+    const size_t n = (size_t)rows * p->bottom.width;
     struct secagg_round round;
 
-    if (!p->sent.kept || party_sent_knows(&p->sent, p->applied))
-        return;
+    if (!p->sent.kept)
+        return STATUS_OK;
     h = party_sent_begin(&p->sent, h, row, rows);
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(h[i]))
+            return error_set(&p->error, STATUS_DATA, "step %llu: the model diverged",
+                             (unsigned long long)p->applied);
+    }
     round = round_of(p, PURPOSE_TRAIN, p->applied, 0);
-    if (p->setup.seeded)
-        begin_noise(p, key, PURPOSE_TRAIN, p->applied, 0);
-    secagg_alone(&p->shape, p->sent.own, h, (size_t)rows * p->bottom.width, &round,
-                 p->setup.seeded ? &p->noise : NULL);
+    note_own(p, h, n, &round);
+    return STATUS_OK;
 }
 
 static enum status work_on_replay(struct party_session *p)
@@ -267,9 +265,10 @@ static enum status work_on_replay(struct party_session *p)
         uint32_t rows;
         size_t bytes = step_bytes(p, p->applied, &row, &rows);
 
-        embed_again(p, row, rows);
         memcpy(p->bottom.received, at, bytes);
-        s = take_step(p, true);
+        s = embed_again(p, row, rows);
+        if (s == STATUS_OK)
+            s = take_step(p, true);
         at += bytes;
     }
     spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);

@@ -316,6 +316,22 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
 
 /* --- life --- */
 
+/* What secagg shows is written where common/compress has left room for it. */
+static void check_shown(const struct server_session *s)
+{
+    const struct plan *p = &s->plan;
+    struct down down;
+
+    down_of(&down, p);
+    if (!s->shape.shown)
+        return;
+    for (uint32_t rows = 1; rows <= p->training.batch;
+         rows = rows < p->training.batch ? p->training.batch : rows + 1)
+        CHECK(down_shown_bytes(&down, rows) ==
+              secagg_shown_bytes(p->protocol.aggregation, &s->shape,
+                                 (size_t)rows * p->model.embedding));
+}
+
 static enum status init_protocol(struct server_session *s, struct error *err)
 {
     const struct plan *p = &s->plan;
@@ -335,6 +351,7 @@ static enum status init_protocol(struct server_session *s, struct error *err)
     st = encode_init(&s->shape.encode, p, p->shape.parties);
     if (st != STATUS_OK)
         return error_set(err, st, "encoding: %s", status_words(st));
+    check_shown(s);
     s->check_bytes = secagg_check_bytes(p->protocol.aggregation, &s->shape);
     s->payload_max = secagg_payload_bytes(p->protocol.aggregation, &s->shape, s->shape.values_max);
     s->hellos = mem_alloc(p->shape.parties, sizeof *s->hellos);

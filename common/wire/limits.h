@@ -43,6 +43,12 @@ static inline size_t wire_gradient_max(const struct plan *p)
     return sizeof(uint32_t) * down_words(&d, p->training.batch);
 }
 
+/* Can all that this plan sends be sent?  An evaluation's rows may be more than a batch's. */
+static inline bool wire_fits(const struct plan *p)
+{
+    return wire_gradient_max(p) <= WIRE_PAYLOAD_MAX;
+}
+
 /* Most bytes of gradients in one Replay under this plan: it carries whole gradients, as many as fit
  * WIRE_REPLAY_MAX and at least one. */
 static inline size_t wire_replay_max(const struct plan *p)
