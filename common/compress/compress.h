@@ -9,7 +9,8 @@
  * public and must reach every receiver.  Compressors hide nothing.  (Castiglia et al. 2022, section
  * 4 and appendix B.)
  *
- * Nothing here allocates or keeps state: any thread may call it.
+ * Nothing here keeps state: any thread may call it.  A quantiser takes a cipher context from
+ * OpenSSL for the time of a call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -42,15 +42,23 @@ struct chunk {
     struct lattice_run run;
     struct prg stream; /* of dithers, chunk after chunk */
     uint16_t t[CHUNK_MAX], code[CHUNK_MAX];
-    size_t most; /* components of a whole chunk */
 };
+
+/* Zeros from n on for the blocks that fill up a group. */
+static void clear_group(uint16_t *v, size_t n, uint32_t dims)
+{
+    const size_t whole = (size_t)LATTICE_LANES * dims;
+
+    if (n % whole != 0)
+        memset(v + n, 0, (whole - n % whole) * sizeof *v);
+}
 
 static void dither_chunk(struct chunk *c, size_t blocks)
 {
     const size_t n = blocks * c->cell.dims;
 
     lattice_stream_fill(&c->stream, c->t, n);
-    memset(c->t + n, 0, sizeof c->t - n * sizeof *c->t); /* blocks that fill up a group */
+    clear_group(c->t, n, c->cell.dims);
     lattice_run_dither(&c->cell, &c->run, c->t, blocks);
 }
 
@@ -69,22 +77,28 @@ static void encode_chunk(struct chunk *c, size_t blocks)
     }
 }
 
-/* y[n], n at most those of `blocks`. */
+/* One group's n values, n <= d LATTICE_LANES. */
+static void take_out(float *y, const struct lattice_group *p, uint32_t dims, size_t n, float scale)
+{
+    for (size_t l = 0; l * dims < n; l++)
+        for (uint32_t i = 0; i < dims && l * dims + i < n; i++)
+            y[l * dims + i] = scale * p->v[i][l];
+}
+
+/* y[n], n at most those of the chunk. */
 static void decode_chunk(struct chunk *c, float *y, size_t n, float scale)
 {
     const uint32_t dims = c->cell.dims;
+    const size_t whole = (size_t)LATTICE_LANES * dims;
     struct lattice_codes codes;
     struct lattice_group p;
 
-    for (size_t at = 0; at < n; at += LATTICE_LANES * dims) {
-        const size_t some = n - at < LATTICE_LANES * dims ? n - at : LATTICE_LANES * dims;
-
+    for (size_t at = 0; at < n; at += whole) {
         for (size_t l = 0; l < LATTICE_LANES; l++)
             for (uint32_t i = 0; i < dims; i++)
                 codes.v[i][l] = c->code[at + l * dims + i];
-        lattice_cell_decode(&c->cell, &p, &codes, &c->run.u[at / (LATTICE_LANES * dims)]);
-        for (size_t k = 0; k < some; k++)
-            y[at + k] = scale * p.v[k % dims][k / dims];
+        lattice_cell_decode(&c->cell, &p, &codes, &c->run.u[at / whole]);
+        take_out(y + at, &p, dims, n - at < whole ? n - at : whole, scale);
     }
 }
 
@@ -183,7 +197,7 @@ bool lattice_unpack(enum plan_encoding kind, uint32_t bits, float *y, const uint
         some = n - at < blocks * dims ? n - at : blocks * dims;
         dither_chunk(&c, blocks);
         bits_unpack16(c.code, in + bits_bytes(at, bits), blocks * dims, bits);
-        memset(c.code + blocks * dims, 0, sizeof c.code - blocks * dims * sizeof *c.code);
+        clear_group(c.code, blocks * dims, dims);
         decode_chunk(&c, y + at, some, fit.scale);
     }
     lattice_stream_end(&c.stream);

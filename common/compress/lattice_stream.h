@@ -1,5 +1,5 @@
-/* lattice_stream.h -- the numbers behind a message's dithers: AES-256-CTR under the message's key, 16
- * bits a component, little-endian.
+/* lattice_stream.h -- the numbers behind a message's dithers: AES-256-CTR under the message's key,
+ * 16 bits a component, little-endian.
  *
  * A dither must be uniform and the same at whoever packs and whoever unpacks; it is no secret.
  *

@@ -145,6 +145,52 @@ static void draw_training(struct chaos *c, struct dice *d)
     }
 }
 
+static bool has(const struct chaos *c, const char *text)
+{
+    for (size_t i = 0; i < c->sets_n; i++) {
+        if (strcmp(c->set[i], text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A compressor in place of whatever is set. */
+static void draw_compressor(struct chaos *c, struct dice *d)
+{
+    const char *kind = PICK(d, "scalar", "lattice", "e8", "topk");
+    size_t i = 0;
+
+    while (strncmp(c->set[i], "protocol.encoding=", 18) != 0)
+        i++;
+    snprintf(c->set[i], CHAOS_SET_MAX, "protocol.encoding=%s", kind);
+    set(c, "protocol.bits=%u", (unsigned)between(d, 1, 8));
+    set(c, "protocol.error_feedback=%s", PICK(d, "true", "false"));
+    for (i = 0; c->options.party_sets[i] != NULL; i++) {
+    }
+    c->options.party_sets[i] = "policy.encodings=[scalar, lattice, e8, topk]";
+}
+
+/* Local views, turns, compressors: where all wait for all. */
+static void draw_views(struct chaos *c, struct dice *d)
+{
+    const bool clear = has(c, "protocol.aggregation=clear");
+
+    if (!c->wait || has(c, "protocol.aggregation=fedvs"))
+        return;
+    if (clear && one_in(d, 2))
+        draw_compressor(c, d);
+    if (clear && one_in(d, 4))
+        set(c, "protocol.local_order=sequential");
+    if (has(c, "protocol.local_iterations=2") && one_in(d, 3))
+        set(c, "protocol.proximal=0.1");
+    if (one_in(d, 2))
+        return;
+    set(c, "protocol.local_view=refreshed");
+    set(c, "protocol.gradient.type=%s", PICK(d, "float32", "bfloat16", "int8"));
+    if (!has(c, "model.fusion=concat") && one_in(d, 2))
+        set(c, "protocol.label_holders=%u", (unsigned)between(d, 1, c->options.parties));
+}
+
 void chaos_variant(struct chaos *c, uint32_t variant)
 {
     struct dice d = {variant};
@@ -171,6 +217,7 @@ void chaos_variant(struct chaos *c, uint32_t variant)
         c->options.test_rows = 1100;
     draw_protocol(c, &d);
     draw_training(c, &d);
+    draw_views(c, &d);
     for (size_t i = 0; i < c->sets_n; i++)
         c->options.sets[i] = c->set[i];
 }
