@@ -325,6 +325,7 @@ static void test_scales_out_of_range_are_refused(void **state)
         for (uint32_t bits = 1; bits <= 8; bits++) {
             const float most = lattice_scale_max(bits), least = LATTICE_SCALE_MIN;
 
+            assert_true(most == ldexpf(1, 127 - (int)bits) && least == ldexpf(1, -100));
             assert_true(taken(k, bits, 16, 1, 0, 1));
             assert_true(taken(k, bits, 16, most, 0, 1));
             for (size_t i = 0; i < 16; i++)

@@ -294,6 +294,54 @@ static void test_dithers_fill_a_cell_evenly(void **state)
     each_cell(moment_of);
 }
 
+/* Equally far from two integers, or equally far in all components: still one point of the lattice.
+ */
+static void ties_are_decided(const struct lattice_cell *c)
+{
+    static const float parts[] = {0, 0.25F, 0.3F, 0.5F, 0.75F, 1};
+    struct lattice_group y, u = {{{0}}}, m, p;
+
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+        for (int i = 0; i < LATTICE_DIMS; i++)
+            for (int l = 0; l < LANES; l++)
+                y.v[i][l] = parts[k] + (float)((l >> i % 4 & 1) + (i == l % 8));
+        lattice_cell_nearest(c, &m, &p, &y, &u);
+        for (int l = 0; l < LANES; l++) {
+            of_the_lattice(c, &m, l);
+            assert_true(distance(c, &y, &p, l) <=
+                        (double)c->covering * (double)c->covering * 1.001);
+        }
+    }
+}
+
+static void test_ties_end_at_one_point(void **state)
+{
+    (void)state;
+    each_cell(ties_are_decided);
+}
+
+/* The middle of a 2^16th: 2^-17 of each generator for numbers 0, which sum up to what is given. */
+static void test_dithers_are_in_the_middle_of_their_steps(void **state)
+{
+    static const uint16_t t[LATTICE_DIMS * LANES];
+    const float half = 0x1p-17F;
+    struct lattice_group u;
+    struct lattice_cell c;
+
+    (void)state;
+    lattice_cell_of(&c, ENCODING_SCALAR, 2, false);
+    lattice_cell_dither(&c, &u, t);
+    assert_true(u.v[0][3] == half);
+    lattice_cell_of(&c, ENCODING_LATTICE, 2, false);
+    lattice_cell_dither(&c, &u, t);
+    assert_true(u.v[0][3] == 1.5F * half && fabsf(u.v[1][3] - 0.8660254F * half) < 1e-12F);
+    lattice_cell_of(&c, ENCODING_E8, 2, false);
+    lattice_cell_dither(&c, &u, t);
+    assert_true(u.v[0][3] == 1.5F * half && u.v[6][3] == 1.5F * half);
+    for (int i = 1; i < 8; i += i == 5 ? 2 : 1)
+        assert_true(u.v[i][3] == 0.5F * half);
+}
+
 static void nine_bits(void *unused)
 {
     struct lattice_cell c;
@@ -315,6 +363,8 @@ int main(void)
         cmocka_unit_test(test_codes_come_back_as_the_point_that_was_meant),
         cmocka_unit_test(test_every_code_means_one_point_of_its_own),
         cmocka_unit_test(test_dithers_fill_a_cell_evenly),
+        cmocka_unit_test(test_ties_end_at_one_point),
+        cmocka_unit_test(test_dithers_are_in_the_middle_of_their_steps),
         cmocka_unit_test(test_only_the_bits_there_are),
     };
 

@@ -83,6 +83,8 @@ static void small_blocks_fit(const struct lattice_cell *c)
     if (room <= 0)
         return;
     fill(c, 0.99 * room / ((double)c->size / 2));
+    for (size_t k = BLOCKS; k < LATTICE_RUN; k++) /* whatever is behind them is nobody's */
+        run.y[k / LATTICE_LANES].v[0][k % LATTICE_LANES] = 2 * c->size;
     assert_int_equal(lattice_run_quantise(c, &run, BLOCKS), 0);
     for (size_t k = 0; k < BLOCKS; k++)
         assert_true(distance(run.y, run.p, k, c->dims) <= 1.001 * (double)c->covering);
