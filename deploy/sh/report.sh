@@ -9,17 +9,18 @@
 report_usage() {
     cat <<'USAGE'
 usage: vfl report RUN... [--target METRIC=VALUE[,split=train|test]] [--score METRIC[,split=...]]
-                  [--where AXIS=VALUE]... [--by AXIS,...] [--best FIGURE] [--base LINE]
+                  [--where AXIS=VALUE]... [--by AXIS,...] [--best FIGURE] [--by-curve] [--base LINE]
                   [--plots DIR [--svg | --png]] [--html FILE [--title TEXT]] [--csv FILE] [--quiet]
 
   RUN               the folder of a cluster, or of an experiment (runs.csv, results.csv); several make one report
   --target          loss, accuracy, auc, auprc or f1, and a value: what it took until the first evaluation that
                     shows at least this much (of the loss, at most)
   --score           which score, without a target; default: accuracy, else loss; of the test rows, else of the others
-  --where           only runs with this value of an axis; an axis is a column of the tables, or the end of its name
+  --where           only runs with this value of an axis, or one of these (A,B); its name, or the end of it
   --by              one line for each combination of these axes; what else differs is folded as seeds are
   --best FIGURE     of each line of --by (or of all) just the best setting: score at the end, or with a target the
                     one that reaches it with the least rounds, epochs, payload, wire, total, seconds, epsilon
+  --by-curve        the target is for the mean curve of a line's runs, not for each run
   --base LINE       ratios are to this line (its name, or a part of it that no other has); default: the first
   --plots DIR       score by epoch, by bytes, by seconds, by epsilon: SVG and PNG, and the script that draws them
   --html FILE       one page with tables, plots and settings; it needs nothing outside of it
@@ -37,6 +38,11 @@ report_read_options() {
         -h | --help) report_usage && exit 0 ;;
         --svg) formats=svg && report_show "$1" && shift && continue ;;
         --png) formats=png && report_show "$1" && shift && continue ;;
+        --by-curve)
+            printf '%s\n' "$1" >>"$arguments"
+            report_show "$1"
+            shift
+            ;;
         --quiet) quiet=yes && shift && continue ;;
         --*)
             [ $# -ge 2 ] || fail 2 "$1: unknown, or its value is missing (vfl report --help)"

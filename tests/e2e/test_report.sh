@@ -86,6 +86,15 @@ expect 0 '^  local_iterations=1 *3/3 *26\.7' '--best: more seeds at the target c
     report hand --target auc=0.75 --by case --best payload
 expect 0 '^  local_iterations=5 *3/3 *2 ' 'then fewer bytes' report hand --target auc=0.70 --best payload
 expect 0 '1 others are left out' 'and says what it left out' report hand --target auc=0.75 --best rounds
+expect 0 '^  local_iterations=5 *3/4' '--where: one of several values' report hand --score auc --where local_iterations=1,5
+expect 0 '^  hand *3/3' 'each of them whole' report hand --score auc --where local_iterations=15,1
+expect 0 '' 'a target for the mean curve' report hand --target auc=0.75 --by-curve --csv curve.csv
+same '3 30 0' "$(figure curve.csv local_iterations=1 reached target_rounds_mean target_rounds_sd)" \
+    'no run has it where their mean has' # 0.71, 0.74, 0.80
+same '3 4 0' "$(figure curve.csv local_iterations=5 reached target_rounds_mean target_rounds_sd)" \
+    'a run that never has it does not matter' # 0.7333, 0.7567, 0.74
+expect 0 "where the mean of the runs' scores shows it" 'and the table says so' report hand --target auc=0.75 --by-curve
+expect 0 '^  local_iterations=5 *0/3' 'a mean that is never there' report hand --target auc=0.76 --by-curve
 by_hand again
 expect 0 '^  hand *6/6' 'the same experiment in two folders is one' report hand again --where local_iterations=1
 expect 0 'Until test loss <= 0.3' 'of a loss, less is better' env VFL_BIN="$VFL_BIN" sh -c '
@@ -122,6 +131,7 @@ refuse 'no run has a train auc' 'a score that no run has' hand --target auc=0.7,
 refuse 'no line is called so' 'an unknown base' hand --score auc --base float32
 refuse 'more than one line' 'a base that may be two' hand --score auc --base local
 refuse 'needs --target' '--best without a target' hand --best rounds
+refuse 'needs --target' '--by-curve without a target' hand --by-curve
 refuse 'unknown option' 'an unknown option' hand --color yes
 spoil 'runs.csv:1: no column .seed.' 'a column that is missing' runs.csv '1s/,seed,/,sad,/'
 spoil 'runs.csv:1: two columns' 'a column twice' runs.csv '1s/,epochs,/,rounds,/'
@@ -250,6 +260,10 @@ grep -v '^hand,q1-s[12],fedbcd,1,[12],[23],' hand/results.csv >early/results.csv
 expect 0 '' 'two of three seeds stop early' env PATH="$dir/few" "$vfl" report early --score auc --plots early/plots
 same 1 "$(awk '/^# line 1/ { on = 1; next } /^# line 2/ { on = 0 } on && NF { n++ } END { print n }' \
     early/plots/curves.dat)" 'and so does the line'
+grep -v '^hand,q1-s1,fedbcd,1,1,[23],' hand/results.csv >early/results.csv
+expect 0 '' 'one of three stops early' report early --target auc=0.73 --by-curve --csv early.csv
+# Means: 0.71, 0.7233, 0.7667.
+same 30 "$(figure early.csv local_iterations=1 target_rounds_mean)" 'its last score stays in the mean'
 
 # --- real runs ---
 

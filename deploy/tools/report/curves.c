@@ -294,8 +294,7 @@ static void put_script(FILE *to, const struct fold *f, struct pool *p)
         to,
         "begin = \"if (format eq 'svg') { set terminal svg size 760,height dynamic font "
         "'sans-serif,12' background 'white' } else { set terminal pngcairo size "
-        "1520,2*height fontscale 2 linewidth 2 dashlength 1.2 pointscale 2 font 'sans-serif,11' "
-        "background 'white' }\"\n");
+        "760,height dashlength 1.2 font 'sans-serif,11' background 'white' }\"\n");
     put_styles(to, n);
     if (f->want->has_target)
         fprintf(to,

@@ -50,7 +50,7 @@ static void add_run(struct fold_setting *s, const struct fold_want *want, const 
     add_moment(s->end, &run->end);
     spread_add(&s->formula_up, run->formula_up);
     spread_add(&s->formula_down, run->formula_down);
-    for (size_t i = 0; want->has_target && i < run->moments; i++)
+    for (size_t i = 0; want->has_target && !want->by_curve && i < run->moments; i++)
         if (fold_reaches(want, score_of(want, &run->moment[i]))) {
             s->reached++;
             add_moment(s->at, &run->moment[i]);
@@ -98,7 +98,50 @@ static void add_points(struct fold_setting *s, const struct fold_want *want, str
     }
 }
 
+/* The score of the last evaluation until this epoch. */
+static double score_until(const struct fold_want *want, const struct run *run, double epoch)
+{
+    double score = NAN;
+
+    for (size_t i = 0; i < run->moments; i++)
+        if (run->moment[i].figure[RUNS_EPOCHS] < epoch + 1e-4 &&
+            !isnan(score_of(want, &run->moment[i])))
+            score = score_of(want, &run->moment[i]);
+    return score;
+}
+
+/* What it took until the mean curve shows the target: for all runs or for none. */
+static void reach_by_curve(struct fold_setting *s, const struct fold_want *want)
+{
+    for (size_t k = 0; k < s->points && s->reached == 0; k++) {
+        struct spread score = {0};
+
+        for (size_t i = 0; i < s->runs; i++)
+            if (s->run[i]->whole)
+                spread_add(&score, score_until(want, s->run[i], s->point[k].epoch));
+        if (!fold_reaches(want, score.mean))
+            continue;
+        s->reached = s->whole;
+        memcpy(s->at, s->point[k].figure, sizeof s->at);
+    }
+}
+
 /* --- settings --- */
+
+/* Is the value the whole of the list, or one of what its commas separate? */
+static bool listed(const char *value, const char *list)
+{
+    size_t n = strlen(value);
+
+    if (strcmp(value, list) == 0)
+        return true;
+    for (const char *item = list; item != NULL; item = strchr(item, ',')) {
+        item += *item == ',';
+        if (strcspn(item, ",") == n && strncmp(item, value, n) == 0)
+            return true;
+    }
+    return false;
+}
 
 static bool chosen(const struct runs *r, const struct run *run, const struct fold_want *want)
 {
@@ -106,7 +149,7 @@ static bool chosen(const struct runs *r, const struct run *run, const struct fol
         const char *equals = strchr(want->where_text[i], '=');
         size_t axis = label_axis(r, want->where_text[i], (size_t)(equals - want->where_text[i]));
 
-        if (strcmp(runs_value(run, axis), equals + 1) != 0)
+        if (!listed(runs_value(run, axis), equals + 1))
             return false;
     }
     return true;
@@ -311,6 +354,8 @@ enum status fold_runs(struct fold *f, struct runs *r, struct fold_want *want, st
             if (f->setting[i].run[k]->whole)
                 add_run(&f->setting[i], want, f->setting[i].run[k]);
         add_points(&f->setting[i], want, &r->pool);
+        if (want->has_target && want->by_curve)
+            reach_by_curve(&f->setting[i], want);
     }
     if (want->best != FOLD_BEST_NONE)
         keep_best(f);

@@ -2,7 +2,8 @@
  *
  * A run is of a setting when they agree in every axis (or in those asked for).  Only runs that came
  * to their end count for figures; the others are counted and named.  A target is reached at the
- * first evaluation that shows it: nothing is interpolated between evaluations.
+ * first evaluation that shows it: nothing is interpolated between evaluations.  By curve it is the
+ * mean over the runs that must show it, where a run that stopped early keeps its last score.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +26,9 @@ struct fold_want {
     double target; /* at least this much; at most, of the loss */
     size_t by;     /* axes that make a line; 0: all */
     const char *by_axis[FOLD_BY_MAX];
-    size_t where; /* only runs with these values, AXIS=VALUE */
+    size_t where; /* only runs with these values, AXIS=VALUE[,VALUE...] */
     const char *where_text[FOLD_BY_MAX];
+    bool by_curve; /* the target is for the mean over a line's runs, not for each of them */
     int best; /* enum runs_figure: per line of `by` only the setting that reaches the target with
                  the least of it; FOLD_BEST_SCORE: with the best score at the end; FOLD_BEST_NONE */
     const char *base; /* ratios are to this setting; NULL: the first */

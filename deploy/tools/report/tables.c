@@ -96,8 +96,11 @@ static const char *reached_text(const struct fold_setting *s, struct pool *p)
 static void to_target(struct tables *t, const struct fold *f, struct pool *p)
 {
     struct block *b = begin(t, p, pool_text(p, "Until %s", tables_target_name(f->want, p)),
-                            "The first evaluation that shows it, not interpolated; mean over the "
-                            "runs that reached it.");
+                            f->want->by_curve
+                                ? "The first evaluation where the mean of the runs' scores shows "
+                                  "it, not interpolated."
+                                : "The first evaluation that shows it, not interpolated; mean over "
+                                  "the runs that reached it.");
 
     block_head(b, p, "reached");
     put_head(b, p, effort, EFFORT);

@@ -103,6 +103,7 @@ static enum status read_option(struct want *w, int option, struct error *err)
     case 'p': w->plots = optarg; break;
     case 'h': w->html = optarg; break;
     case 'c': w->csv = optarg; break;
+    case 'u': f->by_curve = true; break;
     case 'i': w->title = optarg; break;
     case 'o': w->command = optarg; break;
     case 'q': w->quiet = true; break;
@@ -118,6 +119,7 @@ enum status want_read(struct want *w, int argc, char **argv, struct error *err)
                                           {"by", required_argument, NULL, 'b'},
                                           {"where", required_argument, NULL, 'w'},
                                           {"best", required_argument, NULL, 'e'},
+                                          {"by-curve", no_argument, NULL, 'u'},
                                           {"base", required_argument, NULL, 'r'},
                                           {"plots", required_argument, NULL, 'p'},
                                           {"html", required_argument, NULL, 'h'},
@@ -140,5 +142,7 @@ enum status want_read(struct want *w, int argc, char **argv, struct error *err)
         return error_set(err, STATUS_CONFIG, "which folder? (vfl report --help)");
     if (w->fold.best >= 0 && !w->fold.has_target)
         return error_set(err, STATUS_CONFIG, "--best but for score needs --target");
+    if (w->fold.by_curve && !w->fold.has_target)
+        return error_set(err, STATUS_CONFIG, "--by-curve needs --target");
     return STATUS_OK;
 }

@@ -1,0 +1,93 @@
+#!/bin/sh
+# report.sh -- the tables and pictures of docs/reproductions.md, from runs of the grids beside this file.
+#
+#   docs/experiments/report.sh [RUNS [GRID...]]
+#
+# RUNS (default: runs) holds a folder for each grid, as vfl experiment makes it; without names, all that are there.
+# Prints the tables; writes GRID/*.csv (the same as plain numbers) and GRID/*.png.  RUNS/GRID/plots has more plots.
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+vfl=$here/../../deploy/vfl
+runs=${1:-runs}
+[ $# -eq 0 ] || shift
+
+table() { # NAME OPTION...
+    name=$1
+    shift
+    echo "== $grid: $name"
+    "$vfl" report "$runs/$grid" --csv "$here/$grid/$name.csv" "$@"
+}
+
+picture() { # NAME PLOT OPTION...: PLOT is epoch, bytes, seconds or epsilon
+    name=$1 plot=$2
+    shift 2
+    "$vfl" report "$runs/$grid" --quiet --png --plots "$runs/$grid/plots/$name" "$@"
+    cp "$runs/$grid/plots/$name/$plot.png" "$here/$grid/$name.png"
+    chmod 644 "$here/$grid/$name.png"
+}
+
+draw() {
+    mkdir -p "$runs/$grid/plots"
+    case $grid in
+    bytes)
+        set -- --target auprc=0.95
+        searched=case=own,tuned,search,star
+        table settings --where $searched "$@" --base own
+        table best --where $searched --by case,binary_loss "$@" --best payload --base own
+        table check --where case=check --by setting "$@" --base own
+        picture best bytes --where $searched --by case,binary_loss "$@" --best payload
+        ;;
+    fedbcd-mnist)
+        set -- --by local_order,local_iterations --best rounds --base parallel,\ local_iterations=1
+        table runs "$@" --target auc=0.988
+        table curve-985 "$@" --target auc=0.985 --by-curve
+        table curve "$@" --target auc=0.988 --by-curve
+        picture curve epoch "$@" --target auc=0.988 --by-curve
+        ;;
+    fedbcd-credit)
+        set -- --target auc=0.71 --best rounds
+        table runs "$@" --where case=stiff --by split,local_order,local_iterations
+        table even "$@" --where case=even --by split,local_iterations --by-curve
+        table stiff "$@" --where case=stiff --by split,local_order,local_iterations --by-curve
+        picture stiff epoch "$@" --where case=stiff --where local_order=parallel --by split,local_iterations --by-curve
+        picture even epoch "$@" --where case=even --by split,local_iterations --by-curve
+        ;;
+    fedpbcd)
+        set -- --target auc=0.75 --by learning_rate,steps
+        table table "$@"
+        picture table epoch "$@" --where learning_rate=1,3
+        ;;
+    cvfl)
+        set -- --target accuracy=0.8 --by case,encoding,bits --base none
+        table table "$@"
+        picture bytes bytes "$@" --where encoding=float32,lattice,e8,topk --where case=none,compressed
+        ;;
+    cvfl-latency)
+        set -- --target auc=0.98 --by delay_ms,steps
+        table table "$@"
+        picture seconds seconds "$@"
+        ;;
+    pbm-phishing)
+        set -- --target auprc=0.9,split=train --by case,trials,beta
+        table table "$@"
+        picture bytes bytes "$@" --where beta=0.25,0.15,
+        ;;
+    pbm-har)
+        set -- --target accuracy=0.8,split=train --by case,trials,beta
+        table table "$@"
+        picture bytes bytes "$@" --where beta=0.25,0.15,
+        ;;
+    *)
+        echo "report.sh: $grid: no such grid" >&2
+        exit 2
+        ;;
+    esac
+}
+
+[ $# -gt 0 ] || for grid in bytes fedbcd-mnist fedbcd-credit fedpbcd cvfl cvfl-latency pbm-phishing pbm-har; do
+    [ ! -e "$runs/$grid/runs.csv" ] || set -- "$@" "$grid"
+done
+for grid in "$@"; do
+    draw
+done
