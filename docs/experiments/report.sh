@@ -39,11 +39,10 @@ draw() {
         picture best bytes --where $searched --by case,binary_loss "$@" --best payload
         ;;
     fedbcd-mnist)
-        set -- --by local_order,local_iterations --best rounds --base parallel,\ local_iterations=1
-        table runs "$@" --target auc=0.988
-        table curve-985 "$@" --target auc=0.985 --by-curve
-        table curve "$@" --target auc=0.988 --by-curve
-        picture curve epoch "$@" --target auc=0.988 --by-curve
+        set -- --by local_order,local_iterations --best rounds --by-curve
+        table small --where case=small "$@" --target auc=0.988
+        table saturated --where case=saturated "$@" --target auc=0.98
+        picture saturated epoch --where case=saturated "$@" --target auc=0.98
         ;;
     fedbcd-credit)
         set -- --target auc=0.71 --best rounds
@@ -61,12 +60,12 @@ draw() {
     cvfl)
         set -- --target accuracy=0.8 --by case,encoding,bits --base none
         table table "$@"
-        picture bytes bytes "$@" --where encoding=float32,lattice,e8,topk --where case=none,compressed
+        picture bytes bytes "$@" --where encoding=,float32,lattice,topk --where case=none,compressed --where bits=,2,4
         ;;
     cvfl-latency)
         set -- --target auc=0.98 --by delay_ms,steps
         table table "$@"
-        picture seconds seconds "$@"
+        picture seconds seconds "$@" --where delay_ms=10,200
         ;;
     pbm-phishing)
         set -- --target auprc=0.9,split=train --by case,trials,beta

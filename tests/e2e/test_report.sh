@@ -133,6 +133,10 @@ refuse 'more than one line' 'a base that may be two' hand --score auc --base loc
 refuse 'needs --target' '--best without a target' hand --best rounds
 refuse 'needs --target' '--by-curve without a target' hand --by-curve
 refuse 'unknown option' 'an unknown option' hand --color yes
+refuse 'a value of several lines' 'an option in two lines' hand --title 'two
+lines'
+refuse 'a RUN of several lines' 'a folder in two lines' 'hand
+--quiet'
 spoil 'runs.csv:1: no column .seed.' 'a column that is missing' runs.csv '1s/,seed,/,sad,/'
 spoil 'runs.csv:1: two columns' 'a column twice' runs.csv '1s/,epochs,/,rounds,/'
 spoil 'runs.csv:3: run .q1-s1. for the second time' 'a run twice' runs.csv '3s/q1-s2/q1-s1/'
@@ -209,6 +213,10 @@ expect 0 'deploy/vfl report hand --target auc=0.75 --html hand.html' 'and how th
 expect 0 '<td>local_iterations=5</td>' 'it has the lines' cat hand.html
 expect 0 '<td>26.7 ± 5.8</td>' 'and their figures' cat hand.html
 expect 0 "Colonnade $("$vfl" -V | sed 's/.* //')" 'and the version' cat hand.html
+expect 0 '' 'a page whose title is a folder' report hand --score auc --title again --html titled.html --quiet
+same 1 "$(grep -c 'deploy/vfl experiment' titled.html)" 'a title does not say how runs were made'
+expect 0 '' 'a page of two folders' report hand again --score auc --where local_iterations=1 --html two.html --quiet
+same 2 "$(grep -c 'deploy/vfl experiment' two.html)" 'each of two folders does'
 expect 0 '' 'a page of odd names' report odd --score auc --html odd.html --quiet --title 'P & "Q" <R>'
 expect 0 '' 'is well-formed, too' page_is_sound odd.html $figures
 expect 0 'failed: party-2: out of logs at x/ or /, tmp memory' 'errors without their places' cat odd.html

@@ -135,12 +135,15 @@ static bool listed(const char *value, const char *list)
 
     if (strcmp(value, list) == 0)
         return true;
-    for (const char *item = list; item != NULL; item = strchr(item, ',')) {
-        item += *item == ',';
-        if (strcspn(item, ",") == n && strncmp(item, value, n) == 0)
+    for (const char *item = list;; item++) {
+        size_t m = strcspn(item, ",");
+
+        if (m == n && strncmp(item, value, n) == 0)
             return true;
+        item += m;
+        if (*item == 0)
+            return false;
     }
-    return false;
 }
 
 static bool chosen(const struct runs *r, const struct run *run, const struct fold_want *want)
