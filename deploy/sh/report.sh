@@ -30,9 +30,10 @@ USAGE
 
 report_read_options() {
     plots='' html='' formats='svg png' shown=''
+    pictures='' folders=''
     arguments=$(mktemp) || fail 6 "no temporary file"
-    pictures=
-    trap 'rm -rf "$arguments" $pictures' EXIT
+    trap 'rm -rf "$arguments" $folders $pictures' EXIT
+    folders=$(mktemp) || fail 6 "no temporary file"
     while [ $# -gt 0 ]; do
         case $1 in
         -h | --help) report_usage && exit 0 ;;
@@ -52,7 +53,10 @@ report_read_options() {
             shift 2
             ;;
         *)
+            case $1 in *'
+'*) fail 2 'a RUN of several lines' ;; esac
             printf '%s\n' "$1" >>"$arguments"
+            printf '%s\n' "$1" >>"$folders"
             report_show "$(report_place "$1")"
             shift
             ;;
@@ -177,11 +181,8 @@ report_main() {
     else
         set --
     fi
-    while IFS= read -r report_word; do
-        [ ! -d "$report_word" ] || report_origin "$report_word"
-    done <"$arguments" >"$arguments.origin"
-    report_run --quiet "$@" --html "$html" --command "$(cat "$arguments.origin")
+    report_origins=$(while IFS= read -r report_word; do report_origin "$report_word"; done <"$folders")
+    report_run --quiet "$@" --html "$html" --command "$report_origins
 deploy/vfl report$shown" || exit $?
-    rm -f "$arguments.origin"
     say "page      $html"
 }
