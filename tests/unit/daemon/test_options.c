@@ -8,6 +8,8 @@
 #include <cmocka.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/daemon/options.h"
 
@@ -125,6 +127,42 @@ static void test_a_reload_that_comes_too_early_comes_later(void **state)
     assert_int_equal(hung_up, 2);
 }
 
+static bool is_ended_by(int order, bool heeds)
+{
+    struct options o = {.level = LOG_LEVEL_ERROR};
+    pid_t child = fork();
+    int how;
+
+    assert_int_not_equal(child, -1);
+    if (child == 0) {
+        signal(order, SIG_DFL);
+        options_begin(&o, "test");
+        options_heed_reload();
+        if (!heeds)
+            options_heed_nothing();
+        raise(order);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    if (WIFSIGNALED(how)) {
+        assert_int_equal(WTERMSIG(how), order);
+        return true;
+    }
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    return false;
+}
+
+static void test_no_order_cuts_the_end_short(void **state)
+{
+    static const int orders[] = {SIGTERM, SIGINT, SIGHUP};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        assert_true(is_ended_by(orders[i], true));
+        assert_false(is_ended_by(orders[i], false));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_help_and_version_end_well_and_mistakes_with_2),
         cmocka_unit_test(test_too_many_sets_are_refused),
         cmocka_unit_test(test_a_reload_that_comes_too_early_comes_later),
+        cmocka_unit_test(test_no_order_cuts_the_end_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
