@@ -30,8 +30,8 @@ void agenda_make(struct agenda *a, const struct plan *p);
 uint64_t agenda_seed(const struct plan *p, uint32_t party);
 
 /* A step is one turn: step u is on batch u / turns, and under sequential the party u % turns
- * (roster index) alone applies its gradient; the head steps in the last turn, with what it summed
- * up to. */
+ * (roster index) alone applies its gradient; the head steps in the last turn, with
+ * the gradient of that turn's sum: nothing is carried over from the turns before. */
 static inline uint64_t agenda_batch(const struct agenda *a, uint64_t step)
 {
     return step / a->turns;
