@@ -59,7 +59,8 @@ size_t compress_bytes(const struct compress *c, size_t n);
 void compress_pack(const struct compress *c, uint8_t *out, const float *x, size_t n,
                    const struct compress_round *r);
 /* y[n] from in[compress_bytes].  False, and y holds anything, when the payload is malformed: a
- * scale that is negative or not a number, codes without a scale, an index out of range or order, a
+ * scale that is not a number or out of range, a negative one under scalar (lattice, e8: its sign
+ * says that the region is square), codes without a scale, an index out of range or order, a
  * value that is not finite, spare bits that are not 0.  What comes back is finite. */
 bool compress_unpack(const struct compress *c, float *y, const uint8_t *in, size_t n,
                      const struct compress_round *r) MUST_USE;
