@@ -6,9 +6,6 @@
 #include "common/base/bits.h"
 #include "common/base/check.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { WORD = 4 };
 
 static size_t words_of(size_t bytes)
@@ -27,8 +24,7 @@ static uint32_t value_max_of(const struct plan *p)
     return 0;
 }
 
-/* More than 32 bits hold stays the most they hold: a size that is refused anyway. */
-uint32_t down_head_params(const struct plan *p)
+size_t down_head_params(const struct plan *p)
 {
     const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
     uint64_t in = p->model.embedding * concat, out = p->shape.outputs, params = 0;
@@ -43,7 +39,7 @@ uint32_t down_head_params(const struct plan *p)
         in = p->model.head.width[i];
     }
     params += (in + 1) * out;
-    return params < UINT32_MAX ? (uint32_t)params : UINT32_MAX;
+    return params;
 }
 
 void down_of(struct down *d, const struct plan *p)
@@ -209,33 +205,4 @@ bool down_head_unpack(const struct down *d, float *params, const uint32_t *blob,
     return filled((const uint8_t *)part, down_head_bytes(d)) &&
            compress_unpack(&d->head, params, (const uint8_t *)part, d->head_params,
                            &(struct compress_round){.dither = key});
-}
-
-/* --- sums --- */
-
-void down_sums_pack(uint8_t *out, const uint32_t *sums, size_t n, uint32_t top)
-{
-    bits_pack32(out, sums, n, bits_width((uint64_t)top + 1));
-}
-
-bool down_sums_unpack(uint32_t *sums, const uint8_t *in, size_t n, uint32_t top)
-{
-    const uint32_t w = bits_width((uint64_t)top + 1);
-    const size_t bits = n * w;
-    uint32_t most = 0;
-
-    bits_unpack32(sums, in, n, w);
-    for (size_t i = 0; i < n; i++)
-        most = sums[i] > most ? sums[i] : most;
-    return most <= top && (bits % 8 == 0 || in[bits / 8] >> bits % 8 == 0);
-}
-
-bool down_floats_unpack(float *sums, const uint8_t *in, size_t n)
-{
-    unsigned bad = 0;
-
-    memcpy(sums, in, n * sizeof *sums);
-    for (size_t i = 0; i < n; i++)
-        bad |= isfinite(sums[i]) ? 0u : 1u;
-    return bad == 0;
 }

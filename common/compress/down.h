@@ -8,10 +8,10 @@
  *   shown        what the round's embeddings amounted to, so that a party can put its refreshed
  *                ones in place of its old ones:
  *                  payloads   concat, or a compressor: every member's upload in member order
- *                  sums       pbm, fixed: the n sums of codes, bits_width(value_max M + 1) bits
- * each floats     float32, gaussian: the n sums head         nn_head_params values in the order of
- * the net: as the compressor of heads says, or one row in the numbers of gradient.type; nothing
- * when the head does not train
+ *                  sums       pbm, fixed: n sums of codes, each of bits_width(value_max M + 1)
+ *                  floats     float32, gaussian: the n sums
+ *   head         nn_head_params values in the order of the net: as the compressor of heads says,
+ *                or one row in the numbers of gradient.type; nothing when the head does not train
  *
  * Zeros fill every part up to whole words.
  *
@@ -45,13 +45,13 @@ struct down {
     enum down_shown shown;
     uint32_t members, width; /* M, P */
     uint32_t value_max;      /* largest code of one member; 0: floats */
-    uint32_t head_params;
+    size_t head_params;
 };
 
 /* The layout under this plan, of shape.parties members. */
 void down_of(struct down *d, const struct plan *p);
 /* Weights and biases of a head that trains; 0 for `identity`. */
-uint32_t down_head_params(const struct plan *p);
+size_t down_head_params(const struct plan *p);
 
 /* Sizes and places, in 4-byte words, of a step of so many rows. */
 size_t down_words(const struct down *d, size_t rows);
@@ -81,11 +81,5 @@ bool down_gradient_unpack(const struct down *d, float *x, const uint32_t *blob,
 const uint8_t *down_shown_read(const struct down *d, const uint32_t *blob, size_t rows) MUST_USE;
 bool down_head_unpack(const struct down *d, float *params, const uint32_t *blob, size_t rows,
                       const uint8_t *dither) MUST_USE;
-
-/* The content of a shown part where it is sums: n sums of codes up to top = value_max M, and n sums
- * of floats.  False: a sum above top, spare bits that are not 0, a float that is not finite. */
-void down_sums_pack(uint8_t *out, const uint32_t *sums, size_t n, uint32_t top);
-bool down_sums_unpack(uint32_t *sums, const uint8_t *in, size_t n, uint32_t top) MUST_USE;
-bool down_floats_unpack(float *sums, const uint8_t *in, size_t n) MUST_USE;
 
 #endif

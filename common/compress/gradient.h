@@ -29,7 +29,7 @@
 struct gradient_form {
     enum plan_gradient_form form;
     enum plan_gradient_type type;
-    uint32_t width; /* P */
+    size_t width;   /* P; of a head that goes down, all its parameters (down.h) */
     uint32_t inner; /* k */
 };
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/base/bits.h"
 #include "common/compress/down.h"
 #include "party/core.h"
 #include "tests/sim/expect.h"
@@ -76,7 +77,7 @@ static void full_sums(uint8_t *blob, const struct down *d)
 
     for (size_t i = 0; i < ROWS * WIDTH; i++)
         sum[i] = 48;
-    down_sums_pack(shown_in(blob, d), sum, ROWS * WIDTH, 48);
+    bits_pack32(shown_in(blob, d), sum, ROWS * WIDTH, 6);
 }
 
 static void spare_bits(uint8_t *blob, const struct down *d)
