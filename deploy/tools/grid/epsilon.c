@@ -24,9 +24,7 @@ static void describe(struct account_entry *e, const struct plan *p, uint32_t par
         .kind = ACCOUNT_NONE,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
-        .concat =
-            p->model.fusion == FUSION_CONCAT || (p->protocol.aggregation == AGGREGATION_CLEAR &&
-                                                 p->protocol.straggler != STRAGGLER_WAIT),
+        .concat = plan_shows_each(p),
         .raw = true,
         .coordinates = p->model.embedding,
         .parties = parties,
@@ -61,6 +59,7 @@ void epsilon_open(struct epsilon *e, const char *dir, const json_t *summary, con
     e->train = number(releases, "train");
     e->evaluate = number(releases, "evaluate");
     e->evaluations = (double)evaluations;
+    e->turns = config.plan.protocol.local_order == ORDER_SEQUENTIAL ? e->entry.parties : 1;
     e->evaluates_train = config.plan.training.evaluate_train;
     e->delta = number(privacy, "delta");
     e->epochs = number(last, "epoch");
@@ -68,10 +67,10 @@ void epsilon_open(struct epsilon *e, const char *dir, const json_t *summary, con
 }
 
 /* How often the record that took part most often has: one of the test set's, or of the training
- * set's. */
+ * set's, which is released in every turn on its batch (common/flow/agenda.h). */
 static double participations(const struct epsilon *e, double epoch, double k)
 {
-    double train = ceil(epoch - 1e-9) + (e->evaluates_train ? k : 0);
+    double train = e->turns * ceil(epoch - 1e-9) + (e->evaluates_train ? k : 0);
 
     return train > k ? train : k;
 }

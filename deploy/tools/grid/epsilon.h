@@ -20,6 +20,7 @@ struct epsilon {
     double delta, epochs;       /* at the last evaluation */
     double train, evaluate;     /* released vectors */
     double evaluations;
+    double turns; /* of a batch: M under sequential, otherwise 1 */
     bool evaluates_train;
 };
 
