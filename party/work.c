@@ -37,7 +37,6 @@ static struct secagg_round round_of(struct party_session *p, enum wire_purpose p
         .dither = p->dither,
         .importance = party_sent_importance(&p->sent),
         .scratch = p->sent.scratch,
-        .replayed = true,
         .data = party_deals(p) ? party_deal_shares(p) : NULL,
         .coded = p->coded,
         .coded_n = p->task.coded,
@@ -135,7 +134,7 @@ static const float *embed(struct party_session *p, size_t *n)
 static void note_own(struct party_session *p, const float *x, size_t n,
                      const struct secagg_round *round)
 {
-    secagg_alone(&p->shape, p->sent.own, x, n, round, NULL);
+    secagg_alone(&p->shape, p->sent.own, x, n, round);
 }
 
 static enum status protect(struct party_session *p, const float *x, size_t n,

@@ -1,7 +1,9 @@
-/* alone.c -- encode and decode in one place, with the draws of an upload.
+/* alone.c -- what a party takes out of a sum again: never its noise.
  *
- * What a party subtracts from a sum must be what it put in: the codes, not the values they stand
- * for.
+ * A party that knew its noise and took it out, too, would compute its next model from that secret,
+ * and what it releases of that model would be no post-processing of the sums released so far: the
+ * privacy of a run could not be had by composing its releases.  So of noisy encodings it is the
+ * value, clipped, and of the others, which add no noise, what the server makes of the upload.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,16 +13,15 @@
 #include "common/crypto/secret.h"
 #include "common/secagg/lane.h"
 
-/* As everywhere that codes are drawn: whole blocks of the mechanism. */
 enum { CHUNK = 2048 };
 
-static void of_codes(const struct encode *e, float *y, const float *x, size_t n, struct rng *noise)
+static void of_codes(const struct encode *e, float *y, const float *x, size_t n)
 {
     uint32_t q[CHUNK];
 
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < CHUNK ? n - at : CHUNK;
-        encode_integers(e, q, x + at, some, noise);
+        encode_integers(e, q, x + at, some, NULL);
         encode_estimate(e, y + at, q, some, 1);
     }
     secret_wipe(q, sizeof q);
@@ -39,17 +40,15 @@ static void of_bytes(const struct secagg_shape *s, float *y, const float *x, siz
 }
 
 void alone_estimate(const struct secagg_shape *s, float *y, const float *x, size_t n,
-                    const struct secagg_round *r, struct rng *noise)
+                    const struct secagg_round *r)
 {
     const struct encode *e = &s->encode;
 
     CHECK(lane_finite(x, n));
     if (e->compressed)
         of_bytes(s, y, x, n, r);
-    else if (encode_noisy(e) && noise == NULL)
-        encode_clip(e, y, x, n);
-    else if (e->integers)
-        of_codes(e, y, x, n, noise);
+    else if (e->integers && !encode_noisy(e))
+        of_codes(e, y, x, n);
     else
-        encode_floats(e, y, x, n, noise);
+        encode_clip(e, y, x, n);
 }

@@ -5,7 +5,6 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
-#include "common/crypto/secret.h"
 #include "common/secagg/gaussian.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@
 /* No draw of rng_normal is larger: its uniform is at least 2^-53, and sqrt(2 ln 2^53) = 8.57. */
 #define NORMAL_MAX 9.0F
 
-enum { FIXED_BITS_MAX = 24, CODES_CHUNK = 512 };
+enum { FIXED_BITS_MAX = 24 };
 
 static double sigma_of(const struct plan *p, uint32_t parties)
 {
@@ -134,40 +133,6 @@ void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, 
 bool encode_noisy(const struct encode *e)
 {
     return e->encoding == ENCODING_PBM || e->encoding == ENCODING_GAUSSIAN;
-}
-
-/* The nearest codes. */
-WIDE_CLONES static void nearest_codes(uint32_t *restrict q, const float *restrict y, size_t n,
-                                      double unit, double zero, double top)
-{
-    for (size_t i = 0; i < n; i++) {
-        double code = (double)y[i] / unit + zero;
-
-        code = code > 0 ? code : 0;
-        code = code < top ? code : top;
-        q[i] = (uint32_t)(int32_t)(code + 0.5);
-    }
-}
-
-bool encode_codes(const struct encode *e, uint32_t *q, const float *y, size_t n)
-{
-    const bool pbm = e->encoding == ENCODING_PBM;
-    const double top = e->value_max, clip = (double)e->clip;
-    const double unit = pbm ? e->pbm.clip / (e->pbm.beta * top) : 2 * clip / top;
-    const double zero = pbm ? 0.5 * top : clip / unit; /* the place of y = 0 */
-    float back[CODES_CHUNK];
-    int strange = 0;
-
-    CHECK(e->integers);
-    nearest_codes(q, y, n, unit, zero, top);
-    for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < CODES_CHUNK ? n - at : CODES_CHUNK;
-        encode_estimate(e, back, q + at, some, 1);
-        for (size_t i = 0; i < some; i++)
-            strange |= back[i] != y[at + i];
-    }
-    secret_wipe(back, sizeof back);
-    return !strange;
 }
 
 /* --- compressors --- */

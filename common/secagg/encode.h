@@ -36,7 +36,7 @@ struct encode {
 /* STATUS_CONFIG when the plan's numbers are out of range.  parties: the generation's (Gaussian
  * noise). */
 enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties) MUST_USE;
-/* Integer encodings: q[n] from x[n].  Noise from r. */
+/* Integer encodings: q[n] from x[n].  Noise from r; NULL will do for fixed. */
 void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t n, struct rng *r);
 /* y[n] = x[n] clipped to [-C, C]; may be the same array. */
 void encode_clip(const struct encode *e, float *y, const float *x, size_t n);
@@ -48,11 +48,9 @@ float encode_float_max(const struct encode *e);
 /* out[n] = estimate of the sum over `parties` from the sum of their codes. */
 void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,
                      uint32_t parties);
-/* Does the same x give other codes with other noise? */
+/* Does the same x give other codes with other noise?  Then the noise is for the upload alone, and
+ * no party computes with its own again (alone.c). */
 bool encode_noisy(const struct encode *e);
-/* Integer encodings: the codes q[n] of which y[n] is the estimate for one party.  False when a y is
- * not exactly that of any code. */
-bool encode_codes(const struct encode *e, uint32_t *q, const float *y, size_t n) MUST_USE;
 
 /* Compressors: out[compress_bytes] from x[n], finite; clipped[n] is left with x clipped, which is
  * what error feedback measures against (against x, its residual would grow without end wherever x

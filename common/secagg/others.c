@@ -1,7 +1,9 @@
 /* others.c -- a shown sum less the own part; shown payloads but the own one.
  *
- * Codes are subtracted as integers, before anything is estimated: what is left is exactly what the
- * others' codes add up to.
+ * The own part holds no noise (alone.c), so what is left is a function of what was released and of
+ * the party's data.  And what is refused is refused for what is shown alone, before the own part is
+ * looked at: were a sum refused for not being with the own code, a server that shows one sum after
+ * the other would be told that code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +11,6 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
-#include "common/crypto/secret.h"
 #include "common/secagg/clear.h"
 #include "common/secagg/lane.h"
 
@@ -43,67 +44,30 @@ static bool filled_with_zeros(const uint8_t *shown, size_t n, uint32_t w)
     return used == 0 || shown[bits_bytes(n, w) - 1] >> used == 0;
 }
 
-/* sum -= own; false when the others cannot have made what is left.  Less than nothing wraps to
- * above value_max (M - 1), since value_max M is below 2^32. */
-static bool subtract(uint32_t *restrict sum, const uint32_t *restrict own, size_t n, uint32_t most)
+/* out -= own; rounded once, from an exact difference or nearly so. */
+static void take_own(float *restrict out, const float *restrict own, size_t n)
 {
-    int strange = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        sum[i] -= own[i];
-        strange |= sum[i] > most;
-    }
-    return !strange;
-}
-
-/* A replay that knows not its codes: the estimate of all, less what the codes stood for. */
-static void less_values(const struct secagg_shape *s, float *out, const uint32_t *sum,
-                        const float *own, size_t n)
-{
-    encode_estimate(&s->encode, out, sum, n, s->parties);
     for (size_t i = 0; i < n; i++)
         out[i] = (float)((double)out[i] - (double)own[i]);
-}
-
-/* A chunk of sums, which are left without the own codes. */
-static enum status take_chunk(const struct secagg_shape *s, float *out, uint32_t *sum,
-                              const float *own, size_t n, struct error *err)
-{
-    uint32_t q[CHUNK];
-    bool fits;
-
-    CHECK(encode_codes(&s->encode, q, own, n));
-    fits = subtract(sum, q, n, s->encode.value_max * (s->parties - 1));
-    secret_wipe(q, sizeof q);
-    if (!fits)
-        return error_set(err, STATUS_PROTOCOL,
-                         "a shown sum that cannot be with what this party sent");
-    encode_estimate(&s->encode, out, sum, n, s->parties - 1);
-    return STATUS_OK;
 }
 
 static enum status of_codes(const struct secagg_shape *s, float *out, const struct others_of *o,
                             struct error *err)
 {
-    const bool guessed = o->round->replayed && encode_noisy(&s->encode);
     const uint32_t w = others_sum_width(s), most = s->encode.value_max * s->parties;
     uint32_t sum[CHUNK];
-    enum status st = STATUS_OK;
 
     if (!filled_with_zeros(o->shown, o->n, w))
         return error_set(err, STATUS_PROTOCOL, "shown sums end in bits that are not 0");
-    for (size_t at = 0, some; at < o->n && st == STATUS_OK; at += some) {
+    for (size_t at = 0, some; at < o->n; at += some) {
         some = chunk_at(o->n, at);
         bits_unpack32(sum, o->shown + bits_bytes(at, w), some, w);
         if (lane_max32(sum, some) > most)
-            st = error_set(err, STATUS_PROTOCOL, "a shown sum above %u", most);
-        else if (guessed)
-            less_values(s, out + at, sum, o->own + at, some);
-        else
-            st = take_chunk(s, out + at, sum, o->own + at, some, err);
+            return error_set(err, STATUS_PROTOCOL, "a shown sum above %u", most);
+        encode_estimate(&s->encode, out + at, sum, some, s->parties);
     }
-    secret_wipe(sum, sizeof sum); /* beside what is shown it gives the own codes again */
-    return st;
+    take_own(out, o->own, o->n);
+    return STATUS_OK;
 }
 
 /* --- sums of floats --- */
@@ -117,13 +81,12 @@ static enum status of_floats(const struct secagg_shape *s, float *out, const str
     int strange = 0;
 
     memcpy(out, o->shown, o->n * sizeof *out);
-    for (size_t i = 0; i < o->n; i++) {
+    for (size_t i = 0; i < o->n; i++)
         strange |= !(fabsf(out[i]) <= max);
-        out[i] = (float)((double)out[i] - (double)o->own[i]);
-    }
     if (strange)
         return error_set(err, STATUS_PROTOCOL, "a shown sum that is not a number in [%g, %g]",
                          -(double)max, (double)max);
+    take_own(out, o->own, o->n);
     return STATUS_OK;
 }
 

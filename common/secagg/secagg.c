@@ -300,9 +300,9 @@ enum status secagg_open(const struct secagg_shape *s, float *out, const uint8_t 
 /* --- alone, shown, others --- */
 
 void secagg_alone(const struct secagg_shape *s, float *y, const float *x, size_t n,
-                  const struct secagg_round *r, struct rng *noise)
+                  const struct secagg_round *r)
 {
-    alone_estimate(s, y, x, n, r, noise);
+    alone_estimate(s, y, x, n, r);
 }
 
 size_t secagg_scratch_bytes(const struct secagg_shape *s, size_t n)

@@ -71,8 +71,6 @@ struct secagg_round {
     /* Of secagg_alone and secagg_others: secagg_scratch_bytes() of the caller's, aligned for
      * floats. */
     void *scratch;
-    /* secagg_others: `own` is not what was sent, whose noise is forgotten. */
-    bool replayed;
 };
 
 struct secagg_shape {
@@ -177,14 +175,18 @@ enum status secagg_take(struct secagg_party *p, void *shares, const uint8_t *sea
 /* Weights that were cut off at w_max so far, each time they were. */
 uint64_t secagg_clipped(const struct secagg_party *p);
 
-/* y[n]: what this party's x[n] alone amounts to at the server in such a round, bit for bit what
- * would be decoded from its upload if nothing hid it.  The same encoder as in secagg_protect, and
- * the same draws in the same order: `noise` stands where it stood for that call.  noise NULL, a
- * replay that cannot know its noise: noisy encodings give x clipped; the others never ask.
- * x is finite; no overlap with y, which is as secret as x and its noise.  Compressors use the
- * round's dither, importance and scratch. */
+/* y[n]: what this party takes out of the round's sum again as its own part of x[n]; never its
+ * noise:
+ *
+ *   pbm, gaussian   x clipped to [-C, C], which is the mean of what was sent
+ *   fixed           the estimate of its codes         } bit for bit what the server makes of
+ *   float32         x clipped                         } such an upload
+ *   compressors     what the upload unpacks to        }
+ *
+ * x is finite; no overlap with y, which is as secret as x.  Compressors use the round's dither,
+ * importance and scratch. */
 void secagg_alone(const struct secagg_shape *s, float *y, const float *x, size_t n,
-                  const struct secagg_round *r, struct rng *noise);
+                  const struct secagg_round *r);
 /* Scratch of secagg_alone and secagg_others; 0 where the members are added up at the server. */
 size_t secagg_scratch_bytes(const struct secagg_shape *s, size_t n);
 
@@ -253,10 +255,10 @@ enum status secagg_open(const struct secagg_shape *s, float *out, const uint8_t 
  *   floats                  the n sums as they were combined, float32 little-endian
  *
  * Under masked and coded the server was given sums of codes alone, so parties learn no other
- * member's code, nor anything of the masks or shares.  But a party knows its own codes: to it, the
- * noise of a sum is that of the M - 1 others, as it is to a server that colludes with one party,
- * and of two members each learns the codes of the other.  In clear the parties see what the server
- * sees.
+ * member's code, nor anything of the masks or shares.  But a party that keeps its own codes, which
+ * secagg_others() does not ask for, can take them out: to such a one the noise of a sum is that of
+ * the M - 1 others, as it is to a server that colludes with one party, and of two members each can
+ * learn the codes of the other.  In clear the parties see what the server sees.
  */
 /* Bytes of that for n values; 0 when no such shape exists. */
 size_t secagg_shown_bytes(enum plan_aggregation a, const struct secagg_shape *s, size_t n);
@@ -264,16 +266,22 @@ size_t secagg_shown_bytes(enum plan_aggregation a, const struct secagg_shape *s,
  * secagg_begin.  Only with shape.shown. */
 void secagg_show(const struct secagg_server *p, uint8_t *out);
 /* shown[secagg_shown_bytes] and own[n], this party's secagg_alone() of that round -> what all
- * others amount to: n values, the estimate of their sum; concat: n * parties values as
- * secagg_combine() lays them out, the own columns 0.  What is shown of the own payload is not
- * looked at.
+ * others amount to: n values, the estimate of the sum of all less own, rounded to float twice (the
+ * estimate, then the difference); concat: n * parties values as secagg_combine() lays them out, the
+ * own columns 0.  What is shown of the own payload is not looked at.
  *
- * With r->replayed and a noisy encoding, own is an x and no code: the estimate is that of all
- * less own.  Otherwise own is exactly what codes give (CHECK).
+ * Of noisy encodings the party's noise stays in what is left, beside that of the others: so
  *
- * STATUS_PROTOCOL, and out holds anything: a sum of codes above value_max M, or such that the
- * others cannot have made it beside the own code; a sum of floats beyond M F or not finite; a
- * payload that secagg_add would refuse; padding that is not 0. */
+ *   model_{t+1} = f(sums released up to t, the party's data)
+ *
+ * and each release is of data and earlier releases, which is what adaptive composition is about. A
+ * party that subtracted what it sent, noise and all, would release functions of that noise in later
+ * rounds, and no accountant of sums could say what they give away.
+ *
+ * STATUS_PROTOCOL, and out holds anything: a sum of codes above value_max M; a sum of floats beyond
+ * M F or not finite; a payload that secagg_add would refuse; padding that is not 0.  It depends on
+ * what is shown and on the shape, never on own: whoever shows sums learns nothing of it by seeing
+ * which are refused. */
 enum status secagg_others(const struct secagg_shape *s, float *out, const uint8_t *shown,
                           const float *own, size_t n, uint32_t width, const struct secagg_round *r,
                           struct error *err) MUST_USE;

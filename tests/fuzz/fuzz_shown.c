@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static uint8_t shown[BYTES_MAX];
     static float x[VALUES_MAX], own[VALUES_MAX], out[PARTIES_MAX * VALUES_MAX];
     static float scratch[BYTES_MAX];
-    struct secagg_round round = {.dither = dither, .scratch = scratch, .replayed = true};
+    struct secagg_round round = {.dither = dither, .scratch = scratch};
     struct error err = {0};
     struct secagg_shape s;
     uint32_t width, n;
@@ -67,10 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(bytes > 0 && bytes <= sizeof shown && secagg_scratch_bytes(&s, n) <= sizeof scratch);
     memset(shown, 0, bytes);
     memcpy(shown, data + HEAD, size - HEAD < bytes ? size - HEAD : bytes);
-    secagg_alone(&s, own, x, n, &round, NULL);
+    secagg_alone(&s, own, x, n, &round);
     st = secagg_others(&s, out, shown, own, n, width, &round, &err);
     CHECK(err.status == st && (st == STATUS_OK || st == STATUS_PROTOCOL));
-    if (st == STATUS_OK) /* a replay's own codes are in it */
+    if (st == STATUS_OK) /* all codes, and the own part besides */
         expect_bounded(&s, out, s.concat ? (size_t)n * s.parties : n, s.parties + 1);
     err = (struct error){0};
     st = secagg_open(&s, out, shown, n, s.self, dither, &err);

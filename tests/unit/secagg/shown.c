@@ -93,7 +93,8 @@ void shown_deinit(struct shown *w)
     generation_deinit(&w->g);
 }
 
-void shown_noise(const struct shown *w, uint32_t m, struct rng *r)
+/* The noise of member m in the last round, from its beginning. */
+static void noise_of(const struct shown *w, uint32_t m, struct rng *r)
 {
     uint8_t key[RNG_KEY_BYTES];
 
@@ -112,7 +113,7 @@ void shown_run(struct shown *w)
     for (uint32_t m = 0; m < w->c.parties; m++) {
         struct rng noise;
 
-        shown_noise(w, m, &noise);
+        noise_of(w, m, &noise);
         CHECK(generation_protect(&w->g, m, w->x[m], w->n, &w->round, &noise) == STATUS_OK);
         rng_deinit(&noise);
     }
@@ -131,11 +132,8 @@ void shown_run(struct shown *w)
 void shown_alone(const struct shown *w, uint32_t m, float *y)
 {
     const struct secagg_shape s = shown_shape(&w->c, m);
-    struct rng noise;
 
-    shown_noise(w, m, &noise);
-    secagg_alone(&s, y, w->x[m], w->n, &w->round, &noise);
-    rng_deinit(&noise);
+    secagg_alone(&s, y, w->x[m], w->n, &w->round);
 }
 
 void shown_codes(const struct shown *w, uint32_t m, uint32_t *q)
@@ -143,7 +141,7 @@ void shown_codes(const struct shown *w, uint32_t m, uint32_t *q)
     const struct secagg_shape s = shown_shape(&w->c, m);
     struct rng noise;
 
-    shown_noise(w, m, &noise);
+    noise_of(w, m, &noise);
     encode_integers(&s.encode, q, w->x[m], w->n, &noise);
     rng_deinit(&noise);
 }

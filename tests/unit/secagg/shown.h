@@ -45,13 +45,11 @@ void shown_init(struct shown *w, const struct shown_case *c, struct rng *r);
 void shown_deinit(struct shown *w);
 /* A round: all protect, the server adds in a shuffled order, combines and shows (CHECK). */
 void shown_run(struct shown *w);
-/* The noise of member m in the last round, from its beginning. */
-void shown_noise(const struct shown *w, uint32_t m, struct rng *r);
 /* y[n]: secagg_alone of member m in the last round. */
 void shown_alone(const struct shown *w, uint32_t m, float *y);
-/* Member m's codes, as they are in clear. */
+/* Member m's codes, noise and all, as they are in clear. */
 void shown_codes(const struct shown *w, uint32_t m, uint32_t *q);
-/* secagg_others of member m with these bytes and its own alone. */
+/* secagg_others of member m with these bytes and its own part. */
 enum status shown_others(const struct shown *w, uint32_t m, float *out, const uint8_t *bytes);
 
 #endif

@@ -70,10 +70,9 @@ static void run_round(struct generation *g, uint64_t number, size_t n, struct rn
         return;
     secagg_show(g->server, shown);
     round.scratch = scratch;
-    round.replayed = true;
     assert_true(secagg_scratch_bytes(&g->shape, n) <= sizeof scratch);
     assert_true(secagg_shown_bytes(g->aggregation, &g->shape, n) <= sizeof shown);
-    secagg_alone(&g->shape, alone, x, n, &round, noise);
+    secagg_alone(&g->shape, alone, x, n, &round);
     assert_int_equal(secagg_others(&g->shape, out, shown, alone, n, 1, &round, &err), STATUS_OK);
 }
 
