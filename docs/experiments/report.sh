@@ -42,7 +42,7 @@ draw() {
         set -- --by local_order,local_iterations --best rounds --by-curve
         table small --where case=small "$@" --target auc=0.988
         table saturated --where case=saturated "$@" --target auc=0.98
-        picture saturated epoch --where case=saturated "$@" --target auc=0.98
+        picture saturated epoch --where case=saturated --where local_order=parallel "$@" --target auc=0.98
         ;;
     fedbcd-credit)
         set -- --target auc=0.71 --best rounds
