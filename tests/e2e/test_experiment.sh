@@ -191,6 +191,24 @@ holds runs/long 'all(r["seconds"] == r["payload_up"] == "" != r["test_loss"] for
     all(r["total_s"] == r["tls_up"] == "" != r["epsilon"] for r in N.values())' \
     'without the bytes and seconds of one of its processes'
 
+# --- turns ---
+
+# Two parties' turns release a batch twice: 2 of 4 times in the first epoch, 4 of 4 in the second.
+cat >turns.yaml <<'END'
+name: turns
+cluster: {parties: 2}
+labels: {of: tests}
+set:
+  training: {epochs: 2, batch: 100, evaluate_every: 0.5}
+  model.embedding: 4
+  protocol: {aggregation: clear, local_order: sequential}
+party: {"*": {model.layers: [4]}}
+END
+expect 0 '' 'turns' experiment turns.yaml --out turns
+holds turns '[r["epoch"] for r in R] == ["0.6", "1", "1.6", "2"] and
+    [a["epsilon_own"] == b["epsilon_own"] for a, b in zip(R, R[1:])] == [True, False, True]' \
+    'a record takes part in every turn of its batch'
+
 # --- mistakes ---
 
 echo 'name: x

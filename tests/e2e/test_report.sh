@@ -86,7 +86,8 @@ expect 0 '^  local_iterations=1 *3/3 *26\.7' '--best: more seeds at the target c
     report hand --target auc=0.75 --by case --best payload
 expect 0 '^  local_iterations=5 *3/3 *2 ' 'then fewer bytes' report hand --target auc=0.70 --best payload
 expect 0 '1 others are left out' 'and says what it left out' report hand --target auc=0.75 --best rounds
-expect 0 '^  local_iterations=5 *3/4' '--where: one of several values' report hand --score auc --where local_iterations=1,5
+expect 0 '^  local_iterations=5 *3/4' '--where: one of several values' \
+    report hand --score auc --where local_iterations=1,5
 expect 0 '^  hand *3/3' 'each of them whole' report hand --score auc --where local_iterations=15,1
 expect 0 '' 'a target for the mean curve' report hand --target auc=0.75 --by-curve --csv curve.csv
 same '3 30 0' "$(figure curve.csv local_iterations=1 reached target_rounds_mean target_rounds_sd)" \
