@@ -276,8 +276,9 @@ install: all
 	install -m 644 tests/data/*.csv.gz tests/data/README.md $(SHARE)/data
 	install -d $(UNITS)
 	for f in deploy/systemd/*.service; do \
-	    sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$f >$(UNITS)/$${f##*/} && chmod 644 $(UNITS)/$${f##*/} && \
-	    install -m 644 $(UNITS)/$${f##*/} $(SHARE)/systemd/$${f##*/} || exit 1; done
+	    unit=$(UNITS)/$${f##*/}; \
+	    sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$f >$$unit && chmod 644 $$unit && \
+	    install -m 644 $$unit $(SHARE)/systemd/$${f##*/} || exit 1; done
 	for f in docs/man/*.[1-8]; do [ ! -f $$f ] || \
 	    install -D -m 644 $$f $(MAN)/man$${f##*.}/$${f##*/} || exit 1; done
 

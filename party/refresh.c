@@ -149,10 +149,11 @@ static bool all_finite(const float *x, size_t n)
 }
 
 bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
-                         const struct plan *p, uint64_t step, double clip, uint64_t *clipped)
+                         const struct plan *p, uint64_t step, double clip)
 {
     const uint32_t rows = b->batch_rows;
 
+    f->clipped = 0;
     for (uint32_t r = 0; r < rows; r++)
         f->of_batch[r] = f->target[sent->row[r]];
     for (uint32_t q = 0; q < p->protocol.local_iterations; q++) {
@@ -164,7 +165,7 @@ bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct
             return false;
         if (q == 0)
             party_sent_weigh(sent, b->gradient, rows);
-        *clipped += party_bottom_clip(b, clip);
+        f->clipped += party_bottom_clip(b, clip);
         party_bottom_step(b, p, step, q);
     }
     return true;

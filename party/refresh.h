@@ -30,6 +30,7 @@ struct party_refresh {
     float *dfused;   /* d loss / d fused */
     float *of_batch; /* targets of the batch */
     float *params;   /* of the head as it came */
+    uint32_t clipped;
 };
 
 /* Does party `self` of the roster refresh under this plan? */
@@ -47,12 +48,11 @@ enum status party_refresh_take(struct party_refresh *f, const struct party_botto
                                const struct secagg_shape *shape, const struct party_sent *sent,
                                const struct secagg_round *round, struct error *err) MUST_USE;
 
-/* Q local steps; clip as in party_bottom_apply, *clipped grows by the rows that were longer.  What
+/* Q local steps; clip as in party_bottom_apply, f->clipped says how many rows were longer.  What
  * top-k goes by is the first gradient.  False, before a step is taken with it, when a gradient is
  * not finite. */
 bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
-                         const struct plan *p, uint64_t step, double clip,
-                         uint64_t *clipped) MUST_USE;
+                         const struct plan *p, uint64_t step, double clip) MUST_USE;
 
 /* About what the end of a step costs besides the bottom: the head, and everybody's payloads. */
 double party_refresh_flops(const struct party_refresh *f, const struct plan *p);

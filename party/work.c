@@ -75,9 +75,9 @@ static enum status step_down(struct party_session *p, bool apply)
     s = party_refresh_take(&p->refresh, b, &p->shape, &p->sent, &round, &p->error);
     if (s != STATUS_OK)
         return error_wrap(&p->error, "the server: step %llu", (unsigned long long)p->applied);
-    if (!party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip,
-                             &p->report.clipped))
+    if (!party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip))
         return party_violation(p, "shows what has no finite gradient, step", p->applied);
+    p->report.clipped += p->refresh.clipped;
     return STATUS_OK;
 }
 

@@ -112,7 +112,7 @@ bool server_head_show(struct server_head *h, uint32_t rows, const uint8_t *dithe
     if (!h->down.with_head)
         return true;
     nn_head_get(&h->top, h->params);
-    for (uint32_t i = 0; i < h->down.head_params; i++) {
+    for (size_t i = 0; i < h->down.head_params; i++) {
         if (!isfinite(h->params[i]))
             return false;
     }

@@ -219,24 +219,39 @@ static void weigh(struct local_mirror *m, uint32_t party, local_rows g, uint32_t
     }
 }
 
+/* What a party takes out of the sum: what it sent, but never its noise.  The slip is the other. */
+static void own_part(const struct local_mirror *m, uint32_t party, local_rows own, uint32_t n)
+{
+    const bool noisy = local_plan(m)->protocol.encoding == ENCODING_PBM ||
+                       local_plan(m)->protocol.encoding == ENCODING_GAUSSIAN;
+    const bool clipped = noisy && !m->concat && m->slip != LOCAL_EXACT;
+
+    memcpy(own, m->sent[party], n * sizeof *own);
+    for (uint32_t r = 0; r < n; r++)
+        for (uint32_t i = 0; i < m->width && clipped; i++)
+            own[r][i] = fmax(-local_clip(m), fmin(local_clip(m), m->exact[party][r][i]));
+    if ((!noisy || m->concat) && m->slip == LOCAL_EXACT)
+        memcpy(own, m->exact[party], n * sizeof *own);
+}
+
 /* Q steps of one party from the sums u, with `head` where it computes by itself (C-VFL, Algorithm
  * 1, lines 11-14), or with the gradient du of the step (Algorithm 2; FedBCD, a passive party). */
 static void descend_all(struct local_mirror *m, uint32_t party, const struct local_head *head,
                         local_fused u, local_fused du)
 {
     static local_fused fresh, slopes_now;
-    static local_rows g, h;
+    static local_rows g, h, own;
     const struct local_bottom start = m->bottom[party];
     uint32_t n;
     const uint32_t *row = local_batch(m, m->steps, &n);
 
+    own_part(m, party, own, n);
     part_of(m, party, du, g, n);
     for (uint32_t q = 0; q < iterations(m); q++) {
         if (local_refreshes(m, party)) {
             memcpy(fresh, u, sizeof fresh);
             if (m->slip != LOCAL_OWN_TWICE)
-                add(m, fresh, party, m->slip == LOCAL_EXACT ? m->exact[party] : m->sent[party], n,
-                    -1);
+                add(m, fresh, party, own, n, -1);
             memcpy(m->others[party], fresh, sizeof fresh);
             for (uint32_t r = 0; r < n; r++)
                 local_embed(m, &m->bottom[party], row_of(m, party, row[r]), h[r]);

@@ -203,7 +203,7 @@ static void test_the_same_of_residuals_and_weights(void **state)
     }
 }
 
-/* Whose noise no process knows any more: what stands for it serves, and nothing is refused. */
+/* Noise is nobody's to keep: a replay needs none, and nothing is refused. */
 static void test_runs_without_a_seed_end_well_whoever_dies(void **state)
 {
     static const char *const sets[][SETS] = {
@@ -217,8 +217,8 @@ static void test_runs_without_a_seed_end_well_whoever_dies(void **state)
         dies_at_every_message(sets[i], true);
 }
 
-/* The codes of the others are whole numbers: so is what a party has of them, when it took its own
- * codes out and not what stands for them. */
+/* The codes of the others are whole numbers.  What a party has of them is not: it took the value
+ * out that its own code stood for, which it knows in every process, and not its draw. */
 struct whole {
     struct sim *sim;
     uint32_t party, looks, replays, broken;
@@ -268,27 +268,17 @@ static void run_with_a_break(struct whole *w, bool dies)
     w->replays = sim_sent(w->sim, SIM_SERVER, WIRE_REPLAY);
 }
 
-static void test_a_party_that_only_lost_its_connection_knows_what_it_sent(void **state)
+static void test_a_party_takes_out_its_value_and_not_its_draw_in_every_process(void **state)
 {
-    struct whole w;
-
     (void)state;
-    run_with_a_break(&w, false);
-    assert_true(w.looks > 0 && w.replays == 1);
-    assert_int_equal(w.broken, 0);
-    sim_free(w.sim);
-}
+    for (int dies = 0; dies < 2; dies++) {
+        struct whole w;
 
-/* The twin: a process that died since has the value for the code. */
-static void test_a_party_that_died_takes_out_what_it_can_know(void **state)
-{
-    struct whole w;
-
-    (void)state;
-    run_with_a_break(&w, true);
-    assert_true(w.looks > 0 && w.replays == 1);
-    assert_true(w.broken > 0);
-    sim_free(w.sim);
+        run_with_a_break(&w, dies == 1);
+        assert_true(w.looks > 0 && w.replays == 1);
+        assert_true(w.broken > 0);
+        sim_free(w.sim);
+    }
 }
 
 /* --- a journal that lost records, with residuals --- */
@@ -324,8 +314,7 @@ int main(void)
         cmocka_unit_test(test_the_same_of_a_run_in_turns),
         cmocka_unit_test(test_the_same_of_residuals_and_weights),
         cmocka_unit_test(test_runs_without_a_seed_end_well_whoever_dies),
-        cmocka_unit_test(test_a_party_that_only_lost_its_connection_knows_what_it_sent),
-        cmocka_unit_test(test_a_party_that_died_takes_out_what_it_can_know),
+        cmocka_unit_test(test_a_party_takes_out_its_value_and_not_its_draw_in_every_process),
         cmocka_unit_test(test_parties_that_go_back_take_their_residuals_along),
     };
 

@@ -65,21 +65,6 @@ static void all_ones(uint8_t *blob, const struct down *d)
     shown_in(blob, d)[0] = 0xff;
 }
 
-static void no_sums(uint8_t *blob, const struct down *d)
-{
-    memset(shown_in(blob, d), 0, down_shown_bytes(d, ROWS));
-}
-
-/* 48 each, in 6 bits. */
-static void full_sums(uint8_t *blob, const struct down *d)
-{
-    uint32_t sum[ROWS * WIDTH];
-
-    for (size_t i = 0; i < ROWS * WIDTH; i++)
-        sum[i] = 48;
-    bits_pack32(shown_in(blob, d), sum, ROWS * WIDTH, 6);
-}
-
 static void spare_bits(uint8_t *blob, const struct down *d)
 {
     shown_in(blob, d)[down_shown_bytes(d, ROWS) - 1] |= 0x80;
@@ -172,8 +157,6 @@ static void value_nan(uint8_t *blob, const struct down *d)
 
 static const struct lie lies[] = {
     {"sum above the most", {MASKED_PBM}, all_ones, STRANGE "a shown sum above 48"},
-    {"sums below the own codes", {MASKED_PBM}, no_sums, "cannot be with what this party sent"},
-    {"sums above the others' most", {MASKED_PBM}, full_sums, "cannot be with what this party sent"},
     {"spare bits", {MASKED_PBM}, spare_bits, "end in bits that are not 0"},
     {"filling behind sums", {MASKED_PBM}, filling, "something behind it"},
     {"the same, coded",
@@ -372,7 +355,7 @@ static void spoil_replay(struct wire_msg *m, void *owner)
 /* p2 died after it had closed a step, and is replayed what it never was sent. */
 static void test_a_replay_is_looked_at_like_a_broadcast(void **state)
 {
-    static const size_t which[] = {0, 1, 3, 4, 6, 9, 11, 14, 16, 20, 22};
+    static const size_t which[] = {0, 1, 2, 4, 7, 9, 12, 14, 18, 20};
 
     (void)state;
     for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
