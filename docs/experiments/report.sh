@@ -54,7 +54,7 @@ draw() {
     fedpbcd)
         set -- --target auc=0.75 --by learning_rate,steps
         table table "$@"
-        picture table epoch "$@" --where learning_rate=1,3
+        picture rate-3 epoch "$@" --where learning_rate=3
         ;;
     cvfl)
         set -- --target accuracy=0.8 --by case,encoding,bits --base none
