@@ -8,6 +8,7 @@
 #include "tests/sim/local_mirror.h"
 #include "tests/sim/world.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -205,6 +206,28 @@ static void test_a_batch_is_broadcast_once_for_every_turn(void **state)
         assert_int_equal(sim_charged(s, i), sim_uploaded(s, i));
     }
     sim_free(s);
+}
+
+/* Steps that go nowhere: then an epoch's score is that of its rows, each counted once. */
+static void test_turns_do_not_count_a_row_again_in_the_score(void **state)
+{
+    static const char *const sets[][SETS] = {{"training.learning_rate=1e-9", SEQUENTIAL},
+                                             {"training.learning_rate=1e-9"}};
+    double loss[2];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim_options o = options_of(sets[i]);
+        struct sim *s;
+
+        o.sets[5] = "training.batch=4"; /* in place of another rate */
+        s = sim_new(&o);
+        sim_run(s, RUN_US);
+        expect_completed(s);
+        loss[i] = sim_server_report(s)->train.loss;
+        sim_free(s);
+    }
+    assert_true(fabs(loss[0] - loss[1]) < 1e-6 && loss[0] > 0);
 }
 
 struct watch_turns {
@@ -417,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_turns_are_those_of_the_papers),
         cmocka_unit_test(test_steps_all_at_once_would_be_seen),
         cmocka_unit_test(test_a_batch_is_broadcast_once_for_every_turn),
+        cmocka_unit_test(test_turns_do_not_count_a_row_again_in_the_score),
         cmocka_unit_test(test_parties_step_in_the_order_of_the_roster),
         cmocka_unit_test(test_a_hidden_sum_gives_the_models_of_one_in_clear),
         cmocka_unit_test(test_hidden_cases_end_with_models_of_their_own),
