@@ -69,12 +69,12 @@ draw() {
     pbm-phishing)
         set -- --target auprc=0.9,split=train --by case,trials,beta
         table table "$@"
-        picture bytes bytes "$@" --where beta=0.25,0.15,
+        picture bytes bytes "$@" --where beta=0.25,
         ;;
     pbm-har)
         set -- --target accuracy=0.8,split=train --by case,trials,beta
         table table "$@"
-        picture bytes bytes "$@" --where beta=0.25,0.15,
+        picture bytes bytes "$@" --where beta=0.25,
         ;;
     *)
         echo "report.sh: $grid: no such grid" >&2
