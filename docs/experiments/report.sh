@@ -49,7 +49,8 @@ draw() {
         table runs "$@" --where case=stiff --by split,local_order,local_iterations
         table even "$@" --where case=even --by split,local_iterations --by-curve
         table stiff "$@" --where case=stiff --by split,local_order,local_iterations --by-curve
-        picture stiff epoch "$@" --where case=stiff --where local_order=parallel --where split=2 --by local_iterations --by-curve
+        picture stiff epoch "$@" --where case=stiff --where local_order=parallel --where split=2 \
+            --by local_iterations --by-curve
         ;;
     fedpbcd)
         set -- --target auc=0.75 --by learning_rate,steps
