@@ -178,7 +178,7 @@ expect 2 usage 'a wrong mode' "$grid" peel g.yaml
 expect 2 'none.yaml' 'no file' "$grid" list none.yaml
 # The example of docs/operating.md, as it stands there.
 : >data/phishing.csv
-sed -n '/^## 10/,$p' "$root/docs/operating.md" | sed -n '/^```yaml/,/^```$/p' | sed '/^```/d' >example.yaml
+sed -n '/^    name: strength/,/^$/s/^    //p' "$root/docs/operating.md" >example.yaml
 expect 0 '^24 runs' 'the example of the manual' "$grid" list --data data example.yaml
 expect 0 '^15 runs' 'the grid that comes with the project' "$grid" list "$root/docs/experiments/demo/grid.yaml"
 
