@@ -58,7 +58,7 @@ draw() {
         picture rate-3 epoch "$@" --where learning_rate=3
         ;;
     cvfl)
-        set -- --target accuracy=0.8 --by case,encoding,bits --base none
+        set -- --target accuracy=0.8 --by case,encoding,bits,error_feedback --base none
         table table "$@"
         picture bytes bytes "$@" --where encoding=,float32,lattice,topk --where case=none,compressed --where bits=,2,4
         ;;
