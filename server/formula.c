@@ -21,10 +21,7 @@ static double coded_bytes(const struct plan *p, uint32_t members, uint64_t n)
 {
     const uint32_t k = p->protocol.coded.segments;
     const struct secagg_shape shape = {
-        .encode = {.integers = true,
-                   .value_max = p->protocol.encoding == ENCODING_PBM
-                                    ? p->protocol.pbm.trials
-                                    : (1u << p->protocol.fixed.bits) - 1},
+        .encode = {.integers = true, .value_max = plan_value_max(p)},
         .parties = members,
         .segments = k,
         .privacy = p->protocol.coded.privacy,

@@ -15,15 +15,6 @@ static size_t words_of(size_t bytes)
 
 /* --- the layout --- */
 
-static uint32_t value_max_of(const struct plan *p)
-{
-    if (p->protocol.encoding == ENCODING_PBM)
-        return p->protocol.pbm.trials;
-    if (p->protocol.encoding == ENCODING_FIXED)
-        return (1U << p->protocol.fixed.bits) - 1;
-    return 0;
-}
-
 size_t down_head_params(const struct plan *p)
 {
     const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
@@ -53,7 +44,7 @@ void down_of(struct down *d, const struct plan *p)
         .compressed = plan_compresses(p),
         .members = p->shape.parties > 0 ? p->shape.parties : 1, /* 0: not yet known */
         .width = p->model.embedding,
-        .value_max = value_max_of(p),
+        .value_max = plan_value_max(p),
     };
     if (d->compressed) {
         compress_of(&d->embedding, p);

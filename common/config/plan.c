@@ -16,6 +16,15 @@ uint32_t plan_head_width(const struct plan *p)
     return p->model.head.n > 0 ? p->model.head.width[0] : p->shape.outputs;
 }
 
+uint32_t plan_value_max(const struct plan *p)
+{
+    if (p->protocol.encoding == ENCODING_PBM)
+        return p->protocol.pbm.trials;
+    if (p->protocol.encoding == ENCODING_FIXED)
+        return (1U << p->protocol.fixed.bits) - 1;
+    return 0;
+}
+
 bool plan_shows_each(const struct plan *p)
 {
     if (p->model.fusion == FUSION_CONCAT)

@@ -159,6 +159,9 @@ static inline bool plan_compresses(const struct plan *p)
     return p->protocol.encoding >= ENCODING_SCALAR;
 }
 
+/* The largest code of one party: b, or 2^bits - 1; 0 where embeddings are no integers. */
+uint32_t plan_value_max(const struct plan *p);
+
 /* May parties learn more of a training round than a function of the sum over all its members?  Side
  * by side, or the sum of those who happened to be there, perhaps of one, or, refreshed with a
  * compressor, everybody's upload as it came. */

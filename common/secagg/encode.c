@@ -46,13 +46,13 @@ enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties
     switch (e->encoding) {
     case ENCODING_PBM:
         e->integers = true;
-        e->value_max = p->protocol.pbm.trials;
+        e->value_max = plan_value_max(p);
         return pbm_init(&e->pbm, p->protocol.pbm.trials, p->protocol.pbm.beta, p->protocol.clip);
     case ENCODING_FIXED:
         if (bits < 1 || bits > FIXED_BITS_MAX)
             return STATUS_CONFIG;
         e->integers = true;
-        e->value_max = (1U << bits) - 1;
+        e->value_max = plan_value_max(p);
         return STATUS_OK;
     case ENCODING_FLOAT32: return STATUS_OK;
     case ENCODING_GAUSSIAN:

@@ -379,6 +379,22 @@ static void test_plan_any_failed_allocation_is_reported_and_leaks_nothing(void *
     buf_deinit(&text);
 }
 
+static void test_only_encodings_in_codes_have_a_largest_code(void **state)
+{
+    struct plan p;
+
+    (void)state;
+    plan_defaults(&p);
+    p.protocol.pbm.trials = 40;
+    p.protocol.fixed.bits = 9;
+    for (enum plan_encoding e = ENCODING_PBM; e <= ENCODING_TOPK; e++) {
+        p.protocol.encoding = e;
+        assert_int_equal(plan_value_max(&p), e == ENCODING_PBM     ? 40
+                                             : e == ENCODING_FIXED ? 511
+                                                                   : 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_a_text_whose_combination_makes_no_sense_is_refused),
         cmocka_unit_test(test_a_text_over_the_limit_is_refused_before_it_is_read),
         cmocka_unit_test(test_plan_any_failed_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(test_only_encodings_in_codes_have_a_largest_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
