@@ -60,6 +60,17 @@ static bool admits_fedvs_alone(const struct config_policy *policy)
            !policy->aggregation[AGGREGATION_CODED] && !policy->aggregation[AGGREGATION_CLEAR];
 }
 
+/* Only dp has a use for noise, and none without it. */
+static enum status check_train(const struct load *l, const struct config_party *c,
+                               struct error *err)
+{
+    if (c->train == TRAIN_DP && c->noise <= 0)
+        return load_refuse(l, "model.noise", "must be given (above 0) with model.train dp", err);
+    if (c->train != TRAIN_DP && c->noise > 0)
+        return load_refuse(l, "model.noise", "has a meaning only with model.train dp", err);
+    return STATUS_OK;
+}
+
 /* A polynomial bottom has no hidden layers: none by default, and whoever names some is told.  So is
  * a party whose bottom no plan that it admits can take. */
 static enum status check_bottom(const struct load *l, struct config_party *c, struct error *err)
@@ -91,6 +102,8 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
 
     memset(c, 0, sizeof *c);
     s = load_run(&l, sets, n, err);
+    if (s == STATUS_OK)
+        s = check_train(&l, c, err);
     return s == STATUS_OK ? check_bottom(&l, c, err) : s;
 }
 

@@ -74,6 +74,9 @@ struct config_server {
     struct config_inject inject;
 };
 
+/* What a bottom does with its records (docs/privacy.md). */
+enum config_train { TRAIN_RAW, TRAIN_FROZEN, TRAIN_DP };
+
 enum config_adversary {
     ADVERSARY_SERVER,
     ADVERSARY_SERVER_1,
@@ -110,6 +113,9 @@ struct config_party {
     struct plan_widths layers;          /* empty for a polynomial bottom */
     enum plan_activation activation;
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */
+    enum config_train train;
+    double clip, noise;         /* G, and sigma: standard deviations of noise in units of G; dp */
+    char load[CONFIG_PATH_MAX]; /* first weights; "": drawn */
     struct config_policy policy;
     struct config_inject inject;
 };

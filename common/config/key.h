@@ -22,7 +22,6 @@ enum key_type {
     KEY_REAL,    /* double in [lo, hi] or (lo, hi] */
     KEY_BOOL,    /* bool */
     KEY_CHOICE,  /* an enum (uint32_t): index into choices */
-    KEY_ONLY,    /* the one choice there is today; nothing is stored */
     KEY_SEED,    /* uint64_t or `random`; a bool `given` bytes after it says which */
     KEY_PATH,    /* char[CONFIG_PATH_MAX]; a relative one is resolved when it is read */
     KEY_SCALE,   /* one of choices, or a path */

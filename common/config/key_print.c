@@ -22,7 +22,6 @@ bool key_print_needed(const struct key *k, const void *field)
     case KEY_REAL:
     case KEY_BOOL:
     case KEY_CHOICE:
-    case KEY_ONLY:
     case KEY_WIDTHS:
     case KEY_NAMES:
     case KEY_SET:
@@ -105,7 +104,6 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
     case KEY_REAL: return print_real(*(const double *)field, out);
     case KEY_BOOL: return buf_printf(out, "%s", *(const bool *)field ? "true" : "false");
     case KEY_CHOICE: return buf_printf(out, "%s", k->choices[*(const uint32_t *)field]);
-    case KEY_ONLY: return buf_printf(out, "%s", k->choices[0]);
     case KEY_SEED:
         if (!key_print_needed(k, field))
             return buf_printf(out, "random");

@@ -34,8 +34,6 @@ static bool refuse_choice(const struct key *k, const char *more, struct key_set_
 {
     size_t n = 0;
 
-    if (k->choices[1] == NULL && more[0] == 0)
-        return refuse(f, "%s (the only choice)", k->choices[0]);
     for (size_t i = 0; k->choices[i] != NULL && n < sizeof f->want; i++)
         n += (size_t)snprintf(f->want + n, sizeof f->want - n, "%s%s", i == 0 ? "one of " : ", ",
                               k->choices[i]);
@@ -317,8 +315,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_U64: return set_u64(k, item, field, f);
     case KEY_REAL: return set_real(k, item, field, f);
     case KEY_BOOL: return set_bool(item, field, f);
-    case KEY_CHOICE:
-    case KEY_ONLY: return set_choice(k, item, field, f);
+    case KEY_CHOICE: return set_choice(k, item, field, f);
     case KEY_SEED: return set_seed(k, item, field, f);
     case KEY_PATH:
     case KEY_SCALE: return set_path(k, item, dir, field, f);

@@ -59,6 +59,8 @@ enum plan_gradient_type { GRADIENT_FLOAT32, GRADIENT_BFLOAT16, GRADIENT_INT8 };
 enum plan_view { VIEW_STALE, VIEW_REFRESHED };
 enum plan_order { ORDER_PARALLEL, ORDER_SEQUENTIAL }; /* FedBCD-p, FedBCD-s */
 enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT, SCHEDULE_INVERSE_SQRT_PARTIES };
+/* How often a training row is released; ONCE: the head trains on what was kept of it. */
+enum plan_releases { RELEASES_EVERY_EPOCH, RELEASES_ONCE };
 enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM };
 enum plan_metric { METRIC_NONE, METRIC_LOSS, METRIC_ACCURACY, METRIC_AUC, METRIC_AUPRC, METRIC_F1 };
 enum plan_split { SPLIT_TEST, SPLIT_TRAIN };
@@ -125,6 +127,7 @@ struct plan {
     } protocol;
     struct {
         double epochs;
+        enum plan_releases releases;
         uint32_t batch;
         double learning_rate;
         enum plan_schedule schedule;

@@ -27,6 +27,7 @@ static const char *const forms[] = {"full", "factored", NULL};
 static const char *const gradient_types[] = {"float32", "bfloat16", "int8", NULL};
 static const char *const views[] = {"stale", "refreshed", NULL};
 static const char *const orders[] = {"parallel", "sequential", NULL};
+static const char *const releases[] = {"every_epoch", "once", NULL};
 static const char *const schedules[] = {"constant", "inverse_sqrt", "inverse_sqrt_parties", NULL};
 static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
 static const char *const metrics[] = {"none", "loss", "accuracy", "auc", "auprc", "f1", NULL};
@@ -185,6 +186,11 @@ const struct key plan_keys[PLAN_KEYS_N] = {
 
     {"training.epochs", KEY_REAL, AT(training.epochs), .lo = 0, .hi = 100000, .lo_open = true,
      .fallback = "10", .help = "Passes over the training rows; fractions allowed."},
+    {"training.releases", KEY_CHOICE, AT(training.releases), .choices = releases,
+     .fallback = "every_epoch",
+     .help = "once: every row, of training and of test, is released once in the whole run, nothing "
+             "goes down, and the head trains for all epochs on the sums that the server kept; every "
+             "party's model.train has to be frozen."},
     {"training.batch", KEY_U32, AT(training.batch), .lo = 1, .hi = PLAN_WIDTH_MAX,
      .fallback = "100", .help = "Rows per round."},
     {"training.learning_rate", KEY_REAL, AT(training.learning_rate), .lo = 0, .hi = 1000,

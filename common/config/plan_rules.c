@@ -124,6 +124,38 @@ static bool proximal_idle(const struct plan *p)
     return p->protocol.proximal > 0 && p->protocol.local_iterations == 1;
 }
 
+/* --- one release of a record --- */
+
+static bool once(const struct plan *p)
+{
+    return p->training.releases == RELEASES_ONCE;
+}
+
+static bool once_straggler(const struct plan *p)
+{
+    return once(p) && p->protocol.straggler != STRAGGLER_WAIT;
+}
+
+static bool once_fedvs(const struct plan *p)
+{
+    return once(p) && fedvs(p);
+}
+
+static bool once_local(const struct plan *p)
+{
+    return once(p) && (refreshed(p) || sequential(p));
+}
+
+static bool once_again(const struct plan *p)
+{
+    return once(p) && p->training.evaluate_train;
+}
+
+static bool once_identity(const struct plan *p)
+{
+    return once(p) && p->model.output == OUTPUT_IDENTITY;
+}
+
 /* --- compressors --- */
 
 static bool feedback_idle(const struct plan *p)
@@ -449,6 +481,20 @@ const struct plan_rule plan_rules[] = {
      "pulls local steps back to where the round began, and a single one starts there: it needs "
      "local_iterations above 1",
      proximal_idle},
+    {"training.releases",
+     "once keeps the sum of every row, so everybody has to be in it: it needs straggler wait",
+     once_straggler},
+    {"training.releases",
+     "once keeps sums of embeddings that do not change, and fedvs deals new weights for each round: "
+     "it needs every_epoch",
+     once_fedvs},
+    {"training.releases",
+     "under once no bottom takes a step: it needs local_view stale and local_order parallel",
+     once_local},
+    {"training.evaluate_train", "training.releases once releases no row a second time", once_again},
+    {"training.releases",
+     "under once nothing but the head learns, and output identity has none: it needs every_epoch",
+     once_identity},
     {"protocol.error_feedback",
      "only what compresses leaves an error to add: it needs encoding scalar, lattice, e8 or topk",
      feedback_idle},

@@ -31,8 +31,7 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_U64: snprintf(out, size, "whole number %s", range); return;
     case KEY_REAL: snprintf(out, size, "number %s", range); return;
     case KEY_BOOL: snprintf(out, size, "`true`, `false`"); return;
-    case KEY_CHOICE:
-    case KEY_ONLY: snprintf(out, size, "%s", choices); return;
+    case KEY_CHOICE: snprintf(out, size, "%s", choices); return;
     case KEY_SEED: snprintf(out, size, "`random` or a whole number below 2^64"); return;
     case KEY_PATH: snprintf(out, size, "path"); return;
     case KEY_SCALE: snprintf(out, size, "%s or a path", choices); return;

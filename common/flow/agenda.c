@@ -25,7 +25,7 @@ static uint32_t turns_of(const struct plan *p)
     return p->protocol.local_order == ORDER_SEQUENTIAL ? p->shape.parties : 1;
 }
 
-void agenda_make(struct agenda *a, const struct plan *p)
+static void make(struct agenda *a, const struct plan *p, double epochs, double every)
 {
     const uint32_t coded_batch = p->training.batch / p->protocol.fedvs.segments;
     struct segments rows;
@@ -34,13 +34,13 @@ void agenda_make(struct agenda *a, const struct plan *p)
     segments_init(&rows, p->shape.train_rows, p->protocol.fedvs.segments);
     a->coded_rows = rows.len;
     a->rounds_per_epoch = rows.len / coded_batch + (rows.len % coded_batch != 0);
-    batches = (uint64_t)ceil(p->training.epochs * a->rounds_per_epoch * (1 - SLACK));
+    batches = (uint64_t)ceil(epochs * a->rounds_per_epoch * (1 - SLACK));
     a->turns = turns_of(p);
     a->steps = batches * a->turns;
     a->party_steps = a->steps;
     if (p->protocol.straggler == STRAGGLER_ASYNC) /* all others may be infinitely slow */
         a->party_steps *= p->shape.parties;
-    a->every = p->training.evaluate_every * a->rounds_per_epoch;
+    a->every = every * a->rounds_per_epoch;
     a->evaluates = p->shape.test_rows > 0 || p->training.evaluate_train;
     a->sweeps = 0;
     if (!a->evaluates)
@@ -54,6 +54,19 @@ void agenda_make(struct agenda *a, const struct plan *p)
         bool on_period = count_until(a->every, batches) > count_until(a->every, batches - 1);
         a->sweeps = count_until(a->every, batches) + (on_period ? 0 : 1);
     }
+}
+
+void agenda_make_head(struct agenda *a, const struct plan *p)
+{
+    make(a, p, p->training.epochs, p->training.evaluate_every);
+}
+
+void agenda_make(struct agenda *a, const struct plan *p)
+{
+    if (p->training.releases == RELEASES_ONCE)
+        make(a, p, 1, 0);
+    else
+        agenda_make_head(a, p);
 }
 
 uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done)

@@ -24,7 +24,11 @@ struct agenda {
     uint64_t sweeps;           /* evaluations of the whole run */
 };
 
+/* What the parties take part in: under training.releases once one epoch, and an evaluation at its
+ * end. */
 void agenda_make(struct agenda *a, const struct plan *p);
+/* The head's own way: the same, but under once through all epochs on what was kept. */
+void agenda_make_head(struct agenda *a, const struct plan *p);
 
 /* Seed of the schedule that party `party` (roster index) walks: the plan's, under async its own. */
 uint64_t agenda_seed(const struct plan *p, uint32_t party);

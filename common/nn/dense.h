@@ -16,4 +16,9 @@ void dense_forward(struct nn_layer *l, const float *x, uint32_t rows);
  * sums, and, where dx (rows x in) is not NULL, dx = dy W'.  `wt` has room for W' (out x in). */
 void dense_backward(struct nn_layer *l, float *dx, float *wt, const float *x, uint32_t rows);
 
+/* Its two halves, with room for something in between (dpsgd.h): l->dy and dx; then l->dw and l->db
+ * of what l->dy has become. */
+void dense_delta(struct nn_layer *l, float *dx, float *wt, uint32_t rows);
+void dense_gradients(struct nn_layer *l, const float *x, uint32_t rows);
+
 #endif

@@ -95,7 +95,6 @@ static void draw_field(const struct key *k, char *field)
     case KEY_REAL: *(double *)field = draw_real(k); break;
     case KEY_BOOL: *(bool *)field = draw(2) == 0; break;
     case KEY_CHOICE: *(uint32_t *)field = draw(choices(k)); break;
-    case KEY_ONLY: break;
     case KEY_SEED:
         *(bool *)(field + k->given) = draw(4) > 0;
         *(uint64_t *)field = *(bool *)(field + k->given) ? (uint64_t)draw(1u << 30) << 34 | 1 : 0;

@@ -219,7 +219,7 @@ static void test_a_single_choice_is_taken_and_its_absent_rivals_refused(void **s
     take("training.schedule", "inverse_sqrt_parties", "inverse_sqrt_parties");
     refuse("training.schedule", "cosine", "one of constant, inverse_sqrt, inverse_sqrt_parties");
     take("model.train", "raw", "raw");
-    refuse("model.train", "frozen", "raw (the only choice)");
+    refuse("model.train", "thawed", "one of raw, frozen, dp");
 }
 
 static void test_a_seed_is_64_bits_or_random(void **state)
