@@ -56,7 +56,7 @@ static enum status check_labels(const struct plan *p, const struct table *labels
 
 static enum status allocate(struct party_refresh *f, const struct plan *p)
 {
-    const size_t batch = p->training.batch, params = nn_head_params(p);
+    const size_t batch = p->training.batch, params = plan_head_params(p);
     size_t values;
     enum status s;
 

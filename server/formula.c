@@ -3,7 +3,6 @@
  */
 #include "server/formula.h"
 
-#include "common/nn/head.h"
 #include "common/secagg/secagg.h"
 
 #include <math.h>
@@ -45,7 +44,8 @@ static double upload_bits(const struct plan *p, uint32_t members)
 static double answer_bytes(const struct plan *p, uint32_t members, uint64_t n)
 {
     if (p->protocol.local_view == VIEW_REFRESHED && p->protocol.label_holders == 0)
-        return members * ((double)members * (double)n + (double)nn_head_params(p)) * bits_of(p) / 8;
+        return members * ((double)members * (double)n + (double)plan_head_params(p)) * bits_of(p) /
+               8;
     return (double)members * (double)n * FLOAT_BITS / 8;
 }
 

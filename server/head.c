@@ -13,7 +13,7 @@
 /* Floats of the proximal term's anchor. */
 static size_t anchor_floats(const struct plan *p)
 {
-    return p->protocol.proximal > 0 ? nn_head_params(p) : 0;
+    return p->protocol.proximal > 0 ? plan_head_params(p) : 0;
 }
 
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
@@ -30,7 +30,7 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     blocks = shape.concat ? shape.parties : 1;
     gradient = gradient_values(&h->down.gradient, p->training.batch) * blocks;
     words = down_words(&h->down, p->training.batch) * (h->apart ? blocks : 1);
-    params = h->down.with_head ? nn_head_params(p) : 0;
+    params = h->down.with_head ? plan_head_params(p) : 0;
     scratch = sizeof(float) * (2 * values + gradient + words + params + anchor +
                                rows_max * ((size_t)shape.outputs + 1)) +
               10 * MEM_ALIGNMENT;

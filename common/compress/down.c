@@ -15,24 +15,6 @@ static size_t words_of(size_t bytes)
 
 /* --- the layout --- */
 
-size_t down_head_params(const struct plan *p)
-{
-    const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
-    uint64_t in = p->model.embedding * concat, out = p->shape.outputs, params = 0;
-
-    if (p->model.output == OUTPUT_IDENTITY)
-        return 0;
-    if (p->model.task == TASK_REGRESSION ||
-        (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID))
-        out = 1;
-    for (size_t i = 0; i < p->model.head.n; i++) {
-        params += (in + 1) * p->model.head.width[i];
-        in = p->model.head.width[i];
-    }
-    params += (in + 1) * out;
-    return params;
-}
-
 void down_of(struct down *d, const struct plan *p)
 {
     const bool refreshed = p->protocol.local_view == VIEW_REFRESHED;
@@ -52,7 +34,7 @@ void down_of(struct down *d, const struct plan *p)
     }
     if (!refreshed)
         return;
-    d->head_params = down_head_params(p);
+    d->head_params = plan_head_params(p);
     d->with_head = d->head_params > 0;
     if (d->compressed || p->model.fusion == FUSION_CONCAT)
         d->shown = DOWN_SHOWN_PAYLOADS;

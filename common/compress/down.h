@@ -10,7 +10,7 @@
  *                  payloads   concat, or a compressor: every member's upload in member order
  *                  sums       pbm, fixed: n sums of codes, each of bits_width(value_max M + 1)
  *                  floats     float32, gaussian: the n sums
- *   head         nn_head_params values in the order of the net: as the compressor of heads says,
+ *   head         plan_head_params values in the order of the net: as the compressor of heads says,
  *                or one row in the numbers of gradient.type; nothing when the head does not train
  *
  * Zeros fill every part up to whole words.
@@ -50,8 +50,6 @@ struct down {
 
 /* The layout under this plan, of shape.parties members. */
 void down_of(struct down *d, const struct plan *p);
-/* Weights and biases of a head that trains; 0 for `identity`. */
-size_t down_head_params(const struct plan *p);
 
 /* Sizes and places, in 4-byte words, of a step of so many rows. */
 size_t down_words(const struct down *d, size_t rows);

@@ -16,6 +16,24 @@ uint32_t plan_head_width(const struct plan *p)
     return p->model.head.n > 0 ? p->model.head.width[0] : p->shape.outputs;
 }
 
+size_t plan_head_params(const struct plan *p)
+{
+    const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
+    uint64_t in = p->model.embedding * concat, out = p->shape.outputs, params = 0;
+
+    if (p->model.output == OUTPUT_IDENTITY)
+        return 0;
+    if (p->model.task == TASK_REGRESSION ||
+        (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID))
+        out = 1;
+    for (size_t i = 0; i < p->model.head.n; i++) {
+        params += (in + 1) * p->model.head.width[i];
+        in = p->model.head.width[i];
+    }
+    params += (in + 1) * out;
+    return params;
+}
+
 uint32_t plan_value_max(const struct plan *p)
 {
     if (p->protocol.encoding == ENCODING_PBM)

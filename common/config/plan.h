@@ -162,6 +162,9 @@ static inline bool plan_compresses(const struct plan *p)
     return p->protocol.encoding >= ENCODING_SCALAR;
 }
 
+/* What the head has to train, in floats: weights and biases of all layers; 0 for identity. */
+size_t plan_head_params(const struct plan *p);
+
 /* The largest code of one party: b, or 2^bits - 1; 0 where embeddings are no integers. */
 uint32_t plan_value_max(const struct plan *p);
 

@@ -82,7 +82,8 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
 
     nn_head_shape(h, p);
     spec_of(&spec, h, p, rows_max);
-    s = nn_net_init(&h->net, &spec, a); /* all zeros */
+    CHECK(nn_spec_params(&spec) == plan_head_params(p)); /* whose size get and set go by */
+    s = nn_net_init(&h->net, &spec, a);                  /* all zeros */
     if (s != STATUS_OK)
         return s;
     h->dlogits = arena_alloc(a, (size_t)rows_max * h->outputs, sizeof(float));
@@ -139,16 +140,6 @@ void nn_head_step(struct nn_head *h, float learning_rate)
 {
     if (!h->fixed)
         nn_net_step(&h->net, learning_rate);
-}
-
-size_t nn_head_params(const struct plan *p)
-{
-    struct nn_head h;
-    struct nn_spec spec;
-
-    nn_head_shape(&h, p);
-    spec_of(&spec, &h, p, 1);
-    return nn_spec_params(&spec);
 }
 
 void nn_head_get(const struct nn_head *h, float *params)

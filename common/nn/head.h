@@ -64,10 +64,8 @@ void nn_head_part(const struct nn_head *h, float *part, const float *dfused, uin
 /* One step of the optimiser with the gradients of the last backward; nothing for identity. */
 void nn_head_step(struct nn_head *h, float learning_rate);
 
-/* What a head of this plan has to train, as floats: of each layer in turn its weights (in x out,
- * row major), then its biases.  0 for identity.  get and set take them in that order
- * (nn_net_copy_params); set leaves the optimiser as it is. */
-size_t nn_head_params(const struct plan *p);
+/* plan_head_params() floats: of each layer in turn its weights (in x out, row major), then its
+ * biases (nn_net_copy_params); set leaves the optimiser as it is. */
 void nn_head_get(const struct nn_head *h, float *params);
 void nn_head_set(struct nn_head *h, const float *params);
 

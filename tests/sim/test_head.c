@@ -7,7 +7,6 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
-#include "common/compress/down.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -487,18 +486,6 @@ static void test_the_gradient_of_the_identity_is_that_of_the_logits(void **state
     }
 }
 
-/* Two countings of one head, in rooms that do not know each other. */
-static void test_what_goes_down_has_room_for_all_parameters(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < SHAPES; i++) {
-        struct plan p = plan_of(&shapes[i]);
-
-        assert_int_equal(down_head_params(&p), nn_head_params(&p));
-        assert_int_equal(nn_head_params(&p) == 0, fixed(&shapes[i]));
-    }
-}
-
 static void test_the_gradient_is_taken_before_the_first_local_step(void **state)
 {
     (void)state;
@@ -583,7 +570,6 @@ int main(void)
         cmocka_unit_test(test_the_proximal_term_keeps_later_local_steps_near_the_first),
         cmocka_unit_test(test_the_optimizer_is_the_plans),
         cmocka_unit_test(test_the_gradient_of_the_identity_is_that_of_the_logits),
-        cmocka_unit_test(test_what_goes_down_has_room_for_all_parameters),
         cmocka_unit_test(test_the_gradient_is_taken_before_the_first_local_step),
         cmocka_unit_test(test_training_lowers_the_loss),
         cmocka_unit_test(test_a_step_allocates_nothing),

@@ -395,6 +395,35 @@ static void test_only_encodings_in_codes_have_a_largest_code(void **state)
     }
 }
 
+static void test_parameters_of_a_head_are_counted_over_all_layers(void **state)
+{
+    struct plan p;
+
+    (void)state;
+    plan_defaults(&p);
+    p.model.embedding = 5;
+    p.model.task = TASK_MULTICLASS;
+    p.shape.parties = 3;
+    p.shape.outputs = 4;
+    assert_int_equal(plan_head_params(&p), 6 * 4);
+    p.model.head = (struct plan_widths){2, {11, 6}};
+    assert_int_equal(plan_head_params(&p), 6 * 11 + 12 * 6 + 7 * 4);
+    p.model.task = TASK_BINARY;
+    p.shape.outputs = 2;
+    assert_int_equal(plan_head_params(&p), 6 * 11 + 12 * 6 + 7 * 2);
+    p.model.binary_loss = BINARY_SIGMOID;
+    assert_int_equal(plan_head_params(&p), 6 * 11 + 12 * 6 + 7);
+    p.model.task = TASK_REGRESSION;
+    assert_int_equal(plan_head_params(&p), 6 * 11 + 12 * 6 + 7);
+    p.model.fusion = FUSION_MEAN;
+    assert_int_equal(plan_head_params(&p), 6 * 11 + 12 * 6 + 7);
+    p.model.fusion = FUSION_CONCAT;
+    p.model.embedding = p.model.head.width[0] = PLAN_WIDTH_MAX;
+    assert_true(plan_head_params(&p) == (3 * 65536ull + 1) * 65536 + 65537 * 6 + 7);
+    p.model.output = OUTPUT_IDENTITY;
+    assert_int_equal(plan_head_params(&p), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_a_text_over_the_limit_is_refused_before_it_is_read),
         cmocka_unit_test(test_plan_any_failed_allocation_is_reported_and_leaks_nothing),
         cmocka_unit_test(test_only_encodings_in_codes_have_a_largest_code),
+        cmocka_unit_test(test_parameters_of_a_head_are_counted_over_all_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static inline void trial_open(struct trial *t, const struct shape *s, const stru
     memset(t, 0, sizeof *t);
     assert_int_equal(arena_init(&t->arena, nn_head_bytes(p, ROWS_MAX)), STATUS_OK);
     assert_int_equal(nn_head_init(&t->h, p, ROWS_MAX, &t->arena, NULL), STATUS_OK);
-    t->params = nn_head_params(p);
+    t->params = plan_head_params(p);
     assert_true(t->params <= PARAMS_MAX);
     sample_fill(t->p, t->params, 0.7F, &seed);
     nn_head_set(&t->h, t->p);

@@ -253,7 +253,8 @@ static void test_parameters_are_each_layers_weights_then_biases(void **state)
         struct trial t;
 
         trial_open(&t, &shapes[i], &p);
-        assert_int_equal(nn_head_params(&p), counts[i]);
+        assert_int_equal(plan_head_params(&p), counts[i]);
+        assert_int_equal(nn_spec_params(&t.h.net.spec), counts[i]);
         at = t.p;
         for (size_t l = 0; l < t.h.net.spec.layers; l++) {
             const struct nn_layer *y = &t.h.net.layer[l];
@@ -317,7 +318,7 @@ static void test_a_head_without_a_generator_begins_at_zero(void **state)
     memset(a.base, 0x3f, a.size);
     assert_int_equal(nn_head_init(&h, &p, ROWS_MAX, &a, NULL), STATUS_OK);
     nn_head_get(&h, params);
-    for (size_t i = 0; i < nn_head_params(&p); i++)
+    for (size_t i = 0; i < plan_head_params(&p); i++)
         assert_true(params[i] == 0.0F);
     arena_deinit(&a);
 }
@@ -345,7 +346,7 @@ static void test_a_generator_draws_the_plans_init(void **state)
         rng_rekey(&r, key);
         nn_net_randomize(&net, (enum nn_init)i, &r);
         nn_net_copy_params(&net, drawn);
-        assert_memory_equal(params, drawn, nn_head_params(&p) * sizeof *params);
+        assert_memory_equal(params, drawn, plan_head_params(&p) * sizeof *params);
         assert_true(params[0] != 0.0F);
         rng_deinit(&r);
         arena_deinit(&a);

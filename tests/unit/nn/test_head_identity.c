@@ -91,7 +91,7 @@ static void test_the_identity_has_nothing_to_send_keep_or_export(void **state)
         struct trial t;
 
         trial_open(&t, &shapes[i], &p);
-        assert_int_equal(nn_head_params(&p), 0);
+        assert_int_equal(plan_head_params(&p), 0);
         assert_int_equal(nn_state_bytes(&t.h.net), sizeof(uint64_t)); /* the count of its steps */
         buf_init(&file, 64);
         assert_int_equal(safetensors_print(&t.h.net, &file), STATUS_OK);
