@@ -208,12 +208,11 @@ static void test_a_wrong_late_upload_is_noticed(void **state)
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_rule(s,
-             (struct sim_rule){.act = SIM_ALTER,
-                               .from = 4,
-                               .kind = WIRE_UPLOAD,
-                               .nth = 2,
-                               .alter = expect_other_upload});
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = 4,
+                                  .kind = WIRE_UPLOAD,
+                                  .nth = 2,
+                                  .alter = expect_other_upload});
     sim_run(s, HOUR_US);
     expect_completed(s);
     assert_int_equal(sim_server_report(s)->degraded.faulty, 1);
