@@ -154,11 +154,13 @@ static bool has_turn(const struct plan *p, uint64_t step)
 
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows)
 {
+    const bool full = h->down.gradient.form == GRADIENT_FULL;
     double loss = forward(h, rows, true);
 
     nn_head_predict(&h->top, h->prob, rows);
-    nn_head_backward(&h->top, h->down.gradient.form == GRADIENT_FACTORED ? NULL : h->dfused);
-    hand_out_gradient(h, rows);
+    nn_head_backward(&h->top, full && h->down.with_gradient ? h->dfused : NULL);
+    if (h->down.with_gradient)
+        hand_out_gradient(h, rows);
     if (h->top.fixed || !has_turn(p, step))
         return loss;
     if (h->anchor != NULL)

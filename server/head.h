@@ -42,9 +42,9 @@ void server_head_fuse(struct server_head *h, uint32_t rows);
  * h->prob. */
 double server_head_evaluate(struct server_head *h, uint32_t rows);
 
-/* The same, then h->values at the current head, then Q steps of the head on the kept sums, under
- * protocol.proximal drawn back to where it was.  Identity takes no step; under sequential there is
- * one in the last turn on a batch only. */
+/* The same, then h->values at the current head if a gradient goes down, then Q steps of the head on
+ * the kept sums, under protocol.proximal drawn back to where it was.  Identity takes no step; under
+ * sequential there is one in the last turn on a batch only. */
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows);
 
 /* Into h->blob, of so many rows: h->values as gradients, `blocks` of them; and the present head,

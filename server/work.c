@@ -104,13 +104,14 @@ enum status server_pack_gradient(struct server_session *s, uint64_t place, uint3
     size_t values = gradient_values(&s->head.down.gradient, s->round.rows) * blocks;
     bool finite = isfinite(s->report.last_loss);
 
-    for (size_t i = 0; i < values && finite; i++)
+    for (size_t i = 0; i < values && finite && s->head.down.with_gradient; i++)
         finite = isfinite(s->head.values[i]);
     if (!finite)
         return diverged(s);
+    if (!s->head.down.with_gradient)
+        return STATUS_OK;
     begin_rounding(s, "gradient", place);
-    if (s->head.down.with_gradient)
-        server_head_pack(&s->head, s->round.rows, blocks, &s->rounding);
+    server_head_pack(&s->head, s->round.rows, blocks, &s->rounding);
     return STATUS_OK;
 }
 

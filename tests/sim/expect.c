@@ -30,3 +30,14 @@ size_t expect_count(const struct sim *s, const char *line)
         n++;
     return n;
 }
+
+void expect_other_upload(struct wire_msg *m, void *owner)
+{
+    uint8_t *at = (uint8_t *)(uintptr_t)m->upload.payload.data;
+    const uint8_t *last = at + m->upload.payload.n - 1;
+
+    (void)owner;
+    while (at < last && *at == 0)
+        at++;
+    *at = *at == 0 ? 1 : (uint8_t)(*at & (*at - 1));
+}

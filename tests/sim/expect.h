@@ -10,5 +10,9 @@
 void expect_completed(const struct sim *s);
 /* How often this stands in the transcript. */
 size_t expect_count(const struct sim *s, const char *line);
+/* For a rule's alter, where an upload is packed elements of a prime field: always another one of
+ * the field.  Clears a bit, which makes one element smaller; of nothing but zeros one becomes a
+ * power of two below the prime.  A flip would leave the field now and then: from p - 1 to p. */
+void expect_other_upload(struct wire_msg *m, void *owner);
 
 #endif

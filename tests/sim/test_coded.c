@@ -201,12 +201,6 @@ static void test_a_damaged_share_is_refused_and_its_dealer_named(void **state)
     sim_free(s);
 }
 
-static void flip_upload(struct wire_msg *m, void *owner)
-{
-    (void)owner;
-    ((uint8_t *)(uintptr_t)m->upload.payload.data)[0] ^= 1;
-}
-
 /* Late, so that the sum was decoded without it: noticed all the same, and nothing is lost. */
 static void test_a_wrong_late_upload_is_noticed(void **state)
 {
@@ -214,9 +208,11 @@ static void test_a_wrong_late_upload_is_noticed(void **state)
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_rule(s,
-             (struct sim_rule){
-                 .act = SIM_ALTER, .from = 4, .kind = WIRE_UPLOAD, .nth = 2, .alter = flip_upload});
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = 4,
+                                  .kind = WIRE_UPLOAD,
+                                  .nth = 2,
+                                  .alter = expect_other_upload});
     sim_run(s, HOUR_US);
     expect_completed(s);
     assert_int_equal(sim_server_report(s)->degraded.faulty, 1);

@@ -215,12 +215,6 @@ static void test_a_dealer_that_never_shares_is_waited_for_and_named(void **state
     }
 }
 
-static void flip_upload(struct wire_msg *m, void *owner)
-{
-    (void)owner;
-    ((uint8_t *)(uintptr_t)m->upload.payload.data)[0] ^= 1;
-}
-
 static void test_a_wrong_upload_among_enough_is_left_out(void **state)
 {
     struct sim_options o = seven();
@@ -228,9 +222,11 @@ static void test_a_wrong_upload_among_enough_is_left_out(void **state)
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_rule(s,
-             (struct sim_rule){
-                 .act = SIM_ALTER, .from = 2, .kind = WIRE_UPLOAD, .nth = 2, .alter = flip_upload});
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = 2,
+                                  .kind = WIRE_UPLOAD,
+                                  .nth = 2,
+                                  .alter = expect_other_upload});
     sim_run(s, HOUR_US);
     got = models_of(s);
     assert_memory_equal(&want, &got, sizeof want);

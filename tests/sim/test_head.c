@@ -34,12 +34,6 @@ static double fused_train(struct server_head *h, const struct plan *p, uint64_t 
     return server_head_train(h, p, step, rows);
 }
 
-static double fused_evaluate(struct server_head *h, uint32_t rows)
-{
-    server_head_fuse(h, rows);
-    return server_head_evaluate(h, rows);
-}
-
 static const struct shape shapes[] = {
     {FUSION_SUM, TASK_BINARY, BINARY_SOFTMAX, 2, 0, ACTIVATION_RELU, OUTPUT_LINEAR},
     {FUSION_SUM, TASK_BINARY, BINARY_SIGMOID, 1, 1, ACTIVATION_TANH, OUTPUT_LINEAR},
@@ -285,7 +279,8 @@ static void test_evaluation_gives_loss_and_predictions_and_changes_no_weight(voi
         start(&fresh, &p);
         give(&h, s);
         copy_of(&ref, &h, s, PARTIES);
-        assert_true(fabs(fused_evaluate(&h, ROWS) - mean_loss(&ref)) < 1e-5);
+        server_head_fuse(&h, ROWS);
+        assert_true(fabs(server_head_evaluate(&h, ROWS) - mean_loss(&ref)) < 1e-5);
         for (uint32_t r = 0; r < ROWS; r++) {
             double sum = 0;
 
@@ -509,6 +504,28 @@ static void test_the_gradient_is_taken_before_the_first_local_step(void **state)
     }
 }
 
+/* All of refreshed have labels: nobody is handed a gradient, and the head steps as ever. */
+static void test_a_gradient_that_goes_nowhere_is_not_made(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct plan p = plan_of(&shapes[i]);
+        struct server_head a, b;
+
+        start(&a, &p);
+        p.protocol.local_view = VIEW_REFRESHED;
+        start(&b, &p);
+        give(&a, &shapes[i]);
+        give(&b, &shapes[i]);
+        b.values[0] = b.dfused[0] = -17;
+        assert_true(fused_train(&a, &p, 0, ROWS) == fused_train(&b, &p, 0, ROWS));
+        assert_true(b.values[0] == -17 && b.dfused[0] == -17 && a.values[0] > -17);
+        expect_same_weights(&a, &b);
+        server_head_deinit(&a);
+        server_head_deinit(&b);
+    }
+}
+
 static void test_training_lowers_the_loss(void **state)
 {
     (void)state;
@@ -539,7 +556,7 @@ static void test_a_step_allocates_nothing(void **state)
     give(&h, &shapes[1]);
     before = mem_count();
     (void)fused_train(&h, &p, 0, ROWS);
-    (void)fused_evaluate(&h, ROWS);
+    (void)server_head_evaluate(&h, ROWS);
     assert_int_equal(mem_count(), before);
     server_head_deinit(&h);
 }
@@ -571,6 +588,7 @@ int main(void)
         cmocka_unit_test(test_the_optimizer_is_the_plans),
         cmocka_unit_test(test_the_gradient_of_the_identity_is_that_of_the_logits),
         cmocka_unit_test(test_the_gradient_is_taken_before_the_first_local_step),
+        cmocka_unit_test(test_a_gradient_that_goes_nowhere_is_not_made),
         cmocka_unit_test(test_training_lowers_the_loss),
         cmocka_unit_test(test_a_step_allocates_nothing),
         cmocka_unit_test(test_short_memory_is_said),
