@@ -8,6 +8,7 @@
 #include "common/base/mem.h"
 #include "common/flow/agenda.h"
 #include "common/nn/gemm.h"
+#include "common/nn/safetensors.h"
 #include "common/wire/limits.h"
 
 #include <math.h>
@@ -54,6 +55,10 @@ static struct nn_spec spec_of(const struct config_party *config, const struct pl
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
                                struct error *err)
 {
+    if (p->training.releases == RELEASES_ONCE && config->train != TRAIN_FROZEN)
+        return error_set(err, STATUS_POLICY,
+                         "model.train: the plan's training.releases is once, for which a bottom "
+                         "has to be frozen, and this party's is not");
     if (p->protocol.aggregation != AGGREGATION_FEDVS || config->degree > 0)
         return STATUS_OK;
     return error_set(err, STATUS_CONFIG,
@@ -82,6 +87,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
         .width = p->model.embedding,
         .rows_max = spec.rows_max,
         .down = down,
+        .frozen = config->train == TRAIN_FROZEN,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
         .clip = p->protocol.aggregation == AGGREGATION_FEDVS ? INFINITY : (float)p->protocol.clip,
     };
@@ -102,7 +108,19 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     CHECK(b->gradient != NULL && b->received != NULL && b->factors != NULL && b->turned != NULL &&
           (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
-    return STATUS_OK;
+    return party_dp_init(&b->dp, config, batch);
+}
+
+enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
+                              struct error *err)
+{
+    enum status s = safetensors_parse(&b->net, bytes, n, err);
+
+    if (s == STATUS_OK)
+        return s;
+    error_wrap(err, "model.load");
+    err->status = s == STATUS_DATA ? STATUS_CONFIG : s;
+    return err->status;
 }
 
 void party_bottom_deinit(struct party_bottom *b)
@@ -115,6 +133,7 @@ void party_bottom_deinit(struct party_bottom *b)
         log_info("%.2f %% of the input values of training batches were beyond protocol.fedvs.x_max "
                  "and cut off",
                  100.0 * (double)b->inputs_beyond / (double)b->inputs);
+    party_dp_deinit(&b->dp);
     arena_deinit(&b->arena);
     *b = (struct party_bottom){0};
 }
@@ -197,9 +216,14 @@ const float *party_bottom_again(struct party_bottom *b)
 
 void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q)
 {
+    if (b->frozen)
+        return;
     if (q == 0 && b->anchor != NULL)
         nn_net_copy_params(&b->net, b->anchor);
-    nn_net_backward(&b->net, NULL, b->gradient);
+    if (b->dp.factor != NULL)
+        party_dp_backward(&b->dp, &b->net, b->gradient, step * p->protocol.local_iterations + q);
+    else
+        nn_net_backward(&b->net, NULL, b->gradient);
     if (b->anchor != NULL)
         nn_net_pull(&b->net, b->anchor, (float)p->protocol.proximal);
     nn_net_step(&b->net, agenda_rate(p, step, q));

@@ -9,6 +9,7 @@
 #include "common/config/config.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
+#include "party/dp.h"
 
 struct party_bottom {
     struct arena arena;
@@ -22,6 +23,8 @@ struct party_bottom {
     float *factors;     /* the gradient's values; full: `gradient` */
     float *turned;      /* factored: W' */
     float *gradient;    /* rows x P */
+    bool frozen;        /* never steps */
+    struct party_dp dp; /* on when model.train is dp */
     float *anchor;      /* the parameters as the round found them; NULL without a proximal term */
     /* Of a polynomial's embeddings of training batches: how many values there were, and how many of
      * them beyond [-C, C]. */
@@ -31,7 +34,8 @@ struct party_bottom {
     uint64_t inputs, inputs_beyond;
 };
 
-/* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers. */
+/* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers.  STATUS_POLICY: a plan of
+ * releases once, and a bottom that is not frozen. */
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
                                struct error *err) MUST_USE;
 
@@ -43,6 +47,10 @@ enum status party_bottom_check(const struct config_party *config, const struct p
  * every aggregation, so that a clear run computes the model that fedvs computes. */
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
                               const struct plan *p, uint32_t features, struct rng *init) MUST_USE;
+/* Other first weights (model.load): the bytes of a safetensors file.  STATUS_CONFIG: not of this
+ * bottom. */
+enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
+                              struct error *err) MUST_USE;
 /* Logs `beyond` and `inputs_beyond` when they are not 0.  Safe on a zeroed struct. */
 void party_bottom_deinit(struct party_bottom *b);
 
@@ -62,7 +70,7 @@ bool party_bottom_expand(struct party_bottom *b) MUST_USE;
 
 /* Rows of b->gradient to at most this l2 norm, 0: to none.  Returns how many were longer. */
 uint32_t party_bottom_clip(struct party_bottom *b, double most);
-/* Local iteration q with b->gradient for the last forward, which was that of the kept batch.  With
+/* Nothing where the bottom is frozen.  Local iteration q with b->gradient for the last forward, which was that of the kept batch.  With
  * protocol.proximal mu it is drawn back to where iteration 0 began (FedBCD, eq. 13). */
 void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q);
 

@@ -25,6 +25,15 @@ static void go_back(struct party_session *p)
              (unsigned long long)p->offered_step, (unsigned long long)p->applied);
 }
 
+/* Under releases once nothing came down: what was missed is known without being told. */
+static void skip_ahead(struct party_session *p)
+{
+    if (p->plan.training.releases != RELEASES_ONCE || p->offered_step > p->agenda.steps)
+        return;
+    for (; p->applied < p->offered_step; p->applied++)
+        trail_add(&p->trail, &p->digest, p->applied, p->bottom.received, 0);
+}
+
 static bool where_the_run_is(struct party_session *p)
 {
     enum plan_straggler policy = p->plan.protocol.straggler;
@@ -35,6 +44,7 @@ static bool where_the_run_is(struct party_session *p)
         p->applied = p->offered_step;
     else
         go_back(p);
+    skip_ahead(p);
     if (p->applied <= p->offered_step && p->offered_step <= p->agenda.steps)
         return true;
     error_set(&p->error, STATUS_DATA,

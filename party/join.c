@@ -74,6 +74,8 @@ static enum status init_bottom(struct party_session *p)
         s = party_bottom_init(&p->bottom, p->setup.config, &p->plan, (uint32_t)p->setup.train->cols,
                               &init);
     rng_deinit(&init);
+    if (s == STATUS_OK && p->setup.seeded)
+        party_dp_seed(&p->bottom.dp, p->setup.seed, p->setup.self + 1);
     return s;
 }
 
@@ -149,6 +151,10 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
                                                                 p->plan.model.embedding));
     if (s != STATUS_OK)
         return error_set(&p->error, s, "the server's plan: %s", status_words(s));
+    if (p->setup.weights != NULL)
+        s = party_bottom_load(&p->bottom, p->setup.weights, p->setup.weights_n, &p->error);
+    if (s != STATUS_OK)
+        return s;
     s = party_refresh_init(&p->refresh, &p->plan, p->setup.self, p->setup.labels, &p->error);
     if (s != STATUS_OK)
         return s;

@@ -3,10 +3,13 @@
  */
 #include "party/prepare.h"
 
+#include "common/base/file.h"
 #include "common/crypto/digest.h"
 #include "common/data/scale.h"
 
 #include <string.h>
+
+enum { WEIGHTS_MAX = 1 << 30 }; /* bytes of first weights */
 
 static enum status check_pin(const struct party_inputs *in, struct error *err)
 {
@@ -29,6 +32,7 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
     int self;
 
     memset(in, 0, sizeof *in);
+    buf_init(&in->weights, WEIGHTS_MAX);
     s = config_load_party(&in->config, file, sets, n, err);
     if (s == STATUS_OK)
         s = roster_load(&in->roster, in->config.roster, err);
@@ -118,6 +122,8 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
     }
     if (s == STATUS_OK && in->config.labels_train[0] != 0)
         s = read_labels(in, err);
+    if (s == STATUS_OK && in->config.load[0] != 0)
+        s = file_read(in->config.load, &in->weights, err);
     return s == STATUS_OK ? scale_tables(in, err) : s;
 }
 
@@ -127,4 +133,5 @@ void party_inputs_deinit(struct party_inputs *in)
     table_deinit(&in->test);
     table_deinit(&in->labels);
     sign_key_deinit(&in->key);
+    buf_deinit(&in->weights);
 }

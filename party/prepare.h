@@ -18,6 +18,7 @@ struct party_inputs {
     struct sign_key key;
     struct table train, test; /* test: no rows when there is none */
     struct table labels;      /* of the training rows, when this party holds them */
+    struct buf weights;       /* of model.load */
 };
 
 /* Configuration, roster and key only: enough for --fingerprint and --ledger. */

@@ -21,7 +21,8 @@ enum status party_copy_gradient(struct party_session *p, void *to, struct wire_b
 {
     if (from.n != words * sizeof *p->bottom.received)
         return party_violation(p, "a gradient of the wrong size", from.n);
-    memcpy(to, from.data, from.n);
+    if (from.n > 0)
+        memcpy(to, from.data, from.n);
     return STATUS_OK;
 }
 

@@ -31,6 +31,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .train = &r->in->train,
         .test = &r->in->test,
         .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
+        .weights = r->in->weights.data,
+        .weights_n = r->in->weights.len,
         .seeded = r->options->seeded,
         .seed = r->options->seed,
         .spent = spent,

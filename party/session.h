@@ -48,6 +48,8 @@ struct party_setup {
     const struct sign_key *key;
     const struct table *train, *test; /* test: no rows when there is none */
     const struct table *labels;       /* of the training rows, in their order; NULL: none here */
+    const uint8_t *weights;           /* of model.load; NULL: they are drawn */
+    size_t weights_n;
     bool seeded;
     uint64_t seed;
     /* What an earlier process saved of this party's part in a run; NULL: nothing. */

@@ -64,7 +64,7 @@ static enum status step_down(struct party_session *p, bool apply)
 
     if (b->down.with_gradient && !party_bottom_expand(b))
         return party_violation(p, "a gradient with a value that is not finite, step", p->applied);
-    if (!apply)
+    if (!apply || p->bottom.frozen)
         return STATUS_OK;
     if (!p->refresh.on) {
         party_sent_weigh(&p->sent, b->gradient, b->batch_rows);

@@ -112,24 +112,20 @@ void server_all_closed(struct server_session *s, struct actions *a)
         server_keep(s, a);
         return;
     }
-    server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+    if (!server_stored_begin(s, a))
+        server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
 }
 
 /* --- endings --- */
 
-static void tell_everybody(struct server_session *s, struct actions *a, enum wire_outcome outcome)
+static void tell(struct server_session *s, struct actions *a, enum wire_outcome outcome,
+                 const uint8_t *to, size_t n)
 {
-    size_t n = 0;
-    uint8_t *to = server_audience(s);
     struct action *send = actions_add(a, ACTION_SEND);
     enum status_kind kind = outcome == OUTCOME_FAILED || outcome == OUTCOME_BUDGET
                                 ? status_kind(s->error.status)
                                 : STATUS_KIND_NONE;
 
-    for (size_t i = 0; i < s->setup.roster->n; i++) {
-        if (s->peer[i].present)
-            to[n++] = (uint8_t)i;
-    }
     send->msg.kind = WIRE_FINISH;
     send->msg.finish.outcome = outcome;
     send->msg.finish.kind = kind;
@@ -139,15 +135,36 @@ static void tell_everybody(struct server_session *s, struct actions *a, enum wir
     send->to_n = n;
 }
 
+void server_say_over(struct server_session *s, struct actions *a, enum wire_outcome outcome)
+{
+    uint8_t *to = server_audience(s);
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
+        if (s->peer[i].present)
+            to[n++] = (uint8_t)i;
+    }
+    sm_move(&s->sm, PHASE_OVER, s->generation);
+    actions_add(a, ACTION_DISARM);
+    tell(s, a, outcome, to, n);
+}
+
+void server_say_over_to(struct server_session *s, struct actions *a, uint32_t peer)
+{
+    uint8_t *to = server_audience(s);
+
+    to[0] = (uint8_t)peer;
+    tell(s, a, OUTCOME_COMPLETED, to, 1);
+}
+
 void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome)
 {
     struct action *finish;
 
     if (outcome != OUTCOME_FAILED && outcome != OUTCOME_BUDGET)
         s->error = (struct error){0};
-    sm_move(&s->sm, PHASE_OVER, s->generation);
-    actions_add(a, ACTION_DISARM);
-    tell_everybody(s, a, outcome);
+    if (s->sm.phase != PHASE_OVER)
+        server_say_over(s, a, outcome);
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
     finish->error = &s->error;

@@ -5,6 +5,7 @@
  *   share.c     SHARE and SUM: coded rounds    stream.c  STREAM: a step at each arrival
  *   close.c     CLOSE and the endings          work.c    the work between two broadcasts
  *   evaluate.c  sweeps, scores, targets        head.c    the top model
+ *   stored.c    releases once: sums that are kept, and the head on them, when the parties have gone
  *   deal.c      SHARE before the rounds of fedvs: subset keys, shares of the data
  *   resume.c    what a later process needs
  *
@@ -87,6 +88,14 @@ struct server_sweep {
     uint32_t next_place; /* agenda_places() */
 };
 
+/* training.releases once: the sum of every row, as the head takes it. */
+struct server_stored {
+    float *train, *test;  /* rows x inputs of the head */
+    struct agenda agenda; /* the head's own */
+    uint64_t step;        /* that the head has taken */
+    bool alone;           /* the parties have gone */
+};
+
 struct server_shares;
 struct server_stream;
 
@@ -125,6 +134,7 @@ struct server_session {
     struct server_deal deal;
     uint32_t *sweep_row;          /* fedvs: rows of an evaluation round */
     struct server_stream *stream; /* async */
+    struct server_stored stored;
 
     struct server_head head;
     struct rng rounding; /* of gradients */
@@ -253,6 +263,22 @@ void server_stream_late(struct server_session *s, struct actions *a); /* patienc
 uint64_t server_stream_arrivals(const struct server_session *s);
 void server_stream_go_on(struct server_session *s, uint64_t arrivals); /* from a checkpoint */
 
+/* stored.c */
+bool server_stores(const struct server_session *s);
+enum status server_stored_new(struct server_session *s) MUST_USE;
+void server_stored_free(struct server_session *s);
+/* The round's sum, in head.fused, is kept; a sweep moves on. */
+void server_stored_keep(struct server_session *s);
+/* The parties have their final models: they are told so, and the head begins.  False: nothing is
+ * stored. */
+bool server_stored_begin(struct server_session *s, struct actions *a);
+void server_stored_work(struct server_session *s);
+void server_stored_step(struct server_session *s, const struct event *e, struct actions *a);
+enum status server_stored_print(const struct server_session *s, struct buf *out) MUST_USE;
+enum status server_stored_parse(struct server_session *s, const uint8_t *bytes, size_t n,
+                                size_t *used) MUST_USE;
+double server_epochs(const struct server_session *s); /* of the head */
+
 /* work.c */
 void server_take_targets(struct server_session *s);
 /* head.values, of the batch scored last, to what goes down.  Rounding of a seeded run depends on
@@ -268,6 +294,7 @@ bool server_next_evaluation(
     struct server_session *s); /* fills s->round; false: nothing left to evaluate */
 void server_score_batch(struct server_session *s,
                         double loss); /* after the head's forward of a round */
+void server_begin_sweep(struct server_session *s, uint64_t number); /* nothing is scored yet */
 void server_sweep_done(struct server_session *s);
 
 /* close.c */
@@ -277,6 +304,10 @@ void server_kept(struct server_session *s, struct actions *a, uint32_t peer,
 void server_keep(struct server_session *s, struct actions *a);
 void server_keep_done(struct server_session *s, struct actions *a, const struct error *result);
 void server_all_closed(struct server_session *s, struct actions *a);
+/* The protocol is over: everybody who is there, or this party, is told. */
+void server_say_over(struct server_session *s, struct actions *a, enum wire_outcome outcome);
+void server_say_over_to(struct server_session *s, struct actions *a, uint32_t peer);
+/* The same where it has not been said, and the run is over. */
 void server_finish(struct server_session *s, struct actions *a, enum wire_outcome outcome);
 /* s->error says why. */
 void server_fail(struct server_session *s, struct actions *a);

@@ -26,10 +26,10 @@ static void list_rows(struct server_session *s)
         segments_range(&segments, s->sweep_row, (uint32_t)s->round.place, s->round.coded);
 }
 
-static void begin_sweep(struct server_session *s)
+void server_begin_sweep(struct server_session *s, uint64_t number)
 {
     s->sweep.running = true;
-    s->sweep.number = agenda_sweeps_until(&s->agenda, s->steps_done);
+    s->sweep.number = number;
     s->sweep.next_place = 0;
     s->sweep.on_train = s->plan.training.evaluate_train;
     score_board_reset(&s->test_board);
@@ -44,7 +44,7 @@ bool server_next_evaluation(struct server_session *s)
     if (!s->sweep.running) {
         if (!agenda_due(&s->agenda, s->steps_done) || s->sweep.done_at == s->steps_done)
             return false;
-        begin_sweep(s);
+        server_begin_sweep(s, agenda_sweeps_until(&s->agenda, s->steps_done));
     }
     places = split_places(s) - s->sweep.next_place;
     places = places < most ? places : most;
@@ -133,6 +133,6 @@ void server_sweep_done(struct server_session *s)
     s->sweep.running = false;
     s->sweep.done_at = s->steps_done;
     s->report.sweeps = s->sweep.number;
-    s->report.epochs = agenda_epochs(&s->agenda, s->steps_done);
+    s->report.epochs = server_epochs(s);
     check_target(s);
 }

@@ -81,6 +81,8 @@ enum status server_session_save(const struct server_session *s, struct buf *out)
                         k.close_words * k.close_blocks * sizeof *s->head.blob);
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
+    if (st == STATUS_OK)
+        st = server_stored_print(s, out);
     return st == STATUS_OK ? nn_state_print(&s->head.top.net, out) : st;
 }
 
@@ -149,6 +151,9 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
             return STATUS_DATA;
         at += used;
     }
+    if (server_stored_parse(s, bytes + at, n - at, &used) != STATUS_OK)
+        return STATUS_DATA;
+    at += used;
     if (nn_state_parse(&s->head.top.net, bytes + at, n - at) != STATUS_OK)
         return STATUS_DATA;
     take(s, &k);

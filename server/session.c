@@ -288,6 +288,8 @@ static void out_of_time(struct server_session *s, struct actions *a)
 
 static void start(struct server_session *s, struct actions *a)
 {
+    if (s->complete && server_stored_begin(s, a))
+        return;
     if (s->complete)
         server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
     else
@@ -299,8 +301,11 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
 {
     s->now_us = now_us;
     s->sends = 0;
-    if (s->sm.phase == PHASE_OVER)
+    if (s->sm.phase == PHASE_OVER) {
+        if (s->stored.alone)
+            server_stored_step(s, e, out);
         return;
+    }
     switch (e->kind) {
     case EVENT_START: start(s, out); break;
     case EVENT_JOINED: server_joined(s, out, e); break;
@@ -368,6 +373,8 @@ static enum status init_protocol(struct server_session *s, struct error *err)
     }
     if (st == STATUS_OK)
         st = server_stream_new(s);
+    if (st == STATUS_OK)
+        st = server_stored_new(s);
     if (st == STATUS_OK)
         st = digest_init(&s->digest);
     if (st == STATUS_OK)
@@ -457,6 +464,7 @@ void server_session_free(struct server_session *s)
     score_board_deinit(&s->train_board);
     server_shares_free(s);
     server_stream_free(s);
+    server_stored_free(s);
     digest_deinit(&s->digest);
     rng_deinit(&s->rounding);
     buf_deinit(&s->plan_text);
@@ -481,7 +489,7 @@ const struct server_report *server_session_report(struct server_session *s)
     r->phase = s->sm.phase;
     r->generation = s->generation;
     r->steps = s->steps_done;
-    r->epochs = agenda_epochs(&s->agenda, s->steps_done);
+    r->epochs = server_epochs(s);
     r->members_n = s->members_n;
     r->waiting_for = -1;
     r->waiting_since_us = s->round.opened_us;

@@ -63,6 +63,10 @@ static void use_sum(struct server_session *s)
 {
     double loss;
 
+    if (server_stores(s) && s->round.purpose != PURPOSE_TRAIN) {
+        server_stored_keep(s);
+        return;
+    }
     server_take_targets(s);
     if (s->round.purpose != PURPOSE_TRAIN) {
         server_score_batch(s, server_head_evaluate(&s->head, s->round.rows));
@@ -75,6 +79,10 @@ static void use_sum(struct server_session *s)
         .words = down_words(&s->head.down, s->round.rows),
         .blocks = s->head.apart ? s->members_n : 1,
     };
+    if (server_stores(s)) {
+        server_stored_keep(s);
+        return;
+    }
     loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);
     if (s->round.place % s->agenda.turns == 0) /* a batch counts once */
         server_score_batch(s, loss);
@@ -220,6 +228,10 @@ void server_session_work(struct server_session *s)
 
     if (s->sm.phase == PHASE_STREAM) {
         server_stream_work(s);
+        return;
+    }
+    if (s->stored.alone) {
+        server_stored_work(s);
         return;
     }
     s->work_status = secagg_combine(s->sum, s->head.fused, s->plan.model.embedding, &s->error);

@@ -19,10 +19,11 @@ void down_of(struct down *d, const struct plan *p)
 {
     const bool refreshed = p->protocol.local_view == VIEW_REFRESHED;
     const uint32_t holders = p->protocol.label_holders;
+    const bool labels_missing = !refreshed || (holders > 0 && holders < p->shape.parties);
 
     *d = (struct down){
         .gradient = gradient_form_of(p),
-        .with_gradient = !refreshed || (holders > 0 && holders < p->shape.parties),
+        .with_gradient = labels_missing && p->training.releases != RELEASES_ONCE,
         .compressed = plan_compresses(p),
         .members = p->shape.parties > 0 ? p->shape.parties : 1, /* 0: not yet known */
         .width = p->model.embedding,

@@ -2,6 +2,7 @@
  * journalled, replayed and chained in the trail as it is.
  *
  *   stale        [gradient]
+ *   once         nothing (training.releases: no bottom steps)
  *   refreshed    [gradient, if some party holds no labels] [shown] [head]
  *
  *   gradient     gradient.h; under concat each member's own

@@ -1,0 +1,217 @@
+/* stored.c -- training.releases once: every row's sum is kept, and the head trains on what was
+ * kept.
+ *
+ * The happy path: one epoch of rounds and a sweep over the test rows, of which nothing goes down
+ * -> CLOSE -> finish, and the parties are gone -> the head trains for training.epochs and is
+ * evaluated, all on kept sums.  Bottoms are frozen, so another release of a row would say the same
+ * thing again, at the price of a release.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+bool server_stores(const struct server_session *s)
+{
+    return s->plan.training.releases == RELEASES_ONCE;
+}
+
+enum status server_stored_new(struct server_session *s)
+{
+    struct server_stored *t = &s->stored;
+    const size_t width = s->head.top.inputs;
+
+    if (!server_stores(s))
+        return STATUS_OK;
+    agenda_make_head(&t->agenda, &s->plan);
+    t->train = mem_alloc(s->plan.shape.train_rows, width * sizeof *t->train);
+    t->test = mem_alloc(s->plan.shape.test_rows + 1u, width * sizeof *t->test);
+    return t->train == NULL || t->test == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
+void server_stored_free(struct server_session *s)
+{
+    mem_free(s->stored.train);
+    mem_free(s->stored.test);
+}
+
+/* --- while parties are there --- */
+
+static void keep(float *all, const struct server_session *s)
+{
+    const size_t width = s->head.top.inputs;
+
+    for (uint32_t r = 0; r < s->round.rows; r++) {
+        size_t row = s->round.row != NULL ? s->round.row[r] : s->round.place + r;
+        memcpy(all + row * width, s->head.fused + r * width, width * sizeof *all);
+    }
+}
+
+void server_stored_keep(struct server_session *s)
+{
+    if (s->round.purpose == PURPOSE_TRAIN) {
+        keep(s->stored.train, s);
+        return;
+    }
+    CHECK(s->round.purpose == PURPOSE_EVALUATE_TEST);
+    keep(s->stored.test, s);
+    s->sweep.next_place += s->round.rows;
+    if (s->sweep.next_place < s->plan.shape.test_rows)
+        return;
+    s->sweep.running = false;
+    s->sweep.done_at = s->steps_done;
+}
+
+enum status server_stored_print(const struct server_session *s, struct buf *out)
+{
+    const size_t width = s->head.top.inputs * sizeof(float);
+    enum status st = STATUS_OK;
+
+    if (!server_stores(s))
+        return st;
+    st = buf_append(out, s->stored.train, s->plan.shape.train_rows * width);
+    return st == STATUS_OK ? buf_append(out, s->stored.test, s->plan.shape.test_rows * width) : st;
+}
+
+enum status server_stored_parse(struct server_session *s, const uint8_t *bytes, size_t n,
+                                size_t *used)
+{
+    const size_t width = s->head.top.inputs * sizeof(float);
+    const size_t train = s->plan.shape.train_rows * width, test = s->plan.shape.test_rows * width;
+
+    *used = 0;
+    if (!server_stores(s))
+        return STATUS_OK;
+    if (n < train + test)
+        return STATUS_DATA;
+    memcpy(s->stored.train, bytes, train);
+    memcpy(s->stored.test, bytes + train, test);
+    *used = train + test;
+    return STATUS_OK;
+}
+
+/* --- alone --- */
+
+double server_epochs(const struct server_session *s)
+{
+    if (server_stores(s))
+        return agenda_epochs(&s->stored.agenda, s->stored.step);
+    return agenda_epochs(&s->agenda, s->steps_done);
+}
+
+/* A batch, or rows of the test split, as a round would have brought them. */
+static void bring(struct server_session *s, const float *all)
+{
+    const size_t width = s->head.top.inputs;
+
+    for (uint32_t r = 0; r < s->round.rows; r++) {
+        size_t row = s->round.row != NULL ? s->round.row[r] : s->round.place + r;
+        memcpy(s->head.fused + r * width, all + row * width, width * sizeof *all);
+    }
+    server_take_targets(s);
+}
+
+static enum status train_step(struct server_session *s)
+{
+    struct server_stored *t = &s->stored;
+    double loss;
+
+    s->round.purpose = PURPOSE_TRAIN;
+    s->round.place = t->step;
+    s->round.row = schedule_batch(&s->schedule, t->step, &s->round.rows);
+    bring(s, t->train);
+    loss = server_head_train(&s->head, &s->plan, t->step, s->round.rows);
+    if (!isfinite(loss))
+        return error_set(&s->error, STATUS_DATA,
+                         "training diverged in step %llu: try a smaller learning_rate",
+                         (unsigned long long)t->step);
+    server_score_batch(s, loss);
+    t->step++;
+    return STATUS_OK;
+}
+
+static void evaluate(struct server_session *s)
+{
+    const uint32_t all = s->plan.shape.test_rows, most = agenda_round_places(&s->plan);
+
+    server_begin_sweep(s, agenda_sweeps_until(&s->stored.agenda, s->stored.step));
+    s->round.purpose = PURPOSE_EVALUATE_TEST;
+    s->round.row = NULL;
+    for (uint32_t place = 0; place < all; place += s->round.rows) {
+        s->round.place = place;
+        s->round.rows = all - place < most ? all - place : most;
+        bring(s, s->stored.test);
+        server_score_batch(s, server_head_evaluate(&s->head, s->round.rows));
+    }
+    server_sweep_done(s);
+}
+
+/* Until the next evaluation, and that; or to the end of an epoch. */
+void server_stored_work(struct server_session *s)
+{
+    struct server_stored *t = &s->stored;
+    const uint64_t start = s->setup.clock_us(), epoch = agenda_epoch_steps(&t->agenda);
+    bool due = false;
+
+    s->swept = false;
+    s->spoiled = true; /* the checkpoint is of the moment when the parties left */
+    do {
+        s->work_status = train_step(s);
+        if (s->work_status != STATUS_OK)
+            return;
+        due = agenda_due(&t->agenda, t->step);
+    } while (!due && t->step < t->agenda.steps && t->step % epoch != 0);
+    if (due)
+        evaluate(s);
+    spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
+}
+
+static void go_on(struct actions *a)
+{
+    actions_add(a, ACTION_WORK)->flops = SERVER_SLOW_FLOPS;
+}
+
+bool server_stored_begin(struct server_session *s, struct actions *a)
+{
+    if (!server_stores(s))
+        return false;
+    s->stored.alone = true;
+    server_say_over(s, a, OUTCOME_COMPLETED);
+    go_on(a);
+    return true;
+}
+
+static void worked(struct server_session *s, struct actions *a)
+{
+    if (s->work_status != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
+    if (s->swept)
+        actions_add(a, ACTION_REPORT);
+    s->swept = false;
+    if (s->stored.step < s->stored.agenda.steps && !s->target_reached)
+        go_on(a);
+    else
+        server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+}
+
+void server_stored_step(struct server_session *s, const struct event *e, struct actions *a)
+{
+    switch (e->kind) {
+    case EVENT_DONE: worked(s, a); break;
+    case EVENT_STOP: server_finish(s, a, OUTCOME_STOPPED); break;
+    case EVENT_JOINED: server_say_over_to(s, a, e->peer); break; /* killed before it heard */
+    case EVENT_START:
+    case EVENT_LOST:
+    case EVENT_MESSAGE:
+    case EVENT_TIMER:
+    case EVENT_KEPT:
+    case EVENT_CHARGED: break;
+    }
+}
