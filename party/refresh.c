@@ -5,8 +5,8 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/secagg/lane.h"
 
-#include <math.h>
 #include <string.h>
 
 bool party_refreshes(const struct plan *p, uint32_t self)
@@ -139,15 +139,6 @@ static void join(struct party_refresh *f, const float *h, uint32_t rows, uint32_
     nn_head_fuse(&f->head, f->fused, rows);
 }
 
-static bool all_finite(const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(x[i]))
-            return false;
-    }
-    return true;
-}
-
 bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
                          const struct plan *p, uint64_t step, double clip)
 {
@@ -161,7 +152,7 @@ bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct
         nn_head_forward(&f->head, f->fused, f->of_batch, rows, true);
         nn_head_backward(&f->head, f->dfused);
         nn_head_part(&f->head, b->gradient, f->dfused, rows, f->self);
-        if (!all_finite(b->gradient, (size_t)rows * b->width))
+        if (!lane_finite(b->gradient, (size_t)rows * b->width))
             return false;
         if (q == 0)
             party_sent_weigh(sent, b->gradient, rows);

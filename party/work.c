@@ -6,7 +6,8 @@
  */
 #include "party/core.h"
 
-#include <math.h>
+#include "common/secagg/lane.h"
+
 #include <string.h>
 
 /* Noise of a seeded run depends on the place in the schedule alone, so any interleaving gives the
@@ -243,11 +244,9 @@ static enum status embed_again(struct party_session *p, const uint32_t *row, uin
     if (!p->sent.kept)
         return STATUS_OK;
     h = party_sent_begin(&p->sent, h, row, rows);
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(h[i]))
-            return error_set(&p->error, STATUS_DATA, "step %llu: the model diverged",
-                             (unsigned long long)p->applied);
-    }
+    if (!lane_finite(h, n))
+        return error_set(&p->error, STATUS_DATA, "step %llu: the model diverged",
+                         (unsigned long long)p->applied);
     round = round_of(p, PURPOSE_TRAIN, p->applied, 0);
     note_own(p, h, n, &round);
     return STATUS_OK;

@@ -6,8 +6,8 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/flow/agenda.h"
+#include "common/secagg/lane.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Floats of the proximal term's anchor. */
@@ -112,10 +112,8 @@ bool server_head_show(struct server_head *h, uint32_t rows, const uint8_t *dithe
     if (!h->down.with_head)
         return true;
     nn_head_get(&h->top, h->params);
-    for (size_t i = 0; i < h->down.head_params; i++) {
-        if (!isfinite(h->params[i]))
-            return false;
-    }
+    if (!lane_finite(h->params, h->down.head_params))
+        return false;
     down_head_pack(&h->down, h->blob, h->params, rows, dither, r);
     return true;
 }

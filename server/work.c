@@ -8,6 +8,8 @@
  */
 #include "server/core.h"
 
+#include "common/secagg/lane.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -110,13 +112,11 @@ static void begin_rounding(struct server_session *s, const char *purpose, uint64
 enum status server_pack_gradient(struct server_session *s, uint64_t place, uint32_t blocks)
 {
     size_t values = gradient_values(&s->head.down.gradient, s->round.rows) * blocks;
-    bool finite = isfinite(s->report.last_loss);
+    const bool any = s->head.down.with_gradient;
 
-    for (size_t i = 0; i < values && finite && s->head.down.with_gradient; i++)
-        finite = isfinite(s->head.values[i]);
-    if (!finite)
+    if (!isfinite(s->report.last_loss) || (any && !lane_finite(s->head.values, values)))
         return diverged(s);
-    if (!s->head.down.with_gradient)
+    if (!any)
         return STATUS_OK;
     begin_rounding(s, "gradient", place);
     server_head_pack(&s->head, s->round.rows, blocks, &s->rounding);
