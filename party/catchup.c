@@ -133,10 +133,19 @@ void party_replay(struct party_session *p, struct actions *a, const struct wire_
     }
     p->replay_due = false;
     p->received.len = r->gradient.n;
-    p->task = (struct party_task){.work = WORK_REPLAY, .close_step = r->step};
+    p->task = (struct party_task){.work = WORK_REPLAY,
+                                  .close_step = r->step,
+                                  .charged = r->step,
+                                  .until = r->step + steps};
+    if (party_replay_reserved(p, a))
+        party_start_replay(p, a);
+}
+
+void party_start_replay(struct party_session *p, struct actions *a)
+{
     actions_add(a, ACTION_WORK)->flops =
         (nn_net_flops(&p->bottom.net.spec, p->plan.training.batch) *
              p->plan.protocol.local_iterations +
          party_refresh_flops(&p->refresh, &p->plan)) *
-        (double)steps;
+        (double)(p->task.until - p->task.close_step);
 }

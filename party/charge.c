@@ -27,7 +27,7 @@ static struct action *charge(struct party_session *p, struct actions *a, enum wi
     return act;
 }
 
-/* Rows of training steps first .. first + steps, all of one epoch. */
+/* Rows of training steps first .. first + steps, at most PARTY_CHARGE_ROUNDS of them. */
 static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t steps)
 {
     size_t n = 0;
@@ -99,6 +99,19 @@ bool party_reserved(struct party_session *p, struct actions *a)
     if (wire_purpose_deals(p->task.purpose))
         return true; /* shares of data go to members, whose any T learn nothing of it */
     return p->task.purpose == PURPOSE_TRAIN ? reserved_steps(p, a) : reserved_sweep(p, a);
+}
+
+bool party_replay_reserved(struct party_session *p, struct actions *a)
+{
+    struct party_task *t = &p->task;
+    const uint64_t first = t->charged, left = t->until - first,
+                   steps = left < PARTY_CHARGE_ROUNDS ? left : PARTY_CHARGE_ROUNDS;
+
+    if (p->setup.config->train != TRAIN_DP || left == 0)
+        return true;
+    t->charged += steps;
+    charge(p, a, PURPOSE_TRAIN, collect_steps(p, first, steps));
+    return false;
 }
 
 void party_give_back(struct party_session *p, struct actions *a)

@@ -40,6 +40,7 @@ struct party_task {
     enum party_work work;
     bool close, apply, open, last; /* apply: the closed step had this party in it */
     uint64_t close_step;
+    uint64_t charged, until; /* REPLAY: steps to charge before it (dp); ends at `until` */
     enum wire_purpose purpose;
     uint64_t round, place, sweep;
     uint32_t rows;
@@ -166,6 +167,7 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
 /* catchup.c */
 void party_catch_up(struct party_session *p, struct actions *a);
 void party_replay(struct party_session *p, struct actions *a, const struct wire_replay *r);
+void party_start_replay(struct party_session *p, struct actions *a); /* once it is charged */
 
 /* keep.c */
 enum status party_save_when_due(struct party_session *p) MUST_USE; /* part of the work */
@@ -186,6 +188,9 @@ void party_confirms(struct party_session *p, struct actions *a, const struct wir
 
 /* charge.c: true when the task's releases are reserved; false: an ACTION_CHARGE is on its way. */
 bool party_reserved(struct party_session *p, struct actions *a);
+/* Under dp a local step costs whenever it is taken, so steps that are taken again are charged as
+ * participations of their own, releases that they do not make included. */
+bool party_replay_reserved(struct party_session *p, struct actions *a);
 void party_give_back(struct party_session *p, struct actions *a);
 /* The rest counts as spent: it will neither be sent nor given back. */
 void party_forget_reserves(struct party_session *p);

@@ -194,6 +194,11 @@ void party_broadcast(struct party_session *p, struct actions *a, const struct wi
 
 void party_charged(struct party_session *p, struct actions *a, const struct error *result)
 {
+    if (result->status == STATUS_OK && p->task.work == WORK_REPLAY) {
+        if (party_replay_reserved(p, a))
+            party_start_replay(p, a);
+        return;
+    }
     if (result->status == STATUS_OK) {
         start_work(p, a);
         return;

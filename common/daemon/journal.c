@@ -206,7 +206,7 @@ enum status journal_append(struct journal *j, const struct journal_record *r, st
     const bool trains = r->purpose == JOURNAL_TRAIN;
     enum status s = STATUS_OK;
 
-    CHECK(trains == (r->gradient_words > 0));
+    CHECK(trains || r->gradient_words == 0);
     CHECK(!trains || r->place <= journal_line_next(&j->line));
     if (r->sum_floats > JOURNAL_FLOATS_MAX ||
         r->gradient_words > JOURNAL_FLOATS_MAX - r->sum_floats)

@@ -168,7 +168,7 @@ static bool unpack_head(struct journal_record *r, const uint8_t *p)
     gradient = le_take(&p, 8);
     take_bytes(&p, r->trail, sizeof r->trail);
     if (present > UINT32_MAX || sum > JOURNAL_FLOATS_MAX || gradient > JOURNAL_FLOATS_MAX - sum ||
-        (r->purpose == JOURNAL_TRAIN) != (gradient > 0))
+        (r->purpose != JOURNAL_TRAIN && gradient > 0))
         return false;
     r->present = (uint32_t)present;
     r->sum_floats = (size_t)sum;

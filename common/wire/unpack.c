@@ -274,7 +274,7 @@ static enum status take_broadcast(struct wire_broadcast *b, const Vfl__Broadcast
     };
     if ((!b->closes && !b->opens && !b->last) || (b->opens && b->last) || p->purpose < 0 ||
         p->purpose > VFL__PURPOSE__DEAL_DATA || b->gradient.n > WIRE_PAYLOAD_MAX ||
-        b->gradient.n % sizeof(float) != 0 || b->closes != (b->gradient.n > 0))
+        b->gradient.n % sizeof(float) != 0 || (!b->closes && b->gradient.n > 0))
         return bad(err, "broadcast");
     if (!ascending(b->absent) || (b->absent.n > 0 && !b->closes))
         return bad(err, "broadcast: absent members");
