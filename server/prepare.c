@@ -111,7 +111,7 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
         .concat = plan_shows_each(p),
-        .raw = true,
+        .bottom = ACCOUNT_RAW, /* a server cannot know of another */
         .coordinates = p->model.embedding,
         .parties = p->shape.parties,
         .colluders = 1,
