@@ -61,8 +61,8 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
                                    uint32_t n);
 
-/* Embeddings of the kept batch by the present model, cut off at +-C where they were when they were
- * sent: rows x P, the bottom's until its next forward. */
+/* Embeddings of the kept batch by the present model, a polynomial's not cut off: rows x P, the
+ * bottom's until its next forward. */
 const float *party_bottom_again(struct party_bottom *b);
 
 /* b->received has a gradient: makes b->gradient of it.  False when a value is none (gradient.h). */

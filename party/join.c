@@ -120,7 +120,7 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
     if (!wire_fits(&p->plan))
         return error_set(&p->error, STATUS_PROTOCOL,
                          "the server's plan: a step's message would have %zu bytes",
-                         wire_gradient_max(&p->plan));
+                         wire_blob_max(&p->plan));
     if (p->plan.shape.parties != p->setup.roster->n)
         return error_set(&p->error, STATUS_PROTOCOL,
                          "the server's plan: for %u parties, the roster has %zu",

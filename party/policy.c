@@ -17,7 +17,7 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
         .concat = plan_shows_each(p),
-        .raw = true, /* the only way bottoms train yet */
+        .bottom = ACCOUNT_RAW,
         .coordinates = p->model.embedding,
         /* Parties of the server's own operator hide nobody from it (threats 1.2). */
         .parties = (uint32_t)set->n - servers,

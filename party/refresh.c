@@ -127,15 +127,24 @@ enum status party_refresh_take(struct party_refresh *f, const struct party_botto
     return STATUS_OK;
 }
 
-/* fused = the others' part and h, as the head takes it. */
-static void join(struct party_refresh *f, const float *h, uint32_t rows, uint32_t width)
+/* What is no number stays none. */
+static float cut(float x, float most)
 {
+    return x > most ? most : x < -most ? -most : x;
+}
+
+/* fused = the others' part and the batch's embeddings anew, cut off at +-C as they were when they
+ * were sent (those of layers lie there by themselves), as the head takes it. */
+static void join(struct party_refresh *f, struct party_bottom *b)
+{
+    const uint32_t rows = b->batch_rows, width = b->width;
     const size_t inputs = f->head.inputs, at = f->head.concat ? (size_t)f->self * width : 0;
+    const float *h = party_bottom_again(b);
 
     memcpy(f->fused, f->others, rows * inputs * sizeof *f->fused);
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t i = 0; i < width; i++)
-            f->fused[r * inputs + at + i] += h[(size_t)r * width + i];
+            f->fused[r * inputs + at + i] += cut(h[(size_t)r * width + i], b->clip);
     nn_head_fuse(&f->head, f->fused, rows);
 }
 
@@ -148,7 +157,7 @@ bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct
     for (uint32_t r = 0; r < rows; r++)
         f->of_batch[r] = f->target[sent->row[r]];
     for (uint32_t q = 0; q < p->protocol.local_iterations; q++) {
-        join(f, party_bottom_again(b), rows, b->width);
+        join(f, b);
         nn_head_forward(&f->head, f->fused, f->of_batch, rows, true);
         nn_head_backward(&f->head, f->dfused);
         nn_head_part(&f->head, b->gradient, f->dfused, rows, f->self);

@@ -96,7 +96,7 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
         return error_set(err, STATUS_CONFIG,
                          "training.batch: a step's message to a party would have %zu bytes, %d are "
                          "the most",
-                         wire_gradient_max(p), (int)WIRE_PAYLOAD_MAX);
+                         wire_blob_max(p), (int)WIRE_PAYLOAD_MAX);
     return s == STATUS_OK ? fedvs_price_check(p, err) : s;
 }
 
@@ -111,7 +111,7 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
         .concat = plan_shows_each(p),
-        .raw = true,
+        .bottom = ACCOUNT_RAW, /* a server cannot know of another */
         .coordinates = p->model.embedding,
         .parties = p->shape.parties,
         .colluders = 1,
@@ -211,10 +211,10 @@ static enum status print_bytes(const struct plan *p, const struct secagg_shape *
     const enum plan_aggregation agg = p->protocol.aggregation;
     const size_t upload = secagg_payload_bytes(agg, shape, shape->values_max);
     const size_t shares = secagg_share_bytes(agg, shape, SECAGG_PART_ROUND, 0, shape->values_max);
-    const size_t gradient = wire_gradient_max(p);
+    const size_t blob = wire_blob_max(p);
     enum status s = buf_printf(
         out, "# a full training round: %zu payload bytes up from each party, %zu down to each\n",
-        upload + shares, gradient + shares);
+        upload + shares, blob + shares);
 
     if (s != STATUS_OK || !secagg_shares(agg))
         return s;

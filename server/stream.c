@@ -119,7 +119,7 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
 
     if (closes) {
         size_t words = down_words(&s->head.down, lane->rows);
-        const uint32_t *g = s->head.blob + (s->head.top.concat ? peer * words : 0);
+        const uint32_t *g = s->head.blob + (s->head.apart ? peer * words : 0);
 
         b.closes = true;
         b.close_step = lane->steps - 1;
@@ -323,8 +323,8 @@ void server_stream_work(struct server_session *s)
         for (size_t i = 0; i < width; i++)
             s->head.values[r * width + i] *= s->stream->factor[r];
     }
-    s->work_status = server_pack_gradient(s, s->stream->arrivals,
-                                          s->head.top.concat ? s->plan.shape.parties : 1);
+    s->work_status =
+        server_pack_gradient(s, s->stream->arrivals, s->head.apart ? s->plan.shape.parties : 1);
     s->stream->arrivals++;
     s->report.rounds++;
     if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&

@@ -83,7 +83,14 @@ enum config_adversary {
     ADVERSARY_ALL_BUT_ONE,
     ADVERSARY_PARTY
 };
-enum config_adjacency { ADJACENCY_RECORD_RAW, ADJACENCY_COLUMNS, ADJACENCY_SAMPLE };
+/* As enum account_adjacency. */
+enum config_adjacency {
+    ADJACENCY_RECORD_FROZEN,
+    ADJACENCY_RECORD_DP,
+    ADJACENCY_RECORD_RAW,
+    ADJACENCY_COLUMNS,
+    ADJACENCY_SAMPLE
+};
 
 /* What this party accepts, whatever a plan says. */
 struct config_policy {

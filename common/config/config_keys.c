@@ -19,7 +19,8 @@ static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NUL
 static const char *const trains[] = {"raw", "frozen", "dp", NULL};
 static const char *const scales[] = {"fit", "none", NULL};
 static const char *const adversaries[] = {"server", "server+1", "all_but_one", "party", NULL};
-static const char *const adjacencies[] = {"record_raw", "columns", "sample", NULL};
+static const char *const adjacencies[] = {"record_frozen", "record_dp", "record_raw",
+                                          "columns",       "sample",    NULL};
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
@@ -160,7 +161,9 @@ static const struct key party_keys[] = {
      .choices = adversaries, .fallback = "server",
      .help = "Against whom max_epsilon.value counts."},
     {"policy.max_epsilon.adjacency", KEY_CHOICE, PARTY(policy.epsilon_adjacency),
-     .choices = adjacencies, .fallback = "record_raw", .help = "For whose change it counts."},
+     .choices = adjacencies, .fallback = "record_raw",
+     .help = "For whose change it counts. record_*: one record, by whichever of the three "
+             "holds for what was released."},
     {"policy.max_epsilon.value", KEY_REAL, PARTY(policy.epsilon_value), .lo = 0, .hi = 1e9,
      .fallback = "0", .help = "Epsilon that may not be passed; 0: no limit."},
     {"policy.max_releases.record", KEY_U64, PARTY(policy.releases_record), .lo = 0, .hi = COUNT_MAX,

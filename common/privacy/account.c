@@ -14,8 +14,12 @@
 #include <math.h>
 
 /* A full ledger and what is about to be added; each entry needs at most the tables of M,
- * M - colluders and 1. */
-enum { ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1, TABLES_MAX = 3 * ENTRIES_MAX };
+ * M - colluders and 1, and the terms of its releases and of its steps. */
+enum {
+    ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1,
+    TABLES_MAX = 3 * ENTRIES_MAX,
+    TERMS_MAX = 2 * ENTRIES_MAX
+};
 
 /* 2^53: counts are exact as doubles up to here. */
 static const double COUNT_MAX = 9007199254740992.0;
@@ -32,12 +36,12 @@ struct term {
     double scale;
     const struct rdp_pbm *table; /* PBM under feature adjacencies */
     double beta;                 /* PBM under sample */
-    double shift, sigma;         /* Gaussian when sigma > 0 */
+    double shift, sigma;         /* Gaussian when sigma > 0: releases, or steps */
 };
 
 struct composition {
     size_t n;
-    struct term term[ENTRIES_MAX];
+    struct term term[TERMS_MAX];
     bool unbounded; /* something was released without noise */
     uint32_t m_eff;
 };
@@ -47,6 +51,7 @@ static void check_entry(const struct account_entry *e)
     CHECK(e->parties >= 1 && e->coordinates >= 1);
     CHECK(e->kind != ACCOUNT_PBM || (e->trials >= 1 && e->beta > 0 && e->beta < 0.5));
     CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0));
+    CHECK(e->bottom != ACCOUNT_DP || e->step_noise > 0);
 }
 
 /* Parties whose data the adversary does not hold, the target among them.  Several entries of one
@@ -104,6 +109,28 @@ static void free_tables(struct tables *tables)
     tables->n = 0;
 }
 
+static bool is_record(enum account_adjacency adjacency)
+{
+    return adjacency != ACCOUNT_COLUMNS && adjacency != ACCOUNT_SAMPLE;
+}
+
+/* Releases that can depend on what changes.  Given the weights that a frozen bottom has, or the
+ * noised trajectory of a DP one, a batch without the record does not depend on it. */
+static uint64_t releases_changed(const struct account_entry *e, enum account_adjacency adjacency)
+{
+    return is_record(adjacency) && e->bottom != ACCOUNT_RAW ? e->participations_max : e->releases;
+}
+
+/* Local steps that can: replacing a record moves the sum of gradients clipped to G by at most 2G,
+ * under noise of deviation step_noise G.  The claim of columns has no such term, because it already
+ * allows every release to change in any way. */
+static void add_steps(struct composition *c, const struct account_entry *e, uint64_t participations)
+{
+    if (participations > 0 && e->steps > 0)
+        c->term[c->n++] = (struct term){
+            .scale = (double)participations * e->steps, .shift = 2, .sigma = e->step_noise};
+}
+
 /* Adds one entry.  Feature adjacencies: the target moves across the box, eps = count P
  * eps_1(M_eff). Sample: all honest parties move across it at once.  Their sum is a sufficient
  * statistic of their uploads, so it makes no difference whether these are seen summed or one by
@@ -112,7 +139,7 @@ static void add_entry(struct composition *c, struct tables *tables, const struct
                       enum account_adversary adversary, enum account_adjacency adjacency)
 {
     bool sample = adjacency == ACCOUNT_SAMPLE;
-    uint64_t count = sample && !e->raw ? e->participations_max : e->releases;
+    uint64_t count = releases_changed(e, adjacency);
     uint32_t honest = honest_parties(e, adversary), m_eff = effective_parties(e, adversary);
     struct term t = {.scale = (double)count * e->coordinates};
 
@@ -134,6 +161,8 @@ static void add_entry(struct composition *c, struct tables *tables, const struct
         c->m_eff = m_eff;
     if (count > 0 && e->kind != ACCOUNT_NONE)
         c->term[c->n++] = t;
+    if (is_record(adjacency) && e->bottom == ACCOUNT_DP)
+        add_steps(c, e, count);
 }
 
 /* The divergence of the whole composition at one order (rdp_minimise). */
@@ -176,25 +205,52 @@ static struct account_claim make_claim(struct tables *tables, const struct accou
     struct composition c = {.n = 0};
 
     CHECK(n <= ENTRIES_MAX && delta > 0 && delta < 1);
+    if (is_record(which->adjacency))
+        out.adjacency = account_record_adjacency(entries, n);
     for (size_t i = 0; i < n; i++)
         add_entry(&c, tables, &entries[i], which->adversary, which->adjacency);
     conclude(&out, &c, delta);
     return out;
 }
 
+enum account_adjacency account_record_adjacency(const struct account_entry *entries, size_t n)
+{
+    enum account_adjacency name = ACCOUNT_RECORD_FROZEN;
+
+    for (size_t i = 0; i < n; i++) {
+        if (entries[i].bottom == ACCOUNT_RAW)
+            return ACCOUNT_RECORD_RAW;
+        if (entries[i].bottom == ACCOUNT_DP)
+            name = ACCOUNT_RECORD_DP;
+    }
+    return name;
+}
+
+/* Then a record shows in the same releases as the whole column block. */
+static bool all_raw(const struct account_entry *entries, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (entries[i].bottom != ACCOUNT_RAW)
+            return false;
+    }
+    return true;
+}
+
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
                       const struct account_entry *entries, size_t n, double delta)
 {
+    static const enum account_adjacency claimed[] = {ACCOUNT_RECORD_RAW, ACCOUNT_COLUMNS,
+                                                     ACCOUNT_SAMPLE};
     struct tables tables = {.n = 0};
+    const bool raw = all_raw(entries, n);
     size_t claims = 0;
 
     for (int adversary = 0; adversary < ACCOUNT_ADVERSARIES; adversary++) {
-        for (int adjacency = 0; adjacency < ACCOUNT_ADJACENCIES; adjacency++) {
+        for (size_t i = 0; i < sizeof claimed / sizeof claimed[0]; i++) {
             struct account_claim which = {.adversary = (enum account_adversary)adversary,
-                                          .adjacency = (enum account_adjacency)adjacency};
+                                          .adjacency = claimed[i]};
 
-            if (which.adjacency ==
-                ACCOUNT_COLUMNS) { /* the same releases as record_raw, just before */
+            if (claimed[i] == ACCOUNT_COLUMNS && raw) { /* the record's, just before */
                 out[claims] = out[claims - 1];
                 out[claims].adjacency = ACCOUNT_COLUMNS;
             } else {
@@ -275,6 +331,8 @@ const char *account_adversary_name(enum account_adversary a)
 const char *account_adjacency_name(enum account_adjacency a)
 {
     static const char *const names[] = {
+        [ACCOUNT_RECORD_FROZEN] = "record_frozen",
+        [ACCOUNT_RECORD_DP] = "record_dp",
         [ACCOUNT_RECORD_RAW] = "record_raw",
         [ACCOUNT_COLUMNS] = "columns",
         [ACCOUNT_SAMPLE] = "sample",

@@ -1,9 +1,12 @@
 /* account.h -- what a run reveals: claims by adversary and adjacency, by the formulas of
  * docs/privacy.md.
  *
- * record_raw: one record of this party; its bottom trains on raw data, so every later release
- * counts. columns: this party's whole column block: every release. sample: all parties' data of one
- * record, through the releases of that record.
+ * record_frozen, record_dp, record_raw: one record of this party. They are one claim under the name
+ * of the weakest bottom it was released through: a frozen bottom shows it in its own releases
+ * alone, one trained with clipped and noised gradients in these and in its own steps, one trained
+ * on raw gradients in every release. columns: this party's whole column block, which changes every
+ * release. sample: all parties' data of one record, through every release: what the others' bottoms
+ * do with it this party cannot know.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +28,23 @@ enum account_kind {
     ACCOUNT_NONE
 }; /* NONE: no noise, epsilon infinite */
 enum account_adversary { ACCOUNT_SERVER, ACCOUNT_SERVER_1, ACCOUNT_ALL_BUT_ONE, ACCOUNT_PARTY };
-enum account_adjacency { ACCOUNT_RECORD_RAW, ACCOUNT_COLUMNS, ACCOUNT_SAMPLE };
-enum { ACCOUNT_ADVERSARIES = 4, ACCOUNT_ADJACENCIES = 3 };
+enum account_adjacency {
+    ACCOUNT_RECORD_FROZEN,
+    ACCOUNT_RECORD_DP,
+    ACCOUNT_RECORD_RAW,
+    ACCOUNT_COLUMNS,
+    ACCOUNT_SAMPLE
+};
+enum { ACCOUNT_ADVERSARIES = 4, ACCOUNT_ADJACENCIES = 5 };
+
+/* What the embedding of one record can depend on. Zero is the widest. FROZEN and DP hold only where
+ * nothing else of the party was made from its records: weights from a file had other data, and
+ * data.scale is not `fit`. */
+enum account_bottom {
+    ACCOUNT_RAW,    /* gradients as they are: all records that came before */
+    ACCOUNT_FROZEN, /* weights made without these records: the record itself */
+    ACCOUNT_DP      /* steps of clipped, noised per-sample gradients */
+};
 
 /* `releases` vectors of P coordinates each, by one mechanism among `parties` parties.  Nominal beta
  * bounds the sampler from above, because its thresholds are rounded inwards. */
@@ -40,14 +58,16 @@ struct account_entry {
      * came: parties too see more than a function of the sum over all, M_eff = 1 for them as well.
      */
     bool concat;
-    /* Bottoms train on raw data, so that a record shows in every release after its first, not only
-     * in its own: `sample` then counts releases, not participations. */
-    bool raw;
+    enum account_bottom bottom;
+    /* DP: noise multiplier > 0 (the sum of a batch's gradients, each clipped to G, gets
+     * N(0, step_noise^2 G^2) in every weight), and local steps in one participation: Q. */
+    double step_noise;
+    uint32_t steps;
     uint32_t coordinates;        /* P */
     uint32_t parties;            /* M */
     uint32_t colluders;          /* most entries of one operator, at least 1: the `1` of server+1 */
-    uint64_t releases;           /* released vectors, total (columns, record_raw) */
-    uint64_t participations_max; /* of one record (sample, unless raw) */
+    uint64_t releases;           /* released vectors, total (columns, sample, RAW's record) */
+    uint64_t participations_max; /* of one record (FROZEN's and DP's record) */
 };
 
 struct account_claim {
@@ -58,20 +78,31 @@ struct account_claim {
     bool vacuous;
 };
 
-/* Claims over the composition of n entries at `delta` in (0, 1): one for each adversary x
- * adjacency. n may be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1 (CHECK).  If memory
- * is short a claim falls back to M_eff = 1 and says so: larger, still true. */
+/* The name under which a record's claim over these entries holds: record_raw when any is RAW, else
+ * record_dp when any is DP, else record_frozen. */
+enum account_adjacency account_record_adjacency(const struct account_entry *entries, size_t n);
+
+/* Claims over the composition of n entries at `delta` in (0, 1): one for each adversary x (that
+ * record's, columns, sample). With alpha the order, a record's claim is the conversion of
+ *
+ *     RAW     releases P eps_1(alpha)
+ *     FROZEN  participations_max P eps_1(alpha)
+ *     DP      participations_max (P eps_1(alpha) + steps 2 alpha / step_noise^2)
+ *
+ * summed over the entries. n may be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1
+ * (CHECK).  If memory is short a claim falls back to M_eff = 1 and says so: larger, still true. */
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
                       const struct account_entry *entries, size_t n, double delta);
 
-/* One of them, for instance to price a plan before it runs. */
+/* One of them, for instance to price a plan before it runs. Whichever record's name is asked for,
+ * the claim is that of account_record_adjacency, and bears its name. */
 struct account_claim account_claim(const struct account_entry *entries, size_t n,
                                    enum account_adversary adversary,
                                    enum account_adjacency adjacency, double delta);
 
-/* After what `spent` holds, how much more of `mechanism` (releases, or participations of a record
- * for sample) keeps the claim for limit->adversary and limit->adjacency at or under limit->epsilon?
- * UINT64_MAX: more than 2^53.  `spent` may be full (n = ACCOUNT_MECHANISMS_MAX). */
+/* After what `spent` holds, how much more of `mechanism` (releases, and as many participations
+ * of one record) keeps the claim for limit->adversary and limit->adjacency at or under
+ * limit->epsilon? UINT64_MAX: more than 2^53.  `spent` may be full (n = ACCOUNT_MECHANISMS_MAX). */
 uint64_t account_affordable(const struct account_entry *spent, size_t n,
                             const struct account_entry *mechanism,
                             const struct account_claim *limit, double delta);

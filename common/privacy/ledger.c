@@ -58,7 +58,7 @@ void ledger_close(struct ledger *l)
 static struct account_entry canonical(const struct account_entry *m)
 {
     struct account_entry c = {.kind = m->kind,
-                              .raw = true, /* the only way bottoms have ever trained */
+                              .bottom = ACCOUNT_RAW, /* the only way bottoms have ever trained */
                               .clear = m->clear,
                               .concat = m->concat,
                               .coordinates = m->coordinates,

@@ -25,7 +25,7 @@ enum {
     WIRE_SHARES_MAX = 255 << 20,  /* of one Share or Relay, which have tags and names besides */
     WIRE_TAG_BYTES = 16,          /* of one sealed share */
     WIRE_TAGS_MAX = WIRE_TAG_BYTES * (WIRE_MEMBERS_MAX - 1), /* of one Share or Relay */
-    WIRE_REPLAY_MAX = 1 << 20, /* gradients of one Replay, unless a single one is larger */
+    WIRE_REPLAY_MAX = 1 << 20, /* blobs of one Replay, unless a single one is larger */
     WIRE_EVALUATE_ROWS = 1024, /* rows of one evaluation round, at least */
     WIRE_DEPTH_MAX = 4,        /* nesting of message types */
     WIRE_FEATURES_MAX = 65536, /* columns of one party, and ... */
@@ -35,7 +35,7 @@ enum {
 };
 
 /* Bytes of the largest blob that goes down after one training step under this plan. */
-static inline size_t wire_gradient_max(const struct plan *p)
+static inline size_t wire_blob_max(const struct plan *p)
 {
     struct down d;
 
@@ -43,17 +43,18 @@ static inline size_t wire_gradient_max(const struct plan *p)
     return sizeof(uint32_t) * down_words(&d, p->training.batch);
 }
 
-/* Can all that this plan sends be sent?  An evaluation's rows may be more than a batch's. */
+/* Can a blob of this plan be sent?  For embeddings, PLAN_VALUES_MAX has seen to it; of shares,
+ * their frames are asked (WIRE_SHARES_MAX). */
 static inline bool wire_fits(const struct plan *p)
 {
-    return wire_gradient_max(p) <= WIRE_PAYLOAD_MAX;
+    return wire_blob_max(p) <= WIRE_PAYLOAD_MAX;
 }
 
-/* Most bytes of gradients in one Replay under this plan: it carries whole gradients, as many as fit
+/* Most bytes of blobs in one Replay under this plan: it carries whole ones, as many as fit
  * WIRE_REPLAY_MAX and at least one. */
 static inline size_t wire_replay_max(const struct plan *p)
 {
-    size_t one = wire_gradient_max(p);
+    size_t one = wire_blob_max(p);
 
     return one > WIRE_REPLAY_MAX ? one : WIRE_REPLAY_MAX;
 }

@@ -107,7 +107,7 @@ _Static_assert(WIRE_SETUP_MAX <= WIRE_REPLAY_MAX &&
 
 size_t wire_down_max(const struct plan *p, size_t share_frame)
 {
-    size_t broadcast = wire_gradient_max(p) + p->shape.parties + WIRE_OVERHEAD_MAX;
+    size_t broadcast = wire_blob_max(p) + p->shape.parties + WIRE_OVERHEAD_MAX;
     size_t replay = wire_replay_max(p) + WIRE_OVERHEAD_MAX;
     size_t most = broadcast > replay ? broadcast : replay;
 

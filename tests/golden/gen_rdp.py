@@ -9,6 +9,9 @@ not by golden sections.
 
 Lines:  rdp B BETA M EXCESS VALUE            D_(1+EXCESS)(P || Q), one coordinate, one release
         eps B BETA M COUNT DELTA EPSILON     COUNT such releases, record adjacency
+        dp B BETA M P PARTS NOISE STEPS DELTA EPSILON
+                                             PARTS participations of P coordinates and STEPS local
+                                             steps at noise multiplier NOISE each
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -38,10 +41,24 @@ def renyi(p, q, excess):
     return log(sum(x ** (1 + e) * y ** (-e) for x, y in zip(p, q))) / e
 
 
-def epsilon(p, q, count, delta):
+def steps_renyi(noise, excess):
+    """One step: N(0, noise^2) against the same moved by 2 (the clip is the unit), by its integral
+    E_Q[(P/Q)^alpha] over the real line, trapezoids, which converge geometrically."""
+    s, alpha = mpf(noise), 1 + mpf(excess)
+    width = s / 8
+    middle = -2 * (alpha - 1)                   # where the integrand has its mode, Q moved to 2
+    total = mpf(0)
+    for i in range(-160, 161):
+        x = middle + i * width
+        total += exp(-alpha * x * x / (2 * s * s) + (alpha - 1) * (x - 2) ** 2 / (2 * s * s))
+    return log(total * width / (s * mp.sqrt(2 * mp.pi))) / excess
+
+
+def epsilon(p, q, count, delta, steps=0, noise=0):
     def bound(t):
         e = exp(t)
-        return count * renyi(p, q, e) + log(e / (1 + e)) - (log(mpf(delta)) + log(1 + e)) / e
+        total = count * renyi(p, q, e) + (steps * steps_renyi(noise, e) if steps else 0)
+        return total + log(e / (1 + e)) - (log(mpf(delta)) + log(1 + e)) / e
 
     mp.dps = 25
     grid = [mpf(i) / 4 for i in range(-48, 33)]
@@ -60,6 +77,8 @@ POINTS = [(1, "0.25", 2), (1, "0.01", 3), (2, "0.4", 5), (3, "0.0001", 4), (4, "
 EXCESSES = ["1e-9", "0.001", "0.25", "1", "7", "100"]
 CLAIMS = [(1, "0.05", 3, 160, "1e-5"), (4, "0.1", 3, 1600, "1e-5"), (8, "0.02", 28, 16, "1e-7"),
           (16, "0.2", 5, 16, "1e-5"), (2, "0.4", 5, 64, "1e-6")]
+STEPPED = [(4, "0.1", 2, 2, 5, "10", 5, "1e-5"), (4, "0.1", 1, 2, 5, "10", 5, "1e-5"),
+           (16, "0.05", 4, 8, 3, "2.5", 1, "1e-6"), (2, "0.3", 3, 1, 40, "30", 20, "1e-5")]
 
 
 def main():
@@ -71,6 +90,10 @@ def main():
     for b, beta, m, count, delta in CLAIMS:
         p, q = pair(b, beta, m)
         print("eps", b, beta, m, count, delta, nstr(epsilon(p, q, count, delta), 12))
+    for b, beta, m, coordinates, parts, noise, steps, delta in STEPPED:
+        p, q = pair(b, beta, m)
+        value = epsilon(p, q, parts * coordinates, delta, parts * steps, noise)
+        print("dp", b, beta, m, coordinates, parts, noise, steps, delta, nstr(value, 12))
 
 
 main()

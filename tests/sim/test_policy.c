@@ -351,6 +351,7 @@ static void expect_epsilon_edge(enum account_adversary adversary, enum account_a
 {
     struct account_claim claim = price(adversary, adjacency);
     const char *who = account_adversary_name(adversary), *what = account_adjacency_name(adjacency);
+    const char *holds = account_adjacency_name(claim.adjacency);
     char first[96], second[96], third[96], text[256];
     struct config_policy policy;
     double edge;
@@ -367,7 +368,7 @@ static void expect_epsilon_edge(enum account_adversary adversary, enum account_a
     policy = policy_of(first, second, third);
     snprintf(text, sizeof text,
              "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
-             who, what, claim.epsilon, edge);
+             who, holds, claim.epsilon, edge);
     expect_refused(&policy, STATUS_BUDGET, text);
     policy = policy_of(first, second, "max_epsilon.value=0");
     expect_accepted(&policy);
@@ -453,7 +454,7 @@ static void test_the_mechanism_is_the_plans_among_this_set(void **state)
     assert_int_equal(e.colluders, 2);
     assert_false(e.clear);
     assert_false(e.concat);
-    assert_true(e.raw); /* bottoms train on raw records */
+    assert_int_equal(e.bottom, ACCOUNT_RAW);
     assert_int_equal(e.releases, 0);
     assert_int_equal(e.participations_max, 0);
     set.n = 3;

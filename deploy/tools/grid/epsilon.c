@@ -25,7 +25,7 @@ static void describe(struct account_entry *e, const struct plan *p, uint32_t par
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
         .concat = plan_shows_each(p),
-        .raw = true,
+        .bottom = ACCOUNT_RAW,
         .coordinates = p->model.embedding,
         .parties = parties,
         .colluders = 1,
@@ -83,9 +83,10 @@ double epsilon_at(const struct epsilon *e, double epoch, size_t k, bool own)
 
     if (entry.kind == ACCOUNT_NONE)
         return INFINITY;
-    entry.raw = !own;
     entry.releases = (uint64_t)ceil(e->train * epoch / e->epochs + e->evaluate * part - 1e-6);
     entry.participations_max = (uint64_t)ceil(
         (double)entry.participations_max * participations(e, epoch, (double)k) / most - 1e-6);
+    if (own)
+        entry.releases = entry.participations_max;
     return account_claim(&entry, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE, e->delta).epsilon;
 }

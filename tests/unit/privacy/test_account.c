@@ -7,66 +7,7 @@
 
 #include "common/base/mem.h"
 #include "common/privacy/rdp.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static const double DELTA = 1e-5;
-
-static struct account_entry pbm(uint32_t b, double beta, uint32_t m, uint32_t coordinates,
-                                uint64_t count)
-{
-    return (struct account_entry){.kind = ACCOUNT_PBM,
-                                  .trials = b,
-                                  .beta = beta,
-                                  .coordinates = coordinates,
-                                  .parties = m,
-                                  .colluders = 1,
-                                  .releases = count,
-                                  .participations_max = count};
-}
-
-static struct account_claim claim_of(const struct account_entry *entries, size_t n,
-                                     enum account_adversary adversary,
-                                     enum account_adjacency adjacency)
-{
-    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t count = account_claims(claims, entries, n, DELTA);
-    const struct account_claim *found = NULL;
-
-    assert_int_equal(count, ACCOUNT_ADVERSARIES * ACCOUNT_ADJACENCIES);
-    for (size_t i = 0; i < count; i++) {
-        if (claims[i].adversary != adversary || claims[i].adjacency != adjacency)
-            continue;
-        assert_null(found); /* each pair exactly once */
-        found = &claims[i];
-    }
-    assert_non_null(found);
-    return *found;
-}
-
-/* `printed` without leading zeros, so every character but the point is a digit. */
-static void assert_printed(double value, const char *printed)
-{
-    int digits = (int)strlen(printed) - (strchr(printed, '.') != NULL);
-    char text[64];
-
-    snprintf(text, sizeof text, "%.*e", digits - 1, value);
-    if (strtod(text, NULL) != strtod(printed, NULL))
-        fail_msg("%.17g is not %s", value, printed);
-}
-
-static void assert_close(double a, double b, double relative)
-{
-    if (!(fabs(a - b) <= relative * fabs(b)))
-        fail_msg("%.17g is not %.17g within %g", a, b, relative);
-}
+#include "tests/unit/privacy/accounts.h"
 
 static void test_golden_claims_match_in_every_digit(void **state)
 {
@@ -181,7 +122,7 @@ static void test_sample_claim_moves_all_honest_parties(void **state)
     (void)state;
     assert_close(claim_of(&e, 1, ACCOUNT_ALL_BUT_ONE, ACCOUNT_SAMPLE).epsilon,
                  claim_of(&alone, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW).epsilon, 1e-12);
-    alone.participations_max = 400; /* four honest parties: four times the coordinates */
+    alone.releases = 400; /* four honest parties: four times the coordinates */
     assert_close(claim_of(&e, 1, ACCOUNT_SERVER_1, ACCOUNT_SAMPLE).epsilon,
                  claim_of(&alone, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE).epsilon, 1e-12);
     e.clear = true; /* sums are sufficient: seeing each upload adds nothing here */
@@ -294,7 +235,7 @@ static void test_gaussian_claim_follows_its_formula(void **state)
     assert_close(party.epsilon,
                  rdp_epsilon(40 * 16 * one / 4 * party.alpha, party.alpha - 1, DELTA), 1e-9);
     assert_close(sample.epsilon,
-                 rdp_epsilon(7 * 16 * one * 5 * sample.alpha, sample.alpha - 1, DELTA), 1e-9);
+                 rdp_epsilon(40 * 16 * one * 5 * sample.alpha, sample.alpha - 1, DELTA), 1e-9);
     assert_true(server.epsilon > party.epsilon);
 }
 
@@ -472,6 +413,8 @@ static void test_names_are_those_of_the_summary(void **state)
     assert_string_equal(account_adversary_name(ACCOUNT_SERVER_1), "server+1");
     assert_string_equal(account_adversary_name(ACCOUNT_ALL_BUT_ONE), "all_but_one");
     assert_string_equal(account_adversary_name(ACCOUNT_PARTY), "party");
+    assert_string_equal(account_adjacency_name(ACCOUNT_RECORD_FROZEN), "record_frozen");
+    assert_string_equal(account_adjacency_name(ACCOUNT_RECORD_DP), "record_dp");
     assert_string_equal(account_adjacency_name(ACCOUNT_RECORD_RAW), "record_raw");
     assert_string_equal(account_adjacency_name(ACCOUNT_COLUMNS), "columns");
     assert_string_equal(account_adjacency_name(ACCOUNT_SAMPLE), "sample");
