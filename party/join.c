@@ -206,14 +206,20 @@ static enum status take_members(struct party_session *p, const struct wire_offer
 
 static enum status price(struct party_session *p, struct actions *a)
 {
-    struct policy_set set = {p->setup.roster, p->members, p->members_n, p->setup.self, 0};
+    struct policy_set set = {
+        .roster = p->setup.roster,
+        .members = p->members,
+        .n = p->members_n,
+        .self = p->setup.self,
+        /* Once this process has taken part, its own charges are in the ledger, and every block is
+         * checked as it is reserved.  A process that goes on from a checkpoint prices the rest. */
+        .done = p->applied,
+        .bottom = policy_bottom_of(p->setup.config),
+    };
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
     size_t n = p->setup.spent(p->setup.owner, spent);
 
     party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));
-    /* Once this process has taken part, its own charges are in the ledger, and every block is
-     * checked as it is reserved.  A process that goes on from a checkpoint prices the rest. */
-    set.done = p->applied;
     if (p->generation > 0)
         return policy_check(&p->setup.config->policy, &p->plan, &set, spent, 0, &p->error);
     return policy_check(&p->setup.config->policy, &p->plan, &set, spent, n, &p->error);

@@ -8,6 +8,15 @@
 #include <math.h>
 #include <string.h>
 
+struct policy_bottom policy_bottom_of(const struct config_party *config)
+{
+    if (strcmp(config->scale, "fit") == 0 || config->train == TRAIN_RAW)
+        return (struct policy_bottom){.kind = ACCOUNT_RAW};
+    if (config->train == TRAIN_FROZEN)
+        return (struct policy_bottom){.kind = ACCOUNT_FROZEN};
+    return (struct policy_bottom){ACCOUNT_DP, config->noise};
+}
+
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set)
 {
     uint32_t colluders = roster_colluders(set->roster, set->members, set->n, set->self);
@@ -17,7 +26,9 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
         .concat = plan_shows_each(p),
-        .bottom = ACCOUNT_RAW,
+        .bottom = set->bottom.kind,
+        .step_noise = set->bottom.noise,
+        .steps = set->bottom.kind == ACCOUNT_DP ? p->protocol.local_iterations : 0,
         .coordinates = p->model.embedding,
         /* Parties of the server's own operator hide nobody from it (threats 1.2). */
         .parties = (uint32_t)set->n - servers,

@@ -9,6 +9,14 @@
 #include "common/flow/roster.h"
 #include "common/privacy/account.h"
 
+/* What a claim for one record may rest on. */
+struct policy_bottom {
+    enum account_bottom kind;
+    double noise; /* dp: sigma */
+};
+/* Frozen and dp count as such only where data.scale was not made of the records too. */
+struct policy_bottom policy_bottom_of(const struct config_party *config);
+
 /* The set a plan is priced for. */
 struct policy_set {
     const struct roster *roster;
@@ -16,6 +24,7 @@ struct policy_set {
     size_t n;
     uint32_t self;
     uint64_t done; /* training steps that need no pricing any more */
+    struct policy_bottom bottom;
 };
 
 /* A larger delta than this makes every epsilon look smaller: limits are judged at most at it (B13).

@@ -111,7 +111,8 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         .clip = p->protocol.clip,
         .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
         .concat = plan_shows_each(p),
-        .bottom = ACCOUNT_RAW, /* a server cannot know of another */
+        /* Under `once` no other bottom takes part; otherwise a server cannot know of another. */
+        .bottom = p->training.releases == RELEASES_ONCE ? ACCOUNT_FROZEN : ACCOUNT_RAW,
         .coordinates = p->model.embedding,
         .parties = p->shape.parties,
         .colluders = 1,

@@ -221,7 +221,8 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "1e-5", .help = "The delta at which epsilon is stated."},
     {"privacy.max_epsilon", KEY_REAL, AT(privacy.max_epsilon), .lo = 0, .hi = 1e9, .fallback = "0",
      .help = "The server refuses its own plan when one record of a party would cost more than this "
-             "against the server (record_raw); 0: no limit on this side."},
+             "against the server (record_raw, under releases once record_frozen); 0: no limit on "
+             "this side."},
 };
 
 static const struct key shape_keys[] = {

@@ -37,7 +37,7 @@ static int set_up(void **state)
         snprintf(e->name, sizeof e->name, "p%zu", roster.n + 1);
         strcpy(e->operator_name, e->name);
     }
-    set = (struct policy_set){&roster, members, PARTIES, 0, 0};
+    set = (struct policy_set){.roster = &roster, .members = members, .n = PARTIES};
     plan_defaults(&plan);
     plan.training.epochs = 4;
     plan.training.batch = 10;

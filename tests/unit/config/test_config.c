@@ -153,6 +153,10 @@ static void make_local_sense(struct plan *p)
     if (p->model.head.n > 0 || p->model.fusion == FUSION_CONCAT ||
         p->protocol.gradient.form == GRADIENT_FACTORED)
         p->model.output = OUTPUT_LINEAR;
+    if (!wait || p->protocol.local_view != VIEW_STALE ||
+        p->protocol.local_order != ORDER_PARALLEL || p->training.evaluate_train ||
+        p->model.output == OUTPUT_IDENTITY)
+        p->training.releases = RELEASES_EVERY_EPOCH;
     if (p->model.output == OUTPUT_IDENTITY && p->model.task == TASK_BINARY)
         p->model.embedding = 2;
     if (p->model.output == OUTPUT_IDENTITY && p->model.task == TASK_REGRESSION)
@@ -213,6 +217,8 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
             party.layers = (struct plan_widths){0};
         else /* fedvs alone would want a polynomial */
             party.policy.aggregation[AGGREGATION_MASKED] = true;
+        if (party.train != TRAIN_DP || party.noise == 0)
+            party.noise = party.train == TRAIN_DP ? 1 : 0;
         buf_init(&out, TEXT_MAX);
         assert_int_equal(config_print_party(&party, &out), STATUS_OK);
         write_printed("p.yaml", &out);

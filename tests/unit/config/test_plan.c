@@ -233,9 +233,9 @@ static void test_a_refusal_names_line_key_and_reason(void **state)
          "plan: line 2: model.fusion: expected here");
     edit("shape.outputs=2\n", "shape.outputs=2\nx=1\n", "plan: more text after the last key");
     edit("shape.outputs=2\n", "shape.outputs=2",
-         "plan: line 56: shape.outputs: expected, but the text ends");
+         "plan: line 57: shape.outputs: expected, but the text ends");
     edit("shape.outputs=2\n", "shape.outputs=4097\n",
-         "plan: line 56: shape.outputs: 4097 is not in [1, 4096]");
+         "plan: line 57: shape.outputs: 4097 is not in [1, 4096]");
     edit("model.init=glorot", "model.init=lecun",
          "plan: line 8: model.init: lecun is not one of glorot, he, torch");
     edit("model.head=[64,32]", "model.head=[]", NULL);
@@ -300,9 +300,9 @@ static void test_only_the_canonical_text_of_a_value_is_accepted(void **state)
 {
     (void)state;
     edit("learning_rate=0.1", "learning_rate=0.10",
-         "plan: line 42: training.learning_rate: 0.10 is not written as 0.1");
+         "plan: line 43: training.learning_rate: 0.10 is not written as 0.1");
     edit("delta=1e-6", "delta=0.000001",
-         "plan: line 51: privacy.delta: 0.000001 is not written as 1e-6");
+         "plan: line 52: privacy.delta: 0.000001 is not written as 1e-6");
     edit("head=[64,32]", "head=[64, 32]",
          "plan: line 3: model.head: [64, 32] is not written as [64,32]");
     edit("epsilon=0\nprotocol.bits", "epsilon=-0\nprotocol.bits",
@@ -315,9 +315,9 @@ static void test_the_seed_of_a_text_is_a_number(void **state)
     (void)state;
     edit("seed=18446744073709551557", "seed=0", NULL);
     edit("seed=18446744073709551557", "seed=random",
-         "plan: line 45: training.seed: must be a number here");
+         "plan: line 46: training.seed: must be a number here");
     edit("seed=18446744073709551557",
-         "seed=", "plan: line 45: training.seed:  is not a whole number below 2^64, or random");
+         "seed=", "plan: line 46: training.seed:  is not a whole number below 2^64, or random");
 }
 
 static void test_a_text_whose_combination_makes_no_sense_is_refused(void **state)

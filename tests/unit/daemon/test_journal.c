@@ -425,12 +425,12 @@ static void leave_a_step_out(void *arg)
     (void)!append(arg, JOURNAL_TRAIN, 5, 0, &err);
 }
 
-static void train_without_gradient(void *arg)
+static void evaluate_with_gradient(void *arg)
 {
     float floats[SUM_FLOATS + GRADIENT_FLOATS];
     struct journal_record r = sample(floats, JOURNAL_TRAIN, 0, 0);
 
-    r.gradient_words = 0;
+    r.purpose = JOURNAL_TRAIN + 1;
     (void)!journal_append(arg, &r, NULL);
 }
 
@@ -445,7 +445,7 @@ static void test_mistakes_abort(void **state)
 
     (void)state;
     assert_true(aborts(leave_a_step_out, j));
-    assert_true(aborts(train_without_gradient, j));
+    assert_true(aborts(evaluate_with_gradient, j));
     assert_true(aborts(turn_at_another_step, j));
     assert_string_equal(line_from(j, 0), "");
     journal_close(j);
