@@ -2,7 +2,7 @@
  *
  *   -c FILE  -n  -v  -h  -V  --set KEY.PATH=VALUE  --log-json  --insecure-seed N  --export FILE
  *
- * and up to OPTIONS_OWN_MAX flags of the daemon's own, without a value.
+ * and up to OPTIONS_OWN_MAX options of the daemon's own without a value, and as many with one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,12 +26,14 @@ struct options {
     uint64_t seed;
     const char *export_file; /* NULL: none */
     bool own[OPTIONS_OWN_MAX];
+    const char *own_value[OPTIONS_OWN_MAX]; /* NULL: not given */
 };
 
 struct options_about {
-    const char *program;              /* "vfl-server" */
-    const char *usage;                /* the whole text of -h */
-    const char *own[OPTIONS_OWN_MAX]; /* names of its own flags; NULL ends the list */
+    const char *program;                    /* "vfl-server" */
+    const char *usage;                      /* the whole text of -h */
+    const char *own[OPTIONS_OWN_MAX];       /* names of its own flags; NULL ends the list */
+    const char *own_value[OPTIONS_OWN_MAX]; /* and of its own options with a value */
 };
 
 /* -1: go on; otherwise the exit code (usage errors are said on stderr). */
