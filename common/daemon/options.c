@@ -128,12 +128,21 @@ void options_heed_nothing(void)
         signal(orders[i], SIG_IGN);
 }
 
-void options_begin(const struct options *o, const char *who)
+enum status options_begin(const struct options *o, const char *who, struct error *err)
 {
+    bool locked;
+
     mask_reload(SIG_BLOCK);
     log_init(who, o->level, o->log_json);
     signal(SIGPIPE, SIG_IGN);
     secret_harden_process();
+    if (secret_arena_open(&locked) != STATUS_OK)
+        return error_set(err, STATUS_MEMORY, "no memory for keys");
+    if (!locked)
+        log_warn("keys may be swapped to disk: the limit on locked memory is under %d KiB "
+                 "(ulimit -l, LimitMEMLOCK=)",
+                 SECRET_ARENA_BYTES / 1024);
     if (o->seeded && !o->check_only)
         log_warn("--insecure-seed: model and noise are reproducible, this run is NOT PRIVATE");
+    return STATUS_OK;
 }

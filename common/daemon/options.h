@@ -10,6 +10,7 @@
 #define COLONNADE_DAEMON_OPTIONS_H
 
 #include "common/base/log.h"
+#include "common/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,9 +40,10 @@ struct options_about {
 /* -1: go on; otherwise the exit code (usage errors are said on stderr). */
 int options_parse(struct options *o, const struct options_about *about, int argc, char **argv);
 
-/* Starts logging as `who`, hardens the process, ignores SIGPIPE, holds SIGHUP back, warns of
- * --insecure-seed. */
-void options_begin(const struct options *o, const char *who);
+/* Before the first secret is read: starts logging as `who`, hardens the process, makes the arena of
+ * secrets (a warning where it may be swapped out), ignores SIGPIPE, holds SIGHUP back, warns of
+ * --insecure-seed.  STATUS_MEMORY: no arena. */
+enum status options_begin(const struct options *o, const char *who, struct error *err) MUST_USE;
 
 /* SIGHUP is handled from here on: one that came while files were being read comes now. */
 void options_heed_reload(void);

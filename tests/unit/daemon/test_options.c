@@ -127,7 +127,7 @@ static void test_a_reload_that_comes_too_early_comes_later(void **state)
 
     (void)state;
     assert_ptr_not_equal(signal(SIGHUP, count), SIG_ERR);
-    options_begin(&o, "test");
+    assert_int_equal(options_begin(&o, "test", NULL), STATUS_OK);
     raise(SIGHUP);
     assert_int_equal(hung_up, 0);
     options_heed_reload();
@@ -145,7 +145,8 @@ static bool is_ended_by(int order, bool heeds)
     assert_int_not_equal(child, -1);
     if (child == 0) {
         signal(order, SIG_DFL);
-        options_begin(&o, "test");
+        if (options_begin(&o, "test", NULL) != STATUS_OK)
+            _exit(1);
         options_heed_reload();
         if (!heeds)
             options_heed_nothing();
