@@ -107,7 +107,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
 int main(int argc, char **argv)
 {
     struct error err = {0};
-    struct party_inputs in;
+    struct party_inputs in = {0};
     struct options o;
     enum status s;
     int code;
@@ -117,10 +117,11 @@ int main(int argc, char **argv)
     code = options_parse(&o, &about, argc, argv);
     if (code >= 0)
         return code;
-    log_init("party", o.level, o.log_json); /* until its name is known */
-    s = party_inputs_identify(&in, o.file, o.sets, o.sets_n, &err);
+    s = options_begin(&o, "party", &err); /* until its name is known */
+    if (s == STATUS_OK)
+        s = party_inputs_identify(&in, o.file, o.sets, o.sets_n, &err);
     if (s == STATUS_OK) {
-        options_begin(&o, in.roster.party[in.self].name);
+        log_init(in.roster.party[in.self].name, o.level, o.log_json);
         s = run(&o, &in, &err);
     }
     if (s != STATUS_OK)

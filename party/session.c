@@ -185,7 +185,7 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
 enum status party_session_new(struct party_session **out, const struct party_setup *setup,
                               struct error *err)
 {
-    struct party_session *p = mem_alloc(1, sizeof *p);
+    struct party_session *p = secret_alloc(1, sizeof *p);
     enum status s;
 
     if (p == NULL)
@@ -243,8 +243,7 @@ void party_session_free(struct party_session *p)
     mem_free(p->check);
     mem_free(p->charge_rows);
     mem_free(p->hellos);
-    secret_wipe(p, sizeof *p);
-    mem_free(p);
+    secret_free(p, 1, sizeof *p);
 }
 
 const struct party_report *party_session_report(struct party_session *p)

@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 {
     struct server_options run = {0};
     struct error err = {0};
-    struct server_inputs in;
+    struct server_inputs in = {0};
     struct options o;
     enum status s;
     int code;
@@ -56,12 +56,13 @@ int main(int argc, char **argv)
     code = options_parse(&o, &about, argc, argv);
     if (code >= 0)
         return code;
-    options_begin(&o, "server");
+    s = options_begin(&o, "server", &err);
     run.export_file = o.export_file;
     run.progress = o.own[OWN_PROGRESS];
     run.seeded = o.seeded;
     run.seed = o.seed;
-    s = server_inputs_load(&in, &o, &err);
+    if (s == STATUS_OK)
+        s = server_inputs_load(&in, &o, &err);
     if (s == STATUS_OK)
         s = o.check_only ? print_plan(&in, &err) : server_loop_run(&in, &run, &err);
     if (s != STATUS_OK)

@@ -10,7 +10,7 @@
 static atomic_uint_fast64_t allocations;
 static atomic_uint_fast64_t fail_countdown;
 
-static int must_fail(void)
+static bool must_fail(void)
 {
     uint_fast64_t left = atomic_load(&fail_countdown);
 
@@ -18,7 +18,15 @@ static int must_fail(void)
         if (atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
             return left == 1;
     }
-    return 0;
+    return false;
+}
+
+bool mem_admit(void)
+{
+    if (must_fail())
+        return false;
+    atomic_fetch_add(&allocations, 1);
+    return true;
 }
 
 void *mem_alloc(size_t n, size_t size)
@@ -28,9 +36,8 @@ void *mem_alloc(size_t n, size_t size)
 
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - MEM_ALIGNMENT)
         return NULL;
-    if (must_fail())
+    if (!mem_admit())
         return NULL;
-    atomic_fetch_add(&allocations, 1);
     if (posix_memalign(&block, MEM_ALIGNMENT, bytes == 0 ? 1 : bytes) != 0)
         return NULL;
     memset(block, 0, bytes);

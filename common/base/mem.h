@@ -8,6 +8,7 @@
 #ifndef COLONNADE_BASE_MEM_H
 #define COLONNADE_BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,10 @@ void *mem_alloc(size_t n, size_t size);
 void *mem_grow(void *block, size_t old_size, size_t new_size);
 char *mem_strdup(const char *text);
 void mem_free(void *block);
+
+/* For memory from elsewhere (the arena of secrets): counts one allocation.  False: it has to fail.
+ */
+bool mem_admit(void);
 
 /* Allocations since the process started (all threads). */
 uint64_t mem_count(void);

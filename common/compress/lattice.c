@@ -53,13 +53,19 @@ static void clear_group(uint16_t *v, size_t n, uint32_t dims)
         memset(v + n, 0, (whole - n % whole) * sizeof *v);
 }
 
-static void dither_chunk(struct chunk *c, size_t blocks)
+/* The dithers of the chunk where `left` values are still to come.  Returns its blocks, which hold
+ * `some` of these values; the last may have room for more. */
+static size_t next_chunk(struct chunk *c, size_t left, size_t *some)
 {
-    const size_t n = blocks * c->cell.dims;
+    const uint32_t dims = c->cell.dims;
+    const size_t all = (left + dims - 1) / dims, blocks = all < LATTICE_RUN ? all : LATTICE_RUN;
+    const size_t n = blocks * dims;
 
     lattice_stream_fill(&c->stream, c->t, n);
-    clear_group(c->t, n, c->cell.dims);
+    clear_group(c->t, n, dims);
     lattice_run_dither(&c->cell, &c->run, c->t, blocks);
+    *some = left < n ? left : n;
+    return blocks;
 }
 
 static void encode_chunk(struct chunk *c, size_t blocks)
@@ -121,16 +127,12 @@ size_t lattice_pack_as(const struct lattice_fit *fit, uint8_t *out, const float 
     lattice_cell_of(&c.cell, fit->kind, fit->bits, fit->square);
     lattice_stream_begin(&c.stream, key);
     for (size_t at = 0, some; at < n; at += some) {
-        const uint32_t dims = c.cell.dims;
-        const size_t blocks =
-            (n - at + dims - 1) / dims < LATTICE_RUN ? (n - at + dims - 1) / dims : LATTICE_RUN;
+        const size_t blocks = next_chunk(&c, n - at, &some);
 
-        some = n - at < blocks * dims ? n - at : blocks * dims;
-        dither_chunk(&c, blocks);
         lattice_run_load(&c.cell, &c.run, x + at, some, fit->scale);
         overloads += lattice_run_quantise(&c.cell, &c.run, blocks);
         encode_chunk(&c, blocks);
-        bits_pack16(out + bits_bytes(at, fit->bits), c.code, blocks * dims, fit->bits);
+        bits_pack16(out + bits_bytes(at, fit->bits), c.code, blocks * c.cell.dims, fit->bits);
     }
     lattice_stream_end(&c.stream);
     return overloads;
@@ -190,14 +192,10 @@ bool lattice_unpack(enum plan_encoding kind, uint32_t bits, float *y, const uint
     lattice_cell_of(&c.cell, kind, bits, fit.square);
     lattice_stream_begin(&c.stream, key);
     for (size_t at = 0, some; at < n; at += some) {
-        const uint32_t dims = c.cell.dims;
-        const size_t blocks =
-            (n - at + dims - 1) / dims < LATTICE_RUN ? (n - at + dims - 1) / dims : LATTICE_RUN;
+        const size_t blocks = next_chunk(&c, n - at, &some);
 
-        some = n - at < blocks * dims ? n - at : blocks * dims;
-        dither_chunk(&c, blocks);
-        bits_unpack16(c.code, in + bits_bytes(at, bits), blocks * dims, bits);
-        clear_group(c.code, blocks * dims, dims);
+        bits_unpack16(c.code, in + bits_bytes(at, bits), blocks * c.cell.dims, bits);
+        clear_group(c.code, blocks * c.cell.dims, c.cell.dims);
         decode_chunk(&c, y + at, some, fit.scale);
     }
     lattice_stream_end(&c.stream);

@@ -141,7 +141,7 @@ enum status journal_open(struct journal **out, const struct journal_place *at,
                          const uint8_t label[JOURNAL_LABEL_BYTES], uint64_t first_step,
                          struct error *err)
 {
-    struct journal *j = mem_alloc(1, sizeof *j);
+    struct journal *j = secret_alloc(1, sizeof *j);
     enum status s;
 
     *out = NULL;
@@ -170,8 +170,7 @@ void journal_close(struct journal *j)
     secret_buf_deinit(&j->bytes);
     journal_line_deinit(&j->line);
     mem_free(j->parts);
-    secret_wipe(j, sizeof *j);
-    mem_free(j);
+    secret_free(j, 1, sizeof *j);
 }
 
 enum status journal_remove(const struct journal_place *at, struct error *err)

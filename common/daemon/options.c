@@ -13,7 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_SET = 256, OPT_LOG_JSON, OPT_SEED, OPT_EXPORT, OPT_OWN };
+enum {
+    OPT_SET = 256,
+    OPT_LOG_JSON,
+    OPT_SEED,
+    OPT_EXPORT,
+    OPT_OWN,
+    OPT_OWN_VALUE = OPT_OWN + OPTIONS_OWN_MAX
+};
 
 static const struct option common_options[] = {
     {"set", required_argument, NULL, OPT_SET},
@@ -63,24 +70,29 @@ static int take(struct options *o, const struct options_about *about, int c)
             return wrong(about, "--insecure-seed: a whole number expected, not ", optarg);
         break;
     default:
-        if (c < OPT_OWN || c >= OPT_OWN + OPTIONS_OWN_MAX) {
+        if (c < OPT_OWN || c >= OPT_OWN_VALUE + OPTIONS_OWN_MAX) {
             fputs(about->usage, stderr);
             return 2;
         }
-        o->own[c - OPT_OWN] = true;
+        if (c >= OPT_OWN_VALUE)
+            o->own_value[c - OPT_OWN_VALUE] = optarg;
+        else
+            o->own[c - OPT_OWN] = true;
     }
     return -1;
 }
 
 int options_parse(struct options *o, const struct options_about *about, int argc, char **argv)
 {
-    struct option all[COMMON_OPTIONS + OPTIONS_OWN_MAX + 1] = {{NULL, 0, NULL, 0}};
-    int c, code;
+    struct option all[COMMON_OPTIONS + 2 * OPTIONS_OWN_MAX + 1] = {{NULL, 0, NULL, 0}};
+    int c, code, n = COMMON_OPTIONS;
 
     *o = (struct options){.level = LOG_LEVEL_INFO};
     memcpy(all, common_options, sizeof common_options);
     for (int i = 0; i < OPTIONS_OWN_MAX && about->own[i] != NULL; i++)
-        all[COMMON_OPTIONS + i] = (struct option){about->own[i], no_argument, NULL, OPT_OWN + i};
+        all[n++] = (struct option){about->own[i], no_argument, NULL, OPT_OWN + i};
+    for (int i = 0; i < OPTIONS_OWN_MAX && about->own_value[i] != NULL; i++)
+        all[n++] = (struct option){about->own_value[i], required_argument, NULL, OPT_OWN_VALUE + i};
     optind = 0; /* glibc: start anew, so that tests may call this twice */
     while ((c = getopt_long(argc, argv, "c:nvhV", all, NULL)) != -1) {
         code = take(o, about, c);
@@ -116,12 +128,21 @@ void options_heed_nothing(void)
         signal(orders[i], SIG_IGN);
 }
 
-void options_begin(const struct options *o, const char *who)
+enum status options_begin(const struct options *o, const char *who, struct error *err)
 {
+    bool locked;
+
     mask_reload(SIG_BLOCK);
     log_init(who, o->level, o->log_json);
     signal(SIGPIPE, SIG_IGN);
     secret_harden_process();
+    if (secret_arena_open(&locked) != STATUS_OK)
+        return error_set(err, STATUS_MEMORY, "no memory for keys");
+    if (!locked)
+        log_warn("keys may be swapped to disk: the limit on locked memory is under %d KiB "
+                 "(ulimit -l, LimitMEMLOCK=)",
+                 SECRET_ARENA_BYTES / 1024);
     if (o->seeded && !o->check_only)
         log_warn("--insecure-seed: model and noise are reproducible, this run is NOT PRIVATE");
+    return STATUS_OK;
 }

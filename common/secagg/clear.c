@@ -17,7 +17,6 @@
 #include "common/secagg/lane.h"
 #include "common/secagg/others.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { CHUNK = 2048 }; /* values at a time; a multiple of 8, so that chunks begin at whole bytes */
@@ -180,12 +179,9 @@ static enum status open_floats(const struct secagg_shape *s, float *out,
                                const struct clear_upload *u, struct error *err)
 {
     const float max = encode_float_max(&s->encode);
-    int strange = 0;
 
     memcpy(out, u->payload, u->n * sizeof *out);
-    for (size_t i = 0; i < u->n; i++)
-        strange |= !(fabsf(out[i]) <= max);
-    if (strange)
+    if (!lane_within(out, u->n, max))
         return error_set(err, STATUS_PROTOCOL, "a value that is not a number in [%g, %g]",
                          -(double)max, (double)max);
     return STATUS_OK;

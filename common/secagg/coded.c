@@ -136,7 +136,7 @@ static void coded_party_free(struct secagg_party *base)
     mem_free(p->own);
     mem_free(p->opened);
     mem_free(p->random);
-    mem_free(p);
+    secret_free(p, 1, sizeof *p);
 }
 
 static bool make_scratch(struct coded_party *p, const struct secagg_shape *s)
@@ -161,7 +161,7 @@ static enum status coded_party_new(struct secagg_party **out, const struct secag
     enum status st;
 
     CHECK(pairs != NULL);
-    p = mem_alloc(1, sizeof *p);
+    p = secret_alloc(1, sizeof *p);
     if (p == NULL)
         return STATUS_MEMORY;
     p->base.shape = *s;

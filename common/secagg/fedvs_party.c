@@ -82,7 +82,7 @@ void fedvs_party_free(struct secagg_party *base)
     if (p->block != NULL)
         secret_wipe(p->block, p->block_bytes);
     mem_free(p->block);
-    mem_free(p);
+    secret_free(p, 1, sizeof *p);
 }
 
 static enum status make(struct fedvs_party *p, const struct secagg_pair *pairs)
@@ -116,7 +116,7 @@ enum status fedvs_party_new(struct secagg_party **out, const struct secagg_shape
     enum status st;
 
     CHECK(pairs != NULL && s->values_max >= s->terms.segments * s->terms.width);
-    p = mem_alloc(1, sizeof *p);
+    p = secret_alloc(1, sizeof *p);
     if (p == NULL)
         return STATUS_MEMORY;
     p->base.shape = *s;

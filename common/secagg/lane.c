@@ -49,13 +49,18 @@ WIDE_CLONES void lane_sub32(uint32_t *restrict sum, const uint32_t *restrict in,
         sum[i] -= in[i];
 }
 
-WIDE_CLONES int lane_finite(const float *x, size_t n)
+WIDE_CLONES int lane_within(const float *x, size_t n, float most)
 {
     int strange = 0;
 
     for (size_t i = 0; i < n; i++)
-        strange |= !(fabsf(x[i]) <= FLT_MAX);
+        strange |= !(fabsf(x[i]) <= most);
     return !strange;
+}
+
+int lane_finite(const float *x, size_t n)
+{
+    return lane_within(x, n, FLT_MAX);
 }
 
 WIDE_CLONES uint32_t lane_max32(const uint32_t *in, size_t n)

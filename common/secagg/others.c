@@ -14,7 +14,6 @@
 #include "common/secagg/clear.h"
 #include "common/secagg/lane.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { CHUNK = 2048 }; /* a multiple of 8, so that chunks begin at whole bytes */
@@ -78,12 +77,9 @@ static enum status of_floats(const struct secagg_shape *s, float *out, const str
                              struct error *err)
 {
     const float max = (float)((double)encode_float_max(&s->encode) * s->parties);
-    int strange = 0;
 
     memcpy(out, o->shown, o->n * sizeof *out);
-    for (size_t i = 0; i < o->n; i++)
-        strange |= !(fabsf(out[i]) <= max);
-    if (strange)
+    if (!lane_within(out, o->n, max))
         return error_set(err, STATUS_PROTOCOL, "a shown sum that is not a number in [%g, %g]",
                          -(double)max, (double)max);
     take_own(out, o->own, o->n);

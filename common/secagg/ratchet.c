@@ -3,7 +3,6 @@
  */
 #include "common/secagg/ratchet.h"
 
-#include "common/base/mem.h"
 #include "common/crypto/kex.h"
 #include "common/crypto/secret.h"
 
@@ -16,15 +15,13 @@ static const char label[] = "vfl/ratchet/1";
 enum status ratchet_init(struct ratchet *k, uint32_t parties, uint32_t self)
 {
     *k = (struct ratchet){.parties = parties, .self = self};
-    k->key = mem_alloc(parties, sizeof *k->key);
+    k->key = secret_alloc(parties, sizeof *k->key);
     return k->key == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
 void ratchet_deinit(struct ratchet *k)
 {
-    if (k->key != NULL)
-        secret_wipe(k->key, k->parties * sizeof *k->key);
-    mem_free(k->key);
+    secret_free(k->key, k->parties, sizeof *k->key);
     memset(k, 0, sizeof *k);
 }
 

@@ -119,8 +119,7 @@ static enum status read_summary(struct runs *r, struct run *run, const char *pat
     return at.status;
 }
 
-static enum status read_evaluation(struct runs *r, struct run *run, struct place *at,
-                                   const char *line)
+static enum status take_evaluation(struct runs *r, struct run *run, struct place *at, char *line)
 {
     json_error_t where;
     json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, &where);
@@ -142,26 +141,6 @@ static enum status read_evaluation(struct runs *r, struct run *run, struct place
     if (at->status == STATUS_OK && isnan(m->figure[RUNS_EPOCHS]))
         return error_set(at->err, STATUS_DATA, "%s:%zu: no epoch", at->path, at->line);
     return at->status;
-}
-
-static enum status read_evaluations(struct runs *r, struct run *run, const char *path,
-                                    struct error *err)
-{
-    struct place at = {.path = path, .err = err};
-    struct lines in = {0};
-    char *line;
-    size_t len;
-    enum status status = lines_open(&in, path, CLUSTER_LINE_MAX, err);
-
-    while (status == STATUS_OK) {
-        status = lines_next(&in, &line, &len, err);
-        if (status != STATUS_OK || line == NULL)
-            break;
-        at.line = (size_t)in.number;
-        status = read_evaluation(r, run, &at, line);
-    }
-    lines_close(&in);
-    return status;
 }
 
 /* The name of a set that comes with the programs, when this is its file. */
@@ -201,12 +180,13 @@ static void take_file(struct runs *r, struct run *run, const char *axis, char *p
 }
 
 /* A line of plan.txt: "set KEY=VALUE", "party I:KEY=VALUE", or an option and its value. */
-static void take_plan_line(struct runs *r, struct run *run, char *line)
+static enum status take_plan(struct runs *r, struct run *run, struct place *at, char *line)
 {
     char *value = strchr(line, ' '), *equals;
 
+    (void)at;
     if (value == NULL || value[1] == 0)
-        return;
+        return STATUS_OK;
     *value++ = 0;
     equals = strchr(value, '=');
     if (strcmp(line, "seed") == 0) {
@@ -219,10 +199,16 @@ static void take_plan_line(struct runs *r, struct run *run, char *line)
     } else if (strcmp(line, "strict-policy") != 0 || strcmp(value, "no") != 0) {
         runs_set(r, run, line, value);
     }
+    return STATUS_OK;
 }
 
-static enum status read_plan(struct runs *r, struct run *run, const char *path, struct error *err)
+/* `take` each line of a file, until one is wrong. */
+static enum status read_lines(struct runs *r, struct run *run, const char *path,
+                              enum status (*take)(struct runs *r, struct run *run, struct place *at,
+                                                  char *line),
+                              struct error *err)
 {
+    struct place at = {.path = path, .err = err};
     struct lines in = {0};
     char *line;
     size_t len;
@@ -232,7 +218,8 @@ static enum status read_plan(struct runs *r, struct run *run, const char *path, 
         status = lines_next(&in, &line, &len, err);
         if (status != STATUS_OK || line == NULL)
             break;
-        take_plan_line(r, run, line);
+        at.line = (size_t)in.number;
+        status = take(r, run, &at, line);
     }
     lines_close(&in);
     return status;
@@ -251,10 +238,10 @@ enum status cluster_read(struct runs *r, const char *folder, struct error *err)
         run->status = "missing"; /* it has not come to an end */
     path = pool_text(&r->pool, "%s/server/metrics.jsonl", folder);
     if (status == STATUS_OK && access(path, F_OK) == 0)
-        status = read_evaluations(r, run, path, err);
+        status = read_lines(r, run, path, take_evaluation, err);
     path = pool_text(&r->pool, "%s/plan.txt", folder);
     if (status == STATUS_OK && access(path, F_OK) == 0)
-        status = read_plan(r, run, path, err);
+        status = read_lines(r, run, path, take_plan, err);
     runs_complete(run);
     return status;
 }

@@ -93,32 +93,33 @@ static const char *reached_text(const struct fold_setting *s, struct pool *p)
     return pool_text(p, "%zu/%zu", s->reached, s->whole);
 }
 
+/* What each setting needed to the target, of these figures. */
+static void put_reached(struct block *b, struct pool *p, const struct fold *f,
+                        const enum runs_figure *figure, size_t n)
+{
+    block_head(b, p, "reached");
+    put_head(b, p, figure, n);
+    for (size_t i = 0; i < f->settings; i++) {
+        block_cell(b, p, f->setting[i].label);
+        block_cell(b, p, reached_text(&f->setting[i], p));
+        put_figures(b, p, f->setting[i].at, figure, n);
+    }
+}
+
 static void to_target(struct tables *t, const struct fold *f, struct pool *p)
 {
-    struct block *b = begin(t, p, pool_text(p, "Until %s", tables_target_name(f->want, p)),
-                            f->want->by_curve
-                                ? "The first evaluation where the mean of the runs' scores shows "
+    struct block *b =
+        begin(t, p, pool_text(p, "Until %s", tables_target_name(f->want, p)),
+              f->want->by_curve ? "The first evaluation where the mean of the runs' scores shows "
                                   "it, not interpolated."
                                 : "The first evaluation that shows it, not interpolated; mean over "
                                   "the runs that reached it.");
 
-    block_head(b, p, "reached");
-    put_head(b, p, effort, EFFORT);
-    for (size_t i = 0; i < f->settings; i++) {
-        block_cell(b, p, f->setting[i].label);
-        block_cell(b, p, reached_text(&f->setting[i], p));
-        put_figures(b, p, f->setting[i].at, effort, EFFORT);
-    }
+    put_reached(b, p, f, effort, EFFORT);
     b = begin(t, p, pool_text(p, "Bytes until %s", tables_target_name(f->want, p)),
               "Payload and wire: of training. Wire: through the sockets, both directions; all "
               "phases: with setup and evaluation.");
-    block_head(b, p, "reached");
-    put_head(b, p, bytes, BYTES);
-    for (size_t i = 0; i < f->settings; i++) {
-        block_cell(b, p, f->setting[i].label);
-        block_cell(b, p, reached_text(&f->setting[i], p));
-        put_figures(b, p, f->setting[i].at, bytes, BYTES);
-    }
+    put_reached(b, p, f, bytes, BYTES);
 }
 
 static void ratios(struct tables *t, const struct fold *f, struct pool *p)

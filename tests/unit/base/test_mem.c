@@ -45,6 +45,23 @@ static void test_products_that_overflow_give_nothing(void **state)
     assert_int_equal(mem_count(), before);
 }
 
+static void test_memory_from_elsewhere_is_counted_and_fails_when_asked(void **state)
+{
+    uint64_t before = mem_count();
+
+    (void)state;
+    assert_true(mem_admit());
+    mem_fail_at(2);
+    assert_true(mem_admit());
+    assert_false(mem_admit());
+    assert_true(mem_admit());
+    assert_int_equal(mem_count(), before + 3);
+    mem_fail_at(1);
+    assert_null(mem_alloc(1, 1));
+    assert_true(mem_admit());
+    assert_int_equal(mem_count(), before + 4);
+}
+
 static void test_growing_keeps_the_bytes_and_zeroes_the_rest(void **state)
 {
     uint8_t *block = mem_alloc(10, 1);
@@ -133,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_are_aligned_and_zero_even_where_others_wrote),
         cmocka_unit_test(test_products_that_overflow_give_nothing),
+        cmocka_unit_test(test_memory_from_elsewhere_is_counted_and_fails_when_asked),
         cmocka_unit_test(test_growing_keeps_the_bytes_and_zeroes_the_rest),
         cmocka_unit_test(test_a_block_that_cannot_grow_stays_as_it_was),
         cmocka_unit_test(test_the_nth_allocation_fails_once_and_no_other),

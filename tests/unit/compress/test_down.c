@@ -4,6 +4,7 @@
 #include "common/compress/down.h"
 
 #include "tests/lib/aborts.h"
+#include "tests/unit/compress/chance.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -23,24 +24,8 @@ enum {
     WORDS_MAX = 512
 };
 
-static struct rng chance;
 static uint32_t blob[WORDS_MAX];
 static const uint8_t dither[32] = {1, 2, 3};
-
-static int start(void **state)
-{
-    static const uint8_t key[RNG_KEY_BYTES] = {8};
-
-    (void)state;
-    return rng_init_key(&chance, key) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    rng_deinit(&chance);
-    return 0;
-}
 
 static struct plan plan_of(enum plan_encoding encoding, enum plan_view view)
 {
@@ -373,5 +358,5 @@ int main(void)
         cmocka_unit_test(test_parts_that_are_not_there_cannot_be_written),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, chance_start, chance_end);
 }

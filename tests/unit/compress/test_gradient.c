@@ -5,6 +5,8 @@
  */
 #include "common/compress/gradient.h"
 
+#include "tests/unit/compress/chance.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,23 +17,6 @@
 #include <cmocka.h>
 
 enum { ROWS = 7, WIDTH = 5, INNER = 3, VALUES_MAX = ROWS * WIDTH + WIDTH * INNER, WORDS_MAX = 64 };
-
-static struct rng chance;
-
-static int start(void **state)
-{
-    static const uint8_t key[RNG_KEY_BYTES] = {1};
-
-    (void)state;
-    return rng_init_key(&chance, key) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    rng_deinit(&chance);
-    return 0;
-}
 
 static struct gradient_form form(enum plan_gradient_form how, enum plan_gradient_type type)
 {
@@ -247,5 +232,5 @@ int main(void)
         cmocka_unit_test(test_what_no_pack_makes_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, chance_start, chance_end);
 }

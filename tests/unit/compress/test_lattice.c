@@ -3,7 +3,7 @@
  */
 #include "common/compress/lattice.h"
 
-#include "common/crypto/rng.h"
+#include "tests/unit/compress/chance.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,24 +17,8 @@
 
 enum { N_MAX = 3 * 4096 + 13, KINDS = 3 };
 
-static struct rng chance;
 static float x[N_MAX], y[N_MAX + 1];
 static uint8_t payload[4 + N_MAX + 8];
-
-static int start(void **state)
-{
-    static const uint8_t key[RNG_KEY_BYTES] = {6};
-
-    (void)state;
-    return rng_init_key(&chance, key) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    rng_deinit(&chance);
-    return 0;
-}
 
 static enum plan_encoding kind_of(int k)
 {
@@ -375,5 +359,5 @@ int main(void)
         cmocka_unit_test(test_codes_without_a_scale_and_spare_bits_are_refused),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, chance_start, chance_end);
 }

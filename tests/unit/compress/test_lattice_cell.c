@@ -3,8 +3,8 @@
  */
 #include "common/compress/lattice_cell.h"
 
-#include "common/crypto/rng.h"
 #include "tests/lib/aborts.h"
+#include "tests/unit/compress/chance.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,23 +16,6 @@
 #include <cmocka.h>
 
 enum { LANES = LATTICE_LANES, GROUPS = 300 };
-
-static struct rng chance;
-
-static int start(void **state)
-{
-    static const uint8_t key[RNG_KEY_BYTES] = {3};
-
-    (void)state;
-    return rng_init_key(&chance, key) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    rng_deinit(&chance);
-    return 0;
-}
 
 static void draw(struct lattice_group *y, double reach)
 {
@@ -368,5 +351,5 @@ int main(void)
         cmocka_unit_test(test_only_the_bits_there_are),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, chance_start, chance_end);
 }

@@ -4,7 +4,7 @@
  */
 #include "common/compress/lattice_run.h"
 
-#include "common/crypto/rng.h"
+#include "tests/unit/compress/chance.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -17,25 +17,9 @@
 
 enum { BLOCKS = LATTICE_RUN - 5 };
 
-static struct rng chance;
 static struct lattice_run run, before;
 static uint16_t t[LATTICE_RUN * LATTICE_DIMS];
 static float x[LATTICE_RUN * LATTICE_DIMS];
-
-static int start(void **state)
-{
-    static const uint8_t key[RNG_KEY_BYTES] = {4};
-
-    (void)state;
-    return rng_init_key(&chance, key) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    rng_deinit(&chance);
-    return 0;
-}
 
 static float at(const struct lattice_group *g, size_t block, uint32_t i)
 {
@@ -192,5 +176,5 @@ int main(void)
         cmocka_unit_test(test_loading_divides_pads_and_cuts_off),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, chance_start, chance_end);
 }

@@ -4,7 +4,7 @@
 #include "common/compress/lattice_scale.h"
 
 #include "common/base/check.h"
-#include "common/crypto/rng.h"
+#include "tests/unit/compress/chance.h"
 
 #include <float.h>
 #include <math.h>
@@ -18,23 +18,7 @@
 
 enum { N = 3200, BYTES_MAX = 4 * N };
 
-static struct rng chance;
 static float x[N], y[N];
-
-static int start(void **state)
-{
-    static const uint8_t key[RNG_KEY_BYTES] = {5};
-
-    (void)state;
-    return rng_init_key(&chance, key) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    rng_deinit(&chance);
-    return 0;
-}
 
 /* Tails, bounds, both ends, one outlier. */
 enum shape { NORMAL, UNIFORM, SATURATED, OUTLIER, SHAPES };
@@ -160,5 +144,5 @@ int main(void)
         cmocka_unit_test(test_nothing_but_zeros_has_no_scale_and_no_scale_is_out_of_range),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, chance_start, chance_end);
 }

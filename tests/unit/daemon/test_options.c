@@ -14,7 +14,11 @@
 #include "common/daemon/options.h"
 
 static const struct options_about about = {
-    .program = "vfl-test", .usage = "usage\n", .own = {"first", "second"}};
+    .program = "vfl-test",
+    .usage = "usage\n",
+    .own = {"first", "second"},
+    .own_value = {"here", "there"},
+};
 
 /* Words up to NULL after the program's name. */
 static int parse(struct options *o, const char *const *words)
@@ -47,6 +51,8 @@ static void test_every_option_is_read(void **state)
                                         "--export",
                                         "m",
                                         "--second",
+                                        "--there",
+                                        "t",
                                         NULL};
     struct options o;
 
@@ -60,6 +66,8 @@ static void test_every_option_is_read(void **state)
     assert_true(o.seed == UINT64_MAX);
     assert_string_equal(o.export_file, "m");
     assert_true(!o.own[0] && o.own[1]);
+    assert_null(o.own_value[0]);
+    assert_string_equal(o.own_value[1], "t");
 }
 
 static void test_help_and_version_end_well_and_mistakes_with_2(void **state)
@@ -73,6 +81,7 @@ static void test_help_and_version_end_well_and_mistakes_with_2(void **state)
         {{NULL}, 2}, /* no configuration */
         {{"-c", "f", "stray", NULL}, 2},
         {{"-c", "f", "--third", NULL}, 2},
+        {{"-c", "f", "--here", NULL}, 2},
         {{"-c", "f", "--insecure-seed", "x", NULL}, 2},
         {{"-c", "f", "--insecure-seed", "-1", NULL}, 2},
         {{"-c", "f", "--insecure-seed", "18446744073709551616", NULL}, 2},
@@ -118,7 +127,7 @@ static void test_a_reload_that_comes_too_early_comes_later(void **state)
 
     (void)state;
     assert_ptr_not_equal(signal(SIGHUP, count), SIG_ERR);
-    options_begin(&o, "test");
+    assert_int_equal(options_begin(&o, "test", NULL), STATUS_OK);
     raise(SIGHUP);
     assert_int_equal(hung_up, 0);
     options_heed_reload();
@@ -136,7 +145,8 @@ static bool is_ended_by(int order, bool heeds)
     assert_int_not_equal(child, -1);
     if (child == 0) {
         signal(order, SIG_DFL);
-        options_begin(&o, "test");
+        if (options_begin(&o, "test", NULL) != STATUS_OK)
+            _exit(1);
         options_heed_reload();
         if (!heeds)
             options_heed_nothing();

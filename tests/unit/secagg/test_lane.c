@@ -105,12 +105,33 @@ static void test_the_largest_lane_and_the_strange_value_are_seen_anywhere(void *
         }
 }
 
+static void test_a_range_holds_its_ends_and_nothing_beyond(void **state)
+{
+    static const float beyond[] = {0x1.800002p-1F, -0x1.800002p-1F, INFINITY, -INFINITY, NAN};
+    float x[LANES_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < LANES_MAX; i++)
+        x[i] = i % 2 ? 0.75F : -0.75F;
+    assert_int_equal(lane_within(x, LANES_MAX, 0.75F), 1);
+    assert_int_equal(lane_within(x, LANES_MAX, 0x1.7ffffep-1F), 0);
+    for (size_t at = 0; at < LANES_MAX; at++) {
+        const float was = x[at];
+
+        x[at] = beyond[at % 5];
+        assert_int_equal(lane_within(x, LANES_MAX, 0.75F), 0);
+        assert_int_equal(lane_within(x, at, 0.75F), 1);
+        x[at] = was;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lanes_add_and_subtract_with_wrapping_at_every_length),
         cmocka_unit_test(test_lanes_narrow_to_their_low_half_and_widen_back),
         cmocka_unit_test(test_the_largest_lane_and_the_strange_value_are_seen_anywhere),
+        cmocka_unit_test(test_a_range_holds_its_ends_and_nothing_beyond),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
