@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/core.h"
-#include "tests/sim/expect.h"
+#include "tests/sim/deaths.h"
 #include "tests/sim/world.h"
 
 #include <math.h>
@@ -42,113 +42,19 @@ static struct sim_options options_of(const char *const sets[SETS])
     return o;
 }
 
-struct models {
-    char of[PARTIES + 1][65];
-};
-
-struct calm {
-    struct models models;
-    uint64_t length_us;
-    uint32_t sent[PARTIES + 1][WIRE_KINDS];
-};
-
-/* Ends the test unless all have ended well. */
-static struct models models_of(struct sim *s, const char *when)
-{
-    const char *broken = sim_broken(s);
-    struct models m;
-
-    if (broken != NULL)
-        fail_msg("%s: %s", when, broken);
-    for (int who = SIM_SERVER; who < PARTIES; who++) {
-        const struct sim_end *end =
-            who == SIM_SERVER ? sim_server_end(s) : sim_party_end(s, (uint32_t)who);
-
-        if (!end->over || end->outcome != OUTCOME_COMPLETED)
-            fail_msg("%s: %d: %s", when, who, end->over ? end->error.text : "has not ended");
-        sim_model(s, who, m.of[who + 1]);
-    }
-    return m;
-}
-
-static struct calm undisturbed(const struct sim_options *o)
-{
-    struct sim *s = sim_new(o);
-    struct calm c;
-
-    sim_run(s, HOUR_US);
-    c.models = models_of(s, "undisturbed");
-    c.length_us = sim_now_us(s);
-    for (int who = SIM_SERVER; who < PARTIES; who++)
-        for (int k = 0; k < WIRE_KINDS; k++)
-            c.sent[who + 1][k] = sim_sent(s, who, (enum wire_kind)k);
-    sim_free(s);
-    return c;
-}
-
-/* `who` dies in place of its n-th message of this kind, or some time later. */
-static struct models after_a_death(const struct sim_options *o, int who, enum wire_kind kind,
-                                   uint32_t n)
-{
-    struct sim *s = sim_new(o);
-    struct models m;
-    char when[64];
-
-    snprintf(when, sizeof when, "%d dies at its %s %u", who, wire_kind_name(kind), n);
-    sim_rule(s, (struct sim_rule){.act = SIM_KILL,
-                                  .from = who,
-                                  .party = SIM_ANY,
-                                  .kind = kind,
-                                  .nth = n,
-                                  .how = {.down_us = 700}});
-    sim_run(s, HOUR_US);
-    m = models_of(s, when);
-    sim_free(s);
-    return m;
-}
-
-/* same: the models must be those of the undisturbed run. */
 static void dies_at_every_message(const char *const sets[SETS], bool unseeded)
 {
     struct sim_options o = options_of(sets);
-    struct calm want;
 
     o.unseeded = unseeded;
-    want = undisturbed(&o);
-    for (int who = SIM_SERVER; who < PARTIES; who++) {
-        for (int k = 1; k < WIRE_KINDS; k++) {
-            for (uint32_t n = 1; n <= want.sent[who + 1][k]; n++) {
-                struct models got = after_a_death(&o, who, (enum wire_kind)k, n);
-
-                if (!unseeded && memcmp(&want.models, &got, sizeof got) != 0)
-                    fail_msg("%s %s: another model: %d died at its %s %u", sets[0], sets[1], who,
-                             wire_kind_name((enum wire_kind)k), n);
-            }
-        }
-    }
+    deaths_at_every_message(&o, sets[1]);
 }
 
-/* Between messages, too: the upload has gone out, the checkpoint is not yet written. */
 static void dies_whenever(const char *const sets[SETS])
 {
     struct sim_options o = options_of(sets);
-    const struct calm want = undisturbed(&o);
 
-    for (int who = SIM_SERVER; who < 1; who++) { /* and one party for all */
-        for (uint64_t us = 500; us < want.length_us + 2000; us += 500) {
-            struct sim *s = sim_new(&o);
-            struct models got;
-            char when[48];
-
-            snprintf(when, sizeof when, "%d dies at %llu us", who, (unsigned long long)us);
-            sim_kill_at(s, who, us);
-            sim_run(s, HOUR_US);
-            got = models_of(s, when);
-            if (memcmp(&want.models, &got, sizeof got) != 0)
-                fail_msg("%s %s: another model: %s", sets[0], sets[1], when);
-            sim_free(s);
-        }
-    }
+    deaths_whenever(&o, sets[1]);
 }
 
 static const char *const of_views[][SETS] = {
@@ -264,7 +170,7 @@ static void run_with_a_break(struct whole *w, bool dies)
                                        .alter = look_at_others,
                                        .owner = w});
     sim_run(w->sim, HOUR_US);
-    (void)models_of(w->sim, "a break");
+    (void)deaths_models(w->sim, PARTIES, "a break");
     w->replays = sim_sent(w->sim, SIM_SERVER, WIRE_REPLAY);
 }
 
@@ -286,7 +192,7 @@ static void test_a_party_takes_out_its_value_and_not_its_draw_in_every_process(v
 static void test_parties_that_go_back_take_their_residuals_along(void **state)
 {
     struct sim_options o = options_of(of_compressors[2]);
-    const struct calm want = undisturbed(&o);
+    const struct deaths_calm want = deaths_calm(&o);
     uint64_t repeated = 0;
 
     (void)state;
@@ -297,7 +203,7 @@ static void test_parties_that_go_back_take_their_residuals_along(void **state)
         sim_kill_at(s, SIM_SERVER, us);
         sim_run(s, HOUR_US);
         if (sim_server_end(s)->outcome == OUTCOME_COMPLETED) {
-            struct models got = models_of(s, "power cut");
+            struct deaths_models got = deaths_models(s, PARTIES, "power cut");
 
             assert_memory_equal(&want.models, &got, sizeof got);
             repeated += sim_uploaded(s, 0) > 2 * 10 + 3;
