@@ -19,7 +19,7 @@ enum status_kind {
     STATUS_KIND_PEER,   /* a peer broke the protocol: exit 3 */
     STATUS_KIND_NET,    /* network or patience: exit 4 */
     STATUS_KIND_POLICY, /* policy or privacy budget refused: exit 5 */
-    STATUS_KIND_LOCAL,  /* local I/O or memory: exit 6 */
+    STATUS_KIND_LOCAL,  /* local I/O, memory, this program itself: exit 6 */
 };
 
 /* X(name, kind, words) */
@@ -39,7 +39,8 @@ enum status_kind {
     X(BUDGET, POLICY, "refused by privacy budget")                                                 \
     X(IO, LOCAL, "local I/O failure")                                                              \
     X(MEMORY, LOCAL, "out of memory")                                                              \
-    X(CRYPTO, LOCAL, "cryptographic library failure")
+    X(CRYPTO, LOCAL, "cryptographic library failure")                                              \
+    X(FAULT, LOCAL, "a fault of this program")
 
 enum status {
 #define X(name, kind, words) STATUS_##name,

@@ -198,17 +198,26 @@ static void conclude(struct account_claim *out, const struct composition *c, dou
     out->vacuous = out->epsilon > ACCOUNT_VACUOUS;
 }
 
+static void compose(struct composition *c, struct tables *tables,
+                    const struct account_entry *entries, size_t n,
+                    const struct account_claim *which)
+{
+    CHECK(n <= ENTRIES_MAX);
+    *c = (struct composition){.n = 0};
+    for (size_t i = 0; i < n; i++)
+        add_entry(c, tables, &entries[i], which->adversary, which->adjacency);
+}
+
 static struct account_claim make_claim(struct tables *tables, const struct account_entry *entries,
                                        size_t n, const struct account_claim *which, double delta)
 {
     struct account_claim out = *which;
-    struct composition c = {.n = 0};
+    struct composition c;
 
-    CHECK(n <= ENTRIES_MAX && delta > 0 && delta < 1);
+    CHECK(delta > 0 && delta < 1);
     if (is_record(which->adjacency))
         out.adjacency = account_record_adjacency(entries, n);
-    for (size_t i = 0; i < n; i++)
-        add_entry(&c, tables, &entries[i], which->adversary, which->adjacency);
+    compose(&c, tables, entries, n, which);
     conclude(&out, &c, delta);
     return out;
 }
@@ -273,6 +282,18 @@ struct account_claim account_claim(const struct account_entry *entries, size_t n
     which = make_claim(&tables, entries, n, &which, delta);
     free_tables(&tables);
     return which;
+}
+
+void account_curve(double *out, const double *excess, size_t orders,
+                   const struct account_claim *which, const struct account_entry *entries, size_t n)
+{
+    struct tables tables = {.n = 0};
+    struct composition c;
+
+    compose(&c, &tables, entries, n, which);
+    for (size_t i = 0; i < orders; i++)
+        out[i] = c.unbounded ? INFINITY : total_divergence(&c, excess[i]);
+    free_tables(&tables);
 }
 
 /* Is `count` more by the last entry still within the limit? */

@@ -100,6 +100,12 @@ struct account_claim account_claim(const struct account_entry *entries, size_t n
                                    enum account_adversary adversary,
                                    enum account_adjacency adjacency, double delta);
 
+/* The divergence behind that claim at `orders` orders 1 + excess[i]: its RDP curve.  INFINITY where
+ * something is released without noise. */
+void account_curve(double *out, const double *excess, size_t orders,
+                   const struct account_claim *which, const struct account_entry *entries,
+                   size_t n);
+
 /* After what `spent` holds, how much more of `mechanism` (releases, and as many participations
  * of one record) keeps the claim for limit->adversary and limit->adjacency at or under
  * limit->epsilon? UINT64_MAX: more than 2^53.  `spent` may be full (n = ACCOUNT_MECHANISMS_MAX). */

@@ -152,7 +152,7 @@ static double power_sum_minus_1(const double *ln_p, const double *ln_w, size_t n
 }
 
 /* D_alpha(P || Q) = 1/(alpha - 1) ln sum_s P(s) W(s)^(1 - alpha). */
-static double divergence(const double *ln_p, const double *ln_w, size_t n, double excess)
+double rdp_divergence(const double *ln_p, const double *ln_w, size_t n, double excess)
 {
     double ln_sum;
 
@@ -170,14 +170,14 @@ double rdp_trial(double beta, double excess)
     double ln_rho = 2 * atanh(2 * beta);
     double ln_p[2] = {log(0.5 - beta), log(0.5 + beta)}, ln_w[2] = {ln_rho, -ln_rho};
 
-    return divergence(ln_p, ln_w, 2, excess);
+    return rdp_divergence(ln_p, ln_w, 2, excess);
 }
 
 double rdp_pbm(const struct rdp_pbm *t, double excess)
 {
     if (t->n == 0)
         return t->trials * rdp_trial(t->beta, excess);
-    return divergence(t->ln_p, t->ln_w, t->n, excess);
+    return rdp_divergence(t->ln_p, t->ln_w, t->n, excess);
 }
 
 double rdp_gaussian(double shift, double sigma, double excess)

@@ -28,6 +28,10 @@ struct rdp_pbm {
 enum status rdp_pbm_init(struct rdp_pbm *t, uint32_t trials, double beta, uint32_t m_eff) MUST_USE;
 void rdp_pbm_deinit(struct rdp_pbm *t); /* safe on a zeroed struct */
 
+/* D_alpha(P || Q) of two laws over n outcomes by their logarithms, ln_p(s) and ln_w(s) =
+ * ln Q(s)/P(s), where ln_w falls in s. */
+double rdp_divergence(const double *ln_p, const double *ln_w, size_t n, double excess);
+
 /* D_alpha(P || Q) of that pair. */
 double rdp_pbm(const struct rdp_pbm *t, double excess);
 

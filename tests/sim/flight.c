@@ -11,6 +11,8 @@
 #include "common/base/mem.h"
 #include "common/wire/message.h"
 
+#include <stdio.h>
+
 enum { LATENCY_US = 1000, FRAME_MAX = 1 << 24 };
 
 /* Slots behind the first flights_n keep their buffers for the next one. */
@@ -64,6 +66,7 @@ void flight_add(struct sim *s, uint32_t party, bool up, const struct wire_msg *m
     f->up = up;
     f->cut_after = cut_after;
     f->end = m == NULL;
+    f->tapped = false;
     f->connection = p->connection;
     if (f->frame.max == 0)
         buf_init(&f->frame, FRAME_MAX);
@@ -84,6 +87,21 @@ size_t flight_next(const struct sim *s)
     return first;
 }
 
+static bool known_to_server(const struct sim_party *p)
+{
+    return p->joined && p->ghost_us == 0;
+}
+
+/* The server's last word on this connection. */
+static void refuse(struct sim *s, uint32_t party, const char *text)
+{
+    struct wire_msg m = {.kind = WIRE_REFUSE};
+
+    m.refuse.kind = STATUS_KIND_PEER;
+    snprintf(m.refuse.text, sizeof m.refuse.text, "%.*s", WIRE_TEXT_MAX, text);
+    flight_add(s, party, false, &m, 0, true);
+}
+
 /* To whoever is at the other end: a party, or the server, to whom a join says which party it is. */
 static void hand_over(struct sim *s, const struct flight *f, const struct wire_msg *m)
 {
@@ -92,14 +110,82 @@ static void hand_over(struct sim *s, const struct flight *f, const struct wire_m
 
     if (!f->up) {
         world_tell_party(s, f->party, &e);
-    } else if (p->joined && p->ghost_us == 0) {
+    } else if (known_to_server(p)) {
         world_tell_server(s, &e);
     } else if (m->kind == WIRE_JOIN) {
         e.kind = EVENT_JOINED;
         p->joined = true;
         p->ghost_us = 0;
         world_tell_server(s, &e);
+    } else {
+        refuse(s, f->party, "the first message must be join");
     }
+}
+
+/* The largest frame that the receiver takes; it never shrinks. */
+static size_t frame_max(struct sim *s, const struct flight *f)
+{
+    struct sim_party *p = &s->party[f->party];
+    size_t *most = f->up ? &s->up_max : &p->down_max,
+           now = f->up ? server_session_up_max(s->server)
+                       : party_session_report(p->session)->down_max;
+
+    if (f->up && !known_to_server(p))
+        return WIRE_JOIN_MAX;
+    *most = now > *most ? now : *most;
+    return *most;
+}
+
+/* As the drivers do it: a party ends with the fault of its server; the server says to a party what
+ * it cannot read, and closes without a word where a length says too much. */
+static void not_read(struct sim *s, const struct flight *f, const struct error *why)
+{
+    struct event lost = {.kind = EVENT_LOST, .peer = f->party, .error = why};
+    struct sim_party *p = &s->party[f->party];
+    bool was = known_to_server(p);
+
+    s->unpack_failures++;
+    if (!f->up) {
+        world_tell_party(s, f->party, &lost);
+    } else if (was && why->status == STATUS_LIMIT) {
+        world_cut(s, f->party);
+    } else {
+        p->joined = false;
+        refuse(s, f->party, why->text);
+        if (was)
+            world_tell_server(s, &lost);
+    }
+}
+
+static void read_frame(struct sim *s, struct flight *f)
+{
+    struct wire_unpacker *u = f->up ? &s->unpacker : &s->party[f->party].unpacker;
+    const size_t most = frame_max(s, f);
+    struct error err = {0};
+    struct wire_msg m;
+
+    if (f->frame.len > most)
+        error_set(&err, STATUS_LIMIT, "frame over the limit (%zu > %zu)", f->frame.len, most);
+    else if (wire_unpack(&m, u, f->frame.data, f->frame.len, &err) == STATUS_OK)
+        hand_over(s, f, &m);
+    if (err.status != STATUS_OK)
+        not_read(s, f, &err);
+    else if (f->cut_after)
+        world_cut(s, f->party);
+}
+
+void flight_put_before(struct sim *s, struct flight *f, const struct buf *frame)
+{
+    struct flight *later = new_flight(s);
+    struct buf spare = later->frame;
+
+    *later = *f;
+    f->cut_after = false;
+    f->frame = spare;
+    if (f->frame.max == 0)
+        buf_init(&f->frame, FRAME_MAX);
+    f->frame.len = 0;
+    CHECK(buf_append(&f->frame, frame->data, frame->len) == STATUS_OK);
 }
 
 /* The slot is given back first: what is said in answer must not overwrite the frame being read. */
@@ -107,8 +193,6 @@ void flight_deliver(struct sim *s, size_t which)
 {
     struct flight *f = &s->landing;
     struct sim_party *p = &s->party[s->flight[which].party];
-    struct error err = {0};
-    struct wire_msg m;
 
     CHECK(!s->landed);
     swap(f, &s->flight[which]);
@@ -118,14 +202,12 @@ void flight_deliver(struct sim *s, size_t which)
     s->landed = true;
     if (f->end) {
         world_cut(s, f->party);
-    } else if (wire_unpack(&m, f->up ? &s->unpacker : &p->unpacker, f->frame.data, f->frame.len,
-                           &err) != STATUS_OK) {
-        s->unpack_failures++;
-        world_cut(s, f->party);
     } else {
-        hand_over(s, f, &m);
-        if (f->cut_after)
-            world_cut(s, f->party);
+        if (s->tap.landed != NULL && !f->tapped) {
+            f->tapped = true;
+            s->tap.landed(s, f, s->tap.owner);
+        }
+        read_frame(s, f);
     }
     s->landed = false;
 }

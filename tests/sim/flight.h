@@ -10,6 +10,9 @@ void flight_add(struct sim *s, uint32_t party, bool up, const struct wire_msg *m
                 bool cut_after);         /* m NULL: the end of the stream */
 size_t flight_next(const struct sim *s); /* SIZE_MAX: nothing */
 void flight_deliver(struct sim *s, size_t which);
+/* In a tap: this frame lands first, in the place of f's, which is on its way again and lands next.
+ */
+void flight_put_before(struct sim *s, struct flight *f, const struct buf *frame);
 void flight_deliver_all(struct sim *s, uint32_t party, bool up); /* last words */
 void flight_free(struct sim *s);
 

@@ -107,6 +107,51 @@ static void test_other_stale_steps_would_be_seen(void **state)
 
 /* --- refreshed --- */
 
+enum { WEIGHTS_MAX = 2 * LOCAL_COLUMNS * LOCAL_WIDTH };
+
+/* The weights of all bottoms, polynomials of degree 2, after one local step a round. */
+static void polynomials_after(const char *const sets[SETS], float w[LOCAL_PARTIES][WEIGHTS_MAX])
+{
+    struct sim_options o = options_of(sets);
+    struct sim *s;
+
+    o.sets[6] = "protocol.local_iterations=1";
+    o.party_sets[1] = "model.polynomial.degree=2";
+    s = sim_new(&o);
+    sim_run(s, RUN_US);
+    expect_completed(s);
+    for (uint32_t i = 0; i < LOCAL_PARTIES; i++) {
+        const struct party_bottom *b = &s->party[i].session->bottom;
+        const struct nn_layer *l = &b->net.layer[0];
+
+        assert_in_range(b->beyond, b->values / 10, b->values * 9 / 10);
+        assert_in_range((size_t)l->in * l->out, 1, WEIGHTS_MAX);
+        memcpy(w[i], l->w, sizeof(float) * l->in * l->out);
+    }
+    sim_free(s);
+}
+
+/* The first step of a round is on what was sent, whatever the view: so it is cut off where that
+ * was. */
+static void test_one_step_of_polynomials_is_the_same_in_both_views(void **state)
+{
+    static const char *const fusions[] = {"model.fusion=sum", "model.fusion=concat"};
+
+    (void)state;
+    for (size_t f = 0; f < 2; f++) {
+        const char *const of_stale[SETS] = {fusions[f], "model.embedding=4", "protocol.clip=0.5"};
+        const char *const of_fresh[SETS] = {fusions[f], "model.embedding=4", "protocol.clip=0.5",
+                                            "protocol.local_view=refreshed"};
+        float a[LOCAL_PARTIES][WEIGHTS_MAX] = {{0}}, b[LOCAL_PARTIES][WEIGHTS_MAX] = {{0}};
+
+        polynomials_after(of_stale, a);
+        polynomials_after(of_fresh, b);
+        for (size_t i = 0; i < LOCAL_PARTIES; i++)
+            for (size_t k = 0; k < WEIGHTS_MAX; k++)
+                assert_true(fabsf(a[i][k] - b[i][k]) < 1e-4F);
+    }
+}
+
 #define REFRESHED "protocol.local_view=refreshed"
 
 static const char *const fresh[][SETS] = {
@@ -435,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stale_steps_are_those_of_the_papers),
         cmocka_unit_test(test_other_stale_steps_would_be_seen),
+        cmocka_unit_test(test_one_step_of_polynomials_is_the_same_in_both_views),
         cmocka_unit_test(test_refreshed_steps_are_those_of_the_papers),
         cmocka_unit_test(test_other_refreshed_steps_would_be_seen),
         cmocka_unit_test(test_turns_are_those_of_the_papers),

@@ -4,6 +4,7 @@
  */
 #include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,6 +201,55 @@ static void test_a_replay_of_anything_else_is_refused(void **state)
             fail_msg("lie %zu: %s", i, end->error.text);
         assert_int_equal(status_kind(end->error.status), STATUS_KIND_PEER);
         assert_int_equal(status_exit_code(end->error.status), 3);
+        assert_int_equal(sim_party_report(s, 1)->applied, 0);
+        sim_free(s);
+    }
+}
+
+/* The gradient of the second step of a replay begins with no number. */
+static void spoil_second(struct wire_msg *m, void *owner)
+{
+    const struct plan *p = owner;
+    const float nan = NAN;
+    struct down d;
+    size_t step;
+
+    down_of(&d, p);
+    step = sizeof nan * down_words(&d, p->training.batch);
+    assert_int_equal(m->replay.gradient.n, 2 * step);
+    assert_true(2 * step <= sizeof longer && d.with_gradient);
+    memcpy(longer, m->replay.gradient.data, 2 * step);
+    memcpy(longer + step, &nan, sizeof nan);
+    m->replay.gradient.data = longer;
+}
+
+/* The first is good, and p2 could take its step. */
+static void test_no_gradient_of_a_replay_is_applied_unless_all_are_good(void **state)
+{
+    static const char *const runs[][3] = {
+        {"protocol.gradient.form=full"},
+        {"protocol.gradient.form=factored"},
+        {"protocol.aggregation=clear", "protocol.local_view=refreshed", "protocol.label_holders=1"},
+        {"protocol.aggregation=clear", "protocol.local_view=refreshed", "protocol.label_holders=2"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct sim_options o = three();
+        struct sim *s;
+
+        memcpy(o.sets + 3, runs[i], sizeof runs[i]);
+        s = sim_new(&o);
+        dies_before_step(s, EVERY - 1);
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = SIM_SERVER,
+                                      .party = 1,
+                                      .kind = WIRE_REPLAY,
+                                      .alter = spoil_second,
+                                      .owner = &s->plan});
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_FAILED);
+        assert_non_null(strstr(sim_party_end(s, 1)->error.text, "not finite, step (1)"));
         assert_int_equal(sim_party_report(s, 1)->applied, 0);
         sim_free(s);
     }
@@ -457,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_steps_that_were_missed_are_sent_in_pieces_and_end_in_the_same_model),
         cmocka_unit_test(test_a_replay_releases_nothing),
         cmocka_unit_test(test_a_replay_of_anything_else_is_refused),
+        cmocka_unit_test(test_no_gradient_of_a_replay_is_applied_unless_all_are_good),
         cmocka_unit_test(test_a_view_of_its_own_spoils_every_sum),
         cmocka_unit_test(test_a_view_of_its_own_opens_no_share),
         cmocka_unit_test(test_a_model_of_another_run_is_refused),

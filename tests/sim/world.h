@@ -10,7 +10,7 @@
 
 /* A frame on its way; `end`: no frame, but the end of the stream. */
 struct flight {
-    bool up, cut_after, end;
+    bool up, cut_after, end, tapped;
     uint64_t at_us, order, connection;
     uint32_t party;
     struct buf frame;
@@ -61,13 +61,21 @@ struct sim_party {
     uint64_t connection, connect_us, timer_us, last_up_us, last_down_us;
     uint64_t up_us; /* its process is dead until then; 0: it is not */
     uint64_t charged, uploaded;
+    size_t down_max; /* of the largest frame it takes */
     uint32_t charges, fail_charge;
     enum status fail_status;
     uint32_t sent[WIRE_KINDS];
 };
 
+/* Is shown each frame as it lands, before the receiver reads it, and may change it. */
+struct sim_tap {
+    void (*landed)(struct sim *s, struct flight *f, void *owner);
+    void *owner;
+};
+
 struct sim {
     struct sim_options options;
+    struct sim_tap tap;
     struct plan plan;
     struct roster roster;
     struct table train, test;
@@ -91,6 +99,7 @@ struct sim {
     /* By party; the last one is the server's. */
     const struct sim_break *soon[SIM_PARTIES_MAX + 1];
     uint32_t server_sent[WIRE_KINDS];
+    size_t up_max; /* of the largest frame the server takes */
     uint64_t now_us, order, server_timer_us, server_up_us, stop_us, unpack_failures;
     int stop_who;
     struct buf transcript;

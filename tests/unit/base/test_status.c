@@ -20,6 +20,7 @@ static void test_each_status_has_the_exit_code_of_whose_fault_it_is(void **state
         {STATUS_PROTOCOL, 3}, {STATUS_LIMIT, 3},  {STATUS_AUTH, 3},     {STATUS_INTEGRITY, 3},
         {STATUS_REPLACED, 3}, {STATUS_NET, 4},    {STATUS_PATIENCE, 4}, {STATUS_POLICY, 5},
         {STATUS_BUDGET, 5},   {STATUS_IO, 6},     {STATUS_MEMORY, 6},   {STATUS_CRYPTO, 6},
+        {STATUS_FAULT, 6},
     };
     size_t n = 0;
 

@@ -51,12 +51,14 @@ static inline struct account_claim claim_of(const struct account_entry *entries,
     return *found;
 }
 
-/* `printed` without leading zeros, so every character but the point is a digit. */
+/* Equal in every digit that `printed` has. */
 static inline void assert_printed(double value, const char *printed)
 {
-    int digits = (int)strlen(printed) - (strchr(printed, '.') != NULL);
+    int digits = 0;
     char text[64];
 
+    for (const char *c = printed; *c != '\0'; c++)
+        digits += *c >= '0' && *c <= '9' && (digits > 0 || *c != '0');
     snprintf(text, sizeof text, "%.*e", digits - 1, value);
     if (strtod(text, NULL) != strtod(printed, NULL))
         fail_msg("%.17g is not %s", value, printed);

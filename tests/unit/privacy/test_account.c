@@ -114,6 +114,99 @@ static void test_golden_claims_of_larger_coalitions_and_compositions_match(void 
     assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE).epsilon, "11056.9");
 }
 
+/* 1000 records released once each, through a bottom that trains on them: what the maximum over
+ * records says, and what holds.  Others' releases alone were told apart at epsilon 8.04. */
+static void test_golden_claims_of_the_distinguished_run_match(void **state)
+{
+    struct account_entry e = pbm(16, .1, 5, 1, 1000);
+
+    (void)state;
+    e.participations_max = 1;
+    assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW).epsilon, "378.6");
+    e.bottom = ACCOUNT_FROZEN; /* which it was not */
+    assert_printed(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_FROZEN).epsilon, "3.42");
+}
+
+/* The same releases composed as distributions of the privacy loss, rounded down and up: no claim
+ * may be below the first, and a few percent above the second is what Renyi's way costs. */
+static void test_claims_lie_just_above_composed_loss_distributions(void **state)
+{
+    static const struct {
+        uint32_t b, m, coordinates;
+        double beta;
+        uint64_t count;
+        double down, up;
+    } rows[] = {{16, 5, 16, .1, 100, 555.456, 555.914},
+                {16, 10, 16, .1, 100, 302.212, 302.555},
+                {8, 4, 16, .15, 600, 4268.48, 4277.63},
+                {16, 5, 1, .1, 1, 3.147, 3.148}};
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct account_entry e =
+            pbm(rows[r].b, rows[r].beta, rows[r].m, rows[r].coordinates, rows[r].count);
+        double epsilon = claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon;
+
+        assert_true(epsilon > rows[r].down && epsilon < 1.1 * rows[r].up);
+    }
+}
+
+/* beta for a given epsilon at b = 4, M = 5 as published, rounded: its neighbours in the last digit
+ * lie on either side. */
+static void test_golden_betas_cost_what_they_are_published_for(void **state)
+{
+    static const struct {
+        uint32_t coordinates, releases;
+        double beta[3]; /* for epsilon 1, 4, 10 */
+    } rows[] = {{16, 100, {.00173, .00604, .01318}},
+                {16, 10, {.00546, .01905, .04143}},
+                {4, 10, {.01092, .03789, .08117}},
+                {4, 1, {.03457, .11326, .21520}},
+                {1, 1, {.07100, .23132, .25}}};
+    static const double epsilon[3] = {1, 4, 10};
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        for (size_t i = 0; i < 3; i++) {
+            struct account_entry e =
+                pbm(4, rows[r].beta[i] - .6e-5, 5, rows[r].coordinates, rows[r].releases);
+
+            assert_true(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon < epsilon[i]);
+            e.beta += 1.2e-5;
+            if (e.beta < .25) /* the most that a plan may have, and still below 10 */
+                assert_true(claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon > epsilon[i]);
+        }
+    }
+}
+
+static void test_the_curve_is_the_divergence_behind_the_claim(void **state)
+{
+    static const double excess[8] = {.25, .5, 1, 3, 7, 15, 31, 63};
+    static const char *const golden[8] = {"0.3375625024", "0.4067080787", "0.5464371611",
+                                          "1.119450213",  "2.251419866",  "3.890286819",
+                                          "5.170888213",  "5.838774935"};
+    struct account_entry e = pbm(16, .1, 5, 1, 1);
+    double curve[8];
+
+    (void)state;
+    for (int a = 0; a < ACCOUNT_ADVERSARIES; a++) {
+        struct account_claim c = claim_of(&e, 1, (enum account_adversary)a, ACCOUNT_SAMPLE);
+        double at = c.alpha - 1, point;
+
+        account_curve(&point, &at, 1, &c, &e, 1);
+        assert_close(rdp_epsilon(point, at, DELTA), c.epsilon, 1e-12);
+    }
+    account_curve(
+        curve, excess, 8,
+        &(struct account_claim){.adversary = ACCOUNT_SERVER, .adjacency = ACCOUNT_RECORD_RAW}, &e,
+        1);
+    for (size_t i = 0; i < 8; i++)
+        assert_printed(curve[i], golden[i]);
+    e.kind = ACCOUNT_NONE;
+    account_curve(curve, excess, 8, &(struct account_claim){.adjacency = ACCOUNT_COLUMNS}, &e, 1);
+    assert_true(isinf(curve[0]) && isinf(curve[7]));
+}
+
 /* The printed formula of the sample claim, and that its direction is M times one party alone. */
 static void test_sample_claim_moves_all_honest_parties(void **state)
 {
@@ -426,6 +519,10 @@ int main(void)
         cmocka_unit_test(test_golden_claims_match_in_every_digit),
         cmocka_unit_test(test_golden_claims_of_few_releases_match),
         cmocka_unit_test(test_golden_claims_of_larger_coalitions_and_compositions_match),
+        cmocka_unit_test(test_golden_claims_of_the_distinguished_run_match),
+        cmocka_unit_test(test_claims_lie_just_above_composed_loss_distributions),
+        cmocka_unit_test(test_golden_betas_cost_what_they_are_published_for),
+        cmocka_unit_test(test_the_curve_is_the_divergence_behind_the_claim),
         cmocka_unit_test(test_sample_claim_moves_all_honest_parties),
         cmocka_unit_test(test_each_adversary_has_its_own_effective_number),
         cmocka_unit_test(test_a_party_that_is_shown_the_sum_itself_costs_what_is_claimed),
