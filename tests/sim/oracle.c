@@ -365,8 +365,6 @@ void oracle_combined(struct sim *s)
 {
     char why[128];
 
-    if (s->server->stored.alone) /* on what was summed before */
-        return;
     if (s->oracle->sum != NULL && !true_sum_holds(s->oracle->sum, s, why))
         broken(s, "I5: %s", why);
 }

@@ -316,7 +316,7 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
     bool in[WIRE_MEMBERS_MAX];
     uint32_t in_n;
 
-    if (v->work_status != STATUS_OK || !sums(s))
+    if (v->work_status != STATUS_OK || v->stored.alone || !sums(s))
         return true;
     t->want = room(t->want, t->max, values, sizeof *t->want);
     t->sum = room(t->sum, t->max, values, sizeof *t->sum);
