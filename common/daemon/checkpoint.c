@@ -29,17 +29,16 @@ static enum status load(const char *path, const struct checkpoint_place *at,
                         char label[SEALED_LABEL_MAX], struct buf *out, struct error *err)
 {
     uint8_t key[SEALED_KEY_BYTES];
-    enum status s;
+    enum status s = STATUS_OK;
 
     buf_init(out, CHECKPOINT_BYTES_MAX);
     label[0] = 0;
-    if (!exists(path))
-        return STATUS_OK;
-    if (at->state_key[0] == 0)
+    if (at->state_key[0] == 0 && exists(path))
         return error_set(err, STATUS_CONFIG,
                          "%s: an unfinished run, but there is no state_key to open it", path);
-    s = sealed_key_load(key, at->state_key, err);
-    if (s == STATUS_OK)
+    if (at->state_key[0] != 0) /* a key that is no good is better known now than at the end */
+        s = sealed_key_load(key, at->state_key, err);
+    if (s == STATUS_OK && exists(path))
         s = sealed_read(path, key, label, out, err);
     secret_wipe(key, sizeof key);
     return s;

@@ -20,7 +20,8 @@ struct checkpoint_place {
 };
 
 /* Initialises out; leaves it and the label empty when there is no checkpoint.  STATUS_CONFIG when
- * there is one that cannot be opened.  The caller ends with secret_buf_deinit, whatever the answer.
+ * there is one that cannot be opened, or a key that cannot be used.  The caller ends with
+ * secret_buf_deinit, whatever the answer.
  */
 enum status checkpoint_load(const struct checkpoint_place *at, char label[SEALED_LABEL_MAX],
                             struct buf *out, struct error *err) MUST_USE;

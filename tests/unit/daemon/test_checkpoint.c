@@ -70,6 +70,30 @@ static void test_it_is_kept_under_the_key_and_then_removed(void **state)
     buf_deinit(&in);
 }
 
+/* At the start of a run, before there is anything to open, and before hours of work are lost. */
+static void test_a_key_that_others_may_use_is_refused_at_once(void **state)
+{
+    static const mode_t modes[] = {0640, 0620, 0610, 0604, 0602, 0601, 0666, 0440};
+    struct checkpoint_place at = {dir, key};
+    char label[SEALED_LABEL_MAX];
+    struct buf out;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct error err = {0};
+
+        assert_int_equal(chmod(key, modes[i]), 0);
+        assert_int_equal(checkpoint_load(&at, label, &out, &err), STATUS_CONFIG);
+        assert_non_null(strstr(err.text, key));
+        secret_buf_deinit(&out);
+        assert_int_equal(checkpoint_save(&at, "run 7", "x", 1, &err), STATUS_CONFIG);
+        assert_int_equal(access(file, F_OK), -1);
+    }
+    assert_int_equal(chmod(key, 0400), 0);
+    assert_int_equal(checkpoint_load(&at, label, &out, NULL), STATUS_OK);
+    secret_buf_deinit(&out);
+}
+
 static void assert_holds(enum status (*load)(const struct checkpoint_place *, char *, struct buf *,
                                              struct error *),
                          const char *words)
@@ -137,6 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_it_is_kept_under_the_key_and_then_removed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_key_that_others_may_use_is_refused_at_once, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_two_generations_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_that_stays_is_named, set_up, tear_down),
