@@ -351,6 +351,7 @@ static bool is_text(const json_t *o, const char *key, const char *want)
 static void print_privacy(const json_t *root)
 {
     const json_t *privacy = json_object_get(root, "privacy"), *worst = NULL, *plain = NULL;
+    const json_t *record = NULL;
     json_t *claim;
     size_t i;
 
@@ -360,15 +361,21 @@ static void print_privacy(const json_t *root)
     {
         if (worst == NULL || epsilon(claim) > epsilon(worst))
             worst = claim;
-        if (is_text(claim, "adversary", "server") && is_text(claim, "adjacency", "sample"))
+        if (!is_text(claim, "adversary", "server"))
+            continue;
+        if (is_text(claim, "adjacency", "sample"))
             plain = claim;
+        if (strncmp(text_of(claim, "adjacency"), "record_", 7) == 0 &&
+            (record == NULL || epsilon(claim) > epsilon(record)))
+            record = claim;
     }
     printf("privacy   %s, delta %g, %.0f vectors released\n", text_of(privacy, "mechanism"),
            number(privacy, "delta"),
            number(json_object_get(privacy, "releases"), "train") +
                number(json_object_get(privacy, "releases"), "evaluate"));
+    print_claim("", record);
     print_claim("", plain);
-    if (worst != plain)
+    if (worst != plain && worst != record)
         print_claim("  worst", worst);
 }
 

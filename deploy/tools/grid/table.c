@@ -167,9 +167,29 @@ static bool is_text(const json_t *o, const char *key, const char *want)
     return have != NULL && strcmp(have, want) == 0;
 }
 
+/* The worst claim for one record against this adversary; NULL: there is none. */
+static const json_t *record_claim(const json_t *claims, const char *adversary)
+{
+    const json_t *worst = NULL;
+    json_t *c;
+    size_t i;
+
+    json_array_foreach(claims, i, c)
+    {
+        const char *what = json_string_value(within(c, "adjacency"));
+
+        if (what != NULL && strncmp(what, "record_", 7) == 0 && is_text(c, "adversary", adversary) &&
+            (worst == NULL || epsilon_of(c) > epsilon_of(worst)))
+            worst = c;
+    }
+    return worst;
+}
+
 /* NaN where nothing is claimed. */
 static void put_claims(struct table *t, const json_t *claims)
 {
+    const json_t *server = record_claim(claims, "server"), *more = record_claim(claims, "server+1");
+    const char *record = json_string_value(within(server, "adjacency"));
     double sample = NAN, worst = NAN;
     json_t *c;
     size_t i;
@@ -184,6 +204,9 @@ static void put_claims(struct table *t, const json_t *claims)
     }
     put_number(t, &t->runs, sample);
     put_number(t, &t->runs, worst);
+    put_cell(t, &t->runs, record == NULL ? "" : record);
+    put_number(t, &t->runs, server == NULL ? NAN : epsilon_of(server));
+    put_number(t, &t->runs, more == NULL ? NAN : epsilon_of(more));
 }
 
 /* The head's digest, and one over the digests of all models. */
