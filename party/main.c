@@ -7,20 +7,29 @@
 #include "common/nn/net.h"
 #include "common/privacy/ledger.h"
 #include "party/loop.h"
+#include "party/price.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 enum { PRINT_MAX = 1 << 20 };
-enum own { OWN_LEDGER, OWN_FINGERPRINT };
+enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY };
+enum own_value { OWN_PLAN };
 
 static const struct options_about about = {
     .program = "vfl-party",
     .usage =
         "usage: vfl-party -c FILE [options]\n"
         "  -c FILE              configuration (YAML)\n"
-        "  -n                   check configuration, roster, key and data, print it resolved, "
-        "exit\n"
+        "  -n                   check configuration, roster, key and data, print it resolved and "
+        "what\n"
+        "                       a plan would cost, exit\n"
+        "  --plan FILE          with -n: that plan, of a server's configuration or the part of it "
+        "that\n"
+        "                       is the plan; refused as in a run. Without it one of defaults\n"
+        "  --verify-accountant  with -n: compute every corner of what the other parties can do; "
+        "seconds\n"
+        "                       up to b M = 2000, some minutes at most\n"
         "  --set KEY.PATH=VALUE override one key; repeatable\n"
         "  --ledger             print what this party's records have spent, exit\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
@@ -29,7 +38,10 @@ static const struct options_about about = {
         "  --log-json           log lines as JSON objects\n"
         "  -v                   log more\n"
         "  -h, -V               this text; the version\n",
-    .own = {[OWN_LEDGER] = "ledger", [OWN_FINGERPRINT] = "fingerprint"},
+    .own = {[OWN_LEDGER] = "ledger",
+            [OWN_FINGERPRINT] = "fingerprint",
+            [OWN_VERIFY] = "verify-accountant"},
+    .own_value = {[OWN_PLAN] = "plan"},
 };
 
 static void print_fingerprint(const struct party_inputs *in)
@@ -87,6 +99,36 @@ static enum status print_config(struct party_inputs *in, struct error *err)
     return s;
 }
 
+/* What a plan costs.  A plan of defaults that does not fit here is no mistake of anybody. */
+static enum status print_price(const struct options *o, const struct party_inputs *in,
+                               struct error *err)
+{
+    const char *file = o->own_value[OWN_PLAN];
+    struct price price;
+    struct buf out;
+    enum status s = price_load(&price, in, file, err);
+
+    if (s != STATUS_OK && file == NULL && !o->own[OWN_VERIFY]) {
+        printf("# no price: a plan of defaults does not fit here (--plan FILE): %s\n", err->text);
+        *err = (struct error){0};
+        return STATUS_OK;
+    }
+    if (s != STATUS_OK)
+        return s;
+    buf_init(&out, PRINT_MAX);
+    s = price_print(&price, &out);
+    if (s == STATUS_OK && o->own[OWN_VERIFY])
+        s = price_verify(&price, corners_figure, &out, err);
+    if (s == STATUS_OK && file != NULL) {
+        s = price_judge(&price, in, err);
+        if (s == STATUS_OK)
+            s = buf_printf(&out, "# this party's policy accepts it\n");
+    }
+    fwrite(out.data, 1, out.len, stdout);
+    buf_deinit(&out);
+    return s;
+}
+
 static enum status run(const struct options *o, struct party_inputs *in, struct error *err)
 {
     struct party_options how = {o->export_file, o->seeded, o->seed};
@@ -98,8 +140,10 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     }
     if (o->own[OWN_LEDGER])
         return print_ledger(in, err);
-    if (o->check_only)
-        return print_config(in, err);
+    if (o->check_only) {
+        s = print_config(in, err);
+        return s == STATUS_OK ? print_price(o, in, err) : s;
+    }
     s = party_inputs_read(in, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;
 }
@@ -117,6 +161,10 @@ int main(int argc, char **argv)
     code = options_parse(&o, &about, argc, argv);
     if (code >= 0)
         return code;
+    if (!o.check_only && (o.own[OWN_VERIFY] || o.own_value[OWN_PLAN] != NULL)) {
+        fputs("vfl-party: --plan and --verify-accountant go with -n\n", stderr);
+        return 2;
+    }
     s = options_begin(&o, "party", &err); /* until its name is known */
     if (s == STATUS_OK)
         s = party_inputs_identify(&in, o.file, o.sets, o.sets_n, &err);

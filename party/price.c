@@ -1,0 +1,246 @@
+/* price.c -- a plan as comment lines under the resolved configuration.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/price.h"
+
+#include "common/base/mem.h"
+#include "common/privacy/ledger.h"
+#include "common/privacy/paper.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { ORDERS = 8 };
+static const double orders[ORDERS] = {1.25, 1.5, 2, 4, 8, 16, 32, 64};
+
+/* --- the plan --- */
+
+/* Keys that a server's file must have and a plan needs not. */
+static const char *const required[] = {
+    "listen=127.0.0.1:0", "identity.cert=-", "identity.key=-", "identity.ca=-",
+    "roster=-",           "state=-",         "labels.train=-",
+};
+
+static enum status read_plan(struct plan *out, const char *file, struct error *err)
+{
+    struct config_server *config = mem_alloc(1, sizeof *config);
+    enum status s;
+
+    if (config == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: out of memory", file);
+    s = config_load_server(config, file, required, sizeof required / sizeof required[0], err);
+    *out = config->plan;
+    mem_free(config);
+    return s;
+}
+
+/* What a server takes from its labels: their number is this party's rows, of what kind they are
+ * makes no difference to the price. */
+static void give_shape(struct plan *p, const struct party_inputs *in)
+{
+    p->shape.parties = (uint32_t)in->roster.n;
+    p->shape.train_rows = (uint32_t)in->train.rows;
+    p->shape.test_rows = (uint32_t)in->test.rows;
+    if (p->model.task == TASK_AUTO)
+        p->model.task = TASK_BINARY;
+    p->shape.outputs =
+        p->model.task == TASK_REGRESSION || p->model.binary_loss == BINARY_SIGMOID ? 1 : 2;
+}
+
+enum status price_load(struct price *out, const struct party_inputs *in, const char *file,
+                       struct error *err)
+{
+    struct plan *p = &out->plan;
+    struct agenda agenda;
+    enum status s = STATUS_OK;
+
+    *out = (struct price){.file = file};
+    plan_defaults(p);
+    if (file != NULL)
+        s = read_plan(p, file, err);
+    if (s != STATUS_OK)
+        return s;
+    give_shape(p, in);
+    if (file == NULL && p->training.batch > p->shape.train_rows)
+        p->training.batch = p->shape.train_rows;
+    if (p->training.batch > p->shape.train_rows)
+        return error_set(err, STATUS_CONFIG, "%s: training.batch: %u is more than the %u rows here",
+                         file, p->training.batch, p->shape.train_rows);
+    s = plan_check(p, err);
+    if (s != STATUS_OK)
+        return file != NULL ? error_wrap(err, "%s", file) : s;
+    for (size_t i = 0; i < in->roster.n; i++)
+        out->members[i] = (uint8_t)i;
+    out->set = (struct policy_set){
+        .roster = &in->roster, .members = out->members, .n = in->roster.n, .self = in->self};
+    agenda_make(&agenda, p);
+    agenda_price(&agenda, p, &out->releases);
+    out->entry = policy_mechanism(p, &out->set);
+    out->entry.releases = out->releases.train + out->releases.evaluate;
+    out->entry.participations_max = out->releases.train_record_max > out->releases.test_record_max
+                                        ? out->releases.train_record_max
+                                        : out->releases.test_record_max;
+    return STATUS_OK;
+}
+
+/* --- what it costs --- */
+
+static enum status print_releases(const struct price *p, struct buf *out)
+{
+    const struct agenda_releases *r = &p->releases;
+    enum status s =
+        buf_printf(out, "# cost of %s for this party, one of %zu\n",
+                   p->file != NULL ? p->file : "a plan of defaults (no --plan)", p->set.n);
+
+    if (s != STATUS_OK)
+        return s;
+    return buf_printf(
+        out,
+        "#   releases: %" PRIu64 " vectors of %" PRIu32 " coordinates in training, %" PRIu64
+        " in evaluations;\n"
+        "#   one training record at most %" PRIu64 " times, one test record at most %" PRIu64 "\n",
+        r->train, p->entry.coordinates, r->evaluate, r->train_record_max, r->test_record_max);
+}
+
+static enum status print_claims(const struct price *p, const struct account_claim *claims, size_t n,
+                                struct buf *out)
+{
+    enum status s = buf_printf(out, "# claims at delta %g (epsilon over %g says nothing):\n",
+                               p->plan.privacy.delta, ACCOUNT_VACUOUS);
+
+    for (size_t i = 0; i < n && s == STATUS_OK; i++)
+        s = buf_printf(out, "#   %-12s %-14s m_eff %-4" PRIu32 " epsilon %-11.6g alpha %.6g%s\n",
+                       account_adversary_name(claims[i].adversary),
+                       account_adjacency_name(claims[i].adjacency), claims[i].m_eff,
+                       claims[i].epsilon, claims[i].alpha, claims[i].vacuous ? "  (vacuous)" : "");
+    return s;
+}
+
+static enum status print_curves(const struct price *p, const struct account_claim *claims, size_t n,
+                                struct buf *out)
+{
+    double excess[ORDERS], curve[ORDERS];
+    enum status s = buf_printf(out, "# their Renyi divergence by order:\n#   %-27s", "alpha");
+
+    for (size_t a = 0; a < ORDERS && s == STATUS_OK; a++) {
+        excess[a] = orders[a] - 1;
+        s = buf_printf(out, " %9g", orders[a]);
+    }
+    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
+        account_curve(curve, excess, ORDERS, &claims[i], &p->entry, 1);
+        s = buf_printf(out, "\n#   %-12s %-14s", account_adversary_name(claims[i].adversary),
+                       account_adjacency_name(claims[i].adjacency));
+        for (size_t a = 0; a < ORDERS && s == STATUS_OK; a++)
+            s = buf_printf(out, " %9.4g", curve[a]);
+    }
+    return s == STATUS_OK ? buf_printf(out, "\n") : s;
+}
+
+static enum status print_paper(const struct price *p, struct buf *out)
+{
+    double alpha, epsilon;
+
+    if (p->entry.kind != ACCOUNT_PBM)
+        return STATUS_OK;
+    epsilon = paper_epsilon(&p->entry, p->plan.privacy.delta, &alpha);
+    return buf_printf(
+        out,
+        "# the paper's figure, not a guarantee: epsilon %.6g at alpha %.6g\n"
+        "#   (PBM-VFL, Theorem 6.1, for at most %" PRIu64 " releases of one record, its "
+        "open constant taken as 1;\n"
+        "#   to hold for the sum over all parties at this order it would have to be "
+        "%.3g)\n",
+        epsilon, alpha, p->entry.participations_max, paper_constant(&p->entry, alpha));
+}
+
+enum status price_print(const struct price *p, struct buf *out)
+{
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t n = account_claims(claims, &p->entry, 1, p->plan.privacy.delta);
+    enum status s = print_releases(p, out);
+
+    if (s == STATUS_OK)
+        s = print_claims(p, claims, n, out);
+    if (s == STATUS_OK)
+        s = print_curves(p, claims, n, out);
+    return s == STATUS_OK ? print_paper(p, out) : s;
+}
+
+/* --- the policy --- */
+
+enum status price_judge(const struct price *p, const struct party_inputs *in, struct error *err)
+{
+    struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
+    char path[CONFIG_PATH_MAX];
+    struct ledger *ledger;
+    enum status s;
+    size_t n = 0;
+
+    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
+    if (access(path, F_OK) == 0) {
+        s = ledger_open(&ledger, path, err);
+        if (s != STATUS_OK)
+            return s;
+        n = ledger_entries(ledger, spent);
+        ledger_close(ledger);
+    }
+    return policy_check(&in->config.policy, &p->plan, &p->set, spent, n, err);
+}
+
+/* --- the corners --- */
+
+static enum status print_corners(const struct corners_found *f, const struct corners *c,
+                                 struct buf *out)
+{
+    enum status s = buf_printf(out,
+                               "#   m_eff %" PRIu32 ": %" PRIu64 " of %" PRIu64
+                               " corners%s\n#   %8s %20s %10s %20s\n",
+                               c->m_eff, f->swept, f->corners,
+                               f->stride > 1 ? " (all would take too long: this is no proof)" : "",
+                               "alpha", "largest D_k", "at k", "accountant");
+
+    for (size_t i = 0; i < CORNERS_ORDERS && s == STATUS_OK; i++)
+        s = buf_printf(out, "#   %8g %20.13g %10" PRIu64 " %20.13g\n", corners_alpha[i],
+                       f->divergence[i], f->k[i], f->figure[i]);
+    return s;
+}
+
+enum status price_verify(const struct price *p,
+                         void (*figure)(const struct corners *c, double out[CORNERS_ORDERS]),
+                         struct buf *out, struct error *err)
+{
+    struct corners c = {
+        .trials = p->entry.trials, .beta = p->entry.beta, .figure = figure, .m_eff = 0};
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t n = account_claims(claims, &p->entry, 1, p->plan.privacy.delta);
+    struct corners_found found;
+    enum status s;
+
+    if (p->entry.kind != ACCOUNT_PBM)
+        return buf_printf(out, "# accountant: nothing to verify, the encoding is not pbm\n");
+    s = buf_printf(out, "# accountant: b %" PRIu32 ", beta %g, every corner of the others' range\n",
+                   c.trials, c.beta);
+    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
+        bool known = claims[i].adjacency != ACCOUNT_COLUMNS; /* one claim of each adversary */
+
+        for (size_t j = 0; j < i && !known; j++)
+            known = claims[j].adjacency == ACCOUNT_COLUMNS && claims[j].m_eff == claims[i].m_eff;
+        if (known)
+            continue;
+        c.m_eff = claims[i].m_eff;
+        s = corners_sweep(&c, &found);
+        if (s == STATUS_OK)
+            s = print_corners(&found, &c, out);
+        else
+            error_set(err, s, "accountant: no memory for its corners");
+        if (s == STATUS_OK && !found.holds)
+            return error_set(err, STATUS_FAULT,
+                             "accountant: at m_eff %" PRIu32 ", alpha %g the corner k = %" PRIu64
+                             " costs %.13g, the accountant says %.13g: its claims are not to be "
+                             "relied on",
+                             c.m_eff, corners_alpha[found.worst], found.k[found.worst],
+                             found.divergence[found.worst], found.figure[found.worst]);
+    }
+    return s;
+}

@@ -1,0 +1,50 @@
+/* price.h -- `vfl-party -n`: what a plan would cost this party, before anybody proposes it.
+ *
+ * The plan is read from a server's configuration, or from the part of it that is the plan; rows and
+ * parties are this party's own and the roster's.  In a run the same price is computed again from
+ * the plan that the server signs (policy.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PARTY_PRICE_H
+#define COLONNADE_PARTY_PRICE_H
+
+#include "common/base/buf.h"
+#include "common/flow/agenda.h"
+#include "common/privacy/account.h"
+#include "common/privacy/corners.h"
+#include "party/policy.h"
+#include "party/prepare.h"
+
+struct price {
+    const char *file; /* NULL: a plan of defaults */
+    struct plan plan;
+    uint8_t members[PLAN_PARTIES_MAX]; /* the whole roster */
+    struct policy_set set;
+    struct agenda_releases releases;
+    struct account_entry entry; /* the plan's mechanism, with its releases */
+};
+
+/* Reads the plan (file NULL: defaults, no batch larger than the rows) and prices it for the data in
+ * `in`, which must outlive *out.  STATUS_CONFIG: no such plan, or it makes no sense for these rows
+ * and this roster. */
+enum status price_load(struct price *out, const struct party_inputs *in, const char *file,
+                       struct error *err) MUST_USE;
+
+/* Releases by purpose, each claim, their curves by order, and the paper's figure, as comment
+ * lines. */
+enum status price_print(const struct price *p, struct buf *out) MUST_USE;
+
+/* What this party's policy says of it, on top of what its ledger holds: STATUS_POLICY or
+ * STATUS_BUDGET as in a run. */
+enum status price_judge(const struct price *p, const struct party_inputs *in,
+                        struct error *err) MUST_USE;
+
+/* --verify-accountant: every corner (common/privacy/corners.h) for the plan's b, beta and the M_eff
+ * of each adversary, as comment lines.  `figure` is the accountant on trial, corners_figure but for
+ * tests.  STATUS_FAULT when a corner passes it; what is no pbm has no corners. */
+enum status price_verify(const struct price *p,
+                         void (*figure)(const struct corners *c, double out[CORNERS_ORDERS]),
+                         struct buf *out, struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,290 @@
+/* test_price.c -- what `vfl-party -n` says of a plan: the account's own figures, and when it
+ * refuses.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/price.h"
+
+#include "tests/lib/scratch.h"
+
+#include "common/privacy/paper.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PARTIES = 5, ROWS = 100, TEST_ROWS = 20 };
+
+static struct party_inputs in;
+static struct price price;
+
+/* Five parties of five operators; this party's tables have rows, and nobody looks into them. */
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&in, 0, sizeof in);
+    strcpy(in.roster.server.name, "hub");
+    strcpy(in.roster.server.operator_name, "hub");
+    for (in.roster.n = 0; in.roster.n < PARTIES; in.roster.n++) {
+        struct roster_entry *e = &in.roster.party[in.roster.n];
+
+        snprintf(e->name, sizeof e->name, "p%zu", in.roster.n + 1);
+        strcpy(e->operator_name, e->name);
+    }
+    in.train.rows = ROWS;
+    in.test.rows = TEST_ROWS;
+    config_party_defaults(&in.config);
+    snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
+    return 0;
+}
+
+/* A plan's file with this text. */
+static const char *plan_file(const char *text)
+{
+    return scratch_write_text("plan.yaml", text);
+}
+
+static void load(const char *file)
+{
+    struct error err = {0};
+
+    if (price_load(&price, &in, file, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+static const char small[] = "protocol: {pbm: {trials: 4, beta: 0.01}}\n"
+                            "model: {embedding: 2}\n"
+                            "training: {epochs: 4, batch: 10}\n"
+                            "privacy: {delta: 0.000001}\n";
+
+static void test_a_plan_is_priced_for_the_rows_and_parties_that_are_here(void **state)
+{
+    (void)state;
+    load(plan_file(small));
+    assert_int_equal(price.entry.kind, ACCOUNT_PBM);
+    assert_int_equal(price.entry.trials, 4);
+    assert_int_equal(price.entry.coordinates, 2);
+    assert_int_equal(price.entry.parties, PARTIES);
+    assert_int_equal(price.releases.train, 4 * ROWS);
+    assert_int_equal(price.releases.evaluate, 4 * TEST_ROWS);
+    assert_int_equal(price.entry.releases, 4 * (ROWS + TEST_ROWS));
+    assert_int_equal(price.entry.participations_max, 4);
+    in.train.rows = 2 * ROWS; /* another party's data */
+    load(plan_file(small));
+    assert_int_equal(price.releases.train, 8 * ROWS);
+}
+
+static void test_a_whole_server_file_is_a_plan_too(void **state)
+{
+    struct price part;
+    char text[1024];
+
+    (void)state;
+    load(plan_file(small));
+    part = price;
+    snprintf(text, sizeof text,
+             "listen: \"0.0.0.0:7400\"\nidentity: {cert: a, key: b, ca: c}\nroster: r\nstate: s\n"
+             "labels: {train: l}\n%s",
+             small);
+    load(plan_file(text));
+    assert_memory_equal(&price.entry, &part.entry, sizeof part.entry);
+    snprintf(text, sizeof text, "data: {train: x}\n%s", small); /* a party's is none */
+    assert_int_equal(price_load(&price, &in, plan_file(text), NULL), STATUS_CONFIG);
+}
+
+static void test_without_a_file_the_plan_is_of_defaults_and_fits_the_rows(void **state)
+{
+    struct plan defaults;
+
+    (void)state;
+    plan_defaults(&defaults);
+    in.train.rows = defaults.training.batch - 1;
+    load(NULL);
+    assert_int_equal(price.plan.training.batch, in.train.rows);
+    assert_int_equal(price.entry.trials, defaults.protocol.pbm.trials);
+    in.train.rows = defaults.training.batch + 1;
+    load(NULL);
+    assert_int_equal(price.plan.training.batch, defaults.training.batch);
+}
+
+static void test_plans_without_sense_are_refused_in_one_line(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"training: {batch: 101}\n", "training.batch: 101 is more than the 100 rows here"},
+        {"protocol: {pbm: {beta: 0.3}}\n", "protocol.pbm.beta"},
+        {"protocol: {encoding: float32}\n", "encoding"},
+        {"nothing: 1\n", "nothing"},
+    };
+    struct error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        err = (struct error){0};
+        assert_int_equal(price_load(&price, &in, plan_file(cases[i].text), &err), STATUS_CONFIG);
+        if (strstr(err.text, cases[i].says) == NULL)
+            fail_msg("%s", err.text);
+        assert_non_null(strstr(err.text, "plan.yaml"));
+    }
+    assert_int_equal(price_load(&price, &in, "/nowhere/plan.yaml", &err), STATUS_CONFIG);
+}
+
+/* --- what is printed --- */
+
+static char *printed(void)
+{
+    static char text[1 << 16];
+    struct buf out;
+
+    buf_init(&out, sizeof text);
+    assert_int_equal(price_print(&price, &out), STATUS_OK);
+    snprintf(text, sizeof text, "%.*s", (int)out.len, (const char *)out.data);
+    buf_deinit(&out);
+    return text;
+}
+
+static void assert_says(const char *text, const char *line)
+{
+    if (strstr(text, line) == NULL)
+        fail_msg("no \"%s\" in:\n%s", line, text);
+}
+
+static void test_every_claim_is_printed_with_its_order_and_curve(void **state)
+{
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    const char *text;
+    size_t n;
+
+    (void)state;
+    load(plan_file(small));
+    text = printed();
+    n = account_claims(claims, &price.entry, 1, 1e-6);
+    assert_int_equal(n, 12);
+    for (size_t i = 0; i < n; i++) {
+        double first = .25, last = 63, curve[2];
+        char line[160];
+
+        snprintf(line, sizeof line, "#   %-12s %-14s m_eff %-4u epsilon %-11.6g alpha %.6g%s\n",
+                 account_adversary_name(claims[i].adversary),
+                 account_adjacency_name(claims[i].adjacency), claims[i].m_eff, claims[i].epsilon,
+                 claims[i].alpha, claims[i].epsilon > 20 ? "  (vacuous)" : "");
+        assert_says(text, line);
+        account_curve(&curve[0], &first, 1, &claims[i], &price.entry, 1);
+        account_curve(&curve[1], &last, 1, &claims[i], &price.entry, 1);
+        snprintf(line, sizeof line, "#   %-12s %-14s %9.4g ",
+                 account_adversary_name(claims[i].adversary),
+                 account_adjacency_name(claims[i].adjacency), curve[0]);
+        assert_says(text, line);
+        snprintf(line, sizeof line, " %9.4g\n", curve[1]);
+        assert_says(text, line);
+    }
+    assert_says(text, "400 vectors of 2 coordinates in training, 80 in evaluations");
+    assert_says(text, "delta 1e-06");
+    for (const char *c = text; *c != '\0'; c = strchr(c, '\n') + 1)
+        assert_true(*c == '#'); /* a configuration still */
+}
+
+static void test_the_papers_figure_is_never_printed_as_a_guarantee(void **state)
+{
+    char line[160];
+    double alpha, epsilon;
+
+    (void)state;
+    load(plan_file(small));
+    epsilon = paper_epsilon(&price.entry, 1e-6, &alpha);
+    snprintf(line, sizeof line, "the paper's figure, not a guarantee: epsilon %.6g ", epsilon);
+    assert_says(printed(), line);
+    load(plan_file("protocol: {encoding: fixed}\ntraining: {batch: 10}\n"));
+    assert_null(strstr(printed(), "paper"));
+    assert_says(printed(), "epsilon inf ");
+}
+
+/* --- the policy, on top of the ledger --- */
+
+static void test_the_policy_judges_it_on_top_of_the_ledger(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    load(plan_file(small));
+    assert_int_equal(price_judge(&price, &in, NULL), STATUS_OK);
+    in.config.policy.releases_total = 480;
+    assert_int_equal(price_judge(&price, &in, NULL), STATUS_OK);
+    in.config.policy.releases_total = 479;
+    assert_int_equal(price_judge(&price, &in, &err), STATUS_BUDGET);
+    assert_says(err.text, "480 releases would be made");
+    scratch_write_text("ledger.db", "no ledger");
+    assert_int_equal(price_judge(&price, &in, NULL), STATUS_IO);
+    remove(scratch_path("ledger.db"));
+    in.config.policy.releases_total = 0;
+    in.config.policy.encoding[ENCODING_PBM] = false;
+    assert_int_equal(price_judge(&price, &in, NULL), STATUS_POLICY);
+}
+
+/* --- the accountant --- */
+
+static void too_little(const struct corners *c, double out[CORNERS_ORDERS])
+{
+    corners_figure(c, out);
+    if (c->m_eff == PARTIES - 1)
+        out[5] *= 0.99;
+}
+
+static void test_each_adversarys_corners_are_swept_once(void **state)
+{
+    struct buf out;
+    const char *text;
+
+    (void)state;
+    load(plan_file(small));
+    buf_init(&out, 1 << 16);
+    assert_int_equal(price_verify(&price, corners_figure, &out, NULL), STATUS_OK);
+    assert_int_equal(buf_printf(&out, "%c", 0), STATUS_OK);
+    text = (const char *)out.data;
+    assert_says(text, "m_eff 5: 17 of 17 corners");
+    assert_says(text, "m_eff 4: 13 of 13 corners");
+    assert_says(text, "m_eff 1: 1 of 1 corners");
+    text = strstr(text, "m_eff 4") + 1;
+    assert_null(strstr(text, "m_eff 4"));
+    buf_deinit(&out);
+}
+
+static void test_an_accountant_that_under_reports_is_a_fault(void **state)
+{
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    load(plan_file(small));
+    buf_init(&out, 1 << 16);
+    assert_int_equal(price_verify(&price, too_little, &out, &err), STATUS_FAULT);
+    assert_says(err.text, "at m_eff 4, alpha 2 the corner k = 12 ");
+    assert_int_equal(status_exit_code(STATUS_FAULT), 6);
+    load(plan_file("protocol: {encoding: fixed}\ntraining: {batch: 10}\n"));
+    assert_int_equal(price_verify(&price, too_little, &out, &err), STATUS_OK); /* no corners */
+    buf_deinit(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_a_plan_is_priced_for_the_rows_and_parties_that_are_here,
+                               set_up),
+        cmocka_unit_test_setup(test_a_whole_server_file_is_a_plan_too, set_up),
+        cmocka_unit_test_setup(test_without_a_file_the_plan_is_of_defaults_and_fits_the_rows,
+                               set_up),
+        cmocka_unit_test_setup(test_plans_without_sense_are_refused_in_one_line, set_up),
+        cmocka_unit_test_setup(test_every_claim_is_printed_with_its_order_and_curve, set_up),
+        cmocka_unit_test_setup(test_the_papers_figure_is_never_printed_as_a_guarantee, set_up),
+        cmocka_unit_test_setup(test_the_policy_judges_it_on_top_of_the_ledger, set_up),
+        cmocka_unit_test_setup(test_each_adversarys_corners_are_swept_once, set_up),
+        cmocka_unit_test_setup(test_an_accountant_that_under_reports_is_a_fault, set_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
