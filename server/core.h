@@ -6,6 +6,7 @@
  *   close.c     CLOSE and the endings          work.c    the work between two broadcasts
  *   evaluate.c  sweeps, scores, targets        head.c    the top model
  *   stored.c    releases once: sums that are kept, and the head on them, when the parties have gone
+ *   watch.c     what --transcript is told
  *   deal.c      SHARE before the rounds of fedvs: subset keys, shares of the data
  *   resume.c    what a later process needs
  *
@@ -135,6 +136,8 @@ struct server_session {
     uint32_t *sweep_row;          /* fedvs: rows of an evaluation round */
     struct server_stream *stream; /* async */
     struct server_stored stored;
+
+    float *watched; /* an upload as it is watched; NULL: none is */
 
     struct server_head head;
     struct rng rounding; /* of gradients */
@@ -278,6 +281,18 @@ enum status server_stored_print(const struct server_session *s, struct buf *out)
 enum status server_stored_parse(struct server_session *s, const uint8_t *bytes, size_t n,
                                 size_t *used) MUST_USE;
 double server_epochs(const struct server_session *s); /* of the head */
+
+/* watch.c: nothing where nobody watches; s->error says what went wrong. */
+enum status server_watch_new(struct server_session *s) MUST_USE;
+void server_watch_free(struct server_session *s);
+/* An upload of the open round that was taken. */
+enum status server_watch_upload(struct server_session *s, uint32_t peer,
+                                const struct wire_upload *u) MUST_USE;
+/* The same of one that is open already, n values; and of the round with its sum in head.fused, and
+ * `blocks` gradients in head.values. */
+enum status server_watch_values(struct server_session *s, uint32_t peer, const float *x,
+                                size_t n) MUST_USE;
+enum status server_watch_round(struct server_session *s, uint32_t blocks) MUST_USE;
 
 /* work.c */
 void server_take_targets(struct server_session *s);

@@ -10,6 +10,7 @@
 
 enum { PRINT_MAX = 1 << 20 };
 enum own { OWN_PROGRESS };
+enum own_value { OWN_TRANSCRIPT };
 
 static const struct options_about about = {
     .program = "vfl-server",
@@ -19,12 +20,14 @@ static const struct options_about about = {
         "  -n                   check the configuration, print it resolved, price the plan, exit\n"
         "  --set KEY.PATH=VALUE override one key; repeatable\n"
         "  --export FILE        also write the head's weights to FILE (safetensors) at the end\n"
+        "  --transcript FILE    write what the server sees and says to FILE, for audits\n"
         "  --progress           one progress line on standard output\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
         "  --log-json           log lines as JSON objects\n"
         "  -v                   log more\n"
         "  -h, -V               this text; the version\n",
     .own = {[OWN_PROGRESS] = "progress"},
+    .own_value = {[OWN_TRANSCRIPT] = "transcript"},
 };
 
 static enum status print_plan(const struct server_inputs *in, struct error *err)
@@ -58,6 +61,7 @@ int main(int argc, char **argv)
         return code;
     s = options_begin(&o, "server", &err);
     run.export_file = o.export_file;
+    run.transcript = o.own_value[OWN_TRANSCRIPT];
     run.progress = o.own[OWN_PROGRESS];
     run.seeded = o.seeded;
     run.seed = o.seed;

@@ -228,6 +228,10 @@ void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
         server_drop(s, a, peer, st);
         return;
     }
+    if (server_watch_upload(s, peer, u) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     p->uploaded = u->round;
     all = server_answered(s, peer);
     decodes = s->shares != NULL && s->answers == secagg_quorum(s->sum);

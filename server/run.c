@@ -47,6 +47,16 @@ static enum status turn(void *owner, uint64_t step, struct error *err)
     return journal_turn(journal_of(owner), step, err);
 }
 
+static enum status watch_upload(void *owner, const struct transcript_upload *u, struct error *err)
+{
+    return transcript_upload(((struct server_run *)owner)->transcript, u, err);
+}
+
+static enum status watch_round(void *owner, const struct transcript_round *r, struct error *err)
+{
+    return transcript_round(((struct server_run *)owner)->transcript, r, err);
+}
+
 static void forget(void *owner, uint64_t before_step)
 {
     journal_forget(journal_of(owner), before_step);
@@ -125,6 +135,8 @@ static enum status begin_session(struct server_run *r, struct error *err)
 
     if (journals(r))
         setup.store = (struct server_store){r, append, gradients, trail, first, turn, forget};
+    if (r->transcript != NULL)
+        setup.watch = (struct server_watch){r, watch_upload, watch_round};
     s = server_session_new(&r->session, &setup, err);
     if (s == STATUS_OK)
         s = server_checkpoint_load(&in->config, r->session, &found, err);
@@ -139,6 +151,23 @@ static enum status begin_session(struct server_run *r, struct error *err)
     return s;
 }
 
+static enum status open_transcript(struct server_run *r, struct error *err)
+{
+    struct buf plan;
+    enum status s = transcript_open(&r->transcript, r->options->transcript, err);
+
+    if (s != STATUS_OK)
+        return s;
+    buf_init(&plan, PLAN_TEXT_MAX);
+    s = plan_print(&r->in->config.plan, &plan);
+    if (s == STATUS_OK)
+        s = transcript_plan(r->transcript, plan.data, plan.len, err);
+    else
+        error_set(err, s, "transcript: %s", status_words(s));
+    buf_deinit(&plan);
+    return s;
+}
+
 enum status server_run_begin(struct server_run *r, struct error *err)
 {
     char path[CONFIG_PATH_MAX];
@@ -148,6 +177,8 @@ enum status server_run_begin(struct server_run *r, struct error *err)
     s = file_lock(&r->lock, path, err);
     if (s == STATUS_OK)
         s = server_results_init(&r->results, r->in, r->options, clock_us());
+    if (s == STATUS_OK && r->options->transcript != NULL)
+        s = open_transcript(r, err);
     return s == STATUS_OK ? begin_session(r, err) : s;
 }
 
@@ -194,6 +225,7 @@ void server_run_deinit(struct server_run *r)
 {
     server_session_free(r->session);
     journal_close(r->journal);
+    transcript_close(r->transcript);
     server_results_deinit(&r->results);
     file_unlock(r->lock);
 }

@@ -373,6 +373,8 @@ static enum status init_protocol(struct server_session *s, struct error *err)
     if (st == STATUS_OK)
         st = server_stored_new(s);
     if (st == STATUS_OK)
+        st = server_watch_new(s);
+    if (st == STATUS_OK)
         st = digest_init(&s->digest);
     if (st == STATUS_OK)
         st = rng_init_system(&s->rounding);
@@ -462,6 +464,7 @@ void server_session_free(struct server_session *s)
     server_shares_free(s);
     server_stream_free(s);
     server_stored_free(s);
+    server_watch_free(s);
     digest_deinit(&s->digest);
     rng_deinit(&s->rounding);
     buf_deinit(&s->plan_text);

@@ -21,6 +21,7 @@
 #include "common/metrics/spans.h"
 #include "common/nn/net.h"
 #include "common/secagg/fedvs_terms.h"
+#include "server/transcript.h"
 
 struct server_session;
 
@@ -40,6 +41,14 @@ struct server_store {
     void (*forget)(void *owner, uint64_t before_step); /* nobody needs those again */
 };
 
+/* Somebody who is told what the server sees and says (transcript.h); NULL: nobody.  Called from
+ * step and work; what does not succeed ends the run. */
+struct server_watch {
+    void *owner;
+    enum status (*upload)(void *owner, const struct transcript_upload *u, struct error *err);
+    enum status (*round)(void *owner, const struct transcript_round *r, struct error *err);
+};
+
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
     const struct plan *plan; /* shape filled in */
@@ -50,6 +59,7 @@ struct server_setup {
     uint64_t seed;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
     struct server_store store;
+    struct server_watch watch;
     uint32_t checkpoint_rounds; /* training rounds between two ACTION_KEEP; 0: never any */
 };
 

@@ -252,6 +252,10 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
         server_drop(s, a, peer, st);
         return;
     }
+    if (server_watch_values(s, peer, s->stream->arrived, values) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     lane->open = false;
     s->peer[peer].answered = true;
     s->peer[peer].losses = 0;
@@ -325,6 +329,8 @@ void server_stream_work(struct server_session *s)
     }
     s->work_status =
         server_pack_gradient(s, s->stream->arrivals, s->head.apart ? s->plan.shape.parties : 1);
+    if (s->work_status == STATUS_OK)
+        s->work_status = server_watch_round(s, s->head.top.concat ? s->plan.shape.parties : 1);
     s->stream->arrivals++;
     s->report.rounds++;
     if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&

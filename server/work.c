@@ -214,6 +214,9 @@ static enum status close_round(struct server_session *s)
         if (st != STATUS_OK)
             return st;
     }
+    st = server_watch_round(s, s->close.blocks);
+    if (st != STATUS_OK)
+        return st;
     count_round(s);
     st = append(s);
     if (st == STATUS_OK && save_is_due(s))

@@ -11,7 +11,8 @@ cluster_usage() {
 usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]]
                    [--parties M] [--columns SPEC] [--label-map NAME]
                    [--set key.path=value]... [--party I:key.path=value]... [--seed N]
-                   [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--out DIR] [--quiet]
+                   [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--transcript]
+                   [--out DIR] [--quiet]
 
   --data NAME       a set that comes with the project: breast_cancer (default), digits
   --train, --test   CSV, plain or .gz: a header, first column id, last column label; without --test a row is
@@ -25,6 +26,7 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
   --link            with --netns, both ways of every party's link, or of WHO's (I or server):
                     rate=10mbit,delay=20ms,jitter=2ms,loss=1%
   --strict-policy   parties keep their default policy instead of one that admits the plan
+  --transcript      what the server sees and says, to DIR/server/transcript.jsonl: for audits
   --out DIR         default: a new folder under ./runs; a DIR with the same plan is continued, another refused
 USAGE
 }
@@ -32,7 +34,7 @@ USAGE
 # --- the plan ---
 
 cluster_read_options() {
-    netns=no links=no
+    netns=no links=no transcript=no
     data='' train='' test='' idx_train='' idx_test='' parties='' columns='' label_map='' seed='' strict=no out=''
     sets=$(mktemp) || fail 6 "no temporary file"
     trap 'netns_down; rm -f "$sets"' EXIT
@@ -41,6 +43,7 @@ cluster_read_options() {
         --quiet) quiet=yes && shift && continue ;;
         --strict-policy) strict=yes && shift && continue ;;
         --netns) netns=yes && shift && continue ;;
+        --transcript) transcript=yes && shift && continue ;;
         -h | --help) cluster_usage && exit 0 ;;
         esac
         [ $# -ge 2 ] || fail 2 "$1: unknown, or its value is missing (vfl cluster --help)"
@@ -360,6 +363,7 @@ cluster_wait() { # PID
 cluster_start_server() {
     set --
     [ "${quiet:-no}" = yes ] || set -- --progress
+    [ "$transcript" = no ] || set -- "$@" --transcript "$out/server/transcript.jsonl"
     cluster_under=$cluster_alone
     cluster_daemon server "$@" 2>>"$out/server/log.txt" &
     server_pid=$!

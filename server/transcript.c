@@ -1,0 +1,113 @@
+/* transcript.c -- lines of JSON, straight to the file.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/transcript.h"
+
+#include "common/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct transcript {
+    FILE *to;
+    char *path;
+};
+
+static enum status failed(const char *path, struct error *err)
+{
+    return error_set(err, STATUS_IO, "%s: transcript: %s", path, strerror(errno));
+}
+
+enum status transcript_open(struct transcript **out, const char *path, struct error *err)
+{
+    struct transcript *t = mem_alloc(1, sizeof *t);
+    int fd;
+
+    *out = NULL;
+    if (t == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory for a transcript");
+    t->path = mem_alloc(strlen(path) + 1, 1);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    t->to = fd < 0 ? NULL : fdopen(fd, "a");
+    if (t->path == NULL || t->to == NULL) {
+        enum status s = t->path == NULL ? error_set(err, STATUS_MEMORY, "no memory for a transcript")
+                                        : failed(path, err);
+        if (t->to == NULL && fd >= 0)
+            close(fd);
+        transcript_close(t);
+        return s;
+    }
+    strcpy(t->path, path);
+    *out = t;
+    return STATUS_OK;
+}
+
+void transcript_close(struct transcript *t)
+{
+    if (t == NULL)
+        return;
+    if (t->to != NULL)
+        fclose(t->to);
+    mem_free(t->path);
+    mem_free(t);
+}
+
+static void put_floats(FILE *to, const char *key, const float *x, size_t n)
+{
+    fprintf(to, ",\"%s\":[", key);
+    for (size_t i = 0; i < n; i++)
+        fprintf(to, "%s%.9g", i > 0 ? "," : "", (double)x[i]);
+    fputc(']', to);
+}
+
+/* A line is whole in the file before the run goes on. */
+static enum status end_line(struct transcript *t, struct error *err)
+{
+    fputs("}\n", t->to);
+    return fflush(t->to) == 0 && !ferror(t->to) ? STATUS_OK : failed(t->path, err);
+}
+
+enum status transcript_plan(struct transcript *t, const void *text, size_t n, struct error *err)
+{
+    const char *c = text;
+
+    fputs("{\"kind\":\"plan\",\"text\":\"", t->to);
+    for (size_t i = 0; i < n; i++) { /* a plan is printable ASCII in lines, without quotes */
+        if (c[i] == '\n')
+            fputs("\\n", t->to);
+        else
+            fputc(c[i], t->to);
+    }
+    fputc('"', t->to);
+    return end_line(t, err);
+}
+
+enum status transcript_upload(struct transcript *t, const struct transcript_upload *u,
+                              struct error *err)
+{
+    fprintf(t->to, "{\"kind\":\"upload\",\"round\":%" PRIu64 ",\"party\":%u", u->round,
+            u->party + 1);
+    put_floats(t->to, "values", u->values, u->n);
+    return end_line(t, err);
+}
+
+enum status transcript_round(struct transcript *t, const struct transcript_round *r,
+                             struct error *err)
+{
+    fprintf(t->to,
+            "{\"kind\":\"round\",\"round\":%" PRIu64 ",\"generation\":%" PRIu64
+            ",\"purpose\":\"%s\",\"place\":%" PRIu64 ",\"sweep\":%" PRIu64 ",\"rows\":[",
+            r->round, r->generation, wire_purpose_name(r->purpose), r->place, r->sweep);
+    for (uint32_t i = 0; i < r->rows; i++)
+        fprintf(t->to, "%s%" PRIu64, i > 0 ? "," : "",
+                r->row != NULL ? (uint64_t)r->row[i] : r->place + i);
+    fputc(']', t->to);
+    put_floats(t->to, "sum", r->sum, r->sum_n);
+    if (r->gradient_n > 0)
+        put_floats(t->to, "gradient", r->gradient, r->gradient_n);
+    return end_line(t, err);
+}
