@@ -23,6 +23,13 @@ size_t bits_bytes(size_t n, uint32_t w)
     return (n * w + 7) / 8;
 }
 
+bool bits_clean(const uint8_t *run, size_t n, uint32_t w)
+{
+    const size_t used = n * w % 8;
+
+    return used == 0 || run[bits_bytes(n, w) - 1] >> used == 0;
+}
+
 uint32_t bits_width(uint64_t values)
 {
     CHECK(values >= 1);

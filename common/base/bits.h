@@ -12,6 +12,7 @@
 #ifndef COLONNADE_BASE_BITS_H
 #define COLONNADE_BASE_BITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,8 @@
 size_t bits_bytes(size_t n, uint32_t w);
 /* ceil(log2(values)): the bits that tell `values` things apart.  values >= 1. */
 uint32_t bits_width(uint64_t values);
+/* Are the spare bits of a run of n values 0?  A peer's need not be. */
+bool bits_clean(const uint8_t *run, size_t n, uint32_t w);
 
 void bits_pack16(uint8_t *out, const uint16_t *in, size_t n, uint32_t w);
 void bits_pack32(uint8_t *out, const uint32_t *in, size_t n, uint32_t w);

@@ -167,6 +167,8 @@ static void get_integers(const struct secagg_shape *s, struct clear_codes *c,
 static enum status check_integers(const struct secagg_shape *s, struct clear_codes *c,
                                   const uint8_t *payload, size_t n, struct error *err)
 {
+    if (!bits_clean(payload, n, clear_width(s)))
+        return error_set(err, STATUS_PROTOCOL, "it ends in bits that are not 0");
     for (size_t at = 0; at < n; at += CHUNK) {
         get_integers(s, c, payload, at, chunk_at(n, at));
         if (lane_max32(c->q, chunk_at(n, at)) > s->encode.value_max)

@@ -41,7 +41,7 @@ static bool unpack(void *code, void *row, const uint8_t *payload, size_t len)
     const struct fp16 *field = &((struct lcc *)code)->field;
 
     bits_unpack16(row, payload, len, field->bits);
-    return fp16_vec_valid(row, len, field);
+    return fp16_vec_valid(row, len, field) && bits_clean(payload, len, field->bits);
 }
 
 static enum lcc_verdict check(void *code, uint32_t *faulty, uint32_t *faulty_n,

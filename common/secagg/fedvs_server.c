@@ -3,6 +3,7 @@
  */
 #include "common/secagg/fedvs_server.h"
 
+#include "common/base/bits.h"
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/secagg/fedvs.h"
@@ -29,7 +30,7 @@ static bool unpack(void *code, void *row, const uint8_t *payload, size_t len)
     const struct field *f = ((struct product *)code)->shape.field;
 
     f->unpack(row, payload, len);
-    return f->valid(row, len);
+    return f->valid(row, len) && bits_clean(payload, len, f->bits);
 }
 
 static enum lcc_verdict check(void *code, uint32_t *faulty, uint32_t *faulty_n,

@@ -249,13 +249,15 @@ static void masked_begin(struct secagg_server *base)
     memset(p->checks.any, 0, checks_n(p->w) * lane_bytes(p->w));
 }
 
-/* What one member sent looks uniform: nothing about it can be wrong until all are in. */
+/* What one member sent looks uniform: nothing about its values can be wrong until all are in. */
 static enum status masked_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
                               const uint8_t *check, struct error *err)
 {
     struct masked_server *p = (struct masked_server *)base;
 
-    (void)member, (void)err;
+    (void)member;
+    if (!bits_clean(payload, base->n, p->w) || !bits_clean(check, checks_n(p->w), p->w))
+        return error_set(err, STATUS_PROTOCOL, "it ends in bits that are not 0");
     if (narrow(p->w)) {
         bits_add16(p->sum.narrow, payload, base->n, p->w);
         bits_add16(p->checks.narrow, check, checks_n(p->w), p->w);

@@ -35,14 +35,6 @@ static size_t chunk_at(size_t n, size_t at)
 
 /* --- sums of codes --- */
 
-/* The spare bits of the last byte. */
-static bool filled_with_zeros(const uint8_t *shown, size_t n, uint32_t w)
-{
-    const size_t used = n * w % 8;
-
-    return used == 0 || shown[bits_bytes(n, w) - 1] >> used == 0;
-}
-
 /* out -= own; rounded once, from an exact difference or nearly so. */
 static void take_own(float *restrict out, const float *restrict own, size_t n)
 {
@@ -56,7 +48,7 @@ static enum status of_codes(const struct secagg_shape *s, float *out, const stru
     const uint32_t w = others_sum_width(s), most = s->encode.value_max * s->parties;
     uint32_t sum[CHUNK];
 
-    if (!filled_with_zeros(o->shown, o->n, w))
+    if (!bits_clean(o->shown, o->n, w))
         return error_set(err, STATUS_PROTOCOL, "shown sums end in bits that are not 0");
     for (size_t at = 0, some; at < o->n; at += some) {
         some = chunk_at(o->n, at);

@@ -56,9 +56,10 @@ static enum status take(struct uploads *u, struct uploads_round *r, uint32_t mem
     if (r->in[member])
         return error_set(err, STATUS_PROTOCOL, "a second upload in one round");
     if (!u->code.unpack(u->code.code, row_of(u, r, member), payload, r->len))
-        return error_set(err, STATUS_PROTOCOL,
-                         "an element that is not of the field of %llu elements",
-                         (unsigned long long)u->code.prime);
+        return error_set(
+            err, STATUS_PROTOCOL,
+            "an element that is not of the field of %llu elements, or bits behind the last",
+            (unsigned long long)u->code.prime);
     r->in[member] = true;
     return STATUS_OK;
 }

@@ -39,7 +39,7 @@ FOREIGN = {
     'sqlite3.h': ('common/privacy/ledger*', 'tests/unit/privacy/*'),
     'zlib.h': ('common/data/source.c', 'tests/lib/scratch.c'),
     'protobuf-c/*': ('common/wire/*',),
-    '*vfl.pb-c.h': ('common/wire/*', 'tests/unit/wire/*', 'tests/fuzz/*'),
+    '*vfl.pb-c.h': ('common/wire/*', 'tests/unit/wire/*', 'tests/fuzz/*', 'tests/sim/mutate.c'),
     'gsl/*': ('tests/bench/*',),
     'flint/*': ('tests/bench/*',),
     'cmocka.h': ('tests/*',),

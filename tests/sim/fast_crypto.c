@@ -55,7 +55,7 @@ enum status __wrap_sign_check(const uint8_t sig[SIGN_BYTES],
                               const uint8_t public_key[SIGN_PUBLIC_BYTES], const char *label,
                               const void *message, size_t n)
 {
-    uint8_t want[DIGEST_BYTES];
+    uint8_t want[SIGN_BYTES] = {0};
 
     mark(want, public_key, label, message, n);
     return memcmp(want, sig, sizeof want) == 0 ? STATUS_OK : STATUS_AUTH;

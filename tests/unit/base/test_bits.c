@@ -185,6 +185,27 @@ static void test_another_width_reads_other_values(void **state)
     assert_true(same < VALUES_MAX / 10);
 }
 
+static void test_spare_bits_are_told_from_those_of_values(void **state)
+{
+    (void)state;
+    for (uint32_t w = 1; w <= 32; w++) {
+        for (size_t n = 1; n <= 9; n++) {
+            uint8_t run[40] = {0};
+            const size_t bits = n * w;
+
+            memset(run, 0xff, bits / 8);
+            if (bits % 8 > 0)
+                run[bits / 8] = (uint8_t)((1u << bits % 8) - 1);
+            assert_true(bits_clean(run, n, w));
+            for (size_t bit = bits; bit < 8 * bits_bytes(n, w); bit++) {
+                run[bit / 8] ^= (uint8_t)(1u << bit % 8);
+                assert_false(bits_clean(run, n, w));
+                run[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            }
+        }
+    }
+}
+
 static void test_widths_and_sizes(void **state)
 {
     (void)state;
@@ -207,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_32_bit_lanes_pack_and_come_back_at_every_width),
         cmocka_unit_test(test_the_first_value_is_in_the_lowest_bits),
         cmocka_unit_test(test_another_width_reads_other_values),
+        cmocka_unit_test(test_spare_bits_are_told_from_those_of_values),
         cmocka_unit_test(test_widths_and_sizes),
     };
 

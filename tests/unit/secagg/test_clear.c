@@ -249,6 +249,9 @@ static void test_largest_code_is_taken(void **state)
     start(&g, AGGREGATION_CLEAR, &p, 2, 1);
     secagg_begin(g.server, 1);
     bits_naive_pack(packed, &code, 1, 5);
+    packed[0] |= 0x20; /* the first of three spare bits */
+    assert_int_equal(secagg_add(g.server, 0, packed, NULL, &err), STATUS_PROTOCOL);
+    packed[0] &= 0x1f;
     assert_int_equal(secagg_add(g.server, 0, packed, NULL, &err), STATUS_OK);
     generation_deinit(&g);
 }

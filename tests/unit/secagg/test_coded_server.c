@@ -192,6 +192,11 @@ static void test_an_element_outside_the_field_is_refused_and_may_come_again(void
         b.shares[places[k]] = was;
     }
     pack(&b, 0);
+    for (size_t bit = LEN * b.w; bit < 8 * bits_bytes(LEN, b.w); bit++) { /* behind the last */
+        b.upload[0][bit / 8] ^= (uint8_t)(1U << bit % 8);
+        assert_int_equal(add(&b, 0), STATUS_PROTOCOL);
+        b.upload[0][bit / 8] ^= (uint8_t)(1U << bit % 8);
+    }
     assert_int_equal(add(&b, 0), STATUS_OK);
     assert_int_equal(add(&b, 0), STATUS_PROTOCOL);
     expect_sums(&b, SECAGG_CONSISTENT, NULL, 0);
@@ -459,7 +464,12 @@ static void test_late_uploads_meet_the_length_of_their_own_round(void **state)
     add_all(&b, 0, NEED);
     expect_sums(&b, SECAGG_UNVERIFIED, NULL, 0);
     secagg_begin(b.server, 1);
-    add_all(&b, 0, NEED);
+    for (uint32_t m = 0; m < NEED; m++) {
+        uint8_t first[4] = {0};
+
+        bits_pack16(first, b.shares + m * LEN, 1, b.w);
+        assert_int_equal(secagg_add(b.server, m, first, NULL, &err), STATUS_OK);
+    }
     assert_int_equal(late(&b, 7, bits_bytes(1, b.w)), STATUS_PROTOCOL);
     assert_int_equal(late(&b, 7, bits_bytes(LEN, b.w)), STATUS_OK);
     /* K = 2 elements of the same polynomials: the second is padding, and is not 0. */

@@ -451,6 +451,23 @@ static void test_a_late_result_of_another_size_or_before_any_sum_is_refused(void
     assert_int_equal(late(b, 7), STATUS_OK);
 }
 
+static void test_bits_behind_the_last_element_are_refused(void **state)
+{
+    const size_t bits = (size_t)LEN * b->field->bits;
+    uint8_t *end = &b->upload[0][bits / 8];
+
+    (void)state;
+    deal(b);
+    secagg_begin(b->server, N);
+    assert_true(bits % 8 > 0);
+    for (size_t bit = bits % 8; bit < 8; bit++) {
+        *end ^= (uint8_t)(1U << bit);
+        assert_int_equal(add(b, 0), STATUS_PROTOCOL);
+        *end ^= (uint8_t)(1U << bit);
+    }
+    assert_int_equal(add(b, 0), STATUS_OK);
+}
+
 /* --- a programmer's mistakes --- */
 
 static void begin_odd(void *arg)
@@ -513,6 +530,9 @@ int main(void)
             test_a_late_result_is_compared_even_when_the_next_round_has_begun, start, stop),
         cmocka_unit_test_setup_teardown(
             test_a_late_result_of_another_size_or_before_any_sum_is_refused, start, stop),
+        cmocka_unit_test_setup_teardown(test_bits_behind_the_last_element_are_refused, start, stop),
+        cmocka_unit_test_setup_teardown(test_bits_behind_the_last_element_are_refused, start_31,
+                                        stop),
         cmocka_unit_test_setup_teardown(
             test_rounds_have_whole_segments_and_no_more_real_values_than_values, start, stop),
     };

@@ -268,6 +268,37 @@ static void test_each_bit_of_the_check_part_counts(void **state)
     flip_each_check_bit(24, 27);
 }
 
+/* 60 bits of values and 66 of check elements: what is behind them says nothing, and is 0. */
+static void test_spare_bits_are_refused_and_leave_no_trace(void **state)
+{
+    struct plan p = generation_plan(ENCODING_FIXED);
+    struct generation g;
+    struct error err = {0};
+    float want[10], out[10];
+
+    (void)state;
+    p.protocol.fixed.bits = 3;
+    start(&g, &p, 3, 10);
+    upload_all(&g, 10, 0);
+    assert_int_equal(generation_combine(&g, want, 10, 1, &err), STATUS_OK);
+    secagg_begin(g.server, 10);
+    for (uint8_t bit = 4; bit < 8; bit++) {
+        g.payload[1][7] ^= (uint8_t)(1 << bit);
+        assert_int_equal(secagg_add(g.server, 1, g.payload[1], g.check[1], &err), STATUS_PROTOCOL);
+        g.payload[1][7] ^= (uint8_t)(1 << bit);
+    }
+    for (uint8_t bit = 2; bit < 8; bit++) {
+        g.check[1][8] ^= (uint8_t)(1 << bit);
+        assert_int_equal(secagg_add(g.server, 1, g.payload[1], g.check[1], &err), STATUS_PROTOCOL);
+        g.check[1][8] ^= (uint8_t)(1 << bit);
+    }
+    for (uint32_t m = 0; m < 3; m++)
+        assert_int_equal(secagg_add(g.server, m, g.payload[m], g.check[m], &err), STATUS_OK);
+    assert_int_equal(secagg_combine(g.server, out, 1, &err), STATUS_OK);
+    assert_memory_equal(out, want, sizeof want);
+    generation_deinit(&g);
+}
+
 /* Adds d to value i of a packed upload. */
 static void tamper(struct generation *g, uint32_t m, size_t n, size_t i, uint32_t d)
 {
@@ -438,6 +469,7 @@ int main(void)
             test_member_with_another_round_purpose_sid_or_broadcast_is_an_integrity_failure),
         cmocka_unit_test(test_upload_with_a_mask_missing_or_twice_is_an_integrity_failure),
         cmocka_unit_test(test_each_bit_of_the_check_part_counts),
+        cmocka_unit_test(test_spare_bits_are_refused_and_leave_no_trace),
         cmocka_unit_test(test_sum_above_what_members_can_reach_is_an_integrity_failure),
         cmocka_unit_test(test_round_numbers_only_grow),
         cmocka_unit_test(test_value_that_is_no_number_is_refused),
