@@ -162,7 +162,7 @@ static void test_lines_end_in_lf_or_crlf_and_the_last_in_nothing(void **unused)
     accept("id,a\r\n1,2\n3,4\r", 2, 1);
     refuse("id,a\r1,2\r3,4", "t.csv:1: column 2 \"a?1\": a name is 1 to 127 printable ASCII bytes "
                              "without quotes or outer spaces");
-    refuse("id,a\n1,2\r\r\n", "t.csv:2: column 2 \"a\": not a number: \"2?\"");
+    refuse("id,a\n1,2\r\r\n", "t.csv:2: column 2 \"a\": not a number");
     refuse("id,a\n1,2\n\n", "t.csv:3: empty line");
     refuse("id,a\n\n1,2\n", "t.csv:2: empty line");
 }
@@ -227,30 +227,28 @@ static void test_every_cell_is_a_finite_number(void **unused)
 {
     (void)unused;
     accept("id,a,age\n1,2,3\n4,5,6e3\n", 2, 2);
-    refuse("id,a,age\n1,2,3\n4,5,abc\n", "t.csv:3: column 3 \"age\": not a number: \"abc\"");
+    refuse("id,a,age\n1,2,3\n4,5,abc\n", "t.csv:3: column 3 \"age\": not a number");
     refuse("id,a,age\n1,2,3\n4,,6\n", "t.csv:3: column 2 \"a\": empty cell");
     refuse("id,a,age\n1,2,\n4,5,6\n", "t.csv:2: column 3 \"age\": empty cell");
-    refuse("id,a,age\n1,2,nan\n", "t.csv:2: column 3 \"age\": not a number: \"nan\"");
-    refuse("id,a,age\n1,NaN,2\n", "t.csv:2: column 2 \"a\": not a number: \"NaN\"");
-    refuse("id,a,age\n1,2,-inf\n", "t.csv:2: column 3 \"age\": not a number: \"-inf\"");
-    refuse("id,a,age\n1,2,1e999\n", "t.csv:2: column 3 \"age\": too large a number: \"1e999\"");
-    refuse("id,a,age\n1,-4e38,1\n", "t.csv:2: column 2 \"a\": too large a number: \"-4e38\"");
-    refuse("id,a,age\n1,2,0x1f\n", "t.csv:2: column 3 \"age\": not a number: \"0x1f\"");
-    refuse("id,a,age\n1,2,3 \n", "t.csv:2: column 3 \"age\": not a number: \"3 \"");
-    refuse("id,a,age\n1, 2,3\n", "t.csv:2: column 2 \"a\": not a number: \" 2\"");
-    refuse("id,a,age\n1,2,1e999x\n", "t.csv:2: column 3 \"age\": not a number: \"1e999x\"");
-    refuse("id,a,age\n1,\"2\",3\n", "t.csv:2: column 2 \"a\": quotes are not allowed: \"\"2\"\"");
-    refuse("id,a,age\n1,2,\x1b[31m\xc3\xa4\n",
-           "t.csv:2: column 3 \"age\": not a number: \"?[31m\?\?\"");
-    refuse(
-        "id,a,age\n1,2,xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n",
-        "t.csv:2: column 3 \"age\": not a number: \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\"");
+    refuse("id,a,age\n1,2,nan\n", "t.csv:2: column 3 \"age\": not a number");
+    refuse("id,a,age\n1,NaN,2\n", "t.csv:2: column 2 \"a\": not a number");
+    refuse("id,a,age\n1,2,-inf\n", "t.csv:2: column 3 \"age\": not a number");
+    refuse("id,a,age\n1,2,1e999\n", "t.csv:2: column 3 \"age\": too large a number");
+    refuse("id,a,age\n1,-4e38,1\n", "t.csv:2: column 2 \"a\": too large a number");
+    refuse("id,a,age\n1,2,0x1f\n", "t.csv:2: column 3 \"age\": not a number");
+    refuse("id,a,age\n1,2,3 \n", "t.csv:2: column 3 \"age\": not a number");
+    refuse("id,a,age\n1, 2,3\n", "t.csv:2: column 2 \"a\": not a number");
+    refuse("id,a,age\n1,2,1e999x\n", "t.csv:2: column 3 \"age\": not a number");
+    refuse("id,a,age\n1,\"2\",3\n", "t.csv:2: column 2 \"a\": quotes are not allowed");
+    refuse("id,a,age\n1,2,\x1b[31m\xc3\xa4\n", "t.csv:2: column 3 \"age\": not a number");
+    refuse("id,a,age\n1,2,xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n",
+           "t.csv:2: column 3 \"age\": not a number");
 }
 
 static void test_the_first_wrong_line_is_named(void **unused)
 {
     (void)unused;
-    refuse("id,a\n1,x\n2\n3,4\n", "t.csv:2: column 2 \"a\": not a number: \"x\"");
+    refuse("id,a\n1,x\n2\n3,4\n", "t.csv:2: column 2 \"a\": not a number");
     refuse("id,a\n1,2\n2\n3,x\n", "t.csv:3: 1 cells, but the header has 2");
 }
 
