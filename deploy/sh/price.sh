@@ -1,0 +1,41 @@
+# shellcheck shell=sh
+# price.sh -- what releases cost, or what may be released for a price.
+#
+# All arithmetic is vfl-price's.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # variables are shared with ../vfl
+
+price_usage() {
+    cat <<'USAGE'
+usage: vfl price [--epsilon E] [--delta D] [--trials B] [--beta X] [--embedding P] [--releases N] [--m-eff M]
+                 [--noise S] [--steps Q]
+
+Give all but one of them, and the missing one is computed: the smallest epsilon, delta, m-eff or noise, the largest
+trials, beta, embedding or releases.
+
+  --epsilon    the claim, for one record against whoever has m-eff parties' noise before it
+  --delta      default 1e-5; sought when nothing else is missing
+  --trials     b of the Poisson Binomial Mechanism
+  --beta       its beta, up to 0.25
+  --embedding  P: coordinates of a released vector
+  --releases   how many vectors can depend on what changes: with a frozen bottom, or one trained with noise, the
+               releases of one record; with a bottom that trains on raw data all releases of the run
+  --m-eff      parties in a sum that the adversary does not hold: M for the server alone, M - 1 for the server and a
+               party, or for a party; 1 for the server and all others
+  --noise      the bottom trains with noise of this multiple of the gradients' clip (model.noise); 0 or left out:
+               it is frozen
+  --steps      Q local steps on each release; with --noise and without --steps: 1; alone: the noise is sought
+
+Exit 5: no value does it.
+USAGE
+}
+
+price_main() {
+    case ${1:-} in -h | --help) price_usage && exit 0 ;; esac
+    [ $# -gt 0 ] || {
+        price_usage >&2
+        exit 2
+    }
+    [ -x "$vfl_bin/vfl-price" ] || fail 6 "$vfl_bin/vfl-price is missing (make all)"
+    exec "$vfl_bin/vfl-price" "$@"
+}

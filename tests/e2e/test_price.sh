@@ -1,0 +1,149 @@
+#!/bin/sh
+# test_price.sh -- the calculator gives back what it was given, and the published numbers; a party prices a plan.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh disable=SC2086 # lists of options are meant to split
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# shellcheck disable=SC2317 # called by expect
+price() {
+    "$vfl" price "$@"
+}
+
+# The value of one term of an answer.
+term() { # NAME OPTION...
+    name=$1
+    shift
+    "$vfl" price "$@" | awk -v name="$name" '$1 == name { print $2; exit }'
+}
+
+# --- published numbers ---
+shape='--trials 4 --m-eff 5'
+while read -r embedding releases one four ten; do
+    for pair in "1 $one" "4 $four" "10 $ten"; do
+        same "${pair#* }" "$(term beta $shape --embedding "$embedding" --releases "$releases" --epsilon "${pair% *}" |
+            awk '{ printf "%.4f", $1 }')" "epsilon ${pair% *} at P=$embedding and $releases releases needs this beta"
+    done
+done <<'TABLE'
+16 100 0.0017 0.0060 0.0132
+16 10 0.0055 0.0191 0.0414
+4 10 0.0109 0.0379 0.0812
+4 1 0.0346 0.1133 0.2152
+1 1 0.0710 0.2313 0.2500
+TABLE
+while read -r trials beta embedding releases parties epsilon; do
+    same "$epsilon" "$(term epsilon --trials "$trials" --beta "$beta" --embedding "$embedding" \
+        --releases "$releases" --m-eff "$parties")" "b=$trials beta=$beta M=$parties costs what is published"
+done <<'TABLE'
+16 0.10 16 100 5 569.517
+16 0.10 16 100 4 694.519
+16 0.10 16 100 1 2376.73
+64 0.15 16 100 5 4569.4
+128 0.25 16 100 5 30305.1
+8 0.15 16 600 4 4319.08
+16 0.10 16 100 10 311.828
+16 0.10 16 1 5 17.5577
+16 0.10 1 1 5 3.41862
+16 0.10 16 1000000 5 4.3171e+06
+16 0.10 1 1000 5 378.644
+TABLE
+
+# --- each term from the others ---
+# Some setting; its epsilon, and from that epsilon each term again: what is sought is the largest (or smallest) value,
+# so it comes back whole, and as a real number in some digits.
+again() { # NAME DIGITS OPTION VALUE ...
+    name=$1 digits=$2
+    shift 2
+    # what is given but the sought one; epsilon a little above its own, by the rounding of what is printed
+    value='' others=''
+    while [ $# -gt 0 ]; do
+        if [ "$1" = "--$name" ]; then value=$2; else others="$others $1 $2"; fi
+        shift 2
+    done
+    same "$(printf "%.${digits}g" "$value")" \
+        "$(printf "%.${digits}g" "$(term "$name" $others --epsilon "$(term epsilon $others --"$name" "$value" |
+            awk '{ printf "%.9g", $1 * 1.00001 }')")")" "$name comes back"
+}
+frozen='--trials 12 --beta 0.04 --embedding 7 --releases 9 --m-eff 6'
+for name in trials embedding releases m-eff; do
+    again $name 6 $frozen
+done
+again beta 4 $frozen
+again delta 3 $frozen --delta 0.00002
+again noise 4 $frozen --noise 7.5 --steps 5
+again releases 6 $frozen --noise 7.5 --steps 5
+again trials 6 $frozen --noise 7.5
+same "$(term epsilon $frozen)" "$(term epsilon $frozen --noise 0 --steps 0)" 'no noise and no steps is frozen'
+same "$(term epsilon $frozen --noise 9)" "$(term epsilon $frozen --noise 9 --steps 1)" 'noise without steps is one'
+differ "$(term epsilon $frozen --noise 9)" "$(term epsilon $frozen --noise 9 --steps 2)" 'two cost more'
+
+# --- what it says ---
+expect 0 'adjacency  record_frozen: one record' 'a frozen bottom is said' price $frozen
+expect 0 'adjacency  record_dp: one record' 'noised steps are said' price $frozen --noise 9
+expect 0 'alone among 6, the server and one of them' 'whom it is a price against' price $frozen
+expect 0 '(vacuous)' 'above 20 it is vacuous' price --trials 16 --beta 0.1 --embedding 16 --releases 10 --m-eff 5
+expect 0 'no guarantee' "the paper's figure is none" price $frozen
+same '' "$("$vfl" price --trials 16 --beta 0.1 --embedding 16 --releases 1 --m-eff 5 | grep vacuous)" '17.6 is not'
+expect 0 'usage: vfl price' 'help' price --help
+
+# --- mistakes: one line, 2 ---
+one_line() { # WHAT OPTION...
+    what=$1
+    shift
+    expect 2 'vfl price: ' "refused: $what" price "$@"
+    same 1 "$("$vfl" price "$@" 2>&1 | wc -l)" 'in one line'
+}
+one_line 'two missing' --trials 12 --beta 0.04 --embedding 7 --releases 9
+one_line 'none missing' $frozen --epsilon 3 --delta 0.00001
+one_line 'steps without noise' $frozen --steps 3 --noise 0
+one_line 'noise without steps' $frozen --steps 0 --noise 3
+one_line 'steps, and two are sought' --trials 12 --embedding 7 --releases 9 --m-eff 6 --epsilon 1 --steps 3
+one_line 'a beta above a quarter' --trials 12 --beta 0.26 --embedding 7 --releases 9 --m-eff 6
+one_line 'half a trial' --trials 1.5 --beta 0.2 --embedding 7 --releases 9 --m-eff 6
+one_line 'a delta of one' $frozen --delta 1
+one_line 'no number' $frozen --delta x
+one_line 'not a number' $frozen --delta nan
+one_line 'less than nothing' --trials 12 --beta -0.1 --embedding 7 --releases 9 --m-eff 6
+one_line 'no value' $frozen --delta
+one_line 'an unknown term' $frozen --gamma 1
+one_line 'a stray word' $frozen 5
+expect 2 'usage: vfl price' 'nothing at all' price
+expect 5 'no --releases does it: at 1 epsilon still is 17.5' 'what cannot be had is no answer' \
+    price --trials 16 --beta 0.1 --embedding 16 --m-eff 5 --epsilon 4
+expect 5 'no --noise does it' 'nor by noise without end' \
+    price --trials 16 --beta 0.1 --embedding 16 --releases 1 --m-eff 5 --epsilon 4 --steps 5
+expect 0 '(the most there may be)' 'a term at its end says so' price --trials 1 --embedding 1 --releases 1 --m-eff 100 \
+    --epsilon 20
+
+# --- a party prices a plan before it runs ---
+timeout 600 "$vfl" cluster --quiet --out run --seed 3 --parties 3 --set training.epochs=1 || not_ok 'a run'
+party="${VFL_BIN:-$root/build/bin}/vfl-party -c run/party-1/config.yaml"
+cat >plan.yaml <<'PLAN'
+protocol: {pbm: {trials: 4, beta: 0.05}}
+model: {embedding: 2}
+training: {epochs: 1, batch: 64, evaluate_every: 0}
+PLAN
+expect 0 '# cost of a plan of defaults' 'without a plan it is one of defaults' $party -n
+expect 0 '# cost of plan.yaml' 'with one it is that one' $party -n --plan plan.yaml
+releases=$($party -n --plan plan.yaml | awk '$2 == "releases:" { print $3 + $(NF - 2); exit }')
+for pair in 'server 3' 'server+1 2' 'all_but_one 1' 'party 2'; do
+    same "$(term epsilon --trials 4 --beta 0.05 --embedding 2 --m-eff "${pair#* }" --releases "$releases")" \
+        "$($party -n --plan plan.yaml | awk -v who="${pair% *}" \
+            '$2 == who && $3 == "record_raw" && $4 == "m_eff" { print $7; exit }')" \
+        "${pair% *}: the party's price is the calculator's"
+done
+expect 0 'not a guarantee' "beside it the paper's" $party -n --plan plan.yaml
+expect 0 "# this party's policy accepts it" 'and what its policy says' $party -n --plan run/server/resolved.yaml
+expect 5 'policy.max_epsilon: ' 'a plan over the policy ends as in a run' $party -n --plan plan.yaml \
+    --set policy.max_epsilon.value=1
+spent=$(python3 -c 'import json; r = json.load(open("run/party-1/summary.json"))["privacy"]["releases"]
+print(sum(r.values()))')
+all=$((spent + releases))
+expect 0 'accepts it' 'what the ledger holds counts' $party -n --plan plan.yaml --set policy.max_releases.total=$all
+expect 5 "policy.max_releases.total: $all releases" 'to the last one' $party -n --plan plan.yaml \
+    --set policy.max_releases.total=$((all - 1))
+expect 0 'm_eff 2: 5 of 5 corners' 'the accountant is verified on request' \
+    $party -n --plan plan.yaml --verify-accountant
+expect 2 'plan.none' 'no such plan' $party -n --plan plan.none
+expect 2 'go with -n' 'only before a run' $party --plan plan.yaml
+expect 2 'go with -n' 'both of them' $party --verify-accountant
+closing
