@@ -2,7 +2,7 @@
  *
  * Theorem 6.1 (Tran, Castiglia, Patterson, Milanova): after T steps on batches of B of N records,
  *
- *     eps(alpha) = C_0 (T B / N) P b beta^2 alpha / M        "for a universal constant C_0"
+ *     eps(alpha) = C_0 (T B / N) P b beta^2 alpha / M        for some constant C_0
  *
  * It takes the largest number of releases of one record, T B / N, where bottoms that train on raw
  * records make every release count (docs/privacy.md), and it leaves C_0 open.  Its comparison with

@@ -44,6 +44,24 @@ draw() {
         table saturated --where case=saturated "$@" --target auc=0.98
         picture saturated epoch --where case=saturated --where local_order=parallel "$@" --target auc=0.98
         ;;
+    fedbcd-mnist-stiff)
+        set -- --by local_order,local_iterations --best rounds
+        table stiff "$@" --by-curve --target auc=0.98
+        table stiff-975 "$@" --by-curve --target auc=0.975
+        table runs "$@" --target auc=0.98
+        picture stiff epoch "$@" --by-curve --target auc=0.98
+        ;;
+    fedbcd-mnist-wide)
+        set -- --by local_order,local_iterations --best rounds --target auc=0.975
+        table wide "$@" --by-curve
+        table runs "$@"
+        picture wide epoch "$@" --by-curve
+        ;;
+    fedbcd-mnist-wide-edge)
+        set -- --by local_order,local_iterations,learning_rate --target auc=0.975
+        table edge "$@" --by-curve
+        table runs "$@"
+        ;;
     fedbcd-credit)
         set -- --target auc=0.71 --best rounds
         table runs "$@" --where case=stiff --by split,local_order,local_iterations
@@ -84,7 +102,8 @@ draw() {
     esac
 }
 
-[ $# -gt 0 ] || for grid in bytes fedbcd-mnist fedbcd-credit fedpbcd cvfl cvfl-latency pbm-phishing pbm-har; do
+[ $# -gt 0 ] || for grid in bytes fedbcd-mnist fedbcd-mnist-stiff fedbcd-mnist-wide fedbcd-mnist-wide-edge \
+    fedbcd-credit fedpbcd cvfl cvfl-latency pbm-phishing pbm-har; do
     [ ! -e "$runs/$grid/runs.csv" ] || set -- "$@" "$grid"
 done
 for grid in "$@"; do
