@@ -4,10 +4,13 @@
 #include "party/books.h"
 
 #include "common/base/file.h"
+#include "common/base/le.h"
 #include "common/base/mem.h"
+#include "common/crypto/digest.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static enum status bind(struct books *b, const struct table *t, uint32_t **slots, struct error *err)
 {
@@ -26,6 +29,37 @@ static enum status bind(struct books *b, const struct table *t, uint32_t **slots
     return s;
 }
 
+/* Shape, ids and values of one split, as this party reads it. */
+static void add_table(struct digest *d, const struct table *t)
+{
+    uint8_t shape[16];
+
+    le_put(shape, t->rows, 8);
+    le_put(shape + 8, t->cols, 8);
+    digest_update(d, shape, sizeof shape);
+    for (size_t i = 0; i < t->rows; i++) {
+        const char *id = table_id(t, i);
+
+        digest_update(d, id, strlen(id) + 1);
+    }
+    if (t->rows > 0)
+        digest_update(d, t->x, t->rows * t->cols * sizeof *t->x);
+}
+
+static enum status fingerprint(struct books *b, struct error *err)
+{
+    struct digest d = {0};
+
+    if (digest_init(&d) != STATUS_OK)
+        return error_set(err, STATUS_CRYPTO, "ledger: no digest of the data");
+    digest_begin(&d);
+    add_table(&d, &b->in->train);
+    add_table(&d, &b->in->test);
+    digest_final(&d, b->data);
+    digest_deinit(&d);
+    return STATUS_OK;
+}
+
 enum status books_open(struct books *b, const struct party_inputs *in, struct error *err)
 {
     char path[CONFIG_PATH_MAX];
@@ -40,6 +74,8 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
         s = bind(b, &in->train, &b->train_slots, err);
     if (s == STATUS_OK)
         s = bind(b, &in->test, &b->test_slots, err);
+    if (s == STATUS_OK)
+        s = fingerprint(b, err);
     return s;
 }
 
@@ -100,21 +136,45 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
     return STATUS_OK;
 }
 
+/* What was seen of others' ledgers, for the commit to come. */
+static enum status note_seen(struct books *b, const struct action_charge *c, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; i < c->seen_n && s == STATUS_OK; i++) {
+        if (c->seen[i] > 0)
+            s = ledger_see(b->ledger, b->in->roster.party[i].key, c->seen[i], err);
+    }
+    return s;
+}
+
 enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
 {
     const struct config_policy *policy = &b->in->config.policy;
-    enum ledger_purpose purpose = c->purpose == PURPOSE_TRAIN ? LEDGER_TRAIN : LEDGER_EVALUATE;
-    enum status s = collect(b, c, err);
+    struct ledger_block block = {
+        .plan = c->plan,
+        .data = b->data,
+        .at_s = (int64_t)time(NULL),
+        .purpose = c->purpose == PURPOSE_TRAIN ? LEDGER_TRAIN : LEDGER_EVALUATE,
+        .place = c->place,
+        .rounds = c->rounds,
+        .n = c->n,
+    };
+    enum status s = note_seen(b, c, err);
 
+    if (s == STATUS_OK && c->rounds == 0)
+        return ledger_keep(b->ledger, err);
+    if (s == STATUS_OK)
+        s = collect(b, c, err);
     if (s == STATUS_OK)
         s = ledger_use(b->ledger, &c->mechanism, err);
     if (s != STATUS_OK)
         return s;
+    block.slots = b->slots;
     if (c->give_back)
-        return ledger_return(b->ledger, purpose, b->slots, c->n, err);
+        return ledger_return(b->ledger, &block, err);
     s = check_epsilon(b, c, err);
     if (s != STATUS_OK)
         return s;
-    return ledger_reserve(b->ledger, purpose, b->slots, c->n, policy->releases_record,
-                          policy->releases_total, err);
+    return ledger_reserve(b->ledger, &block, policy->releases_record, policy->releases_total, err);
 }

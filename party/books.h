@@ -14,7 +14,8 @@ struct books {
     uint32_t *train_slots, *test_slots;
     uint32_t *slots; /* scratch: the slots of a charge */
     size_t slots_max;
-    double delta; /* of the plan, for policy.max_epsilon; 0: not known yet */
+    uint8_t data[LEDGER_DIGEST_BYTES]; /* which data sets: SHA-256 of both; never leaves */
+    double delta;                      /* of the plan, for policy.max_epsilon; 0: not known yet */
 };
 
 /* Opens state/ledger.db and binds both data sets. */
@@ -24,8 +25,8 @@ void books_close(struct books *b); /* safe on a zeroed struct */
 /* What the ledger holds, as entries for the accountant. */
 size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
 
-/* Reserves (durably) or gives back.  STATUS_BUDGET when a limit of the policy would be passed;
- * nothing is charged then.  May run on a worker thread. */
+/* Reserves (durably) or gives back, and keeps what was seen of peers.  STATUS_BUDGET when a limit
+ * of the policy would be passed; nothing is charged then.  May run on a worker thread. */
 enum status books_charge(struct books *b, const struct action_charge *c,
                          struct error *err) MUST_USE;
 

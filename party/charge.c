@@ -1,5 +1,5 @@
 /* charge.c -- releases are reserved in the ledger before the upload that spends them, a block at a
- * time.
+ * time; what is known of others' ledgers becomes durable with it.
  *
  * A block is up to PARTY_CHARGE_ROUNDS training rounds of one epoch, or the rest of a sweep.  A
  * void round was spent all the same: its repetition is charged on its own.
@@ -12,18 +12,23 @@
 
 #include <string.h>
 
-static struct action *charge(struct party_session *p, struct actions *a, enum wire_purpose purpose,
-                             size_t n)
+/* Rounds from `place` on, with n rows in charge_rows. */
+static struct action *charge(struct party_session *p, struct actions *a, uint64_t place,
+                             uint64_t rounds, size_t n)
 {
     struct action *act = actions_add(a, ACTION_CHARGE);
 
-    CHECK(n <= p->charge_rows_max);
+    CHECK(n <= p->charge_rows_max && rounds <= UINT32_MAX);
     act->charge = (struct action_charge){
         .mechanism = p->mechanism,
-        .purpose = purpose,
+        .purpose = PURPOSE_TRAIN,
+        .plan = p->plan_digest,
+        .place = place,
+        .rounds = (uint32_t)rounds,
         .rows = p->charge_rows,
         .n = n,
     };
+    party_witness_charge(p, &act->charge);
     return act;
 }
 
@@ -69,8 +74,16 @@ static bool reserved_steps(struct party_session *p, struct actions *a)
         steps = steps < PARTY_CHARGE_ROUNDS ? steps : PARTY_CHARGE_ROUNDS;
         *r = (struct party_reserve){.next = place + 1, .until = place + steps};
     }
-    charge(p, a, PURPOSE_TRAIN, collect_steps(p, place, steps));
+    charge(p, a, place, steps, collect_steps(p, place, steps));
     return false;
+}
+
+/* Rounds that places first .. end of a sweep are. */
+static uint64_t sweep_rounds(const struct party_session *p, uint64_t first, uint64_t end)
+{
+    uint64_t most = agenda_round_places(&p->plan);
+
+    return first < end ? (end - first + most - 1) / most : 0;
 }
 
 static bool reserved_sweep(struct party_session *p, struct actions *a)
@@ -90,7 +103,8 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
             .next = end, .until = all, .sweep = t->sweep, .purpose = t->purpose};
         end = all;
     }
-    charge(p, a, t->purpose, collect_places(p, t->place, end));
+    charge(p, a, t->place, sweep_rounds(p, t->place, end), collect_places(p, t->place, end))
+        ->charge.purpose = t->purpose;
     return false;
 }
 
@@ -98,7 +112,21 @@ bool party_reserved(struct party_session *p, struct actions *a)
 {
     if (wire_purpose_deals(p->task.purpose))
         return true; /* shares of data go to members, whose any T learn nothing of it */
-    return p->task.purpose == PURPOSE_TRAIN ? reserved_steps(p, a) : reserved_sweep(p, a);
+    party_witness_opened(p);
+    if (!(p->task.purpose == PURPOSE_TRAIN ? reserved_steps(p, a) : reserved_sweep(p, a)))
+        return false;
+    if (!p->witness.due)
+        return true;
+    charge(p, a, p->task.place, 0, 0);
+    return false;
+}
+
+uint64_t party_unopened(const struct party_session *p)
+{
+    const struct party_reserve *train = &p->train_reserve, *sweep = &p->sweep_reserve;
+
+    return (train->next < train->until ? train->until - train->next : 0) +
+           sweep_rounds(p, sweep->next, sweep->until);
 }
 
 bool party_replay_reserved(struct party_session *p, struct actions *a)
@@ -110,7 +138,7 @@ bool party_replay_reserved(struct party_session *p, struct actions *a)
     if (p->setup.config->train != TRAIN_DP || left == 0)
         return true;
     t->charged += steps;
-    charge(p, a, PURPOSE_TRAIN, collect_steps(p, first, steps));
+    charge(p, a, first, steps, collect_steps(p, first, steps));
     return false;
 }
 
@@ -121,15 +149,23 @@ void party_give_back(struct party_session *p, struct actions *a)
     /* One block only: charge_rows can hold one, and a sweep's rest is seldom worth a commit. */
     if (r->next >= r->until)
         return;
-    charge(p, a, PURPOSE_TRAIN, collect_steps(p, r->next, r->until - r->next))->charge.give_back =
-        true;
+    charge(p, a, r->next, r->until - r->next, collect_steps(p, r->next, r->until - r->next))
+        ->charge.give_back = true;
     *r = (struct party_reserve){0};
+}
+
+void party_settle_up(struct party_session *p, struct actions *a)
+{
+    party_give_back(p, a);
+    if (p->witness.dirty)
+        charge(p, a, p->applied, 0, 0)->charge.give_back = true;
 }
 
 void party_forget_reserves(struct party_session *p)
 {
     p->train_reserve = (struct party_reserve){0};
     p->sweep_reserve = (struct party_reserve){0};
+    p->witness.dirty = true; /* perhaps: the charge that had it may be the one that failed */
 }
 
 void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next)

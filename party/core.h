@@ -6,6 +6,7 @@
  *   catchup.c   AGREE: steps that were missed  keep.c    checkpoints, and CLOSE
  *   deal.c      SHARE before the rounds of fedvs: subset keys, shares of the data
  *   charge.c    what is reserved in the ledger, and what still has to be
+ *   witness.c   how far everybody's ledger is known to have come
  *   resume.c    what a later process needs
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -73,6 +74,14 @@ struct party_deal {
     struct rng masks;
 };
 
+/* How far ledgers have come: what tells that one was put back. */
+struct party_witness {
+    uint64_t seen[WIRE_MEMBERS_MAX]; /* by roster index: the highest ever */
+    bool due;               /* the generation's first upload has to wait until they are durable */
+    bool dirty;             /* some are not durable yet */
+    uint64_t opened, ended; /* rounds of this generation that cost something */
+};
+
 enum {
     PARTY_KEEP_MAX = 1 << 30,      /* bytes of a checkpoint */
     PARTY_CHECK_MAX = 1024,        /* bytes of check elements */
@@ -119,6 +128,7 @@ struct party_session {
     uint64_t weights_cut; /* fedvs: at w_max, in the generations before */
     struct party_deal deal;
     struct account_entry mechanism;
+    struct party_witness witness;
 
     /* The round. */
     struct digest digest;
@@ -188,14 +198,33 @@ void party_confirms(struct party_session *p, struct actions *a, const struct wir
 
 /* charge.c: true when the task's releases are reserved; false: an ACTION_CHARGE is on its way. */
 bool party_reserved(struct party_session *p, struct actions *a);
+/* Rounds that are reserved and may be opened without a charge. */
+uint64_t party_unopened(const struct party_session *p);
 /* Under dp a local step costs whenever it is taken, so steps that are taken again are charged as
  * participations of their own, releases that they do not make included. */
 bool party_replay_reserved(struct party_session *p, struct actions *a);
 void party_give_back(struct party_session *p, struct actions *a);
+/* At the end: that, and what was seen since the last charge. */
+void party_settle_up(struct party_session *p, struct actions *a);
 /* The rest counts as spent: it will neither be sent nor given back. */
 void party_forget_reserves(struct party_session *p);
 /* The mechanism of the generation to come.  What is reserved under another one serves no more. */
 void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next);
+
+/* witness.c */
+void party_witness_init(struct party_session *p);
+/* What a hello says: rounds that the own ledger has paid for, less those still to be sent. */
+uint64_t party_number(const struct party_session *p);
+void party_witness_hellos(struct party_session *p); /* all are good */
+/* Into the own confirmation; and does another one remember more of this party than it has? */
+void party_witness_say(const struct party_session *p, struct agree_confirm *c);
+enum status party_witness_check(struct party_session *p, uint32_t member,
+                                const struct wire_confirm *c) MUST_USE;
+/* A round is opened that costs something; the one before has ended, for all members. */
+void party_witness_opened(struct party_session *p);
+void party_witness_ended(struct party_session *p);
+/* What is seen becomes durable with this charge. */
+void party_witness_charge(struct party_session *p, struct action_charge *c);
 
 /* deal.c: nothing to do where nothing is dealt. */
 enum status party_deal_init(struct party_session *p) MUST_USE; /* once a plan is known */

@@ -23,6 +23,7 @@ void party_say_hello(struct party_session *p, struct actions *a)
         .generation = p->generation,
         .train_rows = (uint32_t)p->setup.train->rows,
         .test_rows = (uint32_t)p->setup.test->rows,
+        .ledger = party_number(p),
     };
     struct buf body;
     struct action *send;
@@ -120,6 +121,7 @@ static enum status make_confirm(struct party_session *p)
     memcpy(p->own_confirm.sid, p->sid, sizeof p->sid);
     table_ids_hmac(p->own_confirm.ids_train, p->setup.train, key);
     table_ids_hmac(p->own_confirm.ids_test, p->setup.test, key);
+    party_witness_say(p, &p->own_confirm);
     if (agree_sign_confirm(&p->own_confirm, p->setup.key) != STATUS_OK)
         return error_set(&p->error, STATUS_CRYPTO, "cannot sign a confirmation");
     return STATUS_OK;
@@ -143,8 +145,10 @@ void party_hellos(struct party_session *p, struct actions *a, const struct wire_
 
     if (s == STATUS_OK)
         s = take_shapes(p);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK) {
+        party_witness_hellos(p);
         s = make_confirm(p);
+    }
     if (s == STATUS_OK)
         s = make_masks(p);
     if (s != STATUS_OK) {
@@ -181,14 +185,16 @@ static enum status check_confirms(struct party_session *p, const struct wire_con
     if (cs->generation != p->generation || cs->n != p->members_n)
         return error_set(&p->error, STATUS_PROTOCOL, "confirms: of another generation or set");
     for (uint32_t m = 0; m < p->members_n; m++) {
-        enum status s =
-            agree_check_confirm(&cs->confirm[m], p->hellos[m].public_key, p->sid, &p->error);
+        enum status s = agree_check_confirm(&cs->confirm[m], p->hellos[m].public_key, p->sid,
+                                            p->members_n, &p->error);
 
         if (s != STATUS_OK) {
             error_wrap(&p->error, "%s", p->setup.roster->party[p->members[m]].name);
             return s;
         }
         s = same_ids(p, m, &cs->confirm[m]);
+        if (s == STATUS_OK)
+            s = party_witness_check(p, m, &cs->confirm[m]);
         if (s != STATUS_OK)
             return s;
     }

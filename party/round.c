@@ -182,6 +182,7 @@ void party_broadcast(struct party_session *p, struct actions *a, const struct wi
         party_refuse(p, a);
         return;
     }
+    party_witness_ended(p);
     p->task.work = WORK_ROUND;
     p->task.last = b->last;
     if (p->sm.phase == PHASE_SUM && p->task.open)

@@ -16,6 +16,18 @@ static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX
     return books_entries(&((struct party_run *)owner)->books, out);
 }
 
+static uint64_t sequence(void *owner)
+{
+    return ledger_sequence(((struct party_run *)owner)->books.ledger);
+}
+
+static uint64_t seen(void *owner, uint32_t party)
+{
+    const struct party_run *r = owner;
+
+    return ledger_seen(r->books.ledger, r->in->roster.party[party].key);
+}
+
 static enum status begin_session(struct party_run *r, struct error *err)
 {
     const struct config_party *c = &r->in->config;
@@ -36,6 +48,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .seeded = r->options->seeded,
         .seed = r->options->seed,
         .spent = spent,
+        .sequence = sequence,
+        .seen = seen,
         .owner = r,
         .clock_us = clock_us,
         .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,

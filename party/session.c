@@ -32,7 +32,7 @@ void party_finish(struct party_session *p, struct actions *a, enum wire_outcome 
         log_warn("%llu times a weight was beyond protocol.fedvs.w_max and cut off",
                  (unsigned long long)p->weights_cut);
     if (p->planned)
-        party_give_back(p, a);
+        party_settle_up(p, a);
     actions_add(a, ACTION_DISARM);
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
@@ -195,6 +195,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
     buf_init(&p->keep, PARTY_KEEP_MAX);
     buf_init(&p->before, PARTY_KEEP_MAX);
     buf_init(&p->received, WIRE_PAYLOAD_MAX);
+    party_witness_init(p);
     s = digest_init(&p->digest);
     if (s == STATUS_OK)
         s = rng_init_system(&p->noise);

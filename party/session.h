@@ -57,8 +57,12 @@ struct party_setup {
     size_t saved_n;
     const uint8_t *saved_before; /* the checkpoint before that */
     size_t saved_before_n;
-    /* What the ledger holds already, asked when a plan is priced. */
+    /* What the ledger holds already, asked when a plan is priced; its last number; and the highest
+     * number of the ledger of another one of the roster that this party has ever seen, asked once,
+     * at the start. */
     size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
+    uint64_t (*sequence)(void *owner);
+    uint64_t (*seen)(void *owner, uint32_t party);
     void *owner;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
     uint32_t checkpoint_rounds; /* training steps between two ACTION_KEEP; 0: never any */

@@ -225,7 +225,7 @@ void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
                     const struct wire_confirm *c)
 {
     const struct agree_hello *hello = &s->hellos[s->peer[peer].member];
-    enum status st = agree_check_confirm(c, hello->public_key, s->sid, &s->error);
+    enum status st = agree_check_confirm(c, hello->public_key, s->sid, s->members_n, &s->error);
 
     if (st != STATUS_OK) {
         error_wrap(&s->error, "%s", server_name(s, peer));

@@ -25,13 +25,21 @@ enum action_kind {
     ACTION_FINISH, /* the run is over: outcome, error */
 };
 
-/* Releases of rows of one split under one mechanism. */
+/* Releases of rows of one split under one mechanism, and what is to be durable with them.  A charge
+ * is told by EVENT_CHARGED, what is given back by nothing. */
 struct action_charge {
     struct account_entry mechanism;
     enum wire_purpose purpose;
-    bool give_back;       /* reserved but never sent */
+    bool give_back;      /* reserved but never sent; or, of no rounds, only `seen` */
+    const uint8_t *plan; /* WIRE_DIGEST_BYTES: the plan's digest */
+    uint64_t place;      /* of the first round: a training step, or a place of a sweep */
+    /* That it pays for, or that nothing was sent for: never less than will be opened for it.  0:
+     * nothing is charged, and only `seen` kept. */
+    uint32_t rounds;
     const uint32_t *rows; /* of the train or test table, by purpose */
     size_t n;
+    const uint64_t *seen; /* by roster index: the highest numbers of peers' ledgers seen */
+    size_t seen_n;
 };
 
 struct action {

@@ -46,6 +46,9 @@ enum status agree_check_hello(const struct wire_hello *h, const struct roster_en
         return error_set(err, STATUS_PROTOCOL,
                          "hello of %s: %u columns, degree %u; at most %d and %d", who->name,
                          h->features, h->degree, WIRE_FEATURES_MAX, WIRE_DEGREE_MAX);
+    if (h->ledger > WIRE_LEDGER_MAX)
+        return error_set(err, STATUS_PROTOCOL, "hello of %s: no ledger has so many entries",
+                         who->name);
     return STATUS_OK;
 }
 
@@ -74,6 +77,7 @@ void agree_keep_hello(struct agree_hello *kept, const struct wire_hello *h)
     kept->has_dealing = keep_digest(kept->dealing, &h->dealing);
     kept->has_holds = keep_digest(kept->holds, &h->holds);
     kept->held = h->held;
+    kept->ledger = h->ledger;
 }
 
 struct wire_hello agree_show_hello(const struct agree_hello *kept)
@@ -114,51 +118,77 @@ void agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST
     digest_hmac(key, sid, WIRE_DIGEST_BYTES, "vfl/ids/1", 9);
 }
 
-/* The signed part of a confirmation: sid || ids_train || ids_test. */
-enum { CONFIRM_SIGNED_BYTES = 3 * WIRE_DIGEST_BYTES };
+/* --- confirmations --- */
 
-static void confirm_signed(uint8_t out[CONFIRM_SIGNED_BYTES], const uint8_t *sid,
-                           const uint8_t *ids_train, const uint8_t *ids_test)
+enum { SIGNED_MAX = 3 * WIRE_DIGEST_BYTES + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX };
+
+/* The signed part: sid || ids_train || ids_test || seen.  Returns its length. */
+static size_t signed_part(uint8_t out[SIGNED_MAX], const struct wire_confirm *c)
 {
-    memcpy(out, sid, WIRE_DIGEST_BYTES);
-    memcpy(out + WIRE_DIGEST_BYTES, ids_train, WIRE_DIGEST_BYTES);
-    memcpy(out + 2 * WIRE_DIGEST_BYTES, ids_test, WIRE_DIGEST_BYTES);
+    CHECK(c->seen.n <= WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX);
+    memcpy(out, c->sid, WIRE_DIGEST_BYTES);
+    memcpy(out + WIRE_DIGEST_BYTES, c->ids_train, WIRE_DIGEST_BYTES);
+    memcpy(out + 2 * WIRE_DIGEST_BYTES, c->ids_test, WIRE_DIGEST_BYTES);
+    memcpy(out + 3 * WIRE_DIGEST_BYTES, c->seen.data, c->seen.n);
+    return 3 * WIRE_DIGEST_BYTES + c->seen.n;
 }
 
 enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *key)
 {
-    uint8_t text[CONFIRM_SIGNED_BYTES];
+    const struct wire_confirm shown = agree_show_confirm(c, 0);
+    uint8_t text[SIGNED_MAX];
 
-    confirm_signed(text, c->sid, c->ids_train, c->ids_test);
-    return sign_make(c->signature, key, "vfl/confirm/1", text, sizeof text);
+    return sign_make(c->signature, key, "vfl/confirm/2", text, signed_part(text, &shown));
 }
 
 enum status agree_check_confirm(const struct wire_confirm *c,
                                 const uint8_t public_key[WIRE_KEY_BYTES],
-                                const uint8_t sid[WIRE_DIGEST_BYTES], struct error *err)
+                                const uint8_t sid[WIRE_DIGEST_BYTES], size_t members,
+                                struct error *err)
 {
-    uint8_t text[CONFIRM_SIGNED_BYTES];
+    uint8_t text[SIGNED_MAX];
 
-    confirm_signed(text, c->sid, c->ids_train, c->ids_test);
-    if (sign_check(c->signature, public_key, "vfl/confirm/1", text, sizeof text) != STATUS_OK)
+    if (sign_check(c->signature, public_key, "vfl/confirm/2", text, signed_part(text, c)) !=
+        STATUS_OK)
         return error_set(err, STATUS_AUTH, "confirmation: bad signature");
     if (!secret_equal(c->sid, sid, WIRE_DIGEST_BYTES))
         return error_set(err, STATUS_PROTOCOL, "confirmation: another view of keys, set or plan");
+    if (c->seen.n != WIRE_SEEN_BYTES * members)
+        return error_set(err, STATUS_PROTOCOL, "confirmation: numbers of %zu ledgers where %zu are",
+                         c->seen.n / WIRE_SEEN_BYTES, members);
     return STATUS_OK;
 }
 
 void agree_keep_confirm(struct agree_confirm *kept, const struct wire_confirm *c)
 {
+    CHECK(c->seen.n <= sizeof kept->seen);
     memcpy(kept->sid, c->sid, sizeof kept->sid);
     memcpy(kept->ids_train, c->ids_train, sizeof kept->ids_train);
     memcpy(kept->ids_test, c->ids_test, sizeof kept->ids_test);
     memcpy(kept->signature, c->signature, sizeof kept->signature);
+    memcpy(kept->seen, c->seen.data, c->seen.n);
+    kept->members = c->seen.n / WIRE_SEEN_BYTES;
+}
+
+uint64_t agree_seen(const struct wire_confirm *c, size_t m)
+{
+    const uint8_t *from = c->seen.data + WIRE_SEEN_BYTES * m;
+
+    CHECK(WIRE_SEEN_BYTES * (m + 1) <= c->seen.n);
+    return le_take(&from, WIRE_SEEN_BYTES);
+}
+
+void agree_put_seen(struct agree_confirm *c, size_t m, uint64_t number)
+{
+    CHECK(m < c->members && c->members <= WIRE_MEMBERS_MAX);
+    le_put(c->seen + WIRE_SEEN_BYTES * m, number, WIRE_SEEN_BYTES);
 }
 
 struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_t generation)
 {
-    return (struct wire_confirm){kept->sid, kept->ids_train, kept->ids_test, kept->signature,
-                                 generation};
+    return (struct wire_confirm){kept->sid,      kept->ids_train,
+                                 kept->ids_test, kept->signature,
+                                 generation,     {kept->seen, WIRE_SEEN_BYTES * kept->members}};
 }
 
 /* HKDF with info = purpose || a || b. */

@@ -2,10 +2,11 @@
  * derived from it.
  *
  *   hello      signature over "vfl/hello/1", body (plan digest, generation, name, nonce, key,
- *              shapes, dealings)
+ *              shapes, dealings, number of the ledger)
  *   sid        SHA-256("vfl/sid/1" || plan digest || generation || M
  *              || for each member: |body|, body, public key)
- *   confirm    signature over "vfl/confirm/1", sid || ids_train || ids_test
+ *   confirm    signature over "vfl/confirm/2", sid || ids_train || ids_test || for each member:
+ *              highest number of its ledger ever seen, 8 bytes little-endian
  *   ids key    HMAC(sid, "vfl/ids/1")
  *   pair keys  HKDF-SHA-256(X25519(own, other), salt sid, info), 32 bytes each:
  *                mask   "vfl/mask/1" || low || high
@@ -38,11 +39,14 @@ struct agree_hello {
     bool has_dealing, has_holds;
     uint8_t dealing[WIRE_DIGEST_BYTES], holds[WIRE_DIGEST_BYTES];
     uint64_t held;
+    uint64_t ledger;
 };
 
 struct agree_confirm {
     uint8_t sid[WIRE_DIGEST_BYTES], ids_train[WIRE_DIGEST_BYTES], ids_test[WIRE_DIGEST_BYTES];
     uint8_t signature[WIRE_SIGNATURE_BYTES];
+    uint8_t seen[WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX];
+    size_t members; /* that `seen` is of */
 };
 
 /* What every hello of a generation must say. */
@@ -65,11 +69,15 @@ void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
 void agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST_BYTES]);
 
 enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *key) MUST_USE;
-/* Is c of the holder of public_key, and for this sid? */
+/* Is c of the holder of public_key, for this sid, and about so many members? */
 enum status agree_check_confirm(const struct wire_confirm *c,
                                 const uint8_t public_key[WIRE_KEY_BYTES],
-                                const uint8_t sid[WIRE_DIGEST_BYTES], struct error *err) MUST_USE;
+                                const uint8_t sid[WIRE_DIGEST_BYTES], size_t members,
+                                struct error *err) MUST_USE;
 void agree_keep_confirm(struct agree_confirm *kept, const struct wire_confirm *c);
+/* Member m's number in what a confirmation has seen, and to put it there. */
+uint64_t agree_seen(const struct wire_confirm *c, size_t m);
+void agree_put_seen(struct agree_confirm *c, size_t m, uint64_t number);
 struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_t generation);
 
 /* What members `self` and `other` (roster indices) share, as `self` holds it.  STATUS_AUTH when the

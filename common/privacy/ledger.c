@@ -1,8 +1,8 @@
 /* ledger.c -- charge first, send later.
  *
- * Counts are changed in memory, judged against the limits, written and committed; whatever fails
- * takes the change in memory back.  So memory never holds a charge that the disk does not, and an
- * upload that waits for STATUS_OK has been paid for whatever happens next.
+ * Counts are changed in memory, judged against the limits, written with their entry and committed;
+ * whatever fails takes the change in memory back.  So memory never holds a charge that the disk
+ * does not, and an upload that waits for STATUS_OK has been paid for whatever happens next.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,19 +11,14 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/privacy/ledger_counts.h"
+#include "common/privacy/ledger_history.h"
+#include "common/privacy/ledger_inside.h"
 #include "common/privacy/ledger_load.h"
+#include "common/privacy/ledger_peers.h"
 #include "common/privacy/ledger_store.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
-
-struct ledger {
-    struct ledger_store store;
-    struct ledger_counts counts;
-    struct account_entry mechanism[ACCOUNT_MECHANISMS_MAX];
-    size_t mechanisms;
-    size_t current; /* the mechanism in use; ACCOUNT_MECHANISMS_MAX when none is */
-};
 
 enum status ledger_open(struct ledger **out, const char *path, struct error *err)
 {
@@ -37,6 +32,10 @@ enum status ledger_open(struct ledger **out, const char *path, struct error *err
     s = ledger_store_open(&l->store, path, err);
     if (s == STATUS_OK)
         s = ledger_load(&l->store, &l->counts, l->mechanism, &l->mechanisms, err);
+    if (s == STATUS_OK)
+        s = ledger_history_load(&l->store, &l->history, &l->counts, err);
+    if (s == STATUS_OK)
+        s = ledger_peers_load(&l->store, &l->peers, err);
     if (s != STATUS_OK) {
         ledger_close(l);
         return s;
@@ -51,6 +50,7 @@ void ledger_close(struct ledger *l)
         return;
     ledger_store_close(&l->store);
     ledger_counts_deinit(&l->counts);
+    ledger_peers_deinit(&l->peers);
     mem_free(l);
 }
 
@@ -58,7 +58,7 @@ void ledger_close(struct ledger *l)
 static struct account_entry canonical(const struct account_entry *m)
 {
     struct account_entry c = {.kind = m->kind,
-                              .bottom = ACCOUNT_RAW, /* the only way bottoms have ever trained */
+                              .bottom = m->bottom,
                               .clear = m->clear,
                               .concat = m->concat,
                               .coordinates = m->coordinates,
@@ -66,6 +66,11 @@ static struct account_entry canonical(const struct account_entry *m)
                               .colluders = m->colluders > 1 ? m->colluders : 1};
 
     CHECK(m->coordinates >= 1 && m->parties >= 1);
+    if (m->bottom == ACCOUNT_DP) {
+        CHECK(m->step_noise > 0 && m->steps >= 1);
+        c.step_noise = m->step_noise;
+        c.steps = m->steps;
+    }
     switch (m->kind) {
     case ACCOUNT_PBM:
         CHECK(m->trials >= 1 && m->beta > 0 && m->beta < 0.5);
@@ -87,7 +92,8 @@ static bool same_mechanism(const struct account_entry *a, const struct account_e
     return a->kind == b->kind && a->trials == b->trials && a->beta == b->beta &&
            a->sigma == b->sigma && a->clip == b->clip && a->clear == b->clear &&
            a->concat == b->concat && a->coordinates == b->coordinates && a->parties == b->parties &&
-           a->colluders == b->colluders;
+           a->colluders == b->colluders && a->bottom == b->bottom &&
+           a->step_noise == b->step_noise && a->steps == b->steps;
 }
 
 enum status ledger_use(struct ledger *l, const struct account_entry *mechanism, struct error *err)
@@ -184,18 +190,33 @@ static uint64_t releases_total(const struct ledger *l)
     return sum;
 }
 
-/* Writes the changed chunks of a column and commits. */
-static enum status save(struct ledger *l, struct ledger_column column, struct error *err)
+/* Writes the changed chunks of a column, the entry that changed them and what was seen of peers,
+ * and commits. */
+static enum status save(struct ledger *l, struct ledger_column column, const struct ledger_block *b,
+                        bool give_back, struct error *err)
 {
-    enum status s = ledger_store_begin(&l->store, err);
+    struct ledger_history next;
+    enum status s = ledger_history_fold(&l->store, &l->history, err);
 
+    next = l->history;
+    if (s == STATUS_OK)
+        s = ledger_store_begin(&l->store, err);
     if (s != STATUS_OK)
         return s;
     s = ledger_store_put(&l->store, &l->counts, column, err);
     if (s == STATUS_OK)
-        return ledger_store_commit(&l->store, err);
-    ledger_store_rollback(&l->store);
-    return s;
+        s = ledger_history_enter(&l->store, &next, b, column.mechanism, give_back, err);
+    if (s == STATUS_OK)
+        s = ledger_peers_put(&l->store, &l->peers, err);
+    if (s == STATUS_OK)
+        s = ledger_store_commit(&l->store, err);
+    else
+        ledger_store_rollback(&l->store);
+    if (s != STATUS_OK)
+        return s;
+    l->history = next;
+    ledger_peers_clean(&l->peers);
+    return STATUS_OK;
 }
 
 /* With the block already counted: is anything over its limit? */
@@ -217,12 +238,12 @@ static enum status judge(const struct ledger *l, uint64_t highest, uint64_t reco
     return STATUS_OK;
 }
 
-enum status ledger_reserve(struct ledger *l, enum ledger_purpose purpose, const uint32_t *slots,
-                           size_t n, uint64_t record_max, uint64_t total_max, struct error *err)
+enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint64_t record_max,
+                           uint64_t total_max, struct error *err)
 {
-    struct ledger_column column = column_of(l, purpose);
+    struct ledger_column column = column_of(l, b->purpose);
     uint32_t highest;
-    enum status s = ledger_counts_add(&l->counts, column, slots, n, &highest);
+    enum status s = ledger_counts_add(&l->counts, column, b->slots, b->n, &highest);
 
     if (s == STATUS_LIMIT)
         s = error_set(err, STATUS_BUDGET, "ledger %s: a record would pass 2^32 - 1 releases",
@@ -232,31 +253,88 @@ enum status ledger_reserve(struct ledger *l, enum ledger_purpose purpose, const 
     if (s == STATUS_OK) {
         s = judge(l, highest, record_max, total_max, err);
         if (s == STATUS_OK)
-            s = save(l, column, err);
+            s = save(l, column, b, false, err);
         if (s != STATUS_OK)
-            ledger_counts_subtract(&l->counts, column, slots, n);
+            ledger_counts_subtract(&l->counts, column, b->slots, b->n);
     }
     ledger_counts_clean(&l->counts, column);
     return s;
 }
 
-enum status ledger_return(struct ledger *l, enum ledger_purpose purpose, const uint32_t *slots,
-                          size_t n, struct error *err)
+enum status ledger_return(struct ledger *l, const struct ledger_block *b, struct error *err)
 {
-    struct ledger_column column = column_of(l, purpose);
+    struct ledger_column column = column_of(l, b->purpose);
     uint32_t highest;
     enum status s;
 
-    ledger_counts_subtract(&l->counts, column, slots, n);
-    s = save(l, column, err);
+    ledger_counts_subtract(&l->counts, column, b->slots, b->n);
+    s = save(l, column, b, true, err);
     if (s != STATUS_OK) {
-        enum status again = ledger_counts_add(&l->counts, column, slots, n, &highest);
+        enum status again = ledger_counts_add(&l->counts, column, b->slots, b->n, &highest);
 
         CHECK(again == STATUS_OK); /* every chunk exists and every total was this high before */
     }
     ledger_counts_clean(&l->counts, column);
     return s;
 }
+
+/* --- numbers --- */
+
+uint64_t ledger_sequence(const struct ledger *l)
+{
+    return l->history.number;
+}
+
+uint64_t ledger_seen(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES])
+{
+    return ledger_peers_seen(&l->peers, key);
+}
+
+enum status ledger_see(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES], uint64_t number,
+                       struct error *err)
+{
+    if (ledger_peers_see(&l->peers, key, number) != STATUS_OK)
+        return error_set(err, STATUS_MEMORY, "ledger %s: out of memory", l->store.path);
+    return STATUS_OK;
+}
+
+enum status ledger_keep(struct ledger *l, struct error *err)
+{
+    enum status s;
+
+    if (!ledger_peers_dirty(&l->peers))
+        return STATUS_OK;
+    s = ledger_store_begin(&l->store, err);
+    if (s != STATUS_OK)
+        return s;
+    s = ledger_peers_put(&l->store, &l->peers, err);
+    if (s == STATUS_OK)
+        s = ledger_store_commit(&l->store, err);
+    else
+        ledger_store_rollback(&l->store);
+    if (s == STATUS_OK)
+        ledger_peers_clean(&l->peers);
+    return s;
+}
+
+enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
+                          struct error *err)
+{
+    enum status s = ledger_store_begin(&l->store, err);
+
+    if (s != STATUS_OK)
+        return s;
+    s = ledger_peers_delete(&l->store, key, err);
+    if (s == STATUS_OK)
+        s = ledger_store_commit(&l->store, err);
+    else
+        ledger_store_rollback(&l->store);
+    if (s == STATUS_OK)
+        ledger_peers_drop(&l->peers, key);
+    return s;
+}
+
+/* --- what it amounts to --- */
 
 void ledger_totals(const struct ledger *l, struct ledger_totals *out)
 {

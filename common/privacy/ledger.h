@@ -6,6 +6,11 @@
  * holds the file at a time.  Functions may be called from any thread, but never two at once on one
  * ledger.
  *
+ * Each block is an entry beside the counts, in the same commit, and takes as many numbers as it
+ * pays for rounds.  Numbers only grow: a peer that has seen a higher one than the ledger has knows
+ * that the file was put back or replaced.  So the ledger also keeps the highest numbers that this
+ * party has seen of its peers.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_PRIVACY_LEDGER_H
@@ -19,7 +24,8 @@
 #include <stdint.h>
 
 enum ledger_purpose { LEDGER_TRAIN, LEDGER_EVALUATE, LEDGER_PREDICT };
-enum { LEDGER_PURPOSES = 3 };
+enum { LEDGER_PURPOSES = 3, LEDGER_DIGEST_BYTES = 32 };
+#define LEDGER_NUMBER_MAX ((UINT64_C(1) << 62) - 1)
 
 struct ledger;
 
@@ -39,16 +45,42 @@ enum status ledger_use(struct ledger *l, const struct account_entry *mechanism,
 enum status ledger_bind(struct ledger *l, uint32_t **slots, const char *const *ids, size_t rows,
                         struct error *err) MUST_USE;
 
-/* Charges one release to each of the n slots (a slot may occur several times) and commits durably.
- * record_max (of one record over all purposes and mechanisms), total_max (of all): 0 = no limit;
- * STATUS_BUDGET when they would be passed.  On any failure nothing is charged. */
-enum status ledger_reserve(struct ledger *l, enum ledger_purpose purpose, const uint32_t *slots,
-                           size_t n, uint64_t record_max, uint64_t total_max,
-                           struct error *err) MUST_USE;
+/* Rounds that are paid for at once, and what they release. */
+struct ledger_block {
+    const uint8_t *plan, *data; /* LEDGER_DIGEST_BYTES: of the plan, and of this party's data */
+    int64_t at_s;               /* since 1970, UTC */
+    enum ledger_purpose purpose;
+    uint64_t place;        /* of the first round */
+    uint32_t rounds;       /* at least 1, and never less than are sent for it */
+    const uint32_t *slots; /* one release each; a slot may occur several times */
+    size_t n;
+};
+
+/* Charges a block and commits durably.  record_max (of one record over all purposes and
+ * mechanisms), total_max (of all): 0 = no limit; STATUS_BUDGET when they would be passed.  On any
+ * failure nothing is charged. */
+enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint64_t record_max,
+                           uint64_t total_max, struct error *err) MUST_USE;
 /* Gives back reservations that were never sent (orderly end of a generation); more than was
  * reserved is a programmer's mistake.  On failure they stay charged. */
-enum status ledger_return(struct ledger *l, enum ledger_purpose purpose, const uint32_t *slots,
-                          size_t n, struct error *err) MUST_USE;
+enum status ledger_return(struct ledger *l, const struct ledger_block *b,
+                          struct error *err) MUST_USE;
+
+/* The number of the last entry: at least the rounds that this party has ever sent something in.  0
+ * when there is none. */
+uint64_t ledger_sequence(const struct ledger *l);
+
+/* The highest number of a peer's ledger (by the SHA-256 of its public key) that was ever told here,
+ * 0 when none was. */
+uint64_t ledger_seen(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES]);
+/* Tells one.  It is durable with the next commit, at the latest with ledger_keep's, which does
+ * nothing when nothing is new.  STATUS_MEMORY. */
+enum status ledger_see(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES], uint64_t number,
+                       struct error *err) MUST_USE;
+enum status ledger_keep(struct ledger *l, struct error *err) MUST_USE;
+/* Forgets a peer, durably. */
+enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
+                          struct error *err) MUST_USE;
 
 struct ledger_totals {
     uint64_t releases[LEDGER_PURPOSES]; /* vectors, by purpose */
@@ -62,7 +94,8 @@ uint32_t ledger_spent(const struct ledger *l, uint32_t slot);
  * in.  Each participations_max is its own mechanism's, so their composition is an upper bound: the
  * records that hold them may differ. */
 size_t ledger_entries(const struct ledger *l, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
-/* What --ledger prints: releases, histogram of participations, mechanisms, claims at `delta`. */
+/* What --ledger prints: releases, histogram of participations, entries by plan and data set,
+ * mechanisms, claims at `delta`. */
 enum status ledger_print(const struct ledger *l, double delta, struct buf *out) MUST_USE;
 
 #endif

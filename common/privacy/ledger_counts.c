@@ -85,6 +85,7 @@ enum status ledger_counts_load(struct ledger_counts *c, struct ledger_column col
         chunk->count[i] = count[i];
         c->total[slot] += count[i];
         c->releases[column.purpose] += count[i];
+        c->column[column.mechanism][column.purpose] += count[i];
         if (c->total[slot] > c->participations_max)
             c->participations_max = c->total[slot];
     }
@@ -106,6 +107,7 @@ static void subtract(struct ledger_counts *c, struct ledger_column column, const
         c->total[slots[i]]--;
     }
     c->releases[column.purpose] -= n;
+    c->column[column.mechanism][column.purpose] -= n;
 }
 
 enum status ledger_counts_add(struct ledger_counts *c, struct ledger_column column,
@@ -134,6 +136,7 @@ enum status ledger_counts_add(struct ledger_counts *c, struct ledger_column colu
             *highest = c->total[slot];
     }
     c->releases[column.purpose] += done;
+    c->column[column.mechanism][column.purpose] += done;
     if (s != STATUS_OK)
         subtract(c, column, slots, done);
     else if (*highest > c->participations_max)

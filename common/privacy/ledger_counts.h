@@ -36,7 +36,8 @@ struct ledger_counts {
     size_t records;  /* slots in use */
     uint32_t *total; /* of each slot over mechanisms and purposes */
     uint64_t releases[LEDGER_PURPOSES];
-    uint32_t participations_max; /* largest of total */
+    uint64_t column[ACCOUNT_MECHANISMS_MAX][LEDGER_PURPOSES]; /* releases, mechanism by mechanism */
+    uint32_t participations_max;                              /* largest of total */
 };
 
 void ledger_counts_deinit(struct ledger_counts *c); /* safe on a zeroed struct */

@@ -22,6 +22,17 @@ const char *ledger_load_kind_name(enum account_kind kind)
     return names[kind];
 }
 
+const char *ledger_load_bottom_name(enum account_bottom bottom)
+{
+    static const char *const names[] = {
+        [ACCOUNT_RAW] = "raw",
+        [ACCOUNT_FROZEN] = "frozen",
+        [ACCOUNT_DP] = "dp",
+    };
+
+    return names[bottom];
+}
+
 /* Slots are numbered without gaps from 0. */
 static enum status load_records(struct ledger_store *st, struct ledger_counts *counts,
                                 struct error *err)
@@ -62,6 +73,17 @@ static bool known_kind(const char *name, enum account_kind *kind)
     return false;
 }
 
+static bool known_bottom(const char *name, enum account_bottom *bottom)
+{
+    for (int b = ACCOUNT_RAW; b <= ACCOUNT_DP; b++) {
+        if (name != NULL && strcmp(name, ledger_load_bottom_name((enum account_bottom)b)) == 0) {
+            *bottom = (enum account_bottom)b;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_count(sqlite3_stmt *row, int i, sqlite3_int64 low)
 {
     sqlite3_int64 v = sqlite3_column_int64(row, i);
@@ -73,7 +95,9 @@ static bool is_count(sqlite3_stmt *row, int i, sqlite3_int64 low)
 static bool read_mechanism(sqlite3_stmt *row, struct account_entry *m)
 {
     if (!known_kind((const char *)sqlite3_column_text(row, 1), &m->kind) || !is_count(row, 2, 0) ||
-        !is_count(row, 8, 1) || !is_count(row, 9, 1) || !is_count(row, 10, 1))
+        !is_count(row, 8, 1) || !is_count(row, 9, 1) || !is_count(row, 10, 1) ||
+        !known_bottom((const char *)sqlite3_column_text(row, 11), &m->bottom) ||
+        !is_count(row, 13, 0))
         return false;
     m->trials = (uint32_t)sqlite3_column_int64(row, 2);
     m->beta = sqlite3_column_double(row, 3);
@@ -84,6 +108,10 @@ static bool read_mechanism(sqlite3_stmt *row, struct account_entry *m)
     m->coordinates = (uint32_t)sqlite3_column_int64(row, 8);
     m->parties = (uint32_t)sqlite3_column_int64(row, 9);
     m->colluders = (uint32_t)sqlite3_column_int64(row, 10);
+    m->step_noise = sqlite3_column_double(row, 12);
+    m->steps = (uint32_t)sqlite3_column_int64(row, 13);
+    if (m->bottom == ACCOUNT_DP && !(m->step_noise > 0 && isfinite(m->step_noise) && m->steps > 0))
+        return false;
     if (m->kind == ACCOUNT_PBM)
         return m->trials >= 1 && m->beta > 0 && m->beta < 0.5;
     return m->kind == ACCOUNT_NONE || (m->sigma > 0 && m->clip > 0 && isfinite(m->sigma));
@@ -96,10 +124,12 @@ static enum status load_mechanisms(struct ledger_store *st, struct account_entry
     enum status s = STATUS_OK;
     int step;
 
-    if (sqlite3_prepare_v2(st->db,
-                           "SELECT mechanism, kind, trials, beta, sigma, clip, clear, concat, "
-                           "coordinates, parties, colluders FROM mechanisms ORDER BY mechanism",
-                           -1, &query, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(
+            st->db,
+            "SELECT mechanism, kind, trials, beta, sigma, clip, clear, concat, "
+            "coordinates, parties, colluders, bottom, step_noise, steps FROM mechanisms "
+            "ORDER BY mechanism",
+            -1, &query, NULL) != SQLITE_OK)
         return ledger_store_failed(st, err);
     *n = 0;
     while ((step = sqlite3_step(query)) == SQLITE_ROW && s == STATUS_OK) {

@@ -13,13 +13,14 @@
 
 #include <stddef.h>
 
-/* Reads everything but the ids into zeroed counts and mechanisms.  STATUS_IO when something does
- * not fit together, STATUS_MEMORY. */
+/* Reads everything but ids, entries and peers into zeroed counts and mechanisms.  STATUS_IO when
+ * something does not fit together, STATUS_MEMORY. */
 enum status ledger_load(struct ledger_store *st, struct ledger_counts *counts,
                         struct account_entry mechanisms[ACCOUNT_MECHANISMS_MAX],
                         size_t *mechanisms_n, struct error *err) MUST_USE;
 
-/* How a mechanism's kind is stored and printed. */
+/* How a mechanism's kind, and its bottom, are stored and printed. */
 const char *ledger_load_kind_name(enum account_kind kind);
+const char *ledger_load_bottom_name(enum account_bottom bottom);
 
 #endif

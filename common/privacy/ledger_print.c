@@ -3,25 +3,33 @@
  */
 #include "common/privacy/ledger_print.h"
 
+#include "common/crypto/digest.h"
 #include "common/privacy/ledger.h"
+#include "common/privacy/ledger_inside.h"
+#include "common/privacy/ledger_load.h"
 
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 enum { BINS = 12 };
 
-static enum status print_releases(const struct ledger_totals *t, struct buf *out)
+static enum status print_releases(const struct ledger *l, const struct ledger_totals *t,
+                                  struct buf *out)
 {
     return buf_printf(out,
                       "records         %" PRIu64 "\n"
                       "releases        train %" PRIu64 "  evaluate %" PRIu64 "  predict %" PRIu64
                       "  total %" PRIu64 "\n"
-                      "participations  at most %" PRIu64 " of one record\n",
+                      "participations  at most %" PRIu64 " of one record\n"
+                      "entries         %zu, the last one is number %" PRIu64 "\n",
                       t->records, t->releases[LEDGER_TRAIN], t->releases[LEDGER_EVALUATE],
                       t->releases[LEDGER_PREDICT],
                       t->releases[LEDGER_TRAIN] + t->releases[LEDGER_EVALUATE] +
                           t->releases[LEDGER_PREDICT],
-                      t->participations_max);
+                      t->participations_max, l->history.entries, l->history.number);
 }
 
 /* How many records were released how often, in at most BINS + 1 ranges of one width. */
@@ -47,15 +55,84 @@ static enum status print_histogram(const struct ledger *l, const struct ledger_t
     return s;
 }
 
+/* --- entries --- */
+
+enum { SHORT_BYTES = 6, DAY_CHARS = 16 };
+
+static void day_of(char out[DAY_CHARS], int64_t at_s)
+{
+    time_t t = (time_t)at_s;
+    struct tm utc;
+
+    snprintf(out, DAY_CHARS, "-");
+    if (at_s > 0 && gmtime_r(&t, &utc) != NULL)
+        (void)strftime(out, DAY_CHARS, "%Y-%m-%d", &utc);
+}
+
+/* Columns in the order of the query in print_entries. */
+static enum status print_run(sqlite3_stmt *row, struct buf *out)
+{
+    static const char *const purposes[] = {
+        [LEDGER_TRAIN] = "train", [LEDGER_EVALUATE] = "evaluate", [LEDGER_PREDICT] = "predict"};
+    char plan[2 * SHORT_BYTES + 1], data[2 * SHORT_BYTES + 1], first[DAY_CHARS], last[DAY_CHARS];
+    const uint8_t *plan_bytes = sqlite3_column_blob(row, 1),
+                  *data_bytes = sqlite3_column_blob(row, 2);
+
+    if (sqlite3_column_int64(row, 0) == 0) { /* whose digests are not known any more */
+        strcpy(plan, "earlier");
+        strcpy(data, "-");
+    } else {
+        digest_hex(plan, plan_bytes, SHORT_BYTES);
+        digest_hex(data, data_bytes, SHORT_BYTES);
+    }
+    day_of(first, sqlite3_column_int64(row, 7));
+    day_of(last, sqlite3_column_int64(row, 8));
+    return buf_printf(out, "  %-12s  %-12s  %-8s %8lld %8lld %12lld  %-10s  %-10s\n", plan, data,
+                      purposes[sqlite3_column_int64(row, 3)],
+                      (long long)sqlite3_column_int64(row, 4),
+                      (long long)sqlite3_column_int64(row, 5),
+                      (long long)sqlite3_column_int64(row, 6), first, last);
+}
+
+/* What was paid for, by plan and data set, in the order of its first entry. */
+static enum status print_entries(const struct ledger *l, struct buf *out)
+{
+    sqlite3_stmt *query = NULL;
+    enum status s = buf_printf(out, "\n  %-12s  %-12s  %-8s %8s %8s %12s  %-10s  %-10s\n", "plan",
+                               "data", "purpose", "entries", "rounds", "releases", "first", "last");
+
+    if (s != STATUS_OK)
+        return s;
+    if (sqlite3_prepare_v2(l->store.db,
+                           "SELECT e.run, r.plan, r.data, e.purpose, sum(e.entries), "
+                           "sum(e.rounds), sum(e.releases), min(e.at), max(e.at) "
+                           "FROM entries e JOIN runs r USING (run) GROUP BY e.run, e.purpose "
+                           "ORDER BY min(e.number)",
+                           -1, &query, NULL) != SQLITE_OK)
+        return ledger_store_failed(&l->store, NULL);
+    while (s == STATUS_OK) {
+        int step = sqlite3_step(query);
+
+        if (step == SQLITE_DONE)
+            break;
+        s = step == SQLITE_ROW ? print_run(query, out) : ledger_store_failed(&l->store, NULL);
+    }
+    sqlite3_finalize(query);
+    return s;
+}
+
+/* --- mechanisms --- */
+
 static enum status print_mechanisms(const struct account_entry *entries, size_t n, struct buf *out)
 {
-    enum status s = buf_printf(out, "\n  %-40s %8s %9s %11s %12s %10s\n", "mechanism", "parties",
-                               "colluders", "coordinates", "releases", "per record");
+    enum status s =
+        buf_printf(out, "\n  %-40s  %-20s %8s %9s %11s %12s %10s\n", "mechanism", "bottom",
+                   "parties", "colluders", "coordinates", "releases", "per record");
 
     for (size_t i = 0; i < n && s == STATUS_OK; i++) {
         const struct account_entry *e = &entries[i];
         const char *seen = e->concat ? ", clear, concat" : e->clear ? ", clear" : "";
-        char name[96] = "";
+        char name[96] = "", bottom[64] = "";
 
         switch (e->kind) {
         case ACCOUNT_PBM:
@@ -66,9 +143,14 @@ static enum status print_mechanisms(const struct account_entry *entries, size_t 
             break;
         case ACCOUNT_NONE: snprintf(name, sizeof name, "no noise%s", seen); break;
         }
-        s = buf_printf(
-            out, "  %-40s %8" PRIu32 " %9" PRIu32 " %11" PRIu32 " %12" PRIu64 " %10" PRIu64 "\n",
-            name, e->parties, e->colluders, e->coordinates, e->releases, e->participations_max);
+        snprintf(bottom, sizeof bottom, "%s", ledger_load_bottom_name(e->bottom));
+        if (e->bottom == ACCOUNT_DP)
+            snprintf(bottom, sizeof bottom, "dp noise=%g steps=%" PRIu32, e->step_noise, e->steps);
+        s = buf_printf(out,
+                       "  %-40s  %-20s %8" PRIu32 " %9" PRIu32 " %11" PRIu32 " %12" PRIu64
+                       " %10" PRIu64 "\n",
+                       name, bottom, e->parties, e->colluders, e->coordinates, e->releases,
+                       e->participations_max);
     }
     return s;
 }
@@ -99,9 +181,11 @@ enum status ledger_print(const struct ledger *l, double delta, struct buf *out)
     enum status s;
 
     ledger_totals(l, &totals);
-    s = print_releases(&totals, out);
+    s = print_releases(l, &totals, out);
     if (s == STATUS_OK && totals.records > 0)
         s = print_histogram(l, &totals, out);
+    if (s == STATUS_OK && l->history.entries > 0)
+        s = print_entries(l, out);
     if (s == STATUS_OK && n > 0)
         s = print_mechanisms(entries, n, out);
     if (s == STATUS_OK && n > 0)

@@ -8,6 +8,7 @@
 #include "common/privacy/ledger_store.h"
 
 #include "common/base/mem.h"
+#include "common/privacy/ledger_layout.h"
 #include "common/privacy/ledger_load.h"
 
 #include <endian.h>
@@ -18,27 +19,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
-
-#define APPLICATION_ID "1129270343" /* 0x434F4C47, "COLG" */
-#define USER_VERSION "1"
-
-/* As SQLite keeps them in its schema table; compared at opening. */
-static const struct {
-    const char *name, *sql;
-} tables[] = {
-    {"records", "CREATE TABLE records (slot INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE) STRICT"},
-    {"mechanisms", "CREATE TABLE mechanisms (mechanism INTEGER PRIMARY KEY, kind TEXT NOT NULL, "
-                   "trials INTEGER NOT NULL, beta REAL NOT NULL, sigma REAL NOT NULL, "
-                   "clip REAL NOT NULL, clear INTEGER NOT NULL, concat INTEGER NOT NULL, "
-                   "coordinates INTEGER NOT NULL, parties INTEGER NOT NULL, "
-                   "colluders INTEGER NOT NULL, UNIQUE (kind, trials, beta, sigma, clip, clear, "
-                   "concat, coordinates, parties, colluders)) STRICT"},
-    /* `releases` is the sum of the chunk's counts, so that a flipped bit in a blob is noticed. */
-    {"counts", "CREATE TABLE counts (mechanism INTEGER NOT NULL, purpose INTEGER NOT NULL, "
-               "chunk INTEGER NOT NULL, releases INTEGER NOT NULL, counts BLOB NOT NULL, "
-               "UNIQUE (mechanism, purpose, chunk)) STRICT"},
-};
-enum { TABLES = sizeof tables / sizeof tables[0] };
 
 enum status ledger_store_damaged(const struct ledger_store *st, const char *what, struct error *err)
 {
@@ -65,16 +45,15 @@ enum status ledger_store_failed(const struct ledger_store *st, struct error *err
     }
 }
 
-static enum status run(struct ledger_store *st, const char *sql, struct error *err)
+enum status ledger_store_run(struct ledger_store *st, const char *sql, struct error *err)
 {
     if (sqlite3_exec(st->db, sql, NULL, NULL, NULL) != SQLITE_OK)
         return ledger_store_failed(st, err);
     return STATUS_OK;
 }
 
-/* Is the first value of the query's first row, as text, `expected`? */
-static enum status answers(struct ledger_store *st, const char *sql, const char *expected,
-                           bool *yes, struct error *err)
+enum status ledger_store_answers(struct ledger_store *st, const char *sql, const char *expected,
+                                 bool *yes, struct error *err)
 {
     sqlite3_stmt *query = NULL;
     enum status s = STATUS_OK;
@@ -95,23 +74,49 @@ static enum status answers(struct ledger_store *st, const char *sql, const char 
     return s;
 }
 
-/* Ours, or so new that it holds nothing?  Nothing is written before this has said yes. */
-static enum status identify(struct ledger_store *st, bool *empty, struct error *err)
+/* The first value of the query's first row. */
+static enum status number_of(struct ledger_store *st, const char *sql, int *number,
+                             struct error *err)
 {
-    bool ours, known, none;
+    sqlite3_stmt *query = NULL;
+    enum status s = STATUS_OK;
+
+    if (sqlite3_prepare_v2(st->db, sql, -1, &query, NULL) != SQLITE_OK)
+        return ledger_store_failed(st, err);
+    if (sqlite3_step(query) == SQLITE_ROW)
+        *number = sqlite3_column_int(query, 0);
+    else
+        s = ledger_store_failed(st, err);
+    sqlite3_finalize(query);
+    return s;
+}
+
+/* Ours, and of which version, or so new that it holds nothing (version 0)?  Nothing is written
+ * before this has said yes. */
+static enum status identify(struct ledger_store *st, int *version, struct error *err)
+{
+    bool ours, none;
     enum status s;
 
-    if ((s = answers(st, "PRAGMA application_id", APPLICATION_ID, &ours, err)) != STATUS_OK ||
-        (s = answers(st, "PRAGMA user_version", USER_VERSION, &known, err)) != STATUS_OK ||
-        (s = answers(st, "SELECT count(*) FROM sqlite_master", "0", &none, err)) != STATUS_OK)
+    *version = 0;
+    if ((s = ledger_store_answers(st, "PRAGMA application_id", LEDGER_LAYOUT_APPLICATION, &ours,
+                                  err)) != STATUS_OK ||
+        (s = ledger_store_answers(st, "SELECT count(*) FROM sqlite_master", "0", &none, err)) !=
+            STATUS_OK)
         return s;
-    *empty = !ours && none;
     if (!ours && !none)
         return error_set(err, STATUS_IO, "ledger %s: an SQLite file, but not a ledger", st->path);
-    if (ours && !known)
-        return error_set(err, STATUS_IO, "ledger %s: written by another version of this program",
-                         st->path);
-    return STATUS_OK;
+    if (!ours)
+        return STATUS_OK;
+    s = number_of(st, "PRAGMA user_version", version, err);
+    if (s == STATUS_OK && *version > LEDGER_LAYOUT_VERSION)
+        return error_set(err, STATUS_IO,
+                         "ledger %s: written by a later version of this program (layout %d, this "
+                         "one knows %d)",
+                         st->path, *version, LEDGER_LAYOUT_VERSION);
+    if (s == STATUS_OK && *version < LEDGER_LAYOUT_FIRST)
+        s = ledger_store_damaged(st, "no version of its layout", err);
+    return s;
 }
 
 /* The directory entry belongs to its owner alone; SQLite's own files take over the mode. */
@@ -127,58 +132,29 @@ static enum status make_private(struct ledger_store *st, struct error *err)
 
 /* locking_mode before the first access in WAL mode: the lock is then never let go, and there is no
  * shared memory file.  The kernel drops it when the process dies. */
-static enum status configure(struct ledger_store *st, bool *empty, struct error *err)
+static enum status configure(struct ledger_store *st, int *version, struct error *err)
 {
     bool in_memory = strcmp(st->path, ":memory:") == 0, wal;
     enum status s;
 
-    if ((s = run(st, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF", err)) !=
-            STATUS_OK ||
-        (s = identify(st, empty, err)) != STATUS_OK ||
-        (s = answers(st, "PRAGMA journal_mode=WAL", in_memory ? "memory" : "wal", &wal, err)) !=
-            STATUS_OK)
+    if ((s = ledger_store_run(st, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF",
+                              err)) != STATUS_OK ||
+        (s = identify(st, version, err)) != STATUS_OK ||
+        (s = ledger_store_answers(st, "PRAGMA journal_mode=WAL", in_memory ? "memory" : "wal", &wal,
+                                  err)) != STATUS_OK)
         return s;
     if (!wal)
         return error_set(err, STATUS_IO, "ledger %s: cannot be switched to a write-ahead log",
                          st->path);
-    return run(st, "PRAGMA synchronous=FULL; BEGIN EXCLUSIVE; COMMIT", err);
+    return ledger_store_run(st, "PRAGMA synchronous=FULL; BEGIN EXCLUSIVE; COMMIT", err);
 }
 
-static enum status create(struct ledger_store *st, struct error *err)
+/* What is damaged is left as it was. */
+static enum status upgrade(struct ledger_store *st, struct error *err)
 {
-    enum status s = run(st, "BEGIN EXCLUSIVE", err);
+    enum status s = ledger_layout_examine(st, LEDGER_LAYOUT_FIRST, err);
 
-    for (size_t i = 0; i < TABLES && s == STATUS_OK; i++)
-        s = run(st, tables[i].sql, err);
-    if (s == STATUS_OK)
-        s = run(st,
-                "PRAGMA application_id=" APPLICATION_ID "; PRAGMA user_version=" USER_VERSION
-                "; COMMIT",
-                err);
-    return s;
-}
-
-/* The whole file is read once: pages, indexes against tables, and the layout against ours. */
-static enum status examine(struct ledger_store *st, struct error *err)
-{
-    bool same;
-    enum status s = answers(st, "PRAGMA integrity_check(1)", "ok", &same, err);
-
-    if (s == STATUS_OK && !same)
-        s = ledger_store_damaged(st, "its pages or indexes contradict each other", err);
-    for (size_t i = 0; i < TABLES && s == STATUS_OK; i++) {
-        char *query = sqlite3_mprintf("SELECT sql FROM sqlite_master WHERE type = 'table' AND "
-                                      "name = %Q",
-                                      tables[i].name);
-
-        if (query == NULL)
-            return error_set(err, STATUS_MEMORY, "ledger %s: out of memory", st->path);
-        s = answers(st, query, tables[i].sql, &same, err);
-        sqlite3_free(query);
-        if (s == STATUS_OK && !same)
-            s = ledger_store_damaged(st, "its tables are not those of a ledger", err);
-    }
-    return s;
+    return s == STATUS_OK ? ledger_layout_upgrade(st, err) : s;
 }
 
 static enum status prepare(struct ledger_store *st, struct error *err)
@@ -194,6 +170,8 @@ static enum status prepare(struct ledger_store *st, struct error *err)
         {&st->put, "INSERT INTO counts (mechanism, purpose, chunk, releases, counts) "
                    "VALUES (?, ?, ?, ?, ?) ON CONFLICT (mechanism, purpose, chunk) "
                    "DO UPDATE SET releases = excluded.releases, counts = excluded.counts"},
+        {&st->enter, "INSERT INTO entries (number, numbers, at, run, purpose, place, rounds, "
+                     "releases, mechanism, entries) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
     };
 
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
@@ -206,7 +184,7 @@ static enum status prepare(struct ledger_store *st, struct error *err)
 enum status ledger_store_open(struct ledger_store *st, const char *path, struct error *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    bool empty = false;
+    int version = 0;
     enum status s = STATUS_OK;
 
     *st = (struct ledger_store){.path = mem_strdup(path)};
@@ -217,11 +195,13 @@ enum status ledger_store_open(struct ledger_store *st, const char *path, struct 
     if (s == STATUS_OK && sqlite3_open_v2(path, &st->db, flags, NULL) != SQLITE_OK)
         s = ledger_store_failed(st, err);
     if (s == STATUS_OK)
-        s = configure(st, &empty, err);
-    if (s == STATUS_OK && empty)
-        s = create(st, err);
+        s = configure(st, &version, err);
+    if (s == STATUS_OK && version == 0)
+        s = ledger_layout_create(st, err);
+    if (s == STATUS_OK && version == LEDGER_LAYOUT_FIRST)
+        s = upgrade(st, err);
     if (s == STATUS_OK)
-        s = examine(st, err);
+        s = ledger_layout_examine(st, LEDGER_LAYOUT_VERSION, err);
     if (s == STATUS_OK)
         s = prepare(st, err);
     if (s != STATUS_OK)
@@ -236,13 +216,14 @@ void ledger_store_close(struct ledger_store *st)
     sqlite3_finalize(st->find);
     sqlite3_finalize(st->add);
     sqlite3_finalize(st->put);
+    sqlite3_finalize(st->enter);
     sqlite3_close(st->db);
     mem_free(st->path);
     *st = (struct ledger_store){0};
 }
 
-/* Runs a statement that returns no row, and makes it ready for the next use. */
-static enum status finish(struct ledger_store *st, sqlite3_stmt *stmt, struct error *err)
+enum status ledger_store_finish(struct ledger_store *st, struct sqlite3_stmt *stmt,
+                                struct error *err)
 {
     enum status s = STATUS_OK;
 
@@ -255,12 +236,12 @@ static enum status finish(struct ledger_store *st, sqlite3_stmt *stmt, struct er
 
 enum status ledger_store_begin(struct ledger_store *st, struct error *err)
 {
-    return finish(st, st->begin, err);
+    return ledger_store_finish(st, st->begin, err);
 }
 
 enum status ledger_store_commit(struct ledger_store *st, struct error *err)
 {
-    enum status s = finish(st, st->commit, err);
+    enum status s = ledger_store_finish(st, st->commit, err);
 
     if (s != STATUS_OK)
         ledger_store_rollback(st);
@@ -310,7 +291,7 @@ enum status ledger_store_add(struct ledger_store *st, const char *id, uint32_t s
 
     if (s == STATUS_OK && sqlite3_bind_int64(st->add, 2, slot) != SQLITE_OK)
         s = ledger_store_failed(st, err);
-    return s == STATUS_OK ? finish(st, st->add, err) : s;
+    return s == STATUS_OK ? ledger_store_finish(st, st->add, err) : s;
 }
 
 enum status ledger_store_add_mechanism(struct ledger_store *st, size_t number,
@@ -321,8 +302,9 @@ enum status ledger_store_add_mechanism(struct ledger_store *st, size_t number,
 
     if (sqlite3_prepare_v2(st->db,
                            "INSERT INTO mechanisms (mechanism, kind, trials, beta, sigma, clip, "
-                           "clear, concat, coordinates, parties, colluders) "
-                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                           "clear, concat, coordinates, parties, colluders, bottom, "
+                           "step_noise, steps) "
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                            -1, &add, NULL) != SQLITE_OK)
         return ledger_store_failed(st, err);
     if (sqlite3_bind_int64(add, 1, (sqlite3_int64)number) != SQLITE_OK ||
@@ -335,10 +317,14 @@ enum status ledger_store_add_mechanism(struct ledger_store *st, size_t number,
         sqlite3_bind_int(add, 8, m->concat) != SQLITE_OK ||
         sqlite3_bind_int64(add, 9, m->coordinates) != SQLITE_OK ||
         sqlite3_bind_int64(add, 10, m->parties) != SQLITE_OK ||
-        sqlite3_bind_int64(add, 11, m->colluders) != SQLITE_OK)
+        sqlite3_bind_int64(add, 11, m->colluders) != SQLITE_OK ||
+        sqlite3_bind_text(add, 12, ledger_load_bottom_name(m->bottom), -1, SQLITE_STATIC) !=
+            SQLITE_OK ||
+        sqlite3_bind_double(add, 13, m->step_noise) != SQLITE_OK ||
+        sqlite3_bind_int64(add, 14, m->steps) != SQLITE_OK)
         s = ledger_store_failed(st, err);
     else
-        s = finish(st, add, err);
+        s = ledger_store_finish(st, add, err);
     sqlite3_finalize(add);
     return s;
 }
@@ -361,7 +347,7 @@ static enum status put_chunk(struct ledger_store *st, struct ledger_column colum
         sqlite3_bind_blob(st->put, 5, stored, sizeof stored, SQLITE_STATIC) != SQLITE_OK)
         s = ledger_store_failed(st, err);
     else
-        s = finish(st, st->put, err);
+        s = ledger_store_finish(st, st->put, err);
     return s;
 }
 

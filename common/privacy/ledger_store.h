@@ -14,6 +14,7 @@
 #include "common/privacy/account.h"
 #include "common/privacy/ledger_counts.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,12 +23,13 @@ struct sqlite3_stmt;
 
 struct ledger_store {
     struct sqlite3 *db;
-    struct sqlite3_stmt *begin, *commit, *find, *add, *put;
+    struct sqlite3_stmt *begin, *commit, *find, *add, *put, *enter;
     char *path;
 };
 
-/* Opens or creates, holds the file against every other opener, checks it from end to end.
- * STATUS_IO: cannot, in use, damaged, or not a ledger (then left as it was). */
+/* Opens or creates, holds the file against every other opener, checks it from end to end; a file
+ * of an earlier version is brought up to this one.  STATUS_IO: cannot, in use, damaged, of a later
+ * version, or not a ledger (then left as it was). */
 enum status ledger_store_open(struct ledger_store *st, const char *path,
                               struct error *err) MUST_USE;
 void ledger_store_close(struct ledger_store *st); /* safe on a zeroed struct */
@@ -48,6 +50,15 @@ enum status ledger_store_add_mechanism(struct ledger_store *st, size_t number,
 /* Writes every dirty chunk of a column. */
 enum status ledger_store_put(struct ledger_store *st, struct ledger_counts *counts,
                              struct ledger_column column, struct error *err) MUST_USE;
+
+/* For the files of this room that keep tables of their own: statements without a result; a query
+ * whose first value, as text, is compared with `expected`; a prepared and bound statement without a
+ * result, made ready for its next use. */
+enum status ledger_store_run(struct ledger_store *st, const char *sql, struct error *err) MUST_USE;
+enum status ledger_store_answers(struct ledger_store *st, const char *sql, const char *expected,
+                                 bool *yes, struct error *err) MUST_USE;
+enum status ledger_store_finish(struct ledger_store *st, struct sqlite3_stmt *stmt,
+                                struct error *err) MUST_USE;
 
 /* STATUS_IO and the text "ledger PATH: damaged: what". */
 enum status ledger_store_damaged(const struct ledger_store *st, const char *what,

@@ -8,16 +8,18 @@
 #include "common/config/plan.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
-    WIRE_VERSION = 1,
+    WIRE_VERSION = 2,
     WIRE_BEHIND_MAX = 32768, /* steps that the server remembers for who may come back */
     WIRE_MEMBERS_MAX = PLAN_PARTIES_MAX,
     WIRE_NAME_MAX = 63,
-    WIRE_TEXT_MAX = 400,     /* words of a refuse or finish */
-    WIRE_JOIN_MAX = 256,     /* a whole Join frame */
-    WIRE_HELLO_MAX = 448,    /* one Hello */
-    WIRE_CONFIRM_MAX = 192,  /* one Confirm */
+    WIRE_TEXT_MAX = 400,  /* words of a refuse or finish */
+    WIRE_JOIN_MAX = 256,  /* a whole Join frame */
+    WIRE_HELLO_MAX = 448, /* one Hello */
+    WIRE_SEEN_BYTES = 8,  /* of one member's number in a Confirm */
+    WIRE_CONFIRM_MAX = 192 + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX, /* one Confirm */
     WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of any message */
     WIRE_OFFER_MAX = PLAN_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
     WIRE_SETUP_MAX = 16384,       /* largest frame a party takes before it knows a plan */
@@ -33,6 +35,9 @@ enum {
     WIRE_QUOTA_FACTOR = 4,     /* memory for unpacking: this times the frame, and ... */
     WIRE_QUOTA_BASE = 65536,   /* ... this (threats E2) */
 };
+
+/* The highest number that a hello may say of its ledger. */
+#define WIRE_LEDGER_MAX ((UINT64_C(1) << 62) - 1)
 
 /* Bytes of the largest blob that goes down after one training step under this plan. */
 static inline size_t wire_blob_max(const struct plan *p)

@@ -102,6 +102,7 @@ struct wire_hello {
     struct wire_bytes dealing; /* WIRE_DIGEST_BYTES or none: the name of its sharing of its rows */
     struct wire_bytes holds;   /* WIRE_DIGEST_BYTES or none: all dealings that it has shares of */
     uint64_t held;             /* chunks of those shares */
+    uint64_t ledger; /* rounds that its ledger has paid for, less those still to be sent */
 };
 
 struct wire_hellos {
@@ -114,6 +115,7 @@ struct wire_confirm {
     const uint8_t *sid, *ids_train, *ids_test; /* WIRE_DIGEST_BYTES */
     const uint8_t *signature;                  /* WIRE_SIGNATURE_BYTES */
     uint64_t generation;
+    struct wire_bytes seen; /* WIRE_SEEN_BYTES for each member, little-endian, in member order */
 };
 
 struct wire_confirms {

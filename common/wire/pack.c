@@ -49,6 +49,7 @@ static Vfl__Confirm confirm_of(const struct wire_confirm *c)
     p.ids_test = data_of(c->ids_test, WIRE_DIGEST_BYTES);
     p.signature = data_of(c->signature, WIRE_SIGNATURE_BYTES);
     p.generation = c->generation;
+    p.seen = data_of(c->seen.data, c->seen.n);
     return p;
 }
 
@@ -68,6 +69,7 @@ enum status wire_pack_hello_body(struct buf *out, const struct wire_hello *h)
     b.dealing = data_of(h->dealing.data, h->dealing.n);
     b.holds = data_of(h->holds.data, h->holds.n);
     b.held = h->held;
+    b.ledger = h->ledger;
     return pack_message(out, &b.base);
 }
 

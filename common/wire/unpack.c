@@ -214,6 +214,7 @@ static enum status take_hello(struct wire_hello *h, const Vfl__Hello *p, struct 
     h->features = b->features;
     h->degree = b->degree;
     h->held = b->held;
+    h->ledger = b->ledger;
     return STATUS_OK;
 }
 
@@ -234,10 +235,12 @@ static enum status take_hellos(struct wire_hellos *hs, const Vfl__Hellos *p,
 static enum status take_confirm(struct wire_confirm *c, const Vfl__Confirm *p, struct error *err)
 {
     c->generation = p->generation;
+    c->seen = view(&p->seen);
     if (!bytes_of(&c->sid, &p->sid, WIRE_DIGEST_BYTES) ||
         !bytes_of(&c->ids_train, &p->ids_train, WIRE_DIGEST_BYTES) ||
         !bytes_of(&c->ids_test, &p->ids_test, WIRE_DIGEST_BYTES) ||
-        !bytes_of(&c->signature, &p->signature, WIRE_SIGNATURE_BYTES))
+        !bytes_of(&c->signature, &p->signature, WIRE_SIGNATURE_BYTES) || c->seen.n == 0 ||
+        c->seen.n % WIRE_SEEN_BYTES != 0 || c->seen.n > WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX)
         return bad(err, "confirm");
     return STATUS_OK;
 }

@@ -73,7 +73,6 @@ PARAMETERS_OF = {
     'fedvs_take': 8,
     'secagg_open': 7,  # whose upload it is and of which round: a compressor's stream
     'secagg_others': 8,  # what is shown and what is one's own, and their shape
-    'ledger_reserve': 7,  # both limits belong to the one act that may pass them
 }
 
 # A .c file without a header of its own name, and the header it implements (its first include).

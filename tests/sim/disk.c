@@ -308,6 +308,7 @@ void disk_copy(struct sim *s, int who)
     copy_buf(&d->copy, &d->saved);
     copy_records(&d->journal_copy, &d->journal);
     copy_shares(&d->shares_copy, &d->shares);
+    d->ledger_copy = d->ledger;
 }
 
 void disk_copy_journal(struct sim_disk *to, const struct sim_disk *from)

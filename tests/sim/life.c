@@ -164,6 +164,10 @@ static void party_dies(struct sim *s, const struct sim_break *b)
         server_hears(s, i);
     if (b->put_back)
         disk_put_back(s, b->who);
+    if (b->put_back_ledger)
+        p->disk.ledger = p->disk.ledger_copy;
+    if (b->lose_ledger)
+        p->disk.ledger = (struct sim_ledger){0};
     if (b->lose_saved)
         p->disk.saved.len = p->disk.before.len = 0;
     if (b->lose_shares)

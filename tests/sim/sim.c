@@ -197,6 +197,16 @@ void world_tell_server(struct sim *s, const struct event *e)
     }
 }
 
+/* One commit. */
+static void commit(struct sim_ledger *l, const struct action_charge *c)
+{
+    l->number += c->rounds == 0 ? 0 : c->give_back ? 1 : c->rounds;
+    for (size_t i = 0; i < c->seen_n; i++) {
+        if (c->seen[i] > l->seen[i])
+            l->seen[i] = c->seen[i];
+    }
+}
+
 static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
 {
     struct sim_party *p = &s->party[party];
@@ -204,14 +214,16 @@ static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
     struct event e = {.kind = EVENT_CHARGED, .error = &result};
 
     if (c->give_back) {
+        commit(&p->disk.ledger, c);
         oracle_charged(s, party, c);
         p->charged -= c->n;
         return;
     }
-    p->charges++;
-    if (p->charges == p->fail_charge) {
+    p->charges += c->n > 0;
+    if (c->n > 0 && p->charges == p->fail_charge) {
         error_set(&result, p->fail_status, "the ledger says no");
     } else {
+        commit(&p->disk.ledger, c);
         oracle_charged(s, party, c);
         p->charged += c->n;
     }
@@ -224,7 +236,7 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
     struct event done = {.kind = EVENT_DONE};
     struct actions *a = &p->actions;
     struct action_charge asked = {0};
-    bool work = false;
+    bool work = false, asks = false;
 
     if (p->end.over || p->up_us > 0)
         return;
@@ -246,13 +258,14 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
             charge(s, party, &act->charge);
         } else if (act->kind == ACTION_CHARGE) {
             asked = act->charge;
+            asks = true;
         } else if (act->kind == ACTION_KEEP) {
             disk_keep(&p->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
             finish(&p->end, act);
         }
     }
-    if (asked.n > 0)
+    if (asks)
         charge(s, party, &asked);
     if (work) {
         party_session_work(p->session);

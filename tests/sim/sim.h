@@ -47,7 +47,9 @@ struct sim_break {
     bool last_words;     /* what the dead had sent still arrives */
     bool put_back;       /* a death: its disk is put back to the copy */
     size_t lose;         /* a death of the server: so many last records of its journal are lost */
-    bool lose_saved, lose_shares; /* of a party: its checkpoints are, the shares of data are */
+    bool lose_saved, lose_shares;      /* of a party: its checkpoints are, the shares of data are */
+    bool put_back_ledger, lose_ledger; /* of a party, to the copy, or it is deleted; `put_back` does
+                                          not touch it */
 };
 
 /* Applies to the nth (from 1) message of this kind from this sender to (or from) this party. */
@@ -76,11 +78,11 @@ struct sim_options {
     uint64_t diskless; /* parties (bits) without one all the same */
     bool motley; /* party i has i % 2 columns more, and bottoms that are polynomials have degree
                     1 + i % 3 */
-    uint64_t keep_us;  /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
-    bool unlabelled; /* no party has labels */
-    bool unseeded;     /* models and noise from the system's generator */
-    bool watch;        /* every sum is compared with the true one (invariant I5) */
-    size_t unpacker;   /* bytes of the largest frame; 0: 1 MB */
+    uint64_t keep_us; /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
+    bool unlabelled;  /* no party has labels */
+    bool unseeded;    /* models and noise from the system's generator */
+    bool watch;       /* every sum is compared with the true one (invariant I5) */
+    size_t unpacker;  /* bytes of the largest frame; 0: 1 MB */
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
 };

@@ -25,8 +25,11 @@ static int held[2][LONG_ROWS], sent[2][LONG_ROWS];
 
 static void start(uint32_t rows, uint32_t batch, double epochs)
 {
+    static struct roster five = {.n = 5};
+
     p = mem_alloc(1, sizeof *p);
     CHECK(p != NULL);
+    p->setup.roster = &five;
     plan_defaults(&p->plan);
     p->plan.shape.train_rows = rows;
     p->plan.shape.test_rows = TEST_ROWS;

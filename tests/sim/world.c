@@ -28,6 +28,16 @@ static size_t nothing_spent(void *owner, struct account_entry out[ACCOUNT_MECHAN
     return 0;
 }
 
+static uint64_t sequence(void *owner)
+{
+    return ((struct sim_party *)owner)->disk.ledger.number;
+}
+
+static uint64_t seen(void *owner, uint32_t party)
+{
+    return ((struct sim_party *)owner)->disk.ledger.seen[party];
+}
+
 /* Ids 0, 1, ... and values that depend on row, column and salt alone. */
 static void fill_table(struct table *t, size_t rows, size_t cols, unsigned salt)
 {
@@ -148,6 +158,9 @@ void world_new_party(struct sim *s, uint32_t i)
         .seeded = !s->options.unseeded,
         .seed = SEED,
         .spent = nothing_spent,
+        .sequence = sequence,
+        .seen = seen,
+        .owner = p,
         .clock_us = still,
         .checkpoint_rounds = disk ? s->options.checkpoint_rounds : 0,
         .saved = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
@@ -250,6 +263,7 @@ static void make_server(struct sim *s)
 
 static void party_ended(struct sim_disk *disk, const struct sim_party *old)
 {
+    disk->ledger = old->disk.ledger;
     if (old->disk.keeps_shares)
         disk_copy_shares(disk, &old->disk);
     if (old->up_us > 0)

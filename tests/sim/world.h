@@ -33,6 +33,11 @@ struct sim_shares {
     size_t n;
 };
 
+/* Of a party's ledger what a session asks of it. */
+struct sim_ledger {
+    uint64_t number, seen[SIM_PARTIES_MAX];
+};
+
 /* What survives a process: its last durable checkpoint, one that is being written, and a copy that
  * somebody made to put it back; of the server its journal, of a party its data shares, too. */
 struct sim_disk {
@@ -40,6 +45,7 @@ struct sim_disk {
     uint64_t durable_us;                     /* when `writing` is; 0: nothing is being written */
     struct sim_records journal, journal_copy;
     struct sim_shares shares, shares_copy;
+    struct sim_ledger ledger, ledger_copy;
     bool keeps_shares; /* or else they end with the process */
 };
 

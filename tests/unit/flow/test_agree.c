@@ -200,6 +200,20 @@ static void test_a_member_that_names_itself_otherwise_is_refused(void **state)
     expect_hello(&h, &member[0].entry, &terms, STATUS_PROTOCOL, "hello of p1: names itself p1x");
 }
 
+static void test_a_hello_with_an_impossible_ledger_is_refused(void **state)
+{
+    struct wire_hello h = member[0].hello;
+
+    (void)state;
+    h.ledger = WIRE_LEDGER_MAX;
+    sign_hello(&member[0], &h, "vfl/hello/1");
+    expect_hello(&h, &member[0].entry, &terms, STATUS_OK, NULL);
+    h.ledger++;
+    sign_hello(&member[0], &h, "vfl/hello/1");
+    expect_hello(&h, &member[0].entry, &terms, STATUS_PROTOCOL,
+                 "hello of p1: no ledger has so many entries");
+}
+
 static void test_a_hello_of_another_generation_or_plan_is_refused(void **state)
 {
     uint8_t other_plan[WIRE_DIGEST_BYTES];
@@ -357,8 +371,11 @@ static void test_bytes_cannot_move_from_one_hello_to_the_next_without_changing_s
 
 static struct agree_confirm confirmation(const struct member *m)
 {
-    struct agree_confirm c = {.sid = {1, 2, 3}, .ids_train = {4, 5}, .ids_test = {6}};
+    struct agree_confirm c = {
+        .sid = {1, 2, 3}, .ids_train = {4, 5}, .ids_test = {6}, .members = MEMBERS};
 
+    for (size_t i = 0; i < MEMBERS; i++)
+        agree_put_seen(&c, i, 700 + i);
     assert_int_equal(agree_sign_confirm(&c, &m->key), STATUS_OK);
     return c;
 }
@@ -369,8 +386,8 @@ static void expect_confirm(const struct agree_confirm *c, const struct member *b
     struct wire_confirm shown = agree_show_confirm(c, 7);
     struct error err = {0};
 
-    assert_int_equal(agree_check_confirm(&shown, by->key.public_key, sid, &err), status);
-    assert_int_equal(agree_check_confirm(&shown, by->key.public_key, sid, NULL), status);
+    assert_int_equal(agree_check_confirm(&shown, by->key.public_key, sid, MEMBERS, &err), status);
+    assert_int_equal(agree_check_confirm(&shown, by->key.public_key, sid, MEMBERS, NULL), status);
     if (status == STATUS_AUTH)
         assert_string_equal(err.text, "confirmation: bad signature");
     if (status == STATUS_PROTOCOL)
@@ -413,19 +430,21 @@ static void test_any_bit_of_a_confirmation_changed_by_a_relay_is_noticed(void **
     flip_each(&c, c.ids_train, sizeof c.ids_train, sid);
     flip_each(&c, c.ids_test, sizeof c.ids_test, sid);
     flip_each(&c, c.signature, sizeof c.signature, sid);
+    flip_each(&c, c.seen, MEMBERS * WIRE_SEEN_BYTES, sid);
     expect_confirm(&c, &member[0], sid, STATUS_OK);
 }
 
 static void test_a_confirmation_signed_under_another_label_is_none(void **state)
 {
-    static const char *const labels[] = {"vfl/hello/1", "vfl/confirm/2", "vfl/confirm/1"};
+    static const char *const labels[] = {"vfl/hello/1", "vfl/confirm/1", "vfl/confirm/2"};
     struct agree_confirm c = confirmation(&member[0]);
-    uint8_t text[3 * WIRE_DIGEST_BYTES];
+    uint8_t text[3 * WIRE_DIGEST_BYTES + MEMBERS * WIRE_SEEN_BYTES];
 
     (void)state;
     memcpy(text, c.sid, 32);
     memcpy(text + 32, c.ids_train, 32);
     memcpy(text + 64, c.ids_test, 32);
+    memcpy(text + 96, c.seen, MEMBERS * WIRE_SEEN_BYTES);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(sign_make(c.signature, &member[0].key, labels[i], text, sizeof text),
                          STATUS_OK);
@@ -441,8 +460,43 @@ static void test_a_kept_confirmation_is_shown_as_it_came(void **state)
     (void)state;
     assert_int_equal(shown.generation, 9);
     memset(&kept, 0xa5, sizeof kept);
+    memset(kept.seen, 0, sizeof kept.seen);
     agree_keep_confirm(&kept, &shown);
     assert_memory_equal(&kept, &c, sizeof c);
+}
+
+static void test_a_confirmation_is_about_every_member(void **state)
+{
+    struct agree_confirm c = confirmation(&member[0]);
+    struct wire_confirm shown = agree_show_confirm(&c, 7);
+    struct error err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < MEMBERS; i++)
+        assert_int_equal(agree_seen(&shown, i), 700 + i);
+    for (size_t members = MEMBERS - 1; members <= MEMBERS + 1; members++) {
+        enum status s = agree_check_confirm(&shown, member[0].key.public_key, c.sid, members, &err);
+
+        assert_int_equal(s, members == MEMBERS ? STATUS_OK : STATUS_PROTOCOL);
+        if (s != STATUS_OK)
+            assert_non_null(strstr(err.text, "numbers of 3 ledgers"));
+    }
+}
+
+static void test_a_number_seen_may_be_any(void **state)
+{
+    static const uint64_t numbers[] = {0, 1, 255, 256, UINT64_C(1) << 62, UINT64_MAX};
+    struct agree_confirm c = {.members = 2};
+    struct wire_confirm shown;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        agree_put_seen(&c, 1, numbers[i]);
+        shown = agree_show_confirm(&c, 1);
+        assert_int_equal(agree_seen(&shown, 0), 0);
+        assert_true(agree_seen(&shown, 1) == numbers[i]);
+        assert_int_equal(shown.seen.data[8], numbers[i] & 0xff); /* the lowest byte first */
+    }
 }
 
 /* --- keys --- */
@@ -573,6 +627,9 @@ int main(void)
         TEST(test_any_bit_of_a_confirmation_changed_by_a_relay_is_noticed),
         TEST(test_a_confirmation_signed_under_another_label_is_none),
         TEST(test_a_kept_confirmation_is_shown_as_it_came),
+        TEST(test_a_confirmation_is_about_every_member),
+        TEST(test_a_number_seen_may_be_any),
+        TEST(test_a_hello_with_an_impossible_ledger_is_refused),
         TEST(test_the_ids_key_is_derived_from_sid_alone),
         TEST(test_the_pair_keys_are_hkdf_over_x25519_as_the_header_writes_down),
         TEST(test_both_ends_of_a_pair_derive_the_same_keys_and_no_other_pair_does),

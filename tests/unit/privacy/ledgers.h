@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -64,12 +65,48 @@ static inline void use(struct ledger *l, const struct account_entry *m)
         fail_msg("%s", err.text);
 }
 
+/* One round of a plan and data set whose digests have these last bytes. */
+static inline struct ledger_block block_of_run(uint8_t plan, uint8_t data,
+                                               enum ledger_purpose purpose, const uint32_t *slots,
+                                               size_t n)
+{
+    static uint8_t digest[256][LEDGER_DIGEST_BYTES];
+
+    digest[plan][31] = plan;
+    digest[data][31] = data;
+    return (struct ledger_block){.plan = digest[plan],
+                                 .data = digest[data],
+                                 .at_s = 1700000000,
+                                 .purpose = purpose,
+                                 .rounds = 1,
+                                 .slots = slots,
+                                 .n = n};
+}
+
+static inline struct ledger_block block(enum ledger_purpose purpose, const uint32_t *slots,
+                                        size_t n)
+{
+    return block_of_run(1, 2, purpose, slots, n);
+}
+
+/* Within limits; 0: none. */
+static inline enum status try_reserve(struct ledger *l, struct ledger_block b, uint64_t record_max,
+                                      uint64_t total_max, struct error *err)
+{
+    return ledger_reserve(l, &b, record_max, total_max, err);
+}
+
+static inline enum status give_back(struct ledger *l, struct ledger_block b, struct error *err)
+{
+    return ledger_return(l, &b, err);
+}
+
 static inline void reserve(struct ledger *l, enum ledger_purpose purpose, const uint32_t *slots,
                            size_t n)
 {
     struct error err = {0};
 
-    if (ledger_reserve(l, purpose, slots, n, 0, 0, &err) != STATUS_OK)
+    if (try_reserve(l, block(purpose, slots, n), 0, 0, &err) != STATUS_OK)
         fail_msg("%s", err.text);
 }
 

@@ -163,8 +163,8 @@ static void test_a_changed_file_inherits_what_its_ids_have_spent(void **state)
     assert_int_equal(ledger_spent(l, b[2]), 1);
     assert_int_equal(ledger_spent(l, b[3]), 0); /* another id, however alike */
     use(l, &PBM);
-    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, &b[1], 1, 2, 0, &err), STATUS_BUDGET);
-    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, &b[2], 1, 2, 0, &err), STATUS_OK);
+    assert_int_equal(try_reserve(l, block(LEDGER_TRAIN, &b[1], 1), 2, 0, &err), STATUS_BUDGET);
+    assert_int_equal(try_reserve(l, block(LEDGER_TRAIN, &b[2], 1), 2, 0, &err), STATUS_OK);
     mem_free(a);
     mem_free(b);
     ledger_close(l);
@@ -175,16 +175,16 @@ static void test_a_changed_file_inherits_what_its_ids_have_spent(void **state)
 static void test_a_block_over_the_record_limit_charges_nothing(void **state)
 {
     struct ledger *l = open_at(":memory:");
-    uint32_t *slots = bind_rows(l, 100), block[4];
+    uint32_t *slots = bind_rows(l, 100), some[4];
     struct error err = {0};
 
     (void)state;
     use(l, &PBM);
     reserve(l, LEDGER_TRAIN, slots, 100);
     reserve(l, LEDGER_EVALUATE, &slots[7], 1); /* purposes count together */
-    block[0] = slots[1];
-    block[1] = block[2] = block[3] = slots[7];
-    assert_int_equal(ledger_reserve(l, LEDGER_PREDICT, block, 4, 4, 0, &err), STATUS_BUDGET);
+    some[0] = slots[1];
+    some[1] = some[2] = some[3] = slots[7];
+    assert_int_equal(try_reserve(l, block(LEDGER_PREDICT, some, 4), 4, 0, &err), STATUS_BUDGET);
     assert_non_null(strstr(err.text, "max_releases.record"));
     assert_non_null(strstr(err.text, "reach 5"));
     assert_non_null(strstr(err.text, "limit is 4"));
@@ -192,7 +192,7 @@ static void test_a_block_over_the_record_limit_charges_nothing(void **state)
     assert_int_equal(most_of(l), 2);
     assert_int_equal(ledger_spent(l, slots[1]), 1);
     assert_int_equal(ledger_spent(l, slots[7]), 2);
-    assert_int_equal(ledger_reserve(l, LEDGER_PREDICT, block, 4, 5, 0, &err), STATUS_OK);
+    assert_int_equal(try_reserve(l, block(LEDGER_PREDICT, some, 4), 5, 0, &err), STATUS_OK);
     assert_int_equal(ledger_spent(l, slots[7]), 5);
     mem_free(slots);
     ledger_close(l);
@@ -211,7 +211,8 @@ static void test_a_block_over_the_total_limit_charges_nothing(void **state)
     reserve(l, LEDGER_TRAIN, slots, 100);
     other.trials = 8;
     use(l, &other); /* mechanisms count together */
-    assert_int_equal(ledger_reserve(l, LEDGER_EVALUATE, slots, 50, 0, 149, &err), STATUS_BUDGET);
+    assert_int_equal(try_reserve(l, block(LEDGER_EVALUATE, slots, 50), 0, 149, &err),
+                     STATUS_BUDGET);
     assert_non_null(strstr(err.text, "max_releases.total"));
     assert_non_null(strstr(err.text, "reach 150"));
     assert_non_null(strstr(err.text, "limit is 149"));
@@ -220,7 +221,7 @@ static void test_a_block_over_the_total_limit_charges_nothing(void **state)
     l = open_at(path);
     assert_int_equal(total_of(l), 100);
     use(l, &other);
-    assert_int_equal(ledger_reserve(l, LEDGER_EVALUATE, slots, 50, 0, 150, &err), STATUS_OK);
+    assert_int_equal(try_reserve(l, block(LEDGER_EVALUATE, slots, 50), 0, 150, &err), STATUS_OK);
     assert_int_equal(total_of(l), 150);
     mem_free(slots);
     ledger_close(l);
@@ -237,8 +238,8 @@ static void test_returned_reservations_may_be_spent_again(void **state)
     use(l, &PBM);
     reserve(l, LEDGER_TRAIN, slots, 100);
     reserve(l, LEDGER_TRAIN, slots, 60);
-    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, slots, 1, 2, 0, &err), STATUS_BUDGET);
-    assert_int_equal(ledger_return(l, LEDGER_TRAIN, slots, 60, &err), STATUS_OK);
+    assert_int_equal(try_reserve(l, block(LEDGER_TRAIN, slots, 1), 2, 0, &err), STATUS_BUDGET);
+    assert_int_equal(give_back(l, block(LEDGER_TRAIN, slots, 60), &err), STATUS_OK);
     assert_int_equal(total_of(l), 100);
     assert_int_equal(most_of(l), 1);
     ledger_close(l);
@@ -246,7 +247,7 @@ static void test_returned_reservations_may_be_spent_again(void **state)
     assert_int_equal(total_of(l), 100);
     assert_int_equal(most_of(l), 1);
     use(l, &PBM);
-    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, slots, 60, 2, 0, &err), STATUS_OK);
+    assert_int_equal(try_reserve(l, block(LEDGER_TRAIN, slots, 60), 2, 0, &err), STATUS_OK);
     mem_free(slots);
     ledger_close(l);
 }
@@ -268,7 +269,7 @@ static enum status live(const char *path, struct error *err)
         s = ledger_use(l, &PBM, err);
     if (s == STATUS_OK) {
         before = total_of(l);
-        s = ledger_reserve(l, LEDGER_TRAIN, slots, ROWS_MAX, 0, 0, err);
+        s = try_reserve(l, block(LEDGER_TRAIN, slots, ROWS_MAX), 0, 0, err);
         assert_int_equal(total_of(l), before + (s == STATUS_OK ? ROWS_MAX : 0));
     }
     mem_free(slots);

@@ -60,7 +60,7 @@ static void reserve_all(const char *path)
     if (ledger_open(&l, path, &err) != STATUS_OK ||
         ledger_bind(l, &slots, row_ids(), ROWS_MAX, &err) != STATUS_OK ||
         ledger_use(l, &PBM, &err) != STATUS_OK ||
-        ledger_reserve(l, LEDGER_TRAIN, slots, ROWS_MAX, 0, 0, &err) != STATUS_OK)
+        try_reserve(l, block(LEDGER_TRAIN, slots, ROWS_MAX), 0, 0, &err) != STATUS_OK)
         _exit(2);
 }
 
@@ -144,13 +144,13 @@ static void test_each_reservation_is_synced_once_before_it_returns(void **state)
         assert_int_equal(syncs, 1);
     }
     syncs = 0;
-    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, slots, 1, 1, 0, &err), STATUS_BUDGET);
+    assert_int_equal(try_reserve(l, block(LEDGER_TRAIN, slots, 1), 1, 0, &err), STATUS_BUDGET);
     assert_int_equal(syncs, 0);
     mem_free(slots);
     ledger_close(l);
 }
 
-/* A frame of the log is a page of 4096 bytes and 24 more. */
+/* A frame of the log is a page of 4096 bytes and 24 more; one page is that of the entry. */
 static void test_a_reservation_writes_only_the_chunks_it_changed(void **state)
 {
     const char *path = make_ledger("chunks.db");
@@ -166,12 +166,12 @@ static void test_a_reservation_writes_only_the_chunks_it_changed(void **state)
     assert_int_equal(stat(log, &before), 0);
     reserve(l, LEDGER_TRAIN, &slots[1700], 1);
     assert_int_equal(stat(log, &after), 0);
-    assert_int_equal(after.st_size - before.st_size, 4096 + 24);
+    assert_int_equal(after.st_size - before.st_size, (1 + 1) * (4096 + 24));
     both[0] = slots[0];
     both[1] = slots[2300];
     reserve(l, LEDGER_TRAIN, both, 2);
     assert_int_equal(stat(log, &before), 0);
-    assert_int_equal(before.st_size - after.st_size, 2 * (4096 + 24));
+    assert_int_equal(before.st_size - after.st_size, (2 + 1) * (4096 + 24));
     mem_free(slots);
     ledger_close(l);
 }
@@ -199,10 +199,10 @@ static void test_a_full_disk_charges_nothing_and_is_survived(void **state)
     signal(SIGXFSZ, SIG_IGN);
     use(l, &PBM);
     limit_files(1024);
-    assert_int_equal(ledger_reserve(l, LEDGER_TRAIN, slots, ROWS_MAX, 0, 0, &err), STATUS_IO);
+    assert_int_equal(try_reserve(l, block(LEDGER_TRAIN, slots, ROWS_MAX), 0, 0, &err), STATUS_IO);
     assert_int_equal(total_of(l), ROWS_MAX + 20);
     assert_int_equal(most_of(l), 3);
-    assert_int_equal(ledger_return(l, LEDGER_EVALUATE, slots, 10, &err), STATUS_IO);
+    assert_int_equal(give_back(l, block(LEDGER_EVALUATE, slots, 10), &err), STATUS_IO);
     assert_int_equal(total_of(l), ROWS_MAX + 20);
     assert_int_equal(most_of(l), 3);
     assert_int_equal(ledger_bind(l, &more, unknown, 1, &err), STATUS_IO);
@@ -302,14 +302,18 @@ static void test_another_database_is_refused_untouched(void **state)
     buf_deinit(&after);
 }
 
-static void test_another_version_is_refused(void **state)
+static void test_a_later_version_is_refused(void **state)
 {
     const char *path = make_ledger("version.db");
 
     (void)state;
+    tamper(path, "PRAGMA user_version = 3");
+    assert_refused(path, "written by a later version of this program");
+    tamper(path, "PRAGMA user_version = 0");
+    assert_refused(path, "no version");
+    tamper(path, "PRAGMA user_version = -1");
+    assert_refused(path, "no version");
     tamper(path, "PRAGMA user_version = 2");
-    assert_refused(path, "another version");
-    tamper(path, "PRAGMA user_version = 1");
     ledger_close(open_at(path));
 }
 
@@ -331,6 +335,37 @@ static void test_contents_that_do_not_fit_together_are_refused(void **state)
         "UPDATE mechanisms SET trials = 0",
         "UPDATE mechanisms SET parties = 0",
         "UPDATE mechanisms SET coordinates = -1",
+        "UPDATE mechanisms SET bottom = 'good'",
+        "UPDATE mechanisms SET bottom = 'dp'",
+        "UPDATE mechanisms SET bottom = 'dp', step_noise = -1, steps = 1",
+        "UPDATE mechanisms SET steps = -1",
+        "DELETE FROM entries",
+        "DELETE FROM entries WHERE number = 1",
+        "DELETE FROM entries WHERE number = 3",
+        "UPDATE entries SET number = 4 WHERE number = 3",
+        "UPDATE entries SET numbers = 2 WHERE number = 2",
+        "UPDATE entries SET rounds = 2 WHERE number = 2",
+        "UPDATE entries SET rounds = -1 WHERE number = 2",
+        "UPDATE entries SET releases = releases - 1 WHERE number = 2",
+        "UPDATE entries SET releases = -releases WHERE number = 2",
+        "UPDATE entries SET purpose = 2 WHERE number = 2",
+        "UPDATE entries SET purpose = -1 WHERE number = 2",
+        "UPDATE entries SET mechanism = 1 WHERE number = 2",
+        "UPDATE entries SET mechanism = 64 WHERE number = 2",
+        "UPDATE entries SET place = -1 WHERE number = 2",
+        "UPDATE entries SET entries = 0 WHERE number = 2",
+        "UPDATE entries SET run = 7 WHERE number = 2",
+        "DELETE FROM runs WHERE run = 0",
+        "DELETE FROM runs WHERE run = 1",
+        "UPDATE runs SET plan = zeroblob(31) WHERE run = 1",
+        "UPDATE runs SET data = zeroblob(33) WHERE run = 1",
+        "INSERT INTO peers VALUES (zeroblob(31), 5)",
+        "INSERT INTO peers VALUES (zeroblob(32), 0)",
+        "INSERT INTO peers VALUES (zeroblob(32), -5)",
+        "INSERT INTO peers VALUES (zeroblob(32), 1 << 62)",
+        "INSERT INTO peers VALUES (zeroblob(32), 5), (zeroblob(32), 6)",
+        "DROP TABLE peers",
+        "DROP TABLE entries",
         "DROP TABLE counts",
         "ALTER TABLE records ADD COLUMN name TEXT",
     };
@@ -429,7 +464,7 @@ int main(void)
         cmocka_unit_test(test_a_second_opener_is_refused),
         cmocka_unit_test(test_other_files_are_refused_untouched),
         cmocka_unit_test(test_another_database_is_refused_untouched),
-        cmocka_unit_test(test_another_version_is_refused),
+        cmocka_unit_test(test_a_later_version_is_refused),
         cmocka_unit_test(test_contents_that_do_not_fit_together_are_refused),
         cmocka_unit_test(test_a_flipped_bit_is_refused_or_harmless),
         cmocka_unit_test(test_a_cut_file_is_refused_or_harmless),

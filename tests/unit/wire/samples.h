@@ -40,6 +40,7 @@ static inline struct wire_hello sample_hello(uint8_t m)
         .dealing = {sample_bytes((uint8_t)(m + 6)), WIRE_DIGEST_BYTES},
         .holds = {sample_bytes(7), WIRE_DIGEST_BYTES},
         .held = 1000,
+        .ledger = 812,
     };
     struct buf packed;
 
@@ -54,8 +55,12 @@ static inline struct wire_hello sample_hello(uint8_t m)
 
 static inline struct wire_confirm sample_confirm(uint8_t m)
 {
-    return (struct wire_confirm){sample_bytes(7), sample_bytes(8), sample_bytes(9),
-                                 sample_bytes((uint8_t)(m + 10)), 300};
+    return (struct wire_confirm){sample_bytes(7),
+                                 sample_bytes(8),
+                                 sample_bytes(9),
+                                 sample_bytes((uint8_t)(m + 10)),
+                                 300,
+                                 {sample_bytes(11), SAMPLE_MEMBERS * WIRE_SEEN_BYTES}};
 }
 
 static inline struct wire_msg sample_lists(enum wire_kind kind, size_t n)
@@ -152,7 +157,7 @@ static inline bool same_hello(const struct wire_hello *a, const struct wire_hell
            a->train_rows == b->train_rows && a->test_rows == b->test_rows &&
            a->features == b->features && a->degree == b->degree &&
            same_bytes(a->dealing, b->dealing) && same_bytes(a->holds, b->holds) &&
-           a->held == b->held;
+           a->held == b->held && a->ledger == b->ledger;
 }
 
 static inline bool same_confirm(const struct wire_confirm *a, const struct wire_confirm *b)
@@ -161,7 +166,7 @@ static inline bool same_confirm(const struct wire_confirm *a, const struct wire_
            memcmp(a->ids_train, b->ids_train, WIRE_DIGEST_BYTES) == 0 &&
            memcmp(a->ids_test, b->ids_test, WIRE_DIGEST_BYTES) == 0 &&
            memcmp(a->signature, b->signature, WIRE_SIGNATURE_BYTES) == 0 &&
-           a->generation == b->generation;
+           a->generation == b->generation && same_bytes(a->seen, b->seen);
 }
 
 static inline bool same_lists(const struct wire_msg *a, const struct wire_msg *b)

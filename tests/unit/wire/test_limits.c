@@ -34,7 +34,7 @@ static struct wire_hello longest_hello(struct buf *body)
 
     h.generation = UINT64_MAX;
     h.train_rows = h.test_rows = h.features = h.degree = UINT32_MAX;
-    h.held = UINT64_MAX;
+    h.held = h.ledger = UINT64_MAX;
     memset(h.name, 'n', WIRE_NAME_MAX);
     h.name[WIRE_NAME_MAX] = 0;
     assert_int_equal(wire_pack_hello_body(body, &h), STATUS_OK);
@@ -44,7 +44,8 @@ static struct wire_hello longest_hello(struct buf *body)
 
 static void test_single_messages_fit_the_limits_named_after_them(void **state)
 {
-    static const uint8_t plan[PLAN_TEXT_MAX], members[WIRE_MEMBERS_MAX] = {1};
+    static const uint8_t plan[PLAN_TEXT_MAX], members[WIRE_MEMBERS_MAX] = {1},
+                                              seen[WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX];
     struct wire_msg m = {.kind = WIRE_JOIN};
     struct buf body;
 
@@ -60,6 +61,7 @@ static void test_single_messages_fit_the_limits_named_after_them(void **state)
     m.kind = WIRE_CONFIRM;
     m.confirm = sample_confirm(0);
     m.confirm.generation = UINT64_MAX;
+    m.confirm.seen = (struct wire_bytes){seen, sizeof seen};
     assert_true(packed(&m) <= WIRE_CONFIRM_MAX);
     m.kind = WIRE_OFFER;
     m.offer =
@@ -246,7 +248,9 @@ static void test_no_vector_is_longer_than_the_limit(void **state)
 
 static void test_the_lists_of_a_plan_fit_what_its_parties_take(void **state)
 {
+    static const uint8_t seen[WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX];
     static struct wire_hello hello[WIRE_MEMBERS_MAX];
+    static struct wire_confirm confirm[WIRE_MEMBERS_MAX];
     struct buf body;
 
     (void)state;
@@ -254,12 +258,17 @@ static void test_the_lists_of_a_plan_fit_what_its_parties_take(void **state)
     for (uint32_t n = 1; n <= WIRE_MEMBERS_MAX; n = n < 64 ? n * 2 : n + 64) {
         size_t lists_max = n * WIRE_HELLO_MAX + WIRE_OVERHEAD_MAX;
         struct plan p = plan_of(n, 1, 1);
-        struct wire_msg m = sample_lists(WIRE_CONFIRMS, n), got;
+        struct wire_msg m = {.kind = WIRE_CONFIRMS, .confirms = {UINT64_MAX, n, confirm}}, got;
         struct wire_unpacker u;
         struct buf out;
 
-        m.confirms.generation = UINT64_MAX;
-        assert_true(packed(&m) <= lists_max);
+        for (uint32_t i = 0; i < n; i++) {
+            confirm[i] = sample_confirm(0);
+            confirm[i].generation = UINT64_MAX;
+            confirm[i].seen = (struct wire_bytes){seen, WIRE_SEEN_BYTES * n};
+        }
+        assert_true(packed(&m) <= n * WIRE_CONFIRM_MAX + WIRE_OVERHEAD_MAX);
+        assert_true(packed(&m) <= wire_down_max(&p, 0));
         assert_true(lists_max <= wire_down_max(&p, 0));
         for (uint32_t i = 0; i < n; i++)
             hello[i] = longest_hello(&body);

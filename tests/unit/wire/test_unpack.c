@@ -65,6 +65,7 @@ static void test_a_signature_with_a_byte_more_is_refused(void **state)
 
         for (unsigned f = 1; f <= 4; f++)
             put_bytes(&c, f, longer, (f == 4 ? 64u : 32u) + (f == field));
+        put_bytes(&c, 6, sample_bytes(6), WIRE_SEEN_BYTES);
         expect_refused(WIRE_CONFIRM, &c, "confirm");
     }
 }
@@ -79,10 +80,35 @@ static void test_a_confirm_has_digests_and_signature_of_their_sizes(void **state
 
         for (unsigned f = 1; f <= 4; f++)
             put_bytes(&c, f, sample_bytes((uint8_t)f), (f == 4 ? 64u : 32u) - (f == shorter));
+        put_bytes(&c, 6, sample_bytes(6), WIRE_SEEN_BYTES);
         if (shorter > 0)
             expect_refused(WIRE_CONFIRM, &c, "confirm");
         else
             expect_ok(&m, WIRE_CONFIRM, &c);
+    }
+}
+
+static void test_a_confirm_has_a_whole_number_for_each_of_1_to_256_members(void **state)
+{
+    static const uint8_t seen[WIRE_SEEN_BYTES * (WIRE_MEMBERS_MAX + 1)] = {1};
+    static const size_t bad[] = {0, 1, 7, 9, 15, 2047, 2049, sizeof seen};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad + WIRE_MEMBERS_MAX; i++) {
+        bool good = i < WIRE_MEMBERS_MAX;
+        struct raw c = {.n = 0};
+        struct wire_msg m;
+
+        for (unsigned f = 1; f <= 4; f++)
+            put_bytes(&c, f, sample_bytes((uint8_t)f), f == 4 ? 64u : 32u);
+        if (good || bad[i - WIRE_MEMBERS_MAX] > 0)
+            put_bytes(&c, 6, seen, good ? WIRE_SEEN_BYTES * (i + 1) : bad[i - WIRE_MEMBERS_MAX]);
+        if (good) {
+            expect_ok(&m, WIRE_CONFIRM, &c);
+            assert_int_equal(m.confirm.seen.n, WIRE_SEEN_BYTES * (i + 1));
+        } else {
+            expect_refused(WIRE_CONFIRM, &c, "confirm");
+        }
     }
 }
 
@@ -230,6 +256,7 @@ static void test_lists_have_a_member_and_no_more_than_the_maximum(void **state)
     expect_refused(WIRE_CONFIRMS, &list, "confirms");
     for (unsigned f = 1; f <= 4; f++)
         put_bytes(&confirm, f, sample_bytes(1), f == 4 ? 64 : 32);
+    put_bytes(&confirm, 6, sample_bytes(6), WIRE_SEEN_BYTES);
     for (int i = 0; i < WIRE_MEMBERS_MAX; i++)
         put_bytes(&list, 2, confirm.bytes, confirm.n);
     expect_ok(&m, WIRE_CONFIRMS, &list);
@@ -470,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_a_hello_has_keys_digests_and_signature_of_their_sizes),
         cmocka_unit_test(test_a_signature_with_a_byte_more_is_refused),
         cmocka_unit_test(test_a_confirm_has_digests_and_signature_of_their_sizes),
+        cmocka_unit_test(test_a_confirm_has_a_whole_number_for_each_of_1_to_256_members),
         cmocka_unit_test(test_what_a_hello_says_of_dealings_is_a_digest_or_nothing),
         cmocka_unit_test(test_a_hello_without_a_dealing_does_not_spell_it_out),
         cmocka_unit_test(test_the_signed_part_of_a_hello_is_bounded),
