@@ -72,8 +72,11 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
         return file != NULL ? error_wrap(err, "%s", file) : s;
     for (size_t i = 0; i < in->roster.n; i++)
         out->members[i] = (uint8_t)i;
-    out->set = (struct policy_set){
-        .roster = &in->roster, .members = out->members, .n = in->roster.n, .self = in->self};
+    out->set = (struct policy_set){.roster = &in->roster,
+                                   .members = out->members,
+                                   .n = in->roster.n,
+                                   .self = in->self,
+                                   .bottom = policy_bottom_of(&in->config)};
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &out->releases);
     out->entry = policy_mechanism(p, &out->set);
@@ -86,6 +89,22 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
 
 /* --- what it costs --- */
 
+static enum status print_bottom(const struct account_entry *e, struct buf *out)
+{
+    switch (e->bottom) {
+    case ACCOUNT_FROZEN:
+        return buf_printf(out, "#   bottom: frozen, a record shows in its own releases alone\n");
+    case ACCOUNT_DP:
+        return buf_printf(out,
+                          "#   bottom: dp, a record shows in its own releases and in %" PRIu32
+                          " step%s at noise %g after each\n",
+                          e->steps, e->steps == 1 ? "" : "s", e->step_noise);
+    case ACCOUNT_RAW: break;
+    }
+    return buf_printf(out, "#   bottom: raw, or data.scale is fit: a record shows in every later "
+                           "release\n");
+}
+
 static enum status print_releases(const struct price *p, struct buf *out)
 {
     const struct agenda_releases *r = &p->releases;
@@ -93,6 +112,8 @@ static enum status print_releases(const struct price *p, struct buf *out)
         buf_printf(out, "# cost of %s for this party, one of %zu\n",
                    p->file != NULL ? p->file : "a plan of defaults (no --plan)", p->set.n);
 
+    if (s == STATUS_OK)
+        s = print_bottom(&p->entry, out);
     if (s != STATUS_OK)
         return s;
     return buf_printf(

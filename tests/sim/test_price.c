@@ -189,6 +189,30 @@ static void test_every_claim_is_printed_with_its_order_and_curve(void **state)
         assert_true(*c == '#'); /* a configuration still */
 }
 
+static void test_the_partys_own_bottom_says_which_claim_of_a_record_holds(void **state)
+{
+    (void)state;
+    in.config.train = TRAIN_FROZEN;
+    in.config.noise = 12;
+    strcpy(in.config.scale, "fit"); /* made of the records: as good as trained on them */
+    load(plan_file(small));
+    assert_int_equal(price.entry.bottom, ACCOUNT_RAW);
+    assert_says(printed(), "server+1     record_raw ");
+    strcpy(in.config.scale, "none");
+    load(plan_file(small));
+    assert_int_equal(price.entry.bottom, ACCOUNT_FROZEN);
+    assert_says(printed(), "server+1     record_frozen ");
+    assert_says(printed(), "bottom: frozen");
+    in.config.train = TRAIN_DP;
+    load(plan_file(small));
+    assert_int_equal(price.entry.bottom, ACCOUNT_DP);
+    assert_true(price.entry.step_noise == 12);
+    assert_int_equal(price.entry.steps, price.plan.protocol.local_iterations);
+    assert_says(printed(), "server+1     record_dp ");
+    assert_says(printed(), "1 step at noise 12 after each");
+    assert_null(strstr(printed(), "record_raw"));
+}
+
 static void test_the_papers_figure_is_never_printed_as_a_guarantee(void **state)
 {
     char line[160];
@@ -280,6 +304,8 @@ int main(void)
                                set_up),
         cmocka_unit_test_setup(test_plans_without_sense_are_refused_in_one_line, set_up),
         cmocka_unit_test_setup(test_every_claim_is_printed_with_its_order_and_curve, set_up),
+        cmocka_unit_test_setup(test_the_partys_own_bottom_says_which_claim_of_a_record_holds,
+                               set_up),
         cmocka_unit_test_setup(test_the_papers_figure_is_never_printed_as_a_guarantee, set_up),
         cmocka_unit_test_setup(test_the_policy_judges_it_on_top_of_the_ledger, set_up),
         cmocka_unit_test_setup(test_each_adversarys_corners_are_swept_once, set_up),
