@@ -49,6 +49,8 @@ enum plan_aggregation {
     AGGREGATION_FEDVS,
     AGGREGATION_CLEAR
 };
+/* Up to here the worst corner of the accountant was computed (docs/privacy.md). */
+#define PLAN_BETA_MAX 0.49
 enum plan_prime { PRIME_AUTO, PRIME_31, PRIME_61 }; /* 2^31 - 1, 2^61 - 1 */
 enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
@@ -88,7 +90,8 @@ struct plan {
         enum plan_aggregation aggregation;
         struct {
             uint32_t trials; /* b */
-            double beta;     /* in (0, 1/4] */
+            double beta;     /* in (0, 1/4], wide: (0, PLAN_BETA_MAX] */
+            bool wide;
         } pbm;
         double clip; /* C: embeddings lie in [-C, C] */
         struct {

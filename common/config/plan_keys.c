@@ -75,8 +75,13 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "64",
      .help = "b, the number of coin flips per coordinate; also read by "
              "gaussian.match paper and equal_rdp."},
-    {"protocol.pbm.beta", KEY_REAL, AT(protocol.pbm.beta), .lo = 0, .hi = 0.25, .lo_open = true,
-     .fallback = "0.25", .help = "How far a coin's bias may be from 1/2: smaller is more private."},
+    {"protocol.pbm.beta", KEY_REAL, AT(protocol.pbm.beta), .lo = 0, .hi = PLAN_BETA_MAX,
+     .lo_open = true, .fallback = "0.25",
+     .help = "How far a coin's bias may be from 1/2: smaller is more private. Above 0.25 with "
+             "protocol.pbm.wide alone."},
+    {"protocol.pbm.wide", KEY_BOOL, AT(protocol.pbm.wide), .fallback = "false",
+     .help = "Take a beta above 0.25, which PBM-VFL leaves out: few coins far from 1/2 serve "
+             "embeddings that lie at the ends of the box. Claims are as exact as below."},
     {"protocol.clip", KEY_REAL, AT(protocol.clip), .lo = 1e-6, .hi = 1e6, .fallback = "1",
      .help = "C: every coordinate of an embedding lies in [-C, C]."},
     {"protocol.fixed.bits", KEY_U32, AT(protocol.fixed.bits), .lo = 2, .hi = 24, .fallback = "16",

@@ -318,6 +318,11 @@ static bool concat_too_wide(const struct plan *p)
 
 /* --- the mechanisms --- */
 
+static bool beta_wide(const struct plan *p)
+{
+    return p->protocol.pbm.beta > 0.25 && !p->protocol.pbm.wide;
+}
+
 /* 1/2 +- beta must differ in units of 2^-16, or every coin is fair and the sum says nothing. */
 static bool beta_too_small(const struct plan *p)
 {
@@ -528,6 +533,8 @@ const struct plan_rule plan_rules[] = {
     {"model.embedding",
      "embedding times parties must stay within 65536 inputs of the head with concat",
      concat_too_wide},
+    {"protocol.pbm.beta", "is over 0.25, the most of PBM-VFL: it needs protocol.pbm.wide true",
+     beta_wide},
     {"protocol.pbm.beta", "below 2^-16 every coin is fair and the sums say nothing",
      beta_too_small},
     {"protocol.gaussian.sigma", "must be given (above 0) with gaussian.match sigma", sigma_missing},

@@ -29,7 +29,7 @@ struct scratch {
 
 enum status pbm_init(struct pbm *p, uint32_t trials, double beta, double clip)
 {
-    if (trials < 1 || trials > TRIALS_MAX || !(beta > 0 && beta <= 0.25) || !(clip > 0) ||
+    if (trials < 1 || trials > TRIALS_MAX || !(beta > 0 && beta <= PBM_BETA_MAX) || !(clip > 0) ||
         !isfinite(clip))
         return STATUS_CONFIG;
     p->trials = trials;

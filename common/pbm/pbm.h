@@ -18,13 +18,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* PBM-VFL has 1/4; the accountant is verified up to here. */
+#define PBM_BETA_MAX 0.49
+
 struct pbm {
     uint32_t trials; /* b, 1..1024 */
     double beta, clip;
     uint32_t t_lo, t_hi;
 };
 
-/* STATUS_CONFIG unless 1 <= b <= 1024, 0 < beta <= 1/4, clip > 0. */
+/* STATUS_CONFIG unless 1 <= b <= 1024, 0 < beta <= PBM_BETA_MAX, clip > 0. */
 enum status pbm_init(struct pbm *p, uint32_t trials, double beta, double clip) MUST_USE;
 /* q[i] in 0..b for the n values x, all finite (CHECK). */
 void pbm_sample(const struct pbm *p, uint32_t *q, const float *x, size_t n, struct rng *r);

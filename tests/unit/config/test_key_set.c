@@ -142,11 +142,11 @@ static void test_numbers_keep_their_range(void **state)
     (void)state;
     take("protocol.pbm.beta", "0.25", "0.25");
     take("protocol.pbm.beta", "1e-300", "1e-300");
-    refuse("protocol.pbm.beta", "0.3", "in (0, 0.25]");
-    refuse("protocol.pbm.beta", "0.25000000000000006", "in (0, 0.25]");
-    refuse("protocol.pbm.beta", "0", "in (0, 0.25]");
-    refuse("protocol.pbm.beta", "1e-999", "in (0, 0.25]");
-    refuse("protocol.pbm.beta", "-0.1", "in (0, 0.25]");
+    refuse("protocol.pbm.beta", "0.5", "in (0, 0.49]");
+    refuse("protocol.pbm.beta", "0.49000000000000005", "in (0, 0.49]");
+    refuse("protocol.pbm.beta", "0", "in (0, 0.49]");
+    refuse("protocol.pbm.beta", "1e-999", "in (0, 0.49]");
+    refuse("protocol.pbm.beta", "-0.1", "in (0, 0.49]");
     refuse("protocol.pbm.beta", "nan", "a number");
     refuse("protocol.pbm.beta", "\"0.1\"", "a number");
     take("privacy.delta", "0.001", "0.001");

@@ -86,8 +86,8 @@ static void test_a_missing_required_key_is_named(void **state)
 static void test_a_mistake_is_file_line_key_reason(void **state)
 {
     (void)state;
-    refuse(GOOD "protocol:\n  pbm:\n    beta: 0.3\n",
-           ":11: protocol.pbm.beta: 0.3 is not in (0, 0.25]");
+    refuse(GOOD "protocol:\n  pbm:\n    beta: 0.5\n",
+           ":11: protocol.pbm.beta: 0.5 is not in (0, 0.49]");
     pass(GOOD "protocol:\n  pbm:\n    beta: 0.2\n", NULL);
     refuse(GOOD "training: {batch: many}\n", ":9: training.batch: many is not a whole number");
     refuse(GOOD "model:\n  head:\n    - 64\n    - 0\n",
@@ -146,7 +146,7 @@ static void test_set_comes_after_the_file_in_order(void **state)
 static void test_set_uses_the_same_table(void **state)
 {
     (void)state;
-    refuse_set("protocol.pbm.beta=0.3", "--set protocol.pbm.beta=0.3: must be in (0, 0.25]");
+    refuse_set("protocol.pbm.beta=0.5", "--set protocol.pbm.beta=0.5: must be in (0, 0.49]");
     pass(GOOD, "protocol.pbm.beta=0.2");
     assert_true(c.plan.protocol.pbm.beta == 0.2);
     refuse_set("protocol.pbm.beta=\"0.2\"", "--set protocol.pbm.beta=\"0.2\": must be a number");

@@ -295,6 +295,10 @@ static void test_beta_moves_at_least_one_threshold(void **state)
     start();
     p.protocol.pbm.beta = 1.0 / 65536;
     pass();
+    p.protocol.pbm.beta = nextafter(0.25, 1);
+    refuse("protocol.pbm.beta: is over 0.25");
+    p.protocol.pbm.wide = true;
+    pass();
     p.protocol.pbm.beta = 1.0 / 65537;
     refuse("protocol.pbm.beta: below 2^-16");
     p.protocol.encoding = ENCODING_FIXED;

@@ -42,7 +42,7 @@ static void test_numbers_out_of_range_are_refused(void **state)
     assert_int_equal(pbm_init(&p, 1025, 0.25, 1), STATUS_CONFIG);
     assert_int_equal(pbm_init(&p, 16, 0, 1), STATUS_CONFIG);
     assert_int_equal(pbm_init(&p, 16, -0.1, 1), STATUS_CONFIG);
-    assert_int_equal(pbm_init(&p, 16, nextafter(0.25, 1), 1), STATUS_CONFIG);
+    assert_int_equal(pbm_init(&p, 16, nextafter(PBM_BETA_MAX, 1), 1), STATUS_CONFIG);
     assert_int_equal(pbm_init(&p, 16, (double)NAN, 1), STATUS_CONFIG);
     assert_int_equal(pbm_init(&p, 16, 0.25, 0), STATUS_CONFIG);
     assert_int_equal(pbm_init(&p, 16, 0.25, -1), STATUS_CONFIG);
@@ -53,7 +53,7 @@ static void test_numbers_out_of_range_are_refused(void **state)
 /* The bounds lie within 1/2 +- beta, so the nominal beta bounds the privacy from above. */
 static void test_thresholds_stay_within_half_plus_minus_beta(void **state)
 {
-    static const double betas[] = {0.25, 0.2, 0.15, 0.1, 0.0123, 1e-4};
+    static const double betas[] = {PBM_BETA_MAX, 0.25, 0.2, 0.15, 0.1, 0.0123, 1e-4};
 
     (void)state;
     for (size_t i = 0; i < sizeof betas / sizeof betas[0]; i++) {

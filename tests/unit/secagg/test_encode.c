@@ -87,7 +87,7 @@ static void test_plans_out_of_range_are_refused(void **state)
     struct encode e;
 
     (void)state;
-    p.protocol.pbm.beta = 0.3;
+    p.protocol.pbm.beta = 0.5;
     assert_int_equal(encode_init(&e, &p, 5), STATUS_CONFIG);
     p = plan_of(ENCODING_FLOAT32);
     assert_int_equal(encode_init(&e, &p, 0), STATUS_CONFIG);
