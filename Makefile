@@ -164,8 +164,8 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
         $(BUILD)/lib/libserver.a $(BUILD)/lib/libparty.a $(LIBS)
 	$(LINK) -lcmocka $(LDLIBS)
 # Thousands of small runs: signatures and key agreement are stand-ins there (fast_crypto.h).
-FAST_CRYPTO := $(foreach t,chaos crash crash_local misbehave_field misbehave_replay, \
-    $(BUILD)/tests/sim/test_$(t))
+FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
+    misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share)
 $(FAST_CRYPTO): private LDFLAGS += $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive,-Wl,--wrap=$(f))
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \

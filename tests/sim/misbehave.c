@@ -36,8 +36,7 @@ void mis_pack(struct buf *out, const struct wire_msg *m)
     CHECK(wire_pack(out, m) == STATUS_OK);
 }
 
-/* Points into memory that the next call uses again. */
-static struct wire_msg unpacked(const struct buf *frame)
+struct wire_msg mis_unpack(const struct buf *frame)
 {
     static struct wire_unpacker u;
     struct error err = {0};
@@ -118,7 +117,7 @@ static void note(struct sim *s, struct flight *f, void *owner)
     *l = (struct mis_landing){
         .up = f->up, .phase = f->up ? s->server->sm.phase : s->party[f->party].session->sm.phase};
     mis_copy(&l->frame, &f->frame);
-    m = unpacked(&l->frame);
+    m = mis_unpack(&l->frame);
     describe(l, &m);
     c->n++;
 }
@@ -173,9 +172,9 @@ static void landed(struct sim *s, struct flight *f, void *owner)
     struct mis *m = owner;
     struct wire_msg msg;
 
-    if (m->done)
+    if (m->done && m->also == NULL)
         return;
-    msg = unpacked(&f->frame);
+    msg = mis_unpack(&f->frame);
     mis_copy(&m->last[f->party][f->up][msg.kind], &f->frame);
     if (f->party != MIS_VICTIM)
         return;
@@ -186,7 +185,11 @@ static void landed(struct sim *s, struct flight *f, void *owner)
         m->up = f->up;
         m->late = sim_server_end(s)->over;
         m->said = data_said(s);
+        m->charged = sim_charged(s, MIS_VICTIM);
         m->act(m, f);
+    } else if (m->done && m->landed == m->also_at) {
+        m->also(m, f);
+        m->also = NULL;
     }
     m->landed++;
 }
@@ -246,7 +249,7 @@ static enum mis_end party_refused(struct mis *m)
         of_server = kind; /* it had ended by then, or goes on without p2 */
     else if (!says(server, "p2"))
         return wrong(m, "the server does not name p2: %s", server->error.text);
-    if (data_said(m->sim) != m->said)
+    if (data_said(m->sim) != m->said + m->answers)
         return wrong(m, "p2 still sends data, then: %s", p->error.text);
     if (kind != of_server && of_server != STATUS_KIND_NET)
         return wrong(m, "the server ends with %d: %s", status_exit_code(server->error.status),
@@ -295,6 +298,8 @@ static enum mis_end ending(struct mis *m)
     const struct sim_end *p = sim_party_end(s, MIS_VICTIM), *server = sim_server_end(s);
     const char *broken = sim_broken(s);
 
+    if (m->skipped)
+        return MIS_SAME;
     if (broken != NULL)
         return wrong(m, "%s", broken);
     if (!m->done || !server->over)
@@ -303,6 +308,12 @@ static enum mis_end ending(struct mis *m)
         if (!sim_party_end(s, i)->over)
             return wrong(m, "p%u does not end", i + 1);
     }
+    if (m->mute && data_said(s) > m->said + m->answers)
+        return wrong(m, "p2 sends more, then: %s", p->error.text);
+    if (m->mute && m->answers == 0 && sim_charged(s, MIS_VICTIM) > m->charged)
+        return wrong(m, "p2 charges more, then: %s", p->error.text);
+    if (m->names != NULL && !says(server, m->names))
+        return wrong(m, "the server does not say %s: %s", m->names, server->error.text);
     if (completed(s))
         return all_completed(m);
     if (server->error.status == STATUS_INTEGRITY)
@@ -346,6 +357,14 @@ static enum mis_end started_again(struct mis *m, enum mis_end was)
     return was;
 }
 
+/* Is there something to go on from, and was it not tampered with? */
+static bool leaves_state(const struct mis *m, enum mis_end e)
+{
+    bool refused = e <= MIS_POLICY || e == MIS_PATIENCE || e == MIS_UNOPENED;
+
+    return refused && waits(m) && !m->unwatched && !m->taken && !m->late;
+}
+
 static void forget_frames(struct mis *m)
 {
     for (size_t i = 0; i < MIS_LANDINGS_MAX; i++)
@@ -365,14 +384,14 @@ enum mis_end mis_run(struct mis *m)
     enum mis_end e;
 
     m->landed = 0;
-    m->done = false;
+    m->done = m->skipped = false;
     m->sim = new_sim(m->script, !m->unwatched);
     m->sim->tap = (struct sim_tap){landed, m};
     sim_run(m->sim, HOUR_US);
     snprintf(m->words, sizeof m->words, "%.300s | %.300s", sim_server_end(m->sim)->error.text,
              sim_party_end(m->sim, MIS_VICTIM)->error.text);
     e = ending(m);
-    if (!m->unwatched && (e <= MIS_POLICY || e == MIS_PATIENCE || e == MIS_UNOPENED) && waits(m))
+    if (leaves_state(m, e))
         e = started_again(m, e);
     sim_free(m->sim);
     m->sim = NULL;
@@ -388,6 +407,8 @@ void mis_expect(struct mis_tally *t, struct mis *m, unsigned may)
 
     m->script = t->script;
     e = mis_run(m);
+    if (m->skipped)
+        return;
     t->run++;
     if (getenv("MIS_SHOW") != NULL)
         print_message("%s: %s: %s: %s\n", t->script->name, m->name, mis_end_name(e), m->words);
@@ -435,7 +456,12 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation)
     buf_deinit(&body);
     for (size_t i = 0; i < MIS_PARTIES; i++) {
         hello[i] = h;
-        confirm[i] = (struct wire_confirm){some, some, some, some, generation};
+        confirm[i] = (struct wire_confirm){.sid = some,
+                                           .ids_train = some,
+                                           .ids_test = some,
+                                           .signature = some,
+                                           .generation = generation,
+                                           .seen = {some, MIS_PARTIES * WIRE_SEEN_BYTES}};
     }
     *m = (struct wire_msg){.kind = kind};
     switch (kind) {

@@ -61,14 +61,22 @@ struct mis {
     /* What to do, and where. */
     size_t at;
     void (*act)(struct mis *m, struct flight *f);
+    void (*also)(struct mis *m, struct flight *f); /* NULL, or at a later landing */
+    size_t also_at;
     void *owner;
-    bool unwatched; /* sums may be wrong: what is uploaded is, or what is shown of it in clear */
+    uint32_t answers;  /* data messages that p2 still owes to what is no lie */
+    const char *names; /* stands in the server's last words; NULL: any */
+    bool taken;        /* what p2 was told stays in its state: it cannot go on from there */
+    bool mute;         /* p2 sends no more than that, and spends nothing more where it is none */
+    bool unwatched;    /* sums may be wrong: what is uploaded is, or what is shown of it in clear */
     /* What has landed so far: every party's frames, the last of each kind and direction. */
     struct buf last[MIS_PARTIES][2][WIRE_KINDS];
     struct buf frame[MIS_LANDINGS_MAX]; /* p2's, as they came */
     size_t landed;
+    bool skipped;        /* the act found nothing to do: the run does not count */
     bool done, up, late; /* late: the server had ended */
     uint32_t said;       /* data messages that p2 had sent by then */
+    uint64_t charged;    /* and what it had charged */
     char name[128];
     char words[640]; /* of a MIS_WRONG: why; else the error of whoever ended the run */
 };
@@ -96,6 +104,8 @@ void mis_close(const struct mis_tally *t, size_t least);
 
 /* A well-formed message of this kind, of this generation, for any party of a script. */
 void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation);
+/* Points into memory that the next call uses again. */
+struct wire_msg mis_unpack(const struct buf *frame);
 void mis_pack(struct buf *out, const struct wire_msg *m);
 void mis_copy(struct buf *to, const struct buf *from);
 

@@ -15,6 +15,7 @@ enum mis_which {
     MIS_DROP,   /* masked, without waiting */
     MIS_IGNORE, /* clear, without waiting */
     MIS_ASYNC,
+    MIS_ONCE, /* masked; frozen bottoms whose every record is released once */
     MIS_SCRIPTS
 };
 

@@ -108,6 +108,12 @@ static void test_no_message_is_taken_in_a_wrong_phase_clear(void **state)
     every_message_in_every_wrong_phase(MIS_CLEAR, 90);
 }
 
+static void test_no_message_is_taken_in_a_wrong_phase_once(void **state)
+{
+    (void)state;
+    every_message_in_every_wrong_phase(MIS_ONCE, 90);
+}
+
 static void test_no_message_is_taken_in_a_wrong_phase_drop(void **state)
 {
     (void)state;
@@ -127,6 +133,7 @@ int main(void)
         cmocka_unit_test(test_no_message_is_taken_in_a_wrong_phase_coded),
         cmocka_unit_test(test_no_message_is_taken_in_a_wrong_phase_fedvs),
         cmocka_unit_test(test_no_message_is_taken_in_a_wrong_phase_clear),
+        cmocka_unit_test(test_no_message_is_taken_in_a_wrong_phase_once),
         cmocka_unit_test(test_no_message_is_taken_in_a_wrong_phase_drop),
         cmocka_unit_test(test_no_message_is_taken_in_a_wrong_phase_async),
     };
