@@ -70,8 +70,9 @@ bool party_bottom_expand(struct party_bottom *b) MUST_USE;
 
 /* Rows of b->gradient to at most this l2 norm, 0: to none.  Returns how many were longer. */
 uint32_t party_bottom_clip(struct party_bottom *b, double most);
-/* Nothing where the bottom is frozen.  Local iteration q with b->gradient for the last forward, which was that of the kept batch.  With
- * protocol.proximal mu it is drawn back to where iteration 0 began (FedBCD, eq. 13). */
+/* Nothing where the bottom is frozen.  Local iteration q with b->gradient for the last forward,
+ * which was that of the kept batch.  With protocol.proximal mu it is drawn back to where iteration
+ * 0 began (FedBCD, eq. 13). */
 void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q);
 
 /* b->gradient (batch_rows x P) is there: Q local steps with it, the Jacobian recomputed before

@@ -133,10 +133,8 @@ void party_replay(struct party_session *p, struct actions *a, const struct wire_
     }
     p->replay_due = false;
     p->received.len = r->gradient.n;
-    p->task = (struct party_task){.work = WORK_REPLAY,
-                                  .close_step = r->step,
-                                  .charged = r->step,
-                                  .until = r->step + steps};
+    p->task = (struct party_task){
+        .work = WORK_REPLAY, .close_step = r->step, .charged = r->step, .until = r->step + steps};
     if (party_replay_reserved(p, a))
         party_start_replay(p, a);
 }

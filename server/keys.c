@@ -66,8 +66,7 @@ static enum status recall(struct server_session *s, uint32_t peer, uint64_t step
     *steps = 1;
     if (s->close.any && step == s->close.step)
         return buf_append(&s->replay,
-                          (const uint8_t *)s->head.blob + (s->close.blocks > 1 ? block : 0),
-                          bytes);
+                          (const uint8_t *)s->head.blob + (s->close.blocks > 1 ? block : 0), bytes);
     st = store->gradients(store->owner, step, s->head.apart ? 1 : WIRE_REPLAY_MAX, &s->replay,
                           steps, &s->error);
     if (st == STATUS_OK && s->head.apart) { /* of one step, everybody's side by side */

@@ -77,8 +77,7 @@ enum status server_session_save(const struct server_session *s, struct buf *out)
     enum status st = buf_append(out, &k, sizeof k);
 
     if (st == STATUS_OK)
-        st = buf_append(out, s->head.blob,
-                        k.close_words * k.close_blocks * sizeof *s->head.blob);
+        st = buf_append(out, s->head.blob, k.close_words * k.close_blocks * sizeof *s->head.blob);
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     if (st == STATUS_OK)

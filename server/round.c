@@ -39,8 +39,8 @@ bool server_choose_round(struct server_session *s)
         return false;
     s->round.purpose = PURPOSE_TRAIN;
     s->round.place = s->steps_done;
-    s->round.row = schedule_batch(
-        &s->schedule, agenda_batch(&s->agenda, s->steps_done), &s->round.rows);
+    s->round.row =
+        schedule_batch(&s->schedule, agenda_batch(&s->agenda, s->steps_done), &s->round.rows);
     s->round.coded = s->schedule.coded_n;
     return true;
 }
@@ -82,8 +82,7 @@ void server_send_broadcast(struct server_session *s, struct actions *a,
             continue;
         send = server_send_one(s, a, s->members[m], WIRE_BROADCAST);
         send->msg.broadcast = *b;
-        send->msg.broadcast.gradient.data =
-            (const uint8_t *)(s->head.blob + m * s->close.words);
+        send->msg.broadcast.gradient.data = (const uint8_t *)(s->head.blob + m * s->close.words);
     }
 }
 

@@ -13,7 +13,7 @@ struct server_run {
     const struct server_inputs *in;
     const struct server_options *options;
     struct server_session *session;
-    struct journal *journal; /* NULL: no state_key, or a policy that needs none */
+    struct journal *journal;       /* NULL: no state_key, or a policy that needs none */
     struct transcript *transcript; /* NULL: none is wanted */
     struct server_results results;
     enum wire_outcome outcome;

@@ -34,8 +34,9 @@ enum status transcript_open(struct transcript **out, const char *path, struct er
     fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     t->to = fd < 0 ? NULL : fdopen(fd, "a");
     if (t->path == NULL || t->to == NULL) {
-        enum status s = t->path == NULL ? error_set(err, STATUS_MEMORY, "no memory for a transcript")
-                                        : failed(path, err);
+        enum status s = t->path == NULL
+                            ? error_set(err, STATUS_MEMORY, "no memory for a transcript")
+                            : failed(path, err);
         if (t->to == NULL && fd >= 0)
             close(fd);
         transcript_close(t);

@@ -139,15 +139,17 @@ static const struct key party_keys[] = {
              "takes no other bottom, and a party under it tells the others its degree and its "
              "number of columns.  0: a layered bottom."},
     {"model.train", KEY_CHOICE, PARTY(train), .choices = trains, .fallback = "raw",
-     .help = "raw: the bottom trains on the bare records, and a claim for one of them counts every "
-             "release. frozen: it keeps its first weights. dp: each local step clips every sample's "
-             "gradient and adds Gaussian noise. Under frozen and dp a claim for a record counts its "
-             "own releases (and under dp its local steps), if data.scale is not fit."},
+     .help =
+         "raw: the bottom trains on the bare records, and a claim for one of them counts every "
+         "release. frozen: it keeps its first weights. dp: each local step clips every sample's "
+         "gradient and adds Gaussian noise. Under frozen and dp a claim for a record counts its "
+         "own releases (and under dp its local steps), if data.scale is not fit."},
     {"model.clip", KEY_REAL, PARTY(clip), .lo = 0, .hi = 1e6, .lo_open = true, .fallback = "1",
      .help = "G: the largest l2 norm of one sample's gradient of all weights of this bottom; dp."},
     {"model.noise", KEY_REAL, PARTY(noise), .lo = 0, .hi = 1e6, .fallback = "0",
-     .help = "sigma: the sum of a batch's gradients gets normal noise of standard deviation sigma G "
-             "in every weight and every local step; dp only, which needs it above 0."},
+     .help =
+         "sigma: the sum of a batch's gradients gets normal noise of standard deviation sigma G "
+         "in every weight and every local step; dp only, which needs it above 0."},
     {"model.load", KEY_PATH, PARTY(load), .fallback = "",
      .help = "First weights of the bottom (safetensors, as --export writes them), which must not "
              "come from these records; left out: drawn as model.init says."},

@@ -193,9 +193,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "10", .help = "Passes over the training rows; fractions allowed."},
     {"training.releases", KEY_CHOICE, AT(training.releases), .choices = releases,
      .fallback = "every_epoch",
-     .help = "once: every row, of training and of test, is released once in the whole run, nothing "
-             "goes down, and the head trains for all epochs on the sums that the server kept; every "
-             "party's model.train has to be frozen."},
+     .help =
+         "once: every row, of training and of test, is released once in the whole run, nothing "
+         "goes down, and the head trains for all epochs on the sums that the server kept; every "
+         "party's model.train has to be frozen."},
     {"training.batch", KEY_U32, AT(training.batch), .lo = 1, .hi = PLAN_WIDTH_MAX,
      .fallback = "100", .help = "Rows per round."},
     {"training.learning_rate", KEY_REAL, AT(training.learning_rate), .lo = 0, .hi = 1000,

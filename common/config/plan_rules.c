@@ -490,7 +490,8 @@ const struct plan_rule plan_rules[] = {
      "once keeps the sum of every row, so everybody has to be in it: it needs straggler wait",
      once_straggler},
     {"training.releases",
-     "once keeps sums of embeddings that do not change, and fedvs deals new weights for each round: "
+     "once keeps sums of embeddings that do not change, and fedvs deals new weights for each "
+     "round: "
      "it needs every_epoch",
      once_fedvs},
     {"training.releases",

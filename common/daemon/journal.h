@@ -55,7 +55,8 @@ struct journal_record {
     uint8_t trail[JOURNAL_TRAIL_BYTES]; /* digest of all gradients up to and with this step */
     const float *sum;
     size_t sum_floats;
-    const void *gradient;  /* of training steps: 4-byte words, as broadcast (perhaps none); else NULL, */
+    const void
+        *gradient; /* of training steps: 4-byte words, as broadcast (perhaps none); else NULL, */
     size_t gradient_words; /* ... 0 */
 };
 

@@ -45,10 +45,17 @@ static bool read_options(struct wanted *w, int argc, char **argv)
         const char *name;
         const char **value;
     } options[] = {
-        {"--transcript", &w->transcript}, {"--canaries", &w->canaries}, {"--claims", &w->claims},
-        {"--features", &w->features},     {"--labels", &w->labels},     {"--known", &w->known},
-        {"--runs", &w->runs},             {"--make", &w->make},         {"--rows", &w->rows},
-        {"--parties", &w->parties},       {"--embedding", &w->embedding},
+        {"--transcript", &w->transcript},
+        {"--canaries", &w->canaries},
+        {"--claims", &w->claims},
+        {"--features", &w->features},
+        {"--labels", &w->labels},
+        {"--known", &w->known},
+        {"--runs", &w->runs},
+        {"--make", &w->make},
+        {"--rows", &w->rows},
+        {"--parties", &w->parties},
+        {"--embedding", &w->embedding},
     };
 
     for (int i = 1; i < argc; i++) {
@@ -64,7 +71,8 @@ static bool read_options(struct wanted *w, int argc, char **argv)
             return false;
         *options[k].value = argv[i];
     }
-    return (w->transcript != NULL) + w->control + (w->make != NULL) == 1 && (w->canaries == NULL) == (w->claims == NULL);
+    return (w->transcript != NULL) + w->control + (w->make != NULL) == 1 &&
+           (w->canaries == NULL) == (w->claims == NULL);
 }
 
 /* A whole number in 1..most; 0: none. */

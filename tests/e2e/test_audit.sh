@@ -77,14 +77,15 @@ audit() { # ARGUMENTS...: "$vfl" audit, its words in `said-of`
     timeout 600 "$vfl" audit "$@" >said-of 2>&1
 }
 
-expect 0 '' 'canaries of a frozen run' audit --rows 4000 --set protocol.pbm.trials=4 --out kept
+expect 0 '' 'canaries of a frozen run' audit --rows 4000 --set protocol.pbm.trials=1 --out kept
 cp said-of "$dir/said"
 expect 0 'holds' 'no claim is broken' cat said-of
 expect 0 '' 'the bound is that of the counts' same_bound said-of
 expect 0 'record_frozen' 'against the claim for one record' cat said-of
 expect 1 '' 'none is said to be broken' grep BROKEN said-of
-# Sixty-four coins where four were claimed.
-expect 5 '' 'noise that is not there is found' audit --rows 4000 --set protocol.pbm.trials=64 --claims kept/run/summary.json
+# Sixty-four coins where one was claimed.
+expect 5 '' 'noise that is not there is found' audit --rows 4000 --set protocol.pbm.trials=64 \
+    --claims kept/run/summary.json
 expect 0 'BROKEN' 'and said' cat said-of
 expect 5 '' 'so is a record that is released five times' audit --rows 4000 --set protocol.pbm.trials=16 \
     --set training.releases=every_epoch --set training.epochs=5 --claims kept/run/summary.json

@@ -34,7 +34,8 @@ holds once 'S["privacy"]["releases"] == {"train": train, "evaluate": test, "pred
 holds once 'S["privacy"]["participations_max"] == 1' 'no record twice'
 holds once 'S["epochs"] == 4 and S["rounds"] == -(-train // 100)' 'for four epochs of the head and one of rounds'
 holds once 'S["bytes"]["train"]["payload_down"] == 0' 'nothing goes down'
-holds once 'claim("server")["adjacency"] == "record_frozen" and claim("server")["m_eff"] == 3' 'the claim is record_frozen'
+holds once 'claim("server")["adjacency"] == "record_frozen" and claim("server")["m_eff"] == 3' \
+    'the claim is record_frozen'
 
 expect 0 '' 'the same with a scale that the rows made' run fitted --set training.releases=once \
     --party '*:model.train=frozen'
@@ -50,8 +51,10 @@ expect 5 'model.train: the plan' 'a raw bottom refuses each row once' run raw --
 cp once/party-1/model.safetensors first.safetensors
 expect 0 '' 'weights from a file' run load --set training.releases=once --party '*:model.train=frozen' \
     --party "1:model.load=$PWD/first.safetensors" --seed 6
-same "$(sha256sum <first.safetensors)" "$(sha256sum <load/party-1/model.safetensors)" 'they are what the party has at the end'
-differ "$(sha256sum <once/party-2/model.safetensors)" "$(sha256sum <load/party-2/model.safetensors)" 'another drew its own'
+same "$(sha256sum <first.safetensors)" "$(sha256sum <load/party-1/model.safetensors)" \
+    'they are what the party has at the end'
+differ "$(sha256sum <once/party-2/model.safetensors)" "$(sha256sum <load/party-2/model.safetensors)" \
+    'another drew its own'
 expect 2 'model.load' 'of another shape' run shape --party "1:model.load=$PWD/first.safetensors" \
     --party '1:model.layers=[7]'
 head -c 100 first.safetensors >cut.safetensors

@@ -59,7 +59,8 @@ static void test_a_frozen_bottom_keeps_its_weights_and_a_raw_one_does_not(void *
 
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct sim_options o = options_of(FROZEN, all[i]), raw = options_of("model.train=raw", all[i]);
+        struct sim_options o = options_of(FROZEN, all[i]),
+                           raw = options_of("model.train=raw", all[i]);
         struct deaths_models three = models_of(&o), one, trained = models_of(&raw);
 
         o.sets[0] = "training.epochs=1";
@@ -170,9 +171,9 @@ static void test_under_once_every_row_is_released_once_however_long_the_head_tra
 /* Sums without noise are the same in every epoch, so it makes no difference who keeps them. */
 static void test_without_noise_the_head_is_that_of_rows_released_in_every_epoch(void **state)
 {
-    static const char *const heads[] = {"model.head=[]", "model.head=[5]",
+    static const char *const heads[] = {"model.head=[]",           "model.head=[5]",
                                         "training.optimizer=adam", "model.fusion=mean",
-                                        "model.fusion=concat", "training.epochs=2.5"};
+                                        "model.fusion=concat",     "training.epochs=2.5"};
 
     (void)state;
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
@@ -278,8 +279,7 @@ int main(void)
         cmocka_unit_test(test_dp_is_another_model_and_the_seed_tells_which),
         cmocka_unit_test(test_whoever_dies_the_models_are_the_same),
         cmocka_unit_test(test_a_replay_is_charged_under_dp_and_under_nothing_else),
-        cmocka_unit_test(
-            test_under_once_every_row_is_released_once_however_long_the_head_trains),
+        cmocka_unit_test(test_under_once_every_row_is_released_once_however_long_the_head_trains),
         cmocka_unit_test(test_without_noise_the_head_is_that_of_rows_released_in_every_epoch),
         cmocka_unit_test(test_under_once_nothing_goes_down_and_no_one_else_is_let_in),
         cmocka_unit_test(test_under_once_a_gradient_is_the_servers_fault),

@@ -94,8 +94,8 @@ enum status contrast_features(const struct seen *s, const struct table *features
                               struct error *err)
 {
     const size_t n = 1 + (s->upload != NULL ? s->plan.model.embedding : s->inputs);
-    struct fit f = {s, features, known, n, mem_alloc(n * n, sizeof(double)),
-                    mem_alloc(n, sizeof(double))};
+    struct fit f = {
+        s, features, known, n, mem_alloc(n * n, sizeof(double)), mem_alloc(n, sizeof(double))};
     enum status st = STATUS_OK;
     double sum = 0, best = -INFINITY;
     size_t columns = 0;

@@ -14,8 +14,8 @@ enum status contrast_features(const struct seen *s, const struct table *features
                               struct error *err) MUST_USE;
 
 /* A party that sorts records by the sign of what came down for them (the difference of a two-class
- * head's first two columns of D, or the projection on the first record's).  Prints how many labels of
- * classes 0 and 1 come out right, beside always guessing the more frequent. */
+ * head's first two columns of D, or the projection on the first record's).  Prints how many labels
+ * of classes 0 and 1 come out right, beside always guessing the more frequent. */
 enum status contrast_labels(const struct seen *s, const struct table *labels,
                             struct error *err) MUST_USE;
 

@@ -14,6 +14,7 @@
  * others; the others embed 0; logistic loss, every label 1, rate 10 / t.  The auditor sees the sums
  * of the other records alone.  Prints the bound beside what one release of the first record
  * would cost.  *power: the bound is above that. */
-enum status control_raw(size_t runs, double *epsilon, double *one_release, struct error *err) MUST_USE;
+enum status control_raw(size_t runs, double *epsilon, double *one_release,
+                        struct error *err) MUST_USE;
 
 #endif

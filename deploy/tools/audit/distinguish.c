@@ -23,10 +23,15 @@ static double statistic(const struct seen *s, size_t r)
     return -sum;
 }
 
-static enum status collect(const struct seen *s, const struct table *canaries, double *d, size_t *n,
-                           double *d_prime, size_t *m, struct error *err)
+/* What was seen of the canaries on either side of the coin. */
+struct sides {
+    double *d, *d_prime;
+    size_t n, m;
+};
+
+static enum status collect(const struct seen *s, const struct table *canaries, struct sides *to,
+                           struct error *err)
 {
-    *n = *m = 0;
     if (canaries->rows != s->plan.shape.train_rows || canaries->cols < 1)
         return error_set(err, STATUS_DATA, "%zu canaries, and the plan has %u training rows",
                          canaries->rows, s->plan.shape.train_rows);
@@ -34,9 +39,9 @@ static enum status collect(const struct seen *s, const struct table *canaries, d
         if (s->times[r] == 0)
             continue;
         if (canaries->x[r * canaries->cols] > 0)
-            d[(*n)++] = statistic(s, r);
+            to->d[to->n++] = statistic(s, r);
         else
-            d_prime[(*m)++] = statistic(s, r);
+            to->d_prime[to->m++] = statistic(s, r);
     }
     return STATUS_OK;
 }
@@ -82,25 +87,24 @@ enum status distinguish(const struct seen *s, const struct table *canaries, cons
 {
     const json_t *privacy = json_object_get(summary, "privacy");
     const size_t rows = s->plan.shape.train_rows;
-    double *d = mem_alloc(rows, sizeof *d), *d_prime = mem_alloc(rows, sizeof *d_prime);
-    enum status st = d == NULL || d_prime == NULL
+    struct sides c = {mem_alloc(rows, sizeof *c.d), mem_alloc(rows, sizeof *c.d_prime), 0, 0};
+    enum status st = c.d == NULL || c.d_prime == NULL
                          ? error_set(err, STATUS_MEMORY, "no memory for %zu canaries", rows)
                          : STATUS_OK;
     struct bound_test t;
-    size_t n, m;
 
     if (st == STATUS_OK)
-        st = collect(s, canaries, d, &n, d_prime, &m, err);
-    if (st == STATUS_OK && (n < 20 || m < 20))
-        st = error_set(err, STATUS_DATA, "%zu and %zu canaries of a side were released, too few", n,
-                       m);
+        st = collect(s, canaries, &c, err);
+    if (st == STATUS_OK && (c.n < 20 || c.m < 20))
+        st = error_set(err, STATUS_DATA, "%zu and %zu canaries of a side were released, too few",
+                       c.n, c.m);
     if (st == STATUS_OK) {
-        t = bound_by_threshold(d, n, d_prime, m, s->plan.privacy.delta);
+        t = bound_by_threshold(c.d, c.n, c.d_prime, c.m, s->plan.privacy.delta);
         printf("canaries  %zu and %zu judged, %zu taken for the other side, %zu missed\n", t.n, t.m,
                t.false_hits, t.misses);
         *broken = print_claims(json_object_get(privacy, "claims"), t.epsilon);
     }
-    mem_free(d);
-    mem_free(d_prime);
+    mem_free(c.d);
+    mem_free(c.d_prime);
     return st;
 }

@@ -7,14 +7,15 @@
  */
 #include "deploy/tools/audit/seen.h"
 
+#include "common/base/buf.h"
+#include "common/base/file.h"
 #include "common/base/mem.h"
 #include "common/compress/gradient.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#define TRANSCRIPT_MAX ((size_t)4 << 30) /* bytes */
 
 struct reader {
     struct seen *to;
@@ -49,8 +50,8 @@ static enum status take_plan(struct reader *r, const json_t *o)
     s->times = mem_alloc(rows, sizeof *s->times);
     s->gradient = mem_alloc(rows * s->width, sizeof *s->gradient);
     if (s->plan.protocol.aggregation == AGGREGATION_CLEAR)
-        s->upload = mem_alloc(rows * s->plan.shape.parties,
-                              s->plan.model.embedding * sizeof *s->upload);
+        s->upload =
+            mem_alloc(rows * s->plan.shape.parties, s->plan.model.embedding * sizeof *s->upload);
     if (s->sum == NULL || s->times == NULL || s->gradient == NULL ||
         (s->upload == NULL && s->plan.protocol.aggregation == AGGREGATION_CLEAR))
         return error_set(r->err, STATUS_MEMORY, "%s: no memory for %zu rows", r->path, rows);
@@ -112,8 +113,8 @@ static enum status take_round(struct reader *r, const json_t *o)
 
     if (purpose == NULL || r->to->times == NULL)
         return bad(r, "a round before a plan, or without a purpose");
-    for (size_t i = 0;
-         i < json_array_size(rows) && s == STATUS_OK && strcmp(purpose, "train") == 0; i++)
+    for (size_t i = 0; i < json_array_size(rows) && s == STATUS_OK && strcmp(purpose, "train") == 0;
+         i++)
         s = take_row(r, o, i, (size_t)json_integer_value(json_array_get(rows, i)));
     forget_uploads(r);
     return s;
@@ -141,23 +142,25 @@ static enum status take_line(struct reader *r, const char *text)
 enum status seen_read(struct seen *s, const char *path, struct error *err)
 {
     struct reader r = {.to = s, .path = path, .err = err};
-    FILE *from = fopen(path, "r");
-    char *text = NULL;
-    size_t room = 0;
-    enum status st = STATUS_OK;
+    struct buf text;
+    enum status st;
 
     memset(s, 0, sizeof *s);
-    if (from == NULL)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    while (st == STATUS_OK && getline(&text, &room, from) > 0) {
+    buf_init(&text, TRANSCRIPT_MAX);
+    st = file_read(path, &text, err);
+    if (st == STATUS_OK)
+        st = buf_append(&text, "", 1);
+    for (char *line = (char *)text.data, *end; st == STATUS_OK && *line != 0; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end != 0)
+            *end++ = 0;
         r.line++;
-        st = take_line(&r, text);
+        st = take_line(&r, line);
     }
     if (st == STATUS_OK && s->times == NULL)
         st = error_set(err, STATUS_DATA, "%s: no transcript: it has no plan", path);
     forget_uploads(&r);
-    free(text); /* getline's */
-    fclose(from);
+    buf_deinit(&text);
     return st;
 }
 

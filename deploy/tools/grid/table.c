@@ -178,7 +178,8 @@ static const json_t *record_claim(const json_t *claims, const char *adversary)
     {
         const char *what = json_string_value(within(c, "adjacency"));
 
-        if (what != NULL && strncmp(what, "record_", 7) == 0 && is_text(c, "adversary", adversary) &&
+        if (what != NULL && strncmp(what, "record_", 7) == 0 &&
+            is_text(c, "adversary", adversary) &&
             (worst == NULL || epsilon_of(c) > epsilon_of(worst)))
             worst = c;
     }

@@ -56,7 +56,7 @@ static void test_unknown_fields_are_refused_at_every_depth(void **state)
     signed_part(&part, length, "p1");
     around_signed_part(&r, &part, length);
     expect_ok(&m, WIRE_HELLO, &r);
-    put_value(&part, 13, 1);
+    put_value(&part, 14, 1);
     around_signed_part(&r, &part, length);
     expect_refused(WIRE_HELLO, &r, "hello body");
 }

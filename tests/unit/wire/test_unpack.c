@@ -424,7 +424,7 @@ static void test_purposes_outcomes_and_kinds_beyond_the_last_are_refused(void **
     expect_ok(&m, WIRE_FINISH, &r);
 }
 
-static void test_a_broadcast_does_something_and_carries_a_gradient_only_when_it_closes(void **state)
+static void test_a_broadcast_does_something_and_a_gradient_closes(void **state)
 {
     static const struct {
         bool closes, opens, last;
@@ -508,7 +508,7 @@ int main(void)
         cmocka_unit_test(test_a_text_with_a_zero_inside_is_refused),
         cmocka_unit_test(test_texts_are_cleaned_and_bounded),
         cmocka_unit_test(test_purposes_outcomes_and_kinds_beyond_the_last_are_refused),
-        cmocka_unit_test(test_a_broadcast_does_something_and_carries_a_gradient_only_when_it_closes),
+        cmocka_unit_test(test_a_broadcast_does_something_and_a_gradient_closes),
         cmocka_unit_test(test_an_upload_without_payload_is_refused),
     };
 
