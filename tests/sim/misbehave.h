@@ -93,7 +93,7 @@ const char *mis_end_name(enum mis_end e);
 struct mis_tally {
     const struct mis_script *script;
     const char *what;
-    size_t run, refused, harmless, wrong;
+    size_t asked, run, refused, harmless, wrong;
 };
 #define MIS(end) (1u << MIS_##end)
 /* Runs m; its ending must be among `may` (MIS(REFUSED) | ...).  Ends that leave the run as it was
