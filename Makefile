@@ -166,13 +166,19 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 # Thousands of small runs: signatures and key agreement are stand-ins there (fast_crypto.h).
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
     misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share)
-$(FAST_CRYPTO): private LDFLAGS += $(foreach \
+FAST_WRAPS := $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive,-Wl,--wrap=$(f))
+$(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
+FAST_FUZZ := confirm federation hello
+$(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/replay_%): \
+    private LDFLAGS += $(FAST_WRAPS) -Wl,-u,__wrap_sign_check
+$(BUILD)/lib/libsim.a: $(SIM_LIB)
+FUZZ_LIBS := $(patsubst %,$(BUILD)/lib/lib%.a,sim server party tests) $(LIBS)
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
-        $(BUILD)/obj/tests/lib/fuzz_replay.o $(BUILD)/lib/libtests.a $(LIBS)
-	$(LINK) $(LDLIBS)
-$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/lib/libtests.a $(LIBS)
-	$(LINK) -fsanitize=fuzzer $(LDLIBS)
+        $(BUILD)/obj/tests/lib/fuzz_replay.o $(FUZZ_LIBS)
+	$(LINK) -lcmocka $(LDLIBS)
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_LIBS)
+	$(LINK) -fsanitize=fuzzer -lcmocka $(LDLIBS)
 $(BUILD)/tests/bench/bench_%: $(BUILD)/obj/tests/bench/bench_%.o $(BUILD)/lib/libtests.a $(LIBS)
 	$(LINK) $(BENCH_LIBS_$*) $(LDLIBS)
 

@@ -5,16 +5,15 @@
 #include "common/crypto/digest.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
-#include "common/privacy/ledger.h"
 #include "party/loop.h"
 #include "party/price.h"
+#include "party/statement.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
-enum { PRINT_MAX = 1 << 20 };
+enum { PRINT_MAX = 1 << 20, STATEMENT_MAX = 16 << 20 };
 enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY };
-enum own_value { OWN_PLAN };
+enum own_value { OWN_PLAN, OWN_FORGET };
 
 static const struct options_about about = {
     .program = "vfl-party",
@@ -32,6 +31,9 @@ static const struct options_about about = {
         "                       up to b M = 2000, some minutes at most\n"
         "  --set KEY.PATH=VALUE override one key; repeatable\n"
         "  --ledger             print what this party's records have spent, exit\n"
+        "  --ledger-forget NAME forget how far the ledger of another party had come, exit: when it "
+        "is\n"
+        "                       lost for good\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
         "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -41,7 +43,7 @@ static const struct options_about about = {
     .own = {[OWN_LEDGER] = "ledger",
             [OWN_FINGERPRINT] = "fingerprint",
             [OWN_VERIFY] = "verify-accountant"},
-    .own_value = {[OWN_PLAN] = "plan"},
+    .own_value = {[OWN_PLAN] = "plan", [OWN_FORGET] = "ledger-forget"},
 };
 
 static void print_fingerprint(const struct party_inputs *in)
@@ -53,29 +55,18 @@ static void print_fingerprint(const struct party_inputs *in)
     printf("name    %s\nkey     %s\nroster  %s\n", in->roster.party[in->self].name, key, roster);
 }
 
-static enum status print_ledger(const struct party_inputs *in, struct error *err)
+static enum status print_statement(const struct options *o, const struct party_inputs *in,
+                                   struct error *err)
 {
-    char path[CONFIG_PATH_MAX];
-    struct ledger *ledger;
+    const char *forget = o->own_value[OWN_FORGET];
     struct buf out;
     enum status s;
 
-    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
-    if (access(path, F_OK) != 0) {
-        printf("%s: nothing has been released yet\n", path);
-        return STATUS_OK;
-    }
-    s = ledger_open(&ledger, path, err);
-    if (s != STATUS_OK)
-        return s;
-    buf_init(&out, PRINT_MAX);
-    s = ledger_print(ledger, 1e-5, &out);
-    if (s == STATUS_OK)
+    buf_init(&out, STATEMENT_MAX);
+    s = forget != NULL ? statement_forget(in, forget, &out, err) : statement_print(in, &out, err);
+    if (out.len > 0)
         fwrite(out.data, 1, out.len, stdout);
-    else
-        error_set(err, s, "%s: %s", path, status_words(s));
     buf_deinit(&out);
-    ledger_close(ledger);
     return s;
 }
 
@@ -138,8 +129,8 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
         print_fingerprint(in);
         return STATUS_OK;
     }
-    if (o->own[OWN_LEDGER])
-        return print_ledger(in, err);
+    if (o->own[OWN_LEDGER] || o->own_value[OWN_FORGET] != NULL)
+        return print_statement(o, in, err);
     if (o->check_only) {
         s = print_config(in, err);
         return s == STATUS_OK ? print_price(o, in, err) : s;

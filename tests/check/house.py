@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
     'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
-    'tests/fuzz/*': ('common/', 'tests/lib/'),
+    'tests/fuzz/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/'),
     'tests/bench/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/'),
 }
 UNIT_MAY_INCLUDE = ('tests/lib/', 'tests/golden/')  # a unit test: also its room and those below

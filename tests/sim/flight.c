@@ -79,9 +79,8 @@ size_t flight_next(const struct sim *s)
     size_t first = SIZE_MAX;
 
     for (size_t i = 0; i < s->flights_n; i++) {
-        const struct flight *f = &s->flight[i], *g = &s->flight[first];
-        if (first == SIZE_MAX || f->at_us < g->at_us ||
-            (f->at_us == g->at_us && f->order < g->order))
+        const struct flight *f = &s->flight[i], *g = first == SIZE_MAX ? NULL : &s->flight[first];
+        if (g == NULL || f->at_us < g->at_us || (f->at_us == g->at_us && f->order < g->order))
             first = i;
     }
     return first;

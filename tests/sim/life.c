@@ -168,6 +168,7 @@ static void party_dies(struct sim *s, const struct sim_break *b)
         p->disk.ledger = p->disk.ledger_copy;
     if (b->lose_ledger)
         p->disk.ledger = (struct sim_ledger){0};
+    p->disk.ledger.tampered |= b->put_back_ledger || b->lose_ledger;
     if (b->lose_saved)
         p->disk.saved.len = p->disk.before.len = 0;
     if (b->lose_shares)

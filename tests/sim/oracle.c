@@ -53,6 +53,7 @@ struct watched {
     size_t sids_n, sids_max;
     /* Releases of each record (training, then test), for each size of the set. */
     uint32_t *charged, *released;
+    uint64_t rounds; /* that it sent something in */
 };
 
 struct oracle {
@@ -307,6 +308,23 @@ static void released_row(struct sim *s, uint32_t party, uint32_t row)
     s->party[party].uploaded++;
 }
 
+/* The ledger's numbers are the rounds at least, and what the others say of theirs is durable. */
+static void numbers_hold(struct sim *s, uint32_t party)
+{
+    const struct sim_ledger *l = &s->party[party].disk.ledger;
+    const struct party_session *p = s->party[party].session;
+    uint64_t rounds = ++s->oracle->party[party].rounds;
+
+    if (l->number < rounds && !l->tampered)
+        broken(s, "I4: p%u sends in round %llu of its life, and its ledger ends at %llu", party + 1,
+               (unsigned long long)rounds, (unsigned long long)l->number);
+    for (uint32_t m = 0; m < p->members_n; m++) {
+        if (m != p->self && l->seen[p->members[m]] < p->hellos[m].ledger)
+            broken(s, "I4: p%u sends, and could forget how far the ledger of p%u had come",
+                   party + 1, p->members[m] + 1);
+    }
+}
+
 /* The rows of the task that this message answers have left the party; with fedvs.segments, in every
  * segment. */
 static void released(struct sim *s, uint32_t party)
@@ -321,6 +339,7 @@ static void released(struct sim *s, uint32_t party)
 
     if (wire_purpose_deals(t->purpose))
         return; /* any T members learn nothing of it */
+    numbers_hold(s, party);
     for (uint32_t segment = 0; segment < k; segment++) {
         for (uint32_t r = 0; r < places; r++) {
             uint32_t row = t->row != NULL ? t->row[r] : segment * len + (uint32_t)t->place + r;

@@ -3,8 +3,9 @@
  *   I1  no key of a mask or of a sealed share serves two contents
  *   I2  one upload of a party for a round of a session at most
  *   I4  what a party's ledger holds for a record, by the size of the set it was charged for, is
- * never less than what left the party I5  a sum that the server decodes is the true sum of its
- * members' codes (sim_options.watch)
+ *       never less than what left the party, nor its number less than the rounds it sent in; and
+ *       what others said of their ledgers is durable before it sends
+ *   I5  a sum that the server decodes is the true sum of its members' codes (sim_options.watch)
  *
  * It sees what processes say, not what they think, and outlives all of them.
  *

@@ -36,6 +36,7 @@ struct sim_shares {
 /* Of a party's ledger what a session asks of it. */
 struct sim_ledger {
     uint64_t number, seen[SIM_PARTIES_MAX];
+    bool tampered; /* it was put back, or replaced */
 };
 
 /* What survives a process: its last durable checkpoint, one that is being written, and a copy that
