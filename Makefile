@@ -79,7 +79,7 @@ E2E       := $(wildcard tests/e2e/test_*.sh)
 FAULTS    := $(BUILD)/tests/lib/disk_faults.so
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
 
-.PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
+.PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs check-threads \
         durability asan ubsan tsan fuzz run-fuzz cover bench fmt install uninstall clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -211,15 +211,20 @@ check-source:
 
 # ThreadSanitizer of gcc 12 maps no memory where the kernel randomises more than it knows of.
 SANE = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+# Addresses and undefined behaviour in one build; ubsan is for who wants the latter alone.
 asan:
-	ASAN_OPTIONS=strict_string_checks=1 \
-	    $(MAKE) BUILD=$(BUILD)/asan SANITIZE=address OPT=-O1 check-programs
+	ASAN_OPTIONS=strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(MAKE) BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT=-O1 check-programs
 ubsan:
 	UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) BUILD=$(BUILD)/ubsan SANITIZE=undefined OPT=-O1 check-programs
 tsan:
 	OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=second_deadlock_stack=1 \
-	    $(SANE) $(MAKE) BUILD=$(BUILD)/tsan SANITIZE=thread OPT=-O1 check-programs
+	    $(SANE) $(MAKE) BUILD=$(BUILD)/tsan SANITIZE=thread OPT=-O1 check-threads
+# What has more than one thread: the daemons, with their workers, and the loops under them.  Sessions
+# and all that they are made of know no threads.
+check-threads: all $(filter $(BUILD)/tests/unit/net/% $(BUILD)/tests/unit/daemon/%,$(UNIT)) $(FAULTS)
+	@$(RUN) $(filter $(BUILD)/tests/unit/%,$^) $(E2E)
 
 FUZZ_SECONDS ?= 30
 fuzz:
