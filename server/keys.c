@@ -197,6 +197,22 @@ static enum status new_sum(struct server_session *s)
     return secagg_server_new(&s->sum, s->plan.protocol.aggregation, &s->shape);
 }
 
+/* Is a member about to hear that its ledger was put back?  It refuses then, and nobody else need
+ * send anything for a round that cannot end. */
+static bool somebody_will_refuse(const struct server_session *s)
+{
+    for (uint32_t by = 0; by < s->members_n; by++) {
+        for (uint32_t m = 0; m < s->members_n; m++) {
+            if (agree_seen(&s->show_confirms[by], m) <= s->hellos[m].ledger)
+                continue;
+            log_warn("%s has seen more of the ledger of %s than there is",
+                     server_name(s, s->members[by]), server_name(s, s->members[m]));
+            return true;
+        }
+    }
+    return false;
+}
+
 static void begin_rounds(struct server_session *s, struct actions *a)
 {
     struct action *send;
@@ -212,6 +228,8 @@ static void begin_rounds(struct server_session *s, struct actions *a)
         s->show_confirms[m] = agree_show_confirm(&s->confirms[m], s->generation);
     send = server_send_members(s, a, WIRE_CONFIRMS);
     send->msg.confirms = (struct wire_confirms){s->generation, s->members_n, s->show_confirms};
+    if (somebody_will_refuse(s))
+        return;
     s->started = true;
     if (!server_waits(s))
         trail_begin(&s->trail, &s->digest, s->plan_digest);

@@ -62,9 +62,9 @@ static uint64_t seen_by_others(const struct sim *s)
     return most;
 }
 
-static uint32_t messages_with_data(const struct sim *s)
+static uint32_t messages_with_data(const struct sim *s, int who)
 {
-    return sim_sent(s, VICTIM, WIRE_UPLOAD) + sim_sent(s, VICTIM, WIRE_SHARE);
+    return sim_sent(s, who, WIRE_UPLOAD) + sim_sent(s, who, WIRE_SHARE);
 }
 
 static void expect_refused(struct sim *s, uint64_t seen, uint64_t number, uint32_t sent)
@@ -79,16 +79,17 @@ static void expect_refused(struct sim *s, uint64_t seen, uint64_t number, uint32
     if (!end->over || end->error.status != STATUS_POLICY ||
         strstr(end->error.text, words) == NULL || strncmp(end->error.text, "ledger: p", 9) != 0)
         fail_msg("'%s', not '%s'", end->error.text, words);
-    assert_int_equal(messages_with_data(s), sent); /* nothing left after it */
+    assert_int_equal(messages_with_data(s, VICTIM), sent); /* nothing left after it */
     assert_int_equal(ledger_of(s, VICTIM)->number, number);
 }
 
-/* The others are told who, and why. */
-static void expect_told(struct sim *s)
+/* The others are told who, and why; and it has cost them nothing: `sent` by all of them. */
+static void expect_told(struct sim *s, uint32_t others_sent)
 {
     const struct sim_end *server = sim_server_end(s);
 
     assert_true(server->over);
+    assert_int_equal(messages_with_data(s, 0) + messages_with_data(s, 2), others_sent);
     if (strstr(server->error.text, "p2") == NULL ||
         strstr(server->error.text, "put back or replaced") == NULL)
         fail_msg("the server: %s", server->error.text);
@@ -123,7 +124,7 @@ static enum end put_back(const struct sim_options *o, enum what what, uint64_t c
     bool drops = o->sets[2] != NULL && strstr(o->sets[2], "drop") != NULL;
     struct sim *s = sim_new(o);
     uint64_t seen, number;
-    uint32_t sent, confirms;
+    uint32_t sent, others_sent, confirms;
     enum end end = WENT_ON;
 
     sim_break_at(s, (struct sim_break){.what = SIM_COPY, .who = VICTIM, .at_us = copy_us});
@@ -140,7 +141,8 @@ static enum end put_back(const struct sim_options *o, enum what what, uint64_t c
         sim_free(s);
         return HAD_ENDED;
     }
-    sent = messages_with_data(s);
+    sent = messages_with_data(s, VICTIM);
+    others_sent = messages_with_data(s, 0) + messages_with_data(s, 2);
     confirms = sim_sent(s, VICTIM, WIRE_CONFIRM);
     number = ledger_of(s, VICTIM)->number;
     seen = seen_by_others(s);
@@ -150,10 +152,12 @@ static enum end put_back(const struct sim_options *o, enum what what, uint64_t c
         end = REFUSED;
         expect_refused(s, seen, number, sent);
         if (!drops)
-            expect_told(s);
+            expect_told(s, others_sent);
+        else /* who go on without it */
+            assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     } else if (sim_sent(s, VICTIM, WIRE_CONFIRM) == confirms) {
         end = REFUSED_BEFORE; /* the model was put back too far, too; or the run ended without it */
-        assert_int_equal(messages_with_data(s), sent);
+        assert_int_equal(messages_with_data(s, VICTIM), sent);
     } else if (!drops) {
         expect_completed(s);
     }
@@ -240,7 +244,7 @@ static void test_one_that_remembers_is_enough(void **state)
         change(s, VICTIM, &(struct sim_ledger){0}); /* deleted */
         sim_run(s, HOUR_US);
         expect_refused(s, seen, 0, 0);
-        expect_told(s);
+        expect_told(s, 0);
         snprintf(name, sizeof name, "ledger: p%u has", remembers + 1);
         assert_non_null(strstr(sim_party_end(s, VICTIM)->error.text, name));
         sim_free(s);
@@ -319,7 +323,7 @@ static void test_what_others_saw_survives_their_deaths_but_for_their_last_block(
                                                .lose_ledger = who == VICTIM});
         sim_run(s, HOUR_US);
         if (disk > 0) {
-            expect_refused(s, disk, 0, messages_with_data(s));
+            expect_refused(s, disk, 0, messages_with_data(s, VICTIM));
             refused++;
         }
         sim_free(s);
@@ -354,7 +358,7 @@ static void test_a_liar_stops_whom_it_accuses_and_is_named(void **state)
     sim_run(s, HOUR_US);
     expect_refused(s, UINT64_MAX, 0, 0);
     assert_non_null(strstr(sim_party_end(s, VICTIM)->error.text, "ledger: p3 has seen"));
-    expect_told(s);
+    expect_told(s, 0);
     /* Nobody takes its word for what the victim's ledger is. */
     assert_int_equal(ledger_of(s, 0)->seen[VICTIM], 0);
     sim_free(s);

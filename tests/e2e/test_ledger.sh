@@ -1,0 +1,166 @@
+#!/bin/sh
+# test_ledger.sh -- the ledger over runs: what it says, what a changed file inherits, and that it cannot be put back.
+#
+# Three parties keep their state folders from run to run, the server has a new one each time.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+# shellcheck disable=SC2317 # functions are called by expect
+. "$(dirname "$0")/../lib/e2e.sh"
+
+daemons=
+trap 'kill $daemons 2>/dev/null; rm -rf "$dir"' EXIT
+expect 0 completed 'three parties train' \
+    timeout 600 "$vfl" cluster --out base --seed 5 --parties 3 --set training.epochs=1 --party '*:model.layers=[4]'
+for i in 1 2 3; do rm -rf "base/party-$i/state"; done
+
+party() { # I ARGUMENTS...
+    i=$1
+    shift
+    timeout 600 "$VFL_BIN/vfl-party" -c "base/party-$i/config.yaml" --set "state=state-$i" --set 'model.layers=[4]' \
+        --set state_key= "$@"
+}
+
+# run SEED [ARGUMENTS OF THE SERVER...]: a whole run; exit codes in $codes, server first.
+run() {
+    seed=$1
+    shift
+    rm -rf state-server
+    timeout 600 "$VFL_BIN/vfl-server" -c base/server/config.yaml --set state=state-server --set "training.seed=$seed" \
+        --set state_key= --set protocol.patience_ms=600000 --set training.epochs=2 "$@" >server.log 2>&1 &
+    server_pid=$!
+    daemons="$daemons $server_pid"
+    wait_until [ -s state-server/address ]
+    pids=
+    for i in 1 2 3; do
+        # shellcheck disable=SC2086 # words
+        party $i --set "server=$(cat state-server/address)" $extra >"party-$i.log" 2>&1 &
+        pids="$pids $!"
+    done
+    daemons="$daemons $pids"
+    [ -z "$meanwhile" ] || $meanwhile
+    wait "$server_pid"
+    codes=$?
+    for pid in $pids; do
+        wait "$pid"
+        codes="$codes $?"
+    done
+}
+extra='' meanwhile=''
+
+number() { # I: of the last entry
+    party "$1" --ledger | sed -n 's/^entries .*number \([0-9]*\)$/\1/p'
+}
+
+# --- what it says ---
+expect 0 'nothing has been released yet' 'at first there is nothing' party 1 --ledger
+run 1
+same '0 0 0 0' "$codes" 'a run of two epochs completes'
+# 453 rows in rounds of 100: five a training epoch; the 116 test rows are one round an evaluation.
+same 12 "$(number 1)" 'it takes a number for each of its twelve rounds'
+expect 0 'train *2 *10 *906 ' 'ten rounds of training, which released each of 453 rows twice' party 1 --ledger
+expect 0 'evaluate *2 *2 *232 ' 'and two evaluations, which are charged alike' party 1 --ledger
+expect 0 'p2  *12$' 'the ledgers of the others have been seen as far' party 1 --ledger
+expect 0 'p3  *12$' 'of both others' party 1 --ledger
+
+# --- put back ---
+cp -r state-2 older
+run 2
+same '0 0 0 0' "$codes" 'another run'
+same 24 "$(number 1)" 'which takes twelve more'
+cp -r state-2 newer
+
+refused() { # NUMBER WHAT
+    run 3
+    same '5 5' "${codes%% *} $(echo "$codes" | cut -d' ' -f3)" "$2: the server and that party exit with 5"
+    expect 0 '' 'and it says why, once' \
+        grep "ledger: p[13] has seen number 24 of this ledger, which ends at $1: it was put back or replaced" party-2.log
+    expect 0 'p2' 'the others are told who' grep 'put back or replaced' party-1.log
+    expect 0 'p2' 'all of them' grep 'put back or replaced' party-3.log
+    expect 1 '' 'and it had sent nothing' grep '"upload"' state-2/summary.json
+    same 24 "$(number 1)" 'nor had anybody else'
+}
+rm -rf state-2
+cp -r older state-2
+refused 12 'the whole folder was put back'
+refused 12 'and again, by the same process twice'
+rm -rf state-2
+cp -r newer state-2
+cp older/ledger.db state-2/ledger.db
+refused 12 'the ledger alone was put back'
+rm -f state-2/ledger.db*
+refused 0 'the ledger was deleted'
+same 0 "$(number 2)" 'trying takes no number'
+rm -rf state-2
+cp -r newer state-2
+run 3
+same '0 0 0 0' "$codes" 'with the right file it goes on'
+
+# --- put back while it works: the copy is of a process that goes on ---
+copy_live() {
+    wait_until grep -q '"epoch"' state-server/metrics.jsonl
+    two=$(echo "$pids" | awk '{ print $2 }')
+    worker=$(pgrep -P "$two" || echo "$two")
+    kill -STOP "$worker"
+    rm -rf live
+    cp -r state-2 live
+    kill -CONT "$worker"
+}
+meanwhile=copy_live
+run 4 --set training.epochs=400 --set training.evaluate_every=1
+meanwhile=
+same '0 0 0 0' "$codes" 'a longer run, of which a copy is made'
+last=$(number 2)
+rm -rf state-2
+cp -r live state-2
+live=$(number 2)
+differ "$last" "$live" 'which knows less than there was in the end'
+run 5
+same 5 "$(echo "$codes" | cut -d' ' -f3)" 'and is refused'
+expect 0 "number $last of this ledger, which ends at $live" 'with what is lacking' cat party-2.log
+
+# --- lost for good ---
+expect 2 'no other party named p1' 'nobody forgets itself' party 1 --ledger-forget p1
+expect 2 'no other party named p9' 'or a stranger' party 1 --ledger-forget p9
+expect 0 "forgotten: the ledger of p2 had been seen up to number $last" 'an operator lets one go' \
+    party 1 --ledger-forget p2
+expect 0 'nothing is known here' 'which is then not known' party 1 --ledger-forget p2
+run 5
+expect 0 'ledger: p3 has seen' 'the other one still remembers' grep 'ledger: p' party-2.log
+expect 0 forgotten 'until it forgets, too' party 3 --ledger-forget p2
+run 5
+same '0 0 0 0' "$codes" 'then the run is made'
+
+# --- by record id: a changed file inherits ---
+most=$(party 1 --ledger | sed -n 's/^participations *at most \([0-9]*\) .*/\1/p')
+cp -r base/data original
+# A value of the first row, the order of all rows, and a new row for everybody.
+python3 - <<'PY'
+import random
+for name in ('labels', 'party-1', 'party-2', 'party-3'):
+    path = 'base/data/%s-train.csv' % name
+    head, *rows = open(path).read().split()
+    rows = [row.split(',') for row in rows]
+    if name == 'party-1':
+        rows[0][1] = '17.25'
+    rows.append(['999999'] + rows[0][1:])
+    random.Random(name).shuffle(rows)
+    open(path, 'w').write('\n'.join([head] + [','.join(row) for row in rows]) + '\n')
+PY
+extra="--set policy.max_releases.record=$((most + 1))"
+run 6
+same 5 "$(echo "$codes" | cut -d' ' -f2)" 'the changed file has spent what the old one had'
+expect 0 "policy.max_releases.record: a record would .* $((most + 2)) times, $((most + 1)) is the most" 'to the record' \
+    cat party-1.log
+extra=
+run 6
+same '0 0 0 0' "$codes" 'without that limit it goes on'
+expect 0 '^records *570$' 'there is a record more' party 1 --ledger
+expect 0 "at most $((most + 2)) of one record" 'the old ones have spent both' party 1 --ledger
+same 2 "$(party 1 --ledger | awk '/train  / && length($2) == 12 { print $2 }' | sort -u | wc -l)" \
+    'and there are two data sets of that party'
+
+# --- a file of later years ---
+python3 -c 'import sqlite3; d = sqlite3.connect("state-1/ledger.db"); d.execute("PRAGMA user_version = 9")'
+expect 6 'ledger.db: written by a later version of this program' 'a later layout is refused in a line' party 1 --ledger
+
+closing
