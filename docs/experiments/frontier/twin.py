@@ -12,8 +12,10 @@ accountant with published values.
 
 Rows: a group of equal rows (features and label) is one record, whose id is that of the first of them.  A record
 is a test record when SHA-256 of its decimal id has a first byte divisible by 5; --split validation leaves the
-test records out altogether and scores on the training records whose second byte is: settings were chosen there,
-by other seeds than those of the figures.
+test records out altogether and scores on the training records whose second byte is.  Settings were searched for on
+that split, by other seeds than those of the figures.  Of dp-5.9 and dp-13.9 twelve finalists of the search were looked at
+on the test records too, so the choice between these was not blind: their test figures, fresh seeds or not, are
+mildly optimistic.  The other points were chosen by the validation records alone.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -23,7 +25,7 @@ import gzip
 import hashlib
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices this small only lose by threads
@@ -309,18 +311,40 @@ def run(o, seeds, first, train, held):
 
 # --- what is run -----------------------------------------------------------------------------------------
 
-DP6 = Settings("dp-6", embedding=2, beta=0.414, layers=[32], steps=5, noise=15.0, batch=500, rate=0.0636,
-               sample_clip=0.171)
-DP15 = Settings("dp-15", embedding=3, beta=0.476, layers=[16], init="he", steps=10, noise=10.0, batch=300,
-                rate=0.0424, sample_clip=0.0862)
-SETTINGS = [DP6, DP15]
+# Named as in grid.yaml: case and point.
+SETTINGS = [
+    Settings("dp-2", embedding=1, trials=1, beta=0.2629, layers=[32], init="glorot", steps=8, noise=25,
+             sample_clip=0.0963, batch=500, rate=0.0356),
+    Settings("dp-4", embedding=1, trials=1, beta=0.452, layers=[16], init="he", steps=10, noise=25,
+             sample_clip=0.0569, batch=400, rate=0.0239),
+    Settings("dp-5.9", embedding=2, trials=1, beta=0.414, layers=[32], init="torch", steps=5, noise=15,
+             sample_clip=0.171, batch=500, rate=0.0636),
+    Settings("dp-8", embedding=2, trials=1, beta=0.4531, layers=[8], init="he", steps=8, noise=12,
+             sample_clip=0.0497, batch=400, rate=0.0768),
+    Settings("dp-10", embedding=2, trials=1, beta=0.4686, layers=[32], init="glorot", steps=8, noise=8,
+             sample_clip=0.269, batch=300, rate=0.0702),
+    Settings("dp-13.9", embedding=3, trials=1, beta=0.476, layers=[16], init="he", steps=10, noise=10,
+             sample_clip=0.0862, batch=300, rate=0.0424),
+    Settings("narrow-6", embedding=2, trials=8, beta=0.1488, layers=[32], init="torch", steps=5, noise=15,
+             sample_clip=0.103, batch=500, rate=0.0569),
+    Settings("narrow-11", embedding=3, trials=4, beta=0.25, layers=[32], init="glorot", steps=8, noise=15,
+             sample_clip=0.0576, batch=200, rate=0.0276),
+    Settings("frozen-2.3", train="frozen", embedding=2, trials=4, beta=0.1, layers=[], init="glorot",
+             activation="tanh", epochs=10, batch=100, rate=0.0202),
+    Settings("frozen-6", train="frozen", embedding=3, trials=1, beta=0.379, layers=[], init="glorot",
+             activation="tanh", epochs=10, batch=100, rate=0.0202),
+    Settings("frozen-15", train="frozen", embedding=32, trials=1, beta=0.2105, layers=[], init="he",
+             activation="tanh", epochs=20, batch=100, rate=0.003),
+    Settings("frozen-19.6", train="frozen", embedding=32, trials=1, beta=0.245, layers=[], init="he",
+             activation="tanh", epochs=20, batch=100, rate=0.003),
+]
 
 
 def check():
     for want, got in [
         (0.3375625024, pbm_divergence(16, 0.1, 5, 0.25)), (5.838774935, pbm_divergence(16, 0.1, 5, 63)),
         (38.729151062, pbm_divergence(64, 0.15, 1, 31)), (1.0986122887, pbm_divergence(1, 0.25, 2, np.inf)),
-        (569.5173837, epsilon(replace(DP6, train="dp", noise=np.inf, embedding=16, trials=16, beta=0.1, epochs=100), 5)),
+        (569.5173837, epsilon(Settings("", noise=np.inf, embedding=16, trials=16, beta=0.1, epochs=100), 5)),
         (3.41861559, epsilon(Settings("", train="frozen", embedding=1, trials=16, beta=0.1), 5)),
     ]:
         print(f"{want:.9g} {got:.9g}")
