@@ -95,6 +95,10 @@ draw() {
         table table "$@"
         picture bytes bytes "$@" --where beta=0.25,
         ;;
+    frontier)
+        "$here/frontier/table.py" "$runs/frontier" "$here/frontier" "$here/frontier/twin.csv"
+        (cd "$here/frontier" && gnuplot frontier.gp)
+        ;;
     *)
         echo "report.sh: $grid: no such grid" >&2
         exit 2
@@ -103,7 +107,7 @@ draw() {
 }
 
 [ $# -gt 0 ] || for grid in bytes fedbcd-mnist fedbcd-mnist-stiff fedbcd-mnist-wide fedbcd-mnist-wide-edge \
-    fedbcd-credit fedpbcd cvfl cvfl-latency pbm-phishing pbm-har; do
+    fedbcd-credit fedpbcd cvfl cvfl-latency pbm-phishing pbm-har frontier; do
     [ ! -e "$runs/$grid/runs.csv" ] || set -- "$@" "$grid"
 done
 for grid in "$@"; do
