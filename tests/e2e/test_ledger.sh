@@ -73,7 +73,7 @@ refused() { # NUMBER WHAT
     run 3
     same '5 5' "${codes%% *} $(echo "$codes" | cut -d' ' -f3)" "$2: the server and that party exit with 5"
     expect 0 '' 'and it says why, once' \
-        grep "ledger: p[13] has seen number 24 of this ledger, which ends at $1: it was put back or replaced" party-2.log
+        grep "ledger: p[13] has seen number 24 of this ledger, which ends at $1: it was put back" party-2.log
     expect 0 'p2' 'the others are told who' grep 'put back or replaced' party-1.log
     expect 0 'p2' 'all of them' grep 'put back or replaced' party-3.log
     expect 1 '' 'and it had sent nothing' grep '"upload"' state-2/summary.json
@@ -149,8 +149,8 @@ PY
 extra="--set policy.max_releases.record=$((most + 1))"
 run 6
 same 5 "$(echo "$codes" | cut -d' ' -f2)" 'the changed file has spent what the old one had'
-expect 0 "policy.max_releases.record: a record would .* $((most + 2)) times, $((most + 1)) is the most" 'to the record' \
-    cat party-1.log
+expect 0 "policy.max_releases.record: a record would .* $((most + 2)) times, $((most + 1)) is the most" \
+    'to the record' cat party-1.log
 extra=
 run 6
 same '0 0 0 0' "$codes" 'without that limit it goes on'
