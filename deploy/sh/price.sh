@@ -16,7 +16,7 @@ trials, beta, embedding or releases.
   --epsilon    the claim, for one record against whoever has m-eff parties' noise before it
   --delta      default 1e-5; sought when nothing else is missing
   --trials     b of the Poisson Binomial Mechanism
-  --beta       its beta, up to 0.49
+  --beta       its beta, up to 0.49; above 0.25 a plan needs protocol.pbm.wide
   --embedding  P: coordinates of a released vector
   --releases   how many vectors can depend on what changes: with a frozen bottom, or one trained with noise, the
                releases of one record; with a bottom that trains on raw data all releases of the run

@@ -134,7 +134,8 @@ static void print_term(const struct request *r, enum term term)
         else
             note = kind->grows ? "  (the largest)" : "  (the smallest)";
     }
-    printf(kind->whole ? "%-10s %.0f%s\n" : "%-10s %.6g%s\n", kind->name, value, note);
+    printf(kind->whole ? "%-10s %.0f%s%s\n" : "%-10s %.6g%s%s\n", kind->name, value, note,
+           term == TERM_BETA && value > 0.25 ? "  (with protocol.pbm.wide)" : "");
 }
 
 static void print_meaning(const struct account_entry *e, const struct account_claim *c)

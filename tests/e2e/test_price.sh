@@ -28,8 +28,11 @@ done <<'TABLE'
 16 10 0.0055 0.0191 0.0414
 4 10 0.0109 0.0379 0.0812
 4 1 0.0346 0.1133 0.2152
-1 1 0.0710 0.2313 0.2500
+1 1 0.0710 0.2313 0.4241
 TABLE
+same yes "$(term epsilon $shape --embedding 1 --releases 1 --beta 0.25 | awk '{ print ($1 < 10 ? "yes" : $1) }')" \
+    'one coordinate once at the widest usual beta costs less than 10'
+expect 0 '(with protocol.pbm.wide)' 'a wide beta says what it needs' price $shape --embedding 1 --releases 1 --beta 0.26
 while read -r trials beta embedding releases parties epsilon; do
     same "$epsilon" "$(term epsilon --trials "$trials" --beta "$beta" --embedding "$embedding" \
         --releases "$releases" --m-eff "$parties")" "b=$trials beta=$beta M=$parties costs what is published"
@@ -46,6 +49,15 @@ done <<'TABLE'
 16 0.10 16 1000000 5 4.3171e+06
 16 0.10 1 1000 5 378.644
 TABLE
+
+# What is found is rounded to the side that holds.
+for epsilon in 1 2 3 4 5 6 7 8 9; do
+    "$vfl" price $shape --embedding 4 --releases 10 --epsilon $epsilon |
+        awk -v most=$epsilon '$1 == "epsilon" { print $2 <= most }'
+    "$vfl" price $shape --embedding 2 --beta 0.02 --releases 3 --steps 2 --epsilon $epsilon |
+        awk -v most=$epsilon '$1 == "epsilon" { print $2 <= most }'
+done >held
+same 18 "$(grep -c 1 held)" 'no answer costs more than was asked'
 
 # --- each term from the others ---
 # Some setting; its epsilon, and from that epsilon each term again: what is sought is the largest (or smallest) value,
@@ -97,7 +109,7 @@ one_line 'none missing' $frozen --epsilon 3 --delta 0.00001
 one_line 'steps without noise' $frozen --steps 3 --noise 0
 one_line 'noise without steps' $frozen --steps 0 --noise 3
 one_line 'steps, and two are sought' --trials 12 --embedding 7 --releases 9 --m-eff 6 --epsilon 1 --steps 3
-one_line 'a beta above a quarter' --trials 12 --beta 0.26 --embedding 7 --releases 9 --m-eff 6
+one_line 'a beta of a half' --trials 12 --beta 0.5 --embedding 7 --releases 9 --m-eff 6
 one_line 'half a trial' --trials 1.5 --beta 0.2 --embedding 7 --releases 9 --m-eff 6
 one_line 'a delta of one' $frozen --delta 1
 one_line 'no number' $frozen --delta x
