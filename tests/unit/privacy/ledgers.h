@@ -126,8 +126,11 @@ static inline uint64_t most_of(const struct ledger *l)
     return t.participations_max;
 }
 
+static const uint8_t PEER[LEDGER_DIGEST_BYTES] = {1, 2, 3};
+enum { PEER_SEEN = 0x1234567 };
+
 /* A file with ROWS_MAX records: all released once for training, the first ten twice more for
- * evaluation. */
+ * evaluation; and the number of a peer. */
 static inline const char *make_ledger(const char *name)
 {
     const char *path = scratch_path(name);
@@ -137,6 +140,8 @@ static inline const char *make_ledger(const char *name)
     use(l, &PBM);
     reserve(l, LEDGER_TRAIN, slots, ROWS_MAX);
     reserve(l, LEDGER_EVALUATE, slots, 10);
+    if (ledger_see(l, PEER, PEER_SEEN, NULL) != STATUS_OK)
+        fail_msg("no memory");
     reserve(l, LEDGER_EVALUATE, slots, 10);
     mem_free(slots);
     ledger_close(l);

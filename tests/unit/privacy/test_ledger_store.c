@@ -397,6 +397,9 @@ static bool assert_unchanged_or_refused(const char *path, size_t offset)
         entries[0].beta != 0.1 || entries[0].trials != 16 || entries[0].parties != 5 ||
         entries[0].coordinates != 16 || entries[0].colluders != 1 || entries[0].clear)
         fail_msg("damage at byte %zu changed the accounts unnoticed", offset);
+    if (ledger_sequence(l) != 3 || ledger_seen(l, PEER) != PEER_SEEN ||
+        entries[0].bottom != ACCOUNT_RAW || entries[0].steps != 0)
+        fail_msg("damage at byte %zu changed numbers unnoticed", offset);
     slots = bind_rows(l, ROWS_MAX);
     for (uint32_t i = 0; i < ROWS_MAX; i++)
         if (slots[i] != i || ledger_spent(l, i) != (i < 10 ? 3 : 1))
