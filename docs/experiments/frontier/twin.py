@@ -13,8 +13,8 @@ accountant with published values.
 Rows: a group of equal rows (features and label) is one record, whose id is that of the first of them.  A record
 is a test record when SHA-256 of its decimal id has a first byte divisible by 5; --split validation leaves the
 test records out altogether and scores on the training records whose second byte is.  Settings were searched for on
-that split, by other seeds than those of the figures.  Of dp-5.9 and dp-13.9 twelve finalists of the search were looked at
-on the test records too, so the choice between these was not blind: their test figures, fresh seeds or not, are
+that split, by other seeds than those of the figures.  Of dp-5.9 and dp-13.9 twelve finalists were looked at on the
+test records too, so the choice between these was not blind: their test figures, fresh seeds or not, are
 mildly optimistic.  The other points were chosen by the validation records alone.
 
 SPDX-License-Identifier: Apache-2.0
