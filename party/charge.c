@@ -133,7 +133,11 @@ bool party_replay_reserved(struct party_session *p, struct actions *a)
 {
     struct party_task *t = &p->task;
     const uint64_t first = t->charged, left = t->until - first,
-                   steps = left < PARTY_CHARGE_ROUNDS ? left : PARTY_CHARGE_ROUNDS;
+                   epoch = agenda_epoch_steps(&p->agenda), in_epoch = epoch - first % epoch;
+    uint64_t steps = left < PARTY_CHARGE_ROUNDS ? left : PARTY_CHARGE_ROUNDS;
+
+    /* A block is priced as one participation of each of its records. */
+    steps = steps < in_epoch ? steps : in_epoch;
 
     if (p->setup.config->train != TRAIN_DP || left == 0)
         return true;

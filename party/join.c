@@ -206,6 +206,8 @@ static enum status take_members(struct party_session *p, const struct wire_offer
 
 static enum status price(struct party_session *p, struct actions *a)
 {
+    struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
+    size_t n = p->setup.spent(p->setup.owner, spent);
     struct policy_set set = {
         .roster = p->setup.roster,
         .members = p->members,
@@ -214,10 +216,8 @@ static enum status price(struct party_session *p, struct actions *a)
         /* Once this process has taken part, its own charges are in the ledger, and every block is
          * checked as it is reserved.  A process that goes on from a checkpoint prices the rest. */
         .done = p->applied,
-        .bottom = policy_bottom_of(p->setup.config),
+        .bottom = policy_bottom_of(p->setup.config, spent, n),
     };
-    struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
-    size_t n = p->setup.spent(p->setup.owner, spent);
 
     party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));
     if (p->generation > 0)

@@ -8,9 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-struct policy_bottom policy_bottom_of(const struct config_party *config)
+struct policy_bottom policy_bottom_of(const struct config_party *config,
+                                      const struct account_entry *spent, size_t n)
 {
-    if (strcmp(config->scale, "fit") == 0 || config->train == TRAIN_RAW)
+    bool loaded_raw = false;
+
+    for (size_t i = 0; i < n && config->load[0] != 0; i++)
+        loaded_raw |= spent[i].bottom == ACCOUNT_RAW;
+    if (strcmp(config->scale, "fit") == 0 || config->train == TRAIN_RAW || loaded_raw)
         return (struct policy_bottom){.kind = ACCOUNT_RAW};
     if (config->train == TRAIN_FROZEN)
         return (struct policy_bottom){.kind = ACCOUNT_FROZEN};

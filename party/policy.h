@@ -14,8 +14,11 @@ struct policy_bottom {
     enum account_bottom kind;
     double noise; /* dp: sigma */
 };
-/* Frozen and dp count as such only where data.scale was not made of the records too. */
-struct policy_bottom policy_bottom_of(const struct config_party *config);
+/* Frozen and dp count as such only where data.scale was not made of the records too; nor weights
+ * from a file, which nobody can tell: they count as raw once the n entries of the ledger hold
+ * releases through a bottom that trained on raw records. */
+struct policy_bottom policy_bottom_of(const struct config_party *config,
+                                      const struct account_entry *spent, size_t n);
 
 /* The set a plan is priced for. */
 struct policy_set {

@@ -76,7 +76,7 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
                                    .members = out->members,
                                    .n = in->roster.n,
                                    .self = in->self,
-                                   .bottom = policy_bottom_of(&in->config)};
+                                   .bottom = policy_bottom_of(&in->config, NULL, 0)};
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &out->releases);
     out->entry = policy_mechanism(p, &out->set);

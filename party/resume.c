@@ -14,13 +14,19 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 4 };
+enum { RESUME_VERSION = 5 };
 
 struct kept {
     uint64_t version, applied, final, plan_len;
+    uint64_t train, fitted; /* what the bottom was made of: enum config_train, data.scale fit */
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
 };
+
+static bool fitted(const struct party_session *p)
+{
+    return strcmp(p->setup.config->scale, "fit") == 0;
+}
 
 enum status party_session_save(const struct party_session *p, struct buf *out)
 {
@@ -29,6 +35,8 @@ enum status party_session_save(const struct party_session *p, struct buf *out)
         .applied = p->applied,
         .final = p->final,
         .plan_len = p->plan_text.len,
+        .train = p->setup.config->train,
+        .fitted = fitted(p),
     };
     enum status s;
 
@@ -105,6 +113,11 @@ enum status party_restore(struct party_session *p)
     left -= sizeof k;
     if (k.version != RESUME_VERSION || k.plan_len > left || k.plan_len > PLAN_TEXT_MAX)
         return unfit(p);
+    /* A bottom that has trained on raw records does not become a frozen one. */
+    if (k.train != p->setup.config->train || k.fitted != fitted(p))
+        return error_set(&p->error, STATUS_CONFIG,
+                         "state: the saved bottom was made under another model.train or "
+                         "data.scale; use another state directory");
     s = party_take_plan(p, at, (size_t)k.plan_len);
     if (s == STATUS_OK)
         s = take(p, &k, at + k.plan_len, left - (size_t)k.plan_len);

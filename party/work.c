@@ -65,10 +65,13 @@ static enum status step_down(struct party_session *p, bool apply)
 
     if (b->down.with_gradient && !party_bottom_expand(b))
         return party_violation(p, "a gradient with a value that is not finite, step", p->applied);
-    if (!apply || p->bottom.frozen)
+    if (!apply)
         return STATUS_OK;
     if (!p->refresh.on) {
-        party_sent_weigh(&p->sent, b->gradient, b->batch_rows);
+        if (b->down.with_gradient)
+            party_sent_weigh(&p->sent, b->gradient, b->batch_rows);
+        if (b->frozen)
+            return STATUS_OK;
         p->report.clipped += party_bottom_apply(b, &p->plan, p->applied, clip);
         return STATUS_OK;
     }
@@ -76,6 +79,8 @@ static enum status step_down(struct party_session *p, bool apply)
     s = party_refresh_take(&p->refresh, b, &p->shape, &p->sent, &round, &p->error);
     if (s != STATUS_OK)
         return error_wrap(&p->error, "the server: step %llu", (unsigned long long)p->applied);
+    if (b->frozen)
+        return STATUS_OK;
     if (!party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip))
         return party_violation(p, "shows what has no finite gradient, step", p->applied);
     p->report.clipped += p->refresh.clipped;

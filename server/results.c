@@ -171,7 +171,9 @@ enum status server_results_evaluation(struct server_results *r, const struct ser
     e.train_s = train_s;
     note_reached(r, rep, now_us);
     path_in_state(path, r, "metrics.jsonl");
-    return report_append(path, &e, err);
+    /* Under releases once a restarted server begins with the head again. */
+    return r->in->config.plan.training.releases == RELEASES_ONCE ? report_append_once(path, &e, err)
+                                                                 : report_append(path, &e, err);
 }
 
 enum status server_results_replayed(struct server_results *r, const struct server_report *rep,

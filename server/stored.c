@@ -11,6 +11,7 @@
 #include "server/core.h"
 
 #include "common/base/check.h"
+#include "common/base/log.h"
 #include "common/base/mem.h"
 
 #include <math.h>
@@ -28,6 +29,9 @@ enum status server_stored_new(struct server_session *s)
 
     if (!server_stores(s))
         return STATUS_OK;
+    if (s->setup.checkpoint_rounds == 0)
+        log_warn("without a state_key the sums of rows that are released once live in memory "
+                 "alone, and an early end loses them");
     agenda_make_head(&t->agenda, &s->plan);
     t->train = mem_alloc(s->plan.shape.train_rows, width * sizeof *t->train);
     t->test = mem_alloc(s->plan.shape.test_rows + 1u, width * sizeof *t->test);
@@ -171,9 +175,27 @@ void server_stored_work(struct server_session *s)
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
 }
 
+/* Between two pieces of work the driver has a moment for whoever comes, and for an order to stop.
+ */
 static void go_on(struct actions *a)
 {
-    actions_add(a, ACTION_WORK)->flops = SERVER_SLOW_FLOPS;
+    actions_add(a, ACTION_ARM)->after_ms = 1;
+}
+
+/* One that was killed before it heard; nobody else has anything to do here. */
+static void comes_back(struct server_session *s, struct actions *a, const struct event *e)
+{
+    struct action *drop;
+
+    if (e->msg->join.resumes) {
+        server_say_over_to(s, a, e->peer);
+        return;
+    }
+    error_set(&s->error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
+              server_name(s, e->peer));
+    drop = actions_add(a, ACTION_DROP);
+    drop->peer = e->peer;
+    drop->error = &s->error;
 }
 
 bool server_stored_begin(struct server_session *s, struct actions *a)
@@ -205,12 +227,15 @@ void server_stored_step(struct server_session *s, const struct event *e, struct 
 {
     switch (e->kind) {
     case EVENT_DONE: worked(s, a); break;
-    case EVENT_STOP: server_finish(s, a, OUTCOME_STOPPED); break;
-    case EVENT_JOINED: server_say_over_to(s, a, e->peer); break; /* killed before it heard */
+    case EVENT_TIMER: actions_add(a, ACTION_WORK)->flops = SERVER_SLOW_FLOPS; break;
+    case EVENT_STOP:
+        actions_add(a, ACTION_DISARM);
+        server_finish(s, a, OUTCOME_STOPPED);
+        break;
+    case EVENT_JOINED: comes_back(s, a, e); break;
     case EVENT_START:
     case EVENT_LOST:
     case EVENT_MESSAGE:
-    case EVENT_TIMER:
     case EVENT_KEPT:
     case EVENT_CHARGED: break;
     }

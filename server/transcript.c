@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct transcript {
@@ -32,6 +33,8 @@ enum status transcript_open(struct transcript **out, const char *path, struct er
         return error_set(err, STATUS_MEMORY, "no memory for a transcript");
     t->path = mem_alloc(strlen(path) + 1, 1);
     fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        (void)!fchmod(fd, 0600); /* one that was there */
     t->to = fd < 0 ? NULL : fdopen(fd, "a");
     if (t->path == NULL || t->to == NULL) {
         enum status s = t->path == NULL

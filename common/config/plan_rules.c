@@ -151,6 +151,14 @@ static bool once_again(const struct plan *p)
     return once(p) && p->training.evaluate_train;
 }
 
+static bool once_too_large(const struct plan *p)
+{
+    const uint64_t rows = (uint64_t)p->shape.train_rows + p->shape.test_rows;
+    const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
+
+    return once(p) && rows * p->model.embedding * concat > PLAN_KEPT_VALUES_MAX / 2;
+}
+
 static bool once_identity(const struct plan *p)
 {
     return once(p) && p->model.output == OUTPUT_IDENTITY;
@@ -497,6 +505,10 @@ const struct plan_rule plan_rules[] = {
     {"training.releases",
      "under once no bottom takes a step: it needs local_view stale and local_order parallel",
      once_local},
+    {"model.embedding",
+     "rows times embedding, all of which the server keeps under releases once, must stay within "
+     "2^27 values",
+     once_too_large},
     {"training.evaluate_train", "training.releases once releases no row a second time", once_again},
     {"training.releases",
      "under once nothing but the head learns, and output identity has none: it needs every_epoch",

@@ -59,9 +59,10 @@ static bool sees_the_sums(const json_t *claim)
     return strcmp(word_of(claim, "adversary"), "party") != 0;
 }
 
-static bool print_claims(const json_t *claims, double bound)
+/* False: none was there for one record. */
+static bool print_claims(const json_t *claims, double bound, bool *broken)
 {
-    bool broken = false;
+    bool record = false;
     json_t *claim;
     size_t i;
 
@@ -77,9 +78,10 @@ static bool print_claims(const json_t *claims, double bound)
         printf("%-12s %-14s %6lld %12.4g %12.4g  %s\n", word_of(claim, "adversary"),
                word_of(claim, "adjacency"), json_integer_value(json_object_get(claim, "m_eff")),
                claimed, bound, over ? "BROKEN" : "holds");
-        broken |= over;
+        *broken |= over;
+        record |= strncmp(word_of(claim, "adjacency"), "record_", 7) == 0;
     }
-    return broken;
+    return record;
 }
 
 enum status distinguish(const struct seen *s, const struct table *canaries, const json_t *summary,
@@ -102,7 +104,9 @@ enum status distinguish(const struct seen *s, const struct table *canaries, cons
         t = bound_by_threshold(c.d, c.n, c.d_prime, c.m, s->plan.privacy.delta);
         printf("canaries  %zu and %zu judged, %zu taken for the other side, %zu missed\n", t.n, t.m,
                t.false_hits, t.misses);
-        *broken = print_claims(json_object_get(privacy, "claims"), t.epsilon);
+        *broken = false;
+        if (!print_claims(json_object_get(privacy, "claims"), t.epsilon, broken))
+            st = error_set(err, STATUS_DATA, "the summary claims nothing for a record");
     }
     mem_free(c.d);
     mem_free(c.d_prime);
