@@ -2,8 +2,9 @@
 """Table of this experiment: table.py FOLDER OUT [TWIN].
 
 Reads FOLDER/runs.csv (vfl experiment), and TWIN (twin.py --out) if given; prints the table of docs/reproductions.md
-and writes OUT/table.csv, from which frontier.gp draws.  Epsilons are the claims of the daemons for one record at delta 1e-5,
-against the server and against the server with one party; the score is that of the test rows under the mechanism.
+and writes OUT/table.csv, from which frontier.gp draws.  Epsilons are the claims of the daemons for one record at
+delta 1e-5, against the server and against the server with one party; the score is that of the test rows under the
+mechanism.
 
 SPDX-License-Identifier: Apache-2.0
 """
