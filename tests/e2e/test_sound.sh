@@ -46,6 +46,16 @@ expect 0 '' 'every epoch anew' run every --party '*:model.train=frozen' --party 
 holds every 'S["privacy"]["participations_max"] == 4' 'a record takes part in each'
 expect 5 'model.train: the plan' 'a raw bottom refuses each row once' run raw --set training.releases=once
 
+# The parties are gone, the head has far to go: it stops when it is told to, and goes on when started again.
+"$vfl" cluster --quiet --out long --seed 5 --parties 3 --set training.releases=once --set training.epochs=100000 \
+    --set model.embedding=2 --party '*:model.train=frozen' --party '*:data.scale=none' >said-of 2>&1 &
+long=$!
+wait_until [ -s long/server/metrics.jsonl ]
+kill -TERM $long
+wait $long
+same 0 $? 'a head that trains alone stops when told'
+holds long 'S["status"] == "stopped" and 0 < S["epochs"] < 100000' 'and says so'
+
 # --- weights from a file ---
 
 cp once/party-1/model.safetensors first.safetensors
