@@ -70,7 +70,7 @@ static void check_sizes(const struct agenda *a, const struct plan *p)
     CHECK(a->sweeps <= a->steps && a->coded_rows <= p->shape.train_rows);
     agenda_price(a, p, &r);
     CHECK((double)r.train >=
-          floor((double)a->party_steps / agenda_epoch_steps(a)) * p->shape.train_rows);
+          floor((double)a->party_steps / (double)agenda_epoch_steps(a)) * p->shape.train_rows);
     CHECK(r.train < UINT64_C(1) << 62 && r.evaluate < UINT64_C(1) << 62);
     CHECK(r.train_record_max <= a->party_steps + a->sweeps && r.test_record_max <= a->sweeps);
     CHECK((uint64_t)wire_evaluate_rows(p) * p->model.embedding <= UINT32_MAX);

@@ -51,7 +51,8 @@ static enum status say(struct agree_hello *kept, uint32_t m, const uint8_t *body
     if (u.block == NULL)
         CHECK(wire_unpacker_init(&u, FRAME_MAX) == STATUS_OK);
     CHECK(sign_make(signature, &k, "vfl/hello/1", body, n) == STATUS_OK);
-    msg.hello = (struct wire_hello){{body, n}, k.public_key, signature};
+    msg.hello =
+        (struct wire_hello){.body = {body, n}, .public_key = k.public_key, .signature = signature};
     buf_init(&frame, FRAME_MAX);
     buf_init(&again, FRAME_MAX);
     CHECK(wire_pack(&frame, &msg) == STATUS_OK);
@@ -141,7 +142,7 @@ static void check_terms(const struct plan *p, const struct agree_hello *hellos)
 }
 
 /* A digest, by the choice of a byte: none, one of two. */
-static struct wire_bytes digest_of(struct feed *f, const uint8_t digest[2][WIRE_DIGEST_BYTES])
+static struct wire_bytes digest_of(struct feed *f, uint8_t digest[2][WIRE_DIGEST_BYTES])
 {
     const uint8_t b = feed_byte(f);
 
@@ -150,9 +151,9 @@ static struct wire_bytes digest_of(struct feed *f, const uint8_t digest[2][WIRE_
 }
 
 static enum status say_numbers(struct feed *f, uint32_t m, struct agree_hello *kept,
-                               const uint8_t holds[2][WIRE_DIGEST_BYTES])
+                               uint8_t holds[2][WIRE_DIGEST_BYTES])
 {
-    static const uint8_t dealings[2][WIRE_DIGEST_BYTES] = {"one", "two"};
+    static uint8_t dealings[2][WIRE_DIGEST_BYTES] = {"one", "two"};
     const struct roster_entry who = entry_of(m);
     struct wire_hello h = {.plan_digest = plan_digest,
                            .nonce = plan_digest,

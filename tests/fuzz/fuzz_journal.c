@@ -66,7 +66,8 @@ static uint64_t read_all(const struct segment_file *f, bool samples)
             continue;
         }
         CHECK(from.offset == offset + journal_record_bytes(&r));
-        CHECK((r.gradient != NULL) == (r.purpose == JOURNAL_TRAIN));
+        CHECK((r.gradient != NULL) == (r.gradient_words > 0));
+        CHECK(r.gradient == NULL || r.purpose == JOURNAL_TRAIN);
         if (samples) {
             const struct journal_record want = sample(index);
 

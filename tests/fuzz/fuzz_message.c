@@ -23,7 +23,7 @@ static void check_same(const struct buf *again, const uint8_t *data, size_t size
 /* What a session core takes for granted. */
 static void check_broadcast(const struct wire_broadcast *b)
 {
-    CHECK(b->closes == (b->gradient.n > 0) && b->gradient.n % sizeof(float) == 0);
+    CHECK((b->closes || b->gradient.n == 0) && b->gradient.n % sizeof(float) == 0);
     CHECK(!(b->opens && b->last) && (b->closes || b->absent.n == 0));
     for (size_t i = 1; i < b->absent.n; i++)
         CHECK(b->absent.data[i - 1] < b->absent.data[i]);

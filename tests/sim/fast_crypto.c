@@ -9,6 +9,29 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/random.h>
+
+/* --- where randomness comes from --- */
+
+static struct {
+    bool known;
+    uint64_t number, drawn;
+} place;
+
+void fast_crypto_place(uint64_t number)
+{
+    place.known = true;
+    place.number = number;
+    place.drawn = 0;
+}
+
+/* The next 32 bytes of the place. */
+static void of_place(uint8_t out[DIGEST_BYTES])
+{
+    const uint64_t name[2] = {place.number, place.drawn++};
+
+    digest_sha256(out, name, sizeof name);
+}
 
 /* Fresh each time, as the real ones are. */
 static void fresh(uint8_t out[32])
@@ -16,11 +39,28 @@ static void fresh(uint8_t out[32])
     static struct rng rng;
     static bool ready;
 
+    if (place.known) {
+        of_place(out);
+        return;
+    }
     if (!ready)
         CHECK(rng_init_system(&rng) == STATUS_OK);
     ready = true;
     rng_fill(&rng, out, 32);
 }
+
+enum status __wrap_rng_init_system(struct rng *r)
+{
+    uint8_t key[RNG_KEY_BYTES];
+
+    if (place.known)
+        of_place(key);
+    else
+        CHECK(getrandom(key, sizeof key, 0) == (ssize_t)sizeof key);
+    return rng_init_key(r, key);
+}
+
+/* --- signatures and key agreement --- */
 
 enum status __wrap_sign_key_generate(struct sign_key *k)
 {

@@ -9,6 +9,7 @@
 #define COLONNADE_TESTS_SIM_FAST_CRYPTO_H
 
 #include "common/crypto/kex.h"
+#include "common/crypto/rng.h"
 #include "common/crypto/sign.h"
 
 enum status __wrap_sign_key_generate(struct sign_key *k);
@@ -20,5 +21,10 @@ enum status __wrap_sign_check(const uint8_t sig[SIGN_BYTES],
 enum status __wrap_kex_generate(uint8_t secret[KEX_BYTES], uint8_t public_key[KEX_BYTES]);
 enum status __wrap_kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
                               const uint8_t peer[KEX_BYTES]);
+
+/* The system's generator, for who wraps it, too: what is drawn after fast_crypto_place(n) depends
+ * on n alone, so that a part of a run can be played again without the rest of it. */
+enum status __wrap_rng_init_system(struct rng *r);
+void fast_crypto_place(uint64_t number);
 
 #endif
