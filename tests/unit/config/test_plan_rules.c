@@ -7,6 +7,8 @@
 
 #include "tests/unit/config/refused.h"
 
+#include <math.h>
+
 static void test_defaults_make_sense(void **state)
 {
     (void)state;
