@@ -234,7 +234,7 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
                same_bytes(a->upload.check, b->upload.check);
     case WIRE_SHARE: return same_shares(&a->share, &b->share);
     case WIRE_RELAY: return same_shares(&a->relay, &b->relay);
-    case WIRE_KEPT: return a->kept.step == b->kept.step;
+    case WIRE_KEPT: return a->kept.step == b->kept.step && a->kept.final == b->kept.final;
     case WIRE_FINISH:
         return a->finish.outcome == b->finish.outcome && a->finish.kind == b->finish.kind &&
                strcmp(a->finish.text, b->finish.text) == 0;

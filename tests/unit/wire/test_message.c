@@ -144,8 +144,8 @@ static void test_lists_of_one_to_the_largest_number_of_members_come_back(void **
     }
 }
 
-/* Changed bytes are refused with a reason, or say something else. */
-static void expect_not(const struct wire_msg *m, const uint8_t *bytes, size_t n)
+/* Changed bytes are refused with a reason, or say something else: true. */
+static bool expect_not(const struct wire_msg *m, const uint8_t *bytes, size_t n)
 {
     struct error err = {0};
     struct wire_msg got;
@@ -154,26 +154,48 @@ static void expect_not(const struct wire_msg *m, const uint8_t *bytes, size_t n)
     if (s == STATUS_OK) {
         if (same_message(m, &got))
             fail_msg("%s: other bytes, the same message", wire_kind_name(m->kind));
-        return;
+        return true;
     }
     assert_true(s == STATUS_PROTOCOL || s == STATUS_LIMIT);
     assert_int_equal(err.status, s);
     assert_true(err.text[0] != 0);
+    return false;
 }
 
-static void test_every_flipped_bit_is_refused_or_changes_a_field(void **state)
+/* Bytes of all samples, one of each kind. */
+static size_t bytes_of_samples(void)
 {
-    (void)state;
+    size_t n = 0;
+
     for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
         struct wire_msg m = sample((enum wire_kind)k);
 
         assert_int_equal(wire_pack(&out, &m), STATUS_OK);
-        for (size_t bit = 0; bit < 8 * out.len; bit++) {
+        n += out.len;
+    }
+    return n;
+}
+
+static void test_every_flipped_bit_is_refused_or_changes_a_field(void **state)
+{
+    size_t flips = 0, other = 0;
+
+    (void)state;
+    for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
+        struct wire_msg m = sample((enum wire_kind)k);
+        size_t say = 0;
+
+        assert_int_equal(wire_pack(&out, &m), STATUS_OK);
+        for (size_t bit = 0; bit < 8 * out.len; bit++, flips++) {
             out.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            expect_not(&m, out.data, out.len);
+            say += expect_not(&m, out.data, out.len);
             out.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         }
+        assert_true(say > 0 && say < 8 * out.len);
+        other += say;
     }
+    assert_true(flips == 8 * bytes_of_samples() && flips >= 20000);
+    print_message("%zu flips: %zu refused, %zu say something else\n", flips, flips - other, other);
 }
 
 static void test_every_byte_set_to_any_value_is_refused_or_changes_a_field(void **state)
@@ -199,12 +221,14 @@ static void test_every_byte_set_to_any_value_is_refused_or_changes_a_field(void 
 /* The cut bytes get a block of their own, so that a sanitizer sees a read past their end. */
 static void test_every_cut_of_every_message_is_refused(void **state)
 {
+    size_t cuts = 0;
+
     (void)state;
     for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
         struct wire_msg m = sample((enum wire_kind)k), got;
 
         assert_int_equal(wire_pack(&out, &m), STATUS_OK);
-        for (size_t n = 0; n < out.len; n++) {
+        for (size_t n = 0; n < out.len; n++, cuts++) {
             uint8_t *cut = mem_alloc(n, 1);
 
             assert_non_null(cut);
@@ -213,6 +237,8 @@ static void test_every_cut_of_every_message_is_refused(void **state)
             mem_free(cut);
         }
     }
+    assert_true(cuts == bytes_of_samples() && cuts >= 2500);
+    print_message("%zu cuts, all refused\n", cuts);
 }
 
 static void test_every_missing_and_every_inserted_byte_is_refused_or_changes_a_field(void **state)
