@@ -79,8 +79,9 @@ E2E       := $(wildcard tests/e2e/test_*.sh)
 FAULTS    := $(BUILD)/tests/lib/disk_faults.so
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
 
-.PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs check-threads \
-        durability asan ubsan tsan fuzz run-fuzz cover bench fmt install uninstall clean setup
+.PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
+        check-threads durability asan ubsan tsan fuzz run-fuzz cover bench fmt install uninstall \
+        clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -224,10 +225,11 @@ ubsan:
 tsan:
 	OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=second_deadlock_stack=1 \
 	    $(SANE) $(MAKE) BUILD=$(BUILD)/tsan SANITIZE=thread OPT=-O1 check-threads
-# What has more than one thread: the daemons, with their workers, and the loops under them.  Sessions
-# and all that they are made of know no threads.
-check-threads: all $(filter $(BUILD)/tests/unit/net/% $(BUILD)/tests/unit/daemon/%,$(UNIT)) $(FAULTS)
-	@$(RUN) $(filter $(BUILD)/tests/unit/%,$^) $(E2E)
+# What has more than one thread: the daemons, with their workers, and the loops under them.
+# Sessions and all that they are made of know no threads.
+THREADED := $(filter $(BUILD)/tests/unit/net/% $(BUILD)/tests/unit/daemon/%,$(UNIT))
+check-threads: all $(THREADED) $(FAULTS)
+	@$(RUN) $(THREADED) $(E2E)
 
 FUZZ_SECONDS ?= 30
 fuzz:

@@ -506,8 +506,7 @@ const struct plan_rule plan_rules[] = {
      "under once no bottom takes a step: it needs local_view stale and local_order parallel",
      once_local},
     {"model.embedding",
-     "rows times embedding, all of which the server keeps under releases once, must stay within "
-     "2^27 values",
+     "rows times embedding, kept by the server under releases once, must stay within 2^27 values",
      once_too_large},
     {"training.evaluate_train", "training.releases once releases no row a second time", once_again},
     {"training.releases",
@@ -593,7 +592,7 @@ void plan_rules_numbers(const struct plan_rule *r, const struct plan *p, char *o
     if (r->broken == fedvs_many_sets)
         snprintf(out, size, " (privacy %u among %u)", t, p->shape.parties - 1);
     if (r->broken == holders_too_many)
-        snprintf(out, size, " (%u label holders, %u parties)", p->protocol.label_holders,
+        snprintf(out, size, " (%u holders, %u parties)", p->protocol.label_holders,
                  p->shape.parties);
     if (r->broken == identity_width)
         snprintf(out, size, " (embedding %u, %u outputs)", p->model.embedding, outputs_of(p));

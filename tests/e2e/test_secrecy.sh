@@ -75,7 +75,8 @@ quiet refused
 sed '3s/$/x/; 5s/^\([^,]*\),[^,]*/\1,/' masked/data/party-1-train.csv >bad.csv
 expect 2 'bad.csv:3: column 3' 'a table that cannot be read' \
     "$VFL_BIN/vfl-party" -v -c masked/party-1/config.yaml --set data.train=bad.csv
-same '' "$("$root/tests/lib/marks.py" masked/data/party-*.csv -- said)" 'is named by line and column, not by what is there'
+same '' "$("$root/tests/lib/marks.py" masked/data/party-*.csv -- said)" \
+    'is named by line and column, not by what is there'
 
 # --- what is there is found ---
 cp -r masked planted
@@ -90,7 +91,7 @@ python3 -c 'import struct, sys
 open(sys.argv[1], "ab").write(struct.pack("<2f", *map(float, sys.argv[2].split(",")[1:3])))' planted/summary.json "$row"
 echo "${row%%,*}" >>planted/server/metrics.jsonl
 : >planted/server/log.txt
-same 'values planted/summary.json ids planted/server/metrics.jsonl' "$(found planted | sort -r | tr '\n' ' ' | sed 's/ $//')" \
+same 'values planted/summary.json,ids planted/server/metrics.jsonl' "$(found planted | sort -r | paste -sd,)" \
     'as float32, too; and an id'
 cp masked/server/*.json masked/server/*.jsonl planted/server
 cp masked/summary.json planted
