@@ -183,7 +183,7 @@ static void landed(struct sim *s, struct flight *f, void *owner)
     if (m->landed == m->at) {
         m->done = true;
         m->up = f->up;
-        m->late = sim_server_end(s)->over;
+        m->late = s->server->sm.phase == PHASE_OVER; /* once: and trains alone */
         m->said = data_said(s);
         m->charged = sim_charged(s, MIS_VICTIM);
         m->act(m, f);
