@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "server/core.h"
 #include "tests/fuzz/script.h"
 
 #include <math.h>
@@ -98,6 +99,15 @@ static void pass_until(struct sim *s, uint64_t now_us)
         disk_durable(s, SIM_SERVER);
 }
 
+/* Under releases once, when the parties have gone. */
+static void train_alone(struct sim *s)
+{
+    const struct event timer = {.kind = EVENT_TIMER};
+
+    while (s->server->stored.alone && !s->server_end.over)
+        world_tell_server(s, &timer);
+}
+
 static void land(struct script *c, size_t at, uint32_t party, struct buf *frame)
 {
     struct sim *s = c->sim;
@@ -153,6 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begin(c);
     play(c, &f);
     pass_until(c->sim, c->sim->now_us + 1000000);
+    train_alone(c->sim);
     script_check(c->sim, &c->sim->server_end);
     r = server_session_report(c->sim->server);
     CHECK(r->steps <= r->agenda.steps);
