@@ -183,7 +183,7 @@ static void landed(struct sim *s, struct flight *f, void *owner)
     if (m->landed == m->at) {
         m->done = true;
         m->up = f->up;
-        m->late = s->server->sm.phase == PHASE_OVER; /* once: and trains alone */
+        m->late = sim_sent(s, SIM_SERVER, WIRE_FINISH) > 0;
         m->said = data_said(s);
         m->charged = sim_charged(s, MIS_VICTIM);
         m->act(m, f);
@@ -326,7 +326,7 @@ static enum mis_end ending(struct mis *m)
             return MIS_UNOPENED;
     }
     if (p->outcome == OUTCOME_FAILED && says(p, "the server refuses: "))
-        return party_dropped(m);
+        return m->alone ? wrong(m, "p2 did not see it: %s", p->error.text) : party_dropped(m);
     if (p->outcome == OUTCOME_FAILED && !says(p, "the server ends the run: ") &&
         status_kind(p->error.status) != STATUS_KIND_NET)
         return party_refused(m);

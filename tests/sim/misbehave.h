@@ -65,6 +65,7 @@ struct mis {
     size_t also_at;
     void *owner;
     uint32_t answers;  /* data messages that p2 still owes to what is no lie */
+    bool alone;        /* p2 has to see it by itself: the server takes its side in the lie */
     const char *names; /* stands in the server's last words; NULL: any */
     bool taken;        /* what p2 was told stays in its state: it cannot go on from there */
     bool mute;         /* p2 sends no more than that, and spends nothing more where it is none */
@@ -74,7 +75,7 @@ struct mis {
     struct buf frame[MIS_LANDINGS_MAX]; /* p2's, as they came */
     size_t landed;
     bool skipped;        /* the act found nothing to do: the run does not count */
-    bool done, up, late; /* late: the server had ended */
+    bool done, up, late; /* late: the server had said that all is over */
     uint32_t said;       /* data messages that p2 had sent by then */
     uint64_t charged;    /* and what it had charged */
     char name[128];

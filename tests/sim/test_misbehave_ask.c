@@ -104,6 +104,45 @@ static void no_step_twice(enum mis_which which)
     mis_close(&t, sizeof asks / sizeof *asks);
 }
 
+/* --- generations without end --- */
+
+/* One offer after another, each of which would be taken by itself. */
+static void offer_again(struct mis *m, struct flight *f)
+{
+    struct wire_msg msg = mis_unpack(&f->frame);
+
+    for (uint32_t i = 0; i < *(const uint32_t *)m->owner; i++) {
+        msg.offer.generation++;
+        flight_add(m->sim, MIS_VICTIM, false, &msg, 0, false);
+    }
+}
+
+static void test_a_step_is_not_asked_for_in_ever_new_generations(void **state)
+{
+    struct mis_script *c = mis_script(MIS_MASKED);
+    struct mis_tally t = {.script = c, .what = "generations"};
+    uint32_t more = PARTY_STALLED_MAX, few = PARTY_STALLED_MAX - 1;
+    struct mis m = {.name = "offers without end",
+                    .act = offer_again,
+                    .owner = &more,
+                    .names = "generations without a step forward",
+                    .alone = true,
+                    .taken = true,
+                    .mute = true};
+
+    (void)state;
+    mis_record(c);
+    while (c->at[m.at].kind != WIRE_OFFER)
+        m.at++;
+    mis_expect(&t, &m, MIS(REFUSED));
+    m.owner = &few; /* that many may be the others' fault: its hello is to the last of them */
+    m.names = "waiting for p2";
+    m.alone = false;
+    mis_expect(&t, &m, MIS(REFUSED));
+    mis_forget(c);
+    mis_close(&t, 2);
+}
+
 static void test_no_step_is_released_twice_masked(void **state)
 {
     (void)state;
@@ -121,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_step_is_released_twice_masked),
         cmocka_unit_test(test_no_step_is_released_twice_clear),
+        cmocka_unit_test(test_a_step_is_not_asked_for_in_ever_new_generations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

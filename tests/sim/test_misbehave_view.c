@@ -51,7 +51,8 @@ static size_t landing_of(const struct mis_script *c, enum wire_kind kind, uint32
 
 static void try_lie(struct mis_tally *t, size_t at, const struct lie *l)
 {
-    struct mis m = {.at = at, .act = tell, .owner = (void *)(uintptr_t)l, .mute = true};
+    struct mis m = {
+        .at = at, .act = tell, .owner = (void *)(uintptr_t)l, .alone = true, .mute = true};
 
     snprintf(m.name, sizeof m.name, "%s: %u %u", l->name, l->slot, l->other);
     mis_expect(t, &m, l->may);
@@ -371,10 +372,47 @@ static void try_two_views(struct mis_tally *t)
                     .act = another_key_for_p2,
                     .also_at = at + 1,
                     .also = all_that_can_be_had,
+                    .alone = true,
                     .mute = true};
 
     CHECK(t->script->at[at + 1].up && t->script->at[at + 1].kind == WIRE_CONFIRM);
     mis_expect(t, &m, MIS(REFUSED));
+}
+
+/* To a process that was started anew, the first generation once more: with the hellos of that time,
+ * its own among them, all well signed. */
+static void offer_of_the_first_generation(struct mis *m, struct flight *f)
+{
+    mis_copy(&f->frame, &m->frame[landing_of(m->script, WIRE_OFFER, 1)]);
+}
+
+static void hellos_of_the_first_generation(struct mis *m, struct flight *f)
+{
+    struct wire_msg msg = mis_unpack(&m->frame[landing_of(m->script, WIRE_HELLOS, 1)]);
+
+    (void)f;
+    flight_add(m->sim, MIS_VICTIM, false, &msg, 0, false);
+}
+
+static void test_a_hello_of_an_earlier_process_is_not_taken_for_the_own(void **state)
+{
+    struct mis_script *c = mis_script(MIS_BEHIND);
+    struct mis_tally t = {.script = c, .what = "an earlier process"};
+    struct mis m = {.name = "hellos of an earlier process",
+                    .act = offer_of_the_first_generation,
+                    .also = hellos_of_the_first_generation,
+                    .names = "own hello was altered",
+                    .alone = true,
+                    .taken = true,
+                    .mute = true};
+
+    (void)state;
+    mis_record(c);
+    m.at = landing_of(c, WIRE_OFFER, 2);
+    m.also_at = m.at + 1; /* whatever it answers */
+    mis_expect(&t, &m, MIS(REFUSED));
+    mis_forget(c);
+    mis_close(&t, 1);
 }
 
 /* --- what was another's --- */
@@ -472,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_there_is_one_view_or_none_fedvs),
         cmocka_unit_test(test_there_is_one_view_or_none_clear),
         cmocka_unit_test(test_sets_that_are_none_are_refused_without_waiting),
+        cmocka_unit_test(test_a_hello_of_an_earlier_process_is_not_taken_for_the_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
