@@ -208,7 +208,7 @@ static void test_label_holders_are_parties(void **state)
     p.protocol.label_holders = 3;
     pass();
     p.protocol.label_holders = 4;
-    refuse("protocol.label_holders: there are not so many parties (4 label holders, 3 parties)");
+    refuse("protocol.label_holders: there are not so many parties (4 holders, 3 parties)");
     p.shape.parties = 4;
     pass();
     p.shape.parties = 0; /* not yet known */
