@@ -312,6 +312,120 @@ static void test_training_and_sweeps_do_not_touch_each_others_reserves(void **st
     stop();
 }
 
+/* --- numbers --- */
+
+/* The only charge there is. */
+static const struct action_charge *charged(void)
+{
+    assert_int_equal(actions.n, 1);
+    return &actions.item[0].charge;
+}
+
+static void ask(uint64_t step)
+{
+    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
+    assert_false(party_reserved(p, &actions));
+}
+
+static void test_a_charge_says_where_it_begins_and_how_many_rounds_it_pays_for(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    ask(0);
+    assert_int_equal(charged()->place, 0);
+    assert_int_equal(charged()->rounds, ROUNDS);
+    assert_ptr_equal(charged()->plan, p->plan_digest);
+    assert_int_equal(commit(), 1);
+    ask(0); /* repeated */
+    assert_int_equal(charged()->rounds, 1);
+    assert_int_equal(commit(), 1);
+    assert_false(train(1));
+    party_give_back(p, &actions);
+    assert_int_equal(charged()->place, 2);
+    assert_int_equal(charged()->rounds, ROUNDS - 2);
+    assert_int_equal(commit(), 1);
+    p->task = (struct party_task){
+        .open = true, .purpose = PURPOSE_EVALUATE_TEST, .sweep = 1, .place = 0, .coded = 40};
+    assert_false(party_reserved(p, &actions));
+    /* All rows fit one round of an evaluation: whoever cuts them smaller pays for each. */
+    assert_int_equal(charged()->rounds, 1);
+    assert_int_equal(commit(), 1);
+    stop();
+}
+
+static void test_rounds_of_a_sweep_are_those_of_the_agenda(void **state)
+{
+    uint32_t most;
+
+    (void)state;
+    start(LONG_ROWS, 2, 1);
+    p->plan.model.embedding = 65536; /* so that a round takes few rows */
+    most = agenda_round_places(&p->plan);
+    assert_true(most < TEST_ROWS / 3);
+    p->task = (struct party_task){
+        .open = true, .purpose = PURPOSE_EVALUATE_TEST, .sweep = 1, .place = 0, .coded = most};
+    assert_false(party_reserved(p, &actions));
+    assert_int_equal(charged()->rounds, (TEST_ROWS + most - 1) / most);
+    assert_int_equal(party_unopened(p), (TEST_ROWS + most - 1) / most - 1);
+    assert_int_equal(commit(), 1);
+    stop();
+}
+
+static void test_what_is_reserved_and_not_opened_is_counted(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    assert_int_equal(party_unopened(p), 0);
+    for (uint64_t step = 0; step < ROUNDS; step++) {
+        assert_int_equal(train(step), step == 0);
+        assert_int_equal(party_unopened(p), ROUNDS - 1 - step);
+    }
+    assert_true(train(0)); /* a repetition reserves nothing */
+    assert_int_equal(party_unopened(p), 0);
+    assert_true(train(ROUNDS));
+    assert_int_equal(party_unopened(p), ROUNDS - 1);
+    party_give_back(p, &actions);
+    assert_int_equal(commit(), 1);
+    assert_int_equal(party_unopened(p), 0);
+    stop();
+}
+
+static void test_what_was_seen_goes_with_each_charge_and_alone_where_none_is_due(void **state)
+{
+    (void)state;
+    start(ROWS, BATCH, 2);
+    p->witness.seen[3] = 812;
+    p->witness.due = p->witness.dirty = true;
+    ask(0);
+    assert_int_equal(charged()->rounds, ROUNDS);
+    assert_int_equal(charged()->seen_n, 5);
+    assert_int_equal(charged()->seen[3], 812);
+    assert_int_equal(commit(), 1);
+    assert_false(train(1)); /* reserved, and nothing new */
+
+    p->witness.due = p->witness.dirty = true; /* another generation of the same set */
+    ask(2);
+    assert_int_equal(charged()->rounds, 0);
+    assert_int_equal(charged()->n, 0);
+    assert_false(charged()->give_back);
+    actions.n = 0;
+    assert_int_equal(party_unopened(p), ROUNDS - 3);
+    assert_false(train(3));
+
+    p->witness.dirty = true; /* rounds ended since */
+    party_settle_up(p, &actions);
+    assert_int_equal(charged()->rounds, 1); /* given back, and with it what was seen */
+    assert_int_equal(commit(), 1);
+    party_settle_up(p, &actions);
+    assert_int_equal(actions.n, 0);
+    p->witness.dirty = true;
+    party_settle_up(p, &actions);
+    assert_int_equal(charged()->rounds, 0);
+    assert_true(charged()->give_back); /* nobody waits for it */
+    actions.n = 0;
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +440,10 @@ int main(void)
         cmocka_unit_test(test_a_repeated_round_of_a_sweep_is_charged_on_its_own),
         cmocka_unit_test(test_another_set_charges_the_rest_of_a_sweep_again),
         cmocka_unit_test(test_training_and_sweeps_do_not_touch_each_others_reserves),
+        cmocka_unit_test(test_a_charge_says_where_it_begins_and_how_many_rounds_it_pays_for),
+        cmocka_unit_test(test_rounds_of_a_sweep_are_those_of_the_agenda),
+        cmocka_unit_test(test_what_is_reserved_and_not_opened_is_counted),
+        cmocka_unit_test(test_what_was_seen_goes_with_each_charge_and_alone_where_none_is_due),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

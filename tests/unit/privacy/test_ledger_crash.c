@@ -112,7 +112,7 @@ int unlink(const char *path)
 
 /* --- a life --- */
 
-enum { ACTS = 8 };
+enum { ACTS = 8, CRASH_ROWS = 1100 }; /* reaching into a second chunk */
 static const uint8_t peer[LEDGER_DIGEST_BYTES] = {7};
 
 /* What a ledger amounts to. */
@@ -136,7 +136,7 @@ static struct state state_of(const struct ledger *l, uint32_t slot)
 static enum status act(struct ledger *l, const uint32_t *slots, int i)
 {
     struct account_entry other = PBM;
-    struct ledger_block b = block(LEDGER_TRAIN, slots, ROWS_MAX);
+    struct ledger_block b = block(LEDGER_TRAIN, slots, CRASH_ROWS);
     struct error err = {0};
     enum status s;
 
@@ -151,7 +151,7 @@ static enum status act(struct ledger *l, const uint32_t *slots, int i)
     case 4: return ledger_keep(l, &err);
     case 5: return ledger_use(l, &other, &err);
     case 6:
-        b = block_of_run(9, 9, LEDGER_EVALUATE, slots, 1500);
+        b = block_of_run(9, 9, LEDGER_EVALUATE, slots, 600);
         return ledger_reserve(l, &b, 0, 0, &err);
     case 7: return ledger_forget(l, peer, &err);
     default: return ledger_reserve(l, &b, 0, 0, &err);
@@ -180,7 +180,7 @@ static void live(const char *path, int to)
 
     if (ledger_open(&l, path, &err) != STATUS_OK)
         _exit(6);
-    if (ledger_bind(l, &slots, row_ids(), ROWS_MAX, &err) != STATUS_OK)
+    if (ledger_bind(l, &slots, row_ids(), CRASH_ROWS, &err) != STATUS_OK)
         _exit(6);
     n.state = state_of(l, slots[0]);
     tell(to, n);
@@ -238,7 +238,7 @@ static void expected(const char *path, struct state want[ACTS + 1])
 {
     struct error err = {0};
     struct ledger *l = open_at(path);
-    uint32_t *slots = bind_rows(l, ROWS_MAX);
+    uint32_t *slots = bind_rows(l, CRASH_ROWS);
 
     want[0] = state_of(l, slots[0]);
     for (int i = 0; i < ACTS; i++) {
@@ -287,7 +287,7 @@ static void at_every_call(const char *original)
             met += hit;
             done = last.done < 0 ? 0 : last.done;
             l = open_at(path);
-            slots = bind_rows(l, ROWS_MAX);
+            slots = bind_rows(l, CRASH_ROWS);
             now = state_of(l, slots[0]);
             /* What was committed is there; what was under way may be, too. */
             if (!same(now, want[done]) && (done == ACTS || !same(now, want[done + 1])))
