@@ -7,6 +7,9 @@
 #include "common/base/mem.h"
 
 #include <openssl/crypto.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -39,6 +42,10 @@ static bool wipe_on_fork(void)
     void *all = OPENSSL_secure_malloc(SECRET_ARENA_BYTES);
     bool done = all != NULL && madvise(all, SECRET_ARENA_BYTES, MADV_WIPEONFORK) == 0;
 
+#ifdef __SANITIZE_ADDRESS__ /* what only the arena points to is no leak */
+    if (all != NULL)
+        __lsan_register_root_region(all, SECRET_ARENA_BYTES);
+#endif
     OPENSSL_secure_free(all);
     return done;
 }
