@@ -53,7 +53,7 @@ sed 's/^roster:.*/&\ncolour: blue/' base/server/config.yaml >base/server/bad.yam
 expect 2 'bad.yaml:[0-9]*: colour: unknown' 'an unknown key' "$VFL_BIN/vfl-server" -c base/server/bad.yaml
 expect 2 'protocol.pbm.beta' 'beta over one quarter' server --set protocol.pbm.beta=0.3
 printf 'protocol: {pbm: {beta: 0.3}}\n' | cat base/server/config.yaml - >base/server/bad.yaml
-expect 2 'bad.yaml:[0-9]*: protocol.pbm.beta: 0.3' 'and in a file, with its line' \
+expect 2 'bad.yaml:[0-9]*: protocol.pbm.beta: is over 0.25' 'and in a file, with its line' \
     "$VFL_BIN/vfl-server" -c base/server/bad.yaml
 expect 2 'float32' 'float32 under masks makes no sense' server --set protocol.encoding=float32
 expect 2 'concat' 'nor does concat' server --set model.fusion=concat
