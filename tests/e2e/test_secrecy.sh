@@ -12,8 +12,8 @@ import random
 random.seed(20261)
 print("id," + ",".join(f"f{c}" for c in range(6)) + ",label")
 for r in range(160):
-    x = [random.choice((-1, 1)) * random.randrange(10**7, 9 * 10**7) / 10**7 for _ in range(6)]
-    print(f"patient-{r:03}-xyzzy," + ",".join("%.7f" % v for v in x) + f",{int(sum(x[::2]) > 0)}")' >marked.csv
+    x = [random.choice((-1, 1)) * random.randrange(10**10, 9 * 10**10) / 10**10 for _ in range(6)]
+    print(f"patient-{r:03}-xyzzy," + ",".join("%.10f" % v for v in x) + f",{int(sum(x[::2]) > 0)}")' >marked.csv
 
 # Daemons that say all that they can.
 mkdir bin
@@ -85,7 +85,7 @@ value=$(echo "$row" | cut -d, -f3)
 same 1 "$(echo "$row" | grep -c '^patient-')" 'a marked row'
 echo "debug: clipped at $value" >>planted/server/log.txt
 same 'values planted/server/log.txt' "$(found planted)" 'a feature in a log is found'
-printf 'debug: x = %.5f' "$value" >planted/server/log.txt
+printf 'debug: x = %.9f' "$value" >planted/server/log.txt
 same 'values planted/server/log.txt' "$(found planted)" 'rounded, too'
 python3 -c 'import struct, sys
 open(sys.argv[1], "ab").write(struct.pack("<2f", *map(float, sys.argv[2].split(",")[1:3])))' planted/summary.json "$row"

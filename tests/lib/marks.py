@@ -14,12 +14,12 @@ import sys
 
 from leaks import files
 
-TEXT_MIN = 6  # shorter texts occur by themselves
+TEXT_MIN = 10  # shorter texts occur by themselves: figures have digits, too
 
 
 def value_forms(row):
     for text in row:
-        yield from (t.encode() for t in {text, '%g' % float(text), '%.9g' % float(text), '%.5f' % float(text)}
+        yield from (t.encode() for t in {text, '%.9g' % float(text), '%.9f' % float(text)}
                     if len(t) >= TEXT_MIN)
         yield struct.pack('<d', float(text))
     for a, b in zip(row, row[1:]):
