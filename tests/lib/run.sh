@@ -2,9 +2,10 @@
 # run.sh -- runs test programs and scripts from the project's root: one line for each, the output
 # of those that fail, and one closing line for all: 'N passed, N failed'.
 #
-# Compiled programs run several at a time (JOBS, default: one per processor), scripts alone and
-# after them.  A program says how many tests it ran in cmocka's words or by a closing line like
-# ours; one that dies, runs out of time (LIMIT seconds) or runs no test at all has failed.
+# Programs and scripts are two queues side by side, since scripts wait more than they compute: of
+# each several at a time (JOBS, default: one per processor), in the order given.  A program says how
+# many tests it ran in cmocka's words or by a closing line like ours; one that dies, runs out of time
+# (LIMIT seconds) or runs no test at all has failed.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 
@@ -13,6 +14,7 @@ one() {
     name=${1#"$PWD"/}
     out=$RUN_DIR/$(printf '%s' "$name" | tr / -)
     case $1 in /*) program=$1 ;; *) program=./$1 ;; esac
+    began=$(date +%s)
     timeout -k 10 "${LIMIT:-900}" "$program" >"$out" 2>&1 </dev/null
     code=$?
     if grep -q '^\[ RUN ' "$out"; then
@@ -26,7 +28,7 @@ one() {
     passed=${passed:-0} failed=${failed:-0}
     [ "$code" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
     [ $((passed + failed)) -gt 0 ] || failed=1
-    echo "$passed $failed" >"$out.count"
+    echo "$passed $failed $(($(date +%s) - began)) $name" >"$out.count"
     if [ "$failed" -eq 0 ]; then
         printf 'ok    %s (%d)\n' "$name" "$passed"
     else
@@ -59,8 +61,13 @@ for t in "$@"; do
     *) printf '%s\n' "$t" >>"$RUN_DIR/programs" ;;
     esac
 done
-xargs -r -P "${JOBS:-$(nproc)}" -n 1 "$0" --one <"$RUN_DIR/programs"
-xargs -r -n 1 "$0" --one <"$RUN_DIR/scripts"
+queue() { # FILE
+    xargs -r -P "${JOBS:-$(nproc)}" -n 1 "$0" --one <"$1" >&3 3>&-
+}
+# A pipe, through which nothing goes, has both queues in the foreground, where ^C is heard.
+{ queue "$RUN_DIR/scripts" | queue "$RUN_DIR/programs"; } 3>&1
+sort -k 3nr "$RUN_DIR"/*.count | awk '$3 >= 10 && NR <= 5 { out = out ", " $4 " " $3 " s" }
+    END { if (out != "") print "longest: " substr(out, 3) }'
 cat "$RUN_DIR"/*.count | awk -v n=$# '
     { passed += $1; failed += $2 }
     END {
