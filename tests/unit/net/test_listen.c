@@ -131,7 +131,7 @@ static void test_place_of_a_silent_connection_is_free_in_time(void **state)
     test_peer_start(&silent);
     while (w->servers == 0) /* the silent one has been taken, and dropped */
         uv_run(&w->loop, UV_RUN_ONCE);
-    tls_context_limits(server_tls)->handshake_ms = NET_HANDSHAKE_MS;
+    tls_context_limits(server_tls)->handshake_ms = WORLD_PATIENCE_MS;
     good = world_dial(w, net_listener_address(w->listener), "server");
     world_until(w, &good->opened);
     test_peer_join(&silent);
