@@ -295,7 +295,7 @@ static struct sim *make_world(const struct sim_options *o, struct sim *old)
     if (s->options.columns == 0)
         s->options.columns = 2;
     if (s->options.unpacker == 0)
-        s->options.unpacker = 1 << 20;
+        s->options.unpacker = 1 << 16;
     s->party = mem_alloc(o->parties, sizeof *s->party);
     CHECK(s->party != NULL);
     buf_init(&s->transcript, 1 << 26);
