@@ -24,6 +24,7 @@ PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libss
             libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES  := libcmocka-dev openssl python3 python3-numpy iproute2 nftables gnuplot-nox
 FUZZ_PACKAGES  := clang
+VALGRIND_PACKAGES := valgrind
 BENCH_PACKAGES := libgsl-dev libflint-dev python3-grpcio python3-torch
 
 # --- flags ----------------------------------------------------------------------------------------
@@ -76,12 +77,13 @@ REPLAYS   := $(patsubst $(BUILD)/tests/fuzz/fuzz_%,$(BUILD)/tests/fuzz/replay_%,
 BENCH     := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/bench_*.c))
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py tests/bench/bench_*.sh)
 E2E       := $(wildcard tests/e2e/test_*.sh)
+WATCHED   := $(patsubst tests/valgrind/%.c,$(BUILD)/tests/valgrind/%,$(wildcard tests/valgrind/test_*.c))
 FAULTS    := $(BUILD)/tests/lib/disk_faults.so
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
 
 .PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
-        check-threads durability asan ubsan tsan fuzz run-fuzz cover bench fmt install uninstall \
-        clean setup
+        check-threads durability asan ubsan tsan valgrind run-valgrind fuzz run-fuzz mutants cover bench fmt \
+        install uninstall clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -169,13 +171,17 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 	$(LINK) $(DRAWS) -lcmocka $(LDLIBS)
 # Thousands of small runs: signatures and key agreement are stand-ins there (fast_crypto.h).
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
-    misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share)
+    misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips)
 FAST_WRAPS := $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive,-Wl,--wrap=$(f))
 $(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
 FAST_FUZZ := confirm federation hello offer party saved server
 $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/replay_%): \
     private LDFLAGS += $(FAST_WRAPS) -Wl,--wrap=rng_init_system,-u,__wrap_sign_check
+# Memory is short in a session, not in the world around it.
+$(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
+    f,server_session_step server_session_work party_session_step party_session_work disk_store \
+    disk_holdings,-Wl,--wrap=$(f))
 SCRIPTED := $(foreach t,party saved server, \
     $(BUILD)/tests/fuzz/fuzz_$(t) $(BUILD)/tests/fuzz/replay_$(t))
 $(SCRIPTED): private LDFLAGS += -Wl,--wrap=party_session_step
@@ -188,6 +194,9 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_LIBS)
 	$(LINK) -fsanitize=fuzzer -lcmocka $(LDLIBS)
 $(BUILD)/tests/bench/bench_%: $(BUILD)/obj/tests/bench/bench_%.o $(BUILD)/lib/libtests.a $(LIBS)
 	$(LINK) $(BENCH_LIBS_$*) $(LDLIBS)
+
+$(BUILD)/tests/valgrind/test_%: $(BUILD)/obj/tests/valgrind/test_%.o $(BUILD)/lib/libtests.a $(LIBS)
+	$(LINK) -lcmocka $(LDLIBS)
 
 # Preloaded into daemons; not instrumented, since it stands before what a sanitizer would put in.
 $(FAULTS): tests/lib/disk_faults.c $(BUILD)/flags | $(SETUP)
@@ -234,6 +243,17 @@ THREADED := $(filter $(BUILD)/tests/unit/net/% $(BUILD)/tests/unit/daemon/%,$(UN
 check-threads: all $(THREADED) $(FAULTS)
 	@$(RUN) $(THREADED) $(E2E)
 
+# Under valgrind: that no secret decides a branch or an address (tests/valgrind, which count its
+# complaints), then the unit tests that are quick there, to whom it may say nothing.
+valgrind:
+	@$(call install_packages,$(PACKAGES) $(TEST_PACKAGES) $(VALGRIND_PACKAGES))
+	$(MAKE) BUILD=$(BUILD)/valgrind EXTRA_CFLAGS=-DSECRETS_WATCHED run-valgrind
+MEMCHECK := valgrind -q --child-silent-after-fork=yes
+run-valgrind: $(WATCHED) $(UNIT_QUICK)
+	@UNDER='$(MEMCHECK)' $(RUN) $(WATCHED)
+	@UNDER='$(MEMCHECK) --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
+	    $(RUN) $(UNIT_QUICK)
+
 FUZZ_SECONDS ?= 30
 fuzz:
 	@$(call install_packages,$(PACKAGES) $(FUZZ_PACKAGES))
@@ -246,6 +266,11 @@ run-fuzz: $(FUZZERS)
 	        >$(BUILD)/$$name.log 2>&1 || { tail -n 60 $(BUILD)/$$name.log; exit 1; }; \
 	    sed -n "s/^stat::number_of_executed_units:/$$name, inputs:/p" $(BUILD)/$$name.log; \
 	done
+
+# Bugs planted one after another, each of which some test has to see (tests/mutants/README.md).
+mutants:
+	@$(call install_packages,$(PACKAGES) $(TEST_PACKAGES))
+	@BUILD='$(BUILD)' tests/mutants/run.py
 
 # Lines of our own rooms and daemons that the tests reach.
 cover:

@@ -114,8 +114,9 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
 
     if (s != STATUS_OK) {
         error_wrap(&p->error, "the server's plan");
-        p->error.status = STATUS_PROTOCOL;
-        return STATUS_PROTOCOL;
+        if (status_kind(s) != STATUS_KIND_LOCAL) /* what is short here is no fault of the server */
+            p->error.status = s = STATUS_PROTOCOL;
+        return s;
     }
     if (!wire_fits(&p->plan))
         return error_set(&p->error, STATUS_PROTOCOL,

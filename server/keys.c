@@ -144,20 +144,22 @@ static void relay_hellos(struct server_session *s, struct actions *a)
     server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
-/* What every party would refuse, and would have to blame on the server. */
-static bool key_is_its_own(const struct server_session *s, const struct wire_hello *h)
+/* STATUS_AUTH: what every party would refuse, and would have to blame on the server. */
+static enum status check_its_key(const struct server_session *s, const struct wire_hello *h)
 {
     uint8_t secret[KEX_BYTES], public_key[KEX_BYTES], shared[KEX_BYTES];
-    bool good = kex_generate(secret, public_key) == STATUS_OK &&
-                kex_derive(shared, secret, h->kex_public) == STATUS_OK;
+    enum status st = kex_generate(secret, public_key);
 
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        if (s->peer[s->members[m]].answered)
-            good = good && memcmp(s->hellos[m].kex_public, h->kex_public, WIRE_KEY_BYTES) != 0;
+    if (st == STATUS_OK)
+        st = kex_derive(shared, secret, h->kex_public);
+    for (uint32_t m = 0; m < s->members_n && st == STATUS_OK; m++) {
+        if (s->peer[s->members[m]].answered &&
+            memcmp(s->hellos[m].kex_public, h->kex_public, WIRE_KEY_BYTES) == 0)
+            st = STATUS_AUTH;
     }
     secret_wipe(secret, sizeof secret);
     secret_wipe(shared, sizeof shared);
-    return good;
+    return st;
 }
 
 void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
@@ -174,10 +176,11 @@ void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
         server_blame(s, a, peer);
         return;
     }
-    if (!key_is_its_own(s, h)) {
-        error_set(&s->error, STATUS_AUTH, "hello of %s: a key of low order, or another party's",
-                  server_name(s, peer));
-        server_drop(s, a, peer, STATUS_AUTH);
+    st = check_its_key(s, h);
+    if (st != STATUS_OK) {
+        error_set(&s->error, st, "hello of %s: %s", server_name(s, peer),
+                  st == STATUS_AUTH ? "a key of low order, or another party's" : status_words(st));
+        server_drop(s, a, peer, st);
         return;
     }
     agree_keep_hello(&s->hellos[s->peer[peer].member], h);

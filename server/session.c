@@ -89,10 +89,15 @@ bool server_answered(struct server_session *s, uint32_t peer)
 
 void server_drop(struct server_session *s, struct actions *a, uint32_t peer, enum status why)
 {
-    struct action *drop = actions_add(a, ACTION_DROP);
+    struct action *drop;
 
     s->error.status = why;
+    if (status_kind(why) == STATUS_KIND_LOCAL) { /* no fault of a peer */
+        server_fail(s, a);
+        return;
+    }
     log_warn("%s", s->error.text);
+    drop = actions_add(a, ACTION_DROP);
     drop->peer = peer;
     drop->error = &s->error;
     server_lost(s, a, peer);

@@ -80,3 +80,8 @@ void mem_fail_at(uint64_t n)
 {
     atomic_store(&fail_countdown, n);
 }
+
+uint64_t mem_fail_left(void)
+{
+    return atomic_load(&fail_countdown);
+}

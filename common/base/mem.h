@@ -31,5 +31,7 @@ bool mem_admit(void);
 uint64_t mem_count(void);
 /* Tests: the n-th allocation from now on fails once (n counts from 1); 0 switches this off. */
 void mem_fail_at(uint64_t n);
+/* Allocations until the one that fails, it included; 0 once it has, or when none was asked for. */
+uint64_t mem_fail_left(void);
 
 #endif

@@ -1,80 +1,96 @@
-/* digest.c -- SHA-256 and HMAC by OpenSSL.
+/* digest.c -- SHA-256 by OpenSSL, HMAC after RFC 2104.
  *
- * The algorithm is fetched once; a failure inside the library after that would be a broken process
- * and aborts.
+ * By the library's older functions, whose state the caller holds: they can neither allocate nor
+ * fail, and what names rounds and moves keys on must not.  Its newer ones, HMAC among them,
+ * allocate in every call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "common/crypto/digest.h"
 
 #include "common/base/check.h"
+#include "common/crypto/secret.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <pthread.h>
+#include <openssl/sha.h>
+#include <string.h>
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static EVP_MD *sha256;
+enum { BLOCK_BYTES = 64, INNER = 0x36, OUTER = 0x5c };
 
-static void fetch(void)
+_Static_assert(sizeof(SHA256_CTX) <= sizeof((struct digest *)0)->state, "the state has its room");
+_Static_assert(_Alignof(SHA256_CTX) <= _Alignof(struct digest), "and its place");
+
+static SHA256_CTX *state_of(struct digest *d)
 {
-    sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-}
-
-static const EVP_MD *algorithm(void)
-{
-    pthread_once(&once, fetch);
-    CHECK(sha256 != NULL);
-    return sha256;
+    return (SHA256_CTX *)d->state;
 }
 
 enum status digest_init(struct digest *d)
 {
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-
-    d->ctx = ctx;
-    if (ctx == NULL)
-        return STATUS_MEMORY;
-    if (EVP_DigestInit_ex2(ctx, algorithm(), NULL) != 1) {
-        digest_deinit(d);
-        return STATUS_CRYPTO;
-    }
+    digest_begin(d);
     return STATUS_OK;
 }
 
 void digest_deinit(struct digest *d)
 {
-    EVP_MD_CTX_free(d->ctx);
-    d->ctx = NULL;
+    secret_wipe(d, sizeof *d);
 }
 
 void digest_begin(struct digest *d)
 {
-    CHECK(EVP_DigestInit_ex2(d->ctx, NULL, NULL) == 1);
+    CHECK(SHA256_Init(state_of(d)) == 1);
 }
 
 void digest_update(struct digest *d, const void *bytes, size_t n)
 {
-    CHECK(EVP_DigestUpdate(d->ctx, bytes, n) == 1);
+    CHECK(SHA256_Update(state_of(d), bytes, n) == 1);
 }
 
 void digest_final(struct digest *d, uint8_t out[DIGEST_BYTES])
 {
-    CHECK(EVP_DigestFinal_ex(d->ctx, out, NULL) == 1);
+    CHECK(SHA256_Final(out, state_of(d)) == 1);
 }
 
 void digest_sha256(uint8_t out[DIGEST_BYTES], const void *bytes, size_t n)
 {
-    CHECK(EVP_Digest(bytes, n, out, NULL, algorithm(), NULL) == 1);
+    struct digest d;
+
+    digest_begin(&d);
+    digest_update(&d, bytes, n);
+    digest_final(&d, out);
+    digest_deinit(&d);
 }
 
+static void toggle(uint8_t block[BLOCK_BYTES], uint8_t bits)
+{
+    for (int i = 0; i < BLOCK_BYTES; i++)
+        block[i] ^= bits;
+}
+
+/* H(key ^ outer || H(key ^ inner || bytes)), a key of more than a block hashed first. */
 void digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len, const void *bytes,
                  size_t n)
 {
-    unsigned len = 0;
+    uint8_t block[BLOCK_BYTES] = {0}, inner[DIGEST_BYTES];
+    struct digest d;
 
-    CHECK(key_len <= INT32_MAX);
-    CHECK(HMAC(algorithm(), key, (int)key_len, bytes, n, out, &len) != NULL && len == DIGEST_BYTES);
+    if (key_len > BLOCK_BYTES)
+        digest_sha256(block, key, key_len);
+    else if (key_len > 0)
+        memcpy(block, key, key_len);
+    toggle(block, INNER);
+    digest_begin(&d);
+    digest_update(&d, block, sizeof block);
+    digest_update(&d, bytes, n);
+    digest_final(&d, inner);
+    toggle(block, INNER ^ OUTER);
+    digest_begin(&d);
+    digest_update(&d, block, sizeof block);
+    digest_update(&d, inner, sizeof inner);
+    digest_final(&d, out);
+    digest_deinit(&d);
+    secret_wipe(block, sizeof block);
+    secret_wipe(inner, sizeof inner);
 }
 
 void digest_hex(char *out, const uint8_t *bytes, size_t n)

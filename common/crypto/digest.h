@@ -1,4 +1,4 @@
-/* digest.h -- SHA-256 and HMAC-SHA-256 (OpenSSL EVP).
+/* digest.h -- SHA-256 and HMAC-SHA-256.  Nothing here allocates, and nothing fails.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_CRYPTO_DIGEST_H
@@ -12,13 +12,12 @@
 enum { DIGEST_BYTES = 32, DIGEST_HEX_CHARS = 64 };
 
 struct digest {
-    void *ctx; /* EVP_MD_CTX */
+    uint64_t state[14]; /* the library's */
 };
 
-/* Incremental: init once (allocates), then any number of begin, update..., final without
- * allocation. */
+/* Incremental: init once, then any number of begin, update..., final.  Always STATUS_OK. */
 enum status digest_init(struct digest *d) MUST_USE;
-void digest_deinit(struct digest *d); /* safe on a zeroed struct */
+void digest_deinit(struct digest *d); /* wipes; safe on a zeroed struct */
 void digest_begin(struct digest *d);
 void digest_update(struct digest *d, const void *bytes, size_t n);
 void digest_final(struct digest *d, uint8_t out[DIGEST_BYTES]);

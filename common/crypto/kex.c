@@ -25,8 +25,8 @@ enum status kex_generate(uint8_t secret[KEX_BYTES], uint8_t public_key[KEX_BYTES
     return s;
 }
 
-enum status kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
-                       const uint8_t peer[KEX_BYTES])
+static enum status derive_once(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
+                               const uint8_t peer[KEX_BYTES])
 {
     static const uint8_t zero[KEX_BYTES];
     EVP_PKEY *own = EVP_PKEY_new_raw_private_key_ex(NULL, "X25519", NULL, secret, KEX_BYTES);
@@ -49,6 +49,15 @@ enum status kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES
     EVP_PKEY_free(own);
     EVP_PKEY_free(other);
     return s;
+}
+
+/* As with sign_check(): a low-order key is one that is refused twice. */
+enum status kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
+                       const uint8_t peer[KEX_BYTES])
+{
+    enum status s = derive_once(shared, secret, peer);
+
+    return s == STATUS_AUTH ? derive_once(shared, secret, peer) : s;
 }
 
 enum status kex_hkdf(uint8_t *out, size_t out_len, const uint8_t *key, size_t key_len,

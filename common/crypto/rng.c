@@ -24,7 +24,9 @@ enum status rng_init_system(struct rng *r)
     uint8_t key[RNG_KEY_BYTES];
     enum status s;
 
-    CHECK(RAND_bytes(key, sizeof key) == 1);
+    *r = (struct rng){0};
+    if (RAND_bytes(key, sizeof key) != 1)
+        return STATUS_CRYPTO;
     s = rng_init_key(r, key);
     secret_wipe(key, sizeof key);
     return s;

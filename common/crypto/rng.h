@@ -1,8 +1,8 @@
 /* rng.h -- random bytes: the system's generator, or a seeded stream under --insecure-seed.
  *
- * One AES-256-CTR stream per process, keyed from RAND_bytes; every return of the library is checked
- * and a failure aborts (threats F6).  A seeded stream serves model initialisation and noise in
- * experiments, never keys or masks.
+ * One AES-256-CTR stream per process, keyed from RAND_bytes, whose return is checked (threats F6);
+ * what its stream returns, too, and a failure there aborts.  A seeded stream serves model
+ * initialisation and noise in experiments, never keys or masks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

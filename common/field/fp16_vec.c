@@ -4,6 +4,7 @@
 #include "common/field/fp16_vec.h"
 
 #include "common/base/clones.h"
+#include "common/base/public.h"
 #include "common/field/fp16_vec_avx512.h"
 
 WIDE_CLONES void fp16_vec_add(uint16_t *restrict sum, const uint16_t *restrict x, size_t n,
@@ -26,7 +27,7 @@ WIDE_CLONES bool fp16_vec_valid(const uint16_t *x, size_t n, const struct fp16 *
 
     for (size_t i = 0; i < n; i++)
         most = x[i] > most ? x[i] : most;
-    return most < f->p;
+    return public_bit(most < f->p);
 }
 
 size_t fp16_vec_uniform(uint16_t *out, size_t n, const uint8_t *random, size_t bytes, size_t *used,
@@ -42,7 +43,7 @@ size_t fp16_vec_uniform(uint16_t *out, size_t n, const uint8_t *random, size_t b
         const uint32_t word = ((uint32_t)random[at] | (uint32_t)random[at + 1] << 8) & low;
 
         out[made] = (uint16_t)word;
-        made += word < p;
+        made += public_bit(word < p); /* of words that nobody keeps */
     }
     *used = at;
     return made;

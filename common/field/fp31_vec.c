@@ -4,6 +4,7 @@
 #include "common/field/fp31_vec.h"
 
 #include "common/base/clones.h"
+#include "common/base/public.h"
 
 #include <endian.h>
 #include <string.h>
@@ -47,7 +48,7 @@ WIDE_CLONES bool fp31_vec_valid(const uint32_t *x, size_t n)
 
     for (size_t i = 0; i < n; i++)
         most = x[i] > most ? x[i] : most;
-    return most < FP31_P;
+    return public_bit(most < FP31_P);
 }
 
 /* The low bits of n words; true when one of them is p. */
@@ -62,7 +63,7 @@ WIDE_CLONES static bool take(uint32_t *restrict out, const uint8_t *restrict ran
         out[i] = le32toh(word) & FP31_P;
         most = out[i] > most ? out[i] : most;
     }
-    return most == FP31_P;
+    return public_bit(most == FP31_P);
 }
 
 /* Closes the gaps; returns how many stay. */
@@ -72,7 +73,7 @@ static size_t reject(uint32_t *x, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         x[kept] = x[i];
-        kept += x[i] != FP31_P;
+        kept += public_bit(x[i] != FP31_P);
     }
     return kept;
 }

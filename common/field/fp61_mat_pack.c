@@ -6,11 +6,19 @@
 #include "common/base/clones.h"
 #include "common/field/fp61.h"
 
+/* x - p where x is above (p - 1) / 2.  In words that no compiler takes for a branch. */
+static inline uint64_t balance(uint64_t x)
+{
+    const uint64_t above = (FP61_HALF - x) >> 63;
+
+    return x - (FP61_P & (0 - above));
+}
+
 /* All in wrapped 64 bits, of the balanced x: x + 2^30 is cut at bit 31, so that what is above the
  * cut is x1 and what is below it is x0 + 2^30. */
 static inline uint64_t upper(uint64_t x)
 {
-    const uint64_t balanced = x - (x > FP61_HALF ? FP61_P : 0);
+    const uint64_t balanced = balance(x);
 
     /* 2^62 keeps the sum positive, for there is no arithmetic shift of 64 bits before AVX-512. */
     return ((balanced + (UINT64_C(1) << 62) + (UINT64_C(1) << 30)) >> 31) - (UINT64_C(1) << 31);
@@ -18,7 +26,7 @@ static inline uint64_t upper(uint64_t x)
 
 static inline uint64_t lower(uint64_t x)
 {
-    const uint64_t balanced = x - (x > FP61_HALF ? FP61_P : 0);
+    const uint64_t balanced = balance(x);
 
     return ((balanced + (UINT64_C(1) << 30)) & 0x7fffffff) - (UINT64_C(1) << 30);
 }

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
+#include "common/base/public.h"
 
 #include <endian.h>
 #include <string.h>
@@ -52,7 +53,7 @@ WIDE_CLONES bool fp61_vec_valid(const uint64_t *x, size_t n)
 
     for (size_t i = 0; i < n; i++)
         most = x[i] > most ? x[i] : most;
-    return most < FP61_P;
+    return public_bit(most < FP61_P);
 }
 
 /* The low bits of n words; true when one of them is p. */
@@ -67,7 +68,7 @@ WIDE_CLONES static bool take(uint64_t *restrict out, const uint8_t *restrict ran
         out[i] = le64toh(word) & FP61_P;
         most = out[i] > most ? out[i] : most;
     }
-    return most == FP61_P;
+    return public_bit(most == FP61_P);
 }
 
 /* Closes the gaps; returns how many stay. */
@@ -77,7 +78,7 @@ static size_t reject(uint64_t *x, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         x[kept] = x[i];
-        kept += x[i] != FP61_P;
+        kept += public_bit(x[i] != FP61_P);
     }
     return kept;
 }

@@ -22,18 +22,25 @@ static bool dealing_whole(const struct wire_hello *h)
            (h->holds.n > 0) == (h->held > 0) && (deals || h->held == 0);
 }
 
+/* Of a failed sign_check(). */
+static const char *signature_words(enum status s)
+{
+    return s == STATUS_AUTH ? "bad signature" : status_words(s);
+}
+
 enum status agree_check_hello(const struct wire_hello *h, const struct roster_entry *who,
                               const struct agree_terms *terms, struct error *err)
 {
     uint8_t spki[SIGN_SPKI_DIGEST_BYTES];
+    enum status s;
 
     sign_spki_digest(spki, h->public_key);
     if (!secret_equal(spki, who->key, sizeof spki))
         return error_set(err, STATUS_AUTH, "hello of %s: signed by a key that is not in the roster",
                          who->name);
-    if (sign_check(h->signature, h->public_key, "vfl/hello/1", h->body.data, h->body.n) !=
-        STATUS_OK)
-        return error_set(err, STATUS_AUTH, "hello of %s: bad signature", who->name);
+    s = sign_check(h->signature, h->public_key, "vfl/hello/1", h->body.data, h->body.n);
+    if (s != STATUS_OK)
+        return error_set(err, s, "hello of %s: %s", who->name, signature_words(s));
     if (strcmp(h->name, who->name) != 0)
         return error_set(err, STATUS_PROTOCOL, "hello of %s: names itself %s", who->name, h->name);
     if (h->generation != terms->generation)
@@ -147,10 +154,11 @@ enum status agree_check_confirm(const struct wire_confirm *c,
                                 struct error *err)
 {
     uint8_t text[SIGNED_MAX];
+    enum status s;
 
-    if (sign_check(c->signature, public_key, "vfl/confirm/2", text, signed_part(text, c)) !=
-        STATUS_OK)
-        return error_set(err, STATUS_AUTH, "confirmation: bad signature");
+    s = sign_check(c->signature, public_key, "vfl/confirm/2", text, signed_part(text, c));
+    if (s != STATUS_OK)
+        return error_set(err, s, "confirmation: %s", signature_words(s));
     if (!secret_equal(c->sid, sid, WIRE_DIGEST_BYTES))
         return error_set(err, STATUS_PROTOCOL, "confirmation: another view of keys, set or plan");
     if (c->seen.n != WIRE_SEEN_BYTES * members)

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
+#include "common/base/public.h"
 #include "common/crypto/secret.h"
 #include "common/pbm/pbm_kernel.h"
 
@@ -67,7 +68,7 @@ WIDE_CLONES static int take_thresholds(uint16_t t[PBM_BLOCK], const struct pbm *
         strange |= !(fabsf(x[i]) <= FLT_MAX);
         t[i] = threshold(slope, lo, hi, x[i]);
     }
-    return !strange;
+    return public_bit(!strange);
 }
 
 /* The missing elements of the last block draw too and are dropped: how many random words are used

@@ -78,7 +78,7 @@ WIDE_CLONES static void fixed_encode(uint32_t *restrict q, const float *restrict
     for (size_t i = 0; i < n; i++) {
         double y = ((double)x[i] + clip) * scale;
 
-        y = y > 0 ? y : 0;
+        y = 0.5 * (y + fabs(y)); /* max(y, 0), exactly; as a choice it may become a branch */
         y = y < top ? y : top;
         q[i] = (uint32_t)(int32_t)(y + 0.5);
     }

@@ -4,6 +4,7 @@
 #include "common/secagg/fedvs_terms.h"
 
 #include "common/base/check.h"
+#include "common/base/public.h"
 #include "common/crypto/secret.h"
 #include "common/secagg/zero.h"
 
@@ -184,6 +185,14 @@ static double cut(double v, double max)
     return v < max ? v : max;
 }
 
+/* floor(v); the compiler's own begins with a branch on v. */
+static int64_t whole_below(double v)
+{
+    const int64_t toward_zero = (int64_t)v;
+
+    return toward_zero - ((double)toward_zero > v);
+}
+
 bool fedvs_quantise_x(const struct fedvs_terms *t, int64_t *out, const float *x, size_t n,
                       uint32_t power)
 {
@@ -200,7 +209,7 @@ bool fedvs_quantise_x(const struct fedvs_terms *t, int64_t *out, const float *x,
             y *= v;
         out[k] = (int64_t)nearbyint(y * scale);
     }
-    return finite;
+    return public_bit(finite);
 }
 
 bool fedvs_quantise_w(const struct fedvs_terms *t, int64_t *out, const float *w, size_t n,
@@ -211,16 +220,17 @@ bool fedvs_quantise_w(const struct fedvs_terms *t, int64_t *out, const float *w,
     bool finite = true;
 
     for (size_t k = 0; k < n; k++) {
-        const double v = cut((double)w[k], t->w_max) * scale, below = floor(v);
+        const double v = cut((double)w[k], t->w_max) * scale;
+        const int64_t below = whole_below(v);
 
         if (k % DRAWS == 0)
             rng_fill(noise, draw, (n - k < DRAWS ? n - k : DRAWS) * sizeof *draw);
         finite &= isfinite(w[k]) != 0;
         *clipped += fabs((double)w[k]) > t->w_max;
-        out[k] = (int64_t)below + ((double)(draw[k % DRAWS] >> 11) * 0x1p-53 < v - below);
+        out[k] = below + ((double)(draw[k % DRAWS] >> 11) * 0x1p-53 < v - (double)below);
     }
     secret_wipe(draw, sizeof draw);
-    return finite;
+    return public_bit(finite);
 }
 
 void fedvs_real(const struct fedvs_terms *t, float *out, const int64_t *sums, size_t n)

@@ -4,6 +4,7 @@
 #include "common/secagg/lane.h"
 
 #include "common/base/clones.h"
+#include "common/base/public.h"
 #include "common/secagg/lane_avx512.h"
 
 #include <float.h>
@@ -55,7 +56,7 @@ WIDE_CLONES int lane_within(const float *x, size_t n, float most)
 
     for (size_t i = 0; i < n; i++)
         strange |= !(fabsf(x[i]) <= most);
-    return !strange;
+    return public_bit(!strange);
 }
 
 int lane_finite(const float *x, size_t n)

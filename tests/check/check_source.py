@@ -217,6 +217,12 @@ def rule_exit(tree):
         yield path, n, f'{name}: a library returns; for mistakes of programmers there is CHECK'
 
 
+def rule_fork(tree):
+    """a daemon has no children"""
+    for path, n, name in calls(tree, house.FORK, house.FORK_ALLOWED):
+        yield path, n, f'{name}: a process with keys does not fork'
+
+
 def rule_sleep(tree):
     """tests wait for events, not for time"""
     for path in tree.sources():

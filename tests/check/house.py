@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
     'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
     'tests/fuzz/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/'),
+    'tests/valgrind/*': ('common/', 'tests/lib/'),
     'tests/bench/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/'),
 }
 UNIT_MAY_INCLUDE = ('tests/lib/', 'tests/golden/')  # a unit test: also its room and those below
@@ -32,7 +33,8 @@ FOREIGN = {
     'uv.h': ('common/net/*', 'server/main.c', 'server/loop.[ch]', 'party/main.c',
              'party/loop.[ch]', 'tests/unit/net/*', 'tests/bench/*'),
     'openssl/*': ('common/crypto/*', 'common/net/tls*', 'tests/lib/test_p*',
-                  'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/fuzz/fuzz_certificate.c',
+                  'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/sim/test_shortage.c',
+                  'tests/fuzz/fuzz_certificate.c',
                   'tests/bench/*'),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
     'yaml.h': ('common/config/document.c', 'common/flow/roster.c', 'deploy/tools/grid/tree.c'),
@@ -43,6 +45,7 @@ FOREIGN = {
     '*vfl.pb-c.h': ('common/wire/*', 'tests/unit/wire/*', 'tests/fuzz/*', 'tests/sim/mutate.c'),
     'gsl/*': ('tests/bench/*',),
     'flint/*': ('tests/bench/*',),
+    'valgrind/*': ('common/base/public.h', 'tests/valgrind/*'),
     'cmocka.h': ('tests/*',),
 }
 
@@ -53,6 +56,10 @@ HEAP_ALLOWED = ('common/base/mem.c', 'tests/*')
 
 EXIT = ('exit', '_exit', '_Exit', 'quick_exit', 'abort', 'assert')
 EXIT_ALLOWED = ('common/base/check.h', 'server/main.c', 'party/main.c', 'deploy/tools/*', 'tests/*')
+
+# A child would have what the parent keeps to itself, but for the arena of secrets.
+FORK = ('fork', 'vfork', 'popen', 'system', 'posix_spawnp?', 'uv_spawn')
+FORK_ALLOWED = ('deploy/tools/*', 'tests/*')
 
 # Inner loops over several matrices or streams: their sizes and strides are parameters.
 KERNELS = ('common/nn/*', 'common/pbm/*_kernel*', 'common/pbm/*_avx512*', 'common/field/*')

@@ -136,6 +136,13 @@ for call in 'exit(1);' '_exit(0);' 'abort();' 'assert(x > 0);'; do
     add server/round.c "$call"
     refused exit "server/round.c:$line" "'$call'"
 done
+for call in 'fork();' 'vfork();' 'popen("ls", "r");' 'system("ls");' 'posix_spawn(&pid, p, 0, 0, v, e);' \
+    'uv_spawn(loop, &child, &how);'; do
+    add server/round.c "$call"
+    refused fork "server/round.c:$line" "'$call'"
+done
+add server/round.c 'options_fork(o); s->fork = 1;'
+accepted fork server/round.c 'a name with fork in it'
 add server/main.c 'exit(1); sm_abort(s);'
 accepted exit server/main.c 'exit in a main file'
 add tests/unit/nn/test_act.c 'usleep(100);'

@@ -167,7 +167,7 @@ static enum status say_numbers(struct feed *f, uint32_t m, struct agree_hello *k
     h.features = plan_feed_size(f, 0, 8, UINT32_MAX);
     h.degree = plan_feed_size(f, 0, 9, UINT32_MAX);
     h.dealing = digest_of(f, dealings);
-    h.holds = digest_of(f, (const uint8_t(*)[WIRE_DIGEST_BYTES])holds);
+    h.holds = digest_of(f, holds);
     h.held = feed_number(f, 1);
     h.held |= h.held == 255 ? feed_number(f, 8) : 0;
     h.ledger = feed_number(f, 8);

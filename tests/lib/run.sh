@@ -15,7 +15,8 @@ one() {
     out=$RUN_DIR/$(printf '%s' "$name" | tr / -)
     case $1 in /*) program=$1 ;; *) program=./$1 ;; esac
     began=$(date +%s)
-    timeout -k 10 "${LIMIT:-900}" "$program" >"$out" 2>&1 </dev/null
+    # shellcheck disable=SC2086 # UNDER: a program with its options, for instance valgrind
+    timeout -k 10 "${LIMIT:-900}" ${UNDER:-} "$program" >"$out" 2>&1 </dev/null
     code=$?
     if grep -q '^\[ RUN ' "$out"; then
         ran=$(grep -c '^\[ RUN ' "$out")

@@ -15,7 +15,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
-enum { PATIENCE_S = 20 };
+enum { PATIENCE_S = 20, EARLY_MAX = 1024 };
 
 #define MUST(condition)                                                                            \
     do {                                                                                           \
@@ -76,7 +76,28 @@ static int note_session(SSL *ssl, SSL_SESSION *session)
     struct test_peer *p = SSL_get_app_data(ssl);
 
     p->got_ticket = SSL_SESSION_is_resumable(session);
-    return 0;
+    if (p->server || p->ticket != NULL || !p->got_ticket)
+        return 0;
+    p->ticket = session;
+    return 1; /* kept */
+}
+
+/* The certificate's public key, and a private one that is another's. */
+static EVP_PKEY *stolen_key(SSL_CTX *ctx)
+{
+    uint8_t own[32], other[32] = {1};
+    size_t n = sizeof own;
+    OSSL_PARAM p[] = {OSSL_PARAM_octet_string("pub", own, sizeof own),
+                      OSSL_PARAM_octet_string("priv", other, sizeof other), OSSL_PARAM_END};
+    EVP_PKEY_CTX *make = EVP_PKEY_CTX_new_from_name(NULL, "ED25519", NULL);
+    EVP_PKEY *key = NULL;
+
+    MUST(EVP_PKEY_get_raw_public_key(X509_get0_pubkey(SSL_CTX_get0_certificate(ctx)), own, &n) ==
+         1);
+    MUST(make != NULL && EVP_PKEY_fromdata_init(make) == 1);
+    MUST(EVP_PKEY_fromdata(make, &key, EVP_PKEY_KEYPAIR, p) == 1);
+    EVP_PKEY_CTX_free(make);
+    return key;
 }
 
 static SSL_CTX *make_context(struct test_peer *p)
@@ -88,6 +109,7 @@ static SSL_CTX *make_context(struct test_peer *p)
     MUST(ctx != NULL);
     if (p->tls12)
         SSL_CTX_set_max_proto_version(ctx, TLS1_2_VERSION);
+    SSL_CTX_set_security_level(ctx, 0); /* what it has it shows */
     SSL_CTX_set_verify(
         ctx, p->suspicious ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE,
         NULL);
@@ -96,8 +118,16 @@ static SSL_CTX *make_context(struct test_peer *p)
     SSL_CTX_sess_set_new_cb(ctx, note_session);
     if (p->cert != NULL) {
         MUST(SSL_CTX_use_certificate_chain_file(ctx, p->cert) == 1);
-        MUST(SSL_CTX_use_PrivateKey_file(ctx, p->key, SSL_FILETYPE_PEM) == 1);
+        if (p->thief) {
+            EVP_PKEY *key = stolen_key(ctx);
+            MUST(SSL_CTX_use_PrivateKey(ctx, key) == 1);
+            EVP_PKEY_free(key);
+        } else {
+            MUST(SSL_CTX_use_PrivateKey_file(ctx, p->key, SSL_FILETYPE_PEM) == 1);
+        }
     }
+    if (p->generous)
+        MUST(SSL_CTX_set_max_early_data(ctx, EARLY_MAX) == 1);
     if (p->server) {
         SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, p);
     } else if (n > 0) {
@@ -134,6 +164,15 @@ static void read_to_end(struct test_peer *p, SSL *ssl)
     free(bytes);
 }
 
+/* What it has to say goes with its first message, before anybody has looked at a certificate. */
+static void begin_early(struct test_peer *p, SSL *ssl)
+{
+    size_t n;
+
+    MUST(SSL_set_session(ssl, p->session) == 1);
+    MUST(SSL_write_early_data(ssl, p->bytes, p->n, &n) == 1);
+}
+
 static void talk_tls(struct test_peer *p, int fd)
 {
     SSL_CTX *ctx = make_context(p);
@@ -142,6 +181,8 @@ static void talk_tls(struct test_peer *p, int fd)
 
     MUST(ssl != NULL && SSL_set_fd(ssl, fd) == 1);
     SSL_set_app_data(ssl, p);
+    if (p->session != NULL)
+        begin_early(p, ssl);
     p->shaken = (p->server ? SSL_accept(ssl) : SSL_connect(ssl)) == 1;
     if (p->shaken && p->half_record)
         send_half_record(p, ssl, fd);
@@ -151,6 +192,8 @@ static void talk_tls(struct test_peer *p, int fd)
         MUST(read(p->gate[0], &go, 1) == 1);
     if (p->shaken && !p->hang_up)
         read_to_end(p, ssl);
+    p->resumed = SSL_session_reused(ssl) == 1;
+    p->early = SSL_get_early_data_status(ssl) == SSL_EARLY_DATA_ACCEPTED;
     SSL_free(ssl);
     SSL_CTX_free(ctx);
 }
@@ -200,6 +243,12 @@ void test_peer_start(struct test_peer *p)
 void test_peer_release(struct test_peer *p)
 {
     MUST(write(p->gate[1], "", 1) == 1);
+}
+
+void test_peer_forget(struct test_peer *p)
+{
+    SSL_SESSION_free(p->ticket);
+    p->ticket = NULL;
 }
 
 void test_peer_join(struct test_peer *p)

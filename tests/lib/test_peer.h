@@ -26,12 +26,17 @@ struct test_peer {
     bool silent;      /* does not begin the handshake at all */
     bool deaf;        /* does not read until test_peer_release */
     bool hang_up;     /* closes at once instead of reading to the end */
+    bool thief;       /* has the certificate (Ed25519), but not its key */
+    bool generous;    /* a server that hands out sessions to be resumed, with early data */
+    void *session;    /* SSL_SESSION that a client would like to resume; early data goes with it */
 
     /* What it saw, after test_peer_join. */
     bool connected, shaken, reset;
-    int alert;       /* the fatal alert that came, or 0 */
-    bool got_ticket; /* a session that could be resumed was offered */
-    size_t received; /* bytes of application data */
+    int alert;           /* the fatal alert that came, or 0 */
+    bool got_ticket;     /* a session that could be resumed was offered */
+    void *ticket;        /* that session, of a client; test_peer_forget */
+    bool resumed, early; /* its session was resumed; its early data was taken */
+    size_t received;     /* bytes of application data */
 
     /* Inside. */
     pthread_t thread;
@@ -41,5 +46,6 @@ struct test_peer {
 void test_peer_start(struct test_peer *p);
 void test_peer_release(struct test_peer *p); /* a deaf one begins to read */
 void test_peer_join(struct test_peer *p);
+void test_peer_forget(struct test_peer *p); /* the session it was offered */
 
 #endif

@@ -13,7 +13,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-enum { HOUR = 3600, DAY = 86400, RSA_BITS = 2048, X509_V3 = 2, CRL_V2 = 1 };
+enum { HOUR = 3600, DAY = 86400, RSA_BITS = 2048, X509_V1 = 0, X509_V3 = 2, CRL_V2 = 1 };
 
 #define MUST(condition)                                                                            \
     do {                                                                                           \
@@ -46,11 +46,13 @@ static FILE *create(const char *path)
     return f;
 }
 
-static void write_cert(const char *path, X509 *cert)
+/* above NULL: the certificate alone. */
+static void write_cert(const char *path, X509 *cert, X509 *above)
 {
     FILE *f = create(path);
 
     MUST(PEM_write_X509(f, cert) == 1);
+    MUST(above == NULL || PEM_write_X509(f, above) == 1);
     fclose(f);
 }
 
@@ -82,6 +84,7 @@ static EVP_PKEY *make_key(enum test_key kind)
     case TEST_KEY_ED25519: key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); break;
     case TEST_KEY_P256: key = EVP_EC_gen("P-256"); break;
     case TEST_KEY_RSA: key = EVP_RSA_gen(RSA_BITS); break;
+    case TEST_KEY_RSA_1024: key = EVP_RSA_gen(RSA_BITS / 2); break;
     }
     MUST(key != NULL);
     return key;
@@ -92,6 +95,8 @@ static void add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
     X509_EXTENSION *e;
     X509V3_CTX ctx;
 
+    if (value == NULL || value[0] == 0)
+        return;
     X509V3_set_ctx(&ctx, issuer, cert, NULL, NULL, 0);
     e = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
     MUST(e != NULL && X509_add_ext(cert, e, -1) == 1);
@@ -114,7 +119,19 @@ static X509 *begin_cert(const char *name, long serial, EVP_PKEY *key, long from_
 
 void test_pki_init(struct test_pki *p, const char *dir, const char *name)
 {
-    EVP_PKEY *key = make_key(TEST_KEY_ED25519);
+    test_pki_init_with(p, dir, name, TEST_KEY_ED25519);
+}
+
+/* EVP_MD of a signature by this key; Ed25519 has its own. */
+static const EVP_MD *digest_of(const EVP_PKEY *key, const char *name)
+{
+    return EVP_PKEY_is_a(key, "ED25519") ? NULL
+                                         : EVP_get_digestbyname(name != NULL ? name : "SHA256");
+}
+
+void test_pki_init_with(struct test_pki *p, const char *dir, const char *name, enum test_key kind)
+{
+    EVP_PKEY *key = make_key(kind);
     X509 *ca = begin_cert(name, 1, key, -HOUR, 10 * DAY);
 
     *p = (struct test_pki){.key = key, .cert = ca, .serial = 1};
@@ -126,8 +143,29 @@ void test_pki_init(struct test_pki *p, const char *dir, const char *name)
     add_extension(ca, ca, NID_key_usage, "critical,keyCertSign,cRLSign");
     add_extension(ca, ca, NID_subject_key_identifier, "hash");
     add_extension(ca, ca, NID_authority_key_identifier, "keyid:always");
-    MUST(X509_sign(ca, key, NULL) > 0);
-    write_cert(p->ca, ca);
+    MUST(X509_sign(ca, key, digest_of(key, NULL)) > 0);
+    write_cert(p->ca, ca, NULL);
+}
+
+void test_pki_init_below(struct test_pki *p, struct test_pki *above, const struct test_cert *how)
+{
+    struct test_cert ca = *how;
+    FILE *f;
+
+    ca.constraints = how->constraints != NULL ? how->constraints : "critical,CA:TRUE";
+    ca.usage = how->usage != NULL ? how->usage : "critical,keyCertSign,cRLSign";
+    ca.eku = TEST_EKU_NONE;
+    ca.alt = "";
+    (void)test_pki_issue(above, &ca);
+    *p = (struct test_pki){.key = read_key(test_pki_path(above, how->name, "key")), .serial = 100};
+    memcpy(p->dir, above->dir, sizeof p->dir);
+    memcpy(p->ca, test_pki_path(p, how->name, "pem"), sizeof p->ca);
+    memcpy(p->crl, test_pki_path(p, how->name, "crl"), sizeof p->crl);
+    f = fopen(p->ca, "r");
+    MUST(f != NULL);
+    p->cert = PEM_read_X509(f, NULL, NULL, NULL);
+    fclose(f);
+    MUST(p->cert != NULL);
 }
 
 void test_pki_deinit(struct test_pki *p)
@@ -135,6 +173,28 @@ void test_pki_deinit(struct test_pki *p)
     EVP_PKEY_free(p->key);
     X509_free(p->cert);
     *p = (struct test_pki){0};
+}
+
+static void add_strange(X509 *cert)
+{
+    ASN1_OBJECT *name = OBJ_txt2obj("1.3.6.1.4.1.55555.1", 1);
+    ASN1_OCTET_STRING *value = ASN1_OCTET_STRING_new();
+    X509_EXTENSION *e;
+
+    MUST(name != NULL && value != NULL && ASN1_OCTET_STRING_set(value, (uint8_t *)"?", 1) == 1);
+    e = X509_EXTENSION_create_by_OBJ(NULL, name, 1, value);
+    MUST(e != NULL && X509_add_ext(cert, e, -1) == 1);
+    X509_EXTENSION_free(e);
+    ASN1_OCTET_STRING_free(value);
+    ASN1_OBJECT_free(name);
+}
+
+static void forge(X509 *cert)
+{
+    const ASN1_BIT_STRING *signature;
+
+    X509_get0_signature(&signature, NULL, cert);
+    ((ASN1_BIT_STRING *)(uintptr_t)signature)->data[7] ^= 1;
 }
 
 long test_pki_issue(struct test_pki *p, const struct test_cert *c)
@@ -148,19 +208,29 @@ long test_pki_issue(struct test_pki *p, const struct test_cert *c)
     X509 *cert = begin_cert(c->subject != NULL ? c->subject : c->name, ++p->serial, key,
                             c->from_s != 0 ? c->from_s : -HOUR, c->until_s != 0 ? c->until_s : DAY);
     X509 *issuer = c->self_signed ? cert : p->cert;
+    EVP_PKEY *by = c->self_signed ? key : p->key;
     char san[300];
 
     MUST(X509_set_issuer_name(cert, X509_get_subject_name(issuer)) == 1);
     snprintf(san, sizeof san, "DNS:%s", c->san != NULL ? c->san : c->name);
-    add_extension(cert, issuer, NID_basic_constraints, "critical,CA:FALSE");
-    add_extension(cert, issuer, NID_key_usage, "critical,digitalSignature");
-    if (purposes[c->eku] != NULL)
+    if (!c->old) {
+        add_extension(cert, issuer, NID_basic_constraints,
+                      c->constraints != NULL ? c->constraints : "critical,CA:FALSE");
+        add_extension(cert, issuer, NID_key_usage,
+                      c->usage != NULL ? c->usage : "critical,digitalSignature");
         add_extension(cert, issuer, NID_ext_key_usage, purposes[c->eku]);
-    add_extension(cert, issuer, NID_subject_alt_name, san);
-    add_extension(cert, issuer, NID_subject_key_identifier, "hash");
-    add_extension(cert, issuer, NID_authority_key_identifier, "keyid:always");
-    MUST(X509_sign(cert, c->self_signed ? key : p->key, NULL) > 0);
-    write_cert(test_pki_path(p, c->name, "pem"), cert);
+        add_extension(cert, issuer, NID_subject_alt_name, c->alt != NULL ? c->alt : san);
+        add_extension(cert, issuer, NID_subject_key_identifier, "hash");
+        add_extension(cert, issuer, NID_authority_key_identifier,
+                      c->no_issuer_id ? "" : "keyid:always");
+    }
+    if (c->strange)
+        add_strange(cert);
+    MUST(X509_set_version(cert, c->old ? X509_V1 : X509_V3) == 1);
+    MUST(X509_sign(cert, by, digest_of(by, c->digest)) > 0);
+    if (c->forged)
+        forge(cert);
+    write_cert(test_pki_path(p, c->name, "pem"), cert, c->chain ? p->cert : NULL);
     write_key(test_pki_path(p, c->name, "key"), key);
     X509_free(cert);
     EVP_PKEY_free(key);

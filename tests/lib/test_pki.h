@@ -13,7 +13,7 @@
 
 enum { TEST_PKI_PATH_MAX = 512, TEST_PKI_REVOKED_MAX = 8 };
 
-enum test_key { TEST_KEY_ED25519, TEST_KEY_P256, TEST_KEY_RSA };
+enum test_key { TEST_KEY_ED25519, TEST_KEY_P256, TEST_KEY_RSA, TEST_KEY_RSA_1024 };
 enum test_eku { TEST_EKU_CLIENT, TEST_EKU_SERVER, TEST_EKU_BOTH, TEST_EKU_NONE };
 
 struct test_pki {
@@ -34,10 +34,24 @@ struct test_cert {
     enum test_eku eku;
     enum test_key key;
     const char *reuse_key_of; /* a name issued earlier: renewal with the same key */
+    /* How it may be spoilt. */
+    const char *alt;         /* the subjectAltName, in OpenSSL's words; "": none; NULL: by san */
+    const char *usage;       /* keyUsage; "": none; NULL: critical,digitalSignature */
+    const char *constraints; /* basicConstraints; "": none; NULL: critical,CA:FALSE */
+    const char *digest;      /* of the signature, by a CA that is not Ed25519; NULL: SHA-256 */
+    bool no_issuer_id;       /* without authorityKeyIdentifier */
+    bool strange;            /* a critical extension that nobody knows */
+    bool old;                /* X.509 version 1, which has no extensions */
+    bool forged;             /* its signature is another's */
+    bool chain;              /* the issuer's certificate is in the file, too */
 };
 
 /* A CA of its own; `name` distinguishes CAs that share a folder. */
 void test_pki_init(struct test_pki *p, const char *dir, const char *name);
+void test_pki_init_with(struct test_pki *p, const char *dir, const char *name, enum test_key key);
+/* A CA below another one; `how` says what its certificate is like (its constraints and usage by
+ * default those of a CA). */
+void test_pki_init_below(struct test_pki *p, struct test_pki *above, const struct test_cert *how);
 void test_pki_deinit(struct test_pki *p);
 /* Returns the serial number.  The key file has mode 0600. */
 long test_pki_issue(struct test_pki *p, const struct test_cert *c);

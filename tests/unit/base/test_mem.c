@@ -52,9 +52,13 @@ static void test_memory_from_elsewhere_is_counted_and_fails_when_asked(void **st
     (void)state;
     assert_true(mem_admit());
     mem_fail_at(2);
+    assert_int_equal(mem_fail_left(), 2);
     assert_true(mem_admit());
+    assert_int_equal(mem_fail_left(), 1);
     assert_false(mem_admit());
+    assert_int_equal(mem_fail_left(), 0);
     assert_true(mem_admit());
+    assert_int_equal(mem_fail_left(), 0);
     assert_int_equal(mem_count(), before + 3);
     mem_fail_at(1);
     assert_null(mem_alloc(1, 1));

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""run.py -- plants the bugs of this folder one after another and sees each caught (README.md).
+
+The tree is copied once and built once; each worker has a copy of that, where a mutant changes a file
+or two, is built and tested, and what changed is put back, times included.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import argparse
+import os
+import pathlib
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = ROOT / 'tests' / 'mutants'
+SOURCES = ('common', 'server', 'party', 'proto', 'tests', 'deploy', 'docs', 'Makefile')
+BUILD_LIMIT_S, TEST_LIMIT_S = 1800, 300
+UNDER_VALGRIND = ['valgrind', '-q', '--child-silent-after-fork=yes']
+CHANGE = re.compile(r'^<<<<\n(.*?)^====\n(.*?)^>>>>\n', re.S | re.M)
+
+
+class Broken(Exception):
+    """A mutant that says nothing about the tests: it has to be mended itself."""
+
+
+class Mutant:
+    def __init__(self, path):
+        text = path.read_text()
+        self.name = path.stem
+        head, *parts = re.split(r'^in: (.*)\n', text, flags=re.M)
+        caught = re.search(r'^caught by: (.*)\n', head, re.M)
+        self.rule = ' '.join(line[2:] for line in head.splitlines() if line.startswith('# '))
+        self.tests = caught.group(1).split() if caught else []
+        self.changes = [(file.strip(), was, now) for file, body in zip(parts[::2], parts[1::2])
+                        for was, now in CHANGE.findall(body)]
+        if not self.tests or not self.changes or not self.rule:
+            raise Broken(f'{path.name}: no rule, no test or no change in it')
+
+    def apply(self, tree):
+        for file, was, now in self.changes:
+            path = tree / file
+            text = path.read_text() if path.exists() else ''
+            if text.count(was) != 1:
+                raise Broken(f'applies no more: {file} has it {text.count(was)} times')
+            path.unlink()
+            path.write_text(text.replace(was, now))
+
+
+def run(command, cwd, limit, out):
+    """The exit code; None when the time ran out."""
+    environment = {k: v for k, v in os.environ.items() if k not in ('CI', 'MAKEFLAGS', 'MAKELEVEL')}
+    with subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL, env=environment, start_new_session=True) as p:
+        try:
+            return p.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, 9)
+            return None
+
+
+def make(tree, tests, jobs, log):
+    goals = ['build/' + t for t in tests]
+    with open(log, 'wb') as out:
+        code = run(['make', '-j', str(jobs), 'BUILD=build', 'OPT=-O1', *goals], tree, BUILD_LIMIT_S,
+                   out)
+    if code != 0:
+        raise Broken('does not build:\n' + tail(log))
+
+
+def tail(log):
+    lines = pathlib.Path(log).read_text(errors='replace').splitlines()
+    return '\n'.join('      ' + line for line in lines[-20:])
+
+
+def passes(tree, test, log):
+    under = UNDER_VALGRIND if test.startswith('tests/valgrind/') else []
+    with open(log, 'wb') as out:
+        return run([*under, str(tree / 'build' / test)], tree, TEST_LIMIT_S, out) == 0
+
+
+def bring_up(base):
+    """The sources as they are now; what has not changed keeps its time, and so its object."""
+    there = set()
+    for source in SOURCES:
+        files = [ROOT / source] if (ROOT / source).is_file() else (ROOT / source).rglob('*')
+        for file in files:
+            if not file.is_file() or '__pycache__' in file.parts:
+                continue
+            to = base / file.relative_to(ROOT)
+            there.add(to)
+            if not to.exists() or to.read_bytes() != file.read_bytes():
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, to)
+                shutil.copymode(file, to)
+    for source in SOURCES:
+        for file in (base / source).rglob('*') if (base / source).is_dir() else ():
+            if file.is_file() and file not in there:
+                file.unlink()
+
+
+def put_back(tree, base):
+    """Everything that is newer than in base, or is not there."""
+    for folder, _, names in os.walk(tree):
+        for name in names:
+            file = pathlib.Path(folder) / name
+            was = base / file.relative_to(tree)
+            if not was.exists():
+                file.unlink()
+            elif file.stat().st_mtime_ns != was.stat().st_mtime_ns:
+                shutil.copy2(was, file)
+
+
+def judge(mutant, tree, log):
+    """Who caught it; None: nobody."""
+    mutant.apply(tree)
+    make(tree, mutant.tests, 1, log)
+    for test in mutant.tests:
+        if not passes(tree, test, log):
+            return test
+    return None
+
+
+class Verdicts:
+    def __init__(self):
+        self.lock, self.caught, self.failed = threading.Lock(), 0, 0
+
+    def add(self, mutant, who, words, seconds):
+        with self.lock:
+            self.caught += who is not None
+            self.failed += who is None
+            if who is not None:
+                print(f'caught  {mutant.name}: {who} ({seconds:.0f} s)', flush=True)
+            else:
+                print(f'FAIL    {mutant.name}: {words}\n        {mutant.rule}', flush=True)
+
+
+def work(number, base, todo, verdicts):
+    tree, log = base.parent / f'worker{number}', base.parent / f'worker{number}.log'
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.copytree(base, tree, symlinks=True, copy_function=shutil.copy2)
+    while True:
+        try:
+            mutant = todo.get_nowait()
+        except queue.Empty:
+            break
+        start, who, words = time.monotonic(), None, 'nobody noticed'
+        try:
+            who = judge(mutant, tree, log)
+        except Broken as why:
+            words = str(why)
+        verdicts.add(mutant, who, words, time.monotonic() - start)
+        put_back(tree, base)
+    shutil.rmtree(tree, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('names', nargs='*', help='mutants; none: all')
+    parser.add_argument('--jobs', type=int, default=2)
+    parser.add_argument('--list', action='store_true', help='names and rules, and nothing else')
+    parser.add_argument('--build', default=os.environ.get('BUILD', 'build'))
+    args = parser.parse_args()
+    files = sorted(HERE.glob('*.mutant'))
+    unknown = set(args.names) - {f.stem for f in files}
+    if unknown:
+        sys.exit(f'no such mutant: {" ".join(sorted(unknown))}')
+    mutants = [Mutant(f) for f in files if not args.names or f.stem in args.names]
+    if args.list:
+        for m in mutants:
+            print(f'{m.name}: {m.rule} [{" ".join(m.tests)}]')
+        return 0
+
+    base = (ROOT / args.build).resolve() / 'mutants' / 'base'
+    base.mkdir(parents=True, exist_ok=True)
+    bring_up(base)
+    tests, log = sorted({t for m in mutants for t in m.tests}), base.parent / 'base.log'
+    try:
+        make(base, tests, args.jobs, log)
+    except Broken as why:
+        sys.exit(f'without any mutant: {why}')
+    red = [t for t in tests if not passes(base, t, log)]
+    if red:
+        print(f'without any mutant these fail: {" ".join(red)}')
+        print(f'0 passed, {len(mutants)} failed')
+        return 1
+
+    todo, verdicts = queue.Queue(), Verdicts()
+    for m in mutants:
+        todo.put(m)
+    threads = [threading.Thread(target=work, args=(n, base, todo, verdicts))
+               for n in range(args.jobs)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    print(f'caught {verdicts.caught} of {len(mutants)} planted bugs')
+    print(f'{verdicts.caught} passed, {verdicts.failed} failed')
+    return 0 if verdicts.failed == 0 and verdicts.caught == len(mutants) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,415 @@
+/* test_shortage.c -- each allocation of a whole run fails once: whoever it happens to says so and
+ * ends in order, the others end with it or go on, no model is wrong, nothing leaks, and the next
+ * run is as if nothing had been.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/sim.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "party/core.h"
+#include "server/core.h"
+#include "tests/sim/disk.h"
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOUR_US 3600000000ull
+enum { PARTIES = 3 };
+
+/* --- memory that is short once, in the sessions and never in the world around them --- */
+
+/* What allocates is told apart: our own code (mem_alloc, the arena of secrets) and OpenSSL. */
+enum shortage_of { SHORTAGE_OURS, SHORTAGE_OPENSSL };
+
+enum { SHORTAGE_NOBODY = -2, SHORTAGE_SERVER = -1 };
+
+static enum shortage_of kind;
+static bool on;
+static uint64_t asked, left, counted;
+static int failed = SHORTAGE_NOBODY;
+static unsigned depth; /* of calls into sessions */
+static int64_t blocks;
+
+static bool refused(void)
+{
+    if (!on || depth == 0 || kind != SHORTAGE_OPENSSL)
+        return false;
+    counted++;
+    return left > 0 && --left == 0;
+}
+
+static void *take(size_t n, const char *file, int line)
+{
+    void *block;
+
+    (void)file, (void)line;
+    if (n == 0 || refused())
+        return NULL;
+    block = malloc(n);
+    blocks += block != NULL;
+    return block;
+}
+
+static void give(void *block, const char *file, int line)
+{
+    (void)file, (void)line;
+    blocks -= block != NULL;
+    free(block);
+}
+
+static void *change(void *block, size_t n, const char *file, int line)
+{
+    if (block == NULL)
+        return take(n, file, line);
+    if (n == 0) {
+        give(block, file, line);
+        return NULL;
+    }
+    return refused() ? NULL : realloc(block, n);
+}
+
+/* First of all: OpenSSL takes another allocator only before it has allocated. */
+static void shortage_init(void)
+{
+    CHECK(CRYPTO_set_mem_functions(take, change, give) == 1);
+}
+
+/* Blocks of OpenSSL that are allocated now. */
+static int64_t shortage_live(void)
+{
+    return blocks;
+}
+
+/* --- the sessions, called through wrappers (--wrap in the Makefile) --- */
+
+enum { UNREACHED = 1 << 30 };
+
+static void resume(void)
+{
+    if (on && kind == SHORTAGE_OURS)
+        mem_fail_at(asked == 0 ? UNREACHED - counted : left);
+}
+
+static void suspend(void)
+{
+    if (!on || kind != SHORTAGE_OURS)
+        return;
+    left = mem_fail_left();
+    counted = asked == 0 ? UNREACHED - left : counted;
+    mem_fail_at(0);
+}
+
+static void enter(void)
+{
+    if (depth++ == 0)
+        resume();
+}
+
+static void leave(int who)
+{
+    if (--depth > 0)
+        return;
+    suspend();
+    if (on && asked > 0 && left == 0 && failed == SHORTAGE_NOBODY)
+        failed = who;
+    ERR_clear_error();
+}
+
+/* From now on the n-th allocation of a session fails, once; 0: none, they are counted. */
+static void shortage_begin(enum shortage_of whose, uint64_t n)
+{
+    kind = whose;
+    asked = left = n;
+    counted = 0;
+    failed = SHORTAGE_NOBODY;
+    on = true;
+}
+
+/* How many there were since, and whose session it was that failed (SHORTAGE_NOBODY: none). */
+static uint64_t shortage_end(int *who)
+{
+    on = false;
+    if (who != NULL)
+        *who = failed;
+    return counted;
+}
+
+void __real_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
+                                struct actions *out);
+void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
+                                struct actions *out);
+void __real_server_session_work(struct server_session *s);
+void __wrap_server_session_work(struct server_session *s);
+void __real_party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
+                               struct actions *out);
+void __wrap_party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
+                               struct actions *out);
+void __real_party_session_work(struct party_session *p);
+void __wrap_party_session_work(struct party_session *p);
+
+void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
+                                struct actions *out)
+{
+    enter();
+    __real_server_session_step(s, now_us, e, out);
+    leave(SHORTAGE_SERVER);
+}
+
+void __wrap_server_session_work(struct server_session *s)
+{
+    enter();
+    __real_server_session_work(s);
+    leave(SHORTAGE_SERVER);
+}
+
+void __wrap_party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
+                               struct actions *out)
+{
+    enter();
+    __real_party_session_step(p, now_us, e, out);
+    leave((int)p->setup.self);
+}
+
+void __wrap_party_session_work(struct party_session *p)
+{
+    enter();
+    __real_party_session_work(p);
+    leave((int)p->setup.self);
+}
+
+/* --- the disks, which sessions call, are of the world --- */
+
+static struct server_store store;
+static struct party_holdings holdings;
+
+static enum status store_append(void *owner, const struct journal_record *r, struct error *err)
+{
+    enum status s;
+
+    suspend();
+    s = store.append(owner, r, err);
+    resume();
+    return s;
+}
+
+static enum status store_turn(void *owner, uint64_t step, struct error *err)
+{
+    enum status s;
+
+    suspend();
+    s = store.turn(owner, step, err);
+    resume();
+    return s;
+}
+
+static enum status holdings_map(void *owner, uint8_t **memory, size_t *bytes, struct error *err)
+{
+    enum status s;
+
+    suspend();
+    s = holdings.map(owner, memory, bytes, err);
+    resume();
+    return s;
+}
+
+struct server_store __real_disk_store(struct sim *s);
+struct server_store __wrap_disk_store(struct sim *s);
+struct party_holdings __real_disk_holdings(struct sim_disk *d);
+struct party_holdings __wrap_disk_holdings(struct sim_disk *d);
+
+struct server_store __wrap_disk_store(struct sim *s)
+{
+    struct server_store watched = store = __real_disk_store(s);
+
+    watched.append = store_append;
+    watched.turn = store_turn;
+    return watched;
+}
+
+struct party_holdings __wrap_disk_holdings(struct sim_disk *d)
+{
+    struct party_holdings watched = holdings = __real_disk_holdings(d);
+
+    watched.map = holdings_map;
+    return watched;
+}
+
+/* --- runs --- */
+
+struct models {
+    char of[PARTIES + 1][65];
+};
+
+static bool all_completed(struct sim *s)
+{
+    bool all = sim_server_end(s)->outcome == OUTCOME_COMPLETED;
+
+    for (uint32_t i = 0; i < PARTIES; i++)
+        all = all && sim_party_end(s, i)->outcome == OUTCOME_COMPLETED;
+    return all;
+}
+
+static void take_models(struct sim *s, struct models *m)
+{
+    for (int who = SIM_SERVER; who < PARTIES; who++)
+        sim_model(s, who, m->of[who + 1]);
+}
+
+static const struct sim_end *end_of(const struct sim *s, int who)
+{
+    return who == SHORTAGE_SERVER ? sim_server_end(s) : sim_party_end(s, (uint32_t)who);
+}
+
+/* The one that was short says so, as its own fault, which is nobody else's. */
+static void expect_blame(const struct sim *s, int who, uint64_t n)
+{
+    const struct sim_end *own = end_of(s, who);
+
+    for (int i = SIM_SERVER; i < PARTIES; i++) {
+        const struct sim_end *end = end_of(s, i);
+
+        if (!end->over)
+            fail_msg("allocation %llu: %d has not ended", (unsigned long long)n, i);
+        if (end->outcome != OUTCOME_COMPLETED && end->error.text[0] == 0)
+            fail_msg("allocation %llu: %d does not say why", (unsigned long long)n, i);
+    }
+    if (own->outcome == OUTCOME_COMPLETED || status_kind(own->error.status) != STATUS_KIND_LOCAL)
+        fail_msg("allocation %llu, of %d: %s", (unsigned long long)n, who, own->error.text);
+}
+
+/* One run, its n-th allocation failing.  0: none fails, and *m is what comes out. */
+static uint64_t run(const struct sim_options *o, enum shortage_of whose, uint64_t n,
+                    struct models *m, bool *survived)
+{
+    struct sim *s = sim_new(o);
+    struct models got;
+    uint64_t seen;
+    int who;
+
+    shortage_begin(whose, n);
+    sim_run(s, HOUR_US);
+    seen = shortage_end(&who);
+    assert_int_equal(who == SHORTAGE_NOBODY, n == 0);
+    *survived = all_completed(s);
+    if (*survived)
+        take_models(s, &got);
+    else
+        expect_blame(s, who, n);
+    if (n == 0)
+        *m = got;
+    else if (*survived && memcmp(m, &got, sizeof got) != 0)
+        fail_msg("allocation %llu: another model", (unsigned long long)n);
+    sim_free(s);
+    return seen;
+}
+
+/* TEST_EVERY=k: every k-th allocation.  All of them, but where each takes long. */
+static uint64_t every(void)
+{
+    const char *text = getenv("TEST_EVERY");
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return text == NULL ? 11 : strtoull(text, NULL, 10);
+#else
+    return text == NULL ? 1 : strtoull(text, NULL, 10);
+#endif
+}
+
+static void each_fails_once(const struct sim_options *o, enum shortage_of whose, const char *what)
+{
+    struct models want;
+    uint64_t all, ended = 0, went_on = 0;
+    int64_t live;
+    bool survived;
+
+    (void)run(o, whose, 0, &want, &survived); /* what the library allocates once */
+    live = shortage_live();
+    all = run(o, whose, 0, &want, &survived);
+    assert_true(survived);
+    assert_int_equal(shortage_live(), live);
+    for (uint64_t n = 1; n <= all; n += every()) {
+        (void)run(o, whose, n, &want, &survived);
+        *(survived ? &went_on : &ended) += 1;
+        if (shortage_live() != live)
+            fail_msg("allocation %llu: %lld blocks are left", (unsigned long long)n,
+                     (long long)(shortage_live() - live));
+    }
+    print_message("%s: %llu allocations, each failed once: %llu ended in order, %llu went on\n",
+                  what, (unsigned long long)all, (unsigned long long)ended,
+                  (unsigned long long)went_on);
+    assert_true(all > 0 && ended > 0);
+    (void)run(o, whose, 0, &want, &survived);
+    assert_true(survived);
+}
+
+static struct sim_options masked(void)
+{
+    return (struct sim_options){.parties = PARTIES, .quiet = true};
+}
+
+static struct sim_options coded(void)
+{
+    struct sim_options o = masked();
+
+    o.sets[0] = "protocol.aggregation=coded";
+    return o;
+}
+
+static struct sim_options fedvs(void)
+{
+    struct sim_options o = masked();
+
+    o.sets[0] = "protocol.aggregation=fedvs";
+    o.sets[1] = "protocol.fedvs.segments=1";
+    o.party_sets[0] = "model.layers=[]";
+    o.party_sets[1] = "model.polynomial.degree=1";
+    return o;
+}
+
+/* With checkpoints, and a journal. */
+static struct sim_options kept(void)
+{
+    struct sim_options o = fedvs();
+
+    o.checkpoint_rounds = 1;
+    return o;
+}
+
+#define EACH(law, options, whose)                                                                  \
+    static void law(void **state)                                                                  \
+    {                                                                                              \
+        struct sim_options o = options();                                                          \
+        (void)state;                                                                               \
+        each_fails_once(&o, whose, #options);                                                      \
+    }
+
+EACH(test_masked_without_one_block_of_ours, masked, SHORTAGE_OURS)
+EACH(test_coded_without_one_block_of_ours, coded, SHORTAGE_OURS)
+EACH(test_fedvs_without_one_block_of_ours, fedvs, SHORTAGE_OURS)
+EACH(test_what_is_kept_without_one_block_of_ours, kept, SHORTAGE_OURS)
+EACH(test_masked_without_one_block_of_openssl, masked, SHORTAGE_OPENSSL)
+EACH(test_coded_without_one_block_of_openssl, coded, SHORTAGE_OPENSSL)
+EACH(test_fedvs_without_one_block_of_openssl, fedvs, SHORTAGE_OPENSSL)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_masked_without_one_block_of_ours),
+        cmocka_unit_test(test_coded_without_one_block_of_ours),
+        cmocka_unit_test(test_fedvs_without_one_block_of_ours),
+        cmocka_unit_test(test_what_is_kept_without_one_block_of_ours),
+        cmocka_unit_test(test_masked_without_one_block_of_openssl),
+        cmocka_unit_test(test_coded_without_one_block_of_openssl),
+        cmocka_unit_test(test_fedvs_without_one_block_of_openssl),
+    };
+
+    shortage_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* test_noise.c -- embeddings, weights and the noise on them: how they are encoded tells nothing.
+ *
+ * Gaussian noise is not here: logarithm and cosine of the C library take a time that depends on
+ * what they are of.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/valgrind/secrets.h"
+
+#include "common/config/plan.h"
+#include "common/pbm/pbm_kernel.h"
+#include "common/secagg/encode.h"
+#include "common/secagg/fedvs_terms.h"
+
+#include <string.h>
+
+enum { N = 333, TRIALS = 70 };
+
+static float x[N];
+static uint32_t q[N];
+static struct rng noise;
+
+static int hide_all(void **state)
+{
+    uint8_t key[RNG_KEY_BYTES];
+
+    memset(key, 5, sizeof key);
+    hide(key, sizeof key);
+    for (size_t i = 0; i < N; i++)
+        x[i] = 0.01F * (float)i - 1.5F; /* some beyond the clip */
+    hide(x, sizeof x);
+    show(q, sizeof q);
+    if (rng_init_key(&noise, key) != STATUS_OK)
+        return -1;
+    return watched(state);
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    rng_deinit(&noise);
+    return 0;
+}
+
+static void test_every_kernel_of_the_sampler_is_branch_free(void **state)
+{
+    unsigned ran = 0;
+    struct pbm p;
+
+    (void)state;
+    assert_int_equal(pbm_init(&p, TRIALS, 0.2, 1.0), STATUS_OK);
+    for (size_t k = 0; k < pbm_kernels_n; k++) {
+        const struct pbm_kernel *kernel = &pbm_kernels[k];
+
+        if (!kernel->runs_here() || strcmp(kernel->name, "naive") == 0)
+            continue;
+        show(q, sizeof q);
+        BRANCH_FREE(pbm_sample_by(kernel, &p, q, x, N, &noise));
+        assert_true(is_secret(q, sizeof q));
+        print_message("%s\n", kernel->name);
+        ran++;
+    }
+    assert_true(ran >= 1);
+}
+
+/* The sampler as one would write it first: a draw at a time, and a branch on each. */
+__attribute__((noinline)) static uint32_t draw_and_branch(uint32_t t, uint32_t trials,
+                                                          struct rng *r)
+{
+    volatile uint32_t count = 0;
+
+    for (uint32_t k = 0; k < trials; k++)
+        if ((rng_u64(r) & 0xffff) < t)
+            count++;
+    return count;
+}
+
+static void test_a_branching_sampler_is_seen(void **state)
+{
+    (void)state;
+    BRANCHES((void)draw_and_branch(30000, TRIALS, &noise));
+}
+
+static void test_fixed_point_codes_are_branch_free(void **state)
+{
+    struct encode e;
+    struct plan p;
+    float y[N];
+
+    (void)state;
+    plan_defaults(&p);
+    p.protocol.encoding = ENCODING_FIXED;
+    p.protocol.fixed.bits = 12;
+    assert_int_equal(encode_init(&e, &p, 3), STATUS_OK);
+    BRANCH_FREE(encode_integers(&e, q, x, N, NULL));
+    assert_true(is_secret(q, sizeof q));
+    BRANCH_FREE(encode_clip(&e, y, x, N));
+    assert_true(is_secret(y, sizeof y));
+}
+
+static void test_data_and_weights_of_fedvs_become_integers_branch_free(void **state)
+{
+    struct fedvs_terms t = {.x_bits = 8, .w_bits = 10, .x_max = 1, .w_max = 1};
+    uint64_t clipped = 0;
+    int64_t out[N];
+    bool finite;
+
+    (void)state;
+    for (uint32_t power = 1; power <= 3; power++) {
+        show(out, sizeof out);
+        BRANCH_FREE(finite = fedvs_quantise_x(&t, out, x, N, power));
+        assert_true(finite);
+        assert_true(is_secret(out, sizeof out));
+    }
+    show(out, sizeof out);
+    BRANCH_FREE(finite = fedvs_quantise_w(&t, out, x, N, &noise, &clipped));
+    assert_true(finite);
+    assert_true(is_secret(out, sizeof out));
+    show(&clipped, sizeof clipped);
+    assert_true(clipped > 0);
+}
+
+int main(void)
+{
+#define TEST(law) cmocka_unit_test_setup_teardown(law, hide_all, forget)
+    static const struct CMUnitTest tests[] = {
+        TEST(test_every_kernel_of_the_sampler_is_branch_free),
+        TEST(test_a_branching_sampler_is_seen),
+        TEST(test_fixed_point_codes_are_branch_free),
+        TEST(test_data_and_weights_of_fedvs_become_integers_branch_free),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
