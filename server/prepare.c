@@ -198,7 +198,7 @@ static enum status print_claims(const struct plan *p, const struct encode *e,
         p->privacy.delta, ACCOUNT_VACUOUS);
 
     for (size_t i = 0; i < n && s == STATUS_OK; i++)
-        s = buf_printf(out, "#   %-12s %-11s epsilon %.6g%s\n",
+        s = buf_printf(out, "#   %-12s %-13s epsilon %.6g%s\n",
                        account_adversary_name(claims[i].adversary),
                        account_adjacency_name(claims[i].adjacency), claims[i].epsilon,
                        claims[i].vacuous ? "  (vacuous)" : "");
