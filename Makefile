@@ -77,13 +77,14 @@ REPLAYS   := $(patsubst $(BUILD)/tests/fuzz/fuzz_%,$(BUILD)/tests/fuzz/replay_%,
 BENCH     := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/bench_*.c))
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py tests/bench/bench_*.sh)
 E2E       := $(wildcard tests/e2e/test_*.sh)
-WATCHED   := $(patsubst tests/valgrind/%.c,$(BUILD)/tests/valgrind/%,$(wildcard tests/valgrind/test_*.c))
+WATCHED   := $(patsubst tests/valgrind/%.c,$(BUILD)/tests/valgrind/%, \
+    $(wildcard tests/valgrind/test_*.c))
 FAULTS    := $(BUILD)/tests/lib/disk_faults.so
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
 
 .PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
-        check-threads durability asan ubsan tsan valgrind run-valgrind fuzz run-fuzz mutants cover bench fmt \
-        install uninstall clean setup
+        check-threads durability asan ubsan tsan valgrind run-valgrind fuzz run-fuzz mutants cover \
+        bench fmt install uninstall clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
 

@@ -101,8 +101,11 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
 
     if (s != STATUS_OK)
         return s;
-    table_ids_hmac(of_labels, &in->labels, key);
-    table_ids_hmac(of_rows, &in->train, key);
+    s = table_ids_hmac(of_labels, &in->labels, key);
+    if (s == STATUS_OK)
+        s = table_ids_hmac(of_rows, &in->train, key);
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s: %s", in->config.labels_train, status_words(s));
     if (memcmp(of_labels, of_rows, sizeof of_rows) == 0)
         return STATUS_OK;
     return error_set(

@@ -88,15 +88,18 @@ enum status kex_hkdf(uint8_t *out, size_t out_len, const uint8_t *key, size_t ke
 }
 
 /* One block of output: HKDF-Expand is then a single HMAC of info || 0x01 (RFC 5869, 2.3). */
-void kex_ratchet(uint8_t key[KEX_BYTES], const char *label)
+enum status kex_ratchet(uint8_t key[KEX_BYTES], const char *label)
 {
     uint8_t info[64], next[DIGEST_BYTES];
     size_t n = strlen(label);
+    enum status s;
 
     CHECK(n < sizeof info);
     memcpy(info, label, n);
     info[n] = 1;
-    digest_hmac(next, key, KEX_BYTES, info, n + 1);
-    memcpy(key, next, KEX_BYTES);
+    s = digest_hmac(next, key, KEX_BYTES, info, n + 1);
+    if (s == STATUS_OK)
+        memcpy(key, next, KEX_BYTES);
     secret_wipe(next, sizeof next);
+    return s;
 }

@@ -106,11 +106,11 @@ void table_gather(float *out, const struct table *t, const uint32_t *rows, size_
     }
 }
 
-void table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32])
+enum status table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32])
 {
     size_t bytes = 0;
 
     if (t->rows > 0)
         bytes = t->id_at[t->rows - 1] + strlen(table_id(t, t->rows - 1)) + 1;
-    digest_hmac(out, key, 32, t->id_text, bytes);
+    return digest_hmac(out, key, 32, t->id_text, bytes);
 }

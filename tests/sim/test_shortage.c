@@ -9,9 +9,9 @@
 #include "common/base/mem.h"
 #include "party/core.h"
 #include "server/core.h"
+#include "tests/lib/openssl_mem.h"
 #include "tests/sim/disk.h"
 
-#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,62 +30,18 @@ enum shortage_of { SHORTAGE_OURS, SHORTAGE_OPENSSL };
 
 enum { SHORTAGE_NOBODY = -2, SHORTAGE_SERVER = -1 };
 
-static enum shortage_of kind;
+static const struct allocator {
+    void (*fail_at)(uint64_t n);
+    uint64_t (*fail_left)(void);
+} allocators[] = {
+    [SHORTAGE_OURS] = {mem_fail_at, mem_fail_left},
+    [SHORTAGE_OPENSSL] = {openssl_mem_fail_at, openssl_mem_fail_left},
+};
+static const struct allocator *kind;
 static bool on;
 static uint64_t asked, left, counted;
 static int failed = SHORTAGE_NOBODY;
 static unsigned depth; /* of calls into sessions */
-static int64_t blocks;
-
-static bool refused(void)
-{
-    if (!on || depth == 0 || kind != SHORTAGE_OPENSSL)
-        return false;
-    counted++;
-    return left > 0 && --left == 0;
-}
-
-static void *take(size_t n, const char *file, int line)
-{
-    void *block;
-
-    (void)file, (void)line;
-    if (n == 0 || refused())
-        return NULL;
-    block = malloc(n);
-    blocks += block != NULL;
-    return block;
-}
-
-static void give(void *block, const char *file, int line)
-{
-    (void)file, (void)line;
-    blocks -= block != NULL;
-    free(block);
-}
-
-static void *change(void *block, size_t n, const char *file, int line)
-{
-    if (block == NULL)
-        return take(n, file, line);
-    if (n == 0) {
-        give(block, file, line);
-        return NULL;
-    }
-    return refused() ? NULL : realloc(block, n);
-}
-
-/* First of all: OpenSSL takes another allocator only before it has allocated. */
-static void shortage_init(void)
-{
-    CHECK(CRYPTO_set_mem_functions(take, change, give) == 1);
-}
-
-/* Blocks of OpenSSL that are allocated now. */
-static int64_t shortage_live(void)
-{
-    return blocks;
-}
 
 /* --- the sessions, called through wrappers (--wrap in the Makefile) --- */
 
@@ -93,17 +49,17 @@ enum { UNREACHED = 1 << 30 };
 
 static void resume(void)
 {
-    if (on && kind == SHORTAGE_OURS)
-        mem_fail_at(asked == 0 ? UNREACHED - counted : left);
+    if (on)
+        kind->fail_at(asked == 0 ? UNREACHED - counted : left);
 }
 
 static void suspend(void)
 {
-    if (!on || kind != SHORTAGE_OURS)
+    if (!on)
         return;
-    left = mem_fail_left();
+    left = kind->fail_left();
     counted = asked == 0 ? UNREACHED - left : counted;
-    mem_fail_at(0);
+    kind->fail_at(0);
 }
 
 static void enter(void)
@@ -125,7 +81,7 @@ static void leave(int who)
 /* From now on the n-th allocation of a session fails, once; 0: none, they are counted. */
 static void shortage_begin(enum shortage_of whose, uint64_t n)
 {
-    kind = whose;
+    kind = &allocators[whose];
     asked = left = n;
     counted = 0;
     failed = SHORTAGE_NOBODY;
@@ -330,16 +286,16 @@ static void each_fails_once(const struct sim_options *o, enum shortage_of whose,
     bool survived;
 
     (void)run(o, whose, 0, &want, &survived); /* what the library allocates once */
-    live = shortage_live();
+    live = openssl_mem_live();
     all = run(o, whose, 0, &want, &survived);
     assert_true(survived);
-    assert_int_equal(shortage_live(), live);
+    assert_int_equal(openssl_mem_live(), live);
     for (uint64_t n = 1; n <= all; n += every()) {
         (void)run(o, whose, n, &want, &survived);
         *(survived ? &went_on : &ended) += 1;
-        if (shortage_live() != live)
+        if (openssl_mem_live() != live)
             fail_msg("allocation %llu: %lld blocks are left", (unsigned long long)n,
-                     (long long)(shortage_live() - live));
+                     (long long)(openssl_mem_live() - live));
     }
     print_message("%s: %llu allocations, each failed once: %llu ended in order, %llu went on\n",
                   what, (unsigned long long)all, (unsigned long long)ended,
@@ -410,6 +366,6 @@ int main(void)
         cmocka_unit_test(test_fedvs_without_one_block_of_openssl),
     };
 
-    shortage_init();
+    openssl_mem_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
