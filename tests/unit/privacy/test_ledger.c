@@ -348,7 +348,7 @@ static void test_print_says_what_was_spent_and_what_it_amounts_to(void **state)
         "3                         10\n",
         "pbm b=16 beta=0.1",
         "claims at delta 1e-05",
-        "server+1     columns          4",
+        "server+1     columns            4",
         "vacuous\n",
     };
     struct ledger *l = open_at(make_ledger("print.db"));
