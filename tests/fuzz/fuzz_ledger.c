@@ -19,7 +19,7 @@
 
 enum { IDS = 6, FILE_MAX = 1 << 17, CHANGES_MAX = 4 };
 
-static const char *const ids[IDS] = {"1", "2", "r0", "r20", "alice", "bob"};
+static const char *const ids[IDS] = {"1", "2", "3", "44", "alice", "bob"};
 static const uint8_t peer[LEDGER_DIGEST_BYTES] = {7}, digest[LEDGER_DIGEST_BYTES] = {9};
 
 /* What a ledger tells. */
@@ -150,7 +150,14 @@ static void make_old(void)
     uint32_t *slots;
 
     forget();
-    old_ledger("ledger");
+    old_run(path(), OLD_TABLES);
+    old_run(path(), "INSERT INTO records VALUES (0, '1'), (1, '2'), (2, '3'), (3, '44'), "
+                    "(4, 'alice'), (5, 'bob')");
+    old_run(path(), "INSERT INTO mechanisms VALUES (0, 'pbm', 16, 0.1, 0, 0, 0, 0, 16, 5, 1), "
+                    "(1, 'gaussian', 0, 0, 2.5, 1, 1, 0, 16, 5, 2)");
+    old_chunk(path(), 0, 0, 0, 0, IDS);
+    old_chunk(path(), 0, 1, 0, 2, 3);
+    old_chunk(path(), 1, 0, 0, 1, 1);
     keep_file(&old);
     CHECK(ledger_open(&l, path(), NULL) == STATUS_OK);
     CHECK(tell(l, &old.told, &slots, NULL) == STATUS_OK);
