@@ -123,6 +123,7 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
     entries[n] = c->mechanism;
     entries[n].releases = c->n;
     entries[n].participations_max = 1;
+    entries[n].trained_max = c->purpose == PURPOSE_TRAIN;
     claim = account_claim(entries, n + 1, (enum account_adversary)policy->epsilon_adversary,
                           (enum account_adjacency)policy->epsilon_adjacency, b->delta);
     if (!(claim.epsilon <= policy->epsilon_value))

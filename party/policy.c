@@ -54,6 +54,20 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
     return e;
 }
 
+struct account_entry policy_planned(const struct plan *p, const struct policy_set *set,
+                                    struct agenda_releases *planned)
+{
+    struct account_entry e = policy_mechanism(p, set);
+    struct agenda agenda;
+
+    agenda_make(&agenda, p);
+    agenda_price_rest(&agenda, p, set->done, planned);
+    e.releases = planned->train + planned->evaluate;
+    e.participations_max = agenda_record_max(planned, set->shared);
+    e.trained_max = planned->trained_max;
+    return e;
+}
+
 double policy_delta(const struct plan *p)
 {
     return p->privacy.delta < POLICY_DELTA_MAX ? p->privacy.delta : POLICY_DELTA_MAX;
@@ -157,21 +171,14 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
     struct agenda_releases planned;
-    struct agenda agenda;
     enum status s = check_set(policy, p, set, err);
 
     if (s == STATUS_OK)
         s = check_terms(policy, p, err);
     if (s != STATUS_OK)
         return s;
-    agenda_make(&agenda, p);
-    agenda_price_rest(&agenda, p, set->done, &planned);
     memcpy(entries, spent, spent_n * sizeof *spent);
-    entries[spent_n] = policy_mechanism(p, set);
-    entries[spent_n].releases = planned.train + planned.evaluate;
-    entries[spent_n].participations_max = planned.train_record_max > planned.test_record_max
-                                              ? planned.train_record_max
-                                              : planned.test_record_max;
+    entries[spent_n] = policy_planned(p, set, &planned);
     s = check_releases(policy, entries, spent_n + 1, err);
     if (s == STATUS_OK)
         s = check_epsilon(policy, entries, spent_n + 1, policy_delta(p), err);

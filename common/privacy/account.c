@@ -52,6 +52,7 @@ static void check_entry(const struct account_entry *e)
     CHECK(e->kind != ACCOUNT_PBM || (e->trials >= 1 && e->beta > 0 && e->beta < 0.5));
     CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0));
     CHECK(e->bottom != ACCOUNT_DP || e->step_noise > 0);
+    CHECK(e->bottom != ACCOUNT_DP || e->trained_max <= e->participations_max);
 }
 
 /* Parties whose data the adversary does not hold, the target among them.  Several entries of one
@@ -124,11 +125,11 @@ static uint64_t releases_changed(const struct account_entry *e, enum account_adj
 /* Local steps that can: replacing a record moves the sum of gradients clipped to G by at most 2G,
  * under noise of deviation step_noise G.  The claim of columns has no such term, because it already
  * allows every release to change in any way. */
-static void add_steps(struct composition *c, const struct account_entry *e, uint64_t participations)
+static void add_steps(struct composition *c, const struct account_entry *e)
 {
-    if (participations > 0 && e->steps > 0)
+    if (e->trained_max > 0 && e->steps > 0)
         c->term[c->n++] = (struct term){
-            .scale = (double)participations * e->steps, .shift = 2, .sigma = e->step_noise};
+            .scale = (double)e->trained_max * e->steps, .shift = 2, .sigma = e->step_noise};
 }
 
 /* Adds one entry.  Feature adjacencies: the target moves across the box, eps = count P
@@ -162,7 +163,7 @@ static void add_entry(struct composition *c, struct tables *tables, const struct
     if (count > 0 && e->kind != ACCOUNT_NONE)
         c->term[c->n++] = t;
     if (is_record(adjacency) && e->bottom == ACCOUNT_DP)
-        add_steps(c, e, count);
+        add_steps(c, e);
 }
 
 /* The divergence of the whole composition at one order (rdp_minimise). */
@@ -300,7 +301,8 @@ void account_curve(double *out, const double *excess, size_t orders,
 static bool affords(struct tables *tables, struct account_entry *entries, size_t n, uint64_t count,
                     const struct account_claim *limit, double delta)
 {
-    entries[n - 1].releases = entries[n - 1].participations_max = count;
+    entries[n - 1].releases = count;
+    entries[n - 1].participations_max = entries[n - 1].trained_max = count;
     return make_claim(tables, entries, n, limit, delta).epsilon <= limit->epsilon;
 }
 

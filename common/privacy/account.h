@@ -68,6 +68,7 @@ struct account_entry {
     uint32_t colluders;          /* most entries of one operator, at least 1: the `1` of server+1 */
     uint64_t releases;           /* released vectors, total (columns, sample, RAW's record) */
     uint64_t participations_max; /* of one record (FROZEN's and DP's record) */
+    uint64_t trained_max;        /* DP: most of these, of one record, that `steps` followed */
 };
 
 struct account_claim {
@@ -87,7 +88,7 @@ enum account_adjacency account_record_adjacency(const struct account_entry *entr
  *
  *     RAW     releases P eps_1(alpha)
  *     FROZEN  participations_max P eps_1(alpha)
- *     DP      participations_max (P eps_1(alpha) + steps 2 alpha / step_noise^2)
+ *     DP      participations_max P eps_1(alpha) + trained_max steps 2 alpha / step_noise^2
  *
  * summed over the entries. n may be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1
  * (CHECK).  If memory is short a claim falls back to M_eff = 1 and says so: larger, still true. */
@@ -107,7 +108,7 @@ void account_curve(double *out, const double *excess, size_t orders,
                    size_t n);
 
 /* After what `spent` holds, how much more of `mechanism` (releases, and as many participations
- * of one record) keeps the claim for limit->adversary and limit->adjacency at or under
+ * of one record, in training) keeps the claim for limit->adversary and limit->adjacency at or under
  * limit->epsilon? UINT64_MAX: more than 2^53.  `spent` may be full (n = ACCOUNT_MECHANISMS_MAX). */
 uint64_t account_affordable(const struct account_entry *spent, size_t n,
                             const struct account_entry *mechanism,

@@ -33,6 +33,7 @@ struct account_entry terms_entry(const struct terms *t)
         .steps = (uint32_t)t->value[TERM_STEPS],
         .releases = (uint64_t)t->value[TERM_RELEASES],
         .participations_max = (uint64_t)t->value[TERM_RELEASES],
+        .trained_max = (uint64_t)t->value[TERM_RELEASES],
     };
 
     return e;

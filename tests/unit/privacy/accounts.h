@@ -29,7 +29,8 @@ static inline struct account_entry pbm(uint32_t b, double beta, uint32_t m, uint
                                   .parties = m,
                                   .colluders = 1,
                                   .releases = count,
-                                  .participations_max = count};
+                                  .participations_max = count,
+                                  .trained_max = count};
 }
 
 static inline struct account_claim claim_of(const struct account_entry *entries, size_t n,
