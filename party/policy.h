@@ -35,6 +35,8 @@ struct policy_set {
  */
 #define POLICY_DELTA_MAX 1e-5
 double policy_delta(const struct plan *p);
+/* Which claim policy.max_epsilon limits, under a plan that withstands t colluders. */
+struct account_claim policy_limited(const struct config_policy *policy, uint32_t t);
 
 /* The mechanism of one upload under this plan among this set; releases and participations 0. */
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set);

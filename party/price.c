@@ -192,7 +192,8 @@ static enum status print_paper(const struct price *p, struct buf *out)
 enum status price_print(const struct price *p, struct buf *out)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &p->entry, 1, p->plan.privacy.delta);
+    size_t n =
+        account_claims(claims, &p->entry, 1, p->plan.privacy.delta, plan_withstands(&p->plan));
     enum status s = print_releases(p, out);
 
     if (s == STATUS_OK)
@@ -234,7 +235,8 @@ enum status price_verify(const struct price *p,
     struct corners c = {
         .trials = p->entry.trials, .beta = p->entry.beta, .figure = figure, .m_eff = 0};
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &p->entry, 1, p->plan.privacy.delta);
+    size_t n =
+        account_claims(claims, &p->entry, 1, p->plan.privacy.delta, plan_withstands(&p->plan));
     struct corners_found found;
     enum status s;
 

@@ -134,7 +134,7 @@ static enum status check_price(const struct server_inputs *in, struct error *err
     const struct plan *p = &in->config.plan;
     struct agenda_releases releases;
     struct account_entry entry;
-    struct account_claim claim;
+    struct account_claim claim = {.adversary = ACCOUNT_SERVER, .adjacency = ACCOUNT_RECORD_RAW};
     struct encode encode;
     struct agenda agenda;
     enum status s;
@@ -147,7 +147,7 @@ static enum status check_price(const struct server_inputs *in, struct error *err
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &releases);
     entry = priced(in, &encode, &releases);
-    claim = account_claim(&entry, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW, p->privacy.delta);
+    claim = account_claim(&entry, 1, &claim, p->privacy.delta);
     if (claim.epsilon <= p->privacy.max_epsilon)
         return STATUS_OK;
     return error_set(
@@ -194,7 +194,7 @@ static enum status print_claims(const struct server_inputs *in, const struct enc
     const struct plan *p = &in->config.plan;
     struct account_entry entry = priced(in, e, r);
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &entry, 1, p->privacy.delta);
+    size_t n = account_claims(claims, &entry, 1, p->privacy.delta, plan_withstands(p));
     enum status s = buf_printf(
         out, "# cost of the plan for one party, delta %g (epsilon over %g says nothing):\n",
         p->privacy.delta, ACCOUNT_VACUOUS);

@@ -177,7 +177,7 @@ static void test_every_claim_is_printed_with_its_order_and_curve(void **state)
     (void)state;
     load(plan_file(small));
     text = printed();
-    n = account_claims(claims, &price.entry, 1, 1e-6);
+    n = account_claims(claims, &price.entry, 1, 1e-6, 1);
     assert_int_equal(n, 12);
     for (size_t i = 0; i < n; i++) {
         double first = .25, last = 63, curve[2];

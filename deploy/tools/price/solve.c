@@ -44,7 +44,9 @@ struct account_claim terms_claim(const struct terms *t)
 {
     struct account_entry e = terms_entry(t);
 
-    return account_claim(&e, 1, ACCOUNT_SERVER, account_record_adjacency(&e, 1),
+    return account_claim(&e, 1,
+                         &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                 .adjacency = account_record_adjacency(&e, 1)},
                          t->value[TERM_DELTA]);
 }
 

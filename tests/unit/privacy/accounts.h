@@ -38,7 +38,7 @@ static inline struct account_claim claim_of(const struct account_entry *entries,
                                             enum account_adjacency adjacency)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t count = account_claims(claims, entries, n, DELTA);
+    size_t count = account_claims(claims, entries, n, DELTA, 2);
     const struct account_claim *found = NULL;
 
     assert_int_equal(count, ACCOUNT_ADVERSARIES * 3);

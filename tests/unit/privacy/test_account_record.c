@@ -161,7 +161,10 @@ static void test_asking_for_another_records_name_changes_nothing(void **state)
 
         for (int name = ACCOUNT_RECORD_FROZEN; name <= ACCOUNT_RECORD_RAW; name++) {
             struct account_claim c =
-                account_claim(&e, 1, ACCOUNT_SERVER, (enum account_adjacency)name, DELTA);
+                account_claim(&e, 1,
+                              &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                      .adjacency = (enum account_adjacency)name},
+                              DELTA);
 
             assert_int_equal(c.adjacency, holds.adjacency);
             assert_true(c.epsilon == holds.epsilon && c.alpha == holds.alpha);
@@ -225,8 +228,12 @@ static void test_independent_claims_match(void **state)
                    &value) != 9)
             continue;
         e.trained_max = e.participations_max;
-        assert_close(account_claim(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_DP, delta).epsilon, value,
-                     1e-9);
+        assert_close(account_claim(&e, 1,
+                                   &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                           .adjacency = ACCOUNT_RECORD_DP},
+                                   delta)
+                         .epsilon,
+                     value, 1e-9);
         claims++;
     }
     fclose(file);
