@@ -41,6 +41,7 @@ static void test_counts_are_kept_by_record_purpose_and_mechanism(void **state)
     assert_int_equal(entries[0].parties, 5);
     assert_int_equal(entries[0].releases, 7);
     assert_int_equal(entries[0].participations_max, 3);
+    assert_int_equal(entries[0].trained_max, 1);
     assert_int_equal(entries[1].parties, 4);
     assert_int_equal(entries[1].releases, 1);
     assert_int_equal(entries[1].participations_max, 1);
