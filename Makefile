@@ -23,7 +23,7 @@ say = $(if $(V),,@echo '$(1)' &&)
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
             libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES  := libcmocka-dev openssl python3 python3-numpy iproute2 nftables gnuplot-nox
-FUZZ_PACKAGES  := clang
+FUZZ_PACKAGES  := clang libclang-rt-dev
 VALGRIND_PACKAGES := valgrind
 BENCH_PACKAGES := libgsl-dev libflint-dev python3-grpcio python3-torch
 
@@ -264,18 +264,14 @@ run-memcheck: $(UNIT_QUICK)
 	@UNDER='$(MEMCHECK) --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
 	    $(RUN) $(UNIT_QUICK)
 
+# New inputs for each target, found by libFuzzer; what the tree keeps of them is not touched.
 FUZZ_SECONDS ?= 30
+FUZZ_TARGETS ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz:
 	@$(call install_packages,$(PACKAGES) $(FUZZ_PACKAGES))
 	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang FUZZ=1 SANITIZE=address,undefined OPT=-O1 CI= run-fuzz
-run-fuzz: $(FUZZERS)
-	@for f in $(FUZZERS); do \
-	    name=$${f##*/fuzz_}; mkdir -p $(BUILD)/corpus/$$name; \
-	    $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
-	        -artifact_prefix=$(BUILD)/$$name- $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name \
-	        >$(BUILD)/$$name.log 2>&1 || { tail -n 60 $(BUILD)/$$name.log; exit 1; }; \
-	    sed -n "s/^stat::number_of_executed_units:/$$name, inputs:/p" $(BUILD)/$$name.log; \
-	done
+run-fuzz: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/fuzz_%)
+	@tests/fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $^
 
 # Bugs planted one after another, each of which some test has to see (tests/mutants/README.md).
 mutants:

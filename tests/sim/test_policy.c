@@ -344,7 +344,9 @@ static struct account_claim price(enum account_adversary adversary,
     entries[spent_n] = policy_mechanism(&plan, &set);
     entries[spent_n].releases = 480;
     entries[spent_n].participations_max = 4;
-    return account_claim(entries, spent_n + 1, adversary, adjacency, plan.privacy.delta);
+    return account_claim(entries, spent_n + 1,
+                         &(struct account_claim){.adversary = adversary, .adjacency = adjacency},
+                         plan.privacy.delta);
 }
 
 static void expect_epsilon_edge(enum account_adversary adversary, enum account_adjacency adjacency)
@@ -372,6 +374,43 @@ static void expect_epsilon_edge(enum account_adversary adversary, enum account_a
     expect_refused(&policy, STATUS_BUDGET, text);
     policy = policy_of(first, second, "max_epsilon.value=0");
     expect_accepted(&policy);
+}
+
+/* The limits of each claim of its own. */
+static void expect_epsilon_limit(enum account_adversary adversary, const char *what,
+                                 enum account_adjacency adjacency)
+{
+    static const char *const keys[ACCOUNT_ADVERSARIES] = {"server", "server_1", "server_t",
+                                                          "all_but_one", "party"};
+    struct account_claim claim = price(adversary, adjacency);
+    char line[96], text[256];
+    struct config_policy policy;
+    double edge = claim.epsilon * (1 + 1e-9);
+
+    snprintf(line, sizeof line, "max_epsilon.%s.%s=%.17g", keys[adversary], what, edge);
+    policy = policy_of(line, NULL, NULL);
+    expect_accepted(&policy);
+    edge = claim.epsilon * (1 - 1e-9);
+    snprintf(line, sizeof line, "max_epsilon.%s.%s=%.17g", keys[adversary], what, edge);
+    snprintf(text, sizeof text,
+             "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
+             account_adversary_name(adversary), account_adjacency_name(claim.adjacency),
+             claim.epsilon, edge);
+    policy = policy_of(line, "max_epsilon.value=1e9", NULL); /* does not lift another */
+    expect_refused(&policy, STATUS_BUDGET, text);
+}
+
+static void test_epsilon_is_limited_for_each_claim_of_its_own(void **state)
+{
+    struct config_policy none = policy_of(NULL, NULL, NULL);
+
+    (void)state;
+    assert_false(policy_limits_epsilon(&none));
+    for (int a = 0; a < ACCOUNT_ADVERSARIES; a++) {
+        expect_epsilon_limit((enum account_adversary)a, "record", ACCOUNT_RECORD_RAW);
+        expect_epsilon_limit((enum account_adversary)a, "columns", ACCOUNT_COLUMNS);
+        expect_epsilon_limit((enum account_adversary)a, "sample", ACCOUNT_SAMPLE);
+    }
 }
 
 static void test_epsilon_is_limited_for_each_adversary_and_adjacency(void **state)
@@ -478,9 +517,15 @@ static void test_where_some_may_be_missing_parties_are_not_hidden_from_each_othe
             e = policy_mechanism(&plan, &set);
             e.releases = e.participations_max = 1;
             assert_int_equal(e.concat, seen);
-            claim = account_claim(&e, 1, ACCOUNT_PARTY, ACCOUNT_RECORD_RAW, 1e-5);
+            claim = account_claim(&e, 1,
+                                  &(struct account_claim){.adversary = ACCOUNT_PARTY,
+                                                          .adjacency = ACCOUNT_RECORD_RAW},
+                                  1e-5);
             assert_int_equal(claim.m_eff, seen ? 1 : PARTIES - 1);
-            claim = account_claim(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW, 1e-5);
+            claim = account_claim(&e, 1,
+                                  &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                          .adjacency = ACCOUNT_RECORD_RAW},
+                                  1e-5);
             assert_int_equal(claim.m_eff, a == AGGREGATION_CLEAR ? 1 : PARTIES);
         }
     }
@@ -574,6 +619,7 @@ int main(void)
         TEST(test_no_record_is_released_more_often_than_allowed),
         TEST(test_a_test_record_that_is_released_more_often_is_the_one_that_counts),
         TEST(test_all_releases_together_are_at_most_the_total),
+        TEST(test_epsilon_is_limited_for_each_claim_of_its_own),
         TEST(test_epsilon_is_limited_for_each_adversary_and_adjacency),
         TEST(test_what_is_spent_already_uses_up_epsilon),
         TEST(test_releases_without_noise_pass_no_epsilon),
