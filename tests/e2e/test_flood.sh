@@ -12,10 +12,10 @@ seed=${FLOOD_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 printf '      FLOOD_SEED=%s\n' "$seed"
 
 expect 0 '' 'an undisturbed run' timeout 600 "$vfl" cluster --quiet --out base --parties 3 --seed 7 \
-    --set training.epochs=60 --set training.evaluate_every=0.2 --set protocol.patience_ms=600000 \
+    --set training.epochs=40 --set training.evaluate_every=0.2 --set protocol.patience_ms=600000 \
     --party '*:model.layers=[8]'
 [ -e base/server/summary.json ] || closing
 expect 0 "^connections $connections$" "$connections hostile connections, and the models, scores and ledgers of that run" \
-    timeout 800 python3 "$root/tests/e2e/flood.py" base flood "$connections" "$seed"
+    timeout 800 python3 "$root/tests/e2e/flood.py" base flood "$connections" "$seed" --slow 0.01
 sed 's/^/      /' said
 closing
