@@ -51,8 +51,7 @@ static void on_pause(uv_timer_t *timer);
 /* What is owed is looked at again after PAUSE_MS at the latest. */
 static bool owes(struct net_listener *l)
 {
-    uint64_t us =
-        budget_wait_us(&l->budget, &tls_context_limits(l->context)->pending, clock_us());
+    uint64_t us = budget_wait_us(&l->budget, &tls_context_limits(l->context)->pending, clock_us());
 
     if (us == 0)
         return false;

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """flood.py -- a training run in the midst of hostile connections (tests/lib/hostile.py), beside one without.
 
-usage: flood.py BASE FOLDER CONNECTIONS SEED [--waves N] [--rate PER_S] [--quiet SECONDS] [--apart] [--slow SECONDS]
+usage: flood.py BASE FOLDER CONNECTIONS SEED [--waves N] [--rate PER_S] [--quiet SECONDS] [--hold PART] [--apart]
 BASE is a finished cluster run (trial.py) that evaluates every few rounds.  The same run again, and the connections in
-waves, --quiet seconds before each.  If training is half over before the last wave is, one party is held still for so
-long.  --apart: the attackers have a processor for themselves, and the daemons another.  --slow: what one party waits
-before each upload, so that there is training for all of the flood.
+waves, --quiet seconds before each.  If --hold of training (0.5) is over before the last wave is, one party is held
+still for so long.  --apart: the attackers have a processor for themselves, and the daemons another.  --slow SECONDS:
+what one party waits before each upload, so that there is training for all of the flood.
 
 Prints what happened, the server's memory, and the median time of training rounds before waves and in them (from the
 server's metrics.jsonl; a figure for each evaluation).  Ends with 1 unless the run ends as BASE did, every connection
-has been ended, and the server's memory grew by less than 64 MiB.
+has been ended, and the server's memory grew by less than --growth MiB (64).
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -27,8 +27,6 @@ LIB = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib')
 sys.path.insert(0, LIB)
 import trial as t  # noqa: E402
 
-GROWTH_MAX_KB = 64 * 1024
-HELD_AT = 0.5  # of all evaluations
 END_S = 600  # for a run to end after the last wave
 
 
@@ -73,7 +71,7 @@ class Flood:
         while await self.server.process.stdout.readline():
             self.shown += 1
             self.began.set()
-            if self.shown == int(HELD_AT * len(self.run.trial.metrics)) and not self.over.is_set():
+            if self.shown == int(self.options.hold * len(self.run.trial.metrics)) and not self.over.is_set():
                 begin = time.monotonic()
                 self.party.process.send_signal(signal.SIGSTOP)
                 await self.over.wait()
@@ -141,7 +139,7 @@ class Flood:
     def faults(self):
         ended = [d for d in self.run.daemons if d.process.returncode != 0]
         found = ['%s: exit %d' % (d.name, d.process.returncode) for d in ended] or self.run.trial.faults(self.run)
-        if self.most_kb - self.first_kb >= GROWTH_MAX_KB:
+        if self.most_kb - self.first_kb >= 1024 * self.options.growth:
             found.append('the server grew by %d kB' % (self.most_kb - self.first_kb))
         for what in ('refused', 'not_ended'):
             if self.counts[what] > 0:
@@ -166,6 +164,9 @@ class Flood:
             self.flood_s, sum(c[k] for k in kinds) / self.flood_s, 100 * self.flood_cpu_s / self.flood_s))
         print('server memory %d kB, then at most %d kB: %d kB more' % (
             self.first_kb, self.most_kb, self.most_kb - self.first_kb))
+        for where, state in (('in the flood', self.server.state), ('without', os.path.join(self.run.trial.base, 'server'))):
+            with open(os.path.join(state, 'summary.json'), encoding='utf-8') as file:
+                print('model_sha256 %s: %s' % (where, json.load(file)['model_sha256']['head']))
         ms = self.round_ms()
         for name, values in ms.items():
             if len(values) > 1:
@@ -186,6 +187,8 @@ def arguments():
     p.add_argument('--rate', type=float, default=0)
     p.add_argument('--quiet', type=float, default=0)
     p.add_argument('--slow', type=float, default=0)
+    p.add_argument('--hold', type=float, default=0.5)
+    p.add_argument('--growth', type=float, default=64)
     p.add_argument('--apart', action='store_true')
     options = p.parse_args()
     processors = sorted(os.sched_getaffinity(0))

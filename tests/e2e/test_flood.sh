@@ -15,7 +15,7 @@ expect 0 '' 'an undisturbed run' timeout 600 "$vfl" cluster --quiet --out base -
     --set training.epochs=40 --set training.evaluate_every=0.2 --set protocol.patience_ms=600000 \
     --party '*:model.layers=[8]'
 [ -e base/server/summary.json ] || closing
-expect 0 "^connections $connections$" "$connections hostile connections, and the models, scores and ledgers of that run" \
-    timeout 800 python3 "$root/tests/e2e/flood.py" base flood "$connections" "$seed" --slow 0.01
+expect 0 "^connections $connections$" "$connections hostile connections, and models, scores and ledgers of that run" \
+    timeout 800 python3 "$root/tests/e2e/flood.py" base flood "$connections" "$seed" --slow 0.01 --growth "$((8 + connections / 1600))"
 sed 's/^/      /' said
 closing

@@ -27,7 +27,7 @@ import time
 
 AT_ONCE = 192  # three times as many as the server lets in before they have said who they are
 END_S = 300  # for the server to answer, or to close
-PATIENT = 0.002  # of those without a whole handshake: wait for the server to lose its patience
+PATIENT = 0.02  # of those that wait at all without a whole handshake: for the server to lose its patience
 KINDS = {'garbage': 45, 'half': 35, 'slow': 2, 'stranger': 8, 'claim': 10}  # how often, of 100
 RESET = struct.pack('ii', 1, 0)
 
@@ -69,13 +69,17 @@ class Attacker:
         self.hello = client_hello(self.tls['claim'])
         self.count = collections.Counter(dict.fromkeys([*KINDS, 'shaken', 'closed_early', 'refused', 'not_ended'], 0))
 
-    async def connect(self):
-        """Nearly always from an address of its own, as hosts of the world would have."""
-        s = socket.socket()
+    def socket(self):
+        """Nearly always of an address of its own, as hosts of the world would have."""
+        c, s = self.chance, socket.socket()
         s.setblocking(False)
         s.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
-        many = self.chance.random() < 0.95
-        s.bind(('127.%d.%d.%d' % tuple(self.chance.randint(1, 250) for _ in range(3)) if many else '127.0.0.9', 0))
+        many = c.random() < 0.95
+        s.bind(('127.%d.%d.%d' % (c.randint(1, 250), c.randint(1, 250), c.randint(1, 250)) if many else '127.0.0.9', 0))
+        return s
+
+    async def connect(self):
+        s = self.socket()
         try:
             await asyncio.get_running_loop().sock_connect(s, self.where)
         except OSError:
@@ -87,31 +91,40 @@ class Attacker:
         while await read(65536):
             pass
 
-    def garbage(self):
+    def words(self, kind):
+        """Of a handshake the whole first flight is the dearest: the server answers it with a signature."""
         c = self.chance
+        if kind == 'half':
+            return self.hello if c.random() < 0.7 else self.hello[:c.randint(0, len(self.hello))]
         record = struct.pack('>BHH', c.choice([20, 21, 22, 23, 255]), c.choice([0x0301, 0x0303, 0xffff]),
                              c.choice([1, 16384, 16385, 65535]))  # claims more than it brings
         start = c.choice([b'', record, b'\xff\xff\xff\xff'])  # the last: a frame as it would be behind TLS
         return start + c.randbytes(c.randint(1, 1400))
 
-    def half(self):
-        """The whole first flight is the dearest: the server answers it with a signature."""
-        c = self.chance
-        return self.hello if c.random() < 0.7 else self.hello[:c.randint(0, len(self.hello))]
+    def toss(self, kind):
+        """Says it and is gone, at the least cost.  False: there is no connecting at once."""
+        with self.socket() as s:
+            s.setblocking(True)  # it takes as long as it takes here, unless the server's queue is full
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', 0, 20000))
+            if s.connect_ex(self.where) != 0:
+                return False
+            s.send(self.words(kind))
+            if self.chance.random() < 0.25:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        self.count[kind] += 1
+        return True
 
-    async def speak(self, words):
-        loop = asyncio.get_running_loop()
+    async def speak(self, kind):
+        loop, words = asyncio.get_running_loop(), self.words(kind)
         with await self.connect() as s:
             await loop.sock_sendall(s, words)
             how = self.chance.random()
             if how < PATIENT:
                 await self.until_closed(lambda n: loop.sock_recv(s, n))
-            elif how < 0.3:
-                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             elif how < 0.6 and words == self.hello:
                 await loop.sock_recv(s, 4096)  # what the server has to say to it
 
-    async def trickle(self):
+    async def trickle(self, kind):
         loop = asyncio.get_running_loop()
         with await self.connect() as s:
             if self.chance.random() < 0.02:  # until the server has had enough
@@ -142,10 +155,9 @@ class Attacker:
             writer.transport.abort()
 
     async def one(self, kind):
-        work = {'garbage': lambda: self.speak(self.garbage()), 'half': lambda: self.speak(self.half()),
-                'slow': self.trickle}.get(kind, lambda: self.shake(kind))
+        work = {'garbage': self.speak, 'half': self.speak, 'slow': self.trickle}.get(kind, self.shake)
         try:
-            await asyncio.wait_for(work(), END_S)
+            await asyncio.wait_for(work(kind), END_S)
         except ConnectionRefusedError:
             self.count['refused'] += 1  # there is no server
         except (asyncio.TimeoutError, TimeoutError):
@@ -159,6 +171,10 @@ class Attacker:
         for i, kind in enumerate(self.chance.choices(list(KINDS), KINDS.values(), k=connections)):
             if per_s > 0:
                 await asyncio.sleep(max(0, begin + i / per_s - time.monotonic()))
+            if kind in ('garbage', 'half') and self.chance.random() < 0.9 and self.toss(kind):
+                if i % 4 == 0:
+                    await asyncio.sleep(0)
+                continue
             if len(tasks) >= AT_ONCE:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             tasks.add(task := asyncio.create_task(self.one(kind)))
