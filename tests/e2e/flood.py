@@ -164,7 +164,8 @@ class Flood:
             self.flood_s, sum(c[k] for k in kinds) / self.flood_s, 100 * self.flood_cpu_s / self.flood_s))
         print('server memory %d kB, then at most %d kB: %d kB more' % (
             self.first_kb, self.most_kb, self.most_kb - self.first_kb))
-        for where, state in (('in the flood', self.server.state), ('without', os.path.join(self.run.trial.base, 'server'))):
+        without = os.path.join(self.run.trial.base, 'server')
+        for where, state in (('in the flood', self.server.state), ('without', without)):
             with open(os.path.join(state, 'summary.json'), encoding='utf-8') as file:
                 print('model_sha256 %s: %s' % (where, json.load(file)['model_sha256']['head']))
         ms = self.round_ms()
