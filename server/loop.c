@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
+#include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
 #include "server/link.h"
 #include "server/run.h"
@@ -475,18 +476,13 @@ static void on_stop(uv_signal_t *s, int number)
     stop(s->data);
 }
 
-static struct net_identity identity_of(const struct config_identity *c)
-{
-    return (struct net_identity){c->cert, c->key, c->ca, c->crl};
-}
-
 /* New certificates and CRL for new connections; live ones are checked against them.  Parties that
  * are no longer in the roster file are shut out; new ones need a restart, since the plan is for a
  * fixed set. */
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
-    struct net_identity id = identity_of(&l->run.in->config.identity);
+    struct net_identity id = keyfiles_identity(&l->run.in->config.identity);
     struct error err = {0};
     struct roster fresh;
 
@@ -526,7 +522,7 @@ static enum status init_net(struct loop *l, struct error *err)
 {
     static const struct net_events events = {on_open, on_frame, on_close};
     struct net_side side = {&l->uv, NULL, &events, l};
-    struct net_identity id = identity_of(&l->run.in->config.identity);
+    struct net_identity id = keyfiles_identity(&l->run.in->config.identity);
     char path[CONFIG_PATH_MAX];
     const char *address;
     enum status s = net_tls_new(&l->tls, true, &id, err);

@@ -50,12 +50,12 @@ static enum status load_key(SSL_CTX *ctx, const char *path, struct error *err)
     BIO *bio = NULL;
     enum status s;
 
-    if (file_check_private(path, err) != STATUS_OK) {
-        error_wrap(err, "identity.key");
-        return err != NULL ? err->status = STATUS_IDENTITY : STATUS_IDENTITY;
-    }
     buf_init(&text, KEY_FILE_MAX);
-    s = file_read(path, &text, err);
+    s = file_read_private(path, &text, err);
+    if (s == STATUS_CONFIG) {
+        error_wrap(err, "identity.key");
+        s = err != NULL ? err->status = STATUS_IDENTITY : STATUS_IDENTITY;
+    }
     if (s == STATUS_OK) {
         bio = BIO_new_mem_buf(text.data, (int)text.len);
         key = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
