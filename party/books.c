@@ -7,6 +7,7 @@
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "party/policy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,7 +115,7 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
 {
     const struct config_policy *policy = &b->in->config.policy;
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
-    struct account_claim claim;
+    struct account_claim claim = policy_limited(policy, b->withstands);
     size_t n;
 
     if (policy->epsilon_value <= 0)
@@ -123,8 +124,8 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
     entries[n] = c->mechanism;
     entries[n].releases = c->n;
     entries[n].participations_max = 1;
-    claim = account_claim(entries, n + 1, (enum account_adversary)policy->epsilon_adversary,
-                          (enum account_adjacency)policy->epsilon_adjacency, b->delta);
+    entries[n].trained_max = c->purpose == PURPOSE_TRAIN;
+    claim = account_claim(entries, n + 1, &claim, b->delta);
     if (!(claim.epsilon <= policy->epsilon_value))
         return error_set(
             err, STATUS_BUDGET,

@@ -54,9 +54,32 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
     return e;
 }
 
+struct account_entry policy_planned(const struct plan *p, const struct policy_set *set,
+                                    struct agenda_releases *planned)
+{
+    struct account_entry e = policy_mechanism(p, set);
+    struct agenda agenda;
+
+    agenda_make(&agenda, p);
+    agenda_price_rest(&agenda, p, set->done, planned);
+    e.releases = planned->train + planned->evaluate;
+    e.participations_max = agenda_record_max(planned, set->shared);
+    e.trained_max = planned->trained_max;
+    return e;
+}
+
 double policy_delta(const struct plan *p)
 {
     return p->privacy.delta < POLICY_DELTA_MAX ? p->privacy.delta : POLICY_DELTA_MAX;
+}
+
+struct account_claim policy_limited(const struct config_policy *policy, uint32_t t)
+{
+    return (struct account_claim){
+        .adversary = (enum account_adversary)policy->epsilon_adversary,
+        .adjacency = (enum account_adjacency)policy->epsilon_adjacency,
+        .t = t,
+    };
 }
 
 static enum status check_set(const struct config_policy *policy, const struct plan *p,
@@ -132,16 +155,14 @@ static enum status check_releases(const struct config_policy *policy,
     return STATUS_OK;
 }
 
-static enum status check_epsilon(const struct config_policy *policy,
-                                 const struct account_entry *entries, size_t n, double delta,
-                                 struct error *err)
+static enum status check_epsilon(const struct config_policy *policy, const struct plan *p,
+                                 const struct account_entry *entries, size_t n, struct error *err)
 {
-    struct account_claim claim;
+    struct account_claim claim = policy_limited(policy, plan_withstands(p));
 
     if (policy->epsilon_value <= 0)
         return STATUS_OK;
-    claim = account_claim(entries, n, (enum account_adversary)policy->epsilon_adversary,
-                          (enum account_adjacency)policy->epsilon_adjacency, delta);
+    claim = account_claim(entries, n, &claim, policy_delta(p));
     if (claim.epsilon <= policy->epsilon_value)
         return STATUS_OK;
     return error_set(
@@ -157,23 +178,16 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
     struct agenda_releases planned;
-    struct agenda agenda;
     enum status s = check_set(policy, p, set, err);
 
     if (s == STATUS_OK)
         s = check_terms(policy, p, err);
     if (s != STATUS_OK)
         return s;
-    agenda_make(&agenda, p);
-    agenda_price_rest(&agenda, p, set->done, &planned);
     memcpy(entries, spent, spent_n * sizeof *spent);
-    entries[spent_n] = policy_mechanism(p, set);
-    entries[spent_n].releases = planned.train + planned.evaluate;
-    entries[spent_n].participations_max = planned.train_record_max > planned.test_record_max
-                                              ? planned.train_record_max
-                                              : planned.test_record_max;
+    entries[spent_n] = policy_planned(p, set, &planned);
     s = check_releases(policy, entries, spent_n + 1, err);
     if (s == STATUS_OK)
-        s = check_epsilon(policy, entries, spent_n + 1, policy_delta(p), err);
+        s = check_epsilon(policy, p, entries, spent_n + 1, err);
     return s;
 }

@@ -28,15 +28,21 @@ struct policy_set {
     uint32_t self;
     uint64_t done; /* training steps that need no pricing any more */
     struct policy_bottom bottom;
+    bool shared; /* some record is in the training split and in the test split */
 };
 
 /* A larger delta than this makes every epsilon look smaller: limits are judged at most at it (B13).
  */
 #define POLICY_DELTA_MAX 1e-5
 double policy_delta(const struct plan *p);
+/* Which claim policy.max_epsilon limits, under a plan that withstands t colluders. */
+struct account_claim policy_limited(const struct config_policy *policy, uint32_t t);
 
 /* The mechanism of one upload under this plan among this set; releases and participations 0. */
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set);
+/* With what is planned, or is left of it once set->done steps are done, filled in. */
+struct account_entry policy_planned(const struct plan *p, const struct policy_set *set,
+                                    struct agenda_releases *planned);
 
 /* STATUS_POLICY or STATUS_BUDGET with the key of the policy that refuses and both numbers.  `spent`
  * is what the ledger holds; the plan's planned releases are priced on top. */

@@ -18,7 +18,7 @@
 static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
 static const char *const trains[] = {"raw", "frozen", "dp", NULL};
 static const char *const scales[] = {"fit", "none", NULL};
-static const char *const adversaries[] = {"server", "server+1", "all_but_one", "party", NULL};
+static const char *const adversaries[] = {"server", "server+1", "server+t", "all_but_one", "party", NULL};
 static const char *const adjacencies[] = {"record_frozen", "record_dp", "record_raw",
                                           "columns",       "sample",    NULL};
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",

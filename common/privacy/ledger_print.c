@@ -159,7 +159,7 @@ enum status ledger_print_claims(const struct account_entry *entries, size_t n, d
                                 struct buf *out)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t claims_n = account_claims(claims, entries, n, delta);
+    size_t claims_n = account_claims(claims, entries, n, delta, 0);
     enum status s = buf_printf(out, "\n  claims at delta %g\n  %-12s %-13s %6s %12s %14s\n", delta,
                                "adversary", "adjacency", "M_eff", "alpha", "epsilon");
 

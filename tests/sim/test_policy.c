@@ -344,7 +344,9 @@ static struct account_claim price(enum account_adversary adversary,
     entries[spent_n] = policy_mechanism(&plan, &set);
     entries[spent_n].releases = 480;
     entries[spent_n].participations_max = 4;
-    return account_claim(entries, spent_n + 1, adversary, adjacency, plan.privacy.delta);
+    return account_claim(entries, spent_n + 1,
+                         &(struct account_claim){.adversary = adversary, .adjacency = adjacency},
+                         plan.privacy.delta);
 }
 
 static void expect_epsilon_edge(enum account_adversary adversary, enum account_adjacency adjacency)
@@ -478,9 +480,15 @@ static void test_where_some_may_be_missing_parties_are_not_hidden_from_each_othe
             e = policy_mechanism(&plan, &set);
             e.releases = e.participations_max = 1;
             assert_int_equal(e.concat, seen);
-            claim = account_claim(&e, 1, ACCOUNT_PARTY, ACCOUNT_RECORD_RAW, 1e-5);
+            claim = account_claim(&e, 1,
+                                  &(struct account_claim){.adversary = ACCOUNT_PARTY,
+                                                          .adjacency = ACCOUNT_RECORD_RAW},
+                                  1e-5);
             assert_int_equal(claim.m_eff, seen ? 1 : PARTIES - 1);
-            claim = account_claim(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW, 1e-5);
+            claim = account_claim(&e, 1,
+                                  &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                          .adjacency = ACCOUNT_RECORD_RAW},
+                                  1e-5);
             assert_int_equal(claim.m_eff, a == AGGREGATION_CLEAR ? 1 : PARTIES);
         }
     }
