@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
+#include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
 #include "common/net/net.h"
 #include "party/inject.h"
@@ -457,15 +458,10 @@ static void on_stop(uv_signal_t *s, int number)
         tell(l, &e);
 }
 
-static struct net_identity identity_of(const struct config_identity *c)
-{
-    return (struct net_identity){c->cert, c->key, c->ca, c->crl};
-}
-
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
-    struct net_identity id = identity_of(&l->run.in->config.identity);
+    struct net_identity id = keyfiles_identity(&l->run.in->config.identity);
     struct error err = {0};
 
     (void)number;
@@ -490,7 +486,7 @@ static enum status init_wire(struct loop *l, struct error *err)
 
 static enum status init_tls(struct loop *l, struct error *err)
 {
-    struct net_identity id = identity_of(&l->run.in->config.identity);
+    struct net_identity id = keyfiles_identity(&l->run.in->config.identity);
     uint8_t own[NET_SPKI_BYTES];
     int64_t expires_in_s;
     enum status s = net_tls_new(&l->tls, false, &id, err);
