@@ -417,8 +417,9 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
     else if (was_open)
         log_warn("the server closed the connection");
     if (l->working) { /* dialled again when the work is done and the session knows of the loss */
+        if (!l->held_lost)
+            l->held_why = as_net;
         l->held_lost = true;
-        l->held_why = as_net;
         return;
     }
     if (was_open || status_kind(why->status) != STATUS_KIND_NET) {
@@ -458,6 +459,49 @@ static void on_stop(uv_signal_t *s, int number)
         tell(l, &e);
 }
 
+/* For a reason of this side's. */
+static void end_run(struct loop *l, struct error *why)
+{
+    struct event e = {.kind = EVENT_LOST, .error = why};
+
+    if (!l->working) {
+        tell(l, &e);
+        return;
+    }
+    l->held_lost = true; /* and what the work was for is not sent */
+    l->held_why = *why;
+    l->open = false;
+    if (l->conn != NULL)
+        net_conn_close(l->conn, false);
+}
+
+/* What is agreed on in a run is the roster that it began with.  Without one of its members it must
+ * not go on; whatever else has changed waits for the next. */
+static void reload_roster(struct loop *l)
+{
+    const struct roster *old = &l->run.in->roster;
+    struct roster fresh;
+    struct error err = {0};
+    const char *gone = NULL;
+
+    if (roster_load(&fresh, l->run.in->config.roster, &err) != STATUS_OK) {
+        log_error("reload: %s", err.text);
+        return;
+    }
+    for (size_t i = 0; i < old->n && gone == NULL; i++)
+        if (roster_find_key(&fresh, old->party[i].key) < 0)
+            gone = old->party[i].name;
+    if (memcmp(fresh.server.key, old->server.key, ROSTER_KEY_BYTES) != 0)
+        gone = old->server.name;
+    if (gone != NULL) {
+        error_set(&err, STATUS_POLICY, "%s: %s is no longer in it, with the key of this run",
+                  l->run.in->config.roster, gone);
+        end_run(l, &err);
+    } else if (memcmp(fresh.digest, old->digest, sizeof old->digest) != 0) {
+        log_warn("reload: the roster is another one: this run goes on with the one it began with");
+    }
+}
+
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
@@ -469,6 +513,7 @@ static void on_reload(uv_signal_t *s, int number)
         log_error("reload: %s", err.text);
     else if (l->conn == NULL || !l->open || net_conn_recheck(l->conn))
         log_info("certificates and CRL read again");
+    reload_roster(l);
 }
 
 /* --- life --- */
