@@ -115,23 +115,23 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
 {
     const struct config_policy *policy = &b->in->config.policy;
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
-    struct account_claim claim = policy_limited(policy, b->withstands);
+    struct policy_excess e;
     size_t n;
 
-    if (policy->epsilon_value <= 0)
+    if (!policy_limits_epsilon(policy))
         return STATUS_OK;
     n = books_entries(b, entries);
     entries[n] = c->mechanism;
     entries[n].releases = c->n;
     entries[n].participations_max = 1;
     entries[n].trained_max = c->purpose == PURPOSE_TRAIN;
-    claim = account_claim(entries, n + 1, &claim, b->delta);
-    if (!(claim.epsilon <= policy->epsilon_value))
-        return error_set(
-            err, STATUS_BUDGET,
-            "policy.max_epsilon: the next releases would bring epsilon to %.4g, %.4g is the most",
-            claim.epsilon, policy->epsilon_value);
-    return STATUS_OK;
+    if (!policy_exceeded(&e, policy, entries, n + 1, b->delta, b->withstands))
+        return STATUS_OK;
+    return error_set(err, STATUS_BUDGET,
+                     "policy.max_epsilon: the next releases would bring epsilon against %s (%s) to "
+                     "%.4g, %.4g is the most",
+                     account_adversary_name(e.claim.adversary),
+                     account_adjacency_name(e.claim.adjacency), e.claim.epsilon, e.most);
 }
 
 /* What was seen of others' ledgers, for the commit to come. */

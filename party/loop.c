@@ -475,31 +475,18 @@ static void end_run(struct loop *l, struct error *why)
         net_conn_close(l->conn, false);
 }
 
-/* What is agreed on in a run is the roster that it began with.  Without one of its members it must
- * not go on; whatever else has changed waits for the next. */
 static void reload_roster(struct loop *l)
 {
-    const struct roster *old = &l->run.in->roster;
-    struct roster fresh;
     struct error err = {0};
-    const char *gone = NULL;
+    bool changed;
+    enum status s = party_inputs_roster(l->run.in, &changed, &err);
 
-    if (roster_load(&fresh, l->run.in->config.roster, &err) != STATUS_OK) {
-        log_error("reload: %s", err.text);
-        return;
-    }
-    for (size_t i = 0; i < old->n && gone == NULL; i++)
-        if (roster_find_key(&fresh, old->party[i].key) < 0)
-            gone = old->party[i].name;
-    if (memcmp(fresh.server.key, old->server.key, ROSTER_KEY_BYTES) != 0)
-        gone = old->server.name;
-    if (gone != NULL) {
-        error_set(&err, STATUS_POLICY, "%s: %s is no longer in it, with the key of this run",
-                  l->run.in->config.roster, gone);
+    if (s == STATUS_POLICY)
         end_run(l, &err);
-    } else if (memcmp(fresh.digest, old->digest, sizeof old->digest) != 0) {
+    else if (s != STATUS_OK)
+        log_error("reload: %s", err.text);
+    else if (changed)
         log_warn("reload: the roster is another one: this run goes on with the one it began with");
-    }
 }
 
 static void on_reload(uv_signal_t *s, int number)

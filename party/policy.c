@@ -73,13 +73,52 @@ double policy_delta(const struct plan *p)
     return p->privacy.delta < POLICY_DELTA_MAX ? p->privacy.delta : POLICY_DELTA_MAX;
 }
 
-struct account_claim policy_limited(const struct config_policy *policy, uint32_t t)
+bool policy_limits_epsilon(const struct config_policy *policy)
 {
-    return (struct account_claim){
-        .adversary = (enum account_adversary)policy->epsilon_adversary,
-        .adjacency = (enum account_adjacency)policy->epsilon_adjacency,
-        .t = t,
+    bool any = policy->epsilon_value > 0;
+
+    for (size_t a = 0; a < CONFIG_ADVERSARIES; a++)
+        for (size_t of = 0; of < CONFIG_LIMITED; of++)
+            any |= policy->epsilon_max[a][of] > 0;
+    return any;
+}
+
+static bool exceeds(struct policy_excess *out, const struct account_entry *entries, size_t n,
+                    double delta)
+{
+    if (out->most <= 0)
+        return false;
+    out->claim = account_claim(entries, n, &out->claim, delta);
+    return !(out->claim.epsilon <= out->most);
+}
+
+bool policy_exceeded(struct policy_excess *out, const struct config_policy *policy,
+                     const struct account_entry *entries, size_t n, double delta, uint32_t t)
+{
+    static const enum account_adjacency limited[CONFIG_LIMITED] = {
+        [LIMITED_RECORD] = ACCOUNT_RECORD_RAW,
+        [LIMITED_COLUMNS] = ACCOUNT_COLUMNS,
+        [LIMITED_SAMPLE] = ACCOUNT_SAMPLE,
     };
+
+    *out = (struct policy_excess){
+        .claim = {.adversary = (enum account_adversary)policy->epsilon_adversary,
+                  .adjacency = (enum account_adjacency)policy->epsilon_adjacency,
+                  .t = t},
+        .most = policy->epsilon_value,
+    };
+    if (exceeds(out, entries, n, delta))
+        return true;
+    for (size_t a = 0; a < CONFIG_ADVERSARIES; a++) {
+        for (size_t of = 0; of < CONFIG_LIMITED; of++) {
+            *out = (struct policy_excess){
+                .claim = {.adversary = (enum account_adversary)a, .adjacency = limited[of], .t = t},
+                .most = policy->epsilon_max[a][of]};
+            if (exceeds(out, entries, n, delta))
+                return true;
+        }
+    }
+    return false;
 }
 
 static enum status check_set(const struct config_policy *policy, const struct plan *p,
@@ -158,18 +197,15 @@ static enum status check_releases(const struct config_policy *policy,
 static enum status check_epsilon(const struct config_policy *policy, const struct plan *p,
                                  const struct account_entry *entries, size_t n, struct error *err)
 {
-    struct account_claim claim = policy_limited(policy, plan_withstands(p));
+    struct policy_excess e;
 
-    if (policy->epsilon_value <= 0)
-        return STATUS_OK;
-    claim = account_claim(entries, n, &claim, policy_delta(p));
-    if (claim.epsilon <= policy->epsilon_value)
+    if (!policy_exceeded(&e, policy, entries, n, policy_delta(p), plan_withstands(p)))
         return STATUS_OK;
     return error_set(
         err, STATUS_BUDGET,
         "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
-        account_adversary_name(claim.adversary), account_adjacency_name(claim.adjacency),
-        claim.epsilon, policy->epsilon_value);
+        account_adversary_name(e.claim.adversary), account_adjacency_name(e.claim.adjacency),
+        e.claim.epsilon, e.most);
 }
 
 enum status policy_check(const struct config_policy *policy, const struct plan *p,

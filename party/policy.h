@@ -35,8 +35,17 @@ struct policy_set {
  */
 #define POLICY_DELTA_MAX 1e-5
 double policy_delta(const struct plan *p);
-/* Which claim policy.max_epsilon limits, under a plan that withstands t colluders. */
-struct account_claim policy_limited(const struct config_policy *policy, uint32_t t);
+/* Is there a limit on epsilon at all? */
+bool policy_limits_epsilon(const struct config_policy *policy);
+/* A claim that passes its limit. */
+struct policy_excess {
+    struct account_claim claim;
+    double most;
+};
+/* Does the composition of n entries at `delta`, under a plan that withstands t colluders, pass one
+ * of policy.max_epsilon's limits? */
+bool policy_exceeded(struct policy_excess *out, const struct config_policy *policy,
+                     const struct account_entry *entries, size_t n, double delta, uint32_t t);
 
 /* The mechanism of one upload under this plan among this set; releases and participations 0. */
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set);

@@ -103,11 +103,15 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
 
 /* --- what it costs --- */
 
-static enum status print_bottom(const struct account_entry *e, struct buf *out)
+static enum status print_bottom(const struct price *p, struct buf *out)
 {
+    const struct account_entry *e = &p->entry;
+    const bool again = p->releases.trained_max > 1; /* says the same, at the price of a release */
+
     switch (e->bottom) {
     case ACCOUNT_FROZEN:
-        return buf_printf(out, "#   bottom: frozen, a record shows in its own releases alone\n");
+        return buf_printf(out, "#   bottom: frozen, a record shows in its own releases alone%s\n",
+                          again ? "; training.releases: once would make them one" : "");
     case ACCOUNT_DP:
         return buf_printf(out,
                           "#   bottom: dp, a record shows in its own releases and in %" PRIu32
@@ -127,7 +131,7 @@ static enum status print_releases(const struct price *p, struct buf *out)
                    p->file != NULL ? p->file : "a plan of defaults (no --plan)", p->set.n);
 
     if (s == STATUS_OK)
-        s = print_bottom(&p->entry, out);
+        s = print_bottom(p, out);
     if (s != STATUS_OK)
         return s;
     return buf_printf(

@@ -48,6 +48,7 @@ struct loop {
     struct wire_unpacker unpacker;
     struct buf frame;
     size_t up_max;
+    struct log_few strangers;
 };
 
 static void tell(struct loop *l, const struct event *e);
@@ -331,11 +332,11 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
     if (l->working)
         net_conn_pause(c, true);
     if (peer < 0 || l->barred[peer]) {
-        log_warn("%s: its key is not in the roster", address);
+        link_warn(k, &l->strangers, "%s: its key is not in the roster", address);
         refuse(l, k, STATUS_KIND_CONFIG, "this certificate's key is not in the server's roster");
     } else if (!net_conn_has_name(c, l->run.in->roster.party[peer].name)) {
-        log_warn("%s: the certificate does not carry the name %s", address,
-                 l->run.in->roster.party[peer].name);
+        link_warn(k, &l->strangers, "%s: the certificate does not carry the name %s", address,
+                  l->run.in->roster.party[peer].name);
         refuse(l, k, STATUS_KIND_CONFIG,
                "this certificate does not carry the name that the roster has for its key");
     } else if (l->run.options->seeded &&
@@ -363,7 +364,8 @@ static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
     struct event e = {.kind = EVENT_JOINED, .peer = k->peer, .msg = m};
 
     if (m->kind != WIRE_JOIN) {
-        log_warn("%s: %s before join", net_conn_address(k->conn), wire_kind_name(m->kind));
+        link_warn(k, &l->strangers, "%s: %s before join", net_conn_address(k->conn),
+                  wire_kind_name(m->kind));
         refuse(l, k, STATUS_KIND_PEER, "the first message must be join");
         return;
     }
@@ -392,15 +394,15 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     if (k == NULL || l->over || k->refused)
         return;
     if (!k->joined && n > WIRE_JOIN_MAX) {
-        log_warn("%s: a first message of %zu bytes", net_conn_address(c), n);
+        link_warn(k, &l->strangers, "%s: a first message of %zu bytes", net_conn_address(c), n);
         refuse(l, k, STATUS_KIND_PEER, "the first message is longer than any join");
         return;
     }
     if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
         bool was = k->joined;
         struct event lost = {.kind = EVENT_LOST, .peer = k->peer, .error = &err};
-        log_warn("%s: %s", was ? l->run.in->roster.party[k->peer].name : net_conn_address(c),
-                 err.text);
+        link_warn(k, &l->strangers, "%s: %s",
+                  was ? l->run.in->roster.party[k->peer].name : net_conn_address(c), err.text);
         detach(l, k);
         refuse(l, k, STATUS_KIND_PEER, err.text);
         if (was)
@@ -429,14 +431,13 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
     struct loop *l = owner;
     struct link *k = net_conn_data(c);
     struct event e = {.kind = EVENT_LOST, .error = why};
-    bool mine;
+    bool mine = k != NULL && k->joined && l->party[k->peer] == k;
 
     if (why->status != STATUS_OK && !l->over)
-        log_warn("%s", why->text);
+        link_warn(k, &l->strangers, "%s", why->text);
     if (k == NULL)
         return;
     e.peer = k->peer;
-    mine = k->joined && l->party[k->peer] == k;
     detach(l, k);
     unlink_link(l, k);
     mem_free(k);
@@ -455,10 +456,9 @@ static void on_tick(uv_timer_t *t)
     struct loop *l = t->data;
     uint64_t now = clock_us();
 
-    for (struct link *k = l->links; k != NULL; k = k->next) {
+    for (struct link *k = l->links; k != NULL; k = k->next)
         if (!k->joined && now - k->opened_us > JOIN_MS * 1000ull)
             net_conn_close(k->conn, false);
-    }
     if (!l->working && l->run.options->progress)
         server_results_progress(&l->run.results, server_session_report(l->run.session), now, false);
 }

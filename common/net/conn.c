@@ -132,9 +132,13 @@ static void gone(struct net_conn *c)
 void conn_handle_closed(uv_handle_t *handle)
 {
     struct net_conn *c = handle->data;
+    struct listen_time t;
 
-    if (--c->handles == 0)
-        gone(c);
+    if (--c->handles > 0)
+        return;
+    t = listen_time_begin(c);
+    gone(c);
+    listen_time_end(&t);
 }
 
 void conn_close_now(struct net_conn *c)

@@ -65,6 +65,7 @@ struct net_conn {
 
     struct net_listener *listener; /* as long as it is pending there */
     struct net_conn *pending_prev, *pending_next;
+    bool waits; /* not read from until the pending owe no time */
     struct dial *dial;
     struct shape *shape;
 };

@@ -3,7 +3,8 @@
  * A frame is a 4-byte big-endian length and that many bytes.  The length is checked against the
  * connection's current maximum before anything is allocated; the receive buffer grows with received
  * bytes.  Every wait has a deadline (limits below).  A peer's fault costs that peer: on_close names
- * it.
+ * it.  Those that are not accepted yet share a part of the thread's time; the rest is for the
+ * others.
  *
  * Callbacks run on the loop thread.  net_conn_close may be called from any of them; on_close is
  * then still called exactly once, after which the connection is gone.
@@ -27,7 +28,9 @@ enum {
     NET_WRITE_STUCK_MS = 30000, /* a write queue over its limit for this long drops the peer */
     NET_RECHECK_MS = 600000,    /* the peer's certificate again, as long as it is there (D5) */
     NET_LINGER_MS = 1000,       /* after the last byte: wait for the peer's end, so it arrives */
-    NET_PENDING_MAX = 64, /* connections not accepted by net_conn_accept yet; more must wait */
+    NET_PENDING_MAX = 64,  /* connections not accepted by net_conn_accept yet; more must wait */
+    NET_PENDING_SHARE = 5, /* these may take 1/5 of the loop thread's time, and besides ... */
+    NET_PENDING_BURST_US = 50000, /* ... this once, which lets 100 parties in that start together */
     NET_FRAME_PREAUTH_MAX = 4096,
     NET_SPKI_BYTES = 32,
 };

@@ -205,7 +205,8 @@ enum status net_tls_new(struct net_tls **out, bool server, const struct net_iden
                                     .recheck_ms = NET_RECHECK_MS,
                                     .linger_ms = NET_LINGER_MS,
                                     .rekey_records = TLS_REKEY_RECORDS,
-                                    .pending_max = NET_PENDING_MAX};
+                                    .pending_max = NET_PENDING_MAX,
+                                    .pending = {NET_PENDING_SHARE, NET_PENDING_BURST_US}};
     buf_init(&t->scratch.output, SIZE_MAX / 2);
     t->bio_method = tls_bio_method_new();
     if (t->bio_method == NULL)

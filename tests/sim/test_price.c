@@ -217,6 +217,7 @@ static void test_the_partys_own_bottom_says_which_claim_of_a_record_holds(void *
     assert_int_equal(price.entry.bottom, ACCOUNT_FROZEN);
     assert_says(printed(), "server+1     record_frozen ");
     assert_says(printed(), "bottom: frozen");
+    assert_says(printed(), "once would make them one");
     in.config.train = TRAIN_DP;
     load(plan_file(small));
     assert_int_equal(price.entry.bottom, ACCOUNT_DP);
