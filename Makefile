@@ -23,7 +23,7 @@ say = $(if $(V),,@echo '$(1)' &&)
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
             libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES  := libcmocka-dev openssl python3 python3-numpy iproute2 nftables gnuplot-nox
-FUZZ_PACKAGES  := clang
+FUZZ_PACKAGES  := clang libclang-rt-dev
 VALGRIND_PACKAGES := valgrind
 BENCH_PACKAGES := libgsl-dev libflint-dev python3-grpcio python3-torch
 
@@ -77,13 +77,14 @@ REPLAYS   := $(patsubst $(BUILD)/tests/fuzz/fuzz_%,$(BUILD)/tests/fuzz/replay_%,
 BENCH     := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/bench_*.c))
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py tests/bench/bench_*.sh)
 E2E       := $(wildcard tests/e2e/test_*.sh)
-WATCHED   := $(patsubst tests/valgrind/%.c,$(BUILD)/tests/valgrind/%,$(wildcard tests/valgrind/test_*.c))
+WATCHED   := $(patsubst tests/valgrind/%.c,$(BUILD)/tests/valgrind/%, \
+    $(wildcard tests/valgrind/test_*.c))
 FAULTS    := $(BUILD)/tests/lib/disk_faults.so
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
 
 .PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
-        check-threads durability asan ubsan tsan valgrind run-valgrind fuzz run-fuzz mutants cover bench fmt \
-        install uninstall clean setup
+        check-threads durability shortage asan ubsan tsan valgrind run-watched run-memcheck fuzz \
+        run-fuzz mutants cover bench fmt install uninstall clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -222,6 +223,9 @@ check-e2e: all $(FAULTS)
 # Every durable call in every mode, where the tests take a sample.
 durability: all $(FAULTS)
 	@DURABILITY_EVERY=1 $(ENVIRONMENT) tests/e2e/test_durability.sh
+# Every allocation of whole runs failed once, where the test takes a sample of OpenSSL's.
+shortage: $(BUILD)/tests/sim/test_shortage
+	@TEST_EVERY=1 $<
 check-source:
 	@$(RUN) $(SOURCE)
 
@@ -247,25 +251,27 @@ check-threads: all $(THREADED) $(FAULTS)
 # complaints), then the unit tests that are quick there, to whom it may say nothing.
 valgrind:
 	@$(call install_packages,$(PACKAGES) $(TEST_PACKAGES) $(VALGRIND_PACKAGES))
-	$(MAKE) BUILD=$(BUILD)/valgrind EXTRA_CFLAGS=-DSECRETS_WATCHED run-valgrind
+	$(MAKE) BUILD=$(BUILD)/valgrind EXTRA_CFLAGS=-DSECRETS_WATCHED run-watched run-memcheck
+	$(MAKE) BUILD=$(BUILD)/valgrind/plain \
+	    EXTRA_CFLAGS='-DSECRETS_WATCHED -DWIDE_CLONES_OFF' run-watched
 MEMCHECK := valgrind -q --child-silent-after-fork=yes
-run-valgrind: $(WATCHED) $(UNIT_QUICK)
+run-watched: $(WATCHED)
 	@UNDER='$(MEMCHECK)' $(RUN) $(WATCHED)
+# Rooms that read bytes of peers or hold keys; valgrind shows a program that replaces itself.
+UNIT_QUICK := $(filter-out %/base/test_process, \
+    $(filter $(foreach r,base crypto wire,$(BUILD)/tests/unit/$(r)/%),$(UNIT)))
+run-memcheck: $(UNIT_QUICK)
 	@UNDER='$(MEMCHECK) --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
 	    $(RUN) $(UNIT_QUICK)
 
+# New inputs for each target, found by libFuzzer; what the tree keeps of them is not touched.
 FUZZ_SECONDS ?= 30
+FUZZ_TARGETS ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz:
 	@$(call install_packages,$(PACKAGES) $(FUZZ_PACKAGES))
 	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang FUZZ=1 SANITIZE=address,undefined OPT=-O1 CI= run-fuzz
-run-fuzz: $(FUZZERS)
-	@for f in $(FUZZERS); do \
-	    name=$${f##*/fuzz_}; mkdir -p $(BUILD)/corpus/$$name; \
-	    $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
-	        -artifact_prefix=$(BUILD)/$$name- $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name \
-	        >$(BUILD)/$$name.log 2>&1 || { tail -n 60 $(BUILD)/$$name.log; exit 1; }; \
-	    sed -n "s/^stat::number_of_executed_units:/$$name, inputs:/p" $(BUILD)/$$name.log; \
-	done
+run-fuzz: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/fuzz_%)
+	@tests/fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $^
 
 # Bugs planted one after another, each of which some test has to see (tests/mutants/README.md).
 mutants:

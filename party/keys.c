@@ -115,16 +115,19 @@ static enum status make_confirm(struct party_session *p)
 {
     struct agree_terms terms = {p->plan_digest, p->generation};
     uint8_t key[WIRE_DIGEST_BYTES];
+    enum status s;
 
     agree_sid(p->sid, &terms, p->hellos, p->members_n);
-    agree_ids_key(key, p->sid);
     memcpy(p->own_confirm.sid, p->sid, sizeof p->sid);
-    table_ids_hmac(p->own_confirm.ids_train, p->setup.train, key);
-    table_ids_hmac(p->own_confirm.ids_test, p->setup.test, key);
+    s = agree_ids_key(key, p->sid);
+    if (s == STATUS_OK)
+        s = table_ids_hmac(p->own_confirm.ids_train, p->setup.train, key);
+    if (s == STATUS_OK)
+        s = table_ids_hmac(p->own_confirm.ids_test, p->setup.test, key);
     party_witness_say(p, &p->own_confirm);
-    if (agree_sign_confirm(&p->own_confirm, p->setup.key) != STATUS_OK)
-        return error_set(&p->error, STATUS_CRYPTO, "cannot sign a confirmation");
-    return STATUS_OK;
+    if (s == STATUS_OK)
+        s = agree_sign_confirm(&p->own_confirm, p->setup.key);
+    return s == STATUS_OK ? s : error_set(&p->error, s, "confirmation: %s", status_words(s));
 }
 
 /* What the hellos say of sizes. */

@@ -57,7 +57,7 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
         out->m_min = entries[i].parties < out->m_min ? entries[i].parties : out->m_min;
     if (n == 0)
         return;
-    claims_n = account_claims(claims, entries, n, out->delta);
+    claims_n = account_claims(claims, entries, n, out->delta, plan_withstands(&rep->plan));
     for (size_t i = 0; i < claims_n && i < REPORT_CLAIMS_MAX; i++)
         out->claim[i] = (struct report_claim){
             .adversary = account_adversary_name(claims[i].adversary),

@@ -196,9 +196,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
     buf_init(&p->before, PARTY_KEEP_MAX);
     buf_init(&p->received, WIRE_PAYLOAD_MAX);
     party_witness_init(p);
-    s = digest_init(&p->digest);
-    if (s == STATUS_OK)
-        s = rng_init_system(&p->noise);
+    s = rng_init_system(&p->noise);
     if (s != STATUS_OK) {
         party_session_free(p);
         return error_set(err, s, "session: %s", status_words(s));

@@ -130,11 +130,20 @@ static void relay_hellos(struct server_session *s, struct actions *a)
     struct agree_terms terms = {s->plan_digest, s->generation};
     uint8_t key[WIRE_DIGEST_BYTES];
     struct action *send;
+    enum status st;
 
     agree_sid(s->sid, &terms, s->hellos, s->members_n);
-    agree_ids_key(key, s->sid);
-    table_ids_hmac(s->ids_train, s->setup.train, key);
-    table_ids_hmac(s->ids_test, s->setup.test, key);
+    st = agree_ids_key(key, s->sid);
+    if (st == STATUS_OK)
+        st = table_ids_hmac(s->ids_train, s->setup.train, key);
+    if (st == STATUS_OK)
+        st = table_ids_hmac(s->ids_test, s->setup.test, key);
+    if (st != STATUS_OK) {
+        error_set(&s->error, st, "ids of generation %llu: %s", (unsigned long long)s->generation,
+                  status_words(st));
+        server_fail(s, a);
+        return;
+    }
     if (server_deal_terms(s) != STATUS_OK) {
         server_fail(s, a);
         return;

@@ -389,8 +389,6 @@ static enum status init_protocol(struct server_session *s, struct error *err)
     if (st == STATUS_OK)
         st = server_watch_new(s);
     if (st == STATUS_OK)
-        st = digest_init(&s->digest);
-    if (st == STATUS_OK)
         st = rng_init_system(&s->rounding);
     return st == STATUS_OK ? st : error_set(err, st, "session: %s", status_words(st));
 }

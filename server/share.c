@@ -151,10 +151,11 @@ static void sort(struct server_session *s, uint32_t from, const struct wire_shar
                place = to < from ? from - 1 : from;
         if (to == from)
             continue;
-        if (each > 0) /* of a round of keys, a member may deal none */
+        if (each > 0) { /* of a round of keys, a member may deal none */
             memcpy(h->relay + to * h->relay_max + before - own, sealed, each);
+            sealed += each;
+        }
         memcpy(h->tags + to * h->tags_max + place * WIRE_TAG_BYTES, tag, WIRE_TAG_BYTES);
-        sealed += each;
         tag += WIRE_TAG_BYTES;
     }
 }

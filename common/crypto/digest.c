@@ -1,8 +1,8 @@
-/* digest.c -- SHA-256 by OpenSSL, HMAC after RFC 2104.
+/* digest.c -- SHA-256 and HMAC by OpenSSL.
  *
- * By the library's older functions, whose state the caller holds: they can neither allocate nor
- * fail, and what names rounds and moves keys on must not.  Its newer ones, HMAC among them,
- * allocate in every call.
+ * SHA-256 goes by the library's older functions, whose state the caller holds: they neither
+ * allocate nor fail, where its newer ones allocate whenever a digest begins.  So what names a round
+ * is no place where a session can end (docs/adr/0015).  HMAC has no such form, and can fail.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,10 +12,10 @@
 #include "common/base/check.h"
 #include "common/crypto/secret.h"
 
+#include <limits.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/sha.h>
-#include <string.h>
-
-enum { BLOCK_BYTES = 64, INNER = 0x36, OUTER = 0x5c };
 
 _Static_assert(sizeof(SHA256_CTX) <= sizeof((struct digest *)0)->state, "the state has its room");
 _Static_assert(_Alignof(SHA256_CTX) <= _Alignof(struct digest), "and its place");
@@ -23,12 +23,6 @@ _Static_assert(_Alignof(SHA256_CTX) <= _Alignof(struct digest), "and its place")
 static SHA256_CTX *state_of(struct digest *d)
 {
     return (SHA256_CTX *)d->state;
-}
-
-enum status digest_init(struct digest *d)
-{
-    digest_begin(d);
-    return STATUS_OK;
 }
 
 void digest_deinit(struct digest *d)
@@ -61,36 +55,15 @@ void digest_sha256(uint8_t out[DIGEST_BYTES], const void *bytes, size_t n)
     digest_deinit(&d);
 }
 
-static void toggle(uint8_t block[BLOCK_BYTES], uint8_t bits)
+enum status digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len,
+                        const void *bytes, size_t n)
 {
-    for (int i = 0; i < BLOCK_BYTES; i++)
-        block[i] ^= bits;
-}
+    unsigned len = 0;
 
-/* H(key ^ outer || H(key ^ inner || bytes)), a key of more than a block hashed first. */
-void digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len, const void *bytes,
-                 size_t n)
-{
-    uint8_t block[BLOCK_BYTES] = {0}, inner[DIGEST_BYTES];
-    struct digest d;
-
-    if (key_len > BLOCK_BYTES)
-        digest_sha256(block, key, key_len);
-    else if (key_len > 0)
-        memcpy(block, key, key_len);
-    toggle(block, INNER);
-    digest_begin(&d);
-    digest_update(&d, block, sizeof block);
-    digest_update(&d, bytes, n);
-    digest_final(&d, inner);
-    toggle(block, INNER ^ OUTER);
-    digest_begin(&d);
-    digest_update(&d, block, sizeof block);
-    digest_update(&d, inner, sizeof inner);
-    digest_final(&d, out);
-    digest_deinit(&d);
-    secret_wipe(block, sizeof block);
-    secret_wipe(inner, sizeof inner);
+    CHECK(key_len <= INT_MAX);
+    if (HMAC(EVP_sha256(), key, (int)key_len, bytes, n, out, &len) == NULL || len != DIGEST_BYTES)
+        return STATUS_CRYPTO;
+    return STATUS_OK;
 }
 
 void digest_hex(char *out, const uint8_t *bytes, size_t n)

@@ -1,4 +1,4 @@
-/* digest.h -- SHA-256 and HMAC-SHA-256.  Nothing here allocates, and nothing fails.
+/* digest.h -- SHA-256, which neither allocates nor fails, and HMAC-SHA-256, which may.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_CRYPTO_DIGEST_H
@@ -15,16 +15,16 @@ struct digest {
     uint64_t state[14]; /* the library's */
 };
 
-/* Incremental: init once, then any number of begin, update..., final.  Always STATUS_OK. */
-enum status digest_init(struct digest *d) MUST_USE;
-void digest_deinit(struct digest *d); /* wipes; safe on a zeroed struct */
+/* Any number of begin, update..., final; wiped at the end. */
 void digest_begin(struct digest *d);
 void digest_update(struct digest *d, const void *bytes, size_t n);
 void digest_final(struct digest *d, uint8_t out[DIGEST_BYTES]);
+void digest_deinit(struct digest *d);
 
 void digest_sha256(uint8_t out[DIGEST_BYTES], const void *bytes, size_t n);
-void digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len, const void *bytes,
-                 size_t n);
+/* STATUS_CRYPTO when the library has no memory; out then says nothing. */
+enum status digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t key_len,
+                        const void *bytes, size_t n) MUST_USE;
 
 /* Lower-case hexadecimal with a final 0; and back (false when it is not exactly n bytes of hex). */
 void digest_hex(char *out, const uint8_t *bytes, size_t n);

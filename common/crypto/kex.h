@@ -22,7 +22,8 @@ enum status kex_hkdf(uint8_t *out, size_t out_len, const uint8_t *key, size_t ke
                      const uint8_t *salt, size_t salt_len, const void *info,
                      size_t info_len) MUST_USE;
 
-/* key <- HKDF-Expand(key, label, 32), in place: a step of a ratchet.  The old key is gone. */
-void kex_ratchet(uint8_t key[KEX_BYTES], const char *label);
+/* key <- HKDF-Expand(key, label, 32), in place: a step of a ratchet.  The old key is gone, but
+ * where the step fails nothing has changed. */
+enum status kex_ratchet(uint8_t key[KEX_BYTES], const char *label) MUST_USE;
 
 #endif

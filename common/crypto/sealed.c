@@ -22,12 +22,10 @@ enum status sealed_key_load(uint8_t key[SEALED_KEY_BYTES], const char *path, str
 {
     char text[KEY_FILE_MAX + 1];
     struct buf file;
-    enum status s = file_check_private(path, err);
+    enum status s;
 
-    if (s != STATUS_OK)
-        return s;
     buf_init(&file, KEY_FILE_MAX);
-    s = file_read(path, &file, err);
+    s = file_read_private(path, &file, err);
     if (s == STATUS_OK) {
         if (file.len > 0)
             memcpy(text, file.data, file.len);
@@ -61,13 +59,14 @@ enum status sealed_write(const char *path, const uint8_t key[SEALED_KEY_BYTES], 
     CHECK(label_n < SEALED_LABEL_MAX);
     buf_init(&out, n + label_n + FIXED_BYTES);
     s = buf_reserve(&out, out.max);
+    if (s == STATUS_OK && RAND_bytes(name.nonce, sizeof name.nonce) != 1)
+        s = STATUS_CRYPTO;
     if (s == STATUS_OK)
         s = aead_init(&seals, true, key);
     if (s != STATUS_OK) {
         buf_deinit(&out);
         return error_set(err, s, "%s: %s", path, status_words(s));
     }
-    CHECK(RAND_bytes(name.nonce, sizeof name.nonce) == 1);
     p = put_bytes(out.data, magic, MAGIC_BYTES);
     p = le_put(p, label_n, LENGTH_BYTES);
     p = put_bytes(p, label, label_n);

@@ -99,10 +99,9 @@ struct wire_hello agree_show_hello(const struct agree_hello *kept)
 void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
                const struct agree_hello *hellos, size_t n)
 {
-    struct digest d = {0};
+    struct digest d;
     uint8_t word[8];
 
-    CHECK(digest_init(&d) == STATUS_OK);
     digest_begin(&d);
     digest_update(&d, "vfl/sid/1", 9);
     digest_update(&d, terms->plan_digest, WIRE_DIGEST_BYTES);
@@ -120,9 +119,9 @@ void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
     digest_deinit(&d);
 }
 
-void agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST_BYTES])
+enum status agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST_BYTES])
 {
-    digest_hmac(key, sid, WIRE_DIGEST_BYTES, "vfl/ids/1", 9);
+    return digest_hmac(key, sid, WIRE_DIGEST_BYTES, "vfl/ids/1", 9);
 }
 
 /* --- confirmations --- */

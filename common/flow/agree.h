@@ -66,7 +66,8 @@ struct wire_hello agree_show_hello(const struct agree_hello *kept); /* the field
 /* sid over n kept hellos in member order. */
 void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
                const struct agree_hello *hellos, size_t n);
-void agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST_BYTES]);
+enum status agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES],
+                          const uint8_t sid[WIRE_DIGEST_BYTES]) MUST_USE;
 
 enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *key) MUST_USE;
 /* Is c of the holder of public_key, for this sid, and about so many members? */

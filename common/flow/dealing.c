@@ -69,9 +69,8 @@ struct dealing_chunk dealing_chunk(const struct dealing *d, uint64_t c)
 
 void dealing_holds(uint8_t out[WIRE_DIGEST_BYTES], const struct agree_hello *hellos, size_t n)
 {
-    struct digest d = {0};
+    struct digest d;
 
-    CHECK(digest_init(&d) == STATUS_OK);
     digest_begin(&d);
     for (size_t i = 0; i < n; i++) {
         uint8_t shape[8];

@@ -15,7 +15,7 @@
 #include "common/crypto/digest.h"
 #include "common/wire/message.h"
 
-/* d was made by digest_init(). */
+/* d is scratch. */
 void dither_make(uint8_t dither[WIRE_DIGEST_BYTES], struct digest *d, const struct plan *p,
                  enum wire_purpose purpose, uint64_t place, uint64_t sweep);
 

@@ -225,9 +225,8 @@ static void seal_entry(struct digest *d, const char *role, const struct roster_e
 
 void roster_seal(struct roster *r)
 {
-    struct digest d = {0};
+    struct digest d;
 
-    CHECK(digest_init(&d) == STATUS_OK);
     digest_begin(&d);
     seal_entry(&d, "server", &r->server);
     for (size_t i = 0; i < r->n; i++)

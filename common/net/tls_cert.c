@@ -11,10 +11,12 @@
 #include <openssl/x509v3.h>
 
 /* An absent extendedKeyUsage means "any" to OpenSSL; here it means none.  The chain's own
- * purpose check then decides between clientAuth and serverAuth. */
+ * purpose check then decides between clientAuth and serverAuth; it would have a server's key not
+ * sign, with which no TLS 1.3 is spoken (RFC 8446, 4.4.2.2).  An absent keyUsage allows all. */
 static int leaf_error(X509 *leaf)
 {
-    if (X509_get_extended_key_usage(leaf) == UINT32_MAX)
+    if (X509_get_extended_key_usage(leaf) == UINT32_MAX ||
+        (X509_get_key_usage(leaf) & X509v3_KU_DIGITAL_SIGNATURE) == 0)
         return X509_V_ERR_INVALID_PURPOSE;
     if (EVP_PKEY_get_base_id(X509_get0_pubkey(leaf)) != EVP_PKEY_ED25519)
         return X509_V_ERR_EE_KEY_TOO_SMALL;
@@ -53,7 +55,8 @@ static const char *verify_words(int error)
 {
     switch (error) {
     case X509_V_ERR_EE_KEY_TOO_SMALL: return "its key is not Ed25519";
-    case X509_V_ERR_INVALID_PURPOSE: return "its extendedKeyUsage does not allow this role";
+    case X509_V_ERR_INVALID_PURPOSE:
+        return "its extendedKeyUsage or keyUsage does not allow this role";
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:

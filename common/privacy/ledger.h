@@ -90,9 +90,9 @@ struct ledger_totals {
 void ledger_totals(const struct ledger *l, struct ledger_totals *out);
 /* What one record has spent, over all purposes and mechanisms. */
 uint32_t ledger_spent(const struct ledger *l, uint32_t slot);
-/* One entry per mechanism that has released something, with releases and participations_max filled
- * in.  Each participations_max is its own mechanism's, so their composition is an upper bound: the
- * records that hold them may differ. */
+/* One entry per mechanism that has released something, with releases, participations_max
+ * and trained_max filled in.  Each maximum is its own mechanism's, so their composition is an upper
+ * bound: the records that hold them may differ. */
 size_t ledger_entries(const struct ledger *l, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
 /* What --ledger prints: releases, histogram of participations, entries by plan and data set,
  * mechanisms, claims at `delta`. */

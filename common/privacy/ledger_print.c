@@ -159,14 +159,14 @@ enum status ledger_print_claims(const struct account_entry *entries, size_t n, d
                                 struct buf *out)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t claims_n = account_claims(claims, entries, n, delta);
-    enum status s = buf_printf(out, "\n  claims at delta %g\n  %-12s %-11s %6s %12s %14s\n", delta,
+    size_t claims_n = account_claims(claims, entries, n, delta, 0);
+    enum status s = buf_printf(out, "\n  claims at delta %g\n  %-12s %-13s %6s %12s %14s\n", delta,
                                "adversary", "adjacency", "M_eff", "alpha", "epsilon");
 
     for (size_t i = 0; i < claims_n && s == STATUS_OK; i++) {
         const struct account_claim *c = &claims[i];
 
-        s = buf_printf(out, "  %-12s %-11s %6" PRIu32 " %12.8g %14.8g%s\n",
+        s = buf_printf(out, "  %-12s %-13s %6" PRIu32 " %12.8g %14.8g%s\n",
                        account_adversary_name(c->adversary), account_adjacency_name(c->adjacency),
                        c->m_eff, c->alpha, c->epsilon, c->vacuous ? "  vacuous" : "");
     }

@@ -25,11 +25,22 @@ enum status ledger_store_damaged(const struct ledger_store *st, const char *what
     return error_set(err, STATUS_IO, "ledger %s: damaged: %s", st->path, what);
 }
 
+/* SQLite quotes what it has read: printable ASCII of it, '?' for the rest. */
+static void plain_words(char out[ERROR_TEXT_MAX], const char *text)
+{
+    size_t n = strnlen(text, ERROR_TEXT_MAX - 1);
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
+    out[n] = 0;
+}
+
 enum status ledger_store_failed(const struct ledger_store *st, struct error *err)
 {
     int code = sqlite3_errcode(st->db);
-    const char *text = sqlite3_errmsg(st->db);
+    char text[ERROR_TEXT_MAX];
 
+    plain_words(text, sqlite3_errmsg(st->db));
     switch (code & 0xff) {
     case SQLITE_NOMEM: return error_set(err, STATUS_MEMORY, "ledger %s: out of memory", st->path);
     case SQLITE_BUSY:

@@ -32,8 +32,6 @@ enum status mask_init(struct mask_set *m, uint32_t parties, uint32_t self,
     m->words = mem_alloc(MASK_CHUNK_BYTES, 1);
     if (m->stream == NULL || m->words == NULL)
         s = STATUS_MEMORY;
-    if (s == STATUS_OK)
-        s = digest_init(&m->digest);
     for (uint32_t j = 0; j < parties && s == STATUS_OK; j++) {
         if (j == self)
             continue;

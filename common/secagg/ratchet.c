@@ -25,18 +25,36 @@ void ratchet_deinit(struct ratchet *k)
     memset(k, 0, sizeof *k);
 }
 
+static enum status turn(struct ratchet *k, uint64_t epoch)
+{
+    enum status s = STATUS_OK;
+
+    for (uint32_t j = 0; j < k->parties; j++)
+        for (uint64_t e = k->epoch; e < epoch && j != k->self && s == STATUS_OK; e++)
+            s = kex_ratchet(k->key[j], label);
+    if (s != STATUS_OK) {
+        secret_wipe(k->key, k->parties * sizeof *k->key);
+        k->lost = true;
+    }
+    return s;
+}
+
 enum status ratchet_begin(struct ratchet *k, uint64_t round, bool *turned)
 {
     const uint64_t epoch = round / SECAGG_RATCHET_ROUNDS;
+    enum status s = STATUS_OK;
 
     *turned = false;
+    if (k->lost)
+        return STATUS_CRYPTO;
     if (k->started && round <= k->last_round)
         return STATUS_PROTOCOL;
     if (epoch - k->epoch > SECAGG_RATCHET_STEPS_MAX)
         return STATUS_PROTOCOL;
-    for (uint32_t j = 0; j < k->parties && epoch != k->epoch; j++)
-        for (uint64_t e = k->epoch; e < epoch && j != k->self; e++)
-            kex_ratchet(k->key[j], label);
+    if (epoch != k->epoch)
+        s = turn(k, epoch);
+    if (s != STATUS_OK)
+        return s;
     *turned = epoch != k->epoch;
     k->epoch = epoch;
     k->started = true;

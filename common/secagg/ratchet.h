@@ -20,6 +20,7 @@ struct ratchet {
     uint64_t epoch;                   /* round / SECAGG_RATCHET_ROUNDS of the keys */
     uint64_t last_round;
     bool started; /* last_round means something */
+    bool lost;    /* a step failed: no key is left */
 };
 
 /* The keys are zero until the caller copies them in. */
@@ -28,7 +29,8 @@ void ratchet_deinit(struct ratchet *k); /* wipes; safe on a zeroed struct */
 
 /* To the keys of this round; *turned says whether they are others than before.  STATUS_PROTOCOL,
  * and nothing changes, when the round does not grow, or jumps further than SECAGG_RATCHET_STEPS_MAX
- * steps. */
+ * steps.  STATUS_CRYPTO when a step fails: some keys have moved and others have not, so all are
+ * wiped, and every later call says the same. */
 enum status ratchet_begin(struct ratchet *k, uint64_t round, bool *turned) MUST_USE;
 
 #endif

@@ -14,7 +14,7 @@
 #include "common/crypto/prg.h"
 #include "common/secagg/secagg.h"
 
-/* d was made by digest_init(). */
+/* d is scratch. */
 void round_iv(struct digest *d, uint8_t iv[PRG_IV_BYTES], const char *label,
               const struct secagg_round *r);
 

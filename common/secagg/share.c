@@ -96,7 +96,10 @@ enum status share_begin(struct share_keys *k, const struct secagg_round *r)
 
     if (s != STATUS_OK)
         return s;
-    CHECK(ratchet_begin(&k->from, r->round, &also) == STATUS_OK && also == turned);
+    s = ratchet_begin(&k->from, r->round, &also);
+    if (s != STATUS_OK)
+        return s;
+    CHECK(also == turned);
     for (uint32_t j = 0; j < k->parties && turned; j++) {
         if (j == k->self)
             continue;

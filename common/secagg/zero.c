@@ -124,8 +124,6 @@ enum status zero_init(struct zero *z, const struct zero_shape *s)
     st = ratchet_init(&z->keys, keys, keys);
     if (z->subset == NULL || z->stream == NULL || z->elements == NULL || z->random == NULL)
         st = STATUS_MEMORY;
-    if (st == STATUS_OK)
-        st = digest_init(&z->digest);
     for (uint32_t k = 0; k < keys && st == STATUS_OK; k++)
         st = prg_init(&z->stream[k], none);
     if (st != STATUS_OK) {

@@ -84,6 +84,7 @@ again delta 3 $frozen --delta 0.00002
 again noise 4 $frozen --noise 7.5 --steps 5
 again releases 6 $frozen --noise 7.5 --steps 5
 again trials 6 $frozen --noise 7.5
+again noise 4 $frozen --noise 7.5 --delta 0.00002
 same "$(term epsilon $frozen)" "$(term epsilon $frozen --noise 0 --steps 0)" 'no noise and no steps is frozen'
 same "$(term epsilon $frozen --noise 9)" "$(term epsilon $frozen --noise 9 --steps 1)" 'noise without steps is one'
 differ "$(term epsilon $frozen --noise 9)" "$(term epsilon $frozen --noise 9 --steps 2)" 'two cost more'
@@ -96,6 +97,12 @@ expect 0 '(vacuous)' 'above 20 it is vacuous' price --trials 16 --beta 0.1 --emb
 expect 0 'no guarantee' "the paper's figure is none" price $frozen
 same '' "$("$vfl" price --trials 16 --beta 0.1 --embedding 16 --releases 1 --m-eff 5 | grep vacuous)" '17.6 is not'
 expect 0 'usage: vfl price' 'help' price --help
+expect 0 '^noise  *[0-9.]*  (the smallest)$' 'with all else given, it is the noise that is sought' \
+    price $frozen --epsilon 12 --delta 0.00001
+same 1 "$(term steps $frozen --epsilon 12 --delta 0.00001)" 'of one step'
+same "$(term noise $frozen --epsilon 12 --delta 0.00001 --steps 1)" \
+    "$(term noise $frozen --epsilon 12 --delta 0.00001)" \
+    'as if that had been said'
 
 # --- mistakes: one line, 2 ---
 one_line() { # WHAT OPTION...
@@ -105,7 +112,12 @@ one_line() { # WHAT OPTION...
     same 1 "$("$vfl" price "$@" 2>&1 | wc -l)" 'in one line'
 }
 one_line 'two missing' --trials 12 --beta 0.04 --embedding 7 --releases 9
-one_line 'none missing' $frozen --epsilon 3 --delta 0.00001
+one_line 'none missing' $frozen --epsilon 3 --delta 0.00001 --noise 7
+one_line 'none missing of a frozen bottom' $frozen --epsilon 3 --delta 0.00001 --steps 0
+one_line 'none missing, and no noise' $frozen --epsilon 3 --delta 0.00001 --noise 0
+one_line 'a term twice' $frozen --beta 0.05
+one_line 'a term twice, the same' $frozen --beta 0.04
+one_line 'a noise twice' $frozen --noise 0 --noise 7
 one_line 'steps without noise' $frozen --steps 3 --noise 0
 one_line 'noise without steps' $frozen --steps 0 --noise 3
 one_line 'steps, and two are sought' --trials 12 --embedding 7 --releases 9 --m-eff 6 --epsilon 1 --steps 3

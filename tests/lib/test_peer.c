@@ -78,8 +78,9 @@ static int note_session(SSL *ssl, SSL_SESSION *session)
     p->got_ticket = SSL_SESSION_is_resumable(session);
     if (p->server || p->ticket != NULL || !p->got_ticket)
         return 0;
-    p->ticket = session;
-    return 1; /* kept */
+    p->ticket = SSL_SESSION_dup(session); /* the library spoils it when the server hangs up */
+    MUST(p->ticket != NULL);
+    return 0;
 }
 
 /* The certificate's public key, and a private one that is another's. */
@@ -169,7 +170,7 @@ static void begin_early(struct test_peer *p, SSL *ssl)
 {
     size_t n;
 
-    MUST(SSL_set_session(ssl, p->session) == 1);
+    SSL_set_connect_state(ssl); /* the method is that of both roles */
     MUST(SSL_write_early_data(ssl, p->bytes, p->n, &n) == 1);
 }
 
@@ -181,7 +182,8 @@ static void talk_tls(struct test_peer *p, int fd)
 
     MUST(ssl != NULL && SSL_set_fd(ssl, fd) == 1);
     SSL_set_app_data(ssl, p);
-    if (p->session != NULL)
+    MUST(p->session == NULL || SSL_set_session(ssl, p->session) == 1);
+    if (p->hasty)
         begin_early(p, ssl);
     p->shaken = (p->server ? SSL_accept(ssl) : SSL_connect(ssl)) == 1;
     if (p->shaken && p->half_record)

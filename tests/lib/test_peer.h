@@ -28,7 +28,8 @@ struct test_peer {
     bool hang_up;     /* closes at once instead of reading to the end */
     bool thief;       /* has the certificate (Ed25519), but not its key */
     bool generous;    /* a server that hands out sessions to be resumed, with early data */
-    void *session;    /* SSL_SESSION that a client would like to resume; early data goes with it */
+    void *session;    /* SSL_SESSION that a client would like to resume */
+    bool hasty;       /* `bytes` go with its first message too, by that session */
 
     /* What it saw, after test_peer_join. */
     bool connected, shaken, reset;

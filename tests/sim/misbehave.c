@@ -8,6 +8,8 @@
 #include "server/core.h"
 #include "tests/sim/flight.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@
 #include <cmocka.h>
 
 static const uint64_t HOUR_US = 3600000000ull;
-enum { FRAME_MAX = 1 << 24 };
+enum { FRAME_MAX = 1 << 24, MMAP_MIN = 1 << 24, TOP_PAD = 1 << 26 };
 
 /* --- frames --- */
 
@@ -137,10 +139,21 @@ static bool completed(const struct sim *s)
     return all;
 }
 
+/* Thousands of worlds are made and freed: without this half of the time goes into pages that are
+ * given back to the system and come again. */
+static void keep_pages(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_MIN);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    (void)mallopt(M_TOP_PAD, TOP_PAD);
+}
+
 void mis_record(struct mis_script *c)
 {
-    struct sim *s = new_sim(c, true);
+    struct sim *s;
 
+    keep_pages();
+    s = new_sim(c, true);
     c->n = 0;
     s->tap = (struct sim_tap){note, c};
     sim_run(s, HOUR_US);
@@ -204,6 +217,7 @@ static const char *const end_names[] = {
     [MIS_CLOSED] = "closed",
     [MIS_SAME] = "as undisturbed",
     [MIS_TOLD] = "an outcome taken over",
+    [MIS_SPOKEN] = "a refusal put into p2's mouth",
     [MIS_OTHER] = "completed with other models",
     [MIS_WRONG] = "WRONG",
 };
@@ -325,6 +339,8 @@ static enum mis_end ending(struct mis *m)
             says(sim_party_end(s, i), "the share of p") && says(server, "the share of p"))
             return MIS_UNOPENED;
     }
+    if (m->up && says(server, "p2 refuses: ") && says(p, "the server ends the run: p2 refuses: "))
+        return MIS_SPOKEN;
     if (p->outcome == OUTCOME_FAILED && says(p, "the server refuses: "))
         return m->alone ? wrong(m, "p2 did not see it: %s", p->error.text) : party_dropped(m);
     if (p->outcome == OUTCOME_FAILED && !says(p, "the server ends the run: ") &&

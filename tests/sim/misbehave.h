@@ -50,6 +50,7 @@ enum mis_end {
     MIS_PATIENCE, /* the server waited for p2 in vain, or p2 for the server: exit 4 */
     MIS_CLOSED,   /* the connection was closed; p2 came back, and the run is the undisturbed one */
     MIS_TOLD,     /* p2 ended with an outcome that the server, which had ended, did not have */
+    MIS_SPOKEN,   /* the server took what landed for a refusal by p2, which had uttered none */
     MIS_SAME,     /* the run is the undisturbed one */
     MIS_OTHER,    /* completed with other models */
     MIS_WRONG     /* anything else */

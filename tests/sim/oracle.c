@@ -204,7 +204,6 @@ static void digest_columns(uint8_t out[DIGEST_BYTES], const struct party_session
                           first * row + fedvs_inputs_before(t, dealer) * t->field->bytes;
     struct digest d = {0};
 
-    CHECK(digest_init(&d) == STATUS_OK);
     digest_begin(&d);
     for (uint32_t r = 0; r < c->rows; r++)
         digest_update(&d, from + r * row, n);

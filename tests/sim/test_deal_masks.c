@@ -116,7 +116,6 @@ static struct stream stream_of(const struct given *g)
     memcpy(p->plan_digest, g->plan_digest, sizeof p->plan_digest);
     p->setup =
         (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
-    CHECK(digest_init(&p->digest) == STATUS_OK);
     set_plan(&p->plan, g);
     set_hellos(p, g);
     assert_int_equal(party_deal_init(p), STATUS_OK);
@@ -231,7 +230,6 @@ static void expect_room(uint32_t mib, enum status want)
     strcpy(roster->party[2].name, "wide");
     p->setup =
         (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
-    CHECK(digest_init(&p->digest) == STATUS_OK);
     set_plan(&p->plan, &g);
     set_hellos(p, &g);
     p->hellos[2].features = 20000; /* 24 rows of 20102 columns of 8 bytes: 3.7 MiB */

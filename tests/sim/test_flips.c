@@ -75,11 +75,21 @@ static const char *of_confirms(const struct wire_confirms *a, const struct wire_
     return "confirms.other";
 }
 
+/* Three bytes can say many things. */
+static const char *of_kind(const struct wire_msg *a, const struct wire_msg *b)
+{
+    if (a->kind == WIRE_BEHIND && b->kind == WIRE_REFUSE)
+        return "behind as refuse";
+    if (a->kind == WIRE_BEHIND && b->kind == WIRE_KEPT)
+        return "behind as kept";
+    return "kind";
+}
+
 /* The changed field that decides, or that of another kind. */
 static const char *field_of(const struct wire_msg *a, const struct wire_msg *b)
 {
     if (a->kind != b->kind)
-        return "kind";
+        return of_kind(a, b);
     switch (a->kind) {
     case WIRE_JOIN: return of_join(&a->join, &b->join);
     case WIRE_BROADCAST: return of_broadcast(&a->broadcast, &b->broadcast);
@@ -126,6 +136,9 @@ static const struct {
     {"upload.generation", MIS(PATIENCE)},
     {"shares.generation", MIS(PATIENCE)},
     {"confirms.confirm.generation", MIS(SAME)}, /* it is in the sid */
+    {"behind as kept", MIS(PATIENCE)},
+    {"behind as refuse", MIS(SPOKEN)}, /* which anybody may, for reasons of its own */
+    {"refuse", MIS(SPOKEN) | MIS(DATA) | MIS(POLICY)},
     /* Values of a party's own, and numbers that the server made: noise, or a share that does not
      * open. */
     {"upload.payload", MIS(VOID)},
@@ -160,71 +173,87 @@ static void put(struct mis *m, struct flight *f)
 }
 
 static struct wire_unpacker other;
+static size_t flips, no_message, harmless, cuts, kinds_seen; /* of all tests together */
 
 /* Runs it unless it is no message at all, which ends the run of who read it like any other (the
  * cuts): how many of these there are, is counted. */
-static size_t try_flip(struct mis_tally *t, size_t at, struct buf *frame, size_t bit)
+static size_t try_flip(struct mis_tally *t, size_t at, struct buf *frame, const struct buf *valid,
+                       size_t bit)
 {
-    const struct mis_landing *l = &t->script->at[at];
-    struct wire_msg was = mis_unpack(&l->frame), now;
+    struct wire_msg was = mis_unpack(valid), now;
     struct mis m = {.at = at, .act = put, .owner = frame};
     const char *field;
 
     if (wire_unpack(&now, &other, frame->data, frame->len, NULL) != STATUS_OK)
         return 1;
     field = field_of(&was, &now);
-    m.taken = l->kind == WIRE_OFFER; /* another plan that could be */
+    m.taken = was.kind == WIRE_OFFER; /* another plan that could be */
     m.unwatched = strcmp(field, "upload.payload") == 0 || strcmp(field, "broadcast.gradient") == 0;
-    snprintf(m.name, sizeof m.name, "%s, bit %zu: %s", wire_kind_name(l->kind), bit, field);
+    snprintf(m.name, sizeof m.name, "%s, bit %zu: %s", wire_kind_name(was.kind), bit, field);
     mis_expect(t, &m, may_end(field));
     return 0;
 }
 
-static void flips_of(struct mis_script *c, size_t at)
+static void flips_of(struct mis_script *c, size_t at, const struct buf *valid)
 {
-    struct mis_tally t = {.script = c, .what = wire_kind_name(c->at[at].kind)};
+    struct mis_tally t = {.script = c, .what = wire_kind_name(mis_unpack(valid).kind)};
     struct buf frame = {0};
     size_t none = 0;
 
-    mis_copy(&frame, &c->at[at].frame);
+    mis_copy(&frame, valid);
     for (size_t bit = 0; bit < 8 * frame.len; bit++) {
         frame.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        none += try_flip(&t, at, &frame, bit);
+        none += try_flip(&t, at, &frame, valid, bit);
         frame.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     print_message("%zu flips, %zu of them no message; ", 8 * frame.len, none);
-    assert_true(none + t.run == 8 * frame.len && t.run > 0);
+    assert_true(none + t.asked == 8 * frame.len && t.run > 0);
+    flips += 8 * frame.len;
+    no_message += none;
+    harmless += t.harmless;
     mis_close(&t, 1);
     buf_deinit(&frame);
 }
 
-static void cuts_of(struct mis_script *c, size_t at)
+static void cuts_of(struct mis_script *c, size_t at, const struct buf *valid)
 {
     struct mis_tally t = {.script = c, .what = "cuts"};
     struct buf frame = {0};
 
-    mis_copy(&frame, &c->at[at].frame);
+    mis_copy(&frame, valid);
     while (frame.len > 0) {
         struct mis m = {.at = at, .act = put, .owner = &frame};
 
         frame.len--;
         m.mute = !c->at[at].up;
-        snprintf(m.name, sizeof m.name, "%s, %zu bytes", wire_kind_name(c->at[at].kind), frame.len);
+        snprintf(m.name, sizeof m.name, "%s, %zu bytes", wire_kind_name(mis_unpack(valid).kind),
+                 frame.len);
         mis_expect(&t, &m, MIS(REFUSED));
     }
-    assert_true(t.run == c->at[at].frame.len && t.harmless == 0);
+    assert_true(t.asked == valid->len && t.harmless == 0);
+    cuts += t.asked;
     mis_close(&t, t.run);
     buf_deinit(&frame);
 }
 
-/* The first landing of this kind; of broadcasts, one that closes a step and opens the next. */
-static size_t first_of(const struct mis_script *c, enum wire_kind kind)
+/* `valid` lands where the script has another message, or is that one. */
+static void all_of(struct mis_script *c, size_t at, const struct buf *valid)
+{
+    kinds_seen |= (size_t)1 << mis_unpack(valid).kind;
+    flips_of(c, at, valid);
+    cuts_of(c, at, valid);
+}
+
+/* The first landing of this kind; of broadcasts, one that closes a step and opens the next; of
+ * kept, the last. */
+static size_t one_of(const struct mis_script *c, enum wire_kind kind)
 {
     for (size_t i = 0; i < c->n; i++) {
-        const struct mis_landing *l = &c->at[i];
+        const size_t at = kind == WIRE_KEPT ? c->n - 1 - i : i;
+        const struct mis_landing *l = &c->at[at];
 
         if (l->kind == kind && (kind != WIRE_BROADCAST || (l->closes && l->opens)))
-            return i;
+            return at;
     }
     fail_msg("%s: no %s", c->name, wire_kind_name(kind));
     return 0;
@@ -237,8 +266,9 @@ static void every_bit(enum mis_which which, const enum wire_kind *kinds, size_t 
     assert_int_equal(wire_unpacker_init(&other, 1 << 20), STATUS_OK);
     mis_record(c);
     for (size_t i = 0; i < n; i++) {
-        flips_of(c, first_of(c, kinds[i]));
-        cuts_of(c, first_of(c, kinds[i]));
+        size_t at = one_of(c, kinds[i]);
+
+        all_of(c, at, &c->at[at].frame);
     }
     mis_forget(c);
     wire_unpacker_deinit(&other);
@@ -271,12 +301,42 @@ static void test_no_bit_of_what_was_missed_can_be_turned(void **state)
     every_bit(MIS_BEHIND, kinds, sizeof kinds / sizeof *kinds);
 }
 
+/* Nobody refuses in a run that completes: it lands where an upload should, and a broadcast. */
+static void test_no_bit_of_a_refusal_can_be_turned(void **state)
+{
+    struct mis_script *c = mis_script(MIS_MASKED);
+    struct wire_msg m = {.kind = WIRE_REFUSE, .refuse = {STATUS_KIND_PEER, "they are not mine"}};
+    struct buf refusal = {0};
+
+    (void)state;
+    assert_int_equal(wire_unpacker_init(&other, 1 << 20), STATUS_OK);
+    mis_record(c);
+    mis_pack(&refusal, &m);
+    all_of(c, one_of(c, WIRE_UPLOAD), &refusal);
+    all_of(c, one_of(c, WIRE_BROADCAST), &refusal);
+    mis_forget(c);
+    buf_deinit(&refusal);
+    wire_unpacker_deinit(&other);
+}
+
+static void test_no_kind_of_message_was_left_out(void **state)
+{
+    size_t all = ((size_t)1 << WIRE_KINDS) - 1 - ((size_t)1 << WIRE_NONE);
+
+    (void)state;
+    print_message("%d kinds: %zu flips, %zu of them no message, %zu without effect; %zu cuts\n",
+                  WIRE_KINDS - 1, flips, no_message, harmless, cuts);
+    assert_true(kinds_seen == all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_bit_of_what_every_run_says_can_be_turned),
         cmocka_unit_test(test_no_bit_of_shares_can_be_turned),
         cmocka_unit_test(test_no_bit_of_what_was_missed_can_be_turned),
+        cmocka_unit_test(test_no_bit_of_a_refusal_can_be_turned),
+        cmocka_unit_test(test_no_kind_of_message_was_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

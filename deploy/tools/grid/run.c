@@ -31,7 +31,7 @@ static enum status digest_file(struct content *c, struct error *err)
     static uint8_t chunk[CHUNK];
     struct digest d;
     FILE *file = fopen(c->path, "rb");
-    enum status s = digest_init(&d);
+    enum status s = STATUS_OK;
     size_t n;
 
     if (file == NULL)
@@ -156,11 +156,8 @@ enum status run_name(struct run *r, struct error *err)
     char hex[DIGEST_HEX_CHARS + 1];
     struct digest d;
     size_t n = 0;
-    enum status s = digest_init(&d);
+    enum status s = digest_run(&d, r, err);
 
-    if (s != STATUS_OK)
-        return error_set(err, s, "%s", status_words(s));
-    s = digest_run(&d, r, err);
     if (s == STATUS_OK)
         digest_final(&d, sum);
     digest_deinit(&d);

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/crypto/digest.h"
+#include "tests/lib/openssl_mem.h"
 
+#include <openssl/err.h>
 #include <string.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +44,6 @@ static void test_pieces_give_what_the_whole_gives_and_a_digest_can_begin_again(v
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (uint8_t)(i * 7);
     digest_sha256(whole, text, sizeof text);
-    assert_int_equal(digest_init(&d), STATUS_OK);
     for (size_t cut = 0; cut <= sizeof text; cut += 25) {
         digest_begin(&d);
         digest_update(&d, text, cut);
@@ -72,23 +73,68 @@ static void test_hmac_equals_rfc_4231(void **state)
 
     (void)state;
     memset(key, 0x0b, 20);
-    digest_hmac(out, key, 20, "Hi There", 8);
+    assert_int_equal(digest_hmac(out, key, 20, "Hi There", 8), STATUS_OK);
     expect_hex(out, "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
-    digest_hmac(out, (const uint8_t *)"Jefe", 4, "what do ya want for nothing?", 28);
+    assert_int_equal(
+        digest_hmac(out, (const uint8_t *)"Jefe", 4, "what do ya want for nothing?", 28),
+        STATUS_OK);
     expect_hex(out, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     memset(key, 0xaa, sizeof key);
     memset(data, 0xdd, sizeof data);
-    digest_hmac(out, key, 20, data, 50);
+    assert_int_equal(digest_hmac(out, key, 20, data, 50), STATUS_OK);
     expect_hex(out, "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
-    digest_hmac(out, key, 131, first, strlen(first));
+    assert_int_equal(digest_hmac(out, key, 131, first, strlen(first)), STATUS_OK);
     expect_hex(out, "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-    digest_hmac(out, key, 131, longer, strlen(longer));
+    assert_int_equal(digest_hmac(out, key, 131, longer, strlen(longer)), STATUS_OK);
     expect_hex(out, "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2");
     for (uint8_t i = 0; i < 25; i++)
         key[i] = (uint8_t)(i + 1);
     memset(data, 0xcd, sizeof data);
-    digest_hmac(out, key, 25, data, 50);
+    assert_int_equal(digest_hmac(out, key, 25, data, 50), STATUS_OK);
     expect_hex(out, "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b");
+}
+
+static void test_hmac_without_memory_says_so_and_is_right_otherwise(void **state)
+{
+    const uint8_t key[20] = {1};
+    uint8_t want[DIGEST_BYTES], out[DIGEST_BYTES];
+    enum status s = STATUS_CRYPTO;
+    unsigned failed = 0;
+    int64_t live;
+
+    (void)state;
+    assert_int_equal(digest_hmac(want, key, sizeof key, "text", 4), STATUS_OK);
+    live = openssl_mem_live();
+    for (uint64_t n = 1; s != STATUS_OK || openssl_mem_fail_left() == 0; n++) {
+        openssl_mem_fail_at(n);
+        s = digest_hmac(out, key, sizeof key, "text", 4);
+        if (s == STATUS_OK)
+            assert_memory_equal(out, want, sizeof want);
+        else
+            assert_int_equal(s, STATUS_CRYPTO);
+        failed += s != STATUS_OK;
+        ERR_clear_error();
+        assert_int_equal(openssl_mem_live(), live);
+    }
+    openssl_mem_fail_at(0);
+    assert_true(failed > 0);
+}
+
+/* What names a round cannot fail. */
+static void test_sha256_takes_no_memory(void **state)
+{
+    uint8_t out[DIGEST_BYTES];
+    struct digest d;
+
+    (void)state;
+    openssl_mem_fail_at(1);
+    digest_begin(&d);
+    digest_update(&d, "text", 4);
+    digest_final(&d, out);
+    digest_deinit(&d);
+    digest_sha256(out, "text", 4);
+    assert_int_equal(openssl_mem_fail_left(), 1);
+    openssl_mem_fail_at(0);
 }
 
 static void test_hex_is_read_back_and_anything_else_is_refused(void **state)
@@ -119,8 +165,11 @@ int main(void)
         cmocka_unit_test(test_sha256_equals_published_vectors),
         cmocka_unit_test(test_pieces_give_what_the_whole_gives_and_a_digest_can_begin_again),
         cmocka_unit_test(test_hmac_equals_rfc_4231),
+        cmocka_unit_test(test_hmac_without_memory_says_so_and_is_right_otherwise),
+        cmocka_unit_test(test_sha256_takes_no_memory),
         cmocka_unit_test(test_hex_is_read_back_and_anything_else_is_refused),
     };
 
+    openssl_mem_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/crypto/kex.h"
+#include "tests/lib/openssl_mem.h"
 
 #include "common/crypto/digest.h"
 
@@ -153,11 +154,67 @@ static void test_ratchet_is_hkdf_expand_and_depends_on_its_label(void **state)
     (void)state;
     for (int i = 0; i < KEX_BYTES; i++)
         key[i] = other[i] = (uint8_t)(i * 3);
-    digest_hmac(want, key, sizeof key, "step\x01", 5);
-    kex_ratchet(key, "step");
+    assert_int_equal(digest_hmac(want, key, sizeof key, "step\x01", 5), STATUS_OK);
+    assert_int_equal(kex_ratchet(key, "step"), STATUS_OK);
     assert_memory_equal(key, want, sizeof want);
-    kex_ratchet(other, "stop");
+    assert_int_equal(kex_ratchet(other, "stop"), STATUS_OK);
     assert_memory_not_equal(other, want, sizeof want);
+}
+
+static void test_a_step_that_fails_leaves_the_key_as_it_was(void **state)
+{
+    const uint8_t before[KEX_BYTES] = {1};
+    uint8_t key[KEX_BYTES] = {1}, after[KEX_BYTES] = {1};
+    enum status s = STATUS_CRYPTO;
+    unsigned failed = 0;
+
+    (void)state;
+    assert_int_equal(kex_ratchet(after, "step"), STATUS_OK);
+    for (uint64_t n = 1; s != STATUS_OK || openssl_mem_fail_left() == 0; n++) {
+        memcpy(key, before, sizeof key);
+        openssl_mem_fail_at(n);
+        s = kex_ratchet(key, "step");
+        assert_memory_equal(key, s == STATUS_OK ? after : before, sizeof key);
+        failed += s == STATUS_CRYPTO;
+    }
+    openssl_mem_fail_at(0);
+    assert_true(failed > 0);
+}
+
+/* A status of the library's own would end the run of whoever is sent such a key. */
+static void test_no_public_key_is_taken_for_a_failure_of_the_library(void **state)
+{
+    uint8_t secret[KEX_BYTES], key[KEX_BYTES], out[KEX_BYTES];
+
+    (void)state;
+    assert_int_equal(kex_generate(secret, key), STATUS_OK);
+    for (unsigned i = 0; i < 512; i++) {
+        enum status s;
+
+        memset(key, i < 256 ? (int)i : 0xff, sizeof key); /* all bytes equal, then near the prime */
+        key[0] = (uint8_t)i;
+        key[31] = i < 256 ? key[31] : 0x7f;
+        s = kex_derive(out, secret, key);
+        assert_true(s == STATUS_OK || s == STATUS_AUTH);
+    }
+}
+
+static void test_a_shortage_is_never_a_peers_fault(void **state)
+{
+    uint8_t secret[KEX_BYTES], public_key[KEX_BYTES], want[KEX_BYTES], out[KEX_BYTES];
+    enum status s = STATUS_CRYPTO;
+
+    (void)state;
+    assert_int_equal(kex_generate(secret, public_key), STATUS_OK);
+    assert_int_equal(kex_derive(want, secret, public_key), STATUS_OK);
+    for (uint64_t n = 1; s != STATUS_OK || openssl_mem_fail_left() == 0; n++) {
+        openssl_mem_fail_at(n);
+        s = kex_derive(out, secret, public_key);
+        assert_true(s == STATUS_OK || s == STATUS_CRYPTO);
+        if (s == STATUS_OK)
+            assert_memory_equal(out, want, sizeof want);
+    }
+    openssl_mem_fail_at(0);
 }
 
 int main(void)
@@ -170,7 +227,11 @@ int main(void)
         cmocka_unit_test(test_hkdf_takes_an_empty_salt_and_info),
         cmocka_unit_test(test_hkdf_gives_at_most_255_blocks),
         cmocka_unit_test(test_ratchet_is_hkdf_expand_and_depends_on_its_label),
+        cmocka_unit_test(test_a_step_that_fails_leaves_the_key_as_it_was),
+        cmocka_unit_test(test_no_public_key_is_taken_for_a_failure_of_the_library),
+        cmocka_unit_test(test_a_shortage_is_never_a_peers_fault),
     };
 
+    openssl_mem_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,7 @@ static void test_counts_are_kept_by_record_purpose_and_mechanism(void **state)
     assert_int_equal(entries[0].parties, 5);
     assert_int_equal(entries[0].releases, 7);
     assert_int_equal(entries[0].participations_max, 3);
+    assert_int_equal(entries[0].trained_max, 1);
     assert_int_equal(entries[1].parties, 4);
     assert_int_equal(entries[1].releases, 1);
     assert_int_equal(entries[1].participations_max, 1);
@@ -348,7 +349,7 @@ static void test_print_says_what_was_spent_and_what_it_amounts_to(void **state)
         "3                         10\n",
         "pbm b=16 beta=0.1",
         "claims at delta 1e-05",
-        "server+1     columns          4",
+        "server+1     columns            4",
         "vacuous\n",
     };
     struct ledger *l = open_at(make_ledger("print.db"));

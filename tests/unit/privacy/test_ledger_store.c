@@ -30,7 +30,8 @@ static void assert_refused(const char *path, const char *text)
     assert_null(l);
     if (strstr(err.text, text) == NULL || strstr(err.text, path) == NULL)
         fail_msg("'%s' does not say '%s' of %s", err.text, text, path);
-    assert_null(strchr(err.text, '\n'));
+    for (const char *c = err.text; *c != 0; c++)
+        assert_in_range(*c, 0x20, 0x7e);
 }
 
 /* --- crashes and disks ------------------------------------------------------------------- */
@@ -380,6 +381,17 @@ static void test_contents_that_do_not_fit_together_are_refused(void **state)
     }
 }
 
+/* SQLite quotes the place where it stopped reading. */
+static void test_what_a_damaged_file_says_is_made_printable(void **state)
+{
+    const char *path = make_ledger("words.db");
+
+    (void)state;
+    tamper(path, "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE TABLE ' || "
+                 "'mechanisms (a' || char(27) || ')' WHERE name = 'mechanisms'");
+    assert_refused(path, "token: \"?");
+}
+
 /* The ledger as it was, or refused: what a flipped bit may never do is give budget back.  Returns
  * whether it could be opened. */
 static bool assert_unchanged_or_refused(const char *path, size_t offset)
@@ -469,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_another_database_is_refused_untouched),
         cmocka_unit_test(test_a_later_version_is_refused),
         cmocka_unit_test(test_contents_that_do_not_fit_together_are_refused),
+        cmocka_unit_test(test_what_a_damaged_file_says_is_made_printable),
         cmocka_unit_test(test_a_flipped_bit_is_refused_or_harmless),
         cmocka_unit_test(test_a_cut_file_is_refused_or_harmless),
         cmocka_unit_test(test_the_file_is_its_owners_alone),

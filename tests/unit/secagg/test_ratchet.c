@@ -8,6 +8,7 @@
 #include "common/secagg/ratchet.h"
 
 #include "common/base/mem.h"
+#include "tests/lib/openssl_mem.h"
 
 #include <string.h>
 #include <stdarg.h>
@@ -48,7 +49,7 @@ static void expect_refused(struct ratchet *k, uint64_t round)
 
 static void test_keys_change_at_every_256th_round_and_only_there(void **state)
 {
-    uint8_t seen[5][SECAGG_KEY_BYTES];
+    uint8_t seen[5][SECAGG_KEY_BYTES], other[SECAGG_KEY_BYTES];
     struct ratchet k;
     size_t n = 0;
 
@@ -56,9 +57,12 @@ static void test_keys_change_at_every_256th_round_and_only_there(void **state)
     start(&k);
     memcpy(seen[n++], k.key[0], SECAGG_KEY_BYTES);
     for (uint64_t round = 0; round < 1024; round++) {
-        bool turned = turns(&k, round);
+        bool turned;
 
+        memcpy(other, k.key[2], sizeof other);
+        turned = turns(&k, round);
         assert_int_equal(turned, round > 0 && round % 256 == 0);
+        assert_int_equal(memcmp(other, k.key[2], sizeof other) != 0, turned);
         if (turned)
             memcpy(seen[n++], k.key[0], SECAGG_KEY_BYTES);
         assert_memory_equal(k.key[0], seen[n - 1], SECAGG_KEY_BYTES);
@@ -128,6 +132,37 @@ static void test_no_memory_is_a_status_and_nothing_can_be_ended(void **state)
     ratchet_deinit(&k);
 }
 
+/* Wherever it fails, some keys would have moved and others not: none is left to be used. */
+static void test_a_step_that_fails_leaves_no_key_and_no_way_back(void **state)
+{
+    static const uint8_t none[PARTIES][SECAGG_KEY_BYTES];
+    enum status s = STATUS_CRYPTO;
+    uint64_t n = 1;
+
+    (void)state;
+    for (; s != STATUS_OK || openssl_mem_fail_left() == 0; n++) {
+        struct ratchet k;
+        bool turned = true;
+
+        start(&k);
+        assert_false(turns(&k, 255));
+        openssl_mem_fail_at(n);
+        s = ratchet_begin(&k, 700, &turned);
+        if (s != STATUS_OK) {
+            assert_int_equal(s, STATUS_CRYPTO);
+            assert_false(turned);
+            assert_memory_equal(k.key, none, sizeof none);
+            openssl_mem_fail_at(0);
+            assert_int_equal(ratchet_begin(&k, 700, &turned), STATUS_CRYPTO);
+            assert_int_equal(ratchet_begin(&k, 701, &turned), STATUS_CRYPTO);
+            assert_memory_equal(k.key, none, sizeof none);
+        }
+        ratchet_deinit(&k);
+    }
+    openssl_mem_fail_at(0);
+    assert_true(n > 4); /* two steps of two keys */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,7 +171,9 @@ int main(void)
         cmocka_unit_test(test_a_round_that_does_not_grow_is_refused_and_changes_nothing),
         cmocka_unit_test(test_a_jump_beyond_the_bound_is_refused_and_changes_nothing),
         cmocka_unit_test(test_no_memory_is_a_status_and_nothing_can_be_ended),
+        cmocka_unit_test(test_a_step_that_fails_leaves_no_key_and_no_way_back),
     };
 
+    openssl_mem_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void add_set(struct view *w, uint64_t x[][VIEW_ELEMENTS], uint32_t set, u
     struct digest d;
     struct prg stream;
 
-    CHECK(digest_init(&d) == STATUS_OK && prg_init(&stream, w->key[set]) == STATUS_OK);
+    CHECK(prg_init(&stream, w->key[set]) == STATUS_OK);
     round_iv(&d, iv, "vfl/zero/1", &w->round[t]);
     prg_seek(&stream, iv);
     for (uint32_t i = 0; i + 1 < w->threshold; i++) {
