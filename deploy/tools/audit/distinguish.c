@@ -121,6 +121,7 @@ static bool print_claim(const json_t *claim, double bound)
 {
     const json_t *epsilon = json_object_get(claim, "epsilon");
     const double claimed = epsilon == NULL ? INFINITY : json_number_value(epsilon);
+    const bool over = bound > claimed;
     char text[32] = "-";
 
     if (bound >= 0)
@@ -128,10 +129,10 @@ static bool print_claim(const json_t *claim, double bound)
     printf("%-12s %-14s %6lld %12.4g %12s  %s\n", word_of(claim, "adversary"),
            word_of(claim, "adjacency"), json_integer_value(json_object_get(claim, "m_eff")),
            claimed, text,
-           bound < 0         ? "not attacked"
-           : bound > claimed ? "BROKEN"
-                             : "holds");
-    return bound > claimed;
+           bound < 0 ? "not attacked"
+           : over    ? "BROKEN"
+                     : "holds");
+    return over;
 }
 
 enum status distinguish(const struct view_of *of, const struct distinguish_summaries *by,
