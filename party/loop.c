@@ -417,8 +417,9 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
     else if (was_open)
         log_warn("the server closed the connection");
     if (l->working) { /* dialled again when the work is done and the session knows of the loss */
+        if (!l->held_lost)
+            l->held_why = as_net;
         l->held_lost = true;
-        l->held_why = as_net;
         return;
     }
     if (was_open || status_kind(why->status) != STATUS_KIND_NET) {
@@ -458,6 +459,36 @@ static void on_stop(uv_signal_t *s, int number)
         tell(l, &e);
 }
 
+/* For a reason of this side's. */
+static void end_run(struct loop *l, struct error *why)
+{
+    struct event e = {.kind = EVENT_LOST, .error = why};
+
+    if (!l->working) {
+        tell(l, &e);
+        return;
+    }
+    l->held_lost = true; /* and what the work was for is not sent */
+    l->held_why = *why;
+    l->open = false;
+    if (l->conn != NULL)
+        net_conn_close(l->conn, false);
+}
+
+static void reload_roster(struct loop *l)
+{
+    struct error err = {0};
+    bool changed;
+    enum status s = party_inputs_roster(l->run.in, &changed, &err);
+
+    if (s == STATUS_POLICY)
+        end_run(l, &err);
+    else if (s != STATUS_OK)
+        log_error("reload: %s", err.text);
+    else if (changed)
+        log_warn("reload: the roster is another one: this run goes on with the one it began with");
+}
+
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
@@ -469,6 +500,7 @@ static void on_reload(uv_signal_t *s, int number)
         log_error("reload: %s", err.text);
     else if (l->conn == NULL || !l->open || net_conn_recheck(l->conn))
         log_info("certificates and CRL read again");
+    reload_roster(l);
 }
 
 /* --- life --- */

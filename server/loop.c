@@ -26,7 +26,6 @@
 enum {
     JOIN_MS = 10000,         /* from TLS to a join (threats E4) */
     TICK_MS = 500,           /* progress line, late joins */
-    RECHECK_MS = 600000,     /* live certificates (threats D5) */
     INLINE_FLOPS = 10000000, /* about a millisecond: more goes to a worker thread */
 };
 
@@ -49,7 +48,6 @@ struct loop {
     struct wire_unpacker unpacker;
     struct buf frame;
     size_t up_max;
-    uint64_t last_recheck_us;
     struct log_few strangers;
 };
 
@@ -461,11 +459,6 @@ static void on_tick(uv_timer_t *t)
     for (struct link *k = l->links; k != NULL; k = k->next)
         if (!k->joined && now - k->opened_us > JOIN_MS * 1000ull)
             net_conn_close(k->conn, false);
-    if (now - l->last_recheck_us > RECHECK_MS * 1000ull) {
-        l->last_recheck_us = now;
-        for (struct link *k = l->links; k != NULL; k = k->next)
-            net_conn_recheck(k->conn);
-    }
     if (!l->working && l->run.options->progress)
         server_results_progress(&l->run.results, server_session_report(l->run.session), now, false);
 }
@@ -567,7 +560,6 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
     l->run.in = in;
     l->run.options = o;
     l->run.lock = -1;
-    l->last_recheck_us = clock_us();
     CHECK(uv_loop_init(&l->uv) == 0);
     init_handles(l);
     s = file_make_dir(in->config.state, 0700, err);

@@ -109,7 +109,7 @@ static bool step_handshake(struct net_conn *c)
         return false;
     }
     uv_timer_stop(&c->read_timer);
-    c->state = CONN_OPEN;
+    conn_opened(c);
     c->events.on_open(c->owner, c, spki);
     return true;
 }

@@ -23,7 +23,7 @@ enum {
 
 /* Every wait and count of the connections of one context; tests make them short. */
 struct tls_limits {
-    uint64_t handshake_ms, body_base_ms, rate_min, write_stuck_ms, linger_ms;
+    uint64_t handshake_ms, body_base_ms, rate_min, write_stuck_ms, recheck_ms, linger_ms;
     uint64_t rekey_records;
     unsigned pending_max;
     struct budget_terms pending; /* the loop's time for them */

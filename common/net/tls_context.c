@@ -202,6 +202,7 @@ enum status net_tls_new(struct net_tls **out, bool server, const struct net_iden
                                     .body_base_ms = NET_BODY_BASE_MS,
                                     .rate_min = NET_RATE_MIN,
                                     .write_stuck_ms = NET_WRITE_STUCK_MS,
+                                    .recheck_ms = NET_RECHECK_MS,
                                     .linger_ms = NET_LINGER_MS,
                                     .rekey_records = TLS_REKEY_RECORDS,
                                     .pending_max = NET_PENDING_MAX,

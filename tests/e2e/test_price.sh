@@ -100,7 +100,8 @@ expect 0 'usage: vfl price' 'help' price --help
 expect 0 '^noise  *[0-9.]*  (the smallest)$' 'with all else given, it is the noise that is sought' \
     price $frozen --epsilon 12 --delta 0.00001
 same 1 "$(term steps $frozen --epsilon 12 --delta 0.00001)" 'of one step'
-same "$(term noise $frozen --epsilon 12 --delta 0.00001 --steps 1)" "$(term noise $frozen --epsilon 12 --delta 0.00001)" \
+same "$(term noise $frozen --epsilon 12 --delta 0.00001 --steps 1)" \
+    "$(term noise $frozen --epsilon 12 --delta 0.00001)" \
     'as if that had been said'
 
 # --- mistakes: one line, 2 ---

@@ -1,11 +1,11 @@
 /* fuzz_segments.c -- a journal's folder in other hands: segments changed, cut, lost, exchanged, put
- * in place of others.
+ * in place of others, taken from another journal of the same plan and key.
  *
  * Input: byte 0 the step that the checkpoint says comes next; then deeds: what, to which segments,
  * where (2 bytes), what to add there.
  *
- * Laws: refused in words; or what is read is what was written, from the oldest step that is held
- * on, perhaps without an end, and goes on from there.
+ * Laws: refused in words; or what is read is what was written into one of the two, from the oldest
+ * step that is held on, perhaps without an end, and goes on from there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,12 +13,16 @@
 #include "tests/unit/daemon/journals.h"
 
 enum { STEPS = 6, DEEDS_MAX = 6 };
-enum deed { CHANGE, CUT, LOSE, EXCHANGE, COPY, DEEDS };
+enum deed { CHANGE, CUT, LOSE, EXCHANGE, COPY, FOREIGN, DEEDS };
 
-static struct saved_file good[FILES_MAX], files[FILES_MAX];
+/* A journal that was written well, and what is read from each step on. */
+static struct journal_sample {
+    struct saved_file file[FILES_MAX];
+    char from_step[STEPS + 1][LINE_BYTES];
+} good, other;
+static struct saved_file files[FILES_MAX];
 static bool there[FILES_MAX];
-static uint64_t count;
-static char from_step[STEPS + 1][LINE_BYTES];
+static uint64_t count; /* segments of either */
 
 static void leave(void)
 {
@@ -26,31 +30,38 @@ static void leave(void)
 }
 
 /* Evaluations stand where a segment begins: a lost one takes those of its own steps along. */
-static void make(void)
+static void make(struct journal_sample *made, uint64_t variant)
 {
-    struct journal *j;
+    const struct journal_place at = here();
+    struct journal *j = open_journal(0);
 
-    CHECK(set_up(NULL) == 0);
-    atexit(leave);
-    j = open_journal(0);
-    train(j, 0, 0);
-    train(j, 1, 0);
+    train(j, 0, variant);
+    train(j, 1, variant);
     turn(j, 2);
-    evaluate(j, 5, 1);
-    evaluate(j, 6, 1);
-    train(j, 2, 0);
+    evaluate(j, 5, variant);
+    evaluate(j, 6, variant);
+    train(j, 2, variant);
     j = open_again(j, 2);
-    train(j, 3, 0);
+    train(j, 3, variant);
     turn(j, 4);
-    evaluate(j, 7, 2);
-    train(j, 4, 0);
-    train(j, 5, 0);
+    evaluate(j, 7, variant);
+    train(j, 4, variant);
+    train(j, 5, variant);
     for (uint64_t s = 0; s <= STEPS; s++)
-        strcpy(from_step[s], line_from(j, s));
+        strcpy(made->from_step[s], line_from(j, s));
     journal_close(j);
-    while (save_segment(&good[count], count + 1))
+    for (count = 0; save_segment(&made->file[count], count + 1);)
         count++;
     CHECK(count >= 3 && count < FILES_MAX / 2);
+    CHECK(journal_remove(&at, NULL) == STATUS_OK);
+}
+
+static void make_both(void)
+{
+    CHECK(set_up(NULL) == 0);
+    atexit(leave);
+    make(&good, 0);
+    make(&other, 1);
 }
 
 static void act(struct feed *f)
@@ -68,8 +79,9 @@ static void act(struct feed *f)
     case CUT: a->n = at < a->n ? at : a->n; break;
     case LOSE: there[to % count] = false; break;
     case EXCHANGE: *a = *b, *b = kept; break;
-    case COPY:
-    case DEEDS: *a = *b; break;
+    case COPY: *a = *b; break;
+    case FOREIGN:
+    case DEEDS: *a = other.file[to % count]; break;
     }
 }
 
@@ -91,7 +103,8 @@ static void check_read(struct journal *j)
     char before[LINE_BYTES];
 
     CHECK(first <= next && (next <= STEPS || line[0] == 0)); /* none at all begins anywhere */
-    CHECK(line[0] == 0 || strncmp(line, from_step[first], strlen(line)) == 0);
+    CHECK(line[0] == 0 || strncmp(line, good.from_step[first], strlen(line)) == 0 ||
+          strncmp(line, other.from_step[first], strlen(line)) == 0);
     strcpy(before, line);
     train(j, next, 0);
     line = line_from(j, first);
@@ -107,8 +120,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t first;
 
     if (count == 0)
-        make();
-    memcpy(files, good, sizeof files);
+        make_both();
+    memcpy(files, good.file, sizeof files);
     memset(there, true, sizeof there);
     first = feed_among(&f, 0, STEPS + 1);
     for (int deeds = 0; deeds < DEEDS_MAX && f.left > 0; deeds++)
