@@ -125,7 +125,8 @@ expect 5 '' 'so is a record that is released five times' audit --rows 4000 --uns
 expect 0 '^server .* BROKEN' 'by the server alone' cat said-of
 expect 0 '^server+1 .* - *not attacked' 'whose helpers are nobody where no noise is known' cat said-of
 expect 0 '' 'which its own claim covers' audit --rows 2000 --embedding 2 --set protocol.pbm.trials=6 \
-    --set protocol.pbm.beta=0.1 --set training.releases=every_epoch --set training.epochs=3 --set protocol.aggregation=coded
+    --set protocol.pbm.beta=0.1 --set training.releases=every_epoch --set training.epochs=3 \
+    --set protocol.aggregation=coded
 expect 0 '' 'who knows the others'"'"' noise sees more' helpers_help said-of
 expect 0 'epsilon at least' 'raw training is seen in others'"'"' releases' "$vfl" audit --control --runs 4000
 
