@@ -7,6 +7,7 @@
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "party/policy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,23 +115,23 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
 {
     const struct config_policy *policy = &b->in->config.policy;
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
-    struct account_claim claim;
+    struct policy_excess e;
     size_t n;
 
-    if (policy->epsilon_value <= 0)
+    if (!policy_limits_epsilon(policy))
         return STATUS_OK;
     n = books_entries(b, entries);
     entries[n] = c->mechanism;
     entries[n].releases = c->n;
     entries[n].participations_max = 1;
-    claim = account_claim(entries, n + 1, (enum account_adversary)policy->epsilon_adversary,
-                          (enum account_adjacency)policy->epsilon_adjacency, b->delta);
-    if (!(claim.epsilon <= policy->epsilon_value))
-        return error_set(
-            err, STATUS_BUDGET,
-            "policy.max_epsilon: the next releases would bring epsilon to %.4g, %.4g is the most",
-            claim.epsilon, policy->epsilon_value);
-    return STATUS_OK;
+    entries[n].trained_max = c->purpose == PURPOSE_TRAIN;
+    if (!policy_exceeded(&e, policy, entries, n + 1, b->delta, b->withstands))
+        return STATUS_OK;
+    return error_set(err, STATUS_BUDGET,
+                     "policy.max_epsilon: the next releases would bring epsilon against %s (%s) to "
+                     "%.4g, %.4g is the most",
+                     account_adversary_name(e.claim.adversary),
+                     account_adjacency_name(e.claim.adjacency), e.claim.epsilon, e.most);
 }
 
 /* What was seen of others' ledgers, for the commit to come. */

@@ -16,6 +16,7 @@ struct books {
     size_t slots_max;
     uint8_t data[LEDGER_DIGEST_BYTES]; /* which data sets: SHA-256 of both; never leaves */
     double delta;                      /* of the plan, for policy.max_epsilon; 0: not known yet */
+    uint32_t withstands;               /* plan_withstands(), as soon as delta is known */
 };
 
 /* Opens state/ledger.db and binds both data sets. */

@@ -9,6 +9,7 @@
 #include "common/flow/agenda.h"
 #include "common/nn/gemm.h"
 #include "common/nn/safetensors.h"
+#include "common/secagg/lane.h"
 #include "common/wire/limits.h"
 
 #include <math.h>
@@ -183,7 +184,8 @@ bool party_bottom_expand(struct party_bottom *b)
         return true;
     gemm_transpose(b->turned, b->factors + (size_t)b->batch_rows * k, b->width, k);
     gemm_nn(b->gradient, b->factors, b->turned, b->batch_rows, b->width, k);
-    return true;
+    return lane_finite(b->gradient,
+                       (size_t)b->batch_rows * b->width); /* finite factors may not do */
 }
 
 uint32_t party_bottom_clip(struct party_bottom *b, double most)

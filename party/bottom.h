@@ -65,7 +65,8 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
  * bottom's until its next forward. */
 const float *party_bottom_again(struct party_bottom *b);
 
-/* b->received has a gradient: makes b->gradient of it.  False when a value is none (gradient.h). */
+/* b->received has a gradient: makes b->gradient of it.  False when a value of it, or
+ * one that it is made of, is not finite (gradient.h). */
 bool party_bottom_expand(struct party_bottom *b) MUST_USE;
 
 /* Rows of b->gradient to at most this l2 norm, 0: to none.  Returns how many were longer. */

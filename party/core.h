@@ -110,6 +110,7 @@ struct party_session {
     struct buf plan_text;
     uint8_t plan_digest[WIRE_DIGEST_BYTES];
     struct agenda agenda;
+    bool shared_ids; /* some record is in the training split and in the test split */
     struct schedule schedule;
     struct party_bottom bottom;
     struct party_sent sent;

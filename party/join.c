@@ -133,6 +133,7 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
             "rows do not match: this side has %zu training and %zu test rows, the server %u and %u",
             p->setup.train->rows, p->setup.test->rows, p->plan.shape.train_rows,
             p->plan.shape.test_rows);
+    p->shared_ids = table_share_ids(p->setup.train, p->setup.test);
     agenda_make(&p->agenda, &p->plan);
     s = party_bottom_check(p->setup.config, &p->plan, &p->error);
     if (s != STATUS_OK)
@@ -218,6 +219,7 @@ static enum status price(struct party_session *p, struct actions *a)
          * checked as it is reserved.  A process that goes on from a checkpoint prices the rest. */
         .done = p->applied,
         .bottom = policy_bottom_of(p->setup.config, spent, n),
+        .shared = p->shared_ids,
     };
 
     party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));

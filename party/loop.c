@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
+#include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
 #include "common/net/net.h"
 #include "party/inject.h"
@@ -226,6 +227,7 @@ static void do_charge(struct loop *l, const struct action_charge *c)
         return;
     }
     l->run.books.delta = policy_delta(&party_session_report(l->run.session)->plan);
+    l->run.books.withstands = plan_withstands(&party_session_report(l->run.session)->plan);
     l->charge = *c;
     l->charged = (struct error){0};
     l->charging = true;
@@ -415,8 +417,9 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
     else if (was_open)
         log_warn("the server closed the connection");
     if (l->working) { /* dialled again when the work is done and the session knows of the loss */
+        if (!l->held_lost)
+            l->held_why = as_net;
         l->held_lost = true;
-        l->held_why = as_net;
         return;
     }
     if (was_open || status_kind(why->status) != STATUS_KIND_NET) {
@@ -456,15 +459,40 @@ static void on_stop(uv_signal_t *s, int number)
         tell(l, &e);
 }
 
-static struct net_identity identity_of(const struct config_identity *c)
+/* For a reason of this side's. */
+static void end_run(struct loop *l, struct error *why)
 {
-    return (struct net_identity){c->cert, c->key, c->ca, c->crl};
+    struct event e = {.kind = EVENT_LOST, .error = why};
+
+    if (!l->working) {
+        tell(l, &e);
+        return;
+    }
+    l->held_lost = true; /* and what the work was for is not sent */
+    l->held_why = *why;
+    l->open = false;
+    if (l->conn != NULL)
+        net_conn_close(l->conn, false);
+}
+
+static void reload_roster(struct loop *l)
+{
+    struct error err = {0};
+    bool changed;
+    enum status s = party_inputs_roster(l->run.in, &changed, &err);
+
+    if (s == STATUS_POLICY)
+        end_run(l, &err);
+    else if (s != STATUS_OK)
+        log_error("reload: %s", err.text);
+    else if (changed)
+        log_warn("reload: the roster is another one: this run goes on with the one it began with");
 }
 
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
-    struct net_identity id = identity_of(&l->run.in->config.identity);
+    struct net_identity id = keyfiles_identity(&l->run.in->config.identity);
     struct error err = {0};
 
     (void)number;
@@ -472,6 +500,7 @@ static void on_reload(uv_signal_t *s, int number)
         log_error("reload: %s", err.text);
     else if (l->conn == NULL || !l->open || net_conn_recheck(l->conn))
         log_info("certificates and CRL read again");
+    reload_roster(l);
 }
 
 /* --- life --- */
@@ -489,7 +518,7 @@ static enum status init_wire(struct loop *l, struct error *err)
 
 static enum status init_tls(struct loop *l, struct error *err)
 {
-    struct net_identity id = identity_of(&l->run.in->config.identity);
+    struct net_identity id = keyfiles_identity(&l->run.in->config.identity);
     uint8_t own[NET_SPKI_BYTES];
     int64_t expires_in_s;
     enum status s = net_tls_new(&l->tls, false, &id, err);

@@ -3,6 +3,7 @@
  */
 #include "common/base/process.h"
 #include "common/crypto/digest.h"
+#include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
 #include "party/loop.h"
@@ -131,7 +132,9 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own[OWN_LEDGER] || o->own_value[OWN_FORGET] != NULL)
         return print_statement(o, in, err);
     if (o->check_only) {
-        s = print_config(in, err);
+        s = keyfiles_check(&in->config.identity, false, in->config.state_key, err);
+        if (s == STATUS_OK)
+            s = print_config(in, err);
         return s == STATUS_OK ? print_price(o, in, err) : s;
     }
     s = party_inputs_read(in, err);

@@ -54,9 +54,71 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
     return e;
 }
 
+struct account_entry policy_planned(const struct plan *p, const struct policy_set *set,
+                                    struct agenda_releases *planned)
+{
+    struct account_entry e = policy_mechanism(p, set);
+    struct agenda agenda;
+
+    agenda_make(&agenda, p);
+    agenda_price_rest(&agenda, p, set->done, planned);
+    e.releases = planned->train + planned->evaluate;
+    e.participations_max = agenda_record_max(planned, set->shared);
+    e.trained_max = planned->trained_max;
+    return e;
+}
+
 double policy_delta(const struct plan *p)
 {
     return p->privacy.delta < POLICY_DELTA_MAX ? p->privacy.delta : POLICY_DELTA_MAX;
+}
+
+bool policy_limits_epsilon(const struct config_policy *policy)
+{
+    bool any = policy->epsilon_value > 0;
+
+    for (size_t a = 0; a < CONFIG_ADVERSARIES; a++)
+        for (size_t of = 0; of < CONFIG_LIMITED; of++)
+            any |= policy->epsilon_max[a][of] > 0;
+    return any;
+}
+
+static bool exceeds(struct policy_excess *out, const struct account_entry *entries, size_t n,
+                    double delta)
+{
+    if (out->most <= 0)
+        return false;
+    out->claim = account_claim(entries, n, &out->claim, delta);
+    return !(out->claim.epsilon <= out->most);
+}
+
+bool policy_exceeded(struct policy_excess *out, const struct config_policy *policy,
+                     const struct account_entry *entries, size_t n, double delta, uint32_t t)
+{
+    static const enum account_adjacency limited[CONFIG_LIMITED] = {
+        [LIMITED_RECORD] = ACCOUNT_RECORD_RAW,
+        [LIMITED_COLUMNS] = ACCOUNT_COLUMNS,
+        [LIMITED_SAMPLE] = ACCOUNT_SAMPLE,
+    };
+
+    *out = (struct policy_excess){
+        .claim = {.adversary = (enum account_adversary)policy->epsilon_adversary,
+                  .adjacency = (enum account_adjacency)policy->epsilon_adjacency,
+                  .t = t},
+        .most = policy->epsilon_value,
+    };
+    if (exceeds(out, entries, n, delta))
+        return true;
+    for (size_t a = 0; a < CONFIG_ADVERSARIES; a++) {
+        for (size_t of = 0; of < CONFIG_LIMITED; of++) {
+            *out = (struct policy_excess){
+                .claim = {.adversary = (enum account_adversary)a, .adjacency = limited[of], .t = t},
+                .most = policy->epsilon_max[a][of]};
+            if (exceeds(out, entries, n, delta))
+                return true;
+        }
+    }
+    return false;
 }
 
 static enum status check_set(const struct config_policy *policy, const struct plan *p,
@@ -132,23 +194,18 @@ static enum status check_releases(const struct config_policy *policy,
     return STATUS_OK;
 }
 
-static enum status check_epsilon(const struct config_policy *policy,
-                                 const struct account_entry *entries, size_t n, double delta,
-                                 struct error *err)
+static enum status check_epsilon(const struct config_policy *policy, const struct plan *p,
+                                 const struct account_entry *entries, size_t n, struct error *err)
 {
-    struct account_claim claim;
+    struct policy_excess e;
 
-    if (policy->epsilon_value <= 0)
-        return STATUS_OK;
-    claim = account_claim(entries, n, (enum account_adversary)policy->epsilon_adversary,
-                          (enum account_adjacency)policy->epsilon_adjacency, delta);
-    if (claim.epsilon <= policy->epsilon_value)
+    if (!policy_exceeded(&e, policy, entries, n, policy_delta(p), plan_withstands(p)))
         return STATUS_OK;
     return error_set(
         err, STATUS_BUDGET,
         "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
-        account_adversary_name(claim.adversary), account_adjacency_name(claim.adjacency),
-        claim.epsilon, policy->epsilon_value);
+        account_adversary_name(e.claim.adversary), account_adjacency_name(e.claim.adjacency),
+        e.claim.epsilon, e.most);
 }
 
 enum status policy_check(const struct config_policy *policy, const struct plan *p,
@@ -157,23 +214,16 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
     struct agenda_releases planned;
-    struct agenda agenda;
     enum status s = check_set(policy, p, set, err);
 
     if (s == STATUS_OK)
         s = check_terms(policy, p, err);
     if (s != STATUS_OK)
         return s;
-    agenda_make(&agenda, p);
-    agenda_price_rest(&agenda, p, set->done, &planned);
     memcpy(entries, spent, spent_n * sizeof *spent);
-    entries[spent_n] = policy_mechanism(p, set);
-    entries[spent_n].releases = planned.train + planned.evaluate;
-    entries[spent_n].participations_max = planned.train_record_max > planned.test_record_max
-                                              ? planned.train_record_max
-                                              : planned.test_record_max;
+    entries[spent_n] = policy_planned(p, set, &planned);
     s = check_releases(policy, entries, spent_n + 1, err);
     if (s == STATUS_OK)
-        s = check_epsilon(policy, entries, spent_n + 1, policy_delta(p), err);
+        s = check_epsilon(policy, p, entries, spent_n + 1, err);
     return s;
 }

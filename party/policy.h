@@ -28,15 +28,30 @@ struct policy_set {
     uint32_t self;
     uint64_t done; /* training steps that need no pricing any more */
     struct policy_bottom bottom;
+    bool shared; /* some record is in the training split and in the test split */
 };
 
 /* A larger delta than this makes every epsilon look smaller: limits are judged at most at it (B13).
  */
 #define POLICY_DELTA_MAX 1e-5
 double policy_delta(const struct plan *p);
+/* Is there a limit on epsilon at all? */
+bool policy_limits_epsilon(const struct config_policy *policy);
+/* A claim that passes its limit. */
+struct policy_excess {
+    struct account_claim claim;
+    double most;
+};
+/* Does the composition of n entries at `delta`, under a plan that withstands t colluders, pass one
+ * of policy.max_epsilon's limits? */
+bool policy_exceeded(struct policy_excess *out, const struct config_policy *policy,
+                     const struct account_entry *entries, size_t n, double delta, uint32_t t);
 
 /* The mechanism of one upload under this plan among this set; releases and participations 0. */
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set);
+/* With what is planned, or is left of it once set->done steps are done, filled in. */
+struct account_entry policy_planned(const struct plan *p, const struct policy_set *set,
+                                    struct agenda_releases *planned);
 
 /* STATUS_POLICY or STATUS_BUDGET with the key of the policy that refuses and both numbers.  `spent`
  * is what the ledger holds; the plan's planned releases are priced on top. */

@@ -51,6 +51,28 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
     return STATUS_OK;
 }
 
+enum status party_inputs_roster(const struct party_inputs *in, bool *changed, struct error *err)
+{
+    const struct roster *old = &in->roster;
+    const char *gone = NULL;
+    struct roster fresh;
+    enum status s = roster_load(&fresh, in->config.roster, err);
+
+    *changed = false;
+    if (s != STATUS_OK)
+        return s;
+    for (size_t i = 0; i < old->n && gone == NULL; i++)
+        if (roster_find_key(&fresh, old->party[i].key) < 0)
+            gone = old->party[i].name;
+    if (memcmp(fresh.server.key, old->server.key, ROSTER_KEY_BYTES) != 0)
+        gone = old->server.name;
+    if (gone != NULL)
+        return error_set(err, STATUS_POLICY, "%s: %s is no longer in it, with the key of this run",
+                         in->config.roster, gone);
+    *changed = memcmp(fresh.digest, old->digest, sizeof old->digest) != 0;
+    return STATUS_OK;
+}
+
 static enum status same_columns(const struct party_inputs *in, struct error *err)
 {
     const struct table *a = &in->train, *b = &in->test;

@@ -4,6 +4,7 @@
 #include "party/price.h"
 
 #include "common/base/mem.h"
+#include "common/pbm/pbm.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
 
@@ -35,6 +36,24 @@ static enum status read_plan(struct plan *out, const char *file, struct error *e
     return s;
 }
 
+/* What was spent before, if anything was. */
+static enum status read_ledger(struct price *out, const struct party_inputs *in, struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    struct ledger *ledger;
+    enum status s;
+
+    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
+    if (access(path, F_OK) != 0)
+        return STATUS_OK;
+    s = ledger_open(&ledger, path, err);
+    if (s != STATUS_OK)
+        return s;
+    out->spent_n = ledger_entries(ledger, out->spent);
+    ledger_close(ledger);
+    return STATUS_OK;
+}
+
 /* What a server takes from its labels: their number is this party's rows, of what kind they are
  * makes no difference to the price. */
 static void give_shape(struct plan *p, const struct party_inputs *in)
@@ -52,12 +71,12 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
                        struct error *err)
 {
     struct plan *p = &out->plan;
-    struct agenda agenda;
-    enum status s = STATUS_OK;
+    enum status s;
 
     *out = (struct price){.file = file};
     plan_defaults(p);
-    if (file != NULL)
+    s = read_ledger(out, in, err);
+    if (s == STATUS_OK && file != NULL)
         s = read_plan(p, file, err);
     if (s != STATUS_OK)
         return s;
@@ -72,28 +91,28 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
         return file != NULL ? error_wrap(err, "%s", file) : s;
     for (size_t i = 0; i < in->roster.n; i++)
         out->members[i] = (uint8_t)i;
-    out->set = (struct policy_set){.roster = &in->roster,
-                                   .members = out->members,
-                                   .n = in->roster.n,
-                                   .self = in->self,
-                                   .bottom = policy_bottom_of(&in->config, NULL, 0)};
-    agenda_make(&agenda, p);
-    agenda_price(&agenda, p, &out->releases);
-    out->entry = policy_mechanism(p, &out->set);
-    out->entry.releases = out->releases.train + out->releases.evaluate;
-    out->entry.participations_max = out->releases.train_record_max > out->releases.test_record_max
-                                        ? out->releases.train_record_max
-                                        : out->releases.test_record_max;
+    out->set =
+        (struct policy_set){.roster = &in->roster,
+                            .members = out->members,
+                            .n = in->roster.n,
+                            .self = in->self,
+                            .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
+                            .shared = table_share_ids(&in->train, &in->test)};
+    out->entry = policy_planned(p, &out->set, &out->releases);
     return STATUS_OK;
 }
 
 /* --- what it costs --- */
 
-static enum status print_bottom(const struct account_entry *e, struct buf *out)
+static enum status print_bottom(const struct price *p, struct buf *out)
 {
+    const struct account_entry *e = &p->entry;
+    const bool again = p->releases.trained_max > 1; /* says the same, at the price of a release */
+
     switch (e->bottom) {
     case ACCOUNT_FROZEN:
-        return buf_printf(out, "#   bottom: frozen, a record shows in its own releases alone\n");
+        return buf_printf(out, "#   bottom: frozen, a record shows in its own releases alone%s\n",
+                          again ? "; training.releases: once would make them one" : "");
     case ACCOUNT_DP:
         return buf_printf(out,
                           "#   bottom: dp, a record shows in its own releases and in %" PRIu32
@@ -105,6 +124,19 @@ static enum status print_bottom(const struct account_entry *e, struct buf *out)
                            "release\n");
 }
 
+/* What the sampler draws with: its thresholds are rounded inwards, so beta bounds them. */
+static enum status print_mechanism(const struct account_entry *e, struct buf *out)
+{
+    struct pbm pbm;
+
+    if (e->kind != ACCOUNT_PBM || pbm_init(&pbm, e->trials, e->beta, 1) != STATUS_OK)
+        return STATUS_OK;
+    return buf_printf(out,
+                      "#   mechanism: pbm, b %" PRIu32 ", beta %g: thresholds %" PRIu32
+                      " to %" PRIu32 " of 65536\n",
+                      e->trials, e->beta, pbm.t_lo, pbm.t_hi);
+}
+
 static enum status print_releases(const struct price *p, struct buf *out)
 {
     const struct agenda_releases *r = &p->releases;
@@ -113,7 +145,9 @@ static enum status print_releases(const struct price *p, struct buf *out)
                    p->file != NULL ? p->file : "a plan of defaults (no --plan)", p->set.n);
 
     if (s == STATUS_OK)
-        s = print_bottom(&p->entry, out);
+        s = print_mechanism(&p->entry, out);
+    if (s == STATUS_OK)
+        s = print_bottom(p, out);
     if (s != STATUS_OK)
         return s;
     return buf_printf(
@@ -178,7 +212,8 @@ static enum status print_paper(const struct price *p, struct buf *out)
 enum status price_print(const struct price *p, struct buf *out)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &p->entry, 1, p->plan.privacy.delta);
+    size_t n =
+        account_claims(claims, &p->entry, 1, p->plan.privacy.delta, plan_withstands(&p->plan));
     enum status s = print_releases(p, out);
 
     if (s == STATUS_OK)
@@ -192,21 +227,7 @@ enum status price_print(const struct price *p, struct buf *out)
 
 enum status price_judge(const struct price *p, const struct party_inputs *in, struct error *err)
 {
-    struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
-    char path[CONFIG_PATH_MAX];
-    struct ledger *ledger;
-    enum status s;
-    size_t n = 0;
-
-    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
-    if (access(path, F_OK) == 0) {
-        s = ledger_open(&ledger, path, err);
-        if (s != STATUS_OK)
-            return s;
-        n = ledger_entries(ledger, spent);
-        ledger_close(ledger);
-    }
-    return policy_check(&in->config.policy, &p->plan, &p->set, spent, n, err);
+    return policy_check(&in->config.policy, &p->plan, &p->set, p->spent, p->spent_n, err);
 }
 
 /* --- the corners --- */
@@ -234,7 +255,8 @@ enum status price_verify(const struct price *p,
     struct corners c = {
         .trials = p->entry.trials, .beta = p->entry.beta, .figure = figure, .m_eff = 0};
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &p->entry, 1, p->plan.privacy.delta);
+    size_t n =
+        account_claims(claims, &p->entry, 1, p->plan.privacy.delta, plan_withstands(&p->plan));
     struct corners_found found;
     enum status s;
 

@@ -23,11 +23,13 @@ struct price {
     struct policy_set set;
     struct agenda_releases releases;
     struct account_entry entry; /* the plan's mechanism, with its releases */
+    struct account_entry spent[ACCOUNT_MECHANISMS_MAX]; /* before it, by the ledger */
+    size_t spent_n;
 };
 
 /* Reads the plan (file NULL: defaults, no batch larger than the rows) and prices it for the data in
- * `in`, which must outlive *out.  STATUS_CONFIG: no such plan, or it makes no sense for these rows
- * and this roster. */
+ * `in`, which must outlive *out, and the ledger under state.  STATUS_CONFIG: no such plan, or it
+ * makes no sense for these rows and this roster; or the ledger's error. */
 enum status price_load(struct price *out, const struct party_inputs *in, const char *file,
                        struct error *err) MUST_USE;
 

@@ -53,7 +53,7 @@ enum status statement_print(const struct party_inputs *in, struct buf *out, stru
     if (l == NULL)
         s = buf_printf(out, "%s: nothing has been released yet\n", path);
     else
-        s = ledger_print(l, 1e-5, out);
+        s = ledger_print(l, out);
     if (s == STATUS_OK && l != NULL)
         s = print_peers(in, l, out);
     ledger_close(l);

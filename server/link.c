@@ -4,7 +4,9 @@
 #include "server/link.h"
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 enum { FRAME_PREFIX_BYTES = 4 };
@@ -41,4 +43,17 @@ void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum st
     k->refused = true;
     link_send(k, t, scratch, &m);
     net_conn_close(k->conn, true);
+}
+
+void link_warn(const struct link *k, struct log_few *few, const char *fmt, ...)
+{
+    char text[ERROR_TEXT_MAX];
+    va_list args;
+
+    if ((k == NULL || !k->joined) && !log_few_more(few, clock_us()))
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    log_warn("%s", text);
 }

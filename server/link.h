@@ -4,6 +4,7 @@
 #ifndef COLONNADE_SERVER_LINK_H
 #define COLONNADE_SERVER_LINK_H
 
+#include "common/base/log.h"
 #include "common/metrics/traffic.h"
 #include "common/net/net.h"
 #include "common/wire/message.h"
@@ -28,5 +29,8 @@ void link_send(struct link *k, struct traffic *t, const struct buf *frame,
 /* Words for a connection that is about to end, whether or not it belongs to a party yet. */
 void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum status_kind kind,
                  const char *text);
+
+/* A warning; of all those about connections that have not joined (NULL: nor shaken hands), few. */
+void link_warn(const struct link *k, struct log_few *few, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 #endif

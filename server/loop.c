@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
+#include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
 #include "server/link.h"
 #include "server/run.h"
@@ -25,7 +26,6 @@
 enum {
     JOIN_MS = 10000,         /* from TLS to a join (threats E4) */
     TICK_MS = 500,           /* progress line, late joins */
-    RECHECK_MS = 600000,     /* live certificates (threats D5) */
     INLINE_FLOPS = 10000000, /* about a millisecond: more goes to a worker thread */
 };
 
@@ -48,7 +48,7 @@ struct loop {
     struct wire_unpacker unpacker;
     struct buf frame;
     size_t up_max;
-    uint64_t last_recheck_us;
+    struct log_few strangers;
 };
 
 static void tell(struct loop *l, const struct event *e);
@@ -332,11 +332,11 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
     if (l->working)
         net_conn_pause(c, true);
     if (peer < 0 || l->barred[peer]) {
-        log_warn("%s: its key is not in the roster", address);
+        link_warn(k, &l->strangers, "%s: its key is not in the roster", address);
         refuse(l, k, STATUS_KIND_CONFIG, "this certificate's key is not in the server's roster");
     } else if (!net_conn_has_name(c, l->run.in->roster.party[peer].name)) {
-        log_warn("%s: the certificate does not carry the name %s", address,
-                 l->run.in->roster.party[peer].name);
+        link_warn(k, &l->strangers, "%s: the certificate does not carry the name %s", address,
+                  l->run.in->roster.party[peer].name);
         refuse(l, k, STATUS_KIND_CONFIG,
                "this certificate does not carry the name that the roster has for its key");
     } else if (l->run.options->seeded &&
@@ -364,7 +364,8 @@ static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
     struct event e = {.kind = EVENT_JOINED, .peer = k->peer, .msg = m};
 
     if (m->kind != WIRE_JOIN) {
-        log_warn("%s: %s before join", net_conn_address(k->conn), wire_kind_name(m->kind));
+        link_warn(k, &l->strangers, "%s: %s before join", net_conn_address(k->conn),
+                  wire_kind_name(m->kind));
         refuse(l, k, STATUS_KIND_PEER, "the first message must be join");
         return;
     }
@@ -393,15 +394,15 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     if (k == NULL || l->over || k->refused)
         return;
     if (!k->joined && n > WIRE_JOIN_MAX) {
-        log_warn("%s: a first message of %zu bytes", net_conn_address(c), n);
+        link_warn(k, &l->strangers, "%s: a first message of %zu bytes", net_conn_address(c), n);
         refuse(l, k, STATUS_KIND_PEER, "the first message is longer than any join");
         return;
     }
     if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
         bool was = k->joined;
         struct event lost = {.kind = EVENT_LOST, .peer = k->peer, .error = &err};
-        log_warn("%s: %s", was ? l->run.in->roster.party[k->peer].name : net_conn_address(c),
-                 err.text);
+        link_warn(k, &l->strangers, "%s: %s",
+                  was ? l->run.in->roster.party[k->peer].name : net_conn_address(c), err.text);
         detach(l, k);
         refuse(l, k, STATUS_KIND_PEER, err.text);
         if (was)
@@ -430,14 +431,13 @@ static void on_close(void *owner, struct net_conn *c, const struct error *why)
     struct loop *l = owner;
     struct link *k = net_conn_data(c);
     struct event e = {.kind = EVENT_LOST, .error = why};
-    bool mine;
+    bool mine = k != NULL && k->joined && l->party[k->peer] == k;
 
     if (why->status != STATUS_OK && !l->over)
-        log_warn("%s", why->text);
+        link_warn(k, &l->strangers, "%s", why->text);
     if (k == NULL)
         return;
     e.peer = k->peer;
-    mine = k->joined && l->party[k->peer] == k;
     detach(l, k);
     unlink_link(l, k);
     mem_free(k);
@@ -456,15 +456,9 @@ static void on_tick(uv_timer_t *t)
     struct loop *l = t->data;
     uint64_t now = clock_us();
 
-    for (struct link *k = l->links; k != NULL; k = k->next) {
+    for (struct link *k = l->links; k != NULL; k = k->next)
         if (!k->joined && now - k->opened_us > JOIN_MS * 1000ull)
             net_conn_close(k->conn, false);
-    }
-    if (now - l->last_recheck_us > RECHECK_MS * 1000ull) {
-        l->last_recheck_us = now;
-        for (struct link *k = l->links; k != NULL; k = k->next)
-            net_conn_recheck(k->conn);
-    }
     if (!l->working && l->run.options->progress)
         server_results_progress(&l->run.results, server_session_report(l->run.session), now, false);
 }
@@ -475,18 +469,13 @@ static void on_stop(uv_signal_t *s, int number)
     stop(s->data);
 }
 
-static struct net_identity identity_of(const struct config_identity *c)
-{
-    return (struct net_identity){c->cert, c->key, c->ca, c->crl};
-}
-
 /* New certificates and CRL for new connections; live ones are checked against them.  Parties that
  * are no longer in the roster file are shut out; new ones need a restart, since the plan is for a
  * fixed set. */
 static void on_reload(uv_signal_t *s, int number)
 {
     struct loop *l = s->data;
-    struct net_identity id = identity_of(&l->run.in->config.identity);
+    struct net_identity id = keyfiles_identity(&l->run.in->config.identity);
     struct error err = {0};
     struct roster fresh;
 
@@ -526,7 +515,7 @@ static enum status init_net(struct loop *l, struct error *err)
 {
     static const struct net_events events = {on_open, on_frame, on_close};
     struct net_side side = {&l->uv, NULL, &events, l};
-    struct net_identity id = identity_of(&l->run.in->config.identity);
+    struct net_identity id = keyfiles_identity(&l->run.in->config.identity);
     char path[CONFIG_PATH_MAX];
     const char *address;
     enum status s = net_tls_new(&l->tls, true, &id, err);
@@ -571,7 +560,6 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
     l->run.in = in;
     l->run.options = o;
     l->run.lock = -1;
-    l->last_recheck_us = clock_us();
     CHECK(uv_loop_init(&l->uv) == 0);
     init_handles(l);
     s = file_make_dir(in->config.state, 0700, err);

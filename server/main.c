@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/process.h"
+#include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
 #include "server/loop.h"
@@ -67,6 +68,8 @@ int main(int argc, char **argv)
     run.seed = o.seed;
     if (s == STATUS_OK)
         s = server_inputs_load(&in, &o, &err);
+    if (s == STATUS_OK && o.check_only)
+        s = keyfiles_check(&in.config.identity, true, in.config.state_key, &err);
     if (s == STATUS_OK)
         s = o.check_only ? print_plan(&in, &err) : server_loop_run(&in, &run, &err);
     if (s != STATUS_OK)

@@ -100,9 +100,10 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
     return s == STATUS_OK ? fedvs_price_check(p, err) : s;
 }
 
-static struct account_entry priced(const struct plan *p, const struct encode *e,
+static struct account_entry priced(const struct server_inputs *in, const struct encode *e,
                                    const struct agenda_releases *r)
 {
+    const struct plan *p = &in->config.plan;
     struct account_entry entry = {
         .kind = ACCOUNT_NONE,
         .trials = p->protocol.pbm.trials,
@@ -117,8 +118,7 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
         .parties = p->shape.parties,
         .colluders = 1,
         .releases = r->train + r->evaluate,
-        .participations_max =
-            r->train_record_max > r->test_record_max ? r->train_record_max : r->test_record_max,
+        .participations_max = agenda_record_max(r, table_share_ids(&in->train, &in->test)),
     };
 
     if (p->protocol.encoding == ENCODING_PBM)
@@ -129,11 +129,12 @@ static struct account_entry priced(const struct plan *p, const struct encode *e,
 }
 
 /* privacy.max_epsilon: this side's own limit on what its plan costs a party. */
-static enum status check_price(const struct plan *p, struct error *err)
+static enum status check_price(const struct server_inputs *in, struct error *err)
 {
+    const struct plan *p = &in->config.plan;
     struct agenda_releases releases;
     struct account_entry entry;
-    struct account_claim claim;
+    struct account_claim claim = {.adversary = ACCOUNT_SERVER, .adjacency = ACCOUNT_RECORD_RAW};
     struct encode encode;
     struct agenda agenda;
     enum status s;
@@ -145,8 +146,8 @@ static enum status check_price(const struct plan *p, struct error *err)
         return error_set(err, s, "encoding: %s", status_words(s));
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &releases);
-    entry = priced(p, &encode, &releases);
-    claim = account_claim(&entry, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW, p->privacy.delta);
+    entry = priced(in, &encode, &releases);
+    claim = account_claim(&entry, 1, &claim, p->privacy.delta);
     if (claim.epsilon <= p->privacy.max_epsilon)
         return STATUS_OK;
     return error_set(
@@ -172,7 +173,7 @@ enum status server_inputs_load(struct server_inputs *in, const struct options *o
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
     if (s == STATUS_OK)
-        s = check_price(&in->config.plan, err);
+        s = check_price(in, err);
     return s == STATUS_OK ? resolve_seed(&in->config, o->seeded, o->seed, err) : s;
 }
 
@@ -187,12 +188,13 @@ void server_inputs_deinit(struct server_inputs *in)
 
 /* --- what -n prints --- */
 
-static enum status print_claims(const struct plan *p, const struct encode *e,
+static enum status print_claims(const struct server_inputs *in, const struct encode *e,
                                 const struct agenda_releases *r, struct buf *out)
 {
-    struct account_entry entry = priced(p, e, r);
+    const struct plan *p = &in->config.plan;
+    struct account_entry entry = priced(in, e, r);
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &entry, 1, p->privacy.delta);
+    size_t n = account_claims(claims, &entry, 1, p->privacy.delta, plan_withstands(p));
     enum status s = buf_printf(
         out, "# cost of the plan for one party, delta %g (epsilon over %g says nothing):\n",
         p->privacy.delta, ACCOUNT_VACUOUS);
@@ -259,8 +261,7 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
         s = buf_printf(
             out, "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",
             (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
-            (unsigned long long)(releases.train_record_max > releases.test_record_max
-                                     ? releases.train_record_max
-                                     : releases.test_record_max));
-    return s == STATUS_OK ? print_claims(p, &shape.encode, &releases, out) : s;
+            (unsigned long long)agenda_record_max(&releases,
+                                                  table_share_ids(&in->train, &in->test)));
+    return s == STATUS_OK ? print_claims(in, &shape.encode, &releases, out) : s;
 }

@@ -16,13 +16,11 @@
 
 enum { READ_STEP = 65536 };
 
-enum status file_read(const char *path, struct buf *out, struct error *err)
+/* Closes fd. */
+static enum status read_whole(int fd, const char *path, struct buf *out, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     enum status s = STATUS_OK;
 
-    if (fd < 0)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
     for (;;) {
         size_t left = out->max - out->len, room = left < READ_STEP ? left : READ_STEP;
         ssize_t n;
@@ -52,6 +50,46 @@ enum status file_read(const char *path, struct buf *out, struct error *err)
             break;
         out->len += (size_t)n;
     }
+    close(fd);
+    return s;
+}
+
+enum status file_read(const char *path, struct buf *out, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    return read_whole(fd, path, out, err);
+}
+
+static enum status check_private(int fd, const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return error_set(err, STATUS_CONFIG, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, STATUS_CONFIG, "%s: not a regular file", path);
+    if ((st.st_mode & 077) != 0)
+        return error_set(err, STATUS_CONFIG, "%s: readable by others (mode %03o); chmod 600 it",
+                         path, (unsigned)(st.st_mode & 0777));
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return error_set(err, STATUS_CONFIG, "%s: belongs to another user", path);
+    return STATUS_OK;
+}
+
+enum status file_read_private(const char *path, struct buf *out, struct error *err)
+{
+    /* A pipe that nobody writes to would be waited for. */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    enum status s;
+
+    if (fd < 0)
+        return error_set(err, STATUS_CONFIG, "%s: %s", path, strerror(errno));
+    s = check_private(fd, path, err);
+    if (s == STATUS_OK)
+        return read_whole(fd, path, out, err);
     close(fd);
     return s;
 }
@@ -106,20 +144,6 @@ enum status file_write_atomic(const char *path, const void *bytes, size_t n, uns
         unlink(tmp);
         return s;
     }
-    return STATUS_OK;
-}
-
-enum status file_check_private(const char *path, struct error *err)
-{
-    struct stat st;
-
-    if (stat(path, &st) != 0)
-        return error_set(err, STATUS_CONFIG, "%s: %s", path, strerror(errno));
-    if ((st.st_mode & 077) != 0)
-        return error_set(err, STATUS_CONFIG, "%s: readable by others (mode %03o); chmod 600 it",
-                         path, (unsigned)(st.st_mode & 0777));
-    if (st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, STATUS_CONFIG, "%s: belongs to another user", path);
     return STATUS_OK;
 }
 

@@ -18,9 +18,10 @@ enum status file_read(const char *path, struct buf *out, struct error *err) MUST
 enum status file_write_atomic(const char *path, const void *bytes, size_t n, unsigned mode,
                               struct error *err) MUST_USE;
 
-/* STATUS_CONFIG when others than the owner may read `path`, or it is not
- * this user's (threats F7). */
-enum status file_check_private(const char *path, struct error *err) MUST_USE;
+/* The same of a secret, never waiting: STATUS_CONFIG when it is no regular file, others than the
+ * owner may use it, or it is neither this user's nor root's (threats F7).  What is asked is what is
+ * read, however often another file takes the name meanwhile. */
+enum status file_read_private(const char *path, struct buf *out, struct error *err) MUST_USE;
 
 /* Takes `path` (made if need be) for this process alone, until file_unlock or its end, however
  * sudden.  STATUS_CONFIG when another process has it; *lock is -1 after a failure. */

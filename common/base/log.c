@@ -97,3 +97,21 @@ void log_write(enum log_level level, const char *fmt, ...)
     put(&l, log_json ? "\"}\n" : "\n");
     fwrite(l.bytes, 1, l.len, stderr);
 }
+
+bool log_few_more(struct log_few *f, uint64_t now_us)
+{
+    uint64_t minute = now_us / 60000000;
+
+    if (minute != f->minute) {
+        if (f->left_out > 0)
+            log_warn("%llu lines about strangers were left out, so that they do not fill the log",
+                     (unsigned long long)f->left_out);
+        *f = (struct log_few){.minute = minute};
+    }
+    if (f->shown < LOG_FEW_MAX) {
+        f->shown++;
+        return true;
+    }
+    f->left_out++;
+    return false;
+}

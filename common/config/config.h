@@ -77,9 +77,11 @@ struct config_server {
 /* What a bottom does with its records (docs/privacy.md). */
 enum config_train { TRAIN_RAW, TRAIN_FROZEN, TRAIN_DP };
 
+/* As enum account_adversary. */
 enum config_adversary {
     ADVERSARY_SERVER,
     ADVERSARY_SERVER_1,
+    ADVERSARY_SERVER_T,
     ADVERSARY_ALL_BUT_ONE,
     ADVERSARY_PARTY
 };
@@ -91,18 +93,22 @@ enum config_adjacency {
     ADJACENCY_COLUMNS,
     ADJACENCY_SAMPLE
 };
+/* What a limit on epsilon is for: one record, by whichever of the three holds, and the others. */
+enum config_limited { LIMITED_RECORD, LIMITED_COLUMNS, LIMITED_SAMPLE };
+enum { CONFIG_ADVERSARIES = 5, CONFIG_LIMITED = 3 };
 
 /* What this party accepts, whatever a plan says. */
 struct config_policy {
     uint32_t min_parties, min_m_eff;
     enum config_adversary epsilon_adversary;
     enum config_adjacency epsilon_adjacency;
-    double epsilon_value;                     /* 0: no limit */
-    uint64_t releases_record, releases_total; /* 0: no limit */
-    uint32_t shares_mib;                      /* 0: no limit */
-    bool encoding[8];                         /* by enum plan_encoding */
-    bool aggregation[4];                      /* by enum plan_aggregation */
-    double gradient_clip;                     /* per-sample l2 norm; 0: none */
+    double epsilon_value;                                   /* 0: no limit */
+    double epsilon_max[CONFIG_ADVERSARIES][CONFIG_LIMITED]; /* 0: no limit */
+    uint64_t releases_record, releases_total;               /* 0: no limit */
+    uint32_t shares_mib;                                    /* 0: no limit */
+    bool encoding[8];                                       /* by enum plan_encoding */
+    bool aggregation[4];                                    /* by enum plan_aggregation */
+    double gradient_clip;                                   /* per-sample l2 norm; 0: none */
     double max_learning_rate;
     char roster_sha256[65]; /* "" : not pinned */
 };

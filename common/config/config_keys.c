@@ -18,7 +18,8 @@
 static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
 static const char *const trains[] = {"raw", "frozen", "dp", NULL};
 static const char *const scales[] = {"fit", "none", NULL};
-static const char *const adversaries[] = {"server", "server+1", "all_but_one", "party", NULL};
+static const char *const adversaries[] = {"server",      "server+1", "server+t",
+                                          "all_but_one", "party",    NULL};
 static const char *const adjacencies[] = {"record_frozen", "record_dp", "record_raw",
                                           "columns",       "sample",    NULL};
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
@@ -108,6 +109,20 @@ static const struct key party_address_keys[] = {
          "all that begins with it."},
 };
 
+/* The limits of policy.max_epsilon against one adversary. */
+#define LIMIT(key, adversary, limited, words)                                                      \
+    {                                                                                              \
+        "policy.max_epsilon." key, KEY_REAL, PARTY(policy.epsilon_max[adversary][limited]),        \
+            .lo = 0, .hi = 1e9, .fallback = "0", .help = words                                     \
+    }
+#define LIMITS(key, adversary, who)                                                                \
+    LIMIT(key ".record", adversary, LIMITED_RECORD,                                                \
+          "Largest epsilon against " who " for one record, by whichever record_* holds; 0: no "    \
+          "limit."),                                                                               \
+        LIMIT(key ".columns", adversary, LIMITED_COLUMNS, "The same for all columns here."),       \
+        LIMIT(key ".sample", adversary, LIMITED_SAMPLE,                                            \
+              "The same for all parties' data of one record.")
+
 static const struct key party_keys[] = {
     {"roster", KEY_PATH, PARTY(roster), .help = "The roster: who may take part."},
     {"state", KEY_PATH, PARTY(state),
@@ -168,6 +183,11 @@ static const struct key party_keys[] = {
              "holds for what was released."},
     {"policy.max_epsilon.value", KEY_REAL, PARTY(policy.epsilon_value), .lo = 0, .hi = 1e9,
      .fallback = "0", .help = "Epsilon that may not be passed; 0: no limit."},
+    LIMITS("server", ADVERSARY_SERVER, "the server"),
+    LIMITS("server_1", ADVERSARY_SERVER_1, "server+1"),
+    LIMITS("server_t", ADVERSARY_SERVER_T, "server+t"),
+    LIMITS("all_but_one", ADVERSARY_ALL_BUT_ONE, "all_but_one"),
+    LIMITS("party", ADVERSARY_PARTY, "a curious party"),
     {"policy.max_releases.record", KEY_U64, PARTY(policy.releases_record), .lo = 0, .hi = COUNT_MAX,
      .fallback = "0", .help = "Releases one record may take part in, over all runs; 0: no limit."},
     {"policy.max_releases.total", KEY_U64, PARTY(policy.releases_total), .lo = 0, .hi = COUNT_MAX,

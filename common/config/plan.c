@@ -43,6 +43,17 @@ uint32_t plan_value_max(const struct plan *p)
     return 0;
 }
 
+uint32_t plan_withstands(const struct plan *p)
+{
+    switch (p->protocol.aggregation) {
+    case AGGREGATION_CODED: return p->protocol.coded.privacy;
+    case AGGREGATION_FEDVS: return p->protocol.fedvs.privacy;
+    case AGGREGATION_CLEAR:
+    case AGGREGATION_MASKED: break;
+    }
+    return 1;
+}
+
 bool plan_shows_each(const struct plan *p)
 {
     if (p->model.fusion == FUSION_CONCAT)

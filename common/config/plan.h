@@ -175,6 +175,9 @@ uint32_t plan_value_max(const struct plan *p);
  * by side, or the sum of those who happened to be there, perhaps of one, or, refreshed with a
  * compressor, everybody's upload as it came. */
 bool plan_shows_each(const struct plan *p);
+/* Parties that may put together what they were sent and learn nothing by it: T of coded and fedvs,
+ * else 1. */
+uint32_t plan_withstands(const struct plan *p);
 
 /* The defaults of the table: seed not given, shape all zero. */
 void plan_defaults(struct plan *p);

@@ -22,12 +22,10 @@ enum status sealed_key_load(uint8_t key[SEALED_KEY_BYTES], const char *path, str
 {
     char text[KEY_FILE_MAX + 1];
     struct buf file;
-    enum status s = file_check_private(path, err);
+    enum status s;
 
-    if (s != STATUS_OK)
-        return s;
     buf_init(&file, KEY_FILE_MAX);
-    s = file_read(path, &file, err);
+    s = file_read_private(path, &file, err);
     if (s == STATUS_OK) {
         if (file.len > 0)
             memcpy(text, file.data, file.len);

@@ -25,13 +25,11 @@ enum status sign_key_load(struct sign_key *k, const char *path, struct error *er
 {
     struct buf pem;
     BIO *bio;
-    enum status s = file_check_private(path, err);
+    enum status s;
 
     k->pkey = NULL;
-    if (s != STATUS_OK)
-        return s;
     buf_init(&pem, KEY_FILE_MAX);
-    s = file_read(path, &pem, err);
+    s = file_read_private(path, &pem, err);
     if (s == STATUS_OK) {
         bio = BIO_new_mem_buf(pem.data, (int)pem.len);
         k->pkey = bio == NULL ? NULL : PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);

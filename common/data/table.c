@@ -8,6 +8,7 @@
 #include "common/crypto/digest.h"
 #include "common/data/csv.h"
 #include "common/data/idx.h"
+#include "common/data/order.h"
 #include "common/data/source.h"
 
 #include <math.h>
@@ -104,6 +105,23 @@ void table_gather(float *out, const struct table *t, const uint32_t *rows, size_
         }
         memcpy(out + i * cols, t->x + rows[i] * cols, bytes);
     }
+}
+
+/* Both are in the order of ids. */
+bool table_share_ids(const struct table *a, const struct table *b)
+{
+    size_t i = 0, j = 0;
+
+    while (i < a->rows && j < b->rows) {
+        const char *x = table_id(a, i), *y = table_id(b, j);
+        const int order = order_compare(x, strlen(x), y, strlen(y));
+
+        if (order == 0)
+            return true;
+        i += order < 0;
+        j += order > 0;
+    }
+    return false;
 }
 
 enum status table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32])

@@ -55,6 +55,9 @@ enum status table_classes(const struct table *t, int32_t *label, uint32_t *class
 /* out (n x cols, row major) = the rows rows[0..n). */
 void table_gather(float *out, const struct table *t, const uint32_t *rows, size_t n);
 
+/* Is any id in both? */
+bool table_share_ids(const struct table *a, const struct table *b);
+
 /* HMAC-SHA-256 under `key` of all ids in order, each with its final 0 (threats D9). */
 enum status table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32]) MUST_USE;
 

@@ -154,7 +154,8 @@ void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_re
     out->evaluate = train_sweeps * p->shape.train_rows;
     if (p->shape.test_rows > 0)
         out->evaluate += a->sweeps * p->shape.test_rows;
-    out->train_record_max = a->turns * (epochs + (rest > 0 ? 1 : 0)) + train_sweeps;
+    out->trained_max = a->turns * (epochs + (rest > 0 ? 1 : 0));
+    out->train_record_max = out->trained_max + train_sweeps;
     out->test_record_max = p->shape.test_rows > 0 ? a->sweeps : 0;
 }
 
@@ -175,5 +176,14 @@ void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t do
     /* Each record is in one batch of this epoch; of the batch under way some turns are over. */
     here = (whole < a->party_steps ? whole : a->party_steps);
     here = here > done ? here - done : 0;
-    out->train_record_max += here < a->turns ? here : a->turns;
+    here = here < a->turns ? here : a->turns;
+    out->trained_max += here;
+    out->train_record_max += here;
+}
+
+uint64_t agenda_record_max(const struct agenda_releases *r, bool shared)
+{
+    if (shared)
+        return r->train_record_max + r->test_record_max;
+    return r->train_record_max > r->test_record_max ? r->train_record_max : r->test_record_max;
 }

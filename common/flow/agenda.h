@@ -76,8 +76,11 @@ uint32_t agenda_round_places(const struct plan *p);
 struct agenda_releases {
     uint64_t train, evaluate;  /* released vectors */
     uint64_t train_record_max; /* releases of one training record, evaluation included */
+    uint64_t trained_max;      /* of these, those in training */
     uint64_t test_record_max;
 };
+/* Releases of one record: `shared`: some record is in the training split and in the test split. */
+uint64_t agenda_record_max(const struct agenda_releases *r, bool shared);
 /* Without repeats: what the plan releases when no round is void; every turn releases its batch.
  * With several segments the epoch that is not walked to its end counts the padding of its steps:
  * never too little. */

@@ -45,12 +45,13 @@ struct net_conn *conn_new(uv_loop_t *loop, struct net_tls *context, const struct
     buf_init(&c->kept_plain, TLS_RECORD_MAX);
     buf_init(&c->flying, SIZE_MAX / 2);
     buf_init(&c->waiting, SIZE_MAX / 2);
-    /* These three cannot fail: they only fill in structures. */
+    /* These four cannot fail: they only fill in structures. */
     CHECK(uv_tcp_init(loop, &c->tcp) == 0);
     CHECK(uv_timer_init(loop, &c->read_timer) == 0);
     CHECK(uv_timer_init(loop, &c->write_timer) == 0);
-    c->tcp.data = c->read_timer.data = c->write_timer.data = c;
-    c->handles = 3;
+    CHECK(uv_timer_init(loop, &c->recheck_timer) == 0);
+    c->tcp.data = c->read_timer.data = c->write_timer.data = c->recheck_timer.data = c;
+    c->handles = 4;
     CHECK(uv_timer_start(&c->read_timer, on_handshake_late,
                          tls_context_limits(context)->handshake_ms, 0) == 0);
     return c;
@@ -83,6 +84,19 @@ void conn_start(struct net_conn *c, const char *peer_name)
     }
     if (input_start(c))
         input_run(c);
+}
+
+static void on_recheck(uv_timer_t *timer)
+{
+    net_conn_recheck(timer->data);
+}
+
+void conn_opened(struct net_conn *c)
+{
+    const uint64_t every = tls_context_limits(c->context)->recheck_ms;
+
+    c->state = CONN_OPEN;
+    uv_timer_start(&c->recheck_timer, on_recheck, every, every);
 }
 
 /* --- the end --- */
@@ -118,9 +132,13 @@ static void gone(struct net_conn *c)
 void conn_handle_closed(uv_handle_t *handle)
 {
     struct net_conn *c = handle->data;
+    struct listen_time t;
 
-    if (--c->handles == 0)
-        gone(c);
+    if (--c->handles > 0)
+        return;
+    t = listen_time_begin(c);
+    gone(c);
+    listen_time_end(&t);
 }
 
 void conn_close_now(struct net_conn *c)
@@ -132,6 +150,7 @@ void conn_close_now(struct net_conn *c)
     shape_close(c->shape);
     uv_close((uv_handle_t *)&c->read_timer, conn_handle_closed);
     uv_close((uv_handle_t *)&c->write_timer, conn_handle_closed);
+    uv_close((uv_handle_t *)&c->recheck_timer, conn_handle_closed);
     if (!uv_is_closing((uv_handle_t *)&c->tcp)) /* dial may be about to try another address */
         uv_close((uv_handle_t *)&c->tcp, conn_handle_closed);
 }

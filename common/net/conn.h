@@ -35,6 +35,7 @@ struct net_conn {
     uv_tcp_t tcp;
     uv_timer_t read_timer;  /* handshake, then the frame in progress, or the turn after a pause */
     uv_timer_t write_timer; /* a stuck queue, then flushing, then lingering */
+    uv_timer_t recheck_timer;
     unsigned handles;       /* libuv handles and requests that have yet to call back */
     enum conn_state state;
     struct net_tls *context;
@@ -64,6 +65,7 @@ struct net_conn {
 
     struct net_listener *listener; /* as long as it is pending there */
     struct net_conn *pending_prev, *pending_next;
+    bool waits; /* not read from until the pending owe no time */
     struct dial *dial;
     struct shape *shape;
 };
@@ -74,6 +76,9 @@ struct net_conn *conn_new(uv_loop_t *loop, struct net_tls *context, const struct
                           void *owner);
 /* TCP is up: the TLS handshake begins.  peer_name as in tls_open. */
 void conn_start(struct net_conn *c, const char *peer_name);
+
+/* TLS is up: from now on the peer's certificate is looked at again and again. */
+void conn_opened(struct net_conn *c);
 
 /* Notes the reason (the first one counts), with the peer's address before it. */
 void conn_blame(struct net_conn *c, enum status s, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -4,6 +4,7 @@
 #include "common/net/input.h"
 
 #include "common/base/check.h"
+#include "common/net/listen.h"
 #include "common/net/output.h"
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
@@ -48,6 +49,7 @@ static void on_end(struct net_conn *c, int why)
 static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
 {
     struct net_conn *c = stream->data;
+    struct listen_time t;
 
     if (n < 0) {
         on_end(c, (int)n);
@@ -56,8 +58,12 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
     c->traffic.tls_in += (uint64_t)n;
     if (n == 0 || c->state > CONN_OPEN)
         return;
+    t = listen_time_begin(c);
     tls_feed(c->tls, (const uint8_t *)bytes->base, (size_t)n);
     input_run(c);
+    listen_time_end(&t);
+    if (listen_must_wait(c))
+        uv_read_stop(stream);
 }
 
 bool input_start(struct net_conn *c)
@@ -103,7 +109,7 @@ static bool step_handshake(struct net_conn *c)
         return false;
     }
     uv_timer_stop(&c->read_timer);
-    c->state = CONN_OPEN;
+    conn_opened(c);
     c->events.on_open(c->owner, c, spki);
     return true;
 }

@@ -4,16 +4,20 @@
 #include "common/net/listen.h"
 
 #include "common/base/check.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/net/input.h"
 
 #include <string.h>
 
-enum { BACKLOG = 256, RETRY_MS = 100 };
+enum { BACKLOG = 256, RETRY_MS = 100, PAUSE_MS = 50 };
 
 struct net_listener {
     uv_tcp_t tcp;
     uv_timer_t retry; /* takes up a connection that had to wait */
+    uv_timer_t pause; /* runs as long as the pending owe time */
+    struct budget budget;
     unsigned handles;
     struct net_tls *context;
     struct net_events events;
@@ -27,6 +31,66 @@ struct net_listener {
 };
 
 static void on_retry(uv_timer_t *timer);
+
+/* --- the time that they take --- */
+
+struct listen_time listen_time_begin(const struct net_conn *c)
+{
+    return (struct listen_time){c->listener, c->listener != NULL ? clock_us() : 0};
+}
+
+void listen_time_end(const struct listen_time *t)
+{
+    if (t->listener != NULL)
+        budget_spend(&t->listener->budget, &tls_context_limits(t->listener->context)->pending,
+                     t->from_us, clock_us());
+}
+
+static void on_pause(uv_timer_t *timer);
+
+/* What is owed is looked at again after PAUSE_MS at the latest. */
+static bool owes(struct net_listener *l)
+{
+    uint64_t us = budget_wait_us(&l->budget, &tls_context_limits(l->context)->pending, clock_us());
+
+    if (us == 0)
+        return false;
+    if (!uv_is_active((uv_handle_t *)&l->pause) && !uv_is_closing((uv_handle_t *)&l->pause))
+        uv_timer_start(&l->pause, on_pause, us < 1000 * PAUSE_MS ? us / 1000 + 1 : PAUSE_MS, 0);
+    return true;
+}
+
+bool listen_must_wait(struct net_conn *c)
+{
+    if (c->listener == NULL || c->state == CONN_CLOSING || !owes(c->listener))
+        return false;
+    c->waits = true;
+    return true;
+}
+
+/* A pause of its owner's lasts; and what it is not open for (its end, perhaps) is read too. */
+static void read_on(struct net_conn *c)
+{
+    if (!c->waits)
+        return;
+    c->waits = false;
+    if (c->state < CONN_CLOSING && !(c->state == CONN_OPEN && c->paused))
+        input_start(c);
+}
+
+static void on_pause(uv_timer_t *timer)
+{
+    struct net_listener *l = timer->data;
+
+    if (owes(l))
+        return;
+    for (struct net_conn *c = l->pending; c != NULL; c = c->pending_next)
+        read_on(c);
+    if (l->full)
+        on_retry(&l->retry);
+}
+
+/* --- the connections that are pending --- */
 
 void listen_forget(struct net_conn *c)
 {
@@ -43,10 +107,9 @@ void listen_forget(struct net_conn *c)
     l->pending_n--;
     c->pending_prev = c->pending_next = NULL;
     c->listener = NULL;
-    if (l->full) {
-        l->full = false;
+    read_on(c);
+    if (l->full)
         uv_timer_start(&l->retry, on_retry, 0, 0);
-    }
 }
 
 static void remember(struct net_listener *l, struct net_conn *c)
@@ -104,18 +167,21 @@ static void take(struct net_listener *l, struct net_conn *c)
     conn_start(c, NULL);
 }
 
-/* A connection over the total waits in the kernel's queue instead of being refused: a hundred
- * parties that start at once are no attack, and an attacker who fills the places gains nothing by
- * it either way. */
+/* A connection over the total, or while the pending owe time, waits in the kernel's queue instead
+ * of being refused: a hundred parties that start at once are no attack, and an attacker who fills
+ * the places gains nothing by it either way. */
 static void take_next(struct net_listener *l)
 {
+    struct listen_time t = {l, clock_us()};
     struct net_conn *c;
 
+    l->full = true;
+    if (owes(l))
+        return;
     if (l->pending_n >= tls_context_limits(l->context)->pending_max) {
         if (is_worth_a_line(++l->delayed))
             log_warn("%s: %u connections have not said hello yet; the next ones wait", l->address,
                      l->pending_n);
-        l->full = true;
         return;
     }
     c = conn_new(l->tcp.loop, l->context, &l->events, l->owner);
@@ -124,7 +190,9 @@ static void take_next(struct net_listener *l)
         uv_timer_start(&l->retry, on_retry, RETRY_MS, 0);
         return;
     }
+    l->full = false;
     take(l, c);
+    listen_time_end(&t);
 }
 
 static void on_retry(uv_timer_t *timer)
@@ -177,6 +245,7 @@ static void close_handles(struct net_listener *l)
 {
     uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
     uv_close((uv_handle_t *)&l->retry, on_listener_closed);
+    uv_close((uv_handle_t *)&l->pause, on_listener_closed);
 }
 
 static int start(struct net_listener *l, struct sockaddr_storage *address)
@@ -210,10 +279,12 @@ enum status net_listen(struct net_listener **out, const struct net_side *side,
     l->events = *side->events;
     l->owner = side->owner;
     l->pending_per_address = pending_per_address;
-    /* These two cannot fail: they only fill in structures. */
-    CHECK(uv_tcp_init(side->loop, &l->tcp) == 0 && uv_timer_init(side->loop, &l->retry) == 0);
-    l->tcp.data = l->retry.data = l;
-    l->handles = 2;
+    /* These three cannot fail: they only fill in structures. */
+    CHECK(uv_tcp_init(side->loop, &l->tcp) == 0 && uv_timer_init(side->loop, &l->retry) == 0 &&
+          uv_timer_init(side->loop, &l->pause) == 0);
+    l->tcp.data = l->retry.data = l->pause.data = l;
+    l->handles = 3;
+    budget_init(&l->budget, &tls_context_limits(side->tls)->pending, clock_us());
     rc = start(l, &address);
     if (rc != 0) {
         close_handles(l);

@@ -3,7 +3,8 @@
  * A frame is a 4-byte big-endian length and that many bytes.  The length is checked against the
  * connection's current maximum before anything is allocated; the receive buffer grows with received
  * bytes.  Every wait has a deadline (limits below).  A peer's fault costs that peer: on_close names
- * it.
+ * it.  Those that are not accepted yet share a part of the thread's time; the rest is for the
+ * others.
  *
  * Callbacks run on the loop thread.  net_conn_close may be called from any of them; on_close is
  * then still called exactly once, after which the connection is gone.
@@ -25,8 +26,11 @@ enum {
     NET_BODY_BASE_MS = 10000,   /* header to whole frame: this + size / NET_RATE_MIN */
     NET_RATE_MIN = 65536,       /* bytes per second */
     NET_WRITE_STUCK_MS = 30000, /* a write queue over its limit for this long drops the peer */
+    NET_RECHECK_MS = 600000,    /* the peer's certificate again, as long as it is there (D5) */
     NET_LINGER_MS = 1000,       /* after the last byte: wait for the peer's end, so it arrives */
-    NET_PENDING_MAX = 64, /* connections not accepted by net_conn_accept yet; more must wait */
+    NET_PENDING_MAX = 64,  /* connections not accepted by net_conn_accept yet; more must wait */
+    NET_PENDING_SHARE = 5, /* these may take 1/5 of the loop thread's time, and besides ... */
+    NET_PENDING_BURST_US = 50000, /* ... this once, which lets 100 parties in that start together */
     NET_FRAME_PREAUTH_MAX = 4096,
     NET_SPKI_BYTES = 32,
 };
@@ -112,7 +116,8 @@ const char *net_conn_address(const struct net_conn *c); /* "ip:port" of the peer
 /* SAN DNS names of the peer's certificate: whether `name` is among them. */
 bool net_conn_has_name(const struct net_conn *c, const char *name);
 /* The peer's certificate against the context's present CA and CRL, and the clock (threats D5); when
- * it does not hold any more, the connection closes with STATUS_AUTH and the answer is false. */
+ * it does not hold any more, the connection closes with STATUS_AUTH and the answer is false.  Done
+ * by itself every NET_RECHECK_MS; after net_tls_reload the owner need not wait for that. */
 bool net_conn_recheck(struct net_conn *c);
 /* A pointer of the owner's. */
 void net_conn_set_data(struct net_conn *c, void *data);

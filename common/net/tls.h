@@ -12,6 +12,7 @@
 #define COLONNADE_NET_TLS_H
 
 #include "common/base/buf.h"
+#include "common/net/budget.h"
 #include "common/net/net.h"
 
 enum {
@@ -22,9 +23,10 @@ enum {
 
 /* Every wait and count of the connections of one context; tests make them short. */
 struct tls_limits {
-    uint64_t handshake_ms, body_base_ms, rate_min, write_stuck_ms, linger_ms;
+    uint64_t handshake_ms, body_base_ms, rate_min, write_stuck_ms, recheck_ms, linger_ms;
     uint64_t rekey_records;
     unsigned pending_max;
+    struct budget_terms pending; /* the loop's time for them */
 };
 
 /* Room that all connections of a context share, since they live on one loop thread and use it only

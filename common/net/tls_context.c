@@ -50,12 +50,12 @@ static enum status load_key(SSL_CTX *ctx, const char *path, struct error *err)
     BIO *bio = NULL;
     enum status s;
 
-    if (file_check_private(path, err) != STATUS_OK) {
-        error_wrap(err, "identity.key");
-        return err != NULL ? err->status = STATUS_IDENTITY : STATUS_IDENTITY;
-    }
     buf_init(&text, KEY_FILE_MAX);
-    s = file_read(path, &text, err);
+    s = file_read_private(path, &text, err);
+    if (s == STATUS_CONFIG) {
+        error_wrap(err, "identity.key");
+        s = err != NULL ? err->status = STATUS_IDENTITY : STATUS_IDENTITY;
+    }
     if (s == STATUS_OK) {
         bio = BIO_new_mem_buf(text.data, (int)text.len);
         key = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
@@ -202,9 +202,11 @@ enum status net_tls_new(struct net_tls **out, bool server, const struct net_iden
                                     .body_base_ms = NET_BODY_BASE_MS,
                                     .rate_min = NET_RATE_MIN,
                                     .write_stuck_ms = NET_WRITE_STUCK_MS,
+                                    .recheck_ms = NET_RECHECK_MS,
                                     .linger_ms = NET_LINGER_MS,
                                     .rekey_records = TLS_REKEY_RECORDS,
-                                    .pending_max = NET_PENDING_MAX};
+                                    .pending_max = NET_PENDING_MAX,
+                                    .pending = {NET_PENDING_SHARE, NET_PENDING_BURST_US}};
     buf_init(&t->scratch.output, SIZE_MAX / 2);
     t->bio_method = tls_bio_method_new();
     if (t->bio_method == NULL)

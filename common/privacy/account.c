@@ -14,10 +14,10 @@
 #include <math.h>
 
 /* A full ledger and what is about to be added; each entry needs at most the tables of M,
- * M - colluders and 1, and the terms of its releases and of its steps. */
+ * M - colluders, M - t and 1, and the terms of its releases and of its steps. */
 enum {
     ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1,
-    TABLES_MAX = 3 * ENTRIES_MAX,
+    TABLES_MAX = 4 * ENTRIES_MAX,
     TERMS_MAX = 2 * ENTRIES_MAX
 };
 
@@ -52,16 +52,20 @@ static void check_entry(const struct account_entry *e)
     CHECK(e->kind != ACCOUNT_PBM || (e->trials >= 1 && e->beta > 0 && e->beta < 0.5));
     CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0));
     CHECK(e->bottom != ACCOUNT_DP || e->step_noise > 0);
+    CHECK(e->bottom != ACCOUNT_DP || e->trained_max <= e->participations_max);
 }
 
 /* Parties whose data the adversary does not hold, the target among them.  Several entries of one
  * operator are one colluder, whether it helps the server or is the curious party itself. */
-static uint32_t honest_parties(const struct account_entry *e, enum account_adversary adversary)
+static uint32_t honest_parties(const struct account_entry *e, const struct account_claim *which)
 {
     uint32_t operator_entries = e->colluders > 1 ? e->colluders : 1, colluding = 0;
 
-    switch (adversary) {
+    switch (which->adversary) {
     case ACCOUNT_SERVER: colluding = 0; break;
+    case ACCOUNT_SERVER_T:
+        colluding = which->t > operator_entries ? which->t : operator_entries;
+        break;
     case ACCOUNT_SERVER_1:
     case ACCOUNT_PARTY: colluding = operator_entries; break;
     case ACCOUNT_ALL_BUT_ONE: colluding = e->parties - 1; break;
@@ -72,11 +76,11 @@ static uint32_t honest_parties(const struct account_entry *e, enum account_adver
 /* Parties whose noise hides the target's upload.  A curious party receives at most the sum itself
  * (local_view refreshed) and what the server computed from it, and takes its own part out, noise
  * and all: as much as server+1.  Unless it is shown the uploads one by one. */
-static uint32_t effective_parties(const struct account_entry *e, enum account_adversary adversary)
+static uint32_t effective_parties(const struct account_entry *e, const struct account_claim *which)
 {
-    bool alone = e->clear && (adversary != ACCOUNT_PARTY || e->concat);
+    bool alone = e->clear && (which->adversary != ACCOUNT_PARTY || e->concat);
 
-    return alone ? 1 : honest_parties(e, adversary);
+    return alone ? 1 : honest_parties(e, which);
 }
 
 /* The table for (b, beta, m_eff).  Short of memory it is that of M_eff = 1, which needs none and
@@ -124,11 +128,11 @@ static uint64_t releases_changed(const struct account_entry *e, enum account_adj
 /* Local steps that can: replacing a record moves the sum of gradients clipped to G by at most 2G,
  * under noise of deviation step_noise G.  The claim of columns has no such term, because it already
  * allows every release to change in any way. */
-static void add_steps(struct composition *c, const struct account_entry *e, uint64_t participations)
+static void add_steps(struct composition *c, const struct account_entry *e)
 {
-    if (participations > 0 && e->steps > 0)
+    if (e->trained_max > 0 && e->steps > 0)
         c->term[c->n++] = (struct term){
-            .scale = (double)participations * e->steps, .shift = 2, .sigma = e->step_noise};
+            .scale = (double)e->trained_max * e->steps, .shift = 2, .sigma = e->step_noise};
 }
 
 /* Adds one entry.  Feature adjacencies: the target moves across the box, eps = count P
@@ -136,11 +140,11 @@ static void add_steps(struct composition *c, const struct account_entry *e, uint
  * statistic of their uploads, so it makes no difference whether these are seen summed or one by
  * one: count P honest eps_1(1). */
 static void add_entry(struct composition *c, struct tables *tables, const struct account_entry *e,
-                      enum account_adversary adversary, enum account_adjacency adjacency)
+                      const struct account_claim *which)
 {
-    bool sample = adjacency == ACCOUNT_SAMPLE;
-    uint64_t count = releases_changed(e, adjacency);
-    uint32_t honest = honest_parties(e, adversary), m_eff = effective_parties(e, adversary);
+    bool sample = which->adjacency == ACCOUNT_SAMPLE;
+    uint64_t count = releases_changed(e, which->adjacency);
+    uint32_t honest = honest_parties(e, which), m_eff = effective_parties(e, which);
     struct term t = {.scale = (double)count * e->coordinates};
 
     check_entry(e);
@@ -161,8 +165,8 @@ static void add_entry(struct composition *c, struct tables *tables, const struct
         c->m_eff = m_eff;
     if (count > 0 && e->kind != ACCOUNT_NONE)
         c->term[c->n++] = t;
-    if (is_record(adjacency) && e->bottom == ACCOUNT_DP)
-        add_steps(c, e, count);
+    if (is_record(which->adjacency) && e->bottom == ACCOUNT_DP)
+        add_steps(c, e);
 }
 
 /* The divergence of the whole composition at one order (rdp_minimise). */
@@ -205,7 +209,7 @@ static void compose(struct composition *c, struct tables *tables,
     CHECK(n <= ENTRIES_MAX);
     *c = (struct composition){.n = 0};
     for (size_t i = 0; i < n; i++)
-        add_entry(c, tables, &entries[i], which->adversary, which->adjacency);
+        add_entry(c, tables, &entries[i], which);
 }
 
 static struct account_claim make_claim(struct tables *tables, const struct account_entry *entries,
@@ -246,7 +250,7 @@ static bool all_raw(const struct account_entry *entries, size_t n)
 }
 
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
-                      const struct account_entry *entries, size_t n, double delta)
+                      const struct account_entry *entries, size_t n, double delta, uint32_t t)
 {
     static const enum account_adjacency claimed[] = {ACCOUNT_RECORD_RAW, ACCOUNT_COLUMNS,
                                                      ACCOUNT_SAMPLE};
@@ -256,9 +260,11 @@ size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
 
     for (int adversary = 0; adversary < ACCOUNT_ADVERSARIES; adversary++) {
         for (size_t i = 0; i < sizeof claimed / sizeof claimed[0]; i++) {
-            struct account_claim which = {.adversary = (enum account_adversary)adversary,
-                                          .adjacency = claimed[i]};
+            struct account_claim which = {
+                .adversary = (enum account_adversary)adversary, .adjacency = claimed[i], .t = t};
 
+            if (adversary == ACCOUNT_SERVER_T && t <= 1)
+                continue;
             if (claimed[i] == ACCOUNT_COLUMNS && raw) { /* the record's, just before */
                 out[claims] = out[claims - 1];
                 out[claims].adjacency = ACCOUNT_COLUMNS;
@@ -273,15 +279,13 @@ size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
 }
 
 struct account_claim account_claim(const struct account_entry *entries, size_t n,
-                                   enum account_adversary adversary,
-                                   enum account_adjacency adjacency, double delta)
+                                   const struct account_claim *which, double delta)
 {
-    struct account_claim which = {.adversary = adversary, .adjacency = adjacency};
     struct tables tables = {.n = 0};
+    struct account_claim out = make_claim(&tables, entries, n, which, delta);
 
-    which = make_claim(&tables, entries, n, &which, delta);
     free_tables(&tables);
-    return which;
+    return out;
 }
 
 void account_curve(double *out, const double *excess, size_t orders,
@@ -300,7 +304,8 @@ void account_curve(double *out, const double *excess, size_t orders,
 static bool affords(struct tables *tables, struct account_entry *entries, size_t n, uint64_t count,
                     const struct account_claim *limit, double delta)
 {
-    entries[n - 1].releases = entries[n - 1].participations_max = count;
+    entries[n - 1].releases = count;
+    entries[n - 1].participations_max = entries[n - 1].trained_max = count;
     return make_claim(tables, entries, n, limit, delta).epsilon <= limit->epsilon;
 }
 
@@ -340,9 +345,8 @@ uint64_t account_affordable(const struct account_entry *spent, size_t n,
 const char *account_adversary_name(enum account_adversary a)
 {
     static const char *const names[] = {
-        [ACCOUNT_SERVER] = "server",
-        [ACCOUNT_SERVER_1] = "server+1",
-        [ACCOUNT_ALL_BUT_ONE] = "all_but_one",
+        [ACCOUNT_SERVER] = "server",     [ACCOUNT_SERVER_1] = "server+1",
+        [ACCOUNT_SERVER_T] = "server+t", [ACCOUNT_ALL_BUT_ONE] = "all_but_one",
         [ACCOUNT_PARTY] = "party",
     };
 

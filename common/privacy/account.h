@@ -27,7 +27,13 @@ enum account_kind {
     ACCOUNT_GAUSSIAN,
     ACCOUNT_NONE
 }; /* NONE: no noise, epsilon infinite */
-enum account_adversary { ACCOUNT_SERVER, ACCOUNT_SERVER_1, ACCOUNT_ALL_BUT_ONE, ACCOUNT_PARTY };
+enum account_adversary {
+    ACCOUNT_SERVER,
+    ACCOUNT_SERVER_1,
+    ACCOUNT_SERVER_T,
+    ACCOUNT_ALL_BUT_ONE,
+    ACCOUNT_PARTY
+};
 enum account_adjacency {
     ACCOUNT_RECORD_FROZEN,
     ACCOUNT_RECORD_DP,
@@ -35,7 +41,7 @@ enum account_adjacency {
     ACCOUNT_COLUMNS,
     ACCOUNT_SAMPLE
 };
-enum { ACCOUNT_ADVERSARIES = 4, ACCOUNT_ADJACENCIES = 5 };
+enum { ACCOUNT_ADVERSARIES = 5, ACCOUNT_ADJACENCIES = 5 };
 
 /* What the embedding of one record can depend on. Zero is the widest. FROZEN and DP hold only where
  * nothing else of the party was made from its records: weights from a file had other data, and
@@ -68,12 +74,14 @@ struct account_entry {
     uint32_t colluders;          /* most entries of one operator, at least 1: the `1` of server+1 */
     uint64_t releases;           /* released vectors, total (columns, sample, RAW's record) */
     uint64_t participations_max; /* of one record (FROZEN's and DP's record) */
+    uint64_t trained_max;        /* DP: most of these, of one record, that `steps` followed */
 };
 
 struct account_claim {
     enum account_adversary adversary;
     enum account_adjacency adjacency;
-    uint32_t m_eff;        /* smallest over the entries; 0 when there is none */
+    uint32_t t;     /* parties of server+t; no fewer than an operator's entries are ever counted */
+    uint32_t m_eff; /* smallest over the entries; 0 when there is none */
     double alpha, epsilon; /* epsilon INFINITY and alpha 0 when there is no noise */
     bool vacuous;
 };
@@ -83,22 +91,24 @@ struct account_claim {
 enum account_adjacency account_record_adjacency(const struct account_entry *entries, size_t n);
 
 /* Claims over the composition of n entries at `delta` in (0, 1): one for each adversary x (that
- * record's, columns, sample). With alpha the order, a record's claim is the conversion of
+ * record's, columns, sample); those of server+t if t, the colluders that the plan's shares
+ * withstand (plan_withstands()), is above 1. With alpha the order, a record's claim is the
+ * conversion of
  *
  *     RAW     releases P eps_1(alpha)
  *     FROZEN  participations_max P eps_1(alpha)
- *     DP      participations_max (P eps_1(alpha) + steps 2 alpha / step_noise^2)
+ *     DP      participations_max P eps_1(alpha) + trained_max steps 2 alpha / step_noise^2
  *
  * summed over the entries. n may be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1
  * (CHECK).  If memory is short a claim falls back to M_eff = 1 and says so: larger, still true. */
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
-                      const struct account_entry *entries, size_t n, double delta);
+                      const struct account_entry *entries, size_t n, double delta, uint32_t t);
 
-/* One of them, for instance to price a plan before it runs. Whichever record's name is asked for,
- * the claim is that of account_record_adjacency, and bears its name. */
+/* One of them, by which->adversary, adjacency and t, for instance to price a plan before it runs.
+ * Whichever record's name is asked for, the claim is that of account_record_adjacency, and bears
+ * its name. */
 struct account_claim account_claim(const struct account_entry *entries, size_t n,
-                                   enum account_adversary adversary,
-                                   enum account_adjacency adjacency, double delta);
+                                   const struct account_claim *which, double delta);
 
 /* The divergence behind that claim at `orders` orders 1 + excess[i]: its RDP curve.  INFINITY where
  * something is released without noise. */
@@ -107,7 +117,7 @@ void account_curve(double *out, const double *excess, size_t orders,
                    size_t n);
 
 /* After what `spent` holds, how much more of `mechanism` (releases, and as many participations
- * of one record) keeps the claim for limit->adversary and limit->adjacency at or under
+ * of one record, in training) keeps the claim for limit->adversary and limit->adjacency at or under
  * limit->epsilon? UINT64_MAX: more than 2^53.  `spent` may be full (n = ACCOUNT_MECHANISMS_MAX). */
 uint64_t account_affordable(const struct account_entry *spent, size_t n,
                             const struct account_entry *mechanism,

@@ -356,7 +356,7 @@ size_t ledger_entries(const struct ledger *l, struct account_entry out[ACCOUNT_M
 
     for (size_t m = 0; m < l->mechanisms; m++) {
         out[n] = l->mechanism[m];
-        ledger_counts_sum(&l->counts, m, &out[n].releases, &out[n].participations_max);
+        ledger_counts_sum(&l->counts, m, &out[n]);
         if (out[n].releases > 0)
             n++;
     }

@@ -164,21 +164,23 @@ void ledger_counts_clean(struct ledger_counts *c, struct ledger_column column)
     }
 }
 
-void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, uint64_t *releases,
-                       uint64_t *participations_max)
+void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct account_entry *e)
 {
-    *releases = *participations_max = 0;
+    e->releases = e->participations_max = e->trained_max = 0;
     for (size_t slot = 0; slot < c->records; slot++) {
         uint64_t of_record = 0;
 
         for (size_t p = 0; p < LEDGER_PURPOSES; p++) {
             struct ledger_chunk *const *array = c->chunk[mechanism][p];
             const struct ledger_chunk *chunk = array == NULL ? NULL : array[slot / LEDGER_CHUNK];
+            const uint32_t n = chunk == NULL ? 0 : chunk->count[slot % LEDGER_CHUNK];
 
-            of_record += chunk == NULL ? 0 : chunk->count[slot % LEDGER_CHUNK];
+            of_record += n;
+            if (p == LEDGER_TRAIN && n > e->trained_max)
+                e->trained_max = n;
         }
-        *releases += of_record;
-        if (of_record > *participations_max)
-            *participations_max = of_record;
+        e->releases += of_record;
+        if (of_record > e->participations_max)
+            e->participations_max = of_record;
     }
 }

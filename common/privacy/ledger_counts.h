@@ -66,8 +66,7 @@ void ledger_counts_subtract(struct ledger_counts *c, struct ledger_column column
 /* Forgets which chunks of a column are dirty. */
 void ledger_counts_clean(struct ledger_counts *c, struct ledger_column column);
 
-/* Releases of a mechanism, and the most of one record by it. */
-void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, uint64_t *releases,
-                       uint64_t *participations_max);
+/* e->releases of a mechanism, and the most of one record by it, at all and in training. */
+void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct account_entry *e);
 
 #endif

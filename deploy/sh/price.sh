@@ -23,7 +23,7 @@ trials, beta, embedding or releases.
   --m-eff      parties in a sum that the adversary does not hold: M for the server alone, M - 1 for the server and a
                party, or for a party; 1 for the server and all others
   --noise      the bottom trains with noise of this multiple of the gradients' clip (model.noise); 0 or left out:
-               it is frozen
+               it is frozen; sought, for one step, when all else is given
   --steps      Q local steps on each release; with --noise and without --steps: 1; alone: the noise is sought
 
 Exit 5: no value does it.

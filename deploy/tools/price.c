@@ -51,6 +51,8 @@ static int take(struct request *r, enum term term, const char *text)
     double value = strtod(text, &end);
     bool none = value == 0 && (term == TERM_NOISE || term == TERM_STEPS);
 
+    if (r->given[term])
+        return refuse("--%s %s: given before", kind->name, text);
     if (end == text || *end != '\0' || strspn(text, "0123456789.eE+-") != strlen(text) ||
         !isfinite(value) || (kind->whole && value != floor(value)))
         return refuse("--%s %s: expected a %snumber", kind->name, text,
@@ -82,7 +84,8 @@ static int read_options(struct request *r, int argc, char **argv)
 }
 
 /* Which one is sought?  Steps without a noise leave the noise open, a noise without steps means
- * one; without both the bottom is frozen.  delta is sought only when all else is there. */
+ * one; without both the bottom is frozen.  delta is sought only when all else is there, and the
+ * noise of one step when delta is there, too. */
 static int complete(struct request *r)
 {
     static const enum term always[] = {TERM_EPSILON,   TERM_TRIALS,   TERM_BETA,
@@ -108,6 +111,10 @@ static int complete(struct request *r)
         open[n++] = TERM_NOISE;
     if (n == 0 && !r->given[TERM_DELTA])
         open[n++] = TERM_DELTA;
+    if (n == 0 && !r->given[TERM_NOISE] && !r->given[TERM_STEPS]) {
+        *steps = 1;
+        open[n++] = TERM_NOISE;
+    }
     if (!r->given[TERM_DELTA])
         r->terms.value[TERM_DELTA] = DELTA_DEFAULT;
     if (n == 0)

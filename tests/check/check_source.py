@@ -15,7 +15,10 @@ import sys
 
 sys.dont_write_bytecode = True  # the tree stays as it is
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'mutants'))
+
 import house  # noqa: E402
+from mutant import Mutant  # noqa: E402
 
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -428,6 +431,13 @@ def rule_tests(tree):
     for path in house.TESTED_BY:
         if path not in tree.text:
             yield TABLES, line_of(tree, path), f'TESTED_BY names {path}, which is gone'
+
+
+def rule_mutants(tree):
+    """each planted bug stands once where it is to be planted, and its tests are there"""
+    for path in tree.of('.mutant'):
+        for line, reason in Mutant(path, tree.text[path]).faults(tree.text.get):
+            yield path, line, reason
 
 
 def main(arguments):

@@ -259,6 +259,23 @@ refused tests common/base/fresh.c:1 'a source without tests'
 new common/base/fresh.c 'int x;'
 new tests/unit/base/test_fresh.c 'int x;'
 accepted tests common/base/fresh.c 'one with tests'
+mutant() { # TEST FILE TEXT
+    new tests/mutants/planted.mutant "$(printf '# a rule\ncaught by: %s\nin: %s\n<<<<\n%s\n====\n\n>>>>' "$@")"
+}
+new common/base/fresh.c "$(printf 'int once;\nint twice;\nint twice;')"
+mutant tests/unit/base/test_mem common/base/fresh.c 'int once;'
+accepted mutants tests/mutants/planted.mutant 'a bug in a text that stands once'
+new common/base/fresh.c "$(printf 'int once;\nint twice;\nint twice;')"
+mutant tests/unit/base/test_mem common/base/fresh.c 'int twice;'
+refused mutants tests/mutants/planted.mutant:4 'one in a text that stands twice'
+mutant tests/unit/base/test_mem common/base/mem.c 'int gone;'
+refused mutants tests/mutants/planted.mutant:4 'one in a text that is gone'
+mutant tests/unit/base/test_mem common/base/gone.c 'int once;'
+refused mutants tests/mutants/planted.mutant:4 'one in a file that is gone'
+mutant tests/unit/base/test_gone common/base/mem.c '#include "common/base/mem.h"'
+refused mutants tests/mutants/planted.mutant:1 'one whose test is gone'
+new tests/mutants/planted.mutant 'caught by: tests/unit/base/test_mem'
+refused mutants tests/mutants/planted.mutant:1 'one that changes nothing'
 check=$tree/tests/check/check_source.py
 add tests/check/house.py "TESTED_BY['common/base/gone.c'] = 'x'"
 refused tests "tests/check/house.py:$line" 'an exception for what is gone'

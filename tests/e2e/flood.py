@@ -1,42 +1,33 @@
 #!/usr/bin/env python3
-"""flood.py -- hostile connections to the open port of a training run, from many addresses, all the while.
+"""flood.py -- a training run in the midst of hostile connections (tests/lib/hostile.py), beside one without.
 
-usage: flood.py BASE FOLDER CONNECTIONS SEED
-BASE is a finished cluster run (trial.py) that shows an evaluation after every few rounds.  The same run again, and
-so many connections that want nothing good: bytes that are no TLS, records and handshakes that end half way, writers
-that trickle, a stranger's certificate, and one that is good followed by claims of 4 GiB or by nonsense.  Each is
-followed to its end, which the server has to make where its peer does not.  If training comes near its end before
-they do, one party is held still for so long.
+usage: flood.py BASE FOLDER CONNECTIONS SEED [--waves N] [--rate PER_S] [--quiet SECONDS] [--hold PART] [--apart]
+BASE is a finished cluster run (trial.py) that evaluates every few rounds.  The same run again, and the connections in
+waves, --quiet seconds before each.  If --hold of training (0.5) is over before the last wave is, one party is held
+still for so long.  --apart: the attackers have a processor for themselves, and the daemons another.  --slow SECONDS:
+what one party waits before each upload, so that there is training for all of the flood.
 
-Prints what happened, the server's memory and the median time between evaluations, and ends with 1 unless the run
-ends as BASE did and the server's memory grew by less than 64 MiB.
+Prints what happened, the server's memory, and the median time of training rounds before waves and in them (from the
+server's metrics.jsonl; a figure for each evaluation).  Ends with 1 unless the run ends as BASE did, every connection
+has been ended, and the server's memory grew by less than --growth MiB (64).
 SPDX-License-Identifier: Apache-2.0
 """
 
+import argparse
 import asyncio
+import json
 import os
-import random
 import re
 import signal
-import socket
-import ssl
 import statistics
-import struct
-import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+LIB = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib')
+sys.path.insert(0, LIB)
 import trial as t  # noqa: E402
 
-AT_ONCE = 48  # connections; the server lets 64 wait that have not said who they are
-SLOW_AT_ONCE = 12  # of these, writers that trickle
-END_S = 300  # for the server to close a connection, and for a run to end after the last
-GROWTH_MAX_KB = 64 * 1024
-HELD_AT = 0.8  # of all evaluations
-# How often each kind comes, of 100.
-KINDS = {'garbage': 34, 'nothing': 8, 'record': 10, 'half': 18, 'plaintext': 6, 'one address': 6, 'slow': 2,
-         'stranger': 7, 'claim': 4, 'nonsense': 5}
+END_S = 600  # for a run to end after the last wave
 
 
 def memory_kb(pid, what):
@@ -44,237 +35,174 @@ def memory_kb(pid, what):
         return int(re.search(r'^%s:\s*(\d+) kB' % what, file.read(), re.M).group(1))
 
 
-def stranger(folder):
-    """A certificate of somebody else's: the paths of it and its key."""
-    cert, key = os.path.join(folder, 'stranger.pem'), os.path.join(folder, 'stranger.key')
-    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ed25519', '-nodes', '-days', '2', '-subj', '/CN=party-1',
-                    '-addext', 'subjectAltName=DNS:party-1', '-addext', 'extendedKeyUsage=clientAuth',
-                    '-keyout', key, '-out', cert], check=True, capture_output=True)
-    return cert, key
-
-
-def context(cert, key):
-    c = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    c.check_hostname = False
-    c.verify_mode = ssl.CERT_NONE
-    c.set_alpn_protocols(['vfl/1'])
-    c.load_cert_chain(cert, key)
-    return c
-
-
-def client_hello(c):
-    """The first flight of a good client."""
-    out = ssl.MemoryBIO()
-    try:
-        c.wrap_bio(ssl.MemoryBIO(), out).do_handshake()
-    except ssl.SSLWantReadError:
-        pass
-    return out.read()
-
-
-class Attacker:
-    def __init__(self, address, chance, folder, identity):
-        host, port = address.rsplit(':', 1)
-        self.where = (host, int(port))
-        self.chance = chance
-        self.stranger, self.known = context(*stranger(folder)), context(*identity)
-        self.hello = client_hello(self.known)
-        self.made = dict.fromkeys(KINDS, 0)
-        self.shaken = self.refused = self.untold = 0  # untold: that the server has not ended
-        self.room, self.slow = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(SLOW_AT_ONCE)
-
-    async def connect(self, many):
-        """From an address of its own, as hosts of the world would have, or all from one."""
-        s = socket.socket()
-        s.setblocking(False)
-        s.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
-        source = '127.%d.%d.%d' % tuple(self.chance.randint(1, 250) for _ in range(3)) if many else '127.0.0.9'
-        s.bind((source, 0))
-        try:
-            await asyncio.wait_for(asyncio.get_running_loop().sock_connect(s, self.where), END_S)
-        except (OSError, asyncio.TimeoutError):
-            s.close()
-            raise
-        return s
-
-    async def until_closed(self, s):
-        """Reads what is said, until the server closes."""
-        loop = asyncio.get_running_loop()
-        try:
-            while await asyncio.wait_for(loop.sock_recv(s, 65536), END_S):
-                pass
-        except (asyncio.TimeoutError, TimeoutError):
-            self.untold += 1
-
-    # --- without a key ---
-
-    def bytes_of(self, kind):
-        c = self.chance
-        if kind in ('garbage', 'one address'):
-            return c.randbytes(c.randint(1, 1500))
-        if kind == 'nothing':
-            return b''
-        if kind == 'record':  # claims more than it brings
-            return struct.pack('>BHH', c.choice([20, 21, 22, 23, 255]), c.choice([0x0301, 0x0303, 0xffff]),
-                               c.choice([1, 16384, 16385, 65535])) + c.randbytes(c.randint(0, 200))
-        if kind == 'plaintext':  # a frame as it would be behind TLS
-            return b'\xff\xff\xff\xff' + c.randbytes(64)
-        return self.hello[:c.randint(1, len(self.hello))]  # half
-
-    async def speak(self, kind):
-        loop = asyncio.get_running_loop()
-        s = await self.connect(kind != 'one address')
-        with s:
-            await loop.sock_sendall(s, self.bytes_of(kind))
-            if self.chance.random() < 0.9:  # the others wait for the server to lose its patience
-                s.shutdown(socket.SHUT_WR) if self.chance.random() < 0.5 else s.setsockopt(
-                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
-            elif kind in ('half', 'nothing', 'record') and self.chance.random() < 0.9:
-                return
-            else:
-                await self.until_closed(s)
-
-    async def trickle(self):
-        loop = asyncio.get_running_loop()
-        async with self.slow:
-            with await self.connect(True) as s:
-                for byte in self.hello[:40]:
-                    await loop.sock_sendall(s, bytes([byte]))
-                    await asyncio.sleep(self.chance.uniform(0, 0.02))
-
-    # --- behind TLS ---
-
-    async def shake(self, kind):
-        s = await self.connect(True)
-        tls = self.stranger if kind == 'stranger' else self.known
-        try:
-            reader, writer = await asyncio.wait_for(asyncio.open_connection(
-                sock=s, ssl=tls, server_hostname='server', ssl_handshake_timeout=END_S), END_S)
-        except BaseException:
-            s.close()
-            raise
-        self.shaken += 1
-        try:
-            if kind == 'claim':
-                writer.write(struct.pack('>I', self.chance.choice([0xffffffff, 0x80000000, 0x7fffffff, 4097])))
-            elif kind == 'nonsense':
-                n = self.chance.randint(1, 4096)
-                writer.write(struct.pack('>I', n) + self.chance.randbytes(n))
-            await writer.drain()
-            while await asyncio.wait_for(reader.read(65536), END_S):
-                pass
-        except asyncio.TimeoutError:
-            self.untold += 1
-        finally:
-            writer.transport.abort()
-
-    async def one(self, kind):
-        async with self.room:
-            try:
-                if kind == 'slow':
-                    await self.trickle()
-                elif kind in ('stranger', 'claim', 'nonsense'):
-                    await self.shake(kind)
-                else:
-                    await self.speak(kind)
-            except (OSError, ssl.SSLError, asyncio.IncompleteReadError):
-                self.refused += 1  # closed in our face
-            self.made[kind] += 1
+def processor_s(pid):
+    with open('/proc/%d/stat' % pid, encoding='ascii') as file:
+        field = file.read().rpartition(')')[2].split()
+    return (int(field[11]) + int(field[12])) / os.sysconf('SC_CLK_TCK')
 
 
 class Flood:
-    def __init__(self, trial, folder, connections, seed):
-        self.run, self.connections, self.chance = t.Run(trial, folder), connections, random.Random(seed)
-        self.shown = []  # when the server showed an evaluation
-        self.done = asyncio.Event()  # with the flood
-        self.moved = asyncio.Event()
-        self.held = 0.0
-        self.attacker = None
-        self.first_kb = self.last_kb = 0
+    def __init__(self, options):
+        self.options = options
+        self.run = t.Run(t.Trial(options.base), options.folder)
+        self.server, self.party = self.run['server'], self.run.daemons[1]
+        self.shown = 0  # evaluations
+        self.began, self.over = asyncio.Event(), asyncio.Event()
+        self.held_s = 0.0
+        self.first_kb = self.most_kb = 0
+        self.windows = {'quiet': [], 'flood': []}  # [(first evaluation, last evaluation)]
+        self.flood_s = self.flood_cpu_s = 0.0
+        self.counts = {}
+
+    # --- the run ---
 
     async def start(self):
         for daemon in self.run.daemons:
-            if daemon.name == 'server':
+            more = ['--set', 'inject.delay=%g' % self.options.slow] if daemon is self.party else []
+            if daemon is self.server:
                 await daemon.start(arguments=('--progress',), stdout=asyncio.subprocess.PIPE)
             else:
-                await daemon.start()
+                await daemon.start(arguments=more)
+            if self.options.apart:
+                os.sched_setaffinity(daemon.process.pid, self.options.ours)
 
-    async def watch(self, server, party, evaluations):
-        """Each line is an evaluation.  Near the end of training one party stands still until the flood is over."""
-        while await server.process.stdout.readline():
-            self.shown.append(time.monotonic())
-            self.last_kb = max(self.last_kb, memory_kb(server.process.pid, 'VmHWM'))
-            self.moved.set()
-            if len(self.shown) == int(HELD_AT * evaluations) and not self.done.is_set():
+    async def watch(self):
+        """Each line is an evaluation.  Half-way one party stands still until the flood is over."""
+        while await self.server.process.stdout.readline():
+            self.shown += 1
+            self.began.set()
+            if self.shown == int(self.options.hold * len(self.run.trial.metrics)) and not self.over.is_set():
                 begin = time.monotonic()
-                party.process.send_signal(signal.SIGSTOP)
-                await self.done.wait()
-                party.process.send_signal(signal.SIGCONT)
-                self.held = time.monotonic() - begin
-        self.moved.set()
+                self.party.process.send_signal(signal.SIGSTOP)
+                await self.over.wait()
+                self.party.process.send_signal(signal.SIGCONT)
+                self.held_s = time.monotonic() - begin
+        self.began.set()
 
-    async def rage(self):
-        kinds = self.chance.choices(list(KINDS), KINDS.values(), k=self.connections)
-        tasks = set()
-        for kind in kinds:
-            await self.attacker.room.acquire()
-            self.attacker.room.release()
-            tasks.add(task := asyncio.create_task(self.attacker.one(kind)))
-            task.add_done_callback(tasks.discard)
-            if len(tasks) >= 2 * AT_ONCE:
-                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if tasks:
-            await asyncio.wait(tasks)
-        self.done.set()
+    # --- the flood ---
+
+    async def attacker(self):
+        identity = [os.path.join(self.run.trial.base, self.party.name, name) for name in ('party.crt', 'party.key')]
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, os.path.join(LIB, 'hostile.py'), self.run.port.address, *identity, self.run.folder,
+            self.options.seed, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+        if self.options.apart:
+            os.sched_setaffinity(process.pid, self.options.theirs)
+        return process
+
+    async def waves(self, attacker):
+        left = self.options.connections
+        for i in range(self.options.waves, 0, -1):
+            first = self.shown
+            await asyncio.sleep(self.options.quiet)
+            self.windows['quiet'].append((first, self.shown))
+            attacker.stdin.write(b'%d %f\n' % (left // i, self.options.rate))
+            left -= left // i
+            await self.wave(attacker)
+
+    async def wave(self, attacker):
+        first, begin, cpu = self.shown, time.monotonic(), processor_s(self.server.process.pid)
+        if await attacker.stdout.readline() != b'begun\n':
+            raise OSError('the attacker has died')
+        self.windows['flood'].append((first, self.shown))
+        self.flood_s += time.monotonic() - begin
+        self.flood_cpu_s += processor_s(self.server.process.pid) - cpu
+        words, _, counts = (await attacker.stdout.readline()).partition(b' ')
+        if words != b'ended':
+            raise OSError('the attacker has died')
+        self.counts = json.loads(counts)
+        self.most_kb = memory_kb(self.server.process.pid, 'VmHWM')
 
     async def play(self):
         """What is wrong, in words."""
-        trial, server, party = self.run.trial, self.run['server'], self.run.daemons[1]
-        folder = os.path.join(trial.base, trial.names[1])
-        identity = [os.path.join(folder, name) for name in ('party.crt', 'party.key')]
-        self.attacker = Attacker(self.run.port.address, self.chance, self.run.folder, identity)
         await self.start()
-        watching = asyncio.create_task(self.watch(server, party, len(trial.metrics)))
+        watching, attacker = asyncio.create_task(self.watch()), await self.attacker()
         try:
-            await asyncio.wait_for(self.moved.wait(), END_S)
-            self.first_kb = memory_kb(server.process.pid, 'VmRSS')
-            await self.rage()
-            self.last_kb = max(self.last_kb, memory_kb(server.process.pid, 'VmHWM'))
+            await self.began.wait()
+            self.first_kb = memory_kb(self.server.process.pid, 'VmRSS')
+            await self.waves(attacker)
+            self.over.set()
             for daemon in self.run.daemons:
-                await asyncio.wait_for(daemon.process.wait(), END_S + len(trial.metrics))
+                await asyncio.wait_for(daemon.process.wait(), END_S)
             await watching
         except (OSError, asyncio.TimeoutError) as why:
             return ['no end: %s' % (why or 'too long')]
         finally:
+            if attacker.returncode is None:
+                attacker.kill()
+                await attacker.wait()
             await self.run.close()
         return self.faults()
+
+    # --- what came of it ---
 
     def faults(self):
         ended = [d for d in self.run.daemons if d.process.returncode != 0]
         found = ['%s: exit %d' % (d.name, d.process.returncode) for d in ended] or self.run.trial.faults(self.run)
-        if self.last_kb - self.first_kb >= GROWTH_MAX_KB:
-            found.append('the server grew by %d kB' % (self.last_kb - self.first_kb))
-        if self.attacker.untold > 0:
-            found.append('%d connections that the server did not end' % self.attacker.untold)
+        if self.most_kb - self.first_kb >= 1024 * self.options.growth:
+            found.append('the server grew by %d kB' % (self.most_kb - self.first_kb))
+        for what in ('refused', 'not_ended'):
+            if self.counts[what] > 0:
+                found.append('%d connections %s' % (self.counts[what], what))
         return found
 
+    def round_ms(self):
+        """{window: the time of a round, for each evaluation in it}"""
+        with open(os.path.join(self.server.state, 'metrics.jsonl'), encoding='utf-8') as file:
+            lines = [json.loads(line) for line in file]
+        rounds = [1000 * (b['train_s'] - a['train_s']) / (b['round'] - a['round']) for a, b in zip(lines, lines[1:])]
+        return {name: [ms for first, last in windows for ms in rounds[first:max(first, last - 1)]]
+                for name, windows in self.windows.items()}
+
     def tell(self):
-        a = self.attacker
-        between = [b - a for a, b in zip(self.shown, self.shown[1:])]
-        print('connections %d' % sum(a.made.values()))
-        print('of them %s' % ', '.join('%s %d' % (k, n) for k, n in a.made.items()))
-        print('handshakes %d, closed while we spoke %d' % (a.shaken, a.refused))
-        print('server memory %d kB, then at most %d kB' % (self.first_kb, self.last_kb))
-        if between:
-            print('evaluations %d, median between two %.2f ms, a party held for %.1f s' % (
-                len(self.shown), 1000 * statistics.median(between), self.held))
+        c = self.counts
+        kinds = [k for k in c if k not in ('shaken', 'refused', 'closed_early', 'not_ended')]
+        print('connections %d' % sum(c[k] for k in kinds))
+        print('of them %s' % ', '.join('%s %d' % (k, c[k]) for k in kinds))
+        print('whole handshakes %d, closed while they spoke %d' % (c['shaken'], c['closed_early']))
+        print('in waves %.1f s, %.0f a second; server %.0f %% of a processor' % (
+            self.flood_s, sum(c[k] for k in kinds) / self.flood_s, 100 * self.flood_cpu_s / self.flood_s))
+        print('server memory %d kB, then at most %d kB: %d kB more' % (
+            self.first_kb, self.most_kb, self.most_kb - self.first_kb))
+        without = os.path.join(self.run.trial.base, 'server')
+        for where, state in (('in the flood', self.server.state), ('without', without)):
+            with open(os.path.join(state, 'summary.json'), encoding='utf-8') as file:
+                print('model_sha256 %s: %s' % (where, json.load(file)['model_sha256']['head']))
+        ms = self.round_ms()
+        for name, values in ms.items():
+            if len(values) > 1:
+                print('%s: %d times of rounds, median %.3f ms, 99 %% below %.3f ms' % (
+                    name, len(values), statistics.median(values), statistics.quantiles(values, n=100)[98]))
+        if all(ms.values()):
+            print('ratio of medians %.2f' % (statistics.median(ms['flood']) / statistics.median(ms['quiet'])))
+        print('a party held still for %.1f s' % self.held_s)
 
 
-async def main(base, folder, connections, seed):
+def arguments():
+    p = argparse.ArgumentParser(usage=__doc__.split('\n\n')[1].split('\n', maxsplit=1)[0].removeprefix('usage: '))
+    p.add_argument('base')
+    p.add_argument('folder')
+    p.add_argument('connections', type=int)
+    p.add_argument('seed')
+    p.add_argument('--waves', type=int, default=1)
+    p.add_argument('--rate', type=float, default=0)
+    p.add_argument('--quiet', type=float, default=0)
+    p.add_argument('--slow', type=float, default=0)
+    p.add_argument('--hold', type=float, default=0.5)
+    p.add_argument('--growth', type=float, default=64)
+    p.add_argument('--apart', action='store_true')
+    options = p.parse_args()
+    processors = sorted(os.sched_getaffinity(0))
+    options.theirs, options.ours = processors[:1], processors[1:2] or processors
+    return options
+
+
+async def main():
     begin = time.monotonic()
-    flood = Flood(t.Trial(base), folder, int(connections), seed)
+    flood = Flood(arguments())
     faults = await flood.play()
-    flood.tell()
+    if flood.counts:
+        flood.tell()
     print('seconds %.1f' % (time.monotonic() - begin))
     for words in faults:
         print('FAULT %s' % words)
@@ -282,4 +210,4 @@ async def main(base, folder, connections, seed):
 
 
 if __name__ == '__main__':
-    sys.exit(asyncio.run(main(*sys.argv[1:])))
+    sys.exit(asyncio.run(main()))

@@ -34,13 +34,32 @@ party() {
     lone "$1" "$VFL_BIN/vfl-party" -c base/party-1/config.yaml --set state=state-party --set server=127.0.0.1:1 \
         --set state_key=state.key
 }
+# A check without a run refuses what the run refuses, with the same words.
+check_server() {
+    lone "$1" "$VFL_BIN/vfl-server" -n -c base/server/config.yaml --set state_key=state.key
+}
+check_party() {
+    lone "$1" "$VFL_BIN/vfl-party" -n -c base/party-1/config.yaml --set state_key=state.key
+}
+expect 0 'exit 0, 0 line' 'a check of the server with good keys' check_server nothing
+expect 0 'exit 0, 0 line' 'a check of a party with good keys' check_party nothing
 for mode in 640 620 610 604 602 601 660 606 644 666 440; do
     for case in "server base/server/server.key" "party base/party-1/party.key" "server state.key" "party state.key"; do
         key=${case#* }
         chmod $mode "$key"
         expect 0 'exit 2, 1 line, names it: 1' "$case with mode $mode is refused" "${case% *}" "$key"
+        expect 0 'exit 2, 1 line, names it: 1' "$case with mode $mode: by a check, too" "check_${case% *}" "$key"
         chmod 600 "$key"
     done
+done
+# One that nobody ever writes to.
+for case in "server base/server/server.key" "party base/party-1/party.key" "server state.key" "party state.key"; do
+    key=${case#* }
+    mv "$key" kept.key
+    mkfifo -m 600 "$key"
+    expect 0 'exit 2, 1 line, names it: 1' "$case that is a pipe is refused" "${case% *}" "$key"
+    expect 0 'exit 2, 1 line, names it: 1' "$case that is a pipe: by a check, too" "check_${case% *}" "$key"
+    mv kept.key "$key"
 done
 if [ "$(id -u)" = 0 ]; then
     for case in "server base/server/server.key" "party base/party-1/party.key" "server state.key" "party state.key"; do

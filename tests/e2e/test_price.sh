@@ -84,6 +84,7 @@ again delta 3 $frozen --delta 0.00002
 again noise 4 $frozen --noise 7.5 --steps 5
 again releases 6 $frozen --noise 7.5 --steps 5
 again trials 6 $frozen --noise 7.5
+again noise 4 $frozen --noise 7.5 --delta 0.00002
 same "$(term epsilon $frozen)" "$(term epsilon $frozen --noise 0 --steps 0)" 'no noise and no steps is frozen'
 same "$(term epsilon $frozen --noise 9)" "$(term epsilon $frozen --noise 9 --steps 1)" 'noise without steps is one'
 differ "$(term epsilon $frozen --noise 9)" "$(term epsilon $frozen --noise 9 --steps 2)" 'two cost more'
@@ -96,6 +97,12 @@ expect 0 '(vacuous)' 'above 20 it is vacuous' price --trials 16 --beta 0.1 --emb
 expect 0 'no guarantee' "the paper's figure is none" price $frozen
 same '' "$("$vfl" price --trials 16 --beta 0.1 --embedding 16 --releases 1 --m-eff 5 | grep vacuous)" '17.6 is not'
 expect 0 'usage: vfl price' 'help' price --help
+expect 0 '^noise  *[0-9.]*  (the smallest)$' 'with all else given, it is the noise that is sought' \
+    price $frozen --epsilon 12 --delta 0.00001
+same 1 "$(term steps $frozen --epsilon 12 --delta 0.00001)" 'of one step'
+same "$(term noise $frozen --epsilon 12 --delta 0.00001 --steps 1)" \
+    "$(term noise $frozen --epsilon 12 --delta 0.00001)" \
+    'as if that had been said'
 
 # --- mistakes: one line, 2 ---
 one_line() { # WHAT OPTION...
@@ -105,7 +112,12 @@ one_line() { # WHAT OPTION...
     same 1 "$("$vfl" price "$@" 2>&1 | wc -l)" 'in one line'
 }
 one_line 'two missing' --trials 12 --beta 0.04 --embedding 7 --releases 9
-one_line 'none missing' $frozen --epsilon 3 --delta 0.00001
+one_line 'none missing' $frozen --epsilon 3 --delta 0.00001 --noise 7
+one_line 'none missing of a frozen bottom' $frozen --epsilon 3 --delta 0.00001 --steps 0
+one_line 'none missing, and no noise' $frozen --epsilon 3 --delta 0.00001 --noise 0
+one_line 'a term twice' $frozen --beta 0.05
+one_line 'a term twice, the same' $frozen --beta 0.04
+one_line 'a noise twice' $frozen --noise 0 --noise 7
 one_line 'steps without noise' $frozen --steps 3 --noise 0
 one_line 'noise without steps' $frozen --steps 0 --noise 3
 one_line 'steps, and two are sought' --trials 12 --embedding 7 --releases 9 --m-eff 6 --epsilon 1 --steps 3
@@ -129,6 +141,16 @@ expect 0 '(the most there may be)' 'a term at its end says so' price --trials 1 
 # --- a party prices a plan before it runs ---
 timeout 600 "$vfl" cluster --quiet --out run --seed 3 --parties 3 --set training.epochs=1 || not_ok 'a run'
 party="${VFL_BIN:-$root/build/bin}/vfl-party -c run/party-1/config.yaml"
+same 'pbm 64 0.25 16384 49152 16 3 raw | disclosed to parties | 569 of 569' "$(python3 -c '
+import csv, json
+p = json.load(open("run/party-1/summary.json"))["privacy"]
+m, = p["mechanisms"]
+assert m["releases"] == sum(p["releases"].values()) and m["participations_max"] == p["participations_max"]
+assert any(b["from"] <= p["participations_max"] <= b["to"] for b in p["participations"])
+rows = sum(len(list(csv.reader(open(f"run/data/party-1-{s}.csv")))) - 1 for s in ("train", "test"))
+print(*(m[k] for k in ("mechanism", "trials", "beta", "t_lo", "t_hi", "coordinates", "parties", "bottom")), "|",
+      p["labels"], "|", sum(b["records"] for b in p["participations"]), "of", rows)')" \
+    'and a run says after it by what its claims came about'
 cat >plan.yaml <<'PLAN'
 protocol: {pbm: {trials: 4, beta: 0.05}}
 model: {embedding: 2}
@@ -143,6 +165,8 @@ for pair in 'server 3' 'server+1 2' 'all_but_one 1' 'party 2'; do
             '$2 == who && $3 == "record_raw" && $4 == "m_eff" { print $7; exit }')" \
         "${pair% *}: the party's price is the calculator's"
 done
+expect 0 'pbm, b 4, beta 0.05: thresholds 29492 to 36044 of 65536' 'with the thresholds that are drawn by' \
+    $party -n --plan plan.yaml
 expect 0 'not a guarantee' "beside it the paper's" $party -n --plan plan.yaml
 expect 0 "# this party's policy accepts it" 'and what its policy says' $party -n --plan run/server/resolved.yaml
 expect 5 'policy.max_epsilon: ' 'a plan over the policy ends as in a run' $party -n --plan plan.yaml \

@@ -148,6 +148,41 @@ expect 0 '' 'the prefix too' grep -q 'over' server.log
 same yes "$([ "$(sed -n 's/.*"max_rss_kb": \([0-9]*\).*/\1/p' state-server/summary.json | tail -n 1)" -lt 40960 ] &&
     echo yes)" 'the server stays under 40 MiB'
 
+# --- a roster that changes in mid-run ---
+logged() { # FILE WORDS
+    wait_until grep -q "$2" "$1"
+}
+begin_party() { # a party that waits for the others, with a roster of its own; sets pid
+    cp base/roster.yaml mine.yaml
+    "$VFL_BIN/vfl-party" -c base/party-1/config.yaml --insecure-seed 5 --set "server=127.0.0.1:$port" \
+        --set 'model.layers=[8]' --set state=state-1 --set roster="$dir/mine.yaml" >party-1.log 2>&1 &
+    pid=$!
+    daemons="$daemons $pid"
+    logged party-1.log 'connected to'
+}
+start_server
+begin_party
+sed -n '/name: p2/p' base/roster.yaml | sed "s/p2/p4/; s/key: [0-9a-f]*/key: $(printf '%064d' 7)/" >>mine.yaml
+kill -HUP "$pid"
+logged party-1.log 'the roster is another one' && ok 'one party more: it is said' || not_ok 'nothing is said'
+kill -0 "$pid" && ok 'and the run goes on' || not_ok 'the run has ended'
+echo 'parties: nonsense' >mine.yaml
+kill -HUP "$pid"
+logged party-1.log 'reload: .*mine.yaml' && ok 'a file that is wrong changes nothing' || not_ok 'nothing is said'
+grep -v 'name: p2' base/roster.yaml >mine.yaml
+kill -HUP "$pid"
+wait "$pid"
+same 5 "$?" 'a member less: the run ends with 5'
+expect 0 'p2 is no longer in it' 'and says who is gone' cat party-1.log
+begin_party
+sed "s/key: $(sed -n '/^server:/s/.*key: \([0-9a-f]*\).*/\1/p' base/roster.yaml)/key: $(printf '%064d' 7)/" \
+    base/roster.yaml >mine.yaml
+kill -HUP "$pid"
+wait "$pid"
+same 5 "$?" 'another key of the server: the run ends with 5'
+kill "$server_pid"
+wait "$server_pid"
+
 # --- plans and data that do not fit together ---
 refused_by() { # CODE WORDS WHAT PARTY-ARGUMENTS...: party 1 differs, 2 and 3 do not
     want=$1 words=$2 what=$3

@@ -254,6 +254,42 @@ if [ $gnuplot = yes ]; then
     expect 0 '' 'the page has its drawings all the same' page_is_sound drawn.html 4
 fi
 
+# --- a vacuous epsilon is never shown as if it said something ---
+
+# 6 is what Q = 5 ends with; the seeds of Q = 1 end with 2526, or two of the three with 6 and 30.
+mkdir dear mixed
+for folder in dear mixed; do
+    awk -F, -v OFS=, -v folder=$folder 'NR > 1 && $4 == 1 { $(NF + last) = folder == "dear" ? 2526 : \
+        $5 == 1 ? 30 : 6 } { print }' last=0 hand/runs.csv >$folder/runs.csv
+    awk -F, -v OFS=, -v folder=$folder 'NR > 1 && $4 == 1 { $(NF - 1) = folder == "dear" ? 842 * $6 : \
+        $5 == 1 ? 10 * $6 : 2 * $6 } { print }' hand/results.csv >$folder/results.csv
+done
+expect 0 '^  local_iterations=1 *3/3 .* 2526, vacuous$' 'an epsilon above 20 is called vacuous' \
+    report dear --score auc --csv dear.csv --html dear.html --plots dear/plots
+[ "$(sed -n '/^Whole runs$/,/^Whole runs, as/p' said | grep -c '^  local_iterations=5 .* 6$')" = 1 ] &&
+    ok 'one below is not' || not_ok 'one below is marked, or gone'
+same 1 "$(grep -c '^Vacuous: an epsilon above 20\.' said)" 'a note says what that is'
+same 'vacuous -' "$(sed -n "/as a part of what 'local_iterations=1'/,/^Whole runs: pred/p" said |
+    awk '/^  local_iter/ { print $NF }' | xargs)" 'no ratio to it or of it'
+same '<td>2526, vacuous</td>' "$(grep -o '<td>2526[^<]*</td>' dear.html)" 'the page says it'
+same 1 "$(grep -c '<p>Vacuous: an epsilon above 20\.' dear.html)" 'the page has the note'
+same '6 ' "$(figure dear.csv local_iterations=5 end_epsilon_mean target_epsilon_ratio)" 'plain numbers stay plain'
+expect 0 '' 'with a target' report dear --target auc=0.75 --csv dear.csv
+same 'vacuous -' "$(sed -n "/^To the target, as a part of/,/^Whole runs: pred/p" said |
+    awk '/^  local_iter/ { print $NF }' | xargs)" 'no ratio to the target either'
+same '2245.3 |3 |0.1125' "$(figure dear.csv local_iterations=1 target_epsilon_mean target_epsilon_ratio)|$(
+    figure dear.csv local_iterations=5 target_epsilon_mean target_epsilon_ratio)|$(
+    figure dear.csv local_iterations=5 target_rounds_ratio)" 'nor in the plain numbers'
+same 1 "$(grep -c '^set arrow 1 from 20/u' dear/plots/plots.gp)" 'the drawing has a line at 20'
+same 'xrange' "$(awk '/^# --- Score by epsilon/ { on = 1 }
+    on && /^set xrange/ { gsub(/[^0-9.:]/, " "); split($1, x, ":"); if (x[1] < 20 && x[2] > 2526) print "xrange" }' \
+    dear/plots/plots.gp)" 'and it is within the drawing'
+expect 0 '14\.0 ± 13\.9, vacuous in part$' 'a mean below 20 of which a run is above' \
+    report mixed --score auc --plots mixed/plots
+expect 0 '^  local_iterations=5 .* 1\.00$' 'where none is vacuous, as before' report hand --score auc
+same 0 "$(grep -c acuous said)" 'not a word of it'
+[ -s none/plots.gp ] && same 0 "$(grep -c '^set arrow' none/plots.gp)" 'and no line'
+
 # A band is the standard deviation; where fewer than half of the seeds go on, a line ends.
 expect 0 '' 'points are means over the seeds' python3 -c '
 import statistics as s

@@ -1,7 +1,8 @@
 /* fuzz_ledger.c -- a ledger's file changed anywhere, or any bytes instead of it: refused, or what
  * records have spent is told as before.
  *
- * Input: byte 0: 0, the rest is the file; else places (2 bytes, times 3) and what to add there.
+ * Input: byte 0: 0, the rest is the file; else places (3 bytes) and what to add there: 2, in a file
+ * of the first version.
  *
  * Laws: one byte changed is noticed, or changes nothing that is told; whatever is accepted takes a
  * reservation, and has grown by it when it is opened again.
@@ -12,6 +13,7 @@
 #include "common/privacy/ledger.h"
 #include "tests/fuzz/feed.h"
 #include "tests/lib/scratch.h"
+#include "tests/unit/privacy/old_ledger.h"
 
 #include <fcntl.h>
 
@@ -29,11 +31,14 @@ struct told {
     struct account_entry entry[ACCOUNT_MECHANISMS_MAX];
 };
 
-static struct {
+/* A file, and what it tells. */
+struct sample {
     uint8_t file[FILE_MAX];
     size_t n;
     struct told told;
-} made;
+};
+
+static struct sample present, old;
 
 static const char *path(void)
 {
@@ -127,12 +132,43 @@ static void put_file(const uint8_t *bytes, size_t n)
     close(fd);
 }
 
+static void keep_file(struct sample *s)
+{
+    const int fd = open(path(), O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    CHECK(fd >= 0);
+    n = read(fd, s->file, sizeof s->file);
+    CHECK(n > 0 && n < FILE_MAX);
+    s->n = (size_t)n;
+    close(fd);
+}
+
+static void make_old(void)
+{
+    struct ledger *l;
+    uint32_t *slots;
+
+    forget();
+    old_run(path(), OLD_TABLES);
+    old_run(path(), "INSERT INTO records VALUES (0, '1'), (1, '2'), (2, '3'), (3, '44'), "
+                    "(4, 'alice'), (5, 'bob')");
+    old_run(path(), "INSERT INTO mechanisms VALUES (0, 'pbm', 16, 0.1, 0, 0, 0, 0, 16, 5, 1), "
+                    "(1, 'gaussian', 0, 0, 2.5, 1, 1, 0, 16, 5, 2)");
+    old_chunk(path(), 0, 0, 0, 0, IDS);
+    old_chunk(path(), 0, 1, 0, 2, 3);
+    old_chunk(path(), 1, 0, 0, 1, 1);
+    keep_file(&old);
+    CHECK(ledger_open(&l, path(), NULL) == STATUS_OK);
+    CHECK(tell(l, &old.told, &slots, NULL) == STATUS_OK);
+    mem_free(slots);
+    ledger_close(l);
+}
+
 static void make(void)
 {
     struct ledger *l;
     uint32_t *slots;
-    ssize_t n;
-    int fd;
 
     CHECK(ledger_open(&l, path(), NULL) == STATUS_OK);
     CHECK(ledger_bind(l, &slots, ids, IDS, NULL) == STATUS_OK);
@@ -140,15 +176,10 @@ static void make(void)
     CHECK(reserve(l, slots, 3, NULL) == STATUS_OK);
     CHECK(ledger_see(l, peer, 77, NULL) == STATUS_OK && ledger_keep(l, NULL) == STATUS_OK);
     mem_free(slots);
-    CHECK(tell(l, &made.told, &slots, NULL) == STATUS_OK);
+    CHECK(tell(l, &present.told, &slots, NULL) == STATUS_OK);
     mem_free(slots);
     ledger_close(l);
-    fd = open(path(), O_RDONLY | O_CLOEXEC);
-    CHECK(fd >= 0);
-    n = read(fd, made.file, sizeof made.file);
-    CHECK(n > 0 && n < FILE_MAX);
-    made.n = (size_t)n;
-    close(fd);
+    keep_file(&present);
 }
 
 /* Spends once more, and says so the next time. */
@@ -173,7 +204,8 @@ static void check_grows(struct ledger *l, const struct told *before, const uint3
     ledger_close(l);
 }
 
-static void try_file(bool whole)
+/* whole: it says what this sample does, or nothing; NULL: whatever it likes. */
+static void try_file(const struct sample *whole)
 {
     struct error err = {0};
     uint32_t *slots = NULL;
@@ -188,7 +220,7 @@ static void try_file(bool whole)
     }
     s = tell(l, &t, &slots, &err);
     if (s == STATUS_OK) {
-        CHECK(!whole || same(&t, &made.told));
+        CHECK(whole == NULL || same(&t, &whole->told));
         check_grows(l, &t, slots);
     } else {
         feed_check_words(err.text);
@@ -201,24 +233,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t file[FILE_MAX];
     struct feed f = {data, size};
+    const struct sample *from;
     uint32_t changes = 0;
+    uint8_t kind;
 
-    if (made.n == 0)
+    if (present.n == 0) {
         make();
-    if (feed_byte(&f) == 0) {
+        make_old();
+    }
+    kind = feed_byte(&f);
+    if (kind == 0) {
         put_file(f.at, f.left);
-        try_file(false);
+        try_file(NULL);
         forget();
         return 0;
     }
-    memcpy(file, made.file, made.n);
+    from = kind == 2 ? &old : &present;
+    memcpy(file, from->file, from->n);
     for (; changes < CHANGES_MAX && f.left > 0; changes++) {
-        const size_t at = feed_number(&f, 3) % made.n;
+        const size_t at = feed_number(&f, 3) % from->n;
 
         file[at] = (uint8_t)(file[at] + feed_byte(&f));
     }
-    put_file(file, made.n);
-    try_file(changes <= 1);
+    put_file(file, from->n);
+    try_file(changes <= 1 ? from : NULL);
     forget();
     return 0;
 }

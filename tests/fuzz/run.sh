@@ -32,7 +32,7 @@ one() {
     n=$(sed -n 's/^stat::number_of_executed_units: *//p' "$DIR/$target.log")
     edges=$(sed -n 's/^#.* cov: \([0-9]*\) .*/\1/p' "$DIR/$target.log" | tail -n 1)
     [ "${n:-0}" -gt 0 ] || [ "$code" -ne 0 ] || code=1
-    echo "$code ${n:-0}" >"$RUN_DIR/$target"
+    echo "$code ${n:-0}" >"$RUN_DIR/results/$target"
     if [ "$code" -eq 0 ]; then
         printf 'ok    %s: %d executions, %d s, %d edges\n' "$target" "$n" \
             $(($(date +%s) - began)) "${edges:-0}"
@@ -52,13 +52,15 @@ fi
 
 DIR=$1 SECONDS_EACH=$2
 shift 2
-RUN_DIR=$(mktemp -d) || exit 6
-export DIR SECONDS_EACH RUN_DIR
+# What a target writes need not outlive it, and is not what takes its time.
+RUN_DIR=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) || exit 6
+TMPDIR=$RUN_DIR/files
+export DIR SECONDS_EACH RUN_DIR TMPDIR
 trap 'rm -rf "$RUN_DIR"' EXIT
 trap 'exit 130' INT TERM
+mkdir "$RUN_DIR/files" "$RUN_DIR/results"
 printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -n 1 "$0" --one
-rm -f "$RUN_DIR"/said.*
-cat "$RUN_DIR"/* | awk -v n=$# '
+cat "$RUN_DIR"/results/* | awk -v n=$# '
     $1 == 0 { passed++ }
     { executions += $2 }
     END {

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import queue
@@ -17,59 +18,63 @@ import sys
 import threading
 import time
 
+sys.dont_write_bytecode = True  # the tree stays as it is
+
+from mutant import Mutant  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / 'tests' / 'mutants'
 SOURCES = ('common', 'server', 'party', 'proto', 'tests', 'deploy', 'docs', 'Makefile')
-BUILD_LIMIT_S, TEST_LIMIT_S = 1800, 300
+BUILD_LIMIT_S, TEST_LIMIT_S, LOOK_S = 1800, 600, 0.1
+FAILURE = re.compile(rb'^(\[  FAILED  \]|FAIL  )', re.M)  # of cmocka, and of tests/lib/e2e.sh
 UNDER_VALGRIND = ['valgrind', '-q', '--child-silent-after-fork=yes']
-CHANGE = re.compile(r'^<<<<\n(.*?)^====\n(.*?)^>>>>\n', re.S | re.M)
 
 
 class Broken(Exception):
     """A mutant that says nothing about the tests: it has to be mended itself."""
 
 
-class Mutant:
-    def __init__(self, path):
-        text = path.read_text()
-        self.name = path.stem
-        head, *parts = re.split(r'^in: (.*)\n', text, flags=re.M)
-        caught = re.search(r'^caught by: (.*)\n', head, re.M)
-        self.rule = ' '.join(line[2:] for line in head.splitlines() if line.startswith('# '))
-        self.tests = caught.group(1).split() if caught else []
-        self.changes = [(file.strip(), was, now) for file, body in zip(parts[::2], parts[1::2])
-                        for was, now in CHANGE.findall(body)]
-        if not self.tests or not self.changes or not self.rule:
-            raise Broken(f'{path.name}: no rule, no test or no change in it')
-
-    def apply(self, tree):
-        for file, was, now in self.changes:
-            path = tree / file
-            text = path.read_text() if path.exists() else ''
-            if text.count(was) != 1:
-                raise Broken(f'applies no more: {file} has it {text.count(was)} times')
-            path.unlink()
-            path.write_text(text.replace(was, now))
+def read(tree, file):
+    path = tree / file
+    return path.read_text() if path.is_file() else None
 
 
-def run(command, cwd, limit, out):
-    """The exit code; None when the time ran out."""
-    environment = {k: v for k, v in os.environ.items() if k not in ('CI', 'MAKEFLAGS', 'MAKELEVEL')}
-    with subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT,
-                          stdin=subprocess.DEVNULL, env=environment, start_new_session=True) as p:
-        try:
-            return p.wait(limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(p.pid, 9)
-            return None
+def apply(mutant, tree):
+    for line, reason in mutant.faults(lambda file: read(tree, file)):
+        raise Broken(f'line {line}: {reason}')
+    for _, file, was, now in mutant.changes:
+        text = read(tree, file)
+        (tree / file).unlink()
+        (tree / file).write_text(text.replace(was, now))
+
+
+def run(command, cwd, limit, log, enough=None):
+    """The exit code; None when the time ran out, or the log has words that are enough to know."""
+    environment = {k: v for k, v in os.environ.items()
+                   if k not in ('CI', 'MAKEFLAGS', 'MAKELEVEL', 'VFL_BIN')}
+    end = time.monotonic() + limit
+    with open(log, 'wb') as out, \
+            subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT,
+                             stdin=subprocess.DEVNULL, env=environment, start_new_session=True) as p:
+        while True:
+            try:
+                return p.wait(LOOK_S)
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > end or enough and enough.search(log.read_bytes()):
+                    os.killpg(p.pid, 9)
+                    return None
+
+
+def is_script(test):
+    return test.endswith('.sh')
 
 
 def make(tree, tests, jobs, log):
-    goals = ['build/' + t for t in tests]
-    with open(log, 'wb') as out:
-        code = run(['make', '-j', str(jobs), 'BUILD=build', 'OPT=-O1', *goals], tree, BUILD_LIMIT_S,
-                   out)
-    if code != 0:
+    goals = ['build/' + t for t in tests if not is_script(t)]
+    if any(map(is_script, tests)):
+        goals.append('all')
+    command = ['make', '-j', str(jobs), 'BUILD=build', 'OPT=-O1', *goals]
+    if run(command, tree, BUILD_LIMIT_S, log) != 0:
         raise Broken('does not build:\n' + tail(log))
 
 
@@ -78,10 +83,11 @@ def tail(log):
     return '\n'.join('      ' + line for line in lines[-20:])
 
 
-def passes(tree, test, log):
-    under = UNDER_VALGRIND if test.startswith('tests/valgrind/') else []
-    with open(log, 'wb') as out:
-        return run([*under, str(tree / 'build' / test)], tree, TEST_LIMIT_S, out) == 0
+def passes(tree, test, log, limit=TEST_LIMIT_S):
+    command = [str(tree / test)] if is_script(test) else [str(tree / 'build' / test)]
+    if test.startswith('tests/valgrind/'):
+        command = [*UNDER_VALGRIND, *command]
+    return run(command, tree, limit, log, FAILURE) == 0
 
 
 def bring_up(base):
@@ -116,12 +122,15 @@ def put_back(tree, base):
                 shutil.copy2(was, file)
 
 
-def judge(mutant, tree, log):
-    """Who caught it; None: nobody."""
-    mutant.apply(tree)
-    make(tree, mutant.tests, 1, log)
+def judge(mutant, tree, limits, log):
+    """Who caught it; None: nobody.  A test may take five times as long as without the bug."""
+    red = [t for t in mutant.tests if limits[t] is None]
+    if red:
+        raise Broken(f'fails without it: {" ".join(red)}')
+    apply(mutant, tree)
     for test in mutant.tests:
-        if not passes(tree, test, log):
+        make(tree, [test], 1, log)
+        if not passes(tree, test, log, limits[test]):
             return test
     return None
 
@@ -140,7 +149,18 @@ class Verdicts:
                 print(f'FAIL    {mutant.name}: {words}\n        {mutant.rule}', flush=True)
 
 
-def work(number, base, todo, verdicts):
+def judge_none(base, tests, jobs):
+    """{test: how long it may take with a bug}; None: it fails without one."""
+    def limit(test):
+        start = time.monotonic()
+        good = passes(base, test, base.parent / (test.replace('/', '-') + '.log'))
+        return 60 + 5 * (time.monotonic() - start) if good else None
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return dict(zip(tests, pool.map(limit, tests)))
+
+
+def work(number, base, limits, todo, verdicts):
     tree, log = base.parent / f'worker{number}', base.parent / f'worker{number}.log'
     shutil.rmtree(tree, ignore_errors=True)
     shutil.copytree(base, tree, symlinks=True, copy_function=shutil.copy2)
@@ -151,7 +171,7 @@ def work(number, base, todo, verdicts):
             break
         start, who, words = time.monotonic(), None, 'nobody noticed'
         try:
-            who = judge(mutant, tree, log)
+            who = judge(mutant, tree, limits, log)
         except Broken as why:
             words = str(why)
         verdicts.add(mutant, who, words, time.monotonic() - start)
@@ -170,12 +190,13 @@ def main():
     unknown = set(args.names) - {f.stem for f in files}
     if unknown:
         sys.exit(f'no such mutant: {" ".join(sorted(unknown))}')
-    mutants = [Mutant(f) for f in files if not args.names or f.stem in args.names]
+    mutants = [Mutant(f.stem, f.read_text()) for f in files if not args.names or f.stem in args.names]
     if args.list:
         for m in mutants:
             print(f'{m.name}: {m.rule} [{" ".join(m.tests)}]')
         return 0
 
+    start = time.monotonic()
     base = (ROOT / args.build).resolve() / 'mutants' / 'base'
     base.mkdir(parents=True, exist_ok=True)
     bring_up(base)
@@ -184,22 +205,19 @@ def main():
         make(base, tests, args.jobs, log)
     except Broken as why:
         sys.exit(f'without any mutant: {why}')
-    red = [t for t in tests if not passes(base, t, log)]
-    if red:
-        print(f'without any mutant these fail: {" ".join(red)}')
-        print(f'0 passed, {len(mutants)} failed')
-        return 1
+    limits = judge_none(base, tests, args.jobs)
 
     todo, verdicts = queue.Queue(), Verdicts()
     for m in mutants:
         todo.put(m)
-    threads = [threading.Thread(target=work, args=(n, base, todo, verdicts))
+    threads = [threading.Thread(target=work, args=(n, base, limits, todo, verdicts))
                for n in range(args.jobs)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    print(f'caught {verdicts.caught} of {len(mutants)} planted bugs')
+    print(f'caught {verdicts.caught} of {len(mutants)} planted bugs in '
+          f'{(time.monotonic() - start) / 60:.0f} min')
     print(f'{verdicts.caught} passed, {verdicts.failed} failed')
     return 0 if verdicts.failed == 0 and verdicts.caught == len(mutants) else 1
 

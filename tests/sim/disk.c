@@ -157,7 +157,10 @@ static enum status gradients(void *owner, uint64_t step, size_t bytes_max, struc
     *steps = 0;
     while (r != NULL &&
            (*steps == 0 || (*steps < 2 && bytes_max > 1))) { /* two at a time, no more */
-        CHECK(buf_append(out, r->gradient, r->r.gradient_words * sizeof(float)) == STATUS_OK);
+        enum status st = buf_append(out, r->gradient, r->r.gradient_words * sizeof(float));
+
+        if (st != STATUS_OK)
+            return error_set(err, st, "journal: %s", status_words(st));
         r = find(sim_of(owner), step + ++*steps);
     }
     return *steps > 0 ? STATUS_OK : error_set(err, STATUS_DATA, "no such step");

@@ -19,10 +19,12 @@
 static const uint64_t HOUR_US = 3600000000ull;
 enum { PARTIES = 3, BATCH = 4, BLOB_MAX = 1 << 14, PARAMS_MAX = 1 << 13 };
 
-/* Everybody is shown the same gradient, all its values `value`; and what the bottoms were when they
- * were first shown one. */
+/* Everybody is shown the same gradient, all its values `value`, or of bytes 0x7f: nearly the
+ * largest number of float32 and bfloat16.  And what the bottoms were when they were first shown
+ * one. */
 struct shown {
     float value;
+    bool largest;
     bool seen[PARTIES];
     float before[PARTIES][PARAMS_MAX];
 };
@@ -60,6 +62,8 @@ static void show(struct sim *s, struct flight *f, void *owner)
     CHECK(msg.broadcast.gradient.n <= sizeof blob);
     for (size_t i = 0; i < BLOB_MAX; i++)
         blob[i] = g->value;
+    if (g->largest)
+        memset(blob, 0x7f, sizeof blob);
     msg.broadcast.gradient.data = (const uint8_t *)blob;
     mis_pack(&f->frame, &msg);
 }
@@ -70,7 +74,6 @@ static struct sim *run(const struct sim_options *o, struct shown *g)
 
     s->tap = (struct sim_tap){show, g};
     sim_run(s, HOUR_US);
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     return s;
 }
 
@@ -97,6 +100,7 @@ static double moved(const char *clip)
 
     g = (struct shown){.value = 1e6f};
     s = run(&o, &g);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     for (uint32_t i = 0; i < PARTIES; i++) {
         const struct table *t = &s->party[i].train;
         size_t n = params_of(party_session_bottom(s->party[i].session), after);
@@ -127,6 +131,49 @@ test_a_gradient_of_any_length_moves_a_bottom_no_further_than_its_policy_lets(voi
     assert_true(moved("policy.gradient_clip=0") > 100);
 }
 
+/* Whole, it is cut like any other.  Of two factors the product is no number, and a scale times a
+ * level is none: nobody takes that, and the server is named. */
+static void largest(const char *form, const char *type, bool taken)
+{
+    struct sim_options o = {.parties = PARTIES,
+                            .train_rows = STEPS * BATCH,
+                            .test_rows = 1,
+                            .quiet = true,
+                            .sets = {form, type, "model.head=[8]", "training.batch=4",
+                                     "model.embedding=4", "protocol.aggregation=clear"},
+                            .party_sets = {"policy.gradient_clip=0.5"}};
+    static struct shown g;
+    static float after[PARAMS_MAX];
+    struct sim *s;
+
+    g = (struct shown){.largest = true};
+    s = run(&o, &g);
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        const struct sim_end *end = sim_party_end(s, i);
+        size_t n = params_of(party_session_bottom(s->party[i].session), after);
+
+        for (size_t k = 0; k < n; k++)
+            assert_true(isfinite(after[k]));
+        assert_int_equal(end->outcome == OUTCOME_COMPLETED, taken);
+        if (taken)
+            continue;
+        assert_int_equal(end->error.status, STATUS_PROTOCOL);
+        assert_non_null(strstr(end->error.text, "not finite"));
+    }
+    sim_free(s);
+}
+
+static void test_no_gradient_of_numbers_makes_a_model_of_none(void **state)
+{
+    (void)state;
+    largest("protocol.gradient.form=full", "protocol.gradient.type=float32", true);
+    largest("protocol.gradient.form=full", "protocol.gradient.type=bfloat16", true);
+    largest("protocol.gradient.form=full", "protocol.gradient.type=int8", false);
+    largest("protocol.gradient.form=factored", "protocol.gradient.type=float32", false);
+    largest("protocol.gradient.form=factored", "protocol.gradient.type=bfloat16", false);
+    largest("protocol.gradient.form=factored", "protocol.gradient.type=int8", false);
+}
+
 /* --- model.noise --- */
 
 /* A gradient of zeros: all that moves a bottom is the noise of its steps, each of them
@@ -154,6 +201,7 @@ static void test_the_noise_of_dp_is_there_whatever_is_shown(void **state)
     (void)state;
     g = (struct shown){.value = 0};
     s = run(&o, &g);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     for (uint32_t i = 0; i < PARTIES; i++) {
         const struct nn_net *net = party_session_bottom(s->party[i].session);
         size_t n = params_of(net, after), first = (size_t)net->layer[0].in * net->layer[0].out;
@@ -181,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_a_gradient_of_any_length_moves_a_bottom_no_further_than_its_policy_lets),
+        cmocka_unit_test(test_no_gradient_of_numbers_makes_a_model_of_none),
         cmocka_unit_test(test_the_noise_of_dp_is_there_whatever_is_shown),
     };
 

@@ -1,55 +1,7 @@
 /* test_policy.c -- what a party refuses, key by key as its owner writes them, and what just passes.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/policy.h"
-
-#include "common/base/check.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-
-enum { PARTIES = 5 };
-
-static const uint8_t members[] = {0, 1, 2, 3, 4};
-static struct roster roster;
-static struct plan plan;
-static struct policy_set set;
-static struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
-static size_t spent_n;
-
-/* Five parties of five operators, and a run of 4 epochs of 100 rows with 20 test rows: 400 training
- * releases and 4 sweeps of 20; a record takes part 4 times. */
-static int set_up(void **state)
-{
-    (void)state;
-    memset(&roster, 0, sizeof roster);
-    strcpy(roster.server.name, "hub");
-    strcpy(roster.server.operator_name, "hub");
-    for (roster.n = 0; roster.n < PARTIES; roster.n++) {
-        struct roster_entry *e = &roster.party[roster.n];
-
-        snprintf(e->name, sizeof e->name, "p%zu", roster.n + 1);
-        strcpy(e->operator_name, e->name);
-    }
-    set = (struct policy_set){.roster = &roster, .members = members, .n = PARTIES};
-    plan_defaults(&plan);
-    plan.training.epochs = 4;
-    plan.training.batch = 10;
-    plan.training.seed_given = true;
-    plan.shape.parties = PARTIES;
-    plan.shape.train_rows = 100;
-    plan.shape.test_rows = 20;
-    plan.shape.outputs = 2;
-    memset(spent, 0, sizeof spent);
-    spent_n = 0;
-    return 0;
-}
+#include "tests/sim/policies.h"
 
 /* The policy of a party's file with these lines ("policy." is put before each); NULL ends them. */
 static struct config_policy policy_of(const char *first, const char *second, const char *third)
@@ -344,7 +296,9 @@ static struct account_claim price(enum account_adversary adversary,
     entries[spent_n] = policy_mechanism(&plan, &set);
     entries[spent_n].releases = 480;
     entries[spent_n].participations_max = 4;
-    return account_claim(entries, spent_n + 1, adversary, adjacency, plan.privacy.delta);
+    return account_claim(entries, spent_n + 1,
+                         &(struct account_claim){.adversary = adversary, .adjacency = adjacency},
+                         plan.privacy.delta);
 }
 
 static void expect_epsilon_edge(enum account_adversary adversary, enum account_adjacency adjacency)
@@ -372,6 +326,43 @@ static void expect_epsilon_edge(enum account_adversary adversary, enum account_a
     expect_refused(&policy, STATUS_BUDGET, text);
     policy = policy_of(first, second, "max_epsilon.value=0");
     expect_accepted(&policy);
+}
+
+/* The limits of each claim of its own. */
+static void expect_epsilon_limit(enum account_adversary adversary, const char *what,
+                                 enum account_adjacency adjacency)
+{
+    static const char *const keys[ACCOUNT_ADVERSARIES] = {"server", "server_1", "server_t",
+                                                          "all_but_one", "party"};
+    struct account_claim claim = price(adversary, adjacency);
+    char line[96], text[256];
+    struct config_policy policy;
+    double edge = claim.epsilon * (1 + 1e-9);
+
+    snprintf(line, sizeof line, "max_epsilon.%s.%s=%.17g", keys[adversary], what, edge);
+    policy = policy_of(line, NULL, NULL);
+    expect_accepted(&policy);
+    edge = claim.epsilon * (1 - 1e-9);
+    snprintf(line, sizeof line, "max_epsilon.%s.%s=%.17g", keys[adversary], what, edge);
+    snprintf(text, sizeof text,
+             "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
+             account_adversary_name(adversary), account_adjacency_name(claim.adjacency),
+             claim.epsilon, edge);
+    policy = policy_of(line, "max_epsilon.value=1e9", NULL); /* does not lift another */
+    expect_refused(&policy, STATUS_BUDGET, text);
+}
+
+static void test_epsilon_is_limited_for_each_claim_of_its_own(void **state)
+{
+    struct config_policy none = policy_of(NULL, NULL, NULL);
+
+    (void)state;
+    assert_false(policy_limits_epsilon(&none));
+    for (int a = 0; a < ACCOUNT_ADVERSARIES; a++) {
+        expect_epsilon_limit((enum account_adversary)a, "record", ACCOUNT_RECORD_RAW);
+        expect_epsilon_limit((enum account_adversary)a, "columns", ACCOUNT_COLUMNS);
+        expect_epsilon_limit((enum account_adversary)a, "sample", ACCOUNT_SAMPLE);
+    }
 }
 
 static void test_epsilon_is_limited_for_each_adversary_and_adjacency(void **state)
@@ -432,129 +423,6 @@ static void test_a_full_ledger_is_still_priced(void **state)
     expect_accepted(&policy);
 }
 
-/* --- the mechanism --- */
-
-static void test_the_mechanism_is_the_plans_among_this_set(void **state)
-{
-    struct account_entry e;
-
-    (void)state;
-    plan.model.embedding = 24;
-    plan.protocol.pbm.trials = 32;
-    plan.protocol.pbm.beta = 0.15;
-    plan.protocol.clip = 2.5;
-    strcpy(roster.party[3].operator_name, "p3");
-    e = policy_mechanism(&plan, &set);
-    assert_int_equal(e.kind, ACCOUNT_PBM);
-    assert_int_equal(e.trials, 32);
-    assert_true(e.beta == 0.15);
-    assert_true(e.clip == 2.5);
-    assert_int_equal(e.coordinates, 24);
-    assert_int_equal(e.parties, PARTIES);
-    assert_int_equal(e.colluders, 2);
-    assert_false(e.clear);
-    assert_false(e.concat);
-    assert_int_equal(e.bottom, ACCOUNT_RAW);
-    assert_int_equal(e.releases, 0);
-    assert_int_equal(e.participations_max, 0);
-    set.n = 3;
-    e = policy_mechanism(&plan, &set);
-    assert_int_equal(e.parties, 3);
-    assert_int_equal(e.colluders, 1);
-}
-
-/* In clear a sum may be of whoever was there, and what a party learns of it of one other. */
-static void test_where_some_may_be_missing_parties_are_not_hidden_from_each_other(void **state)
-{
-    (void)state;
-    for (enum plan_aggregation a = AGGREGATION_MASKED; a <= AGGREGATION_CLEAR; a++) {
-        for (enum plan_straggler g = STRAGGLER_WAIT; g <= STRAGGLER_ASYNC; g++) {
-            struct account_claim claim;
-            struct account_entry e;
-            bool seen = a == AGGREGATION_CLEAR && g != STRAGGLER_WAIT;
-
-            plan.protocol.aggregation = a;
-            plan.protocol.straggler = g;
-            e = policy_mechanism(&plan, &set);
-            e.releases = e.participations_max = 1;
-            assert_int_equal(e.concat, seen);
-            claim = account_claim(&e, 1, ACCOUNT_PARTY, ACCOUNT_RECORD_RAW, 1e-5);
-            assert_int_equal(claim.m_eff, seen ? 1 : PARTIES - 1);
-            claim = account_claim(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_RAW, 1e-5);
-            assert_int_equal(claim.m_eff, a == AGGREGATION_CLEAR ? 1 : PARTIES);
-        }
-    }
-}
-
-static void test_fixed_and_float32_have_no_noise(void **state)
-{
-    struct account_entry e;
-
-    (void)state;
-    plan.protocol.encoding = ENCODING_FIXED;
-    e = policy_mechanism(&plan, &set);
-    assert_int_equal(e.kind, ACCOUNT_NONE);
-    assert_false(e.clear);
-    plan.protocol.encoding = ENCODING_FLOAT32;
-    plan.protocol.aggregation = AGGREGATION_CLEAR;
-    plan.model.fusion = FUSION_CONCAT;
-    e = policy_mechanism(&plan, &set);
-    assert_int_equal(e.kind, ACCOUNT_NONE);
-    assert_true(e.clear);
-    assert_true(e.concat);
-}
-
-static void test_compressors_have_no_noise_and_refreshed_show_each_upload(void **state)
-{
-    (void)state;
-    plan.protocol.aggregation = AGGREGATION_CLEAR;
-    for (int i = ENCODING_SCALAR; i <= ENCODING_TOPK; i++) {
-        struct account_entry e;
-
-        plan.protocol.encoding = (enum plan_encoding)i;
-        plan.protocol.local_view = VIEW_STALE;
-        e = policy_mechanism(&plan, &set);
-        assert_int_equal(e.kind, ACCOUNT_NONE);
-        assert_true(e.clear);
-        assert_false(e.concat);
-        plan.protocol.local_view = VIEW_REFRESHED;
-        assert_true(policy_mechanism(&plan, &set).concat);
-    }
-    plan.protocol.encoding = ENCODING_PBM; /* whose sum alone goes down */
-    assert_false(policy_mechanism(&plan, &set).concat);
-}
-
-static void test_gaussian_noise_is_that_of_the_set(void **state)
-{
-    struct account_entry e;
-    double b = 16, beta = 0.2, c = 2;
-
-    (void)state;
-    plan.protocol.encoding = ENCODING_GAUSSIAN;
-    plan.protocol.aggregation = AGGREGATION_CLEAR;
-    plan.protocol.gaussian.match = GAUSSIAN_PAPER;
-    plan.protocol.pbm.trials = 16;
-    plan.protocol.pbm.beta = beta;
-    plan.protocol.clip = c;
-    for (size_t n = 2; n <= PARTIES; n++) {
-        double m = (double)n;
-
-        set.n = n;
-        plan.protocol.gaussian.match = GAUSSIAN_PAPER;
-        e = policy_mechanism(&plan, &set);
-        assert_int_equal(e.kind, ACCOUNT_GAUSSIAN);
-        assert_true(fabs(e.sigma - sqrt(2 * m * c * c / (b * beta * beta))) < 1e-5 * e.sigma);
-        plan.protocol.gaussian.match = GAUSSIAN_EQUAL_RDP;
-        e = policy_mechanism(&plan, &set);
-        assert_true(fabs(e.sigma - sqrt(m * c * c * (1 - 4 * beta * beta) /
-                                        (4 * b * beta * beta))) < 1e-5 * e.sigma);
-    }
-    plan.protocol.gaussian.match = GAUSSIAN_SIGMA;
-    plan.protocol.gaussian.sigma = 3.5;
-    e = policy_mechanism(&plan, &set);
-    assert_true(e.sigma == 3.5);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -574,15 +442,11 @@ int main(void)
         TEST(test_no_record_is_released_more_often_than_allowed),
         TEST(test_a_test_record_that_is_released_more_often_is_the_one_that_counts),
         TEST(test_all_releases_together_are_at_most_the_total),
+        TEST(test_epsilon_is_limited_for_each_claim_of_its_own),
         TEST(test_epsilon_is_limited_for_each_adversary_and_adjacency),
         TEST(test_what_is_spent_already_uses_up_epsilon),
         TEST(test_releases_without_noise_pass_no_epsilon),
         TEST(test_a_full_ledger_is_still_priced),
-        TEST(test_the_mechanism_is_the_plans_among_this_set),
-        TEST(test_where_some_may_be_missing_parties_are_not_hidden_from_each_other),
-        TEST(test_fixed_and_float32_have_no_noise),
-        TEST(test_compressors_have_no_noise_and_refreshed_show_each_upload),
-        TEST(test_gaussian_noise_is_that_of_the_set),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
 
 #include "tests/lib/scratch.h"
 
+#include "common/base/mem.h"
+#include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
 
 #include <math.h>
@@ -17,12 +19,24 @@
 
 #include <cmocka.h>
 
-enum { PARTIES = 5, ROWS = 100, TEST_ROWS = 20 };
+enum { PARTIES = 5, ROWS = 100, TEST_ROWS = 20, ROWS_MAX = 1024, ID_BYTES = 8 };
 
 static struct party_inputs in;
 static struct price price;
+static char ids[2][ROWS_MAX * ID_BYTES];
+static uint32_t id_at[ROWS_MAX];
 
-/* Five parties of five operators; this party's tables have rows, and nobody looks into them. */
+/* Rows of ids from `first` on; their columns are nobody's business. */
+static struct table rows_of(int which, unsigned first, size_t rows)
+{
+    for (uint32_t i = 0; i < ROWS_MAX; i++) {
+        id_at[i] = i * ID_BYTES;
+        snprintf(ids[which] + id_at[i], ID_BYTES, "%u", first + i);
+    }
+    return (struct table){.rows = rows, .id_text = ids[which], .id_at = id_at};
+}
+
+/* Five parties of five operators. */
 static int set_up(void **state)
 {
     (void)state;
@@ -35,8 +49,8 @@ static int set_up(void **state)
         snprintf(e->name, sizeof e->name, "p%zu", in.roster.n + 1);
         strcpy(e->operator_name, e->name);
     }
-    in.train.rows = ROWS;
-    in.test.rows = TEST_ROWS;
+    in.train = rows_of(0, 10000, ROWS);
+    in.test = rows_of(1, 20000, TEST_ROWS);
     config_party_defaults(&in.config);
     snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
     return 0;
@@ -163,7 +177,7 @@ static void test_every_claim_is_printed_with_its_order_and_curve(void **state)
     (void)state;
     load(plan_file(small));
     text = printed();
-    n = account_claims(claims, &price.entry, 1, 1e-6);
+    n = account_claims(claims, &price.entry, 1, 1e-6, 1);
     assert_int_equal(n, 12);
     for (size_t i = 0; i < n; i++) {
         double first = .25, last = 63, curve[2];
@@ -203,6 +217,7 @@ static void test_the_partys_own_bottom_says_which_claim_of_a_record_holds(void *
     assert_int_equal(price.entry.bottom, ACCOUNT_FROZEN);
     assert_says(printed(), "server+1     record_frozen ");
     assert_says(printed(), "bottom: frozen");
+    assert_says(printed(), "once would make them one");
     in.config.train = TRAIN_DP;
     load(plan_file(small));
     assert_int_equal(price.entry.bottom, ACCOUNT_DP);
@@ -242,12 +257,88 @@ static void test_the_policy_judges_it_on_top_of_the_ledger(void **state)
     in.config.policy.releases_total = 479;
     assert_int_equal(price_judge(&price, &in, &err), STATUS_BUDGET);
     assert_says(err.text, "480 releases would be made");
-    scratch_write_text("ledger.db", "no ledger");
-    assert_int_equal(price_judge(&price, &in, NULL), STATUS_IO);
-    remove(scratch_path("ledger.db"));
     in.config.policy.releases_total = 0;
     in.config.policy.encoding[ENCODING_PBM] = false;
     assert_int_equal(price_judge(&price, &in, NULL), STATUS_POLICY);
+}
+
+/* 100 records trained on raw were released 7 times each. */
+static void spend_raw(void)
+{
+    struct account_entry spent = price.entry;
+    static const uint8_t digest[LEDGER_DIGEST_BYTES] = {1};
+    const char *names[ROWS];
+    uint32_t *slots;
+    struct ledger *l;
+
+    for (size_t i = 0; i < ROWS; i++)
+        names[i] = table_id(&in.train, i);
+    spent.bottom = ACCOUNT_RAW;
+    spent.step_noise = 0;
+    spent.steps = 0;
+    assert_int_equal(ledger_open(&l, scratch_path("ledger.db"), NULL), STATUS_OK);
+    assert_int_equal(ledger_bind(l, &slots, names, ROWS, NULL), STATUS_OK);
+    assert_int_equal(ledger_use(l, &spent, NULL), STATUS_OK);
+    for (int k = 0; k < 7; k++) {
+        struct ledger_block b = {.plan = digest,
+                                 .data = digest,
+                                 .purpose = LEDGER_TRAIN,
+                                 .rounds = 1,
+                                 .slots = slots,
+                                 .n = ROWS};
+
+        assert_int_equal(ledger_reserve(l, &b, 0, 0, NULL), STATUS_OK);
+    }
+    mem_free(slots);
+    ledger_close(l);
+}
+
+static void test_a_damaged_ledger_prices_nothing(void **state)
+{
+    (void)state;
+    scratch_write_text("ledger.db", "no ledger");
+    assert_int_equal(price_load(&price, &in, plan_file(small), NULL), STATUS_IO);
+    remove(scratch_path("ledger.db"));
+}
+
+/* As in a run: weights that this ledger's records may have made are no frozen bottom. */
+static void test_loaded_weights_are_raw_where_the_ledger_has_raw_training(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    strcpy(in.config.scale, "none");
+    strcpy(in.config.load, "model.safetensors");
+    in.config.train = TRAIN_FROZEN;
+    load(plan_file(small));
+    assert_int_equal(price.entry.bottom, ACCOUNT_FROZEN);
+    spend_raw();
+    load(plan_file(small));
+    assert_int_equal(price.entry.bottom, ACCOUNT_RAW);
+    assert_int_equal(price.spent_n, 1);
+    in.config.policy.releases_record = 10;
+    assert_int_equal(price_judge(&price, &in, &err), STATUS_BUDGET);
+    assert_says(err.text, "a record would be released 11 times");
+    in.config.load[0] = 0;
+    load(plan_file(small));
+    assert_int_equal(price.entry.bottom, ACCOUNT_FROZEN);
+    remove(scratch_path("ledger.db"));
+}
+
+static void test_a_record_in_both_splits_is_released_by_both(void **state)
+{
+    (void)state;
+    in.test = rows_of(1, 10000 + ROWS, TEST_ROWS);
+    load(plan_file(small));
+    assert_int_equal(price.entry.participations_max, 4);
+    in.test = rows_of(1, 10000 + ROWS - 1, TEST_ROWS); /* one of them */
+    load(plan_file(small));
+    assert_int_equal(price.entry.participations_max, 8);
+    in.config.train = TRAIN_DP;
+    in.config.noise = 10;
+    strcpy(in.config.scale, "none");
+    load(plan_file(small));
+    assert_int_equal(price.entry.trained_max, 4);
 }
 
 /* --- the accountant --- */
@@ -308,6 +399,10 @@ int main(void)
                                set_up),
         cmocka_unit_test_setup(test_the_papers_figure_is_never_printed_as_a_guarantee, set_up),
         cmocka_unit_test_setup(test_the_policy_judges_it_on_top_of_the_ledger, set_up),
+        cmocka_unit_test_setup(test_a_damaged_ledger_prices_nothing, set_up),
+        cmocka_unit_test_setup(test_loaded_weights_are_raw_where_the_ledger_has_raw_training,
+                               set_up),
+        cmocka_unit_test_setup(test_a_record_in_both_splits_is_released_by_both, set_up),
         cmocka_unit_test_setup(test_each_adversarys_corners_are_swept_once, set_up),
         cmocka_unit_test_setup(test_an_accountant_that_under_reports_is_a_fault, set_up),
     };

@@ -92,7 +92,11 @@ static double of_one_release(void)
                                     .releases = STEPS,
                                     .participations_max = 1};
 
-    return account_claim(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_FROZEN, DELTA).epsilon;
+    return account_claim(&e, 1,
+                         &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                 .adjacency = ACCOUNT_RECORD_FROZEN},
+                         DELTA)
+        .epsilon;
 }
 
 enum status control_raw(size_t runs, double *epsilon, double *one_release, struct error *err)

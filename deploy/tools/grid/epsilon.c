@@ -88,5 +88,9 @@ double epsilon_at(const struct epsilon *e, double epoch, size_t k, bool own)
         (double)entry.participations_max * participations(e, epoch, (double)k) / most - 1e-6);
     if (own)
         entry.releases = entry.participations_max;
-    return account_claim(&entry, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE, e->delta).epsilon;
+    return account_claim(
+               &entry, 1,
+               &(struct account_claim){.adversary = ACCOUNT_SERVER, .adjacency = ACCOUNT_SAMPLE},
+               e->delta)
+        .epsilon;
 }

@@ -33,6 +33,7 @@ struct account_entry terms_entry(const struct terms *t)
         .steps = (uint32_t)t->value[TERM_STEPS],
         .releases = (uint64_t)t->value[TERM_RELEASES],
         .participations_max = (uint64_t)t->value[TERM_RELEASES],
+        .trained_max = (uint64_t)t->value[TERM_RELEASES],
     };
 
     return e;
@@ -43,7 +44,9 @@ struct account_claim terms_claim(const struct terms *t)
 {
     struct account_entry e = terms_entry(t);
 
-    return account_claim(&e, 1, ACCOUNT_SERVER, account_record_adjacency(&e, 1),
+    return account_claim(&e, 1,
+                         &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                 .adjacency = account_record_adjacency(&e, 1)},
                          t->value[TERM_DELTA]);
 }
 

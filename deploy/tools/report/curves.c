@@ -8,6 +8,7 @@
 #include "deploy/tools/report/curves.h"
 
 #include "common/base/file.h"
+#include "common/privacy/account.h"
 #include "deploy/tools/report/tables.h"
 
 #include <errno.h>
@@ -91,6 +92,8 @@ static struct range range_of(const struct fold *f, size_t plot)
         if (end > 0)
             r.first_end = fmin(r.first_end, end);
     }
+    if (plots[plot].figure == RUNS_EPSILON && r.most > ACCOUNT_VACUOUS)
+        r.least = fmin(r.least, ACCOUNT_VACUOUS); /* its line shall be seen */
     r.log = plots[plot].scale == LOG || (plots[plot].scale == EITHER && r.most > 8 * r.first_end);
     find_unit(&r, plots[plot].figure);
     return r;
@@ -212,6 +215,19 @@ static void put_line(FILE *to, const struct fold_setting *s, size_t i, size_t pl
     put_quoted(to, s->label, absence(s, plot));
 }
 
+/* From where on epsilon says nothing. */
+static void put_vacuous(FILE *to, const struct range *r)
+{
+    if (r->most <= ACCOUNT_VACUOUS)
+        return;
+    fprintf(to,
+            "set arrow 1 from %.9g/u, graph 0 to %.9g/u, graph 1 nohead lw 1.5 dt (6, 4) lc rgb "
+            "'#555555'\n"
+            "set label 2 'vacuous above %g' at %.9g/u, graph 0.99 right rotate by 90 offset "
+            "1.4,0 textcolor rgb '#555555'\n",
+            ACCOUNT_VACUOUS, ACCOUNT_VACUOUS, ACCOUNT_VACUOUS, ACCOUNT_VACUOUS);
+}
+
 static void put_plot(FILE *to, const struct fold *f, size_t plot)
 {
     struct range r = range_of(f, plot);
@@ -219,7 +235,9 @@ static void put_plot(FILE *to, const struct fold *f, size_t plot)
 
     fprintf(to, "\n# --- %s ---\n", plots[plot].title);
     put_axis(to, &r, plot);
-    fprintf(to, "u = %.9g\n", r.unit);
+    fprintf(to, "u = %.9g\nunset arrow 1\nunset label 2\n", r.unit);
+    if (plots[plot].figure == RUNS_EPSILON)
+        put_vacuous(to, &r);
     fprintf(to, "do for [format in formats] {\n    @begin\n");
     fprintf(to, "    set output '%s.'.format\n    plot \\\n", plots[plot].name);
     for (size_t i = 0; i < n; i++)

@@ -3,6 +3,7 @@
  */
 #include "deploy/tools/report/fold.h"
 
+#include "common/privacy/account.h"
 #include "deploy/tools/report/label.h"
 
 #include <math.h>
@@ -24,6 +25,16 @@ static bool better(const struct fold_want *want, double a, double b)
 bool fold_reaches(const struct fold_want *want, double score)
 {
     return want->metric == RUNS_LOSS ? score <= want->target : score >= want->target;
+}
+
+bool fold_vacuous(enum runs_figure figure, const struct spread *s)
+{
+    return figure == RUNS_EPSILON && s->n > 0 && s->most > ACCOUNT_VACUOUS;
+}
+
+bool fold_compares(enum runs_figure figure, const struct spread *s, const struct spread *of)
+{
+    return !fold_vacuous(figure, s) && !fold_vacuous(figure, of);
 }
 
 static void add_moment(struct spread figure[RUNS_FIGURES], const struct runs_moment *m)

@@ -78,7 +78,8 @@ static void put_csv_row(const struct fold *f, const struct fold_setting *s, FILE
 
         put_spread(&s->at[i], to);
         fputc(',', to);
-        if (s->at[i].n > 0 && base->at[i].n > 0 && isfinite(ratio))
+        if (s->at[i].n > 0 && base->at[i].n > 0 && isfinite(ratio) &&
+            fold_compares((enum runs_figure)i, &s->at[i], &base->at[i]))
             fprintf(to, "%.9g", ratio);
     }
     fputc('\n', to);

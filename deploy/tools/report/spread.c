@@ -10,10 +10,11 @@ void spread_add(struct spread *s, double x)
     double before = s->mean;
 
     if (s->n == 0)
-        s->mean = s->sd = NAN;
+        s->mean = s->sd = s->most = NAN;
     if (isnan(x))
         return;
     s->n++;
+    s->most = fmax(s->most, x);
     s->mean = s->n == 1 ? x : before + (x - before) / (double)s->n;
     if (isinf(x) || isinf(before))
         s->mean = INFINITY;

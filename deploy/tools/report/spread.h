@@ -16,6 +16,7 @@ struct spread {
     size_t n;    /* values that are known */
     double mean; /* NAN: n is 0; INFINITY: one of them is */
     double sd;   /* NAN: n < 2, or not finite */
+    double most; /* the largest of them; NAN: n is 0 */
     double m2;   /* sum of squared distances from the mean so far */
 };
 

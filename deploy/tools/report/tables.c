@@ -3,6 +3,7 @@
  */
 #include "deploy/tools/report/tables.h"
 
+#include "common/privacy/account.h"
 #include "deploy/tools/report/curves.h"
 
 #include <math.h>
@@ -32,6 +33,9 @@ static struct block *begin(struct tables *t, struct pool *p, const char *title, 
 
 static const char *figure_text(struct pool *p, enum runs_figure i, const struct spread *s)
 {
+    if (fold_vacuous(i, s))
+        return pool_text(p, "%s, %s", spread_short(p, s),
+                         s->mean > ACCOUNT_VACUOUS ? "vacuous" : "vacuous in part");
     return i >= RUNS_UP && i <= RUNS_WIRE_ALL ? spread_bytes(p, s) : spread_short(p, s);
 }
 
@@ -122,14 +126,25 @@ static void to_target(struct tables *t, const struct fold *f, struct pool *p)
     put_reached(b, p, f, bytes, BYTES);
 }
 
+static bool any_vacuous(const struct fold *f)
+{
+    for (size_t i = 0; i < f->settings; i++)
+        if (fold_vacuous(RUNS_EPSILON, &f->setting[i].end[RUNS_EPSILON]) ||
+            fold_vacuous(RUNS_EPSILON, &f->setting[i].at[RUNS_EPSILON]))
+            return true;
+    return false;
+}
+
 static void ratios(struct tables *t, const struct fold *f, struct pool *p)
 {
     const struct fold_setting *base = &f->setting[f->base];
     bool target = f->want->has_target;
-    struct block *b = begin(t, p,
-                            pool_text(p, "%s, as a part of what '%s' needs",
-                                      target ? "To the target" : "Whole runs", base->label),
-                            "");
+    const struct spread *of = target ? base->at : base->end;
+    struct block *b =
+        begin(t, p,
+              pool_text(p, "%s, as a part of what '%s' needs",
+                        target ? "To the target" : "Whole runs", base->label),
+              any_vacuous(f) ? "A vacuous epsilon says nothing, so there is no part of it." : "");
 
     if (target)
         block_head(b, p, "reached");
@@ -140,10 +155,15 @@ static void ratios(struct tables *t, const struct fold *f, struct pool *p)
         block_cell(b, p, s->label);
         if (target)
             block_cell(b, p, reached_text(s, p));
-        for (size_t k = 0; k < COMPARED; k++)
+        for (size_t k = 0; k < COMPARED; k++) {
+            enum runs_figure what = compared[k];
+            const struct spread *x = target ? &s->at[what] : &s->end[what];
+
             block_cell(b, p,
-                       spread_ratio(p, target ? &s->at[compared[k]] : &s->end[compared[k]],
-                                    target ? &base->at[compared[k]] : &base->end[compared[k]]));
+                       fold_vacuous(what, x)               ? "vacuous"
+                       : fold_compares(what, x, &of[what]) ? spread_ratio(p, x, &of[what])
+                                                           : "");
+        }
     }
 }
 
@@ -235,6 +255,12 @@ void tables_build(struct tables *t, const struct fold *f, struct pool *p)
     note(t, p,
          "Mean ± standard deviation over runs (n - 1); without ±, one value or the same in "
          "all. Seconds are of training, epsilon is of one sample against the server.");
+    if (any_vacuous(f))
+        note(t, p,
+             pool_text(p,
+                       "Vacuous: an epsilon above %g. It rules nothing out and bounds nothing "
+                       "that anybody should rely on; inf: no noise at all.",
+                       ACCOUNT_VACUOUS));
     if (f->settings > CURVES_LINES_MAX)
         note(t, p,
              pool_text(p, "Plots show the first %d of %zu lines; --where, --by and --best choose.",

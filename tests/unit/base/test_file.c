@@ -156,6 +156,20 @@ static void test_a_write_that_fails_leaves_the_old_file(void **state)
     assert_non_null(strstr(err.text, "path too long"));
 }
 
+static enum status read_private(const char *path, const char *text, struct error *err)
+{
+    struct buf out;
+    enum status s;
+
+    buf_init(&out, 8);
+    s = file_read_private(path, &out, err);
+    assert_int_equal(out.len, s == STATUS_OK ? strlen(text) : 0);
+    if (out.len > 0)
+        assert_memory_equal(out.data, text, out.len);
+    buf_deinit(&out);
+    return s;
+}
+
 static void test_a_private_file_is_the_owners_alone(void **state)
 {
     const char *path = scratch_write_text("private", "x");
@@ -164,18 +178,52 @@ static void test_a_private_file_is_the_owners_alone(void **state)
     (void)state;
     for (unsigned mode = 0; mode < 0100; mode++) {
         assert_int_equal(chmod(path, 0600 | mode), 0);
-        assert_int_equal(file_check_private(path, &err), mode == 0 ? STATUS_OK : STATUS_CONFIG);
+        assert_int_equal(read_private(path, "x", &err), mode == 0 ? STATUS_OK : STATUS_CONFIG);
     }
     assert_non_null(strstr(err.text, "mode 677"));
     assert_non_null(strstr(err.text, path));
-    assert_int_equal(file_check_private("/nonexistent/x", &err), STATUS_CONFIG);
+    assert_int_equal(read_private("/nonexistent/x", "", &err), STATUS_CONFIG);
     assert_non_null(strstr(err.text, "No such file"));
     if (geteuid() == 0) {
         assert_int_equal(chmod(path, 0600), 0);
         assert_int_equal(chown(path, 12345, 12345), 0);
-        assert_int_equal(file_check_private(path, &err), STATUS_CONFIG);
+        assert_int_equal(read_private(path, "x", &err), STATUS_CONFIG);
         assert_non_null(strstr(err.text, "another user"));
     }
+}
+
+/* A link to a good file is one: systemd and secret stores make them. */
+static void test_a_private_file_is_a_regular_one_and_never_waited_for(void **state)
+{
+    const char *good = scratch_write_text("good", "abc");
+    char pipe[PATH_MAX], link[PATH_MAX];
+    struct error err = {0};
+
+    (void)state;
+    snprintf(pipe, sizeof pipe, "%s", scratch_path("pipe"));
+    snprintf(link, sizeof link, "%s", scratch_path("link"));
+    assert_int_equal(chmod(good, 0600), 0);
+    assert_int_equal(symlink(good, link), 0);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(read_private(good, "abc", &err), STATUS_OK);
+    assert_int_equal(read_private(link, "abc", &err), STATUS_OK);
+    assert_int_equal(read_private(pipe, "", &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "not a regular file"));
+    assert_int_equal(read_private(scratch_dir(), "", &err), STATUS_CONFIG);
+    assert_int_equal(read_private("/dev/null", "", &err), STATUS_CONFIG);
+}
+
+static void test_a_private_file_has_the_limit_of_any(void **state)
+{
+    const char *path = scratch_write_text("long", "123456789");
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    assert_int_equal(chmod(path, 0600), 0);
+    buf_init(&out, 8);
+    assert_int_equal(file_read_private(path, &out, &err), STATUS_LIMIT);
+    buf_deinit(&out);
 }
 
 static void expect_made(const char *path)
@@ -247,6 +295,8 @@ int main(void)
         cmocka_unit_test(test_what_a_crash_left_behind_decides_neither_mode_nor_place),
         cmocka_unit_test(test_a_write_that_fails_leaves_the_old_file),
         cmocka_unit_test(test_a_private_file_is_the_owners_alone),
+        cmocka_unit_test(test_a_private_file_is_a_regular_one_and_never_waited_for),
+        cmocka_unit_test(test_a_private_file_has_the_limit_of_any),
         cmocka_unit_test(test_a_folder_has_one_process_at_work_in_it),
         cmocka_unit_test(test_folders_are_made_with_their_parents_and_again),
         cmocka_unit_test(test_a_file_in_the_place_of_a_folder_is_an_error),

@@ -160,6 +160,42 @@ static void test_a_message_without_end_is_cut_and_stays_one_line(void **state)
     }
 }
 
+enum { MINUTE_US = 60000000 };
+
+static void test_of_lines_that_anybody_can_cause_few_are_said_in_a_minute(void **state)
+{
+    struct log_few f = {0};
+    uint64_t now = UINT64_C(7) * MINUTE_US;
+
+    (void)state;
+    for (int minute = 0; minute < 3; minute++, now += MINUTE_US) {
+        for (int i = 0; i < LOG_FEW_MAX; i++)
+            assert_true(log_few_more(&f, now + (uint64_t)i));
+        if (minute > 0)
+            continue;
+        assert_false(log_few_more(&f, now + MINUTE_US - 2));
+        assert_false(log_few_more(&f, now + MINUTE_US - 1));
+        now += 100 * (uint64_t)MINUTE_US; /* nobody came */
+    }
+}
+
+static void test_the_number_of_those_left_out_is_said_once(void **state)
+{
+    struct log_few f = {0};
+
+    (void)state;
+    open_ear();
+    log_init("p1", LOG_LEVEL_INFO, false);
+    for (int i = 0; i < LOG_FEW_MAX + 3; i++)
+        (void)!log_few_more(&f, MINUTE_US);
+    assert_true(log_few_more(&f, 2 * MINUTE_US));
+    assert_true(log_few_more(&f, 3 * (uint64_t)MINUTE_US));
+    close_ear();
+    expect_match(heard(), " p1 warn: 3 lines about strangers were left out");
+    assert_string_equal(heard(), "");
+    close(ends[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +204,8 @@ int main(void)
         cmocka_unit_test(test_no_byte_of_a_message_breaks_the_line_or_reaches_the_terminal),
         cmocka_unit_test(test_every_json_line_is_json_and_gives_the_printable_message_back),
         cmocka_unit_test(test_a_message_without_end_is_cut_and_stays_one_line),
+        cmocka_unit_test(test_of_lines_that_anybody_can_cause_few_are_said_in_a_minute),
+        cmocka_unit_test(test_the_number_of_those_left_out_is_said_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,9 +225,34 @@ static void test_other_ids_or_another_key_have_another_hmac(void **unused)
     assert_memory_not_equal(a, b, sizeof a);
 }
 
+static bool shared(const char *a, const char *b)
+{
+    struct table x = read_text(a, &FEATURES), y = read_text(b, &FEATURES);
+    const bool found = table_share_ids(&x, &y);
+
+    assert_true(table_share_ids(&y, &x) == found);
+    table_deinit(&x);
+    table_deinit(&y);
+    return found;
+}
+
+static void test_an_id_in_both_tables_is_found_wherever_it_stands(void **unused)
+{
+    const struct table none = {.rows = 0};
+    struct table one = read_text("id,a\n7,1\n", &FEATURES);
+
+    (void)unused;
+    assert_true(shared("id,a\n9,1\n10,2\nab,3\n", "id,a\n8,1\n11,2\nab,4\n"));
+    assert_true(shared("id,a\n10,1\n9,2\n", "id,a\n9,1\n"));
+    assert_false(shared("id,a\n9,1\n10,2\n", "id,a\n1,1\n11,2\n100,3\n"));
+    assert_false(table_share_ids(&one, &none));
+    table_deinit(&one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_id_in_both_tables_is_found_wherever_it_stands),
         cmocka_unit_test(test_the_name_or_the_content_chooses_the_reader),
         cmocka_unit_test(test_content_that_belies_the_name_is_refused),
         cmocka_unit_test(test_the_shipped_sets_keep_their_labels_from_parties),

@@ -143,6 +143,28 @@ static void test_no_training_record_is_released_more_often_than_priced(void **st
     (void)state;
 }
 
+static void test_under_once_a_record_is_released_once_however_long_the_head_trains(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows_of); i++) {
+        for (size_t j = 0; j < COUNT(batch_of); j++) {
+            struct plan p = plan_of(rows_of[i], batch_of[j], epochs_of[2], every_of[3]);
+            const uint64_t steps = ceil_of(rows_of[i], batch_of[j]);
+            struct agenda_releases r;
+            struct agenda a, head;
+
+            p.training.releases = RELEASES_ONCE;
+            agenda_make(&a, &p);
+            agenda_price_rest(&a, &p, 0, &r);
+            assert_true(a.steps == steps && a.sweeps == 1);
+            assert_true(r.train == rows_of[i] && r.evaluate == p.shape.test_rows);
+            assert_true(r.train_record_max == 1 && r.test_record_max == 1);
+            agenda_make_head(&head, &p);
+            assert_true(head.steps == 10 * steps && head.sweeps > 1);
+        }
+    }
+}
+
 static void test_every_epoch_takes_every_row_once(void **state)
 {
     (void)state;
@@ -504,6 +526,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_evaluations_and_releases_are_as_counted),
         cmocka_unit_test(test_no_training_record_is_released_more_often_than_priced),
+        cmocka_unit_test(test_under_once_a_record_is_released_once_however_long_the_head_trains),
         cmocka_unit_test(test_every_epoch_takes_every_row_once),
         cmocka_unit_test(test_evaluation_needs_something_to_evaluate_on),
         cmocka_unit_test(test_long_runs_count_without_a_step_too_many),

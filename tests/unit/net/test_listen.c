@@ -3,6 +3,7 @@
  */
 #include "common/net/listen.h"
 
+#include "common/net/tls_context.h"
 #include "tests/unit/net/world.h"
 
 enum { FEW = 3 };
@@ -117,6 +118,92 @@ static void test_connections_over_the_total_wait_and_are_served(void **state)
     world_free(w);
 }
 
+enum { LONG_US = 1000000000 };
+
+/* So that the first connection that is taken owes more than this test lasts. */
+static void allow_no_time(void)
+{
+    tls_context_limits(server_tls)->pending = (struct budget_terms){LONG_US, 1};
+}
+
+static void allow_time_again(void)
+{
+    tls_context_limits(server_tls)->pending = (struct budget_terms){1, LONG_US};
+}
+
+static void test_who_owes_time_waits_and_is_served_when_there_is_some(void **state)
+{
+    unsigned holders = server_tls->holders;
+    struct world *w;
+
+    (void)state;
+    allow_no_time();
+    w = world_new(server_tls, client_tls);
+    world_dial(w, net_listener_address(w->listener), "server");
+    world_dial(w, net_listener_address(w->listener), "server");
+    turn(w);
+    assert_int_equal(w->servers, 0);
+    assert_int_equal(server_tls->holders, holders + 2); /* the listener, and one connection */
+    allow_time_again();
+    world_until_count(w, &w->servers, 2);
+    world_until(w, &w->client_ends[0].opened);
+    world_until(w, &w->client_ends[1].opened);
+    world_free(w);
+}
+
+static void send_byte(struct net_conn *c)
+{
+    assert_int_equal(net_send(c, "!", 1), STATUS_OK);
+}
+
+static void test_known_peers_are_read_from_while_others_wait(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    struct end *known = &w->server_ends[0], *other = &w->server_ends[1];
+
+    (void)state;
+    world_dial(w, net_listener_address(w->listener), "server");
+    world_until_count(w, &w->servers, 1);
+    net_conn_accept(known->conn, WORLD_FRAME_MAX);
+    world_until(w, &w->client_ends[0].opened);
+    world_dial(w, net_listener_address(w->listener), "server");
+    world_until_count(w, &w->servers, 2);
+    world_until(w, &w->client_ends[1].opened);
+    allow_no_time();
+    send_byte(w->client_ends[1].conn);
+    world_until_count(w, &other->frames, 1); /* what it costs is known only then */
+    send_byte(w->client_ends[1].conn);
+    for (size_t i = 1; i <= 20; i++) {
+        send_byte(w->client_ends[0].conn);
+        world_until_count(w, &known->frames, i);
+    }
+    turn(w);
+    assert_int_equal(other->frames, 1);
+    net_conn_accept(other->conn, WORLD_FRAME_MAX); /* nor does it wait once it is known */
+    world_until_count(w, &other->frames, 2);
+    world_free(w);
+}
+
+static void test_who_waits_is_read_from_when_there_is_time_again(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    struct end *end = &w->server_ends[0];
+
+    (void)state;
+    world_dial(w, net_listener_address(w->listener), "server");
+    world_until_count(w, &w->servers, 1);
+    world_until(w, &w->client_ends[0].opened);
+    allow_no_time();
+    send_byte(w->client_ends[0].conn);
+    world_until_count(w, &end->frames, 1);
+    send_byte(w->client_ends[0].conn);
+    turn(w);
+    assert_int_equal(end->frames, 1);
+    allow_time_again();
+    world_until_count(w, &end->frames, 2);
+    world_free(w);
+}
+
 static void test_place_of_a_silent_connection_is_free_in_time(void **state)
 {
     struct test_peer silent = {.silent = true};
@@ -210,6 +297,9 @@ int main(void)
         TEST(test_accepted_peer_makes_room),
         TEST(test_gone_peer_makes_room),
         TEST(test_connections_over_the_total_wait_and_are_served),
+        TEST(test_who_owes_time_waits_and_is_served_when_there_is_some),
+        TEST(test_known_peers_are_read_from_while_others_wait),
+        TEST(test_who_waits_is_read_from_when_there_is_time_again),
         TEST(test_place_of_a_silent_connection_is_free_in_time),
         TEST(test_closing_the_listener_ends_unfinished_handshakes),
         TEST(test_place_to_listen_must_make_sense_and_be_free),

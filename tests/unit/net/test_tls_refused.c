@@ -334,6 +334,32 @@ static void test_a_certificate_that_runs_out_is_found_among_live_connections(voi
     world_free(w);
 }
 
+/* Nobody asks: each end looks again by itself, the dialling one like the listening one. */
+static void test_a_certificate_that_runs_out_ends_a_connection_by_itself(void **state)
+{
+    (void)state;
+    for (int server = 0; server < 2; server++) {
+        struct net_tls *t = server ? server_tls : client_tls;
+        X509_VERIFY_PARAM *rules = X509_STORE_get0_param(SSL_CTX_get_cert_store(t->ctx));
+        struct world *w;
+        struct end *e;
+
+        tls_context_limits(t)->recheck_ms = 20;
+        w = connected(NULL);
+        e = server ? &w->server_ends[0] : &w->client_ends[0];
+        world_be_patient(w);
+        while (w->ticks < 50)
+            uv_run(&w->loop, UV_RUN_ONCE);
+        assert_false(e->closed); /* looked at some times, and good */
+        X509_VERIFY_PARAM_set_time(rules, time(NULL) + 2 * DAY);
+        world_until(w, &e->closed);
+        X509_VERIFY_PARAM_clear_flags(rules, X509_V_FLAG_USE_CHECK_TIME);
+        assert_says(&e->err, STATUS_AUTH, "has expired");
+        refusals++;
+        world_free(w);
+    }
+}
+
 /* --- what was before --- */
 
 /* Who comes again as another is another. */
@@ -434,6 +460,7 @@ int main(void)
         TEST(test_what_a_crl_has_to_be),
         TEST(test_the_revoked_are_refused_in_both_roles),
         TEST(test_a_certificate_that_runs_out_is_found_among_live_connections),
+        TEST(test_a_certificate_that_runs_out_ends_a_connection_by_itself),
         TEST(test_each_connection_is_known_by_its_own_certificate),
         TEST(test_no_session_is_resumed_and_no_early_data_read),
         TEST(test_there_were_enough_of_them),

@@ -29,7 +29,8 @@ static inline struct account_entry pbm(uint32_t b, double beta, uint32_t m, uint
                                   .parties = m,
                                   .colluders = 1,
                                   .releases = count,
-                                  .participations_max = count};
+                                  .participations_max = count,
+                                  .trained_max = count};
 }
 
 static inline struct account_claim claim_of(const struct account_entry *entries, size_t n,
@@ -37,7 +38,7 @@ static inline struct account_claim claim_of(const struct account_entry *entries,
                                             enum account_adjacency adjacency)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t count = account_claims(claims, entries, n, DELTA);
+    size_t count = account_claims(claims, entries, n, DELTA, 2);
     const struct account_claim *found = NULL;
 
     assert_int_equal(count, ACCOUNT_ADVERSARIES * 3);

@@ -340,7 +340,7 @@ static void test_no_noise_is_infinite_and_vacuous(void **state)
                               .releases = 1,
                               .participations_max = 1};
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &e, 1, DELTA);
+    size_t n = account_claims(claims, &e, 1, DELTA, 1);
 
     (void)state;
     for (size_t i = 0; i < n; i++) {
@@ -348,7 +348,7 @@ static void test_no_noise_is_infinite_and_vacuous(void **state)
         assert_true(claims[i].m_eff >= 1);
     }
     e.releases = e.participations_max = 0; /* nothing released, nothing said */
-    n = account_claims(claims, &e, 1, DELTA);
+    n = account_claims(claims, &e, 1, DELTA, 1);
     for (size_t i = 0; i < n; i++)
         assert_true(claims[i].epsilon == 0 && !claims[i].vacuous);
 }
@@ -416,12 +416,11 @@ static void test_one_claim_is_the_same_as_among_all(void **state)
 {
     struct account_entry e = pbm(16, .1, 5, 16, 100);
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &e, 1, DELTA);
+    size_t n = account_claims(claims, &e, 1, DELTA, 1);
 
     (void)state;
     for (size_t i = 0; i < n; i++) {
-        struct account_claim one =
-            account_claim(&e, 1, claims[i].adversary, claims[i].adjacency, DELTA);
+        struct account_claim one = account_claim(&e, 1, &claims[i], DELTA);
 
         assert_true(one.epsilon == claims[i].epsilon && one.alpha == claims[i].alpha);
         assert_int_equal(one.m_eff, claims[i].m_eff);
@@ -481,12 +480,12 @@ static void test_short_memory_never_makes_a_claim_smaller(void **state)
 {
     struct account_entry e[2] = {pbm(16, .1, 5, 16, 100), pbm(8, .15, 4, 16, 100)};
     struct account_claim good[ACCOUNT_CLAIMS_MAX], poor[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(good, e, 2, DELTA), larger = 0;
+    size_t n = account_claims(good, e, 2, DELTA, 1), larger = 0;
 
     (void)state;
     for (uint64_t at = 1; at <= 10; at++) {
         mem_fail_at(at);
-        assert_int_equal(account_claims(poor, e, 2, DELTA), n);
+        assert_int_equal(account_claims(poor, e, 2, DELTA, 1), n);
         mem_fail_at(0);
         for (size_t i = 0; i < n; i++) {
             if (poor[i].epsilon == good[i].epsilon)
@@ -504,6 +503,7 @@ static void test_names_are_those_of_the_summary(void **state)
     (void)state;
     assert_string_equal(account_adversary_name(ACCOUNT_SERVER), "server");
     assert_string_equal(account_adversary_name(ACCOUNT_SERVER_1), "server+1");
+    assert_string_equal(account_adversary_name(ACCOUNT_SERVER_T), "server+t");
     assert_string_equal(account_adversary_name(ACCOUNT_ALL_BUT_ONE), "all_but_one");
     assert_string_equal(account_adversary_name(ACCOUNT_PARTY), "party");
     assert_string_equal(account_adjacency_name(ACCOUNT_RECORD_FROZEN), "record_frozen");
@@ -513,9 +513,41 @@ static void test_names_are_those_of_the_summary(void **state)
     assert_string_equal(account_adjacency_name(ACCOUNT_SAMPLE), "sample");
 }
 
+/* What the plan's shares withstand, or an operator's entries where these are more. */
+static void test_a_server_with_t_parties_is_claimed_where_shares_withstand_so_many(void **state)
+{
+    struct account_entry e = pbm(4, .05, 8, 2, 10);
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+
+    (void)state;
+    assert_int_equal(account_claims(claims, &e, 1, DELTA, 1), (ACCOUNT_ADVERSARIES - 1) * 3);
+    for (uint32_t t = 2; t <= 9; t++) {
+        struct account_claim alone;
+        size_t n = account_claims(claims, &e, 1, DELTA, t), found = 0;
+
+        assert_int_equal(n, ACCOUNT_ADVERSARIES * 3);
+        for (size_t i = 0; i < n; i++) {
+            if (claims[i].adversary != ACCOUNT_SERVER_T)
+                continue;
+            assert_int_equal(claims[i].m_eff, t < 8 ? 8 - t : 1);
+            found++;
+        }
+        assert_int_equal(found, 3);
+        e.colluders = 5;
+        alone =
+            account_claim(&e, 1,
+                          &(struct account_claim){
+                              .adversary = ACCOUNT_SERVER_T, .adjacency = ACCOUNT_COLUMNS, .t = t},
+                          DELTA);
+        assert_int_equal(alone.m_eff, t < 5 ? 3 : t < 8 ? 8 - t : 1);
+        e.colluders = 1;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_server_with_t_parties_is_claimed_where_shares_withstand_so_many),
         cmocka_unit_test(test_golden_claims_match_in_every_digit),
         cmocka_unit_test(test_golden_claims_of_few_releases_match),
         cmocka_unit_test(test_golden_claims_of_larger_coalitions_and_compositions_match),

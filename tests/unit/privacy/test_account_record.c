@@ -13,7 +13,7 @@ static struct account_entry entry(enum account_bottom bottom, double noise)
 {
     struct account_entry e = pbm(4, .05, 5, 2, RELEASES);
 
-    e.participations_max = PARTICIPATIONS;
+    e.participations_max = e.trained_max = PARTICIPATIONS;
     e.bottom = bottom;
     e.step_noise = noise;
     e.steps = STEPS;
@@ -61,6 +61,21 @@ static void test_each_bottom_counts_what_can_depend_on_a_record(void **state)
         c = record_of(&e, 1, (enum account_adversary)a);
         assert_int_equal(c.adjacency, ACCOUNT_RECORD_RAW);
         assert_converts(&c, RELEASES * 2.0 * divergence(&c));
+    }
+}
+
+/* An evaluation is a release without a step. */
+static void test_steps_follow_the_releases_in_training_alone(void **state)
+{
+    (void)state;
+    for (uint64_t trained = 0; trained <= PARTICIPATIONS; trained++) {
+        struct account_entry e = entry(ACCOUNT_DP, 12);
+        struct account_claim c;
+
+        e.trained_max = trained;
+        c = record_of(&e, 1, ACCOUNT_SERVER);
+        assert_converts(&c, PARTICIPATIONS * 2 * divergence(&c) +
+                                (double)trained * STEPS * 2 * c.alpha / (12.0 * 12.0));
     }
 }
 
@@ -146,7 +161,10 @@ static void test_asking_for_another_records_name_changes_nothing(void **state)
 
         for (int name = ACCOUNT_RECORD_FROZEN; name <= ACCOUNT_RECORD_RAW; name++) {
             struct account_claim c =
-                account_claim(&e, 1, ACCOUNT_SERVER, (enum account_adjacency)name, DELTA);
+                account_claim(&e, 1,
+                              &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                      .adjacency = (enum account_adjacency)name},
+                              DELTA);
 
             assert_int_equal(c.adjacency, holds.adjacency);
             assert_true(c.epsilon == holds.epsilon && c.alpha == holds.alpha);
@@ -160,7 +178,7 @@ static void test_an_entry_that_says_nothing_of_its_bottom_is_raw(void **state)
     struct account_entry e = pbm(4, .05, 5, 2, RELEASES), raw = entry(ACCOUNT_RAW, 0);
 
     (void)state;
-    e.participations_max = 1;
+    e.participations_max = e.trained_max = 1;
     assert_int_equal(account_record_adjacency(&e, 1), ACCOUNT_RECORD_RAW);
     assert_true(record_of(&e, 1, ACCOUNT_SERVER).epsilon ==
                 record_of(&raw, 1, ACCOUNT_SERVER).epsilon);
@@ -173,7 +191,7 @@ static void test_without_noise_on_the_releases_no_noise_on_the_steps_helps(void 
     (void)state;
     e.kind = ACCOUNT_NONE;
     assert_true(isinf(record_of(&e, 1, ACCOUNT_SERVER).epsilon));
-    e.participations_max = 0;
+    e.participations_max = e.trained_max = 0;
     assert_true(record_of(&e, 1, ACCOUNT_SERVER).epsilon == 0);
 }
 
@@ -186,9 +204,9 @@ static void test_affordable_participations_of_a_dp_bottom_include_its_steps(void
 
     (void)state;
     assert_true(n > 0 && n < account_affordable(NULL, 0, &frozen, &limit, DELTA));
-    next.participations_max = n;
+    next.participations_max = next.trained_max = n;
     assert_true(record_of(&next, 1, ACCOUNT_SERVER).epsilon <= 3);
-    next.participations_max = n + 1;
+    next.participations_max = next.trained_max = n + 1;
     assert_true(record_of(&next, 1, ACCOUNT_SERVER).epsilon > 3);
 }
 
@@ -209,8 +227,13 @@ static void test_independent_claims_match(void **state)
                    &e.coordinates, &e.participations_max, &e.step_noise, &e.steps, &delta,
                    &value) != 9)
             continue;
-        assert_close(account_claim(&e, 1, ACCOUNT_SERVER, ACCOUNT_RECORD_DP, delta).epsilon, value,
-                     1e-9);
+        e.trained_max = e.participations_max;
+        assert_close(account_claim(&e, 1,
+                                   &(struct account_claim){.adversary = ACCOUNT_SERVER,
+                                                           .adjacency = ACCOUNT_RECORD_DP},
+                                   delta)
+                         .epsilon,
+                     value, 1e-9);
         claims++;
     }
     fclose(file);
@@ -220,6 +243,7 @@ static void test_independent_claims_match(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_follow_the_releases_in_training_alone),
         cmocka_unit_test(test_each_bottom_counts_what_can_depend_on_a_record),
         cmocka_unit_test(test_steps_alone_are_a_gaussian_mechanism_of_sensitivity_two),
         cmocka_unit_test(test_a_record_costs_most_where_bottoms_train_raw),

@@ -49,7 +49,7 @@ static void expect_refused(struct ratchet *k, uint64_t round)
 
 static void test_keys_change_at_every_256th_round_and_only_there(void **state)
 {
-    uint8_t seen[5][SECAGG_KEY_BYTES];
+    uint8_t seen[5][SECAGG_KEY_BYTES], other[SECAGG_KEY_BYTES];
     struct ratchet k;
     size_t n = 0;
 
@@ -57,9 +57,12 @@ static void test_keys_change_at_every_256th_round_and_only_there(void **state)
     start(&k);
     memcpy(seen[n++], k.key[0], SECAGG_KEY_BYTES);
     for (uint64_t round = 0; round < 1024; round++) {
-        bool turned = turns(&k, round);
+        bool turned;
 
+        memcpy(other, k.key[2], sizeof other);
+        turned = turns(&k, round);
         assert_int_equal(turned, round > 0 && round % 256 == 0);
+        assert_int_equal(memcmp(other, k.key[2], sizeof other) != 0, turned);
         if (turned)
             memcpy(seen[n++], k.key[0], SECAGG_KEY_BYTES);
         assert_memory_equal(k.key[0], seen[n - 1], SECAGG_KEY_BYTES);
