@@ -25,6 +25,7 @@ run() {
     seed=$1
     shift
     [ -n "$again" ] || rm -rf state-server
+    rm -f state-server/address
     timeout 600 "$VFL_BIN/vfl-server" -c base/server/config.yaml --set state=state-server --set "training.seed=$seed" \
         --set "state_key=$key" --set protocol.patience_ms=600000 --set training.epochs=2 "$@" >server.log 2>&1 &
     server_pid=$!
