@@ -79,7 +79,7 @@ void party_catch_up(struct party_session *p, struct actions *a)
         p->awaits_kept = true; /* it may be the one to go back to */
         return;
     }
-    if (!where_the_run_is(p)) {
+    if (!where_the_run_is(p) || party_witness_steps(p) != STATUS_OK) {
         party_refuse(p, a);
         return;
     }
