@@ -156,6 +156,25 @@ protocol: {pbm: {trials: 4, beta: 0.05}}
 model: {embedding: 2}
 training: {epochs: 1, batch: 64, evaluate_every: 0}
 PLAN
+# The server says what its plan costs whom it costs most: parties of one operator hide nobody from it.  (A sample is
+# everybody's; what it costs is highest for whom the most parties hide.)
+claims_of() { # PROGRAM ARGUMENTS...: adversary, adjacency, epsilon
+    "$@" 2>/dev/null | sed -n 's/^#   \([a-z_+0-9]*\)  *\(record_raw\|columns\) .*epsilon \([0-9.e+]*\).*/\1 \2 \3/p'
+}
+for operators in 's/x/x/' 's/operator: p2/operator: p3/' 's/operator: p3/operator: server/'; do
+    sed "$operators" run/roster.yaml >operators.yaml
+    claims_of "$VFL_BIN/vfl-server" -c run/server/resolved.yaml -n --set roster="$dir/operators.yaml" >server.claims
+    claims_of $party -n --plan run/server/resolved.yaml --set roster="$dir/operators.yaml" \
+        --set policy.roster_sha256= >party.claims
+    same "8 $(cat party.claims)" "$(grep -c . server.claims) $(cat server.claims)" \
+        "the server's price is the party's ($operators)"
+done
+most=$(claims_of "$VFL_BIN/vfl-server" -c run/server/resolved.yaml -n | sed -n 's/^server record_raw //p')
+differ "$most" "$(sed -n 's/^server record_raw //p' server.claims)" 'a party of its own operator makes it higher'
+expect 0 '' 'a limit of as much' "$VFL_BIN/vfl-server" -c run/server/resolved.yaml -n \
+    --set privacy.max_epsilon="$(echo "$most" | awk '{ print $1 * 1.001 }')"
+expect 5 'privacy.max_epsilon' 'is passed then' "$VFL_BIN/vfl-server" -c run/server/resolved.yaml -n \
+    --set roster="$dir/operators.yaml" --set privacy.max_epsilon="$(echo "$most" | awk '{ print $1 * 1.001 }')"
 expect 0 '# cost of a plan of defaults' 'without a plan it is one of defaults' $party -n
 expect 0 '# cost of plan.yaml' 'with one it is that one' $party -n --plan plan.yaml
 releases=$($party -n --plan plan.yaml | awk '$2 == "releases:" { print $3 + $(NF - 2); exit }')
