@@ -23,7 +23,7 @@
 enum {
     PARTY_FIRST_PATIENCE_MS = 120000, /* before a plan is known */
     PARTY_STALLED_MAX = 64,           /* generations without a step forward */
-    PARTY_GO_BACK_MAX = 16,           /* returns of one process to its checkpoint */
+    PARTY_GO_BACK_MAX = 16,           /* returns of one process to earlier steps */
     PARTY_CHARGE_ROUNDS = 128,        /* rounds reserved in the ledger at once, at most */
 };
 
