@@ -59,9 +59,9 @@ static enum status load_key(SSL_CTX *ctx, const char *path, struct error *err)
     if (s == STATUS_OK) {
         bio = BIO_new_mem_buf(text.data, (int)text.len);
         key = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
-        if (key == NULL || SSL_CTX_use_PrivateKey(ctx, key) != 1)
+        if (key == NULL)
             s = error_set(err, STATUS_IDENTITY, "identity.key: %s: %s", path, last_reason());
-        else if (SSL_CTX_check_private_key(ctx) != 1)
+        else if (SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1)
             s = error_set(err, STATUS_IDENTITY, "identity.key: %s: not the key of identity.cert",
                           path);
     }

@@ -86,7 +86,7 @@ sick() { # CODE WORDS WHAT: then the host is well again
     rm -rf sick && cp -r hosts/p1 sick
 }
 cp p2.key sick/party.key
-sick 2 'not the certificate of\|is not the key of' 'a key of somebody else'
+sick 2 'not the key of identity.cert' 'a key of somebody else'
 "$vfl" pki issue --quiet --ca ca --csr p1.csr --name p1 --role party --out sick/party.crt --start '9 days ago' --days 2
 sick 2 'expired' 'an expired certificate'
 "$vfl" pki issue --quiet --ca ca --csr p1.csr --name p1 --role party --out sick/party.crt --start '2 days' --days 9
