@@ -275,7 +275,7 @@ run-fuzz: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/fuzz_%)
 
 # Bugs planted one after another, each of which some test has to see (tests/mutants/README.md).
 mutants:
-	@$(call install_packages,$(PACKAGES) $(TEST_PACKAGES))
+	@$(call install_packages,$(PACKAGES) $(TEST_PACKAGES) $(VALGRIND_PACKAGES))
 	@BUILD='$(BUILD)' tests/mutants/run.py
 
 # Lines of our own rooms and daemons that the tests reach.

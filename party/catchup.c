@@ -25,6 +25,17 @@ static void go_back(struct party_session *p)
              (unsigned long long)p->offered_step, (unsigned long long)p->applied);
 }
 
+/* Under drop it goes on with the model that it has, so there is no checkpoint to go back to, and
+ * the server need not have one of its own: but it comes to an end just so. */
+static void follow(struct party_session *p)
+{
+    if (p->offered_step > p->agenda.steps)
+        return;
+    if (p->offered_step < p->applied && p->gone_back++ >= PARTY_GO_BACK_MAX)
+        return;
+    p->applied = p->offered_step;
+}
+
 /* Under releases once nothing came down: what was missed is known without being told. */
 static void skip_ahead(struct party_session *p)
 {
@@ -40,8 +51,8 @@ static bool where_the_run_is(struct party_session *p)
 
     if (policy == STRAGGLER_ASYNC)
         return true;
-    if (policy == STRAGGLER_DROP && p->offered_step <= p->agenda.steps)
-        p->applied = p->offered_step;
+    if (policy == STRAGGLER_DROP)
+        follow(p);
     else
         go_back(p);
     skip_ahead(p);
@@ -79,7 +90,7 @@ void party_catch_up(struct party_session *p, struct actions *a)
         p->awaits_kept = true; /* it may be the one to go back to */
         return;
     }
-    if (!where_the_run_is(p)) {
+    if (!where_the_run_is(p) || party_witness_steps(p) != STATUS_OK) {
         party_refuse(p, a);
         return;
     }

@@ -19,16 +19,24 @@ static void label_of(char out[SEALED_LABEL_MAX], const struct party_inputs *in)
     snprintf(out, SEALED_LABEL_MAX, "vfl-party/1 %s", in->roster.party[in->self].name);
 }
 
+static enum status check_label(const struct party_inputs *in, const char *label,
+                               const struct buf *out, struct error *err)
+{
+    char want[SEALED_LABEL_MAX];
+
+    label_of(want, in);
+    if (out->len == 0 || strcmp(label, want) == 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_CONFIG, "%s: the checkpoint of \"%s\"", in->config.state, label);
+}
+
 enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out, struct error *err)
 {
     struct checkpoint_place at = place_of(in);
-    char label[SEALED_LABEL_MAX], want[SEALED_LABEL_MAX];
+    char label[SEALED_LABEL_MAX];
     enum status s = checkpoint_load(&at, label, out, err);
 
-    label_of(want, in);
-    if (s == STATUS_OK && out->len > 0 && strcmp(label, want) != 0)
-        s = error_set(err, STATUS_CONFIG, "%s: the checkpoint of \"%s\"", in->config.state, label);
-    return s;
+    return s == STATUS_OK ? check_label(in, label, out, err) : s;
 }
 
 enum status party_checkpoint_load_before(const struct party_inputs *in, struct buf *out,
@@ -36,8 +44,9 @@ enum status party_checkpoint_load_before(const struct party_inputs *in, struct b
 {
     struct checkpoint_place at = place_of(in);
     char label[SEALED_LABEL_MAX];
+    enum status s = checkpoint_load_before(&at, label, out, err);
 
-    return checkpoint_load_before(&at, label, out, err);
+    return s == STATUS_OK ? check_label(in, label, out, err) : s;
 }
 
 enum status party_checkpoint_write(const struct party_inputs *in, const struct wire_bytes *bytes,

@@ -74,12 +74,23 @@ struct party_deal {
     struct rng masks;
 };
 
+/* How far the own ledger had come when a checkpoint was made. */
+struct party_paid {
+    uint64_t last;   /* its number */
+    uint64_t rounds; /* that number less what was reserved and not opened; or forgotten by order */
+    uint64_t step;   /* training steps that they have paid for: the server's, where it was ahead */
+};
+#define PARTY_PAID_FORGOTTEN UINT64_MAX
+
 /* How far ledgers have come: what tells that one was put back. */
 struct party_witness {
     uint64_t seen[WIRE_MEMBERS_MAX]; /* by roster index: the highest ever */
     bool due;               /* the generation's first upload has to wait until they are durable */
     bool dirty;             /* some are not durable yet */
     uint64_t opened, ended; /* rounds of this generation that cost something */
+    struct party_paid
+        paid;      /* of the own one, as the checkpoint that this process began with says */
+    bool restored; /* there was one, and it has not caught up yet */
 };
 
 enum {
@@ -221,6 +232,12 @@ void party_witness_hellos(struct party_session *p); /* all are good */
 void party_witness_say(const struct party_session *p, struct agree_confirm *c);
 enum status party_witness_check(struct party_session *p, uint32_t member,
                                 const struct wire_confirm *c) MUST_USE;
+/* Into a checkpoint. */
+struct party_paid party_witness_paid(const struct party_session *p);
+/* Out of one: is the ledger the one that it was made with, or a later one? */
+enum status party_witness_restore(struct party_session *p, const struct party_paid *paid) MUST_USE;
+/* The server has done p->offered_step steps.  Under wait this party had to pay for each. */
+enum status party_witness_steps(struct party_session *p) MUST_USE;
 /* A round is opened that costs something; the one before has ended, for all members. */
 void party_witness_opened(struct party_session *p);
 void party_witness_ended(struct party_session *p);

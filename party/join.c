@@ -206,7 +206,16 @@ static enum status take_members(struct party_session *p, const struct wire_offer
     return STATUS_OK;
 }
 
-static enum status price(struct party_session *p, struct actions *a)
+/* Steps from here on will be released: the server's may be fewer than this party's, and those in
+ * between are released again.  Under async a party counts its own. */
+static uint64_t goes_on_from(const struct party_session *p, uint64_t offered)
+{
+    if (p->plan.protocol.straggler == STRAGGLER_ASYNC || offered > p->applied)
+        return p->applied;
+    return offered;
+}
+
+static enum status price(struct party_session *p, struct actions *a, uint64_t offered)
 {
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
     size_t n = p->setup.spent(p->setup.owner, spent);
@@ -216,14 +225,15 @@ static enum status price(struct party_session *p, struct actions *a)
         .n = p->members_n,
         .self = p->setup.self,
         /* Once this process has taken part, its own charges are in the ledger, and every block is
-         * checked as it is reserved.  A process that goes on from a checkpoint prices the rest. */
-        .done = p->applied,
+         * checked as it is reserved.  A process that goes on from a checkpoint prices the rest; so
+         * does one that is taken back, on top of what it has spent. */
+        .done = goes_on_from(p, offered),
         .bottom = policy_bottom_of(p->setup.config, spent, n),
         .shared = p->shared_ids,
     };
 
     party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));
-    if (p->generation > 0)
+    if (p->generation > 0 && set.done == p->applied)
         return policy_check(&p->setup.config->policy, &p->plan, &set, spent, 0, &p->error);
     return policy_check(&p->setup.config->policy, &p->plan, &set, spent, n, &p->error);
 }
@@ -249,7 +259,7 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
     if (s == STATUS_OK)
         s = take_members(p, o);
     if (s == STATUS_OK)
-        s = price(p, a);
+        s = price(p, a, o->step);
     if (s != STATUS_OK) {
         p->error.status = s;
         party_refuse(p, a);

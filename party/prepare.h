@@ -28,7 +28,7 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
 enum status party_inputs_read(struct party_inputs *in, struct error *err) MUST_USE;
 /* The roster file as it is now: what is agreed on in a run is the roster that it began with.
  * STATUS_POLICY: it lacks the server or a member of the run, by their keys, so the run must not go
- * on; *changed: whatever else is new waits for the next.  A file that cannot be read: its status. */
+ * on; *changed: whatever else is new waits for the next run.  Else why it cannot be read. */
 enum status party_inputs_roster(const struct party_inputs *in, bool *changed,
                                 struct error *err) MUST_USE;
 void party_inputs_deinit(struct party_inputs *in); /* safe on a zeroed struct */

@@ -4,6 +4,7 @@
 #include "party/price.h"
 
 #include "common/base/mem.h"
+#include "common/pbm/pbm.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
 
@@ -123,6 +124,19 @@ static enum status print_bottom(const struct price *p, struct buf *out)
                            "release\n");
 }
 
+/* What the sampler draws with: its thresholds are rounded inwards, so beta bounds them. */
+static enum status print_mechanism(const struct account_entry *e, struct buf *out)
+{
+    struct pbm pbm;
+
+    if (e->kind != ACCOUNT_PBM || pbm_init(&pbm, e->trials, e->beta, 1) != STATUS_OK)
+        return STATUS_OK;
+    return buf_printf(out,
+                      "#   mechanism: pbm, b %" PRIu32 ", beta %g: thresholds %" PRIu32
+                      " to %" PRIu32 " of 65536\n",
+                      e->trials, e->beta, pbm.t_lo, pbm.t_hi);
+}
+
 static enum status print_releases(const struct price *p, struct buf *out)
 {
     const struct agenda_releases *r = &p->releases;
@@ -130,6 +144,8 @@ static enum status print_releases(const struct price *p, struct buf *out)
         buf_printf(out, "# cost of %s for this party, one of %zu\n",
                    p->file != NULL ? p->file : "a plan of defaults (no --plan)", p->set.n);
 
+    if (s == STATUS_OK)
+        s = print_mechanism(&p->entry, out);
     if (s == STATUS_OK)
         s = print_bottom(p, out);
     if (s != STATUS_OK)

@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/daemon/model.h"
+#include "common/pbm/pbm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,58 @@ static const char *mechanism_name(const struct plan *p)
     return names[p->protocol.encoding];
 }
 
+static const char *const kinds[] = {
+    [ACCOUNT_PBM] = "pbm", [ACCOUNT_GAUSSIAN] = "gaussian", [ACCOUNT_NONE] = "none"};
+static const char *const bottoms[] = {
+    [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
+
+static struct report_mechanism mechanism(const struct account_entry *e)
+{
+    struct report_mechanism m = {.kind = kinds[e->kind],
+                                 .coordinates = e->coordinates,
+                                 .parties = e->parties,
+                                 .colluders = e->colluders,
+                                 .bottom = bottoms[e->bottom],
+                                 .releases = e->releases,
+                                 .participations_max = e->participations_max};
+    struct pbm pbm;
+
+    if (e->kind == ACCOUNT_PBM && pbm_init(&pbm, e->trials, e->beta, 1) == STATUS_OK) {
+        m.trials = e->trials;
+        m.beta = e->beta;
+        m.t_lo = pbm.t_lo;
+        m.t_hi = pbm.t_hi;
+    }
+    if (e->kind == ACCOUNT_GAUSSIAN) {
+        m.sigma = e->sigma;
+        m.clip = e->clip;
+    }
+    if (e->bottom == ACCOUNT_DP) {
+        m.step_noise = e->step_noise;
+        m.steps = e->steps;
+    }
+    return m;
+}
+
+/* By what the claims came about, from the same ledger. */
+static void fill_account(struct report_privacy *out, const struct books *b,
+                         const struct account_entry *entries, size_t n)
+{
+    struct ledger_histogram spent;
+
+    _Static_assert((int)REPORT_MECHANISMS_MAX >= (int)ACCOUNT_MECHANISMS_MAX, "all of a ledger");
+    _Static_assert((int)REPORT_BINS_MAX >= (int)LEDGER_BINS, "all of a histogram");
+    out->mechanisms_n = n;
+    for (size_t i = 0; i < n; i++)
+        out->with[i] = mechanism(&entries[i]);
+    ledger_histogram(b->ledger, &spent);
+    out->bins_n = spent.n;
+    out->bin_width = spent.width;
+    memcpy(out->bin, spent.records, sizeof spent.records);
+    /* Gradients show them, and no plan puts noise on labels. */
+    out->labels = "disclosed to parties";
+}
+
 /* Claims cover everything the ledger holds: other runs of the same records too. */
 static void fill_privacy(struct report_privacy *out, const struct party_report *rep,
                          const struct books *b)
@@ -55,6 +108,7 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
     out->m_min = rep->mechanism.parties;
     for (size_t i = 0; i < n; i++)
         out->m_min = entries[i].parties < out->m_min ? entries[i].parties : out->m_min;
+    fill_account(out, b, entries, n);
     if (n == 0)
         return;
     claims_n = account_claims(claims, entries, n, out->delta, plan_withstands(&rep->plan));

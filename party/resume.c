@@ -1,9 +1,10 @@
 /* resume.c -- a session to bytes and back.
  *
  * Kept: the plan, how many steps are behind this party, what it was shown, the bottom with its
- * optimiser, whether the run is over, and the secret behind the shares of its data, which are dealt
- * once (deal.c).  Not kept: keys and masks of generations.  The server sends what was
- * broadcast since (catchup.c).
+ * optimiser, whether the run is over, the secret behind the shares of its data, which are dealt
+ * once (deal.c), and how far the ledger had come, so that none that ends before it is taken for it
+ * (threats B4, F2).  Not kept: keys and masks of generations.  The server sends what was broadcast
+ * since (catchup.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,11 +15,12 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 5 };
+enum { RESUME_VERSION = 6 };
 
 struct kept {
     uint64_t version, applied, final, plan_len;
     uint64_t train, fitted; /* what the bottom was made of: enum config_train, data.scale fit */
+    struct party_paid paid; /* how far the ledger had come */
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
 };
@@ -37,6 +39,7 @@ enum status party_session_save(const struct party_session *p, struct buf *out)
         .plan_len = p->plan_text.len,
         .train = p->setup.config->train,
         .fitted = fitted(p),
+        .paid = party_witness_paid(p),
     };
     enum status s;
 
@@ -97,6 +100,35 @@ static enum status remember(struct party_session *p)
     return STATUS_OK;
 }
 
+/* What comes before anything is made of it: `left` bytes follow. */
+static enum status check_kept(struct party_session *p, const struct kept *k, size_t left)
+{
+    if (k->version != RESUME_VERSION || k->plan_len > left || k->plan_len > PLAN_TEXT_MAX)
+        return unfit(p);
+    /* A bottom that has trained on raw records does not become a frozen one. */
+    if (k->train != p->setup.config->train || k->fitted != fitted(p))
+        return error_set(&p->error, STATUS_CONFIG,
+                         "state: the saved bottom was made under another model.train or "
+                         "data.scale; use another state directory");
+    return party_witness_restore(p, &k->paid);
+}
+
+static enum status restore(struct party_session *p, const struct kept *k, const uint8_t *at,
+                           size_t left)
+{
+    enum status s = party_take_plan(p, at, (size_t)k->plan_len);
+
+    if (s == STATUS_OK)
+        s = take(p, k, at + k->plan_len, left - (size_t)k->plan_len);
+    else if (s != STATUS_MEMORY)
+        s = unfit(p);
+    if (s == STATUS_OK && party_deals(p))
+        party_deal_restore(p, k->deal);
+    p->keep_step = p->kept_step = p->applied;
+    p->kept_any = true;
+    return s == STATUS_OK ? remember(p) : s;
+}
+
 enum status party_restore(struct party_session *p)
 {
     const uint8_t *at = p->setup.saved;
@@ -111,24 +143,11 @@ enum status party_restore(struct party_session *p)
     memcpy(&k, at, sizeof k);
     at += sizeof k;
     left -= sizeof k;
-    if (k.version != RESUME_VERSION || k.plan_len > left || k.plan_len > PLAN_TEXT_MAX)
-        return unfit(p);
-    /* A bottom that has trained on raw records does not become a frozen one. */
-    if (k.train != p->setup.config->train || k.fitted != fitted(p))
-        return error_set(&p->error, STATUS_CONFIG,
-                         "state: the saved bottom was made under another model.train or "
-                         "data.scale; use another state directory");
-    s = party_take_plan(p, at, (size_t)k.plan_len);
+    s = check_kept(p, &k, left);
     if (s == STATUS_OK)
-        s = take(p, &k, at + k.plan_len, left - (size_t)k.plan_len);
-    else if (s != STATUS_MEMORY)
-        s = unfit(p);
-    if (s == STATUS_OK && party_deals(p))
-        party_deal_restore(p, k.deal);
+        s = restore(p, &k, at, left);
     secret_wipe(&k, sizeof k);
-    p->keep_step = p->kept_step = p->applied;
-    p->kept_any = true;
-    return s == STATUS_OK ? remember(p) : s;
+    return s;
 }
 
 static enum status go_back_to(struct party_session *p, const struct buf *to)
@@ -154,4 +173,22 @@ enum status party_go_back(struct party_session *p, uint64_t step)
     p->kept_any = false;
     p->kept_step = p->applied;
     return STATUS_OK;
+}
+
+bool party_session_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64_t *was)
+{
+    struct kept k;
+    bool ours;
+
+    if (n < sizeof k)
+        return false;
+    memcpy(&k, saved, sizeof k);
+    ours = k.version == RESUME_VERSION;
+    if (ours) {
+        *was = k.paid.last;
+        k.paid = (struct party_paid){.last = last, .rounds = PARTY_PAID_FORGOTTEN};
+        memcpy(saved, &k, sizeof k);
+    }
+    secret_wipe(&k, sizeof k);
+    return ours;
 }

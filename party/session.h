@@ -23,7 +23,7 @@
 enum {
     PARTY_FIRST_PATIENCE_MS = 120000, /* before a plan is known */
     PARTY_STALLED_MAX = 64,           /* generations without a step forward */
-    PARTY_GO_BACK_MAX = 16,           /* returns of one process to its checkpoint */
+    PARTY_GO_BACK_MAX = 16,           /* returns of one process to earlier steps */
     PARTY_CHARGE_ROUNDS = 128,        /* rounds reserved in the ledger at once, at most */
 };
 
@@ -89,6 +89,11 @@ void party_session_free(struct party_session *p); /* wipes keys; NULL is fine */
 /* What a later process needs to go on from here (empty before the first upload).  The bottom's
  * weights are in there: seal it. */
 enum status party_session_save(const struct party_session *p, struct buf *out) MUST_USE;
+/* It names the last number of the ledger, and no session goes on from it with a ledger that lacks
+ * what was spent: STATUS_POLICY.  By order of an operator whose ledger is lost for good, these
+ * bytes ask for no more than `last`; *was is what they asked for.  False, and nothing is changed,
+ * when they are not what a session of this version saved. */
+bool party_session_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64_t *was) MUST_USE;
 
 void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
                         struct actions *out);

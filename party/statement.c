@@ -3,7 +3,10 @@
  */
 #include "party/statement.h"
 
+#include "common/base/file.h"
+#include "common/crypto/secret.h"
 #include "common/privacy/ledger.h"
+#include "party/checkpoint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +53,7 @@ enum status statement_print(const struct party_inputs *in, struct buf *out, stru
     if (l == NULL)
         s = buf_printf(out, "%s: nothing has been released yet\n", path);
     else
-        s = ledger_print(l, 1e-5, out);
+        s = ledger_print(l, out);
     if (s == STATUS_OK && l != NULL)
         s = print_peers(in, l, out);
     ledger_close(l);
@@ -66,6 +69,81 @@ static const struct roster_entry *other(const struct party_inputs *in, const cha
     return NULL;
 }
 
+/* --- the own one: what the checkpoint knows of it --- */
+
+static enum status load_both(const struct party_inputs *in, struct buf *saved, struct buf *before,
+                             struct error *err)
+{
+    enum status s = party_checkpoint_load(in, saved, err);
+
+    return s == STATUS_OK ? party_checkpoint_load_before(in, before, err) : s;
+}
+
+/* The older one first: each writing makes the last one the one before. */
+static enum status write_both(const struct party_inputs *in, const struct buf *saved,
+                              const struct buf *before, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    if (before->len > 0)
+        s = party_checkpoint_write(in, &(struct wire_bytes){before->data, before->len}, err);
+    return s == STATUS_OK
+               ? party_checkpoint_write(in, &(struct wire_bytes){saved->data, saved->len}, err)
+               : s;
+}
+
+static enum status forget_own(const struct party_inputs *in, uint64_t last, struct buf *out,
+                              struct error *err)
+{
+    struct buf saved = {0}, before = {0};
+    uint64_t was = 0, was_before = 0;
+    bool any = false;
+    enum status s = load_both(in, &saved, &before, err);
+
+    if (s == STATUS_OK) {
+        any = party_session_forget_ledger(before.data, before.len, last, &was_before);
+        any |= party_session_forget_ledger(saved.data, saved.len, last, &was);
+    }
+    if (any)
+        s = write_both(in, &saved, &before, err);
+    secret_buf_deinit(&saved);
+    secret_buf_deinit(&before);
+    if (s != STATUS_OK)
+        return s;
+    if (!any)
+        s = buf_printf(out, "no checkpoint here knows of this ledger\n");
+    else
+        s = buf_printf(out,
+                       "forgotten: this ledger had come to number %llu when the checkpoint was "
+                       "made; it ends at %llu\n",
+                       (unsigned long long)(was > was_before ? was : was_before),
+                       (unsigned long long)last);
+    return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
+}
+
+/* While no process is at work with either. */
+static enum status forget_own_locked(const struct party_inputs *in, struct buf *out,
+                                     struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    struct ledger *l = NULL;
+    int lock = -1;
+    enum status s = file_make_dir(in->config.state, 0700, err);
+
+    snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, in->config.state);
+    if (s == STATUS_OK)
+        s = file_lock(&lock, path, err);
+    if (s == STATUS_OK)
+        s = open_ledger(in, path, &l, err);
+    if (s == STATUS_OK)
+        s = forget_own(in, l == NULL ? 0 : ledger_sequence(l), out, err);
+    ledger_close(l);
+    file_unlock(lock);
+    return s;
+}
+
+/* --- another one's --- */
+
 enum status statement_forget(const struct party_inputs *in, const char *name, struct buf *out,
                              struct error *err)
 {
@@ -75,9 +153,11 @@ enum status statement_forget(const struct party_inputs *in, const char *name, st
     uint64_t seen;
     enum status s;
 
+    if (strcmp(in->roster.party[in->self].name, name) == 0)
+        return forget_own_locked(in, out, err);
     if (who == NULL)
-        return error_set(err, STATUS_CONFIG,
-                         "--ledger-forget: the roster has no other party named %s", name);
+        return error_set(err, STATUS_CONFIG, "--ledger-forget: the roster has no party named %s",
+                         name);
     s = open_ledger(in, path, &l, err);
     if (s != STATUS_OK)
         return s;

@@ -14,7 +14,8 @@ enum status statement_print(const struct party_inputs *in, struct buf *out,
                             struct error *err) MUST_USE;
 
 /* From here on this party has never seen the ledger of `name`: the way out when that ledger is lost
- * for good.  STATUS_CONFIG when the roster has no such other party. */
+ * for good.  Of this party itself: its checkpoint goes on from where the ledger ends.
+ * STATUS_CONFIG when the roster has no such party. */
 enum status statement_forget(const struct party_inputs *in, const char *name, struct buf *out,
                              struct error *err) MUST_USE;
 

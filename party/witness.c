@@ -6,6 +6,9 @@
  * confirmation.  A party of whom others have seen more than its ledger has stops: the file was put
  * back or replaced, and its claims would be false (threats B4, F2).
  *
+ * The own checkpoint remembers too, and so does the server, who says how many steps are done: a
+ * ledger that lacks what they took has no need of a witness.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/core.h"
@@ -106,4 +109,55 @@ void party_witness_charge(struct party_session *p, struct action_charge *c)
     c->seen = p->witness.seen;
     c->seen_n = p->setup.roster->n;
     p->witness.due = p->witness.dirty = false;
+}
+
+/* --- the own checkpoint --- */
+
+struct party_paid party_witness_paid(const struct party_session *p)
+{
+    const uint64_t last = p->setup.sequence(p->setup.owner), unopened = party_unopened(p);
+    struct party_paid now = p->witness.paid;
+
+    now.last = last;
+    if (p->witness.restored) /* what was said before stays said, until it is seen to be true */
+        return now;
+    now.rounds = unopened < last ? last - unopened : 0;
+    now.step = p->offered_step > p->applied ? p->offered_step : p->applied;
+    return now;
+}
+
+static enum status lacks(struct party_session *p, uint64_t least, const char *who)
+{
+    uint64_t last = p->setup.sequence(p->setup.owner);
+
+    if (last >= least)
+        return STATUS_OK;
+    return error_set(&p->error, STATUS_POLICY,
+                     "ledger: %s/ledger.db ends at %llu, and %s it had come to %llu: it was put "
+                     "back, replaced or deleted",
+                     p->setup.config->state, (unsigned long long)last, who,
+                     (unsigned long long)least);
+}
+
+enum status party_witness_restore(struct party_session *p, const struct party_paid *paid)
+{
+    p->witness.paid = *paid;
+    p->witness.restored = true;
+    return lacks(p, paid->last, "by the checkpoint");
+}
+
+enum status party_witness_steps(struct party_session *p)
+{
+    struct party_witness *w = &p->witness;
+    /* The round that was under way may have been counted before its step was. */
+    uint64_t least = w->paid.rounds > 0 ? w->paid.rounds - 1 : 0;
+    enum status s = STATUS_OK;
+
+    if (!w->restored || p->plan.protocol.straggler != STRAGGLER_WAIT)
+        return STATUS_OK;
+    if (w->paid.rounds != PARTY_PAID_FORGOTTEN && p->offered_step > w->paid.step)
+        s = lacks(p, least + (p->offered_step - w->paid.step), "by the server's steps");
+    if (s == STATUS_OK && p->applied == p->offered_step)
+        w->restored = false; /* what follows is paid for under these eyes */
+    return s;
 }

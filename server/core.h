@@ -35,6 +35,7 @@ enum {
     SERVER_PATIENCES_MAX = 10, /* that AGREE may last while members catch up */
     SERVER_SENDS_MAX = 4,      /* messages to many in one step */
     SERVER_SLOW_FLOPS = 1000000000,
+    SERVER_ASKS_KEPT = 64, /* rounds that a late upload is opened for, where somebody watches */
 };
 
 /* One party of the roster, as the server knows it. */
@@ -99,6 +100,7 @@ struct server_stored {
 
 struct server_shares;
 struct server_stream;
+struct server_watched;
 
 struct server_session {
     struct server_setup setup;
@@ -137,7 +139,7 @@ struct server_session {
     struct server_stream *stream; /* async */
     struct server_stored stored;
 
-    float *watched; /* an upload as it is watched; NULL: none is */
+    struct server_watched *watched; /* what it takes to watch uploads; NULL: nobody does */
 
     struct server_head head;
     struct rng rounding; /* of gradients */
@@ -285,14 +287,20 @@ double server_epochs(const struct server_session *s); /* of the head */
 /* watch.c: nothing where nobody watches; s->error says what went wrong. */
 enum status server_watch_new(struct server_session *s) MUST_USE;
 void server_watch_free(struct server_session *s);
-/* An upload of the open round that was taken. */
+/* s->round is about to be asked for: of all members, or of `party` alone (-1: all). */
+enum status server_watch_ask(struct server_session *s, int party) MUST_USE;
+/* An upload that was taken, or came late. */
 enum status server_watch_upload(struct server_session *s, uint32_t peer,
-                                const struct wire_upload *u) MUST_USE;
-/* The same of one that is open already, n values; and of the round with its sum in head.fused, and
- * `blocks` gradients in head.values. */
-enum status server_watch_values(struct server_session *s, uint32_t peer, const float *x,
-                                size_t n) MUST_USE;
-enum status server_watch_round(struct server_session *s, uint32_t blocks) MUST_USE;
+                                const struct wire_upload *u, bool late) MUST_USE;
+/* The same of one that is open already, n values. */
+enum status server_watch_values(struct server_session *s, uint32_t peer, uint64_t round,
+                                const float *x, size_t n) MUST_USE;
+/* The sum of s->round, which had that number, in head.fused, and `blocks` gradients in
+ * head.values. */
+enum status server_watch_sum(struct server_session *s, uint64_t round, uint32_t blocks) MUST_USE;
+/* Gradients of steps that this party had missed are on their way. */
+enum status server_watch_again(struct server_session *s, uint32_t peer, uint64_t step,
+                               uint64_t steps) MUST_USE;
 
 /* work.c */
 void server_take_targets(struct server_session *s);

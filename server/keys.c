@@ -100,6 +100,10 @@ void server_behind(struct server_session *s, struct actions *a, uint32_t peer,
     }
     p->applied = b->applied + steps; /* it only grows: an end to the asking */
     s->report.degraded.replayed += steps;
+    if (server_watch_again(s, peer, b->applied, steps) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     send = server_send_one(s, a, peer, WIRE_REPLAY);
     send->msg.replay =
         (struct wire_replay){s->generation, b->applied, {s->replay.data, s->replay.len}};

@@ -115,7 +115,7 @@ static struct account_entry priced(const struct server_inputs *in, const struct 
         /* Under `once` no other bottom takes part; otherwise a server cannot know of another. */
         .bottom = p->training.releases == RELEASES_ONCE ? ACCOUNT_FROZEN : ACCOUNT_RAW,
         .coordinates = p->model.embedding,
-        .parties = p->shape.parties,
+        .parties = p->shape.parties, /* hide() counts those who hide nobody */
         .colluders = 1,
         .releases = r->train + r->evaluate,
         .participations_max = agenda_record_max(r, table_share_ids(&in->train, &in->test)),
@@ -128,15 +128,58 @@ static struct account_entry priced(const struct server_inputs *in, const struct 
     return entry;
 }
 
+/* Among whom party `self` is hidden, as that party itself counts (threats 1.2). */
+static void hide(struct account_entry *entry, const struct roster *roster, uint32_t self)
+{
+    uint8_t members[WIRE_MEMBERS_MAX];
+    uint32_t colluders, servers;
+
+    for (size_t i = 0; i < roster->n; i++)
+        members[i] = (uint8_t)i;
+    colluders = roster_colluders(roster, members, roster->n, self);
+    servers = roster_servers(roster, members, roster->n, self);
+    entry->parties = (uint32_t)roster->n - servers;
+    entry->colluders = colluders > servers ? colluders - servers : 1;
+}
+
+/* Each claim of the party that it is highest for: operators may leave one with less company. */
+static size_t priced_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
+                            const struct server_inputs *in, const struct encode *e,
+                            const struct agenda_releases *r)
+{
+    const struct plan *p = &in->config.plan;
+    struct account_entry entry[WIRE_MEMBERS_MAX];
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t n = 0;
+
+    for (uint32_t self = 0; self < in->roster.n; self++) {
+        bool known = false;
+
+        entry[self] = priced(in, e, r);
+        hide(&entry[self], &in->roster, self);
+        for (uint32_t i = 0; i < self; i++)
+            known |= entry[i].parties == entry[self].parties &&
+                     entry[i].colluders == entry[self].colluders;
+        if (known)
+            continue;
+        n = account_claims(claims, &entry[self], 1, p->privacy.delta, plan_withstands(p));
+        for (size_t i = 0; i < n; i++)
+            if (self == 0 || claims[i].epsilon > out[i].epsilon)
+                out[i] = claims[i];
+    }
+    return n;
+}
+
 /* privacy.max_epsilon: this side's own limit on what its plan costs a party. */
 static enum status check_price(const struct server_inputs *in, struct error *err)
 {
     const struct plan *p = &in->config.plan;
     struct agenda_releases releases;
-    struct account_entry entry;
-    struct account_claim claim = {.adversary = ACCOUNT_SERVER, .adjacency = ACCOUNT_RECORD_RAW};
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
     struct encode encode;
     struct agenda agenda;
+    double epsilon = 0;
+    size_t n;
     enum status s;
 
     if (p->privacy.max_epsilon <= 0)
@@ -146,14 +189,16 @@ static enum status check_price(const struct server_inputs *in, struct error *err
         return error_set(err, s, "encoding: %s", status_words(s));
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &releases);
-    entry = priced(in, &encode, &releases);
-    claim = account_claim(&entry, 1, &claim, p->privacy.delta);
-    if (claim.epsilon <= p->privacy.max_epsilon)
+    n = priced_claims(claims, in, &encode, &releases);
+    for (size_t i = 0; i < n; i++)
+        if (claims[i].adversary == ACCOUNT_SERVER && claims[i].adjacency <= ACCOUNT_RECORD_RAW)
+            epsilon = claims[i].epsilon;
+    if (epsilon <= p->privacy.max_epsilon)
         return STATUS_OK;
     return error_set(
         err, STATUS_BUDGET,
         "privacy.max_epsilon: the plan costs a party's record epsilon %.4g, %.4g is the most",
-        claim.epsilon, p->privacy.max_epsilon);
+        epsilon, p->privacy.max_epsilon);
 }
 
 enum status server_inputs_load(struct server_inputs *in, const struct options *o, struct error *err)
@@ -192,9 +237,8 @@ static enum status print_claims(const struct server_inputs *in, const struct enc
                                 const struct agenda_releases *r, struct buf *out)
 {
     const struct plan *p = &in->config.plan;
-    struct account_entry entry = priced(in, e, r);
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &entry, 1, p->privacy.delta, plan_withstands(p));
+    size_t n = priced_claims(claims, in, e, r);
     enum status s = buf_printf(
         out, "# cost of the plan for one party, delta %g (epsilon over %g says nothing):\n",
         p->privacy.delta, ACCOUNT_VACUOUS);

@@ -153,6 +153,10 @@ void server_open_round(struct server_session *s, struct actions *a)
         server_shares_open(s);
     if (s->sm.phase != phase_of_round(s))
         sm_move(&s->sm, phase_of_round(s), s->generation);
+    if (server_watch_ask(s, -1) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     b = server_broadcast_of(s, true);
     server_send_broadcast(s, a, &b);
     s->close.fresh = false;
@@ -227,7 +231,7 @@ void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
         server_drop(s, a, peer, st);
         return;
     }
-    if (server_watch_upload(s, peer, u) != STATUS_OK) {
+    if (server_watch_upload(s, peer, u, false) != STATUS_OK) {
         server_fail(s, a);
         return;
     }

@@ -47,14 +47,24 @@ static enum status turn(void *owner, uint64_t step, struct error *err)
     return journal_turn(journal_of(owner), step, err);
 }
 
+static enum status watch_ask(void *owner, const struct transcript_ask *a, struct error *err)
+{
+    return transcript_ask(((struct server_run *)owner)->transcript, a, err);
+}
+
 static enum status watch_upload(void *owner, const struct transcript_upload *u, struct error *err)
 {
     return transcript_upload(((struct server_run *)owner)->transcript, u, err);
 }
 
-static enum status watch_round(void *owner, const struct transcript_round *r, struct error *err)
+static enum status watch_sum(void *owner, const struct transcript_sum *m, struct error *err)
 {
-    return transcript_round(((struct server_run *)owner)->transcript, r, err);
+    return transcript_sum(((struct server_run *)owner)->transcript, m, err);
+}
+
+static enum status watch_again(void *owner, const struct transcript_again *g, struct error *err)
+{
+    return transcript_again(((struct server_run *)owner)->transcript, g, err);
 }
 
 static void forget(void *owner, uint64_t before_step)
@@ -136,7 +146,7 @@ static enum status begin_session(struct server_run *r, struct error *err)
     if (journals(r))
         setup.store = (struct server_store){r, append, gradients, trail, first, turn, forget};
     if (r->transcript != NULL)
-        setup.watch = (struct server_watch){r, watch_upload, watch_round};
+        setup.watch = (struct server_watch){r, watch_ask, watch_upload, watch_sum, watch_again};
     s = server_session_new(&r->session, &setup, err);
     if (s == STATUS_OK)
         s = server_checkpoint_load(&in->config, r->session, &found, err);

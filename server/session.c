@@ -198,6 +198,17 @@ static void take(struct server_session *s, struct actions *a, const struct event
     }
 }
 
+/* An upload of a generation that is over: nothing is made of it, but it was seen. */
+static void overtaken(struct server_session *s, struct actions *a, uint32_t peer,
+                      const struct wire_upload *u)
+{
+    if (s->peer[peer].owes)
+        server_count_late(s, peer, u);
+    s->peer[peer].owes = false;
+    if (server_watch_upload(s, peer, u, true) != STATUS_OK)
+        server_fail(s, a);
+}
+
 static void message(struct server_session *s, struct actions *a, const struct event *e)
 {
     struct server_peer *p = &s->peer[e->peer];
@@ -213,10 +224,8 @@ static void message(struct server_session *s, struct actions *a, const struct ev
     if (generation < s->generation ||
         (generation == s->generation && s->sm.phase == PHASE_GATHER)) {
         s->report.stale_messages++;
-        if (p->owes && e->msg->kind == WIRE_UPLOAD) {
-            server_count_late(s, e->peer, &e->msg->upload);
-            p->owes = false;
-        }
+        if (e->msg->kind == WIRE_UPLOAD)
+            overtaken(s, a, e->peer, &e->msg->upload);
         return;
     }
     if (generation > s->generation || !in_turn(s, p, e->msg)) {

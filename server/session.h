@@ -41,12 +41,14 @@ struct server_store {
     void (*forget)(void *owner, uint64_t before_step); /* nobody needs those again */
 };
 
-/* Somebody who is told what the server sees and says (transcript.h); NULL: nobody.  Called from
- * step and work; what does not succeed ends the run. */
+/* Somebody who is told what the server sees and says (transcript.h), by all four; ask NULL: nobody.
+ * Called from step and work; what does not succeed ends the run. */
 struct server_watch {
     void *owner;
+    enum status (*ask)(void *owner, const struct transcript_ask *a, struct error *err);
     enum status (*upload)(void *owner, const struct transcript_upload *u, struct error *err);
-    enum status (*round)(void *owner, const struct transcript_round *r, struct error *err);
+    enum status (*sum)(void *owner, const struct transcript_sum *m, struct error *err);
+    enum status (*again)(void *owner, const struct transcript_again *g, struct error *err);
 };
 
 /* Everything stays the caller's and must outlive the session. */

@@ -241,6 +241,10 @@ void server_late_upload(struct server_session *s, struct actions *a, uint32_t pe
 
     s->peer[peer].uploaded = u->round;
     server_count_late(s, peer, u);
+    if (server_watch_upload(s, peer, u, true) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     if (s->shares == NULL || u->round != s->combined_round)
         return;
     st = secagg_late(s->sum, member, u->payload.data, u->payload.n, &s->error);

@@ -107,7 +107,19 @@ void server_stream_begin(struct server_session *s)
 
 /* --- asking --- */
 
-static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool closes)
+/* The next step of this party's own, as the round in progress. */
+static enum status open_lane(struct server_session *s, struct lane *lane)
+{
+    lane->row = schedule_batch(&lane->schedule, lane->steps, &lane->rows);
+    lane->round = ++s->round.number;
+    s->round.purpose = PURPOSE_TRAIN;
+    s->round.place = lane->steps;
+    s->round.row = lane->row;
+    s->round.rows = lane->rows;
+    return server_watch_ask(s, lane->peer);
+}
+
+static enum status ask(struct server_session *s, struct actions *a, uint32_t peer, bool closes)
 {
     struct lane *lane = &s->stream->lane[peer];
     /* A server that was killed has forgotten arrivals, and a party no step of its own: it has an
@@ -126,8 +138,9 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
         b.gradient = (struct wire_bytes){(const uint8_t *)g, words * sizeof *g};
     }
     if (b.opens) {
-        lane->row = schedule_batch(&lane->schedule, lane->steps, &lane->rows);
-        lane->round = b.round = ++s->round.number;
+        if (open_lane(s, lane) != STATUS_OK)
+            return s->error.status;
+        b.round = lane->round;
         b.purpose = PURPOSE_TRAIN;
         b.place = lane->steps;
     }
@@ -138,6 +151,7 @@ static void ask(struct server_session *s, struct actions *a, uint32_t peer, bool
         send->msg.broadcast = b;
         send->to = &lane->peer;
     }
+    return STATUS_OK;
 }
 
 /* Is somebody here that sits out until an epoch begins? */
@@ -184,8 +198,12 @@ void server_stream_open(struct server_session *s, struct actions *a)
     s->stream->draining = false;
     s->round.opened_us = s->round.last_answer_us = s->now_us;
     for (uint32_t m = 0; m < s->members_n; m++) {
-        if (s->peer[s->members[m]].member >= 0)
-            ask(s, a, s->members[m], false);
+        if (s->peer[s->members[m]].member < 0)
+            continue;
+        if (ask(s, a, s->members[m], false) != STATUS_OK) {
+            server_fail(s, a);
+            return;
+        }
     }
     server_arm(s, a, s->plan.protocol.patience_ms);
     when_drained(s, a);
@@ -252,7 +270,7 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
         server_drop(s, a, peer, st);
         return;
     }
-    if (server_watch_values(s, peer, s->stream->arrived, values) != STATUS_OK) {
+    if (server_watch_values(s, peer, u->round, s->stream->arrived, values) != STATUS_OK) {
         server_fail(s, a);
         return;
     }
@@ -330,7 +348,8 @@ void server_stream_work(struct server_session *s)
     s->work_status =
         server_pack_gradient(s, s->stream->arrivals, s->head.apart ? s->plan.shape.parties : 1);
     if (s->work_status == STATUS_OK)
-        s->work_status = server_watch_round(s, s->head.top.concat ? s->plan.shape.parties : 1);
+        s->work_status = server_watch_sum(s, s->stream->lane[s->round.peer].round,
+                                          s->head.top.concat ? s->plan.shape.parties : 1);
     s->stream->arrivals++;
     s->report.rounds++;
     if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
@@ -362,8 +381,10 @@ void server_stream_done(struct server_session *s, struct actions *a)
         t->draining = must_drain(s);
     }
     server_note_arrival(s, peer, false);
-    if (s->peer[peer].member >= 0)
-        ask(s, a, peer, true);
+    if (s->peer[peer].member >= 0 && ask(s, a, peer, true) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     server_arm(s, a, s->plan.protocol.patience_ms);
     when_drained(s, a);
 }

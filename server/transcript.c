@@ -90,28 +90,43 @@ enum status transcript_plan(struct transcript *t, const void *text, size_t n, st
     return end_line(t, err);
 }
 
+enum status transcript_ask(struct transcript *t, const struct transcript_ask *a, struct error *err)
+{
+    fprintf(t->to, "{\"kind\":\"ask\",\"round\":%" PRIu64 ",\"generation\":%" PRIu64, a->round,
+            a->generation);
+    if (a->party >= 0)
+        fprintf(t->to, ",\"party\":%d", a->party + 1);
+    fprintf(t->to, ",\"purpose\":\"%s\",\"place\":%" PRIu64 ",\"sweep\":%" PRIu64 ",\"rows\":[",
+            wire_purpose_name(a->purpose), a->place, a->sweep);
+    for (uint32_t i = 0; i < a->rows; i++)
+        fprintf(t->to, "%s%" PRIu64, i > 0 ? "," : "",
+                a->row != NULL ? (uint64_t)a->row[i] : a->place + i);
+    fputc(']', t->to);
+    return end_line(t, err);
+}
+
 enum status transcript_upload(struct transcript *t, const struct transcript_upload *u,
                               struct error *err)
 {
-    fprintf(t->to, "{\"kind\":\"upload\",\"round\":%" PRIu64 ",\"party\":%u", u->round,
-            u->party + 1);
+    fprintf(t->to, "{\"kind\":\"upload\",\"round\":%" PRIu64 ",\"party\":%u,\"late\":%s", u->round,
+            u->party + 1, u->late ? "true" : "false");
     put_floats(t->to, "values", u->values, u->n);
     return end_line(t, err);
 }
 
-enum status transcript_round(struct transcript *t, const struct transcript_round *r,
+enum status transcript_sum(struct transcript *t, const struct transcript_sum *m, struct error *err)
+{
+    fprintf(t->to, "{\"kind\":\"sum\",\"round\":%" PRIu64, m->round);
+    put_floats(t->to, "sum", m->sum, m->sum_n);
+    if (m->gradient_n > 0)
+        put_floats(t->to, "gradient", m->gradient, m->gradient_n);
+    return end_line(t, err);
+}
+
+enum status transcript_again(struct transcript *t, const struct transcript_again *g,
                              struct error *err)
 {
-    fprintf(t->to,
-            "{\"kind\":\"round\",\"round\":%" PRIu64 ",\"generation\":%" PRIu64
-            ",\"purpose\":\"%s\",\"place\":%" PRIu64 ",\"sweep\":%" PRIu64 ",\"rows\":[",
-            r->round, r->generation, wire_purpose_name(r->purpose), r->place, r->sweep);
-    for (uint32_t i = 0; i < r->rows; i++)
-        fprintf(t->to, "%s%" PRIu64, i > 0 ? "," : "",
-                r->row != NULL ? (uint64_t)r->row[i] : r->place + i);
-    fputc(']', t->to);
-    put_floats(t->to, "sum", r->sum, r->sum_n);
-    if (r->gradient_n > 0)
-        put_floats(t->to, "gradient", r->gradient, r->gradient_n);
+    fprintf(t->to, "{\"kind\":\"again\",\"party\":%u,\"step\":%" PRIu64 ",\"steps\":%" PRIu64,
+            g->party + 1, g->step, g->steps);
     return end_line(t, err);
 }

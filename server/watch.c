@@ -1,56 +1,119 @@
 /* watch.c -- what the server sees and says, to whoever watches (transcript.h).
+ *
+ * An upload that comes late belongs to a round that is over: the last few asks are kept, which say
+ * how it is opened.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "server/core.h"
 
 #include "common/base/mem.h"
 
+struct asked {
+    uint64_t round, generation, place, sweep;
+    enum wire_purpose purpose;
+    size_t values;
+};
+
+struct server_watched {
+    struct asked ask[SERVER_ASKS_KEPT]; /* by round */
+    float *upload;
+};
+
+static bool anybody(const struct server_session *s)
+{
+    return s->setup.watch.ask != NULL;
+}
+
 enum status server_watch_new(struct server_session *s)
 {
-    if (s->setup.watch.upload == NULL || s->plan.protocol.aggregation != AGGREGATION_CLEAR)
+    if (!anybody(s) || s->plan.protocol.aggregation != AGGREGATION_CLEAR)
         return STATUS_OK;
-    s->watched = mem_alloc(s->shape.values_max, sizeof *s->watched);
-    return s->watched == NULL ? STATUS_MEMORY : STATUS_OK;
+    s->watched = mem_alloc(1, sizeof *s->watched);
+    if (s->watched == NULL)
+        return STATUS_MEMORY;
+    s->watched->upload = mem_alloc(s->shape.values_max, sizeof *s->watched->upload);
+    return s->watched->upload == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
 void server_watch_free(struct server_session *s)
 {
+    if (s->watched != NULL)
+        mem_free(s->watched->upload);
     mem_free(s->watched);
 }
 
-enum status server_watch_values(struct server_session *s, uint32_t peer, const float *x, size_t n)
+enum status server_watch_ask(struct server_session *s, int party)
 {
-    const struct transcript_upload u = {s->round.number, peer, x, n};
+    const struct transcript_ask a = {
+        .round = s->round.number,
+        .generation = s->generation,
+        .purpose = s->round.purpose,
+        .party = party,
+        .place = s->round.place,
+        .sweep = s->round.sweep,
+        .rows = s->round.rows,
+        .row = s->round.row,
+    };
+
+    if (!anybody(s) || wire_purpose_deals(a.purpose))
+        return STATUS_OK;
+    if (s->watched != NULL)
+        s->watched->ask[a.round % SERVER_ASKS_KEPT] = (struct asked){
+            a.round, a.generation, a.place, a.sweep, a.purpose, server_real_values(s)};
+    return s->setup.watch.ask(s->setup.watch.owner, &a, &s->error);
+}
+
+enum status server_watch_values(struct server_session *s, uint32_t peer, uint64_t round,
+                                const float *x, size_t n)
+{
+    const struct transcript_upload u = {round, peer, false, x, n};
 
     if (s->watched == NULL)
         return STATUS_OK;
     return s->setup.watch.upload(s->setup.watch.owner, &u, &s->error);
 }
 
-enum status server_watch_upload(struct server_session *s, uint32_t peer,
-                                const struct wire_upload *u)
+/* As many values as `a` asked for, into watched->upload. */
+static bool open_upload(struct server_session *s, uint32_t peer, const struct wire_upload *u,
+                        const struct asked *a)
 {
-    const size_t n = server_round_values(s);
-    enum status st;
+    const size_t bytes = secagg_payload_bytes(AGGREGATION_CLEAR, &s->shape, a->values);
+    uint8_t dither[WIRE_DIGEST_BYTES];
+    struct error why = {0};
+
+    if (a->round != u->round || a->purpose != u->purpose || u->payload.n != bytes)
+        return false;
+    /* Whose dither it is goes by the members of its generation. */
+    if (plan_compresses(&s->plan) && a->generation != s->generation)
+        return false;
+    dither_make(dither, &s->digest, &s->plan, a->purpose, a->place, a->sweep);
+    return secagg_open(&s->shape, s->watched->upload, u->payload.data, a->values,
+                       (uint32_t)s->peer[peer].member, plan_compresses(&s->plan) ? dither : NULL,
+                       &why) == STATUS_OK;
+}
+
+enum status server_watch_upload(struct server_session *s, uint32_t peer,
+                                const struct wire_upload *u, bool late)
+{
+    const struct asked *a;
+    struct transcript_upload seen = {.round = u->round, .party = peer, .late = late};
 
     if (s->watched == NULL)
         return STATUS_OK;
-    st = secagg_open(&s->shape, s->watched, u->payload.data, n, (uint32_t)s->peer[peer].member,
-                     plan_compresses(&s->plan) ? s->dither : NULL, &s->error);
-    return st == STATUS_OK ? server_watch_values(s, peer, s->watched, n) : st;
+    a = &s->watched->ask[u->round % SERVER_ASKS_KEPT];
+    if (open_upload(s, peer, u, a)) {
+        seen.values = s->watched->upload;
+        seen.n = a->values;
+    }
+    return s->setup.watch.upload(s->setup.watch.owner, &seen, &s->error);
 }
 
-enum status server_watch_round(struct server_session *s, uint32_t blocks)
+enum status server_watch_sum(struct server_session *s, uint64_t round, uint32_t blocks)
 {
     const bool goes_down = s->round.purpose == PURPOSE_TRAIN && s->head.down.with_gradient;
-    const struct transcript_round r = {
-        .round = s->round.number,
-        .generation = s->generation,
-        .place = s->round.place,
-        .sweep = s->round.sweep,
-        .purpose = s->round.purpose,
-        .rows = s->round.rows,
-        .row = s->round.row,
+    const struct transcript_sum m = {
+        .round = round,
         .sum = s->head.fused,
         .sum_n = (size_t)s->round.rows * s->head.top.inputs,
         .gradient = s->head.values,
@@ -58,7 +121,15 @@ enum status server_watch_round(struct server_session *s, uint32_t blocks)
             goes_down ? gradient_values(&s->head.down.gradient, s->round.rows) * blocks : 0,
     };
 
-    if (s->setup.watch.round == NULL)
+    if (!anybody(s))
         return STATUS_OK;
-    return s->setup.watch.round(s->setup.watch.owner, &r, &s->error);
+    return s->setup.watch.sum(s->setup.watch.owner, &m, &s->error);
+}
+
+enum status server_watch_again(struct server_session *s, uint32_t peer, uint64_t step,
+                               uint64_t steps)
+{
+    const struct transcript_again g = {peer, step, steps};
+
+    return anybody(s) ? s->setup.watch.again(s->setup.watch.owner, &g, &s->error) : STATUS_OK;
 }

@@ -214,7 +214,7 @@ static enum status close_round(struct server_session *s)
         if (st != STATUS_OK)
             return st;
     }
-    st = server_watch_round(s, s->close.blocks);
+    st = server_watch_sum(s, s->round.number, s->close.blocks);
     if (st != STATUS_OK)
         return st;
     count_round(s);

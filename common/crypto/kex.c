@@ -25,8 +25,8 @@ enum status kex_generate(uint8_t secret[KEX_BYTES], uint8_t public_key[KEX_BYTES
     return s;
 }
 
-static enum status derive_once(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
-                               const uint8_t peer[KEX_BYTES])
+enum status kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
+                       const uint8_t peer[KEX_BYTES])
 {
     static const uint8_t zero[KEX_BYTES];
     EVP_PKEY *own = EVP_PKEY_new_raw_private_key_ex(NULL, "X25519", NULL, secret, KEX_BYTES);
@@ -37,7 +37,8 @@ static enum status derive_once(uint8_t shared[KEX_BYTES], const uint8_t secret[K
 
     if (ctx != NULL && other != NULL && EVP_PKEY_derive_init(ctx) == 1 &&
         EVP_PKEY_derive_set_peer(ctx, other) == 1) {
-        /* The library refuses low-order points by itself; the comparison does not rely on it. */
+        /* The library refuses low-order points by itself; the comparison does not rely on it.
+         * What it does from here on takes no memory, so nothing else is taken for one. */
         s = EVP_PKEY_derive(ctx, shared, &n) == 1 && n == KEX_BYTES &&
                     !secret_equal(shared, zero, KEX_BYTES)
                 ? STATUS_OK
@@ -49,15 +50,6 @@ static enum status derive_once(uint8_t shared[KEX_BYTES], const uint8_t secret[K
     EVP_PKEY_free(own);
     EVP_PKEY_free(other);
     return s;
-}
-
-/* As with sign_check(): a low-order key is one that is refused twice. */
-enum status kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
-                       const uint8_t peer[KEX_BYTES])
-{
-    enum status s = derive_once(shared, secret, peer);
-
-    return s == STATUS_AUTH ? derive_once(shared, secret, peer) : s;
 }
 
 enum status kex_hkdf(uint8_t *out, size_t out_len, const uint8_t *key, size_t key_len,

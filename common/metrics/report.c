@@ -188,6 +188,62 @@ static void put_parties(struct report_json *j, json_t *root, const struct summar
     }
 }
 
+static void put_mechanism(struct report_json *j, json_t *list, const struct report_mechanism *m)
+{
+    json_t *o = json_object();
+
+    report_json_text(j, o, "mechanism", m->kind);
+    if (m->trials > 0) {
+        report_json_count(j, o, "trials", m->trials);
+        report_json_real(j, o, "beta", m->beta);
+        report_json_count(j, o, "t_lo", m->t_lo);
+        report_json_count(j, o, "t_hi", m->t_hi);
+    }
+    if (m->sigma > 0) {
+        report_json_real(j, o, "sigma", m->sigma);
+        report_json_real(j, o, "clip", m->clip);
+    }
+    report_json_count(j, o, "coordinates", m->coordinates);
+    report_json_count(j, o, "parties", m->parties);
+    report_json_count(j, o, "colluders", m->colluders);
+    report_json_text(j, o, "bottom", m->bottom);
+    if (m->steps > 0) {
+        report_json_real(j, o, "step_noise", m->step_noise);
+        report_json_count(j, o, "steps", m->steps);
+    }
+    report_json_count(j, o, "releases", m->releases);
+    report_json_count(j, o, "participations_max", m->participations_max);
+    report_json_append(j, list, o);
+}
+
+/* What a party says beyond its claims: by what they came about. */
+static void put_account(struct report_json *j, json_t *o, const struct report_privacy *p)
+{
+    json_t *list;
+
+    CHECK(p->mechanisms_n <= REPORT_MECHANISMS_MAX && p->bins_n <= REPORT_BINS_MAX);
+    report_json_text(j, o, "labels", p->labels);
+    if (p->mechanisms_n > 0) {
+        list = report_json_array(j, o, "mechanisms");
+        for (size_t i = 0; i < p->mechanisms_n; i++)
+            put_mechanism(j, list, &p->with[i]);
+    }
+    if (p->bins_n == 0)
+        return;
+    list = report_json_array(j, o, "participations");
+    for (size_t i = 0; i < p->bins_n; i++) {
+        json_t *bin;
+
+        if (p->bin[i] == 0)
+            continue;
+        bin = json_object();
+        report_json_count(j, bin, "from", i * p->bin_width);
+        report_json_count(j, bin, "to", (i + 1) * p->bin_width - 1);
+        report_json_count(j, bin, "records", p->bin[i]);
+        report_json_append(j, list, bin);
+    }
+}
+
 static void put_privacy(struct report_json *j, json_t *root, const struct report_privacy *p)
 {
     json_t *o, *releases, *list;
@@ -217,6 +273,7 @@ static void put_privacy(struct report_json *j, json_t *root, const struct report
         report_json_flag(j, claim, "vacuous", c->vacuous);
         report_json_append(j, list, claim);
     }
+    put_account(j, o, p);
 }
 
 static void put_models(struct report_json *j, json_t *root, const struct summary *r)

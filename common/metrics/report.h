@@ -24,6 +24,8 @@
 enum {
     REPORT_PARTIES_MAX = 256,
     REPORT_CLAIMS_MAX = 16,
+    REPORT_MECHANISMS_MAX = 64,
+    REPORT_BINS_MAX = 16,
     REPORT_NAME_MAX = 63,
     REPORT_HEX_CHARS = 64,
     REPORT_PROGRESS_MAX = 256, /* bytes of a progress line with its final 0 */
@@ -54,6 +56,20 @@ struct report_claim {
     bool vacuous;
 };
 
+/* One mechanism by which this side's records were released, and how often. */
+struct report_mechanism {
+    const char *kind; /* pbm, gaussian, none */
+    uint32_t trials;  /* pbm, with the next three: 0 for others, which leaves them out */
+    double beta;
+    uint32_t t_lo, t_hi; /* least and largest threshold, of 2^16 */
+    double sigma, clip;  /* gaussian: 0 leaves them out */
+    uint32_t coordinates, parties, colluders;
+    const char *bottom;
+    double step_noise; /* dp, with the next: 0 leaves them out */
+    uint32_t steps;
+    uint64_t releases, participations_max;
+};
+
 struct report_privacy {
     const char *mechanism; /* NULL: nothing is claimed, the whole object is absent */
     double delta;
@@ -62,6 +78,11 @@ struct report_privacy {
     uint32_t m_min;
     size_t claims_n;
     struct report_claim claim[REPORT_CLAIMS_MAX];
+    size_t mechanisms_n; /* with the rest: a party's alone, absent where they are 0 */
+    struct report_mechanism with[REPORT_MECHANISMS_MAX];
+    size_t bins_n;
+    uint64_t bin_width, bin[REPORT_BINS_MAX]; /* records by participations, from 0 on */
+    const char *labels;                       /* what becomes of them; NULL: absent */
 };
 
 struct report_reached {

@@ -88,14 +88,26 @@ struct ledger_totals {
     uint64_t records;
 };
 void ledger_totals(const struct ledger *l, struct ledger_totals *out);
+/* How many records have been released how often: bin i counts those of i width to (i + 1) width - 1
+ * releases.  n: up to the last bin that is not empty. */
+enum { LEDGER_BINS = 13 };
+struct ledger_histogram {
+    uint64_t width;
+    size_t n;
+    uint64_t records[LEDGER_BINS];
+};
+void ledger_histogram(const struct ledger *l, struct ledger_histogram *out);
 /* What one record has spent, over all purposes and mechanisms. */
 uint32_t ledger_spent(const struct ledger *l, uint32_t slot);
 /* One entry per mechanism that has released something, with releases, participations_max
  * and trained_max filled in.  Each maximum is its own mechanism's, so their composition is an upper
  * bound: the records that hold them may differ. */
 size_t ledger_entries(const struct ledger *l, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
+/* The delta for claims over that many records: 1e-5, or the largest power of ten below one over
+ * them when that is less, since a delta of one in them promises nothing (threats B13). */
+double ledger_delta(uint64_t records);
 /* What --ledger prints: releases, histogram of participations, entries by plan and data set,
- * mechanisms, claims at `delta`. */
-enum status ledger_print(const struct ledger *l, double delta, struct buf *out) MUST_USE;
+ * mechanisms, claims at ledger_delta() of its records. */
+enum status ledger_print(const struct ledger *l, struct buf *out) MUST_USE;
 
 #endif

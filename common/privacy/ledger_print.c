@@ -14,8 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { BINS = 12 };
-
 static enum status print_releases(const struct ledger *l, const struct ledger_totals *t,
                                   struct buf *out)
 {
@@ -32,25 +30,37 @@ static enum status print_releases(const struct ledger *l, const struct ledger_to
                       t->participations_max, l->history.entries, l->history.number);
 }
 
-/* How many records were released how often, in at most BINS + 1 ranges of one width. */
-static enum status print_histogram(const struct ledger *l, const struct ledger_totals *t,
-                                   struct buf *out)
+void ledger_histogram(const struct ledger *l, struct ledger_histogram *out)
 {
-    uint64_t width = t->participations_max / BINS + 1, bin[BINS + 1] = {0};
+    struct ledger_totals t;
+
+    ledger_totals(l, &t);
+    *out = (struct ledger_histogram){.width = t.participations_max / (LEDGER_BINS - 1) + 1};
+    for (uint32_t slot = 0; slot < t.records; slot++) {
+        size_t i = (size_t)(ledger_spent(l, slot) / out->width);
+
+        out->records[i]++;
+        out->n = i >= out->n ? i + 1 : out->n;
+    }
+}
+
+static enum status print_histogram(const struct ledger *l, struct buf *out)
+{
+    struct ledger_histogram h;
     enum status s = buf_printf(out, "\n  participations       records\n");
 
-    for (uint32_t slot = 0; slot < t->records; slot++)
-        bin[ledger_spent(l, slot) / width]++;
-    for (uint64_t i = 0; i <= BINS && s == STATUS_OK; i++) {
+    ledger_histogram(l, &h);
+    for (uint64_t i = 0; i < h.n && s == STATUS_OK; i++) {
         char range[48];
 
-        if (bin[i] == 0)
+        if (h.records[i] == 0)
             continue;
-        if (width == 1)
+        if (h.width == 1)
             snprintf(range, sizeof range, "%" PRIu64, i);
         else
-            snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, i * width, (i + 1) * width - 1);
-        s = buf_printf(out, "  %-16s  %10" PRIu64 "\n", range, bin[i]);
+            snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, i * h.width,
+                     (i + 1) * h.width - 1);
+        s = buf_printf(out, "  %-16s  %10" PRIu64 "\n", range, h.records[i]);
     }
     return s;
 }
@@ -173,7 +183,16 @@ enum status ledger_print_claims(const struct account_entry *entries, size_t n, d
     return s;
 }
 
-enum status ledger_print(const struct ledger *l, double delta, struct buf *out)
+double ledger_delta(uint64_t records)
+{
+    uint64_t over = 100000;
+
+    while (over <= records && over <= UINT64_MAX / 10)
+        over *= 10;
+    return 1 / (double)over;
+}
+
+enum status ledger_print(const struct ledger *l, struct buf *out)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
     size_t n = ledger_entries(l, entries);
@@ -183,12 +202,14 @@ enum status ledger_print(const struct ledger *l, double delta, struct buf *out)
     ledger_totals(l, &totals);
     s = print_releases(l, &totals, out);
     if (s == STATUS_OK && totals.records > 0)
-        s = print_histogram(l, &totals, out);
+        s = print_histogram(l, out);
     if (s == STATUS_OK && l->history.entries > 0)
         s = print_entries(l, out);
     if (s == STATUS_OK && n > 0)
         s = print_mechanisms(entries, n, out);
     if (s == STATUS_OK && n > 0)
-        s = ledger_print_claims(entries, n, delta, out);
+        s = ledger_print_claims(entries, n, ledger_delta(totals.records), out);
+    if (s == STATUS_OK && n > 0)
+        s = buf_printf(out, "  delta is below one over the %" PRIu64 " records\n", totals.records);
     return s;
 }

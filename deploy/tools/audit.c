@@ -1,15 +1,18 @@
 /* audit.c -- vfl-audit: attacks on what a server saw, beside what was claimed.
  *
- *   vfl-audit --transcript FILE --canaries CSV --claims summary.json    epsilon, at least
- *   vfl-audit --transcript FILE --features CSV [--known N]             features from embeddings
- *   vfl-audit --transcript FILE --labels CSV                           labels from gradients
- *   vfl-audit --control [--runs N]                                     the auditor's own power
- *   vfl-audit --make DIR --rows N --parties M --embedding P            a federation of canaries
+ *   vfl-audit --transcript FILE --canaries CSV [--probes CSV] [--seed N]
+ *             --summary summary.json [--claims summary.json]     epsilon, at least
+ *   vfl-audit --transcript FILE --features CSV [--known N]       features from embeddings
+ *   vfl-audit --transcript FILE --labels CSV                     labels from gradients
+ *   vfl-audit --control [--runs N]                               the auditor's own power
+ *   vfl-audit --make DIR --rows N --parties M --embedding P [--probes R]
+ *                                                                a federation of canaries
  *
  * Exit codes: 0; 5 when a bound is above its claim, or a control finds nothing; 2, 6 as everywhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/config/number.h"
 #include "common/data/table.h"
 #include "deploy/tools/audit/canary.h"
 #include "deploy/tools/audit/contrast.h"
@@ -22,20 +25,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KNOWN = 200, RUNS = 20000, RUNS_MAX = 10000000, ROWS_MAX = 1000000, EMBEDDING_MAX = 1024 };
+enum {
+    KNOWN = 200,
+    KNOWN_MAX = 1000000,
+    RUNS = 20000,
+    RUNS_MIN = 40,
+    RUNS_MAX = 10000000,
+    ROWS_MAX = 1000000,
+    EMBEDDING_MAX = 1024,
+    PROBES_MAX = 1000,
+    PROBES_ROWS_MAX = 10000 /* a column each */
+};
 
 struct wanted {
-    const char *transcript, *canaries, *claims, *features, *labels, *known, *runs;
+    const char *transcript, *canaries, *probes, *summary, *claims, *seed;
+    const char *features, *labels, *known, *runs;
     const char *make, *rows, *parties, *embedding;
     bool control;
 };
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: vfl-audit --transcript FILE [--canaries CSV --claims SUMMARY] "
-                    "[--features CSV [--known N]] [--labels CSV]\n"
+    fprintf(stderr, "usage: vfl-audit --transcript FILE [--canaries CSV [--probes CSV] [--seed N] "
+                    "--summary FILE [--claims FILE]]\n"
+                    "                 [--features CSV [--known N]] [--labels CSV]\n"
                     "       vfl-audit --control [--runs N]\n"
-                    "       vfl-audit --make DIR --rows N --parties M --embedding P\n");
+                    "       vfl-audit --make DIR --rows N --parties M --embedding P "
+                    "[--probes R]\n");
     return 2;
 }
 
@@ -47,7 +63,10 @@ static bool read_options(struct wanted *w, int argc, char **argv)
     } options[] = {
         {"--transcript", &w->transcript},
         {"--canaries", &w->canaries},
+        {"--probes", &w->probes},
+        {"--summary", &w->summary},
         {"--claims", &w->claims},
+        {"--seed", &w->seed},
         {"--features", &w->features},
         {"--labels", &w->labels},
         {"--known", &w->known},
@@ -72,65 +91,87 @@ static bool read_options(struct wanted *w, int argc, char **argv)
         *options[k].value = argv[i];
     }
     return (w->transcript != NULL) + w->control + (w->make != NULL) == 1 &&
-           (w->canaries == NULL) == (w->claims == NULL);
+           (w->canaries == NULL) == (w->summary == NULL) &&
+           (w->canaries != NULL || w->claims == NULL);
 }
 
-/* A whole number in 1..most; 0: none. */
-static size_t count_of(const char *text, size_t fallback, size_t most)
+/* A whole number of an option; as it was where the option is not given. */
+static enum status read_number(uint32_t *out, const char *option, const char *text, uint32_t least,
+                               uint32_t most, struct error *err)
 {
-    char *end;
-    unsigned long n;
+    uint64_t n;
 
-    if (text == NULL)
-        return fallback;
-    n = strtoul(text, &end, 10);
-    return *end == 0 && text[0] >= '0' && text[0] <= '9' && n <= most ? n : 0;
+    if (text == NULL && *out >= least)
+        return STATUS_OK;
+    if (text == NULL || !number_whole(&n, text) || n < least || n > most)
+        return error_set(err, STATUS_CONFIG, "%s %s: a whole number from %u to %u expected", option,
+                         text == NULL ? "(not given)" : text, least, most);
+    *out = (uint32_t)n;
+    return STATUS_OK;
 }
 
 static enum status control(const struct wanted *w, bool *broken, struct error *err)
 {
-    size_t runs = count_of(w->runs, RUNS, RUNS_MAX);
+    uint32_t runs = RUNS;
     double epsilon = 0, one = 0;
-    enum status s;
+    enum status s = read_number(&runs, "--runs", w->runs, RUNS_MIN, RUNS_MAX, err);
 
-    if (runs < 40)
-        return error_set(err, STATUS_CONFIG, "--runs: a whole number from 40 to %d", RUNS_MAX);
-    s = control_raw(runs, &epsilon, &one, err);
+    if (s == STATUS_OK)
+        s = control_raw(runs, &epsilon, &one, err);
     *broken |= s == STATUS_OK && epsilon <= one;
     return s;
 }
 
 static enum status make(const struct wanted *w, struct error *err)
 {
-    const struct canary c = {
-        .rows = (uint32_t)count_of(w->rows, 0, ROWS_MAX),
-        .parties = (uint32_t)count_of(w->parties, 0, PLAN_PARTIES_MAX),
-        .embedding = (uint32_t)count_of(w->embedding, 0, EMBEDDING_MAX),
-    };
+    struct canary c = {0};
+    enum status s = read_number(&c.probes, "--probes", w->probes, 0, PROBES_MAX, err);
 
-    if (c.rows == 0 || c.parties == 0 || c.embedding == 0)
-        return error_set(err, STATUS_CONFIG,
-                         "--make: needs --rows up to %d, --parties up to %d, --embedding up to %d",
-                         ROWS_MAX, PLAN_PARTIES_MAX, EMBEDDING_MAX);
-    return canary_make(&c, w->make, err);
+    if (s == STATUS_OK)
+        s = read_number(&c.rows, "--rows", w->rows, 1, c.probes > 0 ? PROBES_ROWS_MAX : ROWS_MAX,
+                        err);
+    if (s == STATUS_OK)
+        s = read_number(&c.parties, "--parties", w->parties, 1, PLAN_PARTIES_MAX, err);
+    if (s == STATUS_OK)
+        s = read_number(&c.embedding, "--embedding", w->embedding, 1, EMBEDDING_MAX, err);
+    return s == STATUS_OK ? canary_make(&c, w->make, err) : s;
+}
+
+/* NULL is an answer where `path` is NULL. */
+static enum status read_summary(json_t **out, const char *path, struct error *err)
+{
+    json_error_t where;
+
+    *out = path == NULL ? NULL : json_load_file(path, 0, &where);
+    if (path != NULL && *out == NULL)
+        return error_set(err, STATUS_DATA, "%s:%d: %s", path, where.line, where.text);
+    return STATUS_OK;
 }
 
 static enum status judge_claims(const struct wanted *w, const struct seen *seen, bool *broken,
                                 struct error *err)
 {
-    json_error_t where;
-    json_t *summary = json_load_file(w->claims, 0, &where);
-    struct table_want any = {.labels = false};
-    struct table canaries = {0};
-    enum status s;
+    const struct table_want any = {.labels = false};
+    struct table canaries = {0}, probes = {0};
+    struct view_of of = {seen, &canaries, w->probes != NULL ? &probes : NULL};
+    json_t *own = NULL, *claims = NULL;
+    enum status s = read_summary(&own, w->summary, err);
 
-    if (summary == NULL)
-        return error_set(err, STATUS_DATA, "%s:%d: %s", w->claims, where.line, where.text);
-    s = table_read(&canaries, w->canaries, &any, err);
     if (s == STATUS_OK)
-        s = distinguish(seen, &canaries, summary, broken, err);
+        s = read_summary(&claims, w->claims, err);
+    if (s == STATUS_OK)
+        s = table_read(&canaries, w->canaries, &any, err);
+    if (s == STATUS_OK && w->probes != NULL)
+        s = table_read(&probes, w->probes, &any, err);
+    if (s == STATUS_OK) {
+        const struct distinguish_summaries by = {own, claims != NULL ? claims : own};
+
+        s = distinguish(&of, &by, broken, err);
+    }
     table_deinit(&canaries);
-    json_decref(summary);
+    table_deinit(&probes);
+    json_decref(own);
+    json_decref(claims);
     return s;
 }
 
@@ -138,12 +179,13 @@ static enum status contrast(const struct wanted *w, const struct seen *seen, str
 {
     struct table_want features = {.labels = false}, labels = {.labels = true};
     struct table t = {0};
-    enum status s = STATUS_OK;
+    uint32_t known = KNOWN;
+    enum status s = read_number(&known, "--known", w->known, 1, KNOWN_MAX, err);
 
-    if (w->features != NULL) {
+    if (s == STATUS_OK && w->features != NULL) {
         s = table_read(&t, w->features, &features, err);
         if (s == STATUS_OK)
-            s = contrast_features(seen, &t, count_of(w->known, KNOWN, 1000000), err);
+            s = contrast_features(seen, &t, known, err);
         table_deinit(&t);
     }
     if (s == STATUS_OK && w->labels != NULL) {
@@ -153,6 +195,15 @@ static enum status contrast(const struct wanted *w, const struct seen *seen, str
         table_deinit(&t);
     }
     return s;
+}
+
+static enum status read_transcript(const struct wanted *w, struct seen *seen, struct error *err)
+{
+    uint64_t seed;
+
+    if (w->seed != NULL && !number_whole(&seed, w->seed))
+        return error_set(err, STATUS_CONFIG, "--seed %s: a whole number expected", w->seed);
+    return seen_read(seen, w->transcript, w->seed != NULL ? &seed : NULL, err);
 }
 
 int main(int argc, char **argv)
@@ -168,7 +219,7 @@ int main(int argc, char **argv)
     if (w.make != NULL)
         s = make(&w, &err);
     else
-        s = w.control ? control(&w, &broken, &err) : seen_read(&seen, w.transcript, &err);
+        s = w.control ? control(&w, &broken, &err) : read_transcript(&w, &seen, &err);
     if (s == STATUS_OK && w.canaries != NULL)
         s = judge_claims(&w, &seen, &broken, &err);
     if (s == STATUS_OK && w.transcript != NULL)

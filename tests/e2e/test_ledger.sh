@@ -17,16 +17,17 @@ party() { # I ARGUMENTS...
     i=$1
     shift
     timeout 600 "$VFL_BIN/vfl-party" -c "base/party-$i/config.yaml" --set "state=state-$i" --set 'model.layers=[4]' \
-        --set state_key= "$@"
+        --set "state_key=$key" "$@"
 }
 
 # run SEED [ARGUMENTS OF THE SERVER...]: a whole run; exit codes in $codes, server first.
 run() {
     seed=$1
     shift
-    rm -rf state-server
+    [ -n "$again" ] || rm -rf state-server
+    rm -f state-server/address
     timeout 600 "$VFL_BIN/vfl-server" -c base/server/config.yaml --set state=state-server --set "training.seed=$seed" \
-        --set state_key= --set protocol.patience_ms=600000 --set training.epochs=2 "$@" >server.log 2>&1 &
+        --set "state_key=$key" --set protocol.patience_ms=600000 --set training.epochs=2 "$@" >server.log 2>&1 &
     server_pid=$!
     daemons="$daemons $server_pid"
     wait_until [ -s state-server/address ]
@@ -45,7 +46,7 @@ run() {
         codes="$codes $?"
     done
 }
-extra='' meanwhile=''
+extra='' meanwhile='' again='' key=''
 
 number() { # I: of the last entry
     party "$1" --ledger | sed -n 's/^entries .*number \([0-9]*\)$/\1/p'
@@ -119,8 +120,8 @@ same 5 "$(echo "$codes" | cut -d' ' -f3)" 'and is refused'
 expect 0 "number $last of this ledger, which ends at $live" 'with what is lacking' cat party-2.log
 
 # --- lost for good ---
-expect 2 'no other party named p1' 'nobody forgets itself' party 1 --ledger-forget p1
-expect 2 'no other party named p9' 'or a stranger' party 1 --ledger-forget p9
+expect 2 'no party named p9' 'nobody forgets a stranger' party 1 --ledger-forget p9
+expect 0 'no checkpoint here' 'or itself, without a checkpoint' party 1 --ledger-forget p1
 expect 0 "forgotten: the ledger of p2 had been seen up to number $last" 'an operator lets one go' \
     party 1 --ledger-forget p2
 expect 0 'nothing is known here' 'which is then not known' party 1 --ledger-forget p2
@@ -158,6 +159,35 @@ expect 0 '^records *570$' 'there is a record more' party 1 --ledger
 expect 0 "at most $((most + 2)) of one record" 'the old ones have spent both' party 1 --ledger
 same 2 "$(party 1 --ledger | awk '/train  / && length($2) == 12 { print $2 }' | sort -u | wc -l)" \
     'and there are two data sets of that party'
+
+# --- all ledgers deleted in the middle of a run ---
+leaf() { # PID: of the process that timeout runs, and perhaps a shell before it
+    leaf_next=$(pgrep -P "$1") && leaf "$leaf_next" || echo "$1"
+}
+kill_all() {
+    wait_until grep -q '"epoch"' state-server/metrics.jsonl
+    for pid in $server_pid $pids; do
+        kill -9 "$(leaf "$pid")"
+    done
+}
+(umask 077 && openssl rand -hex 32 >state.key)
+key=state.key extra='--set checkpoint_rounds=4' meanwhile=kill_all
+run 7 --set training.epochs=100 --set training.evaluate_every=1
+same '137 137 137 137' "$codes" 'a run with checkpoints is killed'
+rm -f state-?/ledger.db*
+for i in 1 2 3; do
+    expect 5 "error: ledger: .*/state-$i/ledger.db ends at 0, and by the checkpoint it had come to [1-9][0-9]*: " \
+        'nobody remembers the ledger, but the checkpoint does' party $i --set server=127.0.0.1:1
+    same 1 "$(grep -c error: said)" 'which is said in a line'
+done
+for i in 1 2 3; do
+    expect 0 'forgotten: this ledger had come to number [1-9][0-9]* when' 'an operator lets the own one go' \
+        party $i --ledger-forget "p$i"
+done
+meanwhile='' again=1
+run 7 --set training.epochs=100 --set training.evaluate_every=1
+same '0 0 0 0' "$codes" 'then the run goes on to its end'
+extra='' again='' key=''
 
 # --- a file of later years ---
 python3 -c 'import sqlite3; d = sqlite3.connect("state-1/ledger.db"); d.execute("PRAGMA user_version = 9")'

@@ -141,11 +141,40 @@ expect 0 '(the most there may be)' 'a term at its end says so' price --trials 1 
 # --- a party prices a plan before it runs ---
 timeout 600 "$vfl" cluster --quiet --out run --seed 3 --parties 3 --set training.epochs=1 || not_ok 'a run'
 party="${VFL_BIN:-$root/build/bin}/vfl-party -c run/party-1/config.yaml"
+same 'pbm 64 0.25 16384 49152 16 3 raw | disclosed to parties | 569 of 569' "$(python3 -c '
+import csv, json
+p = json.load(open("run/party-1/summary.json"))["privacy"]
+m, = p["mechanisms"]
+assert m["releases"] == sum(p["releases"].values()) and m["participations_max"] == p["participations_max"]
+assert any(b["from"] <= p["participations_max"] <= b["to"] for b in p["participations"])
+rows = sum(len(list(csv.reader(open(f"run/data/party-1-{s}.csv")))) - 1 for s in ("train", "test"))
+print(*(m[k] for k in ("mechanism", "trials", "beta", "t_lo", "t_hi", "coordinates", "parties", "bottom")), "|",
+      p["labels"], "|", sum(b["records"] for b in p["participations"]), "of", rows)')" \
+    'and a run says after it by what its claims came about'
 cat >plan.yaml <<'PLAN'
 protocol: {pbm: {trials: 4, beta: 0.05}}
 model: {embedding: 2}
 training: {epochs: 1, batch: 64, evaluate_every: 0}
 PLAN
+# The server says what its plan costs whom it costs most: parties of one operator hide nobody from it.  (A sample is
+# everybody's; what it costs is highest for whom the most parties hide.)
+claims_of() { # PROGRAM ARGUMENTS...: adversary, adjacency, epsilon
+    "$@" 2>/dev/null | sed -n 's/^#   \([a-z_+0-9]*\)  *\(record_raw\|columns\) .*epsilon \([0-9.e+]*\).*/\1 \2 \3/p'
+}
+for operators in 's/x/x/' 's/operator: p2/operator: p3/' 's/operator: p3/operator: server/'; do
+    sed "$operators" run/roster.yaml >operators.yaml
+    claims_of "$VFL_BIN/vfl-server" -c run/server/resolved.yaml -n --set roster="$dir/operators.yaml" >server.claims
+    claims_of $party -n --plan run/server/resolved.yaml --set roster="$dir/operators.yaml" \
+        --set policy.roster_sha256= >party.claims
+    same "8 $(cat party.claims)" "$(grep -c . server.claims) $(cat server.claims)" \
+        "the server's price is the party's ($operators)"
+done
+most=$(claims_of "$VFL_BIN/vfl-server" -c run/server/resolved.yaml -n | sed -n 's/^server record_raw //p')
+differ "$most" "$(sed -n 's/^server record_raw //p' server.claims)" 'a party of its own operator makes it higher'
+expect 0 '' 'a limit of as much' "$VFL_BIN/vfl-server" -c run/server/resolved.yaml -n \
+    --set privacy.max_epsilon="$(echo "$most" | awk '{ print $1 * 1.001 }')"
+expect 5 'privacy.max_epsilon' 'is passed then' "$VFL_BIN/vfl-server" -c run/server/resolved.yaml -n \
+    --set roster="$dir/operators.yaml" --set privacy.max_epsilon="$(echo "$most" | awk '{ print $1 * 1.001 }')"
 expect 0 '# cost of a plan of defaults' 'without a plan it is one of defaults' $party -n
 expect 0 '# cost of plan.yaml' 'with one it is that one' $party -n --plan plan.yaml
 releases=$($party -n --plan plan.yaml | awk '$2 == "releases:" { print $3 + $(NF - 2); exit }')
@@ -155,6 +184,8 @@ for pair in 'server 3' 'server+1 2' 'all_but_one 1' 'party 2'; do
             '$2 == who && $3 == "record_raw" && $4 == "m_eff" { print $7; exit }')" \
         "${pair% *}: the party's price is the calculator's"
 done
+expect 0 'pbm, b 4, beta 0.05: thresholds 29492 to 36044 of 65536' 'with the thresholds that are drawn by' \
+    $party -n --plan plan.yaml
 expect 0 'not a guarantee' "beside it the paper's" $party -n --plan plan.yaml
 expect 0 "# this party's policy accepts it" 'and what its policy says' $party -n --plan run/server/resolved.yaml
 expect 5 'policy.max_epsilon: ' 'a plan over the policy ends as in a run' $party -n --plan plan.yaml \

@@ -9,7 +9,7 @@ page=docs/security.md
 tests=$(grep -o '`test_[a-z0-9_]*`' $page | tr -d '`' | sort -u)
 missing=
 for t in $tests; do
-    grep -rqs "^static void $t(" tests/unit tests/sim || missing="$missing $t"
+    grep -rqs "^static void $t(" tests/unit tests/sim tests/valgrind || missing="$missing $t"
 done
 same '' "$missing" "the page's tests exist: $(echo "$tests" | wc -l)"
 

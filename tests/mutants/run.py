@@ -182,7 +182,7 @@ def work(number, base, limits, todo, verdicts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('names', nargs='*', help='mutants; none: all')
-    parser.add_argument('--jobs', type=int, default=2)
+    parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1)
     parser.add_argument('--list', action='store_true', help='names and rules, and nothing else')
     parser.add_argument('--build', default=os.environ.get('BUILD', 'build'))
     args = parser.parse_args()

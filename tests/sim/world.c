@@ -228,6 +228,7 @@ void world_new_server(struct sim *s)
         .seed = SEED,
         .clock_us = still,
         .checkpoint_rounds = s->options.checkpoint_rounds,
+        .watch = s->options.told,
     };
     struct error err = {0};
 

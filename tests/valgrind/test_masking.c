@@ -5,6 +5,8 @@
 
 #include "common/base/mem.h"
 #include "common/crypto/kex.h"
+#include "common/crypto/rng.h"
+#include "common/field/fp31.h"
 #include "common/flow/agree.h"
 #include "common/secagg/secagg.h"
 #include "common/secagg/zero.h"
@@ -130,6 +132,51 @@ static void test_shares_of_zero(void **state)
     }
 }
 
+/* Masks as one would add them first: a branch where the sum wraps. */
+__attribute__((noinline)) static void mask_and_branch(uint32_t *lanes, const uint32_t *words,
+                                                      size_t n)
+{
+    volatile uint32_t *out = lanes;
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = lanes[i] + (words[i] & 0xfff);
+        if (out[i] > 0xfff)
+            out[i] -= 0x1000;
+    }
+}
+
+static void test_a_mask_that_wraps_by_a_branch_is_seen(void **state)
+{
+    uint32_t lanes[N], words[N];
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        lanes[i] = 0x800; /* so that some wrap */
+    BRANCH_FREE(rng_fill(&noise, words, sizeof words));
+    BRANCHES(mask_and_branch(lanes, words, N));
+}
+
+/* Rejection without its mark: what is kept is not told apart from what nobody keeps. */
+__attribute__((noinline)) static size_t keep_below(uint32_t *out, const uint32_t *words, size_t n,
+                                                   uint32_t p)
+{
+    volatile size_t made = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if ((words[i] & 0x7fffffff) < p)
+            out[made++] = words[i] & 0x7fffffff;
+    return made;
+}
+
+static void test_rejection_that_is_not_let_go_is_seen(void **state)
+{
+    uint32_t words[N], out[N];
+
+    (void)state;
+    BRANCH_FREE(rng_fill(&noise, words, sizeof words));
+    BRANCHES((void)keep_below(out, words, N, FP31_P));
+}
+
 /* A value that is not finite is refused, which tells that much. */
 static void test_what_is_refused_tells_that_it_is(void **state)
 {
@@ -157,6 +204,8 @@ int main(void)
         TEST(test_masks_of_narrow_and_wide_lanes),
         TEST(test_sealed_shares_of_codes),
         TEST(test_shares_of_zero),
+        TEST(test_a_mask_that_wraps_by_a_branch_is_seen),
+        TEST(test_rejection_that_is_not_let_go_is_seen),
         TEST(test_what_is_refused_tells_that_it_is),
     };
 

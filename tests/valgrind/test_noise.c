@@ -98,6 +98,21 @@ static void test_fixed_point_codes_are_branch_free(void **state)
     assert_true(is_secret(y, sizeof y));
 }
 
+__attribute__((noinline)) static float clip_and_branch(float v, float most)
+{
+    volatile float y = v;
+
+    if (v > most)
+        y = most;
+    return y;
+}
+
+static void test_a_branching_clip_is_seen(void **state)
+{
+    (void)state;
+    BRANCHES((void)clip_and_branch(x[N - 1], 1));
+}
+
 static void test_data_and_weights_of_fedvs_become_integers_branch_free(void **state)
 {
     struct fedvs_terms t = {.x_bits = 8, .w_bits = 10, .x_max = 1, .w_max = 1};
@@ -127,6 +142,7 @@ int main(void)
         TEST(test_every_kernel_of_the_sampler_is_branch_free),
         TEST(test_a_branching_sampler_is_seen),
         TEST(test_fixed_point_codes_are_branch_free),
+        TEST(test_a_branching_clip_is_seen),
         TEST(test_data_and_weights_of_fedvs_become_integers_branch_free),
     };
 

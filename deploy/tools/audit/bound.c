@@ -6,25 +6,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ln P(X <= hits), X ~ Bin(n, p): terms from the largest downwards. */
+/* ln P(X <= hits), X ~ Bin(n, p), hits < n, p > 0 and at least hits / n: the last term is the
+ * largest then, and each one before it is had from its neighbour. */
 static double ln_tail(size_t hits, size_t n, double p)
 {
-    double sum = 0, top = -INFINITY;
-    const double lp = log(p), lq = log1p(-p), all = lgamma((double)n + 1);
+    const double last = lgamma((double)n + 1) - lgamma((double)hits + 1) -
+                        lgamma((double)(n - hits) + 1) + (double)hits * log(p) +
+                        (double)(n - hits) * log1p(-p);
+    double sum = 1, term = 1;
 
-    for (size_t pass = 0; pass < 2; pass++) {
-        for (size_t k = hits + 1; k-- > 0;) {
-            double term = all - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) +
-                          (double)k * lp + (double)(n - k) * lq;
-            if (pass == 0)
-                top = term > top ? term : top;
-            else
-                sum += exp(term - top);
-            if (term < top - 60)
-                break;
-        }
+    for (size_t k = hits; k > 0 && term > 1e-20 * sum; k--) {
+        term *= (double)k / (double)(n - k + 1) * (1 - p) / p;
+        sum += term;
     }
-    return top + log(sum);
+    return last + log(sum);
 }
 
 double bound_upper(size_t hits, size_t n)

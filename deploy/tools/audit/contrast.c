@@ -15,8 +15,8 @@ static double seen_of(const struct seen *s, size_t r, size_t k)
 {
     if (k == 0)
         return 1;
-    if (s->upload != NULL)
-        return (double)s->upload[r * s->plan.model.embedding + k - 1];
+    if (s->clear)
+        return seen_value(s, r, s->plan.shape.parties - 1, (uint32_t)k - 1);
     return s->times[r] == 0 ? 0 : s->sum[r * s->inputs + k - 1] / s->times[r];
 }
 
@@ -93,7 +93,7 @@ static void errors_of(const struct fit *f, size_t column, double *left, double *
 enum status contrast_features(const struct seen *s, const struct table *features, size_t known,
                               struct error *err)
 {
-    const size_t n = 1 + (s->upload != NULL ? s->plan.model.embedding : s->inputs);
+    const size_t n = 1 + (s->clear ? s->plan.model.embedding : s->inputs);
     struct fit f = {
         s, features, known, n, mem_alloc(n * n, sizeof(double)), mem_alloc(n, sizeof(double))};
     enum status st = STATUS_OK;
@@ -118,8 +118,7 @@ enum status contrast_features(const struct seen *s, const struct table *features
     }
     if (st == STATUS_OK && columns > 0)
         printf("features  from %s, %zu known records: R^2 %.3f over %zu columns, at best %.3f\n",
-               s->upload != NULL ? "embeddings" : "sums", known, sum / (double)columns, columns,
-               best);
+               s->clear ? "embeddings" : "sums", known, sum / (double)columns, columns, best);
     mem_free(f.a);
     mem_free(f.w);
     return st;

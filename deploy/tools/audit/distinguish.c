@@ -1,50 +1,17 @@
-/* distinguish.c -- one number for each canary, the best threshold, and the claims beside it.
+/* distinguish.c -- each adversary's view, its best threshold, and the claims beside it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "deploy/tools/audit/distinguish.h"
 
-#include "common/base/mem.h"
 #include "deploy/tools/audit/bound.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What is seen of the target in row r, larger the farther it is from everybody: in clear its own
- * upload, otherwise the mean of the row's sums. */
-static double statistic(const struct seen *s, size_t r)
-{
-    const uint32_t width = s->plan.model.embedding;
-    double sum = 0;
+enum { SIDE_MIN = 20 }; /* canaries */
 
-    for (uint32_t k = 0; k < width; k++)
-        sum += s->upload != NULL ? (double)s->upload[r * width + k]
-                                 : s->sum[r * s->inputs + k] / s->times[r];
-    return -sum;
-}
-
-/* What was seen of the canaries on either side of the coin. */
-struct sides {
-    double *d, *d_prime;
-    size_t n, m;
-};
-
-static enum status collect(const struct seen *s, const struct table *canaries, struct sides *to,
-                           struct error *err)
-{
-    if (canaries->rows != s->plan.shape.train_rows || canaries->cols < 1)
-        return error_set(err, STATUS_DATA, "%zu canaries, and the plan has %u training rows",
-                         canaries->rows, s->plan.shape.train_rows);
-    for (size_t r = 0; r < canaries->rows; r++) {
-        if (s->times[r] == 0)
-            continue;
-        if (canaries->x[r * canaries->cols] > 0)
-            to->d[to->n++] = statistic(s, r);
-        else
-            to->d_prime[to->m++] = statistic(s, r);
-    }
-    return STATUS_OK;
-}
+/* --- summaries --- */
 
 static const char *word_of(const json_t *o, const char *key)
 {
@@ -53,62 +20,146 @@ static const char *word_of(const json_t *o, const char *key)
     return text == NULL ? "?" : text;
 }
 
-/* Who helps the server sees at least what the server sees. */
-static bool sees_the_sums(const json_t *claim)
+static const json_t *claims_of(const json_t *summary)
 {
-    return strcmp(word_of(claim, "adversary"), "party") != 0;
+    return json_object_get(json_object_get(summary, "privacy"), "claims");
 }
 
-/* False: none was there for one record. */
-static bool print_claims(const json_t *claims, double bound, bool *broken)
+/* Its claims for one record are of this adjacency; NULL: it has none. */
+static const char *record_adjacency(const json_t *summary)
 {
-    bool record = false;
-    json_t *claim;
+    const json_t *claim;
     size_t i;
 
-    printf("%-12s %-14s %6s %12s %12s\n", "adversary", "adjacency", "m_eff", "claimed", "at least");
-    json_array_foreach(claims, i, claim)
+    json_array_foreach(claims_of(summary), i, claim)
     {
-        const json_t *epsilon = json_object_get(claim, "epsilon");
-        const double claimed = epsilon == NULL ? INFINITY : json_number_value(epsilon);
-        const bool over = bound > claimed;
-
-        if (!sees_the_sums(claim))
-            continue;
-        printf("%-12s %-14s %6lld %12.4g %12.4g  %s\n", word_of(claim, "adversary"),
-               word_of(claim, "adjacency"), json_integer_value(json_object_get(claim, "m_eff")),
-               claimed, bound, over ? "BROKEN" : "holds");
-        *broken |= over;
-        record |= strncmp(word_of(claim, "adjacency"), "record_", 7) == 0;
+        if (strncmp(word_of(claim, "adjacency"), "record_", 7) == 0)
+            return word_of(claim, "adjacency");
     }
-    return record;
+    return NULL;
 }
 
-enum status distinguish(const struct seen *s, const struct table *canaries, const json_t *summary,
+static enum status check_summary(const json_t *summary, struct error *err)
+{
+    if (json_array_size(json_object_get(summary, "parties")) != 1)
+        return error_set(err, STATUS_DATA,
+                         "a summary of several parties: claims are judged by the target's own");
+    if (record_adjacency(summary) == NULL)
+        return error_set(err, STATUS_DATA, "the summary claims nothing for a record");
+    return STATUS_OK;
+}
+
+static enum status check_summaries(const struct distinguish_summaries *by, struct error *err)
+{
+    enum status s = check_summary(by->own, err);
+
+    if (s == STATUS_OK)
+        s = check_summary(by->claims, err);
+    if (s == STATUS_OK && strcmp(record_adjacency(by->own), "record_raw") == 0)
+        s = error_set(err, STATUS_DATA,
+                      "record_raw: the bottom learns from raw records, each shows in the releases "
+                      "of all others, and none is a trial of its own: nothing is judged "
+                      "(vfl audit --control)");
+    return s;
+}
+
+/* --- the attack --- */
+
+/* What was found by whom, so that no view is judged twice. */
+struct found {
+    bool known[PLAN_PARTIES_MAX];
+    double epsilon[PLAN_PARTIES_MAX]; /* by parties held; negative: not attacked */
+};
+
+static enum status attack(struct found *f, const struct view_of *of, uint32_t held,
+                          struct error *err)
+{
+    struct view v = {0};
+    struct bound_test t;
+    enum status s;
+
+    if (f->known[held])
+        return STATUS_OK;
+    f->known[held] = true;
+    f->epsilon[held] = -1;
+    if (held > 0 && of->seen->part == NULL)
+        return STATUS_OK;
+    s = view_make(&v, of, held, err);
+    if (s == STATUS_OK && (v.n < SIDE_MIN || v.m < SIDE_MIN))
+        s = error_set(err, STATUS_DATA, "%zu and %zu canaries of a side were released, too few",
+                      v.n, v.m);
+    if (s == STATUS_OK) {
+        t = bound_by_threshold(v.d, v.n, v.d_prime, v.m, of->seen->plan.privacy.delta);
+        f->epsilon[held] = t.epsilon;
+        printf("m_eff %-5u %zu and %zu judged, %zu taken for the other side, %zu missed: epsilon "
+               "at least %.4g\n",
+               of->seen->plan.shape.parties - held, t.n, t.m, t.false_hits, t.misses, t.epsilon);
+    }
+    view_deinit(&v);
+    return s;
+}
+
+/* A curious party sees what the server and that party do where it is shown the training rounds'
+ * sums, and these are all that there is to see; otherwise nobody knows here what it sees. */
+static bool sees_sums(const struct view_of *of, const json_t *claim)
+{
+    const struct plan *p = &of->seen->plan;
+
+    return strcmp(word_of(claim, "adversary"), "party") != 0 ||
+           (p->protocol.local_view == VIEW_REFRESHED && of->probes == NULL &&
+            !p->training.evaluate_train);
+}
+
+static uint32_t held_by(const json_t *claim, uint32_t parties)
+{
+    const json_int_t m_eff = json_integer_value(json_object_get(claim, "m_eff"));
+
+    return m_eff < 1 || m_eff > (json_int_t)parties ? 0 : parties - (uint32_t)m_eff;
+}
+
+static bool print_claim(const json_t *claim, double bound)
+{
+    const json_t *epsilon = json_object_get(claim, "epsilon");
+    const double claimed = epsilon == NULL ? INFINITY : json_number_value(epsilon);
+    const bool over = bound > claimed;
+    char text[32] = "-";
+
+    if (bound >= 0)
+        snprintf(text, sizeof text, "%.4g", bound);
+    printf("%-12s %-14s %6lld %12.4g %12s  %s\n", word_of(claim, "adversary"),
+           word_of(claim, "adjacency"), json_integer_value(json_object_get(claim, "m_eff")),
+           claimed, text,
+           bound < 0 ? "not attacked"
+           : over    ? "BROKEN"
+                     : "holds");
+    return over;
+}
+
+enum status distinguish(const struct view_of *of, const struct distinguish_summaries *by,
                         bool *broken, struct error *err)
 {
-    const json_t *privacy = json_object_get(summary, "privacy");
-    const size_t rows = s->plan.shape.train_rows;
-    struct sides c = {mem_alloc(rows, sizeof *c.d), mem_alloc(rows, sizeof *c.d_prime), 0, 0};
-    enum status st = c.d == NULL || c.d_prime == NULL
-                         ? error_set(err, STATUS_MEMORY, "no memory for %zu canaries", rows)
-                         : STATUS_OK;
-    struct bound_test t;
+    const uint32_t parties = of->seen->plan.shape.parties;
+    const json_t *claims = claims_of(by->claims), *self, *claim;
+    struct found found = {{false}, {0}};
+    enum status s = check_summaries(by, err);
+    size_t i;
 
-    if (st == STATUS_OK)
-        st = collect(s, canaries, &c, err);
-    if (st == STATUS_OK && (c.n < 20 || c.m < 20))
-        st = error_set(err, STATUS_DATA, "%zu and %zu canaries of a side were released, too few",
-                       c.n, c.m);
-    if (st == STATUS_OK) {
-        t = bound_by_threshold(c.d, c.n, c.d_prime, c.m, s->plan.privacy.delta);
-        printf("canaries  %zu and %zu judged, %zu taken for the other side, %zu missed\n", t.n, t.m,
-               t.false_hits, t.misses);
-        *broken = false;
-        if (!print_claims(json_object_get(privacy, "claims"), t.epsilon, broken))
-            st = error_set(err, STATUS_DATA, "the summary claims nothing for a record");
+    json_array_foreach(claims, i, claim)
+    {
+        if (s == STATUS_OK && sees_sums(of, claim))
+            s = attack(&found, of, held_by(claim, parties), err);
     }
-    mem_free(c.d);
-    mem_free(c.d_prime);
-    return st;
+    if (s != STATUS_OK)
+        return s;
+    self = json_array_get(json_object_get(by->claims, "parties"), 0);
+    printf("claims of %s, delta %g\n%-12s %-14s %6s %12s %12s\n", word_of(self, "name"),
+           of->seen->plan.privacy.delta, "adversary", "adjacency", "m_eff", "claimed", "at least");
+    *broken = false;
+    json_array_foreach(claims, i, claim)
+    {
+        const uint32_t held = held_by(claim, parties);
+
+        *broken |= print_claim(claim, sees_sums(of, claim) ? found.epsilon[held] : -1);
+    }
+    return STATUS_OK;
 }

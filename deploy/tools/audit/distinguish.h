@@ -2,23 +2,30 @@
  *
  * Every training record is a canary: a fair coin put the target party's (the roster's first)
  * embedding of it to one end of the box, and all other parties' are at the far end, which is the
- * worst case of docs/privacy.md (1).  The sums of different records are independent releases, so a
- * run is as many trials as it has records.
+ * worst case of docs/privacy.md (1).  The sums of different records are independent releases, and
+ * what steps do to different columns are independent draws, so a run is as many trials as it has
+ * records.  Of a bottom that trains on raw records neither holds, and nothing is judged.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_TOOLS_AUDIT_DISTINGUISH_H
 #define COLONNADE_TOOLS_AUDIT_DISTINGUISH_H
 
-#include "common/data/table.h"
-#include "deploy/tools/audit/seen.h"
+#include "deploy/tools/audit/view.h"
 
 #include <jansson.h>
 
-/* canaries: the target's columns; its first is above 0 where the coin said "as everybody".  Prints
- * the bound beside every claim of the summary; *broken: a bound is above its claim.  STATUS_DATA:
- * they do not fit together. */
-enum status distinguish(const struct seen *s, const struct table *canaries, const json_t *summary,
+/* Summaries of a party, not of a federation: the target's of this run, and the one by whose claims
+ * it is judged (the same, or another run's). */
+struct distinguish_summaries {
+    const json_t *own, *claims;
+};
+
+/* Prints a bound beside every claim: each adversary attacks with what it sees, M - m_eff parties'
+ * own parts taken out of the sums.  Where the transcript does not tell these, or the adversary does
+ * not see the sums, the claim is not attacked.  *broken: a bound is above its claim.  STATUS_DATA:
+ * they do not fit together, or nothing can be judged. */
+enum status distinguish(const struct view_of *of, const struct distinguish_summaries *by,
                         bool *broken, struct error *err) MUST_USE;
 
 #endif

@@ -7,24 +7,35 @@
 #include "common/base/status.h"
 #include "common/config/plan.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* Values are added up over all releases of a row, beside how many there were.  A row is one of the
+ * training rows or, after these, one of the test rows. */
 struct seen {
     struct plan plan;
     uint32_t inputs; /* columns of a sum */
-    /* Of each training row: its sums added up, and how many there were. */
-    double *sum; /* train_rows x inputs */
+    size_t rows;
+    double *sum; /* rows x inputs; a mean of embeddings counts as their sum */
     uint32_t *times;
-    /* Of the last epoch of clear runs: each party's embedding of each training row. */
-    float *upload; /* parties x train_rows x P; NULL: there were none */
+    /* Of single parties: in clear what each has uploaded, whether or not it was part of a sum; with
+     * a seed what all but the first have put into sums (colluder.h).  NULL: nothing is known. */
+    double *part; /* parties x rows x P */
+    uint32_t *part_times;
+    bool clear;
     /* What went down last for each training row: rows x `width` of the gradient, or of D. */
     float *gradient;
-    uint32_t width; /* 0: nothing went down */
+    uint32_t width;
 };
 
-/* STATUS_IO, STATUS_DATA with file and line. */
-enum status seen_read(struct seen *s, const char *path, struct error *err) MUST_USE;
+/* seed NULL: none is known.  STATUS_IO, STATUS_DATA with file and line. */
+enum status seen_read(struct seen *s, const char *path, const uint64_t *seed,
+                      struct error *err) MUST_USE;
 void seen_deinit(struct seen *s); /* safe on a zeroed struct */
+
+/* What the server and `held` parties after the first see of coordinate k of a row: the mean of its
+ * sums over everybody else.  Only the first M - 1 may be held, without seen->part none. */
+double seen_value(const struct seen *s, size_t row, uint32_t held, uint32_t k);
 
 #endif

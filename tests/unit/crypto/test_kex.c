@@ -181,7 +181,24 @@ static void test_a_step_that_fails_leaves_the_key_as_it_was(void **state)
     assert_true(failed > 0);
 }
 
-/* The library has one word for a low-order key and for no memory; ours are two. */
+/* A status of the library's own would end the run of whoever is sent such a key. */
+static void test_no_public_key_is_taken_for_a_failure_of_the_library(void **state)
+{
+    uint8_t secret[KEX_BYTES], key[KEX_BYTES], out[KEX_BYTES];
+
+    (void)state;
+    assert_int_equal(kex_generate(secret, key), STATUS_OK);
+    for (unsigned i = 0; i < 512; i++) {
+        enum status s;
+
+        memset(key, i < 256 ? (int)i : 0xff, sizeof key); /* all bytes equal, then near the prime */
+        key[0] = (uint8_t)i;
+        key[31] = i < 256 ? key[31] : 0x7f;
+        s = kex_derive(out, secret, key);
+        assert_true(s == STATUS_OK || s == STATUS_AUTH);
+    }
+}
+
 static void test_a_shortage_is_never_a_peers_fault(void **state)
 {
     uint8_t secret[KEX_BYTES], public_key[KEX_BYTES], want[KEX_BYTES], out[KEX_BYTES];
@@ -211,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_hkdf_gives_at_most_255_blocks),
         cmocka_unit_test(test_ratchet_is_hkdf_expand_and_depends_on_its_label),
         cmocka_unit_test(test_a_step_that_fails_leaves_the_key_as_it_was),
+        cmocka_unit_test(test_no_public_key_is_taken_for_a_failure_of_the_library),
         cmocka_unit_test(test_a_shortage_is_never_a_peers_fault),
     };
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/crypto/sign.h"
+#include "tests/lib/openssl_mem.h"
 
 #include "common/crypto/digest.h"
 #include "tests/lib/aborts.h"
@@ -82,6 +83,27 @@ static void test_any_flipped_bit_of_a_signature_is_refused(void **state)
         sig[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     assert_int_equal(sign_check(sig, k.public_key, "vfl/hello/1", "abc", 3), STATUS_OK);
+    sign_key_deinit(&k);
+}
+
+/* The library has one word for both. */
+static void test_a_shortage_is_not_taken_for_a_wrong_signature(void **state)
+{
+    struct sign_key k = rfc_key();
+    uint8_t sig[SIGN_BYTES];
+    enum status s = STATUS_CRYPTO;
+    unsigned failed = 0;
+
+    (void)state;
+    assert_int_equal(sign_make(sig, &k, "label", "text", 4), STATUS_OK);
+    for (uint64_t n = 1; s != STATUS_OK || openssl_mem_fail_left() == 0; n++) {
+        openssl_mem_fail_at(n);
+        s = sign_check(sig, k.public_key, "label", "text", 4);
+        assert_true(s == STATUS_OK || s == STATUS_CRYPTO);
+        failed += s != STATUS_OK;
+    }
+    openssl_mem_fail_at(0);
+    assert_true(failed > 0);
     sign_key_deinit(&k);
 }
 
@@ -202,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signature_is_that_of_label_zero_message),
         cmocka_unit_test(test_any_flipped_bit_of_a_signature_is_refused),
+        cmocka_unit_test(test_a_shortage_is_not_taken_for_a_wrong_signature),
         cmocka_unit_test(test_signature_holds_for_one_label_message_and_key),
         cmocka_unit_test(test_label_and_message_do_not_run_into_each_other),
         cmocka_unit_test(test_longest_message_is_signed),
@@ -211,5 +234,6 @@ int main(void)
         cmocka_unit_test(test_spki_digest_is_that_of_the_der_encoding),
     };
 
+    openssl_mem_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -357,15 +357,85 @@ static void test_print_says_what_was_spent_and_what_it_amounts_to(void **state)
 
     (void)state;
     buf_init(&out, 1 << 16);
-    assert_int_equal(ledger_print(l, 1e-5, &out), STATUS_OK);
+    assert_int_equal(ledger_print(l, &out), STATUS_OK);
     assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         if (strstr((const char *)out.data, expected[i]) == NULL)
             fail_msg("no '%s' in:\n%s", expected[i], (const char *)out.data);
     buf_deinit(&out);
     buf_init(&out, 40); /* room for one line only */
-    assert_int_equal(ledger_print(l, 1e-5, &out), STATUS_LIMIT);
+    assert_int_equal(ledger_print(l, &out), STATUS_LIMIT);
     buf_deinit(&out);
+    ledger_close(l);
+}
+
+/* What it says of a ledger of that many records, of which one was released. */
+static void expect_delta(size_t records, const char *words)
+{
+    char(*text)[12] = mem_alloc(records, sizeof *text);
+    const char **ids = mem_alloc(records, sizeof *ids);
+    struct ledger *l = open_at(":memory:");
+    struct error err = {0};
+    uint32_t *slots;
+    struct buf out;
+
+    assert_non_null(text);
+    assert_non_null(ids);
+    for (size_t i = 0; i < records; i++) {
+        snprintf(text[i], sizeof text[i], "%zu", i);
+        ids[i] = text[i];
+    }
+    assert_int_equal(ledger_bind(l, &slots, ids, records, &err), STATUS_OK);
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, slots, 1);
+    buf_init(&out, 1 << 16);
+    assert_int_equal(ledger_print(l, &out), STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    if (strstr((const char *)out.data, words) == NULL)
+        fail_msg("no '%s' in:\n%s", words, (const char *)out.data);
+    buf_deinit(&out);
+    ledger_close(l);
+    mem_free(slots);
+    mem_free(ids);
+    mem_free(text);
+}
+
+static void test_delta_is_below_one_over_the_records(void **state)
+{
+    (void)state;
+    assert_true(ledger_delta(0) == 1e-5);
+    assert_true(ledger_delta(99999) == 1e-5);
+    assert_true(ledger_delta(100000) == 1e-6);
+    for (uint64_t records = 1; records < UINT64_MAX / 3; records *= 3) {
+        assert_true(ledger_delta(records) * (double)records < 1);
+        assert_true(ledger_delta(records) <= 1e-5);
+    }
+    expect_delta(99999, "claims at delta 1e-05\n");
+    expect_delta(100000, "claims at delta 1e-06\n");
+    expect_delta(100000, "delta is below one over the 100000 records\n");
+}
+
+static void test_the_histogram_counts_every_record_once(void **state)
+{
+    struct ledger *l = open_at(":memory:");
+    uint32_t *slots = bind_rows(l, 5);
+    struct ledger_histogram h;
+
+    (void)state;
+    ledger_histogram(l, &h);
+    assert_int_equal(h.width, 1);
+    assert_int_equal(h.n, 1);
+    assert_int_equal(h.records[0], 5);
+    use(l, &PBM);
+    for (int times = 0; times < 30; times++)
+        reserve(l, LEDGER_TRAIN, slots, times < 4 ? 2 : 1);
+    ledger_histogram(l, &h);
+    assert_int_equal(h.width, 3); /* 30 / 12 + 1 */
+    assert_int_equal(h.n, 11);
+    assert_int_equal(h.records[0], 3);
+    assert_int_equal(h.records[1], 1);  /* 4 */
+    assert_int_equal(h.records[10], 1); /* 30 */
+    mem_free(slots);
     ledger_close(l);
 }
 
@@ -376,7 +446,7 @@ static void test_an_empty_ledger_prints_without_claims(void **state)
 
     (void)state;
     buf_init(&out, 1 << 16);
-    assert_int_equal(ledger_print(l, 1e-5, &out), STATUS_OK);
+    assert_int_equal(ledger_print(l, &out), STATUS_OK);
     assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
     assert_non_null(strstr((const char *)out.data, "records         0"));
     assert_null(strstr((const char *)out.data, "claims"));
@@ -401,6 +471,8 @@ int main(void)
         cmocka_unit_test(test_a_later_reservation_allocates_nothing),
         cmocka_unit_test(test_print_says_what_was_spent_and_what_it_amounts_to),
         cmocka_unit_test(test_an_empty_ledger_prints_without_claims),
+        cmocka_unit_test(test_delta_is_below_one_over_the_records),
+        cmocka_unit_test(test_the_histogram_counts_every_record_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static struct buf printed(const struct ledger *l)
     struct buf out;
 
     buf_init(&out, 1 << 20);
-    assert_int_equal(ledger_print(l, 1e-5, &out), STATUS_OK);
+    assert_int_equal(ledger_print(l, &out), STATUS_OK);
     assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
     return out;
 }
