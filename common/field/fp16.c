@@ -4,7 +4,6 @@
 #include "common/field/fp16.h"
 
 #include "common/base/bits.h"
-#include "common/base/check.h"
 
 static bool is_prime(uint32_t n)
 {
@@ -56,18 +55,4 @@ uint16_t fp16_mul(uint16_t a, uint16_t b, const struct fp16 *f)
     const uint32_t q = (uint32_t)((uint64_t)product * f->inverse >> 32);
 
     return lift(product - q * f->p - f->p, f->p);
-}
-
-uint16_t fp16_inv(uint16_t a, const struct fp16 *f)
-{
-    uint16_t power = 1;
-
-    CHECK(a > 0 && a < f->p);
-    /* a^(p-2), from the highest bit of the exponent, which is public. */
-    for (uint32_t bit = 1U << 15; bit > 0; bit >>= 1) {
-        power = fp16_mul(power, power, f);
-        if ((f->p - 2) & bit)
-            power = fp16_mul(power, a, f);
-    }
-    return power;
 }

@@ -29,6 +29,5 @@ bool fp16_init(struct fp16 *f, uint32_t p);
 uint16_t fp16_add(uint16_t a, uint16_t b, const struct fp16 *f);
 uint16_t fp16_sub(uint16_t a, uint16_t b, const struct fp16 *f);
 uint16_t fp16_mul(uint16_t a, uint16_t b, const struct fp16 *f);
-uint16_t fp16_inv(uint16_t a, const struct fp16 *f); /* a != 0 (CHECK) */
 
 #endif

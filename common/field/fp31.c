@@ -3,8 +3,6 @@
  */
 #include "common/field/fp31.h"
 
-#include "common/base/check.h"
-
 /* -p <= x < p, as wrapped 32 bits, to canonical form. */
 static uint32_t lift(uint32_t x)
 {
@@ -26,20 +24,6 @@ uint32_t fp31_mul(uint32_t a, uint32_t b)
     const uint64_t product = (uint64_t)a * b;
 
     return fp31_add((uint32_t)(product & FP31_P), (uint32_t)(product >> 31));
-}
-
-uint32_t fp31_inv(uint32_t a)
-{
-    uint32_t power = 1;
-
-    CHECK(a > 0 && a < FP31_P);
-    /* a^(p-2) (Fermat), from the highest bit of the exponent, which is public. */
-    for (uint32_t bit = UINT32_C(1) << 30; bit > 0; bit >>= 1) {
-        power = fp31_mul(power, power);
-        if ((FP31_P - 2) & bit)
-            power = fp31_mul(power, a);
-    }
-    return power;
 }
 
 uint32_t fp31_from_signed(int64_t x)

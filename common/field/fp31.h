@@ -19,7 +19,6 @@ enum { FP31_BITS = 31 };
 uint32_t fp31_add(uint32_t a, uint32_t b);
 uint32_t fp31_sub(uint32_t a, uint32_t b);
 uint32_t fp31_mul(uint32_t a, uint32_t b);
-uint32_t fp31_inv(uint32_t a); /* a != 0 (CHECK) */
 
 /* x mod p, for any x.  fp31_signed(fp31_from_signed(x)) == x while |x| <= FP31_HALF. */
 uint32_t fp31_from_signed(int64_t x);

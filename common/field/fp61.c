@@ -3,8 +3,6 @@
  */
 #include "common/field/fp61.h"
 
-#include "common/base/check.h"
-
 __extension__ typedef unsigned __int128 wide;
 
 /* -p <= x < p, as wrapped 64 bits, to canonical form. */
@@ -28,20 +26,6 @@ uint64_t fp61_mul(uint64_t a, uint64_t b)
     const wide product = (wide)a * b;
 
     return fp61_add((uint64_t)product & FP61_P, (uint64_t)(product >> 61));
-}
-
-uint64_t fp61_inv(uint64_t a)
-{
-    uint64_t power = 1;
-
-    CHECK(a > 0 && a < FP61_P);
-    /* a^(p-2) (Fermat), from the highest bit of the exponent, which is public. */
-    for (uint64_t bit = UINT64_C(1) << 60; bit > 0; bit >>= 1) {
-        power = fp61_mul(power, power);
-        if ((FP61_P - 2) & bit)
-            power = fp61_mul(power, a);
-    }
-    return power;
 }
 
 uint64_t fp61_from_signed(int64_t x)

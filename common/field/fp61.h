@@ -19,7 +19,6 @@ enum { FP61_BITS = 61 };
 uint64_t fp61_add(uint64_t a, uint64_t b);
 uint64_t fp61_sub(uint64_t a, uint64_t b);
 uint64_t fp61_mul(uint64_t a, uint64_t b);
-uint64_t fp61_inv(uint64_t a); /* a != 0 (CHECK) */
 
 /* x mod p, for any x.  fp61_signed(fp61_from_signed(x)) == x while |x| <= FP61_HALF. */
 uint64_t fp61_from_signed(int64_t x);

@@ -126,11 +126,6 @@ void lcc_deinit(struct lcc *c)
     memset(c, 0, sizeof *c);
 }
 
-size_t lcc_segment_len(const struct lcc *c, size_t n)
-{
-    return n / c->shape.segments + (n % c->shape.segments != 0);
-}
-
 /* --- shares --- */
 
 void lcc_encode(const struct lcc *c, uint16_t *shares, const uint16_t *rows, size_t len)

@@ -57,9 +57,6 @@ struct lcc_shares {
 enum status lcc_init(struct lcc *c, const struct lcc_shape *s, struct error *err) MUST_USE;
 void lcc_deinit(struct lcc *c); /* safe on a zeroed struct */
 
-/* Columns of a row: ceil(n / K). */
-size_t lcc_segment_len(const struct lcc *c, size_t n);
-
 /* rows: (K+T) x len, segments first, then T rows of uniform elements that the caller has drawn for
  * this call alone (fp16_vec_uniform); shares: M x len.  Branch-free on the rows. */
 void lcc_encode(const struct lcc *c, uint16_t *shares, const uint16_t *rows, size_t len);

@@ -13,20 +13,6 @@ static uint64_t since(uint64_t began_us, uint64_t now_us)
     return now_us > began_us ? now_us - began_us : 0;
 }
 
-void spans_begin(struct spans *s, enum span which, uint64_t now_us)
-{
-    CHECK(which < SPANS && (s->open & 1u << which) == 0);
-    s->open |= 1u << which;
-    s->began_us[which] = now_us;
-}
-
-void spans_end(struct spans *s, enum span which, uint64_t now_us)
-{
-    CHECK(which < SPANS && (s->open & 1u << which) != 0);
-    s->open &= ~(1u << which);
-    s->us[which] += since(s->began_us[which], now_us);
-}
-
 void spans_add(struct spans *s, enum span which, uint64_t us)
 {
     CHECK(which < SPANS);

@@ -1,7 +1,7 @@
 /* spans.h -- where the time of a run went: by phase, and by what was being done.
  *
  * No clock inside: the caller says what time it is, in microseconds of one monotonic clock.  Spans
- * of different kinds may overlap (the server waits while it serialises); one kind does not nest.
+ * of different kinds may overlap: the server waits while it serialises.
  * Zero-initialised means nothing has happened.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -32,8 +32,6 @@ enum span {
 
 struct spans {
     uint64_t us[SPANS];
-    uint64_t began_us[SPANS];
-    unsigned open; /* bit set of enum span */
 
     uint64_t phase_us[TRAFFIC_PHASES]; /* up to the last spans_phase or spans_stop */
     enum traffic_phase phase;
@@ -41,9 +39,6 @@ struct spans {
     bool running;
 };
 
-/* A begun span must be ended before it begins again, and the other way round (CHECK). */
-void spans_begin(struct spans *s, enum span which, uint64_t now_us);
-void spans_end(struct spans *s, enum span which, uint64_t now_us);
 void spans_add(struct spans *s, enum span which, uint64_t us);
 
 /* From now on time counts for `phase`; a repeat only brings the figures up to date. */

@@ -21,9 +21,6 @@ enum {
     TERMS_MAX = 2 * ENTRIES_MAX
 };
 
-/* 2^53: counts are exact as doubles up to here. */
-static const double COUNT_MAX = 9007199254740992.0;
-
 /* The mechanism's tables, built once for all claims and all orders. */
 struct tables {
     size_t n;
@@ -298,48 +295,6 @@ void account_curve(double *out, const double *excess, size_t orders,
     for (size_t i = 0; i < orders; i++)
         out[i] = c.unbounded ? INFINITY : total_divergence(&c, excess[i]);
     free_tables(&tables);
-}
-
-/* Is `count` more by the last entry still within the limit? */
-static bool affords(struct tables *tables, struct account_entry *entries, size_t n, uint64_t count,
-                    const struct account_claim *limit, double delta)
-{
-    entries[n - 1].releases = count;
-    entries[n - 1].participations_max = entries[n - 1].trained_max = count;
-    return make_claim(tables, entries, n, limit, delta).epsilon <= limit->epsilon;
-}
-
-uint64_t account_affordable(const struct account_entry *spent, size_t n,
-                            const struct account_entry *mechanism,
-                            const struct account_claim *limit, double delta)
-{
-    struct account_entry entries[ENTRIES_MAX];
-    struct tables tables = {.n = 0};
-    uint64_t low = 0, high = 1;
-
-    CHECK(n <= ACCOUNT_MECHANISMS_MAX);
-    for (size_t i = 0; i < n; i++)
-        entries[i] = spent[i];
-    entries[n] = *mechanism;
-    /* Invariant: low is affordable (or nothing is), high is not. */
-    while ((double)high <= COUNT_MAX && affords(&tables, entries, n + 1, high, limit, delta)) {
-        low = high;
-        high *= 2;
-    }
-    if ((double)high > COUNT_MAX) {
-        low = UINT64_MAX;
-        high = 0;
-    }
-    while (high > low + 1 && low != UINT64_MAX) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (affords(&tables, entries, n + 1, middle, limit, delta))
-            low = middle;
-        else
-            high = middle;
-    }
-    free_tables(&tables);
-    return low;
 }
 
 const char *account_adversary_name(enum account_adversary a)

@@ -116,13 +116,6 @@ void account_curve(double *out, const double *excess, size_t orders,
                    const struct account_claim *which, const struct account_entry *entries,
                    size_t n);
 
-/* After what `spent` holds, how much more of `mechanism` (releases, and as many participations
- * of one record, in training) keeps the claim for limit->adversary and limit->adjacency at or under
- * limit->epsilon? UINT64_MAX: more than 2^53.  `spent` may be full (n = ACCOUNT_MECHANISMS_MAX). */
-uint64_t account_affordable(const struct account_entry *spent, size_t n,
-                            const struct account_entry *mechanism,
-                            const struct account_claim *limit, double delta);
-
 const char *account_adversary_name(enum account_adversary a); /* as in summary.json */
 const char *account_adjacency_name(enum account_adjacency a);
 

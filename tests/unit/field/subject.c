@@ -33,11 +33,6 @@ static uint64_t mul_31(uint64_t a, uint64_t b)
     return fp31_mul((uint32_t)a, (uint32_t)b);
 }
 
-static uint64_t inv_31(uint64_t a)
-{
-    return fp31_inv((uint32_t)a);
-}
-
 static uint64_t from_signed_31(int64_t x)
 {
     return fp31_from_signed(x);
@@ -73,7 +68,6 @@ const struct subject subject_31 = {
     .add = add_31,
     .sub = sub_31,
     .mul = mul_31,
-    .inv = inv_31,
     .from_signed = from_signed_31,
     .to_signed = to_signed_31,
     .vec_sub = vec_sub_31,
@@ -133,7 +127,6 @@ const struct subject subject_61 = {
     .add = fp61_add,
     .sub = fp61_sub,
     .mul = fp61_mul,
-    .inv = fp61_inv,
     .from_signed = fp61_from_signed,
     .to_signed = fp61_signed,
     .vec_sub = vec_sub_61,

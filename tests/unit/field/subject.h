@@ -22,7 +22,6 @@ struct subject {
     uint64_t (*add)(uint64_t a, uint64_t b);
     uint64_t (*sub)(uint64_t a, uint64_t b);
     uint64_t (*mul)(uint64_t a, uint64_t b);
-    uint64_t (*inv)(uint64_t a);
     uint64_t (*from_signed)(int64_t x);
     int64_t (*to_signed)(uint64_t a);
     void (*vec_sub)(void *x, const void *y, size_t n);

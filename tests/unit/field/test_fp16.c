@@ -3,7 +3,6 @@
  */
 #include "common/field/fp16.h"
 
-#include "tests/lib/aborts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,37 +106,6 @@ static void test_the_ends_of_every_prime(void **state)
     }
 }
 
-static void test_every_element_but_zero_has_its_inverse(void **state)
-{
-    static const uint32_t primes[] = {3, 5, 641, 32749, 32771, 65521};
-    struct fp16 f;
-
-    (void)state;
-    for (uint32_t i = 0; i < 6; i++) {
-        assert_true(fp16_init(&f, primes[i]));
-        for (uint32_t a = 1; a < f.p; a++)
-            assert_int_equal(fp16_mul((uint16_t)a, fp16_inv((uint16_t)a, &f), &f), 1);
-    }
-}
-
-static void invert(void *arg)
-{
-    struct fp16 f;
-
-    if (fp16_init(&f, 641))
-        fp16_inv(*(uint16_t *)arg, &f);
-}
-
-static void test_zero_and_what_is_no_element_have_no_inverse(void **state)
-{
-    uint16_t zero = 0, one = 1, p = 641;
-
-    (void)state;
-    assert_true(aborts(invert, &zero));
-    assert_true(aborts(invert, &p));
-    assert_false(aborts(invert, &one));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,8 +114,6 @@ int main(void)
         cmocka_unit_test(test_exactly_the_odd_primes_of_16_bits_are_taken),
         cmocka_unit_test(test_all_pairs_of_small_primes),
         cmocka_unit_test(test_the_ends_of_every_prime),
-        cmocka_unit_test(test_every_element_but_zero_has_its_inverse),
-        cmocka_unit_test(test_zero_and_what_is_no_element_have_no_inverse),
     };
 
     return cmocka_run_group_tests(tests, sieve, NULL);

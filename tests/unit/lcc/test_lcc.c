@@ -231,21 +231,6 @@ static void test_what_is_left_decodes(void **state)
     lcc_deinit(&c);
 }
 
-static void test_segments_cover_all_elements(void **state)
-{
-    struct lcc c;
-
-    (void)state;
-    init(&c, 5, 3, 1, 641);
-    assert_int_equal(lcc_segment_len(&c, 0), 0);
-    assert_int_equal(lcc_segment_len(&c, 1), 1);
-    assert_int_equal(lcc_segment_len(&c, 3), 1);
-    assert_int_equal(lcc_segment_len(&c, 4), 2);
-    assert_int_equal(lcc_segment_len(&c, 1600), 534);
-    assert_int_equal(lcc_segment_len(&c, SIZE_MAX), SIZE_MAX / 3 + (SIZE_MAX % 3 != 0));
-    lcc_deinit(&c);
-}
-
 /* --- by other means: tests/golden/gen_lcc.py --- */
 
 static uint16_t golden_element(uint32_t dealer, uint32_t u, uint32_t column, uint32_t p)
@@ -499,7 +484,6 @@ int main(void)
         cmocka_unit_test(test_sums_of_shares_decode_to_the_sum),
         cmocka_unit_test(test_one_share_of_a_sum_missing_is_another_sum),
         cmocka_unit_test(test_what_is_left_decodes),
-        cmocka_unit_test(test_segments_cover_all_elements),
         cmocka_unit_test(test_shares_and_sums_are_those_of_linear_algebra),
         cmocka_unit_test(test_t_shares_are_distributed_alike_whatever_was_shared),
         cmocka_unit_test(test_a_member_at_beta_would_hold_a_segment),

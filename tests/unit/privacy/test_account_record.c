@@ -195,21 +195,6 @@ static void test_without_noise_on_the_releases_no_noise_on_the_steps_helps(void 
     assert_true(record_of(&e, 1, ACCOUNT_SERVER).epsilon == 0);
 }
 
-static void test_affordable_participations_of_a_dp_bottom_include_its_steps(void **state)
-{
-    struct account_entry next = entry(ACCOUNT_DP, 12), frozen = entry(ACCOUNT_FROZEN, 0);
-    struct account_claim limit = {
-        .adversary = ACCOUNT_SERVER, .adjacency = ACCOUNT_RECORD_DP, .epsilon = 3};
-    uint64_t n = account_affordable(NULL, 0, &next, &limit, DELTA);
-
-    (void)state;
-    assert_true(n > 0 && n < account_affordable(NULL, 0, &frozen, &limit, DELTA));
-    next.participations_max = next.trained_max = n;
-    assert_true(record_of(&next, 1, ACCOUNT_SERVER).epsilon <= 3);
-    next.participations_max = next.trained_max = n + 1;
-    assert_true(record_of(&next, 1, ACCOUNT_SERVER).epsilon > 3);
-}
-
 /* tests/golden/rdp.txt: the steps' divergence is an integral there, not a formula. */
 static void test_independent_claims_match(void **state)
 {
@@ -252,7 +237,6 @@ int main(void)
         cmocka_unit_test(test_asking_for_another_records_name_changes_nothing),
         cmocka_unit_test(test_an_entry_that_says_nothing_of_its_bottom_is_raw),
         cmocka_unit_test(test_without_noise_on_the_releases_no_noise_on_the_steps_helps),
-        cmocka_unit_test(test_affordable_participations_of_a_dp_bottom_include_its_steps),
         cmocka_unit_test(test_independent_claims_match),
     };
 
