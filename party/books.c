@@ -10,6 +10,7 @@
 #include "party/policy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -109,6 +110,30 @@ size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MEC
     return ledger_entries(b->ledger, out);
 }
 
+static int by_slot(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of one record in the block that was collected, whose order means nothing: a batch comes once for
+ * each turn, and different rows may be one record. */
+static uint64_t most_of_one(struct books *b, size_t n)
+{
+    uint64_t most = 0;
+
+    if (n > 0)
+        qsort(b->slots, n, sizeof *b->slots, by_slot);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (b->slots[i] != b->slots[first])
+            first = i;
+        if (i - first + 1 > most)
+            most = i - first + 1;
+    }
+    return most;
+}
+
 /* The plan was priced without repetitions; void rounds add to it, and this is where they are
  * stopped. */
 static enum status check_epsilon(struct books *b, const struct action_charge *c, struct error *err)
@@ -123,8 +148,8 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
     n = books_entries(b, entries);
     entries[n] = c->mechanism;
     entries[n].releases = c->n;
-    entries[n].participations_max = 1;
-    entries[n].trained_max = c->purpose == PURPOSE_TRAIN;
+    entries[n].participations_max = most_of_one(b, c->n);
+    entries[n].trained_max = c->purpose == PURPOSE_TRAIN ? entries[n].participations_max : 0;
     if (!policy_exceeded(&e, policy, entries, n + 1, b->delta, b->withstands))
         return STATUS_OK;
     return error_set(err, STATUS_BUDGET,

@@ -136,7 +136,7 @@ bool party_replay_reserved(struct party_session *p, struct actions *a)
                    epoch = agenda_epoch_steps(&p->agenda), in_epoch = epoch - first % epoch;
     uint64_t steps = left < PARTY_CHARGE_ROUNDS ? left : PARTY_CHARGE_ROUNDS;
 
-    /* A block is priced as one participation of each of its records. */
+    /* A block is priced by the record that is in it most often. */
     steps = steps < in_epoch ? steps : in_epoch;
 
     if (p->setup.config->train != TRAIN_DP || left == 0)

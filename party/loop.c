@@ -307,7 +307,12 @@ static void give_up(struct loop *l, enum status s, const char *why)
     error_set(&err, s, "%s: %s", net_conn_address(l->conn), why);
     l->open = false;
     net_conn_close(l->conn, false);
-    tell(l, &e);
+    if (l->working) {
+        l->held_lost = true;
+        l->held_why = err;
+    } else {
+        tell(l, &e);
+    }
 }
 
 static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI_BYTES])

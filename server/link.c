@@ -14,9 +14,12 @@ enum { FRAME_PREFIX_BYTES = 4 };
 void link_count(struct link *k, struct traffic *t, enum traffic_direction d,
                 const struct wire_msg *m, size_t frame)
 {
-    const struct net_traffic *now = net_conn_traffic(k->conn);
     struct traffic_at at = {k->peer, d, (enum traffic_phase)wire_phase_of(m), m->kind};
+    const struct net_traffic *now;
 
+    if (!k->joined) /* a stranger's bytes are no party's */
+        return;
+    now = net_conn_traffic(k->conn);
     traffic_add(t, at, wire_payload_bytes(m), frame + FRAME_PREFIX_BYTES);
     at.direction = TRAFFIC_UP;
     traffic_add_tls(t, at, now->tls_in - k->tls_in);

@@ -18,7 +18,8 @@ struct link {
     uint64_t opened_us, tls_in, tls_out;
 };
 
-/* Counts a message of `frame` bytes, and the socket bytes since the last count. */
+/* Counts a message of `frame` bytes, and the socket bytes since the last count, once the link has
+ * joined; what came before that is then counted with the join. */
 void link_count(struct link *k, struct traffic *t, enum traffic_direction d,
                 const struct wire_msg *m, size_t frame);
 

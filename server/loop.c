@@ -358,7 +358,7 @@ static void shape_link(const struct loop *l, const struct link *k)
         net_conn_shape(k->conn, &shape);
 }
 
-static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
+static void take_join(struct loop *l, struct link *k, const struct wire_msg *m, size_t frame)
 {
     struct link *old = l->party[k->peer];
     struct event e = {.kind = EVENT_JOINED, .peer = k->peer, .msg = m};
@@ -379,6 +379,7 @@ static void take_join(struct loop *l, struct link *k, const struct wire_msg *m)
     shape_link(l, k);
     net_conn_set_queue_max(k->conn, 2 * server_session_down_max(l->run.session));
     k->joined = true;
+    link_count(k, &l->run.results.traffic, TRAFFIC_UP, m, frame);
     l->party[k->peer] = k;
     tell(l, &e);
 }
@@ -409,12 +410,13 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
             tell(l, &lost);
         return;
     }
-    link_count(k, &l->run.results.traffic, TRAFFIC_UP, &m, n);
     e.peer = k->peer;
-    if (k->joined)
-        tell(l, &e);
-    else
-        take_join(l, k, &m);
+    if (!k->joined) {
+        take_join(l, k, &m, n);
+        return;
+    }
+    link_count(k, &l->run.results.traffic, TRAFFIC_UP, &m, n);
+    tell(l, &e);
 }
 
 static void unlink_link(struct loop *l, struct link *k)

@@ -20,11 +20,6 @@ void arena_deinit(struct arena *a)
     a->size = a->used = 0;
 }
 
-void arena_reset(struct arena *a)
-{
-    a->used = 0;
-}
-
 void *arena_alloc(struct arena *a, size_t n, size_t size)
 {
     size_t bytes, start = (a->used + MEM_ALIGNMENT - 1) & ~(size_t)(MEM_ALIGNMENT - 1);

@@ -1,7 +1,7 @@
 /* arena.h -- one block, sized at session start, from which models, batches and shares are cut.
  *
- * Nothing is freed on its own; arena_reset forgets all.  A round allocates nothing because
- * everything it touches was cut before the first one.
+ * Nothing is freed on its own.  A round allocates nothing because everything it touches was cut
+ * before the first one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,10 +20,9 @@ struct arena {
 
 enum status arena_init(struct arena *a, size_t size) MUST_USE;
 void arena_deinit(struct arena *a); /* safe on a zeroed struct */
-void arena_reset(struct arena *a);
 
-/* n * size bytes, aligned to MEM_ALIGNMENT; NULL when they do not fit.
- *  Not zeroed after a reset. */
+/* n * size bytes, aligned to MEM_ALIGNMENT; zeroed; NULL when they do not
+ * fit. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
 
 #endif

@@ -36,7 +36,7 @@ struct net_conn {
     uv_timer_t read_timer;  /* handshake, then the frame in progress, or the turn after a pause */
     uv_timer_t write_timer; /* a stuck queue, then flushing, then lingering */
     uv_timer_t recheck_timer;
-    unsigned handles;       /* libuv handles and requests that have yet to call back */
+    unsigned handles; /* libuv handles and requests that have yet to call back */
     enum conn_state state;
     struct net_tls *context;
     struct tls *tls;

@@ -21,9 +21,8 @@ static struct party_inputs in; /* of party p1 */
 
 static int set_up(void **state)
 {
-    const char *key =
-        scratch_write_text("state.key", "00112233445566778899aabbccddeeff"
-                                        "00112233445566778899aabbccddeeff\n");
+    const char *key = scratch_write_text("state.key", "00112233445566778899aabbccddeeff"
+                                                      "00112233445566778899aabbccddeeff\n");
 
     (void)state;
     snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());

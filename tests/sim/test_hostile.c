@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/world.h"
 
 static const uint64_t HOUR_US = 3600000000ull;
 
@@ -432,36 +432,90 @@ static void test_a_ledger_that_says_no_ends_the_run_before_the_upload(void **sta
     sim_free(s);
 }
 
-static void test_a_policy_refuses_a_plan_before_any_release(void **state)
-{
-    static const char *const policies[] = {
-        "policy.min_parties=4",           "policy.max_releases.record=1",
-        "policy.max_releases.total=5",    "policy.max_epsilon.value=0.5",
-        "policy.encodings=[fixed]",       "policy.aggregations=[clear]",
-        "policy.max_learning_rate=0.001", "policy.min_m_eff=3"};
+/* A policy of one party alone. */
+struct limit {
+    const char *words; /* of the one that refuses */
+    void (*set)(struct config_policy *p);
+};
 
+static void four_parties(struct config_policy *p)
+{
+    p->min_parties = 4;
+}
+static void three_effective(struct config_policy *p)
+{
+    p->min_m_eff = 3;
+}
+static void one_release(struct config_policy *p)
+{
+    p->releases_record = 1;
+}
+static void five_releases(struct config_policy *p)
+{
+    p->releases_total = 5;
+}
+static void half_an_epsilon(struct config_policy *p)
+{
+    p->epsilon_value = 0.5;
+}
+static void another_epsilon(struct config_policy *p)
+{
+    p->epsilon_max[ADVERSARY_ALL_BUT_ONE][ADJACENCY_RECORD_RAW] = 0.5;
+}
+static void only_fixed(struct config_policy *p)
+{
+    memset(p->encoding, 0, sizeof p->encoding);
+    p->encoding[ENCODING_FIXED] = true;
+}
+static void only_clear(struct config_policy *p)
+{
+    memset(p->aggregation, 0, sizeof p->aggregation);
+    p->aggregation[AGGREGATION_CLEAR] = true;
+}
+static void small_steps(struct config_policy *p)
+{
+    p->max_learning_rate = 0.001;
+}
+static const struct limit limits[] = {
+    {"policy.min_parties", four_parties},
+    {"policy.min_m_eff", three_effective},
+    {"policy.max_releases.record", one_release},
+    {"policy.max_releases.total", five_releases},
+    {"policy.max_epsilon", half_an_epsilon},
+    {"policy.max_epsilon", another_epsilon},
+    {"policy.encodings", only_fixed},
+    {"policy.aggregations", only_clear},
+    {"policy.max_learning_rate", small_steps},
+};
+
+static void expect_one_refusal(const struct limit *l, uint32_t who)
+{
+    struct sim_options o = {.parties = 3, .quiet = true, .sets = {"training.epochs=2"}};
+    struct sim *s = sim_new(&o);
+    const struct sim_end *end = sim_party_end(s, who);
+
+    l->set(&s->party[who].config.policy);
+    sim_run(s, HOUR_US);
+    if (!end->over || status_exit_code(end->error.status) != 5 ||
+        strstr(end->error.text, l->words) == NULL)
+        fail_msg("%s, p%u: exit %d \"%s\"", l->words, who + 1, status_exit_code(end->error.status),
+                 end->error.text);
+    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 5);
+    assert_non_null(strstr(sim_server_end(s)->error.text, l->words));
+    for (uint32_t i = 0; i < o.parties; i++) { /* it costs the others nothing, either */
+        assert_true(sim_party_end(s, i)->over);
+        assert_int_equal(sim_charged(s, i), 0);
+        assert_int_equal(sim_uploaded(s, i), 0);
+    }
+    sim_free(s);
+}
+
+static void test_a_policy_refuses_a_plan_before_any_release_of_anybody(void **state)
+{
     (void)state;
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-        struct sim_options o = {.parties = 3,
-                                .quiet = true,
-                                .sets = {"training.epochs=2"},
-                                .party_sets = {policies[i]}};
-        struct sim *s = sim_new(&o);
-        char key[64];
-        snprintf(key, sizeof key, "%.*s", (int)(strchr(policies[i], '=') - policies[i]),
-                 policies[i]);
-        if (strstr(key, ".value") != NULL)
-            *strstr(key, ".value") = 0;
-        sim_run(s, HOUR_US);
-        if (status_exit_code(sim_party_end(s, 0)->error.status) != 5)
-            fail_msg("%s: exit %d \"%s\"", policies[i],
-                     status_exit_code(sim_party_end(s, 0)->error.status),
-                     sim_party_end(s, 0)->error.text);
-        if (strstr(sim_party_end(s, 0)->error.text, key) == NULL)
-            fail_msg("\"%s\" does not name %s", sim_party_end(s, 0)->error.text, key);
-        assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 5);
-        assert_int_equal(sim_uploaded(s, 0) + sim_charged(s, 0), 0);
-        sim_free(s);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        for (uint32_t who = 0; who < 3; who++)
+            expect_one_refusal(&limits[i], who);
     }
 }
 
@@ -475,7 +529,7 @@ int main(void)
         cmocka_unit_test(test_other_ids_of_the_same_number_end_the_run_with_the_party_named),
         cmocka_unit_test(test_other_row_counts_are_said_by_number),
         cmocka_unit_test(test_a_ledger_that_says_no_ends_the_run_before_the_upload),
-        cmocka_unit_test(test_a_policy_refuses_a_plan_before_any_release),
+        cmocka_unit_test(test_a_policy_refuses_a_plan_before_any_release_of_anybody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
