@@ -22,7 +22,7 @@ say = $(if $(V),,@echo '$(1)' &&)
 
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
             libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
-TEST_PACKAGES  := libcmocka-dev openssl python3 python3-numpy iproute2 nftables gnuplot-nox
+TEST_PACKAGES  := libcmocka-dev openssl procps python3 python3-numpy iproute2 nftables gnuplot-nox
 FUZZ_PACKAGES  := clang libclang-rt-dev
 VALGRIND_PACKAGES := valgrind
 BENCH_PACKAGES := libgsl-dev libflint-dev python3-grpcio python3-torch
