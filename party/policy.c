@@ -3,7 +3,7 @@
  */
 #include "party/policy.h"
 
-#include "common/secagg/encode.h"
+#include "common/flow/mechanism.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,32 +24,12 @@ struct policy_bottom policy_bottom_of(const struct config_party *config,
 
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set)
 {
-    uint32_t colluders = roster_colluders(set->roster, set->members, set->n, set->self);
-    uint32_t servers = roster_servers(set->roster, set->members, set->n, set->self);
-    struct account_entry e = {
-        .kind = ACCOUNT_NONE,
-        .clip = p->protocol.clip,
-        .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
-        .concat = plan_shows_each(p),
-        .bottom = set->bottom.kind,
-        .step_noise = set->bottom.noise,
-        .steps = set->bottom.kind == ACCOUNT_DP ? p->protocol.local_iterations : 0,
-        .coordinates = p->model.embedding,
-        /* Parties of the server's own operator hide nobody from it (threats 1.2). */
-        .parties = (uint32_t)set->n - servers,
-        .colluders = colluders > servers ? colluders - servers : 1,
-    };
+    struct account_entry e = mechanism_of(p, set->roster, set->members, set->n, set->self);
 
-    if (p->protocol.encoding == ENCODING_PBM) {
-        e.kind = ACCOUNT_PBM;
-        e.trials = p->protocol.pbm.trials;
-        e.beta = p->protocol.pbm.beta;
-    } else if (p->protocol.encoding == ENCODING_GAUSSIAN) {
-        struct encode enc;
-        if (encode_init(&enc, p, (uint32_t)set->n) == STATUS_OK) {
-            e.kind = ACCOUNT_GAUSSIAN;
-            e.sigma = enc.sigma;
-        }
+    e.bottom = set->bottom.kind;
+    if (e.bottom == ACCOUNT_DP) {
+        e.step_noise = set->bottom.noise;
+        e.steps = p->protocol.local_iterations;
     }
     return e;
 }

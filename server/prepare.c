@@ -6,7 +6,7 @@
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/flow/agenda.h"
-#include "common/privacy/account.h"
+#include "common/flow/mechanism.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/limits.h"
 #include "server/checkpoint.h"
@@ -100,52 +100,27 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
     return s == STATUS_OK ? fedvs_price_check(p, err) : s;
 }
 
-static struct account_entry priced(const struct server_inputs *in, const struct encode *e,
-                                   const struct agenda_releases *r)
+/* What it costs party `self`. */
+static struct account_entry priced(const struct server_inputs *in, const struct agenda_releases *r,
+                                   uint32_t self)
 {
     const struct plan *p = &in->config.plan;
-    struct account_entry entry = {
-        .kind = ACCOUNT_NONE,
-        .trials = p->protocol.pbm.trials,
-        .beta = p->protocol.pbm.beta,
-        .sigma = e->sigma,
-        .clip = p->protocol.clip,
-        .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
-        .concat = plan_shows_each(p),
-        /* Under `once` no other bottom takes part; otherwise a server cannot know of another. */
-        .bottom = p->training.releases == RELEASES_ONCE ? ACCOUNT_FROZEN : ACCOUNT_RAW,
-        .coordinates = p->model.embedding,
-        .parties = p->shape.parties, /* hide() counts those who hide nobody */
-        .colluders = 1,
-        .releases = r->train + r->evaluate,
-        .participations_max = agenda_record_max(r, table_share_ids(&in->train, &in->test)),
-    };
-
-    if (p->protocol.encoding == ENCODING_PBM)
-        entry.kind = ACCOUNT_PBM;
-    if (p->protocol.encoding == ENCODING_GAUSSIAN)
-        entry.kind = ACCOUNT_GAUSSIAN;
-    return entry;
-}
-
-/* Among whom party `self` is hidden, as that party itself counts (threats 1.2). */
-static void hide(struct account_entry *entry, const struct roster *roster, uint32_t self)
-{
     uint8_t members[WIRE_MEMBERS_MAX];
-    uint32_t colluders, servers;
+    struct account_entry e;
 
-    for (size_t i = 0; i < roster->n; i++)
+    for (size_t i = 0; i < in->roster.n; i++)
         members[i] = (uint8_t)i;
-    colluders = roster_colluders(roster, members, roster->n, self);
-    servers = roster_servers(roster, members, roster->n, self);
-    entry->parties = (uint32_t)roster->n - servers;
-    entry->colluders = colluders > servers ? colluders - servers : 1;
+    e = mechanism_of(p, &in->roster, members, in->roster.n, self);
+    /* Under `once` no other bottom takes part; otherwise a server cannot know of another. */
+    e.bottom = p->training.releases == RELEASES_ONCE ? ACCOUNT_FROZEN : ACCOUNT_RAW;
+    e.releases = r->train + r->evaluate;
+    e.participations_max = agenda_record_max(r, table_share_ids(&in->train, &in->test));
+    return e;
 }
 
 /* Each claim of the party that it is highest for: operators may leave one with less company. */
 static size_t priced_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
-                            const struct server_inputs *in, const struct encode *e,
-                            const struct agenda_releases *r)
+                            const struct server_inputs *in, const struct agenda_releases *r)
 {
     const struct plan *p = &in->config.plan;
     struct account_entry entry[WIRE_MEMBERS_MAX];
@@ -155,8 +130,7 @@ static size_t priced_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
     for (uint32_t self = 0; self < in->roster.n; self++) {
         bool known = false;
 
-        entry[self] = priced(in, e, r);
-        hide(&entry[self], &in->roster, self);
+        entry[self] = priced(in, r, self);
         for (uint32_t i = 0; i < self; i++)
             known |= entry[i].parties == entry[self].parties &&
                      entry[i].colluders == entry[self].colluders;
@@ -176,20 +150,15 @@ static enum status check_price(const struct server_inputs *in, struct error *err
     const struct plan *p = &in->config.plan;
     struct agenda_releases releases;
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    struct encode encode;
     struct agenda agenda;
     double epsilon = 0;
     size_t n;
-    enum status s;
 
     if (p->privacy.max_epsilon <= 0)
         return STATUS_OK;
-    s = encode_init(&encode, p, p->shape.parties);
-    if (s != STATUS_OK)
-        return error_set(err, s, "encoding: %s", status_words(s));
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &releases);
-    n = priced_claims(claims, in, &encode, &releases);
+    n = priced_claims(claims, in, &releases);
     for (size_t i = 0; i < n; i++)
         if (claims[i].adversary == ACCOUNT_SERVER && claims[i].adjacency <= ACCOUNT_RECORD_RAW)
             epsilon = claims[i].epsilon;
@@ -233,12 +202,12 @@ void server_inputs_deinit(struct server_inputs *in)
 
 /* --- what -n prints --- */
 
-static enum status print_claims(const struct server_inputs *in, const struct encode *e,
-                                const struct agenda_releases *r, struct buf *out)
+static enum status print_claims(const struct server_inputs *in, const struct agenda_releases *r,
+                                struct buf *out)
 {
     const struct plan *p = &in->config.plan;
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = priced_claims(claims, in, e, r);
+    size_t n = priced_claims(claims, in, r);
     enum status s = buf_printf(
         out, "# cost of the plan for one party, delta %g (epsilon over %g says nothing):\n",
         p->privacy.delta, ACCOUNT_VACUOUS);
@@ -307,5 +276,5 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
             (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
             (unsigned long long)agenda_record_max(&releases,
                                                   table_share_ids(&in->train, &in->test)));
-    return s == STATUS_OK ? print_claims(in, &shape.encode, &releases, out) : s;
+    return s == STATUS_OK ? print_claims(in, &releases, out) : s;
 }

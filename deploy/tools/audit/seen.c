@@ -262,7 +262,7 @@ static enum status take_line(struct reader *r, const char *text)
     enum status s = STATUS_OK;
 
     if (kind == NULL)
-        s = bad(r, o == NULL ? where.text : "no kind");
+        s = bad(r, o == NULL ? "no JSON" : "no kind");
     else if (strcmp(kind, "plan") == 0)
         s = take_plan(r, o);
     else if (strcmp(kind, "ask") == 0)

@@ -1,7 +1,43 @@
-/* test_policy_mechanism.c -- what a plan among a set of parties is to the accountant.
+/* test_mechanism.c -- what a plan among a set of parties is to the accountant.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/sim/policies.h"
+#include "common/flow/mechanism.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PARTIES = 5 };
+
+static const uint8_t members[] = {0, 1, 2, 3, 4};
+static struct roster roster;
+static struct plan plan;
+static size_t set_n;
+
+/* Five parties of five operators. */
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&roster, 0, sizeof roster);
+    strcpy(roster.server.operator_name, "hub");
+    for (roster.n = 0; roster.n < PARTIES; roster.n++)
+        snprintf(roster.party[roster.n].operator_name, WIRE_NAME_MAX + 1, "p%zu", roster.n + 1);
+    plan_defaults(&plan);
+    set_n = PARTIES;
+    return 0;
+}
+
+/* Of the first one. */
+static struct account_entry mechanism(void)
+{
+    return mechanism_of(&plan, &roster, members, set_n, 0);
+}
 
 static void test_the_mechanism_is_the_plans_among_this_set(void **state)
 {
@@ -13,7 +49,7 @@ static void test_the_mechanism_is_the_plans_among_this_set(void **state)
     plan.protocol.pbm.beta = 0.15;
     plan.protocol.clip = 2.5;
     strcpy(roster.party[3].operator_name, "p3");
-    e = policy_mechanism(&plan, &set);
+    e = mechanism();
     assert_int_equal(e.kind, ACCOUNT_PBM);
     assert_int_equal(e.trials, 32);
     assert_true(e.beta == 0.15);
@@ -26,10 +62,13 @@ static void test_the_mechanism_is_the_plans_among_this_set(void **state)
     assert_int_equal(e.bottom, ACCOUNT_RAW);
     assert_int_equal(e.releases, 0);
     assert_int_equal(e.participations_max, 0);
-    set.n = 3;
-    e = policy_mechanism(&plan, &set);
+    set_n = 3;
+    e = mechanism();
     assert_int_equal(e.parties, 3);
     assert_int_equal(e.colluders, 1);
+    strcpy(roster.party[2].operator_name, "hub"); /* hides nobody from its server */
+    assert_int_equal(mechanism().parties, 2);
+    assert_int_equal(mechanism().colluders, 1);
 }
 
 /* In clear a sum may be of whoever was there, and what a party learns of it of one other. */
@@ -44,7 +83,7 @@ static void test_where_some_may_be_missing_parties_are_not_hidden_from_each_othe
 
             plan.protocol.aggregation = a;
             plan.protocol.straggler = g;
-            e = policy_mechanism(&plan, &set);
+            e = mechanism();
             e.releases = e.participations_max = 1;
             assert_int_equal(e.concat, seen);
             claim = account_claim(&e, 1,
@@ -67,13 +106,13 @@ static void test_fixed_and_float32_have_no_noise(void **state)
 
     (void)state;
     plan.protocol.encoding = ENCODING_FIXED;
-    e = policy_mechanism(&plan, &set);
+    e = mechanism();
     assert_int_equal(e.kind, ACCOUNT_NONE);
     assert_false(e.clear);
     plan.protocol.encoding = ENCODING_FLOAT32;
     plan.protocol.aggregation = AGGREGATION_CLEAR;
     plan.model.fusion = FUSION_CONCAT;
-    e = policy_mechanism(&plan, &set);
+    e = mechanism();
     assert_int_equal(e.kind, ACCOUNT_NONE);
     assert_true(e.clear);
     assert_true(e.concat);
@@ -88,15 +127,15 @@ static void test_compressors_have_no_noise_and_refreshed_show_each_upload(void *
 
         plan.protocol.encoding = (enum plan_encoding)i;
         plan.protocol.local_view = VIEW_STALE;
-        e = policy_mechanism(&plan, &set);
+        e = mechanism();
         assert_int_equal(e.kind, ACCOUNT_NONE);
         assert_true(e.clear);
         assert_false(e.concat);
         plan.protocol.local_view = VIEW_REFRESHED;
-        assert_true(policy_mechanism(&plan, &set).concat);
+        assert_true(mechanism().concat);
     }
     plan.protocol.encoding = ENCODING_PBM; /* whose sum alone goes down */
-    assert_false(policy_mechanism(&plan, &set).concat);
+    assert_false(mechanism().concat);
 }
 
 static void test_gaussian_noise_is_that_of_the_set(void **state)
@@ -114,19 +153,19 @@ static void test_gaussian_noise_is_that_of_the_set(void **state)
     for (size_t n = 2; n <= PARTIES; n++) {
         double m = (double)n;
 
-        set.n = n;
+        set_n = n;
         plan.protocol.gaussian.match = GAUSSIAN_PAPER;
-        e = policy_mechanism(&plan, &set);
+        e = mechanism();
         assert_int_equal(e.kind, ACCOUNT_GAUSSIAN);
         assert_true(fabs(e.sigma - sqrt(2 * m * c * c / (b * beta * beta))) < 1e-5 * e.sigma);
         plan.protocol.gaussian.match = GAUSSIAN_EQUAL_RDP;
-        e = policy_mechanism(&plan, &set);
+        e = mechanism();
         assert_true(fabs(e.sigma - sqrt(m * c * c * (1 - 4 * beta * beta) /
                                         (4 * b * beta * beta))) < 1e-5 * e.sigma);
     }
     plan.protocol.gaussian.match = GAUSSIAN_SIGMA;
     plan.protocol.gaussian.sigma = 3.5;
-    e = policy_mechanism(&plan, &set);
+    e = mechanism();
     assert_true(e.sigma == 3.5);
 }
 

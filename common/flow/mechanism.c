@@ -1,0 +1,35 @@
+/* mechanism.c -- a plan's noise, and among whom it is added.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/mechanism.h"
+
+#include "common/secagg/encode.h"
+
+struct account_entry mechanism_of(const struct plan *p, const struct roster *r,
+                                  const uint8_t *members, size_t n, uint32_t self)
+{
+    uint32_t colluders = roster_colluders(r, members, n, self);
+    uint32_t servers = roster_servers(r, members, n, self);
+    struct account_entry e = {
+        .kind = ACCOUNT_NONE,
+        .clip = p->protocol.clip,
+        .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
+        .concat = plan_shows_each(p),
+        .coordinates = p->model.embedding,
+        /* threats 1.2 */
+        .parties = (uint32_t)n - servers,
+        .colluders = colluders > servers ? colluders - servers : 1,
+    };
+    struct encode encode;
+
+    if (p->protocol.encoding == ENCODING_PBM) {
+        e.kind = ACCOUNT_PBM;
+        e.trials = p->protocol.pbm.trials;
+        e.beta = p->protocol.pbm.beta;
+    } else if (p->protocol.encoding == ENCODING_GAUSSIAN &&
+               encode_init(&encode, p, (uint32_t)n) == STATUS_OK) {
+        e.kind = ACCOUNT_GAUSSIAN;
+        e.sigma = encode.sigma;
+    }
+    return e;
+}
