@@ -188,6 +188,8 @@ SCRIPTED := $(foreach t,party saved server, \
 $(SCRIPTED): private LDFLAGS += -Wl,--wrap=party_session_step
 $(BUILD)/lib/libsim.a: $(SIM_LIB)
 FUZZ_LIBS := $(patsubst %,$(BUILD)/lib/lib%.a,sim server party tests) $(LIBS)
+$(BUILD)/tests/fuzz/fuzz_transcript $(BUILD)/tests/fuzz/replay_transcript: \
+    $(BUILD)/obj/deploy/tools/audit/seen.o $(BUILD)/obj/deploy/tools/audit/colluder.o
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
         $(BUILD)/obj/tests/lib/fuzz_replay.o $(FUZZ_LIBS)
 	$(LINK) -lcmocka $(LDLIBS)
