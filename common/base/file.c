@@ -88,10 +88,16 @@ enum status file_read_private(const char *path, struct buf *out, struct error *e
     if (fd < 0)
         return error_set(err, STATUS_CONFIG, "%s: %s", path, strerror(errno));
     s = check_private(fd, path, err);
-    if (s == STATUS_OK)
-        return read_whole(fd, path, out, err);
-    close(fd);
-    return s;
+    if (s != STATUS_OK) {
+        close(fd);
+        return s;
+    }
+    s = read_whole(fd, path, out, err);
+    if (s != STATUS_LIMIT)
+        return s;
+    if (err != NULL) /* a limit is a peer's to keep; this file is one's own */
+        err->status = STATUS_CONFIG;
+    return STATUS_CONFIG;
 }
 
 static int write_all(int fd, const char *bytes, size_t n)

@@ -19,8 +19,8 @@ enum status file_write_atomic(const char *path, const void *bytes, size_t n, uns
                               struct error *err) MUST_USE;
 
 /* The same of a secret, never waiting: STATUS_CONFIG when it is no regular file, others than the
- * owner may use it, or it is neither this user's nor root's (threats F7).  What is asked is what is
- * read, however often another file takes the name meanwhile. */
+ * owner may use it, it is neither this user's nor root's (threats F7), or does not fit.  What is
+ * asked is what is read, however often another file takes the name meanwhile. */
 enum status file_read_private(const char *path, struct buf *out, struct error *err) MUST_USE;
 
 /* Takes `path` (made if need be) for this process alone, until file_unlock or its end, however

@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/crypto/sign.h"
 #include "common/net/tls_cert.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 
 #define SUITES "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 #define GROUPS "X25519:P-256"
-enum { KEY_FILE_MAX = 65536 };
 
 static const char *last_reason(void)
 {
@@ -50,7 +50,7 @@ static enum status load_key(SSL_CTX *ctx, const char *path, struct error *err)
     BIO *bio = NULL;
     enum status s;
 
-    buf_init(&text, KEY_FILE_MAX);
+    buf_init(&text, SIGN_KEY_FILE_MAX);
     s = file_read_private(path, &text, err);
     if (s == STATUS_CONFIG) {
         error_wrap(err, "identity.key");

@@ -10,10 +10,13 @@
 #include <stdlib.h>
 
 static uint64_t left;
+static size_t lacking;
 static int64_t blocks;
 
-static bool refused(void)
+static bool refused(size_t n)
 {
+    if (lacking > 0 && n == lacking)
+        return true;
     return left > 0 && --left == 0;
 }
 
@@ -22,7 +25,7 @@ static void *take(size_t n, const char *file, int line)
     void *block;
 
     (void)file, (void)line;
-    if (n == 0 || refused())
+    if (n == 0 || refused(n))
         return NULL;
     block = malloc(n);
     blocks += block != NULL;
@@ -44,7 +47,7 @@ static void *change(void *block, size_t n, const char *file, int line)
         give(block, file, line);
         return NULL;
     }
-    return refused() ? NULL : realloc(block, n);
+    return refused(n) ? NULL : realloc(block, n);
 }
 
 void openssl_mem_init(void)
@@ -55,6 +58,11 @@ void openssl_mem_init(void)
 void openssl_mem_fail_at(uint64_t n)
 {
     left = n;
+}
+
+void openssl_mem_fail_size(size_t n)
+{
+    lacking = n;
 }
 
 uint64_t openssl_mem_fail_left(void)

@@ -213,7 +213,8 @@ static void test_a_private_file_is_a_regular_one_and_never_waited_for(void **sta
     assert_int_equal(read_private("/dev/null", "", &err), STATUS_CONFIG);
 }
 
-static void test_a_private_file_has_the_limit_of_any(void **state)
+/* It is one's own: no peer is at fault. */
+static void test_a_private_file_over_its_limit_is_a_wrong_setting(void **state)
 {
     const char *path = scratch_write_text("long", "123456789");
     struct error err = {0};
@@ -222,8 +223,15 @@ static void test_a_private_file_has_the_limit_of_any(void **state)
     (void)state;
     assert_int_equal(chmod(path, 0600), 0);
     buf_init(&out, 8);
-    assert_int_equal(file_read_private(path, &out, &err), STATUS_LIMIT);
+    assert_int_equal(file_read_private(path, &out, &err), STATUS_CONFIG);
+    assert_int_equal(err.status, STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "larger than 8 bytes"));
     buf_deinit(&out);
+    buf_init(&out, 8);
+    assert_int_equal(file_read_private(path, &out, NULL), STATUS_CONFIG);
+    buf_deinit(&out);
+    assert_int_equal(read_private(scratch_write_text("long", "12345678"), "12345678", &err),
+                     STATUS_OK);
 }
 
 static void expect_made(const char *path)
@@ -296,7 +304,7 @@ int main(void)
         cmocka_unit_test(test_a_write_that_fails_leaves_the_old_file),
         cmocka_unit_test(test_a_private_file_is_the_owners_alone),
         cmocka_unit_test(test_a_private_file_is_a_regular_one_and_never_waited_for),
-        cmocka_unit_test(test_a_private_file_has_the_limit_of_any),
+        cmocka_unit_test(test_a_private_file_over_its_limit_is_a_wrong_setting),
         cmocka_unit_test(test_a_folder_has_one_process_at_work_in_it),
         cmocka_unit_test(test_folders_are_made_with_their_parents_and_again),
         cmocka_unit_test(test_a_file_in_the_place_of_a_folder_is_an_error),

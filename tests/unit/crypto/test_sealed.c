@@ -160,12 +160,18 @@ static enum status load(const char *text, mode_t mode)
 static void test_a_key_file_is_64_hexadecimal_digits_for_its_owner_alone(void **state)
 {
     static const char hex[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
+    char more[130] = {0};
 
     (void)state;
     assert_int_equal(load(hex, 0600), STATUS_OK);
     assert_int_equal(load(hex, 0640), STATUS_CONFIG);
     assert_int_equal(load(hex + 1, 0600), STATUS_CONFIG);
     assert_int_equal(load("", 0600), STATUS_CONFIG);
+    memset(more, '\n', sizeof more - 1);
+    memcpy(more, hex, sizeof hex - 1);
+    assert_int_equal(load(more, 0600), STATUS_CONFIG); /* one's own fault, and not a peer's */
+    more[sizeof more - 2] = 0;
+    assert_int_equal(load(more, 0600), STATUS_OK);
 }
 
 int main(void)

@@ -107,6 +107,33 @@ static void test_a_shortage_is_not_taken_for_a_wrong_signature(void **state)
     sign_key_deinit(&k);
 }
 
+/* One pool of an allocator is empty, and stays so: asked again, the library says the same. */
+static void test_a_lasting_shortage_is_not_taken_for_a_wrong_signature_either(void **state)
+{
+    struct sign_key k = rfc_key();
+    uint8_t sig[SIGN_BYTES], wrong[SIGN_BYTES];
+    unsigned failed = 0, told = 0;
+
+    (void)state;
+    assert_int_equal(sign_make(sig, &k, "label", "text", 4), STATUS_OK);
+    memcpy(wrong, sig, sizeof wrong);
+    wrong[0] ^= 1;
+    for (size_t size = 1; size < 4096; size++) {
+        enum status right, not_right;
+
+        openssl_mem_fail_size(size);
+        right = sign_check(sig, k.public_key, "label", "text", 4);
+        not_right = sign_check(wrong, k.public_key, "label", "text", 4);
+        openssl_mem_fail_size(0);
+        assert_true(right == STATUS_OK || right == STATUS_CRYPTO);
+        assert_int_equal(not_right, right == STATUS_OK ? STATUS_AUTH : STATUS_CRYPTO);
+        failed += right == STATUS_CRYPTO;
+        told += right == STATUS_OK;
+    }
+    assert_true(failed > 0 && told > 0);
+    sign_key_deinit(&k);
+}
+
 static void test_signature_holds_for_one_label_message_and_key(void **state)
 {
     struct sign_key k = rfc_key(), other;
@@ -225,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_signature_is_that_of_label_zero_message),
         cmocka_unit_test(test_any_flipped_bit_of_a_signature_is_refused),
         cmocka_unit_test(test_a_shortage_is_not_taken_for_a_wrong_signature),
+        cmocka_unit_test(test_a_lasting_shortage_is_not_taken_for_a_wrong_signature_either),
         cmocka_unit_test(test_signature_holds_for_one_label_message_and_key),
         cmocka_unit_test(test_label_and_message_do_not_run_into_each_other),
         cmocka_unit_test(test_longest_message_is_signed),

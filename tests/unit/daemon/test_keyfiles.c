@@ -3,6 +3,8 @@
  */
 #include "common/daemon/keyfiles.h"
 
+#include "common/base/file.h"
+#include "common/crypto/sign.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test_pki.h"
 
@@ -38,6 +40,7 @@ static const char *state_key(const char *name, const char *digits, mode_t mode)
 }
 
 #define HEX "00112233445566778899aabbccddeeff"
+#define LONG HEX HEX "\n" HEX HEX
 
 static int set_up(void **state)
 {
@@ -83,12 +86,14 @@ static void test_good_keys_pass_with_and_without_a_state_key(void **state)
 static void test_a_check_refuses_the_keys_that_a_run_refuses(void **state)
 {
     struct config_identity c = identity("party");
-    const char *pipe = scratch_path("pipe");
+    const char *pipe;
 
     (void)state;
     refuse(&c, false, state_key("loose", HEX HEX, 0644), STATUS_CONFIG, "readable by others");
     refuse(&c, false, state_key("short", HEX, 0600), STATUS_CONFIG, "hexadecimal");
     refuse(&c, false, scratch_path("absent"), STATUS_CONFIG, "No such file");
+    refuse(&c, false, state_key("long", LONG, 0600), STATUS_CONFIG, "larger than 128 bytes");
+    pipe = scratch_path("pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
     refuse(&c, false, pipe, STATUS_CONFIG, "not a regular file");
     assert_int_equal(chmod(c.key, 0644), 0);
@@ -101,11 +106,41 @@ static void test_a_check_refuses_the_keys_that_a_run_refuses(void **state)
     refuse(&c, true, "", STATUS_IDENTITY, "identity.key");
 }
 
+/* The daemon's own key, and exit 2: not a peer's fault. */
+static void test_a_key_file_over_the_limit_is_its_owners_fault(void **state)
+{
+    struct config_identity c = identity("server");
+    static char text[SIGN_KEY_FILE_MAX + 1];
+    struct sign_key k;
+    struct error err = {0};
+    struct buf key;
+
+    (void)state;
+    buf_init(&key, sizeof text);
+    assert_int_equal(file_read(c.key, &key, &err), STATUS_OK);
+    memset(text, '\n', sizeof text);
+    memcpy(text, key.data, key.len);
+    buf_deinit(&key);
+    snprintf(c.key, sizeof c.key, "%s", scratch_write("padded", text, sizeof text - 1));
+    assert_int_equal(chmod(c.key, 0600), 0);
+    assert_int_equal(keyfiles_check(&c, true, "", &err), STATUS_OK);
+    assert_int_equal(sign_key_load(&k, c.key, &err), STATUS_OK);
+    sign_key_deinit(&k);
+    snprintf(c.key, sizeof c.key, "%s", scratch_write("over", text, sizeof text));
+    assert_int_equal(chmod(c.key, 0600), 0);
+    refuse(&c, true, "", STATUS_IDENTITY, "identity.key: ");
+    refuse(&c, true, "", STATUS_IDENTITY, "larger than 65536 bytes");
+    assert_int_equal(sign_key_load(&k, c.key, &err), STATUS_CONFIG);
+    assert_int_equal(status_exit_code(STATUS_IDENTITY), 2);
+    assert_int_equal(status_exit_code(STATUS_CONFIG), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_keys_pass_with_and_without_a_state_key),
         cmocka_unit_test(test_a_check_refuses_the_keys_that_a_run_refuses),
+        cmocka_unit_test(test_a_key_file_over_the_limit_is_its_owners_fault),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
