@@ -65,7 +65,9 @@ static bool where_the_run_is(struct party_session *p)
     return false;
 }
 
-/* Nothing of a model leaves before the model itself can no longer be lost. */
+/* Nothing of a model leaves before the model itself can no longer be lost.  A party whose ledger
+ * lacks the server's steps keeps one too, which takes none of them for paid: its next process is
+ * refused as well, and its operator has a checkpoint in which to let the ledger go. */
 static bool keeps_first(struct party_session *p, struct actions *a)
 {
     if (p->setup.checkpoint_rounds == 0 || p->kept_any)
@@ -84,6 +86,7 @@ void party_catch_up(struct party_session *p, struct actions *a)
 
     party_arm(p, a);
     p->awaits_kept = false;
+    party_witness_offered(p);
     if (keeps_first(p, a))
         return;
     if (p->applied > p->offered_step && p->keeping) {

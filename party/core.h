@@ -89,8 +89,8 @@ struct party_witness {
     bool dirty;             /* some are not durable yet */
     uint64_t opened, ended; /* rounds of this generation that cost something */
     struct party_paid
-        paid;      /* of the own one, as the checkpoint that this process began with says */
-    bool restored; /* there was one, and it has not caught up yet */
+        paid;    /* of the own one, by the checkpoint that this process began with; 0 without one */
+    bool proven; /* the ledger has what the steps since took, and this party has come as far */
 };
 
 enum {
@@ -236,7 +236,10 @@ enum status party_witness_check(struct party_session *p, uint32_t member,
 struct party_paid party_witness_paid(const struct party_session *p);
 /* Out of one: is the ledger the one that it was made with, or a later one? */
 enum status party_witness_restore(struct party_session *p, const struct party_paid *paid) MUST_USE;
-/* The server has done p->offered_step steps.  Under wait this party had to pay for each. */
+/* The server says that it has done p->offered_step steps.  Under wait this party had to pay for
+ * each: an error if the ledger has less.  Until it has all, and this party has come as far, nothing
+ * of it is paid in what is kept; _offered looks at that without a word, before the first is. */
+void party_witness_offered(struct party_session *p);
 enum status party_witness_steps(struct party_session *p) MUST_USE;
 /* A round is opened that costs something; the one before has ended, for all members. */
 void party_witness_opened(struct party_session *p);

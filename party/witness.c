@@ -119,14 +119,16 @@ struct party_paid party_witness_paid(const struct party_session *p)
     struct party_paid now = p->witness.paid;
 
     now.last = last;
-    if (p->witness.restored) /* what was said before stays said, until it is seen to be true */
+    if (!p->witness.proven) /* what was said before stays said, until it is seen to be true */
         return now;
     now.rounds = unopened < last ? last - unopened : 0;
     now.step = p->offered_step > p->applied ? p->offered_step : p->applied;
     return now;
 }
 
-static enum status lacks(struct party_session *p, uint64_t least, const char *who)
+/* `besides`: what else may be the reason. */
+static enum status lacks(struct party_session *p, uint64_t least, const char *who,
+                         const char *besides)
 {
     uint64_t last = p->setup.sequence(p->setup.owner);
 
@@ -134,30 +136,42 @@ static enum status lacks(struct party_session *p, uint64_t least, const char *wh
         return STATUS_OK;
     return error_set(&p->error, STATUS_POLICY,
                      "ledger: %s/ledger.db ends at %llu, and %s it had come to %llu: it was put "
-                     "back, replaced or deleted",
+                     "back, replaced or deleted%s",
                      p->setup.config->state, (unsigned long long)last, who,
-                     (unsigned long long)least);
+                     (unsigned long long)least, besides);
 }
 
 enum status party_witness_restore(struct party_session *p, const struct party_paid *paid)
 {
     p->witness.paid = *paid;
-    p->witness.restored = true;
-    return lacks(p, paid->last, "by the checkpoint");
+    return lacks(p, paid->last, "by the checkpoint", "");
+}
+
+/* Where the ledger has to have come if the server has done what it says.  Of a process without a
+ * checkpoint nothing is known to be paid, so that each step counts. */
+static uint64_t least_by_steps(const struct party_session *p)
+{
+    const struct party_paid *paid = &p->witness.paid;
+    /* The round that was under way may have been counted before its step was. */
+    uint64_t least = paid->rounds > 0 ? paid->rounds - 1 : 0;
+
+    if (p->witness.proven || p->plan.protocol.straggler != STRAGGLER_WAIT ||
+        paid->rounds == PARTY_PAID_FORGOTTEN || p->offered_step <= paid->step)
+        return 0;
+    return least + (p->offered_step - paid->step);
+}
+
+void party_witness_offered(struct party_session *p)
+{
+    if (p->applied == p->offered_step && p->setup.sequence(p->setup.owner) >= least_by_steps(p))
+        p->witness.proven = true; /* what follows is paid for under these eyes */
 }
 
 enum status party_witness_steps(struct party_session *p)
 {
-    struct party_witness *w = &p->witness;
-    /* The round that was under way may have been counted before its step was. */
-    uint64_t least = w->paid.rounds > 0 ? w->paid.rounds - 1 : 0;
-    enum status s = STATUS_OK;
-
-    if (!w->restored || p->plan.protocol.straggler != STRAGGLER_WAIT)
-        return STATUS_OK;
-    if (w->paid.rounds != PARTY_PAID_FORGOTTEN && p->offered_step > w->paid.step)
-        s = lacks(p, least + (p->offered_step - w->paid.step), "by the server's steps");
-    if (s == STATUS_OK && p->applied == p->offered_step)
-        w->restored = false; /* what follows is paid for under these eyes */
-    return s;
+    party_witness_offered(p);
+    /* The parties have not signed what is offered: the server may be the one who is wrong. */
+    return lacks(p, least_by_steps(p), "by the server's steps",
+                 ", or the server claims steps that were never done: ask another party how far the "
+                 "run is");
 }

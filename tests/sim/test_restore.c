@@ -209,6 +209,215 @@ static void test_a_refused_checkpoint_stays_refused(void **state)
     sim_free(s);
 }
 
+/* --- no checkpoint at all --- */
+
+static void as_one_that_resumes(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->join.resumes = true;
+}
+
+/* The server takes in a party that comes without the model that it had, which it must not. */
+static void let_in(struct sim *s)
+{
+    for (int i = 0; i < PARTIES; i++)
+        sim_rule(s,
+                 (struct sim_rule){
+                     .act = SIM_ALTER, .from = i, .kind = WIRE_JOIN, .alter = as_one_that_resumes});
+}
+
+/* Those from `first` to `last` die, and come back without their checkpoints; the ledger is lost too
+ * if `ledger`. */
+static void lose_folders(struct sim *s, int first, int last, bool ledger)
+{
+    let_in(s);
+    for (int who = first; who <= last; who++)
+        sim_break_at(s, (struct sim_break){.what = SIM_DEATH,
+                                           .who = who,
+                                           .at_us = sim_now_us(s) + 1,
+                                           .down_us = DOWN_US,
+                                           .lose_saved = true,
+                                           .lose_ledger = ledger});
+}
+
+static void expect_lacking_steps(struct sim *s, uint32_t party, unsigned steps)
+{
+    char words[64];
+
+    snprintf(words, sizeof words, "ends at 0, and by the server's steps it had come to %u", steps);
+    expect_refused(s, party, words);
+}
+
+/* The same federation again, each party from what it had on its disk, as the dead are. */
+static struct sim *from_the_disks(struct sim *s)
+{
+    struct sim *next;
+
+    for (uint32_t i = 0; i < PARTIES; i++)
+        s->party[i].up_us = 1;
+    next = sim_resume(s);
+    sim_free(s);
+    return next;
+}
+
+/* Each of them keeps a checkpoint before it is refused, in which no step is paid: so the
+ * processes that start from it are refused as well. */
+static void test_all_state_folders_deleted_at_once_are_missed_by_the_steps(void **state)
+{
+    struct sim_options o = three(1000);
+    struct sim *s = sim_new(&o);
+    uint32_t sent;
+
+    (void)state;
+    run_to_step(s, 11);
+    lose_folders(s, 0, PARTIES - 1, true);
+    sim_run(s, DOWN_US / 2);
+    sent = messages_with_data(s);
+    sim_run(s, HOUR_US);
+    for (uint32_t i = 0; i < PARTIES; i++)
+        expect_lacking_steps(s, i, 11);
+    assert_int_equal(messages_with_data(s), sent);
+    for (int again = 0; again < 3; again++) {
+        s = from_the_disks(s);
+        sim_run(s, HOUR_US);
+        for (uint32_t i = 0; i < PARTIES; i++)
+            expect_lacking_steps(s, i, 11);
+        assert_int_equal(messages_with_data(s), 0);
+    }
+    sim_free(s);
+}
+
+static void test_a_lost_folder_is_missed_where_no_checkpoints_are_kept(void **state)
+{
+    struct sim_options o = three(1000);
+    struct sim *s;
+
+    (void)state;
+    o.diskless = 1u << VICTIM;
+    s = sim_new(&o);
+    run_to_step(s, 5);
+    lose_folders(s, VICTIM, VICTIM, true);
+    sim_run(s, HOUR_US);
+    expect_lacking_steps(s, VICTIM, 5);
+    sim_free(s);
+}
+
+/* The ledger has the steps, and that is all that is asked of it: with or without checkpoints a
+ * party is sent what it has missed. */
+static void test_an_intact_ledger_goes_on_without_a_checkpoint(void **state)
+{
+    (void)state;
+    for (uint64_t diskless = 0; diskless < 1u << PARTIES; diskless++) {
+        struct sim_options o = three(1000);
+        struct sim *s;
+
+        o.diskless = diskless;
+        s = sim_new(&o);
+        run_to_step(s, 11);
+        lose_folders(s, 0, PARTIES - 1, false);
+        sim_run(s, HOUR_US);
+        expect_completed(s);
+        sim_free(s);
+    }
+}
+
+/* The server comes back from its journal; the parties have been there all the time. */
+static void test_parties_without_checkpoints_outlive_their_server(void **state)
+{
+    struct sim_options o = three(3);
+    struct sim *s;
+
+    (void)state;
+    o.diskless = (1u << PARTIES) - 1;
+    s = sim_new(&o);
+    run_to_step(s, 11);
+    sim_kill_at(s, SIM_SERVER, sim_now_us(s) + 1);
+    sim_run(s, HOUR_US);
+    expect_completed(s);
+    sim_free(s);
+}
+
+/* The first checkpoint of a run asks for the numbers of the runs before, too. */
+static void test_numbers_of_earlier_runs_do_not_stand_for_steps(void **state)
+{
+    struct sim_options o = three(1000);
+    struct sim *s = sim_new(&o);
+    struct sim_ledger l;
+
+    (void)state;
+    for (uint32_t i = 0; i < PARTIES; i++)
+        disk_of(s, i)->ledger.number = 800;
+    run_to_step(s, 11);
+    l = disk_of(s, VICTIM)->ledger;
+    l.number = 805;
+    die(s, VICTIM, VICTIM, &l);
+    sim_run(s, HOUR_US);
+    expect_refused(s, VICTIM, "by the server's steps it had come to 810");
+    sim_free(s);
+}
+
+/* --- a server that lies --- */
+
+static void two_steps_more(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->offer.step += 2;
+}
+
+/* From its next offer to the victim on. */
+static void lie(struct sim *s)
+{
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = SIM_SERVER,
+                                  .party = VICTIM,
+                                  .kind = WIRE_OFFER,
+                                  .alter = two_steps_more});
+}
+
+static void expect_both_named(struct sim *s)
+{
+    expect_refused(s, VICTIM,
+                   "it was put back, replaced or deleted, or the server claims steps "
+                   "that were never done: ask another party how far the run is");
+}
+
+/* The ledger is whole: the words must not send its operator after it alone. */
+static void test_steps_that_were_never_done_are_not_the_ledgers_fault_alone(void **state)
+{
+    struct sim_options o = three(3);
+    struct sim *s = sim_new(&o);
+    uint32_t sent;
+
+    (void)state;
+    run_to_step(s, 11);
+    lie(s);
+    die(s, VICTIM, VICTIM, &disk_of(s, VICTIM)->ledger);
+    sim_run(s, DOWN_US / 2);
+    sent = sim_sent(s, VICTIM, WIRE_HELLO);
+    sim_run(s, HOUR_US);
+    expect_both_named(s);
+    assert_int_equal(sim_sent(s, VICTIM, WIRE_HELLO), sent);
+    sim_free(s);
+}
+
+/* Nor does the lie stay: what was kept goes on with a server that says how it is. */
+static void test_a_lie_to_a_party_that_begins_costs_it_nothing_later(void **state)
+{
+    struct sim_options o = three(3);
+    struct sim *s = sim_new(&o), *next;
+
+    (void)state;
+    lie(s);
+    sim_run(s, HOUR_US);
+    expect_both_named(s);
+    assert_int_equal(messages_with_data(s), 0);
+    next = sim_resume(s);
+    sim_free(s);
+    sim_run(next, HOUR_US);
+    expect_completed(next);
+    sim_free(next);
+}
+
 /* --- by order --- */
 
 /* `last`: where the ledger ends. */
@@ -243,6 +452,26 @@ static void test_an_operator_who_lets_the_ledger_go_goes_on(void **state)
     }
 }
 
+/* A folder that is lost: what its refused process has kept is a place for the order. */
+static void test_an_operator_who_has_lost_all_lets_it_go_after_a_refusal(void **state)
+{
+    struct sim_options o = three(1000);
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    run_to_step(s, 11);
+    lose_folders(s, 0, PARTIES - 1, true);
+    sim_run(s, HOUR_US);
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        expect_lacking_steps(s, i, 11);
+        forget(s, i, 0);
+    }
+    s = from_the_disks(s);
+    sim_run(s, HOUR_US);
+    expect_completed(s);
+    sim_free(s);
+}
+
 static void test_bytes_of_another_version_are_not_changed(void **state)
 {
     uint8_t bytes[512] = {5}, same[512] = {5};
@@ -264,7 +493,15 @@ int main(void)
         cmocka_unit_test(test_a_later_ledger_than_the_checkpoint_goes_on),
         cmocka_unit_test(test_the_servers_steps_tell_what_an_old_checkpoint_cannot),
         cmocka_unit_test(test_a_refused_checkpoint_stays_refused),
+        cmocka_unit_test(test_all_state_folders_deleted_at_once_are_missed_by_the_steps),
+        cmocka_unit_test(test_a_lost_folder_is_missed_where_no_checkpoints_are_kept),
+        cmocka_unit_test(test_an_intact_ledger_goes_on_without_a_checkpoint),
+        cmocka_unit_test(test_parties_without_checkpoints_outlive_their_server),
+        cmocka_unit_test(test_numbers_of_earlier_runs_do_not_stand_for_steps),
+        cmocka_unit_test(test_steps_that_were_never_done_are_not_the_ledgers_fault_alone),
+        cmocka_unit_test(test_a_lie_to_a_party_that_begins_costs_it_nothing_later),
         cmocka_unit_test(test_an_operator_who_lets_the_ledger_go_goes_on),
+        cmocka_unit_test(test_an_operator_who_has_lost_all_lets_it_go_after_a_refusal),
         cmocka_unit_test(test_bytes_of_another_version_are_not_changed),
     };
 
