@@ -235,7 +235,7 @@ expect 0 'holds' 'claims of such a bottom may be asked of one that is sound' jud
 # --- claims that cannot be judged ---
 
 # shellcheck disable=SC2317
-claim() { # STATEMENT: about the privacy p, and the claim c of a server with a helper, of the run with noise for one coin
+claim() { # STATEMENT: about p, the privacy of that summary, and c, its claim about a server with a helper
     python3 -c '
 import json, sys
 summary = json.load(open("kept/run/party-1/summary.json"))
