@@ -80,7 +80,7 @@ E2E       := $(wildcard tests/e2e/test_*.sh)
 WATCHED   := $(patsubst tests/valgrind/%.c,$(BUILD)/tests/valgrind/%, \
     $(wildcard tests/valgrind/test_*.c))
 FAULTS    := $(BUILD)/tests/lib/disk_faults.so
-SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh
+SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh tests/fuzz/test_run.sh
 
 .PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
         check-threads durability shortage asan ubsan tsan valgrind run-watched run-memcheck fuzz \

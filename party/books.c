@@ -7,6 +7,7 @@
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "common/flow/mechanism.h"
 #include "party/policy.h"
 
 #include <stdio.h>
@@ -103,6 +104,20 @@ static enum status collect(struct books *b, const struct action_charge *c, struc
     for (size_t i = 0; i < c->n; i++)
         b->slots[i] = map[c->rows[i]];
     return STATUS_OK;
+}
+
+void books_judge(struct books *b, const struct plan *p)
+{
+    b->delta = mechanism_delta(p, books_records(b));
+    b->withstands = plan_withstands(p);
+}
+
+uint64_t books_records(const struct books *b)
+{
+    struct ledger_totals totals;
+
+    ledger_totals(b->ledger, &totals);
+    return totals.records;
 }
 
 size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX])

@@ -15,14 +15,18 @@ struct books {
     uint32_t *slots; /* scratch: the slots of a charge */
     size_t slots_max;
     uint8_t data[LEDGER_DIGEST_BYTES]; /* which data sets: SHA-256 of both; never leaves */
-    double delta;                      /* of the plan, for policy.max_epsilon; 0: not known yet */
-    uint32_t withstands;               /* plan_withstands(), as soon as delta is known */
+    double delta;        /* mechanism_delta() of the plan, for policy.max_epsilon; 0: none yet */
+    uint32_t withstands; /* plan_withstands() of it */
 };
 
 /* Opens state/ledger.db and binds both data sets. */
 enum status books_open(struct books *b, const struct party_inputs *in, struct error *err) MUST_USE;
 void books_close(struct books *b); /* safe on a zeroed struct */
 
+/* By which plan policy.max_epsilon is judged from now on. */
+void books_judge(struct books *b, const struct plan *p);
+/* Records that the ledger holds, those of both data sets among them. */
+uint64_t books_records(const struct books *b);
 /* What the ledger holds, as entries for the accountant. */
 size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
 

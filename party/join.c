@@ -230,6 +230,7 @@ static enum status price(struct party_session *p, struct actions *a, uint64_t of
         .done = goes_on_from(p, offered),
         .bottom = policy_bottom_of(p->setup.config, spent, n),
         .shared = p->shared_ids,
+        .records = p->setup.records,
     };
 
     party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));

@@ -226,8 +226,7 @@ static void do_charge(struct loop *l, const struct action_charge *c)
             log_warn("%s", err.text);
         return;
     }
-    l->run.books.delta = policy_delta(&party_session_report(l->run.session)->plan);
-    l->run.books.withstands = plan_withstands(&party_session_report(l->run.session)->plan);
+    books_judge(&l->run.books, &party_session_report(l->run.session)->plan);
     l->charge = *c;
     l->charged = (struct error){0};
     l->charging = true;

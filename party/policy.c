@@ -5,6 +5,7 @@
 
 #include "common/flow/mechanism.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -48,10 +49,14 @@ struct account_entry policy_planned(const struct plan *p, const struct policy_se
     return e;
 }
 
-double policy_delta(const struct plan *p)
-{
-    return p->privacy.delta < POLICY_DELTA_MAX ? p->privacy.delta : POLICY_DELTA_MAX;
-}
+_Static_assert((int)CONFIG_ADVERSARIES == (int)ACCOUNT_ADVERSARIES &&
+                   (int)ADVERSARY_SERVER_1 == (int)ACCOUNT_SERVER_1 &&
+                   (int)ADVERSARY_SERVER_T == (int)ACCOUNT_SERVER_T &&
+                   (int)ADVERSARY_ALL_BUT_ONE == (int)ACCOUNT_ALL_BUT_ONE &&
+                   (int)ADVERSARY_PARTY == (int)ACCOUNT_PARTY &&
+                   (int)ADJACENCY_RECORD_RAW == (int)ACCOUNT_RECORD_RAW &&
+                   (int)ADJACENCY_SAMPLE == (int)ACCOUNT_SAMPLE,
+               "the configuration's names are the accountant's");
 
 bool policy_limits_epsilon(const struct config_policy *policy)
 {
@@ -143,10 +148,10 @@ static enum status check_terms(const struct config_policy *policy, const struct 
                          "policy.encodings: the plan's encoding is not among them");
     /* A delta of 1/N lets a mechanism publish one record whole and still keep its promise (threats
      * B13). */
-    if (p->privacy.delta * p->shape.train_rows >= 1)
+    if (p->privacy.delta * ((double)p->shape.train_rows + p->shape.test_rows) >= 1)
         return error_set(err, STATUS_POLICY,
-                         "the plan's privacy.delta %g is not below one over its %u rows",
-                         p->privacy.delta, p->shape.train_rows);
+                         "the plan's privacy.delta %g is not below one over its %" PRIu64 " rows",
+                         p->privacy.delta, (uint64_t)p->shape.train_rows + p->shape.test_rows);
     if (policy->max_learning_rate > 0 && p->training.learning_rate > policy->max_learning_rate)
         return error_set(err, STATUS_POLICY, "policy.max_learning_rate: %g is over %g",
                          p->training.learning_rate, policy->max_learning_rate);
@@ -175,11 +180,12 @@ static enum status check_releases(const struct config_policy *policy,
 }
 
 static enum status check_epsilon(const struct config_policy *policy, const struct plan *p,
-                                 const struct account_entry *entries, size_t n, struct error *err)
+                                 uint64_t records, const struct account_entry *entries, size_t n,
+                                 struct error *err)
 {
     struct policy_excess e;
 
-    if (!policy_exceeded(&e, policy, entries, n, policy_delta(p), plan_withstands(p)))
+    if (!policy_exceeded(&e, policy, entries, n, mechanism_delta(p, records), plan_withstands(p)))
         return STATUS_OK;
     return error_set(
         err, STATUS_BUDGET,
@@ -204,6 +210,6 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
     entries[spent_n] = policy_planned(p, set, &planned);
     s = check_releases(policy, entries, spent_n + 1, err);
     if (s == STATUS_OK)
-        s = check_epsilon(policy, p, entries, spent_n + 1, err);
+        s = check_epsilon(policy, p, set->records, entries, spent_n + 1, err);
     return s;
 }

@@ -28,13 +28,10 @@ struct policy_set {
     uint32_t self;
     uint64_t done; /* training steps that need no pricing any more */
     struct policy_bottom bottom;
-    bool shared; /* some record is in the training split and in the test split */
+    bool shared;      /* some record is in the training split and in the test split */
+    uint64_t records; /* that the ledger holds or will, for mechanism_delta() */
 };
 
-/* A larger delta than this makes every epsilon look smaller: limits are judged at most at it (B13).
- */
-#define POLICY_DELTA_MAX 1e-5
-double policy_delta(const struct plan *p);
 /* Is there a limit on epsilon at all? */
 bool policy_limits_epsilon(const struct config_policy *policy);
 /* A claim that passes its limit. */

@@ -4,6 +4,7 @@
 #include "party/price.h"
 
 #include "common/base/mem.h"
+#include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
@@ -40,6 +41,7 @@ static enum status read_plan(struct plan *out, const char *file, struct error *e
 static enum status read_ledger(struct price *out, const struct party_inputs *in, struct error *err)
 {
     char path[CONFIG_PATH_MAX];
+    struct ledger_totals totals;
     struct ledger *ledger;
     enum status s;
 
@@ -50,6 +52,8 @@ static enum status read_ledger(struct price *out, const struct party_inputs *in,
     if (s != STATUS_OK)
         return s;
     out->spent_n = ledger_entries(ledger, out->spent);
+    ledger_totals(ledger, &totals);
+    out->records = totals.records;
     ledger_close(ledger);
     return STATUS_OK;
 }
@@ -98,6 +102,10 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
                             .self = in->self,
                             .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
                             .shared = table_share_ids(&in->train, &in->test)};
+    if (out->records < in->train.rows + in->test.rows)
+        out->records = in->train.rows + in->test.rows;
+    out->set.records = out->records;
+    out->delta = mechanism_delta(p, out->records);
     out->entry = policy_planned(p, &out->set, &out->releases);
     return STATUS_OK;
 }
@@ -107,7 +115,11 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
 static enum status print_bottom(const struct price *p, struct buf *out)
 {
     const struct account_entry *e = &p->entry;
-    const bool again = p->releases.trained_max > 1; /* says the same, at the price of a release */
+    struct plan once = p->plan;
+    bool again = p->releases.trained_max > 1; /* says the same, at the price of a release */
+
+    once.training.releases = RELEASES_ONCE;
+    again = again && plan_check(&once, NULL) == STATUS_OK;
 
     switch (e->bottom) {
     case ACCOUNT_FROZEN:
@@ -162,7 +174,7 @@ static enum status print_claims(const struct price *p, const struct account_clai
                                 struct buf *out)
 {
     enum status s = buf_printf(out, "# claims at delta %g (epsilon over %g says nothing):\n",
-                               p->plan.privacy.delta, ACCOUNT_VACUOUS);
+                               p->delta, ACCOUNT_VACUOUS);
 
     for (size_t i = 0; i < n && s == STATUS_OK; i++)
         s = buf_printf(out, "#   %-12s %-14s m_eff %-4" PRIu32 " epsilon %-11.6g alpha %.6g%s\n",
@@ -198,7 +210,7 @@ static enum status print_paper(const struct price *p, struct buf *out)
 
     if (p->entry.kind != ACCOUNT_PBM)
         return STATUS_OK;
-    epsilon = paper_epsilon(&p->entry, p->plan.privacy.delta, &alpha);
+    epsilon = paper_epsilon(&p->entry, p->delta, &alpha);
     return buf_printf(
         out,
         "# the paper's figure, not a guarantee: epsilon %.6g at alpha %.6g\n"
@@ -212,8 +224,7 @@ static enum status print_paper(const struct price *p, struct buf *out)
 enum status price_print(const struct price *p, struct buf *out)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n =
-        account_claims(claims, &p->entry, 1, p->plan.privacy.delta, plan_withstands(&p->plan));
+    size_t n = account_claims(claims, &p->entry, 1, p->delta, plan_withstands(&p->plan));
     enum status s = print_releases(p, out);
 
     if (s == STATUS_OK)
@@ -255,8 +266,7 @@ enum status price_verify(const struct price *p,
     struct corners c = {
         .trials = p->entry.trials, .beta = p->entry.beta, .figure = figure, .m_eff = 0};
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n =
-        account_claims(claims, &p->entry, 1, p->plan.privacy.delta, plan_withstands(&p->plan));
+    size_t n = account_claims(claims, &p->entry, 1, p->delta, plan_withstands(&p->plan));
     struct corners_found found;
     enum status s;
 

@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/daemon/model.h"
+#include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
 
 #include <stdio.h>
@@ -48,6 +49,8 @@ static struct report_mechanism mechanism(const struct account_entry *e)
                                  .coordinates = e->coordinates,
                                  .parties = e->parties,
                                  .colluders = e->colluders,
+                                 .clear = e->clear,
+                                 .each = e->concat,
                                  .bottom = bottoms[e->bottom],
                                  .releases = e->releases,
                                  .participations_max = e->participations_max};
@@ -66,6 +69,7 @@ static struct report_mechanism mechanism(const struct account_entry *e)
     if (e->bottom == ACCOUNT_DP) {
         m.step_noise = e->step_noise;
         m.steps = e->steps;
+        m.trained_max = e->trained_max;
     }
     return m;
 }
@@ -100,7 +104,7 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
 
     ledger_totals(b->ledger, &totals);
     out->mechanism = mechanism_name(&rep->plan);
-    out->delta = rep->plan.privacy.delta;
+    out->delta = mechanism_delta(&rep->plan, totals.records);
     out->train = totals.releases[LEDGER_TRAIN];
     out->evaluate = totals.releases[LEDGER_EVALUATE];
     out->predict = totals.releases[LEDGER_PREDICT];

@@ -48,6 +48,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .seeded = r->options->seeded,
         .seed = r->options->seed,
         .spent = spent,
+        .records = books_records(&r->books),
         .sequence = sequence,
         .seen = seen,
         .owner = r,

@@ -61,6 +61,7 @@ struct party_setup {
      * number of the ledger of another one of the roster that this party has ever seen, asked once,
      * at the start. */
     size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
+    uint64_t records; /* in the ledger, those of train and test among them */
     uint64_t (*sequence)(void *owner);
     uint64_t (*seen)(void *owner, uint32_t party);
     void *owner;

@@ -100,6 +100,12 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
     return s == STATUS_OK ? fedvs_price_check(p, err) : s;
 }
 
+/* Of a party whose ledger holds nothing else. */
+static double delta_of(const struct server_inputs *in)
+{
+    return mechanism_delta(&in->config.plan, in->train.rows + in->test.rows);
+}
+
 /* What it costs party `self`. */
 static struct account_entry priced(const struct server_inputs *in, const struct agenda_releases *r,
                                    uint32_t self)
@@ -136,7 +142,7 @@ static size_t priced_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
                      entry[i].colluders == entry[self].colluders;
         if (known)
             continue;
-        n = account_claims(claims, &entry[self], 1, p->privacy.delta, plan_withstands(p));
+        n = account_claims(claims, &entry[self], 1, delta_of(in), plan_withstands(p));
         for (size_t i = 0; i < n; i++)
             if (self == 0 || claims[i].epsilon > out[i].epsilon)
                 out[i] = claims[i];
@@ -205,12 +211,11 @@ void server_inputs_deinit(struct server_inputs *in)
 static enum status print_claims(const struct server_inputs *in, const struct agenda_releases *r,
                                 struct buf *out)
 {
-    const struct plan *p = &in->config.plan;
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
     size_t n = priced_claims(claims, in, r);
     enum status s = buf_printf(
         out, "# cost of the plan for one party, delta %g (epsilon over %g says nothing):\n",
-        p->privacy.delta, ACCOUNT_VACUOUS);
+        delta_of(in), ACCOUNT_VACUOUS);
 
     for (size_t i = 0; i < n && s == STATUS_OK; i++)
         s = buf_printf(out, "#   %-12s %-13s epsilon %.6g%s\n",

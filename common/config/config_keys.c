@@ -185,7 +185,7 @@ static const struct key party_keys[] = {
      .fallback = "0", .help = "Epsilon that may not be passed; 0: no limit."},
     LIMITS("server", ADVERSARY_SERVER, "the server"),
     LIMITS("server_1", ADVERSARY_SERVER_1, "server+1"),
-    LIMITS("server_t", ADVERSARY_SERVER_T, "server+t"),
+    LIMITS("server_t", ADVERSARY_SERVER_T, "server+t (server+1 where T is 1)"),
     LIMITS("all_but_one", ADVERSARY_ALL_BUT_ONE, "all_but_one"),
     LIMITS("party", ADVERSARY_PARTY, "a curious party"),
     {"policy.max_releases.record", KEY_U64, PARTY(policy.releases_record), .lo = 0, .hi = COUNT_MAX,

@@ -3,6 +3,7 @@
  */
 #include "common/flow/mechanism.h"
 
+#include "common/privacy/ledger.h"
 #include "common/secagg/encode.h"
 
 struct account_entry mechanism_of(const struct plan *p, const struct roster *r,
@@ -32,4 +33,11 @@ struct account_entry mechanism_of(const struct plan *p, const struct roster *r,
         e.sigma = encode.sigma;
     }
     return e;
+}
+
+double mechanism_delta(const struct plan *p, uint64_t records)
+{
+    const double most = ledger_delta(records);
+
+    return p->privacy.delta < most ? p->privacy.delta : most;
 }

@@ -15,4 +15,9 @@
 struct account_entry mechanism_of(const struct plan *p, const struct roster *r,
                                   const uint8_t *members, size_t n, uint32_t self);
 
+/* The delta at which claims are made and limits judged: the plan's, but never more than
+ * ledger_delta() of the records that the claims are about: those of this plan and of all before it
+ * (threats B13). */
+double mechanism_delta(const struct plan *p, uint64_t records);
+
 #endif

@@ -206,10 +206,13 @@ static void put_mechanism(struct report_json *j, json_t *list, const struct repo
     report_json_count(j, o, "coordinates", m->coordinates);
     report_json_count(j, o, "parties", m->parties);
     report_json_count(j, o, "colluders", m->colluders);
+    report_json_flag(j, o, "clear", m->clear);
+    report_json_flag(j, o, "each", m->each);
     report_json_text(j, o, "bottom", m->bottom);
     if (m->steps > 0) {
         report_json_real(j, o, "step_noise", m->step_noise);
         report_json_count(j, o, "steps", m->steps);
+        report_json_count(j, o, "trained_max", m->trained_max);
     }
     report_json_count(j, o, "releases", m->releases);
     report_json_count(j, o, "participations_max", m->participations_max);

@@ -63,10 +63,12 @@ struct report_mechanism {
     double beta;
     uint32_t t_lo, t_hi; /* least and largest threshold, of 2^16 */
     double sigma, clip;  /* gaussian: 0 leaves them out */
+    bool clear, each;    /* the server saw uploads one by one; other parties did too */
     uint32_t coordinates, parties, colluders;
     const char *bottom;
-    double step_noise; /* dp, with the next: 0 leaves them out */
+    double step_noise; /* dp, with the next two: 0 leaves them out */
     uint32_t steps;
+    uint64_t trained_max; /* participations of one record in training */
     uint64_t releases, participations_max;
 };
 

@@ -11,8 +11,8 @@ static void grow(struct budget *b, const struct budget_terms *terms, uint64_t no
         return;
     gained = (now_us - b->at_us) / terms->share;
     b->at_us += gained * terms->share; /* the rest of the division counts the next time */
-    if (gained > 2 * terms->burst_us)
-        gained = 2 * terms->burst_us;
+    if (gained > terms->burst_us + terms->debt_us)
+        gained = terms->burst_us + terms->debt_us;
     b->credit_us += (int64_t)gained;
     if (b->credit_us > (int64_t)terms->burst_us)
         b->credit_us = (int64_t)terms->burst_us;
@@ -32,8 +32,8 @@ void budget_spend(struct budget *b, const struct budget_terms *terms, uint64_t f
     if (spent > 2 * terms->burst_us)
         spent = 2 * terms->burst_us;
     b->credit_us -= (int64_t)spent;
-    if (b->credit_us < -(int64_t)terms->burst_us)
-        b->credit_us = -(int64_t)terms->burst_us;
+    if (b->credit_us < -(int64_t)terms->debt_us)
+        b->credit_us = -(int64_t)terms->debt_us;
 }
 
 uint64_t budget_wait_us(struct budget *b, const struct budget_terms *terms, uint64_t now_us)

@@ -1,8 +1,11 @@
 /* budget.h -- how much of a loop thread's time may be spent on somebody: a share of all time, and a
  * little saved up.  Private to common/net; reads no clock.
  *
- * Credit grows by one microsecond in `share`, up to `burst_us`, and falls by what is spent, down to
- * -burst_us at the least, so that one long interruption costs no more than `share` times that.
+ * Credit grows by one microsecond in `share`, up to `burst_us`, and falls by what is spent.  Of one
+ * spending no more than two bursts count: a long interruption of this process is nobody's fault.
+ * Many that come before anybody asks add up, down to -debt_us; a share of the time is kept as long
+ * as none takes longer than two bursts, and all between two questions no more than debt_us and what
+ * was saved up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +17,7 @@
 struct budget_terms {
     uint64_t share; /* 1/share of the time; at least 1 */
     uint64_t burst_us;
+    uint64_t debt_us; /* most that is ever owed; at least burst_us */
 };
 
 struct budget {

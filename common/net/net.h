@@ -31,6 +31,7 @@ enum {
     NET_PENDING_MAX = 64,  /* connections not accepted by net_conn_accept yet; more must wait */
     NET_PENDING_SHARE = 5, /* these may take 1/5 of the loop thread's time, and besides ... */
     NET_PENDING_BURST_US = 50000, /* ... this once, which lets 100 parties in that start together */
+    NET_PENDING_DEBT_US = NET_PENDING_MAX * NET_PENDING_BURST_US, /* the most they can owe */
     NET_FRAME_PREAUTH_MAX = 4096,
     NET_SPKI_BYTES = 32,
 };

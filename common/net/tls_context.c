@@ -198,15 +198,16 @@ enum status net_tls_new(struct net_tls **out, bool server, const struct net_iden
     signal(SIGPIPE, SIG_IGN);
     t->server = server;
     t->holders = 1;
-    t->limits = (struct tls_limits){.handshake_ms = NET_HANDSHAKE_MS,
-                                    .body_base_ms = NET_BODY_BASE_MS,
-                                    .rate_min = NET_RATE_MIN,
-                                    .write_stuck_ms = NET_WRITE_STUCK_MS,
-                                    .recheck_ms = NET_RECHECK_MS,
-                                    .linger_ms = NET_LINGER_MS,
-                                    .rekey_records = TLS_REKEY_RECORDS,
-                                    .pending_max = NET_PENDING_MAX,
-                                    .pending = {NET_PENDING_SHARE, NET_PENDING_BURST_US}};
+    t->limits = (struct tls_limits){
+        .handshake_ms = NET_HANDSHAKE_MS,
+        .body_base_ms = NET_BODY_BASE_MS,
+        .rate_min = NET_RATE_MIN,
+        .write_stuck_ms = NET_WRITE_STUCK_MS,
+        .recheck_ms = NET_RECHECK_MS,
+        .linger_ms = NET_LINGER_MS,
+        .rekey_records = TLS_REKEY_RECORDS,
+        .pending_max = NET_PENDING_MAX,
+        .pending = {NET_PENDING_SHARE, NET_PENDING_BURST_US, NET_PENDING_DEBT_US}};
     buf_init(&t->scratch.output, SIZE_MAX / 2);
     t->bio_method = tls_bio_method_new();
     if (t->bio_method == NULL)

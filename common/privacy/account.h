@@ -74,7 +74,7 @@ struct account_entry {
     uint32_t colluders;          /* most entries of one operator, at least 1: the `1` of server+1 */
     uint64_t releases;           /* released vectors, total (columns, sample, RAW's record) */
     uint64_t participations_max; /* of one record (FROZEN's and DP's record) */
-    uint64_t trained_max;        /* DP: most of these, of one record, that `steps` followed */
+    uint64_t trained_max;        /* DP: those in training, which `steps` follow at the most */
 };
 
 struct account_claim {

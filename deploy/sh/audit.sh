@@ -82,7 +82,7 @@ audit_run() { # DIR
     set -- "$1" --train "$1/canaries/train.csv" --test "$1/canaries/test.csv" --parties "$parties" --transcript \
         --columns "$(audit_columns)" ${seed:+--seed "$seed"} \
         --set "model.embedding=$embedding" --set training.releases=once --set training.epochs=1 \
-        --set training.batch=1000 --set training.evaluate_every=0 \
+        --set "training.batch=$((rows < 1000 ? rows : 1000))" --set training.evaluate_every=0 \
         --party '*:model.train=frozen' --party '*:model.layers=[]' --party '*:data.scale=none' \
         --party "*:model.load=$1/canaries/weights.safetensors" --party "1:model.load=$1/canaries/target.safetensors"
     audit_dir_of=$1

@@ -92,7 +92,9 @@ static bool read_options(struct wanted *w, int argc, char **argv)
     }
     return (w->transcript != NULL) + w->control + (w->make != NULL) == 1 &&
            (w->canaries == NULL) == (w->summary == NULL) &&
-           (w->canaries != NULL || w->claims == NULL);
+           (w->canaries != NULL || w->claims == NULL) &&
+           (w->probes == NULL || w->canaries != NULL || w->make != NULL) &&
+           (w->known == NULL || w->features != NULL);
 }
 
 /* A whole number of an option; as it was where the option is not given. */

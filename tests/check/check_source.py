@@ -434,10 +434,17 @@ def rule_tests(tree):
 
 
 def rule_mutants(tree):
-    """each planted bug stands once where it is to be planted, and its tests are there"""
+    """each planted bug stands once where it is to be planted, its tests are there, and all are counted"""
     for path in tree.of('.mutant'):
         for line, reason in Mutant(path, tree.text[path]).faults(tree.text.get):
             yield path, line, reason
+    readme = 'tests/mutants/README.md'
+    n = len(list(tree.of('.mutant')))
+    told = re.search(r'^There are (\d+)\b', tree.text.get(readme, ''), re.M)
+    if told is None:
+        yield readme, 1, 'does not say how many there are'
+    elif int(told[1]) != n:
+        yield readme, tree.text[readme][:told.start()].count('\n') + 1, f'says {told[1]}, there are {n}'
 
 
 def main(arguments):

@@ -276,6 +276,11 @@ mutant tests/unit/base/test_gone common/base/mem.c '#include "common/base/mem.h"
 refused mutants tests/mutants/planted.mutant:1 'one whose test is gone'
 new tests/mutants/planted.mutant 'caught by: tests/unit/base/test_mem'
 refused mutants tests/mutants/planted.mutant:1 'one that changes nothing'
+told=$(grep -n '^There are' tests/mutants/README.md)
+mutant tests/unit/base/test_mem common/base/mem.c '#include "common/base/mem.h"'
+refused mutants "tests/mutants/README.md:${told%%:*}" 'one more than the page says'
+new tests/mutants/README.md '# Planted bugs'
+refused mutants tests/mutants/README.md:1 'a page that does not say how many'
 check=$tree/tests/check/check_source.py
 add tests/check/house.py "TESTED_BY['common/base/gone.c'] = 'x'"
 refused tests "tests/check/house.py:$line" 'an exception for what is gone'

@@ -9,7 +9,8 @@ what one party waits before each upload, so that there is training for all of th
 
 Prints what happened, the server's memory, and the median time of training rounds before waves and in them (from the
 server's metrics.jsonl; a figure for each evaluation).  Ends with 1 unless the run ends as BASE did, every connection
-has been ended, and the server's memory grew by less than --growth MiB (64).
+has been ended, most handshakes were whole, few others were closed while they spoke, and the server's memory grew by
+less than --growth MiB (64).
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -144,6 +145,17 @@ class Flood:
         for what in ('refused', 'not_ended'):
             if self.counts[what] > 0:
                 found.append('%d connections %s' % (self.counts[what], what))
+        return found + self.faults_of_the_attacker()
+
+    def faults_of_the_attacker(self):
+        """A flood that the server does not let speak is none.  Strangers, and who trickles, it closes itself."""
+        c, found = self.counts, []
+        for kind in ('stranger', 'claim'):
+            if 4 * c['shaken_' + kind] < 3 * c[kind]:
+                found.append('%d of %d handshakes of a %s were whole' % (c['shaken_' + kind], c[kind], kind))
+        most = c['stranger'] + c['slow'] + self.options.connections // 8
+        if c['closed_early'] > most:
+            found.append('%d connections closed while they spoke, at most %d expected' % (c['closed_early'], most))
         return found
 
     def round_ms(self):
@@ -156,10 +168,11 @@ class Flood:
 
     def tell(self):
         c = self.counts
-        kinds = [k for k in c if k not in ('shaken', 'refused', 'closed_early', 'not_ended')]
+        kinds = [k for k in c if k not in ('shaken_stranger', 'shaken_claim', 'refused', 'closed_early', 'not_ended')]
         print('connections %d' % sum(c[k] for k in kinds))
         print('of them %s' % ', '.join('%s %d' % (k, c[k]) for k in kinds))
-        print('whole handshakes %d, closed while they spoke %d' % (c['shaken'], c['closed_early']))
+        print('whole handshakes %d, with a good key %d; closed while they spoke %d' % (
+            c['shaken_stranger'] + c['shaken_claim'], c['shaken_claim'], c['closed_early']))
         print('in waves %.1f s, %.0f a second; server %.0f %% of a processor' % (
             self.flood_s, sum(c[k] for k in kinds) / self.flood_s, 100 * self.flood_cpu_s / self.flood_s))
         print('server memory %d kB, then at most %d kB: %d kB more' % (

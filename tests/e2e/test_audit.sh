@@ -64,6 +64,7 @@ same_bounds() { # FILE VIEWS
     python3 -c '
 import math, re, sys
 text = open(sys.argv[1]).read()
+delta = float(re.search(r"^claims of .* delta (\S+)$", text, re.M).group(1))
 def upper(k, n, error=5e-4):
     if k >= n:
         return 1.0
@@ -80,7 +81,7 @@ assert len(views) == int(sys.argv[2]), views
 said = {}
 for m_eff, n, m, f, g, epsilon in views:
     a, b = upper(int(f), int(n)), upper(int(g), int(m))
-    best = max([0.0] + [math.log((1 - 1e-5 - y) / x) for x, y in ((a, b), (b, a)) if 1 - 1e-5 - y > x])
+    best = max([0.0] + [math.log((1 - delta - y) / x) for x, y in ((a, b), (b, a)) if 1 - delta - y > x])
     assert abs(best - float(epsilon)) <= 1e-3 * max(1, best), (best, epsilon)
     said[m_eff] = epsilon
 claims = re.findall(r"^(?:server|all)\S* +\S+ +(\d+) +\S+ +(\S+)", text, re.M)
@@ -116,6 +117,8 @@ expect 1 '' 'none is said to be broken' grep BROKEN said-of
 expect 0 '' 'each bound is that of the counts, beside the claims against its own view' same_bounds said-of 3
 expect 0 '' 'of the audited party' same_claims said-of kept/run/party-1/summary.json
 expect 0 'record_frozen' 'for one record among others' cat said-of
+expect 0 '' 'nor by as few canaries as there may be' audit --rows 100
+expect 0 ' and .* judged' 'which are judged' cat said-of
 # Sixty-four coins where one was claimed.
 expect 5 '' 'noise that is not there is found' audit --rows 4000 --set protocol.pbm.trials=64 \
     --claims kept/run/party-1/summary.json
@@ -185,6 +188,9 @@ expect 2 'unasked.jsonl:17: of a round that was not asked for' 'and of no other'
 
 expect 2 'usage' 'nothing asked' "$tool"
 expect 2 'usage' 'canaries without a summary' "$tool" --transcript mixed.jsonl --canaries mixed.jsonl
+expect 2 'usage' 'probes without canaries' "$tool" --transcript mixed.jsonl --probes mixed.jsonl
+expect 2 'usage' 'known records without features' "$tool" --transcript mixed.jsonl --known 100
+expect 2 'usage' 'or of labels' "$tool" --transcript mixed.jsonl --labels clear/data/labels-train.csv --known 100
 expect 6 'nowhere' 'no transcript' "$tool" --transcript nowhere
 expect 2 'no transcript' 'another file' "$tool" --transcript /dev/null
 
@@ -225,6 +231,43 @@ expect 2 'record_raw.*nothing is judged' 'whose claims are never another one'"'"
     --claims kept/run/party-1/summary.json
 expect 0 'holds' 'claims of such a bottom may be asked of one that is sound' judge $seen \
     --summary kept/run/party-1/summary.json --claims raw.json
+
+# --- claims that cannot be judged ---
+
+# shellcheck disable=SC2317
+claim() { # STATEMENT: about p, the privacy of that summary, and c, its claim about a server with a helper
+    python3 -c '
+import json, sys
+summary = json.load(open("kept/run/party-1/summary.json"))
+p = summary["privacy"]
+c = next(c for c in p["claims"] if c["adversary"] == "server+1")
+exec(sys.argv[1])
+json.dump(summary, open("changed.json", "w"))' "$1"
+    judge $seen --summary kept/run/party-1/summary.json --claims changed.json
+}
+
+unjudged() { # WORDS WHAT STATEMENT
+    expect 2 "$1" "$2" claim "$3"
+    same 1 "$(wc -l <"$dir/said")" 'in one line'
+}
+
+expect 5 '^server+1 .* 0.001 .* BROKEN' 'a claim is broken' claim 'c["epsilon"] = 1e-3; c["m_eff"] = 3'
+for m_eff in 0 4 -1 1.5 4294967297 '"1"' None; do
+    unjudged 'm_eff: 1 to 3' "not judged: one of m_eff $m_eff" "c['epsilon'] = 1e-3; c['m_eff'] = $m_eff"
+done
+unjudged 'm_eff: 1 to 3' 'nor without any' 'del c["m_eff"]'
+unjudged 'no adversary' 'nor of somebody unheard of' 'c["adversary"] = "server+9"; del c["epsilon"]'
+unjudged 'no adversary' 'or of nobody' 'del c["adversary"]'
+unjudged 'no adjacency' 'nor about what is unheard of' 'c["adjacency"] = "record"'
+for epsilon in None '"3"' -1; do
+    unjudged 'epsilon: a number' "nor one of epsilon $epsilon" "c['epsilon'] = $epsilon"
+done
+unjudged 'delta is 0.1' 'nor at a delta above the plan' 'p["delta"] = 0.1'
+unjudged 'delta is 0:' 'or at none' 'del p["delta"]'
+expect 0 '^server+1 .* inf .* holds' 'infinity is no number at all' claim 'c["m_eff"] = 3; del c["epsilon"]'
+expect 5 '^server+t .* 0.001 .* BROKEN' 'a server with several helpers is known' \
+    claim 'c["adversary"] = "server+t"; c["epsilon"] = 1e-3; c["m_eff"] = 3'
+expect 0 'delta 1e-09' 'a delta below the plan'"'"'s is what is judged at' claim 'p["delta"] = 1e-9'
 expect 2 'noise is not that of the seed' 'another seed' judge $seen --summary kept/run/party-1/summary.json --seed 1
 
 closing

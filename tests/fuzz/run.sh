@@ -3,8 +3,9 @@
 # closing line for all: 'N passed, N failed'.
 #
 # usage: run.sh DIR SECONDS PROGRAM...   DIR takes what comes of it: new inputs in corpus/TARGET,
-# which the next run begins with, the log, and what broke a target.  The committed inputs are read
-# only.  JOBS targets run at a time (default: one per processor).
+# which the next run begins with, the log, and what broke a target: that is tried first, is gone
+# when it breaks nothing any more, and as long as it does nothing new is looked for.  The committed
+# inputs are read only.  JOBS targets run at a time (default: one per processor).
 # SPDX-License-Identifier: Apache-2.0
 set -u
 
@@ -19,16 +20,39 @@ broken() {
     tail -n 60 "$DIR/$1.log"
 }
 
+# still_broken PROGRAM TARGET: by what broke it before; what no longer does is removed
+still_broken() {
+    still=1
+    : >"$DIR/$2.log"
+    for input in "$DIR/$2"-*; do
+        [ -f "$input" ] || continue
+        if "$1" -timeout=20 "$input" >>"$DIR/$2.log" 2>&1 </dev/null; then
+            rm -f "$input"
+        else
+            still=0
+        fi
+    done
+    return $still
+}
+
+# seek PROGRAM TARGET: new inputs, its log and its exit code
+seek() {
+    "$1" -max_total_time="$SECONDS_EACH" -timeout=20 -print_final_stats=1 \
+        -artifact_prefix="$DIR/$2-" "$DIR/corpus/$2" "tests/fuzz/corpus/$2" \
+        >"$DIR/$2.log" 2>&1 </dev/null
+}
+
 # one PROGRAM: its line on the terminal, its result in a file of $RUN_DIR
 one() {
     target=${1##*/fuzz_}
     mkdir -p "$DIR/corpus/$target"
-    rm -f "$DIR/$target"-*
     began=$(date +%s)
-    "$1" -max_total_time="$SECONDS_EACH" -timeout=20 -print_final_stats=1 \
-        -artifact_prefix="$DIR/$target-" "$DIR/corpus/$target" "tests/fuzz/corpus/$target" \
-        >"$DIR/$target.log" 2>&1 </dev/null
-    code=$?
+    if still_broken "$1" "$target"; then
+        code=1
+    else
+        seek "$1" "$target"
+        code=$?
+    fi
     n=$(sed -n 's/^stat::number_of_executed_units: *//p' "$DIR/$target.log")
     edges=$(sed -n 's/^#.* cov: \([0-9]*\) .*/\1/p' "$DIR/$target.log" | tail -n 1)
     [ "${n:-0}" -gt 0 ] || [ "$code" -ne 0 ] || code=1

@@ -28,6 +28,7 @@ import time
 AT_ONCE = 192  # three times as many as the server lets in before they have said who they are
 END_S = 300  # for the server to answer, or to close
 PATIENT = 0.02  # of those that wait at all without a whole handshake: for the server to lose its patience
+OUTCOMES = ('shaken_stranger', 'shaken_claim', 'closed_early', 'refused', 'not_ended')
 KINDS = {'garbage': 45, 'half': 35, 'slow': 2, 'stranger': 8, 'claim': 10}  # how often, of 100
 RESET = struct.pack('ii', 1, 0)
 
@@ -67,7 +68,7 @@ class Attacker:
         self.chance = random.Random(seed)
         self.tls = {'stranger': context(*stranger(folder)), 'claim': context(cert, key)}
         self.hello = client_hello(self.tls['claim'])
-        self.count = collections.Counter(dict.fromkeys([*KINDS, 'shaken', 'closed_early', 'refused', 'not_ended'], 0))
+        self.count = collections.Counter(dict.fromkeys([*KINDS, *OUTCOMES], 0))
 
     def socket(self):
         """Nearly always of an address of its own, as hosts of the world would have."""
@@ -144,7 +145,7 @@ class Attacker:
         except BaseException:
             s.close()
             raise
-        self.count['shaken'] += 1
+        self.count['shaken_' + kind] += 1
         try:
             n = c.randint(1, 4096)
             writer.write(c.choice([struct.pack('>I', c.choice([0xffffffff, 0x80000000, 0x7fffffff, 4097])),

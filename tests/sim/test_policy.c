@@ -273,7 +273,7 @@ static void test_a_delta_that_gives_a_whole_record_away_is_refused(void **state)
     struct config_policy policy = policy_of(NULL, NULL, NULL);
 
     (void)state;
-    plan.shape.train_rows = 10000;
+    plan.shape.train_rows = 9980; /* beside 20 to test */
     plan.privacy.delta = 0.9999e-4;
     expect_accepted(&policy);
     plan.privacy.delta = 1e-4;
@@ -441,6 +441,22 @@ static void test_what_is_spent_already_uses_up_epsilon(void **state)
     expect_accepted(&policy);
 }
 
+/* Records of earlier runs count too (threats B13). */
+static void test_epsilon_is_judged_at_a_delta_for_all_records_of_the_ledger(void **state)
+{
+    struct account_claim claim = price(ACCOUNT_SERVER, ACCOUNT_RECORD_RAW);
+    struct config_policy policy;
+    char value[64];
+
+    (void)state;
+    snprintf(value, sizeof value, "max_epsilon.value=%.17g", claim.epsilon * 1.001);
+    policy = policy_of(value, NULL, NULL);
+    set.records = 99999;
+    expect_accepted(&policy);
+    set.records = 100000;
+    assert_int_equal(policy_check(&policy, &plan, &set, spent, spent_n, NULL), STATUS_BUDGET);
+}
+
 static void test_releases_without_noise_pass_no_epsilon(void **state)
 {
     struct config_policy policy = policy_of("max_epsilon.value=1e9", NULL, NULL);
@@ -491,6 +507,7 @@ int main(void)
         TEST(test_epsilon_is_limited_for_each_claim_of_its_own),
         TEST(test_epsilon_is_limited_for_each_adversary_and_adjacency),
         TEST(test_what_is_spent_already_uses_up_epsilon),
+        TEST(test_epsilon_is_judged_at_a_delta_for_all_records_of_the_ledger),
         TEST(test_releases_without_noise_pass_no_epsilon),
         TEST(test_a_full_ledger_is_still_priced),
     };

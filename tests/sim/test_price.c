@@ -218,6 +218,10 @@ static void test_the_partys_own_bottom_says_which_claim_of_a_record_holds(void *
     assert_says(printed(), "server+1     record_frozen ");
     assert_says(printed(), "bottom: frozen");
     assert_says(printed(), "once would make them one");
+    load(plan_file("protocol: {pbm: {trials: 4, beta: 0.01}, straggler: drop}\n"
+                   "training: {epochs: 4, batch: 10}\n"));
+    assert_null(strstr(printed(), "would make them one")); /* which drop does not allow */
+    load(plan_file(small));
     in.config.train = TRAIN_DP;
     load(plan_file(small));
     assert_int_equal(price.entry.bottom, ACCOUNT_DP);

@@ -158,6 +158,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .seeded = !s->options.unseeded,
         .seed = SEED,
         .spent = nothing_spent,
+        .records = p->train.rows + p->test.rows,
         .sequence = sequence,
         .seen = seen,
         .owner = p,

@@ -3,13 +3,15 @@
  */
 #include "deploy/tools/audit/distinguish.h"
 
+#include "common/privacy/account.h"
 #include "deploy/tools/audit/bound.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SIDE_MIN = 20 }; /* canaries */
+enum { SIDE_MIN = 20 };     /* canaries */
+#define ROUNDED (1 + 1e-12) /* a summary's numbers have 15 digits */
 
 /* --- summaries --- */
 
@@ -39,6 +41,74 @@ static const char *record_adjacency(const json_t *summary)
     return NULL;
 }
 
+static double delta_of(const json_t *summary)
+{
+    return json_number_value(json_object_get(json_object_get(summary, "privacy"), "delta"));
+}
+
+/* A claim of infinity is one without an epsilon (common/metrics/report.c). */
+static double epsilon_of(const json_t *claim)
+{
+    const json_t *epsilon = json_object_get(claim, "epsilon");
+
+    return epsilon == NULL ? INFINITY : json_number_value(epsilon);
+}
+
+static bool is_adversary(const char *name)
+{
+    for (int a = 0; a < ACCOUNT_ADVERSARIES; a++)
+        if (strcmp(name, account_adversary_name((enum account_adversary)a)) == 0)
+            return true;
+    return false;
+}
+
+static bool is_adjacency(const char *name)
+{
+    for (int a = 0; a < ACCOUNT_ADJACENCIES; a++)
+        if (strcmp(name, account_adjacency_name((enum account_adjacency)a)) == 0)
+            return true;
+    return false;
+}
+
+/* What cannot be judged must not look as if it held. */
+static enum status check_claim(const json_t *claim, size_t number, uint32_t parties,
+                               struct error *err)
+{
+    const json_t *m_eff = json_object_get(claim, "m_eff");
+    const json_t *epsilon = json_object_get(claim, "epsilon");
+
+    if (!is_adversary(word_of(claim, "adversary")))
+        return error_set(err, STATUS_DATA, "claim %zu: no adversary that is known", number);
+    if (!is_adjacency(word_of(claim, "adjacency")))
+        return error_set(err, STATUS_DATA, "claim %zu: no adjacency that is known", number);
+    if (!json_is_integer(m_eff) || json_integer_value(m_eff) < 1 ||
+        json_integer_value(m_eff) > (json_int_t)parties)
+        return error_set(err, STATUS_DATA, "claim %zu: m_eff: 1 to %u expected", number, parties);
+    if (epsilon != NULL && !(json_is_number(epsilon) && json_number_value(epsilon) >= 0))
+        return error_set(err, STATUS_DATA,
+                         "claim %zu: epsilon: a number expected (none at all is infinity)", number);
+    return STATUS_OK;
+}
+
+static enum status check_claims(const json_t *summary, const struct plan *p, struct error *err)
+{
+    const double delta = delta_of(summary);
+    enum status s = STATUS_OK;
+    const json_t *claim;
+    size_t i;
+
+    if (!(delta > 0 && delta <= p->privacy.delta * ROUNDED))
+        return error_set(err, STATUS_DATA,
+                         "the summary's delta is %g: above 0 and at most the plan's %g expected",
+                         delta, p->privacy.delta);
+    json_array_foreach(claims_of(summary), i, claim)
+    {
+        if (s == STATUS_OK)
+            s = check_claim(claim, i + 1, p->shape.parties, err);
+    }
+    return s;
+}
+
 static enum status check_summary(const json_t *summary, struct error *err)
 {
     if (json_array_size(json_object_get(summary, "parties")) != 1)
@@ -49,7 +119,8 @@ static enum status check_summary(const json_t *summary, struct error *err)
     return STATUS_OK;
 }
 
-static enum status check_summaries(const struct distinguish_summaries *by, struct error *err)
+static enum status check_summaries(const struct distinguish_summaries *by, const struct plan *p,
+                                   struct error *err)
 {
     enum status s = check_summary(by->own, err);
 
@@ -60,13 +131,16 @@ static enum status check_summaries(const struct distinguish_summaries *by, struc
                       "record_raw: the bottom learns from raw records, each shows in the releases "
                       "of all others, and none is a trial of its own: nothing is judged "
                       "(vfl audit --control)");
-    return s;
+    if (s == STATUS_OK)
+        s = check_claims(by->own, p, err);
+    return s == STATUS_OK ? check_claims(by->claims, p, err) : s;
 }
 
 /* --- the attack --- */
 
 /* What was found by whom, so that no view is judged twice. */
 struct found {
+    double delta; /* the claims', at which they are judged */
     bool known[PLAN_PARTIES_MAX];
     double epsilon[PLAN_PARTIES_MAX]; /* by parties held; negative: not attacked */
 };
@@ -89,7 +163,7 @@ static enum status attack(struct found *f, const struct view_of *of, uint32_t he
         s = error_set(err, STATUS_DATA, "%zu and %zu canaries of a side were released, too few",
                       v.n, v.m);
     if (s == STATUS_OK) {
-        t = bound_by_threshold(v.d, v.n, v.d_prime, v.m, of->seen->plan.privacy.delta);
+        t = bound_by_threshold(v.d, v.n, v.d_prime, v.m, f->delta);
         f->epsilon[held] = t.epsilon;
         printf("m_eff %-5u %zu and %zu judged, %zu taken for the other side, %zu missed: epsilon "
                "at least %.4g\n",
@@ -112,15 +186,12 @@ static bool sees_sums(const struct view_of *of, const json_t *claim)
 
 static uint32_t held_by(const json_t *claim, uint32_t parties)
 {
-    const json_int_t m_eff = json_integer_value(json_object_get(claim, "m_eff"));
-
-    return m_eff < 1 || m_eff > (json_int_t)parties ? 0 : parties - (uint32_t)m_eff;
+    return parties - (uint32_t)json_integer_value(json_object_get(claim, "m_eff"));
 }
 
 static bool print_claim(const json_t *claim, double bound)
 {
-    const json_t *epsilon = json_object_get(claim, "epsilon");
-    const double claimed = epsilon == NULL ? INFINITY : json_number_value(epsilon);
+    const double claimed = epsilon_of(claim);
     const bool over = bound > claimed;
     char text[32] = "-";
 
@@ -140,8 +211,8 @@ enum status distinguish(const struct view_of *of, const struct distinguish_summa
 {
     const uint32_t parties = of->seen->plan.shape.parties;
     const json_t *claims = claims_of(by->claims), *self, *claim;
-    struct found found = {{false}, {0}};
-    enum status s = check_summaries(by, err);
+    struct found found = {.delta = delta_of(by->claims)};
+    enum status s = check_summaries(by, &of->seen->plan, err);
     size_t i;
 
     json_array_foreach(claims, i, claim)
@@ -153,7 +224,7 @@ enum status distinguish(const struct view_of *of, const struct distinguish_summa
         return s;
     self = json_array_get(json_object_get(by->claims, "parties"), 0);
     printf("claims of %s, delta %g\n%-12s %-14s %6s %12s %12s\n", word_of(self, "name"),
-           of->seen->plan.privacy.delta, "adversary", "adjacency", "m_eff", "claimed", "at least");
+           found.delta, "adversary", "adjacency", "m_eff", "claimed", "at least");
     *broken = false;
     json_array_foreach(claims, i, claim)
     {

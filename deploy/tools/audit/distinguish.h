@@ -22,9 +22,10 @@ struct distinguish_summaries {
 };
 
 /* Prints a bound beside every claim: each adversary attacks with what it sees, M - m_eff parties'
- * own parts taken out of the sums.  Where the transcript does not tell these, or the adversary does
- * not see the sums, the claim is not attacked.  *broken: a bound is above its claim.  STATUS_DATA:
- * they do not fit together, or nothing can be judged. */
+ * own parts taken out of the sums, at the delta of by->claims.  Where the transcript does not tell
+ * these, or the adversary does not see the sums, the claim is not attacked.  *broken: a bound is
+ * above its claim.  STATUS_DATA: they do not fit together, nothing can be judged, or a claim is not
+ * understood. */
 enum status distinguish(const struct view_of *of, const struct distinguish_summaries *by,
                         bool *broken, struct error *err) MUST_USE;
 

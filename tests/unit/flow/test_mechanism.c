@@ -169,6 +169,20 @@ static void test_gaussian_noise_is_that_of_the_set(void **state)
     assert_true(e.sigma == 3.5);
 }
 
+/* A delta of one over the records promises nothing, whatever the plan says. */
+static void test_claims_are_made_at_a_delta_below_one_over_the_records(void **state)
+{
+    (void)state;
+    plan.privacy.delta = 1e-3;
+    assert_true(mechanism_delta(&plan, 0) == 1e-5);
+    assert_true(mechanism_delta(&plan, 99999) == 1e-5);
+    assert_true(mechanism_delta(&plan, 100000) == 1e-6);
+    assert_true(mechanism_delta(&plan, 5000000) == 1e-7);
+    plan.privacy.delta = 2e-6;
+    assert_true(mechanism_delta(&plan, 99999) == 2e-6);
+    assert_true(mechanism_delta(&plan, 100000) == 1e-6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +192,7 @@ int main(void)
         TEST(test_fixed_and_float32_have_no_noise),
         TEST(test_compressors_have_no_noise_and_refreshed_show_each_upload),
         TEST(test_gaussian_noise_is_that_of_the_set),
+        TEST(test_claims_are_made_at_a_delta_below_one_over_the_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static const struct budget_terms fifth = {.share = 5, .burst_us = 1000};
+static const struct budget_terms fifth = {.share = 5, .burst_us = 1000, .debt_us = 64000};
 
 static void test_what_is_saved_up_may_be_spent_at_once_and_no_more(void **state)
 {
@@ -55,6 +55,38 @@ static void test_over_a_long_time_a_share_is_spent_however_often_it_is_asked(voi
     assert_in_range(spent, 200000, 200000 + 1000 + 3);
 }
 
+/* A turn of the loop serves all who have something to say before any of them is asked to wait. */
+static void test_a_share_is_spent_however_many_are_served_at_once(void **state)
+{
+    enum { SERVED = 64, EACH_US = 900, TURNS = 50 };
+    struct budget b;
+    uint64_t now = 0, wait = 0;
+
+    (void)state;
+    budget_init(&b, &fifth, now);
+    for (size_t turn = 0; turn < TURNS; turn++) {
+        for (size_t i = 0; i < SERVED; i++, now += EACH_US)
+            budget_spend(&b, &fifth, now, now + EACH_US);
+        wait = budget_wait_us(&b, &fifth, now);
+        now += wait;
+        assert_int_equal(budget_wait_us(&b, &fifth, now), 0);
+    }
+    assert_in_range(wait, 4 * SERVED * EACH_US, 4 * SERVED * EACH_US + 5);
+    assert_in_range(5 * TURNS * SERVED * EACH_US, now, now + 5 * 1000 + 5);
+}
+
+static void test_no_more_is_owed_than_the_terms_say(void **state)
+{
+    struct budget b;
+
+    (void)state;
+    budget_init(&b, &fifth, 0);
+    for (size_t i = 0; i < 100; i++)
+        budget_spend(&b, &fifth, 0, 2000); /* at the same time: 200 ms */
+    assert_int_equal(budget_wait_us(&b, &fifth, 2000), 5 * 64000);
+    assert_int_equal(budget_wait_us(&b, &fifth, 2000 + 5 * 64000), 0);
+}
+
 static void test_one_long_interruption_costs_no_more_than_a_burst(void **state)
 {
     struct budget b;
@@ -85,6 +117,8 @@ int main(void)
         cmocka_unit_test(test_what_is_saved_up_may_be_spent_at_once_and_no_more),
         cmocka_unit_test(test_a_debt_is_paid_by_its_share_of_time),
         cmocka_unit_test(test_over_a_long_time_a_share_is_spent_however_often_it_is_asked),
+        cmocka_unit_test(test_a_share_is_spent_however_many_are_served_at_once),
+        cmocka_unit_test(test_no_more_is_owed_than_the_terms_say),
         cmocka_unit_test(test_one_long_interruption_costs_no_more_than_a_burst),
         cmocka_unit_test(test_no_more_is_saved_up_than_a_burst),
     };

@@ -123,12 +123,12 @@ enum { LONG_US = 1000000000 };
 /* So that the first connection that is taken owes more than this test lasts. */
 static void allow_no_time(void)
 {
-    tls_context_limits(server_tls)->pending = (struct budget_terms){LONG_US, 1};
+    tls_context_limits(server_tls)->pending = (struct budget_terms){LONG_US, 1, 1};
 }
 
 static void allow_time_again(void)
 {
-    tls_context_limits(server_tls)->pending = (struct budget_terms){1, LONG_US};
+    tls_context_limits(server_tls)->pending = (struct budget_terms){1, LONG_US, LONG_US};
 }
 
 static void test_who_owes_time_waits_and_is_served_when_there_is_some(void **state)
