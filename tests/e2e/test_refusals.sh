@@ -154,6 +154,7 @@ logged() { # FILE WORDS
 }
 begin_party() { # a party that waits for the others, with a roster of its own; sets pid
     cp base/roster.yaml mine.yaml
+    rm -f party-1.log # the one before it was connected too
     "$VFL_BIN/vfl-party" -c base/party-1/config.yaml --insecure-seed 5 --set "server=127.0.0.1:$port" \
         --set 'model.layers=[8]' --set state=state-1 --set roster="$dir/mine.yaml" >party-1.log 2>&1 &
     pid=$!
