@@ -182,7 +182,7 @@ $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/repl
 # Memory is short in a session, not in the world around it.
 $(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
     f,server_session_step server_session_work party_session_step party_session_work disk_store \
-    disk_holdings,-Wl,--wrap=$(f))
+    disk_holdings world_pack,-Wl,--wrap=$(f))
 SCRIPTED := $(foreach t,party saved server, \
     $(BUILD)/tests/fuzz/fuzz_$(t) $(BUILD)/tests/fuzz/replay_$(t))
 $(SCRIPTED): private LDFLAGS += -Wl,--wrap=party_session_step

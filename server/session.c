@@ -328,6 +328,11 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
     case EVENT_TIMER: out_of_time(s, out); break;
     case EVENT_DONE: server_round_done(s, out); break;
     case EVENT_KEPT: server_keep_done(s, out, e->error); break;
+    case EVENT_UNSENT:
+        error_set(&s->error, STATUS_MEMORY, "no memory for a message in phase %s",
+                  phase_row(s->sm.phase)->name);
+        server_fail(s, out);
+        break;
     case EVENT_STOP: server_finish(s, out, OUTCOME_STOPPED); break;
     case EVENT_CHARGED: CHECK(!"the server keeps no ledger");
     }
