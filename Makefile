@@ -53,7 +53,7 @@ BENCH_LIBS_fmatmul := -lflint
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := flow daemon | secagg wire net | pbm privacy nn data compress lcc | \
+LAYERS := flow daemon | secagg wire net | pbm gauss privacy nn data compress lcc | \
           config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
@@ -186,7 +186,7 @@ $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/repl
 # Memory is short in a session, not in the world around it.
 $(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
     f,server_session_step server_session_work party_session_step party_session_work disk_store \
-    disk_holdings,-Wl,--wrap=$(f))
+    disk_holdings world_pack,-Wl,--wrap=$(f))
 $(BUILD)/tests/interference/test_%: $(BUILD)/obj/tests/interference/test_%.o $(PAIRS_OBJ) \
         $(SIM_LIB) $(BUILD)/lib/libtests.a $(BUILD)/lib/libserver.a $(BUILD)/lib/libparty.a \
         $(LIBS)

@@ -110,6 +110,7 @@ TESTED_BY = {
                                 'common/field/fp31_mat_pack.c', 'common/field/mat.c'),
         'field/test_fp61_mat': ('common/field/fp61_mat_avx2.c', 'common/field/fp61_mat_avx512.c',
                                 'common/field/fp61_mat_pack.c'),
+        'gauss/test_gauss_kernel': ('common/gauss/gauss_avx512.c',),
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
         'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),

@@ -264,6 +264,15 @@ static void make_server(struct sim *s)
     world_new_server(s);
 }
 
+enum status world_pack(struct sim *s, int who, const struct wire_msg *m)
+{
+    struct buf *frame = who == SIM_SERVER ? &s->frame : &s->party[who].frame;
+
+    if (frame->max == 0)
+        buf_init(frame, WIRE_PAYLOAD_MAX);
+    return wire_pack(frame, m);
+}
+
 /* --- once more --- */
 
 static void party_ended(struct sim_disk *disk, const struct sim_party *old)
@@ -347,6 +356,7 @@ void sim_free(struct sim *s)
         table_deinit(&p->train);
         table_deinit(&p->test);
         wire_unpacker_deinit(&p->unpacker);
+        buf_deinit(&p->frame);
         disk_deinit(&p->disk);
     }
     flight_free(s);
@@ -356,6 +366,7 @@ void sim_free(struct sim *s)
     table_deinit(&s->train);
     table_deinit(&s->test);
     wire_unpacker_deinit(&s->unpacker);
+    buf_deinit(&s->frame);
     mem_free(s->train_target);
     mem_free(s->test_target);
     mem_free(s->party);

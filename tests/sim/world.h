@@ -72,6 +72,8 @@ struct sim_party {
     uint32_t charges, fail_charge;
     enum status fail_status;
     uint32_t sent[WIRE_KINDS];
+    struct buf frame; /* of its driver */
+    bool unsent;
 };
 
 /* Is shown each frame as it lands, before the receiver reads it, and may change it. */
@@ -116,6 +118,8 @@ struct sim {
     /* By party; the last one is the server's. */
     const struct sim_break *soon[SIM_PARTIES_MAX + 1];
     uint32_t server_sent[WIRE_KINDS];
+    struct buf frame; /* of the server's driver */
+    bool unsent;
     size_t up_max; /* of the largest frame the server takes */
     uint64_t now_us, order, server_timer_us, server_up_us, stop_us, unpack_failures;
     int stop_who;
@@ -124,6 +128,9 @@ struct sim {
     char broken[256];
 };
 
+/* As a driver does it before anything else is done about a message: what is said has to be packed
+ * by SIM_SERVER or a party. */
+enum status world_pack(struct sim *s, int who, const struct wire_msg *m) MUST_USE;
 void world_tell_server(struct sim *s, const struct event *e);
 void world_tell_party(struct sim *s, uint32_t party, const struct event *e);
 void world_cut(struct sim *s, uint32_t party);       /* both ends hear of it at once */
