@@ -113,7 +113,8 @@ expect 2 'known are breast_cancer digits' 'an unknown set' cluster --data iris
 expect 2 'exclude each other' 'data of two kinds' cluster --data digits --train x
 expect 2 'key.path=value' 'a setting without a value' cluster --set protocol
 expect 2 'WHO:key' 'a party setting without a party' cluster --party data.scale=none
-for who in 0 1- -1 1-2-3 3-1 1, ,1 1,,2 257 1-257 01 x 1x '1;2' '1 2' '**' '*-2' ' 1' '' '$(id)'; do
+# shellcheck disable=SC2016 # as it stands
+for who in 0 1- -1 1-2-3 3-1 '1,' ',1' 1,,2 257 1-257 01 x 1x '1;2' '1 2' '**' '*-2' ' 1' '$(id)'; do
     expect 2 'WHO being I, I-J, I,J-K or' "parties '$who'" cluster --out e6 --party "$who:data.scale=none"
 done
 expect 2 'needs --netns' 'a link of no namespace' cluster --link rate=1mbit
