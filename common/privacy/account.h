@@ -59,6 +59,7 @@ struct account_entry {
     uint32_t trials;    /* PBM: b */
     double beta;        /* PBM */
     double sigma, clip; /* Gaussian noise of each party's own upload, sd; box [-C, C] */
+    double step;        /* Gaussian: of the grid that the noise is drawn on */
     bool clear;         /* uploads seen one by one (aggregation clear): M_eff = 1 for the server */
     /* Clear, and fusion concat, a sum that may do without some, or uploads that go down as they
      * came: parties too see more than a function of the sum over all, M_eff = 1 for them as well.
