@@ -106,8 +106,8 @@ struct config_policy {
     double epsilon_max[CONFIG_ADVERSARIES][CONFIG_LIMITED]; /* 0: no limit */
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
-    bool encoding[8];                                       /* by enum plan_encoding */
-    bool aggregation[4];                                    /* by enum plan_aggregation */
+    bool encoding[PLAN_ENCODINGS];                          /* by enum plan_encoding */
+    bool aggregation[PLAN_AGGREGATIONS];                    /* by enum plan_aggregation */
     double gradient_clip;                                   /* per-sample l2 norm; 0: none */
     double max_learning_rate;
     char roster_sha256[65]; /* "" : not pinned */

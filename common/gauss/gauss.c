@@ -84,10 +84,10 @@ void gauss_sample_by(const struct gauss_kernel *kernel, const struct gauss *g, i
     uint64_t words[WORDS_MAX] __attribute__((aligned(64)));
     int32_t last[GAUSS_BLOCK];
     const size_t block_words = (size_t)g->draws * 2 * GAUSS_BLOCK;
-    const size_t blocks_max = WORDS_MAX / block_words;
-    size_t blocks = (n + GAUSS_BLOCK - 1) / GAUSS_BLOCK;
+    size_t blocks = (n + GAUSS_BLOCK - 1) / GAUSS_BLOCK, blocks_max;
 
     CHECK(g->draws > 0);
+    blocks_max = WORDS_MAX / block_words;
     for (size_t take; blocks > 0; blocks -= take) {
         take = blocks < blocks_max ? blocks : blocks_max;
         rng_fill(r, words, take * block_words * sizeof words[0]);

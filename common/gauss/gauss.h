@@ -38,10 +38,10 @@ struct gauss {
     uint32_t entries;                /* magnitudes 0 .. entries - 1 */
     uint32_t draws;                  /* a power of two */
     int32_t factor[GAUSS_DRAWS_MAX]; /* a draw is the sum of factor[i] times table draw i */
-    /* Cumulative weights of the magnitudes in units of 2^-62, entry m at [m % 16][m / 16]; unused
-     * ones are larger than any word.  `rest` is the law of what rounding left over in `main`, drawn
-     * from when a word is beyond main's last entry. */
-    uint64_t main[GAUSS_SIDE][GAUSS_SIDE], rest[GAUSS_SIDE][GAUSS_SIDE];
+    /* Cumulative weights of the magnitudes in units of 2^-62, entry m at m % 16 * 16 + m / 16;
+     * unused ones are larger than any word.  `rest` is the law of what rounding left over in
+     * `main`, drawn from when a word is beyond main's last entry. */
+    uint64_t main[GAUSS_ENTRIES], rest[GAUSS_ENTRIES];
 };
 
 /* STATUS_CONFIG unless GAUSS_SIGMA_MIN <= sigma <= GAUSS_SIGMA_MAX. */

@@ -3,6 +3,7 @@
  */
 #include "common/gauss/gauss_kernel.h"
 
+#include "common/gauss/gauss_avx512.h"
 #include "common/gauss/gauss_table.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@
  * the compiler turns into whole registers, once for each instruction set it is told of.  Signed,
  * since older sets compare no others. */
 static inline __attribute__((always_inline)) void count(int64_t *restrict magnitude,
-                                                        const uint64_t t[GAUSS_SIDE][GAUSS_SIDE],
+                                                        const uint64_t *restrict t,
                                                         uint32_t columns,
                                                         const uint64_t *restrict words)
 {
@@ -23,7 +24,7 @@ static inline __attribute__((always_inline)) void count(int64_t *restrict magnit
     }
     for (size_t row = 0; row < GAUSS_SIDE; row++) {
         for (size_t c = 0; c < columns; c++) {
-            const int64_t entry = (int64_t)t[row][c];
+            const int64_t entry = (int64_t)t[row * GAUSS_SIDE + c];
 
             for (size_t i = 0; i < GAUSS_BLOCK; i++)
                 magnitude[i] += entry <= u[i];
@@ -75,8 +76,7 @@ __attribute__((target("avx2"))) static void draw_avx2(int32_t z[GAUSS_BLOCK], co
 #endif
 
 /* The first entry above a word, found one by one. */
-static uint32_t search(const uint64_t t[GAUSS_SIDE][GAUSS_SIDE], uint32_t entries,
-                       const uint64_t *word)
+static uint32_t search(const uint64_t *t, uint32_t entries, const uint64_t *word)
 {
     const uint8_t *b = (const uint8_t *)word;
     uint64_t u = 0;
@@ -106,6 +106,7 @@ static void draw_naive(int32_t z[GAUSS_BLOCK], const struct gauss *g, const uint
 }
 
 const struct gauss_kernel gauss_kernels[] = {
+    {"avx512", gauss_avx512_runs_here, gauss_avx512_draw},
 #ifdef __x86_64__
     {"avx2", has_avx2, draw_avx2},
 #endif

@@ -93,9 +93,9 @@ static wide weigh(wide *weight, uint32_t entries, wide a)
     return sum;
 }
 
-static void set(uint64_t t[GAUSS_SIDE][GAUSS_SIDE], uint32_t m, wide sum)
+static void set(uint64_t *t, uint32_t m, wide sum)
 {
-    t[m % GAUSS_SIDE][m / GAUSS_SIDE] = (uint64_t)sum;
+    t[m % GAUSS_SIDE * GAUSS_SIDE + m / GAUSS_SIDE] = (uint64_t)sum;
 }
 
 void gauss_table_fill(struct gauss *g, double sigma, uint64_t part)

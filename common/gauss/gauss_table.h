@@ -20,9 +20,9 @@ enum { GAUSS_WORD_BITS = 62 };
 void gauss_table_fill(struct gauss *g, double sigma, uint64_t part);
 
 /* Entry m of a table, as it is cumulated. */
-static inline uint64_t gauss_table_entry(const uint64_t t[GAUSS_SIDE][GAUSS_SIDE], uint32_t m)
+static inline uint64_t gauss_table_entry(const uint64_t *t, uint32_t m)
 {
-    return t[m % GAUSS_SIDE][m / GAUSS_SIDE];
+    return t[m % GAUSS_SIDE * GAUSS_SIDE + m / GAUSS_SIDE];
 }
 
 #endif

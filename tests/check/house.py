@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
     'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
+    'tests/interference/*': ('common/', 'server/', 'party/', 'tests/sim/'),
     'tests/fuzz/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/',
                      'deploy/tools/audit/seen.h', 'tests/unit/privacy/old_ledger.h',
                      'tests/unit/daemon/journals.h'),
@@ -109,6 +110,7 @@ TESTED_BY = {
                                 'common/field/fp31_mat_pack.c', 'common/field/mat.c'),
         'field/test_fp61_mat': ('common/field/fp61_mat_avx2.c', 'common/field/fp61_mat_avx512.c',
                                 'common/field/fp61_mat_pack.c'),
+        'gauss/test_gauss_kernel': ('common/gauss/gauss_avx512.c',),
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
         'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),
