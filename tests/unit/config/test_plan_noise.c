@@ -188,6 +188,27 @@ static void test_noise_that_cannot_be_drawn_is_refused_by_its_numbers(void **sta
     pass();
 }
 
+/* As a party reads it. */
+static void test_a_plan_with_such_noise_is_refused_by_who_is_sent_it(void **state)
+{
+    struct plan back;
+    struct error err = {0};
+    struct buf text;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        set_sigma(k == 0 ? 1e-300 : 0.5);
+        p.training.seed_given = true;
+        buf_init(&text, PLAN_TEXT_MAX);
+        assert_int_equal(plan_print(&p, &text), STATUS_OK);
+        assert_int_equal(plan_parse(&back, (const char *)text.data, text.len, &err),
+                         k == 0 ? STATUS_PROTOCOL : STATUS_OK);
+        if (k == 0)
+            assert_non_null(strstr(err.text, "plan: protocol.gaussian.levels: a party's noise"));
+        buf_deinit(&text);
+    }
+}
+
 /* Noise grows with the set under paper and equal_rdp: the smallest one decides. */
 static void test_noise_must_do_in_every_set_that_may_run(void **state)
 {
@@ -254,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_sums_are_read_back_from_their_bits),
         cmocka_unit_test(test_other_encodings_have_the_bits_of_their_codes),
         cmocka_unit_test(test_noise_that_cannot_be_drawn_is_refused_by_its_numbers),
+        cmocka_unit_test(test_a_plan_with_such_noise_is_refused_by_who_is_sent_it),
         cmocka_unit_test(test_noise_must_do_in_every_set_that_may_run),
         cmocka_unit_test(test_sums_beyond_thirty_bits_are_refused),
         cmocka_unit_test(test_shares_need_a_prime_above_the_sums),
