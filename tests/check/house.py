@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
     'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
+    'tests/interference/*': ('common/', 'server/', 'party/', 'tests/sim/'),
     'tests/fuzz/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/',
                      'deploy/tools/audit/seen.h', 'tests/unit/privacy/old_ledger.h',
                      'tests/unit/daemon/journals.h'),
@@ -39,7 +40,8 @@ FOREIGN = {
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
                   'tests/fuzz/fuzz_certificate.c', 'tests/bench/*'),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
-    'yaml.h': ('common/config/document.c', 'common/flow/roster.c', 'deploy/tools/grid/tree.c'),
+    'yaml.h': ('common/config/document.c', 'common/config/shape.c', 'common/flow/roster.c',
+               'deploy/tools/grid/tree.c'),
     'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'deploy/tools/*',
                   'tests/unit/*', 'tests/sim/*'),
     'sqlite3.h': ('common/privacy/ledger*', 'tests/unit/privacy/*'),

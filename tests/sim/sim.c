@@ -104,6 +104,8 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
 
     if (!p->connected)
         return;
+    if (s->ear.said != NULL)
+        s->ear.said(s, from, party, &m, s->ear.owner);
     if (up)
         oracle_sent(s, party, &m);
     if (into_the_void(s, party, up))
@@ -128,11 +130,15 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
 
 /* --- actions --- */
 
-static void finish(struct sim_end *end, const struct action *a)
+static void finish(struct sim *s, int who, const struct action *a)
 {
+    struct sim_end *end = who == SIM_SERVER ? &s->server_end : &s->party[who].end;
+
     end->over = true;
     end->outcome = a->outcome;
     end->error = *a->error;
+    if (s->ear.ended != NULL)
+        s->ear.ended(s, who, s->ear.owner);
 }
 
 static void drop(struct sim *s, uint32_t peer, const struct error *why)
@@ -188,7 +194,7 @@ void world_tell_server(struct sim *s, const struct event *e)
         } else if (act->kind == ACTION_KEEP) {
             disk_keep(&s->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
-            finish(&s->server_end, act);
+            finish(s, SIM_SERVER, act);
             close_all(s);
         }
     }
@@ -218,6 +224,8 @@ static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
     struct error result = {0};
     struct event e = {.kind = EVENT_CHARGED, .error = &result};
 
+    if (s->ear.charged != NULL)
+        s->ear.charged(s, party, c, s->ear.owner);
     if (c->give_back) {
         commit(&p->disk.ledger, c);
         oracle_charged(s, party, c);
@@ -269,7 +277,7 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
         } else if (act->kind == ACTION_KEEP) {
             disk_keep(&p->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
-            finish(&p->end, act);
+            finish(s, (int)party, act);
         }
     }
     if (p->unsent && !p->end.over) {

@@ -236,7 +236,10 @@ void world_new_server(struct sim *s)
     if (s->options.checkpoint_rounds > 0 && s->plan.protocol.straggler != STRAGGLER_ASYNC)
         setup.store = disk_store(s);
     server_session_free(s->server);
-    CHECK(server_session_new(&s->server, &setup, &err) == STATUS_OK);
+    if (server_session_new(&s->server, &setup, &err) != STATUS_OK) {
+        fprintf(stderr, "sim: %s\n", err.text);
+        abort();
+    }
     if (s->disk.saved.len > 0)
         CHECK(server_session_restore(s->server, s->disk.saved.data, s->disk.saved.len) ==
               STATUS_OK);

@@ -82,9 +82,19 @@ struct sim_tap {
     void *owner;
 };
 
+/* Is told of all that somebody lets out: what is said (by SIM_SERVER: to party `to`), before
+ * anything happens to it; what a ledger is asked for; how somebody ends.  All set, or none. */
+struct sim_ear {
+    void (*said)(struct sim *s, int who, uint32_t to, const struct wire_msg *m, void *owner);
+    void (*charged)(struct sim *s, uint32_t party, const struct action_charge *c, void *owner);
+    void (*ended)(struct sim *s, int who, void *owner);
+    void *owner;
+};
+
 struct sim {
     struct sim_options options;
     struct sim_tap tap;
+    struct sim_ear ear;
     struct plan plan;
     struct roster roster;
     struct table train, test;
