@@ -66,9 +66,8 @@ for file in lock ledger.db checkpoint.sealed; do
                 --set state=state-party --set state_key=state.key >trap.log 2>&1
             code=$?
         }
-        [ $code -eq 2 ] || [ $code -eq 6 ] || cat trap.log
-        same 'no wait, as it was' "$([ $code -ne 2 ] && [ $code -ne 6 ] && echo "code $code" || echo 'no wait'), $(cat precious)" \
-            "a party's $file is a $what"
+        case $code in 2 | 6) code=refused ;; esac
+        same 'refused, as it was' "$code, $(cat precious)" "a party's $file is a $what"
     done
 done
 for file in lock checkpoint.sealed journal-1.sealed; do
