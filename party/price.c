@@ -184,6 +184,41 @@ static enum status print_claims(const struct price *p, const struct account_clai
     return s;
 }
 
+/* Copies, a family, several visits of one patient: whoever sees epsilon for one record multiplies
+ * it by their number, which is too little for steps. */
+static enum status print_groups(const struct price *p, struct buf *out)
+{
+    static const uint32_t sizes[] = {2, 5, 10};
+    const struct account_entry *e = &p->entry;
+    const bool dp = e->bottom == ACCOUNT_DP;
+    enum status s;
+
+    if (e->bottom == ACCOUNT_RAW)
+        return buf_printf(out,
+                          "# records that change together cost no more than one of them: every "
+                          "release is counted\n");
+    s = buf_printf(out, "# %s that change together (copies, a family) cost, releases g times%s:\n",
+                   e->persons ? "g persons" : "g records",
+                   dp ? " and steps g^2 times where they are in one batch" : "");
+    for (int a = 0; a < ACCOUNT_ADVERSARIES && s == STATUS_OK; a++) {
+        if (a == ACCOUNT_SERVER_T && plan_withstands(&p->plan) <= 1)
+            continue;
+        s = buf_printf(out, "#   %-12s", account_adversary_name((enum account_adversary)a));
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes && s == STATUS_OK; i++) {
+            struct account_entry group = account_group(e, sizes[i], p->plan.training.batch);
+            struct account_claim c = {.adversary = (enum account_adversary)a,
+                                      .adjacency = ACCOUNT_RECORD_RAW,
+                                      .t = plan_withstands(&p->plan)};
+
+            c = account_claim(&group, 1, &c, p->delta);
+            s = buf_printf(out, " g=%-2" PRIu32 " epsilon %-10.6g", sizes[i], c.epsilon);
+        }
+        if (s == STATUS_OK)
+            s = buf_printf(out, "\n");
+    }
+    return s;
+}
+
 static enum status print_curves(const struct price *p, const struct account_claim *claims, size_t n,
                                 struct buf *out)
 {
@@ -229,6 +264,8 @@ enum status price_print(const struct price *p, struct buf *out)
 
     if (s == STATUS_OK)
         s = print_claims(p, claims, n, out);
+    if (s == STATUS_OK)
+        s = print_groups(p, out);
     if (s == STATUS_OK)
         s = print_curves(p, claims, n, out);
     return s == STATUS_OK ? print_paper(p, out) : s;

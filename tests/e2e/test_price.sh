@@ -104,6 +104,19 @@ same "$(term noise $frozen --epsilon 12 --delta 0.00001 --steps 1)" \
     "$(term noise $frozen --epsilon 12 --delta 0.00001)" \
     'as if that had been said'
 
+# --- records that change together ---
+# Released sums compose: g times as many. A step that holds g copies moves g times as far: g^2.
+nine='--trials 12 --beta 0.04 --embedding 7 --m-eff 6 --releases 9'
+same "$(term epsilon ${nine}0)" "$(term epsilon $nine --group 10)" \
+    'ten copies under a frozen bottom are ten times the releases'
+tiny='--trials 4 --beta 0.000001 --embedding 1 --m-eff 5 --noise 15'
+same "$(term epsilon $tiny --releases 1 --steps 500)" "$(term epsilon $tiny --releases 1 --steps 5 --group 10)" \
+    'ten copies in one batch are a hundred times the steps'
+expect 0 'each step up to 100 times' 'and that is said' price $tiny --releases 1 --steps 5 --group 10
+same "$(term epsilon $tiny --releases 3)" "$(term epsilon $tiny --releases 3 --group 1)" 'one is one'
+again noise 4 $frozen --noise 7.5 --steps 5 --group 3
+expect 2 'group' 'no group of none' price $frozen --group 0
+
 # --- mistakes: one line, 2 ---
 one_line() { # WHAT OPTION...
     what=$1
