@@ -9,14 +9,29 @@
 #include <math.h>
 #include <string.h>
 
+const char *policy_raw_because(const struct config_party *config, const struct account_entry *spent,
+                               size_t n)
+{
+    bool raw_before = false;
+
+    for (size_t i = 0; i < n; i++)
+        raw_before |= spent[i].bottom == ACCOUNT_RAW;
+    if (config->train == TRAIN_RAW)
+        return "model.train is raw";
+    if (strcmp(config->scale, "fit") == 0)
+        return "data.scale is fit";
+    if (strcmp(config->scale, "none") != 0 && !config->scale_given)
+        return "data.scale is a file, and data.scale_given does not say that it was made without "
+               "these records";
+    if (config->load[0] != 0 && raw_before)
+        return "model.load may be of a bottom that has trained on these records raw";
+    return NULL;
+}
+
 struct policy_bottom policy_bottom_of(const struct config_party *config,
                                       const struct account_entry *spent, size_t n)
 {
-    bool loaded_raw = false;
-
-    for (size_t i = 0; i < n && config->load[0] != 0; i++)
-        loaded_raw |= spent[i].bottom == ACCOUNT_RAW;
-    if (strcmp(config->scale, "fit") == 0 || config->train == TRAIN_RAW || loaded_raw)
+    if (policy_raw_because(config, spent, n) != NULL)
         return (struct policy_bottom){.kind = ACCOUNT_RAW};
     if (config->train == TRAIN_FROZEN)
         return (struct policy_bottom){.kind = ACCOUNT_FROZEN};

@@ -14,11 +14,16 @@ struct policy_bottom {
     enum account_bottom kind;
     double noise; /* dp: sigma */
 };
-/* Frozen and dp count as such only where data.scale was not made of the records too; nor weights
- * from a file, which nobody can tell: they count as raw once the n entries of the ledger hold
- * releases through a bottom that trained on raw records. */
+/* Frozen and dp count as such only where data.scale was not made of the records too: none, or a
+ * file of which data.scale_given says so, since nobody can tell; nor weights from a file, which
+ * count as raw once the n entries of the ledger hold releases through a bottom that trained on raw
+ * records.
+ */
 struct policy_bottom policy_bottom_of(const struct config_party *config,
                                       const struct account_entry *spent, size_t n);
+/* Why that is raw, in words with the key that decides; NULL: it is not. */
+const char *policy_raw_because(const struct config_party *config, const struct account_entry *spent,
+                               size_t n);
 
 /* The set a plan is priced for. */
 struct policy_set {

@@ -92,6 +92,26 @@ static enum status same_columns(const struct party_inputs *in, struct error *err
     return STATUS_OK;
 }
 
+/* An operator's word cannot be checked, but this mistake can: figures that are these records' own
+ * to the last digit. */
+static enum status check_given(const struct scale *given, const struct party_inputs *in,
+                               struct error *err)
+{
+    struct scale fitted = {0};
+    enum status s = scale_fit(&fitted, &in->train);
+
+    if (s != STATUS_OK)
+        error_set(err, s, "data.scale: %s", status_words(s));
+    else if (memcmp(given->mean, fitted.mean, fitted.cols * sizeof *fitted.mean) == 0 &&
+             memcmp(given->sd, fitted.sd, fitted.cols * sizeof *fitted.sd) == 0)
+        s = error_set(err, STATUS_CONFIG,
+                      "data.scale_given: %s holds just what fit makes of %s, so it was made of "
+                      "these records",
+                      in->config.scale, in->config.data_train);
+    scale_deinit(&fitted);
+    return s;
+}
+
 static enum status scale_tables(struct party_inputs *in, struct error *err)
 {
     const char *how = in->config.scale;
@@ -106,6 +126,8 @@ static enum status scale_tables(struct party_inputs *in, struct error *err)
             error_set(err, s, "data.scale: %s", status_words(s));
     } else {
         s = scale_load(&scale, how, &in->train, err);
+        if (s == STATUS_OK && in->config.scale_given)
+            s = check_given(&scale, in, err);
     }
     if (s == STATUS_OK) {
         scale_apply(&scale, &in->train);

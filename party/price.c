@@ -102,6 +102,7 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
                             .self = in->self,
                             .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
                             .shared = table_share_ids(&in->train, &in->test)};
+    out->raw_because = policy_raw_because(&in->config, out->spent, out->spent_n);
     if (out->records < in->train.rows + in->test.rows)
         out->records = in->train.rows + in->test.rows;
     out->set.records = out->records;
@@ -132,8 +133,8 @@ static enum status print_bottom(const struct price *p, struct buf *out)
                           e->steps, e->steps == 1 ? "" : "s", e->step_noise);
     case ACCOUNT_RAW: break;
     }
-    return buf_printf(out, "#   bottom: raw, or data.scale is fit: a record shows in every later "
-                           "release\n");
+    return buf_printf(out, "#   bottom: raw (%s): a record shows in every later release\n",
+                      p->raw_because);
 }
 
 /* What the sampler draws with: its thresholds are rounded inwards, so beta bounds them. */

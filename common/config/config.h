@@ -22,6 +22,7 @@ enum { CONFIG_CHECKPOINT_ROUNDS_MAX = 8192 };
 /* Powers of a polynomial bottom. */
 enum { CONFIG_DEGREE_MAX = 8 };
 
+enum { CONFIG_COLUMN_MAX = 128 };
 enum { CONFIG_PATH_MAX = 512, CONFIG_NAME_MAX = 64, CONFIG_LIST_MAX = 16 };
 
 struct config_identity {
@@ -123,6 +124,8 @@ struct config_party {
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
     char scale[CONFIG_PATH_MAX];        /* "fit", "none" or a path */
+    bool scale_given;                   /* the path's content was made without these records */
+    char group[CONFIG_COLUMN_MAX];      /* whose rows they are; "": each is its own */
     struct plan_widths layers;          /* empty for a polynomial bottom */
     enum plan_activation activation;
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */

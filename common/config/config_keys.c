@@ -144,6 +144,15 @@ static const struct key party_keys[] = {
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
      .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
              "name,mean,sd."},
+    {"data.scale_given", KEY_BOOL, PARTY(scale_given), .fallback = "false",
+     .help = "The file of data.scale was made without these records: of other data, or of what "
+             "everybody may know.  Without that word a file counts like fit, every release shows "
+             "every record.  Refused where the file says just what fit would."},
+    {"data.group", KEY_COLUMN, PARTY(group), .fallback = "",
+     .help = "The column, in the training and the test table, that says whose a row is: a person "
+             "with many rows.  It is no feature, its values are compared as bytes, and the ledger, "
+             "its limits and its claims (person_*) count by them; left out: each row is its own. "
+             "To be set before the first run."},
     {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX,
      .fallback = "[64,64]",
      .help = "Hidden widths of this party's bottom; [] is one linear layer."},
@@ -161,7 +170,7 @@ static const struct key party_keys[] = {
          "raw: the bottom trains on the bare records, and a claim for one of them counts every "
          "release. frozen: it keeps its first weights. dp: each local step clips every sample's "
          "gradient and adds Gaussian noise. Under frozen and dp a claim for a record counts its "
-         "own releases (and under dp its local steps), if data.scale is not fit."},
+         "own releases (and under dp its local steps), if data.scale is none or given."},
     {"model.clip", KEY_REAL, PARTY(clip), .lo = 0, .hi = 1e6, .lo_open = true, .fallback = "1",
      .help = "G: the largest l2 norm of one sample's gradient of all weights of this bottom; dp."},
     {"model.noise", KEY_REAL, PARTY(noise), .lo = 0, .hi = 1e6, .fallback = "0",
