@@ -150,6 +150,10 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
 enum status config_print_server(const struct config_server *c, struct buf *out) MUST_USE;
 enum status config_print_party(const struct config_party *c, struct buf *out) MUST_USE;
 
+/* The keys of the plan that a file gives, as YAML for a server's file.  STATUS_CONFIG when it gives
+ * another key, or a plan that a server would refuse as it stands. */
+enum status config_print_plan_file(const char *file, struct buf *out, struct error *err) MUST_USE;
+
 /* The reference table of all keys (key, type, range, default, help) in Markdown, for docs. */
 enum status config_reference(struct buf *out) MUST_USE;
 

@@ -40,7 +40,7 @@ FOREIGN = {
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
                   'tests/fuzz/fuzz_certificate.c', 'tests/bench/*'),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
-    'yaml.h': ('common/config/document.c', 'common/flow/roster.c', 'deploy/tools/grid/tree.c'),
+    'yaml.h': ('common/config/document.c', 'common/config/shape.c', 'common/flow/roster.c', 'deploy/tools/grid/tree.c'),
     'jansson.h': ('common/metrics/report_json.*', 'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
     'sqlite3.h': ('common/privacy/ledger*', 'tests/unit/privacy/*'),
     'zlib.h': ('common/data/source.c', 'tests/lib/scratch.c'),
