@@ -12,7 +12,7 @@ audit_usage() {
     cat <<'USAGE'
 usage: vfl audit [--rows N] [--parties M] [--embedding P] [--dp NOISE [--probes R]] [--unseeded]
                  [--set key.path=value]... [--party I:key.path=value]... [--claims SUMMARY] [--out DIR] [--quiet]
-       vfl audit --pairs R [--values A,B] [--rows N] [--parties M] [--embedding P] [--set ...]... [--party ...]...
+       vfl audit --pairs R [--values A,B] [--rows N] [--parties M] [--set ...]... [--party ...]...
        vfl audit --control [--runs N]
 
   --rows N          canary records, each a trial; default 20000
@@ -26,8 +26,9 @@ usage: vfl audit [--rows N] [--parties M] [--embedding P] [--dp NOISE [--probes 
   --claims SUMMARY  judge by the claims of the first party in another run: its DIR/run/party-1/summary.json
   --control         no run: raw training of a toy model, where a record shows in the releases of all others; a bound
                     above that of one release shows what the auditor can see
-  --pairs R         R runs each on two neighbours, at least 7, which differ in one value of the first party's first record:
-                    do they end alike, in messages of the same sizes, at the same times?  No claim is judged; --rows is 20
+  --pairs R         R runs each on two neighbours, at least 7, which differ in one value of the first party's first
+                    record: do they end alike, in messages of the same sizes, at the same times?  No claim is judged;
+                    --rows is 20
   --values A,B      that value on either side; default 0,3e38
   --out DIR         where the canaries and the run stay; default: a folder that goes away
 
@@ -38,7 +39,8 @@ USAGE
 }
 
 audit_read_options() {
-    rows='' parties=5 embedding=1 claims='' out='' control=no runs='' noise='' probes='' seeded=yes pairs='' values=0,3e38
+    rows='' parties=5 embedding=1 claims='' out='' control=no runs='' noise='' probes=''
+    seeded=yes pairs='' values=0,3e38
     sets=$(mktemp) || fail 6 "no temporary file"
     trap 'rm -rf "$sets" "$sets.all" $audit_dir' EXIT
     audit_dir=

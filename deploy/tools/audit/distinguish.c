@@ -221,7 +221,8 @@ static uint32_t held_by(const json_t *claim, uint32_t parties)
 static bool print_claim(const json_t *claim, double bound, double bits)
 {
     const double claimed = epsilon_of(claim);
-    const bool over = bound > claimed, told = bits > claimed;
+    const bool over = bound > claimed;
+    const bool told = bits > claimed;
     char text[32] = "-";
 
     if (bound >= 0)
