@@ -104,7 +104,14 @@ double dpsum_ratio(double noise, size_t params)
     return ratio <= DPSUM_RATIO_MAX ? ratio : 0;
 }
 
-/* All integers here are below 2^53, where a double is exact: a sum is no more than 2^16 clips, and
+/* The nearest integer, for |x| < 2^51: from there on a double has no other bits.  rint would look
+ * at how large x is, and branch. */
+static double nearest(double x)
+{
+    return (x + 0x1.8p52) - 0x1.8p52;
+}
+
+/* All integers here are below 2^51, where a double is exact: a sum is no more than 2^16 clips, and
  * a clip is ratio / noise steps, no more than 2^11 sqrt(params) or 2^22. */
 void dpsum_release(const struct dpsum *s, struct nn_net *n, const int32_t *noise, double step)
 {
@@ -115,7 +122,7 @@ void dpsum_release(const struct dpsum *s, struct nn_net *n, const int32_t *noise
         const size_t count = nn_layer_params(&n->layer[i]);
 
         for (size_t k = 0; k < count; k++)
-            g[k] = (float)(step * (rint(sum[k] / step) + noise[k]));
+            g[k] = (float)(step * (nearest(sum[k] / step) + noise[k]));
         sum += count;
         noise += count;
     }
