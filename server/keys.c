@@ -54,7 +54,7 @@ void server_offer(struct server_session *s, struct actions *a)
         .members = {s->members, s->members_n},
         .element = s->element,
     };
-    server_arm(s, a, s->plan.protocol.patience_ms);
+    server_arm_phase(s, a);
 }
 
 /* --- who is behind --- */
@@ -146,7 +146,7 @@ static void relay_hellos(struct server_session *s, struct actions *a)
     sm_move(&s->sm, PHASE_CONFIRM, s->generation);
     send = server_send_members(s, a, WIRE_HELLOS);
     send->msg.hellos = (struct wire_hellos){s->generation, s->members_n, s->show_hellos};
-    server_arm(s, a, s->plan.protocol.patience_ms);
+    server_arm_phase(s, a);
 }
 
 /* STATUS_AUTH: what every party would refuse, and would have to blame on the server. */
