@@ -45,7 +45,8 @@ SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. \
             -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
-LDLIBS   := -lssl -lcrypto -lsodium -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz -lm -lpthread
+LDLIBS   := -lssl -lcrypto -lsodium -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz \
+            -lm -lpthread
 BENCH_LIBS_pbm := -lgsl -lgslcblas
 BENCH_LIBS_fmatmul := -lflint
 

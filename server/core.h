@@ -132,6 +132,8 @@ struct server_session {
     uint8_t sid[WIRE_DIGEST_BYTES];
     /* Comparing ids with the first member; list: of the labels, a secret. */
     uint8_t list[WIRE_DIGEST_BYTES], element[WIRE_ELEMENT_BYTES];
+    uint8_t
+        proof[WIRE_PROOF_BYTES]; /* of the confirms sent last: a generation may end as it begins */
     struct ids_pair ids;
     uint32_t answers;
     uint64_t combined_round; /* the last round with a sum, in this generation */

@@ -230,9 +230,10 @@ static void relay_confirms(struct server_session *s, struct actions *a)
 
     for (uint32_t m = 0; m < s->members_n; m++)
         s->show_confirms[m] = agree_show_confirm(&s->confirms[m], s->generation);
+    memcpy(s->proof, s->ids.shown, sizeof s->proof);
     send = server_send_members(s, a, WIRE_CONFIRMS);
     send->msg.confirms =
-        (struct wire_confirms){s->generation, s->members_n, s->show_confirms, s->ids.shown};
+        (struct wire_confirms){s->generation, s->members_n, s->show_confirms, s->proof};
 }
 
 static void begin_rounds(struct server_session *s, struct actions *a)
