@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A party's noise, in steps: common/gauss draws no other. */
+/* A party's noise, in steps: within what common/gauss draws. */
 #define PLAN_NOISE_STEPS_MIN 4.0
 #define PLAN_NOISE_STEPS_MAX 16777216.0
 

@@ -15,7 +15,7 @@
 enum { FIXED_BITS_MAX = 24 };
 
 _Static_assert((int)PLAN_NOISE_STEPS_MIN == (int)GAUSS_SIGMA_MIN &&
-                   (int)PLAN_NOISE_STEPS_MAX == (int)GAUSS_SIGMA_MAX,
+                   (int)PLAN_NOISE_STEPS_MAX <= (int)GAUSS_SIGMA_MAX,
                "plans have the noise that can be drawn");
 
 static enum status init_residues(struct encode *e, const struct plan *p, uint32_t parties)
