@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/base/file.h"
+#include "common/base/folder.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
@@ -256,7 +257,7 @@ enum status guesses_order(const char *state, const struct sign_key *key, const u
         return error_set(err, STATUS_CONFIG, "--ids-forget: the roster has nobody else named %s",
                          name);
     snprintf(path, sizeof path, "%.*s/lock", GUESSES_PATH_MAX - 16, state);
-    s = file_make_dir(state, 0700, err);
+    s = folder_make(state, err);
     if (s == STATUS_OK)
         s = file_lock(&lock, path, err);
     if (s == STATUS_OK)
