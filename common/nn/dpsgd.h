@@ -17,7 +17,7 @@
 #include "common/nn/net.h"
 
 /* As nn_net_backward without dx, but each row's gradient has at most the l2 norm `most` (> 0).  A
- * row whose gradient is not finite counts as 0.  factor: rows doubles, the caller's; what each row
+ * row whose gradient is not finite counts as 0, factor 0.  factor: rows doubles, the caller's; what each row
  * was multiplied by.  Returns how many rows were cut. */
 uint32_t dpsgd_backward(struct nn_net *n, const float *dy, double most, double *factor);
 

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
+#include "common/base/finite.h"
 #include "common/secagg/gaussian.h"
 
 #include <math.h>
@@ -76,7 +77,7 @@ WIDE_CLONES static void fixed_encode(uint32_t *restrict q, const float *restrict
     const double scale = top / (2 * clip);
 
     for (size_t i = 0; i < n; i++) {
-        double y = ((double)x[i] + clip) * scale;
+        double y = ((double)finite_or_zero(x[i]) + clip) * scale;
 
         y = 0.5 * (y + fabs(y)); /* max(y, 0), exactly; as a choice it may become a branch */
         y = y < top ? y : top;
@@ -96,7 +97,7 @@ void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t
 void encode_clip(const struct encode *e, float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        float v = x[i];
+        float v = finite_or_zero(x[i]);
 
         v = v > -e->clip ? v : -e->clip;
         y[i] = v < e->clip ? v : e->clip;

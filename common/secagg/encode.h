@@ -10,6 +10,9 @@
  *   compressors   x clipped to [-C, C], packed; what is unpacked is clipped to [-C, C] again, which
  *              brings it nearer to x and bounds what a lie can do
  *
+ * Every encoding is total: an x that is not finite counts as 0, the middle of the box.  Nothing is
+ * refused for what a value is, since that would tell of it (docs/security.md).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SECAGG_ENCODE_H
@@ -52,7 +55,7 @@ void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, 
  * no party computes with its own again (alone.c). */
 bool encode_noisy(const struct encode *e);
 
-/* Compressors: out[compress_bytes] from x[n], finite; clipped[n] is left with x clipped, which is
+/* Compressors: out[compress_bytes] from x[n]; clipped[n] is left with x clipped, which is
  * what error feedback measures against (against x, its residual would grow without end wherever x
  * stays beyond C). */
 void encode_pack(const struct encode *e, uint8_t *out, float *clipped, const float *x, size_t n,
