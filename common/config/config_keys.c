@@ -25,6 +25,9 @@ static const char *const adjacencies[] = {"record_frozen", "record_dp", "record_
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
+_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1 &&
+                   sizeof aggregations / sizeof *aggregations == PLAN_AGGREGATIONS + 1,
+               "each encoding and each aggregation has a name, and a place in a policy");
 static const char *const befores[] = {"upload",      "share",  "hello", "confirm", "first",
                                       "model_share", "result", "any",   NULL};
 

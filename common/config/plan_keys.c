@@ -20,6 +20,9 @@ static const char *const inits[] = {"glorot", "he", "torch", NULL};
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
+_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1 &&
+                   sizeof aggregations / sizeof *aggregations == PLAN_AGGREGATIONS + 1,
+               "each encoding and each aggregation has a name, and a place in a policy");
 static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
