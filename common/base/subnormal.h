@@ -1,5 +1,5 @@
-/* subnormal.h -- numbers too small to be normal count as 0 on this thread (FTZ and DAZ of x86, FZ of
- * aarch64).
+/* subnormal.h -- numbers too small to be normal count as 0 on this thread (FTZ and DAZ of x86, FZ
+ * of aarch64).
  *
  * A CPU takes many times longer over them, so how long a round takes would tell of a party's
  * records.  Set where work begins and put back where it ends: claims are computed with all numbers

@@ -6,7 +6,6 @@
 #include "common/base/check.h"
 #include "common/nn/clones.h"
 
-
 /* tanh(x) = x P(x^2) / Q(x^2) for |x| <= TANH_END, where float's tanh has become 1.  Minimax in
  * relative error (2.1e-8 before rounding) by tests/golden/fit_tanh.py.  All coefficients are
  * positive: no cancellation.  Comparisons are written so that a NaN passes through. */

@@ -29,8 +29,8 @@ static double norm2(const struct nn_net *n, size_t r)
         const struct nn_layer *l = &n->layer[i];
         const double bias = l->b != NULL ? 1 : 0;
 
-        sum +=
-            square(l->dy + r * l->out, l->out) * (square(backward_input(n, i) + r * l->in, l->in) + bias);
+        sum += square(l->dy + r * l->out, l->out) *
+               (square(backward_input(n, i) + r * l->in, l->in) + bias);
     }
     return sum;
 }

@@ -17,8 +17,8 @@
 #include "common/nn/net.h"
 
 /* As nn_net_backward without dx, but each row's gradient has at most the l2 norm `most` (> 0).  A
- * row whose gradient is not finite counts as 0, factor 0.  factor: rows doubles, the caller's; what each row
- * was multiplied by.  Returns how many rows were cut. */
+ * row whose gradient is not finite counts as 0, factor 0.  factor: rows doubles, the caller's; what
+ * each row was multiplied by.  Returns how many rows were cut. */
 uint32_t dpsgd_backward(struct nn_net *n, const float *dy, double most, double *factor);
 
 /* Adds N(0, deviation^2) to every gradient of the last backward: one rng_normal each, in the order

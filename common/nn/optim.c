@@ -48,8 +48,7 @@ CLONES static void adam(float *restrict w, float *restrict m, float *restrict v,
 
         m[i] = b1 * m[i] + c1 * slope;
         v[i] = b2 * v[i] + c2 * slope * slope;
-        w[i] = finite_within(w[i] - step * m[i] / (sqrtf(v[i]) * root + EPSILON),
-                             OPTIM_WEIGHT_MAX);
+        w[i] = finite_within(w[i] - step * m[i] / (sqrtf(v[i]) * root + EPSILON), OPTIM_WEIGHT_MAX);
     }
 }
 

@@ -183,8 +183,8 @@ uint64_t secagg_clipped(const struct secagg_party *p);
  *   float32         x clipped                         } such an upload
  *   compressors     what the upload unpacks to        }
  *
- * As for protect, an x that is not finite counts as 0.  No overlap with y, which is as secret as x.  Compressors use the round's dither,
- * importance and scratch. */
+ * As for protect, an x that is not finite counts as 0.  No overlap with y, which is as secret as x.
+ * Compressors use the round's dither, importance and scratch. */
 void secagg_alone(const struct secagg_shape *s, float *y, const float *x, size_t n,
                   const struct secagg_round *r);
 /* Scratch of secagg_alone and secagg_others; 0 where the members are added up at the server. */
