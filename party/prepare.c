@@ -4,6 +4,7 @@
 #include "party/prepare.h"
 
 #include "common/base/file.h"
+#include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/crypto/digest.h"
 #include "common/data/scale.h"
@@ -36,6 +37,8 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
     memset(in, 0, sizeof *in);
     buf_init(&in->weights, WEIGHTS_MAX);
     s = config_load_party(&in->config, file, sets, n, err);
+    if (s == STATUS_OK)
+        s = folder_check(in->config.state, err);
     if (s == STATUS_OK)
         s = roster_load(&in->roster, in->config.roster, err);
     if (s == STATUS_OK)

@@ -167,8 +167,9 @@ static const struct key party_keys[] = {
      .help = "G: the largest l2 norm of one sample's gradient of all weights of this bottom; dp."},
     {"model.noise", KEY_REAL, PARTY(noise), .lo = 0, .hi = 1e6, .fallback = "0",
      .help =
-         "sigma: the sum of a batch's gradients gets normal noise of standard deviation sigma G "
-         "in every weight and every local step; dp only, which needs it above 0."},
+         "sigma: the sum of a batch's gradients gets discrete Gaussian noise of standard deviation "
+         "sigma G in every weight and every local step; dp only, which needs it above 0, and times "
+         "the square root of the number of weights at most 32768."},
     {"model.load", KEY_PATH, PARTY(load), .fallback = "",
      .help = "First weights of the bottom (safetensors, as --export writes them), which must not "
              "come from these records; left out: drawn as model.init says."},

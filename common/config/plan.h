@@ -103,6 +103,7 @@ struct plan {
         struct {
             enum plan_gaussian_match match;
             double sigma, epsilon;
+            uint32_t levels; /* L: the grid has the step C / L */
         } gaussian;
         uint32_t bits;      /* b: per component, of a compressor */
         uint32_t head_bits; /* per weight of the head under refreshed; 0: as `bits` */

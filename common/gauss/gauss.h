@@ -24,12 +24,13 @@
 /* In steps of the grid.  A draw at the largest sigma is below 2^31 in magnitude, whatever the
  * random words are. */
 #define GAUSS_SIGMA_MIN 4.0
-#define GAUSS_SIGMA_MAX 16777216.0
+#define GAUSS_SIGMA_MAX 33554432.0
 
 enum {
     GAUSS_SIDE = 16,                         /* a table has a square of entries */
     GAUSS_ENTRIES = GAUSS_SIDE * GAUSS_SIDE, /* magnitudes below this in one table */
-    GAUSS_DRAWS_MAX = 8                      /* table draws that one draw may be made of */
+    GAUSS_DRAWS_MAX = 8,                     /* table draws that one draw may be made of */
+    GAUSS_DISTANCE_BITS = 100                /* of gauss_distance, at least */
 };
 
 /* Caller-owned; nothing in it is secret, nor on the heap. */
@@ -51,7 +52,8 @@ void gauss_deinit(struct gauss *g); /* safe on a zeroed struct */
 /* n draws.  How much of the stream they use is a function of n and sigma. */
 void gauss_sample(const struct gauss *g, int32_t *z, size_t n, struct rng *r);
 
-/* A bound on the statistical distance of one draw from the exact law: never above 2^-100. */
+/* A bound on the statistical distance of one draw from the exact law: never above
+ * 2^-GAUSS_DISTANCE_BITS. */
 double gauss_distance(const struct gauss *g);
 
 /* The least whole t for which the sub-Gaussian tail bound gives P(|sum of `parties` independent

@@ -1,4 +1,4 @@
-/* dpsgd.c -- back through all layers, norms on the way, then the products of what was cut.
+/* dpsgd.c -- back through all layers, and norms on the way: by what each row is to be cut.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/dpsgd.h"
@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-/* What rounding in float32 may add to a norm; the cut leaves room for it. */
-static const double ROUNDING = 1e-5;
+/* Far more than rounding in double adds to a norm; the cut leaves room for it. */
+static const double ROUNDING = 1e-9;
 
 static double square(const float *x, size_t n)
 {
@@ -41,15 +41,8 @@ static double factor_of(double norm, double most)
     return norm <= most ? 1 : most / norm * (1 - ROUNDING);
 }
 
-static void cut(struct nn_layer *l, size_t r, double factor)
-{
-    float *d = l->dy + r * l->out;
-
-    for (size_t i = 0; i < l->out; i++)
-        d[i] = (float)(d[i] * factor);
-}
-
-uint32_t dpsgd_backward(struct nn_net *n, const float *dy, double most, double *factor)
+uint32_t dpsgd_backward(struct dpsum *s, struct nn_net *n, const float *dy, double most,
+                        double *factor)
 {
     uint32_t clipped = 0;
 
@@ -60,20 +53,7 @@ uint32_t dpsgd_backward(struct nn_net *n, const float *dy, double most, double *
 
         factor[r] = there * factor_of(sqrt(norm2(n, r)), most);
         clipped += factor[r] < 1;
-        for (size_t i = 0; i < n->spec.layers; i++)
-            cut(&n->layer[i], r, factor[r]);
     }
-    backward_gradients(n);
+    dpsum_add(s, n, factor);
     return clipped;
-}
-
-void dpsgd_noise(struct nn_net *n, double deviation, struct rng *r)
-{
-    for (size_t i = 0; i < n->spec.layers; i++) {
-        float *g = n->layer[i].dw;
-        const size_t count = nn_layer_params(&n->layer[i]);
-
-        for (size_t k = 0; k < count; k++)
-            g[k] = (float)(g[k] + deviation * rng_normal(r));
-    }
 }

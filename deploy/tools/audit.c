@@ -14,6 +14,7 @@
  */
 #include "common/config/number.h"
 #include "common/data/table.h"
+#include "common/metrics/json_file.h"
 #include "deploy/tools/audit/canary.h"
 #include "deploy/tools/audit/contrast.h"
 #include "deploy/tools/audit/control.h"
@@ -144,7 +145,7 @@ static enum status read_summary(json_t **out, const char *path, struct error *er
 {
     json_error_t where;
 
-    *out = path == NULL ? NULL : json_load_file(path, 0, &where);
+    *out = path == NULL ? NULL : json_file_load(path, 0, &where);
     if (path != NULL && *out == NULL)
         return error_set(err, STATUS_DATA, "%s:%d: %s", path, where.line, where.text);
     return STATUS_OK;

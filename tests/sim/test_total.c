@@ -51,6 +51,7 @@ static const struct setting settings[] = {
      {POLYNOMIAL}},
     {{WILD, CLEAR, "protocol.encoding=float32"}, {POLYNOMIAL}},
     {{WILD, CLEAR, "protocol.encoding=gaussian"}, {DEEP}},
+    {{WILD, "protocol.encoding=gaussian"}, {POLYNOMIAL}},
     {{WILD, CLEAR, "protocol.encoding=e8", "protocol.error_feedback=true"}, {POLYNOMIAL}},
     {{WILD, CLEAR, "protocol.encoding=topk", "protocol.error_feedback=true"}, {POLYNOMIAL}},
     {{WILD, "protocol.local_view=refreshed"}, {DEEP}},

@@ -23,6 +23,8 @@ enum { ROWS = 5, BROKEN = 2, IN = 4, OUT = 3, PARAMS_MAX = 256 };
 
 static struct arena arena;
 static struct nn_net net;
+static struct dpsum sum;
+static double memory[16 * PARAMS_MAX];
 static float x[ROWS * IN], dy[ROWS * OUT];
 
 enum shape { RELU, TANH, PLAIN, POLYNOMIAL, SHAPES };
@@ -42,18 +44,26 @@ static void start(enum shape shape)
         s.act[2] = NN_ACT_TANH;
     CHECK(arena_init(&arena, nn_net_bytes(&s)) == STATUS_OK);
     CHECK(nn_net_init(&net, &s, &arena) == STATUS_OK);
+    CHECK(dpsum_doubles(&s) <= sizeof memory / sizeof *memory);
+    dpsum_init(&sum, &s, memory);
     for (size_t i = 0; i < s.layers; i++)
         sample_fill(net.layer[i].w, nn_layer_params(&net.layer[i]), 3.0F, &seed);
     sample_fill(x, sizeof x / sizeof *x, 1.0F, &seed);
     sample_fill(dy, sizeof dy / sizeof *dy, 1.0F, &seed);
 }
 
-static size_t gradients(float *out)
+/* Of all layers; or, of single rows that were cut, their sum. */
+static size_t gradients(double *out, bool clipped)
 {
     size_t at = 0;
 
-    for (size_t i = 0; i < net.spec.layers; at += nn_layer_params(&net.layer[i++]))
-        memcpy(out + at, net.layer[i].dw, nn_layer_params(&net.layer[i]) * sizeof *out);
+    if (clipped) {
+        memcpy(out, sum.sum, sum.params * sizeof *out);
+        return sum.params;
+    }
+    for (size_t i = 0; i < net.spec.layers; i++)
+        for (size_t k = 0; k < nn_layer_params(&net.layer[i]); k++)
+            out[at++] = (double)net.layer[i].dw[k];
     assert_true(at <= PARAMS_MAX);
     return at;
 }
@@ -66,23 +76,24 @@ static void back(bool clipped)
         nn_net_backward(&net, NULL, dy);
         return;
     }
-    (void)dpsgd_backward(&net, dy, 0.7, factor);
+    (void)dpsgd_backward(&sum, &net, dy, 0.7, factor);
     assert_true(factor[BROKEN] == 0 || net.sound_back[BROKEN] != 0);
 }
 
 /* The record's gradient for its output is nought: it adds nothing, by its own size. */
-static size_t without_the_record(float *want, bool clipped)
+static size_t without_the_record(double *want, bool clipped)
 {
     memset(x + (size_t)BROKEN * IN, 0, IN * sizeof *x);
     memset(dy + (size_t)BROKEN * OUT, 0, OUT * sizeof *dy);
     nn_net_forward(&net, x, ROWS);
     back(clipped);
-    return gradients(want);
+    return gradients(want, clipped);
 }
 
 static void test_a_record_whose_forward_pass_is_not_finite_adds_exactly_nothing(void **state)
 {
-    static float want[PARAMS_MAX], got[PARAMS_MAX], y[ROWS * OUT];
+    static double want[PARAMS_MAX], got[PARAMS_MAX];
+    float y[ROWS * OUT];
 
     (void)state;
     for (int shape = 0; shape < SHAPES; shape++) {
@@ -102,7 +113,7 @@ static void test_a_record_whose_forward_pass_is_not_finite_adds_exactly_nothing(
                 assert_true(net.layer[net.spec.layers - 1].y[i] == (i / OUT == BROKEN ? 0 : y[i]));
             back(clipped);
             assert_int_equal(nn_net_lost_backward(&net), 1);
-            assert_int_equal(gradients(got), n);
+            assert_int_equal(gradients(got, clipped != 0), n);
             for (size_t i = 0; i < n; i++)
                 assert_true(got[i] == want[i]);
             arena_deinit(&arena);
@@ -114,7 +125,8 @@ static void test_a_record_whose_forward_pass_is_not_finite_adds_exactly_nothing(
 static void test_a_record_whose_way_back_is_not_finite_adds_exactly_nothing(void **state)
 {
     static const float strange[] = {NAN, INFINITY, 3e38F};
-    static float want[PARAMS_MAX], got[PARAMS_MAX], dx[ROWS * IN];
+    static double want[PARAMS_MAX], got[PARAMS_MAX];
+    static float dx[ROWS * IN];
 
     (void)state;
     for (int shape = 0; shape < SHAPES; shape++) {
@@ -129,7 +141,7 @@ static void test_a_record_whose_way_back_is_not_finite_adds_exactly_nothing(void
             assert_int_equal(nn_net_lost_forward(&net), 0);
             nn_net_backward(&net, shape == POLYNOMIAL ? NULL : dx, dy);
             assert_int_equal(nn_net_lost_backward(&net), 1);
-            assert_int_equal(gradients(got), n);
+            assert_int_equal(gradients(got, false), n);
             for (size_t i = 0; i < n; i++)
                 assert_true(got[i] == want[i]);
             for (size_t i = 0; i < IN && shape != POLYNOMIAL; i++)
