@@ -4,6 +4,7 @@
 #include "common/nn/dpsum.h"
 
 #include "common/base/check.h"
+#include "common/nn/backward.h"
 #include "common/nn/gemm.h"
 
 #include <math.h>
@@ -44,13 +45,6 @@ void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory)
     s->output = s->input + ROWS * widest(spec, true);
 }
 
-static const float *input_of(const struct nn_net *n, size_t i)
-{
-    if (n->spec.degree > 0)
-        return n->powers;
-    return i > 0 ? n->layer[i - 1].y : n->x;
-}
-
 /* A row that counts as nothing may hold anything: an infinity times 0 is none. */
 static void widen(double *out, const float *x, size_t cols, double factor)
 {
@@ -81,7 +75,7 @@ void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
     memset(s->sum, 0, s->params * sizeof *s->sum);
     for (size_t i = 0; i < n->spec.layers; i++) {
         struct nn_layer l = n->layer[i];
-        const float *x = input_of(n, i);
+        const float *x = backward_input(n, i);
 
         for (size_t r = 0; r < n->rows; r += ROWS) {
             const size_t some = n->rows - r < ROWS ? n->rows - r : ROWS;
