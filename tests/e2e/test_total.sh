@@ -15,14 +15,15 @@ expect 0 completed 'three parties train, the first with a frozen bottom of two l
 # --- the same again, after one record of the first party has become huge ---
 awk -F, -v OFS=, 'NR == 4 { for (i = 2; i <= NF; i++) $i = i % 2 ? "3e38" : "-3e38" } { print }' \
     base/data/party-1-train.csv >huge.csv
-timeout 600 "$VFL_BIN/vfl-server" -c base/server/config.yaml --insecure-seed 5 --set state=state-server --set training.epochs=1 \
-    --set model.init=he >server.log 2>&1 &
+timeout 600 "$VFL_BIN/vfl-server" -c base/server/config.yaml --insecure-seed 5 --set state=state-server \
+    --set training.epochs=1 --set model.init=he >server.log 2>&1 &
 server_pid=$!
 daemons=$server_pid
 timeout 300 sh -c "until [ -s state-server/address ] || ! kill -0 $server_pid; do :; done" 2>/dev/null
 port=$(sed 's/.*://' state-server/address)
 for i in 1 2 3; do
-    set -- --set "server=127.0.0.1:$port" --set "state=state-$i" --set data.scale=none --set "model.layers=[8,8]"
+    set -- --set "server=127.0.0.1:$port" --set "state=state-$i" --set data.scale=none \
+        --set "model.layers=[8,8]"
     [ $i = 1 ] && set -- "$@" --set data.train=huge.csv --set model.train=frozen
     timeout 600 "$VFL_BIN/vfl-party" -c "base/party-$i/config.yaml" --insecure-seed 5 "$@" >party-$i.log 2>&1 &
     pid=$!
@@ -40,7 +41,8 @@ expect 1 '' 'and nobody else does' grep -l 'beyond 1e+12' server.log party-2.log
 
 # --- plans and files that cannot stay finite, before a word is said ---
 expect 2 "protocol.proximal=560: times" "the server refuses a pull that overshoots" "$VFL_BIN/vfl-server" -n \
-    -c base/server/config.yaml --set protocol.local_iterations=5 --set protocol.proximal=560 --set training.learning_rate=1
+    -c base/server/config.yaml --set protocol.local_iterations=5 --set protocol.proximal=560 \
+    --set training.learning_rate=1
 printf '%s\n' 'protocol: {local_iterations: 5, proximal: 560}' 'training: {learning_rate: 1}' >pull.yaml
 expect 2 'protocol.proximal: times' 'and so does the party' "$VFL_BIN/vfl-party" -n --plan pull.yaml \
     -c base/party-1/config.yaml
