@@ -53,7 +53,7 @@ BENCH_LIBS_fmatmul := -lflint
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := flow daemon | secagg wire net | privacy | pbm nn data compress lcc | \
+LAYERS := flow daemon | secagg wire net | privacy | pbm gauss nn data compress lcc | \
           config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
@@ -72,6 +72,10 @@ TOOLS     := $(patsubst deploy/tools/%.c,$(BUILD)/bin/vfl-%,$(wildcard deploy/to
 UNIT      := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/*/test_*.c))
 SIM       := $(patsubst tests/sim/%.c,$(BUILD)/tests/sim/%,$(wildcard tests/sim/test_*.c))
 SIM_LIB   := $(call OBJ_OF,$(filter-out $(wildcard tests/sim/test_*.c),$(wildcard tests/sim/*.c)))
+PAIRS     := $(patsubst tests/interference/%.c,$(BUILD)/tests/interference/%, \
+    $(wildcard tests/interference/test_*.c))
+PAIRS_OBJ := $(call OBJ_OF,$(filter-out $(wildcard tests/interference/test_*.c), \
+    $(wildcard tests/interference/*.c)))
 FUZZERS   := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS   := $(patsubst $(BUILD)/tests/fuzz/fuzz_%,$(BUILD)/tests/fuzz/replay_%,$(FUZZERS))
 BENCH     := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/bench_*.c))
@@ -83,8 +87,8 @@ FAULTS    := $(BUILD)/tests/lib/disk_faults.so
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh tests/fuzz/test_run.sh
 
 .PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
-        check-threads durability shortage asan ubsan tsan valgrind run-watched run-memcheck fuzz \
-        run-fuzz mutants cover bench fmt install uninstall clean setup
+        check-threads durability shortage interference asan ubsan tsan valgrind run-watched \
+        run-memcheck fuzz run-fuzz mutants cover bench fmt install uninstall clean setup
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -182,7 +186,15 @@ $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/repl
 # Memory is short in a session, not in the world around it.
 $(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
     f,server_session_step server_session_work party_session_step party_session_work disk_store \
-    disk_holdings,-Wl,--wrap=$(f))
+    disk_holdings world_pack,-Wl,--wrap=$(f))
+$(BUILD)/tests/interference/test_%: $(BUILD)/obj/tests/interference/test_%.o $(PAIRS_OBJ) \
+        $(SIM_LIB) $(BUILD)/lib/libtests.a $(BUILD)/lib/libserver.a $(BUILD)/lib/libparty.a \
+        $(LIBS)
+	$(LINK) $(DRAWS) -lcmocka $(LDLIBS)
+# What the server says there is a script: tests/interference/hostile.h.
+$(PAIRS): private LDFLAGS += $(FAST_WRAPS) $(foreach \
+    f,rng_init_system secagg_combine secagg_show server_head_evaluate server_head_train \
+    server_head_pack server_head_show,-Wl,--wrap=$(f))
 SCRIPTED := $(foreach t,party saved server, \
     $(BUILD)/tests/fuzz/fuzz_$(t) $(BUILD)/tests/fuzz/replay_$(t))
 $(SCRIPTED): private LDFLAGS += -Wl,--wrap=party_session_step
@@ -228,6 +240,11 @@ durability: all $(FAULTS)
 # Every allocation of whole runs failed once, where the test takes a sample of OpenSSL's.
 shortage: $(BUILD)/tests/sim/test_shortage
 	@TEST_EVERY=1 $<
+# Pairs of runs on neighbours, other ones each time, as many as there is time for.
+INTERFERENCE_SECONDS ?= 3600
+INTERFERENCE_FIRST   ?= $(shell date +%s)000000
+interference: $(PAIRS)
+	@$< --first $(INTERFERENCE_FIRST) --seconds $(INTERFERENCE_SECONDS)
 check-source:
 	@$(RUN) $(SOURCE)
 

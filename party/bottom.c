@@ -54,8 +54,16 @@ static struct nn_spec spec_of(const struct config_party *config, const struct pl
 }
 
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
-                               struct error *err)
+                               uint32_t features, struct error *err)
 {
+    const struct nn_spec spec = spec_of(config, p, features);
+
+    if (!party_dp_possible(config, nn_spec_params(&spec)))
+        return error_set(err, STATUS_CONFIG,
+                         "model.noise: there is no grid for %g and %zu weights: it has to be at "
+                         "least 1e-6, 1e-30 with model.clip, and with the square root of the "
+                         "number of weights at most 32768",
+                         config->noise, nn_spec_params(&spec));
     if (p->training.releases == RELEASES_ONCE && config->train != TRAIN_FROZEN)
         return error_set(err, STATUS_POLICY,
                          "model.train: the plan's training.releases is once, for which a bottom "
@@ -109,7 +117,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     CHECK(b->gradient != NULL && b->received != NULL && b->factors != NULL && b->turned != NULL &&
           (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
-    return party_dp_init(&b->dp, config, batch);
+    return party_dp_init(&b->dp, config, &spec, batch);
 }
 
 enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,

@@ -34,10 +34,10 @@ struct party_bottom {
     uint64_t inputs, inputs_beyond;
 };
 
-/* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers.  STATUS_POLICY: a plan of
- * releases once, and a bottom that is not frozen. */
+/* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers; noise for which there is no
+ * grid.  STATUS_POLICY: a plan of releases once, and a bottom that is not frozen. */
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
-                               struct error *err) MUST_USE;
+                               uint32_t features, struct error *err) MUST_USE;
 
 /* `features` inputs, P outputs.  Layers of `config`: outputs in [-C, C] by C tanh.  With
  * config->degree: the polynomial sum_i x^i W^i, whose outputs have no bound.  Every encoding cuts

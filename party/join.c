@@ -135,7 +135,7 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
             p->plan.shape.test_rows);
     p->shared_ids = table_share_ids(p->setup.train, p->setup.test);
     agenda_make(&p->agenda, &p->plan);
-    s = party_bottom_check(p->setup.config, &p->plan, &p->error);
+    s = party_bottom_check(p->setup.config, &p->plan, (uint32_t)p->setup.train->cols, &p->error);
     if (s != STATUS_OK)
         return s;
     s = buf_append(&p->plan_text, text, n);

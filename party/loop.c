@@ -39,10 +39,11 @@ struct loop {
     struct net_tls *tls;
     struct net_conn *conn;
     bool open; /* TLS is up and the server is the roster's */
-    uint64_t redial_ms, tls_in, tls_out;
+    uint64_t redial_ms;
     struct actions actions;
     bool working, over, charging; /* working: on the worker thread now; charging: with the ledger */
     bool held_timer, held_stop, held_lost, held_kept; /* events held back meanwhile */
+    bool unsent; /* of what the session asked for, for want of memory */
     struct error held_why;
     struct wire_bytes kept; /* a checkpoint on its way, on a thread of its own */
     struct error keep_result;
@@ -60,24 +61,10 @@ static void plan_redial(struct loop *l);
 
 /* --- sending --- */
 
-static void count(struct loop *l, enum traffic_direction d, const struct wire_msg *m, size_t frame)
-{
-    const struct net_traffic *now = net_conn_traffic(l->conn);
-    struct traffic_at at = {0, d, (enum traffic_phase)wire_phase_of(m), m->kind};
-
-    traffic_add(&l->run.results.traffic, at, wire_payload_bytes(m), frame + 4);
-    at.direction = TRAFFIC_UP;
-    traffic_add_tls(&l->run.results.traffic, at, now->tls_out - l->tls_out);
-    at.direction = TRAFFIC_DOWN;
-    traffic_add_tls(&l->run.results.traffic, at, now->tls_in - l->tls_in);
-    l->tls_in = now->tls_in;
-    l->tls_out = now->tls_out;
-}
-
 static void send_frame(struct loop *l, const struct wire_msg *m, const struct buf *frame)
 {
-    if (l->open && net_send(l->conn, frame->data, frame->len) == STATUS_OK)
-        count(l, TRAFFIC_UP, m, frame->len);
+    if (l->open && !l->unsent && net_send(l->conn, frame->data, frame->len) == STATUS_OK)
+        party_results_count(&l->run.results, TRAFFIC_UP, m, frame->len, net_conn_traffic(l->conn));
 }
 
 static void on_delay(uv_timer_t *t)
@@ -92,18 +79,18 @@ static void do_send(struct loop *l, const struct action *a)
 {
     uint64_t start = clock_us();
     uint64_t wait_ms = party_run_delay_ms(&l->run, &a->msg);
+    struct buf *frame = wait_ms > 0 ? &l->delayed : &l->frame;
 
     if (l->run.in->config.inject.crash_at_round > 0)
         inject_crash(&l->run.in->config.inject, a->msg.kind,
                      party_session_report(l->run.session)->rounds);
-    if (wait_ms > 0) {
-        CHECK(wire_pack(&l->delayed, &a->msg) == STATUS_OK);
+    l->unsent |= wire_pack(frame, &a->msg) != STATUS_OK;
+    if (wait_ms > 0 && !l->unsent) {
         l->delayed_msg = a->msg;
         uv_timer_start(&l->delay, on_delay, wait_ms, 0);
         return;
     }
-    CHECK(wire_pack(&l->frame, &a->msg) == STATUS_OK);
-    send_frame(l, &a->msg, &l->frame);
+    send_frame(l, &a->msg, frame);
     spans_add(party_session_spans(l->run.session), SPAN_SERIALISE, clock_us() - start);
 }
 
@@ -289,6 +276,11 @@ static void tell(struct loop *l, const struct event *e)
         case ACTION_REPORT: CHECK(!"a party drops nobody and reports nothing");
         }
     }
+    if (l->unsent && !l->over) { /* and nothing else that was asked for is done */
+        l->unsent = false;
+        tell(l, &(struct event){.kind = EVENT_UNSENT});
+        return;
+    }
     if (charge != NULL)
         do_charge(l, &charge->charge);
     if (work != NULL)
@@ -334,7 +326,7 @@ static void on_open(void *owner, struct net_conn *c, const uint8_t spki[NET_SPKI
                 "--insecure-seed with a server that is neither on loopback nor in insecure_peers");
     } else {
         l->open = true;
-        l->tls_in = l->tls_out = 0;
+        party_results_connected(&l->run.results);
         net_conn_accept(c, l->frame_max);
         if (shape.delay_ms > 0 || shape.jitter_ms > 0 || shape.rate_mbit > 0)
             net_conn_shape(c, &shape);
@@ -365,14 +357,13 @@ static void on_frame(void *owner, struct net_conn *c, uint8_t *bytes, size_t n)
     struct wire_msg m;
     struct event e = {.kind = EVENT_MESSAGE, .msg = &m};
 
-    (void)c;
     if (l->over || !l->open)
         return;
     if (wire_unpack(&m, &l->unpacker, bytes, n, &err) != STATUS_OK) {
         give_up(l, err.status, err.text);
         return;
     }
-    count(l, TRAFFIC_DOWN, &m, n);
+    party_results_count(&l->run.results, TRAFFIC_DOWN, &m, n, net_conn_traffic(c));
     /* Whatever the server says next, the round of a held-back message has closed. */
     uv_timer_stop(&l->delay);
     if (m.kind == WIRE_BROADCAST)

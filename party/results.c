@@ -128,6 +128,25 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
     out->claims_n = claims_n < REPORT_CLAIMS_MAX ? claims_n : REPORT_CLAIMS_MAX;
 }
 
+void party_results_connected(struct party_results *r)
+{
+    r->tls_in = r->tls_out = 0;
+}
+
+void party_results_count(struct party_results *r, enum traffic_direction d,
+                         const struct wire_msg *m, size_t frame, const struct net_traffic *now)
+{
+    struct traffic_at at = {0, d, (enum traffic_phase)wire_phase_of(m), m->kind};
+
+    traffic_add(&r->traffic, at, wire_payload_bytes(m), frame + 4);
+    at.direction = TRAFFIC_UP;
+    traffic_add_tls(&r->traffic, at, now->tls_out - r->tls_out);
+    at.direction = TRAFFIC_DOWN;
+    traffic_add_tls(&r->traffic, at, now->tls_in - r->tls_in);
+    r->tls_in = now->tls_in;
+    r->tls_out = now->tls_out;
+}
+
 enum status party_results_end(struct party_results *r, struct party_session *p,
                               const struct books *b, const struct party_ending *end,
                               struct error *err)

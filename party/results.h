@@ -5,6 +5,7 @@
 #define COLONNADE_PARTY_RESULTS_H
 
 #include "common/metrics/report.h"
+#include "common/net/net.h"
 #include "party/books.h"
 #include "party/loop.h"
 #include "party/session.h"
@@ -14,12 +15,18 @@ struct party_results {
     const struct party_options *options;
     struct traffic traffic;
     struct summary summary;
-    uint64_t start_us;
+    uint64_t start_us, tls_in, tls_out; /* of the connection when something was last counted */
 };
 
 enum status party_results_init(struct party_results *r, const struct party_inputs *in,
                                const struct party_options *o, uint64_t now_us) MUST_USE;
 void party_results_deinit(struct party_results *r); /* safe on a zeroed struct */
+
+/* A new connection; and a message of `frame` bytes over it, with the socket bytes since the last
+ * one. */
+void party_results_connected(struct party_results *r);
+void party_results_count(struct party_results *r, enum traffic_direction d,
+                         const struct wire_msg *m, size_t frame, const struct net_traffic *now);
 
 /* How the run ended. */
 struct party_ending {

@@ -176,6 +176,11 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
     case EVENT_DONE: party_worked(p, out); break;
     case EVENT_CHARGED: party_charged(p, out, e->error); break;
     case EVENT_KEPT: party_kept(p, out, e->error); break;
+    case EVENT_UNSENT:
+        error_set(&p->error, STATUS_MEMORY, "no memory for a message in phase %s",
+                  phase_row(p->sm.phase)->name);
+        party_refuse(p, out);
+        break;
     case EVENT_STOP: party_finish(p, out, OUTCOME_STOPPED); break;
     }
 }

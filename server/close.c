@@ -87,9 +87,7 @@ void server_close_run(struct server_session *s, struct actions *a)
     server_next_question(s);
     server_send_broadcast(s, a, &b);
     s->close.fresh = false;
-    server_arm(s, a,
-               s->plan.protocol.straggler == STRAGGLER_DROP ? s->plan.protocol.deadline_ms
-                                                            : s->plan.protocol.patience_ms);
+    server_arm_phase(s, a);
 }
 
 /* First that all are done is made durable, then it is said. */

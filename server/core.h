@@ -116,6 +116,7 @@ struct server_session {
 
     struct server_peer peer[WIRE_MEMBERS_MAX];
     bool started;            /* a first generation has trained: `drop` may go on without somebody */
+    uint64_t clock_us;       /* since when this phase has run, with the one whose time it shares */
     uint64_t agree_until_us; /* who is behind may catch up until then */
     uint64_t generation, generation_known; /* known: the last that any party was offered */
     uint32_t members_n, left;              /* left: members lost since the generation began */
@@ -168,6 +169,9 @@ struct server_session {
 
 /* session.c */
 void server_arm(struct server_session *s, struct actions *a, uint64_t after_ms);
+/* The phase has just been entered, or a round of it opened: until it is given up, what its row in
+ * the table says. */
+void server_arm_phase(struct server_session *s, struct actions *a);
 /* To the members that are still there. */
 struct action *server_send_members(struct server_session *s, struct actions *a,
                                    enum wire_kind kind);
@@ -225,8 +229,6 @@ void server_send_broadcast(struct server_session *s, struct actions *a,
 struct wire_broadcast server_broadcast_of(const struct server_session *s, bool opens);
 void server_note_arrival(struct server_session *s, uint32_t peer, bool last);
 bool server_choose_round(struct server_session *s); /* what comes next; false: the agenda is done */
-/* Until the open round is given up: what is left of the deadline, or all patience. */
-uint64_t server_round_patience_ms(const struct server_session *s);
 /* The n that secagg is told of the round; of these, those that are not of padding rows. */
 uint64_t server_round_values(const struct server_session *s);
 uint64_t server_real_values(const struct server_session *s);

@@ -15,17 +15,19 @@ static double bits_of(const struct plan *p)
     return plan_compresses(p) ? p->protocol.bits : FLOAT_BITS;
 }
 
-/* Of one share and of one upload: ceil(n / K) elements of ceil(log2 p) bits. */
+/* Of one share and of one upload: ceil(n / K) elements of ceil(log2 p) bits.  0 where there is no
+ * such encoding, which plan_check() does not let pass. */
 static double coded_bytes(const struct plan *p, uint32_t members, uint64_t n)
 {
     const uint32_t k = p->protocol.coded.segments;
-    const struct secagg_shape shape = {
-        .encode = {.integers = true, .value_max = plan_value_max(p)},
+    struct secagg_shape shape = {
         .parties = members,
         .segments = k,
         .privacy = p->protocol.coded.privacy,
     };
 
+    if (encode_init(&shape.encode, p, members) != STATUS_OK)
+        return 0;
     return (double)(n / k + (n % k != 0)) * secagg_width(AGGREGATION_CODED, &shape) / 8;
 }
 

@@ -57,7 +57,7 @@ void server_gather(struct server_session *s, struct actions *a)
     if (enough(s))
         server_offer(s, a);
     else
-        server_arm(s, a, s->plan.protocol.patience_ms);
+        server_arm_phase(s, a);
 }
 
 /* Nothing is left to release. */

@@ -49,7 +49,7 @@ void server_offer(struct server_session *s, struct actions *a)
         .plan = {s->plan_text.data, s->plan_text.len},
         .members = {s->members, s->members_n},
     };
-    server_arm(s, a, s->plan.protocol.patience_ms);
+    server_arm_phase(s, a);
 }
 
 /* --- who is behind --- */
@@ -154,7 +154,7 @@ static void relay_hellos(struct server_session *s, struct actions *a)
     sm_move(&s->sm, PHASE_CONFIRM, s->generation);
     send = server_send_members(s, a, WIRE_HELLOS);
     send->msg.hellos = (struct wire_hellos){s->generation, s->members_n, s->show_hellos};
-    server_arm(s, a, s->plan.protocol.patience_ms);
+    server_arm_phase(s, a);
 }
 
 /* STATUS_AUTH: what every party would refuse, and would have to blame on the server. */

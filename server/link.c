@@ -42,9 +42,9 @@ void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum st
 
     m.refuse.kind = kind;
     snprintf(m.refuse.text, sizeof m.refuse.text, "%.*s", WIRE_TEXT_MAX, text);
-    CHECK(wire_pack(scratch, &m) == STATUS_OK);
     k->refused = true;
-    link_send(k, t, scratch, &m);
+    if (wire_pack(scratch, &m) == STATUS_OK) /* or else it ends without a word */
+        link_send(k, t, scratch, &m);
     net_conn_close(k->conn, true);
 }
 

@@ -41,6 +41,7 @@ struct loop {
     bool barred[WIRE_MEMBERS_MAX]; /* no longer in the roster file */
     struct actions actions;
     bool working, over;        /* working: on a worker thread now */
+    bool unsent;               /* of what the session asked for, for want of memory */
     bool held_stop, held_kept; /* events held back meanwhile; the timer is disarmed before work */
     struct wire_bytes kept;    /* a checkpoint on its way, on a thread of its own */
     struct error keep_result;
@@ -71,7 +72,10 @@ static void do_send(struct loop *l, const struct action *a)
 
     if (a->msg.kind == WIRE_BROADCAST && a->msg.broadcast.opens)
         crash_if_asked(l, &a->msg.broadcast);
-    CHECK(wire_pack(&l->frame, &a->msg) == STATUS_OK);
+    if (wire_pack(&l->frame, &a->msg) != STATUS_OK) {
+        l->unsent = true;
+        return;
+    }
     for (size_t i = 0; i < a->to_n; i++) {
         struct link *k = l->party[a->to[i]];
         if (k != NULL)
@@ -305,8 +309,12 @@ static void tell(struct loop *l, const struct event *e)
         case ACTION_CHARGE: CHECK(!"the server keeps no ledger");
         }
     }
-    if (flops >= 0)
+    if (l->unsent && !l->over) { /* and nothing else that was asked for is done */
+        l->unsent = false;
+        tell(l, &(struct event){.kind = EVENT_UNSENT});
+    } else if (flops >= 0) {
         do_work(l, flops);
+    }
 }
 
 /* --- connections --- */

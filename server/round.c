@@ -95,18 +95,6 @@ void server_flush_close(struct server_session *s, struct actions *a)
     s->close.fresh = false;
 }
 
-uint64_t server_round_patience_ms(const struct server_session *s)
-{
-    bool deadline = s->plan.protocol.straggler == STRAGGLER_DROP &&
-                    (s->round.purpose == PURPOSE_TRAIN || !s->shape.partial);
-    uint64_t passed_ms = (s->now_us - s->round.opened_us) / 1000,
-             all_ms = s->plan.protocol.deadline_ms;
-
-    if (!deadline)
-        return s->plan.protocol.patience_ms;
-    return passed_ms < all_ms ? all_ms - passed_ms : 1;
-}
-
 static enum phase phase_of_round(const struct server_session *s)
 {
     return s->shares != NULL ? PHASE_SHARE : PHASE_ROUND;
@@ -160,7 +148,7 @@ void server_open_round(struct server_session *s, struct actions *a)
     b = server_broadcast_of(s, true);
     server_send_broadcast(s, a, &b);
     s->close.fresh = false;
-    server_arm(s, a, server_round_patience_ms(s));
+    server_arm_phase(s, a);
 }
 
 /* --- uploads --- */
@@ -335,7 +323,8 @@ void server_round_done(struct server_session *s, struct actions *a)
         struct server_peer *p = &s->peer[s->members[m]];
         if (p->member < 0)
             continue;
-        p->losses = 0;
+        if (p->answered || s->sm.phase != PHASE_ROUND) /* in clear it may have done without */
+            p->losses = 0;
         if (server_waits(s))
             p->applied = s->steps_done; /* once the next broadcast is there */
     }

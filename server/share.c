@@ -221,7 +221,7 @@ void server_relay(struct server_session *s, struct actions *a)
     if (deals)
         server_dealt(s, a);
     else
-        server_arm(s, a, server_round_patience_ms(s));
+        server_arm_phase(s, a);
 }
 
 void server_count_late(struct server_session *s, uint32_t peer, const struct wire_upload *u)

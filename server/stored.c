@@ -233,6 +233,10 @@ void server_stored_step(struct server_session *s, const struct event *e, struct 
         server_finish(s, a, OUTCOME_STOPPED);
         break;
     case EVENT_JOINED: comes_back(s, a, e); break;
+    case EVENT_UNSENT:
+        error_set(&s->error, STATUS_MEMORY, "no memory for a message");
+        server_fail(s, a);
+        break;
     case EVENT_START:
     case EVENT_LOST:
     case EVENT_MESSAGE:

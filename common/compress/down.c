@@ -5,6 +5,7 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
+#include "common/config/plan_noise.h"
 
 enum { WORD = 4 };
 
@@ -27,8 +28,9 @@ void down_of(struct down *d, const struct plan *p)
         .compressed = plan_compresses(p),
         .members = p->shape.parties > 0 ? p->shape.parties : 1, /* 0: not yet known */
         .width = p->model.embedding,
-        .value_max = plan_value_max(p),
     };
+    d->code_bits = plan_code_bits(p, d->members);
+    d->sum_bits = plan_sum_bits(p, d->members);
     if (d->compressed) {
         compress_of(&d->embedding, p);
         compress_head_of(&d->head, p);
@@ -40,7 +42,7 @@ void down_of(struct down *d, const struct plan *p)
     if (d->compressed || p->model.fusion == FUSION_CONCAT)
         d->shown = DOWN_SHOWN_PAYLOADS;
     else
-        d->shown = d->value_max > 0 ? DOWN_SHOWN_SUMS : DOWN_SHOWN_FLOATS;
+        d->shown = d->sum_bits > 0 ? DOWN_SHOWN_SUMS : DOWN_SHOWN_FLOATS;
 }
 
 /* One row of as many values as the head has. */
@@ -62,8 +64,7 @@ size_t down_payload_bytes(const struct down *d, size_t rows)
 
     if (d->compressed)
         return compress_bytes(&d->embedding, n);
-    return d->value_max > 0 ? bits_bytes(n, bits_width((uint64_t)d->value_max + 1))
-                            : n * sizeof(float);
+    return d->code_bits > 0 ? bits_bytes(n, d->code_bits) : n * sizeof(float);
 }
 
 size_t down_shown_bytes(const struct down *d, size_t rows)
@@ -73,7 +74,7 @@ size_t down_shown_bytes(const struct down *d, size_t rows)
     switch (d->shown) {
     case DOWN_SHOWN_NONE: return 0;
     case DOWN_SHOWN_PAYLOADS: return d->members * down_payload_bytes(d, rows);
-    case DOWN_SHOWN_SUMS: return bits_bytes(n, bits_width((uint64_t)d->value_max * d->members + 1));
+    case DOWN_SHOWN_SUMS: return bits_bytes(n, d->sum_bits);
     case DOWN_SHOWN_FLOATS: return n * sizeof(float);
     }
     return 0;

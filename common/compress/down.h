@@ -9,8 +9,8 @@
  *   shown        what the round's embeddings amounted to, so that a party can put its refreshed
  *                ones in place of its old ones:
  *                  payloads   concat, or a compressor: every member's upload in member order
- *                  sums       pbm, fixed: n sums of codes, each of bits_width(value_max M + 1)
- *                  floats     float32, gaussian: the n sums
+ *                  sums       pbm, fixed, gaussian: n sums of codes, each of plan_sum_bits()
+ *                  floats     float32: the n sums
  *   head         plan_head_params values in the order of the net: as the compressor of heads says,
  *                or one row in the numbers of gradient.type; nothing when the head does not train
  *
@@ -44,8 +44,8 @@ struct down {
     bool compressed; /* embeddings and head go through these two */
     struct compress embedding, head;
     enum down_shown shown;
-    uint32_t members, width; /* M, P */
-    uint32_t value_max;      /* largest code of one member; 0: floats */
+    uint32_t members, width;      /* M, P */
+    uint32_t code_bits, sum_bits; /* of one member's code, of a sum of all; 0: floats */
     size_t head_params;
 };
 

@@ -7,6 +7,7 @@
 #include "common/config/key_print.h"
 #include "common/config/key_set.h"
 #include "common/config/load.h"
+#include "common/config/plan_keys.h"
 #include "common/config/plan_rules.h"
 #include "common/config/reference.h"
 
@@ -33,25 +34,29 @@ static void imply_encoding(const struct load *l, struct plan *p)
         p->protocol.encoding = ENCODING_FIXED;
 }
 
+static enum status check_plan(const struct load *l, struct plan *p, struct error *err)
+{
+    char numbers[PLAN_RULES_NUMBERS_MAX], reason[2 * PLAN_RULES_NUMBERS_MAX + 256];
+    const struct plan_rule *rule;
+
+    imply_encoding(l, p);
+    rule = plan_rules_broken(p);
+    if (rule == NULL)
+        return STATUS_OK;
+    plan_rules_numbers(rule, p, numbers, sizeof numbers);
+    snprintf(reason, sizeof reason, "%s%s", rule->reason, numbers);
+    return load_refuse(l, rule->key, reason, err);
+}
+
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err)
 {
     struct load l = {.table = &config_keys_server, .base = c, .file = file};
-    char numbers[PLAN_RULES_NUMBERS_MAX], reason[2 * PLAN_RULES_NUMBERS_MAX + 256];
-    const struct plan_rule *rule;
     enum status s;
 
     memset(c, 0, sizeof *c);
     s = load_run(&l, sets, n, err);
-    if (s != STATUS_OK)
-        return s;
-    imply_encoding(&l, &c->plan);
-    rule = plan_rules_broken(&c->plan);
-    if (rule == NULL)
-        return STATUS_OK;
-    plan_rules_numbers(rule, &c->plan, numbers, sizeof numbers);
-    snprintf(reason, sizeof reason, "%s%s", rule->reason, numbers);
-    return load_refuse(&l, rule->key, reason, err);
+    return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
 }
 
 static bool admits_fedvs_alone(const struct config_policy *policy)
@@ -128,7 +133,9 @@ static enum status print_sections(const char *path, const char *before, struct b
     return STATUS_OK;
 }
 
-static enum status print_table(const struct key_table *t, const void *base, struct buf *out)
+/* `given`: only rows that a file has given; NULL: all. */
+static enum status print_table(const struct key_table *t, const void *base,
+                               const struct load *given, struct buf *out)
 {
     const char *before = NULL;
     const struct key *k;
@@ -139,7 +146,7 @@ static enum status print_table(const struct key_table *t, const void *base, stru
         int depth = 0;
         enum status s;
 
-        if (!key_print_needed(k, field))
+        if (given != NULL ? given->origin[i].line == 0 : !key_print_needed(k, field))
             continue;
         s = print_sections(k->path, before, out);
         for (const char *dot; (dot = strchr(name, '.')) != NULL; depth++)
@@ -159,12 +166,30 @@ static enum status print_table(const struct key_table *t, const void *base, stru
 
 enum status config_print_server(const struct config_server *c, struct buf *out)
 {
-    return print_table(&config_keys_server, c, out);
+    return print_table(&config_keys_server, c, NULL, out);
 }
 
 enum status config_print_party(const struct config_party *c, struct buf *out)
 {
-    return print_table(&config_keys_party, c, out);
+    return print_table(&config_keys_party, c, NULL, out);
+}
+
+enum status config_print_plan_file(const char *file, struct buf *out, struct error *err)
+{
+    static const struct key_table plan_only = {
+        .name = "plan", .parts = 1, .part = {{plan_keys, PLAN_KEYS_N, 0}}};
+    struct plan p;
+    struct load l = {.table = &plan_only, .base = &p, .file = file};
+    enum status s;
+
+    memset(&p, 0, sizeof p);
+    s = load_run(&l, NULL, 0, err);
+    if (s == STATUS_OK)
+        s = check_plan(&l, &p, err);
+    if (s != STATUS_OK)
+        return s;
+    s = print_table(&plan_only, &p, &l, out);
+    return s == STATUS_OK ? s : error_set(err, s, "%s: %s", file, status_words(s));
 }
 
 enum status config_reference(struct buf *out)

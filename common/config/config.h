@@ -106,8 +106,8 @@ struct config_policy {
     double epsilon_max[CONFIG_ADVERSARIES][CONFIG_LIMITED]; /* 0: no limit */
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
-    bool encoding[8];                                       /* by enum plan_encoding */
-    bool aggregation[4];                                    /* by enum plan_aggregation */
+    bool encoding[PLAN_ENCODINGS];                          /* by enum plan_encoding */
+    bool aggregation[PLAN_AGGREGATIONS];                    /* by enum plan_aggregation */
     double gradient_clip;                                   /* per-sample l2 norm; 0: none */
     double max_learning_rate;
     char roster_sha256[65]; /* "" : not pinned */
@@ -149,6 +149,10 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
 /* The resolved configuration as YAML that config_load_* reads back to the same struct. */
 enum status config_print_server(const struct config_server *c, struct buf *out) MUST_USE;
 enum status config_print_party(const struct config_party *c, struct buf *out) MUST_USE;
+
+/* The keys of the plan that a file gives, as YAML for a server's file.  STATUS_CONFIG when it gives
+ * another key, or a plan that a server would refuse as it stands. */
+enum status config_print_plan_file(const char *file, struct buf *out, struct error *err) MUST_USE;
 
 /* The reference table of all keys (key, type, range, default, help) in Markdown, for docs. */
 enum status config_reference(struct buf *out) MUST_USE;

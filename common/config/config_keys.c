@@ -25,6 +25,9 @@ static const char *const adjacencies[] = {"record_frozen", "record_dp", "record_
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
+_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1 &&
+                   sizeof aggregations / sizeof *aggregations == PLAN_AGGREGATIONS + 1,
+               "each encoding and each aggregation has a name, and a place in a policy");
 static const char *const befores[] = {"upload",      "share",  "hello", "confirm", "first",
                                       "model_share", "result", "any",   NULL};
 
@@ -163,8 +166,9 @@ static const struct key party_keys[] = {
      .help = "G: the largest l2 norm of one sample's gradient of all weights of this bottom; dp."},
     {"model.noise", KEY_REAL, PARTY(noise), .lo = 0, .hi = 1e6, .fallback = "0",
      .help =
-         "sigma: the sum of a batch's gradients gets normal noise of standard deviation sigma G "
-         "in every weight and every local step; dp only, which needs it above 0."},
+         "sigma: the sum of a batch's gradients gets discrete Gaussian noise of standard deviation "
+         "sigma G in every weight and every local step; dp only, which needs it above 0, and times "
+         "the square root of the number of weights at most 32768."},
     {"model.load", KEY_PATH, PARTY(load), .fallback = "",
      .help = "First weights of the bottom (safetensors, as --export writes them), which must not "
              "come from these records; left out: drawn as model.init says."},

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/config/config.h"
+#include "common/config/key_text.h"
 #include "common/config/number.h"
 
 #include <inttypes.h>
@@ -38,11 +39,14 @@ static enum status print_real(double v, struct buf *out)
     return buf_printf(out, "%s", text);
 }
 
-/* Double-quoted YAML; key_set let no character in that would need another escape. */
-static enum status print_quoted(const char *text, struct buf *out)
+/* Of printable characters these two alone need an escape. */
+enum status key_print_quoted(const char *text, struct buf *out)
 {
-    enum status s = buf_append(out, "\"", 1);
+    enum status s;
 
+    if (!key_text_is_printable(text))
+        return STATUS_CONFIG;
+    s = buf_append(out, "\"", 1);
     for (; s == STATUS_OK && *text != 0; text++) {
         if (*text == '"' || *text == '\\')
             s = buf_append(out, "\\", 1);
@@ -111,7 +115,7 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
     case KEY_SCALE:
     case KEY_PATH:
     case KEY_ADDRESS:
-    case KEY_SHA256: return print_quoted(field, out);
+    case KEY_SHA256: return key_print_quoted(field, out);
     case KEY_WIDTHS: return print_widths(field, out);
     case KEY_NAMES: return print_names(field, out);
     case KEY_SET: return print_set(k, field, out);

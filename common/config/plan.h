@@ -49,6 +49,9 @@ enum plan_aggregation {
     AGGREGATION_FEDVS,
     AGGREGATION_CLEAR
 };
+/* How many there are of each.  Whatever has a place for every one is as long as this, and the
+ * tables of their names are held against it. */
+enum { PLAN_ENCODINGS = ENCODING_TOPK + 1, PLAN_AGGREGATIONS = AGGREGATION_CLEAR + 1 };
 /* Up to here the worst corner of the accountant was computed (docs/privacy.md). */
 #define PLAN_BETA_MAX 0.49
 enum plan_prime { PRIME_AUTO, PRIME_31, PRIME_61 }; /* 2^31 - 1, 2^61 - 1 */
@@ -100,6 +103,7 @@ struct plan {
         struct {
             enum plan_gaussian_match match;
             double sigma, epsilon;
+            uint32_t levels; /* L: the grid has the step C / L */
         } gaussian;
         uint32_t bits;      /* b: per component, of a compressor */
         uint32_t head_bits; /* per weight of the head under refreshed; 0: as `bits` */

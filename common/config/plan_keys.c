@@ -8,6 +8,7 @@
 #include "common/config/plan_keys.h"
 
 #include "common/config/plan.h"
+#include "common/config/plan_noise.h"
 
 #define AT(member) offsetof(struct plan, member)
 
@@ -20,6 +21,9 @@ static const char *const inits[] = {"glorot", "he", "torch", NULL};
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
+_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1 &&
+                   sizeof aggregations / sizeof *aggregations == PLAN_AGGREGATIONS + 1,
+               "each encoding and each aggregation has a name, and a place in a policy");
 static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
@@ -92,9 +96,20 @@ const struct key plan_keys[PLAN_KEYS_N] = {
              "states it, "
              "the variance of equal Renyi divergence, or the key of that name."},
     {"protocol.gaussian.sigma", KEY_REAL, AT(protocol.gaussian.sigma), .lo = 0, .hi = 1e9,
-     .fallback = "0", .help = "Standard deviation of each party's noise; with match sigma only."},
+     .fallback = "0",
+     .help = "Standard deviation of each party's noise, in units of an embedding; with match sigma "
+             "only."},
     {"protocol.gaussian.epsilon", KEY_REAL, AT(protocol.gaussian.epsilon), .lo = 0, .hi = 1e6,
-     .fallback = "0", .help = "Epsilon of one release at privacy.delta; with match epsilon only."},
+     .fallback = "0",
+     .help =
+         "Epsilon of one release at privacy.delta, by continuous noise: it sets sigma, and what "
+         "is claimed is worked out for the discrete noise that is drawn; with match epsilon "
+         "only."},
+    {"protocol.gaussian.levels", KEY_U32, AT(protocol.gaussian.levels), .lo = PLAN_NOISE_LEVELS_MIN,
+     .hi = PLAN_NOISE_LEVELS_MAX, .fallback = "16",
+     .help = "L: embeddings are rounded to a grid of the step clip / L, and the noise is a whole "
+             "number of steps.  sigma must be 4 steps or more; more levels than that asks for buy "
+             "nothing but bytes."},
     {"protocol.bits", KEY_U32, AT(protocol.bits), .lo = 1, .hi = 8, .fallback = "2",
      .help = "b, bits per component of an embedding under scalar, lattice and e8; topk keeps the "
              "embedding x bits / 32 components (one at least) that matter most."},

@@ -7,7 +7,7 @@
 #include "common/config/key.h"
 
 /* Rows of struct plan that a configuration sets. */
-enum { PLAN_KEYS_N = 54 };
+enum { PLAN_KEYS_N = 55 };
 extern const struct key plan_keys[PLAN_KEYS_N];
 
 /* Those rows, then shape.*, which only a plan's text has. */

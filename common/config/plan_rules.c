@@ -8,6 +8,8 @@
  */
 #include "common/config/plan_rules.h"
 
+#include "common/config/plan_noise.h"
+
 #include <stdio.h>
 
 /* The sum of all parties' codes is held in 32 bits with one to spare. */
@@ -24,7 +26,7 @@ static bool hidden(const struct plan *p)
 static bool hidden_float(const struct plan *p)
 {
     return hidden(p) && p->protocol.encoding != ENCODING_PBM &&
-           p->protocol.encoding != ENCODING_FIXED;
+           p->protocol.encoding != ENCODING_FIXED && p->protocol.encoding != ENCODING_GAUSSIAN;
 }
 
 static bool hidden_concat(const struct plan *p)
@@ -337,26 +339,6 @@ static bool beta_too_small(const struct plan *p)
     return p->protocol.encoding == ENCODING_PBM && p->protocol.pbm.beta < 1.0 / 65536;
 }
 
-static bool sigma_missing(const struct plan *p)
-{
-    return p->protocol.gaussian.match == GAUSSIAN_SIGMA && !(p->protocol.gaussian.sigma > 0);
-}
-
-static bool sigma_idle(const struct plan *p)
-{
-    return p->protocol.gaussian.match != GAUSSIAN_SIGMA && p->protocol.gaussian.sigma > 0;
-}
-
-static bool epsilon_missing(const struct plan *p)
-{
-    return p->protocol.gaussian.match == GAUSSIAN_EPSILON && !(p->protocol.gaussian.epsilon > 0);
-}
-
-static bool epsilon_idle(const struct plan *p)
-{
-    return p->protocol.gaussian.match != GAUSSIAN_EPSILON && p->protocol.gaussian.epsilon > 0;
-}
-
 /* --- the task, and when to stop --- */
 
 static bool sigmoid_many(const struct plan *p)
@@ -422,9 +404,8 @@ static bool outputs_wrong(const struct plan *p)
 
 const struct plan_rule plan_rules[] = {
     {"protocol.encoding",
-     "float32, gaussian and what compresses (scalar, lattice, e8, topk) cannot be added under "
-     "masks "
-     "or in shares: they need aggregation clear",
+     "float32 and what compresses (scalar, lattice, e8, topk) cannot be added under masks or in "
+     "shares: they need aggregation clear",
      hidden_float},
     {"model.fusion",
      "under masks and from shares the server has only sums: concat needs aggregation clear",
@@ -537,6 +518,10 @@ const struct plan_rule plan_rules[] = {
     {"protocol.fixed.bits",
      "the sum over all parties must stay below 65521, the largest prime of coded shares",
      coded_fixed_too_large},
+    {"protocol.gaussian.levels",
+     "the grid and the noise of all parties must stay within 65521, the largest prime of coded "
+     "shares: fewer levels, or less noise",
+     plan_noise_beyond_prime},
     {"shape.parties",
      "a sum over one party is that party's embedding: masked needs two parties or more",
      masked_alone},
@@ -548,11 +533,22 @@ const struct plan_rule plan_rules[] = {
     {"protocol.pbm.beta", "is over 0.25 (PBM-VFL): it needs protocol.pbm.wide true", beta_wide},
     {"protocol.pbm.beta", "below 2^-16 every coin is fair and the sums say nothing",
      beta_too_small},
-    {"protocol.gaussian.sigma", "must be given (above 0) with gaussian.match sigma", sigma_missing},
-    {"protocol.gaussian.sigma", "has a meaning only with gaussian.match sigma", sigma_idle},
+    {"protocol.gaussian.sigma", "must be given (above 0) with gaussian.match sigma",
+     plan_noise_sigma_missing},
+    {"protocol.gaussian.sigma", "has a meaning only with gaussian.match sigma",
+     plan_noise_sigma_idle},
     {"protocol.gaussian.epsilon", "must be given (above 0) with gaussian.match epsilon",
-     epsilon_missing},
-    {"protocol.gaussian.epsilon", "has a meaning only with gaussian.match epsilon", epsilon_idle},
+     plan_noise_epsilon_missing},
+    {"protocol.gaussian.epsilon", "has a meaning only with gaussian.match epsilon",
+     plan_noise_epsilon_idle},
+    {"protocol.gaussian.levels",
+     "a party's noise must be 4 to 2^24 steps of the grid, clip / levels, in every set that may "
+     "run: sigma does not fit levels",
+     plan_noise_out_of_range},
+    {"protocol.gaussian.levels",
+     "the grid and the noise of all parties must stay within 2^30 steps: fewer levels, or less "
+     "noise",
+     plan_noise_sum_too_large},
     {"model.binary_loss", "sigmoid has one output, for task binary (or auto) only", sigmoid_many},
     {"training.stop.value", "must be given (above 0) with stop.metric", stop_value_missing},
     {"training.stop.value", "has a meaning only with stop.metric", stop_value_idle},
@@ -595,6 +591,8 @@ void plan_rules_numbers(const struct plan_rule *r, const struct plan *p, char *o
                  p->shape.parties);
     if (r->broken == identity_width)
         snprintf(out, size, " (embedding %u, %u outputs)", p->model.embedding, outputs_of(p));
+    if (r->broken == plan_noise_out_of_range)
+        plan_noise_numbers(p, out, size);
     if (r->broken == segments_uneven)
         snprintf(out, size, " (batch %u, segments %u)", p->training.batch, k);
 }

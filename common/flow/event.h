@@ -20,6 +20,7 @@ enum event_kind {
     EVENT_DONE,    /* the started work is done */
     EVENT_CHARGED, /* the asked charge was committed, or error */
     EVENT_KEPT,    /* the checkpoint of an ACTION_KEEP is durable, or error */
+    EVENT_UNSENT,  /* a message that was asked for did not go out: no memory to pack it */
     EVENT_STOP,    /* finish or abandon the round, then end in order */
 };
 

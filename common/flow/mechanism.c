@@ -31,6 +31,7 @@ struct account_entry mechanism_of(const struct plan *p, const struct roster *r,
                encode_init(&encode, p, (uint32_t)n) == STATUS_OK) {
         e.kind = ACCOUNT_GAUSSIAN;
         e.sigma = encode.sigma;
+        e.step = encode.step;
     }
     return e;
 }

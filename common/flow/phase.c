@@ -7,25 +7,28 @@
 
 #define TO(p) (1u << PHASE_##p)
 
-/* ROUND under `wait` is bounded by patience too: deadline_ms acts under `drop` only. */
+/* Under `wait` the phases with a deadline are bounded by patience too, and so are keys before a
+ * first generation has trained, when nobody can be done without.  Whoever comes back later and says
+ * nothing costs the others one deadline_ms, for its keys and its confirmation together. */
 static const struct phase_row table[PHASES] = {
-    {PHASE_GATHER, "gather", "2.1", WIRE_NONE, WIRE_JOIN, QUORUM_ROSTER, PHASE_PATIENCE,
+    {PHASE_GATHER, "gather", "2.1", WIRE_NONE, WIRE_JOIN, QUORUM_ROSTER, PHASE_PATIENCE, false,
      TO(AGREE) | TO(OVER)},
-    {PHASE_AGREE, "agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, PHASE_PATIENCE,
-     TO(GATHER) | TO(AGREE) | TO(CONFIRM) | TO(OVER)},
-    {PHASE_CONFIRM, "confirm", "2.5", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, PHASE_PATIENCE,
+    {PHASE_AGREE, "agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE,
+     false, TO(GATHER) | TO(AGREE) | TO(CONFIRM) | TO(OVER)},
+    {PHASE_CONFIRM, "confirm", "2.5", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS,
+     PHASE_ROUND_DEADLINE, true,
      TO(GATHER) | TO(AGREE) | TO(ROUND) | TO(SHARE) | TO(STREAM) | TO(CLOSE) | TO(OVER)},
     {PHASE_ROUND, "round", "3.1", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE,
-     TO(GATHER) | TO(AGREE) | TO(STREAM) | TO(CLOSE) | TO(OVER)},
+     false, TO(GATHER) | TO(AGREE) | TO(STREAM) | TO(CLOSE) | TO(OVER)},
     {PHASE_SHARE, "share", "3.3", WIRE_BROADCAST, WIRE_SHARE, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE,
-     TO(GATHER) | TO(AGREE) | TO(SHARE) | TO(SUM) | TO(CLOSE) | TO(OVER)},
-    {PHASE_SUM, "sum", "3.4", WIRE_RELAY, WIRE_UPLOAD, QUORUM_DECODES, PHASE_ROUND_DEADLINE,
+     false, TO(GATHER) | TO(AGREE) | TO(SHARE) | TO(SUM) | TO(CLOSE) | TO(OVER)},
+    {PHASE_SUM, "sum", "3.4", WIRE_RELAY, WIRE_UPLOAD, QUORUM_DECODES, PHASE_ROUND_DEADLINE, true,
      TO(GATHER) | TO(AGREE) | TO(SHARE) | TO(CLOSE) | TO(OVER)},
-    {PHASE_STREAM, "stream", "3.5", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_ANY, PHASE_PATIENCE,
+    {PHASE_STREAM, "stream", "3.5", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_ANY, PHASE_PATIENCE, false,
      TO(GATHER) | TO(AGREE) | TO(ROUND) | TO(CLOSE) | TO(OVER)},
     {PHASE_CLOSE, "close", "3.6", WIRE_BROADCAST, WIRE_KEPT, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE,
-     TO(GATHER) | TO(AGREE) | TO(OVER)},
-    {PHASE_OVER, "over", "4.1", WIRE_FINISH, WIRE_NONE, QUORUM_NONE, PHASE_ENDLESS, 0},
+     false, TO(GATHER) | TO(AGREE) | TO(OVER)},
+    {PHASE_OVER, "over", "4.1", WIRE_FINISH, WIRE_NONE, QUORUM_NONE, PHASE_ENDLESS, false, 0},
 };
 
 const struct phase_row *phase_row(enum phase p)
@@ -97,10 +100,11 @@ enum status phase_print(struct buf *out)
 
     for (int p = 0; p < PHASES && s == STATUS_OK; p++) {
         const struct phase_row *r = &table[p];
-        s = buf_printf(out, "| %s | %s | %s | %s | %s | %s |", r->name, r->clause,
+        s = buf_printf(out, "| %s | %s | %s | %s | %s | %s%s%s |", r->name, r->clause,
                        r->server_says == WIRE_NONE ? "-" : wire_kind_name(r->server_says),
                        r->member_answers == WIRE_NONE ? "-" : wire_kind_name(r->member_answers),
-                       quorums[r->quorum], deadlines[r->deadline]);
+                       quorums[r->quorum], deadlines[r->deadline], r->goes_on ? ", with " : "",
+                       r->goes_on ? table[p - 1].name : "");
         for (int q = 0; q < PHASES && s == STATUS_OK; q++) {
             if (phase_allows((enum phase)p, (enum phase)q))
                 s = buf_printf(out, " %s", table[q].name);

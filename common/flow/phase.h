@@ -38,6 +38,7 @@ struct phase_row {
     enum wire_kind server_says, member_answers;
     enum phase_quorum quorum;
     enum phase_deadline deadline;
+    bool goes_on;  /* the clock of the phase before it runs on: both together have its time */
     unsigned next; /* bit set of enum phase */
 };
 

@@ -6,6 +6,8 @@
 #include "common/base/buf.h"
 #include "common/base/check.h"
 #include "common/base/file.h"
+#include "common/config/shape.h"
+#include "common/crypto/cert_name.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 
@@ -14,6 +16,10 @@
 #include <yaml.h>
 
 enum { ROSTER_FILE_MAX = 128 * 1024 };
+
+/* The file, its entries, an entry, and one more, of which the reader says where it is too much. */
+static const struct shape_limits roster_shape = {
+    .depth = 4, .nodes = 16 + 8 * (WIRE_MEMBERS_MAX + 1), .scalar_max = 256};
 
 struct reader {
     const char *path;
@@ -25,17 +31,6 @@ static enum status fail(const struct reader *rd, const yaml_node_t *at, const ch
 {
     return error_set(rd->err, STATUS_CONFIG, "%s:%zu: %s", rd->path,
                      at == NULL ? (size_t)1 : at->start_mark.line + 1, what);
-}
-
-static bool plain_word(const char *text, size_t n)
-{
-    if (n == 0 || n > WIRE_NAME_MAX)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] <= 0x20 || text[i] >= 0x7f)
-            return false;
-    }
-    return true;
 }
 
 static bool scalar_is(const yaml_node_t *node, const char *word)
@@ -58,8 +53,8 @@ static enum status read_word(const struct reader *rd, char out[WIRE_NAME_MAX + 1
 
     if (out[0] != 0)
         return fail(rd, key, "given twice");
-    if (!plain_word(text, value->data.scalar.length))
-        return fail(rd, value, "a name or operator is 1 to 63 printable characters without spaces");
+    if (!cert_name_is(text, value->data.scalar.length))
+        return fail(rd, value, "a name or operator is none: " CERT_NAME_RULE);
     memcpy(out, text, value->data.scalar.length + 1);
     return STATUS_OK;
 }
@@ -179,10 +174,33 @@ static enum status expect_end(const struct reader *rd, yaml_parser_t *parser)
     return s;
 }
 
+static enum status read_text(struct reader *rd, struct roster *r, const struct buf *text)
+{
+    const char *bytes = text->len > 0 ? (const char *)text->data : "", *reason;
+    yaml_parser_t parser;
+    size_t line;
+    enum status s;
+
+    if (!shape_within(bytes, text->len, &roster_shape, &line, &reason))
+        return error_set(rd->err, STATUS_CONFIG, "%s:%zu: %s", rd->path, line, reason);
+    if (yaml_parser_initialize(&parser) == 0)
+        return error_set(rd->err, STATUS_CONFIG, "%s: %s", rd->path, status_words(STATUS_MEMORY));
+    yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, text->len);
+    if (!yaml_parser_load(&parser, &rd->doc)) {
+        s = not_yaml(rd, &parser);
+    } else {
+        s = read_document(rd, r);
+        if (s == STATUS_OK)
+            s = expect_end(rd, &parser);
+        yaml_document_delete(&rd->doc);
+    }
+    yaml_parser_delete(&parser);
+    return s;
+}
+
 enum status roster_load(struct roster *r, const char *path, struct error *err)
 {
     struct reader rd = {.path = path, .err = err};
-    yaml_parser_t parser;
     struct buf text;
     enum status s;
 
@@ -196,17 +214,7 @@ enum status roster_load(struct roster *r, const char *path, struct error *err)
             err->status = STATUS_CONFIG;
         return STATUS_CONFIG;
     }
-    yaml_parser_initialize(&parser);
-    yaml_parser_set_input_string(&parser, text.data, text.len);
-    if (!yaml_parser_load(&parser, &rd.doc)) {
-        s = not_yaml(&rd, &parser);
-    } else {
-        s = read_document(&rd, r);
-        if (s == STATUS_OK)
-            s = expect_end(&rd, &parser);
-        yaml_document_delete(&rd.doc);
-    }
-    yaml_parser_delete(&parser);
+    s = read_text(&rd, r, &text);
     buf_deinit(&text);
     if (s == STATUS_OK)
         roster_seal(r);
@@ -233,6 +241,32 @@ void roster_seal(struct roster *r)
         seal_entry(&d, "party", &r->party[i]);
     digest_final(&d, r->digest);
     digest_deinit(&d);
+}
+
+static enum status print_entry(const char *before, const struct roster_entry *e, struct buf *out)
+{
+    char hex[DIGEST_HEX_CHARS + 1];
+
+    /* What stands between braces unquoted must not be able to end them. */
+    CHECK(cert_name_is(e->name, strlen(e->name)) &&
+          cert_name_is(e->operator_name, strlen(e->operator_name)));
+    digest_hex(hex, e->key, sizeof e->key);
+    return buf_printf(out, "%s{name: %s, key: %s, operator: %s}\n", before, e->name, hex,
+                      e->operator_name);
+}
+
+enum status roster_print(const struct roster *r, struct buf *out)
+{
+    enum status s = buf_printf(
+        out, "# The roster: who takes part, in this order.  Digest: vfl pki digest FILE\n");
+
+    if (s == STATUS_OK)
+        s = print_entry("server: ", &r->server, out);
+    if (s == STATUS_OK)
+        s = buf_printf(out, "parties:\n");
+    for (size_t i = 0; s == STATUS_OK && i < r->n; i++)
+        s = print_entry("  - ", &r->party[i], out);
+    return s;
 }
 
 int roster_find_key(const struct roster *r, const uint8_t key[ROSTER_KEY_BYTES])

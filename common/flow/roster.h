@@ -1,5 +1,6 @@
 /* roster.h -- who takes part: names, keys and operators, as agreed out of band.
  *
+ * Names and operators follow the rule of certificates (common/crypto/cert_name.h).
  * A certificate authority's signature admits nobody; an entry here does.  The order of the file is
  * the index of each party.  The digest is SHA-256 over the canonical lines "server NAME KEY
  * OPERATOR\n" and "party NAME KEY OPERATOR\n", so that organisations can compare it over the
@@ -10,6 +11,7 @@
 #ifndef COLONNADE_FLOW_ROSTER_H
 #define COLONNADE_FLOW_ROSTER_H
 
+#include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/wire/limits.h"
 
@@ -34,6 +36,8 @@ struct roster {
 enum status roster_load(struct roster *r, const char *path, struct error *err) MUST_USE;
 /* Fills in digest; for rosters built in memory. */
 void roster_seal(struct roster *r);
+/* The file that roster_load reads back to the same roster: an entry a line, for people. */
+enum status roster_print(const struct roster *r, struct buf *out) MUST_USE;
 
 /* Index of the party with this key or name; -1: nobody. */
 int roster_find_key(const struct roster *r, const uint8_t key[ROSTER_KEY_BYTES]);

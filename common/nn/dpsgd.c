@@ -1,17 +1,16 @@
-/* dpsgd.c -- back through all layers, norms on the way, then the products of what was cut.
+/* dpsgd.c -- back through all layers, and norms on the way: by what each row is to be cut.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/dpsgd.h"
 
 #include "common/base/check.h"
 #include "common/nn/dense.h"
-#include "common/nn/polynomial.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What rounding in float32 may add to a norm; the cut leaves room for it. */
-static const double ROUNDING = 1e-5;
+/* Far more than rounding in double adds to a norm; the cut leaves room for it. */
+static const double ROUNDING = 1e-9;
 
 static double square(const float *x, size_t n)
 {
@@ -62,19 +61,8 @@ static double factor_of(double norm, double most)
     return norm <= most ? 1 : most / norm * (1 - ROUNDING);
 }
 
-static void cut(struct nn_layer *l, size_t r, double factor)
-{
-    float *d = l->dy + r * l->out;
-
-    if (factor == 0) { /* an infinity times 0 is none */
-        memset(d, 0, l->out * sizeof *d);
-        return;
-    }
-    for (size_t i = 0; i < l->out; i++)
-        d[i] = (float)(d[i] * factor);
-}
-
-uint32_t dpsgd_backward(struct nn_net *n, const float *dy, double most, double *factor)
+uint32_t dpsgd_backward(struct dpsum *s, struct nn_net *n, const float *dy, double most,
+                        double *factor)
 {
     uint32_t clipped = 0;
 
@@ -82,26 +70,8 @@ uint32_t dpsgd_backward(struct nn_net *n, const float *dy, double most, double *
     deltas(n, dy);
     for (size_t r = 0; r < n->rows; r++) {
         factor[r] = factor_of(sqrt(norm2(n, r)), most);
-        if (factor[r] == 1)
-            continue;
-        clipped++;
-        for (size_t i = 0; i < n->spec.layers; i++)
-            cut(&n->layer[i], r, factor[r]);
+        clipped += factor[r] < 1;
     }
-    if (n->spec.degree > 0)
-        polynomial_backward(&n->layer[0], n->powers, n->rows);
-    for (size_t i = 0; i < n->spec.layers && n->spec.degree == 0; i++)
-        dense_gradients(&n->layer[i], input_of(n, i), n->rows);
+    dpsum_add(s, n, factor);
     return clipped;
-}
-
-void dpsgd_noise(struct nn_net *n, double deviation, struct rng *r)
-{
-    for (size_t i = 0; i < n->spec.layers; i++) {
-        float *g = n->layer[i].dw;
-        const size_t count = nn_layer_params(&n->layer[i]);
-
-        for (size_t k = 0; k < count; k++)
-            g[k] = (float)(g[k] + deviation * rng_normal(r));
-    }
 }

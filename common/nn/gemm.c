@@ -28,6 +28,12 @@ void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, u
                 dim(n), 0.0F, c, dim(n));
 }
 
+void gemm_tn_add(double *c, const double *a, const double *b, uint32_t m, uint32_t n, uint32_t k)
+{
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0, a, dim(m), b,
+                dim(n), 1.0, c, dim(n));
+}
+
 void gemm_transpose(float *t, const float *a, uint32_t m, uint32_t n)
 {
     cblas_somatcopy(CblasRowMajor, CblasTrans, dim(m), dim(n), 1.0F, a, dim(n), t, dim(m));

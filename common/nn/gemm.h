@@ -1,5 +1,5 @@
-/* gemm.h -- the three matrix products a dense layer needs, row major, float32; the only user of
- * BLAS.
+/* gemm.h -- the matrix products that layers need, row major, float32 but where double is said; the
+ * only user of BLAS.
  *
  * Matrices are contiguous.  With one thread the same input gives the same bits on one kind of
  * machine.
@@ -15,6 +15,8 @@
 void gemm_nn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
 /* c (m x n) = a' b for a (k x m), b (k x n) */
 void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
+/* The same in double precision, added to what is in c. */
+void gemm_tn_add(double *c, const double *a, const double *b, uint32_t m, uint32_t n, uint32_t k);
 /* t (n x m) = a' for a (m x n) */
 void gemm_transpose(float *t, const float *a, uint32_t m, uint32_t n);
 

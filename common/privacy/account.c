@@ -34,12 +34,14 @@ struct term {
     const struct rdp_pbm *table; /* PBM under feature adjacencies */
     double beta;                 /* PBM under sample */
     double shift, sigma;         /* Gaussian when sigma > 0: releases, or steps */
+    double tau, coordinates;     /* of the sum of several */
 };
 
 struct composition {
     size_t n;
     struct term term[TERMS_MAX];
     bool unbounded; /* something was released without noise */
+    double draws;   /* of Gaussian noise that the divergence counts on */
     uint32_t m_eff;
 };
 
@@ -47,7 +49,7 @@ static void check_entry(const struct account_entry *e)
 {
     CHECK(e->parties >= 1 && e->coordinates >= 1);
     CHECK(e->kind != ACCOUNT_PBM || (e->trials >= 1 && e->beta > 0 && e->beta < 0.5));
-    CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0));
+    CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0 && e->step >= 0));
     CHECK(e->bottom != ACCOUNT_DP || e->step_noise > 0);
     CHECK(e->bottom != ACCOUNT_DP || e->trained_max <= e->participations_max);
 }
@@ -123,13 +125,31 @@ static uint64_t releases_changed(const struct account_entry *e, enum account_adj
 }
 
 /* Local steps that can: replacing a record moves the sum of gradients clipped to G by at most 2G,
- * under noise of deviation step_noise G.  The claim of columns has no such term, because it already
- * allows every release to change in any way. */
+ * and its rounding by ACCOUNT_STEP_SLACK G, under noise of deviation step_noise G.  The claim of
+ * columns has no such term, because it already allows every release to change in any way. */
 static void add_steps(struct composition *c, const struct account_entry *e)
 {
-    if (e->trained_max > 0 && e->steps > 0)
-        c->term[c->n++] = (struct term){
-            .scale = (double)e->trained_max * e->steps, .shift = 2, .sigma = e->step_noise};
+    const double count = (double)e->trained_max * e->steps;
+
+    if (count == 0)
+        return;
+    c->term[c->n++] =
+        (struct term){.scale = count, .shift = 2 + ACCOUNT_STEP_SLACK, .sigma = e->step_noise};
+    c->draws += count * ACCOUNT_STEP_DRAWS_MAX;
+}
+
+/* A release is one vector of the sum of m discrete Gaussians in each coordinate, and all
+ * coordinates may move across the box; under sample each honest party's is one of its own. */
+static struct term gaussian_term(const struct account_entry *e, double releases, bool sample,
+                                 uint32_t honest, uint32_t m_eff)
+{
+    const double ratio = e->step > 0 ? e->sigma / e->step : ACCOUNT_STEPS_MIN;
+
+    return (struct term){.scale = releases * (sample ? honest : 1),
+                         .shift = 2 * e->clip * sqrt(e->coordinates),
+                         .sigma = sample ? e->sigma : e->sigma * sqrt(m_eff),
+                         .tau = sample ? 0 : rdp_discrete_tau(ratio, m_eff),
+                         .coordinates = e->coordinates};
 }
 
 /* Adds one entry.  Feature adjacencies: the target moves across the box, eps = count P
@@ -154,9 +174,8 @@ static void add_entry(struct composition *c, struct tables *tables, const struct
         t.table = find_table(tables, e, m_eff);
         m_eff = t.table->m_eff;
     } else if (e->kind == ACCOUNT_GAUSSIAN) {
-        t.scale *= sample ? honest : 1;
-        t.shift = 2 * e->clip;
-        t.sigma = sample ? e->sigma : e->sigma * sqrt(m_eff);
+        t = gaussian_term(e, (double)count, sample, honest, m_eff);
+        c->draws += (double)count * e->coordinates * e->parties;
     }
     if (c->m_eff == 0 || m_eff < c->m_eff)
         c->m_eff = m_eff;
@@ -178,11 +197,32 @@ static double total_divergence(const void *context, double excess)
         if (t->table != NULL)
             sum += t->scale * rdp_pbm(t->table, excess);
         else if (t->sigma > 0)
-            sum += t->scale * rdp_gaussian(t->shift, t->sigma, excess);
+            sum += t->scale * rdp_discrete(t->shift, t->sigma, t->tau, t->coordinates, excess);
         else
             sum += t->scale * rdp_trial(t->beta, excess);
     }
     return sum;
+}
+
+/* With draws that are eta in all from the exact law, (epsilon, delta') becomes (epsilon, delta' +
+ * (1 + e^epsilon) eta): P(S) <= P'(S) + eta <= e^epsilon Q'(S) + delta' + eta, and Q'(S) <= Q(S) +
+ * eta.  Set aside is twice what seems needed, and if that does not do, half of delta.  Where that
+ * does not do either and epsilon excludes nothing anyway, it is that of the exact law. */
+static double spend_delta(const struct composition *c, double delta, double *excess)
+{
+    const double eta = ldexp(c->draws, -ACCOUNT_DISTANCE_BITS);
+    const double exact = rdp_minimise(total_divergence, c, delta, excess), order = *excess;
+    double aside = fmin(2 * (1 + exp(exact)) * eta, delta / 2), epsilon;
+
+    if (eta == 0)
+        return exact;
+    for (int attempt = 0; attempt < 2; attempt++, aside = delta / 2) {
+        epsilon = rdp_minimise(total_divergence, c, delta - aside, excess);
+        if ((1 + exp(epsilon)) * eta <= aside)
+            return epsilon;
+    }
+    *excess = exact > ACCOUNT_VACUOUS ? order : -1;
+    return exact > ACCOUNT_VACUOUS ? exact : INFINITY;
 }
 
 static void conclude(struct account_claim *out, const struct composition *c, double delta)
@@ -193,7 +233,7 @@ static void conclude(struct account_claim *out, const struct composition *c, dou
     out->alpha = 0;
     out->epsilon = c->unbounded ? INFINITY : 0;
     if (!c->unbounded && c->n > 0) {
-        out->epsilon = rdp_minimise(total_divergence, c, delta, &excess);
+        out->epsilon = spend_delta(c, delta, &excess);
         out->alpha = 1 + excess;
     }
     out->vacuous = out->epsilon > ACCOUNT_VACUOUS;

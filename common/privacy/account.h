@@ -22,6 +22,15 @@
 enum { ACCOUNT_MECHANISMS_MAX = 64, ACCOUNT_CLAIMS_MAX = 16 };
 #define ACCOUNT_VACUOUS 20.0 /* above this epsilon a claim says nothing */
 
+/* No draw of discrete Gaussian noise is further from its law than 2^-ACCOUNT_DISTANCE_BITS, and no
+ * step has more of them than ACCOUNT_STEP_DRAWS_MAX weights. */
+enum { ACCOUNT_DISTANCE_BITS = 100, ACCOUNT_STEP_DRAWS_MAX = 1 << 30 };
+/* Rounding to the grid and to floats moves the sum of a batch's gradients by no more than this many
+ * clips beyond the 2 of a record (docs/privacy.md). */
+#define ACCOUNT_STEP_SLACK 0x1p-9
+/* Gaussian: of sigma, the coarsest grid; what an entry without a step is taken for. */
+#define ACCOUNT_STEPS_MIN 4.0
+
 enum account_kind {
     ACCOUNT_PBM,
     ACCOUNT_GAUSSIAN,
@@ -59,14 +68,15 @@ struct account_entry {
     uint32_t trials;    /* PBM: b */
     double beta;        /* PBM */
     double sigma, clip; /* Gaussian noise of each party's own upload, sd; box [-C, C] */
+    double step;        /* Gaussian: of the grid that the noise is drawn on */
     bool clear;         /* uploads seen one by one (aggregation clear): M_eff = 1 for the server */
     /* Clear, and fusion concat, a sum that may do without some, or uploads that go down as they
      * came: parties too see more than a function of the sum over all, M_eff = 1 for them as well.
      */
     bool concat;
     enum account_bottom bottom;
-    /* DP: noise multiplier > 0 (the sum of a batch's gradients, each clipped to G, gets
-     * N(0, step_noise^2 G^2) in every weight), and local steps in one participation: Q. */
+    /* DP: noise multiplier > 0 (the sum of a batch's gradients, each clipped to G, gets the
+     * discrete N(0, step_noise^2 G^2) in every weight), and local steps in one participation: Q. */
     double step_noise;
     uint32_t steps;
     uint32_t coordinates;        /* P */
@@ -97,10 +107,15 @@ enum account_adjacency account_record_adjacency(const struct account_entry *entr
  *
  *     RAW     releases P eps_1(alpha)
  *     FROZEN  participations_max P eps_1(alpha)
- *     DP      participations_max P eps_1(alpha) + trained_max steps 2 alpha / step_noise^2
+ *     DP      participations_max P eps_1(alpha)
+ *             + trained_max steps (2 + ACCOUNT_STEP_SLACK)^2 alpha / (2 step_noise^2)
  *
- * summed over the entries. n may be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1
- * (CHECK).  If memory is short a claim falls back to M_eff = 1 and says so: larger, still true. */
+ * summed over the entries.  Where noise is Gaussian, delta also pays for the draws: with eta the
+ * sum of their distances the claim is that of delta - (1 + e^epsilon) eta (docs/privacy.md). Beyond
+ * ACCOUNT_VACUOUS, where e^epsilon eta may be more than there is, it is that of delta / 2 and of
+ * the exact law; a claim below that cannot be paid for is infinite. n may be a full ledger's and
+ * one more, ACCOUNT_MECHANISMS_MAX + 1 (CHECK).  If memory is short a claim falls back to M_eff = 1
+ * and says so: larger, still true. */
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
                       const struct account_entry *entries, size_t n, double delta, uint32_t t);
 

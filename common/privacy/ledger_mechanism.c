@@ -33,15 +33,11 @@ struct parameter {
 #define AT(field) offsetof(struct account_entry, field)
 
 static const struct parameter of_kind[] = {
-    {"trials", WHOLE, ACCOUNT_PBM, AT(trials)},
-    {"beta", REAL, ACCOUNT_PBM, AT(beta)},
-    {"sigma", REAL, ACCOUNT_GAUSSIAN, AT(sigma)},
-    {"clip", REAL, ACCOUNT_GAUSSIAN, AT(clip)},
-    {"clear", FLAG, EVERY, AT(clear)},
-    {"concat", FLAG, EVERY, AT(concat)},
-    {"coordinates", WHOLE, EVERY, AT(coordinates)},
-    {"parties", WHOLE, EVERY, AT(parties)},
-    {"colluders", WHOLE, EVERY, AT(colluders)},
+    {"trials", WHOLE, ACCOUNT_PBM, AT(trials)},   {"beta", REAL, ACCOUNT_PBM, AT(beta)},
+    {"sigma", REAL, ACCOUNT_GAUSSIAN, AT(sigma)}, {"clip", REAL, ACCOUNT_GAUSSIAN, AT(clip)},
+    {"step", REAL, ACCOUNT_GAUSSIAN, AT(step)},   {"clear", FLAG, EVERY, AT(clear)},
+    {"concat", FLAG, EVERY, AT(concat)},          {"coordinates", WHOLE, EVERY, AT(coordinates)},
+    {"parties", WHOLE, EVERY, AT(parties)},       {"colluders", WHOLE, EVERY, AT(colluders)},
 };
 static const struct parameter of_bottom[] = {
     {"noise", REAL, ACCOUNT_DP, AT(step_noise)},
@@ -72,7 +68,8 @@ static bool possible(const struct account_entry *m)
         return false;
     switch (m->kind) {
     case ACCOUNT_PBM: return m->trials >= 1 && m->beta > 0 && m->beta < 0.5;
-    case ACCOUNT_GAUSSIAN: return positive(m->sigma) && positive(m->clip);
+    case ACCOUNT_GAUSSIAN:
+        return positive(m->sigma) && positive(m->clip) && (m->step == 0 || positive(m->step));
     case ACCOUNT_NONE: break;
     }
     return true;

@@ -2,7 +2,8 @@
  * parameter needs no other layout.
  *
  *     pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw
- *     gaussian sigma=2.5 clip=1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 frozen
+ *     gaussian sigma=2.5 clip=1 step=0.0625 clear=1 concat=0 coordinates=16 parties=5
+ *         colluders=2 frozen
  *     none clear=1 concat=1 coordinates=4 parties=3 colluders=1 dp noise=1.5 steps=5
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -185,6 +185,23 @@ double rdp_gaussian(double shift, double sigma, double excess)
     return (1 + excess) * shift * shift / (2 * sigma * sigma);
 }
 
+double rdp_discrete_tau(double ratio, uint32_t n)
+{
+    const double square = 2 * 3.14159265358979323846 * 3.14159265358979323846 * ratio * ratio;
+    double sum = 0;
+
+    for (uint32_t k = 1; k < n; k++)
+        sum += exp(-square * k / (k + 1.0));
+    return 10 * sum;
+}
+
+double rdp_discrete(double shift, double sigma, double tau, double coordinates, double excess)
+{
+    const double s = shift / sigma, linear = s + tau * sqrt(coordinates);
+
+    return (1 + excess) * fmin(s * s + 2 * tau * coordinates, linear * linear) / 2;
+}
+
 /* Canonne, Kamath, Steinke 2020, Proposition 12. */
 double rdp_epsilon(double rdp, double excess, double delta)
 {

@@ -39,8 +39,18 @@ double rdp_pbm(const struct rdp_pbm *t, double excess);
  * k times as much, and so does their sum. */
 double rdp_trial(double beta, double excess);
 
-/* D_alpha between N(0, sigma^2) and N(shift, sigma^2). */
+/* D_alpha between N(0, sigma^2) and N(shift, sigma^2), in the reals or, in any dimension, over a
+ * grid of which shift is a vector of that length (Canonne, Kamath, Steinke 2020, Theorem 4). */
 double rdp_gaussian(double shift, double sigma, double excess);
+
+/* tau of Kairouz, Liu and Steinke 2021, Theorem 1: how far the sum of n discrete Gaussians, sigma
+ * `ratio` steps of the grid each, is from one: 10 sum_(k = 1)^(n - 1) e^(-2 pi^2 ratio^2 k/(k+1)).
+ * 0 for n = 1. */
+double rdp_discrete_tau(double ratio, uint32_t n);
+/* That theorem's bound of D_alpha between such sums on `coordinates` coordinates, one moved by a
+ * vector of length shift on the grid: (1 + excess) e^2 / 2, where with s = shift / sigma, sigma
+ * that of the sum, e = min(sqrt(s^2 + 2 tau d), s + tau sqrt(d)). */
+double rdp_discrete(double shift, double sigma, double tau, double coordinates, double excess);
 
 /* The epsilon at `delta` that a total divergence `rdp` of order 1 + excess gives, not floored. */
 double rdp_epsilon(double rdp, double excess, double delta);

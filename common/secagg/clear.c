@@ -27,9 +27,9 @@ static uint32_t clear_width(const struct secagg_shape *s)
         return s->encode.compress.bits;
     if (!s->encode.integers)
         return 32;
-    if (!s->concat && (uint64_t)s->encode.value_max * s->parties > UINT32_MAX)
+    if (!s->concat && s->encode.span > UINT32_MAX)
         return 0; /* the sums are held in 32 bits */
-    return bits_width((uint64_t)s->encode.value_max + 1);
+    return s->encode.code_bits;
 }
 
 static size_t clear_payload_bytes(const struct secagg_shape *s, size_t n)
@@ -134,7 +134,7 @@ static enum status clear_protect(struct secagg_party *base, uint8_t *payload, ui
         if (base->shape.encode.integers) {
             put_integers(p, to, x + at, some, w, noise);
         } else {
-            encode_floats(&base->shape.encode, p->y, x + at, some, noise);
+            encode_clip(&base->shape.encode, p->y, x + at, some);
             memcpy(to, p->y, some * sizeof *p->y);
         }
     }
@@ -171,7 +171,7 @@ static enum status check_integers(const struct secagg_shape *s, struct clear_cod
         return error_set(err, STATUS_PROTOCOL, "it ends in bits that are not 0");
     for (size_t at = 0; at < n; at += CHUNK) {
         get_integers(s, c, payload, at, chunk_at(n, at));
-        if (lane_max32(c->q, chunk_at(n, at)) > s->encode.value_max)
+        if (!encode_is_code(&s->encode, c->q, chunk_at(n, at)))
             return error_set(err, STATUS_PROTOCOL, "a code above %u", s->encode.value_max);
     }
     return STATUS_OK;
@@ -180,7 +180,7 @@ static enum status check_integers(const struct secagg_shape *s, struct clear_cod
 static enum status open_floats(const struct secagg_shape *s, float *out,
                                const struct clear_upload *u, struct error *err)
 {
-    const float max = encode_float_max(&s->encode);
+    const float max = s->encode.clip;
 
     memcpy(out, u->payload, u->n * sizeof *out);
     if (!lane_within(out, u->n, max))

@@ -1,6 +1,7 @@
 /* coded.c -- each member cuts its codes into shares for all, and uploads the sum of those it got.
  *
- *   p = the smallest prime above max(value_max M, M + K + T)
+ *   p = the smallest prime above max(value_max M, M + K + T); gaussian: above max(2 R, M + K + T),
+ *       R as in common/config/plan_noise.h
  *   rows of len = ceil(n / K): K segments of the n codes (zeros at the end), T uniform ones
  *   share j = the rows' polynomial at alpha_j (common/lcc), sealed for member j (share.h)
  *   upload of j = sum over all members i of share j of i, which is share j of the sum of the codes
@@ -34,8 +35,7 @@ enum { ENCODE_CHUNK = 2048, RANDOM_BYTES = 4096 };
 static uint32_t prime_of(const struct secagg_shape *s)
 {
     const uint64_t members = (uint64_t)s->parties + s->segments + s->privacy;
-    const uint64_t sum = (uint64_t)s->encode.value_max * s->parties;
-    const uint64_t most = sum > members ? sum : members;
+    const uint64_t most = s->encode.span > members ? s->encode.span : members;
 
     if (!s->encode.integers || s->concat || s->segments < 1 || s->privacy < 1)
         return 0;
@@ -194,7 +194,10 @@ static enum status encode(struct coded_party *p, const float *x, size_t n, struc
         if (!lane_finite(x + at, some))
             return STATUS_DATA;
         encode_integers(&s->encode, p->wide, x + at, some, noise);
-        lane_narrow(p->q + at, p->wide, some);
+        if (s->encode.residues)
+            encode_mod(p->q + at, p->wide, some, p->lcc.field.p);
+        else
+            lane_narrow(p->q + at, p->wide, some);
     }
     memset(p->q + n, 0, (all - n) * sizeof *p->q);
     return STATUS_OK;

@@ -114,14 +114,16 @@ static enum status put_sums(struct coded_server *p, float *out, const uint16_t *
 {
     const struct secagg_shape *s = &p->server.base.shape;
     const size_t n = p->server.base.n, values = at >= n ? 0 : n - at < some ? n - at : some;
-    const uint32_t max = s->encode.value_max * s->parties;
 
-    lane_widen(p->wide, sums, some);
-    if (lane_max32(p->wide, values) > max)
+    if (s->encode.residues)
+        encode_centre(p->wide, sums, some, p->lcc.field.p);
+    else
+        lane_widen(p->wide, sums, some);
+    if (!encode_is_sum(&s->encode, p->wide, values))
         return error_set(err, STATUS_INTEGRITY,
-                         "a sum above %u, the most that %u members can reach: an upload or a "
+                         "a sum above %llu, the most that %u members can reach: an upload or a "
                          "dealer's shares is wrong",
-                         max, s->parties);
+                         (unsigned long long)s->encode.span, s->parties);
     if (lane_max32(p->wide + values, some - values) != 0)
         return error_set(err, STATUS_INTEGRITY,
                          "padding that is not 0: an upload or a dealer's shares is wrong");
@@ -129,7 +131,7 @@ static enum status put_sums(struct coded_server *p, float *out, const uint16_t *
         return STATUS_OK;
     encode_estimate(&s->encode, out + at, p->wide, values, s->parties);
     if (p->kept != NULL)
-        memcpy(p->kept + at, sums, values * sizeof *sums);
+        lane_narrow(p->kept + at, p->wide, values);
     return STATUS_OK;
 }
 

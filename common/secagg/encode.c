@@ -5,33 +5,31 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
-#include "common/secagg/gaussian.h"
+#include "common/config/plan_noise.h"
+#include "common/crypto/secret.h"
+#include "common/secagg/lane.h"
 
 #include <math.h>
 #include <string.h>
 
-/* No draw of rng_normal is larger: its uniform is at least 2^-53, and sqrt(2 ln 2^53) = 8.57. */
-#define NORMAL_MAX 9.0F
-
 enum { FIXED_BITS_MAX = 24 };
 
-static double sigma_of(const struct plan *p, uint32_t parties)
-{
-    const double clip = p->protocol.clip, beta = p->protocol.pbm.beta;
+_Static_assert((int)PLAN_NOISE_STEPS_MIN == (int)GAUSS_SIGMA_MIN &&
+                   (int)PLAN_NOISE_STEPS_MAX <= (int)GAUSS_SIGMA_MAX,
+               "plans have the noise that can be drawn");
 
-    switch (p->protocol.gaussian.match) {
-    case GAUSSIAN_PAPER: return gaussian_sigma_paper(clip, p->protocol.pbm.trials, beta, parties);
-    case GAUSSIAN_EQUAL_RDP:
-        return gaussian_sigma_equal_rdp(clip, p->protocol.pbm.trials, beta, parties);
-    case GAUSSIAN_SIGMA: return p->protocol.gaussian.sigma;
-    case GAUSSIAN_EPSILON:
-        if (!(p->protocol.gaussian.epsilon > 0 && p->privacy.delta > 0 && p->privacy.delta < 1))
-            break;
-        /* Replacing one row of the box [-C, C]^P. */
-        return gaussian_sigma_epsilon(2 * clip * sqrt(p->model.embedding),
-                                      p->protocol.gaussian.epsilon, p->privacy.delta);
-    }
-    return -1;
+static enum status init_residues(struct encode *e, const struct plan *p, uint32_t parties)
+{
+    const double steps = plan_noise_steps(p, parties);
+
+    if (plan_noise_reach(p, parties) == 0)
+        return STATUS_CONFIG;
+    e->integers = true;
+    e->residues = true;
+    e->levels = p->protocol.gaussian.levels;
+    e->step = plan_noise_step(p);
+    e->sigma = steps * e->step;
+    return gauss_init(&e->gauss, steps);
 }
 
 enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties)
@@ -41,23 +39,23 @@ enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties
     memset(e, 0, sizeof *e);
     e->encoding = p->protocol.encoding;
     e->clip = (float)p->protocol.clip;
+    e->value_max = plan_value_max(p);
+    e->span = plan_sum_span(p, parties);
+    e->code_bits = plan_code_bits(p, parties);
+    e->sum_bits = plan_sum_bits(p, parties);
     if (!(e->clip > 0) || !isfinite(e->clip) || parties < 1)
         return STATUS_CONFIG;
     switch (e->encoding) {
     case ENCODING_PBM:
         e->integers = true;
-        e->value_max = plan_value_max(p);
         return pbm_init(&e->pbm, p->protocol.pbm.trials, p->protocol.pbm.beta, p->protocol.clip);
     case ENCODING_FIXED:
         if (bits < 1 || bits > FIXED_BITS_MAX)
             return STATUS_CONFIG;
         e->integers = true;
-        e->value_max = plan_value_max(p);
         return STATUS_OK;
     case ENCODING_FLOAT32: return STATUS_OK;
-    case ENCODING_GAUSSIAN:
-        e->sigma = (float)sigma_of(p, parties);
-        return e->sigma >= 0 && isfinite(e->sigma) ? STATUS_OK : STATUS_CONFIG;
+    case ENCODING_GAUSSIAN: return init_residues(e, p, parties);
     case ENCODING_SCALAR:
     case ENCODING_LATTICE:
     case ENCODING_E8:
@@ -84,13 +82,68 @@ WIDE_CLONES static void fixed_encode(uint32_t *restrict q, const float *restrict
     }
 }
 
+/* The grid's 2 L + 1 points from 0 on, less L, plus the noise; whole numbers mod 2^32, of which
+ * whoever sends them keeps w bits or a residue mod p. */
+static void gaussian_encode(const struct encode *e, uint32_t *q, const float *x, size_t n,
+                            struct rng *r)
+{
+    const uint32_t levels = e->levels;
+    int32_t noise[ENCODE_BLOCK];
+
+    fixed_encode(q, x, n, (double)e->clip, 2.0 * levels);
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < ENCODE_BLOCK ? n - at : ENCODE_BLOCK;
+        gauss_sample(&e->gauss, noise, some, r);
+        for (size_t i = 0; i < some; i++)
+            q[at + i] += (uint32_t)noise[i] - levels;
+    }
+    secret_wipe(noise, (n < ENCODE_BLOCK ? n : ENCODE_BLOCK) * sizeof *noise);
+}
+
 void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t n, struct rng *r)
 {
     CHECK(e->integers);
     if (e->encoding == ENCODING_PBM)
         pbm_sample(&e->pbm, q, x, n, r);
+    else if (e->residues)
+        gaussian_encode(e, q, x, n, r);
     else
         fixed_encode(q, x, n, (double)e->clip, e->value_max);
+}
+
+bool encode_is_sum(const struct encode *e, const uint32_t *q_sum, size_t n)
+{
+    return e->residues || lane_max32(q_sum, n) <= e->span;
+}
+
+bool encode_is_code(const struct encode *e, const uint32_t *q, size_t n)
+{
+    return e->residues || lane_max32(q, n) <= e->value_max;
+}
+
+/* The quotient by multiplication is at most one off. */
+WIDE_CLONES void encode_mod(uint16_t *restrict out, const uint32_t *restrict q, size_t n,
+                            uint32_t p)
+{
+    const double inverse = 1.0 / p;
+
+    for (size_t i = 0; i < n; i++) {
+        const int32_t code = (int32_t)q[i];
+        const int32_t quotient = (int32_t)(code * inverse); /* towards 0 */
+        int32_t rest = code - quotient * (int32_t)p;
+
+        rest += (int32_t)p & (rest >> 31);
+        rest -= (int32_t)p;
+        rest += (int32_t)p & (rest >> 31);
+        out[i] = (uint16_t)rest;
+    }
+}
+
+WIDE_CLONES void encode_centre(uint32_t *restrict q, const uint16_t *restrict in, size_t n,
+                               uint32_t p)
+{
+    for (size_t i = 0; i < n; i++)
+        q[i] = in[i] - (in[i] > p / 2 ? p : 0);
 }
 
 void encode_clip(const struct encode *e, float *y, const float *x, size_t n)
@@ -103,17 +156,13 @@ void encode_clip(const struct encode *e, float *y, const float *x, size_t n)
     }
 }
 
-void encode_floats(const struct encode *e, float *y, const float *x, size_t n, struct rng *r)
+/* Signed, from the low w bits. */
+static void gaussian_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n)
 {
-    CHECK(!e->integers && !e->compressed);
-    encode_clip(e, y, x, n);
-    for (size_t i = 0; e->encoding == ENCODING_GAUSSIAN && i < n; i++)
-        y[i] += e->sigma * (float)rng_normal(r);
-}
+    const uint32_t spare = 32 - e->sum_bits;
 
-float encode_float_max(const struct encode *e)
-{
-    return e->clip + NORMAL_MAX * e->sigma;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)(e->step * ((int32_t)(q_sum[i] << spare) >> spare));
 }
 
 void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,
@@ -124,6 +173,10 @@ void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, 
     CHECK(e->integers);
     if (e->encoding == ENCODING_PBM) {
         pbm_estimate(&e->pbm, out, q_sum, n, parties);
+        return;
+    }
+    if (e->residues) {
+        gaussian_estimate(e, out, q_sum, n);
         return;
     }
     for (size_t i = 0; i < n; i++)

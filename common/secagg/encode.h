@@ -1,14 +1,18 @@
 /* encode.h -- embeddings to what an aggregation adds up, and sums back to embeddings.
  *
- * pbm and fixed give integers (exact under any aggregation); float32 and gaussian give floats, the
+ * pbm, fixed and gaussian give integers (exact under any aggregation), float32 floats, the
  * compressors (common/compress) bytes of their own (clear only).
  *
  *   fixed      x in [-C, C] -> round((x + C) / (2C) * (2^bits - 1)), nearest
- *   gaussian   x + N(0, sigma^2) at each party; sigma^2 = 2 M C^2 / (b beta^2) (`paper`),
- *              M C^2 (1 - 4 beta^2) / (4 b beta^2) (`equal_rdp`), or given, or from (epsilon,
- *              delta, clip) per release
+ *   gaussian   x in [-C, C] -> round(x / gamma), nearest, plus a discrete Gaussian draw of the
+ *              plan's sigma / gamma steps (common/config/plan_noise.h), gamma = C / levels
  *   compressors   x clipped to [-C, C], packed; what is unpacked is clipped to [-C, C] again, which
  *              brings it nearer to x and bounds what a lie can do
+ *
+ * Codes of pbm and fixed are 0 .. value_max, and sums of them 0 .. value_max M: what is above is
+ * wrong.  Codes of gaussian are whole numbers of either sign in two's complement, which are only
+ * ever reduced, mod 2^w or mod p, after the noise is in: any residue is a code and a sum, and w and
+ * p only decide how often the residue nearest to 0 is not the sum (docs/adr/0019).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,6 +23,7 @@
 #include "common/compress/compress.h"
 #include "common/config/plan.h"
 #include "common/crypto/rng.h"
+#include "common/gauss/gauss.h"
 #include "common/pbm/pbm.h"
 
 #include <stdbool.h>
@@ -26,26 +31,38 @@
 struct encode {
     enum plan_encoding encoding;
     bool integers;
+    bool residues;      /* integers of either sign, of which any residue will do (gaussian) */
     bool compressed;    /* neither integers nor floats */
-    uint32_t value_max; /* integers: largest code of one party (b, or 2^bits - 1) */
-    float clip, sigma;
+    uint32_t value_max; /* integers but residues: largest code of one party (b, or 2^bits - 1) */
+    uint64_t span;      /* integers: how many sums over all parties there are, less one */
+    uint32_t code_bits; /* integers: of one party's code in clear */
+    uint32_t sum_bits;  /* integers: of a sum over all parties */
+    float clip;
+    uint32_t levels;    /* gaussian: L */
+    double step, sigma; /* gaussian: gamma; of one party's noise, in units of x */
     struct pbm pbm;
+    struct gauss gauss;
     struct compress compress;
 };
 
-/* STATUS_CONFIG when the plan's numbers are out of range.  parties: the generation's (Gaussian
- * noise). */
+/* STATUS_CONFIG when the plan's numbers are out of range.  parties: the generation's. */
 enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties) MUST_USE;
-/* Integer encodings: q[n] from x[n].  Noise from r; NULL will do for fixed. */
+/* Integer encodings: q[n] from x[n].  Noise from r; NULL will do for fixed.  Runs of a multiple of
+ * ENCODE_BLOCK values, one after the other, give the codes of one long run. */
 void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t n, struct rng *r);
-/* y[n] = x[n] clipped to [-C, C]; may be the same array. */
+enum { ENCODE_BLOCK = 1024 };
+/* y[n] = x[n] clipped to [-C, C]; may be the same array.  Floats are sent like this, so that C is
+ * the largest that any honest one can be. */
 void encode_clip(const struct encode *e, float *y, const float *x, size_t n);
-/* Float encodings: y[n] from x[n] (clipped to [-C, C]). */
-void encode_floats(const struct encode *e, float *y, const float *x, size_t n, struct rng *r);
-/* No honest float code is larger than this in magnitude: C, and with noise what the generator of
- * normals can add at most; with compressors, no value of encode_unpack(). */
-float encode_float_max(const struct encode *e);
-/* out[n] = estimate of the sum over `parties` from the sum of their codes. */
+/* Can these be sums of codes, or single ones? */
+bool encode_is_sum(const struct encode *e, const uint32_t *q_sum, size_t n);
+bool encode_is_code(const struct encode *e, const uint32_t *q, size_t n);
+/* Residues: codes to 0 .. p - 1, branch-free, and sums back to the nearest to 0, in two's
+ * complement.  p odd, above span. */
+void encode_mod(uint16_t *out, const uint32_t *q, size_t n, uint32_t p);
+void encode_centre(uint32_t *q, const uint16_t *in, size_t n, uint32_t p);
+/* out[n] = estimate of the sum over `parties` from the sum of their codes; of residues only the low
+ * sum_bits bits are read. */
 void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,
                      uint32_t parties);
 /* Does the same x give other codes with other noise?  Then the noise is for the upload alone, and

@@ -1,7 +1,8 @@
 /* masked.c -- Bonawitz et al. 2016, Protocol 0, made modular: each member hides its codes under
  * masks that cancel in the sum over all members.
  *
- *   w   = ceil(log2(value_max M + 1)); fixed: ceil(log2(M 2^bits)) + 1
+ *   w   = ceil(log2(value_max M + 1)); fixed: ceil(log2(M 2^bits)) + 1; gaussian: ceil(log2(2 R +
+ *         1)), R as in common/config/plan_noise.h
  *   y_m = q_m + sum_{j > m} PRG(k_mj) - sum_{j < m} PRG(k_mj)  mod 2^w
  *
  * ceil(64 / w) zero elements follow the values under the same masks.  They sum to 0 unless two
@@ -39,13 +40,12 @@ static bool narrow(uint32_t w)
 
 static uint32_t masked_width(const struct secagg_shape *s)
 {
-    const uint64_t max = s->encode.value_max;
+    const struct encode *e = &s->encode;
     uint32_t w;
 
-    if (!s->encode.integers || s->concat)
+    if (!e->integers || s->concat)
         return 0; /* there is no sum of integers to hide in */
-    w = s->encode.encoding == ENCODING_FIXED ? bits_width((max + 1) * s->parties) + 1
-                                             : bits_width(max * s->parties + 1);
+    w = e->encoding == ENCODING_FIXED ? bits_width(e->span + s->parties) + 1 : e->sum_bits;
     return w <= WIDTH_MAX ? w : 0;
 }
 
@@ -282,7 +282,7 @@ static enum status masked_combine(struct secagg_server *base, float *out, uint32
 {
     struct masked_server *p = (struct masked_server *)base;
     const struct encode *e = &base->shape.encode;
-    const uint32_t max = e->value_max * base->shape.parties, checks = (uint32_t)checks_n(p->w);
+    const uint32_t checks = (uint32_t)checks_n(p->w);
 
     (void)width;
     if (lane_max32(read(p, p->checks, 0, checks), checks) != 0)
@@ -293,16 +293,16 @@ static enum status masked_combine(struct secagg_server *base, float *out, uint32
         const size_t some = base->n - at < CHUNK ? base->n - at : CHUNK;
         const uint32_t *q = read(p, p->sum, at, some);
 
-        if (lane_max32(q, some) > max)
+        if (!encode_is_sum(e, q, some))
             return error_set(err, STATUS_INTEGRITY,
-                             "a sum above %u, the most that %u members can reach", max,
-                             base->shape.parties);
+                             "a sum above %llu, the most that %u members can reach",
+                             (unsigned long long)e->span, base->shape.parties);
         encode_estimate(e, out + at, q, some, base->shape.parties);
     }
     return STATUS_OK;
 }
 
-/* No sum was found above value_max M: the low bits of each say all. */
+/* No sum was found that needs more: the low bits of each say all. */
 static void masked_show(const struct secagg_server *base, uint8_t *out)
 {
     const struct masked_server *p = (const struct masked_server *)base;

@@ -25,7 +25,7 @@ bool others_apart(const struct secagg_shape *s)
 
 uint32_t others_sum_width(const struct secagg_shape *s)
 {
-    return bits_width((uint64_t)s->encode.value_max * s->parties + 1);
+    return s->encode.sum_bits;
 }
 
 static size_t chunk_at(size_t n, size_t at)
@@ -45,7 +45,7 @@ static void take_own(float *restrict out, const float *restrict own, size_t n)
 static enum status of_codes(const struct secagg_shape *s, float *out, const struct others_of *o,
                             struct error *err)
 {
-    const uint32_t w = others_sum_width(s), most = s->encode.value_max * s->parties;
+    const uint32_t w = others_sum_width(s);
     uint32_t sum[CHUNK];
 
     if (!bits_clean(o->shown, o->n, w))
@@ -53,8 +53,9 @@ static enum status of_codes(const struct secagg_shape *s, float *out, const stru
     for (size_t at = 0, some; at < o->n; at += some) {
         some = chunk_at(o->n, at);
         bits_unpack32(sum, o->shown + bits_bytes(at, w), some, w);
-        if (lane_max32(sum, some) > most)
-            return error_set(err, STATUS_PROTOCOL, "a shown sum above %u", most);
+        if (!encode_is_sum(&s->encode, sum, some))
+            return error_set(err, STATUS_PROTOCOL, "a shown sum above %llu",
+                             (unsigned long long)s->encode.span);
         encode_estimate(&s->encode, out + at, sum, some, s->parties);
     }
     take_own(out, o->own, o->n);
@@ -63,12 +64,12 @@ static enum status of_codes(const struct secagg_shape *s, float *out, const stru
 
 /* --- sums of floats --- */
 
-/* M members cannot reach more than M F, rounded: every addition rounds towards or away from numbers
+/* M members cannot reach more than M C, rounded: every addition rounds towards or away from numbers
  * that are themselves at most that. */
 static enum status of_floats(const struct secagg_shape *s, float *out, const struct others_of *o,
                              struct error *err)
 {
-    const float max = (float)((double)encode_float_max(&s->encode) * s->parties);
+    const float max = (float)((double)s->encode.clip * s->parties);
 
     memcpy(out, o->shown, o->n * sizeof *out);
     if (!lane_within(out, o->n, max))

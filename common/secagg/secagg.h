@@ -21,16 +21,17 @@
 
 /* The protocols.
  *
- * masked (Bonawitz et al. 2016, Protocol 0, made modular): w = ceil(log2(value_max M + 1)); for
- * fixed one bit more.  y_m = q_m + sum_{j>m} PRG(k_mj) - sum_{j<m} PRG(k_mj) mod 2^w; ceil(64 / w)
- * zero elements are appended and their sum must be 0.  Bit-packed at w bits.
+ * masked (Bonawitz et al. 2016, Protocol 0, made modular): w = ceil(log2(value_max M + 1)), for
+ * fixed one bit more, for gaussian ceil(log2(2 R + 1)) (encode.h).  y_m = q_m + sum_{j>m} PRG(k_mj)
+ * - sum_{j<m} PRG(k_mj) mod 2^w; ceil(64 / w) zero elements are appended and their sum must be 0.
+ * Bit-packed at w bits.
  *
  * coded (Yu et al. 2019, Lagrange coding, on integer codes): p = the smallest prime above
- * max(value_max M, M + K + T); the n codes, padded with zeros, are K segments of ceil(n / K), T
- * uniform ones join them, and member j's share is their polynomial's value at alpha_j
- * (common/lcc/points.h).  Members seal shares for each other (`protect`), the server passes them
- * on, each uploads the sum of the shares of all members (`relay`), and any K + T uploads decode.
- * Bit-packed at ceil(log2 p) bits.
+ * max(value_max M, M + K + T), for gaussian max(2 R, M + K + T); the n codes, padded with zeros,
+ * are K segments of ceil(n / K), T uniform ones join them, and member j's share is their
+ * polynomial's value at alpha_j (common/lcc/points.h).  Members seal shares for each other
+ * (`protect`), the server passes them on, each uploads the sum of the shares of all members
+ * (`relay`), and any K + T uploads decode. Bit-packed at ceil(log2 p) bits.
  *
  * clear: the codes bit-packed at their own width, float32 little-endian, or what a compressor made
  * of all values of the upload at once; fusion concat keeps members apart.
@@ -178,7 +179,8 @@ uint64_t secagg_clipped(const struct secagg_party *p);
 /* y[n]: what this party takes out of the round's sum again as its own part of x[n]; never its
  * noise:
  *
- *   pbm, gaussian   x clipped to [-C, C], which is the mean of what was sent
+ *   pbm, gaussian   x clipped to [-C, C], which is the mean of what was sent (gaussian: to half a
+ *                   step of the grid)
  *   fixed           the estimate of its codes         } bit for bit what the server makes of
  *   float32         x clipped                         } such an upload
  *   compressors     what the upload unpacks to        }
@@ -202,8 +204,8 @@ void secagg_begin_padded(struct secagg_server *p, size_t n, size_t real);
 /* Compressors: the dither of the round that was just opened; before its first upload. */
 void secagg_dither(struct secagg_server *p, const uint8_t dither[SECAGG_KEY_BYTES]);
 /* One member's upload; sizes were checked against secagg_*_bytes.  STATUS_PROTOCOL when a clear
- * code is above value_max, a float is not in [-F, F], F = encode_float_max(), what a compressor
- * made is malformed, an element is not of the field, or a member uploads twice. */
+ * code of pbm or fixed is above value_max, a float is not in [-C, C], what a compressor made is
+ * malformed, an element is not of the field, or a member uploads twice. */
 enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *payload,
                        const uint8_t *check, struct error *err) MUST_USE;
 /* How many members a combine needs: all; coded: K + T; fedvs: 2 (K+T-1) + 1; clear and partial: 1.
@@ -211,7 +213,7 @@ enum status secagg_add(struct secagg_server *p, uint32_t member, const uint8_t *
 uint32_t secagg_quorum(const struct secagg_server *p);
 /* A quorum is in: out[n] = estimated sum (concat: n * parties values, row r of member m at
  * [r * parties * P + m * P], P = `width`; of a padded round the `real` values).  STATUS_INTEGRITY
- * when the check elements do not vanish, a sum is above value_max * parties (fedvs: the bound),
+ * when the check elements do not vanish, a sum is one of none (encode_is_sum(); fedvs: the bound),
  * padding is not 0, or uploads contradict each other and it cannot be told which are wrong (more
  * may be added, and combined again).  Clear without some members (partial): the sum
  * over those present times M / |S|, and zeros where the absent would stand in a concatenation. */
@@ -251,7 +253,8 @@ enum status secagg_open(const struct secagg_shape *s, float *out, const uint8_t 
  * the server was given, not a bit more, noise and all:
  *
  *   concat or compressors   the payloads of all members as they came, in member order
- *   integers                the n sums of codes, bit-packed at ceil(log2(value_max M + 1)) bits
+ *   integers                the n sums of codes, bit-packed at encode.sum_bits; of gaussian the
+ *                           residues mod 2^that
  *   floats                  the n sums as they were combined, float32 little-endian
  *
  * Under masked and coded the server was given sums of codes alone, so parties learn no other
@@ -278,10 +281,10 @@ void secagg_show(const struct secagg_server *p, uint8_t *out);
  * party that subtracted what it sent, noise and all, would release functions of that noise in later
  * rounds, and no accountant of sums could say what they give away.
  *
- * STATUS_PROTOCOL, and out holds anything: a sum of codes above value_max M; a sum of floats beyond
- * M F or not finite; a payload that secagg_add would refuse; padding that is not 0.  It depends on
- * what is shown and on the shape, never on own: whoever shows sums learns nothing of it by seeing
- * which are refused. */
+ * STATUS_PROTOCOL, and out holds anything: a sum of codes above value_max M (pbm, fixed); a sum of
+ * floats beyond M C or not finite; a payload that secagg_add would refuse; padding that is not 0.
+ * It depends on what is shown and on the shape, never on own: whoever shows sums learns nothing of
+ * it by seeing which are refused. */
 enum status secagg_others(const struct secagg_shape *s, float *out, const uint8_t *shown,
                           const float *own, size_t n, uint32_t width, const struct secagg_round *r,
                           struct error *err) MUST_USE;

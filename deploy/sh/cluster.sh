@@ -10,7 +10,7 @@ cluster_usage() {
     cat <<'USAGE'
 usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]]
                    [--parties M] [--columns SPEC] [--label-map NAME]
-                   [--set key.path=value]... [--party I:key.path=value]... [--seed N]
+                   [--set key.path=value]... [--party WHO:key.path=value]... [--seed N]
                    [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--transcript]
                    [--out DIR] [--quiet]
 
@@ -20,7 +20,8 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
   --columns SPEC    1-3+8,4-7 ('+' joins, ',' separates parties) or grid:RxC for images; otherwise contiguous
                     runs, the first F mod M parties getting one more
   --label-map NAME  evenodd, or binary:K (1 where the label is K)
-  --set             a key of the server's file (the plan is there); --party I: of party I's, --party '*': of all
+  --set             a key of the server's file (the plan is there)
+  --party WHO:...   a key of the files of some parties: I, I-J, I,J-K, or '*' for all
   --seed N          reproducible, not private: --insecure-seed N for every daemon, and training.seed
   --netns           as root: every daemon in a network namespace of its own, at an address of its own
   --link            with --netns, both ways of every party's link, or of WHO's (I or server):
@@ -68,7 +69,8 @@ cluster_read_options() {
             printf 'set %s\n' "$2" >>"$sets"
             ;;
         --party)
-            case $2 in [1-9]*:?*=* | '*:'?*=*) ;; *) fail 2 "--party $2: I:key.path=value expected" ;; esac
+            case $2 in ?*:?*=*) ;; *) fail 2 "--party $2: WHO:key.path=value expected" ;; esac
+            cluster_who "${2%%:*}" || fail 2 "--party $2: WHO:key.path=value expected, WHO being I, I-J, I,J-K or *"
             printf 'party %s\n' "$2" >>"$sets"
             ;;
         --link)
@@ -81,6 +83,39 @@ cluster_read_options() {
     done
     [ "$netns" = yes ] || [ "$links" = no ] ||
         fail 2 "--link needs --netns; on loopback, inject.link shapes in the daemons"
+}
+
+# The parties that WHO names, as ranges in cluster_ranges: "2 2 5 7" of 2,5-7; '*' is 1 to 256.  The last one that it
+# names by a number in cluster_most.  Fails when it names none, or what is none.
+cluster_who() { # WHO
+    cluster_ranges='' cluster_most=0 cluster_rest=$1,
+    while [ -n "$cluster_rest" ]; do
+        cluster_part=${cluster_rest%%,*} cluster_rest=${cluster_rest#*,}
+        if [ "$cluster_part" = '*' ]; then
+            cluster_ranges="$cluster_ranges 1 256"
+            continue
+        fi
+        cluster_from=${cluster_part%%-*} cluster_to=${cluster_part#*-}
+        for cluster_bound in "$cluster_from" "$cluster_to"; do
+            case $cluster_bound in '' | 0* | *[!0-9]* | ????*) return 1 ;; esac
+        done
+        [ "$cluster_from" -le "$cluster_to" ] && [ "$cluster_to" -le 256 ] || return 1
+        cluster_ranges="$cluster_ranges $cluster_from $cluster_to"
+        [ "$cluster_to" -le "$cluster_most" ] || cluster_most=$cluster_to
+    done
+}
+
+# Is party I one of them?
+cluster_is_among() { # I WHO
+    cluster_one=$1
+    cluster_who "$2" || return 1
+    # shellcheck disable=SC2086 # words
+    set -- $cluster_ranges
+    while [ $# -gt 0 ]; do
+        [ "$cluster_one" -lt "$1" ] || [ "$cluster_one" -gt "$2" ] || return 0
+        shift 2
+    done
+    return 1
 }
 
 # One source of data; names of files become absolute.
@@ -153,18 +188,6 @@ cluster_open_folder() {
 
 # --- certificates, data, configurations ---
 
-cluster_pki() { # ARGUMENTS...: in a shell of its own, so that its variables stay there
-    (command='cluster: pki' quiet=yes && pki_main "$@") || exit $?
-}
-
-cluster_certificate() { # NAME ROLE FOLDER
-    mkdir -p "$out/$3" || fail 6 "$out/$3 cannot be made"
-    [ -e "$out/$3/state.key" ] || (umask 077 && openssl rand -hex 32 >"$out/$3/state.key") ||
-        fail 6 "$out/$3/state.key cannot be made"
-    cluster_pki csr --name "$1" --key "$out/$3/$2.key" --out "$out/$3/$2.csr"
-    cluster_pki issue --ca "$out/pki" --csr "$out/$3/$2.csr" --name "$1" --role "$2" --out "$out/$3/$2.crt"
-}
-
 cluster_split() {
     set -- --out "$out/data"
     [ -z "$train" ] || set -- "$@" --train "$train"
@@ -180,28 +203,32 @@ cluster_split() {
     exit "$code"
 }
 
-# Everything that a second start finds ready.
+# Everything that a second start finds ready.  Keys, certificates and the roster are vfl-pki's, all in one process.
 cluster_prepare() {
     if [ ! -e "$out/ready" ]; then
         rm -rf "$out/data" "$out/pki"
         cluster_split
         m=$(sed -n 's/^parties //p' "$out/data.txt")
-        cluster_pki ca --ca "$out/pki" --name 'Colonnade trial CA'
-        cluster_certificate server server server
-        set --
-        for i in $(seq "$m"); do
-            cluster_certificate "p$i" party "party-$i"
-            set -- "$@" "$out/party-$i/party.crt"
-        done
-        cluster_pki roster --out "$out/roster.yaml" --server "$out/server/server.crt" "$@"
+        cluster_check_indices
+        "$vfl_bin/vfl-pki" local --out "$out" --parties "$m" || exit $?
         : >"$out/ready"
     fi
     m=$(sed -n 's/^parties //p' "$out/data.txt")
-    sed -n 's/^\(party\|link\) \([0-9]\{1,\}\)[: ].*/\1 \2/p' "$out/plan.txt" | while read -r option i; do
-        [ "$i" -le "$m" ] || fail 2 "--$option $i: there are $m parties"
-    done || exit $?
+    cluster_check_indices
     ending=csv
     [ -z "$idx_train" ] || ending=idx
+}
+
+# No option names a party that there is none.
+cluster_check_indices() {
+    while read -r cluster_option cluster_text; do
+        case $cluster_option in
+        party) cluster_who "${cluster_text%%:*}" || fail 2 "--party $cluster_text: WHO:key.path=value expected" ;;
+        link) case ${cluster_text%% *} in [1-9]*) cluster_most=${cluster_text%% *} ;; *) cluster_most=0 ;; esac ;;
+        *) cluster_most=0 ;;
+        esac
+        [ "$cluster_most" -le "$m" ] || fail 2 "--$cluster_option ${cluster_text%%[: ]*}: there are $m parties"
+    done <"$out/plan.txt"
 }
 
 cluster_identity() { # ROLE
@@ -228,9 +255,8 @@ cluster_server_config() {
 
 # Does party I need labels for its local steps?  The first so many of the roster do; 0: all.
 cluster_holds_labels() { # I
-    [ "$(cluster_resolved protocol.local_view)" = refreshed ] || return 1
-    cluster_holders=$(cluster_resolved protocol.label_holders)
-    [ "$cluster_holders" = 0 ] || [ "$1" -le "$cluster_holders" ]
+    [ "$resolved_view" = refreshed ] || return 1
+    [ "$resolved_holders" = 0 ] || [ "$1" -le "$resolved_holders" ]
 }
 
 cluster_party_config() { # I
@@ -246,14 +272,23 @@ cluster_party_config() { # I
     [ "$strict" = no ] || return 0
     printf '  min_parties: %s\n' $((m < 3 ? m : 3))
     [ "$m" -ge 3 ] || printf '  min_m_eff: 1\n'
-    printf '  encodings: [%s]\n' "$(cluster_resolved protocol.encoding)"
-    printf '  aggregations: [%s]\n' "$(cluster_resolved protocol.aggregation)"
+    printf '  encodings: [%s]\n' "$resolved_encoding"
+    printf '  aggregations: [%s]\n' "$resolved_aggregation"
     printf '  max_learning_rate: 1000\n'
 }
 
-# A value of the server's resolved configuration.
-cluster_resolved() { # KEY.PATH
-    yaml_flat <"$out/server/resolved.yaml" | sed -n "s/^$1=//p"
+# What the parties' files take from the server's resolved configuration.
+cluster_resolve() {
+    "$vfl_bin/vfl-pki" value "$out/server/resolved.yaml" protocol.local_view protocol.label_holders \
+        protocol.encoding protocol.aggregation >"$out/server/values" || exit $?
+    {
+        read -r resolved_view
+        read -r resolved_holders
+        read -r resolved_encoding
+        read -r resolved_aggregation
+    } <"$out/server/values"
+    rm -f "$out/server/values"
+    digest=$("$vfl_bin/vfl-pki" digest "$out/roster.yaml") || exit $?
 }
 
 # --- daemons ---
@@ -268,17 +303,20 @@ cluster_daemon() { # server|I ARGUMENTS...
     cluster_who=$1
     shift
     if [ "$cluster_who" = server ]; then
-        cluster_folder=server cluster_program=vfl-server cluster_mine='^set '
+        cluster_folder=server cluster_program=vfl-server
         [ -z "$seed" ] || set -- "$@" --set "training.seed=$seed"
     else
         cluster_folder=party-$cluster_who cluster_program=vfl-party
-        cluster_mine="^party \\($cluster_who\\|\\*\\):"
     fi
     [ -z "$seed" ] || set -- "$@" --insecure-seed "$seed"
-    sed -n "s/$cluster_mine//p" "$out/plan.txt" >"$out/$cluster_folder/sets"
-    while IFS= read -r line; do
-        set -- "$@" --set "$line"
-    done <"$out/$cluster_folder/sets"
+    while read -r cluster_option cluster_text; do
+        case $cluster_option:$cluster_who in
+        set:server) set -- "$@" --set "$cluster_text" ;;
+        party:[1-9]*)
+            ! cluster_is_among "$cluster_who" "${cluster_text%%:*}" || set -- "$@" --set "${cluster_text#*:}"
+            ;;
+        esac
+    done <"$out/plan.txt"
     # A daemon that only checks its configuration needs no network.
     [ -z "$cluster_under" ] || [ "$netns" = no ] || cluster_under="$cluster_under $(netns_enter "$cluster_who")"
     # shellcheck disable=SC2086 # words
@@ -304,7 +342,19 @@ cluster_failed() { # FOLDER CODE
 cluster_check() { # server|I FOLDER: the resolved configuration
     : >>"$out/$2/log.txt"
     : >>"$out/$2/metrics.jsonl"
-    (cluster_daemon "$1" -n) >"$out/$2/resolved.yaml" 2>>"$out/$2/log.txt" || cluster_failed "$2" $?
+    (cluster_daemon "$1" -n) >"$out/$2/resolved.yaml" 2>>"$out/$2/log.txt"
+}
+
+# As many checks of parties as there are processors were begun; the first that fails ends this.
+cluster_checked() {
+    cluster_bad=0
+    for cluster_one in $checking; do
+        wait "${cluster_one#*:}"
+        cluster_got=$?
+        [ $cluster_bad -ne 0 ] || [ $cluster_got -eq 0 ] || cluster_bad=$cluster_got cluster_worst=${cluster_one%%:*}
+    done
+    checking='' at_once=0
+    [ $cluster_bad -eq 0 ] || cluster_failed "party-$cluster_worst" "$cluster_bad"
 }
 
 # A daemon that has written everything: to start it again would be to begin another run.
@@ -319,16 +369,21 @@ cluster_complete() {
 }
 
 cluster_configure() {
+    processors=$(nproc)
     rm -f "$out/summary.json"
     cluster_over server || rm -f "$out/server/summary.json" "$out/server/address"
     cluster_server_config >"$out/server/config.yaml"
-    cluster_check server server
-    digest=$(pki_digest_of "$out/roster.yaml")
+    cluster_check server server || cluster_failed server $?
+    cluster_resolve
+    checking='' at_once=0
     for i in $(seq "$m"); do
         cluster_over "party-$i" || rm -f "$out/party-$i/summary.json"
         cluster_party_config "$i" >"$out/party-$i/config.yaml"
-        cluster_check "$i" "party-$i"
+        cluster_check "$i" "party-$i" &
+        checking="$checking $i:$!" at_once=$((at_once + 1))
+        [ $at_once -lt "$processors" ] || cluster_checked
     done
+    cluster_checked
 }
 
 # A child that has ended but was not waited for is a zombie, and its number is still ours.
@@ -372,7 +427,7 @@ cluster_start_server() {
         tries=$((tries - 1))
         if ! cluster_alive $server_pid || [ $tries -eq 0 ]; then
             cluster_signal TERM
-            cluster_wait $server_pid
+            cluster_wait "$server_pid"
             [ "$stopped" = no ] || exit "$code"
             [ "$code" -ne 0 ] && [ "$code" -lt 128 ] || code=6
             cluster_failed server "$code"
@@ -440,7 +495,7 @@ cluster_end_server() {
         code=0
         return
     fi
-    cluster_wait $server_pid
+    cluster_wait "$server_pid"
     server_pid=
     cluster_end_parties
 }
@@ -476,16 +531,12 @@ cluster_run() {
 }
 
 cluster_main() {
-    need openssl flock sha256sum awk seq setsid setpriv
-    # shellcheck source=/dev/null
-    . "$vfl_share/sh/pki.sh"
-    # shellcheck source=/dev/null
-    . "$vfl_share/sh/yaml.sh"
+    need flock awk nproc seq setsid setpriv
     # shellcheck source=/dev/null
     . "$vfl_share/sh/netns.sh"
     started=no cluster_why=''
     cluster_read_options "$@"
-    for program in vfl-server vfl-party vfl-split vfl-merge; do
+    for program in vfl-server vfl-party vfl-split vfl-merge vfl-pki; do
         [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"
     done
     cluster_find_data

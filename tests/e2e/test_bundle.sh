@@ -37,7 +37,7 @@ expect 1 '' 'the roster is not pinned for a party: it compares first' grep -q '^
 expect 2 'private key' 'a file with a private key is refused' bundle --address h:1 p1.key
 expect 2 'not in roster' 'a party outside the roster is refused' bundle --address h:1 p3.crt
 expect 2 'HOST:PORT' 'an address without a port is refused' bundle --address h p1.crt
-expect 2 'not the server' 'a party as server is refused' \
+expect 2 'not a certificate for a server' 'a party as server is refused' \
     "$vfl" bundle --ca ca --roster roster.yaml --server p1.crt --address h:1 --out hosts p2.crt
 if command -v systemd-analyze >/dev/null 2>&1; then
     for unit in hosts/p1/vfl-party.service hosts/server/vfl-server.service; do

@@ -92,7 +92,12 @@ same True "$(value clear/summary.json plaintext)" 'and the summary says plaintex
 expect 5 'policy.aggregations' '--strict-policy leaves the defaults, which refuse it' cluster --out strict \
     --strict-policy --set protocol.aggregation=clear --set protocol.encoding=float32
 same failed "$(value strict/summary.json status)" 'and the summary says failed'
-expect 5 'policy' "one party's own policy wins" cluster --out own --party 3:policy.min_parties=9
+expect 5 'policy' "one party's own policy wins" cluster --out own --party 3:policy.min_parties=9 \
+    --party 1-2,4:data.scale=none --party '*,1:model.layers=[8]'
+same '"none" "none" "fit" "none"' \
+    "$(for i in 1 2 3 4; do sed -n 's/^  scale: //p' own/party-$i/resolved.yaml; done | paste -sd' ')" \
+    '--party I-J,K: reaches those and no other'
+same 4 "$(grep -l '^  layers: .8.$' own/party-?/resolved.yaml | wc -l)" '--party *,I: reaches all'
 
 # --- mistakes of this side: exit 2, one line, the guilty one named ---
 expect 2 'server: .*beta' 'a plan out of range' cluster --out e1 --set protocol.pbm.beta=0.3
@@ -101,11 +106,17 @@ differ '' "$(value e1/summary.json error)" 'that the summary has too'
 expect 2 'unknown key' 'an unknown key' cluster --out e2 --set protocol.trials=3
 expect 2 'party-2: ' 'a broken file of one party' cluster --out e3 --party 2:data.train=/nonexistent.csv
 expect 2 'there are 4 parties' 'a party that is none' cluster --out e4 --party 5:data.scale=none
+expect 2 'there are 4 parties' 'a range that ends beyond the last party' cluster --out e7 --party 3-5:data.scale=none
+expect 2 'there are 4 parties' 'a list with one that is none' cluster --out e8 --party '1,9,*:data.scale=none'
 expect 2 'given twice' 'a column for two' cluster --out e5 --columns 1-3,3
 expect 2 'known are breast_cancer digits' 'an unknown set' cluster --data iris
 expect 2 'exclude each other' 'data of two kinds' cluster --data digits --train x
 expect 2 'key.path=value' 'a setting without a value' cluster --set protocol
-expect 2 'I:key' 'a party setting without a party' cluster --party data.scale=none
+expect 2 'WHO:key' 'a party setting without a party' cluster --party data.scale=none
+# shellcheck disable=SC2016 # as it stands
+for who in 0 1- -1 1-2-3 3-1 '1,' ',1' 1,,2 257 1-257 01 x 1x '1;2' '1 2' '**' '*-2' ' 1' '$(id)'; do
+    expect 2 'WHO being I, I-J, I,J-K or' "parties '$who'" cluster --out e6 --party "$who:data.scale=none"
+done
 expect 2 'needs --netns' 'a link of no namespace' cluster --link rate=1mbit
 expect 2 'unknown' 'an unknown option' cluster --cake yes
 same '' "$(find . -maxdepth 1 -name runs)" 'and none of them left a folder'

@@ -148,7 +148,9 @@ refuses 'protocol.coded.segments' protocol.coded.segments=0
 refuses 'protocol.coded.privacy' protocol.coded.privacy=0
 refuses 'below 65521' protocol.encoding=fixed protocol.fixed.bits=13
 refuses 'protocol.encoding' protocol.encoding=float32
-refuses 'protocol.encoding' protocol.encoding=gaussian
+refuses 'protocol.gaussian.levels' protocol.encoding=gaussian protocol.gaussian.levels=4096
+refuses 'must be 4 to 2^24 steps' protocol.encoding=gaussian protocol.gaussian.match=sigma \
+    protocol.gaussian.sigma=1e-300
 refuses 'model.fusion' model.fusion=concat
 refuses 'protocol.straggler' protocol.straggler=async
 refuses 'fixed has no noise' protocol.encoding=fixed protocol.fixed.bits=12 protocol.straggler=drop

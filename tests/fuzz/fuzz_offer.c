@@ -1,12 +1,13 @@
 /* fuzz_offer.c -- any plan offered to a party: refused, with nothing spent, or taken as it was said
- * and within the party's policy.
+ * and within the party's policy; and what is taken has a price.
  *
- * Input: a plan's choices (plan_feed.h), then how it is offered, and changes in its text.
+ * Input: how it is offered, a plan's choices (plan_feed.h), and changes in its text.
  *
  * Keys and signatures are stand-ins (tests/sim/fast_crypto.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/flow/mechanism.h"
 #include "tests/fuzz/plan_feed.h"
 #include "tests/sim/world.h"
 
@@ -49,6 +50,7 @@ static void write_plan(struct feed *f, struct plan *p, struct buf *text)
     p->shape.train_rows = 9 + feed_byte(f) % 16 / 15;
     p->shape.test_rows = 3 + feed_byte(f) % 16 / 15;
     p->shape.outputs = feed_among(f, 1, 4);
+    plan_feed_noise(f, p);
     CHECK(plan_print(p, text) == STATUS_OK);
     for (changes = 0; changes < 4 && f->left > 2; changes++) {
         const size_t at = feed_number(f, 2) % text->len;
@@ -83,6 +85,23 @@ static void offer(struct sim *s, const struct buf *text, uint8_t how)
     buf_deinit(&frame);
 }
 
+/* Every claim of a release under the mechanism is a figure, and for noise a finite one. */
+static void check_price(const struct plan *p, struct account_entry entry)
+{
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    size_t n;
+
+    entry.releases = 1 + p->shape.train_rows;
+    entry.participations_max = entry.trained_max = 1;
+    n = account_claims(claims, &entry, 1, mechanism_delta(p, p->shape.train_rows),
+                       plan_withstands(p));
+    CHECK(n > 0);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(claims[i].epsilon >= 0);
+        CHECK(isfinite(claims[i].epsilon) == (entry.kind != ACCOUNT_NONE));
+    }
+}
+
 static void check_taken(const struct sim_party *p, const struct buf *text)
 {
     const struct config_policy *policy = &p->config.policy;
@@ -99,6 +118,7 @@ static void check_taken(const struct sim_party *p, const struct buf *text)
     CHECK(r->plan.training.learning_rate <= policy->max_learning_rate);
     CHECK(r->plan.shape.train_rows == p->train.rows && r->plan.shape.test_rows == p->test.rows);
     CHECK(r->mechanism.parties >= policy->min_parties && r->down_max > 0);
+    check_price(&r->plan, r->mechanism);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -37,11 +37,14 @@ static struct secagg_shape shape_of(const uint8_t *head, uint32_t *width, uint32
     return s;
 }
 
-/* One member's part of an estimate is at most 2 C under pbm (beta 1/4), F otherwise. */
+/* One member's part of an estimate is at most 2 C under pbm (beta 1/4), what the residues can say
+ * under gaussian, C otherwise. */
 static void expect_bounded(const struct secagg_shape *s, const float *y, size_t n, uint32_t members)
 {
-    const float one =
-        s->encode.encoding == ENCODING_PBM ? 2 * s->encode.clip : encode_float_max(&s->encode);
+    const float one = s->encode.encoding == ENCODING_PBM ? 2 * s->encode.clip
+                      : s->encode.residues
+                          ? (float)ldexp(s->encode.step, (int)s->encode.sum_bits - 1)
+                          : s->encode.clip;
 
     for (size_t i = 0; i < n; i++)
         CHECK(fabsf(y[i]) <= one * (float)members * 1.001F);

@@ -17,7 +17,7 @@ enum { MEMBERS = 4, WIDTH = 2, VALUES = 3 * WIDTH, BYTES_MAX = 1 << 12 };
 
 static struct plan plan_of(struct feed *f, enum plan_aggregation a)
 {
-    static const enum plan_encoding sums[] = {ENCODING_PBM, ENCODING_FIXED};
+    static const enum plan_encoding sums[] = {ENCODING_PBM, ENCODING_FIXED, ENCODING_GAUSSIAN};
     struct plan p;
 
     plan_defaults(&p);
@@ -27,7 +27,7 @@ static struct plan plan_of(struct feed *f, enum plan_aggregation a)
     p.protocol.encoding = a == AGGREGATION_CLEAR
                               ? (enum plan_encoding)feed_among(f, ENCODING_PBM, ENCODING_TOPK)
                           : a == AGGREGATION_FEDVS ? ENCODING_FIXED
-                                                   : sums[feed_among(f, 0, 1)];
+                                                   : sums[feed_among(f, 0, 2)];
     p.protocol.bits = feed_among(f, 1, 8);
     p.protocol.fixed.bits = 2 + p.protocol.bits;
     p.protocol.pbm.trials = 1 << p.protocol.bits;
@@ -63,7 +63,9 @@ static float most_of_one(const struct secagg_shape *s, enum plan_aggregation a)
 {
     if (a == AGGREGATION_FEDVS)
         return (float)ldexp((double)s->terms.bound, -(int)(s->terms.x_bits + s->terms.w_bits));
-    return s->encode.encoding == ENCODING_PBM ? 2 * s->encode.clip : encode_float_max(&s->encode);
+    if (s->encode.residues)
+        return (float)ldexp(s->encode.step, (int)s->encode.sum_bits - 1);
+    return s->encode.encoding == ENCODING_PBM ? 2 * s->encode.clip : s->encode.clip;
 }
 
 static void check_sum(const struct secagg_shape *s, enum plan_aggregation a, const float *sum,

@@ -11,6 +11,8 @@
 #include "common/config/plan.h"
 #include "tests/fuzz/feed.h"
 
+#include <math.h>
+
 /* least .. small of one byte; of the next four, up to `most`, when that byte is 255. */
 static inline uint32_t plan_feed_size(struct feed *f, uint32_t least, uint32_t small, uint32_t most)
 {
@@ -76,6 +78,30 @@ static inline void plan_feed_training(struct feed *f, struct plan *p)
     p->training.seed_given = true;
     p->training.evaluate_every = (double)plan_feed_size(f, 0, 32, 100000 * 16) / 16;
     p->training.evaluate_train = feed_byte(f) % 2 > 0;
+}
+
+/* From the smallest double there is up to the largest that the keys take. */
+static inline double plan_feed_size_of_noise(struct feed *f, double most)
+{
+    const uint8_t size = feed_byte(f);
+    const int exponent = size < 160 ? size / 2 - 50 : -60 - 11 * (size - 160);
+    const double v = ldexp(1 + feed_byte(f) / 256.0, exponent);
+
+    return v < most ? v : most;
+}
+
+/* Of gaussian plans only: the bytes of others mean what they did. */
+static inline void plan_feed_noise(struct feed *f, struct plan *p)
+{
+    if (p->protocol.encoding != ENCODING_GAUSSIAN)
+        return;
+    p->protocol.gaussian.match =
+        (enum plan_gaussian_match)feed_among(f, GAUSSIAN_PAPER, GAUSSIAN_EPSILON);
+    p->protocol.gaussian.levels = 16 + 8 * feed_among(f, 0, 255);
+    if (p->protocol.gaussian.match == GAUSSIAN_SIGMA)
+        p->protocol.gaussian.sigma = plan_feed_size_of_noise(f, 1e9);
+    if (p->protocol.gaussian.match == GAUSSIAN_EPSILON)
+        p->protocol.gaussian.epsilon = plan_feed_size_of_noise(f, 1e6);
 }
 
 /* Everything but the shape. */

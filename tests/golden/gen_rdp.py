@@ -20,6 +20,22 @@ from mpmath import mp, mpf, log, exp, nstr
 mp.dps = 50
 
 
+MOVE = 2 + mpf(2) ** -9         # what a record and rounding may move the sum of a batch by
+ETA = mpf(2) ** (30 - 100)      # of the distance of all draws of a step
+
+
+def paid(bound, delta, eta):
+    """The epsilon at delta where eta of it is not the law's: bound(d) with d + (1 + e^epsilon) eta = delta; above
+    20, where there is none, bound(delta)."""
+    value = exact = bound(mpf(delta))
+    for _ in range(6):
+        left = mpf(delta) - (1 + exp(value)) * eta
+        if left <= 0:
+            return exact if exact > 20 else mpf('inf')
+        value = bound(left)
+    return value
+
+
 def law(successes):
     """The law of a sum of independent trials with the given success probabilities."""
     p = [mpf(1)]
@@ -42,15 +58,15 @@ def renyi(p, q, excess):
 
 
 def steps_renyi(noise, excess):
-    """One step: N(0, noise^2) against the same moved by 2 (the clip is the unit), by its integral
+    """One step: N(0, noise^2) against the same moved by MOVE (the clip is the unit), by its integral
     E_Q[(P/Q)^alpha] over the real line, trapezoids, which converge geometrically."""
     s, alpha = mpf(noise), 1 + mpf(excess)
     width = s / 8
-    middle = -2 * (alpha - 1)                   # where the integrand has its mode, Q moved to 2
+    middle = -MOVE * (alpha - 1)                # where the integrand has its mode, Q moved to MOVE
     total = mpf(0)
     for i in range(-160, 161):
         x = middle + i * width
-        total += exp(-alpha * x * x / (2 * s * s) + (alpha - 1) * (x - 2) ** 2 / (2 * s * s))
+        total += exp(-alpha * x * x / (2 * s * s) + (alpha - 1) * (x - MOVE) ** 2 / (2 * s * s))
     return log(total * width / (s * mp.sqrt(2 * mp.pi))) / excess
 
 
@@ -92,8 +108,9 @@ def main():
         print("eps", b, beta, m, count, delta, nstr(epsilon(p, q, count, delta), 12))
     for b, beta, m, coordinates, parts, noise, steps, delta in STEPPED:
         p, q = pair(b, beta, m)
-        value = epsilon(p, q, parts * coordinates, delta, parts * steps, noise)
+        value = paid(lambda d: epsilon(p, q, parts * coordinates, d, parts * steps, noise), delta, parts * steps * ETA)
         print("dp", b, beta, m, coordinates, parts, noise, steps, delta, nstr(value, 12))
 
 
-main()
+if __name__ == "__main__":
+    main()

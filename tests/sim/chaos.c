@@ -97,8 +97,8 @@ static void draw_protocol(struct chaos *c, struct dice *d)
     bool wait = strcmp(straggler, "wait") == 0, async = strcmp(straggler, "async") == 0;
     const char *encoding = clear   ? PICK(d, "pbm", "fixed", "float32", "gaussian")
                            : fedvs ? "fixed"
-                           : wait  ? PICK(d, "pbm", "pbm", "fixed")
-                                   : "pbm";
+                           : wait  ? PICK(d, "pbm", "gaussian", "fixed")
+                                   : PICK(d, "pbm", "gaussian");
     uint64_t parties = c->options.parties, k = between(d, 1, parties - 1);
 
     c->wait = wait;

@@ -104,6 +104,8 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
 
     if (!p->connected)
         return;
+    if (s->ear.said != NULL)
+        s->ear.said(s, from, party, &m, s->ear.owner);
     if (up)
         oracle_sent(s, party, &m);
     if (into_the_void(s, party, up))
@@ -128,11 +130,15 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
 
 /* --- actions --- */
 
-static void finish(struct sim_end *end, const struct action *a)
+static void finish(struct sim *s, int who, const struct action *a)
 {
+    struct sim_end *end = who == SIM_SERVER ? &s->server_end : &s->party[who].end;
+
     end->over = true;
     end->outcome = a->outcome;
     end->error = *a->error;
+    if (s->ear.ended != NULL)
+        s->ear.ended(s, who, s->ear.owner);
 }
 
 static void drop(struct sim *s, uint32_t peer, const struct error *why)
@@ -160,7 +166,7 @@ static void close_all(struct sim *s)
 
 void world_tell_server(struct sim *s, const struct event *e)
 {
-    struct event done = {.kind = EVENT_DONE};
+    struct event done = {.kind = EVENT_DONE}, unsent = {.kind = EVENT_UNSENT};
     struct actions *a = &s->actions;
     bool work = false;
 
@@ -170,7 +176,9 @@ void world_tell_server(struct sim *s, const struct event *e)
     server_session_step(s->server, s->now_us, e, a);
     for (size_t i = 0; i < a->n; i++) {
         const struct action *act = &a->item[i];
-        if (act->kind == ACTION_SEND) {
+        if (act->kind == ACTION_SEND && world_pack(s, SIM_SERVER, &act->msg) != STATUS_OK) {
+            s->unsent = true;
+        } else if (act->kind == ACTION_SEND) {
             note(s, SIM_SERVER, act->to, act->to_n, &act->msg);
             s->server_sent[act->msg.kind] += (uint32_t)act->to_n;
             for (size_t k = 0; k < act->to_n; k++)
@@ -186,11 +194,14 @@ void world_tell_server(struct sim *s, const struct event *e)
         } else if (act->kind == ACTION_KEEP) {
             disk_keep(&s->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
-            finish(&s->server_end, act);
+            finish(s, SIM_SERVER, act);
             close_all(s);
         }
     }
-    if (work) {
+    if (s->unsent && !s->server_end.over) {
+        s->unsent = false;
+        world_tell_server(s, &unsent);
+    } else if (work) {
         server_session_work(s->server);
         oracle_combined(s);
         world_tell_server(s, &done);
@@ -213,6 +224,8 @@ static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
     struct error result = {0};
     struct event e = {.kind = EVENT_CHARGED, .error = &result};
 
+    if (s->ear.charged != NULL)
+        s->ear.charged(s, party, c, s->ear.owner);
     if (c->give_back) {
         commit(&p->disk.ledger, c);
         oracle_charged(s, party, c);
@@ -233,7 +246,7 @@ static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
 void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
 {
     struct sim_party *p = &s->party[party];
-    struct event done = {.kind = EVENT_DONE};
+    struct event done = {.kind = EVENT_DONE}, unsent = {.kind = EVENT_UNSENT};
     struct actions *a = &p->actions;
     struct action_charge asked = {0};
     bool work = false, asks = false;
@@ -244,7 +257,9 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
     party_session_step(p->session, s->now_us, e, a);
     for (size_t i = 0; i < a->n; i++) {
         const struct action *act = &a->item[i];
-        if (act->kind == ACTION_SEND) {
+        if (act->kind == ACTION_SEND && world_pack(s, (int)party, &act->msg) != STATUS_OK) {
+            p->unsent = true;
+        } else if (act->kind == ACTION_SEND) {
             note(s, (int)party, NULL, 0, &act->msg);
             p->sent[act->msg.kind]++;
             send_one(s, (int)party, party, &act->msg);
@@ -262,8 +277,12 @@ void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
         } else if (act->kind == ACTION_KEEP) {
             disk_keep(&p->disk, s, &act->kept);
         } else if (act->kind == ACTION_FINISH) {
-            finish(&p->end, act);
+            finish(s, (int)party, act);
         }
+    }
+    if (p->unsent && !p->end.over) {
+        p->unsent = asks = work = false;
+        world_tell_party(s, party, &unsent);
     }
     if (asks)
         charge(s, party, &asked);

@@ -20,7 +20,7 @@ enum {
     SIM_SERVER = -1,
     SIM_ANY = -2,
     SIM_RULES_MAX = 64,
-    SIM_SETS_MAX = 32,
+    SIM_SETS_MAX = 64,
     SIM_BREAKS_MAX = 64
 };
 

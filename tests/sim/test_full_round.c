@@ -96,6 +96,26 @@ static void test_masked_and_clear_give_the_same_model(void **state)
     assert_string_not_equal(bottom, bottom2);
 }
 
+static void test_gaussian_codes_give_the_same_model_under_every_aggregation(void **state)
+{
+    static const char *const ways[] = {"protocol.aggregation=masked", "protocol.aggregation=coded",
+                                       "protocol.aggregation=clear"};
+    char head[3][65], bottom[3][65], other_head[65], other[65];
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        const char *sets[] = {"protocol.encoding=gaussian", ways[k], NULL};
+
+        model_of(sets, head[k], bottom[k]);
+        assert_string_equal(head[k], head[0]);
+        assert_string_equal(bottom[k], bottom[0]);
+    }
+    model_of((const char *[]){"protocol.encoding=gaussian", "protocol.gaussian.levels=17", NULL},
+             other_head, other);
+    assert_string_not_equal(other_head, head[0]);
+    assert_string_not_equal(other, bottom[0]);
+}
+
 static void test_a_seeded_run_repeats_itself(void **state)
 {
     char head[65], bottom[65], head2[65], bottom2[65];
@@ -113,6 +133,10 @@ static void test_every_combination_that_the_plan_admits_completes(void **state)
         {"protocol.encoding=fixed"},
         {"protocol.encoding=float32", "protocol.aggregation=clear"},
         {"protocol.encoding=gaussian", "protocol.aggregation=clear"},
+        {"protocol.encoding=gaussian", "protocol.straggler=drop"},
+        {"protocol.encoding=gaussian", "protocol.aggregation=coded", "model.fusion=mean"},
+        {"protocol.encoding=gaussian", "protocol.local_view=refreshed"},
+        {"protocol.encoding=gaussian", "protocol.aggregation=clear", "model.fusion=concat"},
         {"protocol.encoding=float32", "protocol.aggregation=clear", "model.fusion=concat"},
         {"protocol.encoding=pbm", "protocol.aggregation=clear", "model.fusion=concat"},
         {"model.fusion=mean", "model.head=[6]", "training.optimizer=adam", "model.init=he"},
@@ -214,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_is_this_transcript),
         cmocka_unit_test(test_masked_and_clear_give_the_same_model),
+        cmocka_unit_test(test_gaussian_codes_give_the_same_model_under_every_aggregation),
         cmocka_unit_test(test_a_seeded_run_repeats_itself),
         cmocka_unit_test(test_every_combination_that_the_plan_admits_completes),
         cmocka_unit_test(test_what_is_charged_is_what_is_sent),

@@ -142,6 +142,21 @@ void __wrap_party_session_work(struct party_session *p)
     leave((int)p->setup.self);
 }
 
+/* --- what they say is packed by their drivers --- */
+
+enum status __real_world_pack(struct sim *s, int who, const struct wire_msg *m);
+enum status __wrap_world_pack(struct sim *s, int who, const struct wire_msg *m);
+
+enum status __wrap_world_pack(struct sim *s, int who, const struct wire_msg *m)
+{
+    enum status st;
+
+    enter();
+    st = __real_world_pack(s, who, m);
+    leave(who);
+    return st;
+}
+
 /* --- the disks, which sessions call, are of the world --- */
 
 static struct server_store store;

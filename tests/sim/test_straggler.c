@@ -266,6 +266,118 @@ static void test_async_asks_no_party_beyond_its_agenda(void **state)
     sim_free(s);
 }
 
+/* --- whoever comes back is on the clock at once (G10) --- */
+
+enum { DEADLINE_MS = 100, PATIENCE_MS = 60000 };
+
+/* What one member's silence cost the others: how long the whole run took, and how often it was kept
+ * waiting for. */
+static struct sim *with_a_silent_one(const struct sim_rule *rules, size_t n,
+                                     const char *aggregation)
+{
+    struct sim_options o = {.parties = 4,
+                            .train_rows = 12,
+                            .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100",
+                                     "protocol.patience_ms=60000", "training.epochs=8",
+                                     aggregation}};
+    struct sim *s = sim_new(&o);
+
+    for (size_t i = 0; i < n; i++)
+        sim_rule(s, rules[i]);
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i != 1)
+            assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
+    }
+    return s;
+}
+
+/* p2 is lost in a round, comes back, and from then on says nothing of this kind.  Each epoch offers
+ * it a place; three times it costs the others a deadline, and never more. */
+static void expect_silence_bounded(enum wire_kind kind, const char *aggregation)
+{
+    struct sim_rule rules[8] = {
+        {.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 2},
+    };
+    struct sim *s;
+
+    for (uint32_t i = 1; i < 8; i++) /* each swallows the one behind that of the rule before */
+        rules[i] = (struct sim_rule){.act = SIM_SWALLOW, .from = 1, .kind = kind, .nth = 2};
+    s = with_a_silent_one(rules, 8, aggregation);
+    assert_true(sim_now_us(s) < 1000ull * PATIENCE_MS);
+    assert_true(sim_server_report(s)->wait_us[1] < 4000ull * DEADLINE_MS);
+    assert_non_null(strstr(sim_transcript(s), "server: offer 4"));
+    assert_true(sim_server_report(s)->generation <= 7);
+    sim_free(s);
+}
+
+static void test_who_comes_back_and_says_no_hello_costs_a_deadline_three_times(void **state)
+{
+    (void)state;
+    expect_silence_bounded(WIRE_HELLO, NULL);
+    expect_silence_bounded(WIRE_HELLO, "protocol.aggregation=coded");
+}
+
+static void test_who_comes_back_and_confirms_nothing_costs_no_more(void **state)
+{
+    (void)state;
+    expect_silence_bounded(WIRE_CONFIRM, NULL);
+    expect_silence_bounded(WIRE_CONFIRM, "protocol.aggregation=coded");
+}
+
+/* Late with the hello by most of the deadline, and then silent: keys and confirmation have one
+ * deadline together. */
+static void test_keys_and_their_confirmation_have_one_deadline(void **state)
+{
+    struct sim_rule rules[] = {
+        {.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 2},
+        {.act = SIM_DELAY, .from = 1, .kind = WIRE_HELLO, .nth = 2, .us = 90000},
+        {.act = SIM_SWALLOW, .from = 1, .kind = WIRE_CONFIRM, .nth = 2},
+    };
+    struct sim *s = with_a_silent_one(rules, 3, NULL);
+    struct sim *prompt = with_a_silent_one(rules, 1, NULL);
+
+    (void)state;
+    assert_true(sim_now_us(s) - sim_now_us(prompt) < 1000ull * DEADLINE_MS + 30000);
+    sim_free(prompt);
+    sim_free(s);
+}
+
+/* Before a first generation has trained nobody can be done without, and patience is what there is:
+ * the same silence at the start is waited for. */
+static void test_a_first_hello_may_be_later_than_a_deadline(void **state)
+{
+    struct sim_rule rule = {
+        .act = SIM_DELAY, .from = 1, .kind = WIRE_HELLO, .nth = 1, .us = 20 * 1000 * DEADLINE_MS};
+    struct sim *s = with_a_silent_one(&rule, 1, NULL);
+
+    (void)state;
+    assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(sim_server_report(s)->void_rounds, 0);
+    sim_free(s);
+}
+
+/* They are two and need each other: gathered again at once, it is silent again, and the third time
+ * shut out; then the one that is left waits for others, once. */
+static void test_who_is_needed_and_silent_is_shut_out_all_the_same(void **state)
+{
+    struct sim_options o = {.parties = 2,
+                            .train_rows = 12,
+                            .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100",
+                                     "protocol.patience_ms=60000", "training.epochs=8"}};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 2});
+    for (uint32_t i = 0; i < 8; i++)
+        sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 1, .kind = WIRE_HELLO, .nth = 2});
+    sim_run(s, HOUR_US);
+    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 4);
+    assert_true(sim_now_us(s) < 1000ull * (PATIENCE_MS + 5 * DEADLINE_MS));
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +393,11 @@ int main(void)
         cmocka_unit_test(test_async_goes_on_without_a_lost_party_and_takes_it_back),
         cmocka_unit_test(test_async_outlives_a_killed_server),
         cmocka_unit_test(test_async_asks_no_party_beyond_its_agenda),
+        cmocka_unit_test(test_who_comes_back_and_says_no_hello_costs_a_deadline_three_times),
+        cmocka_unit_test(test_who_comes_back_and_confirms_nothing_costs_no_more),
+        cmocka_unit_test(test_keys_and_their_confirmation_have_one_deadline),
+        cmocka_unit_test(test_a_first_hello_may_be_later_than_a_deadline),
+        cmocka_unit_test(test_who_is_needed_and_silent_is_shut_out_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

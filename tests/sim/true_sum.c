@@ -204,7 +204,7 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     else if (p->shape.encode.integers)
         encode_integers(&p->shape.encode, c->q, x, c->n, &t->noise);
     else
-        encode_floats(&p->shape.encode, c->y, x, c->n, &t->noise);
+        encode_clip(&p->shape.encode, c->y, x, c->n);
 }
 
 /* --- the sum --- */

@@ -236,7 +236,10 @@ void world_new_server(struct sim *s)
     if (s->options.checkpoint_rounds > 0 && s->plan.protocol.straggler != STRAGGLER_ASYNC)
         setup.store = disk_store(s);
     server_session_free(s->server);
-    CHECK(server_session_new(&s->server, &setup, &err) == STATUS_OK);
+    if (server_session_new(&s->server, &setup, &err) != STATUS_OK) {
+        fprintf(stderr, "sim: %s\n", err.text);
+        abort();
+    }
     if (s->disk.saved.len > 0)
         CHECK(server_session_restore(s->server, s->disk.saved.data, s->disk.saved.len) ==
               STATUS_OK);
@@ -259,6 +262,15 @@ static void make_server(struct sim *s)
 {
     CHECK(wire_unpacker_init(&s->unpacker, s->options.unpacker) == STATUS_OK);
     world_new_server(s);
+}
+
+enum status world_pack(struct sim *s, int who, const struct wire_msg *m)
+{
+    struct buf *frame = who == SIM_SERVER ? &s->frame : &s->party[who].frame;
+
+    if (frame->max == 0)
+        buf_init(frame, WIRE_PAYLOAD_MAX);
+    return wire_pack(frame, m);
 }
 
 /* --- once more --- */
@@ -344,6 +356,7 @@ void sim_free(struct sim *s)
         table_deinit(&p->train);
         table_deinit(&p->test);
         wire_unpacker_deinit(&p->unpacker);
+        buf_deinit(&p->frame);
         disk_deinit(&p->disk);
     }
     flight_free(s);
@@ -353,6 +366,7 @@ void sim_free(struct sim *s)
     table_deinit(&s->train);
     table_deinit(&s->test);
     wire_unpacker_deinit(&s->unpacker);
+    buf_deinit(&s->frame);
     mem_free(s->train_target);
     mem_free(s->test_target);
     mem_free(s->party);

@@ -72,6 +72,8 @@ struct sim_party {
     uint32_t charges, fail_charge;
     enum status fail_status;
     uint32_t sent[WIRE_KINDS];
+    struct buf frame; /* of its driver */
+    bool unsent;
 };
 
 /* Is shown each frame as it lands, before the receiver reads it, and may change it. */
@@ -80,9 +82,19 @@ struct sim_tap {
     void *owner;
 };
 
+/* Is told of all that somebody lets out: what is said (by SIM_SERVER: to party `to`), before
+ * anything happens to it; what a ledger is asked for; how somebody ends.  All set, or none. */
+struct sim_ear {
+    void (*said)(struct sim *s, int who, uint32_t to, const struct wire_msg *m, void *owner);
+    void (*charged)(struct sim *s, uint32_t party, const struct action_charge *c, void *owner);
+    void (*ended)(struct sim *s, int who, void *owner);
+    void *owner;
+};
+
 struct sim {
     struct sim_options options;
     struct sim_tap tap;
+    struct sim_ear ear;
     struct plan plan;
     struct roster roster;
     struct table train, test;
@@ -106,6 +118,8 @@ struct sim {
     /* By party; the last one is the server's. */
     const struct sim_break *soon[SIM_PARTIES_MAX + 1];
     uint32_t server_sent[WIRE_KINDS];
+    struct buf frame; /* of the server's driver */
+    bool unsent;
     size_t up_max; /* of the largest frame the server takes */
     uint64_t now_us, order, server_timer_us, server_up_us, stop_us, unpack_failures;
     int stop_who;
@@ -114,6 +128,9 @@ struct sim {
     char broken[256];
 };
 
+/* As a driver does it before anything else is done about a message: what is said has to be packed
+ * by SIM_SERVER or a party. */
+enum status world_pack(struct sim *s, int who, const struct wire_msg *m) MUST_USE;
 void world_tell_server(struct sim *s, const struct event *e);
 void world_tell_party(struct sim *s, uint32_t party, const struct event *e);
 void world_cut(struct sim *s, uint32_t party);       /* both ends hear of it at once */

@@ -1,8 +1,5 @@
 /* test_noise.c -- embeddings, weights and the noise on them: how they are encoded tells nothing.
  *
- * Gaussian noise is not here: logarithm and cosine of the C library take a time that depends on
- * what they are of.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/valgrind/secrets.h"
@@ -98,6 +95,46 @@ static void test_fixed_point_codes_are_branch_free(void **state)
     assert_true(is_secret(y, sizeof y));
 }
 
+/* Of one draw from a table, and of two. */
+static void test_gaussian_codes_and_their_residues_are_branch_free(void **state)
+{
+    static const double sigmas[] = {0.5, 100};
+    static struct encode e;
+    uint16_t mod[N];
+    struct plan p;
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        plan_defaults(&p);
+        p.protocol.encoding = ENCODING_GAUSSIAN;
+        p.protocol.gaussian.match = GAUSSIAN_SIGMA;
+        p.protocol.gaussian.sigma = sigmas[k];
+        assert_int_equal(encode_init(&e, &p, 3), STATUS_OK);
+        show(q, sizeof q);
+        BRANCH_FREE(encode_integers(&e, q, x, N, &noise));
+        assert_true(is_secret(q, sizeof q));
+        show(mod, sizeof mod);
+        BRANCH_FREE(encode_mod(mod, q, N, 65521));
+        assert_true(is_secret(mod, sizeof mod));
+    }
+}
+
+/* The residue as one would write it first. */
+__attribute__((noinline)) static int32_t residue_and_branch(float v)
+{
+    volatile int32_t rest = (int32_t)v;
+
+    if (rest < 0)
+        rest = rest + 65521;
+    return rest;
+}
+
+static void test_a_branching_residue_is_seen(void **state)
+{
+    (void)state;
+    BRANCHES((void)residue_and_branch(x[0]));
+}
+
 __attribute__((noinline)) static float clip_and_branch(float v, float most)
 {
     volatile float y = v;
@@ -142,6 +179,8 @@ int main(void)
         TEST(test_every_kernel_of_the_sampler_is_branch_free),
         TEST(test_a_branching_sampler_is_seen),
         TEST(test_fixed_point_codes_are_branch_free),
+        TEST(test_gaussian_codes_and_their_residues_are_branch_free),
+        TEST(test_a_branching_residue_is_seen),
         TEST(test_a_branching_clip_is_seen),
         TEST(test_data_and_weights_of_fedvs_become_integers_branch_free),
     };

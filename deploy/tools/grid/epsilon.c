@@ -38,6 +38,7 @@ static void describe(struct account_entry *e, const struct plan *p, uint32_t par
                encode_init(&enc, p, parties) == STATUS_OK) {
         e->kind = ACCOUNT_GAUSSIAN;
         e->sigma = enc.sigma;
+        e->step = enc.step;
     }
 }
 

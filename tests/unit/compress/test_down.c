@@ -3,6 +3,7 @@
  */
 #include "common/compress/down.h"
 
+#include "common/config/plan_noise.h"
 #include "tests/lib/aborts.h"
 #include "tests/unit/compress/chance.h"
 
@@ -114,7 +115,9 @@ static void test_concatenations_and_compressors_show_every_upload(void **state)
     is_laid_out(&d, 0, PARTIES * ((ROWS * WIDTH * 9 + 7) / 8), 4 * (WIDTH * PARTIES + 1) * CLASSES);
     p.protocol.encoding = ENCODING_GAUSSIAN;
     d = layout(&p);
-    is_laid_out(&d, 0, PARTIES * 4 * ROWS * WIDTH, 4 * (WIDTH * PARTIES + 1) * CLASSES);
+    assert_int_equal(d.code_bits, plan_code_bits(&p, PARTIES));
+    is_laid_out(&d, 0, PARTIES * ((ROWS * WIDTH * d.code_bits + 7) / 8),
+                4 * (WIDTH * PARTIES + 1) * CLASSES);
     p = plan_of(ENCODING_E8, VIEW_REFRESHED); /* 35 values: 5 blocks; 24: 3 */
     d = layout(&p);
     is_laid_out(&d, 0, PARTIES * (4 + 40 * 3 / 8), 4 + HEAD * 3 / 8);

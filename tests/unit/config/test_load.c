@@ -113,10 +113,9 @@ static void test_a_mistake_is_file_line_key_reason(void **state)
 static void test_a_combination_is_blamed_on_the_line_of_its_key(void **state)
 {
     (void)state;
-    refuse(
-        GOOD "protocol:\n  encoding: float32\n",
-        ":10: protocol.encoding: float32, gaussian and what compresses (scalar, lattice, e8, topk) "
-        "cannot be added under masks or in shares: they need aggregation clear");
+    refuse(GOOD "protocol:\n  encoding: float32\n",
+           ":10: protocol.encoding: float32 and what compresses (scalar, lattice, e8, topk) "
+           "cannot be added under masks or in shares: they need aggregation clear");
     pass(GOOD "protocol:\n  encoding: float32\n  aggregation: clear\n", NULL);
     refuse(GOOD "training: {stop: {metric: auc}}\n",
            ": training.stop.value: must be given (above 0) with stop.metric");

@@ -26,9 +26,9 @@ static void test_fedvs_has_one_encoding(void **state)
     p.protocol.encoding = ENCODING_PBM;
     refuse("protocol.encoding: fedvs multiplies in a field");
     p.protocol.encoding = ENCODING_FLOAT32;
-    refuse("protocol.encoding: float32, gaussian and");
+    refuse("protocol.encoding: float32 and what");
     p.protocol.encoding = ENCODING_GAUSSIAN;
-    refuse("protocol.encoding: float32, gaussian and");
+    refuse("protocol.encoding: fedvs multiplies in a field");
     p.protocol.encoding = ENCODING_PBM;
     p.protocol.aggregation = AGGREGATION_MASKED;
     pass();

@@ -48,7 +48,7 @@ static void test_what_compresses_needs_clear(void **state)
             p.protocol.encoding = (enum plan_encoding)e;
             pass();
             p.protocol.aggregation = hidden[i];
-            refuse("protocol.encoding: float32, gaussian and what compresses (scalar, lattice, e8, "
+            refuse("protocol.encoding: float32 and what compresses (scalar, lattice, e8, "
                    "topk) cannot be added under masks or in shares: they need aggregation clear");
         }
     }

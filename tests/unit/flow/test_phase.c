@@ -143,8 +143,8 @@ static void test_rows_stand_at_their_phase_with_name_clause_and_answer(void **st
         enum phase_deadline deadline;
     } row[PHASES] = {
         {"gather", "2.1", WIRE_NONE, WIRE_JOIN, QUORUM_ROSTER, PHASE_PATIENCE},
-        {"agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, PHASE_PATIENCE},
-        {"confirm", "2.5", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, PHASE_PATIENCE},
+        {"agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
+        {"confirm", "2.5", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
         {"round", "3.1", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
         {"share", "3.3", WIRE_BROADCAST, WIRE_SHARE, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
         {"sum", "3.4", WIRE_RELAY, WIRE_UPLOAD, QUORUM_DECODES, PHASE_ROUND_DEADLINE},
@@ -164,6 +164,7 @@ static void test_rows_stand_at_their_phase_with_name_clause_and_answer(void **st
         assert_int_equal(r->member_answers, row[p].answers);
         assert_int_equal(r->quorum, row[p].quorum);
         assert_int_equal(r->deadline, row[p].deadline);
+        assert_int_equal(r->goes_on, p == PHASE_CONFIRM || p == PHASE_SUM);
     }
 }
 
@@ -190,9 +191,8 @@ static void test_the_printed_table_has_a_row_for_each_phase(void **state)
         "| share | 3.3 | broadcast | share | all members | deadline_ms (drop), patience_ms (wait) "
         "| "
         "gather agree share sum close over |\n",
-        "| sum | 3.4 | relay | upload | as many as decode | deadline_ms (drop), patience_ms (wait) "
-        "| "
-        "gather agree share close over |\n",
+        "| sum | 3.4 | relay | upload | as many as decode | deadline_ms (drop), patience_ms "
+        "(wait), with share | gather agree share close over |\n",
         "| stream | 3.5 | broadcast | upload | each on its own | patience_ms | gather agree round "
         "close over |\n",
         "| over | 4.1 | finish | - | - | - | |\n",

@@ -307,7 +307,7 @@ static void test_clear_uploads_hide_behind_nobody(void **state)
 static void test_gaussian_claim_follows_its_formula(void **state)
 {
     struct account_entry e = {.kind = ACCOUNT_GAUSSIAN,
-                              .sigma = 30,
+                              .sigma = 90,
                               .clip = 1.5,
                               .clear = true,
                               .coordinates = 16,
@@ -318,7 +318,7 @@ static void test_gaussian_claim_follows_its_formula(void **state)
     struct account_claim server = claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS);
     struct account_claim party = claim_of(&e, 1, ACCOUNT_PARTY, ACCOUNT_COLUMNS);
     struct account_claim sample = claim_of(&e, 1, ACCOUNT_SERVER, ACCOUNT_SAMPLE);
-    double one = 9.0 / (2 * 900.0);
+    double one = 9.0 / (2 * 8100.0);
 
     (void)state;
     assert_close(server.epsilon, rdp_epsilon(40 * 16 * one * server.alpha, server.alpha - 1, DELTA),

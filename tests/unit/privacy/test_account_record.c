@@ -20,6 +20,15 @@ static struct account_entry entry(enum account_bottom bottom, double noise)
     return e;
 }
 
+/* alpha reach^2 / (2 noise^2): a record moves a sum of gradients by two clips, and its rounding by
+ * a 512th of one. */
+static double step(double noise, double alpha)
+{
+    const double reach = 2 + 1.0 / 512;
+
+    return alpha * reach * reach / (2 * noise * noise);
+}
+
 static double divergence(const struct account_claim *c)
 {
     struct rdp_pbm t;
@@ -55,8 +64,7 @@ static void test_each_bottom_counts_what_can_depend_on_a_record(void **state)
         e = entry(ACCOUNT_DP, 12);
         c = record_of(&e, 1, (enum account_adversary)a);
         assert_int_equal(c.adjacency, ACCOUNT_RECORD_DP);
-        assert_converts(&c, PARTICIPATIONS *
-                                (2 * divergence(&c) + STEPS * 2 * c.alpha / (12.0 * 12.0)));
+        assert_converts(&c, PARTICIPATIONS * (2 * divergence(&c) + STEPS * step(12, c.alpha)));
         e = entry(ACCOUNT_RAW, 0);
         c = record_of(&e, 1, (enum account_adversary)a);
         assert_int_equal(c.adjacency, ACCOUNT_RECORD_RAW);
@@ -75,15 +83,15 @@ static void test_steps_follow_the_releases_in_training_alone(void **state)
         e.trained_max = trained;
         c = record_of(&e, 1, ACCOUNT_SERVER);
         assert_converts(&c, PARTICIPATIONS * 2 * divergence(&c) +
-                                (double)trained * STEPS * 2 * c.alpha / (12.0 * 12.0));
+                                (double)trained * STEPS * step(12, c.alpha));
     }
 }
 
-/* Nothing but steps: 2 Q n alpha / sigma^2 is linear in alpha, so the best order solves a quadratic
+/* Nothing but steps: what they cost is linear in alpha, so the best order solves a quadratic
  * that anybody can solve by hand up to the small terms; here the search is held against a grid. */
-static void test_steps_alone_are_a_gaussian_mechanism_of_sensitivity_two(void **state)
+static void test_steps_alone_are_a_gaussian_mechanism_of_two_clips_and_rounding(void **state)
 {
-    struct account_entry e = entry(ACCOUNT_DP, 3);
+    struct account_entry e = entry(ACCOUNT_DP, 6);
     struct account_claim c;
     double best = INFINITY;
 
@@ -91,7 +99,7 @@ static void test_steps_alone_are_a_gaussian_mechanism_of_sensitivity_two(void **
     e.beta = 1e-9; /* releases that say nothing */
     c = record_of(&e, 1, ACCOUNT_SERVER);
     for (double alpha = 1.001; alpha < 100; alpha += .001)
-        best = fmin(best, PARTICIPATIONS * STEPS * 2 * alpha / 9 + log((alpha - 1) / alpha) -
+        best = fmin(best, PARTICIPATIONS * STEPS * step(6, alpha) + log((alpha - 1) / alpha) -
                               (log(DELTA) + log(alpha)) / (alpha - 1));
     assert_close(c.epsilon, best, 1e-6);
     e.steps = 0;
@@ -145,9 +153,9 @@ static void test_the_weakest_bottom_names_the_claim_and_each_counts_its_own(void
     assert_int_equal(account_record_adjacency(e, 2), ACCOUNT_RECORD_DP);
     assert_int_equal(account_record_adjacency(e, 3), ACCOUNT_RECORD_RAW);
     c = record_of(e, 2, ACCOUNT_SERVER_1);
-    assert_converts(&c, PARTICIPATIONS * (4 * divergence(&c) + STEPS * 2 * c.alpha / 144));
+    assert_converts(&c, PARTICIPATIONS * (4 * divergence(&c) + STEPS * step(12, c.alpha)));
     c = record_of(e, 3, ACCOUNT_SERVER_1);
-    assert_converts(&c, PARTICIPATIONS * (4 * divergence(&c) + STEPS * 2 * c.alpha / 144) +
+    assert_converts(&c, PARTICIPATIONS * (4 * divergence(&c) + STEPS * step(12, c.alpha)) +
                             RELEASES * 2.0 * divergence(&c));
 }
 
@@ -230,7 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_follow_the_releases_in_training_alone),
         cmocka_unit_test(test_each_bottom_counts_what_can_depend_on_a_record),
-        cmocka_unit_test(test_steps_alone_are_a_gaussian_mechanism_of_sensitivity_two),
+        cmocka_unit_test(test_steps_alone_are_a_gaussian_mechanism_of_two_clips_and_rounding),
         cmocka_unit_test(test_a_record_costs_most_where_bottoms_train_raw),
         cmocka_unit_test(test_columns_and_sample_are_the_same_under_every_bottom),
         cmocka_unit_test(test_the_weakest_bottom_names_the_claim_and_each_counts_its_own),

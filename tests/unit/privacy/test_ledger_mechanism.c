@@ -19,12 +19,14 @@ static const struct {
     {{.kind = ACCOUNT_GAUSSIAN,
       .sigma = 2.5,
       .clip = 0.30000000000000004,
+      .step = 0.0625,
       .clear = true,
       .coordinates = 4294967295,
       .parties = 2,
       .colluders = 2,
       .bottom = ACCOUNT_FROZEN},
-     "gaussian sigma=2.5 clip=0.30000000000000004 clear=1 concat=0 coordinates=4294967295 "
+     "gaussian sigma=2.5 clip=0.30000000000000004 step=0.0625 clear=1 concat=0 "
+     "coordinates=4294967295 "
      "parties=2 colluders=2 frozen"},
     {{.kind = ACCOUNT_NONE,
       .clear = true,
@@ -119,9 +121,11 @@ static void test_what_no_mechanism_can_be_is_refused(void **state)
         "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 good",
         "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 dp",
         "pbm trials=16 beta=nan clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "gaussian sigma=0 clip=1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
-        "gaussian sigma=1 clip=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
-        "gaussian sigma=inf clip=1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
+        "gaussian sigma=0 clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
+        "gaussian sigma=1 clip=0 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
+        "gaussian sigma=inf clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "raw",
+        "gaussian sigma=1 clip=1 step=-1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
         "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 dp noise=0 steps=5",
         "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 dp noise=1 steps=0",
         "none clear=1 concat=1 coordinates=4294967296 parties=1 colluders=1 raw",

@@ -120,7 +120,7 @@ static void test_one_record_that_does_not_fit_is_refused(void **state)
         {7, "count 1 train 0 902", "x'800701020300'"},
         {7, "count 0 dance 0 902", "x'800701020300'"},
         {7, "count 0 train 2 902", "x'800701020300'"},
-        {7, "count 0 train 0 902", "x'80070102030000'"},
+        {7, "count 0 train 0 902", "x'8007010203000000'"},
         {7, "count 0 train 0 902", "x'800701020380'"},
         {7, "count 0 train 0 902", "x'80070102038000'"}, /* not the shortest */
         {7, "count 0 train 0 4294967296", "x'8080808010'"},

@@ -57,17 +57,22 @@ static void noisy_round(struct generation *g, float *out, size_t n, uint64_t num
 
 static void test_clear_and_masked_agree_on_the_same_integers(void **state)
 {
-    static const enum plan_encoding encodings[] = {ENCODING_PBM, ENCODING_FIXED, ENCODING_FIXED,
-                                                   ENCODING_FIXED, ENCODING_FIXED};
-    static const uint32_t bits[] = {0, 10, 16, 17, 24}; /* of fixed: narrow and wide lanes */
+    static const enum plan_encoding encodings[] = {
+        ENCODING_PBM,   ENCODING_FIXED,    ENCODING_FIXED,   ENCODING_FIXED,
+        ENCODING_FIXED, ENCODING_GAUSSIAN, ENCODING_GAUSSIAN};
+    /* Of fixed: narrow and wide lanes; of gaussian its levels, so too. */
+    static const uint32_t bits[] = {0, 10, 16, 17, 24, 16, 1 << 12};
     static float masked[VALUES], clear[VALUES];
 
     (void)state;
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 7; k++) {
         struct plan p = generation_plan(encodings[k]);
         struct generation g, h;
 
-        p.protocol.fixed.bits = bits[k];
+        if (encodings[k] == ENCODING_GAUSSIAN)
+            p.protocol.gaussian.levels = bits[k];
+        else
+            p.protocol.fixed.bits = bits[k];
         start(&g, AGGREGATION_MASKED, &p, 3, VALUES);
         start(&h, AGGREGATION_CLEAR, &p, 3, VALUES);
         for (uint64_t number = 0; number < 600; number += 299) {
@@ -77,7 +82,7 @@ static void test_clear_and_masked_agree_on_the_same_integers(void **state)
         }
         noisy_round(&h, clear, VALUES, 1001);
         /* Other noise, other codes: the comparison above could have failed. */
-        assert_int_equal(memcmp(masked, clear, sizeof clear) != 0, encodings[k] == ENCODING_PBM);
+        assert_int_equal(memcmp(masked, clear, sizeof clear) != 0, encodings[k] != ENCODING_FIXED);
         generation_deinit(&g);
         generation_deinit(&h);
     }
@@ -193,12 +198,41 @@ static void test_float_beyond_what_the_encoding_gives_is_refused(void **state)
     assert_int_equal(add_float(&g, -INFINITY), STATUS_PROTOCOL);
     assert_int_equal(add_float(&g, NAN), STATUS_PROTOCOL);
     generation_deinit(&g);
-    p.protocol.encoding = ENCODING_GAUSSIAN;
-    p.protocol.gaussian.match = GAUSSIAN_SIGMA;
-    p.protocol.gaussian.sigma = 2.0;
-    start(&g, AGGREGATION_CLEAR, &p, 2, 2);
-    assert_int_equal(add_float(&g, 19.0F), STATUS_OK);
-    assert_int_equal(add_float(&g, 19.5F), STATUS_PROTOCOL);
+}
+
+/* Whatever its w bits say; but spare bits are none of it. */
+static void test_any_residue_is_a_code(void **state)
+{
+    struct plan p = generation_plan(ENCODING_GAUSSIAN);
+    struct generation g;
+    struct error err = {0};
+    uint32_t w, code[2];
+    uint8_t packed[8];
+    float out[1];
+
+    (void)state;
+    p.protocol.gaussian.levels = 64;
+    start(&g, AGGREGATION_CLEAR, &p, 2, 1);
+    w = secagg_width(AGGREGATION_CLEAR, &g.shape);
+    assert_int_equal(w, secagg_width(AGGREGATION_MASKED, &g.shape));
+    assert_true(w % 8 != 0);
+    for (uint32_t k = 0; k < 5; k++) {
+        const uint32_t half = 1U << (w - 1), first[] = {0, half - 1, half, 2 * half - 1, half - 1};
+        const double want[] = {0, half - 1.0, -(double)half, -1, -(double)half};
+
+        code[0] = first[k];
+        code[1] = k == 4; /* half in all: beyond the largest there is, and read as the smallest */
+        secagg_begin(g.server, 1);
+        for (uint32_t m = 0; m < 2; m++) {
+            bits_naive_pack(packed, &code[m], 1, w);
+            assert_int_equal(secagg_add(g.server, m, packed, NULL, &err), STATUS_OK);
+        }
+        assert_int_equal(secagg_combine(g.server, out, 1, &err), STATUS_OK);
+        assert_true(out[0] == (float)(want[k] * g.shape.encode.step));
+    }
+    secagg_begin(g.server, 1);
+    packed[w / 8] |= (uint8_t)(1U << w % 8);
+    assert_int_equal(secagg_add(g.server, 0, packed, NULL, &err), STATUS_PROTOCOL);
     generation_deinit(&g);
 }
 
@@ -326,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_code_above_the_largest_is_refused_and_leaves_no_trace),
         cmocka_unit_test(test_largest_code_is_taken),
         cmocka_unit_test(test_concat_keeps_members_apart_in_member_order),
+        cmocka_unit_test(test_any_residue_is_a_code),
         cmocka_unit_test(test_width_is_that_of_one_code),
     };
 

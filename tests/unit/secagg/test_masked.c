@@ -336,6 +336,84 @@ static void test_sum_above_what_members_can_reach_is_an_integrity_failure(void *
     expect_bound(ENCODING_FIXED, 20); /* wide lanes */
 }
 
+/* Sums of residues wrap where the other sign begins, whatever the lanes. */
+static void wraps_at(uint32_t levels)
+{
+    struct plan p = generation_plan(ENCODING_GAUSSIAN);
+    const float x[1] = {0};
+    struct generation g;
+    struct secagg_round round;
+    struct error err = {0};
+    struct rng noise;
+    int64_t half, before;
+    float out[1];
+    double step;
+
+    p.protocol.gaussian.levels = levels;
+    start(&g, &p, 3, 50);
+    step = g.shape.encode.step;
+    half = (int64_t)1 << (secagg_width(AGGREGATION_MASKED, &g.shape) - 1);
+    round = generation_round(&g, 0);
+    assert_int_equal(rng_init_key(&noise, SEED), STATUS_OK);
+    for (uint32_t m = 0; m < 3; m++)
+        assert_int_equal(generation_protect(&g, m, x, 1, &round, &noise), STATUS_OK);
+    rng_deinit(&noise);
+    assert_int_equal(generation_combine(&g, out, 1, 1, &err), STATUS_OK);
+    before = llround((double)out[0] / step);
+    assert_true(before != 0 && (double)out[0] == (double)(float)(step * (double)before));
+    tamper(&g, 1, 1, 0, (uint32_t)(half - 1 - before));
+    assert_int_equal(generation_combine(&g, out, 1, 1, &err), STATUS_OK);
+    assert_true(out[0] == (float)(step * (double)(half - 1)));
+    tamper(&g, 2, 1, 0, 1);
+    assert_int_equal(generation_combine(&g, out, 1, 1, &err), STATUS_OK);
+    assert_true(out[0] == (float)(step * -(double)half));
+    generation_deinit(&g);
+}
+
+static void test_any_sum_of_residues_is_one_and_has_a_sign(void **state)
+{
+    (void)state;
+    wraps_at(16);      /* narrow lanes */
+    wraps_at(1 << 13); /* wide lanes */
+}
+
+/* What one member uploads is uniform mod 2^w, whatever it hides: one count for each residue of the
+ * low and of the high bits, from members whose values are all C. */
+static void test_masked_residues_are_uniform(void **state)
+{
+    enum { N = 4096, ROUNDS = 8, CELLS = 32 };
+    static float x[N];
+    static uint32_t v[N];
+    struct plan p = generation_plan(ENCODING_GAUSSIAN);
+    size_t low[CELLS] = {0}, high[CELLS] = {0};
+    struct generation g;
+    struct rng noise;
+    uint32_t w;
+
+    (void)state;
+    start(&g, &p, 2, N);
+    w = secagg_width(AGGREGATION_MASKED, &g.shape);
+    for (size_t i = 0; i < N; i++)
+        x[i] = 1;
+    assert_int_equal(rng_init_key(&noise, SEED), STATUS_OK);
+    for (uint64_t number = 0; number < ROUNDS; number++) {
+        const struct secagg_round round = generation_round(&g, number);
+
+        assert_int_equal(generation_protect(&g, 0, x, N, &round, &noise), STATUS_OK);
+        bits_naive_unpack(v, g.payload[0], N, w);
+        for (size_t i = 0; i < N; i++) {
+            low[v[i] % CELLS]++;
+            high[v[i] >> (w - 5)]++;
+        }
+    }
+    rng_deinit(&noise);
+    for (size_t k = 0; k < CELLS; k++) { /* 1024 in each; 6 deviations of it are 189 */
+        assert_true(fabs((double)low[k] - N * ROUNDS / CELLS) < 189);
+        assert_true(fabs((double)high[k] - N * ROUNDS / CELLS) < 189);
+    }
+    generation_deinit(&g);
+}
+
 static void test_round_numbers_only_grow(void **state)
 {
     struct plan p = generation_plan(ENCODING_FIXED);
@@ -474,6 +552,8 @@ int main(void)
         cmocka_unit_test(test_round_numbers_only_grow),
         cmocka_unit_test(test_value_that_is_no_number_is_refused),
         cmocka_unit_test(test_second_upload_of_a_member_is_refused_and_changes_nothing),
+        cmocka_unit_test(test_any_sum_of_residues_is_one_and_has_a_sign),
+        cmocka_unit_test(test_masked_residues_are_uniform),
         cmocka_unit_test(test_width_is_that_of_the_paper),
         cmocka_unit_test(test_shapes_that_cannot_be_masked_are_refused),
     };

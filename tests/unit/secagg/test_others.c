@@ -52,8 +52,9 @@ static void sent_by(const struct shown *w, uint32_t m, double *y)
     if (e->integers) {
         shown_codes(w, m, q);
         for (size_t i = 0; i < w->n; i++)
-            y[i] = pbm ? e->pbm.clip / (e->pbm.beta * top) * (q[i] - top / 2)
-                       : 2 * clip / top * q[i] - clip;
+            y[i] = e->residues ? e->step * (int32_t)q[i]
+                   : pbm       ? e->pbm.clip / (e->pbm.beta * top) * (q[i] - top / 2)
+                               : 2 * clip / top * q[i] - clip;
         return;
     }
     assert_int_equal(
@@ -73,8 +74,9 @@ static bool adds_noise(enum plan_encoding e)
 /* The most that one member's part can be. */
 static double part_max(const struct encode *e)
 {
-    return e->encoding == ENCODING_PBM ? e->pbm.clip / (2 * e->pbm.beta)
-                                       : (double)encode_float_max(e);
+    if (e->residues)
+        return ldexp(e->step, (int)e->sum_bits - 1);
+    return e->encoding == ENCODING_PBM ? e->pbm.clip / (2 * e->pbm.beta) : (double)e->clip;
 }
 
 /* What the others sent and this one's noise; without noise, what the others sent. Each rounding is
@@ -136,7 +138,7 @@ static void test_what_is_left_is_what_the_others_amount_to(void **state)
     (void)state;
     for (size_t k = 0; k < 3 * ENCODINGS_N * CASES; k++) {
         const enum plan_encoding e = (enum plan_encoding)(k / 3 % ENCODINGS_N);
-        const bool integers = e == ENCODING_PBM || e == ENCODING_FIXED;
+        const bool integers = e == ENCODING_PBM || e == ENCODING_FIXED || e == ENCODING_GAUSSIAN;
         const struct shown_case c =
             shown_random_case(&chance, integers ? AGGREGATIONS[k % 3] : AGGREGATION_CLEAR, e);
         struct shown w;
@@ -225,7 +227,7 @@ static enum status with_sum(const struct shown *w, uint32_t self, size_t at, uin
 {
     static uint32_t sums[VALUES];
     static uint8_t bytes[4 * VALUES];
-    const uint32_t width = bits_width((uint64_t)w->g.shape.encode.value_max * w->c.parties + 1);
+    const uint32_t width = w->g.shape.encode.sum_bits;
 
     bits_naive_unpack(sums, w->shown, w->n, width);
     sums[at] = (uint32_t)sum;
@@ -250,6 +252,31 @@ static void test_sums_that_the_members_cannot_reach_are_refused(void **state)
             assert_int_equal(with_sum(&w, 2, at, 0), STATUS_OK);
             assert_int_equal(with_sum(&w, 2, at, 4 * top), STATUS_OK);
             assert_int_equal(with_sum(&w, 2, at, 4 * top + 1), STATUS_PROTOCOL);
+        }
+        shown_deinit(&w);
+    }
+}
+
+/* Any residue may be one. */
+static void test_no_sum_of_residues_is_refused(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        const struct shown_case c = large(AGGREGATIONS[k], ENCODING_GAUSSIAN);
+        struct shown w;
+        uint32_t half;
+
+        shown_init(&w, &c, &chance);
+        shown_run(&w);
+        half = 1U << (w.g.shape.encode.sum_bits - 1);
+        shown_alone(&w, 2, own);
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint32_t sum[] = {0, half - 1, half, 2 * half - 1};
+            const int32_t read[] = {0, (int32_t)half - 1, -(int32_t)half, -1};
+
+            assert_int_equal(with_sum(&w, 2, w.n - 1, sum[i]), STATUS_OK);
+            assert_true(out[w.n - 1] == (float)((double)(float)(w.g.shape.encode.step * read[i]) -
+                                                (double)own[w.n - 1]));
         }
         shown_deinit(&w);
     }
@@ -323,35 +350,31 @@ static void test_bits_behind_the_last_sum_are_zero(void **state)
 
 static void test_floats_beyond_all_members_are_refused(void **state)
 {
-    static const enum plan_encoding floats[] = {ENCODING_FLOAT32, ENCODING_GAUSSIAN};
+    const struct shown_case c = large(AGGREGATION_CLEAR, ENCODING_FLOAT32);
+    struct shown w;
+    float most;
 
     (void)state;
-    for (int k = 0; k < 2; k++) {
-        const struct shown_case c = large(AGGREGATION_CLEAR, floats[k]);
-        struct shown w;
-        float most;
+    shown_init(&w, &c, &chance);
+    shown_run(&w);
+    most = 4 * w.g.shape.encode.clip;
+    for (int place = 0; place < 3; place++) {
+        const float v[] = {
+            most,     -most,    nextafterf(most, FLT_MAX), -nextafterf(most, FLT_MAX), NAN,
+            INFINITY, -INFINITY};
+        uint8_t *at = w.shown + sizeof(float) * (place == 0 ? 0 : place == 1 ? 2048 : w.n - 1);
 
-        shown_init(&w, &c, &chance);
-        shown_run(&w);
-        most = 4 * encode_float_max(&w.g.shape.encode);
-        for (int place = 0; place < 3; place++) {
-            const float v[] = {
-                most,     -most,    nextafterf(most, FLT_MAX), -nextafterf(most, FLT_MAX), NAN,
-                INFINITY, -INFINITY};
-            uint8_t *at = w.shown + sizeof(float) * (place == 0 ? 0 : place == 1 ? 2048 : w.n - 1);
+        for (int i = 0; i < 7; i++) {
+            uint8_t before[sizeof(float)];
 
-            for (int i = 0; i < 7; i++) {
-                uint8_t before[sizeof(float)];
-
-                memcpy(before, at, sizeof before);
-                memcpy(at, &v[i], sizeof v[i]);
-                assert_int_equal(shown_others(&w, 3, out, w.shown),
-                                 i < 2 ? STATUS_OK : STATUS_PROTOCOL);
-                memcpy(at, before, sizeof before);
-            }
+            memcpy(before, at, sizeof before);
+            memcpy(at, &v[i], sizeof v[i]);
+            assert_int_equal(shown_others(&w, 3, out, w.shown),
+                             i < 2 ? STATUS_OK : STATUS_PROTOCOL);
+            memcpy(at, before, sizeof before);
         }
-        shown_deinit(&w);
     }
+    shown_deinit(&w);
 }
 
 /* The sum of the largest values there are, which floats cannot hold exactly, is no lie. */
@@ -399,8 +422,9 @@ static void test_payloads_that_no_member_sends_are_refused_but_the_own(void **st
             c.concat = concat == 1;
             if (e >= ENCODING_SCALAR)
                 c.bits = 4;
-            /* fixed has no codes that nobody sends; sums were above */
-            if (e == ENCODING_FIXED || (concat == 0 && e < ENCODING_SCALAR))
+            /* fixed and gaussian have no codes that nobody sends; sums were above */
+            if (e == ENCODING_FIXED || e == ENCODING_GAUSSIAN ||
+                (concat == 0 && e < ENCODING_SCALAR))
                 continue;
             shown_init(&w, &c, &chance);
             for (uint32_t liar = 0; liar < c.parties; liar++) {
@@ -501,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_sums_that_the_members_cannot_reach_are_refused),
         cmocka_unit_test(test_whether_a_sum_is_refused_says_nothing_of_the_own_part),
         cmocka_unit_test(test_bits_behind_the_last_sum_are_zero),
+        cmocka_unit_test(test_no_sum_of_residues_is_refused),
         cmocka_unit_test(test_floats_beyond_all_members_are_refused),
         cmocka_unit_test(test_the_largest_sums_are_taken),
         cmocka_unit_test(test_payloads_that_no_member_sends_are_refused_but_the_own),

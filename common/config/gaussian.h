@@ -1,8 +1,8 @@
 /* gaussian.h -- how much Gaussian noise the baseline adds at each party.
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_SECAGG_GAUSSIAN_H
-#define COLONNADE_SECAGG_GAUSSIAN_H
+#ifndef COLONNADE_CONFIG_GAUSSIAN_H
+#define COLONNADE_CONFIG_GAUSSIAN_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* gaussian.c -- variances of the Gaussian baseline.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/secagg/gaussian.h"
+#include "common/config/gaussian.h"
 
 #include "common/base/check.h"
 

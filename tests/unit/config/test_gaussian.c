@@ -2,7 +2,7 @@
  * condition.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/secagg/gaussian.h"
+#include "common/config/gaussian.h"
 
 #include "tests/golden/gaussian.h"
 

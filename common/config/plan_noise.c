@@ -1,0 +1,183 @@
+/* plan_noise.c -- from match, sigma and levels to steps, ranges and widths.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/plan_noise.h"
+
+#include "common/base/bits.h"
+#include "common/base/check.h"
+#include "common/config/gaussian.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { AGREED_BITS = 12 };
+
+double plan_noise_step(const struct plan *p)
+{
+    return p->protocol.clip / p->protocol.gaussian.levels;
+}
+
+/* --- sigma --- */
+
+/* Up to the next number of AGREED_BITS bits. */
+static double round_up(double sigma)
+{
+    int exponent;
+    const double part = frexp(sigma, &exponent);
+
+    return ldexp(ceil(ldexp(part, AGREED_BITS)), exponent - AGREED_BITS);
+}
+
+/* In units of C, so that C itself is in no quotient. */
+static double relative_sigma(const struct plan *p, uint32_t parties)
+{
+    const uint32_t trials = p->protocol.pbm.trials;
+    const double beta = p->protocol.pbm.beta, epsilon = p->protocol.gaussian.epsilon;
+
+    switch (p->protocol.gaussian.match) {
+    case GAUSSIAN_PAPER: return gaussian_sigma_paper(1, trials, beta, parties);
+    case GAUSSIAN_EQUAL_RDP: return gaussian_sigma_equal_rdp(1, trials, beta, parties);
+    case GAUSSIAN_SIGMA: return p->protocol.gaussian.sigma / p->protocol.clip;
+    case GAUSSIAN_EPSILON:
+        if (!(epsilon > 0 && p->privacy.delta > 0 && p->privacy.delta < 1))
+            break;
+        /* Replacing one row of the box [-1, 1]^P. */
+        return round_up(
+            gaussian_sigma_epsilon(2 * sqrt(p->model.embedding), epsilon, p->privacy.delta));
+    }
+    return -1;
+}
+
+double plan_noise_steps(const struct plan *p, uint32_t parties)
+{
+    return relative_sigma(p, parties) * p->protocol.gaussian.levels;
+}
+
+static bool in_range(double steps)
+{
+    return steps >= PLAN_NOISE_STEPS_MIN && steps <= PLAN_NOISE_STEPS_MAX;
+}
+
+/* --- ranges --- */
+
+/* P(|sum of M draws| > t) <= 2 e^(-t^2 / (2 M sigma^2)). */
+static double tail(double sigma, uint32_t parties)
+{
+    const double bits = PLAN_NOISE_WRONG_BITS + PLAN_NOISE_RUN_BITS + 2; /* 2: both sides, half */
+
+    return ceil(sigma * sqrt(2 * M_LN2 * bits * parties));
+}
+
+uint32_t plan_noise_reach(const struct plan *p, uint32_t parties)
+{
+    const double steps = plan_noise_steps(p, parties);
+    double reach;
+
+    if (!in_range(steps) || parties < 1 || parties > PLAN_PARTIES_MAX)
+        return 0;
+    reach = (double)p->protocol.gaussian.levels * parties + tail(steps, parties);
+    return reach <= PLAN_NOISE_REACH_MAX ? (uint32_t)reach : 0;
+}
+
+uint64_t plan_sum_span(const struct plan *p, uint32_t parties)
+{
+    if (p->protocol.encoding == ENCODING_GAUSSIAN)
+        return 2 * (uint64_t)plan_noise_reach(p, parties);
+    return (uint64_t)plan_value_max(p) * parties;
+}
+
+static uint32_t bits_of(uint64_t span)
+{
+    return span == 0 ? 0 : bits_width(span + 1);
+}
+
+uint32_t plan_code_bits(const struct plan *p, uint32_t parties)
+{
+    if (p->protocol.encoding == ENCODING_GAUSSIAN)
+        return plan_sum_bits(p, parties);
+    return bits_of(plan_value_max(p));
+}
+
+uint32_t plan_sum_bits(const struct plan *p, uint32_t parties)
+{
+    return bits_of(plan_sum_span(p, parties));
+}
+
+/* --- rules --- */
+
+uint32_t plan_set_least(const struct plan *p)
+{
+    if (p->protocol.straggler == STRAGGLER_WAIT && p->shape.parties > 0)
+        return p->shape.parties;
+    switch (p->protocol.aggregation) {
+    case AGGREGATION_CLEAR: return 1;
+    case AGGREGATION_CODED: return p->protocol.coded.segments + p->protocol.coded.privacy;
+    case AGGREGATION_MASKED:
+    case AGGREGATION_FEDVS: break;
+    }
+    return 2;
+}
+
+static bool matches(const struct plan *p, enum plan_gaussian_match match)
+{
+    return p->protocol.gaussian.match == match;
+}
+
+bool plan_noise_sigma_missing(const struct plan *p)
+{
+    return matches(p, GAUSSIAN_SIGMA) && !(p->protocol.gaussian.sigma > 0);
+}
+
+bool plan_noise_sigma_idle(const struct plan *p)
+{
+    return !matches(p, GAUSSIAN_SIGMA) && p->protocol.gaussian.sigma > 0;
+}
+
+bool plan_noise_epsilon_missing(const struct plan *p)
+{
+    return matches(p, GAUSSIAN_EPSILON) && !(p->protocol.gaussian.epsilon > 0);
+}
+
+bool plan_noise_epsilon_idle(const struct plan *p)
+{
+    return !matches(p, GAUSSIAN_EPSILON) && p->protocol.gaussian.epsilon > 0;
+}
+
+/* No match gives less noise for more parties: the two ends say it of all between. */
+bool plan_noise_out_of_range(const struct plan *p)
+{
+    const uint32_t most = p->shape.parties;
+
+    if (p->protocol.encoding != ENCODING_GAUSSIAN)
+        return false;
+    if (most == 0) /* not yet known: is there any set at all? */
+        return !(plan_noise_steps(p, PLAN_PARTIES_MAX) >= PLAN_NOISE_STEPS_MIN &&
+                 plan_noise_steps(p, 1) <= PLAN_NOISE_STEPS_MAX);
+    return !in_range(plan_noise_steps(p, plan_set_least(p))) ||
+           !in_range(plan_noise_steps(p, most));
+}
+
+void plan_noise_numbers(const struct plan *p, char *out, size_t size)
+{
+    const uint32_t least = plan_set_least(p), most = p->shape.parties;
+    const uint32_t set = most == 0 || !in_range(plan_noise_steps(p, least)) ? least : most;
+    const double steps = plan_noise_steps(p, set);
+
+    if (matches(p, GAUSSIAN_SIGMA) || matches(p, GAUSSIAN_EPSILON))
+        snprintf(out, size, " (%g steps)", steps);
+    else
+        snprintf(out, size, " (%g steps in a set of %u)", steps, set);
+}
+
+bool plan_noise_beyond_prime(const struct plan *p)
+{
+    return p->protocol.aggregation == AGGREGATION_CODED &&
+           p->protocol.encoding == ENCODING_GAUSSIAN && p->shape.parties > 0 &&
+           plan_sum_span(p, p->shape.parties) >= PLAN_PRIME_MAX;
+}
+
+bool plan_noise_sum_too_large(const struct plan *p)
+{
+    return p->protocol.encoding == ENCODING_GAUSSIAN && p->shape.parties > 0 &&
+           plan_noise_reach(p, p->shape.parties) == 0;
+}

@@ -1,0 +1,122 @@
+/* dpsum.c -- rows to doubles, some at a time, their products added up, and the grid.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/dpsum.h"
+
+#include "common/base/check.h"
+#include "common/nn/gemm.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* So many rows are turned into doubles at a time. */
+enum { ROWS = 32 };
+
+static size_t widest(const struct nn_spec *spec, bool inputs)
+{
+    const size_t powers = spec->degree > 0 ? spec->degree : 1;
+    size_t most = 0;
+
+    for (size_t i = 0; i < spec->layers; i++) {
+        const size_t width = inputs ? spec->width[i] * powers : spec->width[i + 1];
+
+        most = width > most ? width : most;
+    }
+    return most;
+}
+
+size_t dpsum_doubles(const struct nn_spec *spec)
+{
+    const size_t params = nn_spec_params(spec);
+
+    if (params > DPSUM_PARAMS_MAX)
+        return 0;
+    return params + ROWS * (widest(spec, true) + widest(spec, false));
+}
+
+void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory)
+{
+    s->params = nn_spec_params(spec);
+    s->sum = memory;
+    s->input = memory + s->params;
+    s->output = s->input + ROWS * widest(spec, true);
+}
+
+static const float *input_of(const struct nn_net *n, size_t i)
+{
+    if (n->spec.degree > 0)
+        return n->powers;
+    return i > 0 ? n->layer[i - 1].y : n->x;
+}
+
+/* A row that counts as nothing may hold anything: an infinity times 0 is none. */
+static void widen(double *out, const float *x, size_t cols, double factor)
+{
+    const bool counts = factor != 0;
+
+    for (size_t i = 0; i < cols; i++)
+        out[i] = counts ? (double)x[i] * factor : 0;
+}
+
+static void add_layer(struct dpsum *s, double *sum, const struct nn_layer *l, const float *x,
+                      const double *factor, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++) {
+        widen(s->input + r * l->in, x + r * l->in, l->in, factor[r] != 0 ? 1 : 0);
+        widen(s->output + r * l->out, l->dy + r * l->out, l->out, factor[r]);
+    }
+    gemm_tn_add(sum, s->input, s->output, l->in, l->out, (uint32_t)rows);
+    for (size_t r = 0; r < rows && l->b != NULL; r++) {
+        for (size_t i = 0; i < l->out; i++)
+            sum[(size_t)l->in * l->out + i] += s->output[r * l->out + i];
+    }
+}
+
+void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
+{
+    double *sum = s->sum;
+
+    memset(s->sum, 0, s->params * sizeof *s->sum);
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        struct nn_layer l = n->layer[i];
+        const float *x = input_of(n, i);
+
+        for (size_t r = 0; r < n->rows; r += ROWS) {
+            const size_t some = n->rows - r < ROWS ? n->rows - r : ROWS;
+
+            add_layer(s, sum, &l, x + r * l.in, factor + r, some);
+            l.dy += some * l.out;
+        }
+        sum += nn_layer_params(&l);
+    }
+}
+
+double dpsum_ratio(double noise, size_t params)
+{
+    double ratio = DPSUM_RATIO_MIN;
+
+    if (!(noise >= DPSUM_NOISE_MIN) || params > DPSUM_PARAMS_MAX)
+        return 0;
+    while (ratio <= DPSUM_RATIO_MAX && ratio < 1024 * noise * sqrt((double)params))
+        ratio *= 2;
+    return ratio <= DPSUM_RATIO_MAX ? ratio : 0;
+}
+
+/* All integers here are below 2^53, where a double is exact: a sum is no more than 2^16 clips, and
+ * a clip is ratio / noise steps, no more than 2^11 sqrt(params) or 2^22. */
+void dpsum_release(const struct dpsum *s, struct nn_net *n, const int32_t *noise, double step)
+{
+    const double *sum = s->sum;
+
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        float *g = n->layer[i].dw;
+        const size_t count = nn_layer_params(&n->layer[i]);
+
+        for (size_t k = 0; k < count; k++)
+            g[k] = (float)(step * (rint(sum[k] / step) + noise[k]));
+        sum += count;
+        noise += count;
+    }
+}

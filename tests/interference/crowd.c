@@ -1,0 +1,179 @@
+/* crowd.c -- many pairs, in children that say where they are in memory shared with their parent.
+ *
+ * A pair that crashes, hangs or breaks an invariant ends its child, and is a difference: the next
+ * child goes on behind it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/interference/crowd.h"
+
+#include "common/base/check.h"
+#include "tests/interference/pair.h"
+#include "tests/interference/play.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HANGS_S = 120, BATCH = 2000, MMAP_MIN = 1 << 24, TOP_PAD = 1 << 26 };
+enum { AGGREGATIONS = 4, BOTTOMS = 3, VIEWS = 2, STRAGGLERS = 3 };
+
+/* What children leave to their parent. */
+struct board {
+    uint64_t now, done; /* the seed under way; pairs that came to their end */
+    uint64_t differences, crashes, released, refused, troubled, recovered, too_long;
+    uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
+    uint64_t once, strict, encoding[ENCODING_TOPK + 1];
+};
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void count(struct board *b, const struct pair *p, const struct play *y)
+{
+    const struct plan *plan = &p->plan;
+
+    b->released += y->released;
+    b->refused += y->refused;
+    b->troubled += p->rules_n > 0;
+    b->recovered += p->rules_n > 0 && y->released && !y->run[0].failed;
+    b->too_long += y->run[0].too_long;
+    b->once += plan->training.releases == RELEASES_ONCE;
+    b->strict += p->strict;
+    b->encoding[plan->protocol.encoding]++;
+    b->kind[plan->protocol.aggregation][p->bottom[p->victim].train][plan->protocol.local_view]
+           [plan->protocol.straggler]++;
+}
+
+/* The child's life: pairs from b->now on. */
+static void play_some(struct board *b, const struct crowd *c, uint64_t behind, double until)
+{
+    static struct pair p;
+    struct play y;
+
+    play_init(&y);
+    /* Thousands of worlds are made and freed: their pages stay. */
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_MIN);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    (void)mallopt(M_TOP_PAD, TOP_PAD);
+    for (; b->now < behind && (until == 0 || seconds() < until); b->now++) {
+        alarm(HANGS_S);
+        pair_draw(&p, b->now);
+        if (!play_pair(&y, &p)) {
+            printf("FAIL  pair %" PRIu64 " differs\n", b->now);
+            if (b->differences++ < c->show)
+                play_print(&y, &p, false, stdout);
+            (void)fflush(stdout);
+        }
+        count(b, &p, &y);
+        b->done++;
+    }
+    play_deinit(&y);
+}
+
+static void crashed(struct board *b, const struct crowd *c, int status)
+{
+    static struct pair p;
+
+    b->crashes++;
+    b->done++;
+    if (WIFSIGNALED(status))
+        printf("FAIL  pair %" PRIu64 " dies of signal %d (%s)\n", b->now, WTERMSIG(status),
+               strsignal(WTERMSIG(status)));
+    else
+        printf("FAIL  pair %" PRIu64 " ends its process with %d\n", b->now, WEXITSTATUS(status));
+    if (b->differences + b->crashes <= c->show) {
+        pair_draw(&p, b->now);
+        pair_print(&p, stdout);
+    }
+    b->now++;
+}
+
+/* One child; false: enough. */
+static bool run_child(struct board *b, const struct crowd *c, double until)
+{
+    const uint64_t end = c->first + c->pairs, behind = end - b->now > BATCH ? b->now + BATCH : end;
+    int status;
+    pid_t child;
+
+    (void)fflush(stdout);
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        play_some(b, c, behind, until);
+        (void)fflush(stdout);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    if (status != 0)
+        crashed(b, c, status);
+    return b->now < end && (until == 0 || seconds() < until);
+}
+
+static void print_kinds(const struct board *b)
+{
+    static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear"},
+                             *const bottoms[] = {"raw", "frozen", "dp"},
+                             *const views[] = {"stale", "refreshed"},
+                             *const stragglers[] = {"wait", "drop", "async"};
+
+    for (size_t a = 0; a < AGGREGATIONS; a++)
+        for (size_t m = 0; m < BOTTOMS; m++) {
+            printf("  %-6s %-6s", aggregations[a], bottoms[m]);
+            for (size_t v = 0; v < VIEWS; v++)
+                for (size_t s = 0; s < STRAGGLERS; s++)
+                    if (b->kind[a][m][v][s] > 0)
+                        printf("  %s %s %" PRIu64, views[v], stragglers[s], b->kind[a][m][v][s]);
+            printf("\n");
+        }
+}
+
+static void print_board(const struct board *b, double took)
+{
+    static const char *const encodings[] = {"pbm",    "fixed",   "float32", "gaussian",
+                                            "scalar", "lattice", "e8",      "topk"};
+    const double n = b->done > 0 ? (double)b->done : 1;
+
+    print_kinds(b);
+    printf("  encodings:");
+    for (size_t e = 0; e <= ENCODING_TOPK; e++)
+        printf(" %s %" PRIu64, encodings[e], b->encoding[e]);
+    printf("; once %" PRIu64 "; default policy %" PRIu64 "\n", b->once, b->strict);
+    printf("  %.1f %% reached a release, %.1f %% were refused before anything; %.1f %% had trouble "
+           "(%" PRIu64 " of them went on to a good end); %.1f ms a pair\n",
+           100 * (double)b->released / n, 100 * (double)b->refused / n,
+           100 * (double)b->troubled / n, b->recovered, 1e3 * took / n);
+    if (b->too_long > 0)
+        printf("  %" PRIu64 " were longer than what is compared\n", b->too_long);
+}
+
+uint64_t crowd_play(const struct crowd *c, uint64_t *pairs)
+{
+    struct board *b =
+        mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const double start = seconds(), until = c->seconds > 0 ? start + c->seconds : 0;
+    uint64_t found;
+
+    CHECK(b != MAP_FAILED);
+    b->now = c->first;
+    while (run_child(b, c, until)) {
+    }
+    print_board(b, seconds() - start);
+    found = b->differences + b->crashes;
+    *pairs = b->done;
+    printf("%" PRIu64 " pairs, %" PRIu64 " differences (%" PRIu64 " of them crashes)\n", b->done,
+           found, b->crashes);
+    (void)munmap(b, sizeof *b);
+    return found;
+}

@@ -1,0 +1,273 @@
+/* pair.c -- what a seed draws for both runs, and what differs.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/interference/pair.h"
+
+#include "common/base/check.h"
+#include "tests/interference/hostile.h"
+#include "tests/interference/plan.h"
+#include "tests/sim/world.h"
+
+#include <float.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DRAW_SHAPE, DRAW_PLAN, DRAW_PARTIES, DRAW_TROUBLE, DRAW_DATA, DRAW_SIDE };
+enum { PAIR_VALUES_MAX = 64 };
+
+/* --- parties --- */
+
+PRINTF_LIKE(2, 3) static void party_set(struct pair *p, const char *fmt, ...)
+{
+    size_t n = 0;
+    va_list args;
+
+    while (p->party_set[n][0] != 0)
+        n++;
+    CHECK(n + 1 < PAIR_PARTY_SETS_MAX);
+    va_start(args, fmt);
+    vsnprintf(p->party_set[n], sizeof p->party_set[0], fmt, args);
+    va_end(args);
+    p->options.party_sets[n] = p->party_set[n];
+}
+
+static void draw_policy(struct pair *p, struct dice *d)
+{
+    static const double clips[] = {1e-30, 0.1, 1e9};
+
+    if (dice_percent(d, 40)) /* a limit that is looked at, but for 5 never reached */
+        party_set(p, "policy.max_epsilon.value=%g", dice_percent(d, 10) ? 5.0 : 1e9);
+    if (p->strict) {
+        party_set(p, "policy.min_parties=3");
+        party_set(p, "policy.min_m_eff=2");
+        party_set(p, "policy.encodings=[pbm, fixed]");
+        party_set(p, "policy.aggregations=[masked, coded, fedvs]");
+        return;
+    }
+    party_set(p, "policy.encodings=[pbm, fixed, float32, gaussian, scalar, lattice, e8, topk]");
+    party_set(p, "policy.max_learning_rate=1000");
+    if (dice_percent(d, 20))
+        party_set(p, "policy.gradient_clip=%g", DICE_PICK(d, clips));
+}
+
+static void draw_bottom(struct pair_bottom *b, struct dice *d)
+{
+    static const enum config_train trains[] = {TRAIN_RAW, TRAIN_FROZEN, TRAIN_DP, TRAIN_DP};
+    static const double noises[] = {1e-6, 0.5, 15, 15, 1e6}, clips[] = {1e-6, 1, 1, 100, 1e6};
+
+    b->train = DICE_PICK(d, trains);
+    b->noise = b->train == TRAIN_DP ? DICE_PICK(d, noises) : 0;
+    b->clip = DICE_PICK(d, clips);
+}
+
+static void draw_parties(struct pair *p, struct dice *d)
+{
+    static const char *const layers[] = {"[]", "[]", "[3]", "[4, 3]"}, *const activations[] = {
+                                                                           "relu", "tanh",
+                                                                           "sigmoid", "none"};
+    const bool polynomial =
+        p->plan.protocol.aggregation == AGGREGATION_FEDVS || dice_percent(d, 12);
+
+    if (polynomial) { /* it has no layers */
+        party_set(p, "model.layers=[]");
+        party_set(p, "model.polynomial.degree=%u", (unsigned)dice_between(d, 1, 3));
+    } else {
+        party_set(p, "model.layers=%s", DICE_PICK(d, layers));
+    }
+    party_set(p, "model.activation=%s", DICE_PICK(d, activations));
+    draw_policy(p, d);
+    for (uint32_t i = 0; i < p->options.parties; i++) {
+        draw_bottom(&p->bottom[i], d);
+        if (p->plan.training.releases == RELEASES_ONCE && dice_percent(d, 97))
+            p->bottom[i].train = TRAIN_FROZEN;
+    }
+    p->victim = (uint32_t)dice_between(d, 0, p->options.parties - 1);
+    p->columns = dice_percent(d, 30);
+    p->record = (uint32_t)dice_between(d, 0, p->options.train_rows - 1);
+}
+
+/* --- data --- */
+
+static const float extremes[] = {0,      -0.0F,   1,     -1,     100, 1e30F,   3e38F, -3e38F,
+                                 1e-42F, -1e-42F, 1e10F, 1e-30F, 3,   FLT_MAX, 0.1F,  -1e19F};
+
+enum look { LOOK_USUAL, LOOK_WHOLE, LOOK_CONSTANT, LOOK_EXTREME, LOOKS };
+
+static float value(struct dice *d, enum look look, float constant)
+{
+    switch (look) {
+    case LOOK_USUAL: return (float)(2 * dice_real(d) - 1);
+    case LOOK_WHOLE: return (float)dice_between(d, 0, 5);
+    case LOOK_CONSTANT: return constant;
+    case LOOK_EXTREME: return DICE_PICK(d, extremes);
+    case LOOKS: break;
+    }
+    return 0;
+}
+
+static void fill(struct table *t, struct dice d, size_t from, size_t rows)
+{
+    static const enum look looks[] = {LOOK_USUAL, LOOK_USUAL, LOOK_WHOLE, LOOK_CONSTANT,
+                                      LOOK_EXTREME};
+    const enum look look = DICE_PICK(&d, looks);
+    const float constant = DICE_PICK(&d, extremes);
+
+    for (size_t i = from * t->cols; i < (from + rows) * t->cols; i++)
+        t->x[i] = value(&d, look, constant);
+}
+
+/* The tables of party i in one of the two runs. */
+static void fill_party(const struct pair *p, uint32_t i, int side, struct table *train,
+                       struct table *test)
+{
+    fill(train, dice_of(p->seed, DRAW_DATA, i), 0, train->rows);
+    fill(test, dice_of(p->seed, DRAW_DATA, 100 + i), 0, test->rows);
+    if (i != p->victim)
+        return;
+    if (p->columns) {
+        fill(train, dice_of(p->seed, DRAW_SIDE, (uint64_t)side), 0, train->rows);
+        fill(test, dice_of(p->seed, DRAW_SIDE, 2 + (uint64_t)side), 0, test->rows);
+    } else {
+        fill(train, dice_of(p->seed, DRAW_SIDE, (uint64_t)side), p->record, 1);
+    }
+}
+
+void pair_arrange(const struct pair *p, struct sim *s, int side)
+{
+    for (uint32_t i = 0; i < p->options.parties; i++) {
+        struct sim_party *to = &s->party[i];
+
+        to->config.train = p->bottom[i].train;
+        to->config.clip = p->bottom[i].clip;
+        to->config.noise = p->bottom[i].noise;
+        fill_party(p, i, side, &to->train, &to->test);
+    }
+    for (size_t i = 0; i < p->rules_n; i++)
+        sim_rule(s, p->rule[i]);
+    if (p->stopped != SIM_ANY)
+        sim_stop_at(s, p->stopped, p->stop_us);
+}
+
+/* --- trouble --- */
+
+static void draw_trouble(struct pair *p, struct dice *d)
+{
+    static const enum sim_act acts[] = {SIM_ALTER, SIM_ALTER,     SIM_ALTER,   SIM_REPEAT,
+                                        SIM_KILL,  SIM_KILL,      SIM_KILL,    SIM_CUT_BEFORE,
+                                        SIM_DELAY, SIM_CUT_AFTER, SIM_SWALLOW, SIM_HOLE};
+    static const enum wire_kind down[] = {WIRE_OFFER,     WIRE_HELLOS,    WIRE_CONFIRMS,
+                                          WIRE_BROADCAST, WIRE_BROADCAST, WIRE_BROADCAST,
+                                          WIRE_BROADCAST, WIRE_BROADCAST, WIRE_RELAY,
+                                          WIRE_REPLAY},
+                                up[] = {WIRE_JOIN,   WIRE_HELLO,  WIRE_CONFIRM,
+                                        WIRE_UPLOAD, WIRE_UPLOAD, WIRE_UPLOAD,
+                                        WIRE_SHARE,  WIRE_BEHIND, WIRE_KEPT};
+
+    for (size_t n = dice_percent(d, 55) ? 0 : dice_between(d, 1, PAIR_RULES_MAX); n > 0; n--) {
+        const enum sim_act act = DICE_PICK(d, acts);
+        const bool says = act != SIM_ALTER && act != SIM_REPEAT && dice_percent(d, 60);
+        struct sim_rule *r = &p->rule[p->rules_n++];
+
+        *r = (struct sim_rule){
+            .act = act,
+            .from = says || act == SIM_KILL ? (int)p->victim : SIM_SERVER,
+            .party = dice_percent(d, 60) ? (int)p->victim : SIM_ANY,
+            .nth = (uint32_t)dice_between(d, 1, 6),
+            .us = act == SIM_DELAY ? dice_between(d, 100, 60000) : 0,
+        };
+        r->kind = r->from == SIM_SERVER ? DICE_PICK(d, down) : DICE_PICK(d, up);
+        if (act == SIM_ALTER)
+            r->alter = hostile_alter;
+        if (act == SIM_KILL)
+            r->how.down_us = dice_percent(d, 50) ? 0 : dice_between(d, 1, 50000);
+        r->how.last_words = dice_percent(d, 50);
+    }
+    if (!dice_percent(d, 4))
+        return;
+    p->stopped = dice_percent(d, 50) ? SIM_SERVER : (int)p->victim;
+    p->stop_us = dice_between(d, 1000, 60000);
+}
+
+void pair_draw(struct pair *p, uint64_t seed)
+{
+    struct dice shape = dice_of(seed, DRAW_SHAPE, 0), plan = dice_of(seed, DRAW_PLAN, 0),
+                parties = dice_of(seed, DRAW_PARTIES, 0), trouble = dice_of(seed, DRAW_TROUBLE, 0);
+    size_t n = 0;
+
+    memset(p, 0, sizeof *p);
+    p->seed = seed;
+    p->stopped = SIM_ANY;
+    p->strict = dice_percent(&shape, 35);
+    p->options = (struct sim_options){
+        .parties = (uint32_t)dice_between(&shape, p->strict ? 3 : 2, PAIR_PARTIES_MAX - 1),
+        .train_rows = (uint32_t)dice_between(&shape, 2, 7),
+        .test_rows = (uint32_t)dice_between(&shape, 1, 3),
+        .columns = (uint32_t)dice_between(&shape, 1, 3),
+        .quiet = true,
+        .unpacker = 1 << 15,
+        .checkpoint_rounds = dice_percent(&shape, 30) ? 0 : (uint32_t)dice_between(&shape, 1, 3),
+    };
+    pair_draw_plan(p, &plan);
+    draw_parties(p, &parties);
+    draw_trouble(p, &trouble);
+    for (size_t i = 0; i < PLAN_KEYS_N; i++) {
+        if (p->set[i][0] != 0)
+            p->options.sets[n++] = p->set[i];
+    }
+    CHECK(n < SIM_SETS_MAX);
+}
+
+/* --- in words --- */
+
+static void print_sides(const struct pair *p, FILE *to)
+{
+    float x[PAIR_VALUES_MAX], y[PAIR_VALUES_MAX];
+    struct table train = {.rows = p->options.train_rows, .cols = p->options.columns, .x = x},
+                 test = {.rows = p->options.test_rows, .cols = p->options.columns, .x = y};
+    const size_t from = p->columns ? 0 : p->record, rows = p->columns ? train.rows : 1;
+
+    CHECK(train.rows * train.cols <= PAIR_VALUES_MAX && test.rows * test.cols <= PAIR_VALUES_MAX);
+    for (int side = 0; side < 2; side++) {
+        fill_party(p, p->victim, side, &train, &test);
+        fprintf(to, "  run %c:", 'A' + side);
+        for (size_t i = from * train.cols; i < (from + rows) * train.cols; i++)
+            fprintf(to, "%s %g", i > from * train.cols && i % train.cols == 0 ? ";" : "",
+                    (double)x[i]);
+        fprintf(to, "\n");
+    }
+}
+
+void pair_print(const struct pair *p, FILE *to)
+{
+    static const char *const trains[] = {"raw", "frozen", "dp"}, *const acts[] = {
+                                                                     "cut before", "cut after",
+                                                                     "delay",      "repeat",
+                                                                     "alter",      "swallow",
+                                                                     "hole from",  "kill at"};
+
+    fprintf(to, "pair %llu: %u parties, %u + %u rows, %u columns, checkpoint_rounds %u\n",
+            (unsigned long long)p->seed, p->options.parties, p->options.train_rows,
+            p->options.test_rows, p->options.columns, p->options.checkpoint_rounds);
+    for (size_t i = 0; p->options.sets[i] != NULL; i++)
+        fprintf(to, "  --set %s\n", p->options.sets[i]);
+    for (size_t i = 0; p->options.party_sets[i] != NULL; i++)
+        fprintf(to, "  --party '*:%s'\n", p->options.party_sets[i]);
+    for (uint32_t i = 0; i < p->options.parties; i++)
+        fprintf(to, "  --party %u:model.train=%s, clip %g, noise %g\n", i + 1,
+                trains[p->bottom[i].train], p->bottom[i].clip, p->bottom[i].noise);
+    for (size_t i = 0; i < p->rules_n; i++) {
+        const struct sim_rule *r = &p->rule[i];
+        fprintf(to, "  %s %s %u of %s%s\n", acts[r->act], wire_kind_name(r->kind), r->nth,
+                r->from == SIM_SERVER ? "the server" : "the victim",
+                r->from == SIM_SERVER && r->party == SIM_ANY ? ", to anybody" : "");
+    }
+    if (p->stopped != SIM_ANY)
+        fprintf(to, "  %s is told to stop at %.1f ms\n",
+                p->stopped == SIM_SERVER ? "the server" : "the victim", (double)p->stop_us / 1000);
+    fprintf(to, "  the victim is p%u; what differs: %s", p->victim + 1,
+            p->columns ? "all its columns\n" : "");
+    if (!p->columns)
+        fprintf(to, "its values of record %u\n", p->record);
+    print_sides(p, to);
+}

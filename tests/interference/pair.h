@@ -1,0 +1,52 @@
+/* pair.h -- two runs on neighbours: what a seed draws for both, and what differs.
+ *
+ * Both runs have the same plan, configurations, ids, row counts, noise, and the same script of a
+ * hostile server (hostile.h).  They differ in the values of one record at one party, the victim, or
+ * in all of the victim's columns.
+ *
+ * A plan is drawn key by key from the table of keys (common/config/plan_keys.c), so that a new key
+ * is drawn as soon as it is in the table: a value is kept when plan_check admits it, else the key
+ * stays as it was.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_INTERFERENCE_PAIR_H
+#define COLONNADE_TESTS_INTERFERENCE_PAIR_H
+
+#include "common/config/plan_keys.h"
+#include "tests/interference/dice.h"
+#include "tests/sim/sim.h"
+
+enum { PAIR_PARTIES_MAX = 5, PAIR_SET_MAX = 96, PAIR_PARTY_SETS_MAX = 16, PAIR_RULES_MAX = 3 };
+
+/* What of one party the others do not decide. */
+struct pair_bottom {
+    enum config_train train;
+    double clip, noise;
+};
+
+struct pair {
+    uint64_t seed;
+    struct plan plan; /* with its shape */
+    char set[PLAN_KEYS_N][PAIR_SET_MAX];
+    char party_set[PAIR_PARTY_SETS_MAX][PAIR_SET_MAX];
+    struct sim_options options; /* points into the two above */
+    bool strict;                /* the policy is the default one, or nearly */
+    struct pair_bottom bottom[PAIR_PARTIES_MAX];
+    uint32_t victim;
+    bool columns; /* all of the victim's values differ; else those of `record` */
+    uint32_t record;
+    /* Messages that are cut, delayed, repeated, altered, or that kill who says them. */
+    struct sim_rule rule[PAIR_RULES_MAX];
+    size_t rules_n;
+    int stopped; /* SIM_SERVER or a party is told to stop at stop_us; SIM_ANY: nobody */
+    uint64_t stop_us;
+};
+
+void pair_draw(struct pair *p, uint64_t seed);
+/* Configurations and data of one of the two runs, 0 or 1, before it begins. */
+void pair_arrange(const struct pair *p, struct sim *s, int side);
+/* The plan as --set lines, the victim, the data, the rules. */
+void pair_print(const struct pair *p, FILE *to);
+
+#endif

@@ -1,0 +1,258 @@
+/* plan.c -- keys of a plan, one after another, as long as plan_check admits the whole.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/interference/plan.h"
+
+#include "common/base/check.h"
+#include "common/config/key_set.h"
+#include "common/secagg/encode.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOGETHER_MAX = 4 };
+
+/* What is too much for a run of milliseconds, or says nothing here. */
+static const struct {
+    const char *path;
+    double most; /* 0: the key stays as it is */
+} limits[] = {
+    {"model.embedding", 5},
+    {"training.batch", 6},
+    {"training.epochs", 2},
+    {"training.evaluate_every", 2},
+    {"protocol.local_iterations", 8},
+    {"protocol.patience_ms", 20000},
+    {"protocol.deadline_ms", 20000},
+    {"protocol.coded.segments", 3},
+    {"protocol.coded.privacy", 3},
+    {"protocol.fedvs.segments", 2},
+    {"protocol.fedvs.privacy", 2},
+    {"protocol.label_holders", 3},
+    {"model.task", 0},           /* the labels say */
+    {"training.stop.metric", 0}, /* the server's answer to sums, which are not the script's */
+    {"training.stop.split", 0},
+    {"training.stop.value", 0},
+    {"privacy.max_epsilon", 0}, /* a limit of the server against itself */
+};
+
+/* Keys of which none can be set alone, and those that decide what others mean, first. */
+static const char *const together[][TOGETHER_MAX] = {
+    {"protocol.gaussian.match", "protocol.gaussian.sigma"},
+    {"protocol.gaussian.match", "protocol.gaussian.epsilon"},
+    {"protocol.pbm.wide", "protocol.pbm.beta"},
+    {"protocol.local_iterations", "protocol.proximal"},
+    {"model.output", "model.embedding"},
+    {"protocol.coded.segments", "protocol.coded.privacy"},
+    {"protocol.local_view", "protocol.label_holders"},
+    {"protocol.fedvs.segments", "training.batch"},
+};
+static const char *const first[] = {"protocol.encoding", "protocol.straggler",
+                                    "protocol.local_view", "training.releases",
+                                    "protocol.local_iterations"};
+
+static double limit_of(const struct key *k)
+{
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        if (strcmp(limits[i].path, k->path) == 0)
+            return limits[i].most < k->hi ? limits[i].most : k->hi;
+    }
+    return k->type == KEY_WIDTHS ? 4 : k->type == KEY_CHOICE || k->type == KEY_BOOL ? 1 : k->hi;
+}
+
+/* --- one value --- */
+
+static void draw_real(struct dice *d, const struct key *k, double most, char *out)
+{
+    static const double small[] = {1e-300, 1e-38, 1e-9, 1e-3};
+    const double lo = fmax(k->lo, 1e-6);
+    double x;
+
+    switch (dice_next(d) % 8) {
+    case 0: x = most; break;
+    case 1: x = k->lo_open ? DICE_PICK(d, small) : k->lo; break;
+    case 2: x = fmax(k->lo, DICE_PICK(d, small)); break;
+    case 3: x = fmin(most, (double)dice_between(d, 1, 600)); break;
+    default: x = lo * pow(most / lo, dice_real(d)); break;
+    }
+    snprintf(out, PAIR_SET_MAX, "%.17g", x);
+}
+
+static void draw_whole(struct dice *d, const struct key *k, double most, char *out)
+{
+    uint64_t lo = (uint64_t)k->lo, hi = (uint64_t)most;
+
+    if (dice_percent(d, 15))
+        hi = lo;
+    else if (dice_percent(d, 15))
+        lo = hi;
+    snprintf(out, PAIR_SET_MAX, "%llu", (unsigned long long)dice_between(d, lo, hi));
+}
+
+static void draw_value(struct dice *d, const struct key *k, char *out)
+{
+    static const char *const widths[] = {"[]", "[1]", "[3]", "[4, 2]"};
+    const double most = limit_of(k);
+    size_t n = 0;
+
+    if (k->fallback != NULL && dice_percent(d, 15) && strtod(k->fallback, NULL) <= most) {
+        snprintf(out, PAIR_SET_MAX, "%s", k->fallback);
+        return;
+    }
+    switch (k->type) {
+    case KEY_U32:
+    case KEY_U64: draw_whole(d, k, most, out); return;
+    case KEY_REAL: draw_real(d, k, most, out); return;
+    case KEY_BOOL: strcpy(out, dice_percent(d, 50) ? "true" : "false"); return;
+    case KEY_WIDTHS: strcpy(out, DICE_PICK(d, widths)); return;
+    case KEY_SEED:
+        snprintf(out, PAIR_SET_MAX, "%llu", (unsigned long long)dice_between(d, 1, 9));
+        return;
+    case KEY_CHOICE:
+        while (k->choices[n] != NULL)
+            n++;
+        strcpy(out, k->choices[dice_next(d) % n]);
+        return;
+    case KEY_PATH:
+    case KEY_SCALE:
+    case KEY_ADDRESS:
+    case KEY_SHA256:
+    case KEY_NAMES:
+    case KEY_SET:
+    case KEY_DELAY: CHECK(!"no key of a plan has this type");
+    }
+}
+
+/* --- into the plan --- */
+
+static size_t row_of(const char *path)
+{
+    for (size_t i = 0; i < PLAN_KEYS_N; i++) {
+        if (strcmp(plan_keys[i].path, path) == 0)
+            return i;
+    }
+    fprintf(stderr, "interference: no such key of a plan: %s\n", path);
+    CHECK(!"a key was renamed: tests/interference/plan.c");
+    return 0;
+}
+
+/* By everybody's rules, and by the server itself, which plays it. */
+static bool admitted(const struct plan *plan)
+{
+    struct plan shaped = *plan;
+    struct encode encode;
+    struct error err = {0};
+
+    shaped.shape.outputs = plan->model.binary_loss == BINARY_SIGMOID ? 1 : 2;
+    return plan_check(&shaped, &err) == STATUS_OK &&
+           encode_init(&encode, &shaped, shaped.shape.parties) == STATUS_OK;
+}
+
+/* These keys to these values, all of them or none. */
+static bool set(struct pair *p, const size_t *row, char (*text)[PAIR_SET_MAX], size_t n)
+{
+    struct plan now = p->plan;
+    struct key_set_fault fault;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct key *k = &plan_keys[row[i]];
+        struct key_value v = {0};
+
+        CHECK(key_value_split(&v, text[i], strlen(text[i])));
+        if (!key_set(k, (char *)&now + k->offset, &v, NULL, &fault))
+            return false;
+    }
+    if (!admitted(&now))
+        return false;
+    p->plan = now;
+    for (size_t i = 0; i < n; i++)
+        snprintf(p->set[row[i]], sizeof p->set[0], "%.40s=%.50s", plan_keys[row[i]].path, text[i]);
+    return true;
+}
+
+static void set_to(struct pair *p, const char *path, const char *value)
+{
+    const size_t row = row_of(path);
+    char text[1][PAIR_SET_MAX];
+
+    snprintf(text[0], sizeof text[0], "%s", value);
+    (void)set(p, &row, text, 1);
+}
+
+static void try_keys(struct pair *p, struct dice *d, const size_t *row, size_t n)
+{
+    char text[TOGETHER_MAX][PAIR_SET_MAX];
+
+    for (size_t i = 0; i < n; i++) {
+        if (limit_of(&plan_keys[row[i]]) == 0)
+            return;
+        draw_value(d, &plan_keys[row[i]], text[i]);
+    }
+    (void)set(p, row, text, n);
+}
+
+static void try_together(struct pair *p, struct dice *d, const char *const *paths)
+{
+    size_t row[TOGETHER_MAX], n = 0;
+
+    while (n < TOGETHER_MAX && paths[n] != NULL) {
+        row[n] = row_of(paths[n]);
+        n++;
+    }
+    try_keys(p, d, row, n);
+}
+
+/* Who may see what decides which other keys there are: drawn evenly, whatever the table says. */
+static void draw_aggregation(struct pair *p, struct dice *d)
+{
+    static const char *const all[] = {"masked", "masked", "masked", "coded", "coded",
+                                      "fedvs",  "fedvs",  "clear",  "clear"};
+    const char *aggregation = all[dice_next(d) % (p->strict ? 7 : 9)];
+
+    if (strcmp(aggregation, "fedvs") == 0)
+        set_to(p, "protocol.encoding", "fixed");
+    set_to(p, "protocol.aggregation", aggregation);
+}
+
+void pair_draw_plan(struct pair *p, struct dice *d)
+{
+    static const char *const begin[][2] = {{"training.epochs", "1"},
+                                           {"training.batch", "3"},
+                                           {"training.seed", "3"},
+                                           {"model.embedding", "4"},
+                                           {"protocol.pbm.trials", "16"}};
+    size_t tries = 2 * PLAN_KEYS_N;
+
+    memset(p->set, 0, sizeof p->set);
+    plan_defaults(&p->plan);
+    p->plan.model.task = TASK_BINARY;
+    p->plan.shape.parties = p->options.parties;
+    p->plan.shape.train_rows = p->options.train_rows;
+    p->plan.shape.test_rows = p->options.test_rows;
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        set_to(p, begin[i][0], begin[i][1]);
+    draw_aggregation(p, d);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        try_together(p, d, (const char *const[TOGETHER_MAX]){first[i]});
+    for (size_t i = 0; i < sizeof together / sizeof *together; i++)
+        if (dice_percent(d, 40))
+            try_together(p, d, together[i]);
+    if (dice_percent(d, 40)) /* else many keys cover each other */
+        tries = 8;
+    while (tries-- > 0) {
+        const size_t row = dice_next(d) % PLAN_KEYS_N;
+
+        if (strcmp(plan_keys[row].path, "protocol.aggregation") != 0)
+            try_keys(p, d, &row, 1);
+    }
+    if (p->strict && dice_percent(d, 90)) { /* what a default policy admits */
+        if (p->plan.protocol.encoding > ENCODING_FIXED)
+            set_to(p, "protocol.encoding", "pbm");
+        if (p->plan.training.learning_rate > 1)
+            set_to(p, "training.learning_rate", "0.9");
+    }
+    p->plan.shape.outputs = p->plan.model.binary_loss == BINARY_SIGMOID ? 1 : 2;
+}
