@@ -303,8 +303,12 @@ static enum status judge(const struct ledger *l, uint64_t highest, uint64_t reco
 static enum status prepare(struct ledger *l, const struct ledger_block *b, const uint32_t **slots,
                            struct error *err)
 {
-    enum status s = ledger_fold(l, err);
+    enum status s;
 
+    if (b->n > LEDGER_BLOCK_MAX)
+        return error_set(err, STATUS_BUDGET, "ledger %s: %zu releases at once are too many",
+                         l->store.path, b->n);
+    s = ledger_fold(l, err);
     if (s != STATUS_OK)
         return s;
     s = ledger_entry_expand(l, b, slots);

@@ -70,7 +70,7 @@ struct ledger_block {
     int64_t at_s;               /* since 1970, UTC */
     enum ledger_purpose purpose;
     uint32_t rounds; /* at least 1, and never less than are sent for it */
-    size_t n;
+    size_t n;        /* at most 2^28 */
     bool scheduled;
     struct ledger_stretch stretch; /* scheduled: exactly n rows of `set` (CHECK) */
     uint32_t set;

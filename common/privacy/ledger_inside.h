@@ -13,7 +13,7 @@
 #include "common/privacy/ledger_sets.h"
 #include "common/privacy/ledger_store.h"
 
-enum { LEDGER_SALT_BYTES = 16 };
+enum { LEDGER_SALT_BYTES = 16, LEDGER_BLOCK_MAX = 1 << 28 };
 
 struct ledger {
     struct ledger_store store;

@@ -242,7 +242,7 @@ static enum status take_entry(struct replay *r, bool back)
     enum status s;
 
     column.mechanism = (size_t)ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1);
-    b.n = (size_t)ledger_words_number(&r->w, UINT32_MAX);
+    b.n = (size_t)ledger_words_number(&r->w, LEDGER_BLOCK_MAX);
     b.place = ledger_words_number(&r->w, INT64_MAX);
     if (r->w.bad || rounds < 1 || work < 1 || work >= h->works ||
         column.mechanism >= l->mechanisms || number != h->number + (back ? 1 : rounds))

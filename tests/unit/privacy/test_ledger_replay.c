@@ -83,85 +83,85 @@ static void test_a_log_by_hand_says_what_it_should(void **state)
     ledger_close(l);
 }
 
+static const struct {
+    size_t at;
+    const char *text, *bytes;
+} wrong[] = {
+    {0, "ids 1", SIX},
+    {0, "ids 0", "x'0001'"},
+    {0, "ids 0", "x''"},
+    {0, "ids 0", "zeroblob(32)"}, /* one twice */
+    {0, NULL, NULL},
+    {1, "set 0", "x'0000000007000000'"},
+    {1, "set 0", "x'ffffffff01000000'"},
+    {1, "set 0", "x'0000000000000000'"},
+    {1, "set 0", "x'00000000'"},
+    {1, "set 0", "x''"},
+    {1, "set 0", "x'00000000030000000300000003000000'"}, /* not the shortest */
+    {1, "set 4294967295", "x'0000000006000000'"},
+    {2, "set 0", "x'0000000002000000'"},
+    {3, "mechanism 1 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 raw", "x''"},
+    {3, "mechanism 0 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 good", "x''"},
+    {3, "mechanism 0 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 raw", "x'00'"},
+    {3, NULL, NULL},
+    {4, "law 1 steps/1 seed=7 rows=6 batch=2 segments=1 turns=1", "x''"},
+    {4, "law 0 steps/2 seed=7 rows=6 batch=2 segments=1 turns=1", "x''"},
+    {4, "law 0 steps/1 seed=7 rows=5 batch=2 segments=1 turns=1", "x''"}, /* not of its set */
+    {4, NULL, NULL},
+    {5, "work 0 " PLAN " " DATA, "x''"},
+    {5, "work 1 " PLAN " " DATA "00", "x''"},
+    {5, "work 1 " PLAN, "x''"},
+    {5, NULL, NULL},
+    {6, "peer 1 " DATA, "x''"},
+    {6, NULL, NULL},
+    {7, "count 0 train 0 903", "x'800701020300'"},
+    {7, "count 1 train 0 902", "x'800701020300'"},
+    {7, "count 0 dance 0 902", "x'800701020300'"},
+    {7, "count 0 train 2 902", "x'800701020300'"},
+    {7, "count 0 train 0 902", "x'8007010203000000'"},
+    {7, "count 0 train 0 902", "x'800701020380'"},
+    {7, "count 0 train 0 902", "x'80070102038000'"}, /* not the shortest */
+    {7, "count 0 train 0 4294967296", "x'8080808010'"},
+    {8, "tally 2 train 2 3 902 100 200", "x''"},
+    {8, "tally 1 train 2 3 -902 100 200", "x''"},
+    {9, "pay 4 3 300 1 train 0 6 0 law 0 0 3", "x''"},
+    {9, "pay 3 2 300 1 train 0 6 0 law 0 0 3", "x''"},
+    {9, "pay 3 0 300 1 train 0 6 0 law 0 0 3", "x''"},
+    {9, "pay 3 3 300 0 train 0 6 0 law 0 0 3", "x''"},
+    {9, "pay 3 3 300 2 train 0 6 0 law 0 0 3", "x''"},
+    {9, "pay 3 3 300 1 train 1 6 0 law 0 0 3", "x''"},
+    {9, "pay 3 3 300 1 train 0 5 0 law 0 0 3", "x''"},
+    {9, "pay 3 3 300 1 train 0 6 0 law 1 0 3", "x''"},
+    {9, "pay 3 3 300 1 train 0 6 0 law 0 4 3", "x''"},
+    {9, "pay 3 3 300 1 train 0 6 0 law 0 3 3", "x''"},
+    {9, "pay 3 3 300 1 train 0 6 0 law 0 0 2", "x''"},
+    {9, "pay 3 3 300 1 train 0 6 0 law 0 0 3", "x'00'"},
+    {9, "pay 3 3 300 1 train 0 4294967295 0 law 0 0 4294967295", "x''"},
+    {9, NULL, NULL},
+    {10, "seen", "x'00000000090000000000000000'"},
+    {10, "seen", "x'010000000900000000000000'"},
+    {10, "seen", "x'000000000000000000000000'"},
+    {10, "seen", "x'0000000000000000000000ff'"},
+    {10, "seen 1", "x'000000000900000000000000'"},
+    {11, "pay 4 1 400 1 predict 0 3 0 listed", "x'0200000002000000'"},
+    {11, "pay 4 1 400 1 predict 0 3 0 listed", "x'05000000020000000200000001000000'"},
+    {11, "pay 4 1 400 1 predict 0 3 0 listed", "x'020000000200000002000000'"},
+    {11, "pay 4 1 400 1 predict 0 3 0 told", "x'02000000020000000200000001000000'"},
+    {13, "pay 5 1 500 1 align 0 4 0 law 1 4 3", "x''"},
+    {14, "back 6 1 600 1 evaluate 0 2 2 law 0 0 1", "x''"}, /* there is less */
+    {14, "back 7 1 600 1 train 0 2 2 law 0 0 1", "x''"},
+    {15, "guesses 1 4", "x''"},
+    {15, "guesses 0 -4", "x''"},
+    {16, "forget 1", "x''"},
+    {16, "forget 0 ", "x''"},
+    {GOOD, "begin/1 00112233445566778899aabbccddeeff 6 4", "x''"},
+    {GOOD, "later 1", "x''"},
+    {GOOD, "", "x''"},
+    {GOOD, "pay 7 1 700 1 train 0 0 0 listed", "x''"}, /* the head says six */
+};
+
 static void test_one_record_that_does_not_fit_is_refused(void **state)
 {
-    static const struct {
-        size_t at;
-        const char *text, *bytes;
-    } wrong[] = {
-        {0, "ids 1", SIX},
-        {0, "ids 0", "x'0001'"},
-        {0, "ids 0", "x''"},
-        {0, "ids 0", "zeroblob(32)"}, /* one twice */
-        {0, NULL, NULL},
-        {1, "set 0", "x'0000000007000000'"},
-        {1, "set 0", "x'ffffffff01000000'"},
-        {1, "set 0", "x'0000000000000000'"},
-        {1, "set 0", "x'00000000'"},
-        {1, "set 0", "x''"},
-        {1, "set 0", "x'00000000030000000300000003000000'"}, /* not the shortest */
-        {1, "set 4294967295", "x'0000000006000000'"},
-        {2, "set 0", "x'0000000002000000'"},
-        {3, "mechanism 1 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 raw", "x''"},
-        {3, "mechanism 0 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 good", "x''"},
-        {3, "mechanism 0 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 raw", "x'00'"},
-        {3, NULL, NULL},
-        {4, "law 1 steps/1 seed=7 rows=6 batch=2 segments=1 turns=1", "x''"},
-        {4, "law 0 steps/2 seed=7 rows=6 batch=2 segments=1 turns=1", "x''"},
-        {4, "law 0 steps/1 seed=7 rows=5 batch=2 segments=1 turns=1", "x''"}, /* not of its set */
-        {4, NULL, NULL},
-        {5, "work 0 " PLAN " " DATA, "x''"},
-        {5, "work 1 " PLAN " " DATA "00", "x''"},
-        {5, "work 1 " PLAN, "x''"},
-        {5, NULL, NULL},
-        {6, "peer 1 " DATA, "x''"},
-        {6, NULL, NULL},
-        {7, "count 0 train 0 903", "x'800701020300'"},
-        {7, "count 1 train 0 902", "x'800701020300'"},
-        {7, "count 0 dance 0 902", "x'800701020300'"},
-        {7, "count 0 train 2 902", "x'800701020300'"},
-        {7, "count 0 train 0 902", "x'8007010203000000'"},
-        {7, "count 0 train 0 902", "x'800701020380'"},
-        {7, "count 0 train 0 902", "x'80070102038000'"}, /* not the shortest */
-        {7, "count 0 train 0 4294967296", "x'8080808010'"},
-        {7, NULL, NULL}, /* more is given back than there is */
-        {8, "tally 2 train 2 3 902 100 200", "x''"},
-        {8, "tally 1 train 2 3 -902 100 200", "x''"},
-        {9, "pay 4 3 300 1 train 0 6 0 law 0 0 3", "x''"},
-        {9, "pay 3 2 300 1 train 0 6 0 law 0 0 3", "x''"},
-        {9, "pay 3 0 300 1 train 0 6 0 law 0 0 3", "x''"},
-        {9, "pay 3 3 300 0 train 0 6 0 law 0 0 3", "x''"},
-        {9, "pay 3 3 300 2 train 0 6 0 law 0 0 3", "x''"},
-        {9, "pay 3 3 300 1 train 1 6 0 law 0 0 3", "x''"},
-        {9, "pay 3 3 300 1 train 0 5 0 law 0 0 3", "x''"},
-        {9, "pay 3 3 300 1 train 0 6 0 law 1 0 3", "x''"},
-        {9, "pay 3 3 300 1 train 0 6 0 law 0 4 3", "x''"},
-        {9, "pay 3 3 300 1 train 0 6 0 law 0 3 3", "x''"},
-        {9, "pay 3 3 300 1 train 0 6 0 law 0 0 2", "x''"},
-        {9, "pay 3 3 300 1 train 0 6 0 law 0 0 3", "x'00'"},
-        {9, "pay 3 3 300 1 train 0 4294967295 0 law 0 0 4294967295", "x''"},
-        {9, NULL, NULL},
-        {10, "seen", "x'00000000090000000000000000'"},
-        {10, "seen", "x'010000000900000000000000'"},
-        {10, "seen", "x'000000000000000000000000'"},
-        {10, "seen", "x'0000000000000000000000ff'"},
-        {10, "seen 1", "x'000000000900000000000000'"},
-        {11, "pay 4 1 400 1 predict 0 3 0 listed", "x'0200000002000000'"},
-        {11, "pay 4 1 400 1 predict 0 3 0 listed", "x'05000000020000000200000001000000'"},
-        {11, "pay 4 1 400 1 predict 0 3 0 listed", "x'020000000200000002000000'"},
-        {11, "pay 4 1 400 1 predict 0 3 0 told", "x'02000000020000000200000001000000'"},
-        {13, "pay 5 1 500 1 align 0 4 0 law 1 4 3", "x''"},
-        {14, "back 7 1 600 1 train 0 2 2 law 0 0 1", "x''"},
-        {15, "guesses 1 4", "x''"},
-        {15, "guesses 0 -4", "x''"},
-        {16, "forget 1", "x''"},
-        {16, "forget 0 ", "x''"},
-        {GOOD, "begin/1 00112233445566778899aabbccddeeff 6 4", "x''"},
-        {GOOD, "later 1", "x''"},
-        {GOOD, "", "x''"},
-        {GOOD, "pay 7 1 700 1 train 0 0 0 listed", "x''"}, /* the head says six */
-    };
-
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *path = log_with(wrong[i].at, wrong[i].text, wrong[i].bytes);
