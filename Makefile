@@ -46,6 +46,7 @@ CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAG
             -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
 LDLIBS   := -lssl -lcrypto -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz -lm -lpthread
+BENCH_LIBS_gauss := -lgsl -lgslcblas
 BENCH_LIBS_pbm := -lgsl -lgslcblas
 BENCH_LIBS_fmatmul := -lflint
 

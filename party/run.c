@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/folder.h"
 #include "common/crypto/secret.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
@@ -63,7 +64,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
 enum status party_run_begin(struct party_run *r, struct error *err)
 {
     char path[CONFIG_PATH_MAX];
-    enum status s = file_make_dir(r->in->config.state, 0700, err);
+    enum status s = folder_make(r->in->config.state, err);
 
     snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, r->in->config.state);
     if (s == STATUS_OK)

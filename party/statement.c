@@ -4,6 +4,7 @@
 #include "party/statement.h"
 
 #include "common/base/file.h"
+#include "common/base/folder.h"
 #include "common/crypto/secret.h"
 #include "common/privacy/ledger.h"
 #include "party/books.h"
@@ -119,7 +120,7 @@ static enum status forget_own_locked(const struct party_inputs *in, struct buf *
     char path[CONFIG_PATH_MAX];
     struct ledger *l = NULL;
     int lock = -1;
-    enum status s = file_make_dir(in->config.state, 0700, err);
+    enum status s = folder_make(in->config.state, err);
 
     snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, in->config.state);
     if (s == STATUS_OK)

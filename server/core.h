@@ -304,6 +304,12 @@ enum status server_watch_sum(struct server_session *s, uint64_t round, uint32_t 
 enum status server_watch_again(struct server_session *s, uint32_t peer, uint64_t step,
                                uint64_t steps) MUST_USE;
 
+/* An upload or a share, before anybody has looked at it; of other kinds nothing. */
+enum status server_watch_arrival(struct server_session *s, uint32_t peer,
+                                 const struct wire_msg *m) MUST_USE;
+/* s->error says why; what cannot be written any more is not. */
+void server_watch_end(struct server_session *s, enum wire_outcome outcome);
+
 /* work.c */
 void server_take_targets(struct server_session *s);
 /* head.values, of the batch scored last, to what goes down.  Rounding of a seeded run depends on

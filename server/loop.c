@@ -11,6 +11,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/peers.h"
@@ -572,7 +573,7 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
     l->run.lock = -1;
     CHECK(uv_loop_init(&l->uv) == 0);
     init_handles(l);
-    s = file_make_dir(in->config.state, 0700, err);
+    s = folder_make(in->config.state, err);
     if (s == STATUS_OK)
         s = server_run_begin(&l->run, err);
     if (s == STATUS_OK)

@@ -3,6 +3,7 @@
  */
 #include "server/prepare.h"
 
+#include "common/base/folder.h"
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/flow/agenda.h"
@@ -182,6 +183,8 @@ enum status server_inputs_load(struct server_inputs *in, const struct options *o
 
     memset(in, 0, sizeof *in);
     s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
+    if (s == STATUS_OK)
+        s = folder_check(in->config.state, err);
     if (s == STATUS_OK)
         s = roster_load(&in->roster, in->config.roster, err);
     if (s == STATUS_OK && in->roster.n == 0)

@@ -67,6 +67,16 @@ static enum status watch_again(void *owner, const struct transcript_again *g, st
     return transcript_again(((struct server_run *)owner)->transcript, g, err);
 }
 
+static enum status watch_arrival(void *owner, const struct transcript_arrival *r, struct error *err)
+{
+    return transcript_arrival(((struct server_run *)owner)->transcript, r, err);
+}
+
+static enum status watch_end(void *owner, const struct transcript_end *e, struct error *err)
+{
+    return transcript_end(((struct server_run *)owner)->transcript, e, err);
+}
+
 static void forget(void *owner, uint64_t before_step)
 {
     journal_forget(journal_of(owner), before_step);
@@ -146,7 +156,8 @@ static enum status begin_session(struct server_run *r, struct error *err)
     if (journals(r))
         setup.store = (struct server_store){r, append, gradients, trail, first, turn, forget};
     if (r->transcript != NULL)
-        setup.watch = (struct server_watch){r, watch_ask, watch_upload, watch_sum, watch_again};
+        setup.watch = (struct server_watch){r,           watch_ask,     watch_upload, watch_sum,
+                                            watch_again, watch_arrival, watch_end};
     s = server_session_new(&r->session, &setup, err);
     if (s == STATUS_OK)
         s = server_checkpoint_load(&in->config, r->session, &found, err);

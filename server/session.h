@@ -41,7 +41,7 @@ struct server_store {
     void (*forget)(void *owner, uint64_t before_step); /* nobody needs those again */
 };
 
-/* Somebody who is told what the server sees and says (transcript.h), by all four; ask NULL: nobody.
+/* Somebody who is told what the server sees and says (transcript.h), by all six; ask NULL: nobody.
  * Called from step and work; what does not succeed ends the run. */
 struct server_watch {
     void *owner;
@@ -49,6 +49,8 @@ struct server_watch {
     enum status (*upload)(void *owner, const struct transcript_upload *u, struct error *err);
     enum status (*sum)(void *owner, const struct transcript_sum *m, struct error *err);
     enum status (*again)(void *owner, const struct transcript_again *g, struct error *err);
+    enum status (*arrival)(void *owner, const struct transcript_arrival *r, struct error *err);
+    enum status (*end)(void *owner, const struct transcript_end *e, struct error *err);
 };
 
 /* Everything stays the caller's and must outlive the session. */

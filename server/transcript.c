@@ -3,6 +3,7 @@
  */
 #include "server/transcript.h"
 
+#include "common/base/file.h"
 #include "common/base/mem.h"
 
 #include <errno.h>
@@ -27,21 +28,22 @@ enum status transcript_open(struct transcript **out, const char *path, struct er
 {
     struct transcript *t = mem_alloc(1, sizeof *t);
     int fd;
+    enum status s;
 
     *out = NULL;
     if (t == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for a transcript");
     t->path = mem_alloc(strlen(path) + 1, 1);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd >= 0)
+    s = file_open_output(&fd, path, O_WRONLY | O_CREAT | O_APPEND, 0600, err);
+    if (s == STATUS_OK) {
         (void)!fchmod(fd, 0600); /* one that was there */
-    t->to = fd < 0 ? NULL : fdopen(fd, "a");
-    if (t->path == NULL || t->to == NULL) {
-        enum status s = t->path == NULL
-                            ? error_set(err, STATUS_MEMORY, "no memory for a transcript")
-                            : failed(path, err);
-        if (t->to == NULL && fd >= 0)
+        t->to = fdopen(fd, "a");
+        if (t->to == NULL)
             close(fd);
+        if (t->to == NULL || t->path == NULL)
+            s = error_set(err, STATUS_MEMORY, "no memory for a transcript");
+    }
+    if (s != STATUS_OK) {
         transcript_close(t);
         return s;
     }
@@ -128,5 +130,22 @@ enum status transcript_again(struct transcript *t, const struct transcript_again
 {
     fprintf(t->to, "{\"kind\":\"again\",\"party\":%u,\"step\":%" PRIu64 ",\"steps\":%" PRIu64,
             g->party + 1, g->step, g->steps);
+    return end_line(t, err);
+}
+
+enum status transcript_arrival(struct transcript *t, const struct transcript_arrival *r,
+                               struct error *err)
+{
+    fprintf(t->to,
+            "{\"kind\":\"arrival\",\"round\":%" PRIu64
+            ",\"party\":%u,\"bytes\":%zu,\"us\":%" PRIu64,
+            r->round, r->party + 1, r->bytes, r->us);
+    return end_line(t, err);
+}
+
+enum status transcript_end(struct transcript *t, const struct transcript_end *e, struct error *err)
+{
+    fprintf(t->to, "{\"kind\":\"end\",\"outcome\":\"%s\",\"exit\":%d",
+            wire_outcome_name(e->outcome), e->exit_code);
     return end_line(t, err);
 }

@@ -54,13 +54,135 @@ static enum status read_whole(int fd, const char *path, struct buf *out, struct 
     return s;
 }
 
+/* --- opening --- */
+
+enum kinds { REGULAR, REGULAR_OR_DEVICE };
+
+/* Takes fd over when it is not what it has to be; errno says why. */
+static enum status check_kind(int fd, enum kinds kinds, const char *path, struct error *err)
+{
+    struct stat st;
+    int why = 0;
+
+    if (fstat(fd, &st) != 0)
+        why = errno;
+    else if (S_ISDIR(st.st_mode))
+        why = EISDIR;
+    else if (!S_ISREG(st.st_mode) && !(kinds == REGULAR_OR_DEVICE && S_ISCHR(st.st_mode)))
+        why = EINVAL;
+    if (why == 0)
+        return STATUS_OK;
+    close(fd);
+    errno = why;
+    return error_set(err, STATUS_IO, "%s: %s", path,
+                     why == EINVAL ? "not a regular file" : strerror(why));
+}
+
+enum status file_open(int *fd, const char *path, struct error *err)
+{
+    enum status s;
+
+    /* A pipe that nobody writes to would be waited for, a terminal would become this process's. */
+    *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (*fd < 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    s = check_kind(*fd, REGULAR, path, err);
+    if (s != STATUS_OK)
+        *fd = -1;
+    return s;
+}
+
+/* What another user has put there, or what has a second name somewhere else, is not ours to fill:
+ * folders are checked by file_check_dir, and this is for what was there before. */
+static enum status check_own(int fd, const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return STATUS_OK;
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return error_set(err, STATUS_IO, "%s: belongs to another user", path);
+    if (st.st_nlink > 1)
+        return error_set(err, STATUS_IO, "%s: has another name too (a hard link)", path);
+    return STATUS_OK;
+}
+
+static enum status open_own(int *fd, const char *path, int flags, unsigned mode, enum kinds kinds,
+                            struct error *err)
+{
+    enum status s;
+
+    *fd = open(path, (flags & ~O_TRUNC) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+               (mode_t)mode);
+    if (*fd < 0 && (errno == ELOOP || errno == ENXIO)) {
+        int why = errno;
+
+        error_set(err, STATUS_IO, "%s: %s, which is not followed or waited for", path,
+                  why == ELOOP ? "a link" : "a pipe or socket");
+        errno = why;
+        return STATUS_IO;
+    }
+    if (*fd < 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    s = check_kind(*fd, kinds, path, err);
+    if (s != STATUS_OK) {
+        *fd = -1;
+        return s;
+    }
+    s = check_own(*fd, path, err);
+    if (s == STATUS_OK && (flags & O_TRUNC) != 0 && ftruncate(*fd, 0) != 0 && errno != EINVAL)
+        s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (s != STATUS_OK) {
+        close(*fd);
+        *fd = -1;
+        errno = EPERM;
+    }
+    return s;
+}
+
+enum status file_open_own(int *fd, const char *path, int flags, unsigned mode, struct error *err)
+{
+    return open_own(fd, path, flags, mode, REGULAR, err);
+}
+
+enum status file_open_output(int *fd, const char *path, int flags, unsigned mode, struct error *err)
+{
+    return open_own(fd, path, flags, mode, REGULAR_OR_DEVICE, err);
+}
+
+enum status file_create(FILE **to, const char *path, unsigned mode, struct error *err)
+{
+    int fd;
+    enum status s = file_open_own(&fd, path, O_WRONLY | O_CREAT | O_TRUNC, mode, err);
+
+    *to = NULL;
+    if (s != STATUS_OK)
+        return s;
+    *to = fdopen(fd, "w");
+    if (*to != NULL)
+        return STATUS_OK;
+    close(fd);
+    return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
+}
+
+/* --- whole files --- */
+
 enum status file_read(const char *path, struct buf *out, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd;
+    enum status s = file_open(&fd, path, err);
 
-    if (fd < 0)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    return read_whole(fd, path, out, err);
+    return s == STATUS_OK ? read_whole(fd, path, out, err) : s;
+}
+
+enum status file_read_own(const char *path, struct buf *out, struct error *err)
+{
+    int fd;
+    enum status s = file_open_own(&fd, path, O_RDONLY, 0, err);
+
+    return s == STATUS_OK ? read_whole(fd, path, out, err) : s;
 }
 
 static enum status check_private(int fd, const char *path, struct error *err)
@@ -81,8 +203,7 @@ static enum status check_private(int fd, const char *path, struct error *err)
 
 enum status file_read_private(const char *path, struct buf *out, struct error *err)
 {
-    /* A pipe that nobody writes to would be waited for. */
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     enum status s;
 
     if (fd < 0)
@@ -187,9 +308,10 @@ enum status file_make_dir(const char *path, unsigned mode, struct error *err)
 
 enum status file_lock(int *lock, const char *path, struct error *err)
 {
-    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (*lock < 0)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    enum status s = file_open_own(lock, path, O_RDWR | O_CREAT, 0600, err);
+
+    if (s != STATUS_OK)
+        return s;
     if (flock(*lock, LOCK_EX | LOCK_NB) == 0)
         return STATUS_OK;
     file_unlock(*lock);

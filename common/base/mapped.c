@@ -4,6 +4,7 @@
 #include "common/base/mapped.h"
 
 #include "common/base/check.h"
+#include "common/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,12 +37,13 @@ static enum status map(struct mapped *m, int fd, size_t n, const char *path, str
 
 enum status mapped_open(struct mapped *m, const char *path, struct error *err)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC);
     struct stat st;
+    int fd;
+    enum status s = file_open_own(&fd, path, O_RDWR, 0, err);
 
     *m = (struct mapped){0};
-    if (fd < 0)
-        return errno == ENOENT ? STATUS_OK : failed(path, err);
+    if (s != STATUS_OK)
+        return errno == ENOENT ? STATUS_OK : s;
     if (fstat(fd, &st) == 0 && st.st_size > 0)
         return map(m, fd, (size_t)st.st_size, path, err);
     close(fd);
@@ -66,9 +68,12 @@ static enum status size_and_map(struct mapped *m, int fd, size_t n, const char *
 
 enum status mapped_make(struct mapped *m, const char *path, size_t n, struct error *err)
 {
+    int fd;
+    enum status s = file_open_own(&fd, path, O_RDWR | O_CREAT, 0600, err);
+
     CHECK(n > 0);
     *m = (struct mapped){0};
-    return size_and_map(m, open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), n, path, err);
+    return s == STATUS_OK ? size_and_map(m, fd, n, path, err) : s;
 }
 
 /* Not every file system makes files without a name: then one loses it at once. */

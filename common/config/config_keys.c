@@ -140,10 +140,11 @@ static const struct key party_keys[] = {
      .help = "Columns of the test rows; left out: none."},
     {"data.labels.train", KEY_PATH, PARTY(labels_train), .fallback = "",
      .help = "Labels of the training rows, for plans whose protocol.local_view is refreshed and "
-             "that count this party among the label holders; left out: it holds none."},
+             "that count this party among the label holders; left out: it holds none. A label that "
+             "is no class of the plan's counts as 0, and the log says how many there were."},
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
      .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
-             "name,mean,sd."},
+             "name,mean,sd. What is beyond 1e12 in size after that is cut off there."},
     {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX,
      .fallback = "[64,64]",
      .help = "Hidden widths of this party's bottom; [] is one linear layer."},

@@ -123,7 +123,7 @@ enum status sealed_read(const char *path, const uint8_t key[SEALED_KEY_BYTES],
     enum status s;
 
     buf_init(&file, out->max < SIZE_MAX / 2 ? out->max + FIXED_BYTES + SEALED_LABEL_MAX : out->max);
-    s = file_read(path, &file, err);
+    s = file_read_own(path, &file, err);
     if (s == STATUS_OK) {
         s = open_sealed(&file, key, label, out);
         if (s == STATUS_INTEGRITY)

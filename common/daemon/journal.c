@@ -48,11 +48,8 @@ static enum status begin(struct journal *j, struct journal_segment as, struct er
         return error_set(err, s, "journal: %s", status_words(s));
     journal_files_path(path, j->state, as.number);
     s = file_write_atomic(path, header, sizeof header, 0600, err);
-    if (s == STATUS_OK) {
-        fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0)
-            s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    }
+    if (s == STATUS_OK)
+        s = file_open_own(&fd, path, O_WRONLY | O_APPEND, 0, err);
     if (s == STATUS_OK) {
         if (j->fd >= 0)
             close(j->fd);
@@ -98,6 +95,7 @@ static enum status begin_after(struct journal *j, struct error *err)
 {
     struct journal_segment as;
     char path[PATH_MAX];
+    enum status s;
 
     if (j->n == 0)
         return begin(j, (struct journal_segment){.number = 1}, err);
@@ -107,9 +105,9 @@ static enum status begin_after(struct journal *j, struct error *err)
         return begin(j, as, err);
     }
     journal_files_path(path, j->state, in_use(j)->head.number);
-    j->fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (j->fd < 0)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    s = file_open_own(&j->fd, path, O_WRONLY, 0, err);
+    if (s != STATUS_OK)
+        return s;
     j->cut = true;
     return begin_next(j, err);
 }

@@ -3,6 +3,7 @@
  */
 #include "common/daemon/journal_load.h"
 
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
@@ -72,9 +73,8 @@ static enum status open_segment(struct journal *j, uint64_t number, struct journ
     journal_files_path(path, j->state, number);
     *from = (struct journal_reader){
         .opens = &j->opens, .number = number, .offset = JOURNAL_HEADER_BYTES};
-    from->fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (from->fd < 0)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (file_open_own(&from->fd, path, O_RDONLY, 0, err) != STATUS_OK)
+        return STATUS_IO;
     if (read_header(from->fd, header, &from->size))
         s = journal_segment_parse(head, j->state_key, header, key);
     if (s == STATUS_OK) {

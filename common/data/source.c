@@ -4,6 +4,7 @@
 #include "common/data/source.h"
 
 #include "common/base/check.h"
+#include "common/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,17 +18,12 @@ enum { SOURCE_BUFFER = 65536 };
 
 enum status source_open(struct source *s, const char *path, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
+    int fd;
     gzFile gz;
 
     *s = (struct source){.path = path};
-    if (fd < 0)
-        return error_set(err, STATUS_DATA, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return error_set(err, STATUS_DATA, "%s: not a regular file", path);
-    }
+    if (file_open(&fd, path, err) != STATUS_OK)
+        return err != NULL ? err->status = STATUS_DATA : STATUS_DATA;
     gz = gzdopen(fd, "rb");
     if (gz == NULL) {
         close(fd);

@@ -4,6 +4,7 @@
 #include "common/data/table.h"
 
 #include "common/base/check.h"
+#include "common/base/finite.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
 #include "common/data/csv.h"
@@ -87,6 +88,17 @@ enum status table_classes(const struct table *t, int32_t *label, uint32_t *class
     }
     *classes = largest + 1;
     return STATUS_OK;
+}
+
+size_t table_limit(struct table *t)
+{
+    size_t beyond = 0;
+
+    for (size_t i = 0; i < t->rows * t->cols; i++) {
+        beyond += !(fabsf(t->x[i]) <= TABLE_VALUE_LIMIT);
+        t->x[i] = finite_within(t->x[i], TABLE_VALUE_LIMIT);
+    }
+    return beyond;
 }
 
 void table_gather(float *out, const struct table *t, const uint32_t *rows, size_t n)

@@ -399,11 +399,11 @@ static enum status append_line(int fd, const char *text, size_t n)
 
 static enum status append_text(const char *path, const char *text, size_t n, struct error *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, SUMMARY_MODE);
-    enum status s;
+    int fd;
+    enum status s = file_open_own(&fd, path, O_RDWR | O_CREAT | O_APPEND, SUMMARY_MODE, err);
 
-    if (fd < 0)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (s != STATUS_OK)
+        return s;
     s = cut_half_line(fd);
     if (s == STATUS_OK)
         s = append_line(fd, text, n);
@@ -507,7 +507,7 @@ enum status report_append_once(const char *path, const struct report_evaluation 
         return error_set(err, s, "%s: %s", path, status_words(s));
     buf_init(&file, METRICS_BYTES_MAX);
     if (access(path, F_OK) == 0)
-        s = file_read(path, &file, err);
+        s = file_read_own(path, &file, err);
     if (s == STATUS_OK && !has_evaluation(&file, text, n))
         s = append_text(path, text, n, err);
     buf_deinit(&file);

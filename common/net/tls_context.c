@@ -11,11 +11,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+
+enum { PEM_FILE_MAX = 16 << 20 }; /* a CA's list of 200,000 revoked certificates */
 
 #define SUITES "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 #define GROUPS "X25519:P-256"
@@ -27,13 +28,37 @@ static const char *last_reason(void)
     return words != NULL ? words : "not understood";
 }
 
-static enum status check_file(const char *key, const char *path, struct error *err)
+/* By our own hand and not by OpenSSL's, which waits for a pipe that is named as a certificate. */
+static enum status read_pem(BIO **bio, struct buf *text, const char *key, const char *path,
+                            struct error *err)
 {
+    enum status s;
+
+    *bio = NULL;
     if (path == NULL || path[0] == 0)
         return error_set(err, STATUS_IDENTITY, "identity.%s: missing", key);
-    if (access(path, R_OK) != 0)
-        return error_set(err, STATUS_IDENTITY, "identity.%s: %s: %s", key, path, strerror(errno));
-    return STATUS_OK;
+    buf_init(text, PEM_FILE_MAX);
+    s = file_read(path, text, err);
+    if (s != STATUS_OK && s != STATUS_MEMORY) {
+        error_wrap(err, "identity.%s", key);
+        return err != NULL ? err->status = STATUS_IDENTITY : STATUS_IDENTITY;
+    }
+    if (s == STATUS_OK)
+        *bio = BIO_new_mem_buf(text->len > 0 ? (const void *)text->data : "", (int)text->len);
+    if (*bio != NULL)
+        return STATUS_OK;
+    return error_set(err, STATUS_MEMORY, "identity.%s: %s", key, status_words(STATUS_MEMORY));
+}
+
+/* PEM files end where no other block begins; what was read before counts. */
+static bool at_the_end(void)
+{
+    unsigned long e = ERR_peek_last_error();
+
+    if (ERR_GET_LIB(e) != ERR_LIB_PEM || ERR_GET_REASON(e) != PEM_R_NO_START_LINE)
+        return false;
+    ERR_clear_error();
+    return true;
 }
 
 static int no_password(char *out, int room, int writing, void *arg)
@@ -73,38 +98,111 @@ static enum status load_key(SSL_CTX *ctx, const char *path, struct error *err)
     return s;
 }
 
+/* Like SSL_CTX_load_verify_locations: certificates and what CRLs stand among them. */
+static bool add_authorities(X509_STORE *store, BIO *bio)
+{
+    STACK_OF(X509_INFO) *all = PEM_X509_INFO_read_bio(bio, NULL, no_password, NULL);
+    int certificates = 0;
+    bool good = all != NULL;
+
+    for (int i = 0; good && i < sk_X509_INFO_num(all); i++) {
+        const X509_INFO *one = sk_X509_INFO_value(all, i);
+
+        if (one->x509 != NULL)
+            good = X509_STORE_add_cert(store, one->x509) == 1;
+        if (good && one->crl != NULL)
+            good = X509_STORE_add_crl(store, one->crl) == 1;
+        certificates += one->x509 != NULL;
+    }
+    sk_X509_INFO_pop_free(all, X509_INFO_free);
+    return good && certificates > 0;
+}
+
+static bool add_crls(X509_STORE *store, BIO *bio)
+{
+    bool good = true;
+    int n = 0;
+
+    for (; good; n++) {
+        X509_CRL *crl = PEM_read_bio_X509_CRL(bio, NULL, no_password, NULL);
+
+        if (crl == NULL)
+            break;
+        good = X509_STORE_add_crl(store, crl) == 1;
+        X509_CRL_free(crl);
+    }
+    return good && n > 0 && at_the_end();
+}
+
+/* Like SSL_CTX_use_certificate_chain_file. */
+static bool use_chain(SSL_CTX *ctx, BIO *bio)
+{
+    X509 *own = PEM_read_bio_X509_AUX(bio, NULL, no_password, NULL), *next;
+    bool good = own != NULL && SSL_CTX_use_certificate(ctx, own) == 1;
+
+    X509_free(own);
+    if (!good || SSL_CTX_clear_chain_certs(ctx) != 1)
+        return false;
+    while ((next = PEM_read_bio_X509(bio, NULL, no_password, NULL)) != NULL) {
+        if (SSL_CTX_add0_chain_cert(ctx, next) != 1) {
+            X509_free(next);
+            return false;
+        }
+    }
+    return at_the_end();
+}
+
+enum pem { PEM_CERT, PEM_CA, PEM_CRL };
+
+static enum status load_pem(SSL_CTX *ctx, enum pem what, const char *path, struct error *err)
+{
+    static const char *const name[] = {"cert", "ca", "crl"};
+    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
+    struct buf text = {0};
+    BIO *bio;
+    bool good = false;
+    enum status s = read_pem(&bio, &text, name[what], path, err);
+
+    if (s == STATUS_OK) {
+        ERR_clear_error();
+        switch (what) {
+        case PEM_CERT: good = use_chain(ctx, bio); break;
+        case PEM_CA: good = add_authorities(store, bio); break;
+        case PEM_CRL: good = add_crls(store, bio); break;
+        }
+        if (!good)
+            s = error_set(err, STATUS_IDENTITY, "identity.%s: %s: %s", name[what], path,
+                          last_reason());
+    }
+    BIO_free(bio);
+    buf_deinit(&text);
+    return s;
+}
+
 static enum status load_ca(SSL_CTX *ctx, const struct net_identity *id, struct error *err)
 {
-    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
     unsigned long flags = X509_V_FLAG_X509_STRICT;
-    X509_LOOKUP *lookup;
+    enum status s = load_pem(ctx, PEM_CA, id->ca, err);
 
-    if (SSL_CTX_load_verify_locations(ctx, id->ca, NULL) != 1)
-        return error_set(err, STATUS_IDENTITY, "identity.ca: %s: %s", id->ca, last_reason());
-    if (id->crl != NULL && id->crl[0] != 0) {
-        lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
-        if (lookup == NULL || X509_load_crl_file(lookup, id->crl, X509_FILETYPE_PEM) < 1)
-            return error_set(err, STATUS_IDENTITY, "identity.crl: %s: %s", id->crl, last_reason());
+    if (s == STATUS_OK && id->crl != NULL && id->crl[0] != 0) {
+        s = load_pem(ctx, PEM_CRL, id->crl, err);
         flags |= X509_V_FLAG_CRL_CHECK;
     }
-    X509_STORE_set_flags(store, flags);
-    return STATUS_OK;
+    if (s == STATUS_OK)
+        X509_STORE_set_flags(SSL_CTX_get_cert_store(ctx), flags);
+    return s;
 }
 
 static enum status load_identity(SSL_CTX *ctx, bool server, const struct net_identity *id,
                                  struct error *err)
 {
     STACK_OF(X509) *chain = NULL;
-    enum status s;
+    enum status s = load_pem(ctx, PEM_CERT, id->cert, err);
 
-    if ((s = check_file("cert", id->cert, err)) != STATUS_OK ||
-        (s = check_file("key", id->key, err)) != STATUS_OK ||
-        (s = check_file("ca", id->ca, err)) != STATUS_OK ||
-        (id->crl != NULL && id->crl[0] != 0 && (s = check_file("crl", id->crl, err)) != STATUS_OK))
-        return s;
-    if (SSL_CTX_use_certificate_chain_file(ctx, id->cert) != 1)
-        return error_set(err, STATUS_IDENTITY, "identity.cert: %s: %s", id->cert, last_reason());
-    if ((s = load_key(ctx, id->key, err)) != STATUS_OK || (s = load_ca(ctx, id, err)) != STATUS_OK)
+    if (s == STATUS_OK && (id->key == NULL || id->key[0] == 0))
+        s = error_set(err, STATUS_IDENTITY, "identity.key: missing");
+    if (s != STATUS_OK || (s = load_key(ctx, id->key, err)) != STATUS_OK ||
+        (s = load_ca(ctx, id, err)) != STATUS_OK)
         return s;
     SSL_CTX_get0_chain_certs(ctx, &chain);
     s = tls_cert_check(ctx, SSL_CTX_get0_certificate(ctx), chain, server, err);

@@ -4,6 +4,7 @@
 #include "common/nn/dpsum.h"
 
 #include "common/base/check.h"
+#include "common/nn/backward.h"
 #include "common/nn/gemm.h"
 
 #include <math.h>
@@ -44,13 +45,6 @@ void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory)
     s->output = s->input + ROWS * widest(spec, true);
 }
 
-static const float *input_of(const struct nn_net *n, size_t i)
-{
-    if (n->spec.degree > 0)
-        return n->powers;
-    return i > 0 ? n->layer[i - 1].y : n->x;
-}
-
 /* A row that counts as nothing may hold anything: an infinity times 0 is none. */
 static void widen(double *out, const float *x, size_t cols, double factor)
 {
@@ -81,7 +75,7 @@ void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
     memset(s->sum, 0, s->params * sizeof *s->sum);
     for (size_t i = 0; i < n->spec.layers; i++) {
         struct nn_layer l = n->layer[i];
-        const float *x = input_of(n, i);
+        const float *x = backward_input(n, i);
 
         for (size_t r = 0; r < n->rows; r += ROWS) {
             const size_t some = n->rows - r < ROWS ? n->rows - r : ROWS;
@@ -104,7 +98,14 @@ double dpsum_ratio(double noise, size_t params)
     return ratio <= DPSUM_RATIO_MAX ? ratio : 0;
 }
 
-/* All integers here are below 2^53, where a double is exact: a sum is no more than 2^16 clips, and
+/* The nearest integer, for |x| < 2^51: from there on a double has no other bits.  rint would look
+ * at how large x is, and branch. */
+static double nearest(double x)
+{
+    return (x + 0x1.8p52) - 0x1.8p52;
+}
+
+/* All integers here are below 2^51, where a double is exact: a sum is no more than 2^16 clips, and
  * a clip is ratio / noise steps, no more than 2^11 sqrt(params) or 2^22. */
 void dpsum_release(const struct dpsum *s, struct nn_net *n, const int32_t *noise, double step)
 {
@@ -115,7 +116,7 @@ void dpsum_release(const struct dpsum *s, struct nn_net *n, const int32_t *noise
         const size_t count = nn_layer_params(&n->layer[i]);
 
         for (size_t k = 0; k < count; k++)
-            g[k] = (float)(step * (rint(sum[k] / step) + noise[k]));
+            g[k] = (float)(step * (nearest(sum[k] / step) + noise[k]));
         sum += count;
         noise += count;
     }

@@ -14,6 +14,7 @@
 #include "common/base/buf.h"
 #include "common/base/file.h"
 #include "common/config/plan.h"
+#include "common/metrics/json_file.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -42,7 +43,7 @@ static json_t *read_summary(const char *dir, const char *who)
     json_t *o;
 
     snprintf(path, sizeof path, "%s/%s/summary.json", dir, who);
-    o = json_load_file(path, 0, NULL);
+    o = json_file_load(path, 0, NULL);
     if (json_is_object(o))
         return o;
     json_decref(o);

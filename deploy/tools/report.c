@@ -8,6 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/base/file.h"
+#include "common/metrics/json_file.h"
 #include "deploy/tools/grid/epsilon.h"
 #include "deploy/tools/report/cluster.h"
 #include "deploy/tools/report/curves.h"
@@ -34,7 +36,7 @@ static void price(struct run *run, const char *folder)
     if (run->moments == 0)
         return;
     snprintf(path, sizeof path, "%s/summary.json", folder);
-    summary = json_load_file(path, 0, NULL);
+    summary = json_file_load(path, 0, NULL);
     last = json_pack("{s:f}", "epoch", run->moment[run->moments - 1].figure[RUNS_EPOCHS]);
     epsilon_open(&e, folder, summary, last, run->moments);
     for (size_t i = 0; e.known && i < run->moments; i++)
@@ -75,11 +77,12 @@ static const char *without_slash(struct pool *p, const char *folder)
 
 static enum status write_listing(const struct fold *f, const char *path, struct error *err)
 {
-    FILE *to = fopen(path, "w");
+    FILE *to;
+    enum status s = file_create(&to, path, 0666, err);
     int bad;
 
-    if (to == NULL)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (s != STATUS_OK)
+        return s;
     listing_write(f, to);
     bad = ferror(to);
     bad |= fclose(to);

@@ -126,9 +126,8 @@ static enum status open_outputs(struct split *s)
             FILE **f = stream_of(s, set, p);
 
             path_of(s, path, set, p);
-            *f = fopen(path, "wb");
-            if (*f == NULL)
-                return error_set(&s->err, STATUS_IO, "%s: %s", path, strerror(errno));
+            if (file_create(f, path, 0666, &s->err) != STATUS_OK)
+                return s->err.status;
         }
     for (int set = 0; set < SETS; set++)
         fputs("id,label\n", s->labels_out[set]);

@@ -226,6 +226,17 @@ def rule_fork(tree):
         yield path, n, f'{name}: a process with keys does not fork'
 
 
+def rule_open(tree):
+    """files are opened through common/base/file.h"""
+    call = re.compile(r'(?<![\w.>])(' + '|'.join(house.OPEN) + r')\s*\(')
+    for path in tree.code:
+        if matches(path, house.OPEN_ALLOWED):
+            continue
+        for n, line in tree.code_lines(path):
+            for m in call.finditer(line):
+                yield path, n, f'{m.group(1)}: only common/base/file.c opens a name'
+
+
 def rule_sleep(tree):
     """tests wait for events, not for time"""
     for path in tree.sources():

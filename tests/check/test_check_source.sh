@@ -143,6 +143,12 @@ for call in 'fork();' 'vfork();' 'popen("ls", "r");' 'system("ls");' 'posix_spaw
 done
 add server/round.c 'options_fork(o); s->fork = 1;'
 accepted fork server/round.c 'a name with fork in it'
+for call in 'fd = open(path, O_RDONLY);' 'f = fopen(path, "r");' 'SSL_CTX_load_verify_locations(c, ca, 0);'; do
+    add server/round.c "$call"
+    refused open "server/round.c:$line" "'$call'"
+done
+add server/round.c 'file_open(&fd, path, err); s->open(s); journal_open(j);'
+accepted open server/round.c 'a name with open in it'
 add server/main.c 'exit(1); sm_abort(s);'
 accepted exit server/main.c 'exit in a main file'
 add tests/unit/nn/test_act.c 'usleep(100);'

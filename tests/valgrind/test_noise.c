@@ -5,6 +5,8 @@
 #include "tests/valgrind/secrets.h"
 
 #include "common/config/plan.h"
+#include "common/gauss/gauss_kernel.h"
+#include "common/nn/dpsum.h"
 #include "common/pbm/pbm_kernel.h"
 #include "common/secagg/encode.h"
 #include "common/secagg/fedvs_terms.h"
@@ -76,6 +78,64 @@ static void test_a_branching_sampler_is_seen(void **state)
 {
     (void)state;
     BRANCHES((void)draw_and_branch(30000, TRIALS, &noise));
+}
+
+static void test_every_kernel_of_the_discrete_gaussian_is_branch_free(void **state)
+{
+    static const double sigmas[] = {4, 16, 1000, GAUSS_SIGMA_MAX};
+    int32_t z[N];
+    unsigned ran = 0;
+
+    (void)state;
+    for (size_t s = 0; s < sizeof sigmas / sizeof *sigmas; s++) {
+        struct gauss g;
+
+        assert_int_equal(gauss_init(&g, sigmas[s]), STATUS_OK);
+        for (size_t k = 0; k < gauss_kernels_n; k++) {
+            const struct gauss_kernel *kernel = &gauss_kernels[k];
+
+            if (!kernel->runs_here() || strcmp(kernel->name, "naive") == 0)
+                continue;
+            show(z, sizeof z);
+            BRANCH_FREE(gauss_sample_by(kernel, &g, z, N, &noise));
+            assert_true(is_secret(z, sizeof z));
+            print_message("%s, sigma %g\n", kernel->name, sigmas[s]);
+            ran++;
+        }
+        gauss_deinit(&g);
+    }
+    assert_true(ran >= 4);
+}
+
+/* The twin looks for a word's place entry by entry. */
+static void test_a_search_of_the_table_is_seen(void **state)
+{
+    int32_t z[GAUSS_BLOCK];
+    struct gauss g;
+
+    (void)state;
+    assert_int_equal(gauss_init(&g, 16), STATUS_OK);
+    BRANCHES(gauss_sample_by(&gauss_kernels[gauss_kernels_n - 1], &g, z, GAUSS_BLOCK, &noise));
+    gauss_deinit(&g);
+}
+
+/* A layer of one input and N - 1 weights behind it, and a bias: what is released of its sums. */
+static void test_a_sum_is_rounded_to_its_grid_branch_free(void **state)
+{
+    static double sum[N];
+    static float gradients[N];
+    static int32_t draws[N];
+    struct nn_net net = {.spec = {.layers = 1, .width = {1, N / 2}, .out_scale = 1}};
+    struct dpsum s = {.params = N / 2 * 2, .sum = sum};
+
+    (void)state;
+    net.layer[0] = (struct nn_layer){.in = 1, .out = N / 2, .b = x, .dw = gradients};
+    for (size_t i = 0; i < N; i++)
+        sum[i] = 0.01 * (double)i;
+    hide(sum, sizeof sum);
+    hide(draws, sizeof draws);
+    BRANCH_FREE(dpsum_release(&s, &net, draws, 0.125));
+    assert_true(is_secret(gradients, sizeof gradients));
 }
 
 static void test_fixed_point_codes_are_branch_free(void **state)
@@ -155,18 +215,15 @@ static void test_data_and_weights_of_fedvs_become_integers_branch_free(void **st
     struct fedvs_terms t = {.x_bits = 8, .w_bits = 10, .x_max = 1, .w_max = 1};
     uint64_t clipped = 0;
     int64_t out[N];
-    bool finite;
 
     (void)state;
     for (uint32_t power = 1; power <= 3; power++) {
         show(out, sizeof out);
-        BRANCH_FREE(finite = fedvs_quantise_x(&t, out, x, N, power));
-        assert_true(finite);
+        BRANCH_FREE(fedvs_quantise_x(&t, out, x, N, power));
         assert_true(is_secret(out, sizeof out));
     }
     show(out, sizeof out);
-    BRANCH_FREE(finite = fedvs_quantise_w(&t, out, x, N, &noise, &clipped));
-    assert_true(finite);
+    BRANCH_FREE(fedvs_quantise_w(&t, out, x, N, &noise, &clipped));
     assert_true(is_secret(out, sizeof out));
     show(&clipped, sizeof clipped);
     assert_true(clipped > 0);
@@ -178,6 +235,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_every_kernel_of_the_sampler_is_branch_free),
         TEST(test_a_branching_sampler_is_seen),
+        TEST(test_every_kernel_of_the_discrete_gaussian_is_branch_free),
+        TEST(test_a_search_of_the_table_is_seen),
+        TEST(test_a_sum_is_rounded_to_its_grid_branch_free),
         TEST(test_fixed_point_codes_are_branch_free),
         TEST(test_gaussian_codes_and_their_residues_are_branch_free),
         TEST(test_a_branching_residue_is_seen),

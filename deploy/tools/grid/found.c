@@ -5,6 +5,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/file.h"
+#include "common/metrics/json_file.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static json_t *load_summary(const char *dir, const char *id)
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "%s/runs/%s/summary.json", dir, id);
-    return json_load_file(path, 0, NULL);
+    return json_file_load(path, 0, NULL);
 }
 
 bool found_is_done(const char *dir, const char *id)

@@ -3,10 +3,12 @@
  */
 #include "deploy/tools/grid/run.h"
 
+#include "common/base/file.h"
 #include "common/crypto/digest.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     FILES_MAX = 64,
@@ -30,22 +32,19 @@ static enum status digest_file(struct content *c, struct error *err)
 {
     static uint8_t chunk[CHUNK];
     struct digest d;
-    FILE *file = fopen(c->path, "rb");
-    enum status s = STATUS_OK;
-    size_t n;
+    int file;
+    enum status s = file_open(&file, c->path, err);
+    ssize_t n;
 
-    if (file == NULL)
-        s = error_set(err, STATUS_CONFIG, "%s: %s", c->path, strerror(errno));
-    if (s == STATUS_OK) {
-        digest_begin(&d);
-        while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
-            digest_update(&d, chunk, n);
-        digest_final(&d, c->digest);
-        if (ferror(file))
-            s = error_set(err, STATUS_CONFIG, "%s: cannot be read", c->path);
-    }
-    if (file != NULL)
-        fclose(file);
+    if (s != STATUS_OK)
+        return err->status = STATUS_CONFIG;
+    digest_begin(&d);
+    while ((n = read(file, chunk, sizeof chunk)) > 0)
+        digest_update(&d, chunk, (size_t)n);
+    digest_final(&d, c->digest);
+    if (n < 0)
+        s = error_set(err, STATUS_CONFIG, "%s: cannot be read", c->path);
+    close(file);
     digest_deinit(&d);
     return s;
 }

@@ -9,6 +9,7 @@
 #include "deploy/tools/report/cluster.h"
 
 #include "common/data/lines.h"
+#include "common/metrics/json_file.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -92,7 +93,7 @@ static enum status read_summary(struct runs *r, struct run *run, const char *pat
                                 struct error *err)
 {
     json_error_t where;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+    json_t *root = json_file_load(path, JSON_REJECT_DUPLICATES, &where);
     struct place at = {.path = path, .line = 1, .err = err};
     struct runs_moment *end = &run->end;
     const json_t *time = json_object_get(root, "time"), *bytes = json_object_get(root, "bytes");

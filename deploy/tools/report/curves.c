@@ -338,10 +338,11 @@ enum status curves_write(const struct fold *f, struct pool *p, const char *dir, 
 
     for (int script = 0; status == STATUS_OK && script < 2; script++) {
         const char *path = pool_text(p, "%s/%s", dir, script ? "plots.gp" : "curves.dat");
-        FILE *to = fopen(path, "w");
+        FILE *to;
 
-        if (to == NULL)
-            return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+        status = file_create(&to, path, 0666, err);
+        if (status != STATUS_OK)
+            return status;
         if (script)
             put_script(to, f, p);
         else

@@ -7,6 +7,7 @@
 #include "tests/lib/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -294,6 +297,213 @@ static void test_a_folder_has_one_process_at_work_in_it(void **state)
     assert_int_equal(first, -1);
 }
 
+/* --- what stands where a file should --- */
+
+enum trap { LINK, DANGLING, LOOP, PIPE, SOCKET, FOLDER, HARD_LINK, TRAPS };
+
+/* The name stays, however many others are made meanwhile. */
+static const char *write_good(const char *text)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s", scratch_write_text("good", text));
+    return path;
+}
+
+/* Puts the trap at scratch "trap"; `good` is what it leads to. */
+static const char *lay(enum trap what, const char *good)
+{
+    static char path[PATH_MAX];
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd;
+
+    snprintf(path, sizeof path, "%s", scratch_path("trap"));
+    if (unlink(path) != 0)
+        (void)!rmdir(path);
+    switch (what) {
+    case LINK: assert_int_equal(symlink(good, path), 0); break;
+    case DANGLING: assert_int_equal(symlink(scratch_path("nowhere"), path), 0); break;
+    case LOOP: assert_int_equal(symlink(path, path), 0); break;
+    case PIPE: assert_int_equal(mkfifo(path, 0600), 0); break;
+    case FOLDER: assert_int_equal(mkdir(path, 0700), 0); break;
+    case HARD_LINK: assert_int_equal(link(good, path), 0); break;
+    case SOCKET:
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_true(fd >= 0 && strlen(path) < sizeof at.sun_path);
+        memcpy(at.sun_path, path, strlen(path) + 1);
+        assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof at), 0);
+        close(fd);
+        break;
+    case TRAPS: break;
+    }
+    return path;
+}
+
+static void clear(void)
+{
+    const char *path = scratch_path("trap");
+
+    if (unlink(path) != 0)
+        (void)!rmdir(path);
+}
+
+static void expect_text(const char *path, const char *text)
+{
+    struct buf b;
+
+    buf_init(&b, 100);
+    assert_int_equal(file_read(path, &b, NULL), STATUS_OK);
+    assert_int_equal(b.len, strlen(text));
+    assert_memory_equal(b.data, text, b.len);
+    buf_deinit(&b);
+}
+
+/* Whatever it is opened for, and what it leads to stays as it was. */
+static void test_what_a_program_keeps_is_never_opened_through_a_trap(void **state)
+{
+    static const int flags[] = {O_RDONLY, O_RDWR, O_WRONLY | O_CREAT | O_APPEND,
+                                O_WRONLY | O_CREAT | O_TRUNC, O_RDWR | O_CREAT};
+    const char *good = write_good("as it was");
+    struct error err = {0};
+    int fd;
+
+    (void)state;
+    for (int t = 0; t < TRAPS; t++) {
+        const char *path = lay((enum trap)t, good);
+
+        for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
+            assert_int_equal(file_open_own(&fd, path, flags[f], 0600, &err), STATUS_IO);
+            assert_int_equal(fd, -1);
+            assert_non_null(strstr(err.text, path));
+        }
+        assert_int_equal(access(scratch_path("nowhere"), F_OK), -1);
+        expect_text(good, "as it was");
+        clear();
+    }
+}
+
+/* A user may name a link, and gets what it leads to; not a pipe, which would be waited for. */
+static void test_what_a_user_names_may_be_a_link_and_is_never_waited_for(void **state)
+{
+    static const bool fine[TRAPS] = {[LINK] = true, [HARD_LINK] = true};
+    const char *good = write_good("named");
+    struct error err = {0};
+    char to_pipe[PATH_MAX];
+    struct buf b;
+
+    (void)state;
+    for (int t = 0; t < TRAPS; t++) {
+        const char *path = lay((enum trap)t, good);
+
+        buf_init(&b, 100);
+        assert_int_equal(file_read(path, &b, &err), fine[t] ? STATUS_OK : STATUS_IO);
+        assert_int_equal(b.len, fine[t] ? 5 : 0);
+        buf_deinit(&b);
+        clear();
+    }
+    snprintf(to_pipe, sizeof to_pipe, "%s", scratch_path("to-pipe"));
+    assert_int_equal(symlink(lay(PIPE, good), to_pipe), 0);
+    buf_init(&b, 100);
+    assert_int_equal(file_read(to_pipe, &b, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "not a regular file"));
+    assert_int_equal(file_read("/dev/zero", &b, &err), STATUS_IO);
+    buf_deinit(&b);
+    clear();
+}
+
+static void test_a_lock_is_no_way_around(void **state)
+{
+    const char *good = write_good("as it was");
+    struct error err = {0};
+    int lock;
+
+    (void)state;
+    for (int t = 0; t < TRAPS; t++) {
+        assert_int_equal(file_lock(&lock, lay((enum trap)t, good), &err), STATUS_IO);
+        assert_int_equal(lock, -1);
+        clear();
+    }
+    expect_text(good, "as it was");
+}
+
+static void test_a_new_file_replaces_an_old_one_and_no_trap(void **state)
+{
+    const char *good = write_good("as it was");
+    struct error err = {0};
+    FILE *to;
+
+    (void)state;
+    for (int t = 0; t < TRAPS; t++) {
+        assert_int_equal(file_create(&to, lay((enum trap)t, good), 0600, &err), STATUS_IO);
+        assert_null(to);
+        clear();
+    }
+    expect_text(good, "as it was");
+    assert_int_equal(file_create(&to, good, 0600, &err), STATUS_OK);
+    assert_true(fputs("new", to) >= 0);
+    assert_int_equal(fclose(to), 0);
+    expect_text(good, "new");
+}
+
+/* The atomic way takes the name away from whatever has it, and leaves what that led to alone. */
+static void test_a_file_written_whole_takes_the_place_of_a_trap(void **state)
+{
+    const char *good = write_good("as it was");
+    struct error err = {0};
+
+    (void)state;
+    for (int t = 0; t < TRAPS; t++) {
+        const char *path = lay((enum trap)t, good);
+
+        assert_int_equal(file_write_atomic(path, "new", 3, 0600, &err),
+                         t == FOLDER ? STATUS_IO : STATUS_OK);
+        if (t != FOLDER)
+            expect_text(path, "new");
+        expect_text(good, "as it was");
+        clear();
+    }
+}
+
+/* /dev/full stands for a full disk; nothing else that is no file is written to. */
+static void test_an_output_of_the_command_line_may_be_a_device(void **state)
+{
+    const char *good = write_good("as it was");
+    struct error err = {0};
+    int fd;
+
+    (void)state;
+    assert_int_equal(file_open_output(&fd, "/dev/full", O_WRONLY | O_APPEND, 0600, &err),
+                     STATUS_OK);
+    close(fd);
+    assert_int_equal(file_open_own(&fd, "/dev/full", O_WRONLY | O_APPEND, 0600, &err), STATUS_IO);
+    for (int t = 0; t < TRAPS; t++) {
+        assert_int_equal(file_open_output(&fd, lay((enum trap)t, good),
+                                          O_WRONLY | O_CREAT | O_APPEND, 0600, &err),
+                         STATUS_IO);
+        clear();
+    }
+    expect_text(good, "as it was");
+}
+
+static void test_a_file_of_another_user_is_not_taken_for_ones_own(void **state)
+{
+    const char *path = scratch_write_text("others", "as it was");
+    struct error err = {0};
+    int fd;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    assert_int_equal(file_open_own(&fd, path, O_RDWR | O_TRUNC, 0600, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "another user"));
+    expect_text(path, "as it was");
+    assert_int_equal(chown(path, 0, 0), 0);
+    assert_int_equal(file_open_own(&fd, path, O_RDWR | O_TRUNC, 0600, &err), STATUS_OK);
+    close(fd);
+    expect_text(path, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +518,13 @@ int main(void)
         cmocka_unit_test(test_a_folder_has_one_process_at_work_in_it),
         cmocka_unit_test(test_folders_are_made_with_their_parents_and_again),
         cmocka_unit_test(test_a_file_in_the_place_of_a_folder_is_an_error),
+        cmocka_unit_test(test_what_a_program_keeps_is_never_opened_through_a_trap),
+        cmocka_unit_test(test_what_a_user_names_may_be_a_link_and_is_never_waited_for),
+        cmocka_unit_test(test_a_lock_is_no_way_around),
+        cmocka_unit_test(test_a_new_file_replaces_an_old_one_and_no_trap),
+        cmocka_unit_test(test_a_file_written_whole_takes_the_place_of_a_trap),
+        cmocka_unit_test(test_an_output_of_the_command_line_may_be_a_device),
+        cmocka_unit_test(test_a_file_of_another_user_is_not_taken_for_ones_own),
     };
 
     umask(022);

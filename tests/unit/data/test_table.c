@@ -96,6 +96,21 @@ static void test_the_shipped_sets_keep_their_labels_from_parties(void **unused)
     assert_non_null(strstr(err.text, "column 66 \"label\": labels belong to the server"));
 }
 
+/* --- bounds --- */
+
+static void test_values_are_cut_off_at_the_limit_and_counted(void **unused)
+{
+    struct table t = read_text("id,a,b\n1,3e38,-3e38\n2,1e12,1.1e12\n3,-5,0\n", &FEATURES);
+
+    (void)unused;
+    assert_int_equal(table_limit(&t), 3);
+    assert_true(t.x[0] == TABLE_VALUE_LIMIT && t.x[1] == -TABLE_VALUE_LIMIT);
+    assert_true(t.x[2] == TABLE_VALUE_LIMIT && t.x[3] == TABLE_VALUE_LIMIT);
+    assert_true(t.x[4] == -5 && t.x[5] == 0);
+    assert_int_equal(table_limit(&t), 0);
+    table_deinit(&t);
+}
+
 /* --- labels --------------------------------------------------------------------------------------
  */
 
@@ -256,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_the_name_or_the_content_chooses_the_reader),
         cmocka_unit_test(test_content_that_belies_the_name_is_refused),
         cmocka_unit_test(test_the_shipped_sets_keep_their_labels_from_parties),
+        cmocka_unit_test(test_values_are_cut_off_at_the_limit_and_counted),
         cmocka_unit_test(test_labels_are_classes_from_0),
         cmocka_unit_test(test_a_label_that_is_no_class_is_refused),
         cmocka_unit_test(test_gather_copies_rows_in_the_order_asked),
