@@ -131,11 +131,15 @@ static enum status print_bottom(const struct price *p, struct buf *out)
                            "release\n");
 }
 
-/* What the sampler draws with: its thresholds are rounded inwards, so beta bounds them. */
+/* What is drawn with: pbm's thresholds are rounded inwards, so beta bounds them. */
 static enum status print_mechanism(const struct account_entry *e, struct buf *out)
 {
     struct pbm pbm;
 
+    if (e->kind == ACCOUNT_GAUSSIAN)
+        return buf_printf(out,
+                          "#   mechanism: gaussian, sigma %g: %g steps of %g, of which C is %g\n",
+                          e->sigma, e->sigma / e->step, e->step, e->clip / e->step);
     if (e->kind != ACCOUNT_PBM || pbm_init(&pbm, e->trials, e->beta, 1) != STATUS_OK)
         return STATUS_OK;
     return buf_printf(out,

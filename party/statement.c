@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 #include "common/base/folder.h"
 #include "common/crypto/secret.h"
+#include "common/daemon/guesses.h"
 #include "common/privacy/ledger.h"
 #include "party/books.h"
 #include "party/checkpoint.h"
@@ -34,6 +35,29 @@ static enum status print_peers(const struct party_inputs *in, const struct ledge
     return s;
 }
 
+static enum status print_compared(const struct party_inputs *in, struct buf *out, struct error *err)
+{
+    struct guesses g;
+    enum status s = guesses_open(&g, in->config.state, &in->key, err);
+    bool any = false;
+
+    for (size_t i = 0; i <= in->roster.n && s == STATUS_OK; i++) {
+        const struct roster_entry *e = i < in->roster.n ? &in->roster.party[i] : &in->roster.server;
+        const uint64_t count = guesses_count(&g, e->key);
+
+        if (count == 0)
+            continue;
+        if (!any)
+            s = buf_printf(out, "\n  %-20s %12s\n", "ids compared with", "in vain");
+        if (s == STATUS_OK)
+            s = buf_printf(out, "  %-20s %12llu of %u\n", e->name, (unsigned long long)count,
+                           in->config.policy.id_mismatches);
+        any = true;
+    }
+    guesses_close(&g);
+    return s;
+}
+
 enum status statement_print(const struct party_inputs *in, struct buf *out, struct error *err)
 {
     const char *state = in->config.state;
@@ -49,7 +73,9 @@ enum status statement_print(const struct party_inputs *in, struct buf *out, stru
     if (s == STATUS_OK && l != NULL)
         s = print_peers(in, l, out);
     ledger_close(l);
-    return s == STATUS_OK ? s : error_set(err, s, "%s: %s", state, status_words(s));
+    if (s == STATUS_OK)
+        return print_compared(in, out, err);
+    return error_set(err, s, "%s: %s", state, status_words(s));
 }
 
 static const struct roster_entry *other(const struct party_inputs *in, const char *name)
@@ -164,4 +190,16 @@ enum status statement_forget(const struct party_inputs *in, const char *name, st
         s = buf_printf(out, "forgotten: the ledger of %s had been seen up to number %llu\n", name,
                        (unsigned long long)seen);
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
+}
+
+/* --- ids --- */
+
+enum status statement_forget_ids(const struct party_inputs *in, const char *name, struct buf *out,
+                                 struct error *err)
+{
+    const struct roster_entry *who = other(in, name);
+
+    if (who == NULL && strcmp(in->roster.server.name, name) == 0)
+        who = &in->roster.server;
+    return guesses_order(in->config.state, &in->key, who == NULL ? NULL : who->key, name, out, err);
 }

@@ -6,7 +6,6 @@
 #include "common/base/check.h"
 #include "common/base/finite.h"
 #include "common/base/mem.h"
-#include "common/crypto/digest.h"
 #include "common/data/csv.h"
 #include "common/data/idx.h"
 #include "common/data/order.h"
@@ -136,11 +135,15 @@ bool table_share_ids(const struct table *a, const struct table *b)
     return false;
 }
 
-enum status table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32])
+size_t table_ids_bytes(const struct table *t)
 {
-    size_t bytes = 0;
+    return t->rows == 0 ? 0 : t->id_at[t->rows - 1] + strlen(table_id(t, t->rows - 1)) + 1;
+}
 
-    if (t->rows > 0)
-        bytes = t->id_at[t->rows - 1] + strlen(table_id(t, t->rows - 1)) + 1;
-    return digest_hmac(out, key, 32, t->id_text, bytes);
+bool table_same_ids(const struct table *a, const struct table *b)
+{
+    const size_t bytes = table_ids_bytes(a);
+
+    return a->rows == b->rows && bytes == table_ids_bytes(b) &&
+           (bytes == 0 || memcmp(a->id_text, b->id_text, bytes) == 0);
 }

@@ -63,7 +63,9 @@ void table_gather(float *out, const struct table *t, const uint32_t *rows, size_
 /* Is any id in both? */
 bool table_share_ids(const struct table *a, const struct table *b);
 
-/* HMAC-SHA-256 under `key` of all ids in order, each with its final 0 (threats D9). */
-enum status table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32]) MUST_USE;
+/* Are the ids of both the same, in the same order? */
+bool table_same_ids(const struct table *a, const struct table *b);
+/* Bytes of all ids in order, each with its final 0, from the first one's on. */
+size_t table_ids_bytes(const struct table *t);
 
 #endif

@@ -39,6 +39,7 @@ FOREIGN = {
                   'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/lib/draws.c',
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
                   'tests/fuzz/fuzz_certificate.c', 'tests/bench/*'),
+    'sodium.h': ('common/crypto/equality.c', 'tests/unit/crypto/*'),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
     'yaml.h': ('common/config/document.c', 'common/config/shape.c', 'common/flow/roster.c',
                'deploy/tools/grid/tree.c'),
