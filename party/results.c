@@ -64,6 +64,7 @@ static struct report_mechanism mechanism(const struct account_entry *e)
     }
     if (e->kind == ACCOUNT_GAUSSIAN) {
         m.sigma = e->sigma;
+        m.step = e->step;
         m.clip = e->clip;
     }
     if (e->bottom == ACCOUNT_DP) {
