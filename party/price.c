@@ -8,10 +8,10 @@
 #include "common/pbm/pbm.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
+#include "party/books.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum { ORDERS = 8 };
 static const double orders[ORDERS] = {1.25, 1.5, 2, 4, 8, 16, 32, 64};
@@ -40,16 +40,11 @@ static enum status read_plan(struct plan *out, const char *file, struct error *e
 /* What was spent before, if anything was. */
 static enum status read_ledger(struct price *out, const struct party_inputs *in, struct error *err)
 {
-    char path[CONFIG_PATH_MAX];
     struct ledger_totals totals;
     struct ledger *ledger;
-    enum status s;
+    enum status s = books_open_ledger(&ledger, &in->config, false, err);
 
-    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
-    if (access(path, F_OK) != 0)
-        return STATUS_OK;
-    s = ledger_open(&ledger, path, err);
-    if (s != STATUS_OK)
+    if (s != STATUS_OK || ledger == NULL)
         return s;
     out->spent_n = ledger_entries(ledger, out->spent);
     ledger_totals(ledger, &totals);
