@@ -163,6 +163,7 @@ void server_finish(struct server_session *s, struct actions *a, enum wire_outcom
         s->error = (struct error){0};
     if (s->sm.phase != PHASE_OVER)
         server_say_over(s, a, outcome);
+    server_watch_end(s, outcome);
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
     finish->error = &s->error;

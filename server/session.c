@@ -240,6 +240,10 @@ static void message(struct server_session *s, struct actions *a, const struct ev
 
     if (!p->present)
         return;
+    if (server_watch_arrival(s, e->peer, e->msg) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     if (e->msg->kind == WIRE_REFUSE || e->msg->kind == WIRE_KEPT) {
         take(s, a, e);
         return;
@@ -496,6 +500,7 @@ void server_session_free(struct server_session *s)
 {
     if (s == NULL)
         return;
+    server_compare_forget(s);
     secagg_server_free(s->sum);
     server_head_deinit(&s->head);
     schedule_deinit(&s->schedule);

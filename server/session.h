@@ -15,6 +15,7 @@
 #include "common/flow/action.h"
 #include "common/flow/agenda.h"
 #include "common/flow/event.h"
+#include "common/flow/ids.h"
 #include "common/flow/phase.h"
 #include "common/flow/roster.h"
 #include "common/metrics/score.h"
@@ -41,7 +42,7 @@ struct server_store {
     void (*forget)(void *owner, uint64_t before_step); /* nobody needs those again */
 };
 
-/* Somebody who is told what the server sees and says (transcript.h), by all four; ask NULL: nobody.
+/* Somebody who is told what the server sees and says (transcript.h), by all six; ask NULL: nobody.
  * Called from step and work; what does not succeed ends the run. */
 struct server_watch {
     void *owner;
@@ -49,6 +50,8 @@ struct server_watch {
     enum status (*upload)(void *owner, const struct transcript_upload *u, struct error *err);
     enum status (*sum)(void *owner, const struct transcript_sum *m, struct error *err);
     enum status (*again)(void *owner, const struct transcript_again *g, struct error *err);
+    enum status (*arrival)(void *owner, const struct transcript_arrival *r, struct error *err);
+    enum status (*end)(void *owner, const struct transcript_end *e, struct error *err);
 };
 
 /* Everything stays the caller's and must outlive the session. */
@@ -63,6 +66,8 @@ struct server_setup {
     struct server_store store;
     struct server_watch watch;
     uint32_t checkpoint_rounds; /* training rounds between two ACTION_KEEP; 0: never any */
+    struct ids_counts counts;
+    uint32_t id_mismatches; /* that are counted of one party, at most; 0: no limit */
 };
 
 struct server_reached {

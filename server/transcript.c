@@ -132,3 +132,20 @@ enum status transcript_again(struct transcript *t, const struct transcript_again
             g->party + 1, g->step, g->steps);
     return end_line(t, err);
 }
+
+enum status transcript_arrival(struct transcript *t, const struct transcript_arrival *r,
+                               struct error *err)
+{
+    fprintf(t->to,
+            "{\"kind\":\"arrival\",\"round\":%" PRIu64
+            ",\"party\":%u,\"bytes\":%zu,\"us\":%" PRIu64,
+            r->round, r->party + 1, r->bytes, r->us);
+    return end_line(t, err);
+}
+
+enum status transcript_end(struct transcript *t, const struct transcript_end *e, struct error *err)
+{
+    fprintf(t->to, "{\"kind\":\"end\",\"outcome\":\"%s\",\"exit\":%d",
+            wire_outcome_name(e->outcome), e->exit_code);
+    return end_line(t, err);
+}

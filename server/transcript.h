@@ -28,6 +28,11 @@
  *   {"kind":"sum","round":7,"sum":[...],"gradient":[...]}
  *        what the head took (rows x inputs), and in training what went down in the plan's form
  *        (rows x P, or D and W); a round without it came to nothing
+ *   {"kind":"arrival","round":7,"party":1,"bytes":96,"us":1250}
+ *        an upload (or a share, sealed) of so many bytes of content came from this party, so many
+ *        microseconds after the last round was opened; whether or not it was taken
+ *   {"kind":"end","outcome":"completed","exit":0}
+ *        how this process ended; one that was killed has no such line
  *   {"kind":"again","party":2,"step":5,"steps":3}
  *        what went down for these steps was sent to this party once more
  *
@@ -62,6 +67,18 @@ struct transcript_again {
     uint64_t step, steps;
 };
 
+struct transcript_arrival {
+    uint64_t round;
+    uint32_t party; /* roster index */
+    size_t bytes;
+    uint64_t us;
+};
+
+struct transcript_end {
+    enum wire_outcome outcome;
+    int exit_code;
+};
+
 /* STATUS_IO with the file's name, here and below. */
 enum status transcript_open(struct transcript **out, const char *path, struct error *err) MUST_USE;
 void transcript_close(struct transcript *t); /* NULL is fine */
@@ -76,5 +93,9 @@ enum status transcript_sum(struct transcript *t, const struct transcript_sum *m,
                            struct error *err) MUST_USE;
 enum status transcript_again(struct transcript *t, const struct transcript_again *g,
                              struct error *err) MUST_USE;
+enum status transcript_arrival(struct transcript *t, const struct transcript_arrival *r,
+                               struct error *err) MUST_USE;
+enum status transcript_end(struct transcript *t, const struct transcript_end *e,
+                           struct error *err) MUST_USE;
 
 #endif

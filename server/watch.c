@@ -133,3 +133,28 @@ enum status server_watch_again(struct server_session *s, uint32_t peer, uint64_t
 
     return anybody(s) ? s->setup.watch.again(s->setup.watch.owner, &g, &s->error) : STATUS_OK;
 }
+
+enum status server_watch_arrival(struct server_session *s, uint32_t peer, const struct wire_msg *m)
+{
+    const bool upload = m->kind == WIRE_UPLOAD;
+    const struct transcript_arrival r = {
+        .round = upload ? m->upload.round : m->share.round,
+        .party = peer,
+        .bytes =
+            upload ? m->upload.payload.n + m->upload.check.n : m->share.sealed.n + m->share.tags.n,
+        .us = s->now_us - s->round.opened_us,
+    };
+
+    if (!anybody(s) || (!upload && m->kind != WIRE_SHARE))
+        return STATUS_OK;
+    return s->setup.watch.arrival(s->setup.watch.owner, &r, &s->error);
+}
+
+void server_watch_end(struct server_session *s, enum wire_outcome outcome)
+{
+    const struct transcript_end e = {outcome, status_exit_code(s->error.status)};
+    struct error why = {0}; /* the run is over, with its own reason */
+
+    if (anybody(s))
+        (void)!s->setup.watch.end(s->setup.watch.owner, &e, &why);
+}

@@ -231,7 +231,11 @@ static enum status add_crl(X509_STORE *store, const char *path, struct error *er
         X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
     X509_CRL_free(crl);
     buf_deinit(&text);
-    return s == STATUS_IO ? STATUS_CONFIG : s;
+    if (s != STATUS_IO && s != STATUS_LIMIT)
+        return s;
+    if (err != NULL) /* a file that is not there is this side's mistake */
+        err->status = STATUS_CONFIG;
+    return STATUS_CONFIG;
 }
 
 enum status cert_authority_load(struct cert_authority *a, const char *ca, const char *crl,

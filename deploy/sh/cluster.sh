@@ -327,7 +327,8 @@ cluster_daemon() { # server|I ARGUMENTS...
 cluster_words() { # FOLDER
     cluster_line=$(grep -a ' error: ' "$out/$1/log.txt" 2>/dev/null | tail -n 1)
     [ -n "$cluster_line" ] || cluster_line=$(tail -n 1 "$out/$1/log.txt" 2>/dev/null)
-    printf '%s' "${cluster_line:-no word in its log}" | sed 's/^[^ ]* [^ ]* error: //'
+    cluster_line=${cluster_line:-no word in its log}
+    printf '%s' "${cluster_line#* error: }"
 }
 
 # Ends with the guilty side's words in summary.json and on standard error.
@@ -434,7 +435,13 @@ cluster_start_server() {
         fi
         sleep 0.05
     done
-    address=$(cat "$out/server/address")
+    cluster_read_address
+}
+
+# It becomes a part of the parties' files.
+cluster_read_address() {
+    address=$(cat "$out/server/address" 2>/dev/null)
+    case $address in *[!0-9a-f.:\[\]]*) fail 6 "$out/server/address holds no address" ;; esac
 }
 
 cluster_start_parties() {
@@ -506,7 +513,7 @@ cluster_run() {
     say "cluster in $out: a server and $m parties"
     [ "$netns" = no ] || netns_up
     [ "$stopped" = no ] || exit 130
-    address=$(cat "$out/server/address" 2>/dev/null)
+    cluster_read_address
     cluster_over server || cluster_start_server
     cluster_start_parties
     started=yes

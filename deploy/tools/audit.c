@@ -4,17 +4,20 @@
  *             --summary summary.json [--claims summary.json]     epsilon, at least
  *   vfl-audit --transcript FILE --features CSV [--known N]       features from embeddings
  *   vfl-audit --transcript FILE --labels CSV                     labels from gradients
+ *   vfl-audit --pairs LIST                                       how runs of two neighbours end
  *   vfl-audit --control [--runs N]                               the auditor's own power
  *   vfl-audit --make DIR --rows N --parties M --embedding P [--probes R]
  *                                                                a federation of canaries
  *
- * Exit codes: 0; 5 when a bound is above its claim, or a control finds nothing; 2, 6 as everywhere.
+ * Exit codes: 0; 5 when a bound is above its claim, low bits, sizes or ends tell, or a control
+ * finds nothing; 2, 6 as everywhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/config/number.h"
 #include "common/data/table.h"
 #include "common/metrics/json_file.h"
+#include "deploy/tools/audit/aside.h"
 #include "deploy/tools/audit/canary.h"
 #include "deploy/tools/audit/contrast.h"
 #include "deploy/tools/audit/control.h"
@@ -41,7 +44,7 @@ enum {
 struct wanted {
     const char *transcript, *canaries, *probes, *summary, *claims, *seed;
     const char *features, *labels, *known, *runs;
-    const char *make, *rows, *parties, *embedding;
+    const char *pairs, *make, *rows, *parties, *embedding;
     bool control;
 };
 
@@ -50,6 +53,7 @@ static int usage(void)
     fprintf(stderr, "usage: vfl-audit --transcript FILE [--canaries CSV [--probes CSV] [--seed N] "
                     "--summary FILE [--claims FILE]]\n"
                     "                 [--features CSV [--known N]] [--labels CSV]\n"
+                    "       vfl-audit --pairs LIST\n"
                     "       vfl-audit --control [--runs N]\n"
                     "       vfl-audit --make DIR --rows N --parties M --embedding P "
                     "[--probes R]\n");
@@ -72,6 +76,7 @@ static bool read_options(struct wanted *w, int argc, char **argv)
         {"--labels", &w->labels},
         {"--known", &w->known},
         {"--runs", &w->runs},
+        {"--pairs", &w->pairs},
         {"--make", &w->make},
         {"--rows", &w->rows},
         {"--parties", &w->parties},
@@ -91,7 +96,7 @@ static bool read_options(struct wanted *w, int argc, char **argv)
             return false;
         *options[k].value = argv[i];
     }
-    return (w->transcript != NULL) + w->control + (w->make != NULL) == 1 &&
+    return (w->transcript != NULL) + w->control + (w->make != NULL) + (w->pairs != NULL) == 1 &&
            (w->canaries == NULL) == (w->summary == NULL) &&
            (w->canaries != NULL || w->claims == NULL) &&
            (w->probes == NULL || w->canaries != NULL || w->make != NULL) &&
@@ -170,6 +175,8 @@ static enum status judge_claims(const struct wanted *w, const struct seen *seen,
         const struct distinguish_summaries by = {own, claims != NULL ? claims : own};
 
         s = distinguish(&of, &by, broken, err);
+        if (s == STATUS_OK)
+            s = aside_rounds(&of, broken, err);
     }
     table_deinit(&canaries);
     table_deinit(&probes);
@@ -221,6 +228,8 @@ int main(int argc, char **argv)
         return usage();
     if (w.make != NULL)
         s = make(&w, &err);
+    else if (w.pairs != NULL)
+        s = aside_runs(w.pairs, &broken, &err);
     else
         s = w.control ? control(&w, &broken, &err) : read_transcript(&w, &seen, &err);
     if (s == STATUS_OK && w.canaries != NULL)

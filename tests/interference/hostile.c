@@ -3,7 +3,6 @@
  */
 #include "tests/interference/hostile.h"
 
-#include "common/base/bits.h"
 #include "common/base/check.h"
 
 #include <float.h>
@@ -15,6 +14,7 @@ static struct {
     uint64_t seed;
     double clip;
     uint32_t parties;
+    uint64_t largest; /* sum of codes */
     uint64_t trained, shown, packed, altered;
 } script;
 
@@ -24,6 +24,7 @@ void hostile_begin(const struct pair *p)
     script.seed = p->seed;
     script.clip = p->plan.protocol.clip;
     script.parties = p->options.parties;
+    script.largest = (uint64_t)plan_value_max(&p->plan) * p->options.parties;
 }
 
 /* --- numbers --- */
@@ -107,7 +108,9 @@ static void show_sums(const struct server_head *h, uint32_t rows, struct dice *d
 {
     uint8_t *to = (uint8_t *)(h->blob + down_shown_at(&h->down, rows));
     const size_t n = (size_t)rows * h->down.width, bytes = down_shown_bytes(&h->down, rows);
-    const uint64_t most = (uint64_t)h->down.value_max * h->down.members;
+    const uint32_t width = h->down.sum_bits;
+    const uint64_t all = ((uint64_t)1 << width) - 1,
+                   most = script.largest > 0 && script.largest < all ? script.largest : all;
 
     memset(to, 0, bytes);
     if (dice_percent(d, 25) || h->down.shown == DOWN_SHOWN_PAYLOADS)
@@ -120,8 +123,8 @@ static void show_sums(const struct server_head *h, uint32_t rows, struct dice *d
             memcpy(to + i * sizeof x, &x, sizeof x);
             continue;
         }
-        for (uint32_t w = bits_width(most + 1), bit = 0; bit < w; bit++)
-            to[(i * w + bit) / 8] |= (uint8_t)((code >> bit & 1) << (i * w + bit) % 8);
+        for (uint32_t bit = 0; bit < width; bit++)
+            to[(i * width + bit) / 8] |= (uint8_t)((code >> bit & 1) << (i * width + bit) % 8);
     }
 }
 

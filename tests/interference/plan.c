@@ -217,6 +217,26 @@ static void draw_aggregation(struct pair *p, struct dice *d)
     set_to(p, "protocol.aggregation", aggregation);
 }
 
+/* Gaussian noise has its bounds in steps of the grid: of three keys drawn apart few fit. */
+static void draw_gaussian(struct pair *p, struct dice *d)
+{
+    static const char *const paths[TOGETHER_MAX] = {"protocol.encoding", "protocol.gaussian.match",
+                                                    "protocol.gaussian.sigma",
+                                                    "protocol.gaussian.levels"};
+    const uint64_t levels = dice_between(d, 16, 300);
+    const double steps = 4 * pow(1e4, dice_real(d));
+    char text[TOGETHER_MAX][PAIR_SET_MAX];
+    size_t row[TOGETHER_MAX];
+
+    for (size_t i = 0; i < TOGETHER_MAX; i++)
+        row[i] = row_of(paths[i]);
+    strcpy(text[0], "gaussian");
+    strcpy(text[1], "sigma");
+    snprintf(text[2], PAIR_SET_MAX, "%.17g", steps * p->plan.protocol.clip / (double)levels);
+    snprintf(text[3], PAIR_SET_MAX, "%llu", (unsigned long long)levels);
+    (void)set(p, row, text, TOGETHER_MAX);
+}
+
 void pair_draw_plan(struct pair *p, struct dice *d)
 {
     static const char *const begin[][2] = {{"training.epochs", "1"},
@@ -237,6 +257,8 @@ void pair_draw_plan(struct pair *p, struct dice *d)
     draw_aggregation(p, d);
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         try_together(p, d, (const char *const[TOGETHER_MAX]){first[i]});
+    if (!p->strict && dice_percent(d, 30))
+        draw_gaussian(p, d);
     for (size_t i = 0; i < sizeof together / sizeof *together; i++)
         if (dice_percent(d, 40))
             try_together(p, d, together[i]);

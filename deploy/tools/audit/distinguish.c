@@ -5,6 +5,7 @@
 
 #include "common/privacy/account.h"
 #include "deploy/tools/audit/bound.h"
+#include "deploy/tools/audit/lowbits.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,8 +143,36 @@ static enum status check_summaries(const struct distinguish_summaries *by, const
 struct found {
     double delta; /* the claims', at which they are judged */
     bool known[PLAN_PARTIES_MAX];
-    double epsilon[PLAN_PARTIES_MAX]; /* by parties held; negative: not attacked */
+    /* By parties held; negative: not attacked. */
+    double epsilon[PLAN_PARTIES_MAX], bits[PLAN_PARTIES_MAX];
 };
+
+/* Where the bottom learns, what tells of a canary is in other records' values. */
+static enum status attack_bits(struct found *f, const struct view_of *of, uint32_t held,
+                               struct error *err)
+{
+    const unsigned m_eff = of->seen->plan.shape.parties - held;
+    struct bound_test t;
+    enum status s;
+
+    if (of->probes != NULL) {
+        printf("low bits  not looked at: with --dp a canary shows in the values of others\n");
+        return STATUS_OK;
+    }
+    s = lowbits(&t, of, held, f->delta, err);
+    if (s != STATUS_OK)
+        return s;
+    if (t.n == 0 || t.m == 0) {
+        printf("low bits  not looked at, m_eff %u: too few records were released exactly once\n",
+               m_eff);
+        return STATUS_OK;
+    }
+    f->bits[held] = t.epsilon;
+    printf("low bits  m_eff %u: %zu and %zu judged, %zu taken for the other side, %zu missed: "
+           "epsilon at least %.4g\n",
+           m_eff, t.n, t.m, t.false_hits, t.misses, t.epsilon);
+    return STATUS_OK;
+}
 
 static enum status attack(struct found *f, const struct view_of *of, uint32_t held,
                           struct error *err)
@@ -155,7 +184,7 @@ static enum status attack(struct found *f, const struct view_of *of, uint32_t he
     if (f->known[held])
         return STATUS_OK;
     f->known[held] = true;
-    f->epsilon[held] = -1;
+    f->epsilon[held] = f->bits[held] = -1;
     if (held > 0 && of->seen->part == NULL)
         return STATUS_OK;
     s = view_make(&v, of, held, err);
@@ -170,7 +199,7 @@ static enum status attack(struct found *f, const struct view_of *of, uint32_t he
                of->seen->plan.shape.parties - held, t.n, t.m, t.false_hits, t.misses, t.epsilon);
     }
     view_deinit(&v);
-    return s;
+    return s == STATUS_OK ? attack_bits(f, of, held, err) : s;
 }
 
 /* A curious party sees what the server and that party do where it is shown the training rounds'
@@ -189,10 +218,11 @@ static uint32_t held_by(const json_t *claim, uint32_t parties)
     return parties - (uint32_t)json_integer_value(json_object_get(claim, "m_eff"));
 }
 
-static bool print_claim(const json_t *claim, double bound)
+static bool print_claim(const json_t *claim, double bound, double bits)
 {
     const double claimed = epsilon_of(claim);
     const bool over = bound > claimed;
+    const bool told = bits > claimed;
     char text[32] = "-";
 
     if (bound >= 0)
@@ -202,8 +232,9 @@ static bool print_claim(const json_t *claim, double bound)
            claimed, text,
            bound < 0 ? "not attacked"
            : over    ? "BROKEN"
+           : told    ? "BROKEN by low bits"
                      : "holds");
-    return over;
+    return over || told;
 }
 
 enum status distinguish(const struct view_of *of, const struct distinguish_summaries *by,
@@ -230,7 +261,10 @@ enum status distinguish(const struct view_of *of, const struct distinguish_summa
     {
         const uint32_t held = held_by(claim, parties);
 
-        *broken |= print_claim(claim, sees_sums(of, claim) ? found.epsilon[held] : -1);
+        const bool sees = sees_sums(of, claim);
+
+        *broken |=
+            print_claim(claim, sees ? found.epsilon[held] : -1, sees ? found.bits[held] : -1);
     }
     return STATUS_OK;
 }

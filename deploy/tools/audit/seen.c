@@ -252,6 +252,66 @@ static enum status take_sum(struct reader *r, const json_t *o)
     return r->seed != NULL && !s->clear ? draw_again(r, &a, sum) : STATUS_OK;
 }
 
+/* --- beside the values --- */
+
+/* Room for `more` behind n; false: there is no memory, and nothing has changed. */
+static bool grow(void **block, size_t n, size_t *max, size_t more, size_t size)
+{
+    size_t most = *max == 0 ? 64 : *max;
+    void *now;
+
+    while (most < n + more)
+        most *= 2;
+    if (most == *max)
+        return true;
+    now = mem_grow(*block, *max * size, most * size);
+    if (now == NULL)
+        return false;
+    *block = now;
+    *max = most;
+    return true;
+}
+
+/* Of the target alone; rounds that deal are of no rows, and were not asked for. */
+static enum status take_arrival(struct reader *r, const json_t *o)
+{
+    struct seen *s = r->to;
+    struct seen_arrival *to;
+    const json_t *rows;
+    char key[24];
+
+    if (s->times == NULL)
+        return bad(r, "before the plan");
+    if (number(o, "party") != 1)
+        return STATUS_OK;
+    key_of(key, o);
+    rows = json_object_get(json_object_get(r->asks, key), "rows");
+    if (json_array_size(rows) > s->rows)
+        return bad(r, "more rows than there are");
+    if (!grow((void **)&s->arrival, s->arrivals, &s->arrivals_max, 1, sizeof *s->arrival) ||
+        !grow((void **)&s->arrived_row, s->arrived_rows, &s->arrived_rows_max,
+              json_array_size(rows), sizeof *s->arrived_row))
+        return error_set(r->err, STATUS_MEMORY, "%s: no memory", r->path);
+    to = &s->arrival[s->arrivals++];
+    *to = (struct seen_arrival){number(o, "bytes"), number(o, "us"), s->arrived_rows,
+                                json_array_size(rows)};
+    for (size_t i = 0; i < to->rows; i++)
+        s->arrived_row[s->arrived_rows++] = (uint32_t)json_integer_value(json_array_get(rows, i));
+    return STATUS_OK;
+}
+
+static enum status take_end(struct reader *r, const json_t *o)
+{
+    const char *outcome = json_string_value(json_object_get(o, "outcome"));
+
+    if (outcome == NULL)
+        return bad(r, "an end without its outcome");
+    r->to->ended = true;
+    r->to->exit_code = (int)number(o, "exit");
+    snprintf(r->to->outcome, sizeof r->to->outcome, "%s", outcome);
+    return STATUS_OK;
+}
+
 /* --- lines --- */
 
 static enum status take_line(struct reader *r, const char *text)
@@ -271,6 +331,10 @@ static enum status take_line(struct reader *r, const char *text)
         s = take_upload(r, o);
     else if (strcmp(kind, "sum") == 0)
         s = take_sum(r, o);
+    else if (strcmp(kind, "arrival") == 0)
+        s = take_arrival(r, o);
+    else if (strcmp(kind, "end") == 0)
+        s = take_end(r, o);
     else if (strcmp(kind, "again") != 0) /* which tells nothing new */
         s = bad(r, "a kind that nobody knows");
     json_decref(o);
@@ -311,6 +375,8 @@ void seen_deinit(struct seen *s)
     mem_free(s->part);
     mem_free(s->part_times);
     mem_free(s->gradient);
+    mem_free(s->arrival);
+    mem_free(s->arrived_row);
     *s = (struct seen){0};
 }
 

@@ -11,6 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* An upload or a share of the target, the roster's first party, as it came. */
+struct seen_arrival {
+    uint64_t bytes, us; /* since the last round was opened */
+    size_t row, rows;   /* of the round: seen->arrived_row[row ..]; 0 rows: it is of none */
+};
+
 /* Values are added up over all releases of a row, beside how many there were.  A row is one of the
  * training rows or, after these, one of the test rows. */
 struct seen {
@@ -27,6 +33,15 @@ struct seen {
     /* What went down last for each training row: rows x `width` of the gradient, or of D. */
     float *gradient;
     uint32_t width;
+    /* Beside the values.  ended: the last process said how; else it was killed, or is an old one's.
+     */
+    struct seen_arrival *arrival;
+    size_t arrivals, arrivals_max;
+    uint32_t *arrived_row;
+    size_t arrived_rows, arrived_rows_max;
+    bool ended;
+    char outcome[16];
+    int exit_code;
 };
 
 /* seed NULL: none is known.  STATUS_IO, STATUS_DATA with file and line. */

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { TRIES_MAX = 100 };
+
 static bool lightly;
 
 void put_lightly(void)
@@ -126,6 +128,23 @@ static bool write_all(int fd, const struct buf *text)
     return lightly || fsync(fd) == 0;
 }
 
+/* A new file beside the place, of a name that nobody has: what others have put there stays. */
+static int open_beside(const struct put_folder *f, char tmp[NAME_MAX + 1], const char *name)
+{
+    for (unsigned i = 0; i < TRIES_MAX; i++) {
+        int fd;
+
+        if ((size_t)snprintf(tmp, NAME_MAX + 1, ".%s.%ld-%u", name, (long)getpid(), i) > NAME_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        fd = openat(f->fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
 enum status put_in_folder(const struct put_folder *f, const char *name, const struct buf *text,
                           unsigned mode, struct error *err)
 {
@@ -136,13 +155,9 @@ enum status put_in_folder(const struct put_folder *f, const char *name, const st
 
     if (s != STATUS_OK)
         return s;
-    if ((size_t)snprintf(tmp, sizeof tmp, "%s.new", name) >= sizeof tmp)
-        return refuse(err, f->path, name, "a name too long");
-    if (unlinkat(f->fd, tmp, 0) != 0 && errno != ENOENT)
-        return fail(err, f->path, tmp);
-    fd = openat(f->fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = open_beside(f, tmp, name);
     if (fd < 0)
-        return fail(err, f->path, tmp);
+        return fail(err, f->path, name);
     ok = write_all(fd, text) && fchmod(fd, (mode_t)mode) == 0;
     if (close(fd) != 0 || !ok || renameat(f->fd, tmp, f->fd, name) != 0) {
         s = fail(err, f->path, name);

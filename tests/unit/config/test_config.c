@@ -151,6 +151,8 @@ static void make_local_sense(struct plan *p)
         p->protocol.label_holders = 0;
     if (p->protocol.local_iterations == 1)
         p->protocol.proximal = 0;
+    if (p->training.learning_rate * p->protocol.proximal > 1)
+        p->protocol.proximal = 0.5 / p->training.learning_rate;
     if (!wait || !plan_compresses(p))
         p->protocol.error_feedback = false;
     if (p->model.head.n > 0 || p->model.fusion == FUSION_CONCAT ||
@@ -485,6 +487,35 @@ static void test_a_refused_plan_says_the_numbers_where_the_key_stands(void **sta
                      STATUS_OK);
 }
 
+/* What a file gives of a plan, and nothing else, in the words in which this program prints it. */
+static void test_of_a_plan_file_the_given_keys_are_printed_and_others_refused(void **state)
+{
+    static const char *const bad[] = {
+        "listen: \"0.0.0.0:1\"\n", "identity: {key: x}\n", "roster: x\n",
+        "training: {epoch: 2}\n",  "training: [\n",        "protocol: {encoding: float32}\n",
+        "shape: {parties: 2}\n"};
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    scratch_write_text("plan.yaml", "# mine\nprotocol:\n  pbm: {beta: 0.250, trials: 16}\n"
+                                    "training:\n  epochs: 2\nprivacy: {delta: 1.0e-5}\n");
+    assert_int_equal(config_print_plan_file(scratch_path("plan.yaml"), &out, &err), STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    assert_string_equal((const char *)out.data,
+                        "protocol:\n  pbm:\n    trials: 16\n    beta: 0.25\n"
+                        "training:\n  epochs: 2\nprivacy:\n  delta: 1e-5\n");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        out.len = 0;
+        scratch_write_text("plan.yaml", bad[i]);
+        assert_int_equal(config_print_plan_file(scratch_path("plan.yaml"), &out, &err),
+                         STATUS_CONFIG);
+        assert_int_equal(out.len, 0);
+    }
+    buf_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_fedvs_implies_its_encoding_unless_one_is_given),
         cmocka_unit_test(test_a_refused_plan_says_the_numbers_where_the_key_stands),
         cmocka_unit_test(test_any_failed_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(test_of_a_plan_file_the_given_keys_are_printed_and_others_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

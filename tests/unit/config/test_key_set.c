@@ -7,6 +7,7 @@
 
 #include "common/config/config.h"
 #include "common/config/config_keys.h"
+#include "common/config/document.h"
 #include "common/config/key_print.h"
 
 #include <setjmp.h>
@@ -467,6 +468,33 @@ static void test_the_default_policy_admits_hidden_pbm_and_fixed_only(void **stat
     assert_int_equal(c.party.layers.width[1], 64);
 }
 
+/* The one way into YAML for text of others. */
+static void test_quoted_text_is_read_back_and_control_characters_are_refused(void **state)
+{
+    static const char *const good[] = {"h.example:7400", "[::1]:1", "a\"b\\c", "h\xc3\xb6",
+                                       "{a: b}",         "# x",     "'",       "$(id)"};
+    static const char *const bad[] = {"h\nx: 1", "a\tb", "\x1b[31m", "a\rb",
+                                      "\x7f",    "\xc3", "\xc2\x85", "\xe2\x80\xa8"};
+    struct document_fault f;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct key_value v = {0};
+
+        out.len = 0;
+        assert_int_equal(key_print_quoted(good[i], &out), STATUS_OK);
+        assert_true(document_read_value((const char *)out.data, out.len, &v, &f));
+        assert_string_equal(v.item[0].text, good[i]);
+    }
+    out.len = 0;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(key_print_quoted(bad[i], &out), STATUS_CONFIG);
+    assert_int_equal(out.len, 0);
+    buf_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_a_delay_is_none_const_exp_or_fedvs),
         cmocka_unit_test(test_defaults_are_those_of_the_design),
         cmocka_unit_test(test_the_default_policy_admits_hidden_pbm_and_fixed_only),
+        cmocka_unit_test(test_quoted_text_is_read_back_and_control_characters_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

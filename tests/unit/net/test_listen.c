@@ -151,6 +151,14 @@ static void test_who_owes_time_waits_and_is_served_when_there_is_some(void **sta
     world_free(w);
 }
 
+/* On a busy machine a handshake may take longer than its listener had saved up, and what is owed is
+ * never paid back once no time is allowed: so nothing is owed when that begins. */
+static struct world *world_at_leisure(void)
+{
+    allow_time_again();
+    return world_new(server_tls, client_tls);
+}
+
 static void send_byte(struct net_conn *c)
 {
     assert_int_equal(net_send(c, "!", 1), STATUS_OK);
@@ -158,7 +166,7 @@ static void send_byte(struct net_conn *c)
 
 static void test_known_peers_are_read_from_while_others_wait(void **state)
 {
-    struct world *w = world_new(server_tls, client_tls);
+    struct world *w = world_at_leisure();
     struct end *known = &w->server_ends[0], *other = &w->server_ends[1];
 
     (void)state;
@@ -186,7 +194,7 @@ static void test_known_peers_are_read_from_while_others_wait(void **state)
 
 static void test_who_waits_is_read_from_when_there_is_time_again(void **state)
 {
-    struct world *w = world_new(server_tls, client_tls);
+    struct world *w = world_at_leisure();
     struct end *end = &w->server_ends[0];
 
     (void)state;
