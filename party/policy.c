@@ -43,7 +43,9 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
     struct account_entry e = mechanism_of(p, set->roster, set->members, set->n, set->self);
 
     e.bottom = set->bottom.kind;
+    e.persons = persons_named(set->persons);
     if (e.bottom == ACCOUNT_DP) {
+        e.together = e.persons ? set->together : 1;
         e.step_noise = set->bottom.noise;
         e.steps = p->protocol.local_iterations;
     }
@@ -61,6 +63,8 @@ struct account_entry policy_planned(const struct plan *p, const struct policy_se
     e.releases = planned->train + planned->evaluate;
     e.participations_max = agenda_record_max(planned, set->shared);
     e.trained_max = planned->trained_max;
+    if (e.persons)
+        persons_releases(set->persons, planned, &e.participations_max, &e.trained_max);
     return e;
 }
 
@@ -70,7 +74,9 @@ _Static_assert((int)CONFIG_ADVERSARIES == (int)ACCOUNT_ADVERSARIES &&
                    (int)ADVERSARY_ALL_BUT_ONE == (int)ACCOUNT_ALL_BUT_ONE &&
                    (int)ADVERSARY_PARTY == (int)ACCOUNT_PARTY &&
                    (int)ADJACENCY_RECORD_RAW == (int)ACCOUNT_RECORD_RAW &&
-                   (int)ADJACENCY_SAMPLE == (int)ACCOUNT_SAMPLE,
+                   (int)ADJACENCY_SAMPLE == (int)ACCOUNT_SAMPLE &&
+                   (int)ADJACENCY_PERSON_RAW == (int)ACCOUNT_PERSON_RAW &&
+                   (int)CONFIG_ADJACENCIES == (int)ACCOUNT_ADJACENCIES,
                "the configuration's names are the accountant's");
 
 bool policy_limits_epsilon(const struct config_policy *policy)

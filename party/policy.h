@@ -8,6 +8,7 @@
 #include "common/flow/agenda.h"
 #include "common/flow/roster.h"
 #include "common/privacy/account.h"
+#include "party/persons.h"
 
 /* What a claim for one record may rest on. */
 struct policy_bottom {
@@ -33,8 +34,10 @@ struct policy_set {
     uint32_t self;
     uint64_t done; /* training steps that need no pricing any more */
     struct policy_bottom bottom;
-    bool shared;      /* some record is in the training split and in the test split */
-    uint64_t records; /* that the ledger holds or will, for mechanism_delta() */
+    bool shared;                   /* some record is in the training split and in the test split */
+    const struct persons *persons; /* data.group; NULL: each row is its own */
+    uint32_t together;             /* persons_together() under this plan */
+    uint64_t records;              /* that the ledger holds or will, for mechanism_delta() */
 };
 
 /* Is there a limit on epsilon at all? */

@@ -178,9 +178,26 @@ static enum status read_weights(struct party_inputs *in, struct error *err)
     return s;
 }
 
+static enum status read_persons(struct party_inputs *in, struct error *err)
+{
+    const char *column = in->config.group;
+    struct group g = {0};
+    enum status s = group_read(&g, in->config.data_train, column, &in->train, err);
+
+    if (s == STATUS_OK && in->test.rows > 0)
+        s = group_read(&g, in->config.data_test, column, &in->test, err);
+    if (s == STATUS_OK)
+        s = group_number(&g, err);
+    if (s == STATUS_OK)
+        s = persons_init(&in->persons, &g, in->train.rows, err);
+    group_deinit(&g);
+    return s;
+}
+
 enum status party_inputs_read(struct party_inputs *in, struct error *err)
 {
-    struct table_want features = {.labels = false};
+    const char *column = in->config.group;
+    struct table_want features = {.labels = false, .group = column[0] != 0 ? column : NULL};
     enum status s = table_read(&in->train, in->config.data_train, &features, err);
 
     if (s == STATUS_OK && in->config.data_test[0] != 0) {
@@ -188,6 +205,8 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         if (s == STATUS_OK)
             s = same_columns(in, err);
     }
+    if (s == STATUS_OK && column[0] != 0)
+        s = read_persons(in, err);
     if (s == STATUS_OK && in->config.labels_train[0] != 0)
         s = read_labels(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
@@ -206,4 +225,5 @@ void party_inputs_deinit(struct party_inputs *in)
     table_deinit(&in->labels);
     sign_key_deinit(&in->key);
     buf_deinit(&in->weights);
+    persons_deinit(&in->persons);
 }

@@ -96,7 +96,12 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
                             .n = in->roster.n,
                             .self = in->self,
                             .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
-                            .shared = table_share_ids(&in->train, &in->test)};
+                            .shared = table_share_ids(&in->train, &in->test),
+                            .persons = &in->persons};
+    if (persons_named(&in->persons))
+        s = persons_together(&out->set.together, &in->persons, p, in->self, err);
+    if (s != STATUS_OK)
+        return s;
     out->raw_because = policy_raw_because(&in->config, out->spent, out->spent_n);
     if (out->records < in->train.rows + in->test.rows)
         out->records = in->train.rows + in->test.rows;
@@ -107,6 +112,20 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
 }
 
 /* --- what it costs --- */
+
+static enum status print_persons(const struct price *p, struct buf *out)
+{
+    const struct persons *persons = p->set.persons;
+
+    if (!persons_named(persons))
+        return STATUS_OK;
+    return buf_printf(
+        out,
+        "#   data.group: the claims are for %" PRIu32 " persons; one has at most %" PRIu32
+        " of the training rows,\n#   %" PRIu32 " of them in one batch, and releases "
+        "%" PRIu64 " vectors\n",
+        persons->group.n, persons->most, p->set.together, p->entry.participations_max);
+}
 
 static enum status print_bottom(const struct price *p, struct buf *out)
 {
@@ -160,6 +179,8 @@ static enum status print_releases(const struct price *p, struct buf *out)
         s = print_mechanism(&p->entry, out);
     if (s == STATUS_OK)
         s = print_bottom(p, out);
+    if (s == STATUS_OK)
+        s = print_persons(p, out);
     if (s != STATUS_OK)
         return s;
     return buf_printf(

@@ -95,11 +95,15 @@ enum config_adjacency {
     ADJACENCY_RECORD_DP,
     ADJACENCY_RECORD_RAW,
     ADJACENCY_COLUMNS,
-    ADJACENCY_SAMPLE
+    ADJACENCY_SAMPLE,
+    ADJACENCY_PERSON_FROZEN,
+    ADJACENCY_PERSON_DP,
+    ADJACENCY_PERSON_RAW
 };
-/* What a limit on epsilon is for: one record, by whichever of the three holds, and the others. */
+/* What a limit on epsilon is for: one record or person, by whichever of the six holds, and the
+ * others. */
 enum config_limited { LIMITED_RECORD, LIMITED_COLUMNS, LIMITED_SAMPLE };
-enum { CONFIG_ADVERSARIES = 5, CONFIG_LIMITED = 3 };
+enum { CONFIG_ADVERSARIES = 5, CONFIG_ADJACENCIES = 8, CONFIG_LIMITED = 3 };
 
 /* What this party accepts, whatever a plan says. */
 struct config_policy {

@@ -20,8 +20,11 @@ static const char *const trains[] = {"raw", "frozen", "dp", NULL};
 static const char *const scales[] = {"fit", "none", NULL};
 static const char *const adversaries[] = {"server",      "server+1", "server+t",
                                           "all_but_one", "party",    NULL};
-static const char *const adjacencies[] = {"record_frozen", "record_dp", "record_raw",
-                                          "columns",       "sample",    NULL};
+static const char *const adjacencies[] = {"record_frozen", "record_dp",  "record_raw",
+                                          "columns",       "sample",     "person_frozen",
+                                          "person_dp",     "person_raw", NULL};
+_Static_assert(sizeof adjacencies / sizeof *adjacencies == CONFIG_ADJACENCIES + 1,
+               "each adjacency has a name");
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
@@ -198,8 +201,8 @@ static const struct key party_keys[] = {
      .help = "Against whom max_epsilon.value counts."},
     {"policy.max_epsilon.adjacency", KEY_CHOICE, PARTY(policy.epsilon_adjacency),
      .choices = adjacencies, .fallback = "record_raw",
-     .help = "For whose change it counts. record_*: one record, by whichever of the three "
-             "holds for what was released."},
+     .help = "For whose change it counts. record_*, person_*: one record, or one person "
+             "under data.group, by whichever of the six holds for what was released."},
     {"policy.max_epsilon.value", KEY_REAL, PARTY(policy.epsilon_value), .lo = 0, .hi = 1e9,
      .fallback = "0", .help = "Epsilon that may not be passed; 0: no limit."},
     LIMITS("server", ADVERSARY_SERVER, "the server"),

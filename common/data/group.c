@@ -154,7 +154,7 @@ enum status group_number(struct group *g, struct error *err)
         return error_set(err, STATUS_MEMORY, "no memory for the groups of %zu rows", g->rows);
     }
     for (size_t i = 0; i < g->rows; i++)
-        items[i] = order_item(text + g->at[i], g->at[i], (uint32_t)i);
+        items[i] = order_item(text, g->at[i], (uint32_t)i);
     order_sort(items, g->rows, text);
     g->n = 0;
     for (size_t i = 0; i < g->rows; i++) {
