@@ -209,6 +209,28 @@ expect 0 'not a guarantee' "beside it the paper's" $party -n --plan plan.yaml
 expect 0 "# this party's policy accepts it" 'and what its policy says' $party -n --plan run/server/resolved.yaml
 expect 5 'policy.max_epsilon: ' 'a plan over the policy ends as in a run' $party -n --plan plan.yaml \
     --set policy.max_epsilon.value=1
+# A scale from a file may have been fitted on the same records: somebody has to say that it was not.
+awk -F, 'NR == 1 { print "name,mean,sd"; for (i = 2; i <= NF; i++) print $i ",1,2"; exit }' \
+    run/data/party-1-train.csv >scale.csv
+frozen_by="$party -n --plan plan.yaml --set model.train=frozen"
+expect 0 'bottom: raw (data.scale is fit)' 'a scale that is fitted makes a bottom raw' $frozen_by --set data.scale=fit
+expect 0 'record_frozen' 'none does not' $frozen_by --set data.scale=none
+expect 0 'bottom: raw (data.scale is a file' 'a file does, as nobody can tell' $frozen_by --set data.scale=scale.csv
+expect 0 'record_raw' 'and is priced like that' $frozen_by --set data.scale=scale.csv
+expect 0 'record_frozen' 'unless its owner says that it is of other data' \
+    $frozen_by --set data.scale=scale.csv --set data.scale_given=true
+python3 - run/data/party-1-train.csv >fitted.csv <<'END'
+import csv, struct, sys
+rows = list(csv.reader(open(sys.argv[1])))
+print('name,mean,sd')
+f32 = lambda x: struct.unpack('f', struct.pack('f', x))[0]
+for j, name in enumerate(rows[0][1:], 1):
+    x = [f32(float(r[j])) for r in rows[1:]]
+    mean = sum(x) / len(x)
+    print('%s,%.9g,%.9g' % (name, f32(mean), f32((sum((v - mean) ** 2 for v in x) / len(x)) ** 0.5)))
+END
+expect 2 'holds just what fit makes' 'who says so of what fit makes of these records is wrong' \
+    $frozen_by --set data.scale=fitted.csv --set data.scale_given=true
 spent=$(python3 -c 'import json; r = json.load(open("run/party-1/summary.json"))["privacy"]["releases"]
 print(sum(r.values()))')
 all=$((spent + releases))
