@@ -45,7 +45,8 @@ figures() { # what the run has come to, and what went over the wire
     python3 - <<'END'
 import json
 s, p = (json.load(open(f'state-{who}/summary.json')) for who in ('server', '1'))
-print(s['model_sha256'], p['model_sha256'], s['rounds'], s['bytes']['total']['frame_up'], s['bytes']['total']['frame_down'])
+total = s['bytes']['total']
+print(s['model_sha256'], p['model_sha256'], s['rounds'], total['frame_up'], total['frame_down'])
 END
 }
 claims() { # adjacency epsilon participations, against the server
@@ -72,7 +73,8 @@ same yes "$(echo "${person##* } ${record##* } $most" |
 # shellcheck disable=SC2086
 expect 0 'person_frozen' 'so does the ledger' party 1 $grouped --ledger
 # shellcheck disable=SC2086
-expect 0 '40 persons; one has at most' '-n says how many there are' party 1 $grouped -n --plan base/server/resolved.yaml
+expect 0 '40 persons; one has at most' '-n says how many there are' \
+    party 1 $grouped -n --plan base/server/resolved.yaml
 # shellcheck disable=SC2086
 expect 0 'person_frozen' 'and prices for them' party 1 $grouped -n --plan base/server/resolved.yaml
 # shellcheck disable=SC2086
@@ -85,7 +87,8 @@ epsilon=$(echo "$record" | awk '{ print $2 * 1.01 }')
 expect 0 'accepts it' 'a limit for records' party 1 -n --plan base/server/resolved.yaml --set state=fresh \
     --set policy.max_epsilon.server.record="$epsilon"
 # shellcheck disable=SC2086
-expect 5 'person_frozen' 'is one for persons then' party 1 $grouped -n --plan base/server/resolved.yaml --set state=fresh \
+expect 5 'person_frozen' 'is one for persons then' \
+    party 1 $grouped -n --plan base/server/resolved.yaml --set state=fresh \
     --set policy.max_epsilon.server.record="$epsilon"
 
 # Under dp, steps are counted by the most rows of one person in a batch.
