@@ -8,20 +8,11 @@
 #include "common/crypto/secret.h"
 #include "common/daemon/guesses.h"
 #include "common/privacy/ledger.h"
+#include "party/books.h"
 #include "party/checkpoint.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-/* *l NULL: there is none yet. */
-static enum status open_ledger(const struct party_inputs *in, char path[CONFIG_PATH_MAX],
-                               struct ledger **l, struct error *err)
-{
-    snprintf(path, CONFIG_PATH_MAX, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
-    *l = NULL;
-    return access(path, F_OK) == 0 ? ledger_open(l, path, err) : STATUS_OK;
-}
 
 static enum status print_peers(const struct party_inputs *in, const struct ledger *l,
                                struct buf *out)
@@ -69,14 +60,14 @@ static enum status print_compared(const struct party_inputs *in, struct buf *out
 
 enum status statement_print(const struct party_inputs *in, struct buf *out, struct error *err)
 {
-    char path[CONFIG_PATH_MAX];
+    const char *state = in->config.state;
     struct ledger *l;
-    enum status s = open_ledger(in, path, &l, err);
+    enum status s = books_open_ledger(&l, &in->config, false, err);
 
     if (s != STATUS_OK)
         return s;
     if (l == NULL)
-        s = buf_printf(out, "%s: nothing has been released yet\n", path);
+        s = buf_printf(out, "%s/ledger.db: nothing has been released yet\n", state);
     else
         s = ledger_print(l, out);
     if (s == STATUS_OK && l != NULL)
@@ -84,7 +75,7 @@ enum status statement_print(const struct party_inputs *in, struct buf *out, stru
     ledger_close(l);
     if (s == STATUS_OK)
         return print_compared(in, out, err);
-    return s == STATUS_OK ? s : error_set(err, s, "%s: %s", path, status_words(s));
+    return error_set(err, s, "%s: %s", state, status_words(s));
 }
 
 static const struct roster_entry *other(const struct party_inputs *in, const char *name)
@@ -161,7 +152,7 @@ static enum status forget_own_locked(const struct party_inputs *in, struct buf *
     if (s == STATUS_OK)
         s = file_lock(&lock, path, err);
     if (s == STATUS_OK)
-        s = open_ledger(in, path, &l, err);
+        s = books_open_ledger(&l, &in->config, false, err);
     if (s == STATUS_OK)
         s = forget_own(in, l == NULL ? 0 : ledger_sequence(l), out, err);
     ledger_close(l);
@@ -175,7 +166,6 @@ enum status statement_forget(const struct party_inputs *in, const char *name, st
                              struct error *err)
 {
     const struct roster_entry *who = other(in, name);
-    char path[CONFIG_PATH_MAX];
     struct ledger *l;
     uint64_t seen;
     enum status s;
@@ -185,7 +175,7 @@ enum status statement_forget(const struct party_inputs *in, const char *name, st
     if (who == NULL)
         return error_set(err, STATUS_CONFIG, "--ledger-forget: the roster has no party named %s",
                          name);
-    s = open_ledger(in, path, &l, err);
+    s = books_open_ledger(&l, &in->config, false, err);
     if (s != STATUS_OK)
         return s;
     seen = l == NULL ? 0 : ledger_seen(l, who->key);
