@@ -21,7 +21,7 @@ say = $(if $(V),,@echo '$(1)' &&)
 # --- packages (Debian 12) -------------------------------------------------------------------------
 
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
-            libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
+            libsodium-dev libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES  := libcmocka-dev openssl procps python3 python3-numpy iproute2 nftables gnuplot-nox
 FUZZ_PACKAGES  := clang libclang-rt-dev
 VALGRIND_PACKAGES := valgrind
@@ -45,7 +45,8 @@ SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. \
             -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
-LDLIBS   := -lssl -lcrypto -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz -lm -lpthread
+LDLIBS   := -lssl -lcrypto -lsodium -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lopenblas -lz \
+            -lm -lpthread
 BENCH_LIBS_gauss := -lgsl -lgslcblas
 BENCH_LIBS_pbm := -lgsl -lgslcblas
 BENCH_LIBS_fmatmul := -lflint
@@ -54,7 +55,7 @@ BENCH_LIBS_fmatmul := -lflint
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := flow daemon | secagg wire net | pbm gauss privacy nn data compress lcc | \
+LAYERS := flow daemon | secagg wire net | privacy | pbm gauss nn data compress lcc | \
           config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
@@ -179,7 +180,8 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
     misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips)
 FAST_WRAPS := $(foreach \
-    f,sign_key_generate sign_make sign_check kex_generate kex_derive,-Wl,--wrap=$(f))
+    f,sign_key_generate sign_make sign_check kex_generate kex_derive equality_begin equality_end \
+    equality_is_element,-Wl,--wrap=$(f))
 $(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
 FAST_FUZZ := confirm federation hello offer party saved server
 $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/replay_%): \
@@ -223,16 +225,16 @@ $(FAULTS): tests/lib/disk_faults.c $(BUILD)/flags | $(SETUP)
 ENVIRONMENT := VFL_BIN='$(abspath $(BUILD)/bin)' DISK_FAULTS_SO='$(abspath $(FAULTS))'
 RUN := $(ENVIRONMENT) tests/lib/run.sh
 
-check: setup all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
-	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E) $(SOURCE)
+check: setup all $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(FAULTS)
+	@$(RUN) $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(E2E) $(SOURCE)
 check-unit: $(UNIT)
 	@$(RUN) $(UNIT)
 check-sim: $(SIM)
 	@$(RUN) $(SIM)
 check-fuzz: $(REPLAYS)
 	@$(RUN) $(REPLAYS)
-check-programs: all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
-	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E)
+check-programs: all $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(FAULTS)
+	@$(RUN) $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(E2E)
 check-e2e: all $(FAULTS)
 	@$(RUN) $(E2E)
 # Every durable call in every mode, where the tests take a sample.

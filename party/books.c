@@ -7,15 +7,39 @@
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "common/crypto/secret.h"
 #include "common/flow/mechanism.h"
+#include "common/privacy/ledger_key.h"
 #include "party/policy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
-static enum status bind(struct books *b, const struct table *t, uint32_t **slots, struct error *err)
+enum status books_open_ledger(struct ledger **out, const struct config_party *c, bool make,
+                              struct error *err)
+{
+    uint8_t key[LEDGER_KEY_BYTES];
+    char path[CONFIG_PATH_MAX];
+    struct stat is;
+    enum status s;
+
+    *out = NULL;
+    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, c->state);
+    if (!make && lstat(path, &is) != 0 && errno == ENOENT)
+        return STATUS_OK;
+    s = ledger_key_load(key, path, c->state_key, err);
+    if (s == STATUS_OK)
+        s = ledger_open(out, path, key, err);
+    secret_wipe(key, sizeof key);
+    return s;
+}
+
+static enum status bind(struct books *b, const struct table *t, uint32_t **slots, uint32_t *set,
+                        struct error *err)
 {
     const char **ids;
     enum status s;
@@ -27,7 +51,7 @@ static enum status bind(struct books *b, const struct table *t, uint32_t **slots
         return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
     for (size_t i = 0; i < t->rows; i++)
         ids[i] = table_id(t, i);
-    s = ledger_bind(b->ledger, slots, ids, t->rows, err);
+    s = ledger_bind(b->ledger, slots, set, ids, t->rows, err);
     mem_free(ids);
     return s;
 }
@@ -62,18 +86,16 @@ static void fingerprint(struct books *b)
 
 enum status books_open(struct books *b, const struct party_inputs *in, struct error *err)
 {
-    char path[CONFIG_PATH_MAX];
     enum status s;
 
     *b = (struct books){.in = in};
-    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
     s = file_make_dir(in->config.state, 0700, err);
     if (s == STATUS_OK)
-        s = ledger_open(&b->ledger, path, err);
+        s = books_open_ledger(&b->ledger, &in->config, true, err);
     if (s == STATUS_OK)
-        s = bind(b, &in->train, &b->train_slots, err);
+        s = bind(b, &in->train, &b->train_slots, &b->train_set, err);
     if (s == STATUS_OK)
-        s = bind(b, &in->test, &b->test_slots, err);
+        s = bind(b, &in->test, &b->test_slots, &b->test_set, err);
     if (s == STATUS_OK)
         fingerprint(b);
     return s;
@@ -156,10 +178,14 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
     const struct config_policy *policy = &b->in->config.policy;
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
     struct policy_excess e;
+    enum status s;
     size_t n;
 
     if (!policy_limits_epsilon(policy))
         return STATUS_OK;
+    s = collect(b, c, err);
+    if (s != STATUS_OK)
+        return s;
     n = books_entries(b, entries);
     entries[n] = c->mechanism;
     entries[n].releases = c->n;
@@ -194,15 +220,18 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
         .data = b->data,
         .at_s = (int64_t)time(NULL),
         .purpose = c->purpose == PURPOSE_TRAIN ? LEDGER_TRAIN : LEDGER_EVALUATE,
-        .place = c->place,
         .rounds = c->rounds,
         .n = c->n,
+        .scheduled = c->stretch.law.rows > 0,
+        .stretch = c->stretch,
+        .place = c->place,
+        .set = c->purpose == PURPOSE_EVALUATE_TEST ? b->test_set : b->train_set,
     };
     enum status s = note_seen(b, c, err);
 
     if (s == STATUS_OK && c->rounds == 0)
         return ledger_keep(b->ledger, err);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK && !block.scheduled)
         s = collect(b, c, err);
     if (s == STATUS_OK)
         s = ledger_use(b->ledger, &c->mechanism, err);

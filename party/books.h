@@ -12,12 +12,18 @@ struct books {
     const struct party_inputs *in;
     struct ledger *ledger;
     uint32_t *train_slots, *test_slots;
-    uint32_t *slots; /* scratch: the slots of a charge */
+    uint32_t train_set, test_set; /* the ledger's numbers of both */
+    uint32_t *slots;              /* scratch: the slots of a charge */
     size_t slots_max;
     uint8_t data[LEDGER_DIGEST_BYTES]; /* which data sets: SHA-256 of both; never leaves */
     double delta;        /* mechanism_delta() of the plan, for policy.max_epsilon; 0: none yet */
     uint32_t withstands; /* plan_withstands() of it */
 };
+
+/* The ledger of a party that keeps its state so, with its key; NULL with STATUS_OK when there is
+ * none yet and `make` is false. */
+enum status books_open_ledger(struct ledger **out, const struct config_party *c, bool make,
+                              struct error *err) MUST_USE;
 
 /* Opens state/ledger.db and binds both data sets. */
 enum status books_open(struct books *b, const struct party_inputs *in, struct error *err) MUST_USE;

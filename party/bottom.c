@@ -12,6 +12,7 @@
 #include "common/secagg/lane.h"
 #include "common/wire/limits.h"
 
+#include <float.h>
 #include <math.h>
 
 _Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
@@ -36,7 +37,8 @@ static struct nn_spec spec_of(const struct config_party *config, const struct pl
         .rows_max = wire_evaluate_rows(p),
         .optimizer = (enum nn_optimizer)p->training.optimizer,
         .degree = config->degree,
-        .x_max = config->degree > 0 ? (float)p->protocol.fedvs.x_max : 0,
+        /* As a float it must not become 0, which would be no bound at all. */
+        .x_max = config->degree > 0 ? fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN) : 0,
     };
 
     spec.width[0] = features;
@@ -125,8 +127,10 @@ enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size
 {
     enum status s = safetensors_parse(&b->net, bytes, n, err);
 
-    if (s == STATUS_OK)
+    if (s == STATUS_OK) {
+        nn_net_limit(&b->net);
         return s;
+    }
     error_wrap(err, "model.load");
     err->status = s == STATUS_DATA ? STATUS_CONFIG : s;
     return err->status;
@@ -142,6 +146,10 @@ void party_bottom_deinit(struct party_bottom *b)
         log_info("%.2f %% of the input values of training batches were beyond protocol.fedvs.x_max "
                  "and cut off",
                  100.0 * (double)b->inputs_beyond / (double)b->inputs);
+    if (b->lost > 0)
+        log_warn("%llu passes of single records were not finite, and counted as nothing: "
+                 "data.scale may help, or smaller steps",
+                 (unsigned long long)b->lost);
     party_dp_deinit(&b->dp);
     arena_deinit(&b->arena);
     *b = (struct party_bottom){0};
@@ -164,6 +172,7 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
     table_gather(b->batch, t, rows, n);
     b->batch_rows = n;
     h = nn_net_forward(&b->net, b->batch, n);
+    b->lost += nn_net_lost_forward(&b->net);
     if (b->net.spec.degree > 0) {
         b->values += (uint64_t)n * b->width;
         b->beyond += count_beyond(h, (size_t)n * b->width, b->clip);
@@ -176,8 +185,12 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
                                    uint32_t n)
 {
+    const float *h;
+
     CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
-    return nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
+    h = nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
+    b->lost += nn_net_lost_forward(&b->net);
+    return h;
 }
 
 /* D (rows x k), W (P x k) to D W', by the products that a head's backward makes of them. */
@@ -230,6 +243,7 @@ void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t st
         party_dp_backward(&b->dp, &b->net, b->gradient, step * p->protocol.local_iterations + q);
     else
         nn_net_backward(&b->net, NULL, b->gradient);
+    b->lost += nn_net_lost_backward(&b->net);
     if (b->anchor != NULL)
         nn_net_pull(&b->net, b->anchor, (float)p->protocol.proximal);
     nn_net_step(&b->net, agenda_rate(p, step, q));

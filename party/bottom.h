@@ -30,6 +30,8 @@ struct party_bottom {
      * them beyond [-C, C]. */
     uint64_t values, beyond;
     float clip; /* C; under fedvs none */
+    /* Passes of single records, forward or back, that were not finite and counted as nothing. */
+    uint64_t lost;
     /* The same of its inputs, beyond [-x_max, x_max]. */
     uint64_t inputs, inputs_beyond;
 };
@@ -47,14 +49,15 @@ enum status party_bottom_check(const struct config_party *config, const struct p
  * every aggregation, so that a clear run computes the model that fedvs computes. */
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
                               const struct plan *p, uint32_t features, struct rng *init) MUST_USE;
-/* Other first weights (model.load): the bytes of a safetensors file.  STATUS_CONFIG: not of this
- * bottom. */
+/* Other first weights (model.load): the bytes of a safetensors file, whose values are cut off as
+ * those of a step are (optim.h).  STATUS_CONFIG: not of this bottom. */
 enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
                               struct error *err) MUST_USE;
-/* Logs `beyond` and `inputs_beyond` when they are not 0.  Safe on a zeroed struct. */
+/* Logs `beyond`, `inputs_beyond` and `lost` when they are not 0.  Safe on a zeroed struct. */
 void party_bottom_deinit(struct party_bottom *b);
 
-/* Embeddings (n x P) of the rows of a training batch, which is kept. */
+/* Embeddings (n x P) of the rows of a training batch, which is kept.  Finite, as all embeddings
+ * are: those of a record whose pass is not are zeros. */
 const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
                                 uint32_t n);
 /* Embeddings of rows first .. first + n. */

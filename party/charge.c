@@ -32,6 +32,28 @@ static struct action *charge(struct party_session *p, struct actions *a, uint64_
     return act;
 }
 
+/* Of `count` training steps or places of a sweep from `place` on. */
+static struct ledger_stretch stretch(const struct party_session *p, enum wire_purpose purpose,
+                                     uint64_t place, uint64_t count)
+{
+    const struct plan *plan = &p->plan;
+    struct ledger_stretch s = {.place = place, .count = count};
+    struct segments cut;
+
+    if (purpose == PURPOSE_TRAIN) {
+        s.law = (struct ledger_law){.kind = LEDGER_STEPS,
+                                    .seed = agenda_seed(plan, (uint32_t)p->setup.self),
+                                    .rows = plan->shape.train_rows,
+                                    .batch = plan->training.batch,
+                                    .segments = plan->protocol.fedvs.segments,
+                                    .turns = p->agenda.turns};
+        return s;
+    }
+    agenda_segments(&cut, plan, purpose == PURPOSE_EVALUATE_TEST);
+    s.law = (struct ledger_law){.kind = LEDGER_PLACES, .rows = cut.rows, .segments = cut.k};
+    return s;
+}
+
 /* Rows of training steps first .. first + steps, at most PARTY_CHARGE_ROUNDS of them. */
 static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t steps)
 {
@@ -56,6 +78,15 @@ static size_t collect_places(struct party_session *p, uint64_t first, uint64_t e
     return segments_range(&s, p->charge_rows, (uint32_t)first, (uint32_t)(end - first));
 }
 
+static struct action *charge_steps(struct party_session *p, struct actions *a, uint64_t first,
+                                   uint64_t steps)
+{
+    struct action *act = charge(p, a, first, steps, collect_steps(p, first, steps));
+
+    act->charge.stretch = stretch(p, PURPOSE_TRAIN, first, steps);
+    return act;
+}
+
 static bool reserved_steps(struct party_session *p, struct actions *a)
 {
     struct party_reserve *r = &p->train_reserve;
@@ -74,7 +105,7 @@ static bool reserved_steps(struct party_session *p, struct actions *a)
         steps = steps < PARTY_CHARGE_ROUNDS ? steps : PARTY_CHARGE_ROUNDS;
         *r = (struct party_reserve){.next = place + 1, .until = place + steps};
     }
-    charge(p, a, place, steps, collect_steps(p, place, steps));
+    charge_steps(p, a, place, steps);
     return false;
 }
 
@@ -92,6 +123,7 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
     const struct party_task *t = &p->task;
     bool same = r->sweep == t->sweep && r->purpose == t->purpose;
     uint64_t end = t->place + t->coded;
+    struct action *act;
 
     if (same && t->place >= r->next && t->place < r->until) {
         r->next = end;
@@ -103,8 +135,9 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
             .next = end, .until = all, .sweep = t->sweep, .purpose = t->purpose};
         end = all;
     }
-    charge(p, a, t->place, sweep_rounds(p, t->place, end), collect_places(p, t->place, end))
-        ->charge.purpose = t->purpose;
+    act = charge(p, a, t->place, sweep_rounds(p, t->place, end), collect_places(p, t->place, end));
+    act->charge.purpose = t->purpose;
+    act->charge.stretch = stretch(p, t->purpose, t->place, end - t->place);
     return false;
 }
 
@@ -142,7 +175,7 @@ bool party_replay_reserved(struct party_session *p, struct actions *a)
     if (p->setup.config->train != TRAIN_DP || left == 0)
         return true;
     t->charged += steps;
-    charge(p, a, first, steps, collect_steps(p, first, steps));
+    charge_steps(p, a, first, steps);
     return false;
 }
 
@@ -153,8 +186,7 @@ void party_give_back(struct party_session *p, struct actions *a)
     /* One block only: charge_rows can hold one, and a sweep's rest is seldom worth a commit. */
     if (r->next >= r->until)
         return;
-    charge(p, a, r->next, r->until - r->next, collect_steps(p, r->next, r->until - r->next))
-        ->charge.give_back = true;
+    charge_steps(p, a, r->next, r->until - r->next)->charge.give_back = true;
     *r = (struct party_reserve){0};
 }
 

@@ -1,6 +1,7 @@
 /* core.h -- the inside of a party session, shared by the files of this folder: one per phase.
  *
  *   session.c   life, dispatch, endings        keys.c    AGREE and CONFIRM: hellos, sid, pair keys
+ *   compare.c   AGREE and CONFIRM: are the ids of the neighbours this party's
  *   join.c      GATHER: join, offer, policy    round.c   ROUND, STREAM: gradient in, embeddings out
  *   share.c     SHARE and SUM: coded rounds    work.c    what a worker thread may do of it
  *   catchup.c   AGREE: steps that were missed  keep.c    checkpoints, and CLOSE
@@ -21,6 +22,7 @@
 #include "common/flow/agree.h"
 #include "common/flow/dealing.h"
 #include "common/flow/dither.h"
+#include "common/flow/ids.h"
 #include "common/flow/sm.h"
 #include "common/flow/trail.h"
 #include "common/secagg/secagg.h"
@@ -136,6 +138,10 @@ struct party_session {
     struct wire_hello show_hello;
     struct wire_confirm show_confirm;
     uint8_t sid[WIRE_DIGEST_BYTES];
+    /* Comparing ids; list: of its own, a secret. */
+    uint8_t list[WIRE_DIGEST_BYTES], elements[WIRE_ELEMENTS_BYTES];
+    uint8_t offered_element[WIRE_ELEMENT_BYTES];
+    struct ids_pair ids[IDS_SIDES];
     struct secagg_party *masks;
     uint64_t weights_cut; /* fedvs: at w_max, in the generations before */
     struct party_deal deal;
@@ -207,6 +213,14 @@ enum status party_go_back(struct party_session *p, uint64_t step) MUST_USE;
 void party_say_hello(struct party_session *p, struct actions *a);
 void party_hellos(struct party_session *p, struct actions *a, const struct wire_hellos *h);
 void party_confirms(struct party_session *p, struct actions *a, const struct wire_confirms *c);
+
+/* compare.c: p->error says why not. */
+enum status party_compare_begin(struct party_session *p) MUST_USE; /* elements for a hello */
+/* All hellos are good, and sid is known: counted, and what is shown into the own confirmation. */
+enum status party_compare_end(struct party_session *p) MUST_USE;
+/* STATUS_DATA: a neighbour has other ids. */
+enum status party_compare_check(struct party_session *p, const struct wire_confirms *cs) MUST_USE;
+void party_compare_forget(struct party_session *p);
 
 /* charge.c: true when the task's releases are reserved; false: an ACTION_CHARGE is on its way. */
 bool party_reserved(struct party_session *p, struct actions *a);

@@ -39,6 +39,7 @@ void party_forget_keys(struct party_session *p)
     secagg_party_free(p->masks);
     p->masks = NULL;
     secret_wipe(p->kex_secret, sizeof p->kex_secret);
+    party_compare_forget(p);
 }
 
 void party_disconnected(struct party_session *p, struct actions *a, const struct error *why)
@@ -268,6 +269,7 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
     }
     p->generation = o->generation;
     p->offered_step = o->step;
+    memcpy(p->offered_element, o->element, sizeof p->offered_element);
     p->pending = p->relay_due = p->replay_due = false;
     sm_move(&p->sm, PHASE_AGREE, p->generation);
     party_catch_up(p, a);

@@ -30,6 +30,11 @@ void party_say_hello(struct party_session *p, struct actions *a)
     struct rng fresh = {0};
 
     /* Keys and nonces come from the system's generator even under --insecure-seed (threats B1). */
+    if (party_compare_begin(p) != STATUS_OK) {
+        party_refuse(p, a);
+        return;
+    }
+    h.elements = p->elements;
     if (rng_init_system(&fresh) != STATUS_OK ||
         kex_generate(p->kex_secret, p->kex_public) != STATUS_OK) {
         rng_deinit(&fresh);
@@ -43,7 +48,7 @@ void party_say_hello(struct party_session *p, struct actions *a)
     party_deal_say(p, &h);
     buf_init(&body, WIRE_HELLO_MAX);
     if (wire_pack_hello_body(&body, &h) != STATUS_OK ||
-        sign_make(p->own.signature, p->setup.key, "vfl/hello/1", body.data, body.len) !=
+        sign_make(p->own.signature, p->setup.key, "vfl/hello/2", body.data, body.len) !=
             STATUS_OK) {
         buf_deinit(&body);
         error_set(&p->error, STATUS_CRYPTO, "cannot sign a hello");
@@ -65,7 +70,7 @@ void party_say_hello(struct party_session *p, struct actions *a)
 
 static enum status check_hellos(struct party_session *p, const struct wire_hellos *hs)
 {
-    struct agree_terms terms = {p->plan_digest, p->generation};
+    struct agree_terms terms = {p->plan_digest, p->generation, p->offered_element};
 
     if (hs->generation != p->generation || hs->n != p->members_n)
         return error_set(&p->error, STATUS_PROTOCOL, "hellos: of another generation or set");
@@ -113,20 +118,16 @@ static enum status make_masks(struct party_session *p)
 
 static enum status make_confirm(struct party_session *p)
 {
-    struct agree_terms terms = {p->plan_digest, p->generation};
-    uint8_t key[WIRE_DIGEST_BYTES];
+    struct agree_terms terms = {p->plan_digest, p->generation, p->offered_element};
     enum status s;
 
     agree_sid(p->sid, &terms, p->hellos, p->members_n);
     memcpy(p->own_confirm.sid, p->sid, sizeof p->sid);
-    s = agree_ids_key(key, p->sid);
-    if (s == STATUS_OK)
-        s = table_ids_hmac(p->own_confirm.ids_train, p->setup.train, key);
-    if (s == STATUS_OK)
-        s = table_ids_hmac(p->own_confirm.ids_test, p->setup.test, key);
+    s = party_compare_end(p);
+    if (s != STATUS_OK)
+        return s;
     party_witness_say(p, &p->own_confirm);
-    if (s == STATUS_OK)
-        s = agree_sign_confirm(&p->own_confirm, p->setup.key);
+    s = agree_sign_confirm(&p->own_confirm, p->setup.key);
     return s == STATUS_OK ? s : error_set(&p->error, s, "confirmation: %s", status_words(s));
 }
 
@@ -168,21 +169,6 @@ void party_hellos(struct party_session *p, struct actions *a, const struct wire_
 
 /* --- confirmations --- */
 
-static enum status same_ids(struct party_session *p, uint32_t m, const struct wire_confirm *c)
-{
-    const char *name = p->setup.roster->party[p->members[m]].name;
-
-    if (memcmp(c->ids_train, p->own_confirm.ids_train, WIRE_DIGEST_BYTES) != 0)
-        return error_set(&p->error, STATUS_DATA,
-                         "the training ids of %s are not this side's, though both have %zu rows",
-                         name, p->setup.train->rows);
-    if (memcmp(c->ids_test, p->own_confirm.ids_test, WIRE_DIGEST_BYTES) != 0)
-        return error_set(&p->error, STATUS_DATA,
-                         "the test ids of %s are not this side's, though both have %zu rows", name,
-                         p->setup.test->rows);
-    return STATUS_OK;
-}
-
 static enum status check_confirms(struct party_session *p, const struct wire_confirms *cs)
 {
     if (cs->generation != p->generation || cs->n != p->members_n)
@@ -195,9 +181,7 @@ static enum status check_confirms(struct party_session *p, const struct wire_con
             error_wrap(&p->error, "%s", p->setup.roster->party[p->members[m]].name);
             return s;
         }
-        s = same_ids(p, m, &cs->confirm[m]);
-        if (s == STATUS_OK)
-            s = party_witness_check(p, m, &cs->confirm[m]);
+        s = party_witness_check(p, m, &cs->confirm[m]);
         if (s != STATUS_OK)
             return s;
     }
@@ -213,7 +197,7 @@ static enum phase phase_of_rounds(const struct party_session *p)
 
 void party_confirms(struct party_session *p, struct actions *a, const struct wire_confirms *cs)
 {
-    if (check_confirms(p, cs) != STATUS_OK) {
+    if (check_confirms(p, cs) != STATUS_OK || party_compare_check(p, cs) != STATUS_OK) {
         party_refuse(p, a);
         return;
     }

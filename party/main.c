@@ -14,7 +14,7 @@
 
 enum { PRINT_MAX = 1 << 20, STATEMENT_MAX = 16 << 20 };
 enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY };
-enum own_value { OWN_PLAN, OWN_FORGET };
+enum own_value { OWN_PLAN, OWN_FORGET, OWN_FORGET_IDS };
 
 static const struct options_about about = {
     .program = "vfl-party",
@@ -34,6 +34,9 @@ static const struct options_about about = {
         "  --ledger             print what this party's records have spent, exit\n"
         "  --ledger-forget NAME forget how far the ledger of another party had come (this one's\n"
         "                       own name: by its checkpoint), exit: when it is lost for good\n"
+        "  --ids-forget NAME    forget how often ids were compared with another party, or the "
+        "server,\n"
+        "                       in vain, exit\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
         "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -43,7 +46,8 @@ static const struct options_about about = {
     .own = {[OWN_LEDGER] = "ledger",
             [OWN_FINGERPRINT] = "fingerprint",
             [OWN_VERIFY] = "verify-accountant"},
-    .own_value = {[OWN_PLAN] = "plan", [OWN_FORGET] = "ledger-forget"},
+    .own_value =
+        {[OWN_PLAN] = "plan", [OWN_FORGET] = "ledger-forget", [OWN_FORGET_IDS] = "ids-forget"},
 };
 
 static void print_fingerprint(const struct party_inputs *in)
@@ -58,12 +62,17 @@ static void print_fingerprint(const struct party_inputs *in)
 static enum status print_statement(const struct options *o, const struct party_inputs *in,
                                    struct error *err)
 {
-    const char *forget = o->own_value[OWN_FORGET];
+    const char *forget = o->own_value[OWN_FORGET], *ids = o->own_value[OWN_FORGET_IDS];
     struct buf out;
     enum status s;
 
     buf_init(&out, STATEMENT_MAX);
-    s = forget != NULL ? statement_forget(in, forget, &out, err) : statement_print(in, &out, err);
+    if (ids != NULL)
+        s = statement_forget_ids(in, ids, &out, err);
+    else if (forget != NULL)
+        s = statement_forget(in, forget, &out, err);
+    else
+        s = statement_print(in, &out, err);
     if (out.len > 0)
         fwrite(out.data, 1, out.len, stdout);
     buf_deinit(&out);
@@ -129,7 +138,8 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
         print_fingerprint(in);
         return STATUS_OK;
     }
-    if (o->own[OWN_LEDGER] || o->own_value[OWN_FORGET] != NULL)
+    if (o->own[OWN_LEDGER] || o->own_value[OWN_FORGET] != NULL ||
+        o->own_value[OWN_FORGET_IDS] != NULL)
         return print_statement(o, in, err);
     if (o->check_only) {
         s = keyfiles_check(&in->config.identity, false, in->config.state_key, err);

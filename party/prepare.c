@@ -5,8 +5,10 @@
 
 #include "common/base/file.h"
 #include "common/base/folder.h"
+#include "common/base/log.h"
 #include "common/crypto/digest.h"
 #include "common/data/scale.h"
+#include "common/nn/safetensors.h"
 
 #include <string.h>
 
@@ -116,26 +118,42 @@ static enum status scale_tables(struct party_inputs *in, struct error *err)
     return s;
 }
 
+/* What a model is given has a bound, whatever the files and the scale say. */
+static void limit_tables(struct party_inputs *in)
+{
+    const size_t beyond = table_limit(&in->train) + table_limit(&in->test);
+
+    if (beyond > 0)
+        log_warn("%zu feature values were beyond %g and cut off there: see data.scale", beyond,
+                 (double)TABLE_VALUE_LIMIT);
+}
+
 /* The same records in the same order, or labels would go to others. */
 static enum status read_labels(struct party_inputs *in, struct error *err)
 {
-    static const uint8_t key[DIGEST_BYTES];
     const struct table_want labels = {.labels = true};
-    uint8_t of_labels[DIGEST_BYTES], of_rows[DIGEST_BYTES];
     enum status s = table_read(&in->labels, in->config.labels_train, &labels, err);
 
     if (s != STATUS_OK)
         return s;
-    s = table_ids_hmac(of_labels, &in->labels, key);
-    if (s == STATUS_OK)
-        s = table_ids_hmac(of_rows, &in->train, key);
-    if (s != STATUS_OK)
-        return error_set(err, s, "%s: %s", in->config.labels_train, status_words(s));
-    if (memcmp(of_labels, of_rows, sizeof of_rows) == 0)
+    if (table_same_ids(&in->labels, &in->train))
         return STATUS_OK;
     return error_set(
         err, STATUS_DATA, "%s: the ids of %zu labels are not those of the %zu rows of %s",
         in->config.labels_train, in->labels.rows, in->train.rows, in->config.data_train);
+}
+
+/* Whether they fit a plan is seen when there is one; that they are numbers is seen now, before a
+ * word is said to anybody. */
+static enum status read_weights(struct party_inputs *in, struct error *err)
+{
+    enum status s = file_read(in->config.load, &in->weights, err);
+
+    if (s == STATUS_OK)
+        s = safetensors_numbers(in->weights.data, in->weights.len, err);
+    if (s == STATUS_DATA)
+        error_wrap(err, "model.load: %s", in->config.load);
+    return s;
 }
 
 enum status party_inputs_read(struct party_inputs *in, struct error *err)
@@ -151,8 +169,12 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
     if (s == STATUS_OK && in->config.labels_train[0] != 0)
         s = read_labels(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
-        s = file_read(in->config.load, &in->weights, err);
-    return s == STATUS_OK ? scale_tables(in, err) : s;
+        s = read_weights(in, err);
+    if (s == STATUS_OK)
+        s = scale_tables(in, err);
+    if (s == STATUS_OK)
+        limit_tables(in);
+    return s;
 }
 
 void party_inputs_deinit(struct party_inputs *in)

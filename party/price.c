@@ -8,10 +8,10 @@
 #include "common/pbm/pbm.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
+#include "party/books.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum { ORDERS = 8 };
 static const double orders[ORDERS] = {1.25, 1.5, 2, 4, 8, 16, 32, 64};
@@ -40,16 +40,11 @@ static enum status read_plan(struct plan *out, const char *file, struct error *e
 /* What was spent before, if anything was. */
 static enum status read_ledger(struct price *out, const struct party_inputs *in, struct error *err)
 {
-    char path[CONFIG_PATH_MAX];
     struct ledger_totals totals;
     struct ledger *ledger;
-    enum status s;
+    enum status s = books_open_ledger(&ledger, &in->config, false, err);
 
-    snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
-    if (access(path, F_OK) != 0)
-        return STATUS_OK;
-    s = ledger_open(&ledger, path, err);
-    if (s != STATUS_OK)
+    if (s != STATUS_OK || ledger == NULL)
         return s;
     out->spent_n = ledger_entries(ledger, out->spent);
     ledger_totals(ledger, &totals);
@@ -136,11 +131,15 @@ static enum status print_bottom(const struct price *p, struct buf *out)
                            "release\n");
 }
 
-/* What the sampler draws with: its thresholds are rounded inwards, so beta bounds them. */
+/* What is drawn with: pbm's thresholds are rounded inwards, so beta bounds them. */
 static enum status print_mechanism(const struct account_entry *e, struct buf *out)
 {
     struct pbm pbm;
 
+    if (e->kind == ACCOUNT_GAUSSIAN)
+        return buf_printf(out,
+                          "#   mechanism: gaussian, sigma %g: %g steps of %g, of which C is %g\n",
+                          e->sigma, e->sigma / e->step, e->step, e->clip / e->step);
     if (e->kind != ACCOUNT_PBM || pbm_init(&pbm, e->trials, e->beta, 1) != STATUS_OK)
         return STATUS_OK;
     return buf_printf(out,

@@ -4,9 +4,10 @@
 #include "party/refresh.h"
 
 #include "common/base/check.h"
+#include "common/base/log.h"
 #include "common/base/mem.h"
-#include "common/secagg/lane.h"
 
+#include <math.h>
 #include <string.h>
 
 bool party_refreshes(const struct plan *p, uint32_t self)
@@ -18,26 +19,30 @@ bool party_refreshes(const struct plan *p, uint32_t self)
 
 /* --- labels --- */
 
-static enum status targets_of(float *target, const struct plan *p, const struct table *labels,
-                              struct error *err)
+/* The label as a class, 0 where the plan has no such class: a refusal would tell of a record. */
+static float class_of(float label, uint32_t classes, size_t *strange)
 {
-    uint32_t classes = 0, most = p->model.task == TASK_MULTICLASS ? p->shape.outputs : 2;
-    int32_t *label;
-    enum status s;
+    const bool fits = label >= 0 && label == floorf(label) && (double)label < classes;
+
+    *strange += !fits;
+    return fits ? label : 0;
+}
+
+static void targets_of(float *target, const struct plan *p, const struct table *labels)
+{
+    const uint32_t classes = p->model.task == TASK_MULTICLASS ? p->shape.outputs : 2;
+    size_t strange = 0;
 
     if (p->model.task == TASK_REGRESSION) {
         memcpy(target, labels->x, labels->rows * sizeof *target);
-        return STATUS_OK;
+        return;
     }
-    label = mem_alloc(labels->rows, sizeof *label);
-    if (label == NULL)
-        return error_set(err, STATUS_MEMORY, "data.labels.train: no memory for %zu labels",
-                         labels->rows);
-    s = table_classes(labels, label, &classes, most, "data.labels.train", err);
-    for (size_t i = 0; i < labels->rows && s == STATUS_OK; i++)
-        target[i] = (float)label[i];
-    mem_free(label);
-    return s;
+    for (size_t i = 0; i < labels->rows; i++)
+        target[i] = class_of(labels->x[i], classes, &strange);
+    if (strange > 0)
+        log_warn("data.labels.train: %zu of %zu labels are no whole number from 0 to %u, as the "
+                 "plan's are: they count as 0",
+                 strange, labels->rows, classes - 1);
 }
 
 static enum status check_labels(const struct plan *p, const struct table *labels, struct error *err)
@@ -94,7 +99,8 @@ enum status party_refresh_init(struct party_refresh *f, const struct plan *p, ui
     s = allocate(f, p);
     if (s != STATUS_OK)
         return error_set(err, s, "local_view refreshed: %s", status_words(s));
-    return targets_of(f->target, p, labels, err);
+    targets_of(f->target, p, labels);
+    return STATUS_OK;
 }
 
 void party_refresh_deinit(struct party_refresh *f)
@@ -148,7 +154,7 @@ static void join(struct party_refresh *f, struct party_bottom *b)
     nn_head_fuse(&f->head, f->fused, rows);
 }
 
-bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
+void party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
                          const struct plan *p, uint64_t step, double clip)
 {
     const uint32_t rows = b->batch_rows;
@@ -161,14 +167,11 @@ bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct
         nn_head_forward(&f->head, f->fused, f->of_batch, rows, true);
         nn_head_backward(&f->head, f->dfused);
         nn_head_part(&f->head, b->gradient, f->dfused, rows, f->self);
-        if (!lane_finite(b->gradient, (size_t)rows * b->width))
-            return false;
         if (q == 0)
             party_sent_weigh(sent, b->gradient, rows);
         f->clipped += party_bottom_clip(b, clip);
         party_bottom_step(b, p, step, q);
     }
-    return true;
 }
 
 double party_refresh_flops(const struct party_refresh *f, const struct plan *p)

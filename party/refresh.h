@@ -36,8 +36,9 @@ struct party_refresh {
 /* Does party `self` of the roster refresh under this plan? */
 bool party_refreshes(const struct plan *p, uint32_t self);
 
-/* labels: of all training rows, in the order of ids.  STATUS_CONFIG when the plan wants labels of
- * this party and there are none, STATUS_DATA when they are not the plan's; err says so. */
+/* labels: of all training rows, in the order of ids; one that is no class of the plan's counts as
+ * class 0, and the log says how many were.  STATUS_CONFIG when the plan wants labels of this party
+ * and there are none, STATUS_DATA when there are not as many as rows; err says so. */
 enum status party_refresh_init(struct party_refresh *f, const struct plan *p, uint32_t self,
                                const struct table *labels, struct error *err) MUST_USE;
 void party_refresh_deinit(struct party_refresh *f); /* safe on a zeroed struct */
@@ -49,10 +50,10 @@ enum status party_refresh_take(struct party_refresh *f, const struct party_botto
                                const struct secagg_round *round, struct error *err) MUST_USE;
 
 /* Q local steps; clip as in party_bottom_apply, f->clipped says how many rows were longer.  What
- * top-k goes by is the first gradient.  False, before a step is taken with it, when a gradient is
- * not finite. */
-bool party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
-                         const struct plan *p, uint64_t step, double clip) MUST_USE;
+ * top-k goes by is the first gradient.  A record of which the head makes nothing finite takes no
+ * part in the step. */
+void party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct party_sent *sent,
+                         const struct plan *p, uint64_t step, double clip);
 
 /* About what the end of a step costs besides the bottom: the head, and everybody's payloads. */
 double party_refresh_flops(const struct party_refresh *f, const struct plan *p);

@@ -33,7 +33,8 @@ void party_results_deinit(struct party_results *r)
 
 static const char *mechanism_name(const struct plan *p)
 {
-    static const char *const names[] = {"pbm", "fixed", "float32", "gaussian"};
+    static const char *const names[PLAN_ENCODINGS] = {"pbm",    "fixed",   "float32", "gaussian",
+                                                      "scalar", "lattice", "e8",      "topk"};
 
     return names[p->protocol.encoding];
 }
@@ -64,6 +65,7 @@ static struct report_mechanism mechanism(const struct account_entry *e)
     }
     if (e->kind == ACCOUNT_GAUSSIAN) {
         m.sigma = e->sigma;
+        m.step = e->step;
         m.clip = e->clip;
     }
     if (e->bottom == ACCOUNT_DP) {

@@ -29,6 +29,18 @@ static uint64_t seen(void *owner, uint32_t party)
     return ledger_seen(r->books.ledger, r->in->roster.party[party].key);
 }
 
+static uint64_t compared(void *owner, const uint8_t key[WIRE_KEY_BYTES])
+{
+    return guesses_count(&((struct party_run *)owner)->guesses, key);
+}
+
+static enum status note_compared(void *owner, const uint8_t *const *keys, size_t n,
+                                 const uint8_t list[WIRE_DIGEST_BYTES], bool equal,
+                                 struct error *err)
+{
+    return guesses_note(&((struct party_run *)owner)->guesses, keys, n, list, equal, err);
+}
+
 static enum status begin_session(struct party_run *r, struct error *err)
 {
     const struct config_party *c = &r->in->config;
@@ -56,6 +68,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .clock_us = clock_us,
         .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,
         .holdings = holdings_for_session(&r->holdings),
+        .counts = {r, compared, note_compared},
     };
 
     return party_session_new(&r->session, &setup, err);
@@ -71,6 +84,8 @@ enum status party_run_begin(struct party_run *r, struct error *err)
         s = file_lock(&r->lock, path, err);
     if (s == STATUS_OK)
         s = books_open(&r->books, r->in, err);
+    if (s == STATUS_OK)
+        s = guesses_open(&r->guesses, r->in->config.state, &r->in->key, err);
     if (s == STATUS_OK)
         s = party_checkpoint_load(r->in, &r->saved, err);
     if (s == STATUS_OK)
@@ -117,6 +132,7 @@ void party_run_deinit(struct party_run *r)
     party_session_free(r->session);
     holdings_deinit(&r->holdings);
     books_close(&r->books);
+    guesses_close(&r->guesses);
     secret_buf_deinit(&r->saved);
     secret_buf_deinit(&r->saved_before);
     party_results_deinit(&r->results);

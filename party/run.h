@@ -6,6 +6,7 @@
 #define COLONNADE_PARTY_RUN_H
 
 #include "common/crypto/rng.h"
+#include "common/daemon/guesses.h"
 #include "party/books.h"
 #include "party/holdings.h"
 #include "party/results.h"
@@ -17,6 +18,7 @@ struct party_run {
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     struct holdings holdings;
+    struct guesses guesses;
     struct party_session *session;
     struct party_results results;
     struct rng chance;   /* delays and jitter: nothing secret */

@@ -4,9 +4,11 @@
 #include "party/sent.h"
 
 #include "common/base/check.h"
+#include "common/base/finite.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -104,6 +106,8 @@ void party_sent_weigh(struct party_sent *s, const float *gradient, uint32_t rows
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t i = 0; i < s->width; i++)
             s->importance[i] += fabsf(gradient[(size_t)r * s->width + i]);
+    for (uint32_t i = 0; i < s->width; i++)
+        s->importance[i] = finite_within(s->importance[i], FLT_MAX);
 }
 
 const float *party_sent_importance(const struct party_sent *s)

@@ -15,6 +15,7 @@
 #include "common/flow/action.h"
 #include "common/flow/agenda.h"
 #include "common/flow/event.h"
+#include "common/flow/ids.h"
 #include "common/flow/phase.h"
 #include "common/flow/roster.h"
 #include "common/metrics/spans.h"
@@ -68,6 +69,7 @@ struct party_setup {
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
     uint32_t checkpoint_rounds; /* training steps between two ACTION_KEEP; 0: never any */
     struct party_holdings holdings;
+    struct ids_counts counts;
 };
 
 struct party_report {

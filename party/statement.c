@@ -6,21 +6,13 @@
 #include "common/base/file.h"
 #include "common/base/folder.h"
 #include "common/crypto/secret.h"
+#include "common/daemon/guesses.h"
 #include "common/privacy/ledger.h"
+#include "party/books.h"
 #include "party/checkpoint.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-/* *l NULL: there is none yet. */
-static enum status open_ledger(const struct party_inputs *in, char path[CONFIG_PATH_MAX],
-                               struct ledger **l, struct error *err)
-{
-    snprintf(path, CONFIG_PATH_MAX, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, in->config.state);
-    *l = NULL;
-    return access(path, F_OK) == 0 ? ledger_open(l, path, err) : STATUS_OK;
-}
 
 static enum status print_peers(const struct party_inputs *in, const struct ledger *l,
                                struct buf *out)
@@ -43,22 +35,47 @@ static enum status print_peers(const struct party_inputs *in, const struct ledge
     return s;
 }
 
+static enum status print_compared(const struct party_inputs *in, struct buf *out, struct error *err)
+{
+    struct guesses g;
+    enum status s = guesses_open(&g, in->config.state, &in->key, err);
+    bool any = false;
+
+    for (size_t i = 0; i <= in->roster.n && s == STATUS_OK; i++) {
+        const struct roster_entry *e = i < in->roster.n ? &in->roster.party[i] : &in->roster.server;
+        const uint64_t count = guesses_count(&g, e->key);
+
+        if (count == 0)
+            continue;
+        if (!any)
+            s = buf_printf(out, "\n  %-20s %12s\n", "ids compared with", "in vain");
+        if (s == STATUS_OK)
+            s = buf_printf(out, "  %-20s %12llu of %u\n", e->name, (unsigned long long)count,
+                           in->config.policy.id_mismatches);
+        any = true;
+    }
+    guesses_close(&g);
+    return s;
+}
+
 enum status statement_print(const struct party_inputs *in, struct buf *out, struct error *err)
 {
-    char path[CONFIG_PATH_MAX];
+    const char *state = in->config.state;
     struct ledger *l;
-    enum status s = open_ledger(in, path, &l, err);
+    enum status s = books_open_ledger(&l, &in->config, false, err);
 
     if (s != STATUS_OK)
         return s;
     if (l == NULL)
-        s = buf_printf(out, "%s: nothing has been released yet\n", path);
+        s = buf_printf(out, "%s/ledger.db: nothing has been released yet\n", state);
     else
         s = ledger_print(l, out);
     if (s == STATUS_OK && l != NULL)
         s = print_peers(in, l, out);
     ledger_close(l);
-    return s == STATUS_OK ? s : error_set(err, s, "%s: %s", path, status_words(s));
+    if (s == STATUS_OK)
+        return print_compared(in, out, err);
+    return error_set(err, s, "%s: %s", state, status_words(s));
 }
 
 static const struct roster_entry *other(const struct party_inputs *in, const char *name)
@@ -135,7 +152,7 @@ static enum status forget_own_locked(const struct party_inputs *in, struct buf *
     if (s == STATUS_OK)
         s = file_lock(&lock, path, err);
     if (s == STATUS_OK)
-        s = open_ledger(in, path, &l, err);
+        s = books_open_ledger(&l, &in->config, false, err);
     if (s == STATUS_OK)
         s = forget_own(in, l == NULL ? 0 : ledger_sequence(l), out, err);
     ledger_close(l);
@@ -149,7 +166,6 @@ enum status statement_forget(const struct party_inputs *in, const char *name, st
                              struct error *err)
 {
     const struct roster_entry *who = other(in, name);
-    char path[CONFIG_PATH_MAX];
     struct ledger *l;
     uint64_t seen;
     enum status s;
@@ -159,7 +175,7 @@ enum status statement_forget(const struct party_inputs *in, const char *name, st
     if (who == NULL)
         return error_set(err, STATUS_CONFIG, "--ledger-forget: the roster has no party named %s",
                          name);
-    s = open_ledger(in, path, &l, err);
+    s = books_open_ledger(&l, &in->config, false, err);
     if (s != STATUS_OK)
         return s;
     seen = l == NULL ? 0 : ledger_seen(l, who->key);
@@ -174,4 +190,16 @@ enum status statement_forget(const struct party_inputs *in, const char *name, st
         s = buf_printf(out, "forgotten: the ledger of %s had been seen up to number %llu\n", name,
                        (unsigned long long)seen);
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
+}
+
+/* --- ids --- */
+
+enum status statement_forget_ids(const struct party_inputs *in, const char *name, struct buf *out,
+                                 struct error *err)
+{
+    const struct roster_entry *who = other(in, name);
+
+    if (who == NULL && strcmp(in->roster.server.name, name) == 0)
+        who = &in->roster.server;
+    return guesses_order(in->config.state, &in->key, who == NULL ? NULL : who->key, name, out, err);
 }

@@ -1,5 +1,5 @@
-/* statement.h -- `vfl-party --ledger` and `--ledger-forget NAME`: the ledger as its operator meets
- * it, outside of a run.
+/* statement.h -- `vfl-party --ledger`, `--ledger-forget NAME` and `--ids-forget NAME`: the ledger
+ * and what is counted beside it, as their operator meets them outside of a run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,8 @@
 #include "common/base/buf.h"
 #include "party/prepare.h"
 
-/* What this party's records have spent, and how far it has seen the others' ledgers come. */
+/* What this party's records have spent, how far it has seen the others' ledgers come, and with
+ * whom ids were compared in vain. */
 enum status statement_print(const struct party_inputs *in, struct buf *out,
                             struct error *err) MUST_USE;
 
@@ -18,5 +19,9 @@ enum status statement_print(const struct party_inputs *in, struct buf *out,
  * STATUS_CONFIG when the roster has no such party. */
 enum status statement_forget(const struct party_inputs *in, const char *name, struct buf *out,
                              struct error *err) MUST_USE;
+
+/* The same of comparisons of ids that were in vain, with a party or the server: guesses_order. */
+enum status statement_forget_ids(const struct party_inputs *in, const char *name, struct buf *out,
+                                 struct error *err) MUST_USE;
 
 #endif

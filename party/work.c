@@ -6,7 +6,7 @@
  */
 #include "party/core.h"
 
-#include "common/secagg/lane.h"
+#include "common/base/subnormal.h"
 
 #include <string.h>
 
@@ -81,8 +81,7 @@ static enum status step_down(struct party_session *p, bool apply)
         return error_wrap(&p->error, "the server: step %llu", (unsigned long long)p->applied);
     if (b->frozen)
         return STATUS_OK;
-    if (!party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip))
-        return party_violation(p, "shows what has no finite gradient, step", p->applied);
+    party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip);
     p->report.clipped += p->refresh.clipped;
     return STATUS_OK;
 }
@@ -240,21 +239,17 @@ static enum status check_replay(struct party_session *p)
 }
 
 /* The batch of step p->applied is embedded, and what was handed over is known again. */
-static enum status embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
+static void embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
 {
     const float *h = party_bottom_train(&p->bottom, p->setup.train, row, rows);
     const size_t n = (size_t)rows * p->bottom.width;
     struct secagg_round round;
 
     if (!p->sent.kept)
-        return STATUS_OK;
+        return;
     h = party_sent_begin(&p->sent, h, row, rows);
-    if (!lane_finite(h, n))
-        return error_set(&p->error, STATUS_DATA, "step %llu: the model diverged",
-                         (unsigned long long)p->applied);
     round = round_of(p, PURPOSE_TRAIN, p->applied, 0);
     note_own(p, h, n, &round);
-    return STATUS_OK;
 }
 
 static enum status work_on_replay(struct party_session *p)
@@ -269,9 +264,8 @@ static enum status work_on_replay(struct party_session *p)
         size_t bytes = step_bytes(p, p->applied, &row, &rows);
 
         memcpy(p->bottom.received, at, bytes);
-        s = embed_again(p, row, rows);
-        if (s == STATUS_OK)
-            s = take_step(p, true);
+        embed_again(p, row, rows);
+        s = take_step(p, true);
         at += bytes;
     }
     spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
@@ -280,9 +274,12 @@ static enum status work_on_replay(struct party_session *p)
 
 void party_session_work(struct party_session *p)
 {
+    const uint64_t mode = subnormal_flush();
+
     switch (p->task.work) {
     case WORK_ROUND: p->task.status = work_on_round(p); break;
     case WORK_SUM: p->task.status = work_on_sum(p); break;
     case WORK_REPLAY: p->task.status = work_on_replay(p); break;
     }
+    subnormal_restore(mode);
 }

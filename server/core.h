@@ -8,6 +8,7 @@
  *   stored.c    releases once: sums that are kept, and the head on them, when the parties have gone
  *   watch.c     what --transcript is told
  *   deal.c      SHARE before the rounds of fedvs: subset keys, shares of the data
+ *   compare.c   AGREE, CONFIRM: are the ids of the labels those of the members
  *   resume.c    what a later process needs
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -128,7 +129,12 @@ struct server_session {
     struct agree_confirm *confirms; /* by member */
     struct wire_hello *show_hellos;
     struct wire_confirm *show_confirms;
-    uint8_t sid[WIRE_DIGEST_BYTES], ids_train[WIRE_DIGEST_BYTES], ids_test[WIRE_DIGEST_BYTES];
+    uint8_t sid[WIRE_DIGEST_BYTES];
+    /* Comparing ids with the first member; list: of the labels, a secret. */
+    uint8_t list[WIRE_DIGEST_BYTES], element[WIRE_ELEMENT_BYTES];
+    uint8_t
+        proof[WIRE_PROOF_BYTES]; /* of the confirms sent last: a generation may end as it begins */
+    struct ids_pair ids;
     uint32_t answers;
     uint64_t combined_round; /* the last round with a sum, in this generation */
     struct secagg_server *sum;
@@ -210,6 +216,16 @@ void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
                   const struct wire_hello *h);
 void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
                     const struct wire_confirm *c);
+
+/* compare.c: s->error says why not. */
+enum status server_compare_begin(struct server_session *s) MUST_USE; /* members are chosen */
+/* Can the server compare with member m, if it is with that one at all? */
+bool server_compare_fits(const struct server_session *s, const struct wire_hello *h, uint32_t m);
+/* All hellos are good, and sid is known: counted. */
+enum status server_compare_end(struct server_session *s) MUST_USE;
+/* All have confirmed.  STATUS_DATA: *peer has other ids than the one before it. */
+enum status server_compare_check(struct server_session *s, uint32_t *peer) MUST_USE;
+void server_compare_forget(struct server_session *s);
 
 /* round.c */
 void server_open_round(struct server_session *s, struct actions *a);

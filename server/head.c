@@ -8,6 +8,7 @@
 #include "common/flow/agenda.h"
 #include "common/secagg/lane.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Floats of the proximal term's anchor. */
@@ -157,6 +158,8 @@ double server_head_train(struct server_head *h, const struct plan *p, uint64_t s
 
     nn_head_predict(&h->top, h->prob, rows);
     nn_head_backward(&h->top, full && h->down.with_gradient ? h->dfused : NULL);
+    if (nn_net_lost_backward(&h->top.net) > 0) /* what is here was released: it may be told */
+        return INFINITY;
     if (h->down.with_gradient)
         hand_out_gradient(h, rows);
     if (h->top.fixed || !has_turn(p, step))

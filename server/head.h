@@ -44,7 +44,8 @@ double server_head_evaluate(struct server_head *h, uint32_t rows);
 
 /* The same, then h->values at the current head if a gradient goes down, then Q steps of the head on
  * the kept sums, under protocol.proximal drawn back to where it was.  Identity takes no step; under
- * sequential there is one in the last turn on a batch only. */
+ * sequential there is one in the last turn on a batch only.  A head of which some row's pass is not
+ * finite has no finite loss, and takes no step. */
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows);
 
 /* Into h->blob, of so many rows: h->values as gradients, `blocks` of them; and the present head,

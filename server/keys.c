@@ -41,6 +41,10 @@ void server_offer(struct server_session *s, struct actions *a)
     choose_members(s);
     sm_move(&s->sm, PHASE_AGREE, s->generation);
     s->agree_until_us = s->now_us + 1000ull * SERVER_PATIENCES_MAX * s->plan.protocol.patience_ms;
+    if (server_compare_begin(s) != STATUS_OK) {
+        server_fail(s, a);
+        return;
+    }
     log_info("generation %llu: %u parties", (unsigned long long)s->generation, s->members_n);
     send = server_send_members(s, a, WIRE_OFFER);
     send->msg.offer = (struct wire_offer){
@@ -48,6 +52,7 @@ void server_offer(struct server_session *s, struct actions *a)
         .step = s->steps_done,
         .plan = {s->plan_text.data, s->plan_text.len},
         .members = {s->members, s->members_n},
+        .element = s->element,
     };
     server_arm_phase(s, a);
 }
@@ -127,24 +132,11 @@ static bool rows_match(struct server_session *s, uint32_t peer, const struct wir
 
 static void relay_hellos(struct server_session *s, struct actions *a)
 {
-    struct agree_terms terms = {s->plan_digest, s->generation};
-    uint8_t key[WIRE_DIGEST_BYTES];
+    struct agree_terms terms = {s->plan_digest, s->generation, s->element};
     struct action *send;
-    enum status st;
 
     agree_sid(s->sid, &terms, s->hellos, s->members_n);
-    st = agree_ids_key(key, s->sid);
-    if (st == STATUS_OK)
-        st = table_ids_hmac(s->ids_train, s->setup.train, key);
-    if (st == STATUS_OK)
-        st = table_ids_hmac(s->ids_test, s->setup.test, key);
-    if (st != STATUS_OK) {
-        error_set(&s->error, st, "ids of generation %llu: %s", (unsigned long long)s->generation,
-                  status_words(st));
-        server_fail(s, a);
-        return;
-    }
-    if (server_deal_terms(s) != STATUS_OK) {
+    if (server_compare_end(s) != STATUS_OK || server_deal_terms(s) != STATUS_OK) {
         server_fail(s, a);
         return;
     }
@@ -178,7 +170,7 @@ static enum status check_its_key(const struct server_session *s, const struct wi
 void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
                   const struct wire_hello *h)
 {
-    struct agree_terms terms = {s->plan_digest, s->generation};
+    struct agree_terms terms = {s->plan_digest, s->generation, s->element};
     enum status st = agree_check_hello(h, &s->setup.roster->party[peer], &terms, &s->error);
 
     if (st != STATUS_OK) {
@@ -190,9 +182,12 @@ void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
         return;
     }
     st = check_its_key(s, h);
+    if (st == STATUS_OK && !server_compare_fits(s, h, (uint32_t)s->peer[peer].member))
+        st = STATUS_AUTH;
     if (st != STATUS_OK) {
         error_set(&s->error, st, "hello of %s: %s", server_name(s, peer),
-                  st == STATUS_AUTH ? "a key of low order, or another party's" : status_words(st));
+                  st == STATUS_AUTH ? "a key of low order, another party's, or no element"
+                                    : status_words(st));
         server_drop(s, a, peer, st);
         return;
     }
@@ -229,10 +224,20 @@ static bool somebody_will_refuse(const struct server_session *s)
     return false;
 }
 
-static void begin_rounds(struct server_session *s, struct actions *a)
+static void relay_confirms(struct server_session *s, struct actions *a)
 {
     struct action *send;
 
+    for (uint32_t m = 0; m < s->members_n; m++)
+        s->show_confirms[m] = agree_show_confirm(&s->confirms[m], s->generation);
+    memcpy(s->proof, s->ids.shown, sizeof s->proof);
+    send = server_send_members(s, a, WIRE_CONFIRMS);
+    send->msg.confirms =
+        (struct wire_confirms){s->generation, s->members_n, s->show_confirms, s->proof};
+}
+
+static void begin_rounds(struct server_session *s, struct actions *a)
+{
     if (encode_init(&s->shape.encode, &s->plan, s->members_n) != STATUS_OK ||
         new_sum(s) != STATUS_OK) {
         error_set(&s->error, STATUS_MEMORY, "no memory for a generation of %u parties",
@@ -240,10 +245,7 @@ static void begin_rounds(struct server_session *s, struct actions *a)
         server_fail(s, a);
         return;
     }
-    for (uint32_t m = 0; m < s->members_n; m++)
-        s->show_confirms[m] = agree_show_confirm(&s->confirms[m], s->generation);
-    send = server_send_members(s, a, WIRE_CONFIRMS);
-    send->msg.confirms = (struct wire_confirms){s->generation, s->members_n, s->show_confirms};
+    relay_confirms(s, a);
     if (somebody_will_refuse(s))
         return;
     s->started = true;
@@ -252,6 +254,26 @@ static void begin_rounds(struct server_session *s, struct actions *a)
     if (s->stream != NULL)
         server_stream_begin(s);
     server_open_round(s, a);
+}
+
+/* Where ids differ no round is opened.  Whoever has to be named ends the run where the run needs
+ * it: then all are shown first what their neighbours have, and nobody who is alike counts as
+ * compared with in vain.  Elsewhere the next generation shows the same. */
+static void all_confirmed(struct server_session *s, struct actions *a)
+{
+    uint32_t peer = UINT32_MAX;
+
+    if (server_compare_check(s, &peer) == STATUS_OK) {
+        begin_rounds(s, a);
+        return;
+    }
+    if (peer == UINT32_MAX) {
+        server_fail(s, a);
+        return;
+    }
+    if (server_waits(s) || !s->started)
+        relay_confirms(s, a);
+    server_blame(s, a, peer);
 }
 
 void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
@@ -265,17 +287,7 @@ void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
         server_drop(s, a, peer, st);
         return;
     }
-    if (memcmp(c->ids_train, s->ids_train, WIRE_DIGEST_BYTES) != 0 ||
-        memcmp(c->ids_test, s->ids_test, WIRE_DIGEST_BYTES) != 0) {
-        bool train = memcmp(c->ids_train, s->ids_train, WIRE_DIGEST_BYTES) != 0;
-        error_set(&s->error, STATUS_DATA,
-                  "the %s ids of %s are not the server's, though both have %u rows",
-                  train ? "training" : "test", server_name(s, peer),
-                  train ? s->plan.shape.train_rows : s->plan.shape.test_rows);
-        server_blame(s, a, peer);
-        return;
-    }
     agree_keep_confirm(&s->confirms[s->peer[peer].member], c);
     if (server_answered(s, peer))
-        begin_rounds(s, a);
+        all_confirmed(s, a);
 }

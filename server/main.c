@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/process.h"
+#include "common/daemon/guesses.h"
 #include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
@@ -11,7 +12,7 @@
 
 enum { PRINT_MAX = 1 << 20 };
 enum own { OWN_PROGRESS };
-enum own_value { OWN_TRANSCRIPT };
+enum own_value { OWN_TRANSCRIPT, OWN_FORGET_IDS };
 
 static const struct options_about about = {
     .program = "vfl-server",
@@ -21,6 +22,7 @@ static const struct options_about about = {
         "  -n                   check the configuration, print it resolved, price the plan, exit\n"
         "  --set KEY.PATH=VALUE override one key; repeatable\n"
         "  --export FILE        also write the head's weights to FILE (safetensors) at the end\n"
+        "  --ids-forget NAME    forget how often ids were compared with a party in vain, exit\n"
         "  --transcript FILE    write what the server sees and says to FILE, for audits\n"
         "  --progress           one progress line on standard output\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -28,7 +30,7 @@ static const struct options_about about = {
         "  -v                   log more\n"
         "  -h, -V               this text; the version\n",
     .own = {[OWN_PROGRESS] = "progress"},
-    .own_value = {[OWN_TRANSCRIPT] = "transcript"},
+    .own_value = {[OWN_TRANSCRIPT] = "transcript", [OWN_FORGET_IDS] = "ids-forget"},
 };
 
 static enum status print_plan(const struct server_inputs *in, struct error *err)
@@ -44,6 +46,32 @@ static enum status print_plan(const struct server_inputs *in, struct error *err)
         error_set(err, s, "%s", status_words(s));
     buf_deinit(&out);
     return s;
+}
+
+static enum status forget_ids(const struct server_inputs *in, const char *name, struct error *err)
+{
+    const int party = roster_find_name(&in->roster, name);
+    struct sign_key key = {0};
+    struct buf out;
+    enum status s = sign_key_load(&key, in->config.identity.key, err);
+
+    buf_init(&out, PRINT_MAX);
+    if (s == STATUS_OK)
+        s = guesses_order(in->config.state, &key, party < 0 ? NULL : in->roster.party[party].key,
+                          name, &out, err);
+    if (out.len > 0)
+        fwrite(out.data, 1, out.len, stdout);
+    buf_deinit(&out);
+    sign_key_deinit(&key);
+    return s;
+}
+
+static enum status serve(const struct options *o, struct server_inputs *in,
+                         const struct server_options *run, struct error *err)
+{
+    if (o->own_value[OWN_FORGET_IDS] != NULL)
+        return forget_ids(in, o->own_value[OWN_FORGET_IDS], err);
+    return o->check_only ? print_plan(in, err) : server_loop_run(in, run, err);
 }
 
 int main(int argc, char **argv)
@@ -71,7 +99,7 @@ int main(int argc, char **argv)
     if (s == STATUS_OK && o.check_only)
         s = keyfiles_check(&in.config.identity, true, in.config.state_key, &err);
     if (s == STATUS_OK)
-        s = o.check_only ? print_plan(&in, &err) : server_loop_run(&in, &run, &err);
+        s = serve(&o, &in, &run, &err);
     if (s != STATUS_OK)
         log_error("%s", err.text);
     server_inputs_deinit(&in);

@@ -82,6 +82,18 @@ static void forget(void *owner, uint64_t before_step)
     journal_forget(journal_of(owner), before_step);
 }
 
+static uint64_t compared(void *owner, const uint8_t key[WIRE_KEY_BYTES])
+{
+    return guesses_count(&((struct server_run *)owner)->guesses, key);
+}
+
+static enum status note_compared(void *owner, const uint8_t *const *keys, size_t n,
+                                 const uint8_t list[WIRE_DIGEST_BYTES], bool equal,
+                                 struct error *err)
+{
+    return guesses_note(&((struct server_run *)owner)->guesses, keys, n, list, equal, err);
+}
+
 /* --- life --- */
 
 static bool keeps(const struct server_run *r)
@@ -149,6 +161,8 @@ static enum status begin_session(struct server_run *r, struct error *err)
         .seed = r->options->seed,
         .clock_us = clock_us,
         .checkpoint_rounds = keeps(r) ? in->config.checkpoint_rounds : 0,
+        .counts = {r, compared, note_compared},
+        .id_mismatches = in->config.id_mismatches,
     };
     bool found = false;
     enum status s;
@@ -196,6 +210,10 @@ enum status server_run_begin(struct server_run *r, struct error *err)
 
     snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, r->in->config.state);
     s = file_lock(&r->lock, path, err);
+    if (s == STATUS_OK)
+        s = sign_key_load(&r->key, r->in->config.identity.key, err);
+    if (s == STATUS_OK)
+        s = guesses_open(&r->guesses, r->in->config.state, &r->key, err);
     if (s == STATUS_OK)
         s = server_results_init(&r->results, r->in, r->options, clock_us());
     if (s == STATUS_OK && r->options->transcript != NULL)
@@ -248,6 +266,8 @@ void server_run_deinit(struct server_run *r)
     journal_close(r->journal);
     transcript_close(r->transcript);
     server_results_deinit(&r->results);
+    guesses_close(&r->guesses);
+    sign_key_deinit(&r->key);
     file_unlock(r->lock);
 }
 

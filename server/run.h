@@ -5,6 +5,8 @@
 #ifndef COLONNADE_SERVER_RUN_H
 #define COLONNADE_SERVER_RUN_H
 
+#include "common/crypto/sign.h"
+#include "common/daemon/guesses.h"
 #include "common/daemon/journal.h"
 #include "server/results.h"
 #include "server/session.h"
@@ -16,6 +18,8 @@ struct server_run {
     struct journal *journal;       /* NULL: no state_key, or a policy that needs none */
     struct transcript *transcript; /* NULL: none is wanted */
     struct server_results results;
+    struct sign_key key; /* signs what is counted under state */
+    struct guesses guesses;
     enum wire_outcome outcome;
     struct error error;
     int lock; /* of the state directory */

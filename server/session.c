@@ -500,6 +500,7 @@ void server_session_free(struct server_session *s)
 {
     if (s == NULL)
         return;
+    server_compare_forget(s);
     secagg_server_free(s->sum);
     server_head_deinit(&s->head);
     schedule_deinit(&s->schedule);

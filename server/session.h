@@ -15,6 +15,7 @@
 #include "common/flow/action.h"
 #include "common/flow/agenda.h"
 #include "common/flow/event.h"
+#include "common/flow/ids.h"
 #include "common/flow/phase.h"
 #include "common/flow/roster.h"
 #include "common/metrics/score.h"
@@ -65,6 +66,8 @@ struct server_setup {
     struct server_store store;
     struct server_watch watch;
     uint32_t checkpoint_rounds; /* training rounds between two ACTION_KEEP; 0: never any */
+    struct ids_counts counts;
+    uint32_t id_mismatches; /* that are counted of one party, at most; 0: no limit */
 };
 
 struct server_reached {

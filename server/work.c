@@ -8,6 +8,7 @@
  */
 #include "server/core.h"
 
+#include "common/base/subnormal.h"
 #include "common/secagg/lane.h"
 
 #include <math.h>
@@ -225,7 +226,7 @@ static enum status close_round(struct server_session *s)
     return st;
 }
 
-void server_session_work(struct server_session *s)
+static void work(struct server_session *s)
 {
     uint64_t start = s->setup.clock_us(), combined;
 
@@ -246,6 +247,14 @@ void server_session_work(struct server_session *s)
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - combined);
 }
 
+void server_session_work(struct server_session *s)
+{
+    const uint64_t mode = subnormal_flush();
+
+    work(s);
+    subnormal_restore(mode);
+}
+
 /* --- the same from the journal --- */
 
 static enum status unfit(const struct journal_record *r, struct error *err)
@@ -255,8 +264,8 @@ static enum status unfit(const struct journal_record *r, struct error *err)
                      (unsigned long long)r->round, (unsigned long long)r->place);
 }
 
-enum status server_session_replay(struct server_session *s, const struct journal_record *r,
-                                  struct error *err)
+static enum status replay(struct server_session *s, const struct journal_record *r,
+                          struct error *err)
 {
     bool train = r->purpose == PURPOSE_TRAIN;
 
@@ -282,4 +291,14 @@ enum status server_session_replay(struct server_session *s, const struct journal
     s->generation = r->generation > s->generation ? r->generation : s->generation;
     s->members_n = 0;
     return STATUS_OK;
+}
+
+enum status server_session_replay(struct server_session *s, const struct journal_record *r,
+                                  struct error *err)
+{
+    const uint64_t mode = subnormal_flush();
+    const enum status st = replay(s, r, err);
+
+    subnormal_restore(mode);
+    return st;
 }

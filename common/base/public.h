@@ -1,8 +1,8 @@
 /* public.h -- says of a value made from secrets that it may be known.
  *
  * Secrets decide no branch and no address, and tests/valgrind proves it by calling them undefined.
- * Where one bit of them is meant to decide -- whether all values are finite, whether a random word
- * is rejected -- it goes through here.  In a build without SECRETS_WATCHED this does nothing.
+ * Where one bit of them is meant to decide -- whether a share is of the field, whether a random
+ * word is rejected -- it goes through here.  In a build without SECRETS_WATCHED this does nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

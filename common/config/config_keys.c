@@ -91,6 +91,11 @@ static const struct key server_keys[] = {
     {"limits.connections_per_address", KEY_U32, SERVER(connections_per_address), .lo = 1,
      .hi = 65536, .fallback = "4",
      .help = "Connections one address may hold that have not shown who they are."},
+    {"limits.id_mismatches", KEY_U32, SERVER(id_mismatches), .lo = 1,
+     .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "16",
+     .help =
+         "Comparisons of ids with one party that may end without showing that it holds the same: "
+         "each lets it try one guess. Beyond that it is refused until --ids-forget."},
 };
 
 const struct key_table config_keys_server = {
@@ -140,10 +145,11 @@ static const struct key party_keys[] = {
      .help = "Columns of the test rows; left out: none."},
     {"data.labels.train", KEY_PATH, PARTY(labels_train), .fallback = "",
      .help = "Labels of the training rows, for plans whose protocol.local_view is refreshed and "
-             "that count this party among the label holders; left out: it holds none."},
+             "that count this party among the label holders; left out: it holds none. A label that "
+             "is no class of the plan's counts as 0, and the log says how many there were."},
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
      .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
-             "name,mean,sd."},
+             "name,mean,sd. What is beyond 1e12 in size after that is cut off there."},
     {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX,
      .fallback = "[64,64]",
      .help = "Hidden widths of this party's bottom; [] is one linear layer."},
@@ -201,6 +207,11 @@ static const struct key party_keys[] = {
      .fallback = "16384",
      .help =
          "Disk that shares of everybody's data may take here under fedvs, in MiB; 0: no limit."},
+    {"policy.max_id_mismatches", KEY_U32, PARTY(policy.id_mismatches), .lo = 1,
+     .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "16",
+     .help = "Comparisons of ids with another party, or the server, that may end without showing "
+             "that it holds the same: each lets it try one guess at this party's ids. Beyond that "
+             "this party takes part in nothing with it until --ids-forget."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
      .fallback = "[pbm, fixed]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,

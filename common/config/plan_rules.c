@@ -9,6 +9,7 @@
 #include "common/config/plan_rules.h"
 
 #include "common/config/plan_noise.h"
+#include "common/config/plan_rules_local.h"
 
 #include <stdio.h>
 
@@ -74,58 +75,6 @@ static bool async_too_large(const struct plan *p)
                PLAN_KEPT_VALUES_MAX;
 }
 
-/* --- local steps --- */
-
-static bool refreshed(const struct plan *p)
-{
-    return p->protocol.local_view == VIEW_REFRESHED;
-}
-
-static bool refreshed_fedvs(const struct plan *p)
-{
-    return refreshed(p) && fedvs(p);
-}
-
-static bool refreshed_straggler(const struct plan *p)
-{
-    return refreshed(p) && p->protocol.straggler != STRAGGLER_WAIT;
-}
-
-static bool holders_idle(const struct plan *p)
-{
-    return p->protocol.label_holders > 0 && !refreshed(p);
-}
-
-static bool holders_concat(const struct plan *p)
-{
-    return p->protocol.label_holders > 0 && refreshed(p) && p->model.fusion == FUSION_CONCAT;
-}
-
-static bool holders_too_many(const struct plan *p)
-{
-    return p->shape.parties > 0 && p->protocol.label_holders > p->shape.parties;
-}
-
-static bool sequential(const struct plan *p)
-{
-    return p->protocol.local_order == ORDER_SEQUENTIAL;
-}
-
-static bool sequential_hidden(const struct plan *p)
-{
-    return sequential(p) && hidden(p);
-}
-
-static bool sequential_straggler(const struct plan *p)
-{
-    return sequential(p) && p->protocol.straggler != STRAGGLER_WAIT;
-}
-
-static bool proximal_idle(const struct plan *p)
-{
-    return p->protocol.proximal > 0 && p->protocol.local_iterations == 1;
-}
-
 /* --- one release of a record --- */
 
 static bool once(const struct plan *p)
@@ -145,7 +94,8 @@ static bool once_fedvs(const struct plan *p)
 
 static bool once_local(const struct plan *p)
 {
-    return once(p) && (refreshed(p) || sequential(p));
+    return once(p) && (p->protocol.local_view == VIEW_REFRESHED ||
+                       p->protocol.local_order == ORDER_SEQUENTIAL);
 }
 
 static bool once_again(const struct plan *p)
@@ -451,30 +401,34 @@ const struct plan_rule plan_rules[] = {
     {"protocol.local_view",
      "under fedvs a party never has its own embedding as the sum has it, so it cannot put a newer "
      "one in its place: it needs stale",
-     refreshed_fedvs},
+     plan_rules_local_refreshed_fedvs},
     {"protocol.local_view",
      "refreshed puts a party's new embedding in the place of the one that the round's sum has of "
      "it, so everybody's must be there: it needs straggler wait",
-     refreshed_straggler},
+     plan_rules_local_refreshed_straggler},
     {"protocol.label_holders",
      "has a meaning only with local_view refreshed: nobody else computes with labels",
-     holders_idle},
+     plan_rules_local_holders_idle},
     {"protocol.label_holders",
      "with concat each party without labels would need a gradient of its own: it needs 0, labels "
      "at all parties",
-     holders_concat},
-    {"protocol.label_holders", "there are not so many parties", holders_too_many},
+     plan_rules_local_holders_concat},
+    {"protocol.label_holders", "there are not so many parties", plan_rules_local_holders_too_many},
     {"protocol.local_order",
      "every turn of sequential releases the same batch again, for one party's step: it needs "
      "aggregation clear",
-     sequential_hidden},
+     plan_rules_local_sequential_hidden},
     {"protocol.local_order",
      "sequential waits for the party whose turn it is: it needs straggler wait",
-     sequential_straggler},
+     plan_rules_local_sequential_straggler},
     {"protocol.proximal",
      "pulls local steps back to where the round began, and a single one starts there: it needs "
      "local_iterations above 1",
-     proximal_idle},
+     plan_rules_local_proximal_idle},
+    {"protocol.proximal",
+     "times training.learning_rate must be at most 1: above it a local step overshoots where the "
+     "round began, and further on no model stays finite",
+     plan_rules_local_unstable},
     {"training.releases",
      "once keeps the sum of every row, so everybody has to be in it: it needs straggler wait",
      once_straggler},
@@ -586,11 +540,14 @@ void plan_rules_numbers(const struct plan_rule *r, const struct plan *p, char *o
                  fedvs_results(p), k, t, p->shape.parties);
     if (r->broken == fedvs_many_sets)
         snprintf(out, size, " (privacy %u among %u)", t, p->shape.parties - 1);
-    if (r->broken == holders_too_many)
+    if (r->broken == plan_rules_local_holders_too_many)
         snprintf(out, size, " (%u holders, %u parties)", p->protocol.label_holders,
                  p->shape.parties);
     if (r->broken == identity_width)
         snprintf(out, size, " (embedding %u, %u outputs)", p->model.embedding, outputs_of(p));
+    if (r->broken == plan_rules_local_unstable)
+        snprintf(out, size, " (proximal %g, learning_rate %g)", p->protocol.proximal,
+                 p->training.learning_rate);
     if (r->broken == plan_noise_out_of_range)
         plan_noise_numbers(p, out, size);
     if (r->broken == segments_uneven)

@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/sha.h>
 
 _Static_assert(sizeof(SHA256_CTX) <= sizeof((struct digest *)0)->state, "the state has its room");
@@ -64,6 +65,39 @@ enum status digest_hmac(uint8_t out[DIGEST_BYTES], const uint8_t *key, size_t ke
     if (HMAC(EVP_sha256(), key, (int)key_len, bytes, n, out, &len) == NULL || len != DIGEST_BYTES)
         return STATUS_CRYPTO;
     return STATUS_OK;
+}
+
+enum status digest_mac_init(struct digest_mac *m, const uint8_t *key, size_t key_len)
+{
+    char name[] = "SHA256";
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", name, 0),
+                                 OSSL_PARAM_construct_end()};
+    EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+
+    m->ctx = hmac == NULL ? NULL : EVP_MAC_CTX_new(hmac);
+    EVP_MAC_free(hmac); /* the context holds it */
+    if (m->ctx == NULL || EVP_MAC_init(m->ctx, key, key_len, params) != 1) {
+        digest_mac_deinit(m);
+        return STATUS_CRYPTO;
+    }
+    return STATUS_OK;
+}
+
+enum status digest_mac_of(struct digest_mac *m, uint8_t out[DIGEST_BYTES], const void *bytes,
+                          size_t n)
+{
+    size_t len = 0;
+
+    if (EVP_MAC_init(m->ctx, NULL, 0, NULL) != 1 || EVP_MAC_update(m->ctx, bytes, n) != 1 ||
+        EVP_MAC_final(m->ctx, out, &len, DIGEST_BYTES) != 1 || len != DIGEST_BYTES)
+        return STATUS_CRYPTO;
+    return STATUS_OK;
+}
+
+void digest_mac_deinit(struct digest_mac *m)
+{
+    EVP_MAC_CTX_free(m->ctx);
+    m->ctx = NULL;
 }
 
 void digest_hex(char *out, const uint8_t *bytes, size_t n)

@@ -64,7 +64,7 @@ static void fit_deviations(struct scale *s, double *square, const double *mean,
         }
     }
     for (size_t j = 0; j < t->cols; j++) {
-        s->sd[j] = (float)sqrt(square[j] / (double)t->rows);
+        s->sd[j] = (float)fmin(sqrt(square[j] / (double)t->rows), (double)FLT_MAX);
         /* A constant column gives exactly 0: the sum of fewer than 2^29 equal floats is exact in a
          * double, and so is their mean.  A deviation below the normal floats counts as 0. */
         if (s->sd[j] < FLT_MIN)

@@ -4,8 +4,8 @@
 #include "common/data/table.h"
 
 #include "common/base/check.h"
+#include "common/base/finite.h"
 #include "common/base/mem.h"
-#include "common/crypto/digest.h"
 #include "common/data/csv.h"
 #include "common/data/idx.h"
 #include "common/data/order.h"
@@ -89,6 +89,17 @@ enum status table_classes(const struct table *t, int32_t *label, uint32_t *class
     return STATUS_OK;
 }
 
+size_t table_limit(struct table *t)
+{
+    size_t beyond = 0;
+
+    for (size_t i = 0; i < t->rows * t->cols; i++) {
+        beyond += !(fabsf(t->x[i]) <= TABLE_VALUE_LIMIT);
+        t->x[i] = finite_within(t->x[i], TABLE_VALUE_LIMIT);
+    }
+    return beyond;
+}
+
 void table_gather(float *out, const struct table *t, const uint32_t *rows, size_t n)
 {
     size_t cols = t->cols, bytes = cols * sizeof *out;
@@ -124,11 +135,15 @@ bool table_share_ids(const struct table *a, const struct table *b)
     return false;
 }
 
-enum status table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32])
+size_t table_ids_bytes(const struct table *t)
 {
-    size_t bytes = 0;
+    return t->rows == 0 ? 0 : t->id_at[t->rows - 1] + strlen(table_id(t, t->rows - 1)) + 1;
+}
 
-    if (t->rows > 0)
-        bytes = t->id_at[t->rows - 1] + strlen(table_id(t, t->rows - 1)) + 1;
-    return digest_hmac(out, key, 32, t->id_text, bytes);
+bool table_same_ids(const struct table *a, const struct table *b)
+{
+    const size_t bytes = table_ids_bytes(a);
+
+    return a->rows == b->rows && bytes == table_ids_bytes(b) &&
+           (bytes == 0 || memcmp(a->id_text, b->id_text, bytes) == 0);
 }

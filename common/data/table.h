@@ -22,6 +22,7 @@ enum {
     TABLE_NAME_MAX = 128
 };
 #define TABLE_VALUES_MAX ((size_t)1 << 33) /* rows * cols */
+#define TABLE_VALUE_LIMIT 1e12F            /* of a feature, after scaling: table_limit */
 
 struct table {
     size_t rows, cols;
@@ -52,13 +53,19 @@ const char *table_id(const struct table *t, size_t row);
 enum status table_classes(const struct table *t, int32_t *label, uint32_t *classes,
                           uint32_t classes_max, const char *path, struct error *err) MUST_USE;
 
+/* Cuts every value off at +-TABLE_VALUE_LIMIT, so that no single feature makes an infinity of a
+ * layer.  Returns how many were beyond. */
+size_t table_limit(struct table *t);
+
 /* out (n x cols, row major) = the rows rows[0..n). */
 void table_gather(float *out, const struct table *t, const uint32_t *rows, size_t n);
 
 /* Is any id in both? */
 bool table_share_ids(const struct table *a, const struct table *b);
 
-/* HMAC-SHA-256 under `key` of all ids in order, each with its final 0 (threats D9). */
-enum status table_ids_hmac(uint8_t out[32], const struct table *t, const uint8_t key[32]) MUST_USE;
+/* Are the ids of both the same, in the same order? */
+bool table_same_ids(const struct table *a, const struct table *b);
+/* Bytes of all ids in order, each with its final 0, from the first one's on. */
+size_t table_ids_bytes(const struct table *t);
 
 #endif

@@ -9,6 +9,7 @@
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/privacy/account.h"
+#include "common/privacy/ledger_law.h"
 #include "common/wire/message.h"
 
 enum { ACTIONS_MAX = WIRE_MEMBERS_MAX + 16 };
@@ -38,7 +39,8 @@ struct action_charge {
     uint32_t rounds;
     const uint32_t *rows; /* of the train or test table, by purpose */
     size_t n;
-    const uint64_t *seen; /* by roster index: the highest numbers of peers' ledgers seen */
+    struct ledger_stretch stretch; /* the same rows by the public schedule; no law: listed alone */
+    const uint64_t *seen;          /* by roster index: the highest numbers of peers' ledgers seen */
     size_t seen_n;
 };
 

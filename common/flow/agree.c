@@ -38,7 +38,7 @@ enum status agree_check_hello(const struct wire_hello *h, const struct roster_en
     if (!secret_equal(spki, who->key, sizeof spki))
         return error_set(err, STATUS_AUTH, "hello of %s: signed by a key that is not in the roster",
                          who->name);
-    s = sign_check(h->signature, h->public_key, "vfl/hello/1", h->body.data, h->body.n);
+    s = sign_check(h->signature, h->public_key, "vfl/hello/2", h->body.data, h->body.n);
     if (s != STATUS_OK)
         return error_set(err, s, "hello of %s: %s", who->name, signature_words(s));
     if (strcmp(h->name, who->name) != 0)
@@ -85,6 +85,7 @@ void agree_keep_hello(struct agree_hello *kept, const struct wire_hello *h)
     kept->has_holds = keep_digest(kept->holds, &h->holds);
     kept->held = h->held;
     kept->ledger = h->ledger;
+    memcpy(kept->elements, h->elements, sizeof kept->elements);
 }
 
 struct wire_hello agree_show_hello(const struct agree_hello *kept)
@@ -103,10 +104,11 @@ void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
     uint8_t word[8];
 
     digest_begin(&d);
-    digest_update(&d, "vfl/sid/1", 9);
+    digest_update(&d, "vfl/sid/2", 9);
     digest_update(&d, terms->plan_digest, WIRE_DIGEST_BYTES);
     le_put(word, terms->generation, sizeof word);
     digest_update(&d, word, sizeof word);
+    digest_update(&d, terms->element, WIRE_ELEMENT_BYTES);
     le_put(word, n, sizeof word);
     digest_update(&d, word, sizeof word);
     for (size_t i = 0; i < n; i++) {
@@ -119,24 +121,22 @@ void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
     digest_deinit(&d);
 }
 
-enum status agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES], const uint8_t sid[WIRE_DIGEST_BYTES])
-{
-    return digest_hmac(key, sid, WIRE_DIGEST_BYTES, "vfl/ids/1", 9);
-}
-
 /* --- confirmations --- */
 
-enum { SIGNED_MAX = 3 * WIRE_DIGEST_BYTES + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX };
+enum {
+    SIGNED_FIXED = WIRE_DIGEST_BYTES + 2 * WIRE_PROOFS_BYTES,
+    SIGNED_MAX = SIGNED_FIXED + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX
+};
 
-/* The signed part: sid || ids_train || ids_test || seen.  Returns its length. */
+/* The signed part: sid || proofs || marks || seen.  Returns its length. */
 static size_t signed_part(uint8_t out[SIGNED_MAX], const struct wire_confirm *c)
 {
     CHECK(c->seen.n <= WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX);
     memcpy(out, c->sid, WIRE_DIGEST_BYTES);
-    memcpy(out + WIRE_DIGEST_BYTES, c->ids_train, WIRE_DIGEST_BYTES);
-    memcpy(out + 2 * WIRE_DIGEST_BYTES, c->ids_test, WIRE_DIGEST_BYTES);
-    memcpy(out + 3 * WIRE_DIGEST_BYTES, c->seen.data, c->seen.n);
-    return 3 * WIRE_DIGEST_BYTES + c->seen.n;
+    memcpy(out + WIRE_DIGEST_BYTES, c->proofs, WIRE_PROOFS_BYTES);
+    memcpy(out + WIRE_DIGEST_BYTES + WIRE_PROOFS_BYTES, c->marks, WIRE_PROOFS_BYTES);
+    memcpy(out + SIGNED_FIXED, c->seen.data, c->seen.n);
+    return SIGNED_FIXED + c->seen.n;
 }
 
 enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *key)
@@ -144,7 +144,7 @@ enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *k
     const struct wire_confirm shown = agree_show_confirm(c, 0);
     uint8_t text[SIGNED_MAX];
 
-    return sign_make(c->signature, key, "vfl/confirm/2", text, signed_part(text, &shown));
+    return sign_make(c->signature, key, "vfl/confirm/3", text, signed_part(text, &shown));
 }
 
 enum status agree_check_confirm(const struct wire_confirm *c,
@@ -155,7 +155,7 @@ enum status agree_check_confirm(const struct wire_confirm *c,
     uint8_t text[SIGNED_MAX];
     enum status s;
 
-    s = sign_check(c->signature, public_key, "vfl/confirm/2", text, signed_part(text, c));
+    s = sign_check(c->signature, public_key, "vfl/confirm/3", text, signed_part(text, c));
     if (s != STATUS_OK)
         return error_set(err, s, "confirmation: %s", signature_words(s));
     if (!secret_equal(c->sid, sid, WIRE_DIGEST_BYTES))
@@ -170,8 +170,8 @@ void agree_keep_confirm(struct agree_confirm *kept, const struct wire_confirm *c
 {
     CHECK(c->seen.n <= sizeof kept->seen);
     memcpy(kept->sid, c->sid, sizeof kept->sid);
-    memcpy(kept->ids_train, c->ids_train, sizeof kept->ids_train);
-    memcpy(kept->ids_test, c->ids_test, sizeof kept->ids_test);
+    memcpy(kept->proofs, c->proofs, sizeof kept->proofs);
+    memcpy(kept->marks, c->marks, sizeof kept->marks);
     memcpy(kept->signature, c->signature, sizeof kept->signature);
     memcpy(kept->seen, c->seen.data, c->seen.n);
     kept->members = c->seen.n / WIRE_SEEN_BYTES;
@@ -193,9 +193,12 @@ void agree_put_seen(struct agree_confirm *c, size_t m, uint64_t number)
 
 struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_t generation)
 {
-    return (struct wire_confirm){kept->sid,      kept->ids_train,
-                                 kept->ids_test, kept->signature,
-                                 generation,     {kept->seen, WIRE_SEEN_BYTES * kept->members}};
+    return (struct wire_confirm){.sid = kept->sid,
+                                 .proofs = kept->proofs,
+                                 .marks = kept->marks,
+                                 .signature = kept->signature,
+                                 .generation = generation,
+                                 .seen = {kept->seen, WIRE_SEEN_BYTES * kept->members}};
 }
 
 /* HKDF with info = purpose || a || b. */

@@ -1,17 +1,14 @@
 /* agree.h -- one view of keys, set and plan: what is signed, what the session id is, what is
  * derived from it.
  *
- *   hello      signature over "vfl/hello/1", body (plan digest, generation, name, nonce, key,
- *              shapes, dealings, number of the ledger)
- *   sid        SHA-256("vfl/sid/1" || plan digest || generation || M
+ *   hello      signature over "vfl/hello/2", body (plan digest, generation, name, nonce, key,
+ *              shapes, dealings, number of the ledger, elements)
+ *   sid        SHA-256("vfl/sid/2" || plan digest || generation || the server's element || M
  *              || for each member: |body|, body, public key)
- *   confirm    signature over "vfl/confirm/2", sid || ids_train || ids_test || for each member:
- *              highest number of its ledger ever seen, 8 bytes little-endian
- *   ids key    HMAC(sid, "vfl/ids/1")
- *   pair keys  HKDF-SHA-256(X25519(own, other), salt sid, info), 32 bytes each:
- *                mask   "vfl/mask/1" || low || high
- *                seal   "vfl/seal/1" || sender || receiver
- *              (roster indices, 2 bytes little-endian each)
+ *   confirm    signature over "vfl/confirm/3", sid || proofs || marks || for each member: highest
+ * number of its ledger ever seen, 8 bytes little-endian pair keys  HKDF-SHA-256(X25519(own, other),
+ * salt sid, info), 32 bytes each: mask   "vfl/mask/1" || low || high seal   "vfl/seal/1" || sender
+ * || receiver (roster indices, 2 bytes little-endian each)
  *
  * Nobody sends data before it holds every member's confirmation of one sid (threats 1.2, D2, D6,
  * D7).
@@ -40,10 +37,11 @@ struct agree_hello {
     uint8_t dealing[WIRE_DIGEST_BYTES], holds[WIRE_DIGEST_BYTES];
     uint64_t held;
     uint64_t ledger;
+    uint8_t elements[WIRE_ELEMENTS_BYTES];
 };
 
 struct agree_confirm {
-    uint8_t sid[WIRE_DIGEST_BYTES], ids_train[WIRE_DIGEST_BYTES], ids_test[WIRE_DIGEST_BYTES];
+    uint8_t sid[WIRE_DIGEST_BYTES], proofs[WIRE_PROOFS_BYTES], marks[WIRE_PROOFS_BYTES];
     uint8_t signature[WIRE_SIGNATURE_BYTES];
     uint8_t seen[WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX];
     size_t members; /* that `seen` is of */
@@ -53,6 +51,7 @@ struct agree_confirm {
 struct agree_terms {
     const uint8_t *plan_digest; /* WIRE_DIGEST_BYTES */
     uint64_t generation;
+    const uint8_t *element; /* WIRE_ELEMENT_BYTES, the server's; for agree_sid alone */
 };
 
 /* Is h of the party `who`, signed by the roster's key, for these terms?  Features, degree and a
@@ -66,8 +65,6 @@ struct wire_hello agree_show_hello(const struct agree_hello *kept); /* the field
 /* sid over n kept hellos in member order. */
 void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
                const struct agree_hello *hellos, size_t n);
-enum status agree_ids_key(uint8_t key[WIRE_DIGEST_BYTES],
-                          const uint8_t sid[WIRE_DIGEST_BYTES]) MUST_USE;
 
 enum status agree_sign_confirm(struct agree_confirm *c, const struct sign_key *key) MUST_USE;
 /* Is c of the holder of public_key, for this sid, and about so many members? */

@@ -201,6 +201,8 @@ static void put_mechanism(struct report_json *j, json_t *list, const struct repo
     }
     if (m->sigma > 0) {
         report_json_real(j, o, "sigma", m->sigma);
+        if (m->step > 0)
+            report_json_real(j, o, "step", m->step);
         report_json_real(j, o, "clip", m->clip);
     }
     report_json_count(j, o, "coordinates", m->coordinates);

@@ -62,8 +62,9 @@ struct report_mechanism {
     uint32_t trials;  /* pbm, with the next three: 0 for others, which leaves them out */
     double beta;
     uint32_t t_lo, t_hi; /* least and largest threshold, of 2^16 */
-    double sigma, clip;  /* gaussian: 0 leaves them out */
-    bool clear, each;    /* the server saw uploads one by one; other parties did too */
+    double sigma, step;  /* gaussian: 0 leaves each out; no sigma, no clip */
+    double clip;
+    bool clear, each; /* the server saw uploads one by one; other parties did too */
     uint32_t coordinates, parties, colluders;
     const char *bottom;
     double step_noise; /* dp, with the next two: 0 leaves them out */

@@ -6,8 +6,6 @@
 #include "common/base/check.h"
 #include "common/nn/clones.h"
 
-#include <string.h>
-
 /* tanh(x) = x P(x^2) / Q(x^2) for |x| <= TANH_END, where float's tanh has become 1.  Minimax in
  * relative error (2.1e-8 before rounding) by tests/golden/fit_tanh.py.  All coefficients are
  * positive: no cancellation.  Comparisons are written so that a NaN passes through. */
@@ -92,60 +90,46 @@ void act_forward(float *y, const float *b, enum nn_act act, float scale, size_t 
 
 /* With y = s act(z): the derivative by z is s, s [y > 0], s - y^2/s and y - y^2/s. */
 
-CLONES static void none_backward(float *restrict dz, float *restrict db, float scale, size_t rows,
-                                 size_t cols)
+CLONES static void none_backward(float *restrict dz, float scale, size_t n)
 {
-    for (size_t r = 0; r < rows; r++, dz += cols)
-        for (size_t c = 0; c < cols; c++) {
-            dz[c] *= scale;
-            db[c] += dz[c];
-        }
+    for (size_t i = 0; i < n; i++)
+        dz[i] *= scale;
 }
 
-CLONES static void relu_backward(float *restrict dz, float *restrict db, const float *restrict y,
-                                 float scale, size_t rows, size_t cols)
+CLONES static void relu_backward(float *restrict dz, const float *restrict y, float scale, size_t n)
 {
-    for (size_t r = 0; r < rows; r++, dz += cols, y += cols)
-        for (size_t c = 0; c < cols; c++) {
-            const float g = dz[c] * scale;
-            dz[c] = y[c] > 0.0F ? g : 0.0F;
-            db[c] += dz[c];
-        }
+    for (size_t i = 0; i < n; i++) {
+        const float g = dz[i] * scale;
+        dz[i] = y[i] > 0.0F ? g : 0.0F;
+    }
 }
 
-CLONES static void tanh_backward(float *restrict dz, float *restrict db, const float *restrict y,
-                                 float scale, size_t rows, size_t cols)
+CLONES static void tanh_backward(float *restrict dz, const float *restrict y, float scale, size_t n)
 {
     const float inverse = 1.0F / scale;
 
-    for (size_t r = 0; r < rows; r++, dz += cols, y += cols)
-        for (size_t c = 0; c < cols; c++) {
-            dz[c] *= scale - y[c] * y[c] * inverse;
-            db[c] += dz[c];
-        }
+    for (size_t i = 0; i < n; i++)
+        dz[i] *= scale - y[i] * y[i] * inverse;
 }
 
-CLONES static void sigmoid_backward(float *restrict dz, float *restrict db, const float *restrict y,
-                                    float scale, size_t rows, size_t cols)
+CLONES static void sigmoid_backward(float *restrict dz, const float *restrict y, float scale,
+                                    size_t n)
 {
     const float inverse = 1.0F / scale;
 
-    for (size_t r = 0; r < rows; r++, dz += cols, y += cols)
-        for (size_t c = 0; c < cols; c++) {
-            dz[c] *= y[c] - y[c] * y[c] * inverse;
-            db[c] += dz[c];
-        }
+    for (size_t i = 0; i < n; i++)
+        dz[i] *= y[i] - y[i] * y[i] * inverse;
 }
 
-void act_backward(float *dz, float *db, const float *y, enum nn_act act, float scale, size_t rows,
-                  size_t cols)
+void act_backward(float *dz, const float *y, enum nn_act act, float scale, size_t rows, size_t cols)
 {
-    memset(db, 0, cols * sizeof *db);
+    const size_t n = rows * cols;
+
     switch (act) {
-    case NN_ACT_NONE: none_backward(dz, db, scale, rows, cols); return;
-    case NN_ACT_RELU: relu_backward(dz, db, y, scale, rows, cols); return;
-    case NN_ACT_TANH: tanh_backward(dz, db, y, scale, rows, cols); return;
-    case NN_ACT_SIGMOID: sigmoid_backward(dz, db, y, scale, rows, cols); return;
+    case NN_ACT_NONE: none_backward(dz, scale, n); return;
+    case NN_ACT_RELU: relu_backward(dz, y, scale, n); return;
+    case NN_ACT_TANH: tanh_backward(dz, y, scale, n); return;
+    case NN_ACT_SIGMOID: sigmoid_backward(dz, y, scale, n); return;
     }
     CHECK(0 && "activation");
 }

@@ -1,4 +1,4 @@
-/* act.h -- activations over a batch, forward and backward, fused with the bias and its gradient.
+/* act.h -- activations over a batch, forward and backward, fused with the bias.
  *
  * act_tanh and act_sigmoid are rational functions and not libm's, so that the loops run on vectors;
  * they use only +, *, / and comparisons, hence give the same bits on every machine.
@@ -16,8 +16,8 @@
 void act_forward(float *y, const float *b, enum nn_act act, float scale, size_t rows, size_t cols);
 
 /* dz (rows x cols) holds the gradient for y and gets the one for y's input; y is what act_forward
- * left. db (cols) gets the column sums of the new dz. */
-void act_backward(float *dz, float *db, const float *y, enum nn_act act, float scale, size_t rows,
+ * left. */
+void act_backward(float *dz, const float *y, enum nn_act act, float scale, size_t rows,
                   size_t cols);
 
 /* tanh(x) within 5e-7 relative, never beyond +-1. */

@@ -1,9 +1,10 @@
-/* dense.c -- two products and one fused pass in each direction.
+/* dense.c -- two products and one pass in each direction.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/dense.h"
 
 #include "common/nn/act.h"
+#include "common/nn/clones.h"
 #include "common/nn/gemm.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ void dense_forward(struct nn_layer *l, const float *x, uint32_t rows)
 
 void dense_delta(struct nn_layer *l, float *dx, float *wt, uint32_t rows)
 {
-    act_backward(l->dy, l->db, l->y, l->act, l->scale, rows, l->out);
+    act_backward(l->dy, l->y, l->act, l->scale, rows, l->out);
     if (dx == NULL)
         return;
     /* OpenBLAS's kernel for a transposed right side takes twice the time of the plain one at these
@@ -25,18 +26,16 @@ void dense_delta(struct nn_layer *l, float *dx, float *wt, uint32_t rows)
     gemm_nn(dx, l->dy, wt, rows, l->in, l->out);
 }
 
-void dense_backward(struct nn_layer *l, float *dx, float *wt, const float *x, uint32_t rows)
+CLONES static void add_rows(float *restrict sum, const float *restrict x, size_t rows, size_t cols)
 {
-    dense_delta(l, dx, wt, rows);
-    gemm_tn(l->dw, x, l->dy, l->in, l->out, rows);
+    memset(sum, 0, cols * sizeof *sum);
+    for (size_t r = 0; r < rows; r++, x += cols)
+        for (size_t c = 0; c < cols; c++)
+            sum[c] += x[c];
 }
 
 void dense_gradients(struct nn_layer *l, const float *x, uint32_t rows)
 {
-    memset(l->db, 0, l->out * sizeof *l->db);
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t i = 0; i < l->out; i++)
-            l->db[i] += l->dy[r * l->out + i];
-    }
+    add_rows(l->db, l->dy, rows, l->out);
     gemm_tn(l->dw, x, l->dy, l->in, l->out, rows);
 }

@@ -4,10 +4,9 @@
 #include "common/nn/dpsgd.h"
 
 #include "common/base/check.h"
-#include "common/nn/dense.h"
+#include "common/nn/backward.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Far more than rounding in double adds to a norm; the cut leaves room for it. */
 static const double ROUNDING = 1e-9;
@@ -21,24 +20,6 @@ static double square(const float *x, size_t n)
     return sum;
 }
 
-/* What went into layer i. */
-static const float *input_of(const struct nn_net *n, size_t i)
-{
-    if (n->spec.degree > 0)
-        return n->powers;
-    return i > 0 ? n->layer[i - 1].y : n->x;
-}
-
-/* Every layer's dy, for x W + b. */
-static void deltas(struct nn_net *n, const float *dy)
-{
-    struct nn_layer *last = &n->layer[n->spec.layers - 1];
-
-    memcpy(last->dy, dy, (size_t)n->rows * last->out * sizeof *dy);
-    for (size_t i = n->spec.layers; i-- > 0 && n->spec.degree == 0;)
-        dense_delta(&n->layer[i], i > 0 ? n->layer[i - 1].dy : NULL, n->wt, n->rows);
-}
-
 /* |g_r|^2 of row r. */
 static double norm2(const struct nn_net *n, size_t r)
 {
@@ -48,16 +29,15 @@ static double norm2(const struct nn_net *n, size_t r)
         const struct nn_layer *l = &n->layer[i];
         const double bias = l->b != NULL ? 1 : 0;
 
-        sum +=
-            square(l->dy + r * l->out, l->out) * (square(input_of(n, i) + r * l->in, l->in) + bias);
+        sum += square(l->dy + r * l->out, l->out) *
+               (square(backward_input(n, i) + r * l->in, l->in) + bias);
     }
     return sum;
 }
 
+/* Of a row whose deltas are finite floats, so that no norm in double can be anything else. */
 static double factor_of(double norm, double most)
 {
-    if (!isfinite(norm))
-        return 0;
     return norm <= most ? 1 : most / norm * (1 - ROUNDING);
 }
 
@@ -67,9 +47,11 @@ uint32_t dpsgd_backward(struct dpsum *s, struct nn_net *n, const float *dy, doub
     uint32_t clipped = 0;
 
     CHECK(n->x != NULL && n->spec.layers > 0 && most > 0);
-    deltas(n, dy);
+    backward_deltas(n, NULL, dy);
     for (size_t r = 0; r < n->rows; r++) {
-        factor[r] = factor_of(sqrt(norm2(n, r)), most);
+        const double there = n->sound_back[r] & 1U;
+
+        factor[r] = there * factor_of(sqrt(norm2(n, r)), most);
         clipped += factor[r] < 1;
     }
     dpsum_add(s, n, factor);

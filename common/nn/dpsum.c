@@ -4,6 +4,7 @@
 #include "common/nn/dpsum.h"
 
 #include "common/base/check.h"
+#include "common/nn/backward.h"
 #include "common/nn/gemm.h"
 
 #include <math.h>
@@ -44,27 +45,27 @@ void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory)
     s->output = s->input + ROWS * widest(spec, true);
 }
 
-static const float *input_of(const struct nn_net *n, size_t i)
-{
-    if (n->spec.degree > 0)
-        return n->powers;
-    return i > 0 ? n->layer[i - 1].y : n->x;
-}
-
-/* A row that counts as nothing may hold anything: an infinity times 0 is none. */
+/* A row that counts as nothing may hold anything: an infinity times 0 is none.  Its bits are masked
+ * and not looked at. */
 static void widen(double *out, const float *x, size_t cols, double factor)
 {
-    const bool counts = factor != 0;
+    const uint64_t counts = -(uint64_t)(factor != 0);
 
-    for (size_t i = 0; i < cols; i++)
-        out[i] = counts ? (double)x[i] * factor : 0;
+    for (size_t i = 0; i < cols; i++) {
+        double value = (double)x[i] * factor;
+        uint64_t bits;
+
+        memcpy(&bits, &value, sizeof bits);
+        bits &= counts;
+        memcpy(&out[i], &bits, sizeof bits);
+    }
 }
 
 static void add_layer(struct dpsum *s, double *sum, const struct nn_layer *l, const float *x,
                       const double *factor, size_t rows)
 {
     for (size_t r = 0; r < rows; r++) {
-        widen(s->input + r * l->in, x + r * l->in, l->in, factor[r] != 0 ? 1 : 0);
+        widen(s->input + r * l->in, x + r * l->in, l->in, (double)(factor[r] != 0));
         widen(s->output + r * l->out, l->dy + r * l->out, l->out, factor[r]);
     }
     gemm_tn_add(sum, s->input, s->output, l->in, l->out, (uint32_t)rows);
@@ -81,7 +82,7 @@ void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
     memset(s->sum, 0, s->params * sizeof *s->sum);
     for (size_t i = 0; i < n->spec.layers; i++) {
         struct nn_layer l = n->layer[i];
-        const float *x = input_of(n, i);
+        const float *x = backward_input(n, i);
 
         for (size_t r = 0; r < n->rows; r += ROWS) {
             const size_t some = n->rows - r < ROWS ? n->rows - r : ROWS;

@@ -69,6 +69,10 @@ int gemm_environment(void)
 {
     int changed = set_default("OPENBLAS_NUM_THREADS", "1");
 
+    /* Whatever the variable says: a thread of the library's own would compute in a mode of its own
+     * (common/base/subnormal.h). */
+    openblas_set_num_threads(1);
+
     if (cpu_has_avx512() && gemm_core_gains(openblas_get_config(), openblas_get_corename()))
         changed |= set_default("OPENBLAS_CORETYPE", "SkylakeX");
     return changed;

@@ -5,10 +5,12 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/nn/backward.h"
 #include "common/nn/dense.h"
 #include "common/nn/gemm.h"
 #include "common/nn/optim.h"
 #include "common/nn/polynomial.h"
+#include "common/nn/sound.h"
 
 #include <limits.h>
 #include <math.h>
@@ -95,6 +97,7 @@ size_t nn_net_bytes(const struct nn_spec *spec)
 
     check_spec(spec);
     total = add_blocks(total, 1, scratch(spec));
+    total = add_blocks(total, 2, spec->rows_max); /* which rows are sound */
     for (size_t i = 0; i < spec->layers; i++) {
         total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
         total = add_blocks(total, 2, (size_t)spec->rows_max * spec->width[i + 1]);
@@ -110,6 +113,12 @@ static float *cut(struct arena *a, size_t n)
     if (block != NULL)
         memset(block, 0, n * sizeof(float));
     return block;
+}
+
+static uint32_t *cut_rows(struct arena *a, uint32_t rows)
+{
+    _Static_assert(sizeof(uint32_t) == sizeof(float), "blocks are counted in floats");
+    return arena_alloc(a, rows, sizeof(uint32_t));
 }
 
 static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_t i,
@@ -145,7 +154,9 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
     memset(n, 0, sizeof *n);
     n->spec = *spec;
     own = cut(a, scratch(spec));
-    if (own == NULL)
+    n->sound = cut_rows(a, spec->rows_max);
+    n->sound_back = cut_rows(a, spec->rows_max);
+    if (own == NULL || n->sound == NULL || n->sound_back == NULL)
         return STATUS_MEMORY;
     n->powers = spec->degree > 0 ? own : NULL;
     n->wt = spec->degree > 0 ? NULL : own;
@@ -200,40 +211,55 @@ void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
     n->steps = 0;
 }
 
+/* Rows that are not finite: zeros in all that a backward pass will multiply by. */
+static void clear_broken(struct nn_net *n)
+{
+    const size_t inputs_n = inputs(&n->spec, 0);
+
+    if (n->spec.degree > 0)
+        sound_look(n->sound, n->powers, n->rows, inputs_n);
+    for (size_t i = 0; i < n->spec.layers; i++)
+        sound_look(n->sound, n->layer[i].y, n->rows, n->layer[i].out);
+    if (n->spec.degree > 0)
+        sound_keep(n->powers, n->sound, n->rows, inputs_n);
+    for (size_t i = 0; i < n->spec.layers; i++)
+        sound_keep(n->layer[i].y, n->sound, n->rows, n->layer[i].out);
+}
+
 const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
 {
     CHECK(rows >= 1 && rows <= n->spec.rows_max);
     n->x = x;
     n->rows = rows;
+    sound_begin(n->sound, rows);
     if (n->spec.degree > 0) {
         polynomial_powers(n->powers, x, rows, n->spec.width[0], n->spec.degree,
                           n->spec.x_max > 0.0F ? n->spec.x_max : INFINITY);
         polynomial_forward(&n->layer[0], n->powers, rows);
-        return n->layer[0].y;
+        x = n->layer[0].y;
     }
-    for (size_t i = 0; i < n->spec.layers; i++) {
+    for (size_t i = 0; i < n->spec.layers && n->spec.degree == 0; i++) {
         dense_forward(&n->layer[i], x, rows);
         x = n->layer[i].y;
     }
+    clear_broken(n);
     return x;
 }
 
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy)
 {
-    const size_t bytes = (size_t)n->rows * n->spec.width[n->spec.layers] * sizeof *dy;
-    float *last = n->spec.layers > 0 ? n->layer[n->spec.layers - 1].dy : dx;
+    backward_deltas(n, dx, dy);
+    backward_gradients(n);
+}
 
-    CHECK(n->x != NULL);
-    if (last != NULL)
-        memcpy(last, dy, bytes);
-    if (n->spec.degree > 0) {
-        CHECK(dx == NULL);
-        polynomial_backward(&n->layer[0], n->powers, n->rows);
-        return;
-    }
-    for (size_t i = n->spec.layers; i-- > 0;)
-        dense_backward(&n->layer[i], i > 0 ? n->layer[i - 1].dy : dx, n->wt,
-                       i > 0 ? n->layer[i - 1].y : n->x, n->rows);
+uint32_t nn_net_lost_forward(const struct nn_net *n)
+{
+    return sound_lost(n->sound, n->rows);
+}
+
+uint32_t nn_net_lost_backward(const struct nn_net *n)
+{
+    return sound_lost(n->sound_back, n->rows);
 }
 
 void nn_net_step(struct nn_net *n, float learning_rate)
@@ -249,6 +275,12 @@ void nn_net_step(struct nn_net *n, float learning_rate)
         case NN_ADAM: optim_adam(l->w, l->m1, l->m2, l->dw, count, learning_rate, n->steps); break;
         }
     }
+}
+
+void nn_net_limit(struct nn_net *n)
+{
+    for (size_t i = 0; i < n->spec.layers; i++)
+        optim_limit(n->layer[i].w, nn_layer_params(&n->layer[i]));
 }
 
 void nn_net_copy_params(const struct nn_net *n, float *out)

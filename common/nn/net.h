@@ -54,6 +54,9 @@ struct nn_net {
     uint64_t steps; /* optimiser steps taken (Adam's t) */
     float *wt;      /* scratch of backward: a layer's weights transposed; dense only */
     float *powers;  /* rows_max x (inputs degree): of the last forward's x; polynomial only */
+    /* rows_max each: all bits, or 0 for a row of which the last forward, or then the last backward,
+     * had a value that is not finite. */
+    uint32_t *sound, *sound_back;
 };
 
 /* Bytes nn_net_init cuts from an arena for this spec (alignment included). */
@@ -67,13 +70,21 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
  * for all its matrices, drawn in the order of powers.  The optimiser starts anew. */
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r);
 
-/* Returns y (rows x outputs), owned by the net, valid until the next forward; without layers x. */
+/* Returns y (rows x outputs), owned by the net, valid until the next forward; without layers x,
+ * which is finite.  A row of which any layer's values are not finite is zeros in all of them. */
 const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows);
 /* Gradients of sum over rows of <dy, y> for the last forward.  dx (rows x inputs) may be NULL, and
- * is for a polynomial. */
+ * is for a polynomial.  A row whose pass was not finite, forward or now, adds nothing to any sum,
+ * and its row of dx is zeros. */
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy);
-/* One step of the optimiser with the gradients of the last backward. */
+/* Rows of the last forward, and of the last backward, that were not finite. */
+uint32_t nn_net_lost_forward(const struct nn_net *n);
+uint32_t nn_net_lost_backward(const struct nn_net *n);
+/* One step of the optimiser with the gradients of the last backward.  Whatever these are, weights
+ * and state stay finite: optim.h. */
 void nn_net_step(struct nn_net *n, float learning_rate);
+/* Weights to the bounds of a step (optim.h). */
+void nn_net_limit(struct nn_net *n);
 
 /* w, then b where there is one, as floats in one run; so are dw, m1, m2. */
 size_t nn_layer_params(const struct nn_layer *l);

@@ -6,6 +6,7 @@
 #include "common/nn/optim.h"
 
 #include "common/base/check.h"
+#include "common/base/finite.h"
 #include "common/nn/clones.h"
 
 #include <math.h>
@@ -14,18 +15,23 @@ static const float MOMENTUM = 0.9F;
 static const double BETA1 = 0.9, BETA2 = 0.999;
 static const float EPSILON = 1e-8F;
 
+static inline float gradient(float g)
+{
+    return finite_within(g, OPTIM_GRADIENT_MAX);
+}
+
 CLONES void optim_sgd(float *restrict w, const float *restrict g, size_t n, float lr)
 {
     for (size_t i = 0; i < n; i++)
-        w[i] -= lr * g[i];
+        w[i] = finite_within(w[i] - lr * gradient(g[i]), OPTIM_WEIGHT_MAX);
 }
 
 CLONES void optim_momentum(float *restrict w, float *restrict v, const float *restrict g, size_t n,
                            float lr)
 {
     for (size_t i = 0; i < n; i++) {
-        v[i] = MOMENTUM * v[i] + g[i];
-        w[i] -= lr * v[i];
+        v[i] = MOMENTUM * v[i] + gradient(g[i]);
+        w[i] = finite_within(w[i] - lr * v[i], OPTIM_WEIGHT_MAX);
     }
 }
 
@@ -38,9 +44,11 @@ CLONES static void adam(float *restrict w, float *restrict m, float *restrict v,
     const float b2 = (float)BETA2, c2 = (float)(1.0 - BETA2);
 
     for (size_t i = 0; i < n; i++) {
-        m[i] = b1 * m[i] + c1 * g[i];
-        v[i] = b2 * v[i] + c2 * g[i] * g[i];
-        w[i] -= step * m[i] / (sqrtf(v[i]) * root + EPSILON);
+        const float slope = gradient(g[i]);
+
+        m[i] = b1 * m[i] + c1 * slope;
+        v[i] = b2 * v[i] + c2 * slope * slope;
+        w[i] = finite_within(w[i] - step * m[i] / (sqrtf(v[i]) * root + EPSILON), OPTIM_WEIGHT_MAX);
     }
 }
 
@@ -56,4 +64,10 @@ CLONES void optim_pull(float *restrict g, const float *restrict w, const float *
 {
     for (size_t i = 0; i < n; i++)
         g[i] += mu * (w[i] - anchor[i]);
+}
+
+CLONES void optim_limit(float *w, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        w[i] = finite_within(w[i], OPTIM_WEIGHT_MAX);
 }

@@ -1,5 +1,10 @@
 /* optim.h -- one step of SGD, SGD with momentum, or Adam over n parameters; the proximal
  * term.
+ *
+ * Every weight stays within OPTIM_WEIGHT_MAX after a step, and a gradient counts as cut off at
+ * OPTIM_GRADIENT_MAX, as 0 where it is no number: so weights and state are finite for ever, in any
+ * number of steps, at any learning rate up to 1000.  No honest model comes near either.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_NN_OPTIM_H
@@ -7,6 +12,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define OPTIM_WEIGHT_MAX 1e12F
+#define OPTIM_GRADIENT_MAX 1e18F
 
 /* w -= lr g */
 void optim_sgd(float *w, const float *g, size_t n, float lr);
@@ -21,5 +29,8 @@ void optim_adam(float *w, float *m, float *v, const float *g, size_t n, float lr
 
 /* g += mu (w - anchor): the slope of (mu / 2) |w - anchor|^2 */
 void optim_pull(float *g, const float *w, const float *anchor, size_t n, float mu);
+
+/* The bounds of a step to weights from elsewhere. */
+void optim_limit(float *w, size_t n);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "common/nn/safetensors.h"
 
+#include "common/base/finite.h"
 #include "common/nn/safetensors_header.h"
 
 #include <math.h>
@@ -167,6 +168,27 @@ static enum status check_places(const struct places *p, const struct nn_net *n, 
     if (total != data_len)
         return error_set(err, STATUS_DATA, "bytes that belong to no tensor");
     return STATUS_OK;
+}
+
+enum status safetensors_numbers(const uint8_t *bytes, size_t n, struct error *err)
+{
+    uint64_t header;
+    uint32_t strange = 0;
+
+    if (n < LENGTH_BYTES)
+        return STATUS_OK;
+    memcpy(&header, bytes, LENGTH_BYTES);
+    if (header > n - LENGTH_BYTES)
+        return STATUS_OK;
+    for (size_t at = LENGTH_BYTES + header; at + sizeof(float) <= n; at += sizeof(float)) {
+        float value;
+
+        memcpy(&value, bytes + at, sizeof value);
+        strange |= ~finite_mask(value);
+    }
+    if (strange == 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA, "it holds a value that is not finite");
 }
 
 static enum status check_finite(const struct places *p, const struct nn_net *n, const uint8_t *data,

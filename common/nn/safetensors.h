@@ -13,6 +13,9 @@
 #include "common/nn/net.h"
 
 enum status safetensors_print(const struct nn_net *n, struct buf *out) MUST_USE;
+/* STATUS_DATA when a value of the data part is not finite, whatever net it may be of; what is no
+ * safetensors file at all is left to the next. */
+enum status safetensors_numbers(const uint8_t *bytes, size_t n, struct error *err) MUST_USE;
 /* Reads the weights back into a net of the same shape; STATUS_DATA when
  * the file does not fit it. */
 enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len,

@@ -5,11 +5,10 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
-#include "common/base/public.h"
+#include "common/base/finite.h"
 #include "common/crypto/secret.h"
 #include "common/pbm/pbm_kernel.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,7 +44,7 @@ enum status pbm_init(struct pbm *p, uint32_t trials, double beta, double clip)
  * numbers, so that clamping and rounding may change places. */
 static inline uint16_t threshold(double slope, double lo, double hi, float x)
 {
-    double t = 0.5 * SCALE + slope * (double)x;
+    double t = 0.5 * SCALE + slope * (double)finite_or_zero(x);
 
     t = t > lo ? t : lo;
     t = t < hi ? t : hi;
@@ -57,18 +56,13 @@ uint16_t pbm_threshold(const struct pbm *p, float x)
     return threshold(SCALE * p->beta / p->clip, p->t_lo, p->t_hi, x);
 }
 
-/* Thresholds of a whole block; 0 when one of its values is not finite. */
-WIDE_CLONES static int take_thresholds(uint16_t t[PBM_BLOCK], const struct pbm *p,
+WIDE_CLONES static void take_thresholds(uint16_t t[PBM_BLOCK], const struct pbm *p,
                                        const float *restrict x)
 {
     const double slope = SCALE * p->beta / p->clip, lo = p->t_lo, hi = p->t_hi;
-    int strange = 0;
 
-    for (size_t i = 0; i < PBM_BLOCK; i++) {
-        strange |= !(fabsf(x[i]) <= FLT_MAX);
+    for (size_t i = 0; i < PBM_BLOCK; i++)
         t[i] = threshold(slope, lo, hi, x[i]);
-    }
-    return public_bit(!strange);
 }
 
 /* The missing elements of the last block draw too and are dropped: how many random words are used
@@ -80,7 +74,7 @@ static void start_block(const struct pbm *p, struct scratch *s, const float *x, 
         memcpy(s->x, x, n * sizeof *x);
         x = s->x;
     }
-    CHECK(take_thresholds(s->t, p, x));
+    take_thresholds(s->t, p, x);
     memset(s->count, 0, sizeof s->count);
 }
 

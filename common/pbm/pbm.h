@@ -29,7 +29,7 @@ struct pbm {
 
 /* STATUS_CONFIG unless 1 <= b <= 1024, 0 < beta <= PBM_BETA_MAX, clip > 0. */
 enum status pbm_init(struct pbm *p, uint32_t trials, double beta, double clip) MUST_USE;
-/* q[i] in 0..b for the n values x, all finite (CHECK). */
+/* q[i] in 0..b for the n values x; one that is not finite counts as 0. */
 void pbm_sample(const struct pbm *p, uint32_t *q, const float *x, size_t n, struct rng *r);
 /* out[i] = estimate of the sum of `parties` values from q_sum[i]. */
 void pbm_estimate(const struct pbm *p, float *out, const uint32_t *q_sum, size_t n,

@@ -38,7 +38,7 @@ const struct pbm_kernel *pbm_kernel_best(void);
 void pbm_sample_by(const struct pbm_kernel *kernel, const struct pbm *p, uint32_t *q,
                    const float *x, size_t n, struct rng *r);
 
-/* t of one value; x finite. */
+/* t of one value; of one that is not finite that of 0. */
 uint16_t pbm_threshold(const struct pbm *p, float x);
 
 #endif

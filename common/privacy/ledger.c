@@ -1,6 +1,6 @@
 /* ledger.c -- charge first, send later.
  *
- * Counts are changed in memory, judged against the limits, written with their entry and committed;
+ * Counts are changed in memory, judged against the limits, written as an entry and committed;
  * whatever fails takes the change in memory back.  So memory never holds a charge that the disk
  * does not, and an upload that waits for STATUS_OK has been paid for whatever happens next.
  *
@@ -10,17 +10,57 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
-#include "common/privacy/ledger_counts.h"
-#include "common/privacy/ledger_history.h"
+#include "common/crypto/rng.h"
+#include "common/privacy/ledger_entry.h"
 #include "common/privacy/ledger_inside.h"
-#include "common/privacy/ledger_load.h"
-#include "common/privacy/ledger_peers.h"
-#include "common/privacy/ledger_store.h"
+#include "common/privacy/ledger_records.h"
+#include "common/privacy/ledger_replay.h"
+#include "common/privacy/ledger_words.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
-enum status ledger_open(struct ledger **out, const char *path, struct error *err)
+const char *ledger_purpose_name(enum ledger_purpose purpose)
+{
+    static const char *const names[] = {
+        [LEDGER_TRAIN] = "train",     [LEDGER_EVALUATE] = "evaluate",
+        [LEDGER_PREDICT] = "predict", [LEDGER_CONTRIBUTE] = "contribute",
+        [LEDGER_ALIGN] = "align",
+    };
+
+    return names[purpose];
+}
+
+static enum status no_memory(const struct ledger *l, struct error *err)
+{
+    return ledger_store_status(&l->store, STATUS_MEMORY, err);
+}
+
+/* --- opening --- */
+
+/* The first record of a new ledger. */
+static enum status begin(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES], struct error *err)
+{
+    struct rng rng;
+    enum status s = rng_init_system(&rng);
+
+    if (s != STATUS_OK)
+        return ledger_store_status(&l->store, s, err);
+    rng_fill(&rng, l->salt, sizeof l->salt);
+    rng_deinit(&rng);
+    s = ledger_key_ids(l, key, err);
+    if (s == STATUS_OK)
+        s = ledger_write_begin(l, &l->history, err);
+    if (s == STATUS_OK)
+        s = ledger_store_seal(&l->store, 0, err);
+    l->records_since = 1;
+    return s;
+}
+
+enum status ledger_open(struct ledger **out, const char *path, const uint8_t key[LEDGER_KEY_BYTES],
+                        struct error *err)
 {
     struct ledger *l = mem_alloc(1, sizeof *l);
     enum status s;
@@ -29,13 +69,11 @@ enum status ledger_open(struct ledger **out, const char *path, struct error *err
     if (l == NULL)
         return error_set(err, STATUS_MEMORY, "ledger %s: out of memory", path);
     l->current = ACCOUNT_MECHANISMS_MAX;
-    s = ledger_store_open(&l->store, path, err);
+    s = ledger_store_open(&l->store, path, key, err);
+    if (s == STATUS_OK && ledger_history_init(&l->history) != STATUS_OK)
+        s = no_memory(l, err);
     if (s == STATUS_OK)
-        s = ledger_load(&l->store, &l->counts, l->mechanism, &l->mechanisms, err);
-    if (s == STATUS_OK)
-        s = ledger_history_load(&l->store, &l->history, &l->counts, err);
-    if (s == STATUS_OK)
-        s = ledger_peers_load(&l->store, &l->peers, err);
+        s = l->store.fresh ? begin(l, key, err) : ledger_replay(l, key, err);
     if (s != STATUS_OK) {
         ledger_close(l);
         return s;
@@ -50,130 +88,162 @@ void ledger_close(struct ledger *l)
         return;
     ledger_store_close(&l->store);
     ledger_counts_deinit(&l->counts);
+    ledger_history_deinit(&l->history);
     ledger_peers_deinit(&l->peers);
+    ledger_ids_deinit(&l->ids);
+    ledger_sets_deinit(&l->sets);
+    ledger_walk_deinit(&l->walk);
+    mem_free(l->law);
+    mem_free(l->slots);
     mem_free(l);
 }
 
-/* Only what its kind gives a meaning to, so that one mechanism is never stored as two. */
-static struct account_entry canonical(const struct account_entry *m)
+/* Ends a transaction: commits when all went well so far. */
+static enum status end(struct ledger *l, enum status s, uint64_t number, struct error *err)
 {
-    struct account_entry c = {.kind = m->kind,
-                              .bottom = m->bottom,
-                              .clear = m->clear,
-                              .concat = m->concat,
-                              .coordinates = m->coordinates,
-                              .parties = m->parties,
-                              .colluders = m->colluders > 1 ? m->colluders : 1};
-
-    CHECK(m->coordinates >= 1 && m->parties >= 1);
-    if (m->bottom == ACCOUNT_DP) {
-        CHECK(m->step_noise > 0 && m->steps >= 1);
-        c.step_noise = m->step_noise;
-        c.steps = m->steps;
-    }
-    switch (m->kind) {
-    case ACCOUNT_PBM:
-        CHECK(m->trials >= 1 && m->beta > 0 && m->beta < 0.5);
-        c.trials = m->trials;
-        c.beta = m->beta;
-        break;
-    case ACCOUNT_GAUSSIAN:
-        CHECK(m->sigma > 0 && m->clip > 0);
-        c.sigma = m->sigma;
-        c.clip = m->clip;
-        break;
-    case ACCOUNT_NONE: break;
-    }
-    return c;
+    if (s == STATUS_OK)
+        return ledger_store_seal(&l->store, number, err);
+    ledger_store_rollback(&l->store);
+    return s;
 }
 
-static bool same_mechanism(const struct account_entry *a, const struct account_entry *b)
+/* --- mechanisms and data sets --- */
+
+static enum status add_mechanism(struct ledger *l, const char *text, struct error *err)
 {
-    return a->kind == b->kind && a->trials == b->trials && a->beta == b->beta &&
-           a->sigma == b->sigma && a->clip == b->clip && a->clear == b->clear &&
-           a->concat == b->concat && a->coordinates == b->coordinates && a->parties == b->parties &&
-           a->colluders == b->colluders && a->bottom == b->bottom &&
-           a->step_noise == b->step_noise && a->steps == b->steps;
+    const size_t n = l->mechanisms;
+    enum status s;
+
+    if (n == ACCOUNT_MECHANISMS_MAX)
+        return error_set(err, STATUS_BUDGET,
+                         "ledger %s: it has accounts for %d mechanisms and takes no further one",
+                         l->store.path, ACCOUNT_MECHANISMS_MAX);
+    CHECK(ledger_mechanism_read(&l->mechanism[n], text));
+    s = ledger_store_begin(&l->store, err);
+    if (s != STATUS_OK)
+        return s;
+    s = end(l, ledger_write(l, NULL, 0, err, "mechanism %zu %s", n, text), l->history.number, err);
+    if (s != STATUS_OK)
+        return s;
+    strcpy(l->mechanism_text[n], text);
+    l->current = l->mechanisms++;
+    l->records_since++;
+    return STATUS_OK;
 }
 
 enum status ledger_use(struct ledger *l, const struct account_entry *mechanism, struct error *err)
 {
-    struct account_entry wanted = canonical(mechanism);
-    enum status s;
+    char text[LEDGER_MECHANISM_MAX];
 
+    ledger_mechanism_print(text, mechanism);
     for (size_t i = 0; i < l->mechanisms; i++) {
-        if (same_mechanism(&l->mechanism[i], &wanted)) {
+        if (strcmp(l->mechanism_text[i], text) == 0) {
             l->current = i;
             return STATUS_OK;
         }
     }
-    if (l->mechanisms == ACCOUNT_MECHANISMS_MAX)
-        return error_set(err, STATUS_BUDGET,
-                         "ledger %s: it has accounts for %d mechanisms and takes no further one",
-                         l->store.path, ACCOUNT_MECHANISMS_MAX);
-    s = ledger_store_begin(&l->store, err);
-    if (s != STATUS_OK)
-        return s;
-    s = ledger_store_add_mechanism(&l->store, l->mechanisms, &wanted, err);
-    if (s == STATUS_OK)
-        s = ledger_store_commit(&l->store, err);
-    else
-        ledger_store_rollback(&l->store);
-    if (s != STATUS_OK)
-        return s;
-    l->mechanism[l->mechanisms] = wanted;
-    l->current = l->mechanisms++;
-    return STATUS_OK;
+    return add_mechanism(l, text, err);
 }
 
-/* Finds or adds every id; *records counts the slots in use, old and new. */
-static enum status bind_ids(struct ledger *l, uint32_t *slots, const char *const *ids, size_t rows,
-                            size_t *records, struct error *err)
+/* Slots of all names, old or new. */
+static enum status find_slots(struct ledger *l, uint32_t *slots, const char *const *names,
+                              size_t rows)
 {
-    for (size_t i = 0; i < rows; i++) {
-        enum status s = ledger_store_find(&l->store, ids[i], &slots[i], err);
+    enum status s = STATUS_OK;
 
+    for (size_t i = 0; i < rows && s == STATUS_OK; i++) {
+        uint8_t digest[LEDGER_ID_BYTES];
+
+        s = ledger_ids_digest(&l->ids, names[i], digest);
         if (s != STATUS_OK)
-            return s;
-        if (slots[i] != UINT32_MAX)
-            continue;
-        CHECK(*records < UINT32_MAX - 1);
-        slots[i] = (uint32_t)*records;
-        s = ledger_store_add(&l->store, ids[i], slots[i], err);
-        if (s != STATUS_OK)
-            return s;
-        (*records)++;
+            break;
+        slots[i] = ledger_ids_find(&l->ids, digest);
+        if (slots[i] == UINT32_MAX) {
+            slots[i] = (uint32_t)l->ids.n;
+            s = ledger_ids_add(&l->ids, digest);
+        }
     }
-    return STATUS_OK;
+    return s;
 }
 
-enum status ledger_bind(struct ledger *l, uint32_t **slots, const char *const *ids, size_t rows,
-                        struct error *err)
+/* Writes ids from `known` on, and the set of these runs unless there is one; says whether it was
+ * added. */
+static enum status write_set(struct ledger *l, size_t known, const uint8_t *runs, size_t bytes,
+                             bool *added, struct error *err)
 {
-    size_t records = l->counts.records;
+    const uint32_t number = l->sets.next;
     enum status s;
 
+    *added = false;
+    if (ledger_sets_find(&l->sets, runs, bytes) == NULL) {
+        s = ledger_sets_add(&l->sets, number, runs, bytes, l->ids.n);
+        if (s != STATUS_OK)
+            return ledger_store_status(&l->store, s, err);
+        *added = true;
+    }
+    if (!*added && known == l->ids.n)
+        return STATUS_OK;
+    s = ledger_store_begin(&l->store, err);
+    if (s != STATUS_OK)
+        return s;
+    s = ledger_write_ids(l, known, err);
+    if (s == STATUS_OK && *added)
+        s = ledger_write(l, runs, bytes, err, "set %" PRIu32, number);
+    return end(l, s, l->history.number, err);
+}
+
+static enum status bind_slots(struct ledger *l, const uint32_t *slots, size_t rows, size_t known,
+                              uint32_t *set, struct error *err)
+{
+    size_t bytes;
+    uint8_t *runs = ledger_sets_pack(slots, rows, &bytes);
+    struct ledger_set *bound;
+    bool added = false;
+    enum status s;
+
+    /* Memory first: a record on the disk that has no room here could not be charged. */
+    if (runs == NULL || ledger_counts_grow(&l->counts, l->ids.n) != STATUS_OK)
+        s = no_memory(l, err);
+    else
+        s = write_set(l, known, runs, bytes, &added, err);
+    if (s == STATUS_OK) {
+        bound = ledger_sets_find(&l->sets, runs, bytes);
+        bound->bound = true;
+        l->counts.records = l->ids.n;
+        l->records_since += 2;
+        if (set != NULL)
+            *set = bound->number;
+    } else if (added) {
+        ledger_sets_drop_last(&l->sets);
+    }
+    mem_free(runs);
+    return s;
+}
+
+enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const char *const *names,
+                        size_t rows, struct error *err)
+{
+    const size_t known = l->ids.n;
+    enum status s;
+
+    CHECK(rows > 0 && rows < LEDGER_SLOTS_MAX);
     *slots = mem_alloc(rows, sizeof **slots);
     if (*slots == NULL)
-        return error_set(err, STATUS_MEMORY, "ledger %s: out of memory", l->store.path);
-    s = ledger_store_begin(&l->store, err);
+        return no_memory(l, err);
+    s = find_slots(l, *slots, names, rows);
     if (s == STATUS_OK)
-        s = bind_ids(l, *slots, ids, rows, &records, err);
-    /* Memory first: a record on the disk that has no room here could not be charged. */
-    if (s == STATUS_OK && ledger_counts_grow(&l->counts, records) != STATUS_OK)
-        s = error_set(err, STATUS_MEMORY, "ledger %s: out of memory", l->store.path);
-    if (s == STATUS_OK)
-        s = ledger_store_commit(&l->store, err);
+        s = bind_slots(l, *slots, rows, known, set, err);
     else
-        ledger_store_rollback(&l->store);
+        ledger_store_status(&l->store, s, err);
     if (s != STATUS_OK) {
+        ledger_ids_cut(&l->ids, known);
         mem_free(*slots);
         *slots = NULL;
-        return s;
     }
-    l->counts.records = records;
-    return STATUS_OK;
+    return s;
 }
+
+/* --- charging --- */
 
 static struct ledger_column column_of(const struct ledger *l, enum ledger_purpose purpose)
 {
@@ -190,33 +260,23 @@ static uint64_t releases_total(const struct ledger *l)
     return sum;
 }
 
-/* Writes the changed chunks of a column, the entry that changed them and what was seen of peers,
- * and commits. */
-static enum status save(struct ledger *l, struct ledger_column column, const struct ledger_block *b,
-                        bool give_back, struct error *err)
+/* Writes an entry and what was seen of peers, and commits. */
+static enum status save(struct ledger *l, const struct ledger_block *b, bool back,
+                        struct error *err)
 {
-    struct ledger_history next;
-    enum status s = ledger_history_fold(&l->store, &l->history, err);
+    struct ledger_written w;
+    enum status s = ledger_store_begin(&l->store, err);
 
-    next = l->history;
-    if (s == STATUS_OK)
-        s = ledger_store_begin(&l->store, err);
     if (s != STATUS_OK)
         return s;
-    s = ledger_store_put(&l->store, &l->counts, column, err);
+    s = ledger_entry_write(l, b, back, &w, err);
     if (s == STATUS_OK)
-        s = ledger_history_enter(&l->store, &next, b, column.mechanism, give_back, err);
+        s = ledger_write_peers(l, false, err);
+    s = end(l, s, w.number, err);
+    ledger_entry_done(l, b, back, &w, s == STATUS_OK);
     if (s == STATUS_OK)
-        s = ledger_peers_put(&l->store, &l->peers, err);
-    if (s == STATUS_OK)
-        s = ledger_store_commit(&l->store, err);
-    else
-        ledger_store_rollback(&l->store);
-    if (s != STATUS_OK)
-        return s;
-    l->history = next;
-    ledger_peers_clean(&l->peers);
-    return STATUS_OK;
+        ledger_peers_clean(&l->peers);
+    return s;
 }
 
 /* With the block already counted: is anything over its limit? */
@@ -238,43 +298,64 @@ static enum status judge(const struct ledger *l, uint64_t highest, uint64_t reco
     return STATUS_OK;
 }
 
+/* Writes everything anew when that is due, while memory and the file say the same; then what the
+ * block releases.  One that is no stretch of its data set is a programmer's mistake. */
+static enum status prepare(struct ledger *l, const struct ledger_block *b, const uint32_t **slots,
+                           struct error *err)
+{
+    enum status s;
+
+    if (b->n > LEDGER_BLOCK_MAX)
+        return error_set(err, STATUS_BUDGET, "ledger %s: %zu releases at once are too many",
+                         l->store.path, b->n);
+    s = ledger_fold(l, err);
+    if (s != STATUS_OK)
+        return s;
+    s = ledger_entry_expand(l, b, slots);
+    CHECK(s != STATUS_LIMIT);
+    return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
+}
+
 enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint64_t record_max,
                            uint64_t total_max, struct error *err)
 {
     struct ledger_column column = column_of(l, b->purpose);
+    const uint32_t *slots = NULL;
     uint32_t highest;
-    enum status s = ledger_counts_add(&l->counts, column, b->slots, b->n, &highest);
+    enum status s = prepare(l, b, &slots, err);
 
+    if (s != STATUS_OK)
+        return s;
+    s = ledger_counts_add(&l->counts, column, slots, b->n, &highest);
     if (s == STATUS_LIMIT)
-        s = error_set(err, STATUS_BUDGET, "ledger %s: a record would pass 2^32 - 1 releases",
-                      l->store.path);
-    else if (s != STATUS_OK)
-        error_set(err, s, "ledger %s: out of memory", l->store.path);
-    if (s == STATUS_OK) {
-        s = judge(l, highest, record_max, total_max, err);
-        if (s == STATUS_OK)
-            s = save(l, column, b, false, err);
-        if (s != STATUS_OK)
-            ledger_counts_subtract(&l->counts, column, b->slots, b->n);
-    }
-    ledger_counts_clean(&l->counts, column);
+        return error_set(err, STATUS_BUDGET, "ledger %s: a record would pass 2^32 - 1 releases",
+                         l->store.path);
+    if (s != STATUS_OK)
+        return no_memory(l, err);
+    s = judge(l, highest, record_max, total_max, err);
+    if (s == STATUS_OK)
+        s = save(l, b, false, err);
+    if (s != STATUS_OK)
+        CHECK(ledger_counts_subtract(&l->counts, column, slots, b->n));
     return s;
 }
 
 enum status ledger_return(struct ledger *l, const struct ledger_block *b, struct error *err)
 {
     struct ledger_column column = column_of(l, b->purpose);
+    const uint32_t *slots = NULL;
     uint32_t highest;
-    enum status s;
+    enum status s = prepare(l, b, &slots, err);
 
-    ledger_counts_subtract(&l->counts, column, b->slots, b->n);
-    s = save(l, column, b, true, err);
+    if (s != STATUS_OK)
+        return s;
+    CHECK(ledger_counts_subtract(&l->counts, column, slots, b->n));
+    s = save(l, b, true, err);
     if (s != STATUS_OK) {
-        enum status again = ledger_counts_add(&l->counts, column, b->slots, b->n, &highest);
+        enum status again = ledger_counts_add(&l->counts, column, slots, b->n, &highest);
 
         CHECK(again == STATUS_OK); /* every chunk exists and every total was this high before */
     }
-    ledger_counts_clean(&l->counts, column);
     return s;
 }
 
@@ -285,17 +366,25 @@ uint64_t ledger_sequence(const struct ledger *l)
     return l->history.number;
 }
 
+/* Between two entries: writes everything anew when that is due, then begins a transaction. */
+static enum status start(struct ledger *l, struct error *err)
+{
+    enum status s = ledger_fold(l, err);
+
+    return s == STATUS_OK ? ledger_store_begin(&l->store, err) : s;
+}
+
 uint64_t ledger_seen(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES])
 {
-    return ledger_peers_seen(&l->peers, key);
+    const struct ledger_peer *peer = ledger_peers_find(&l->peers, key);
+
+    return peer == NULL ? 0 : peer->seen;
 }
 
 enum status ledger_see(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES], uint64_t number,
                        struct error *err)
 {
-    if (ledger_peers_see(&l->peers, key, number) != STATUS_OK)
-        return error_set(err, STATUS_MEMORY, "ledger %s: out of memory", l->store.path);
-    return STATUS_OK;
+    return ledger_peers_see(&l->peers, key, number) == STATUS_OK ? STATUS_OK : no_memory(l, err);
 }
 
 enum status ledger_keep(struct ledger *l, struct error *err)
@@ -304,33 +393,71 @@ enum status ledger_keep(struct ledger *l, struct error *err)
 
     if (!ledger_peers_dirty(&l->peers))
         return STATUS_OK;
-    s = ledger_store_begin(&l->store, err);
+    s = start(l, err);
+    if (s == STATUS_OK)
+        s = end(l, ledger_write_peers(l, false, err), l->history.number, err);
+    if (s == STATUS_OK) {
+        ledger_peers_clean(&l->peers);
+        l->records_since++;
+    }
+    return s;
+}
+
+/* One record more about a peer, and all that is new about any. */
+static enum status tell_peer(struct ledger *l, const char *text, struct error *err)
+{
+    enum status s = start(l, err);
+
     if (s != STATUS_OK)
         return s;
-    s = ledger_peers_put(&l->store, &l->peers, err);
+    s = ledger_write_peers(l, false, err);
     if (s == STATUS_OK)
-        s = ledger_store_commit(&l->store, err);
-    else
-        ledger_store_rollback(&l->store);
-    if (s == STATUS_OK)
+        s = ledger_write(l, NULL, 0, err, "%s", text);
+    s = end(l, s, l->history.number, err);
+    if (s == STATUS_OK) {
         ledger_peers_clean(&l->peers);
+        l->records_since += 2;
+    }
     return s;
 }
 
 enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
                           struct error *err)
 {
-    enum status s = ledger_store_begin(&l->store, err);
+    struct ledger_peer *peer = ledger_peers_find(&l->peers, key);
+    char text[LEDGER_TEXT_MAX];
+    enum status s;
 
-    if (s != STATUS_OK)
-        return s;
-    s = ledger_peers_delete(&l->store, key, err);
+    if (peer == NULL)
+        return STATUS_OK;
+    snprintf(text, sizeof text, "forget %zu", (size_t)(peer - l->peers.peer));
+    s = tell_peer(l, text, err);
     if (s == STATUS_OK)
-        s = ledger_store_commit(&l->store, err);
-    else
-        ledger_store_rollback(&l->store);
+        peer->seen = 0;
+    return s;
+}
+
+uint64_t ledger_guesses(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES])
+{
+    const struct ledger_peer *peer = ledger_peers_find(&l->peers, key);
+
+    return peer == NULL ? 0 : peer->guesses;
+}
+
+enum status ledger_guess(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
+                         struct error *err)
+{
+    struct ledger_peer *peer = ledger_peers_get(&l->peers, key);
+    char text[LEDGER_TEXT_MAX];
+    enum status s;
+
+    if (peer == NULL)
+        return no_memory(l, err);
+    snprintf(text, sizeof text, "guesses %zu %" PRIu64, (size_t)(peer - l->peers.peer),
+             peer->guesses + 1);
+    s = tell_peer(l, text, err);
     if (s == STATUS_OK)
-        ledger_peers_drop(&l->peers, key);
+        peer->guesses++;
     return s;
 }
 
@@ -340,7 +467,7 @@ void ledger_totals(const struct ledger *l, struct ledger_totals *out)
 {
     for (size_t p = 0; p < LEDGER_PURPOSES; p++)
         out->releases[p] = l->counts.releases[p];
-    out->participations_max = l->counts.participations_max;
+    out->participations_max = ledger_counts_most(&l->counts);
     out->records = l->counts.records;
 }
 

@@ -1,4 +1,4 @@
-/* ledger.h -- what a party's own records have spent, by record id, across runs (SQLite, WAL,
+/* ledger.h -- what a party's own records have spent, by record, across runs (SQLite, WAL,
  * synchronous=FULL).
  *
  * Reserved in blocks before the uploads that spend them; after a crash the unsent rest counts as
@@ -6,10 +6,16 @@
  * holds the file at a time.  Functions may be called from any thread, but never two at once on one
  * ledger.
  *
- * Each block is an entry beside the counts, in the same commit, and takes as many numbers as it
- * pays for rounds.  Numbers only grow: a peer that has seen a higher one than the ledger has knows
- * that the file was put back or replaced.  So the ledger also keeps the highest numbers that this
- * party has seen of its peers.
+ * A block is one entry of a log: a stretch of the public schedule over a data set, or a list of
+ * records.  Counts are kept in memory and worked out from the log when it is opened; so a commit is
+ * a few rows whatever the block releases, and now and then all that is known is written anew as
+ * counts, so that opening stays quick.  What is in the file is told by ledger_records.h.
+ *
+ * Every record of the log is under a MAC that covers the one before, and the last one under the
+ * head's.  Whoever cannot read the key can change nothing unnoticed.  Who has the key can, and who
+ * puts a whole older file back is not seen here: an entry takes as many numbers as it pays for
+ * rounds, numbers only grow, and a peer that has seen a higher one than the ledger has knows.  So
+ * the ledger also keeps the highest numbers that this party has seen of its peers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,19 +25,29 @@
 #include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/privacy/account.h"
+#include "common/privacy/ledger_law.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum ledger_purpose { LEDGER_TRAIN, LEDGER_EVALUATE, LEDGER_PREDICT };
-enum { LEDGER_PURPOSES = 3, LEDGER_DIGEST_BYTES = 32 };
+enum ledger_purpose {
+    LEDGER_TRAIN,
+    LEDGER_EVALUATE,
+    LEDGER_PREDICT,
+    LEDGER_CONTRIBUTE,
+    LEDGER_ALIGN
+};
+enum { LEDGER_PURPOSES = 5, LEDGER_DIGEST_BYTES = 32, LEDGER_KEY_BYTES = 32 };
 #define LEDGER_NUMBER_MAX ((UINT64_C(1) << 62) - 1)
 
 struct ledger;
 
-/* Opens or creates `path` (":memory:" in tests).  STATUS_IO when it cannot, is in use, damaged, or
- * somebody else's file; the text says which. */
-enum status ledger_open(struct ledger **out, const char *path, struct error *err) MUST_USE;
+/* Opens or creates `path` (":memory:" in tests) under a key (ledger_key.h), which the caller wipes.
+ * STATUS_IO when it cannot, is in use, damaged, was changed by somebody else or under another key,
+ * is not this user's alone, or no ledger; the text says which. */
+enum status ledger_open(struct ledger **out, const char *path, const uint8_t key[LEDGER_KEY_BYTES],
+                        struct error *err) MUST_USE;
 void ledger_close(struct ledger *l); /* NULL is fine */
 
 /* Says which mechanism the following reservations (and returns) are by; releases and participations
@@ -40,20 +56,26 @@ void ledger_close(struct ledger *l); /* NULL is fine */
 enum status ledger_use(struct ledger *l, const struct account_entry *mechanism,
                        struct error *err) MUST_USE;
 
-/* Binds a data set of `rows` ids to slots of the ledger; the result maps rows to slots (mem_free
- * it). *slots is NULL on failure. */
-enum status ledger_bind(struct ledger *l, uint32_t **slots, const char *const *ids, size_t rows,
-                        struct error *err) MUST_USE;
+/* Binds a data set of `rows` rows, each of a record named by a text: its id, or what it has in
+ * common with other rows of the same person.  *slots maps rows to slots of the ledger (mem_free
+ * it), *set (NULL: not asked for) names the data set in blocks, as long as this ledger is open.
+ * *slots is NULL on failure. */
+enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const char *const *names,
+                        size_t rows, struct error *err) MUST_USE;
 
-/* Rounds that are paid for at once, and what they release. */
+/* Rounds that are paid for at once, and what they release: n vectors, either of a stretch of the
+ * public schedule over a data set, or of slots that are listed. */
 struct ledger_block {
     const uint8_t *plan, *data; /* LEDGER_DIGEST_BYTES: of the plan, and of this party's data */
     int64_t at_s;               /* since 1970, UTC */
     enum ledger_purpose purpose;
-    uint64_t place;        /* of the first round */
-    uint32_t rounds;       /* at least 1, and never less than are sent for it */
-    const uint32_t *slots; /* one release each; a slot may occur several times */
-    size_t n;
+    uint32_t rounds; /* at least 1, and never less than are sent for it */
+    size_t n;        /* at most 2^28 */
+    bool scheduled;
+    struct ledger_stretch stretch; /* scheduled: exactly n rows of `set` (CHECK) */
+    uint32_t set;
+    uint64_t place;        /* listed: of the first round */
+    const uint32_t *slots; /* listed: one release each; a slot may occur several times */
 };
 
 /* Charges a block and commits durably.  record_max (of one record over all purposes and
@@ -78,15 +100,22 @@ uint64_t ledger_seen(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYT
 enum status ledger_see(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES], uint64_t number,
                        struct error *err) MUST_USE;
 enum status ledger_keep(struct ledger *l, struct error *err) MUST_USE;
-/* Forgets a peer, durably. */
+/* Forgets how far a peer's ledger had come, durably. */
 enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
                           struct error *err) MUST_USE;
+
+/* Comparisons of ids with a peer that told it something: how many there were, ever, and one more,
+ * durably. */
+uint64_t ledger_guesses(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES]);
+enum status ledger_guess(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
+                         struct error *err) MUST_USE;
 
 struct ledger_totals {
     uint64_t releases[LEDGER_PURPOSES]; /* vectors, by purpose */
     uint64_t participations_max;        /* of one record over all purposes and mechanisms */
     uint64_t records;
 };
+const char *ledger_purpose_name(enum ledger_purpose purpose);
 void ledger_totals(const struct ledger *l, struct ledger_totals *out);
 /* How many records have been released how often: bin i counts those of i width to (i + 1) width - 1
  * releases.  n: up to the last bin that is not empty. */

@@ -50,12 +50,14 @@ enum status ledger_counts_grow(struct ledger_counts *c, size_t records)
     return STATUS_OK;
 }
 
-struct ledger_chunk *ledger_counts_chunk(struct ledger_counts *c, struct ledger_column column,
-                                         size_t index, bool make)
+/* The chunk of a slot, made when `make` and it does not exist; NULL when there is none. */
+static struct ledger_chunk *chunk_of(struct ledger_counts *c, struct ledger_column column,
+                                     uint32_t slot, bool make)
 {
     struct ledger_chunk ***array = &c->chunk[column.mechanism][column.purpose];
+    const size_t index = slot / LEDGER_CHUNK;
 
-    CHECK(index < c->chunks);
+    CHECK(slot < c->records);
     if (*array == NULL && make)
         *array = mem_alloc(c->chunks, sizeof **array);
     if (*array == NULL)
@@ -65,45 +67,36 @@ struct ledger_chunk *ledger_counts_chunk(struct ledger_counts *c, struct ledger_
     return (*array)[index];
 }
 
-enum status ledger_counts_load(struct ledger_counts *c, struct ledger_column column, size_t index,
-                               const uint32_t count[LEDGER_CHUNK])
+uint32_t ledger_counts_of(const struct ledger_counts *c, struct ledger_column column, uint32_t slot)
 {
-    struct ledger_chunk *chunk;
+    struct ledger_chunk *const *array = c->chunk[column.mechanism][column.purpose];
+    const struct ledger_chunk *chunk = array == NULL ? NULL : array[slot / LEDGER_CHUNK];
 
-    if (index >= c->chunks)
-        return STATUS_LIMIT;
-    chunk = ledger_counts_chunk(c, column, index, true);
+    return chunk == NULL ? 0 : chunk->count[slot % LEDGER_CHUNK];
+}
+
+enum status ledger_counts_load(struct ledger_counts *c, struct ledger_column column, uint32_t slot,
+                               uint32_t more)
+{
+    struct ledger_chunk *chunk = chunk_of(c, column, slot, true);
+
     if (chunk == NULL)
         return STATUS_MEMORY;
-    for (size_t i = 0; i < LEDGER_CHUNK; i++) {
-        size_t slot = index * LEDGER_CHUNK + i;
-
-        if (count[i] == 0)
-            continue;
-        if (slot >= c->records || count[i] > UINT32_MAX - c->total[slot])
-            return STATUS_LIMIT;
-        chunk->count[i] = count[i];
-        c->total[slot] += count[i];
-        c->releases[column.purpose] += count[i];
-        c->column[column.mechanism][column.purpose] += count[i];
-        if (c->total[slot] > c->participations_max)
-            c->participations_max = c->total[slot];
-    }
+    if (more > UINT32_MAX - c->total[slot])
+        return STATUS_LIMIT;
+    chunk->count[slot % LEDGER_CHUNK] += more;
+    c->total[slot] += more;
+    c->releases[column.purpose] += more;
+    c->column[column.mechanism][column.purpose] += more;
     return STATUS_OK;
 }
 
-/* Takes back the first n of a change, without looking for the new maximum. */
-static void subtract(struct ledger_counts *c, struct ledger_column column, const uint32_t *slots,
-                     size_t n)
+/* Takes back the first n of a change. */
+static void take_back(struct ledger_counts *c, struct ledger_column column, const uint32_t *slots,
+                      size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct ledger_chunk *chunk;
-
-        CHECK(slots[i] < c->records);
-        chunk = ledger_counts_chunk(c, column, slots[i] / LEDGER_CHUNK, false);
-        CHECK(chunk != NULL && chunk->count[slots[i] % LEDGER_CHUNK] > 0);
-        chunk->count[slots[i] % LEDGER_CHUNK]--;
-        chunk->dirty = true;
+        chunk_of(c, column, slots[i], false)->count[slots[i] % LEDGER_CHUNK]--;
         c->total[slots[i]]--;
     }
     c->releases[column.purpose] -= n;
@@ -114,66 +107,63 @@ enum status ledger_counts_add(struct ledger_counts *c, struct ledger_column colu
                               const uint32_t *slots, size_t n, uint32_t *highest)
 {
     enum status s = STATUS_OK;
-    size_t done;
+    size_t done = 0;
 
     *highest = 0;
-    for (done = 0; done < n; done++) {
-        uint32_t slot = slots[done];
-        struct ledger_chunk *chunk;
+    for (; done < n; done++) {
+        const uint32_t slot = slots[done];
 
-        CHECK(slot < c->records);
-        chunk = ledger_counts_chunk(c, column, slot / LEDGER_CHUNK, true);
-        if (chunk == NULL)
-            s = STATUS_MEMORY;
-        else if (c->total[slot] == UINT32_MAX)
-            s = STATUS_LIMIT;
+        s = ledger_counts_load(c, column, slot, 1);
         if (s != STATUS_OK)
             break;
-        chunk->count[slot % LEDGER_CHUNK]++;
-        chunk->dirty = true;
-        c->total[slot]++;
         if (c->total[slot] > *highest)
             *highest = c->total[slot];
     }
-    c->releases[column.purpose] += done;
-    c->column[column.mechanism][column.purpose] += done;
     if (s != STATUS_OK)
-        subtract(c, column, slots, done);
-    else if (*highest > c->participations_max)
-        c->participations_max = *highest;
+        take_back(c, column, slots, done);
     return s;
 }
 
-void ledger_counts_subtract(struct ledger_counts *c, struct ledger_column column,
+bool ledger_counts_subtract(struct ledger_counts *c, struct ledger_column column,
                             const uint32_t *slots, size_t n)
 {
-    subtract(c, column, slots, n);
-    c->participations_max = 0;
-    for (size_t i = 0; i < c->records; i++)
-        if (c->total[i] > c->participations_max)
-            c->participations_max = c->total[i];
+    for (size_t i = 0; i < n; i++) {
+        struct ledger_chunk *chunk = chunk_of(c, column, slots[i], false);
+
+        if (chunk == NULL || chunk->count[slots[i] % LEDGER_CHUNK] == 0) {
+            while (i-- > 0) {
+                chunk = chunk_of(c, column, slots[i], false);
+                chunk->count[slots[i] % LEDGER_CHUNK]++;
+                c->total[slots[i]]++;
+            }
+            return false;
+        }
+        chunk->count[slots[i] % LEDGER_CHUNK]--;
+        c->total[slots[i]]--;
+    }
+    c->releases[column.purpose] -= n;
+    c->column[column.mechanism][column.purpose] -= n;
+    return true;
 }
 
-void ledger_counts_clean(struct ledger_counts *c, struct ledger_column column)
+uint32_t ledger_counts_most(const struct ledger_counts *c)
 {
-    for (size_t i = 0; i < c->chunks; i++) {
-        struct ledger_chunk *chunk = ledger_counts_chunk(c, column, i, false);
+    uint32_t most = 0;
 
-        if (chunk != NULL)
-            chunk->dirty = false;
-    }
+    for (size_t i = 0; i < c->records; i++)
+        most = c->total[i] > most ? c->total[i] : most;
+    return most;
 }
 
 void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct account_entry *e)
 {
     e->releases = e->participations_max = e->trained_max = 0;
-    for (size_t slot = 0; slot < c->records; slot++) {
+    for (uint32_t slot = 0; slot < c->records; slot++) {
         uint64_t of_record = 0;
 
-        for (size_t p = 0; p < LEDGER_PURPOSES; p++) {
-            struct ledger_chunk *const *array = c->chunk[mechanism][p];
-            const struct ledger_chunk *chunk = array == NULL ? NULL : array[slot / LEDGER_CHUNK];
-            const uint32_t n = chunk == NULL ? 0 : chunk->count[slot % LEDGER_CHUNK];
+        for (int p = 0; p < LEDGER_PURPOSES; p++) {
+            const uint32_t n = ledger_counts_of(
+                c, (struct ledger_column){mechanism, (enum ledger_purpose)p}, slot);
 
             of_record += n;
             if (p == LEDGER_TRAIN && n > e->trained_max)

@@ -6,17 +6,36 @@
 
 #include "common/privacy/ledger_counts.h"
 #include "common/privacy/ledger_history.h"
+#include "common/privacy/ledger_ids.h"
+#include "common/privacy/ledger_law.h"
+#include "common/privacy/ledger_mechanism.h"
 #include "common/privacy/ledger_peers.h"
+#include "common/privacy/ledger_sets.h"
 #include "common/privacy/ledger_store.h"
+
+enum { LEDGER_SALT_BYTES = 16, LEDGER_BLOCK_MAX = 1 << 28 };
 
 struct ledger {
     struct ledger_store store;
     struct ledger_counts counts;
     struct ledger_history history;
     struct ledger_peers peers;
+    struct ledger_ids ids;
+    struct ledger_sets sets;
+    uint8_t salt[LEDGER_SALT_BYTES]; /* of the key of digests of ids */
+
     struct account_entry mechanism[ACCOUNT_MECHANISMS_MAX];
+    char mechanism_text[ACCOUNT_MECHANISMS_MAX][LEDGER_MECHANISM_MAX];
     size_t mechanisms;
     size_t current; /* the mechanism in use; ACCOUNT_MECHANISMS_MAX when none is */
+
+    struct ledger_law *law;
+    size_t laws, laws_max;
+    struct ledger_walk walk;
+
+    uint32_t *slots; /* of the block that is worked out */
+    size_t slots_max;
+    uint64_t records_since, releases_since; /* that an opening has to work out */
 };
 
 #endif

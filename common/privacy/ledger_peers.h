@@ -1,5 +1,5 @@
-/* ledger_peers.h -- the highest number of each peer's ledger that this party has ever seen: what it
- * can tell a peer whose ledger was put back.
+/* ledger_peers.h -- what is kept of each peer: the highest number of its ledger that this party has
+ * ever seen, which it can tell a peer whose ledger was put back; and how often it could guess ids.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,43 +8,39 @@
 
 #include "common/base/status.h"
 #include "common/privacy/ledger.h"
-#include "common/privacy/ledger_store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+enum { LEDGER_PEERS_MAX = 1 << 16 };
+
 struct ledger_peer {
     uint8_t key[LEDGER_DIGEST_BYTES]; /* SHA-256 of its public key, as in the roster */
-    uint64_t seen;
-    bool dirty; /* changed since it was last written */
+    uint64_t seen, guesses;           /* 0: none */
+    bool dirty;                       /* `seen` has changed since it was last written */
 };
 
+/* A peer stays where it is: records name it by its place. */
 struct ledger_peers {
     struct ledger_peer *peer;
     size_t n, max;
+    size_t written; /* whose keys are in the file */
 };
 
 void ledger_peers_deinit(struct ledger_peers *p); /* safe on a zeroed struct */
 
-/* From the file into a zeroed struct.  STATUS_IO when something is wrong with it, STATUS_MEMORY. */
-enum status ledger_peers_load(struct ledger_store *st, struct ledger_peers *p,
-                              struct error *err) MUST_USE;
-
-uint64_t ledger_peers_seen(const struct ledger_peers *p, const uint8_t key[LEDGER_DIGEST_BYTES]);
+/* NULL: not known. */
+struct ledger_peer *ledger_peers_find(const struct ledger_peers *p,
+                                      const uint8_t key[LEDGER_DIGEST_BYTES]);
+/* The same, made when there is none; NULL: no memory, or too many. */
+struct ledger_peer *ledger_peers_get(struct ledger_peers *p,
+                                     const uint8_t key[LEDGER_DIGEST_BYTES]);
 /* In memory; a number that is not higher changes nothing.  STATUS_MEMORY. */
 enum status ledger_peers_see(struct ledger_peers *p, const uint8_t key[LEDGER_DIGEST_BYTES],
                              uint64_t number) MUST_USE;
-
-/* Writes what has changed, inside a transaction; _clean says that it was committed. */
-enum status ledger_peers_put(struct ledger_store *st, const struct ledger_peers *p,
-                             struct error *err) MUST_USE;
 bool ledger_peers_dirty(const struct ledger_peers *p);
+/* All is written. */
 void ledger_peers_clean(struct ledger_peers *p);
-
-/* Out of the file, inside a transaction; and, once that is committed, out of memory. */
-enum status ledger_peers_delete(struct ledger_store *st, const uint8_t key[LEDGER_DIGEST_BYTES],
-                                struct error *err) MUST_USE;
-void ledger_peers_drop(struct ledger_peers *p, const uint8_t key[LEDGER_DIGEST_BYTES]);
 
 #endif

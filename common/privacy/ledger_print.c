@@ -6,10 +6,8 @@
 #include "common/crypto/digest.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/ledger_inside.h"
-#include "common/privacy/ledger_load.h"
 
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -17,17 +15,21 @@
 static enum status print_releases(const struct ledger *l, const struct ledger_totals *t,
                                   struct buf *out)
 {
-    return buf_printf(out,
-                      "records         %" PRIu64 "\n"
-                      "releases        train %" PRIu64 "  evaluate %" PRIu64 "  predict %" PRIu64
-                      "  total %" PRIu64 "\n"
-                      "participations  at most %" PRIu64 " of one record\n"
-                      "entries         %zu, the last one is number %" PRIu64 "\n",
-                      t->records, t->releases[LEDGER_TRAIN], t->releases[LEDGER_EVALUATE],
-                      t->releases[LEDGER_PREDICT],
-                      t->releases[LEDGER_TRAIN] + t->releases[LEDGER_EVALUATE] +
-                          t->releases[LEDGER_PREDICT],
-                      t->participations_max, l->history.entries, l->history.number);
+    uint64_t total = 0;
+    enum status s = buf_printf(out, "records         %" PRIu64 "\nreleases        ", t->records);
+
+    for (int p = 0; p < LEDGER_PURPOSES && s == STATUS_OK; p++) {
+        total += t->releases[p];
+        s = buf_printf(out, "%s %" PRIu64 "  ", ledger_purpose_name((enum ledger_purpose)p),
+                       t->releases[p]);
+    }
+    return s != STATUS_OK
+               ? s
+               : buf_printf(out,
+                            "total %" PRIu64 "\n"
+                            "participations  at most %" PRIu64 " of one record\n"
+                            "entries         %" PRIu64 ", the last one is number %" PRIu64 "\n",
+                            total, t->participations_max, l->history.entries, l->history.number);
 }
 
 void ledger_histogram(const struct ledger *l, struct ledger_histogram *out)
@@ -69,7 +71,7 @@ static enum status print_histogram(const struct ledger *l, struct buf *out)
 
 enum { SHORT_BYTES = 6, DAY_CHARS = 16 };
 
-static void day_of(char out[DAY_CHARS], int64_t at_s)
+static void day_of(char out[DAY_CHARS], uint64_t at_s)
 {
     time_t t = (time_t)at_s;
     struct tm utc;
@@ -79,55 +81,32 @@ static void day_of(char out[DAY_CHARS], int64_t at_s)
         (void)strftime(out, DAY_CHARS, "%Y-%m-%d", &utc);
 }
 
-/* Columns in the order of the query in print_entries. */
-static enum status print_run(sqlite3_stmt *row, struct buf *out)
+static enum status print_tally(const struct ledger *l, const struct ledger_tally *t,
+                               struct buf *out)
 {
-    static const char *const purposes[] = {
-        [LEDGER_TRAIN] = "train", [LEDGER_EVALUATE] = "evaluate", [LEDGER_PREDICT] = "predict"};
-    char plan[2 * SHORT_BYTES + 1], data[2 * SHORT_BYTES + 1], first[DAY_CHARS], last[DAY_CHARS];
-    const uint8_t *plan_bytes = sqlite3_column_blob(row, 1),
-                  *data_bytes = sqlite3_column_blob(row, 2);
+    const struct ledger_work *w = &l->history.work[t->work];
+    char plan[2 * SHORT_BYTES + 1] = "earlier", data[2 * SHORT_BYTES + 1] = "-";
+    char first[DAY_CHARS], last[DAY_CHARS];
 
-    if (sqlite3_column_int64(row, 0) == 0) { /* whose digests are not known any more */
-        strcpy(plan, "earlier");
-        strcpy(data, "-");
-    } else {
-        digest_hex(plan, plan_bytes, SHORT_BYTES);
-        digest_hex(data, data_bytes, SHORT_BYTES);
+    if (t->work != 0) { /* whose digests are known */
+        digest_hex(plan, w->plan, SHORT_BYTES);
+        digest_hex(data, w->data, SHORT_BYTES);
     }
-    day_of(first, sqlite3_column_int64(row, 7));
-    day_of(last, sqlite3_column_int64(row, 8));
-    return buf_printf(out, "  %-12s  %-12s  %-8s %8lld %8lld %12lld  %-10s  %-10s\n", plan, data,
-                      purposes[sqlite3_column_int64(row, 3)],
-                      (long long)sqlite3_column_int64(row, 4),
-                      (long long)sqlite3_column_int64(row, 5),
-                      (long long)sqlite3_column_int64(row, 6), first, last);
+    day_of(first, t->first_s);
+    day_of(last, t->last_s);
+    return buf_printf(
+        out, "  %-12s  %-12s  %-10s %8" PRIu64 " %8" PRId64 " %12" PRId64 "  %-10s  %-10s\n", plan,
+        data, ledger_purpose_name(t->purpose), t->entries, t->rounds, t->releases, first, last);
 }
 
 /* What was paid for, by plan and data set, in the order of its first entry. */
 static enum status print_entries(const struct ledger *l, struct buf *out)
 {
-    sqlite3_stmt *query = NULL;
-    enum status s = buf_printf(out, "\n  %-12s  %-12s  %-8s %8s %8s %12s  %-10s  %-10s\n", "plan",
+    enum status s = buf_printf(out, "\n  %-12s  %-12s  %-10s %8s %8s %12s  %-10s  %-10s\n", "plan",
                                "data", "purpose", "entries", "rounds", "releases", "first", "last");
 
-    if (s != STATUS_OK)
-        return s;
-    if (sqlite3_prepare_v2(l->store.db,
-                           "SELECT e.run, r.plan, r.data, e.purpose, sum(e.entries), "
-                           "sum(e.rounds), sum(e.releases), min(e.at), max(e.at) "
-                           "FROM entries e JOIN runs r USING (run) GROUP BY e.run, e.purpose "
-                           "ORDER BY min(e.number)",
-                           -1, &query, NULL) != SQLITE_OK)
-        return ledger_store_failed(&l->store, NULL);
-    while (s == STATUS_OK) {
-        int step = sqlite3_step(query);
-
-        if (step == SQLITE_DONE)
-            break;
-        s = step == SQLITE_ROW ? print_run(query, out) : ledger_store_failed(&l->store, NULL);
-    }
-    sqlite3_finalize(query);
+    for (size_t i = 0; i < l->history.tallies && s == STATUS_OK; i++)
+        s = print_tally(l, &l->history.tally[i], out);
     return s;
 }
 
@@ -153,7 +132,7 @@ static enum status print_mechanisms(const struct account_entry *entries, size_t 
             break;
         case ACCOUNT_NONE: snprintf(name, sizeof name, "no noise%s", seen); break;
         }
-        snprintf(bottom, sizeof bottom, "%s", ledger_load_bottom_name(e->bottom));
+        snprintf(bottom, sizeof bottom, "%s", ledger_mechanism_bottom(e->bottom));
         if (e->bottom == ACCOUNT_DP)
             snprintf(bottom, sizeof bottom, "dp noise=%g steps=%" PRIu32, e->step_noise, e->steps);
         s = buf_printf(out,

@@ -1,172 +1,43 @@
-/* ledger_store.c -- opening, holding, checking and writing the ledger's file.
+/* ledger_store.c -- the log of records and its head.
  *
- * application_id says whose file it is, user_version which layout.  A file is looked at before
- * anything is written to it, so somebody else's database is refused untouched.
+ * What the log says is proven by MACs; what SQLite itself does with the file is kept harmless by
+ * the checks of ledger_schema.c before any row is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/privacy/ledger_store.h"
 
+#include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/base/mem.h"
-#include "common/privacy/ledger_layout.h"
-#include "common/privacy/ledger_load.h"
+#include "common/crypto/kex.h"
+#include "common/crypto/secret.h"
+#include "common/privacy/ledger_file.h"
+#include "common/privacy/ledger_schema.h"
+#include "common/privacy/ledger_words.h"
 
-#include <endian.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <sqlite3.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+static const char CHAIN[] = "vfl/ledger/1 chain";
 
 enum status ledger_store_damaged(const struct ledger_store *st, const char *what, struct error *err)
 {
     return error_set(err, STATUS_IO, "ledger %s: damaged: %s", st->path, what);
 }
 
-/* SQLite quotes what it has read: printable ASCII of it, '?' for the rest. */
-static void plain_words(char out[ERROR_TEXT_MAX], const char *text)
+enum status ledger_store_status(const struct ledger_store *st, enum status s, struct error *err)
 {
-    size_t n = strnlen(text, ERROR_TEXT_MAX - 1);
-
-    for (size_t i = 0; i < n; i++)
-        out[i] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
-    out[n] = 0;
+    return error_set(err, s, "ledger %s: %s", st->path, status_words(s));
 }
 
-enum status ledger_store_failed(const struct ledger_store *st, struct error *err)
+static enum status failed(const struct ledger_store *st, struct error *err)
 {
-    int code = sqlite3_errcode(st->db);
-    char text[ERROR_TEXT_MAX];
-
-    plain_words(text, sqlite3_errmsg(st->db));
-    switch (code & 0xff) {
-    case SQLITE_NOMEM: return error_set(err, STATUS_MEMORY, "ledger %s: out of memory", st->path);
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return error_set(err, STATUS_IO, "ledger %s: in use by another process", st->path);
-    case SQLITE_NOTADB:
-        return error_set(err, STATUS_IO, "ledger %s: not a ledger, or damaged", st->path);
-    case SQLITE_CORRUPT: return ledger_store_damaged(st, text, err);
-    case SQLITE_FULL: return error_set(err, STATUS_IO, "ledger %s: the disk is full", st->path);
-    default:
-        return error_set(err, STATUS_IO, "ledger %s: %s (SQLite %d)", st->path, text,
-                         sqlite3_extended_errcode(st->db));
-    }
+    return ledger_schema_failed(st->db, st->path, err);
 }
 
-enum status ledger_store_run(struct ledger_store *st, const char *sql, struct error *err)
-{
-    if (sqlite3_exec(st->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        return ledger_store_failed(st, err);
-    return STATUS_OK;
-}
-
-enum status ledger_store_answers(struct ledger_store *st, const char *sql, const char *expected,
-                                 bool *yes, struct error *err)
-{
-    sqlite3_stmt *query = NULL;
-    enum status s = STATUS_OK;
-    int step;
-
-    *yes = false;
-    if (sqlite3_prepare_v2(st->db, sql, -1, &query, NULL) != SQLITE_OK)
-        return ledger_store_failed(st, err);
-    step = sqlite3_step(query);
-    if (step == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(query, 0);
-
-        *yes = text != NULL && strcmp(text, expected) == 0;
-    } else if (step != SQLITE_DONE) {
-        s = ledger_store_failed(st, err);
-    }
-    sqlite3_finalize(query);
-    return s;
-}
-
-/* The first value of the query's first row. */
-static enum status number_of(struct ledger_store *st, const char *sql, int *number,
-                             struct error *err)
-{
-    sqlite3_stmt *query = NULL;
-    enum status s = STATUS_OK;
-
-    if (sqlite3_prepare_v2(st->db, sql, -1, &query, NULL) != SQLITE_OK)
-        return ledger_store_failed(st, err);
-    if (sqlite3_step(query) == SQLITE_ROW)
-        *number = sqlite3_column_int(query, 0);
-    else
-        s = ledger_store_failed(st, err);
-    sqlite3_finalize(query);
-    return s;
-}
-
-/* Ours, and of which version, or so new that it holds nothing (version 0)?  Nothing is written
- * before this has said yes. */
-static enum status identify(struct ledger_store *st, int *version, struct error *err)
-{
-    bool ours, none;
-    enum status s;
-
-    *version = 0;
-    if ((s = ledger_store_answers(st, "PRAGMA application_id", LEDGER_LAYOUT_APPLICATION, &ours,
-                                  err)) != STATUS_OK ||
-        (s = ledger_store_answers(st, "SELECT count(*) FROM sqlite_master", "0", &none, err)) !=
-            STATUS_OK)
-        return s;
-    if (!ours && !none)
-        return error_set(err, STATUS_IO, "ledger %s: an SQLite file, but not a ledger", st->path);
-    if (!ours)
-        return STATUS_OK;
-    s = number_of(st, "PRAGMA user_version", version, err);
-    if (s == STATUS_OK && *version > LEDGER_LAYOUT_VERSION)
-        return error_set(err, STATUS_IO,
-                         "ledger %s: written by a later version of this program (layout %d, this "
-                         "one knows %d)",
-                         st->path, *version, LEDGER_LAYOUT_VERSION);
-    if (s == STATUS_OK && *version < LEDGER_LAYOUT_FIRST)
-        s = ledger_store_damaged(st, "no version of its layout", err);
-    return s;
-}
-
-/* The directory entry belongs to its owner alone; SQLite's own files take over the mode. */
-static enum status make_private(struct ledger_store *st, struct error *err)
-{
-    int fd = open(st->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-    if (fd < 0)
-        return error_set(err, STATUS_IO, "ledger %s: %s", st->path, strerror(errno));
-    close(fd);
-    return STATUS_OK;
-}
-
-/* locking_mode before the first access in WAL mode: the lock is then never let go, and there is no
- * shared memory file.  The kernel drops it when the process dies. */
-static enum status configure(struct ledger_store *st, int *version, struct error *err)
-{
-    bool in_memory = strcmp(st->path, ":memory:") == 0, wal;
-    enum status s;
-
-    if ((s = ledger_store_run(st, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF",
-                              err)) != STATUS_OK ||
-        (s = identify(st, version, err)) != STATUS_OK ||
-        (s = ledger_store_answers(st, "PRAGMA journal_mode=WAL", in_memory ? "memory" : "wal", &wal,
-                                  err)) != STATUS_OK)
-        return s;
-    if (!wal)
-        return error_set(err, STATUS_IO, "ledger %s: cannot be switched to a write-ahead log",
-                         st->path);
-    return ledger_store_run(st, "PRAGMA synchronous=FULL; BEGIN EXCLUSIVE; COMMIT", err);
-}
-
-/* What is damaged is left as it was. */
-static enum status upgrade(struct ledger_store *st, struct error *err)
-{
-    enum status s = ledger_layout_examine(st, LEDGER_LAYOUT_FIRST, err);
-
-    return s == STATUS_OK ? ledger_layout_upgrade(st, err) : s;
-}
+/* --- opening --- */
 
 static enum status prepare(struct ledger_store *st, struct error *err)
 {
@@ -176,43 +47,48 @@ static enum status prepare(struct ledger_store *st, struct error *err)
     } list[] = {
         {&st->begin, "BEGIN"},
         {&st->commit, "COMMIT"},
-        {&st->find, "SELECT slot FROM records WHERE id = ?"},
-        {&st->add, "INSERT INTO records (id, slot) VALUES (?, ?)"},
-        {&st->put, "INSERT INTO counts (mechanism, purpose, chunk, releases, counts) "
-                   "VALUES (?, ?, ?, ?, ?) ON CONFLICT (mechanism, purpose, chunk) "
-                   "DO UPDATE SET releases = excluded.releases, counts = excluded.counts"},
-        {&st->enter, "INSERT INTO entries (number, numbers, at, run, purpose, place, rounds, "
-                     "releases, mechanism, entries) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+        {&st->append, "INSERT INTO log (serial, text, bytes, mac) VALUES (?, ?, ?, ?)"},
+        {&st->head, "REPLACE INTO head (one, serial, number, mac) VALUES (1, ?, ?, ?)"},
     };
 
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if (sqlite3_prepare_v3(st->db, list[i].sql, -1, SQLITE_PREPARE_PERSISTENT, list[i].stmt,
                                NULL) != SQLITE_OK)
-            return ledger_store_failed(st, err);
+            return failed(st, err);
     return STATUS_OK;
 }
 
-enum status ledger_store_open(struct ledger_store *st, const char *path, struct error *err)
+static enum status derive(struct ledger_store *st, const uint8_t key[LEDGER_KEY_BYTES],
+                          struct error *err)
 {
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    int version = 0;
-    enum status s = STATUS_OK;
+    uint8_t chain[DIGEST_BYTES];
+    enum status s =
+        kex_hkdf(chain, sizeof chain, key, LEDGER_KEY_BYTES, NULL, 0, CHAIN, sizeof CHAIN - 1);
+
+    if (s == STATUS_OK)
+        s = digest_mac_init(&st->chain, chain, sizeof chain);
+    secret_wipe(chain, sizeof chain);
+    return s == STATUS_OK ? s : ledger_store_status(st, s, err);
+}
+
+enum status ledger_store_open(struct ledger_store *st, const char *path,
+                              const uint8_t key[LEDGER_KEY_BYTES], struct error *err)
+{
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+    const bool in_memory = strcmp(path, ":memory:") == 0;
+    char real[PATH_MAX] = ":memory:";
+    enum status s;
 
     *st = (struct ledger_store){.path = mem_strdup(path)};
     if (st->path == NULL)
         return error_set(err, STATUS_MEMORY, "ledger %s: out of memory", path);
-    if (strcmp(path, ":memory:") != 0)
-        s = make_private(st, err);
-    if (s == STATUS_OK && sqlite3_open_v2(path, &st->db, flags, NULL) != SQLITE_OK)
-        s = ledger_store_failed(st, err);
+    s = derive(st, key, err);
+    if (s == STATUS_OK && !in_memory)
+        s = ledger_file_claim(path, real, err);
+    if (s == STATUS_OK && sqlite3_open_v2(real, &st->db, flags, NULL) != SQLITE_OK)
+        s = failed(st, err);
     if (s == STATUS_OK)
-        s = configure(st, &version, err);
-    if (s == STATUS_OK && version == 0)
-        s = ledger_layout_create(st, err);
-    if (s == STATUS_OK && version == LEDGER_LAYOUT_FIRST)
-        s = upgrade(st, err);
-    if (s == STATUS_OK)
-        s = ledger_layout_examine(st, LEDGER_LAYOUT_VERSION, err);
+        s = ledger_schema_open(st->db, st->path, &st->fresh, err);
     if (s == STATUS_OK)
         s = prepare(st, err);
     if (s != STATUS_OK)
@@ -224,22 +100,160 @@ void ledger_store_close(struct ledger_store *st)
 {
     sqlite3_finalize(st->begin);
     sqlite3_finalize(st->commit);
-    sqlite3_finalize(st->find);
-    sqlite3_finalize(st->add);
-    sqlite3_finalize(st->put);
-    sqlite3_finalize(st->enter);
+    sqlite3_finalize(st->append);
+    sqlite3_finalize(st->head);
     sqlite3_close(st->db);
+    digest_mac_deinit(&st->chain);
     mem_free(st->path);
     *st = (struct ledger_store){0};
 }
 
-enum status ledger_store_finish(struct ledger_store *st, struct sqlite3_stmt *stmt,
-                                struct error *err)
-{
-    enum status s = STATUS_OK;
+/* --- MACs --- */
 
-    if (sqlite3_step(stmt) != SQLITE_DONE)
-        s = ledger_store_failed(st, err);
+enum { NUMBER_BYTES = 8, HEAD_TAG_BYTES = 4 };
+
+static enum status record_mac(struct ledger_store *st, const struct ledger_end *before,
+                              uint64_t serial, const struct ledger_record *r,
+                              uint8_t mac[DIGEST_BYTES])
+{
+    uint8_t said[3 * DIGEST_BYTES + NUMBER_BYTES], *to = said;
+
+    memcpy(to, before->mac, DIGEST_BYTES);
+    to = le_put(to + DIGEST_BYTES, serial, NUMBER_BYTES);
+    digest_sha256(to, r->text, strlen(r->text));
+    digest_sha256(to + DIGEST_BYTES, r->n > 0 ? r->bytes : (const uint8_t *)"", r->n);
+    return digest_mac_of(&st->chain, mac, said, sizeof said);
+}
+
+static enum status head_mac(struct ledger_store *st, const struct ledger_end *end, uint64_t number,
+                            uint8_t mac[DIGEST_BYTES])
+{
+    uint8_t said[HEAD_TAG_BYTES + 2 * NUMBER_BYTES + DIGEST_BYTES] = "head";
+    uint8_t *to = le_put(said + HEAD_TAG_BYTES, end->serial, NUMBER_BYTES);
+
+    memcpy(le_put(to, number, NUMBER_BYTES), end->mac, DIGEST_BYTES);
+    return digest_mac_of(&st->chain, mac, said, sizeof said);
+}
+
+/* --- reading --- */
+
+static bool is_blob(sqlite3_stmt *row, int column, int bytes)
+{
+    return sqlite3_column_type(row, column) == SQLITE_BLOB &&
+           sqlite3_column_bytes(row, column) == bytes;
+}
+
+/* Columns serial, text, bytes, mac. */
+static enum status take_record(struct ledger_store *st, sqlite3_stmt *row,
+                               struct ledger_record *out, struct error *err)
+{
+    const int64_t serial = sqlite3_column_int64(row, 0);
+    uint8_t mac[DIGEST_BYTES];
+    enum status s;
+
+    if (sqlite3_column_type(row, 1) != SQLITE_TEXT || sqlite3_column_type(row, 2) != SQLITE_BLOB ||
+        !is_blob(row, 3, DIGEST_BYTES) || sqlite3_column_bytes(row, 1) >= LEDGER_TEXT_MAX ||
+        serial < 1 || (st->last.serial > 0 && (uint64_t)serial != st->last.serial + 1))
+        return ledger_store_damaged(st, "records do not follow each other", err);
+    *out = (struct ledger_record){.text = (const char *)sqlite3_column_text(row, 1),
+                                  .bytes = sqlite3_column_blob(row, 2),
+                                  .n = (size_t)sqlite3_column_bytes(row, 2)};
+    if (out->text == NULL || (out->n > 0 && out->bytes == NULL))
+        return ledger_store_status(st, STATUS_MEMORY, err);
+    s = record_mac(st, &st->last, (uint64_t)serial, out, mac);
+    if (s != STATUS_OK)
+        return ledger_store_status(st, s, err);
+    /* A text has no 0 within, or what is behind it would not count. */
+    if (strlen(out->text) != (size_t)sqlite3_column_bytes(row, 1) ||
+        !secret_equal(mac, sqlite3_column_blob(row, 3), sizeof mac)) {
+        if (st->last.serial == 0)
+            return error_set(err, STATUS_IO,
+                             "ledger %s: damaged, or not made with this key (state_key, or "
+                             "ledger.key where there was none)",
+                             st->path);
+        return ledger_store_damaged(st, "a record is not what was written", err);
+    }
+    st->last.serial = (uint64_t)serial;
+    memcpy(st->last.mac, mac, sizeof mac);
+    return STATUS_OK;
+}
+
+/* Columns one, serial, number, mac. */
+static enum status check_head(struct ledger_store *st, sqlite3_stmt *row, uint64_t number,
+                              struct error *err)
+{
+    uint8_t mac[DIGEST_BYTES];
+    enum status s = head_mac(st, &st->last, number, mac);
+
+    if (s != STATUS_OK)
+        return ledger_store_status(st, s, err);
+    if (sqlite3_column_int64(row, 0) != 1 || !is_blob(row, 3, DIGEST_BYTES) ||
+        (uint64_t)sqlite3_column_int64(row, 1) != st->last.serial ||
+        (uint64_t)sqlite3_column_int64(row, 2) != number ||
+        !secret_equal(mac, sqlite3_column_blob(row, 3), sizeof mac))
+        return ledger_store_damaged(st, "its head is not that of its last record", err);
+    return STATUS_OK;
+}
+
+static enum status read_log(struct ledger_store *st, const struct ledger_reader *reader,
+                            struct error *err)
+{
+    sqlite3_stmt *query = NULL;
+    struct ledger_record r;
+    enum status s = STATUS_OK;
+    int step;
+
+    if (sqlite3_prepare_v2(st->db, "SELECT serial, text, bytes, mac FROM log ORDER BY serial", -1,
+                           &query, NULL) != SQLITE_OK)
+        return failed(st, err);
+    while (s == STATUS_OK && (step = sqlite3_step(query)) != SQLITE_DONE) {
+        s = step == SQLITE_ROW ? take_record(st, query, &r, err) : failed(st, err);
+        if (s == STATUS_OK)
+            s = reader->each(reader->owner, &r, err);
+    }
+    sqlite3_finalize(query);
+    return s;
+}
+
+/* One row, of a log that has a record. */
+static enum status read_head(struct ledger_store *st, const struct ledger_reader *reader,
+                             struct error *err)
+{
+    sqlite3_stmt *query = NULL;
+    enum status s = STATUS_OK;
+    size_t rows = 0;
+    int step;
+
+    if (sqlite3_prepare_v2(st->db, "SELECT one, serial, number, mac FROM head", -1, &query, NULL) !=
+        SQLITE_OK)
+        return failed(st, err);
+    while (s == STATUS_OK && (step = sqlite3_step(query)) != SQLITE_DONE) {
+        s = step != SQLITE_ROW ? failed(st, err)
+                               : check_head(st, query, reader->number(reader->owner), err);
+        rows++;
+    }
+    sqlite3_finalize(query);
+    if (s == STATUS_OK && (rows != 1 || st->last.serial == 0))
+        s = ledger_store_damaged(st, "its head or its records are missing", err);
+    return s;
+}
+
+enum status ledger_store_read(struct ledger_store *st, const struct ledger_reader *reader,
+                              struct error *err)
+{
+    enum status s;
+
+    CHECK(st->last.serial == 0);
+    s = read_log(st, reader, err);
+    return s == STATUS_OK ? read_head(st, reader, err) : s;
+}
+
+/* --- writing --- */
+
+static enum status finish(struct ledger_store *st, sqlite3_stmt *stmt, struct error *err)
+{
+    enum status s = sqlite3_step(stmt) == SQLITE_DONE ? STATUS_OK : failed(st, err);
+
     sqlite3_reset(stmt);
     sqlite3_clear_bindings(stmt);
     return s;
@@ -247,15 +261,63 @@ enum status ledger_store_finish(struct ledger_store *st, struct sqlite3_stmt *st
 
 enum status ledger_store_begin(struct ledger_store *st, struct error *err)
 {
-    return ledger_store_finish(st, st->begin, err);
+    st->next = st->last;
+    return finish(st, st->begin, err);
 }
 
-enum status ledger_store_commit(struct ledger_store *st, struct error *err)
+enum status ledger_store_append(struct ledger_store *st, const struct ledger_record *r,
+                                struct error *err)
 {
-    enum status s = ledger_store_finish(st, st->commit, err);
+    struct ledger_end end = {.serial = st->next.serial + 1};
+    enum status s;
+
+    CHECK(strlen(r->text) < LEDGER_TEXT_MAX);
+    if (r->n > LEDGER_RECORD_BYTES_MAX || end.serial > INT64_MAX)
+        return error_set(err, STATUS_BUDGET, "ledger %s: a record too many, or too large",
+                         st->path);
+    s = record_mac(st, &st->next, end.serial, r, end.mac);
+    if (s != STATUS_OK)
+        return ledger_store_status(st, s, err);
+    if (sqlite3_bind_int64(st->append, 1, (sqlite3_int64)end.serial) != SQLITE_OK ||
+        sqlite3_bind_text(st->append, 2, r->text, -1, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_bind_blob(st->append, 3, r->n > 0 ? r->bytes : (const uint8_t *)"", (int)r->n,
+                          SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_bind_blob(st->append, 4, end.mac, sizeof end.mac, SQLITE_STATIC) != SQLITE_OK)
+        return failed(st, err);
+    s = finish(st, st->append, err);
+    if (s == STATUS_OK)
+        st->next = end;
+    return s;
+}
+
+enum status ledger_store_clear(struct ledger_store *st, struct error *err)
+{
+    memset(st->next.mac, 0, sizeof st->next.mac); /* the first has nothing before it */
+    return sqlite3_exec(st->db, "DELETE FROM log", NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK
+                                                                                  : failed(st, err);
+}
+
+enum status ledger_store_seal(struct ledger_store *st, uint64_t number, struct error *err)
+{
+    uint8_t mac[DIGEST_BYTES];
+    enum status s = head_mac(st, &st->next, number, mac);
 
     if (s != STATUS_OK)
+        s = ledger_store_status(st, s, err);
+    else if (sqlite3_bind_int64(st->head, 1, (sqlite3_int64)st->next.serial) != SQLITE_OK ||
+             sqlite3_bind_int64(st->head, 2, (sqlite3_int64)number) != SQLITE_OK ||
+             sqlite3_bind_blob(st->head, 3, mac, sizeof mac, SQLITE_STATIC) != SQLITE_OK)
+        s = failed(st, err);
+    else
+        s = finish(st, st->head, err);
+    if (s == STATUS_OK)
+        s = finish(st, st->commit, err);
+    if (s == STATUS_OK) {
+        st->last = st->next;
+        st->fresh = false;
+    } else {
         ledger_store_rollback(st);
+    }
     return s;
 }
 
@@ -264,116 +326,4 @@ void ledger_store_rollback(struct ledger_store *st)
 {
     if (sqlite3_get_autocommit(st->db) == 0)
         sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
-}
-
-static enum status bind_id(struct ledger_store *st, sqlite3_stmt *stmt, const char *id,
-                           struct error *err)
-{
-    size_t n = strlen(id);
-
-    if (n > INT_MAX || sqlite3_bind_text(stmt, 1, id, (int)n, SQLITE_STATIC) != SQLITE_OK)
-        return ledger_store_failed(st, err);
-    return STATUS_OK;
-}
-
-enum status ledger_store_find(struct ledger_store *st, const char *id, uint32_t *slot,
-                              struct error *err)
-{
-    enum status s = bind_id(st, st->find, id, err);
-    int step;
-
-    *slot = UINT32_MAX;
-    if (s != STATUS_OK)
-        return s;
-    step = sqlite3_step(st->find);
-    if (step == SQLITE_ROW)
-        *slot = (uint32_t)sqlite3_column_int64(st->find, 0);
-    else if (step != SQLITE_DONE)
-        s = ledger_store_failed(st, err);
-    sqlite3_reset(st->find);
-    sqlite3_clear_bindings(st->find);
-    return s;
-}
-
-enum status ledger_store_add(struct ledger_store *st, const char *id, uint32_t slot,
-                             struct error *err)
-{
-    enum status s = bind_id(st, st->add, id, err);
-
-    if (s == STATUS_OK && sqlite3_bind_int64(st->add, 2, slot) != SQLITE_OK)
-        s = ledger_store_failed(st, err);
-    return s == STATUS_OK ? ledger_store_finish(st, st->add, err) : s;
-}
-
-enum status ledger_store_add_mechanism(struct ledger_store *st, size_t number,
-                                       const struct account_entry *m, struct error *err)
-{
-    sqlite3_stmt *add = NULL;
-    enum status s;
-
-    if (sqlite3_prepare_v2(st->db,
-                           "INSERT INTO mechanisms (mechanism, kind, trials, beta, sigma, clip, "
-                           "clear, concat, coordinates, parties, colluders, bottom, "
-                           "step_noise, steps) "
-                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                           -1, &add, NULL) != SQLITE_OK)
-        return ledger_store_failed(st, err);
-    if (sqlite3_bind_int64(add, 1, (sqlite3_int64)number) != SQLITE_OK ||
-        sqlite3_bind_text(add, 2, ledger_load_kind_name(m->kind), -1, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_bind_int64(add, 3, m->trials) != SQLITE_OK ||
-        sqlite3_bind_double(add, 4, m->beta) != SQLITE_OK ||
-        sqlite3_bind_double(add, 5, m->sigma) != SQLITE_OK ||
-        sqlite3_bind_double(add, 6, m->clip) != SQLITE_OK ||
-        sqlite3_bind_int(add, 7, m->clear) != SQLITE_OK ||
-        sqlite3_bind_int(add, 8, m->concat) != SQLITE_OK ||
-        sqlite3_bind_int64(add, 9, m->coordinates) != SQLITE_OK ||
-        sqlite3_bind_int64(add, 10, m->parties) != SQLITE_OK ||
-        sqlite3_bind_int64(add, 11, m->colluders) != SQLITE_OK ||
-        sqlite3_bind_text(add, 12, ledger_load_bottom_name(m->bottom), -1, SQLITE_STATIC) !=
-            SQLITE_OK ||
-        sqlite3_bind_double(add, 13, m->step_noise) != SQLITE_OK ||
-        sqlite3_bind_int64(add, 14, m->steps) != SQLITE_OK)
-        s = ledger_store_failed(st, err);
-    else
-        s = ledger_store_finish(st, add, err);
-    sqlite3_finalize(add);
-    return s;
-}
-
-static enum status put_chunk(struct ledger_store *st, struct ledger_column column, size_t index,
-                             const struct ledger_chunk *chunk, struct error *err)
-{
-    uint32_t stored[LEDGER_CHUNK];
-    uint64_t sum = 0;
-    enum status s;
-
-    for (size_t i = 0; i < LEDGER_CHUNK; i++) {
-        stored[i] = htole32(chunk->count[i]);
-        sum += chunk->count[i];
-    }
-    if (sqlite3_bind_int64(st->put, 1, (sqlite3_int64)column.mechanism) != SQLITE_OK ||
-        sqlite3_bind_int64(st->put, 2, column.purpose) != SQLITE_OK ||
-        sqlite3_bind_int64(st->put, 3, (sqlite3_int64)index) != SQLITE_OK ||
-        sqlite3_bind_int64(st->put, 4, (sqlite3_int64)sum) != SQLITE_OK ||
-        sqlite3_bind_blob(st->put, 5, stored, sizeof stored, SQLITE_STATIC) != SQLITE_OK)
-        s = ledger_store_failed(st, err);
-    else
-        s = ledger_store_finish(st, st->put, err);
-    return s;
-}
-
-enum status ledger_store_put(struct ledger_store *st, struct ledger_counts *counts,
-                             struct ledger_column column, struct error *err)
-{
-    for (size_t i = 0; i < counts->chunks; i++) {
-        const struct ledger_chunk *chunk = ledger_counts_chunk(counts, column, i, false);
-
-        if (chunk != NULL && chunk->dirty) {
-            enum status s = put_chunk(st, column, i, chunk, err);
-
-            if (s != STATUS_OK)
-                return s;
-        }
-    }
-    return STATUS_OK;
 }

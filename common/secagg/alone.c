@@ -11,7 +11,6 @@
 
 #include "common/base/check.h"
 #include "common/crypto/secret.h"
-#include "common/secagg/lane.h"
 
 enum { CHUNK = 2048 };
 
@@ -44,7 +43,6 @@ void alone_estimate(const struct secagg_shape *s, float *y, const float *x, size
 {
     const struct encode *e = &s->encode;
 
-    CHECK(lane_finite(x, n));
     if (e->compressed)
         of_bytes(s, y, x, n, r);
     else if (e->integers && !encode_noisy(e))

@@ -101,18 +101,15 @@ static void put_integers(struct clear_party *p, uint8_t *to, const float *x, siz
 }
 
 /* All values of an upload at once: they have a scale in common. */
-static enum status protect_bytes(struct clear_party *p, uint8_t *payload, const float *x, size_t n,
+static void protect_bytes(struct clear_party *p, uint8_t *payload, const float *x, size_t n,
                                  const struct secagg_round *r)
 {
     uint8_t key[COMPRESS_KEY_BYTES];
     const struct compress_round round = {key, r->importance};
 
     CHECK(r->dither != NULL);
-    if (!lane_finite(x, n))
-        return STATUS_DATA;
     compress_key(key, r->dither, (uint16_t)p->base.shape.self);
     encode_pack(&p->base.shape.encode, payload, p->clipped, x, n, &round);
-    return STATUS_OK;
 }
 
 static enum status clear_protect(struct secagg_party *base, uint8_t *payload, uint8_t *check,
@@ -124,13 +121,11 @@ static enum status clear_protect(struct secagg_party *base, uint8_t *payload, ui
 
     (void)check;
     if (base->shape.encode.compressed)
-        return protect_bytes(p, payload, x, n, r);
-    for (size_t at = 0; at < n; at += CHUNK) {
+        protect_bytes(p, payload, x, n, r);
+    for (size_t at = 0; at < n && !base->shape.encode.compressed; at += CHUNK) {
         uint8_t *to = payload + bits_bytes(at, w);
         size_t some = chunk_at(n, at);
 
-        if (!lane_finite(x + at, some))
-            return STATUS_DATA;
         if (base->shape.encode.integers) {
             put_integers(p, to, x + at, some, w, noise);
         } else {

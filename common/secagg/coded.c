@@ -184,15 +184,13 @@ static enum status coded_party_new(struct secagg_party **out, const struct secag
 /* --- protect --- */
 
 /* All codes of a round, in the order in which every protocol draws their noise. */
-static enum status encode(struct coded_party *p, const float *x, size_t n, struct rng *noise)
+static void encode(struct coded_party *p, const float *x, size_t n, struct rng *noise)
 {
     const struct secagg_shape *s = &p->base.shape;
     const size_t all = s->segments * coded_upload_values(s, n);
 
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < ENCODE_CHUNK ? n - at : ENCODE_CHUNK;
-        if (!lane_finite(x + at, some))
-            return STATUS_DATA;
         encode_integers(&s->encode, p->wide, x + at, some, noise);
         if (s->encode.residues)
             encode_mod(p->q + at, p->wide, some, p->lcc.field.p);
@@ -200,7 +198,6 @@ static enum status encode(struct coded_party *p, const float *x, size_t n, struc
             lane_narrow(p->q + at, p->wide, some);
     }
     memset(p->q + n, 0, (all - n) * sizeof *p->q);
-    return STATUS_OK;
 }
 
 static void draw_uniform(struct coded_party *p, uint16_t *out, size_t n)
@@ -259,17 +256,16 @@ static enum status coded_protect(struct secagg_party *base, uint8_t *payload, ui
     if (s != STATUS_OK)
         return s;
     p->n = n;
-    s = encode(p, x, n, noise);
-    for (size_t at = 0, some; at < len && s == STATUS_OK; at += some) {
+    encode(p, x, n, noise);
+    for (size_t at = 0, some; at < len; at += some) {
         some = len - at < CODED_CHUNK ? len - at : CODED_CHUNK;
         share_chunk(p, payload, at, some);
     }
-    if (s == STATUS_OK)
-        share_seal_all(&p->keys, payload, check, part);
-    p->shared = s == STATUS_OK;
+    share_seal_all(&p->keys, payload, check, part);
+    p->shared = true;
     wipe_round(p, n);
     draw_forget(&p->uniform);
-    return s;
+    return STATUS_OK;
 }
 
 /* --- relay --- */

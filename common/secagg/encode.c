@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
+#include "common/base/finite.h"
 #include "common/config/plan_noise.h"
 #include "common/crypto/secret.h"
 #include "common/secagg/lane.h"
@@ -74,7 +75,7 @@ WIDE_CLONES static void fixed_encode(uint32_t *restrict q, const float *restrict
     const double scale = top / (2 * clip);
 
     for (size_t i = 0; i < n; i++) {
-        double y = ((double)x[i] + clip) * scale;
+        double y = ((double)finite_or_zero(x[i]) + clip) * scale;
 
         y = 0.5 * (y + fabs(y)); /* max(y, 0), exactly; as a choice it may become a branch */
         y = y < top ? y : top;
@@ -149,7 +150,7 @@ WIDE_CLONES void encode_centre(uint32_t *restrict q, const uint16_t *restrict in
 void encode_clip(const struct encode *e, float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        float v = x[i];
+        float v = finite_or_zero(x[i]);
 
         v = v > -e->clip ? v : -e->clip;
         y[i] = v < e->clip ? v : e->clip;

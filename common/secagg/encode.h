@@ -9,6 +9,9 @@
  *   compressors   x clipped to [-C, C], packed; what is unpacked is clipped to [-C, C] again, which
  *              brings it nearer to x and bounds what a lie can do
  *
+ * Every encoding is total: an x that is not finite counts as 0, the middle of the box.  Nothing is
+ * refused for what a value is, since that would tell of it (docs/security.md).
+ *
  * Codes of pbm and fixed are 0 .. value_max, and sums of them 0 .. value_max M: what is above is
  * wrong.  Codes of gaussian are whole numbers of either sign in two's complement, which are only
  * ever reduced, mod 2^w or mod p, after the noise is in: any residue is a code and a sum, and w and
@@ -69,7 +72,7 @@ void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, 
  * no party computes with its own again (alone.c). */
 bool encode_noisy(const struct encode *e);
 
-/* Compressors: out[compress_bytes] from x[n], finite; clipped[n] is left with x clipped, which is
+/* Compressors: out[compress_bytes] from x[n]; clipped[n] is left with x clipped, which is
  * what error feedback measures against (against x, its residual would grow without end wherever x
  * stays beyond C). */
 void encode_pack(const struct encode *e, uint8_t *out, float *clipped, const float *x, size_t n,

@@ -74,8 +74,8 @@ enum status fedvs_product_init(struct product *c, const struct secagg_shape *s)
 
 /* --- protect --- */
 
-static enum status share_weights(struct fedvs_party *p, uint8_t *sealed, const float *w, size_t n,
-                                 struct rng *noise)
+static void share_weights(struct fedvs_party *p, uint8_t *sealed, const float *w, size_t n,
+                          struct rng *noise)
 {
     const struct fedvs_terms *t = &p->base.shape.terms;
     const struct field *f = p->field;
@@ -83,14 +83,12 @@ static enum status share_weights(struct fedvs_party *p, uint8_t *sealed, const f
 
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < FEDVS_CHUNK ? n - at : FEDVS_CHUNK;
-        if (!fedvs_quantise_w(t, p->wide, w + at, some, noise, &p->base.clipped))
-            return STATUS_DATA;
+        fedvs_quantise_w(t, p->wide, w + at, some, noise, &p->base.clipped);
         f->from_signed(p->coded, p->wide, some);
         draw_from_rng(f, p->coded + some * f->bytes, t->privacy * some, &p->uniform, p->random);
         product_encode_same(&p->code, p->shares, p->coded, some);
         fedvs_put_shares(p, sealed, own, f->packed(n), at, some);
     }
-    return STATUS_OK;
 }
 
 static enum status fedvs_protect(struct secagg_party *base, uint8_t *sealed, uint8_t *tags,
@@ -106,17 +104,12 @@ static enum status fedvs_protect(struct secagg_party *base, uint8_t *sealed, uin
         s = zero_begin(&p->zero, r);
     if (s != STATUS_OK)
         return s;
-    s = share_weights(p, sealed, w, n, noise);
-    if (s == STATUS_OK) {
-        share_seal_all(&p->keys, sealed, tags, p->field->packed(n));
-        p->due = FEDVS_DUE_ROUND;
-    } else {
-        secret_wipe(p->weights + (size_t)p->before * t->width * p->field->bytes,
-                    n * p->field->bytes);
-    }
+    share_weights(p, sealed, w, n, noise);
+    share_seal_all(&p->keys, sealed, tags, p->field->packed(n));
+    p->due = FEDVS_DUE_ROUND;
     fedvs_wipe_dealt(p, n, 1 + t->privacy);
     draw_forget(&p->uniform);
-    return s;
+    return STATUS_OK;
 }
 
 /* --- relay --- */

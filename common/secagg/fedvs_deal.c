@@ -29,24 +29,22 @@ enum status fedvs_deal_keys(struct secagg_party *base, uint8_t *sealed, uint8_t 
 }
 
 /* Quantised powers at..at+some of a segment, whose rows begin at x. */
-static bool quantise(struct fedvs_party *p, const float *x, size_t at, size_t some)
+static void quantise(struct fedvs_party *p, const float *x, size_t at, size_t some)
 {
     const struct secagg_shape *s = &p->base.shape;
     const uint32_t inputs = s->terms.inputs[s->self], d = inputs / s->terms.degree[s->self];
-    bool finite = true;
 
     for (size_t k = 0, run; k < some; k += run) {
         const size_t row = (at + k) / inputs, column = (at + k) % inputs, feature = column % d;
 
         run = d - feature < some - k ? d - feature : some - k;
-        finite &= fedvs_quantise_x(&s->terms, p->wide + k, x + row * d + feature, run,
-                                   (uint32_t)(column / d) + 1);
+        fedvs_quantise_x(&s->terms, p->wide + k, x + row * d + feature, run,
+                         (uint32_t)(column / d) + 1);
     }
-    return finite;
 }
 
-static enum status deal_rows(struct fedvs_party *p, uint8_t *sealed, const float *x, uint32_t rows,
-                             struct rng *masks)
+static void deal_rows(struct fedvs_party *p, uint8_t *sealed, const float *x, uint32_t rows,
+                      struct rng *masks)
 {
     const struct secagg_shape *s = &p->base.shape;
     const struct fedvs_terms *t = &s->terms;
@@ -57,8 +55,7 @@ static enum status deal_rows(struct fedvs_party *p, uint8_t *sealed, const float
     for (size_t at = 0, some; at < all; at += some) {
         some = all - at < FEDVS_CHUNK ? all - at : FEDVS_CHUNK;
         for (uint32_t k = 0; k < t->segments; k++) {
-            if (!quantise(p, x + k * segment, at, some))
-                return STATUS_DATA;
+            quantise(p, x + k * segment, at, some);
             f->from_signed(p->coded + k * some * f->bytes, p->wide, some);
         }
         draw_from_rng(f, p->coded + t->segments * some * f->bytes, t->privacy * some, masks,
@@ -66,7 +63,6 @@ static enum status deal_rows(struct fedvs_party *p, uint8_t *sealed, const float
         product_encode(&p->code, p->shares, p->coded, some);
         fedvs_put_shares(p, sealed, p->own, part, at, some);
     }
-    return STATUS_OK;
 }
 
 enum status fedvs_deal(struct secagg_party *base, uint8_t *sealed, uint8_t *tags, const float *x,
@@ -79,16 +75,12 @@ enum status fedvs_deal(struct secagg_party *base, uint8_t *sealed, uint8_t *tags
 
     if (s != STATUS_OK)
         return s;
-    s = deal_rows(p, sealed, x, rows, masks);
-    if (s == STATUS_OK) {
-        share_seal_all(&p->keys, sealed, tags, p->field->packed(all));
-        p->due = FEDVS_DUE_DATA;
-        p->rows = rows;
-    } else {
-        secret_wipe(p->own, all * p->field->bytes);
-    }
+    deal_rows(p, sealed, x, rows, masks);
+    share_seal_all(&p->keys, sealed, tags, p->field->packed(all));
+    p->due = FEDVS_DUE_DATA;
+    p->rows = rows;
     fedvs_wipe_dealt(p, all, t->segments + t->privacy);
-    return s;
+    return STATUS_OK;
 }
 
 static bool use_keys(struct fedvs_party *p, uint32_t from, const struct fedvs_taking *t)

@@ -4,7 +4,7 @@
 #include "common/secagg/fedvs_terms.h"
 
 #include "common/base/check.h"
-#include "common/base/public.h"
+#include "common/base/finite.h"
 #include "common/crypto/secret.h"
 #include "common/secagg/zero.h"
 
@@ -193,44 +193,38 @@ static int64_t whole_below(double v)
     return toward_zero - ((double)toward_zero > v);
 }
 
-bool fedvs_quantise_x(const struct fedvs_terms *t, int64_t *out, const float *x, size_t n,
+void fedvs_quantise_x(const struct fedvs_terms *t, int64_t *out, const float *x, size_t n,
                       uint32_t power)
 {
     const double scale = ldexp(1, (int)t->x_bits);
-    bool finite = true;
 
     CHECK(power >= 1);
     for (size_t k = 0; k < n; k++) {
-        const double v = cut((double)x[k], t->x_max);
+        const double v = cut((double)finite_or_zero(x[k]), t->x_max);
         double y = v;
 
-        finite &= isfinite(x[k]) != 0;
         for (uint32_t i = 1; i < power; i++)
             y *= v;
         out[k] = (int64_t)nearbyint(y * scale);
     }
-    return public_bit(finite);
 }
 
-bool fedvs_quantise_w(const struct fedvs_terms *t, int64_t *out, const float *w, size_t n,
+void fedvs_quantise_w(const struct fedvs_terms *t, int64_t *out, const float *w, size_t n,
                       struct rng *noise, uint64_t *clipped)
 {
     const double scale = ldexp(1, (int)t->w_bits);
     uint64_t draw[DRAWS];
-    bool finite = true;
 
     for (size_t k = 0; k < n; k++) {
-        const double v = cut((double)w[k], t->w_max) * scale;
+        const double v = cut((double)finite_or_zero(w[k]), t->w_max) * scale;
         const int64_t below = whole_below(v);
 
         if (k % DRAWS == 0)
             rng_fill(noise, draw, (n - k < DRAWS ? n - k : DRAWS) * sizeof *draw);
-        finite &= isfinite(w[k]) != 0;
-        *clipped += fabs((double)w[k]) > t->w_max;
+        *clipped += !(fabs((double)w[k]) <= t->w_max);
         out[k] = below + ((double)(draw[k % DRAWS] >> 11) * 0x1p-53 < v - (double)below);
     }
     secret_wipe(draw, sizeof draw);
-    return public_bit(finite);
 }
 
 void fedvs_real(const struct fedvs_terms *t, float *out, const int64_t *sums, size_t n)

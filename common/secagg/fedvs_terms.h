@@ -58,14 +58,14 @@ enum status fedvs_terms_init(struct fedvs_terms *t, const struct plan *p, uint32
 /* Columns of all members before `member`. */
 uint32_t fedvs_inputs_before(const struct fedvs_terms *t, uint32_t member);
 
-/* out[n]: the power i >= 1 of x[n]; powers are rounded to double one after another.  False when an
- * x is not finite. */
-bool fedvs_quantise_x(const struct fedvs_terms *t, int64_t *out, const float *x, size_t n,
-                      uint32_t power) MUST_USE;
-/* out[n] of w[n], one draw of `noise` for each; *clipped counts those beyond w_max.  False when a w
- * is not finite. */
-bool fedvs_quantise_w(const struct fedvs_terms *t, int64_t *out, const float *w, size_t n,
-                      struct rng *noise, uint64_t *clipped) MUST_USE;
+/* out[n]: the power i >= 1 of x[n]; powers are rounded to double one after another.  What is not
+ * finite counts as 0. */
+void fedvs_quantise_x(const struct fedvs_terms *t, int64_t *out, const float *x, size_t n,
+                      uint32_t power);
+/* out[n] of w[n], one draw of `noise` for each; *clipped counts those beyond w_max.  What is not
+ * finite counts as 0. */
+void fedvs_quantise_w(const struct fedvs_terms *t, int64_t *out, const float *w, size_t n,
+                      struct rng *noise, uint64_t *clipped);
 /* out[n] from sums[n]. */
 void fedvs_real(const struct fedvs_terms *t, float *out, const int64_t *sums, size_t n);
 

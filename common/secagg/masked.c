@@ -164,8 +164,8 @@ static void keep_checks(struct masked_party *p, size_t at, size_t from, size_t n
 
 /* Values and check elements are one run under the streams; a chunk may hold the end of one and the
  * beginning of the other. */
-static enum status seal(struct masked_party *p, uint8_t *payload, const float *x, size_t n,
-                        struct rng *noise)
+static void seal(struct masked_party *p, uint8_t *payload, const float *x, size_t n,
+                 struct rng *noise)
 {
     const size_t chunk = narrow(p->w) ? CHUNK : CHUNK / 2, all = n + checks_n(p->w);
 
@@ -173,15 +173,12 @@ static enum status seal(struct masked_party *p, uint8_t *payload, const float *x
         const size_t some = all - at < chunk ? all - at : chunk;
         const size_t from = at < n ? at : n, values = n - from < some ? n - from : some;
 
-        if (!lane_finite(x + from, values))
-            return STATUS_DATA;
         load(p, x + from, values, some, noise);
         cover(p, some);
         pack(p, payload + bits_bytes(from, p->w), p->lanes, values);
         if (values < some)
             keep_checks(p, from + values - n, values, some - values);
     }
-    return STATUS_OK;
 }
 
 static enum status masked_protect(struct secagg_party *base, uint8_t *payload, uint8_t *check,
@@ -193,11 +190,11 @@ static enum status masked_protect(struct secagg_party *base, uint8_t *payload, u
 
     if (s != STATUS_OK)
         return s;
-    s = seal(p, payload, x, n, noise);
+    seal(p, payload, x, n, noise);
     pack(p, check, p->checks, checks_n(p->w));
     secret_wipe(p->q, (n < CHUNK ? n : CHUNK) * sizeof *p->q);
     mask_end(&p->masks);
-    return s;
+    return STATUS_OK;
 }
 
 /* --- the server --- */

@@ -1,6 +1,6 @@
 /* ops.h -- what an aggregation protocol implements.  Private to common/secagg.
  *
- * secagg.c has checked the arguments before any of these runs: shapes, sizes, finite values,
+ * secagg.c has checked the arguments before any of these runs: shapes, sizes,
  * members that upload once, a combine only from the quorum on, what is shown only after one.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -23,7 +23,7 @@ struct secagg_ops {
     enum status (*party_new)(struct secagg_party **out, const struct secagg_shape *s,
                              const struct secagg_pair *pairs);
     void (*party_free)(struct secagg_party *p);
-    /* STATUS_DATA when a value is not finite. */
+    /* Total: nothing is refused for what x is. */
     enum status (*protect)(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise);
     /* NULL: no shares go between members. */

@@ -143,7 +143,7 @@ void secagg_party_free(struct secagg_party *p); /* wipes; NULL is fine */
 /* x[n] -> payload and check: the upload's, or with shares the sealed shares and their tags (sizes
  * above).  Encodes with noise from `noise`, then protects.  fedvs: x is W, inputs[self] x P, and
  * `noise` rounds it.  STATUS_PROTOCOL when the round number does not grow (or jumps too far), or no
- * keys were taken; STATUS_DATA when an x is not finite. */
+ * keys were taken.  Never for what x is: a value that is not finite counts as 0. */
 enum status secagg_protect(struct secagg_party *p, uint8_t *payload, uint8_t *check, const float *x,
                            size_t n, const struct secagg_round *r, struct rng *noise) MUST_USE;
 /* With shares only: what the other members sealed for this one in round r, in member order without
@@ -185,8 +185,8 @@ uint64_t secagg_clipped(const struct secagg_party *p);
  *   float32         x clipped                         } such an upload
  *   compressors     what the upload unpacks to        }
  *
- * x is finite; no overlap with y, which is as secret as x.  Compressors use the round's dither,
- * importance and scratch. */
+ * As for protect, an x that is not finite counts as 0.  No overlap with y, which is as secret as x.
+ * Compressors use the round's dither, importance and scratch. */
 void secagg_alone(const struct secagg_shape *s, float *y, const float *x, size_t n,
                   const struct secagg_round *r);
 /* Scratch of secagg_alone and secagg_others; 0 where the members are added up at the server. */

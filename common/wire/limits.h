@@ -11,15 +11,15 @@
 #include <stdint.h>
 
 enum {
-    WIRE_VERSION = 2,
+    WIRE_VERSION = 3,
     WIRE_BEHIND_MAX = 32768, /* steps that the server remembers for who may come back */
     WIRE_MEMBERS_MAX = PLAN_PARTIES_MAX,
     WIRE_NAME_MAX = 63,
     WIRE_TEXT_MAX = 400,  /* words of a refuse or finish */
     WIRE_JOIN_MAX = 256,  /* a whole Join frame */
-    WIRE_HELLO_MAX = 448, /* one Hello */
+    WIRE_HELLO_MAX = 512, /* one Hello */
     WIRE_SEEN_BYTES = 8,  /* of one member's number in a Confirm */
-    WIRE_CONFIRM_MAX = 192 + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX, /* one Confirm */
+    WIRE_CONFIRM_MAX = 256 + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX, /* one Confirm */
     WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of any message */
     WIRE_OFFER_MAX = PLAN_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
     WIRE_SETUP_MAX = 16384,       /* largest frame a party takes before it knows a plan */

@@ -19,6 +19,13 @@
 #include <stdint.h>
 
 enum { WIRE_DIGEST_BYTES = 32, WIRE_KEY_BYTES = 32, WIRE_SIGNATURE_BYTES = 64 };
+/* Of comparing ids (common/flow/ids.h): one element, one proof; and one for either neighbour. */
+enum {
+    WIRE_ELEMENT_BYTES = 32,
+    WIRE_ELEMENTS_BYTES = 64,
+    WIRE_PROOF_BYTES = 32,
+    WIRE_PROOFS_BYTES = 64
+};
 
 enum wire_kind {
     WIRE_NONE,
@@ -77,6 +84,7 @@ struct wire_join {
 struct wire_offer {
     uint64_t generation, step;
     struct wire_bytes plan, members;
+    const uint8_t *element; /* WIRE_ELEMENT_BYTES */
 };
 
 struct wire_behind {
@@ -102,7 +110,8 @@ struct wire_hello {
     struct wire_bytes dealing; /* WIRE_DIGEST_BYTES or none: the name of its sharing of its rows */
     struct wire_bytes holds;   /* WIRE_DIGEST_BYTES or none: all dealings that it has shares of */
     uint64_t held;             /* chunks of those shares */
-    uint64_t ledger; /* rounds that its ledger has paid for, less those still to be sent */
+    uint64_t ledger;         /* rounds that its ledger has paid for, less those still to be sent */
+    const uint8_t *elements; /* WIRE_ELEMENTS_BYTES: for the one before, the one after */
 };
 
 struct wire_hellos {
@@ -112,8 +121,9 @@ struct wire_hellos {
 };
 
 struct wire_confirm {
-    const uint8_t *sid, *ids_train, *ids_test; /* WIRE_DIGEST_BYTES */
-    const uint8_t *signature;                  /* WIRE_SIGNATURE_BYTES */
+    const uint8_t *sid;            /* WIRE_DIGEST_BYTES */
+    const uint8_t *proofs, *marks; /* WIRE_PROOFS_BYTES: for the one before, the one after */
+    const uint8_t *signature;      /* WIRE_SIGNATURE_BYTES */
     uint64_t generation;
     struct wire_bytes seen; /* WIRE_SEEN_BYTES for each member, little-endian, in member order */
 };
@@ -122,6 +132,7 @@ struct wire_confirms {
     uint64_t generation;
     size_t n;
     const struct wire_confirm *confirm;
+    const uint8_t *proof; /* WIRE_PROOF_BYTES: the server's, for the first member */
 };
 
 struct wire_broadcast {

@@ -45,8 +45,8 @@ static Vfl__Confirm confirm_of(const struct wire_confirm *c)
     Vfl__Confirm p = VFL__CONFIRM__INIT;
 
     p.sid = data_of(c->sid, WIRE_DIGEST_BYTES);
-    p.ids_train = data_of(c->ids_train, WIRE_DIGEST_BYTES);
-    p.ids_test = data_of(c->ids_test, WIRE_DIGEST_BYTES);
+    p.proofs = data_of(c->proofs, WIRE_PROOFS_BYTES);
+    p.marks = data_of(c->marks, WIRE_PROOFS_BYTES);
     p.signature = data_of(c->signature, WIRE_SIGNATURE_BYTES);
     p.generation = c->generation;
     p.seen = data_of(c->seen.data, c->seen.n);
@@ -70,6 +70,7 @@ enum status wire_pack_hello_body(struct buf *out, const struct wire_hello *h)
     b.holds = data_of(h->holds.data, h->holds.n);
     b.held = h->held;
     b.ledger = h->ledger;
+    b.elements = data_of(h->elements, WIRE_ELEMENTS_BYTES);
     return pack_message(out, &b.base);
 }
 
@@ -104,6 +105,7 @@ static enum status pack_confirms(struct buf *out, Vfl__Frame *f, const struct wi
     p.generation = cs->generation;
     p.n_confirm = cs->n;
     p.confirm = list;
+    p.proof = data_of(cs->proof, WIRE_PROOF_BYTES);
     f->body_case = VFL__FRAME__BODY_CONFIRMS;
     f->confirms = &p;
     return pack_message(out, &f->base);
@@ -209,6 +211,7 @@ static enum status pack_offer(struct buf *out, Vfl__Frame *f, const struct wire_
     p.plan = data_of(o->plan.data, o->plan.n);
     p.members = data_of(o->members.data, o->members.n);
     p.step = o->step;
+    p.element = data_of(o->element, WIRE_ELEMENT_BYTES);
     f->body_case = VFL__FRAME__BODY_OFFER;
     f->offer = &p;
     return pack_message(out, &f->base);

@@ -165,7 +165,7 @@ static enum status take_offer(struct wire_offer *o, const Vfl__Offer *p, struct 
     o->plan = view(&p->plan);
     o->members = view(&p->members);
     if (o->plan.n == 0 || o->plan.n > PLAN_TEXT_MAX || o->members.n == 0 ||
-        o->members.n > WIRE_MEMBERS_MAX)
+        o->members.n > WIRE_MEMBERS_MAX || !bytes_of(&o->element, &p->element, WIRE_ELEMENT_BYTES))
         return bad(err, "offer");
     if (!ascending(o->members))
         return bad(err, "offer: members are not ascending");
@@ -206,7 +206,8 @@ static enum status take_hello(struct wire_hello *h, const Vfl__Hello *p, struct 
         !bytes_of(&h->plan_digest, &b->plan_digest, WIRE_DIGEST_BYTES) ||
         !bytes_of(&h->nonce, &b->nonce, WIRE_KEY_BYTES) ||
         !bytes_of(&h->kex_public, &b->kex_public, WIRE_KEY_BYTES) ||
-        !digest_or_none(&h->dealing, &b->dealing) || !digest_or_none(&h->holds, &b->holds))
+        !digest_or_none(&h->dealing, &b->dealing) || !digest_or_none(&h->holds, &b->holds) ||
+        !bytes_of(&h->elements, &b->elements, WIRE_ELEMENTS_BYTES))
         return bad(err, "hello body");
     h->generation = b->generation;
     h->train_rows = b->train_rows;
@@ -237,8 +238,8 @@ static enum status take_confirm(struct wire_confirm *c, const Vfl__Confirm *p, s
     c->generation = p->generation;
     c->seen = view(&p->seen);
     if (!bytes_of(&c->sid, &p->sid, WIRE_DIGEST_BYTES) ||
-        !bytes_of(&c->ids_train, &p->ids_train, WIRE_DIGEST_BYTES) ||
-        !bytes_of(&c->ids_test, &p->ids_test, WIRE_DIGEST_BYTES) ||
+        !bytes_of(&c->proofs, &p->proofs, WIRE_PROOFS_BYTES) ||
+        !bytes_of(&c->marks, &p->marks, WIRE_PROOFS_BYTES) ||
         !bytes_of(&c->signature, &p->signature, WIRE_SIGNATURE_BYTES) || c->seen.n == 0 ||
         c->seen.n % WIRE_SEEN_BYTES != 0 || c->seen.n > WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX)
         return bad(err, "confirm");
@@ -248,14 +249,17 @@ static enum status take_confirm(struct wire_confirm *c, const Vfl__Confirm *p, s
 static enum status take_confirms(struct wire_confirms *cs, const Vfl__Confirms *p,
                                  struct wire_unpacker *u, struct error *err)
 {
-    if (p->n_confirm == 0 || p->n_confirm > WIRE_MEMBERS_MAX)
+    const uint8_t *proof;
+
+    if (p->n_confirm == 0 || p->n_confirm > WIRE_MEMBERS_MAX ||
+        !bytes_of(&proof, &p->proof, WIRE_PROOF_BYTES))
         return bad(err, "confirms");
     for (size_t i = 0; i < p->n_confirm; i++) {
         enum status s = take_confirm(&u->confirms[i], p->confirm[i], err);
         if (s != STATUS_OK)
             return s;
     }
-    *cs = (struct wire_confirms){p->generation, p->n_confirm, u->confirms};
+    *cs = (struct wire_confirms){p->generation, p->n_confirm, u->confirms, proof};
     return STATUS_OK;
 }
 

@@ -99,6 +99,10 @@ draw() {
         "$here/frontier/table.py" "$runs/frontier" "$here/frontier" "$here/frontier/twin.csv"
         (cd "$here/frontier" && gnuplot frontier.gp)
         ;;
+    frontier-gaussian)
+        "$here/frontier-gaussian/table.py" "$runs/frontier-gaussian" "$here/frontier-gaussian"
+        (cd "$here/frontier-gaussian" && gnuplot frontier-gaussian.gp)
+        ;;
     *)
         echo "report.sh: $grid: no such grid" >&2
         exit 2
@@ -107,7 +111,7 @@ draw() {
 }
 
 [ $# -gt 0 ] || for grid in bytes fedbcd-mnist fedbcd-mnist-stiff fedbcd-mnist-wide fedbcd-mnist-wide-edge \
-    fedbcd-credit fedpbcd cvfl cvfl-latency pbm-phishing pbm-har frontier; do
+    fedbcd-credit fedpbcd cvfl cvfl-latency pbm-phishing pbm-har frontier frontier-gaussian; do
     [ ! -e "$runs/$grid/runs.csv" ] || set -- "$@" "$grid"
 done
 for grid in "$@"; do

@@ -156,6 +156,9 @@ protocol: {pbm: {trials: 4, beta: 0.05}}
 model: {embedding: 2}
 training: {epochs: 1, batch: 64, evaluate_every: 0}
 PLAN
+for noise in 'gaussian 3' 'tiny 1e-300'; do
+    echo "protocol: {encoding: gaussian, gaussian: {match: sigma, sigma: ${noise#* }}}" >"${noise% *}.yaml"
+done
 # The server says what its plan costs whom it costs most: parties of one operator hide nobody from it.  (A sample is
 # everybody's; what it costs is highest for whom the most parties hide.)
 claims_of() { # PROGRAM ARGUMENTS...: adversary, adjacency, epsilon
@@ -186,6 +189,9 @@ for pair in 'server 3' 'server+1 2' 'all_but_one 1' 'party 2'; do
 done
 expect 0 'pbm, b 4, beta 0.05: thresholds 29492 to 36044 of 65536' 'with the thresholds that are drawn by' \
     $party -n --plan plan.yaml
+expect 0 'gaussian, sigma 3: 48 steps of 0.0625, of which C is 16' 'or with the grid of its noise' \
+    $party -n --plan gaussian.yaml --set 'policy.encodings=[gaussian]'
+expect 2 'must be 4 to 2^24 steps' 'noise that no party could draw is refused' $party -n --plan tiny.yaml
 expect 0 'not a guarantee' "beside it the paper's" $party -n --plan plan.yaml
 expect 0 "# this party's policy accepts it" 'and what its policy says' $party -n --plan run/server/resolved.yaml
 expect 5 'policy.max_epsilon: ' 'a plan over the policy ends as in a run' $party -n --plan plan.yaml \

@@ -13,7 +13,7 @@
 
 enum { FRAME_MAX = 4096 };
 
-static const uint8_t sid[WIRE_DIGEST_BYTES] = "sid", ids[WIRE_DIGEST_BYTES] = "ids";
+static const uint8_t sid[WIRE_DIGEST_BYTES] = "sid";
 
 static void check_kept(const struct wire_msg *frame_of, const struct buf *frame, uint32_t members)
 {
@@ -55,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (f.left > sizeof c.seen)
         return 0;
     memcpy(c.sid, sid, sizeof c.sid);
-    memcpy(c.ids_train, ids, sizeof c.ids_train);
+    memset(c.proofs, changed, sizeof c.proofs);
+    memset(c.marks, ~changed, sizeof c.marks);
     c.sid[changed % 32] ^= changed % 8 == 1;
     c.members = f.left / WIRE_SEEN_BYTES;
     feed_bytes(&f, c.seen, f.left);

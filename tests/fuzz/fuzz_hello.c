@@ -16,7 +16,8 @@
 enum { MEMBERS = 3, FRAME_MAX = 4096 };
 
 static const uint8_t plan_digest[WIRE_DIGEST_BYTES] = "plan";
-static const struct agree_terms terms = {plan_digest, 7};
+static const uint8_t element[WIRE_ELEMENTS_BYTES] = "element";
+static const struct agree_terms terms = {plan_digest, 7, element};
 
 static struct sign_key key_of(uint32_t m)
 {
@@ -50,7 +51,7 @@ static enum status say(struct agree_hello *kept, uint32_t m, const uint8_t *body
 
     if (u.block == NULL)
         CHECK(wire_unpacker_init(&u, FRAME_MAX) == STATUS_OK);
-    CHECK(sign_make(signature, &k, "vfl/hello/1", body, n) == STATUS_OK);
+    CHECK(sign_make(signature, &k, "vfl/hello/2", body, n) == STATUS_OK);
     msg.hello =
         (struct wire_hello){.body = {body, n}, .public_key = k.public_key, .signature = signature};
     buf_init(&frame, FRAME_MAX);
@@ -158,6 +159,7 @@ static enum status say_numbers(struct feed *f, uint32_t m, struct agree_hello *k
     struct wire_hello h = {.plan_digest = plan_digest,
                            .nonce = plan_digest,
                            .kex_public = dealings[0],
+                           .elements = element,
                            .generation = terms.generation,
                            .train_rows = 9};
     struct buf body;

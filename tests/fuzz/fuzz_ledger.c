@@ -1,11 +1,12 @@
-/* fuzz_ledger.c -- a ledger's file changed anywhere, or any bytes instead of it: refused, or what
- * records have spent is told as before.
+/* fuzz_ledger.c -- a ledger's file changed anywhere, any bytes instead of it, or any records in it
+ * by somebody who has the key: refused, or what records have spent is told as before.
  *
- * Input: byte 0: 0, the rest is the file; else places (3 bytes) and what to add there: 2, in a file
- * of the first version.
+ * Input: byte 0: 0, the rest is the file; 2, records that follow those of a sound ledger, sealed:
+ * lines of text, each with the number of bytes behind it in the first byte; else places (3 bytes)
+ * and what to add there.
  *
- * Laws: one byte changed is noticed, or changes nothing that is told; whatever is accepted takes a
- * reservation, and has grown by it when it is opened again.
+ * Laws: without the key, changed bytes are noticed, or change nothing that is told, however many
+ * they are; whatever is accepted takes a reservation, and has grown by it when it is opened again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,14 +14,15 @@
 #include "common/privacy/ledger.h"
 #include "tests/fuzz/feed.h"
 #include "tests/lib/scratch.h"
-#include "tests/unit/privacy/old_ledger.h"
+#include "tests/unit/privacy/sealed_ledger.h"
 
 #include <fcntl.h>
 
 enum { IDS = 6, FILE_MAX = 1 << 17, CHANGES_MAX = 4 };
 
 static const char *const ids[IDS] = {"1", "2", "3", "44", "alice", "bob"};
-static const uint8_t peer[LEDGER_DIGEST_BYTES] = {7}, digest[LEDGER_DIGEST_BYTES] = {9};
+static const uint8_t peer[LEDGER_DIGEST_BYTES] = {7}, digest[LEDGER_DIGEST_BYTES] = {9},
+                     key[LEDGER_KEY_BYTES] = {11};
 
 /* What a ledger tells. */
 struct told {
@@ -38,7 +40,7 @@ struct sample {
     struct told told;
 };
 
-static struct sample present, old;
+static struct sample present;
 
 static const char *path(void)
 {
@@ -77,7 +79,7 @@ static enum status reserve(struct ledger *l, const uint32_t *slots, size_t n, st
 /* Binds the ids, which a changed file may have as others. */
 static enum status tell(struct ledger *l, struct told *t, uint32_t **slots, struct error *err)
 {
-    enum status s = ledger_bind(l, slots, ids, IDS, err);
+    enum status s = ledger_bind(l, slots, NULL, ids, IDS, err);
 
     memset(t, 0, sizeof *t);
     if (s != STATUS_OK)
@@ -144,34 +146,13 @@ static void keep_file(struct sample *s)
     close(fd);
 }
 
-static void make_old(void)
-{
-    struct ledger *l;
-    uint32_t *slots;
-
-    forget();
-    old_run(path(), OLD_TABLES);
-    old_run(path(), "INSERT INTO records VALUES (0, '1'), (1, '2'), (2, '3'), (3, '44'), "
-                    "(4, 'alice'), (5, 'bob')");
-    old_run(path(), "INSERT INTO mechanisms VALUES (0, 'pbm', 16, 0.1, 0, 0, 0, 0, 16, 5, 1), "
-                    "(1, 'gaussian', 0, 0, 2.5, 1, 1, 0, 16, 5, 2)");
-    old_chunk(path(), 0, 0, 0, 0, IDS);
-    old_chunk(path(), 0, 1, 0, 2, 3);
-    old_chunk(path(), 1, 0, 0, 1, 1);
-    keep_file(&old);
-    CHECK(ledger_open(&l, path(), NULL) == STATUS_OK);
-    CHECK(tell(l, &old.told, &slots, NULL) == STATUS_OK);
-    mem_free(slots);
-    ledger_close(l);
-}
-
 static void make(void)
 {
     struct ledger *l;
     uint32_t *slots;
 
-    CHECK(ledger_open(&l, path(), NULL) == STATUS_OK);
-    CHECK(ledger_bind(l, &slots, ids, IDS, NULL) == STATUS_OK);
+    CHECK(ledger_open(&l, path(), key, NULL) == STATUS_OK);
+    CHECK(ledger_bind(l, &slots, NULL, ids, IDS, NULL) == STATUS_OK);
     CHECK(reserve(l, slots, IDS, NULL) == STATUS_OK);
     CHECK(reserve(l, slots, 3, NULL) == STATUS_OK);
     CHECK(ledger_see(l, peer, 77, NULL) == STATUS_OK && ledger_keep(l, NULL) == STATUS_OK);
@@ -195,7 +176,7 @@ static void check_grows(struct ledger *l, const struct told *before, const uint3
         return;
     }
     ledger_close(l);
-    CHECK(ledger_open(&l, path(), NULL) == STATUS_OK);
+    CHECK(ledger_open(&l, path(), key, NULL) == STATUS_OK);
     CHECK(tell(l, &after, &again, NULL) == STATUS_OK);
     CHECK(after.sequence > before->sequence && after.seen == before->seen);
     for (size_t i = 0; i < IDS; i++)
@@ -211,10 +192,11 @@ static void try_file(const struct sample *whole)
     uint32_t *slots = NULL;
     struct ledger *l;
     struct told t;
-    enum status s = ledger_open(&l, path(), &err);
+    enum status s = ledger_open(&l, path(), key, &err);
 
     if (s != STATUS_OK) {
-        CHECK(s == STATUS_IO && err.status == s);
+        /* Records sealed with the key may ask for more memory than there is. */
+        CHECK((s == STATUS_IO || s == STATUS_MEMORY) && err.status == s);
         feed_check_words(err.text);
         return;
     }
@@ -229,18 +211,48 @@ static void try_file(const struct sample *whole)
     mem_free(slots);
 }
 
+/* Records behind those of the sample, or instead of the last few. */
+static void add_records(struct feed *f)
+{
+    sqlite3_stmt *put = NULL;
+    sqlite3 *db = NULL;
+    uint64_t number = present.told.sequence;
+
+    CHECK(sqlite3_open(path(), &db) == SQLITE_OK);
+    if (feed_byte(f) % 2 == 0)
+        CHECK(sqlite3_exec(db, "DELETE FROM log WHERE serial > 1", NULL, NULL, NULL) == SQLITE_OK);
+    CHECK(sqlite3_prepare_v2(db,
+                             "INSERT INTO log VALUES ((SELECT max(serial) + 1 FROM log), ?, ?, "
+                             "zeroblob(32))",
+                             -1, &put, NULL) == SQLITE_OK);
+    number = feed_byte(f);
+    while (f->left > 0) {
+        const uint8_t bytes = feed_byte(f);
+        const uint8_t *line = memchr(f->at, '\n', f->left);
+        const size_t text = line == NULL ? f->left : (size_t)(line - f->at);
+        uint8_t behind[256];
+
+        CHECK(sqlite3_bind_text(put, 1, (const char *)f->at, (int)text, SQLITE_TRANSIENT) ==
+              SQLITE_OK);
+        f->at += text + (line != NULL);
+        f->left -= text + (line != NULL);
+        feed_bytes(f, behind, bytes);
+        CHECK(sqlite3_bind_blob(put, 2, behind, bytes, SQLITE_TRANSIENT) == SQLITE_OK);
+        CHECK(sqlite3_step(put) == SQLITE_DONE && sqlite3_reset(put) == SQLITE_OK);
+    }
+    sqlite3_finalize(put);
+    sqlite3_close(db);
+    sealed_anew(path(), key, number);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t file[FILE_MAX];
     struct feed f = {data, size};
-    const struct sample *from;
-    uint32_t changes = 0;
     uint8_t kind;
 
-    if (present.n == 0) {
+    if (present.n == 0)
         make();
-        make_old();
-    }
     kind = feed_byte(&f);
     if (kind == 0) {
         put_file(f.at, f.left);
@@ -248,15 +260,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         forget();
         return 0;
     }
-    from = kind == 2 ? &old : &present;
-    memcpy(file, from->file, from->n);
-    for (; changes < CHANGES_MAX && f.left > 0; changes++) {
-        const size_t at = feed_number(&f, 3) % from->n;
+    if (kind == 2) {
+        put_file(present.file, present.n);
+        add_records(&f);
+        try_file(NULL);
+        forget();
+        return 0;
+    }
+    memcpy(file, present.file, present.n);
+    for (uint32_t changes = 0; changes < CHANGES_MAX && f.left > 0; changes++) {
+        const size_t at = feed_number(&f, 3) % present.n;
 
         file[at] = (uint8_t)(file[at] + feed_byte(&f));
     }
-    put_file(file, from->n);
-    try_file(changes <= 1 ? from : NULL);
+    put_file(file, present.n);
+    try_file(&present);
     forget();
     return 0;
 }

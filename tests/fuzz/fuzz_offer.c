@@ -64,6 +64,7 @@ static void offer(struct sim *s, const struct buf *text, uint8_t how)
 {
     static const uint8_t sets[][4] = {{0, 1, 2}, {0, 1}, {0, 2}, {0, 1, 9}};
     static const size_t members[] = {3, 2, 2, 3};
+    static const uint8_t element[WIRE_ELEMENT_BYTES] = {1};
     struct event e = {.kind = EVENT_START};
     struct wire_msg m = {.kind = WIRE_OFFER};
     struct wire_msg got;
@@ -76,7 +77,8 @@ static void offer(struct sim *s, const struct buf *text, uint8_t how)
     m.offer = (struct wire_offer){.generation = how % 8 < 7,
                                   .step = how % 16 == 15,
                                   .plan = {text->data, text->len},
-                                  .members = {sets[how / 64], members[how / 64]}};
+                                  .members = {sets[how / 64], members[how / 64]},
+                                  .element = element};
     buf_init(&frame, WIRE_OFFER_MAX);
     CHECK(wire_pack(&frame, &m) == STATUS_OK);
     CHECK(wire_unpack(&got, &s->party[SELF].unpacker, frame.data, frame.len, &err) == STATUS_OK);

@@ -155,7 +155,7 @@ static inline void script_sign(struct feed *f, struct buf *frame)
     CHECK(buf_append(&body, h->body.data, h->body.n) == STATUS_OK);
     if (mutate_hello_body(&body, name, feed_number(f, 2)) && body.len <= SIGN_MESSAGE_MAX) {
         memcpy(key.public_key, h->public_key, sizeof key.public_key);
-        CHECK(sign_make(signature, &key, "vfl/hello/1", body.data, body.len) == STATUS_OK);
+        CHECK(sign_make(signature, &key, "vfl/hello/2", body.data, body.len) == STATUS_OK);
         h->body = (struct wire_bytes){body.data, body.len};
         h->signature = signature;
         mis_pack(frame, &m);

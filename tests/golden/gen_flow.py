@@ -36,7 +36,8 @@ def roster():
 def sid():
     """Three hellos whose bodies have 5, 0 and 100 bytes."""
     hellos = [(run(10, 5), run(1, 32)), (b"", run(2, 32)), (run(30, 100), run(3, 32))]
-    data = b"vfl/sid/1" + run(200, 32) + struct.pack("<QQ", 2**40 + 7, len(hellos))
+    data = (b"vfl/sid/2" + run(200, 32) + struct.pack("<Q", 2**40 + 7) + run(150, 32) +
+            struct.pack("<Q", len(hellos)))
     for body, key in hellos:
         data += struct.pack("<Q", len(body)) + body + key
     return sha(data)
@@ -106,7 +107,6 @@ def main():
           " * SPDX-License-Identifier: Apache-2.0\n */")
     show("ROSTER_DIGEST", roster())
     show("SID", sid())
-    show("IDS_KEY", hmac.new(run(9, 32), b"vfl/ids/1", hashlib.sha256).digest())
     show("OTHER_PUBLIC", public)
     show("PAIR_KEY", pair_key(own, public, run(9, 32), b"vfl/mask/1", 3, 255))
     show("SEAL_255_TO_3", pair_key(own, public, run(9, 32), b"vfl/seal/1", 255, 3))

@@ -136,6 +136,9 @@ def softmax(z):
 # --- what is released ------------------------------------------------------------------------------------
 
 
+LEVELS = 16  # protocol.gaussian.levels
+
+
 class Encoding:
     """exact, or sum of the embeddings (seeds x parties x rows x P) as the server gets to know it."""
 
@@ -163,9 +166,14 @@ class Encoding:
         total = h.sum(axis=1)
         if self.kind == "float32":
             return total
-        # The sum of M independent normals of variance sigma^2 is one of variance M sigma^2.
-        noise = np.stack([r.standard_normal(total.shape[1:], dtype=F) for r in rngs])
-        return total + F(self.sigma * np.sqrt(self.parties)) * noise
+        # Whole steps of the grid: embeddings rounded one by one, and a draw for each party.  A rounded normal of four
+        # steps and more has the moments of the discrete Gaussian to 1/12 of a step's square, and is no protection.
+        step = self.clip / LEVELS
+        codes = np.rint(h / F(step)).sum(axis=1)
+        for _ in range(self.parties):
+            noise = np.stack([r.standard_normal(total.shape[1:], dtype=F) for r in rngs])
+            codes += np.rint(F(self.sigma / step) * noise)
+        return (step * codes).astype(F)
 
 
 # --- scores ----------------------------------------------------------------------------------------------

@@ -121,3 +121,43 @@ enum status __wrap_kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KE
     digest_sha256(shared, both, sizeof both);
     return STATUS_OK;
 }
+
+/* --- equality --- */
+
+/* In the place of the scalar: what is compared. */
+enum status __wrap_equality_begin(struct equality *e, const char *label, const void *secret,
+                                  size_t n)
+{
+    struct digest d;
+
+    digest_begin(&d);
+    digest_update(&d, label, strlen(label) + 1);
+    digest_update(&d, secret, n);
+    digest_final(&d, e->scalar);
+    digest_deinit(&d);
+    fresh(e->element);
+    return STATUS_OK;
+}
+
+enum status __wrap_equality_end(uint8_t result[EQUALITY_BYTES], struct equality *e,
+                                const uint8_t element[EQUALITY_BYTES])
+{
+    const int order = memcmp(e->element, element, EQUALITY_BYTES);
+    uint8_t all[3 * EQUALITY_BYTES];
+
+    if (order == 0)
+        return STATUS_AUTH;
+    memcpy(all, e->scalar, EQUALITY_BYTES);
+    memcpy(all + EQUALITY_BYTES, order < 0 ? e->element : element, EQUALITY_BYTES);
+    memcpy(all + 2 * EQUALITY_BYTES, order < 0 ? element : e->element, EQUALITY_BYTES);
+    digest_sha256(result, all, sizeof all);
+    memset(e->scalar, 0, sizeof e->scalar);
+    return STATUS_OK;
+}
+
+bool __wrap_equality_is_element(const uint8_t element[EQUALITY_BYTES])
+{
+    static const uint8_t none[EQUALITY_BYTES];
+
+    return memcmp(element, none, sizeof none) != 0;
+}

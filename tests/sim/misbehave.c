@@ -469,6 +469,7 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation)
     struct wire_hello h = {.plan_digest = some,
                            .nonce = some,
                            .kex_public = some,
+                           .elements = some,
                            .generation = generation,
                            .name = "p2",
                            .train_rows = 6};
@@ -482,8 +483,8 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation)
     for (size_t i = 0; i < MIS_PARTIES; i++) {
         hello[i] = h;
         confirm[i] = (struct wire_confirm){.sid = some,
-                                           .ids_train = some,
-                                           .ids_test = some,
+                                           .proofs = some,
+                                           .marks = some,
                                            .signature = some,
                                            .generation = generation,
                                            .seen = {some, MIS_PARTIES * WIRE_SEEN_BYTES}};
@@ -495,7 +496,7 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation)
             .version = WIRE_VERSION, .roster_digest = some, .trail = some, .min_parties = 2};
         break;
     case WIRE_OFFER:
-        m->offer = (struct wire_offer){generation, 0, {some, 8}, {members, sizeof members}};
+        m->offer = (struct wire_offer){generation, 0, {some, 8}, {members, sizeof members}, some};
         break;
     case WIRE_BEHIND: m->behind = (struct wire_behind){generation, 0}; break;
     case WIRE_REPLAY: m->replay = (struct wire_replay){generation, 0, gradient}; break;
@@ -503,7 +504,7 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation)
     case WIRE_HELLOS: m->hellos = (struct wire_hellos){generation, MIS_PARTIES, hello}; break;
     case WIRE_CONFIRM: m->confirm = confirm[0]; break;
     case WIRE_CONFIRMS:
-        m->confirms = (struct wire_confirms){generation, MIS_PARTIES, confirm};
+        m->confirms = (struct wire_confirms){generation, MIS_PARTIES, confirm, some};
         break;
     case WIRE_BROADCAST:
         m->broadcast = (struct wire_broadcast){.generation = generation, .opens = true, .round = 1};

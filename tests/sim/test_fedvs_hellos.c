@@ -46,6 +46,7 @@ static void say(struct wire_msg *m, void *owner)
         .nonce = p->nonce,
         .kex_public = p->kex_public,
         .generation = p->generation,
+        .elements = p->elements,
         .train_rows = (uint32_t)p->setup.train->rows,
         .test_rows = (uint32_t)p->setup.test->rows,
     };
@@ -56,7 +57,7 @@ static void say(struct wire_msg *m, void *owner)
     t->change(&h);
     buf_init(&body, WIRE_HELLO_MAX);
     assert_int_equal(wire_pack_hello_body(&body, &h), STATUS_OK);
-    assert_int_equal(sign_make(p->own.signature, &liar->key, "vfl/hello/1", body.data, body.len),
+    assert_int_equal(sign_make(p->own.signature, &liar->key, "vfl/hello/2", body.data, body.len),
                      STATUS_OK);
     memcpy(p->own.body, body.data, body.len);
     p->own.body_len = body.len;

@@ -72,6 +72,8 @@ static const char *of_confirms(const struct wire_confirms *a, const struct wire_
         if (a->confirm[i].generation != b->confirm[i].generation)
             return "confirms.confirm.generation";
     }
+    if (memcmp(a->proof, b->proof, WIRE_PROOF_BYTES) != 0)
+        return "confirms.proof";
     return "confirms.other";
 }
 
@@ -136,6 +138,7 @@ static const struct {
     {"upload.generation", MIS(PATIENCE)},
     {"shares.generation", MIS(PATIENCE)},
     {"confirms.confirm.generation", MIS(SAME)}, /* it is in the sid */
+    {"confirms.proof", MIS(SAME)},              /* for the first member; here the second reads */
     {"behind as kept", MIS(PATIENCE)},
     {"behind as refuse", MIS(SPOKEN)}, /* which anybody may, for reasons of its own */
     {"refuse", MIS(SPOKEN) | MIS(DATA) | MIS(POLICY)},

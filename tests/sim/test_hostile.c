@@ -240,7 +240,7 @@ static void forge_confirm(struct wire_msg *m, void *o)
 {
     (void)o;
     memcpy(confirms, m->confirms.confirm, m->confirms.n * sizeof *confirms);
-    confirms[2].ids_train = other32;
+    confirms[2].proofs = other64;
     m->confirms.confirm = confirms;
 }
 

@@ -467,12 +467,33 @@ static void test_labels_that_are_not_the_plans_are_refused(void **state)
     (void)state;
     s->labels.rows = 13;
     expect_labels_refused(s, "data.labels.train: 13 labels of 14 training rows");
-    s = sim_new(&o);
-    s->labels.x[3] = 2; /* the targets of the server too, which does not look */
-    expect_labels_refused(s, "data.labels.train");
-    s = sim_new(&o);
-    s->labels.x[3] = 0.5f;
-    expect_labels_refused(s, "data.labels.train");
+}
+
+/* What a record's label is must not show in who ends a run (docs/security.md, G1). */
+static void test_a_label_that_is_none_of_the_plans_counts_as_nought(void **state)
+{
+    static const char *const sets[SETS] = {REFRESHED, "protocol.label_holders=1"};
+    static const float labels[] = {0, 2, 0.5F, -1, 3e38F};
+    struct sim_options o = options_of(sets);
+    char want[65], model[65];
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct sim *s = sim_new(&o);
+        float own[14];
+        struct table table = s->labels;
+
+        memcpy(own, s->labels.x, sizeof own);
+        own[3] = labels[i];
+        table.x = own;
+        s->party[0].session->setup.labels = &table;
+        sim_run(s, RUN_US);
+        expect_completed(s);
+        sim_model(s, 0, i == 0 ? want : model);
+        if (i > 0)
+            assert_string_equal(model, want);
+        sim_free(s);
+    }
 }
 
 int main(void)
@@ -493,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_a_plan_that_wants_labels_of_a_party_without_is_refused),
         cmocka_unit_test(test_labels_are_wanted_of_their_holders_alone),
         cmocka_unit_test(test_labels_that_are_not_the_plans_are_refused),
+        cmocka_unit_test(test_a_label_that_is_none_of_the_plans_counts_as_nought),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

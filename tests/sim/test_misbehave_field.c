@@ -107,6 +107,10 @@ static const struct exception exceptions[] = {
     {"confirms.confirm[", ".generation 0", 0, ALWAYS, ALL, MIS(SAME)},
     {"confirms.confirm[", ".generation max", 0, ALWAYS, ALL, MIS(SAME)},
     {"confirms.confirm[", ".generation high bit", 0, ALWAYS, ALL, MIS(SAME)},
+    /* The server's proof is for the first member, and p2 the second. */
+    {"confirms.proof", " bit", 0, ALWAYS, ALL, MIS(SAME)},
+    {"confirms.proof zeros", "", 0, ALWAYS, ALL, MIS(SAME)},
+    {"confirms.proof ones", "", 0, ALWAYS, ALL, MIS(SAME)},
 
     /* Where nothing is opened or closed, what would be says nothing. */
     {"broadcast.close_step", "", 0, NOT_CLOSING, ALL, MIS(SAME)},

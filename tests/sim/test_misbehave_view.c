@@ -125,7 +125,7 @@ static void sign_hello(struct wire_hello *h, const struct sign_key *key, const u
     CHECK(wire_pack_hello_body(&body, h) == STATUS_OK);
     memcpy(made.body, body.data, body.len);
     memcpy(made.public_key, public_key, sizeof made.public_key);
-    CHECK(sign_make(made.signature, key, "vfl/hello/1", body.data, body.len) == STATUS_OK);
+    CHECK(sign_make(made.signature, key, "vfl/hello/2", body.data, body.len) == STATUS_OK);
     made.body_len = body.len;
     buf_deinit(&body);
     *h = agree_show_hello(&made);
@@ -273,18 +273,18 @@ static void confirm_of_a_stranger(struct mis *m, struct wire_msg *msg, const str
     sign_key_deinit(&stranger);
 }
 
-/* Of another sid, of other rows, or of more than p2's ledger has, by the member's own hand. */
+/* Of another sid, of other ids, or of more than p2's ledger has, by the member's own hand. */
 static void confirm_with_help(struct mis *m, struct wire_msg *msg, const struct lie *l)
 {
     struct wire_confirm *c = copy_confirms(msg) + l->slot;
 
     agree_keep_confirm(&made_confirm, c);
-    if (l->other == 3)
+    if (l->other == 2)
         agree_put_seen(&made_confirm, MIS_VICTIM, WIRE_LEDGER_MAX);
     else
-        (l->other == 0   ? made_confirm.sid
-         : l->other == 1 ? made_confirm.ids_train
-                         : made_confirm.ids_test)[7] ^= 1;
+        (l->other == 0 ? made_confirm.sid
+                       : made_confirm.proofs + (l->slot < MIS_VICTIM ? WIRE_PROOF_BYTES : 0))[7] ^=
+            1;
     sign_confirm(c, &m->sim->party[l->slot].key);
 }
 
@@ -318,11 +318,11 @@ static void try_confirms(struct mis_tally *t)
             if (i != k)
                 try_lie(t, first, &place);
         }
-        for (uint32_t k = 0; k < 4 && i != MIS_VICTIM; k++) {
+        for (uint32_t k = 0; k < 3 && i != MIS_VICTIM; k++) {
             struct lie l = {"a confirmation with a member's help", confirm_with_help, i, k,
                             k == 0   ? MIS(REFUSED)
-                            : k == 3 ? MIS(POLICY)
-                                     : MIS(DATA)};
+                            : k == 1 ? MIS(DATA)
+                                     : MIS(POLICY)};
             try_lie(t, first, &l);
         }
         try_lie(t, first, &stranger);
@@ -360,7 +360,8 @@ static void all_that_can_be_had(struct mis *m, struct flight *f)
     for (size_t i = 0; i < MIS_PARTIES; i++)
         told_confirms[i] = agree_show_confirm(&kept[i], msg.confirm.generation);
     msg.kind = WIRE_CONFIRMS;
-    msg.confirms = (struct wire_confirms){told_confirms[0].generation, MIS_PARTIES, told_confirms};
+    msg.confirms = (struct wire_confirms){told_confirms[0].generation, MIS_PARTIES, told_confirms,
+                                          made_confirm.proofs};
     flight_add(m->sim, MIS_VICTIM, false, &msg, 0, false);
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/base/mem.h"
 #include "common/privacy/ledger.h"
+#include "common/privacy/ledger_key.h"
 #include "common/privacy/paper.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -271,6 +273,7 @@ static void spend_raw(void)
 {
     struct account_entry spent = price.entry;
     static const uint8_t digest[LEDGER_DIGEST_BYTES] = {1};
+    uint8_t key[LEDGER_KEY_BYTES];
     const char *names[ROWS];
     uint32_t *slots;
     struct ledger *l;
@@ -280,8 +283,9 @@ static void spend_raw(void)
     spent.bottom = ACCOUNT_RAW;
     spent.step_noise = 0;
     spent.steps = 0;
-    assert_int_equal(ledger_open(&l, scratch_path("ledger.db"), NULL), STATUS_OK);
-    assert_int_equal(ledger_bind(l, &slots, names, ROWS, NULL), STATUS_OK);
+    assert_int_equal(ledger_key_load(key, scratch_path("ledger.db"), "", NULL), STATUS_OK);
+    assert_int_equal(ledger_open(&l, scratch_path("ledger.db"), key, NULL), STATUS_OK);
+    assert_int_equal(ledger_bind(l, &slots, NULL, names, ROWS, NULL), STATUS_OK);
     assert_int_equal(ledger_use(l, &spent, NULL), STATUS_OK);
     for (int k = 0; k < 7; k++) {
         struct ledger_block b = {.plan = digest,
@@ -299,8 +303,11 @@ static void spend_raw(void)
 
 static void test_a_damaged_ledger_prices_nothing(void **state)
 {
+    uint8_t key[LEDGER_KEY_BYTES];
+
     (void)state;
-    scratch_write_text("ledger.db", "no ledger");
+    assert_int_equal(ledger_key_load(key, scratch_path("ledger.db"), "", NULL), STATUS_OK);
+    assert_int_equal(chmod(scratch_write_text("ledger.db", "no ledger"), 0600), 0);
     assert_int_equal(price_load(&price, &in, plan_file(small), NULL), STATUS_IO);
     remove(scratch_path("ledger.db"));
 }

@@ -124,7 +124,7 @@ static void multiply(struct true_sum *t, const struct party_session *p, struct c
              width = p->plan.model.embedding;
 
     for (uint32_t i = 1; i <= degree; i++)
-        CHECK(fedvs_quantise_x(terms, t->power + (size_t)(i - 1) * d, x, d, i));
+        fedvs_quantise_x(terms, t->power + (size_t)(i - 1) * d, x, d, i);
     for (uint32_t k = 0; k < width; k++) {
         int64_t sum = 0;
         for (uint32_t i = 0; i < d * degree; i++)
@@ -146,7 +146,7 @@ static void multiply_rows(struct true_sum *t, const struct party_session *p, str
     t->w_max = weights > t->w_max ? weights : t->w_max;
     t->power = room(t->power, t->power_max, inputs, sizeof *t->power);
     t->power_max = inputs > t->power_max ? inputs : t->power_max;
-    CHECK(fedvs_quantise_w(&p->shape.terms, t->w, model->w, weights, &t->noise, &clipped));
+    fedvs_quantise_w(&p->shape.terms, t->w, model->w, weights, &t->noise, &clipped);
     rows = rows_of(p, &row);
     c->z = room(c->z, c->max, rows * model->out, sizeof *c->z);
     c->max = rows * model->out > c->max ? rows * model->out : c->max;

@@ -116,6 +116,7 @@ static void make_plan(struct sim *s)
         abort();
     }
     s->plan = c.plan;
+    s->id_mismatches = c.id_mismatches;
     s->plan.model.task = TASK_BINARY;
     s->plan.shape.parties = s->options.parties;
     s->plan.shape.train_rows = s->options.train_rows;
@@ -168,6 +169,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .saved_n = p->disk.saved.len,
         .saved_before = p->disk.before.data,
         .saved_before_n = p->disk.before.len,
+        .counts = compared_counts(&p->disk.compared),
     };
     struct party_session *old = p->session;
     struct error err = {0};
@@ -230,6 +232,8 @@ void world_new_server(struct sim *s)
         .clock_us = still,
         .checkpoint_rounds = s->options.checkpoint_rounds,
         .watch = s->options.told,
+        .counts = compared_counts(&s->disk.compared),
+        .id_mismatches = s->id_mismatches,
     };
     struct error err = {0};
 
@@ -278,6 +282,7 @@ enum status world_pack(struct sim *s, int who, const struct wire_msg *m)
 static void party_ended(struct sim_disk *disk, const struct sim_party *old)
 {
     disk->ledger = old->disk.ledger;
+    disk->compared = old->disk.compared;
     if (old->disk.keeps_shares)
         disk_copy_shares(disk, &old->disk);
     if (old->up_us > 0)
@@ -289,6 +294,7 @@ static void party_ended(struct sim_disk *disk, const struct sim_party *old)
 static void server_ended(struct sim_disk *disk, const struct sim *old)
 {
     disk_copy_journal(disk, &old->disk);
+    disk->compared = old->disk.compared;
     if (old->server_up_us > 0)
         CHECK(buf_append(&disk->saved, old->disk.saved.data, old->disk.saved.len) == STATUS_OK);
     else

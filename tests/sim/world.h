@@ -6,6 +6,7 @@
 
 #include "common/base/buf.h"
 #include "common/daemon/journal.h"
+#include "tests/sim/compared.h"
 #include "tests/sim/sim.h"
 
 /* A frame on its way; `end`: no frame, but the end of the stream. */
@@ -48,6 +49,7 @@ struct sim_disk {
     struct sim_shares shares, shares_copy;
     struct sim_ledger ledger, ledger_copy;
     bool keeps_shares; /* or else they end with the process */
+    struct compared compared;
 };
 
 struct sim_party {
@@ -104,6 +106,7 @@ struct sim {
     struct wire_unpacker unpacker;
     struct actions actions;
     struct sim_end server_end;
+    uint32_t id_mismatches; /* limits.id_mismatches */
     struct sim_party *party;
     struct flight *flight, landing; /* the first flights_n are on their way; landing: delivered */
     size_t flights_n, flights_max;

@@ -2,7 +2,7 @@
 """frontier-gaussian: its data, what was chosen, and its table.
 
     table.py --rows DISTINCT OUT     the training records of DISTINCT with ids that part them anew
-    table.py --select FOLDER         mean score of each candidate in FOLDER/runs.csv, the best of each point marked
+    table.py --select FOLDER OUT     mean score of each candidate in FOLDER/runs.csv to OUT/select.csv, the best first
     table.py FOLDER OUT              FOLDER/runs.csv to the table of docs/reproductions.md and OUT/table.csv
 
 Differences are between runs of one seed, the same records, schedule and first weights; intervals are 95 % by
@@ -18,6 +18,7 @@ from collections import defaultdict
 from statistics import mean, stdev
 
 T_975 = {7: 2.365, 11: 2.201, 23: 2.069}  # by degrees of freedom
+CHOICE = ["point", "noise", "rate", "runs", "auprc", "auprc_sd", "epsilon"]
 HEAD = ["point", "case", "runs", "auprc", "auprc_sd", "auprc_min", "epsilon_server", "epsilon_server_1", "to_gaussian",
         "to_gaussian_half"]
 
@@ -37,19 +38,18 @@ def completed(folder):
         return [r for r in csv.DictReader(f) if r["status"] == "completed"]
 
 
-def select(folder):
+def select(folder, out):
     found = defaultdict(list)
     for r in completed(folder):
         found[r["case"], r["noise"], r["training.learning_rate"]].append(r)
-    best = {}
-    for key, runs in found.items():
-        score = mean(float(r["test_auprc"]) for r in runs)
-        if score > best.get(key[0], (0,))[0]:
-            best[key[0]] = (score, key)
-    for key, runs in found.items():
+    rows = []
+    for (point, noise, rate), runs in found.items():
         scores = [float(r["test_auprc"]) for r in runs]
         claims = {f"{float(r['epsilon_record']):.4g}" for r in runs}
-        print(*key, len(runs), f"{mean(scores):.4f} ± {stdev(scores):.4f}", *claims, "*" if best[key[0]][1] == key else "")
+        rows.append([point, noise, rate, len(runs), f"{mean(scores):.4f}", f"{stdev(scores):.4f}", *claims])
+    rows.sort(key=lambda r: (float(r[0]), -float(r[4])))
+    with open(f"{out}/select.csv", "w", newline="") as f:
+        csv.writer(f, lineterminator="\n").writerows([CHOICE] + rows)
 
 
 def row(point, case, runs, beside):
@@ -76,14 +76,15 @@ def table(folder, out):
     print("| point | encoding | runs | epsilon, server | server + 1 | test AUPRC | least | less that of gaussian |")
     print("|---|---|---|---|---|---|---|---|")
     for point, case, n, score, sd, least, one, two, apart, half in rows:
-        print(f"| {point} | {case} | {n} | {one} | {two} | {score} ± {sd} | {least} | {f'{apart} ± {half}' if apart else ''} |")
+        beside = f"{apart} ± {half}" if apart else ""
+        print(f"| {point} | {case} | {n} | {one} | {two} | {score} ± {sd} | {least} | {beside} |")
 
 
 def main():
     if sys.argv[1] == "--rows":
         inner_rows(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "--select":
-        select(sys.argv[2])
+        select(sys.argv[2], sys.argv[3])
     else:
         table(sys.argv[1], sys.argv[2])
 

@@ -148,6 +148,8 @@ static void make_local_sense(struct plan *p)
         p->protocol.label_holders = 0;
     if (p->protocol.local_iterations == 1)
         p->protocol.proximal = 0;
+    if (p->training.learning_rate * p->protocol.proximal > 1)
+        p->protocol.proximal = 0.5 / p->training.learning_rate;
     if (!wait || !plan_compresses(p))
         p->protocol.error_feedback = false;
     if (p->model.head.n > 0 || p->model.fusion == FUSION_CONCAT ||

@@ -293,6 +293,28 @@ static void test_the_proximal_pull_needs_a_way_back(void **state)
     pass();
 }
 
+static void test_the_proximal_pull_never_overshoots_by_itself(void **state)
+{
+    (void)state;
+    for (int o = 0; o < 3; o++) {
+        clear();
+        p.training.optimizer = (enum plan_optimizer)o;
+        p.protocol.local_iterations = 5;
+        p.training.learning_rate = 1;
+        p.protocol.proximal = 1;
+        pass();
+        p.protocol.proximal = 560;
+        refuse("protocol.proximal: times training.learning_rate must be at most 1");
+        p.training.learning_rate = 1.0 / 560;
+        pass();
+        p.training.learning_rate = 1.001 / 560;
+        refuse("protocol.proximal: times training.learning_rate must be at most 1");
+        p.protocol.proximal = 0;
+        p.training.learning_rate = 1000;
+        pass();
+    }
+}
+
 /* --- no head --- */
 
 static void no_head(uint32_t embedding)
@@ -401,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_sequential_waits),
         cmocka_unit_test(test_sequential_takes_both_views_and_every_fusion),
         cmocka_unit_test(test_the_proximal_pull_needs_a_way_back),
+        cmocka_unit_test(test_the_proximal_pull_never_overshoots_by_itself),
         cmocka_unit_test(test_identity_has_no_head),
         cmocka_unit_test(test_identity_has_one_value_per_output),
         cmocka_unit_test(test_identity_has_no_factors),

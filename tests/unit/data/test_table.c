@@ -1,10 +1,10 @@
-/* test_table.c -- which reader a file gets, labels as classes, gathering rows, the digest of the
- * ids.
+/* test_table.c -- which reader a file gets, labels as classes, gathering rows,
+ * equal ids.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/mem.h"
-#include "common/crypto/digest.h"
+
 #include "common/data/table.h"
 #include "tests/lib/scratch.h"
 
@@ -96,6 +96,21 @@ static void test_the_shipped_sets_keep_their_labels_from_parties(void **unused)
     assert_non_null(strstr(err.text, "column 66 \"label\": labels belong to the server"));
 }
 
+/* --- bounds --- */
+
+static void test_values_are_cut_off_at_the_limit_and_counted(void **unused)
+{
+    struct table t = read_text("id,a,b\n1,3e38,-3e38\n2,1e12,1.1e12\n3,-5,0\n", &FEATURES);
+
+    (void)unused;
+    assert_int_equal(table_limit(&t), 3);
+    assert_true(t.x[0] == TABLE_VALUE_LIMIT && t.x[1] == -TABLE_VALUE_LIMIT);
+    assert_true(t.x[2] == TABLE_VALUE_LIMIT && t.x[3] == TABLE_VALUE_LIMIT);
+    assert_true(t.x[4] == -5 && t.x[5] == 0);
+    assert_int_equal(table_limit(&t), 0);
+    table_deinit(&t);
+}
+
 /* --- labels --------------------------------------------------------------------------------------
  */
 
@@ -179,50 +194,36 @@ static void test_gather_allocates_nothing(void **unused)
 /* --- ids -----------------------------------------------------------------------------------------
  */
 
-static void ids_hmac(uint8_t out[DIGEST_BYTES], const char *text, uint8_t key_change)
+static bool same_ids(const char *a, const char *b)
 {
-    struct table t = read_text(text, &FEATURES);
-    uint8_t key[32];
+    struct table x = read_text(a, &FEATURES), y = read_text(b, &FEATURES);
+    const bool same = table_same_ids(&x, &y);
 
-    for (size_t i = 0; i < sizeof key; i++)
-        key[i] = (uint8_t)i;
-    key[31] ^= key_change;
-    assert_int_equal(table_ids_hmac(out, &t, key), STATUS_OK);
-    table_deinit(&t);
+    assert_int_equal(table_same_ids(&y, &x), same);
+    table_deinit(&x);
+    table_deinit(&y);
+    return same;
 }
 
-static void test_files_of_the_same_ids_have_the_same_hmac(void **unused)
-{
-    /* HMAC-SHA-256 of "1\0" "2\0" "10\0" under the bytes 0 to 31, by Python's hmac. */
-    static const char golden[] = "5171ea71df429ff11644c6bb474791ad61bd1ab1e1fbf713a8c95e965255d159";
-    uint8_t a[DIGEST_BYTES], b[DIGEST_BYTES];
-    char hex[DIGEST_HEX_CHARS + 1];
-
-    (void)unused;
-    ids_hmac(a, CSV, 0);
-    digest_hex(hex, a, sizeof a);
-    assert_string_equal(hex, golden);
-    ids_hmac(b, "id,other\n10,0\n1,0\n2,0\n", 0);
-    assert_memory_equal(a, b, sizeof a);
-    ids_hmac(b, "id,other\n1,0\n2,0\n10,0\n", 0);
-    assert_memory_equal(a, b, sizeof a);
-}
-
-static void test_other_ids_or_another_key_have_another_hmac(void **unused)
+static void test_files_of_the_same_ids_are_alike_in_any_order(void **unused)
 {
     static const char *const others[] = {"id,a\n1,0\n2,0\n11,0\n", "id,a\n1,0\n2,0\n",
                                          "id,a\n1,0\n2,0\n10,0\n20,0\n", "id,a\n12,0\n10,0\n",
                                          "id,a\n01,0\n2,0\n10,0\n"};
-    uint8_t a[DIGEST_BYTES], b[DIGEST_BYTES];
+    const struct table none = {0};
+    struct table t = read_text(CSV, &FEATURES);
 
     (void)unused;
-    ids_hmac(a, CSV, 0);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        ids_hmac(b, others[i], 0);
-        assert_memory_not_equal(a, b, sizeof a);
-    }
-    ids_hmac(b, CSV, 1);
-    assert_memory_not_equal(a, b, sizeof a);
+    assert_true(same_ids(CSV, CSV));
+    assert_true(same_ids(CSV, "id,other\n10,0\n1,0\n2,0\n"));
+    assert_true(same_ids(CSV, "id,other\n1,0\n2,0\n10,0\n"));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(same_ids(CSV, others[i]));
+    assert_int_equal(table_ids_bytes(&t), 7);
+    assert_int_equal(table_ids_bytes(&none), 0);
+    assert_true(table_same_ids(&none, &none));
+    assert_false(table_same_ids(&t, &none));
+    table_deinit(&t);
 }
 
 static bool shared(const char *a, const char *b)
@@ -256,12 +257,12 @@ int main(void)
         cmocka_unit_test(test_the_name_or_the_content_chooses_the_reader),
         cmocka_unit_test(test_content_that_belies_the_name_is_refused),
         cmocka_unit_test(test_the_shipped_sets_keep_their_labels_from_parties),
+        cmocka_unit_test(test_values_are_cut_off_at_the_limit_and_counted),
         cmocka_unit_test(test_labels_are_classes_from_0),
         cmocka_unit_test(test_a_label_that_is_no_class_is_refused),
         cmocka_unit_test(test_gather_copies_rows_in_the_order_asked),
         cmocka_unit_test(test_gather_allocates_nothing),
-        cmocka_unit_test(test_files_of_the_same_ids_have_the_same_hmac),
-        cmocka_unit_test(test_other_ids_or_another_key_have_another_hmac),
+        cmocka_unit_test(test_files_of_the_same_ids_are_alike_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,13 +21,15 @@
 enum { MEMBERS = 3 };
 
 static const uint8_t plan_digest[WIRE_DIGEST_BYTES] = {200, 201, 202};
-static const struct agree_terms terms = {plan_digest, UINT64_C(1) << 40};
+static const uint8_t element[WIRE_ELEMENT_BYTES] = {7, 8};
+static const struct agree_terms terms = {plan_digest, UINT64_C(1) << 40, element};
 
 /* A member, and its honest hello as it would arrive. */
 static struct member {
     struct sign_key key;
     struct roster_entry entry;
-    uint8_t secret[KEX_BYTES], public[KEX_BYTES], nonce[WIRE_KEY_BYTES];
+    uint8_t secret[KEX_BYTES], public[KEX_BYTES], nonce[WIRE_KEY_BYTES],
+        elements[WIRE_ELEMENTS_BYTES];
     struct buf body;
     struct wire_hello hello;
     uint8_t signature[WIRE_SIGNATURE_BYTES];
@@ -52,9 +54,10 @@ static void say_hello(struct member *m)
         .generation = terms.generation,
         .train_rows = 70,
         .test_rows = 30,
+        .elements = m->elements,
     };
     strcpy(m->hello.name, m->entry.name);
-    sign_hello(m, &m->hello, "vfl/hello/1");
+    sign_hello(m, &m->hello, "vfl/hello/2");
 }
 
 static int set_up(void **state)
@@ -68,6 +71,7 @@ static int set_up(void **state)
         CHECK(sign_key_generate(&m->key) == STATUS_OK);
         CHECK(kex_generate(m->secret, m->public) == STATUS_OK);
         memset(m->nonce, 10 + i, sizeof m->nonce);
+        memset(m->elements, 20 + i, sizeof m->elements);
         snprintf(m->entry.name, sizeof m->entry.name, "p%d", i + 1);
         sign_spki_digest(m->entry.key, m->key.public_key);
         say_hello(m);
@@ -164,7 +168,7 @@ static void test_a_hello_of_another_key_is_refused_even_with_the_right_name(void
 
     (void)state;
     strcpy(h.name, "p1");
-    sign_hello(&member[1], &h, "vfl/hello/1");
+    sign_hello(&member[1], &h, "vfl/hello/2");
     expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH,
                  "hello of p1: signed by a key that is not in the roster");
     /* The roster's key beside another's signature is no better. */
@@ -174,8 +178,8 @@ static void test_a_hello_of_another_key_is_refused_even_with_the_right_name(void
 
 static void test_a_signature_under_another_label_is_none(void **state)
 {
-    static const char *const labels[] = {"vfl/confirm/1", "vfl/hello/2", "vfl/hello/", "",
-                                         "vfl/hello/11"};
+    static const char *const labels[] = {"vfl/confirm/2", "vfl/hello/1", "vfl/hello/", "",
+                                         "vfl/hello/22"};
     struct wire_hello h = member[0].hello;
 
     (void)state;
@@ -183,7 +187,7 @@ static void test_a_signature_under_another_label_is_none(void **state)
         sign_hello(&member[0], &h, labels[i]);
         expect_hello(&h, &member[0].entry, &terms, STATUS_AUTH, "hello of p1: bad signature");
     }
-    sign_hello(&member[0], &h, "vfl/hello/1");
+    sign_hello(&member[0], &h, "vfl/hello/2");
     expect_hello(&h, &member[0].entry, &terms, STATUS_OK, NULL);
 }
 
@@ -193,10 +197,10 @@ static void test_a_member_that_names_itself_otherwise_is_refused(void **state)
 
     (void)state;
     strcpy(h.name, "p2");
-    sign_hello(&member[0], &h, "vfl/hello/1");
+    sign_hello(&member[0], &h, "vfl/hello/2");
     expect_hello(&h, &member[0].entry, &terms, STATUS_PROTOCOL, "hello of p1: names itself p2");
     strcpy(h.name, "p1x");
-    sign_hello(&member[0], &h, "vfl/hello/1");
+    sign_hello(&member[0], &h, "vfl/hello/2");
     expect_hello(&h, &member[0].entry, &terms, STATUS_PROTOCOL, "hello of p1: names itself p1x");
 }
 
@@ -206,10 +210,10 @@ static void test_a_hello_with_an_impossible_ledger_is_refused(void **state)
 
     (void)state;
     h.ledger = WIRE_LEDGER_MAX;
-    sign_hello(&member[0], &h, "vfl/hello/1");
+    sign_hello(&member[0], &h, "vfl/hello/2");
     expect_hello(&h, &member[0].entry, &terms, STATUS_OK, NULL);
     h.ledger++;
-    sign_hello(&member[0], &h, "vfl/hello/1");
+    sign_hello(&member[0], &h, "vfl/hello/2");
     expect_hello(&h, &member[0].entry, &terms, STATUS_PROTOCOL,
                  "hello of p1: no ledger has so many entries");
 }
@@ -217,8 +221,8 @@ static void test_a_hello_with_an_impossible_ledger_is_refused(void **state)
 static void test_a_hello_of_another_generation_or_plan_is_refused(void **state)
 {
     uint8_t other_plan[WIRE_DIGEST_BYTES];
-    struct agree_terms later = {plan_digest, terms.generation + 1};
-    struct agree_terms changed = {other_plan, terms.generation};
+    struct agree_terms later = {plan_digest, terms.generation + 1, element};
+    struct agree_terms changed = {other_plan, terms.generation, element};
 
     (void)state;
     /* A replay: the signed hello of an earlier generation or of another plan. */
@@ -248,6 +252,7 @@ static void test_a_kept_hello_is_shown_as_it_came(void **state)
     assert_memory_equal(shown.public_key, member[1].key.public_key, WIRE_KEY_BYTES);
     assert_memory_equal(shown.signature, member[1].signature, WIRE_SIGNATURE_BYTES);
     assert_memory_equal(kept.kex_public, member[1].public, KEX_BYTES);
+    assert_memory_equal(kept.elements, member[1].elements, sizeof kept.elements);
     assert_int_equal(kept.train_rows, 70);
     assert_int_equal(kept.test_rows, 30);
 }
@@ -278,12 +283,13 @@ static void golden_hellos(struct agree_hello h[MEMBERS])
 
 static void test_sid_is_the_digest_that_the_header_writes_down(void **state)
 {
-    uint8_t plan[WIRE_DIGEST_BYTES], sid[WIRE_DIGEST_BYTES];
-    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7};
+    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES], sid[WIRE_DIGEST_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server};
     struct agree_hello h[MEMBERS];
 
     (void)state;
     count_up(plan, sizeof plan, 200);
+    count_up(of_server, sizeof of_server, 150);
     golden_hellos(h);
     agree_sid(sid, &t, h, MEMBERS);
     assert_memory_equal(sid, GOLDEN_SID, sizeof sid);
@@ -299,12 +305,13 @@ static void expect_other_sid(const struct agree_terms *t, const struct agree_hel
 
 static void test_sid_changes_with_every_byte_of_every_hello(void **state)
 {
-    uint8_t plan[WIRE_DIGEST_BYTES];
-    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7};
+    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server};
     struct agree_hello h[MEMBERS];
 
     (void)state;
     count_up(plan, sizeof plan, 200);
+    count_up(of_server, sizeof of_server, 150);
     golden_hellos(h);
     for (int m = 0; m < MEMBERS; m++) {
         for (size_t i = 0; i < h[m].body_len; i++) {
@@ -323,14 +330,15 @@ static void test_sid_changes_with_every_byte_of_every_hello(void **state)
     }
 }
 
-static void test_sid_changes_with_plan_generation_number_and_order_of_members(void **state)
+static void test_sid_changes_with_plan_generation_element_number_and_order_of_members(void **state)
 {
-    uint8_t plan[WIRE_DIGEST_BYTES];
-    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7};
+    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server};
     struct agree_hello h[MEMBERS], swapped;
 
     (void)state;
     count_up(plan, sizeof plan, 200);
+    count_up(of_server, sizeof of_server, 150);
     golden_hellos(h);
     for (size_t i = 0; i < sizeof plan; i++) {
         plan[i] ^= 1;
@@ -341,6 +349,11 @@ static void test_sid_changes_with_plan_generation_number_and_order_of_members(vo
         t.generation ^= UINT64_C(1) << bit;
         expect_other_sid(&t, h, MEMBERS);
         t.generation ^= UINT64_C(1) << bit;
+    }
+    for (size_t i = 0; i < sizeof of_server; i++) {
+        of_server[i] ^= 1;
+        expect_other_sid(&t, h, MEMBERS);
+        of_server[i] ^= 1;
     }
     expect_other_sid(&t, h, MEMBERS - 1);
     expect_other_sid(&t, h + 1, MEMBERS - 1);
@@ -368,19 +381,6 @@ static void test_bytes_cannot_move_from_one_hello_to_the_next_without_changing_s
 }
 
 /* --- keys --- */
-
-static void test_the_ids_key_is_derived_from_sid_alone(void **state)
-{
-    uint8_t sid[WIRE_DIGEST_BYTES], key[WIRE_DIGEST_BYTES];
-
-    (void)state;
-    count_up(sid, sizeof sid, 9);
-    assert_int_equal(agree_ids_key(key, sid), STATUS_OK);
-    assert_memory_equal(key, GOLDEN_IDS_KEY, sizeof key);
-    sid[31] ^= 1;
-    assert_int_equal(agree_ids_key(key, sid), STATUS_OK);
-    assert_memory_not_equal(key, GOLDEN_IDS_KEY, sizeof key);
-}
 
 static void test_the_pair_keys_are_hkdf_over_x25519_as_the_header_writes_down(void **state)
 {
@@ -489,10 +489,9 @@ int main(void)
         TEST(test_a_kept_hello_is_shown_as_it_came),
         TEST(test_sid_is_the_digest_that_the_header_writes_down),
         TEST(test_sid_changes_with_every_byte_of_every_hello),
-        TEST(test_sid_changes_with_plan_generation_number_and_order_of_members),
+        TEST(test_sid_changes_with_plan_generation_element_number_and_order_of_members),
         TEST(test_bytes_cannot_move_from_one_hello_to_the_next_without_changing_sid),
         TEST(test_a_hello_with_an_impossible_ledger_is_refused),
-        TEST(test_the_ids_key_is_derived_from_sid_alone),
         TEST(test_the_pair_keys_are_hkdf_over_x25519_as_the_header_writes_down),
         TEST(test_both_ends_of_a_pair_derive_the_same_keys_and_no_other_pair_does),
         TEST(test_a_pair_of_another_session_or_at_other_places_has_other_keys),

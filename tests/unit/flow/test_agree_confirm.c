@@ -34,8 +34,7 @@ static int tear_down(void **state)
 
 static struct agree_confirm confirmation(const struct sign_key *m)
 {
-    struct agree_confirm c = {
-        .sid = {1, 2, 3}, .ids_train = {4, 5}, .ids_test = {6}, .members = MEMBERS};
+    struct agree_confirm c = {.sid = {1, 2, 3}, .proofs = {4, 5}, .marks = {6}, .members = MEMBERS};
 
     for (size_t i = 0; i < MEMBERS; i++)
         agree_put_seen(&c, i, 700 + i);
@@ -90,8 +89,8 @@ static void test_any_bit_of_a_confirmation_changed_by_a_relay_is_noticed(void **
     (void)state;
     memcpy(sid, c.sid, sizeof sid);
     flip_each(&c, c.sid, sizeof c.sid, sid);
-    flip_each(&c, c.ids_train, sizeof c.ids_train, sid);
-    flip_each(&c, c.ids_test, sizeof c.ids_test, sid);
+    flip_each(&c, c.proofs, sizeof c.proofs, sid);
+    flip_each(&c, c.marks, sizeof c.marks, sid);
     flip_each(&c, c.signature, sizeof c.signature, sid);
     flip_each(&c, c.seen, MEMBERS * WIRE_SEEN_BYTES, sid);
     expect_confirm(&c, &key[0], sid, STATUS_OK);
@@ -99,15 +98,15 @@ static void test_any_bit_of_a_confirmation_changed_by_a_relay_is_noticed(void **
 
 static void test_a_confirmation_signed_under_another_label_is_none(void **state)
 {
-    static const char *const labels[] = {"vfl/hello/1", "vfl/confirm/1", "vfl/confirm/2"};
+    static const char *const labels[] = {"vfl/hello/2", "vfl/confirm/2", "vfl/confirm/3"};
     struct agree_confirm c = confirmation(&key[0]);
-    uint8_t text[3 * WIRE_DIGEST_BYTES + MEMBERS * WIRE_SEEN_BYTES];
+    uint8_t text[WIRE_DIGEST_BYTES + 2 * WIRE_PROOFS_BYTES + MEMBERS * WIRE_SEEN_BYTES];
 
     (void)state;
     memcpy(text, c.sid, 32);
-    memcpy(text + 32, c.ids_train, 32);
-    memcpy(text + 64, c.ids_test, 32);
-    memcpy(text + 96, c.seen, MEMBERS * WIRE_SEEN_BYTES);
+    memcpy(text + 32, c.proofs, 64);
+    memcpy(text + 96, c.marks, 64);
+    memcpy(text + 160, c.seen, MEMBERS * WIRE_SEEN_BYTES);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(sign_make(c.signature, &key[0], labels[i], text, sizeof text), STATUS_OK);
         expect_confirm(&c, &key[0], c.sid, i < 2 ? STATUS_AUTH : STATUS_OK);

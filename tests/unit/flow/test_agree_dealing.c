@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 static const uint8_t digest[WIRE_DIGEST_BYTES] = {200, 201, 202};
-static const struct agree_terms terms = {digest, 77};
+static const uint8_t elements[WIRE_ELEMENTS_BYTES] = {9};
+static const struct agree_terms terms = {digest, 77, elements};
 
 /* A member, and its hello of before it deals. */
 static struct {
@@ -37,7 +38,8 @@ static int set_up(void **state)
                                    .kex_public = digest,
                                    .generation = terms.generation,
                                    .name = "p1",
-                                   .train_rows = 70};
+                                   .train_rows = 70,
+                                   .elements = elements};
     return 0;
 }
 
@@ -52,7 +54,7 @@ static int tear_down(void **state)
 static void sign_hello(struct wire_hello *h)
 {
     CHECK(wire_pack_hello_body(&p1.body, h) == STATUS_OK);
-    CHECK(sign_make(p1.signature, &p1.key, "vfl/hello/1", p1.body.data, p1.body.len) == STATUS_OK);
+    CHECK(sign_make(p1.signature, &p1.key, "vfl/hello/2", p1.body.data, p1.body.len) == STATUS_OK);
     h->body = (struct wire_bytes){p1.body.data, p1.body.len};
     h->public_key = p1.key.public_key;
     h->signature = p1.signature;

@@ -21,7 +21,8 @@ enum { FRAME_MAX = 4096, MEMBERS = 3, SHARE_BYTES = 96 };
 
 static const uint8_t plan_digest[WIRE_DIGEST_BYTES] = {1, 2, 3}, sid[WIRE_DIGEST_BYTES] = {4, 5, 6},
                      nonce[WIRE_KEY_BYTES] = {7}, dealing[WIRE_DIGEST_BYTES] = {8};
-static const struct agree_terms terms = {plan_digest, 1};
+static const uint8_t elements[WIRE_ELEMENTS_BYTES] = {9};
+static const struct agree_terms terms = {plan_digest, 1, elements};
 
 static struct {
     struct sign_key key;
@@ -121,7 +122,8 @@ static void test_no_bit_of_a_hello_can_be_turned(void **state)
                            .dealing = {dealing, sizeof dealing},
                            .holds = {dealing, sizeof dealing},
                            .held = 3,
-                           .ledger = 812};
+                           .ledger = 812,
+                           .elements = elements};
     uint8_t signature[WIRE_SIGNATURE_BYTES];
     struct wire_msg m = {.kind = WIRE_HELLO};
     struct buf body;
@@ -130,7 +132,7 @@ static void test_no_bit_of_a_hello_can_be_turned(void **state)
     (void)state;
     buf_init(&body, WIRE_HELLO_MAX);
     assert_int_equal(wire_pack_hello_body(&body, &h), STATUS_OK);
-    assert_int_equal(sign_make(signature, &world.key, "vfl/hello/1", body.data, body.len),
+    assert_int_equal(sign_make(signature, &world.key, "vfl/hello/2", body.data, body.len),
                      STATUS_OK);
     h.body = (struct wire_bytes){body.data, body.len};
     h.public_key = world.key.public_key;

@@ -41,7 +41,11 @@ static int fill(void **state)
                               .trained_max = 8,
                               .releases = 4114,
                               .participations_max = 10},
-                             {.kind = "gaussian", .sigma = 2.5, .clip = 1.5, .bottom = "frozen"}},
+                             {.kind = "gaussian",
+                              .sigma = 2.5,
+                              .step = 0.25,
+                              .clip = 1.5,
+                              .bottom = "frozen"}},
                     .bins_n = 3,
                     .bin_width = 4,
                     .bin = {7, 0, 9},
@@ -77,12 +81,13 @@ static bool says(const char *words)
 static void test_a_mechanism_says_its_own_terms_and_no_others(void **state)
 {
     (void)state;
-    assert_true(says("\"mechanisms\":[{\"mechanism\":\"pbm\",\"trials\":16,\"beta\":0.125,"
-                     "\"t_lo\":24576,\"t_hi\":40960,\"coordinates\":3,\"parties\":5,"
-                     "\"colluders\":2,\"clear\":true,\"each\":false,\"bottom\":\"dp\","
-                     "\"step_noise\":7.5,\"steps\":4,\"trained_max\":8,"
-                     "\"releases\":4114,\"participations_max\":10},"
-                     "{\"mechanism\":\"gaussian\",\"sigma\":2.5,\"clip\":1.5,\"coordinates\":0,"));
+    assert_true(says(
+        "\"mechanisms\":[{\"mechanism\":\"pbm\",\"trials\":16,\"beta\":0.125,"
+        "\"t_lo\":24576,\"t_hi\":40960,\"coordinates\":3,\"parties\":5,"
+        "\"colluders\":2,\"clear\":true,\"each\":false,\"bottom\":\"dp\","
+        "\"step_noise\":7.5,\"steps\":4,\"trained_max\":8,"
+        "\"releases\":4114,\"participations_max\":10},"
+        "{\"mechanism\":\"gaussian\",\"sigma\":2.5,\"step\":0.25,\"clip\":1.5,\"coordinates\":0,"));
     assert_true(says("\"bottom\":\"frozen\",\"releases\":0,\"participations_max\":0}]"));
 }
 

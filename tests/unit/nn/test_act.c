@@ -103,7 +103,7 @@ static void test_backward_is_the_derivative_of_forward(void **state)
 {
     enum { ROWS = 6, COLS = 35 };
     const double h = 1e-6;
-    float z[ROWS * COLS], y[ROWS * COLS], dy[ROWS * COLS], dz[ROWS * COLS], db[COLS];
+    float z[ROWS * COLS], y[ROWS * COLS], dy[ROWS * COLS], dz[ROWS * COLS];
     const float zero[COLS] = {0};
     uint64_t seed = 5;
 
@@ -113,21 +113,18 @@ static void test_backward_is_the_derivative_of_forward(void **state)
     for (size_t k = 0; k < 12; k++) {
         const enum nn_act act = ACTS[k % 4];
         const float scale = SCALES[k / 4];
-        double sum[COLS] = {0}, want[ROWS * COLS];
+        double want[ROWS * COLS];
 
         memcpy(y, z, sizeof y);
         memcpy(dz, dy, sizeof dz);
-        memset(db, 0xff, sizeof db); /* NaN: the old content must not count */
         act_forward(y, zero, act, scale, ROWS, COLS);
-        act_backward(dz, db, y, act, scale, ROWS, COLS);
+        act_backward(dz, y, act, scale, ROWS, COLS);
         for (size_t i = 0; i < ROWS * COLS; i++) {
             const double up = exact(act, (double)z[i] + h), down = exact(act, (double)z[i] - h);
 
             want[i] = (double)dy[i] * (double)scale * (up - down) / (2.0 * h);
-            sum[i % COLS] += want[i];
         }
         assert_int_equal(sample_misses(dz, want, ROWS * COLS, 1e-5, 1e-6), 0);
-        assert_int_equal(sample_misses(db, sum, COLS, 1e-5, 1e-5), 0);
     }
 }
 

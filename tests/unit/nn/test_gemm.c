@@ -122,6 +122,19 @@ static void test_environment_keeps_what_somebody_chose(void **state)
     assert_string_equal(getenv("OPENBLAS_CORETYPE"), "");
 }
 
+/* OpenBLAS's own, whose header stays where it is wrapped. */
+void openblas_set_num_threads(int n);
+int openblas_get_num_threads(void);
+
+/* A thread of the library's own would not flush what is too small (common/base/subnormal.h). */
+static void test_products_are_made_on_one_thread_whatever_the_environment_says(void **state)
+{
+    (void)state;
+    openblas_set_num_threads(4);
+    (void)gemm_environment();
+    assert_int_equal(openblas_get_num_threads(), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_only_avx2_cores_of_a_dynamic_build_gain),
         cmocka_unit_test(test_environment_is_set_once),
         cmocka_unit_test(test_environment_keeps_what_somebody_chose),
+        cmocka_unit_test(test_products_are_made_on_one_thread_whatever_the_environment_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "tests/unit/nn/sample.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <stdarg.h>
@@ -162,6 +163,60 @@ static void test_a_pull_adds_to_the_gradient_and_nothing_else(void **state)
     assert_memory_equal(c.w, was, sizeof was);
 }
 
+/* Each rule, many steps, from anywhere, whatever the gradients are. */
+static void test_weights_and_state_are_finite_after_every_step(void **state)
+{
+    static const float slopes[] = {NAN, INFINITY, -INFINITY, FLT_MAX, -FLT_MAX, 1e20F, 1e-45F};
+    float w[N], m[N], v[N], g[N];
+
+    (void)state;
+    for (int rule = 0; rule < 3; rule++) {
+        for (size_t i = 0; i < N; i++)
+            w[i] = m[i] = v[i] = 0;
+        for (uint64_t t = 1; t <= 2000; t++) {
+            for (size_t i = 0; i < N; i++)
+                g[i] = t % 3 == 0 ? slopes[(i + t) % 7] : slopes[i % 7];
+            optim_pull(g, w, m, N, 1e6F);
+            if (rule == 0)
+                optim_sgd(w, g, N, 1000);
+            else if (rule == 1)
+                optim_momentum(w, m, g, N, 1000);
+            else
+                optim_adam(w, m, v, g, N, 1000, t);
+            for (size_t i = 0; i < N; i++) {
+                assert_true(fabsf(w[i]) <= OPTIM_WEIGHT_MAX);
+                assert_true(isfinite(m[i]) && isfinite(v[i]) && v[i] >= 0);
+            }
+        }
+    }
+}
+
+static void test_a_gradient_that_is_no_number_moves_nothing(void **state)
+{
+    const float g[2] = {NAN, 2}, end = 1 - 0.5F * 2;
+    float w[2] = {1, 1}, m[2] = {0, 0}, v[2] = {0, 0};
+
+    (void)state;
+    optim_sgd(w, g, 2, 0.5F);
+    assert_true(w[0] == 1 && w[1] == end);
+    w[1] = 1;
+    optim_momentum(w, m, g, 2, 0.5F);
+    assert_true(w[0] == 1 && w[1] == end);
+    m[1] = 0;
+    optim_adam(w, m, v, g, 2, 0.5F, 1);
+    assert_true(w[0] == 1 && m[0] == 0 && v[0] == 0 && v[1] > 0);
+}
+
+static void test_weights_from_elsewhere_get_the_same_bounds(void **state)
+{
+    float w[5] = {NAN, INFINITY, -FLT_MAX, 7, -OPTIM_WEIGHT_MAX};
+
+    (void)state;
+    optim_limit(w, 5);
+    assert_true(w[0] == 0 && w[1] == OPTIM_WEIGHT_MAX && w[2] == -OPTIM_WEIGHT_MAX && w[3] == 7 &&
+                w[4] == -OPTIM_WEIGHT_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +227,9 @@ int main(void)
         cmocka_unit_test(test_a_wrong_bias_correction_would_be_seen),
         cmocka_unit_test(test_adam_does_not_move_without_a_gradient),
         cmocka_unit_test(test_a_pull_adds_to_the_gradient_and_nothing_else),
+        cmocka_unit_test(test_weights_and_state_are_finite_after_every_step),
+        cmocka_unit_test(test_a_gradient_that_is_no_number_moves_nothing),
+        cmocka_unit_test(test_weights_from_elsewhere_get_the_same_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

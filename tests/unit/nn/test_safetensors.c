@@ -261,6 +261,25 @@ static void test_a_value_that_is_not_finite_is_refused(void **state)
     }
 }
 
+/* Before there is a plan, whose model it may not even be. */
+static void test_whether_all_values_are_numbers_is_seen_without_a_net(void **state)
+{
+    struct fixture *f = *state;
+    const float bad[] = {NAN, INFINITY, -INFINITY};
+    const uint8_t long_header[9] = {200};
+    uint8_t *at = f->file.data + f->file.len - 8;
+    struct error e = {0};
+
+    assert_int_equal(safetensors_numbers(f->file.data, f->file.len, &e), STATUS_OK);
+    assert_int_equal(safetensors_numbers(f->file.data, 7, &e), STATUS_OK); /* not for this one */
+    assert_int_equal(safetensors_numbers(long_header, 9, &e), STATUS_OK);
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(at, &bad[i], 4);
+        assert_int_equal(safetensors_numbers(f->file.data, f->file.len, &e), STATUS_DATA);
+        assert_non_null(strstr(e.text, "not finite"));
+    }
+}
+
 static void test_another_shape_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -388,6 +407,8 @@ int main(void)
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_a_value_that_is_not_finite_is_refused, open_fixture,
                                         close_fixture),
+        cmocka_unit_test_setup_teardown(test_whether_all_values_are_numbers_is_seen_without_a_net,
+                                        open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_another_shape_is_refused, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_any_order_spacing_and_metadata_is_read, open_fixture,
                                         close_fixture),

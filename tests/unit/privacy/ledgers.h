@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -21,6 +22,8 @@ static const struct account_entry PBM = {.kind = ACCOUNT_PBM,
                                          .coordinates = 16,
                                          .parties = 5,
                                          .colluders = 1};
+
+static const uint8_t KEY[LEDGER_KEY_BYTES] = {1, 2, 3, 4, 5};
 
 enum { ROWS_MAX = 2500 };
 
@@ -42,7 +45,7 @@ static inline struct ledger *open_at(const char *path)
     struct error err = {0};
     struct ledger *l;
 
-    if (ledger_open(&l, path, &err) != STATUS_OK)
+    if (ledger_open(&l, path, KEY, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     return l;
 }
@@ -52,7 +55,7 @@ static inline uint32_t *bind_rows(struct ledger *l, size_t rows)
     struct error err = {0};
     uint32_t *slots;
 
-    if (ledger_bind(l, &slots, row_ids(), rows, &err) != STATUS_OK)
+    if (ledger_bind(l, &slots, NULL, row_ids(), rows, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     return slots;
 }
@@ -115,7 +118,8 @@ static inline uint64_t total_of(const struct ledger *l)
     struct ledger_totals t;
 
     ledger_totals(l, &t);
-    return t.releases[LEDGER_TRAIN] + t.releases[LEDGER_EVALUATE] + t.releases[LEDGER_PREDICT];
+    return t.releases[LEDGER_TRAIN] + t.releases[LEDGER_EVALUATE] + t.releases[LEDGER_PREDICT] +
+           t.releases[LEDGER_CONTRIBUTE] + t.releases[LEDGER_ALIGN];
 }
 
 static inline uint64_t most_of(const struct ledger *l)
@@ -124,6 +128,15 @@ static inline uint64_t most_of(const struct ledger *l)
 
     ledger_totals(l, &t);
     return t.participations_max;
+}
+
+/* A file of these bytes that is its owner's alone. */
+static inline const char *private_file(const char *name, const void *bytes, size_t n)
+{
+    const char *path = scratch_write(name, bytes, n);
+
+    assert_int_equal(chmod(path, 0600), 0);
+    return path;
 }
 
 static const uint8_t PEER[LEDGER_DIGEST_BYTES] = {1, 2, 3};

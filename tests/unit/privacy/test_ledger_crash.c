@@ -10,7 +10,6 @@
 
 #include "common/base/file.h"
 #include "tests/unit/privacy/ledgers.h"
-#include "tests/unit/privacy/old_ledger.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -178,9 +177,9 @@ static void live(const char *path, int to)
     struct ledger *l;
     uint32_t *slots;
 
-    if (ledger_open(&l, path, &err) != STATUS_OK)
+    if (ledger_open(&l, path, KEY, &err) != STATUS_OK)
         _exit(6);
-    if (ledger_bind(l, &slots, row_ids(), CRASH_ROWS, &err) != STATUS_OK)
+    if (ledger_bind(l, &slots, NULL, row_ids(), CRASH_ROWS, &err) != STATUS_OK)
         _exit(6);
     n.state = state_of(l, slots[0]);
     tell(to, n);
@@ -257,7 +256,7 @@ static const char *fresh(const struct buf *bytes)
 
     (void)remove(log);
     (void)remove(path);
-    return bytes->len > 0 ? scratch_write("faulty.db", bytes->data, bytes->len) : path;
+    return bytes->len > 0 ? private_file("faulty.db", bytes->data, bytes->len) : path;
 }
 
 static void at_every_call(const char *original)
@@ -320,18 +319,11 @@ static void test_a_used_ledger_survives_a_fault_at_every_call(void **state)
     at_every_call(make_ledger("used.db"));
 }
 
-static void test_an_old_ledger_survives_a_fault_at_every_call_of_its_upgrade(void **state)
-{
-    (void)state;
-    at_every_call(old_ledger("old.db"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_new_ledger_survives_a_fault_at_every_call),
         cmocka_unit_test(test_a_used_ledger_survives_a_fault_at_every_call),
-        cmocka_unit_test(test_an_old_ledger_survives_a_fault_at_every_call_of_its_upgrade),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,10 +3,9 @@
  */
 #include "common/privacy/ledger_history.h"
 
+#include "common/privacy/ledger_records.h"
 #include "tests/unit/privacy/ledgers.h"
-
-#include <sqlite3.h>
-#include <sys/stat.h>
+#include "tests/unit/privacy/sealed_ledger.h"
 
 static struct ledger_block rounds_of(struct ledger_block b, uint32_t rounds)
 {
@@ -90,16 +89,6 @@ static void test_a_refused_block_takes_no_number(void **state)
     ledger_close(l);
 }
 
-static void tamper(const char *path, const char *sql)
-{
-    sqlite3 *db = NULL;
-
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    sqlite3_close(db);
-}
-
 static void test_when_numbers_have_run_out_nothing_is_charged(void **state)
 {
     const char *path = scratch_path("last.db");
@@ -109,10 +98,10 @@ static void test_when_numbers_have_run_out_nothing_is_charged(void **state)
 
     (void)state;
     use(l, &PBM);
-    take(l, block(LEDGER_TRAIN, slots, 10));
     ledger_close(l);
-    tamper(path, "UPDATE entries SET number = (1 << 62) - 3, numbers = (1 << 62) - 3, "
-                 "rounds = (1 << 62) - 3");
+    sealed_run(path, "UPDATE log SET text = replace(text, ' 0 0', ' 4611686018427387901 1') "
+                     "WHERE serial = 1");
+    sealed_anew(path, KEY, LEDGER_NUMBER_MAX - 2);
     l = open_at(path);
     use(l, &PBM);
     take(l, block(LEDGER_TRAIN, slots, 10));
@@ -120,10 +109,10 @@ static void test_when_numbers_have_run_out_nothing_is_charged(void **state)
     assert_int_equal(try_reserve(l, rounds_of(block(LEDGER_TRAIN, slots, 10), 2), 0, 0, &err),
                      STATUS_BUDGET);
     assert_non_null(strstr(err.text, "run out"));
-    assert_int_equal(total_of(l), 20);
+    assert_int_equal(total_of(l), 10);
     take(l, block(LEDGER_TRAIN, slots, 10));
     assert_int_equal(give_back(l, block(LEDGER_TRAIN, slots, 10), &err), STATUS_BUDGET);
-    assert_int_equal(total_of(l), 30);
+    assert_int_equal(total_of(l), 20);
     ledger_close(l);
     ledger_close(open_at(path));
     mem_free(slots);
@@ -134,11 +123,11 @@ static void test_when_numbers_have_run_out_nothing_is_charged(void **state)
 static void test_entries_are_summed_by_plan_data_and_purpose(void **state)
 {
     static const char *const expected[] = {
-        "000000000001  000000000009  train           2        7           30  2023-11-14  "
+        "000000000001  000000000009  train             2        7           30  2023-11-14  "
         "2023-11-15",
-        "000000000001  000000000009  evaluate        1        1           10",
-        "000000000002  000000000009  train           1        4           10",
-        "000000000001  000000000008  train           1        1           10",
+        "000000000001  000000000009  evaluate          1        1           10",
+        "000000000002  000000000009  train             1        4           10",
+        "000000000001  000000000008  train             1        1           10",
     };
     const char *path = scratch_path("runs.db");
     struct ledger *l = open_at(path);
@@ -180,151 +169,98 @@ static void test_entries_are_summed_by_plan_data_and_purpose(void **state)
 
 /* --- few --- */
 
-/* So many entries of one release each, by one record, in rounds of their own. */
-static void fill(const char *path, int entries)
+/* What a ledger says of itself, before and after. */
+static void expect_same(const struct ledger *l, const struct buf *before)
 {
-    char sql[1024];
+    struct buf after = printed(l);
 
-    snprintf(sql, sizeof sql,
-             "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i < %d) "
-             "INSERT INTO entries SELECT (SELECT max(number) FROM entries) + i, 1, 1700000000 + i, "
-             "1, 0, i, 1, 1, 0, 1 FROM k",
-             entries);
-    tamper(path, sql);
+    if (strcmp((const char *)before->data, (const char *)after.data) != 0)
+        fail_msg("before:\n%s\nafter:\n%s", (const char *)before->data, (const char *)after.data);
+    buf_deinit(&after);
 }
 
-static void add_count(const char *path, uint32_t more)
-{
-    sqlite3 *db = NULL;
-    sqlite3_stmt *get = NULL, *put = NULL;
-    uint8_t chunk[4000];
-    uint32_t first;
-
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(
-        sqlite3_prepare_v2(db, "SELECT counts FROM counts WHERE chunk = 0", -1, &get, NULL),
-        SQLITE_OK);
-    assert_int_equal(sqlite3_step(get), SQLITE_ROW);
-    memcpy(chunk, sqlite3_column_blob(get, 0), sizeof chunk);
-    sqlite3_finalize(get);
-    memcpy(&first, chunk, sizeof first);
-    first += more;
-    memcpy(chunk, &first, sizeof first);
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "UPDATE counts SET counts = ?, releases = releases + ? "
-                                        "WHERE chunk = 0",
-                                        -1, &put, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_bind_blob(put, 1, chunk, sizeof chunk, SQLITE_STATIC), SQLITE_OK);
-    assert_int_equal(sqlite3_bind_int64(put, 2, more), SQLITE_OK);
-    assert_int_equal(sqlite3_step(put), SQLITE_DONE);
-    sqlite3_finalize(put);
-    sqlite3_close(db);
-}
-
-static size_t entries_of(const char *path)
-{
-    sqlite3 *db = NULL;
-    sqlite3_stmt *get = NULL;
-    size_t n;
-
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM entries", -1, &get, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(get), SQLITE_ROW);
-    n = (size_t)sqlite3_column_int64(get, 0);
-    sqlite3_finalize(get);
-    sqlite3_close(db);
-    return n;
-}
-
-static void test_the_oldest_half_becomes_one_entry_for_each_purpose_and_mechanism(void **state)
+static void test_all_is_written_anew_after_so_many_records_and_says_the_same(void **state)
 {
     const char *path = scratch_path("fold.db");
-    struct account_entry other = PBM, before[ACCOUNT_MECHANISMS_MAX], after[ACCOUNT_MECHANISMS_MAX];
+    struct account_entry other = PBM;
     struct ledger *l = open_at(path);
-    uint32_t *slots = bind_rows(l, 10);
+    uint32_t *slots = bind_rows(l, ROWS_MAX), *again;
     struct error err = {0};
+    struct buf before;
     uint64_t number;
 
     (void)state;
-    use(l, &PBM);
-    take(l, rounds_of(block(LEDGER_TRAIN, slots, 10), 7));
-    assert_int_equal(give_back(l, rounds_of(block(LEDGER_TRAIN, slots, 4), 3), &err), STATUS_OK);
-    ledger_close(l);
-    fill(path, LEDGER_HISTORY_MAX - 2 - 3);
-    add_count(path, LEDGER_HISTORY_MAX - 2 - 3);
-    l = open_at(path);
-    use(l, &PBM);
-    take(l, block(LEDGER_EVALUATE, slots, 2));
-    other.trials = 3;
+    other.parties = 9;
     use(l, &other);
-    take(l, block_of_run(3, 2, LEDGER_TRAIN, slots, 2));
-    take(l, block_of_run(3, 2, LEDGER_TRAIN, slots, 1));
+    take(l, rounds_of(block_of_run(7, 8, LEDGER_ALIGN, slots + 2400, 100), 3));
+    use(l, &PBM);
+    take(l, rounds_of(block(LEDGER_TRAIN, slots, 300), 7));
+    assert_int_equal(give_back(l, rounds_of(block(LEDGER_TRAIN, slots, 4), 3), &err), STATUS_OK);
+    assert_int_equal(ledger_see(l, PEER, 99, &err), STATUS_OK);
+    for (unsigned i = 0; i < LEDGER_FOLD_RECORDS / 2; i++)
+        take(l, block(LEDGER_EVALUATE, slots + i % ROWS_MAX, 1));
     number = ledger_sequence(l);
-    assert_int_equal(number, 8 + LEDGER_HISTORY_MAX - 5 + 3);
-    assert_int_equal(ledger_entries(l, before), 2);
-    expect_printed(l, "earlier", false);
-
-    take(l, rounds_of(block_of_run(3, 2, LEDGER_TRAIN, slots, 1), 9));
-    assert_int_equal(ledger_sequence(l), number + 9);
+    before = printed(l);
     ledger_close(l);
-    /* One of the old mechanism's training; all else is among the younger half. */
-    assert_int_equal(entries_of(path), LEDGER_HISTORY_MAX / 2 + 1 + 1);
+    assert_true(sealed_number(path, "SELECT count(*) FROM log") < 100);
     l = open_at(path);
-    assert_int_equal(ledger_sequence(l), number + 9);
-    assert_int_equal(ledger_entries(l, after), 2);
-    assert_int_equal(after[0].releases, before[0].releases);
-    assert_int_equal(after[1].releases, before[1].releases + 1);
-    expect_printed(l, "earlier       -             train       25000    25002        25004", true);
+    expect_same(l, &before);
+    assert_int_equal(ledger_sequence(l), number);
+    assert_int_equal(ledger_seen(l, PEER), 99);
+    again = bind_rows(l, ROWS_MAX);
+    assert_memory_equal(slots, again, ROWS_MAX * sizeof *slots);
+    use(l, &PBM); /* and goes on */
+    assert_int_equal(give_back(l, block(LEDGER_EVALUATE, slots + 1, 1), &err), STATUS_OK);
+    assert_int_equal(ledger_sequence(l), number + 1);
+    buf_deinit(&before);
     mem_free(slots);
+    mem_free(again);
     ledger_close(l);
 }
 
-static void test_runs_that_no_entry_is_left_of_go_too(void **state)
+static void test_works_beyond_the_most_are_told_as_one(void **state)
 {
-    const char *path = scratch_path("gone.db");
-    struct ledger *l = open_at(path);
-    uint32_t *slots = bind_rows(l, 10);
+    struct ledger_history h, copy;
+    struct ledger_work w = {.data = {1}};
+    uint64_t entries = 0;
 
     (void)state;
-    use(l, &PBM);
-    for (uint8_t plan = 10; plan < 20; plan++)
-        take(l, block_of_run(plan, 1, LEDGER_TRAIN, slots, 1));
-    ledger_close(l);
-    tamper(path, "INSERT INTO runs (run, plan, data) VALUES (99, randomblob(32), randomblob(32))");
-    fill(path, LEDGER_HISTORY_MAX - 10);
-    add_count(path, LEDGER_HISTORY_MAX - 10);
-    l = open_at(path);
-    use(l, &PBM);
-    expect_printed(l, "\n  0000", true);
-    take(l, block_of_run(11, 1, LEDGER_TRAIN, slots, 1)); /* whose row has just gone */
-    ledger_close(l);
-    tamper(path,
-           "CREATE TEMP TABLE must (n CHECK (n = 3)); "
-           "INSERT INTO must SELECT count(*) FROM runs"); /* 0, plan 10 and its filling, plan 11 */
-    ledger_close(open_at(path));
-    mem_free(slots);
-}
+    assert_int_equal(ledger_history_init(&h), STATUS_OK);
+    for (unsigned i = 0; i < LEDGER_TALLIES_MAX + 100; i++) {
+        memcpy(w.plan, &i, sizeof i);
+        assert_int_equal(ledger_history_add(&h, &w), STATUS_OK);
+        ledger_history_enter(
+            &h, &(struct ledger_tally){.work = i + 1,
+                                       .purpose = i % 2 ? LEDGER_TRAIN : LEDGER_EVALUATE,
+                                       .entries = 2,
+                                       .rounds = 3,
+                                       .releases = 5,
+                                       .first_s = 1000 + i,
+                                       .last_s = 2000 + i});
+    }
+    assert_int_equal(ledger_history_copy(&copy, &h), STATUS_OK);
+    ledger_history_shorten(&copy);
+    assert_int_equal(copy.tallies, 2 + (LEDGER_TALLIES_MAX + 100) / 2);
+    assert_int_equal(copy.works, 1 + (LEDGER_TALLIES_MAX + 100) / 2);
+    assert_int_equal(copy.tally[0].work, 0);
+    assert_int_equal(copy.tally[0].first_s, 1000);
+    assert_int_equal(copy.tally[0].last_s, 2000 + (LEDGER_TALLIES_MAX + 100) / 2 - 2);
+    for (size_t i = 0; i < copy.tallies; i++) {
+        const struct ledger_tally *t = &copy.tally[i];
 
-static void test_entries_cost_no_more_than_is_said(void **state)
-{
-    const char *path = scratch_path("size.db");
-    struct ledger *l = open_at(path);
-    uint32_t *slots = bind_rows(l, 10);
-    struct stat before, after;
+        entries += t->entries;
+        if (i >= 2) { /* the younger half, each of its own plan still */
+            const unsigned plan = (LEDGER_TALLIES_MAX + 100) / 2 + (unsigned)i - 2;
 
-    (void)state;
-    use(l, &PBM);
-    take(l, block(LEDGER_TRAIN, slots, 10));
-    ledger_close(l);
-    assert_int_equal(stat(path, &before), 0);
-    fill(path, LEDGER_HISTORY_MAX - 1);
-    tamper(path, "UPDATE entries SET at = 1800000000, place = 3000000000, rounds = 120, "
-                 "numbers = 120, releases = 4000000000");
-    assert_int_equal(stat(path, &after), 0);
-    assert_true(after.st_size - before.st_size < 45 * (LEDGER_HISTORY_MAX - 1));
-    mem_free(slots);
+            assert_memory_equal(copy.work[t->work].plan, &plan, sizeof plan);
+            assert_int_equal(t->first_s, 1000 + plan);
+        }
+    }
+    assert_int_equal(entries, 2 * (LEDGER_TALLIES_MAX + 100));
+    ledger_history_shorten(&copy); /* few enough now */
+    assert_int_equal(copy.tallies, 2 + (LEDGER_TALLIES_MAX + 100) / 2);
+    ledger_history_deinit(&copy);
+    ledger_history_deinit(&h);
 }
 
 int main(void)
@@ -335,9 +271,8 @@ int main(void)
         cmocka_unit_test(test_a_refused_block_takes_no_number),
         cmocka_unit_test(test_when_numbers_have_run_out_nothing_is_charged),
         cmocka_unit_test(test_entries_are_summed_by_plan_data_and_purpose),
-        cmocka_unit_test(test_the_oldest_half_becomes_one_entry_for_each_purpose_and_mechanism),
-        cmocka_unit_test(test_runs_that_no_entry_is_left_of_go_too),
-        cmocka_unit_test(test_entries_cost_no_more_than_is_said),
+        cmocka_unit_test(test_all_is_written_anew_after_so_many_records_and_says_the_same),
+        cmocka_unit_test(test_works_beyond_the_most_are_told_as_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,8 +120,9 @@ static inline void body_of_join(struct raw *r, size_t digest)
     put_bytes(r, 5, sample_bytes(2), WIRE_DIGEST_BYTES);
 }
 
-/* Lengths of plan digest, nonce, X25519 key; then of public key and signature. */
-enum { HELLO_LENGTHS = 5 };
+/* Lengths of plan digest, nonce, X25519 key; of public key and signature; of the elements, which
+ * are left out at 0. */
+enum { HELLO_LENGTHS = 6 };
 
 static inline void signed_part(struct raw *r, const size_t length[HELLO_LENGTHS], const char *name)
 {
@@ -137,8 +138,15 @@ static inline void signed_part(struct raw *r, const size_t length[HELLO_LENGTHS]
 
 static inline void around_signed_part(struct raw *r, const struct raw *part, const size_t *length)
 {
+    static const uint8_t longer[WIRE_ELEMENTS_BYTES + 1] = {6};
+    static struct raw whole;
+
+    memcpy(whole.bytes, part->bytes, part->n);
+    whole.n = part->n;
+    if (length[5] > 0)
+        put_bytes(&whole, 14, longer, length[5]);
     r->n = 0;
-    put_bytes(r, 1, part->bytes, part->n);
+    put_bytes(r, 1, whole.bytes, whole.n);
     put_bytes(r, 2, sample_bytes(4), length[3]);
     put_bytes(r, 3, sample_bytes(5), length[4]);
 }

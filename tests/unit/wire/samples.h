@@ -41,6 +41,7 @@ static inline struct wire_hello sample_hello(uint8_t m)
         .holds = {sample_bytes(7), WIRE_DIGEST_BYTES},
         .held = 1000,
         .ledger = 812,
+        .elements = sample_bytes((uint8_t)(m + 8)),
     };
     struct buf packed;
 
@@ -55,12 +56,14 @@ static inline struct wire_hello sample_hello(uint8_t m)
 
 static inline struct wire_confirm sample_confirm(uint8_t m)
 {
-    return (struct wire_confirm){sample_bytes(7),
-                                 sample_bytes(8),
-                                 sample_bytes(9),
-                                 sample_bytes((uint8_t)(m + 10)),
-                                 300,
-                                 {sample_bytes(11), SAMPLE_MEMBERS * WIRE_SEEN_BYTES}};
+    return (struct wire_confirm){
+        .sid = sample_bytes(7),
+        .proofs = sample_bytes(8),
+        .marks = sample_bytes(9),
+        .signature = sample_bytes((uint8_t)(m + 10)),
+        .generation = 300,
+        .seen = {sample_bytes(11), SAMPLE_MEMBERS * WIRE_SEEN_BYTES},
+    };
 }
 
 static inline struct wire_msg sample_lists(enum wire_kind kind, size_t n)
@@ -76,7 +79,7 @@ static inline struct wire_msg sample_lists(enum wire_kind kind, size_t n)
     if (kind == WIRE_HELLOS)
         m.hellos = (struct wire_hellos){300, n, hello};
     else
-        m.confirms = (struct wire_confirms){300, n, confirm};
+        m.confirms = (struct wire_confirms){300, n, confirm, sample_bytes(13)};
     return m;
 }
 
@@ -91,7 +94,8 @@ static inline struct wire_msg sample(enum wire_kind kind)
             (struct wire_join){1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299, true, 3, 60};
         break;
     case WIRE_OFFER:
-        m.offer = (struct wire_offer){300, 12, {sample_bytes(2), 40}, {members, sizeof members}};
+        m.offer = (struct wire_offer){
+            300, 12, {sample_bytes(2), 40}, {members, sizeof members}, sample_bytes(14)};
         break;
     case WIRE_BEHIND: m.behind = (struct wire_behind){300, 9}; break;
     case WIRE_REPLAY: m.replay = (struct wire_replay){300, 9, {sample_bytes(6), 48}}; break;
@@ -157,14 +161,15 @@ static inline bool same_hello(const struct wire_hello *a, const struct wire_hell
            a->train_rows == b->train_rows && a->test_rows == b->test_rows &&
            a->features == b->features && a->degree == b->degree &&
            same_bytes(a->dealing, b->dealing) && same_bytes(a->holds, b->holds) &&
-           a->held == b->held && a->ledger == b->ledger;
+           a->held == b->held && a->ledger == b->ledger &&
+           memcmp(a->elements, b->elements, WIRE_ELEMENTS_BYTES) == 0;
 }
 
 static inline bool same_confirm(const struct wire_confirm *a, const struct wire_confirm *b)
 {
     return memcmp(a->sid, b->sid, WIRE_DIGEST_BYTES) == 0 &&
-           memcmp(a->ids_train, b->ids_train, WIRE_DIGEST_BYTES) == 0 &&
-           memcmp(a->ids_test, b->ids_test, WIRE_DIGEST_BYTES) == 0 &&
+           memcmp(a->proofs, b->proofs, WIRE_PROOFS_BYTES) == 0 &&
+           memcmp(a->marks, b->marks, WIRE_PROOFS_BYTES) == 0 &&
            memcmp(a->signature, b->signature, WIRE_SIGNATURE_BYTES) == 0 &&
            a->generation == b->generation && same_bytes(a->seen, b->seen);
 }
@@ -174,7 +179,8 @@ static inline bool same_lists(const struct wire_msg *a, const struct wire_msg *b
     size_t n = a->kind == WIRE_HELLOS ? a->hellos.n : a->confirms.n;
     bool same = a->kind == WIRE_HELLOS
                     ? n == b->hellos.n && a->hellos.generation == b->hellos.generation
-                    : n == b->confirms.n && a->confirms.generation == b->confirms.generation;
+                    : n == b->confirms.n && a->confirms.generation == b->confirms.generation &&
+                          memcmp(a->confirms.proof, b->confirms.proof, WIRE_PROOF_BYTES) == 0;
 
     for (size_t i = 0; same && i < n; i++)
         same = a->kind == WIRE_HELLOS
@@ -215,7 +221,8 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
     case WIRE_OFFER:
         return a->offer.generation == b->offer.generation && a->offer.step == b->offer.step &&
                same_bytes(a->offer.plan, b->offer.plan) &&
-               same_bytes(a->offer.members, b->offer.members);
+               same_bytes(a->offer.members, b->offer.members) &&
+               memcmp(a->offer.element, b->offer.element, WIRE_ELEMENT_BYTES) == 0;
     case WIRE_BEHIND:
         return a->behind.generation == b->behind.generation &&
                a->behind.applied == b->behind.applied;

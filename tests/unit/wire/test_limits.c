@@ -64,8 +64,8 @@ static void test_single_messages_fit_the_limits_named_after_them(void **state)
     m.confirm.seen = (struct wire_bytes){seen, sizeof seen};
     assert_true(packed(&m) <= WIRE_CONFIRM_MAX);
     m.kind = WIRE_OFFER;
-    m.offer =
-        (struct wire_offer){UINT64_MAX, UINT64_MAX, {plan, sizeof plan}, {members, sizeof members}};
+    m.offer = (struct wire_offer){
+        UINT64_MAX, UINT64_MAX, {plan, sizeof plan}, {members, sizeof members}, plan};
     assert_true(packed(&m) <= WIRE_OFFER_MAX);
     buf_deinit(&body);
 }
@@ -258,7 +258,8 @@ static void test_the_lists_of_a_plan_fit_what_its_parties_take(void **state)
     for (uint32_t n = 1; n <= WIRE_MEMBERS_MAX; n = n < 64 ? n * 2 : n + 64) {
         size_t lists_max = n * WIRE_HELLO_MAX + WIRE_OVERHEAD_MAX;
         struct plan p = plan_of(n, 1, 1);
-        struct wire_msg m = {.kind = WIRE_CONFIRMS, .confirms = {UINT64_MAX, n, confirm}}, got;
+        struct wire_msg m = {.kind = WIRE_CONFIRMS, .confirms = {UINT64_MAX, n, confirm, seen}},
+                        got;
         struct wire_unpacker u;
         struct buf out;
 

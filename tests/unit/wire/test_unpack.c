@@ -28,7 +28,7 @@ static void test_a_join_has_a_digest_of_its_size(void **state)
 
 static void test_a_hello_has_keys_digests_and_signature_of_their_sizes(void **state)
 {
-    size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64, 64};
     struct wire_msg m;
     struct raw r;
 
@@ -39,10 +39,10 @@ static void test_a_hello_has_keys_digests_and_signature_of_their_sizes(void **st
     for (size_t i = 0; i < HELLO_LENGTHS; i++) {
         length[i]--;
         body_of_hello(&r, length, "p1");
-        expect_refused(WIRE_HELLO, &r, i < 3 ? "hello body" : "hello");
+        expect_refused(WIRE_HELLO, &r, i < 3 || i == 5 ? "hello body" : "hello");
         length[i] += 2;
         body_of_hello(&r, length, "p1");
-        expect_refused(WIRE_HELLO, &r, i < 3 ? "hello body" : "hello");
+        expect_refused(WIRE_HELLO, &r, i < 3 || i == 5 ? "hello body" : "hello");
         length[i]--;
     }
     r.n = 0;
@@ -51,7 +51,7 @@ static void test_a_hello_has_keys_digests_and_signature_of_their_sizes(void **st
 
 static void test_a_signature_with_a_byte_more_is_refused(void **state)
 {
-    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64, 64};
     uint8_t longer[WIRE_SIGNATURE_BYTES + 1] = {1};
     struct raw r;
 
@@ -64,7 +64,7 @@ static void test_a_signature_with_a_byte_more_is_refused(void **state)
         struct raw c = {.n = 0};
 
         for (unsigned f = 1; f <= 4; f++)
-            put_bytes(&c, f, longer, (f == 4 ? 64u : 32u) + (f == field));
+            put_bytes(&c, f, longer, (f > 1 ? 64u : 32u) + (f == field));
         put_bytes(&c, 6, sample_bytes(6), WIRE_SEEN_BYTES);
         expect_refused(WIRE_CONFIRM, &c, "confirm");
     }
@@ -79,7 +79,7 @@ static void test_a_confirm_has_digests_and_signature_of_their_sizes(void **state
         struct raw c = {.n = 0};
 
         for (unsigned f = 1; f <= 4; f++)
-            put_bytes(&c, f, sample_bytes((uint8_t)f), (f == 4 ? 64u : 32u) - (f == shorter));
+            put_bytes(&c, f, sample_bytes((uint8_t)f), (f > 1 ? 64u : 32u) - (f == shorter));
         put_bytes(&c, 6, sample_bytes(6), WIRE_SEEN_BYTES);
         if (shorter > 0)
             expect_refused(WIRE_CONFIRM, &c, "confirm");
@@ -100,7 +100,7 @@ static void test_a_confirm_has_a_whole_number_for_each_of_1_to_256_members(void 
         struct wire_msg m;
 
         for (unsigned f = 1; f <= 4; f++)
-            put_bytes(&c, f, sample_bytes((uint8_t)f), f == 4 ? 64u : 32u);
+            put_bytes(&c, f, sample_bytes((uint8_t)f), f > 1 ? 64u : 32u);
         if (good || bad[i - WIRE_MEMBERS_MAX] > 0)
             put_bytes(&c, 6, seen, good ? WIRE_SEEN_BYTES * (i + 1) : bad[i - WIRE_MEMBERS_MAX]);
         if (good) {
@@ -115,7 +115,7 @@ static void test_a_confirm_has_a_whole_number_for_each_of_1_to_256_members(void 
 /* Bytes of dealing and holds at their numbers, where not 0, between the numbers around them. */
 static void body_of_dealing_hello(struct raw *r, size_t dealing, size_t holds)
 {
-    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64, 64};
     struct raw part;
 
     signed_part(&part, length, "p1");
@@ -158,7 +158,7 @@ static void test_what_a_hello_says_of_dealings_is_a_digest_or_nothing(void **sta
 
 static void test_a_hello_without_a_dealing_does_not_spell_it_out(void **state)
 {
-    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64, 64};
     struct raw r, part;
     struct wire_msg m;
 
@@ -184,7 +184,7 @@ static void test_a_hello_without_a_dealing_does_not_spell_it_out(void **state)
 
 static void test_the_signed_part_of_a_hello_is_bounded(void **state)
 {
-    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64, 0};
     struct raw r, part = {.n = WIRE_HELLO_MAX};
 
     (void)state;
@@ -203,6 +203,7 @@ static void body_of_offer(struct raw *r, size_t plan, const uint8_t *members, si
     put_value(r, 1, 1);
     put_bytes(r, 2, text, plan);
     put_bytes(r, 3, members, n);
+    put_bytes(r, 5, text, WIRE_ELEMENT_BYTES);
 }
 
 static void test_an_offer_has_a_plan_and_ascending_members(void **state)
@@ -234,11 +235,21 @@ static void test_an_offer_has_a_plan_and_ascending_members(void **state)
     r.n = 0;
     put_bytes(&r, 2, all, 3);
     expect_refused(WIRE_OFFER, &r, "offer"); /* no members */
+    for (size_t n = 31; n <= 33; n++) {
+        r.n = 0;
+        put_bytes(&r, 2, all, 3);
+        put_bytes(&r, 3, all, 3);
+        put_bytes(&r, 5, all, n);
+        if (n == WIRE_ELEMENT_BYTES)
+            expect_ok(&m, WIRE_OFFER, &r);
+        else
+            expect_refused(WIRE_OFFER, &r, "offer");
+    }
 }
 
 static void put_hello_of(struct raw *list, const char *name)
 {
-    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64, 64};
     struct raw one;
 
     body_of_hello(&one, length, name);
@@ -255,13 +266,25 @@ static void test_lists_have_a_member_and_no_more_than_the_maximum(void **state)
     expect_refused(WIRE_HELLOS, &list, "hellos");
     expect_refused(WIRE_CONFIRMS, &list, "confirms");
     for (unsigned f = 1; f <= 4; f++)
-        put_bytes(&confirm, f, sample_bytes(1), f == 4 ? 64 : 32);
+        put_bytes(&confirm, f, sample_bytes(1), f > 1 ? 64 : 32);
     put_bytes(&confirm, 6, sample_bytes(6), WIRE_SEEN_BYTES);
-    for (int i = 0; i < WIRE_MEMBERS_MAX; i++)
+    for (size_t n = 0; n <= WIRE_MEMBERS_MAX + 1; n++) {
+        size_t end = list.n;
+
+        if (n % 128 <= 1) {
+            put_bytes(&list, 3, sample_bytes(2), WIRE_PROOF_BYTES);
+            if (n > 0 && n <= WIRE_MEMBERS_MAX)
+                expect_ok(&m, WIRE_CONFIRMS, &list);
+            else
+                expect_refused(WIRE_CONFIRMS, &list, "confirms");
+            list.n = end;
+            put_bytes(&list, 3, sample_bytes(2), WIRE_PROOF_BYTES - 1);
+            expect_refused(WIRE_CONFIRMS, &list, "confirms");
+            list.n = end;
+            expect_refused(WIRE_CONFIRMS, &list, "confirms");
+        }
         put_bytes(&list, 2, confirm.bytes, confirm.n);
-    expect_ok(&m, WIRE_CONFIRMS, &list);
-    put_bytes(&list, 2, confirm.bytes, confirm.n);
-    expect_refused(WIRE_CONFIRMS, &list, "confirms");
+    }
     list.n = 0;
     for (int i = 0; i < WIRE_MEMBERS_MAX; i++)
         put_hello_of(&list, "p");
@@ -272,7 +295,7 @@ static void test_lists_have_a_member_and_no_more_than_the_maximum(void **state)
 
 static void test_one_bad_member_spoils_a_list(void **state)
 {
-    static const size_t length[HELLO_LENGTHS] = {32, 32, 31, 32, 64};
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 31, 32, 64, 64};
     struct raw list = {.n = 0}, bad;
     struct wire_msg m;
 
@@ -288,6 +311,7 @@ static void test_one_bad_member_spoils_a_list(void **state)
     list.n = bad.n = 0;
     put_bytes(&bad, 1, sample_bytes(1), WIRE_DIGEST_BYTES);
     put_bytes(&list, 2, bad.bytes, bad.n);
+    put_bytes(&list, 3, sample_bytes(2), WIRE_PROOF_BYTES);
     expect_refused(WIRE_CONFIRMS, &list, "confirm");
 }
 
@@ -295,7 +319,7 @@ static void test_one_bad_member_spoils_a_list(void **state)
 
 static void test_a_name_is_one_to_63_printable_characters_without_spaces(void **state)
 {
-    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64};
+    static const size_t length[HELLO_LENGTHS] = {32, 32, 32, 32, 64, 64};
     char name[WIRE_NAME_MAX + 2];
     struct wire_msg m;
     struct raw r;

@@ -1,0 +1,270 @@
+/* guesses.c -- rows of counts to a signed file and back.
+ *
+ *   "colonnade guesses 1" and zeros to 64 bytes, signature (64), then for each row peer (32),
+ *   list (32), count (8, little-endian).  Signed is the SHA-256 of all but the signature.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/guesses.h"
+
+#include "common/base/check.h"
+#include "common/base/file.h"
+#include "common/base/folder.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/crypto/digest.h"
+#include "common/crypto/secret.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TITLE_BYTES = 64,
+    HEAD_BYTES = TITLE_BYTES + SIGN_BYTES,
+    ROW_BYTES = 2 * GUESSES_KEY_BYTES + 8,
+    FILE_MAX = HEAD_BYTES + ROW_BYTES * GUESSES_ROWS_MAX
+};
+
+static const char title[TITLE_BYTES] = "colonnade guesses 1";
+
+static void digest_of(uint8_t out[DIGEST_BYTES], const struct buf *file)
+{
+    struct digest d;
+
+    digest_begin(&d);
+    digest_update(&d, file->data, TITLE_BYTES);
+    digest_update(&d, file->data + HEAD_BYTES, file->len - HEAD_BYTES);
+    digest_final(&d, out);
+    digest_deinit(&d);
+}
+
+static enum status parse(struct guesses *g, const struct buf *file, struct error *err)
+{
+    uint8_t digest[DIGEST_BYTES];
+    const uint8_t *at = file->data + HEAD_BYTES;
+
+    if (file->len < HEAD_BYTES || (file->len - HEAD_BYTES) % ROW_BYTES != 0 ||
+        memcmp(file->data, title, TITLE_BYTES) != 0)
+        return error_set(err, STATUS_POLICY, "%s: not a file of counted comparisons", g->path);
+    digest_of(digest, file);
+    if (sign_check(file->data + TITLE_BYTES, g->key->public_key, "vfl/guesses/1", digest,
+                   sizeof digest) != STATUS_OK)
+        return error_set(err, STATUS_POLICY,
+                         "%s: changed, or written under another identity.key; remove it to count "
+                         "from nothing",
+                         g->path);
+    for (g->n = 0; g->n < (file->len - HEAD_BYTES) / ROW_BYTES; g->n++) {
+        struct guesses_row *r = &g->row[g->n];
+
+        memcpy(r->peer, at, sizeof r->peer);
+        memcpy(r->list, at + sizeof r->peer, sizeof r->list);
+        at += 2 * GUESSES_KEY_BYTES;
+        r->count = le_take(&at, 8);
+    }
+    return STATUS_OK;
+}
+
+enum status guesses_open(struct guesses *g, const char *state, const struct sign_key *key,
+                         struct error *err)
+{
+    struct buf file;
+    enum status s = STATUS_OK;
+
+    *g = (struct guesses){.key = key};
+    snprintf(g->path, sizeof g->path, "%.*s/guesses", GUESSES_PATH_MAX - 16, state);
+    g->row = mem_alloc(GUESSES_ROWS_MAX, sizeof *g->row);
+    if (g->row == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: no memory", g->path);
+    if (access(g->path, F_OK) != 0)
+        return STATUS_OK;
+    buf_init(&file, FILE_MAX);
+    s = file_read_private(g->path, &file, err);
+    if (s == STATUS_OK)
+        s = parse(g, &file, err);
+    buf_deinit(&file);
+    return s;
+}
+
+void guesses_close(struct guesses *g)
+{
+    mem_free(g->row);
+    *g = (struct guesses){0};
+}
+
+uint64_t guesses_count(const struct guesses *g, const uint8_t peer[GUESSES_KEY_BYTES])
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        if (memcmp(g->row[i].peer, peer, GUESSES_KEY_BYTES) == 0)
+            count += g->row[i].count;
+    }
+    return count;
+}
+
+static enum status write_rows(struct guesses *g, const struct guesses_row *row, size_t n,
+                              struct error *err)
+{
+    uint8_t digest[DIGEST_BYTES], signature[SIGN_BYTES] = {0}, count[8];
+    struct buf file;
+    enum status s;
+
+    buf_init(&file, FILE_MAX);
+    s = buf_append(&file, title, TITLE_BYTES);
+    if (s == STATUS_OK)
+        s = buf_append(&file, signature, sizeof signature);
+    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
+        le_put(count, row[i].count, sizeof count);
+        s = buf_append(&file, row[i].peer, GUESSES_KEY_BYTES);
+        if (s == STATUS_OK)
+            s = buf_append(&file, row[i].list, GUESSES_KEY_BYTES);
+        if (s == STATUS_OK)
+            s = buf_append(&file, count, sizeof count);
+    }
+    if (s == STATUS_OK) {
+        digest_of(digest, &file);
+        s = sign_make(file.data + TITLE_BYTES, g->key, "vfl/guesses/1", digest, sizeof digest);
+    }
+    if (s == STATUS_OK)
+        s = file_write_atomic(g->path, file.data, file.len, 0600, err);
+    else
+        error_set(err, s, "%s: %s", g->path, status_words(s));
+    buf_deinit(&file);
+    return s;
+}
+
+/* What the file names a list by.  Ed25519 signs the same bytes alike every time. */
+static enum status name_list(uint8_t out[GUESSES_KEY_BYTES], const struct guesses *g,
+                             const uint8_t list[GUESSES_KEY_BYTES])
+{
+    uint8_t signature[SIGN_BYTES];
+    enum status s = sign_make(signature, g->key, "vfl/guesses/list/1", list, GUESSES_KEY_BYTES);
+
+    digest_sha256(out, signature, sizeof signature);
+    secret_wipe(signature, sizeof signature);
+    return s;
+}
+
+/* One more of this peer, or none. */
+static enum status change(struct guesses_row *row, size_t *n, const uint8_t *peer,
+                          const uint8_t *list, bool equal)
+{
+    size_t i = 0;
+
+    while (i < *n && (memcmp(row[i].peer, peer, GUESSES_KEY_BYTES) != 0 ||
+                      memcmp(row[i].list, list, GUESSES_KEY_BYTES) != 0))
+        i++;
+    if (equal) {
+        if (i < *n)
+            row[i] = row[--*n];
+        return STATUS_OK;
+    }
+    if (i == GUESSES_ROWS_MAX)
+        return STATUS_LIMIT;
+    if (i == *n) {
+        memcpy(row[i].peer, peer, GUESSES_KEY_BYTES);
+        memcpy(row[i].list, list, GUESSES_KEY_BYTES);
+        row[(*n)++].count = 0;
+    }
+    row[i].count++;
+    return STATUS_OK;
+}
+
+/* The rows that `next` makes of the present ones: to the disk, then here. */
+static enum status replace(struct guesses *g, struct guesses_row *next, size_t n, struct error *err)
+{
+    enum status s = write_rows(g, next, n, err);
+
+    if (s == STATUS_OK) {
+        mem_free(g->row);
+        g->row = next;
+        g->n = n;
+    } else {
+        mem_free(next);
+    }
+    return s;
+}
+
+static struct guesses_row *copy(const struct guesses *g)
+{
+    struct guesses_row *next = mem_alloc(GUESSES_ROWS_MAX, sizeof *next);
+
+    if (next != NULL)
+        memcpy(next, g->row, g->n * sizeof *next);
+    return next;
+}
+
+enum status guesses_note(struct guesses *g, const uint8_t *const *peers, size_t n,
+                         const uint8_t list[GUESSES_KEY_BYTES], bool equal, struct error *err)
+{
+    struct guesses_row *next = copy(g);
+    uint8_t name[GUESSES_KEY_BYTES];
+    enum status s = next == NULL ? STATUS_MEMORY : name_list(name, g, list);
+    size_t rows = g->n;
+
+    for (size_t i = 0; i < n && s == STATUS_OK; i++)
+        s = change(next, &rows, peers[i], name, equal);
+    if (s != STATUS_OK) {
+        mem_free(next);
+        return error_set(err, s == STATUS_LIMIT ? STATUS_POLICY : s, "%s: %s", g->path,
+                         status_words(s));
+    }
+    return replace(g, next, rows, err);
+}
+
+enum status guesses_forget(struct guesses *g, const uint8_t peer[GUESSES_KEY_BYTES], uint64_t *was,
+                           struct error *err)
+{
+    struct guesses_row *next = copy(g);
+    size_t rows = 0;
+
+    *was = guesses_count(g, peer);
+    if (next == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: no memory", g->path);
+    for (size_t i = 0; i < g->n; i++) {
+        if (memcmp(g->row[i].peer, peer, GUESSES_KEY_BYTES) != 0)
+            next[rows++] = g->row[i];
+    }
+    return replace(g, next, rows, err);
+}
+
+static enum status forget_by_order(struct guesses *g, const uint8_t *peer, const char *name,
+                                   struct buf *out, struct error *err)
+{
+    uint64_t was;
+    enum status s = guesses_forget(g, peer, &was, err);
+
+    if (s != STATUS_OK)
+        return s;
+    if (was == 0)
+        s = buf_printf(out, "no comparison of ids with %s was in vain\n", name);
+    else
+        s = buf_printf(out, "forgotten: %llu comparisons of ids with %s in vain\n",
+                       (unsigned long long)was, name);
+    return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
+}
+
+enum status guesses_order(const char *state, const struct sign_key *key, const uint8_t *peer,
+                          const char *name, struct buf *out, struct error *err)
+{
+    char path[GUESSES_PATH_MAX];
+    struct guesses g = {0};
+    int lock = -1;
+    enum status s;
+
+    if (peer == NULL)
+        return error_set(err, STATUS_CONFIG, "--ids-forget: the roster has nobody else named %s",
+                         name);
+    snprintf(path, sizeof path, "%.*s/lock", GUESSES_PATH_MAX - 16, state);
+    s = folder_make(state, err);
+    if (s == STATUS_OK)
+        s = file_lock(&lock, path, err);
+    if (s == STATUS_OK)
+        s = guesses_open(&g, state, key, err);
+    if (s == STATUS_OK)
+        s = forget_by_order(&g, peer, name, out, err);
+    guesses_close(&g);
+    file_unlock(lock);
+    return s;
+}

@@ -1,0 +1,201 @@
+/* ledger_entry.c -- what an entry releases is worked out the same way when it is made and whenever
+ * the ledger is opened.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/privacy/ledger_entry.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/privacy/ledger_records.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- slots --- */
+
+static enum status make_room(struct ledger *l, size_t n)
+{
+    uint32_t *more;
+
+    if (n <= l->slots_max)
+        return STATUS_OK;
+    more = mem_alloc(n, sizeof *more);
+    if (more == NULL)
+        return STATUS_MEMORY;
+    mem_free(l->slots);
+    l->slots = more;
+    l->slots_max = n;
+    return STATUS_OK;
+}
+
+enum status ledger_entry_expand(struct ledger *l, const struct ledger_block *b,
+                                const uint32_t **slots)
+{
+    const struct ledger_set *set;
+    const uint32_t *slot_of;
+    enum status s;
+
+    *slots = b->slots;
+    if (!b->scheduled)
+        return STATUS_OK;
+    set = ledger_sets_get(&l->sets, b->set);
+    if (set == NULL || set->rows != b->stretch.law.rows)
+        return STATUS_LIMIT;
+    slot_of = ledger_sets_slots(&l->sets, set);
+    s = slot_of == NULL ? STATUS_MEMORY : make_room(l, b->n);
+    if (s == STATUS_OK)
+        s = ledger_walk_rows(&l->walk, &b->stretch, l->slots, b->n);
+    if (s != STATUS_OK)
+        return s;
+    for (size_t i = 0; i < b->n; i++)
+        l->slots[i] = slot_of[l->slots[i]];
+    *slots = l->slots;
+    return STATUS_OK;
+}
+
+enum status ledger_entry_list(struct ledger *l, const uint8_t *runs, size_t bytes, size_t n,
+                              const uint32_t **slots)
+{
+    size_t done = 0;
+    enum status s = make_room(l, n);
+
+    *slots = l->slots;
+    if (s != STATUS_OK || bytes % LEDGER_RUN_BYTES != 0)
+        return s != STATUS_OK ? s : STATUS_LIMIT;
+    for (const uint8_t *at = runs, *end = runs + bytes; at < end;) {
+        struct ledger_run r = ledger_sets_take(&at);
+
+        if (r.n == 0 || r.n > n - done || (uint64_t)r.first + r.n > l->counts.records)
+            return STATUS_LIMIT;
+        for (uint32_t i = 0; i < r.n; i++)
+            l->slots[done++] = r.first + i;
+    }
+    return done == n ? STATUS_OK : STATUS_LIMIT;
+}
+
+/* --- writing --- */
+
+enum status ledger_entry_add_law(struct ledger *l, const struct ledger_law *law)
+{
+    if (l->laws == l->laws_max) {
+        size_t more = l->laws_max == 0 ? 8 : 2 * l->laws_max;
+        struct ledger_law *grown =
+            mem_grow(l->law, l->laws_max * sizeof *grown, more * sizeof *grown);
+
+        if (grown == NULL)
+            return STATUS_MEMORY;
+        l->law = grown;
+        l->laws_max = more;
+    }
+    l->law[l->laws++] = *law;
+    return STATUS_OK;
+}
+
+/* Number of a law, which is written when it is new. */
+static enum status need_law(struct ledger *l, const struct ledger_law *law, size_t *number,
+                            struct error *err)
+{
+    char text[LEDGER_LAW_MAX];
+
+    for (*number = l->laws; *number > 0; --*number) {
+        if (ledger_law_same(&l->law[*number - 1], law)) {
+            --*number;
+            return STATUS_OK;
+        }
+    }
+    *number = l->laws;
+    if (ledger_entry_add_law(l, law) != STATUS_OK)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    ledger_law_print(text, law);
+    return ledger_write(l, NULL, 0, err, "law %zu %s", *number, text);
+}
+
+static enum status need_work(struct ledger *l, const struct ledger_block *b, uint32_t *number,
+                             struct error *err)
+{
+    struct ledger_work w;
+
+    memcpy(w.plan, b->plan, sizeof w.plan);
+    memcpy(w.data, b->data, sizeof w.data);
+    *number = ledger_history_find(&l->history, &w);
+    if (*number != UINT32_MAX)
+        return STATUS_OK;
+    *number = (uint32_t)l->history.works;
+    if (ledger_history_add(&l->history, &w) != STATUS_OK)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    return ledger_write_work(l, *number, &w, err);
+}
+
+static uint64_t time_of(const struct ledger_block *b)
+{
+    return b->at_s > 0 ? (uint64_t)b->at_s : 0;
+}
+
+static enum status write_entry(struct ledger *l, const struct ledger_block *b, bool back,
+                               const struct ledger_written *w, struct error *err)
+{
+    char head[192];
+    uint8_t *runs;
+    size_t law, bytes;
+    enum status s;
+
+    snprintf(head, sizeof head,
+             "%s %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu32 " %s %zu %zu %" PRIu64,
+             back ? "back" : "pay", w->number, b->rounds, time_of(b), w->work,
+             ledger_purpose_name(b->purpose), l->current, b->n,
+             b->scheduled ? b->stretch.place : b->place);
+    if (b->scheduled) {
+        s = need_law(l, &b->stretch.law, &law, err);
+        return s != STATUS_OK ? s
+                              : ledger_write(l, NULL, 0, err, "%s law %zu %" PRIu32 " %" PRIu64,
+                                             head, law, b->set, b->stretch.count);
+    }
+    runs = ledger_sets_pack(b->slots, b->n, &bytes);
+    if (runs == NULL)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    s = ledger_write(l, runs, bytes, err, "%s listed", head);
+    mem_free(runs);
+    return s;
+}
+
+enum status ledger_entry_write(struct ledger *l, const struct ledger_block *b, bool back,
+                               struct ledger_written *w, struct error *err)
+{
+    const uint64_t numbers = back ? 1 : b->rounds;
+    enum status s;
+
+    CHECK(b->rounds > 0 && b->place <= INT64_MAX && b->stretch.place <= INT64_MAX);
+    *w = (struct ledger_written){
+        .number = l->history.number + numbers, .laws = l->laws, .works = l->history.works};
+    if (numbers > LEDGER_NUMBER_MAX - l->history.number)
+        return error_set(err, STATUS_BUDGET, "ledger %s: its numbers have run out", l->store.path);
+    if (ledger_history_reserve(&l->history) != STATUS_OK)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    s = need_work(l, b, &w->work, err);
+    return s == STATUS_OK ? write_entry(l, b, back, w, err) : s;
+}
+
+void ledger_entry_done(struct ledger *l, const struct ledger_block *b, bool back,
+                       const struct ledger_written *w, bool committed)
+{
+    const int64_t sign = back ? -1 : 1;
+
+    if (!committed) {
+        l->laws = w->laws;
+        l->history.works = w->works;
+        return;
+    }
+    ledger_history_enter(&l->history, &(struct ledger_tally){.work = w->work,
+                                                             .purpose = b->purpose,
+                                                             .entries = 1,
+                                                             .rounds = sign * (int64_t)b->rounds,
+                                                             .releases = sign * (int64_t)b->n,
+                                                             .first_s = time_of(b),
+                                                             .last_s = time_of(b)});
+    l->history.number = w->number;
+    l->history.entries++;
+    l->records_since += 2;
+    l->releases_since += b->n;
+}

@@ -1,0 +1,119 @@
+/* ledger_ids.c -- digests by slot, and a table to find them.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/privacy/ledger_ids.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <string.h>
+
+enum { PLACES_MIN = 64 };
+
+enum status ledger_ids_key(struct ledger_ids *ids, const uint8_t key[DIGEST_BYTES])
+{
+    digest_mac_deinit(&ids->mac);
+    return digest_mac_init(&ids->mac, key, DIGEST_BYTES);
+}
+
+void ledger_ids_deinit(struct ledger_ids *ids)
+{
+    digest_mac_deinit(&ids->mac);
+    mem_free(ids->digest);
+    mem_free(ids->place);
+    *ids = (struct ledger_ids){0};
+}
+
+enum status ledger_ids_digest(struct ledger_ids *ids, const char *id, uint8_t out[LEDGER_ID_BYTES])
+{
+    uint8_t whole[DIGEST_BYTES];
+    enum status s = digest_mac_of(&ids->mac, whole, id, strlen(id));
+
+    memcpy(out, whole, LEDGER_ID_BYTES);
+    return s;
+}
+
+static const uint8_t *digest_of(const struct ledger_ids *ids, size_t slot)
+{
+    return ids->digest + slot * LEDGER_ID_BYTES;
+}
+
+/* Where a digest is, or the free place that it would take. */
+static size_t look(const struct ledger_ids *ids, const uint8_t *digest)
+{
+    uint64_t first;
+    size_t at;
+
+    memcpy(&first, digest, sizeof first);
+    at = (size_t)first & (ids->places - 1);
+    while (ids->place[at] != 0 &&
+           memcmp(digest_of(ids, ids->place[at] - 1), digest, LEDGER_ID_BYTES) != 0)
+        at = (at + 1) & (ids->places - 1);
+    return at;
+}
+
+uint32_t ledger_ids_find(const struct ledger_ids *ids, const uint8_t digest[LEDGER_ID_BYTES])
+{
+    uint32_t found = ids->places == 0 ? 0 : ids->place[look(ids, digest)];
+
+    return found == 0 ? UINT32_MAX : found - 1;
+}
+
+static void fill_places(struct ledger_ids *ids)
+{
+    memset(ids->place, 0, ids->places * sizeof *ids->place);
+    for (size_t i = 0; i < ids->n; i++)
+        ids->place[look(ids, digest_of(ids, i))] = (uint32_t)i + 1;
+}
+
+/* Room for one more, in both. */
+static enum status grow(struct ledger_ids *ids)
+{
+    if (ids->n == ids->max) {
+        size_t more = ids->max == 0 ? PLACES_MIN : ids->max + ids->max / 2;
+        uint8_t *grown = mem_grow(ids->digest, ids->max * LEDGER_ID_BYTES, more * LEDGER_ID_BYTES);
+
+        if (grown == NULL)
+            return STATUS_MEMORY;
+        ids->digest = grown;
+        ids->max = more;
+    }
+    if (ids->n + 1 > ids->places / 4 * 3) {
+        size_t more = ids->places == 0 ? PLACES_MIN : 2 * ids->places;
+        uint32_t *place = mem_alloc(more, sizeof *place);
+
+        if (place == NULL)
+            return STATUS_MEMORY;
+        mem_free(ids->place);
+        ids->place = place;
+        ids->places = more;
+        fill_places(ids);
+    }
+    return STATUS_OK;
+}
+
+enum status ledger_ids_add(struct ledger_ids *ids, const uint8_t digest[LEDGER_ID_BYTES])
+{
+    enum status s;
+    size_t at;
+
+    if (ids->n >= LEDGER_SLOTS_MAX)
+        return STATUS_LIMIT;
+    s = grow(ids);
+    if (s != STATUS_OK)
+        return s;
+    at = look(ids, digest);
+    CHECK(ids->place[at] == 0);
+    memcpy(ids->digest + ids->n * LEDGER_ID_BYTES, digest, LEDGER_ID_BYTES);
+    ids->n++;
+    ids->place[at] = (uint32_t)ids->n;
+    return STATUS_OK;
+}
+
+void ledger_ids_cut(struct ledger_ids *ids, size_t n)
+{
+    if (n >= ids->n)
+        return;
+    ids->n = n;
+    fill_places(ids);
+}

@@ -1,0 +1,63 @@
+/* ledger_key.c -- found, or made once.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/privacy/ledger_key.h"
+
+#include "common/base/file.h"
+#include "common/crypto/digest.h"
+#include "common/crypto/rng.h"
+#include "common/crypto/sealed.h"
+#include "common/crypto/secret.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+_Static_assert((int)LEDGER_KEY_BYTES == (int)SEALED_KEY_BYTES, "one kind of key file");
+
+/* Anything of that name, a link that leads nowhere too. */
+static bool exists(const char *path)
+{
+    struct stat is;
+
+    return lstat(path, &is) == 0 || errno != ENOENT;
+}
+
+static enum status make(uint8_t key[LEDGER_KEY_BYTES], const char *path, struct error *err)
+{
+    char text[2 * LEDGER_KEY_BYTES + 2];
+    struct rng rng;
+    enum status s = rng_init_system(&rng);
+
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s: %s", path, status_words(s));
+    rng_fill(&rng, key, LEDGER_KEY_BYTES);
+    rng_deinit(&rng);
+    digest_hex(text, key, LEDGER_KEY_BYTES);
+    strcat(text, "\n");
+    s = file_write_atomic(path, text, strlen(text), 0600, err);
+    secret_wipe(text, sizeof text);
+    return s;
+}
+
+enum status ledger_key_load(uint8_t key[LEDGER_KEY_BYTES], const char *path, const char *state_key,
+                            struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char own[PATH_MAX];
+
+    if (state_key[0] != 0)
+        return sealed_key_load(key, state_key, err);
+    snprintf(own, sizeof own, "%.*sledger.key", slash == NULL ? 0 : (int)(slash + 1 - path), path);
+    if (exists(own))
+        return sealed_key_load(key, own, err);
+    if (exists(path))
+        return error_set(err, STATUS_CONFIG,
+                         "ledger %s: its key is missing: no state_key is configured, and there is "
+                         "no %s",
+                         path, own);
+    return make(key, own, err);
+}

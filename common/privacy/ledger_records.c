@@ -1,0 +1,256 @@
+/* ledger_records.c -- writing records, and all of them anew.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/privacy/ledger_records.h"
+
+#include "common/base/check.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/crypto/kex.h"
+#include "common/crypto/secret.h"
+#include "common/privacy/ledger_words.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { IDS_AT_ONCE = 1 << 16, COUNTS_AT_ONCE = 1 << 16, COUNT_BYTES_MAX = 5, SEEN_BYTES = 12 };
+
+enum status ledger_key_ids(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES], struct error *err)
+{
+    static const char label[] = "vfl/ledger/1 ids";
+    uint8_t own[DIGEST_BYTES];
+    enum status s = kex_hkdf(own, sizeof own, key, LEDGER_KEY_BYTES, l->salt, sizeof l->salt, label,
+                             sizeof label - 1);
+
+    if (s == STATUS_OK)
+        s = ledger_ids_key(&l->ids, own);
+    secret_wipe(own, sizeof own);
+    return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
+}
+
+enum status ledger_write(struct ledger *l, const void *bytes, size_t n, struct error *err,
+                         const char *format, ...)
+{
+    char text[LEDGER_TEXT_MAX];
+    va_list args;
+    int len;
+
+    va_start(args, format);
+    len = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    CHECK(len > 0 && len < LEDGER_TEXT_MAX);
+    return ledger_store_append(&l->store, &(struct ledger_record){text, bytes, n}, err);
+}
+
+enum status ledger_write_begin(struct ledger *l, const struct ledger_history *h, struct error *err)
+{
+    char salt[2 * LEDGER_SALT_BYTES + 1];
+
+    digest_hex(salt, l->salt, sizeof l->salt);
+    return ledger_write(l, NULL, 0, err, "begin/1 %s %" PRIu64 " %" PRIu64, salt, h->number,
+                        h->entries);
+}
+
+enum status ledger_write_ids(struct ledger *l, size_t first, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t n; first < l->ids.n && s == STATUS_OK; first += n) {
+        n = l->ids.n - first < IDS_AT_ONCE ? l->ids.n - first : IDS_AT_ONCE;
+        s = ledger_write(l, l->ids.digest + first * LEDGER_ID_BYTES, n * LEDGER_ID_BYTES, err,
+                         "ids %zu", first);
+    }
+    return s;
+}
+
+enum status ledger_write_work(struct ledger *l, size_t index, const struct ledger_work *w,
+                              struct error *err)
+{
+    char plan[2 * LEDGER_DIGEST_BYTES + 1], data[2 * LEDGER_DIGEST_BYTES + 1];
+
+    digest_hex(plan, w->plan, sizeof w->plan);
+    digest_hex(data, w->data, sizeof w->data);
+    return ledger_write(l, NULL, 0, err, "work %zu %s %s", index, plan, data);
+}
+
+enum status ledger_write_peers(struct ledger *l, bool all, struct error *err)
+{
+    const struct ledger_peers *p = &l->peers;
+    char key[2 * LEDGER_DIGEST_BYTES + 1];
+    enum status s = STATUS_OK;
+    uint8_t *seen, *to;
+
+    if (!all && p->written == p->n && !ledger_peers_dirty(p))
+        return STATUS_OK;
+    seen = to = mem_alloc(p->n + 1, SEEN_BYTES);
+    if (seen == NULL)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    for (size_t i = all ? 0 : p->written; i < p->n && s == STATUS_OK; i++) {
+        digest_hex(key, p->peer[i].key, sizeof p->peer[i].key);
+        s = ledger_write(l, NULL, 0, err, "peer %zu %s", i, key);
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        if (all ? p->peer[i].seen > 0 : p->peer[i].dirty)
+            to = le_put(le_put(to, i, 4), p->peer[i].seen, 8);
+    }
+    if (s == STATUS_OK && to > seen)
+        s = ledger_write(l, seen, (size_t)(to - seen), err, "seen");
+    for (size_t i = 0; all && i < p->n && s == STATUS_OK; i++) {
+        if (p->peer[i].guesses > 0)
+            s = ledger_write(l, NULL, 0, err, "guesses %zu %" PRIu64, i, p->peer[i].guesses);
+    }
+    mem_free(seen);
+    return s;
+}
+
+/* --- all anew --- */
+
+static enum status write_sets(struct ledger *l, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; i < l->sets.n && s == STATUS_OK; i++) {
+        const struct ledger_set *set = &l->sets.set[i];
+
+        if (set->bound)
+            s = ledger_write(l, set->runs, set->bytes, err, "set %" PRIu32, set->number);
+    }
+    return s;
+}
+
+static enum status write_mechanisms(struct ledger *l, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; i < l->mechanisms && s == STATUS_OK; i++)
+        s = ledger_write(l, NULL, 0, err, "mechanism %zu %s", i, l->mechanism_text[i]);
+    return s;
+}
+
+static uint8_t *put_count(uint8_t *to, uint32_t count)
+{
+    for (; count >= 0x80; count >>= 7)
+        *to++ = (uint8_t)(count | 0x80);
+    *to++ = (uint8_t)count;
+    return to;
+}
+
+static enum status write_column(struct ledger *l, struct ledger_column column, uint8_t *room,
+                                struct error *err)
+{
+    const size_t records = l->counts.records;
+    enum status s = STATUS_OK;
+
+    for (size_t first = 0; first < records && s == STATUS_OK; first += COUNTS_AT_ONCE) {
+        size_t end = records - first < COUNTS_AT_ONCE ? records : first + COUNTS_AT_ONCE;
+        uint64_t sum = 0;
+        uint8_t *to = room;
+
+        for (size_t slot = first; slot < end; slot++) {
+            uint32_t count = ledger_counts_of(&l->counts, column, (uint32_t)slot);
+
+            to = put_count(to, count);
+            sum += count;
+        }
+        if (sum > 0)
+            s = ledger_write(l, room, (size_t)(to - room), err, "count %zu %s %zu %" PRIu64,
+                             column.mechanism, ledger_purpose_name(column.purpose), first, sum);
+    }
+    return s;
+}
+
+static enum status write_counts(struct ledger *l, struct error *err)
+{
+    uint8_t *room = mem_alloc(COUNTS_AT_ONCE, COUNT_BYTES_MAX);
+    enum status s = STATUS_OK;
+
+    if (room == NULL)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    for (size_t m = 0; m < l->mechanisms; m++) {
+        for (int p = 0; p < LEDGER_PURPOSES && s == STATUS_OK; p++) {
+            struct ledger_column column = {m, (enum ledger_purpose)p};
+
+            if (l->counts.column[m][p] > 0)
+                s = write_column(l, column, room, err);
+        }
+    }
+    mem_free(room);
+    return s;
+}
+
+static enum status write_history(struct ledger *l, const struct ledger_history *h,
+                                 struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 1; i < h->works && s == STATUS_OK; i++)
+        s = ledger_write_work(l, i, &h->work[i], err);
+    for (size_t i = 0; i < h->tallies && s == STATUS_OK; i++) {
+        const struct ledger_tally *t = &h->tally[i];
+
+        /* Less than nothing: given back of what is told elsewhere by now. */
+        s = ledger_write(
+            l, NULL, 0, err,
+            "tally %" PRIu32 " %s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64,
+            t->work, ledger_purpose_name(t->purpose), t->entries, t->rounds > 0 ? t->rounds : 0,
+            t->releases > 0 ? t->releases : 0, t->first_s, t->last_s);
+    }
+    return s;
+}
+
+static enum status write_all(struct ledger *l, const struct ledger_history *h, struct error *err)
+{
+    enum status s = ledger_store_clear(&l->store, err);
+
+    if (s == STATUS_OK)
+        s = ledger_write_begin(l, h, err);
+    if (s == STATUS_OK)
+        s = ledger_write_ids(l, 0, err);
+    if (s == STATUS_OK)
+        s = write_sets(l, err);
+    if (s == STATUS_OK)
+        s = write_mechanisms(l, err);
+    if (s == STATUS_OK)
+        s = write_counts(l, err);
+    if (s == STATUS_OK)
+        s = write_history(l, h, err);
+    return s == STATUS_OK ? ledger_write_peers(l, true, err) : s;
+}
+
+static bool due(const struct ledger *l)
+{
+    return l->records_since >= LEDGER_FOLD_RECORDS || (l->releases_since >= LEDGER_FOLD_RELEASES &&
+                                                       l->releases_since / 16 >= l->counts.records);
+}
+
+enum status ledger_fold(struct ledger *l, struct error *err)
+{
+    struct ledger_history h;
+    enum status s;
+
+    if (!due(l))
+        return STATUS_OK;
+    if (ledger_history_copy(&h, &l->history) != STATUS_OK)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    ledger_history_shorten(&h);
+    s = ledger_store_begin(&l->store, err);
+    if (s == STATUS_OK) {
+        s = write_all(l, &h, err);
+        if (s == STATUS_OK)
+            s = ledger_store_seal(&l->store, h.number, err);
+        else
+            ledger_store_rollback(&l->store);
+    }
+    if (s != STATUS_OK) {
+        ledger_history_deinit(&h);
+        return s;
+    }
+    ledger_history_deinit(&l->history);
+    l->history = h;
+    ledger_sets_drop_others(&l->sets);
+    ledger_peers_clean(&l->peers);
+    l->laws = 0;
+    l->records_since = l->releases_since = 0;
+    return STATUS_OK;
+}

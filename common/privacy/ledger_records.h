@@ -1,0 +1,56 @@
+/* ledger_records.h -- what the records of a ledger's log say.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Texts; N, S, ... are numbers, HEX is hexadecimal.  Numbers in bytes are little-endian.
+ *
+ *     begin/1 SALT NUMBER ENTRIES           the first: a new ledger, or what it amounted to when
+ *                                           everything known was written anew
+ *     ids FIRST                             + 16 bytes for each: slots FIRST, FIRST + 1, ...
+ *     set N                                 + runs of slots, 4 bytes the first, 4 how many
+ *     mechanism N TEXT                      ledger_mechanism.h
+ *     law N TEXT                            ledger_law.h
+ *     work N PLAN-HEX DATA-HEX              a plan with data
+ *     peer N KEY-HEX
+ *     count MECHANISM PURPOSE FIRST SUM     + releases of slots FIRST, ... in 7-bit groups
+ *     tally WORK PURPOSE ENTRIES ROUNDS RELEASES FIRST-S LAST-S
+ *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM RELEASES PLACE law LAW SET COUNT
+ *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM RELEASES PLACE listed    + runs of slots
+ *     back ...                              the same: given back
+ *     seen                                  + peer, 4 bytes, number, 8 bytes, for each
+ *     forget PEER
+ *     guesses PEER TIMES
+ *
+ * N counts from 0, in order and without gaps; a set's may have gaps, a work's counts from 1.
+ */
+#ifndef COLONNADE_PRIVACY_LEDGER_RECORDS_H
+#define COLONNADE_PRIVACY_LEDGER_RECORDS_H
+
+#include "common/base/status.h"
+#include "common/privacy/ledger_inside.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Each inside a transaction.  What they say is not in memory yet, or not only. */
+enum status ledger_write(struct ledger *l, const void *bytes, size_t n, struct error *err,
+                         const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
+enum status ledger_write_begin(struct ledger *l, const struct ledger_history *h,
+                               struct error *err) MUST_USE;
+enum status ledger_write_ids(struct ledger *l, size_t first, struct error *err) MUST_USE;
+enum status ledger_write_work(struct ledger *l, size_t index, const struct ledger_work *w,
+                              struct error *err) MUST_USE;
+/* New peers and numbers; `all` of them, where nothing is in the file. */
+enum status ledger_write_peers(struct ledger *l, bool all, struct error *err) MUST_USE;
+
+/* Writes everything anew when opening would have to work out too much, in a transaction of its
+ * own. */
+enum status ledger_fold(struct ledger *l, struct error *err) MUST_USE;
+/* After so many records, or releases once they are many more than there are slots. */
+enum { LEDGER_FOLD_RECORDS = 20000 };
+#define LEDGER_FOLD_RELEASES (UINT64_C(1) << 27)
+
+/* From the ledger's key and the salt. */
+enum status ledger_key_ids(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES],
+                           struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,385 @@
+/* ledger_replay.c -- from the log to memory.
+ *
+ * The store has proven that every record is one that a holder of the key wrote; each value is held
+ * against its limits all the same, since a program with a fault holds the key too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/privacy/ledger_replay.h"
+
+#include "common/base/le.h"
+#include "common/privacy/ledger_entry.h"
+#include "common/privacy/ledger_records.h"
+#include "common/privacy/ledger_words.h"
+
+#include <limits.h>
+#include <string.h>
+
+struct replay {
+    struct ledger *l;
+    const uint8_t *key;
+    const struct ledger_record *record;
+    struct ledger_words w; /* behind the record's first word */
+    bool begun;
+    struct error *err;
+};
+
+static enum status wrong(struct replay *r, const char *what)
+{
+    return ledger_store_damaged(&r->l->store, what, r->err);
+}
+
+static enum status no_memory(struct replay *r)
+{
+    return ledger_store_status(&r->l->store, STATUS_MEMORY, r->err);
+}
+
+/* STATUS_MEMORY in the ledger's words, anything else as damage. */
+static enum status judged(struct replay *r, enum status s, const char *what)
+{
+    if (s == STATUS_OK)
+        return s;
+    return s == STATUS_MEMORY || s == STATUS_CRYPTO ? ledger_store_status(&r->l->store, s, r->err)
+                                                    : wrong(r, what);
+}
+
+static enum ledger_purpose purpose_of(struct ledger_words *w)
+{
+    const char *names[LEDGER_PURPOSES];
+
+    for (int i = 0; i < LEDGER_PURPOSES; i++)
+        names[i] = ledger_purpose_name((enum ledger_purpose)i);
+    return (enum ledger_purpose)ledger_words_choice(w, names, LEDGER_PURPOSES);
+}
+
+static enum status take_begin(struct replay *r)
+{
+    struct ledger *l = r->l;
+
+    ledger_words_hex(&r->w, l->salt, sizeof l->salt);
+    l->history.number = ledger_words_number(&r->w, LEDGER_NUMBER_MAX);
+    l->history.entries = ledger_words_number(&r->w, LEDGER_NUMBER_MAX);
+    if (!ledger_words_end(&r->w) || r->begun || r->record->n > 0)
+        return wrong(r, "another beginning");
+    r->begun = true;
+    return ledger_key_ids(l, r->key, r->err);
+}
+
+/* --- what entries are about --- */
+
+static enum status take_ids(struct replay *r)
+{
+    const uint64_t first = ledger_words_number(&r->w, UINT32_MAX);
+    struct ledger_ids *ids = &r->l->ids;
+    const size_t n = r->record->n / LEDGER_ID_BYTES;
+    enum status s = STATUS_OK;
+
+    if (!ledger_words_end(&r->w) || first != ids->n || n == 0 ||
+        r->record->n % LEDGER_ID_BYTES != 0)
+        return wrong(r, "records are not numbered without gaps");
+    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
+        const uint8_t *digest = r->record->bytes + i * LEDGER_ID_BYTES;
+
+        s = ledger_ids_find(ids, digest) != UINT32_MAX ? STATUS_LIMIT : ledger_ids_add(ids, digest);
+    }
+    if (s == STATUS_OK)
+        s = ledger_counts_grow(&r->l->counts, ids->n);
+    r->l->counts.records = s == STATUS_OK ? ids->n : r->l->counts.records;
+    return judged(r, s, "a record has two numbers");
+}
+
+static enum status take_set(struct replay *r)
+{
+    const uint64_t number = ledger_words_number(&r->w, UINT32_MAX - 1);
+
+    if (!ledger_words_end(&r->w))
+        return wrong(r, "an impossible data set");
+    return judged(
+        r,
+        ledger_sets_add(&r->l->sets, (uint32_t)number, r->record->bytes, r->record->n, r->l->ids.n),
+        "a data set of records that do not exist");
+}
+
+static enum status take_mechanism(struct replay *r)
+{
+    struct ledger *l = r->l;
+    const uint64_t number = ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1);
+
+    if (r->w.bad || number != l->mechanisms || strlen(r->w.at) >= LEDGER_MECHANISM_MAX ||
+        r->record->n > 0 || !ledger_mechanism_read(&l->mechanism[number], r->w.at))
+        return wrong(r, "a mechanism has impossible parameters");
+    strcpy(l->mechanism_text[number], r->w.at);
+    l->mechanisms++;
+    return STATUS_OK;
+}
+
+static enum status take_law(struct replay *r)
+{
+    struct ledger *l = r->l;
+    const uint64_t number = ledger_words_number(&r->w, UINT32_MAX);
+    struct ledger_law law;
+
+    if (r->w.bad || number != l->laws || r->record->n > 0 || !ledger_law_read(&law, r->w.at))
+        return wrong(r, "an impossible schedule");
+    return judged(r, ledger_entry_add_law(l, &law), "");
+}
+
+static enum status take_work(struct replay *r)
+{
+    const uint64_t number = ledger_words_number(&r->w, UINT32_MAX - 2);
+    struct ledger_work w;
+
+    ledger_words_hex(&r->w, w.plan, sizeof w.plan);
+    ledger_words_hex(&r->w, w.data, sizeof w.data);
+    if (!ledger_words_end(&r->w) || number != r->l->history.works || r->record->n > 0)
+        return wrong(r, "an impossible plan");
+    return judged(r, ledger_history_add(&r->l->history, &w), "");
+}
+
+/* --- what was spent --- */
+
+static bool take_number(const uint8_t **at, const uint8_t *end, uint32_t *out)
+{
+    uint64_t v = 0;
+
+    for (int shift = 0; shift < 35; shift += 7) {
+        uint8_t byte;
+
+        if (*at == end)
+            return false;
+        byte = *(*at)++;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *out = (uint32_t)v;
+            return v <= UINT32_MAX && (byte != 0 || shift == 0);
+        }
+    }
+    return false;
+}
+
+static enum status take_count(struct replay *r)
+{
+    struct ledger_counts *c = &r->l->counts;
+    const uint8_t *at = r->record->bytes, *end = at + r->record->n;
+    struct ledger_column column;
+    uint64_t slot, want, sum = 0;
+    enum status s = STATUS_OK;
+
+    column.mechanism = (size_t)ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1);
+    column.purpose = purpose_of(&r->w);
+    slot = ledger_words_number(&r->w, UINT32_MAX);
+    want = ledger_words_number(&r->w, UINT64_MAX);
+    if (!ledger_words_end(&r->w) || column.mechanism >= r->l->mechanisms)
+        return wrong(r, "counts of nothing known");
+    for (; at < end && s == STATUS_OK; slot++) {
+        uint32_t n;
+
+        if (slot >= c->records || !take_number(&at, end, &n))
+            return wrong(r, "counts of records that do not exist");
+        s = n > 0 ? ledger_counts_load(c, column, (uint32_t)slot, n) : STATUS_OK;
+        sum += n;
+    }
+    if (s == STATUS_OK && sum != want)
+        s = STATUS_LIMIT;
+    return judged(r, s, "counts do not add up");
+}
+
+static enum status take_tally(struct replay *r)
+{
+    struct ledger_tally t = {.work = (uint32_t)ledger_words_number(&r->w, UINT32_MAX)};
+
+    t.purpose = purpose_of(&r->w);
+    t.entries = ledger_words_number(&r->w, LEDGER_NUMBER_MAX);
+    t.rounds = (int64_t)ledger_words_number(&r->w, INT64_MAX);
+    t.releases = (int64_t)ledger_words_number(&r->w, INT64_MAX);
+    t.first_s = ledger_words_number(&r->w, INT64_MAX);
+    t.last_s = ledger_words_number(&r->w, INT64_MAX);
+    if (!ledger_words_end(&r->w) || t.work >= r->l->history.works || r->record->n > 0)
+        return wrong(r, "entries of no plan");
+    if (ledger_history_reserve(&r->l->history) != STATUS_OK)
+        return no_memory(r);
+    ledger_history_enter(&r->l->history, &t);
+    return STATUS_OK;
+}
+
+/* "law LAW SET COUNT", or "listed" with runs of slots behind. */
+static enum status take_what(struct replay *r, struct ledger_block *b, const uint32_t **slots)
+{
+    struct ledger *l = r->l;
+    uint64_t law, set;
+
+    b->scheduled = ledger_words_take(&r->w, "law");
+    if (b->scheduled) {
+        law = ledger_words_number(&r->w, UINT32_MAX);
+        set = ledger_words_number(&r->w, UINT32_MAX);
+        b->stretch.count = ledger_words_number(&r->w, UINT32_MAX);
+        b->stretch.place = b->place;
+        b->set = (uint32_t)set;
+        if (!ledger_words_end(&r->w) || law >= l->laws || r->record->n > 0)
+            return wrong(r, "an entry of no schedule");
+        b->stretch.law = l->law[law];
+        return judged(r, ledger_entry_expand(l, b, slots), "an entry that is not of its schedule");
+    }
+    ledger_words_expect(&r->w, "listed");
+    if (!ledger_words_end(&r->w))
+        return wrong(r, "an impossible entry");
+    return judged(r, ledger_entry_list(l, r->record->bytes, r->record->n, b->n, slots),
+                  "an entry of records that do not exist");
+}
+
+static enum status take_entry(struct replay *r, bool back)
+{
+    struct ledger *l = r->l;
+    struct ledger_history *h = &l->history;
+    const uint64_t number = ledger_words_number(&r->w, LEDGER_NUMBER_MAX),
+                   rounds = ledger_words_number(&r->w, UINT32_MAX),
+                   at = ledger_words_number(&r->w, INT64_MAX),
+                   work = ledger_words_number(&r->w, UINT32_MAX);
+    struct ledger_column column = {.purpose = purpose_of(&r->w)};
+    struct ledger_block b = {0};
+    const uint32_t *slots = NULL;
+    uint32_t highest;
+    enum status s;
+
+    column.mechanism = (size_t)ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1);
+    b.n = (size_t)ledger_words_number(&r->w, LEDGER_BLOCK_MAX);
+    b.place = ledger_words_number(&r->w, INT64_MAX);
+    if (r->w.bad || rounds < 1 || work < 1 || work >= h->works ||
+        column.mechanism >= l->mechanisms || number != h->number + (back ? 1 : rounds))
+        return wrong(r, "entries that do not follow each other");
+    s = take_what(r, &b, &slots);
+    if (s != STATUS_OK)
+        return s;
+    if (back)
+        s = ledger_counts_subtract(&l->counts, column, slots, b.n) ? STATUS_OK : STATUS_LIMIT;
+    else
+        s = ledger_counts_add(&l->counts, column, slots, b.n, &highest);
+    if (s == STATUS_OK)
+        s = ledger_history_reserve(h);
+    if (s != STATUS_OK)
+        return judged(r, s, "an entry that cannot be counted");
+    ledger_history_enter(h, &(struct ledger_tally){.work = (uint32_t)work,
+                                                   .purpose = column.purpose,
+                                                   .entries = 1,
+                                                   .rounds = (int64_t)(back ? -rounds : rounds),
+                                                   .releases = (int64_t)(back ? -b.n : b.n),
+                                                   .first_s = at,
+                                                   .last_s = at});
+    h->number = number;
+    h->entries++;
+    l->releases_since += b.n;
+    return STATUS_OK;
+}
+
+static enum status take_pay(struct replay *r)
+{
+    return take_entry(r, false);
+}
+
+static enum status take_back(struct replay *r)
+{
+    return take_entry(r, true);
+}
+
+/* --- peers --- */
+
+static enum status take_peer(struct replay *r)
+{
+    struct ledger_peers *p = &r->l->peers;
+    const uint64_t number = ledger_words_number(&r->w, LEDGER_PEERS_MAX - 1);
+    uint8_t key[LEDGER_DIGEST_BYTES];
+
+    ledger_words_hex(&r->w, key, sizeof key);
+    if (!ledger_words_end(&r->w) || number != p->n || r->record->n > 0 ||
+        ledger_peers_find(p, key) != NULL)
+        return wrong(r, "an impossible peer");
+    if (ledger_peers_get(p, key) == NULL)
+        return no_memory(r);
+    p->written = p->n;
+    return STATUS_OK;
+}
+
+static enum status take_seen(struct replay *r)
+{
+    const uint8_t *at = r->record->bytes, *end = at + r->record->n;
+
+    if (!ledger_words_end(&r->w) || r->record->n % 12 != 0)
+        return wrong(r, "an impossible number of a peer");
+    while (at < end) {
+        const uint64_t peer = le_take(&at, 4), seen = le_take(&at, 8);
+
+        if (peer >= r->l->peers.n || seen == 0 || seen > LEDGER_NUMBER_MAX)
+            return wrong(r, "an impossible number of a peer");
+        r->l->peers.peer[peer].seen = seen;
+    }
+    return STATUS_OK;
+}
+
+/* The peer that the next word names; NULL: there is none. */
+static struct ledger_peer *peer_of(struct replay *r)
+{
+    const uint64_t n = ledger_words_number(&r->w, LEDGER_PEERS_MAX - 1);
+
+    return r->w.bad || n >= r->l->peers.n || r->record->n > 0 ? NULL : &r->l->peers.peer[n];
+}
+
+static enum status take_forget(struct replay *r)
+{
+    struct ledger_peer *peer = peer_of(r);
+
+    if (peer == NULL || !ledger_words_end(&r->w))
+        return wrong(r, "an impossible peer");
+    peer->seen = 0;
+    return STATUS_OK;
+}
+
+static enum status take_guesses(struct replay *r)
+{
+    struct ledger_peer *peer = peer_of(r);
+    const uint64_t guesses = ledger_words_number(&r->w, LEDGER_NUMBER_MAX);
+
+    if (peer == NULL || !ledger_words_end(&r->w))
+        return wrong(r, "an impossible peer");
+    peer->guesses = guesses;
+    return STATUS_OK;
+}
+
+/* --- */
+
+static enum status each(void *owner, const struct ledger_record *record, struct error *err)
+{
+    static const struct {
+        const char *word;
+        enum status (*take)(struct replay *r);
+    } kinds[] = {
+        {"begin/1", take_begin}, {"ids", take_ids},         {"set", take_set},
+        {"law", take_law},       {"work", take_work},       {"mechanism", take_mechanism},
+        {"count", take_count},   {"tally", take_tally},     {"pay", take_pay},
+        {"back", take_back},     {"peer", take_peer},       {"seen", take_seen},
+        {"forget", take_forget}, {"guesses", take_guesses},
+    };
+    struct replay *r = owner;
+
+    r->record = record;
+    r->err = err;
+    r->w = (struct ledger_words){.at = record->text};
+    r->l->records_since++;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (ledger_words_take(&r->w, kinds[i].word))
+            return !r->begun && i > 0 ? wrong(r, "no beginning") : kinds[i].take(r);
+    }
+    return wrong(r, "a record of no known kind");
+}
+
+static uint64_t number(void *owner)
+{
+    return ((struct replay *)owner)->l->history.number;
+}
+
+enum status ledger_replay(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES], struct error *err)
+{
+    struct replay r = {.l = l, .key = key};
+    const struct ledger_reader reader = {.each = each, .number = number, .owner = &r};
+
+    return ledger_store_read(&l->store, &reader, err);
+}

@@ -1,0 +1,113 @@
+/* compare.c -- AGREE and CONFIRM: are the ids of the labels those of the members?
+ *
+ * The server compares with the first member alone (common/flow/ids.h).  Of the others it sees
+ * whether two neighbours come to one mark, so that it can name who differs, and open no round.
+ * What each member believes is what its neighbours have shown it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/core.h"
+
+#include "common/base/log.h"
+#include "common/crypto/secret.h"
+
+#include <string.h>
+
+static const struct roster_entry *first(const struct server_session *s)
+{
+    return &s->setup.roster->party[s->members[0]];
+}
+
+static uint64_t count_of(const struct server_session *s)
+{
+    const struct ids_counts *c = &s->setup.counts;
+
+    return c->note == NULL ? 0 : c->count(c->owner, first(s)->key);
+}
+
+enum status server_compare_begin(struct server_session *s)
+{
+    const struct ids_terms terms = {s->plan_digest, s->generation, s->list};
+    enum status st;
+
+    server_compare_forget(s);
+    if (s->members_n == 0)
+        return STATUS_OK;
+    if (count_of(s) >= s->setup.id_mismatches && s->setup.id_mismatches > 0)
+        return error_set(&s->error, STATUS_POLICY,
+                         "limits.id_mismatches: ids were compared with %s %llu times in vain, %u "
+                         "are the most (vfl-server --ids-forget %s)",
+                         first(s)->name, (unsigned long long)count_of(s), s->setup.id_mismatches,
+                         first(s)->name);
+    ids_list(s->list, s->setup.train, s->setup.test);
+    st = ids_begin(&s->ids, &terms, s->setup.roster->server.key, first(s)->key, IDS_AFTER);
+    memcpy(s->element, s->ids.own.element, sizeof s->element);
+    return st == STATUS_OK ? st : error_set(&s->error, st, "no fresh keys");
+}
+
+bool server_compare_fits(const struct server_session *s, const struct wire_hello *h, uint32_t m)
+{
+    return m > 0 || (equality_is_element(h->elements) &&
+                     memcmp(h->elements, s->element, sizeof s->element) != 0);
+}
+
+enum status server_compare_end(struct server_session *s)
+{
+    const struct ids_counts *c = &s->setup.counts;
+    const uint8_t *key = first(s)->key;
+    enum status st = ids_end(&s->ids, s->hellos[0].elements, s->sid);
+
+    if (st != STATUS_OK)
+        return error_set(&s->error, st, "ids of generation %llu: %s",
+                         (unsigned long long)s->generation, status_words(st));
+    return c->note == NULL ? st : c->note(c->owner, &key, 1, s->list, false, &s->error);
+}
+
+/* The first member whose ids are not those of the one before it; members_n: there is none. */
+static uint32_t first_other(const struct server_session *s)
+{
+    uint32_t m = 0;
+
+    if (!ids_equal(&s->ids, s->confirms[0].proofs))
+        return 0;
+    for (m = 1; m < s->members_n; m++) {
+        if (!secret_equal(s->confirms[m - 1].marks + WIRE_PROOF_BYTES, s->confirms[m].marks,
+                          WIRE_PROOF_BYTES))
+            return m;
+    }
+    return m;
+}
+
+enum status server_compare_check(struct server_session *s, uint32_t *peer)
+{
+    const struct ids_counts *c = &s->setup.counts;
+    const uint32_t m = first_other(s), train = s->plan.shape.train_rows,
+                   test = s->plan.shape.test_rows;
+    const uint8_t *key = first(s)->key;
+
+    enum status st = STATUS_OK;
+
+    if (m > 0 && c->note != NULL)
+        st = c->note(c->owner, &key, 1, s->list, true, &s->error);
+    if (m == s->members_n || st != STATUS_OK)
+        return st;
+    *peer = s->members[m];
+    if (m > 0)
+        return error_set(&s->error, STATUS_DATA,
+                         "the ids of %s are not those of %s, though both have %u training and %u "
+                         "test rows",
+                         server_name(s, *peer), server_name(s, s->members[m - 1]), train, test);
+    if (c->note != NULL)
+        log_warn("ids: %llu comparisons with %s in vain, %u are the most (limits.id_mismatches)",
+                 (unsigned long long)count_of(s), first(s)->name, s->setup.id_mismatches);
+    return error_set(&s->error, STATUS_DATA,
+                     "the ids of %s are not the server's, though both have %u training and %u test "
+                     "rows",
+                     server_name(s, *peer), train, test);
+}
+
+void server_compare_forget(struct server_session *s)
+{
+    ids_forget(&s->ids);
+    secret_wipe(s->list, sizeof s->list);
+}

@@ -1,0 +1,23 @@
+/* compared.h -- what common/daemon/guesses keeps, of a simulated process: it outlives it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_COMPARED_H
+#define COLONNADE_TESTS_SIM_COMPARED_H
+
+#include "common/flow/ids.h"
+
+enum { COMPARED_ROWS_MAX = 256 };
+
+struct compared {
+    size_t n;
+    struct {
+        uint8_t key[WIRE_KEY_BYTES], list[WIRE_DIGEST_BYTES];
+        uint64_t count;
+    } row[COMPARED_ROWS_MAX];
+    bool full; /* a disk that takes nothing more */
+};
+
+struct ids_counts compared_counts(struct compared *c);
+uint64_t compared_with(const struct compared *c, const uint8_t key[WIRE_KEY_BYTES]);
+
+#endif
