@@ -33,7 +33,8 @@ void party_results_deinit(struct party_results *r)
 
 static const char *mechanism_name(const struct plan *p)
 {
-    static const char *const names[] = {"pbm", "fixed", "float32", "gaussian"};
+    static const char *const names[PLAN_ENCODINGS] = {"pbm",    "fixed",   "float32", "gaussian",
+                                                      "scalar", "lattice", "e8",      "topk"};
 
     return names[p->protocol.encoding];
 }

@@ -45,20 +45,27 @@ void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory)
     s->output = s->input + ROWS * widest(spec, true);
 }
 
-/* A row that counts as nothing may hold anything: an infinity times 0 is none. */
+/* A row that counts as nothing may hold anything: an infinity times 0 is none.  Its bits are masked
+ * and not looked at. */
 static void widen(double *out, const float *x, size_t cols, double factor)
 {
-    const bool counts = factor != 0;
+    const uint64_t counts = -(uint64_t)(factor != 0);
 
-    for (size_t i = 0; i < cols; i++)
-        out[i] = counts ? (double)x[i] * factor : 0;
+    for (size_t i = 0; i < cols; i++) {
+        double value = (double)x[i] * factor;
+        uint64_t bits;
+
+        memcpy(&bits, &value, sizeof bits);
+        bits &= counts;
+        memcpy(&out[i], &bits, sizeof bits);
+    }
 }
 
 static void add_layer(struct dpsum *s, double *sum, const struct nn_layer *l, const float *x,
                       const double *factor, size_t rows)
 {
     for (size_t r = 0; r < rows; r++) {
-        widen(s->input + r * l->in, x + r * l->in, l->in, factor[r] != 0 ? 1 : 0);
+        widen(s->input + r * l->in, x + r * l->in, l->in, (double)(factor[r] != 0));
         widen(s->output + r * l->out, l->dy + r * l->out, l->out, factor[r]);
     }
     gemm_tn_add(sum, s->input, s->output, l->in, l->out, (uint32_t)rows);

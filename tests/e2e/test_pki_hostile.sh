@@ -33,7 +33,8 @@ evil() { # FILE SAN-EXTENSION
         printf '%s\n' "$2"
     } >"$1.cnf"
     serial=$(od -An -N8 -tu8 /dev/urandom | tr -d ' ')
-    openssl x509 -req -in p1.csr -CA ca/ca.crt -CAkey ca/ca.key -set_serial "$serial" -days 3 -extfile "$1.cnf" -out "$1.crt" 2>/dev/null || echo "no certificate for $2" >&2
+    openssl x509 -req -in p1.csr -CA ca/ca.crt -CAkey ca/ca.key -set_serial "$serial" -days 3 \
+        -extfile "$1.cnf" -out "$1.crt" 2>/dev/null || echo "no certificate for $2" >&2
 }
 
 roster() {

@@ -7,6 +7,7 @@
 
 static int code_so_far;
 
+static void say(const char *before, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 static void say(const char *before, const char *fmt, va_list args)
 {
     char text[2048];
