@@ -225,16 +225,16 @@ $(FAULTS): tests/lib/disk_faults.c $(BUILD)/flags | $(SETUP)
 ENVIRONMENT := VFL_BIN='$(abspath $(BUILD)/bin)' DISK_FAULTS_SO='$(abspath $(FAULTS))'
 RUN := $(ENVIRONMENT) tests/lib/run.sh
 
-check: setup all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
-	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E) $(SOURCE)
+check: setup all $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(FAULTS)
+	@$(RUN) $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(E2E) $(SOURCE)
 check-unit: $(UNIT)
 	@$(RUN) $(UNIT)
 check-sim: $(SIM)
 	@$(RUN) $(SIM)
 check-fuzz: $(REPLAYS)
 	@$(RUN) $(REPLAYS)
-check-programs: all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
-	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E)
+check-programs: all $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(FAULTS)
+	@$(RUN) $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(E2E)
 check-e2e: all $(FAULTS)
 	@$(RUN) $(E2E)
 # Every durable call in every mode, where the tests take a sample.
