@@ -132,15 +132,23 @@ static enum status add_mechanism(struct ledger *l, const char *text, struct erro
 enum status ledger_use(struct ledger *l, const struct account_entry *mechanism, struct error *err)
 {
     char text[LEDGER_MECHANISM_MAX];
+    enum status s;
 
+    /* Mostly the one before, to the last byte. */
+    if (l->current < l->mechanisms && memcmp(&l->asked, mechanism, sizeof l->asked) == 0)
+        return STATUS_OK;
     ledger_mechanism_print(text, mechanism);
+    l->asked = *mechanism;
     for (size_t i = 0; i < l->mechanisms; i++) {
         if (strcmp(l->mechanism_text[i], text) == 0) {
             l->current = i;
             return STATUS_OK;
         }
     }
-    return add_mechanism(l, text, err);
+    s = add_mechanism(l, text, err);
+    if (s != STATUS_OK) /* the one in use stays */
+        l->asked = (struct account_entry){0};
+    return s;
 }
 
 /* Slots of all names, old or new. */
