@@ -200,7 +200,7 @@ $(PAIRS): private LDFLAGS += $(FAST_WRAPS) $(foreach \
     server_head_pack server_head_show,-Wl,--wrap=$(f))
 SCRIPTED := $(foreach t,party saved server, \
     $(BUILD)/tests/fuzz/fuzz_$(t) $(BUILD)/tests/fuzz/replay_$(t))
-$(SCRIPTED): private LDFLAGS += -Wl,--wrap=party_session_step
+$(SCRIPTED): private LDFLAGS += -Wl,--wrap=party_session_step,--wrap=server_session_step
 $(BUILD)/lib/libsim.a: $(SIM_LIB)
 FUZZ_LIBS := $(patsubst %,$(BUILD)/lib/lib%.a,sim server party tests) $(LIBS)
 $(BUILD)/tests/fuzz/fuzz_transcript $(BUILD)/tests/fuzz/replay_transcript: \
@@ -225,16 +225,16 @@ $(FAULTS): tests/lib/disk_faults.c $(BUILD)/flags | $(SETUP)
 ENVIRONMENT := VFL_BIN='$(abspath $(BUILD)/bin)' DISK_FAULTS_SO='$(abspath $(FAULTS))'
 RUN := $(ENVIRONMENT) tests/lib/run.sh
 
-check: setup all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
-	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E) $(SOURCE)
+check: setup all $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(FAULTS)
+	@$(RUN) $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(E2E) $(SOURCE)
 check-unit: $(UNIT)
 	@$(RUN) $(UNIT)
 check-sim: $(SIM)
 	@$(RUN) $(SIM)
 check-fuzz: $(REPLAYS)
 	@$(RUN) $(REPLAYS)
-check-programs: all $(UNIT) $(SIM) $(REPLAYS) $(FAULTS)
-	@$(RUN) $(UNIT) $(SIM) $(REPLAYS) $(E2E)
+check-programs: all $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(FAULTS)
+	@$(RUN) $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(E2E)
 check-e2e: all $(FAULTS)
 	@$(RUN) $(E2E)
 # Every durable call in every mode, where the tests take a sample.

@@ -225,7 +225,7 @@ static const struct key party_keys[] = {
              "that it holds the same: each lets it try one guess at this party's ids. Beyond that "
              "this party takes part in nothing with it until --ids-forget."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
-     .fallback = "[pbm, fixed]", .help = "Encodings a plan may ask for."},
+     .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,
      .fallback = "[masked, coded, fedvs]", .help = "Aggregations a plan may ask for."},
     {"policy.gradient_clip", KEY_REAL, PARTY(policy.gradient_clip), .lo = 0, .hi = 1e9,

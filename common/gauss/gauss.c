@@ -109,14 +109,3 @@ void gauss_sample(const struct gauss *g, int32_t *z, size_t n, struct rng *r)
 {
     gauss_sample_by(gauss_kernel_best(), g, z, n, r);
 }
-
-/* Canonne, Kamath and Steinke 2020: E e^(l X) <= e^(l^2 sigma^2 / 2), so a sum of n has
- * P(|S| > t) <= 2 e^(-t^2 / (2 n sigma^2)). */
-int64_t gauss_tail(double sigma, double parties, double log2_probability)
-{
-    double t;
-
-    CHECK(sigma > 0 && parties > 0 && log2_probability < 0);
-    t = ceil(sigma * sqrt(2 * parties * LN2 * (1 - log2_probability)));
-    return t < 0x1p62 ? (int64_t)t : INT64_MAX;
-}

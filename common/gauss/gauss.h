@@ -56,8 +56,4 @@ void gauss_sample(const struct gauss *g, int32_t *z, size_t n, struct rng *r);
  * 2^-GAUSS_DISTANCE_BITS. */
 double gauss_distance(const struct gauss *g);
 
-/* The least whole t for which the sub-Gaussian tail bound gives P(|sum of `parties` independent
- * draws| > t) <= 2^log2_probability; log2_probability < 0.  INT64_MAX beyond what fits. */
-int64_t gauss_tail(double sigma, double parties, double log2_probability);
-
 #endif

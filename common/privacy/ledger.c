@@ -15,11 +15,9 @@
 #include "common/privacy/ledger_inside.h"
 #include "common/privacy/ledger_records.h"
 #include "common/privacy/ledger_replay.h"
-#include "common/privacy/ledger_words.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *ledger_purpose_name(enum ledger_purpose purpose)
@@ -134,15 +132,23 @@ static enum status add_mechanism(struct ledger *l, const char *text, struct erro
 enum status ledger_use(struct ledger *l, const struct account_entry *mechanism, struct error *err)
 {
     char text[LEDGER_MECHANISM_MAX];
+    enum status s;
 
+    /* Mostly the one before, to the last byte. */
+    if (l->current < l->mechanisms && memcmp(&l->asked, mechanism, sizeof l->asked) == 0)
+        return STATUS_OK;
     ledger_mechanism_print(text, mechanism);
+    l->asked = *mechanism;
     for (size_t i = 0; i < l->mechanisms; i++) {
         if (strcmp(l->mechanism_text[i], text) == 0) {
             l->current = i;
             return STATUS_OK;
         }
     }
-    return add_mechanism(l, text, err);
+    s = add_mechanism(l, text, err);
+    if (s != STATUS_OK) /* the one in use stays */
+        l->asked = (struct account_entry){0};
+    return s;
 }
 
 /* Slots of all names, old or new. */
@@ -403,62 +409,27 @@ enum status ledger_keep(struct ledger *l, struct error *err)
     return s;
 }
 
-/* One record more about a peer, and all that is new about any. */
-static enum status tell_peer(struct ledger *l, const char *text, struct error *err)
-{
-    enum status s = start(l, err);
-
-    if (s != STATUS_OK)
-        return s;
-    s = ledger_write_peers(l, false, err);
-    if (s == STATUS_OK)
-        s = ledger_write(l, NULL, 0, err, "%s", text);
-    s = end(l, s, l->history.number, err);
-    if (s == STATUS_OK) {
-        ledger_peers_clean(&l->peers);
-        l->records_since += 2;
-    }
-    return s;
-}
-
 enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
                           struct error *err)
 {
     struct ledger_peer *peer = ledger_peers_find(&l->peers, key);
-    char text[LEDGER_TEXT_MAX];
     enum status s;
 
     if (peer == NULL)
         return STATUS_OK;
-    snprintf(text, sizeof text, "forget %zu", (size_t)(peer - l->peers.peer));
-    s = tell_peer(l, text, err);
+    s = start(l, err);
+    if (s != STATUS_OK)
+        return s;
+    s = ledger_write_peers(l, false, err);
     if (s == STATUS_OK)
-        peer->seen = 0;
-    return s;
-}
-
-uint64_t ledger_guesses(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES])
-{
-    const struct ledger_peer *peer = ledger_peers_find(&l->peers, key);
-
-    return peer == NULL ? 0 : peer->guesses;
-}
-
-enum status ledger_guess(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
-                         struct error *err)
-{
-    struct ledger_peer *peer = ledger_peers_get(&l->peers, key);
-    char text[LEDGER_TEXT_MAX];
-    enum status s;
-
-    if (peer == NULL)
-        return no_memory(l, err);
-    snprintf(text, sizeof text, "guesses %zu %" PRIu64, (size_t)(peer - l->peers.peer),
-             peer->guesses + 1);
-    s = tell_peer(l, text, err);
-    if (s == STATUS_OK)
-        peer->guesses++;
-    return s;
+        s = ledger_write(l, NULL, 0, err, "forget %zu", (size_t)(peer - l->peers.peer));
+    s = end(l, s, l->history.number, err);
+    if (s != STATUS_OK)
+        return s;
+    ledger_peers_clean(&l->peers);
+    peer->seen = 0;
+    l->records_since += 2;
+    return STATUS_OK;
 }
 
 /* --- what it amounts to --- */

@@ -104,12 +104,6 @@ enum status ledger_keep(struct ledger *l, struct error *err) MUST_USE;
 enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
                           struct error *err) MUST_USE;
 
-/* Comparisons of ids with a peer that told it something: how many there were, ever, and one more,
- * durably. */
-uint64_t ledger_guesses(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES]);
-enum status ledger_guess(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
-                         struct error *err) MUST_USE;
-
 struct ledger_totals {
     uint64_t releases[LEDGER_PURPOSES]; /* vectors, by purpose */
     uint64_t participations_max;        /* of one record over all purposes and mechanisms */

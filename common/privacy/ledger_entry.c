@@ -41,7 +41,9 @@ enum status ledger_entry_expand(struct ledger *l, const struct ledger_block *b,
     if (!b->scheduled)
         return STATUS_OK;
     set = ledger_sets_get(&l->sets, b->set);
-    if (set == NULL || set->rows != b->stretch.law.rows)
+    /* No step and no place has more rows than there are. */
+    if (set == NULL || set->rows != b->stretch.law.rows || b->stretch.count > b->n ||
+        b->n > b->stretch.count * set->rows)
         return STATUS_LIMIT;
     slot_of = ledger_sets_slots(&l->sets, set);
     s = slot_of == NULL ? STATUS_MEMORY : make_room(l, b->n);
@@ -58,21 +60,31 @@ enum status ledger_entry_expand(struct ledger *l, const struct ledger_block *b,
 enum status ledger_entry_list(struct ledger *l, const uint8_t *runs, size_t bytes, size_t n,
                               const uint32_t **slots)
 {
+    const uint8_t *end = runs + bytes;
     size_t done = 0;
-    enum status s = make_room(l, n);
+    enum status s;
 
-    *slots = l->slots;
-    if (s != STATUS_OK || bytes % LEDGER_RUN_BYTES != 0)
-        return s != STATUS_OK ? s : STATUS_LIMIT;
-    for (const uint8_t *at = runs, *end = runs + bytes; at < end;) {
+    if (bytes % LEDGER_RUN_BYTES != 0)
+        return STATUS_LIMIT;
+    for (const uint8_t *at = runs; at < end;) { /* before there is memory for them */
         struct ledger_run r = ledger_sets_take(&at);
 
         if (r.n == 0 || r.n > n - done || (uint64_t)r.first + r.n > l->counts.records)
             return STATUS_LIMIT;
+        done += r.n;
+    }
+    s = done == n ? make_room(l, n) : STATUS_LIMIT;
+    if (s != STATUS_OK)
+        return s;
+    done = 0;
+    for (const uint8_t *at = runs; at < end;) {
+        struct ledger_run r = ledger_sets_take(&at);
+
         for (uint32_t i = 0; i < r.n; i++)
             l->slots[done++] = r.first + i;
     }
-    return done == n ? STATUS_OK : STATUS_LIMIT;
+    *slots = l->slots;
+    return STATUS_OK;
 }
 
 /* --- writing --- */

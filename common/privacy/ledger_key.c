@@ -43,15 +43,34 @@ static enum status make(uint8_t key[LEDGER_KEY_BYTES], const char *path, struct 
     return s;
 }
 
+/* A ledger that was begun before there was a state_key stays under its own. */
+static enum status load_configured(uint8_t key[LEDGER_KEY_BYTES], const char *own,
+                                   const char *state_key, struct error *err)
+{
+    uint8_t other[LEDGER_KEY_BYTES];
+    enum status s = sealed_key_load(key, state_key, err);
+
+    if (s != STATUS_OK || !exists(own))
+        return s;
+    s = sealed_key_load(other, own, err);
+    if (s == STATUS_OK && !secret_equal(key, other, sizeof other))
+        s = error_set(err, STATUS_CONFIG,
+                      "state_key: the ledger was begun under %s: name that file as state_key, or "
+                      "move it away if the ledger is under %s",
+                      own, state_key);
+    secret_wipe(other, sizeof other);
+    return s;
+}
+
 enum status ledger_key_load(uint8_t key[LEDGER_KEY_BYTES], const char *path, const char *state_key,
                             struct error *err)
 {
     const char *slash = strrchr(path, '/');
     char own[PATH_MAX];
 
-    if (state_key[0] != 0)
-        return sealed_key_load(key, state_key, err);
     snprintf(own, sizeof own, "%.*sledger.key", slash == NULL ? 0 : (int)(slash + 1 - path), path);
+    if (state_key[0] != 0)
+        return load_configured(key, own, state_key, err);
     if (exists(own))
         return sealed_key_load(key, own, err);
     if (exists(path))

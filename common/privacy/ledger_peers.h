@@ -1,5 +1,5 @@
-/* ledger_peers.h -- what is kept of each peer: the highest number of its ledger that this party has
- * ever seen, which it can tell a peer whose ledger was put back; and how often it could guess ids.
+/* ledger_peers.h -- the highest number of each peer's ledger that this party has ever seen: what it
+ * can tell a peer whose ledger was put back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,8 +17,8 @@ enum { LEDGER_PEERS_MAX = 1 << 16 };
 
 struct ledger_peer {
     uint8_t key[LEDGER_DIGEST_BYTES]; /* SHA-256 of its public key, as in the roster */
-    uint64_t seen, guesses;           /* 0: none */
-    bool dirty;                       /* `seen` has changed since it was last written */
+    uint64_t seen;                    /* 0: none */
+    bool dirty;                       /* changed since it was last written */
 };
 
 /* A peer stays where it is: records name it by its place. */

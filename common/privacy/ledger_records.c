@@ -96,10 +96,6 @@ enum status ledger_write_peers(struct ledger *l, bool all, struct error *err)
     }
     if (s == STATUS_OK && to > seen)
         s = ledger_write(l, seen, (size_t)(to - seen), err, "seen");
-    for (size_t i = 0; all && i < p->n && s == STATUS_OK; i++) {
-        if (p->peer[i].guesses > 0)
-            s = ledger_write(l, NULL, 0, err, "guesses %zu %" PRIu64, i, p->peer[i].guesses);
-    }
     mem_free(seen);
     return s;
 }

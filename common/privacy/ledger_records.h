@@ -18,7 +18,6 @@
  *     back ...                              the same: given back
  *     seen                                  + peer, 4 bytes, number, 8 bytes, for each
  *     forget PEER
- *     guesses PEER TIMES
  *
  * N counts from 0, in order and without gaps; a set's may have gaps, a work's counts from 1.
  */

@@ -315,32 +315,13 @@ static enum status take_seen(struct replay *r)
     return STATUS_OK;
 }
 
-/* The peer that the next word names; NULL: there is none. */
-static struct ledger_peer *peer_of(struct replay *r)
-{
-    const uint64_t n = ledger_words_number(&r->w, LEDGER_PEERS_MAX - 1);
-
-    return r->w.bad || n >= r->l->peers.n || r->record->n > 0 ? NULL : &r->l->peers.peer[n];
-}
-
 static enum status take_forget(struct replay *r)
 {
-    struct ledger_peer *peer = peer_of(r);
+    const uint64_t peer = ledger_words_number(&r->w, LEDGER_PEERS_MAX - 1);
 
-    if (peer == NULL || !ledger_words_end(&r->w))
+    if (!ledger_words_end(&r->w) || peer >= r->l->peers.n || r->record->n > 0)
         return wrong(r, "an impossible peer");
-    peer->seen = 0;
-    return STATUS_OK;
-}
-
-static enum status take_guesses(struct replay *r)
-{
-    struct ledger_peer *peer = peer_of(r);
-    const uint64_t guesses = ledger_words_number(&r->w, LEDGER_NUMBER_MAX);
-
-    if (peer == NULL || !ledger_words_end(&r->w))
-        return wrong(r, "an impossible peer");
-    peer->guesses = guesses;
+    r->l->peers.peer[peer].seen = 0;
     return STATUS_OK;
 }
 
@@ -352,11 +333,11 @@ static enum status each(void *owner, const struct ledger_record *record, struct 
         const char *word;
         enum status (*take)(struct replay *r);
     } kinds[] = {
-        {"begin/1", take_begin}, {"ids", take_ids},         {"set", take_set},
-        {"law", take_law},       {"work", take_work},       {"mechanism", take_mechanism},
-        {"count", take_count},   {"tally", take_tally},     {"pay", take_pay},
-        {"back", take_back},     {"peer", take_peer},       {"seen", take_seen},
-        {"forget", take_forget}, {"guesses", take_guesses},
+        {"begin/1", take_begin}, {"ids", take_ids},     {"set", take_set},
+        {"law", take_law},       {"work", take_work},   {"mechanism", take_mechanism},
+        {"count", take_count},   {"tally", take_tally}, {"pay", take_pay},
+        {"back", take_back},     {"peer", take_peer},   {"seen", take_seen},
+        {"forget", take_forget},
     };
     struct replay *r = owner;
 

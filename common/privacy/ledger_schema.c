@@ -155,6 +155,8 @@ static enum status create(sqlite3 *db, const char *path, struct error *err)
 
     for (size_t i = 0; i < TABLES && s == STATUS_OK; i++)
         s = run(db, path, tables[i].sql, err);
+    if (s == STATUS_OK)
+        s = run(db, path, "INSERT INTO head VALUES (1, 0, 0, zeroblob(32))", err);
     snprintf(stamp, sizeof stamp, "PRAGMA application_id=%s; PRAGMA user_version=%d", APPLICATION,
              LAYOUT);
     return s == STATUS_OK ? run(db, path, stamp, err) : s;

@@ -48,7 +48,7 @@ static enum status prepare(struct ledger_store *st, struct error *err)
         {&st->begin, "BEGIN"},
         {&st->commit, "COMMIT"},
         {&st->append, "INSERT INTO log (serial, text, bytes, mac) VALUES (?, ?, ?, ?)"},
-        {&st->head, "REPLACE INTO head (one, serial, number, mac) VALUES (1, ?, ?, ?)"},
+        {&st->head, "UPDATE head SET serial = ?, number = ?, mac = ? WHERE one = 1"},
     };
 
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)

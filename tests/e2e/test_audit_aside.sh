@@ -129,7 +129,8 @@ expect 2 usage 'one thing at a time' "$tool" --pairs list --control
 # --- real runs ---
 
 expect 0 '^aborts    0 of 7 runs against 0 of 7: p 1, no difference' 'neighbours, whose first record is 0 or 3e38' \
-    timeout 600 "$vfl" audit --pairs 7 --parties 3
+    timeout 600 "$vfl" audit --pairs 7 --parties 3 --set model.init=he --party 1:model.load= \
+    --party '1:model.layers=[64]'
 expect 2 'two numbers' 'values that are none' "$vfl" audit --pairs 7 --values '0,$(id)'
 expect 2 '--pairs' 'too few pairs' "$vfl" audit --pairs 6
 

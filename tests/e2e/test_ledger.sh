@@ -17,7 +17,7 @@ party() { # I ARGUMENTS...
     i=$1
     shift
     timeout 600 "$VFL_BIN/vfl-party" -c "base/party-$i/config.yaml" --set "state=state-$i" --set 'model.layers=[4]' \
-        --set "state_key=$key" "$@"
+        --set "state_key=${key:+state-$i/ledger.key}" "$@"
 }
 
 # run SEED [ARGUMENTS OF THE SERVER...]: a whole run; exit codes in $codes, server first.
@@ -62,6 +62,22 @@ expect 0 'train *2 *10 *906 ' 'ten rounds of training, which released each of 45
 expect 0 'evaluate *2 *2 *232 ' 'and two evaluations, which are charged alike' party 1 --ledger
 expect 0 'p2  *12$' 'the ledgers of the others have been seen as far' party 1 --ledger
 expect 0 'p3  *12$' 'of both others' party 1 --ledger
+
+# Another program, which works from the headers alone, proves the same seals and counts the same releases.
+cat >other.py <<'PY'
+import csv, sys
+sys.path.insert(0, sys.argv[1])
+from ledger_file import digests, releases
+total, spent, slots = releases('state-1', 'state-1/ledger.key')
+for split in ('train', 'test'):
+    with open('base/data/party-1-%s.csv' % split, newline='') as file:
+        ids = [row[0] for row in list(csv.reader(file))[1:]]
+    found = [slots[d] for d in digests('state-1', 'state-1/ledger.key', ids)]
+    print(split, len(set(found)), sum(spent[slot] for slot in found), end=' ')
+print(total)
+PY
+expect 0 "^train 453 906 test 116 232 {'train': 906, 'evaluate': 232}$" 'another program reads the same' \
+    python3 other.py "$root/tests/lib"
 
 # --- put back ---
 cp -r state-2 older
@@ -171,6 +187,8 @@ kill_all() {
     done
 }
 (umask 077 && openssl rand -hex 32 >state.key)
+expect 2 'state_key: the ledger was begun under .*ledger.key: name that file as state_key' \
+    'a state_key that is not the key of the ledger is refused' party 1 --ledger --set state_key=state.key
 key=state.key extra='--set checkpoint_rounds=4' meanwhile=kill_all
 run 7 --set training.epochs=100 --set training.evaluate_every=1
 same '137 137 137 137' "$codes" 'a run with checkpoints is killed'
@@ -188,6 +206,41 @@ meanwhile='' again=1
 run 7 --set training.epochs=100 --set training.evaluate_every=1
 same '0 0 0 0' "$codes" 'then the run goes on to its end'
 extra='' again='' key=''
+
+# --- edited by somebody who has not the key ---
+edit() { # SQL: in a copy of the first party's folder
+    rm -rf edited
+    cp -r state-1 edited
+    python3 - "$1" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect('edited/ledger.db')
+db.executescript(sys.argv[1])
+db.close()
+PY
+}
+edited() { party 1 --ledger --set state=edited; }
+edit 'SELECT 1'
+expect 0 '^records *570$' 'a copy of the folder is as good' edited
+edit 'CREATE TRIGGER zero AFTER INSERT ON log BEGIN DELETE FROM log WHERE serial > 9; END'
+expect 6 "damaged: it holds something else than a ledger's two tables" 'a trigger is refused' edited
+edit "UPDATE log SET text = replace(text, ' 454 ', ' 0 ') WHERE text LIKE 'pay %'; UPDATE head SET number = 0"
+expect 6 'damaged: a record is not what was written' 'so are entries that were made to release nothing' edited
+edit 'DELETE FROM log WHERE serial = (SELECT max(serial) FROM log)'
+expect 6 'damaged: its head is not that of its last record' 'and a last one that is gone' edited
+edit 'SELECT 1'
+chmod 666 edited/ledger.db
+expect 6 'others than its owner may use it .mode 666' 'and a file that anybody may write' edited
+mv edited/ledger.db elsewhere.db
+chmod 600 elsewhere.db
+ln -s ../elsewhere.db edited/ledger.db
+expect 6 'a link, which is not followed' 'and one that is a link' edited
+edit 'SELECT 1'
+rm edited/ledger.key
+expect 2 'its key is missing' 'a key that is lost' edited
+expect 1 '' 'is not made anew' test -e edited/ledger.key
+edit 'PRAGMA user_version = 2'
+expect 6 'written by an earlier version of this program, which alone reads it: move it away' \
+    'an earlier layout is refused' edited
 
 # --- a file of later years ---
 python3 -c 'import sqlite3; d = sqlite3.connect("state-1/ledger.db"); d.execute("PRAGMA user_version = 9")'

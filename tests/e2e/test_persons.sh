@@ -79,7 +79,8 @@ expect 0 '40 persons; one has at most' '-n says how many there are' \
 expect 0 'person_frozen' 'and prices for them' party 1 $grouped -n --plan base/server/resolved.yaml
 # shellcheck disable=SC2086
 party 1 $grouped -n --plan base/server/resolved.yaml --set state=fresh >priced.log 2>&1
-same "${person% *}" "$(awk '$2 == "server" && $3 == "person_frozen" && $4 == "m_eff" { print $3, $7; exit }' priced.log)" \
+priced=$(awk '$2 == "server" && $3 == "person_frozen" && $4 == "m_eff" { print $3, $7; exit }' priced.log)
+same "${person% *}" "$priced" \
     'the price before a run is the claim after it'
 
 # A limit that a record holds and a person does not.

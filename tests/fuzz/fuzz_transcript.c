@@ -90,6 +90,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(s.rows == 8 && s.times != NULL && s.sum != NULL);
         for (size_t i = 0; i < s.rows; i++)
             CHECK(s.times[i] <= (lines + 1) * s.rows);
+        CHECK(s.arrivals <= lines + 1);
+        for (size_t i = 0; i < s.arrivals; i++)
+            CHECK(s.arrival[i].row + s.arrival[i].rows <= s.arrived_rows &&
+                  s.arrival[i].rows <= s.rows);
         for (size_t i = 0; i < s.rows && (s.clear || choice / PLANS % 2 > 0); i++)
             (void)seen_value(&s, i, 1, 0);
     } else {

@@ -12,6 +12,7 @@
 #define COLONNADE_TESTS_FUZZ_SCRIPT_H
 
 #include "party/core.h"
+#include "server/core.h"
 #include "tests/fuzz/feed.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/fast_crypto.h"
@@ -54,6 +55,19 @@ void __wrap_party_session_step(struct party_session *p, uint64_t now_us, const s
 
     fast_crypto_place(script_events[self]++ * MIS_PARTIES + self);
     __real_party_session_step(p, now_us, e, out);
+}
+
+/* The server's element is that of its generation. */
+void __real_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
+                                struct actions *out);
+void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
+                                struct actions *out);
+
+void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
+                                struct actions *out)
+{
+    fast_crypto_place(UINT64_MAX / 2 + s->generation);
+    __real_server_session_step(s, now_us, e, out);
 }
 
 /* A new session begins where the first one began. */

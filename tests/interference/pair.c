@@ -36,7 +36,9 @@ static void draw_policy(struct pair *p, struct dice *d)
 {
     static const double clips[] = {1e-30, 0.1, 1e9};
 
-    if (dice_percent(d, 40)) /* a limit that is looked at, but for 5 never reached */
+    /* A limit that is looked at, but for 5 never reached by what has noise. */
+    if (dice_percent(d, 40) && (p->plan.protocol.encoding == ENCODING_PBM ||
+                                p->plan.protocol.encoding == ENCODING_GAUSSIAN))
         party_set(p, "policy.max_epsilon.value=%g", dice_percent(d, 10) ? 5.0 : 1e9);
     if (p->strict) {
         party_set(p, "policy.min_parties=3");
@@ -54,7 +56,7 @@ static void draw_policy(struct pair *p, struct dice *d)
 static void draw_bottom(struct pair_bottom *b, struct dice *d)
 {
     static const enum config_train trains[] = {TRAIN_RAW, TRAIN_FROZEN, TRAIN_DP, TRAIN_DP};
-    static const double noises[] = {1e-6, 0.5, 15, 15, 1e6}, clips[] = {1e-6, 1, 1, 100, 1e6};
+    static const double noises[] = {0.5, 2, 15, 15, 200}, clips[] = {1e-3, 1, 1, 100};
 
     b->train = DICE_PICK(d, trains);
     b->noise = b->train == TRAIN_DP ? DICE_PICK(d, noises) : 0;

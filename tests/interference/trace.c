@@ -95,8 +95,8 @@ static uint64_t of_confirm(struct trace *t, struct wire_confirm *c)
 {
     uint64_t names = name_of(t, &c->sid, WIRE_DIGEST_BYTES);
 
-    names = number(names, name_of(t, &c->ids_train, WIRE_DIGEST_BYTES));
-    names = number(names, name_of(t, &c->ids_test, WIRE_DIGEST_BYTES));
+    names = number(names, name_of(t, &c->proofs, WIRE_PROOFS_BYTES));
+    names = number(names, name_of(t, &c->marks, WIRE_PROOFS_BYTES));
     return number(names, name_of(t, &c->signature, WIRE_SIGNATURE_BYTES));
 }
 

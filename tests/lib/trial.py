@@ -13,15 +13,14 @@ import os
 import re
 import signal
 import socket
-import sqlite3
-import struct
+
+from ledger_file import releases
 
 KILLED = -signal.SIGKILL
-PURPOSES = {'train': 0, 'evaluate test': 1, 'evaluate train': 1}
+PURPOSES = {'train': 'train', 'evaluate test': 'evaluate', 'evaluate train': 'evaluate'}
 LEAVES = re.compile(r'debug: generation (\d+), round (\d+): (\d+) rows leave \(([a-z ]+)\)')
 GENERATION = re.compile(r'server info: generation (\d+): ')
 GOING_ON = re.compile(r'server info: going on after (\d+) training steps')
-RELEASES_OF_CHUNK = 1000  # records in a row of the ledger's counts
 
 
 class Port:
@@ -110,21 +109,6 @@ class Run:
         self.port.close()
 
 
-def releases(folder):
-    """Of a ledger: {purpose: releases}, {id: releases}."""
-    with sqlite3.connect('file:%s?mode=ro' % os.path.join(folder, 'ledger.db'), uri=True) as ledger:
-        ids = dict(ledger.execute('SELECT slot, id FROM records'))
-        rows = list(ledger.execute('SELECT purpose, chunk, releases, counts FROM counts'))
-    ledger.close()
-    total, spent = {}, dict.fromkeys(ids.values(), 0)
-    for purpose, chunk, sum_of, counts in rows:
-        total[purpose] = total.get(purpose, 0) + sum_of
-        for i, count in enumerate(struct.unpack('<%dI' % RELEASES_OF_CHUNK, counts)):
-            if count > 0:
-                spent[ids[RELEASES_OF_CHUNK * chunk + i]] += count
-    return total, spent
-
-
 def digest(path):
     with open(path, 'rb') as file:
         return hashlib.sha256(file.read()).hexdigest()
@@ -158,7 +142,7 @@ class Trial:
         self.programs = os.environ['VFL_BIN']
         self.names = ['server'] + sorted(name for name in os.listdir(base) if re.fullmatch(r'party-\d+', name))
         self.model = {name: digest(os.path.join(base, name, 'model.safetensors')) for name in self.names}
-        self.spent = {name: releases(os.path.join(base, name)) for name in self.names[1:]}
+        self.spent = {name: self.spent_in(os.path.join(base, name), name) for name in self.names[1:]}
         self.metrics, _ = metrics(os.path.join(base, 'server'))
         self.scores = self.scores_of(os.path.join(base, 'server', 'summary.json'))
 
@@ -167,6 +151,11 @@ class Trial:
         with open(path, encoding='utf-8') as file:
             summary = json.load(file)
         return {key: summary[key] for key in ('rounds', 'epochs', 'train', 'test')}
+
+    def spent_in(self, folder, name):
+        """Of a party's ledger: {purpose: releases}, {slot: releases}; all have the same data, so the same slots."""
+        total, spent, _ = releases(folder, os.path.join(self.base, name, 'state.key'))
+        return total, dict(enumerate(spent))
 
     def config(self, name):
         return os.path.join(self.base, name, 'resolved.yaml')
@@ -223,7 +212,7 @@ class Trial:
 
     def party_faults(self, daemon):
         found = []
-        total, spent = releases(daemon.state)
+        total, spent = self.spent_in(daemon.state, daemon.name)
         want_total, want_spent = self.spent[daemon.name]
         left = {}
         for text in self.texts(daemon):

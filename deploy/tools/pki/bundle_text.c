@@ -107,7 +107,7 @@ enum status bundle_party_yaml(struct buf *out, const struct bundle_address *a)
         out, "data: {train: data/train.csv, test: data/test.csv}\n\n"
              "# What you accept, whatever the server plans: docs/configuration.md lists all keys.\n"
              "policy:\n  min_parties: 3\n  min_m_eff: 2\n"
-             "  encodings: [pbm, fixed]\n  aggregations: [masked, coded, fedvs]\n"
+             "  encodings: [pbm, fixed, gaussian]\n  aggregations: [masked, coded, fedvs]\n"
              "  # Compare the digest with the other organisations first (README.txt), then fill it "
              "in:\n"
              "  # roster_sha256: \"...\"\n");

@@ -448,7 +448,7 @@ static void test_defaults_are_those_of_the_design(void **state)
     assert_string_equal(c.server.listen, "");
 }
 
-static void test_the_default_policy_admits_hidden_pbm_and_fixed_only(void **state)
+static void test_the_default_policy_admits_what_can_be_hidden_and_nothing_else(void **state)
 {
     const struct config_policy *p = &c.party.policy;
 
@@ -457,8 +457,9 @@ static void test_the_default_policy_admits_hidden_pbm_and_fixed_only(void **stat
     key_set_defaults(&config_keys_party, &c);
     assert_int_equal(p->min_parties, 3);
     assert_int_equal(p->min_m_eff, 2);
-    assert_true(p->encoding[ENCODING_PBM] && p->encoding[ENCODING_FIXED]);
-    assert_false(p->encoding[ENCODING_FLOAT32] || p->encoding[ENCODING_GAUSSIAN]);
+    assert_true(p->encoding[ENCODING_PBM] && p->encoding[ENCODING_FIXED] &&
+                p->encoding[ENCODING_GAUSSIAN]);
+    assert_false(p->encoding[ENCODING_FLOAT32]);
     assert_true(p->aggregation[AGGREGATION_MASKED] && p->aggregation[AGGREGATION_CODED]);
     assert_true(p->aggregation[AGGREGATION_FEDVS]);
     assert_false(p->aggregation[AGGREGATION_CLEAR]);
@@ -515,7 +516,7 @@ int main(void)
         cmocka_unit_test(test_sets_name_each_choice_at_most_once),
         cmocka_unit_test(test_a_delay_is_none_const_exp_or_fedvs),
         cmocka_unit_test(test_defaults_are_those_of_the_design),
-        cmocka_unit_test(test_the_default_policy_admits_hidden_pbm_and_fixed_only),
+        cmocka_unit_test(test_the_default_policy_admits_what_can_be_hidden_and_nothing_else),
         cmocka_unit_test(test_quoted_text_is_read_back_and_control_characters_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

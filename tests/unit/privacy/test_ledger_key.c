@@ -78,6 +78,21 @@ static void test_a_state_key_goes_first_and_makes_no_file(void **state)
     assert_int_equal(access(scratch_path("ledger.key"), F_OK), -1);
 }
 
+static void test_a_state_key_beside_another_key_is_refused(void **state)
+{
+    uint8_t key[LEDGER_KEY_BYTES];
+    struct error err = {0};
+
+    (void)state;
+    forget_all();
+    assert_int_equal(load(key, "", &err), STATUS_OK);
+    private_file("state.key", HEX, strlen(HEX));
+    assert_int_equal(load(key, scratch_path("state.key"), &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "begun under"));
+    private_file("ledger.key", HEX, strlen(HEX)); /* the same one twice */
+    assert_int_equal(load(key, scratch_path("state.key"), &err), STATUS_OK);
+}
+
 static void test_a_key_that_others_may_read_or_that_is_none_is_refused(void **state)
 {
     uint8_t key[LEDGER_KEY_BYTES];
@@ -118,6 +133,7 @@ int main(void)
         cmocka_unit_test(test_a_key_is_made_once_and_is_its_owners_alone),
         cmocka_unit_test(test_a_missing_key_beside_a_ledger_is_never_made_anew),
         cmocka_unit_test(test_a_state_key_goes_first_and_makes_no_file),
+        cmocka_unit_test(test_a_state_key_beside_another_key_is_refused),
         cmocka_unit_test(test_a_key_that_others_may_read_or_that_is_none_is_refused),
         cmocka_unit_test(test_another_key_opens_nothing),
     };

@@ -154,31 +154,6 @@ static void test_no_memory_for_a_peer_is_said_and_changes_nothing(void **state)
     ledger_close(l);
 }
 
-static void test_guesses_are_counted_by_peer_and_outlive_its_numbers(void **state)
-{
-    const char *path = scratch_path("guesses.db");
-    struct ledger *l = open_at(path);
-    struct error err = {0};
-
-    (void)state;
-    assert_int_equal(ledger_guesses(l, key(1)), 0);
-    for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(ledger_guess(l, key(1), &err), STATUS_OK);
-    see(l, 2, 5);
-    assert_int_equal(ledger_guess(l, key(2), &err), STATUS_OK);
-    assert_int_equal(ledger_forget(l, key(2), &err), STATUS_OK);
-    for (int again = 0; again < 2; again++) {
-        assert_int_equal(ledger_guesses(l, key(1)), 3);
-        assert_int_equal(ledger_guesses(l, key(2)), 1);
-        assert_int_equal(ledger_guesses(l, key(3)), 0);
-        assert_int_equal(ledger_seen(l, key(1)), 0);
-        assert_int_equal(ledger_seen(l, key(2)), 0);
-        ledger_close(l);
-        l = open_at(path);
-    }
-    ledger_close(l);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,7 +163,6 @@ int main(void)
         cmocka_unit_test(test_what_a_refused_block_saw_can_still_be_kept),
         cmocka_unit_test(test_one_is_forgotten_and_no_other),
         cmocka_unit_test(test_no_memory_for_a_peer_is_said_and_changes_nothing),
-        cmocka_unit_test(test_guesses_are_counted_by_peer_and_outlive_its_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
