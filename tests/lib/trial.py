@@ -177,6 +177,7 @@ class Trial:
         files |= {'address', 'metrics.jsonl'} if name == 'server' else {'ledger.db'}
         there = set(os.listdir(daemon.state))
         there -= {'ledger.db-wal'}  # a part of the ledger, when it could not be closed in order
+        there -= {'guesses'}  # kept for all runs of a folder
         if 'the server is gone, but' in daemon.words(daemon.lives):
             there -= {'checkpoint.sealed', 'checkpoint.before.sealed'}  # the server may come back and ask
         found = ['no file %s' % f for f in sorted(files - there - {'metrics.jsonl'})]

@@ -37,7 +37,7 @@ static void start(uint32_t rows, uint32_t batch, double epochs)
     p->plan.training.epochs = epochs;
     p->plan.training.evaluate_train = true;
     agenda_make(&p->agenda, &p->plan);
-    CHECK(schedule_init(&p->schedule, 1, rows, batch, 1) == STATUS_OK);
+    CHECK(schedule_init(&p->schedule, agenda_seed(&p->plan, 0), rows, batch, 1) == STATUS_OK);
     p->charge_rows_max = rows > TEST_ROWS ? rows : TEST_ROWS;
     p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
     CHECK(p->charge_rows != NULL);
@@ -54,6 +54,20 @@ static void stop(void)
     mem_free(p);
 }
 
+/* What a ledger works out from the stretch that it keeps, now and later, is what was charged. */
+static void check_stretch(const struct action_charge *c)
+{
+    static uint32_t rows[LONG_ROWS + TEST_ROWS];
+    struct ledger_walk walk = {.ready = false};
+
+    if (c->rounds == 0)
+        return;
+    assert_true(c->n <= sizeof rows / sizeof *rows);
+    assert_int_equal(ledger_walk_rows(&walk, &c->stretch, rows, c->n), STATUS_OK);
+    assert_memory_equal(rows, c->rows, c->n * sizeof *rows);
+    ledger_walk_deinit(&walk);
+}
+
 /* What the driver does with the charges of one step.  Returns how many there were. */
 static size_t commit(void)
 {
@@ -64,6 +78,7 @@ static size_t commit(void)
 
         assert_int_equal(actions.item[i].kind, ACTION_CHARGE);
         assert_int_equal(c->mechanism.parties, p->mechanism.parties);
+        check_stretch(c);
         for (size_t r = 0; r < c->n; r++) {
             int *h = &held[c->purpose != PURPOSE_EVALUATE_TEST][c->rows[r]];
             *h += c->give_back ? -1 : 1;
