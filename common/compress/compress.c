@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/le.h"
 #include "common/compress/lattice.h"
+#include "common/compress/lattice_stream.h"
 #include "common/compress/topk.h"
 #include "common/crypto/digest.h"
 
@@ -48,6 +49,11 @@ static size_t rows_of(const struct compress *c, size_t n)
 {
     CHECK(c->width > 0 && n % c->width == 0);
     return n / c->width;
+}
+
+enum status compress_ready(void)
+{
+    return lattice_stream_ready();
 }
 
 size_t compress_bytes(const struct compress *c, size_t n)

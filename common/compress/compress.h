@@ -9,8 +9,8 @@
  * public and must reach every receiver.  Compressors hide nothing.  (Castiglia et al. 2022, section
  * 4 and appendix B.)
  *
- * Nothing here keeps state: any thread may call it.  A quantiser takes a cipher context from
- * OpenSSL for the time of a call.
+ * Nothing here keeps state: any thread may call it.  A quantiser uses a cipher context of OpenSSL
+ * for the time of a call, which compress_ready has made for two threads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,6 +41,10 @@ struct compress_round {
     const float *importance; /* topk, when packing: P of them, the larger the better (nothing
                               * negative, all finite); NULL: the mean |x| of each column */
 };
+
+/* Once it has been called, nothing here takes memory on a session's two threads.  A status of kind
+ * LOCAL when there is too little for that. */
+enum status compress_ready(void) MUST_USE;
 
 /* The compressor of embeddings, and that of the head going down (head_bits, or bits; topk's head is
  * scalar).  The plan compresses (CHECK). */

@@ -63,7 +63,7 @@ enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties
     case ENCODING_TOPK:
         e->compressed = true;
         compress_of(&e->compress, p);
-        return STATUS_OK;
+        return compress_ready();
     }
     return STATUS_CONFIG;
 }

@@ -192,7 +192,9 @@ expect 2 'usage' 'probes without canaries' "$tool" --transcript mixed.jsonl --pr
 expect 2 'usage' 'known records without features' "$tool" --transcript mixed.jsonl --known 100
 expect 2 'usage' 'or of labels' "$tool" --transcript mixed.jsonl --labels clear/data/labels-train.csv --known 100
 expect 6 'nowhere' 'no transcript' "$tool" --transcript nowhere
-expect 2 'no transcript' 'another file' "$tool" --transcript /dev/null
+: >nothing
+expect 2 'no transcript' 'another file' "$tool" --transcript nothing
+expect 6 '/dev/null: not a regular file' 'or none at all' "$tool" --transcript /dev/null
 
 no_number() { # ARGUMENTS...: the last two are the option and its value
     for last; do

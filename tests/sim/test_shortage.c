@@ -395,6 +395,17 @@ static struct sim_options dp(void)
     return o;
 }
 
+/* Dithered lattices, whose messages take their dithers from a cipher. */
+static struct sim_options compressed(void)
+{
+    struct sim_options o = masked();
+
+    o.sets[0] = "protocol.aggregation=clear";
+    o.sets[1] = "protocol.encoding=e8";
+    o.party_sets[0] = "policy.encodings=[e8]";
+    return o;
+}
+
 static struct sim_options frozen_once(void)
 {
     struct sim_options o = masked();
@@ -426,6 +437,7 @@ EACH(kept_coded)
 EACH(kept_fedvs)
 EACH(dp)
 EACH(frozen_once)
+EACH(compressed)
 
 /* Beyond round 256 keys move on, which takes memory: what a short run takes is left out here. */
 static void test_steps_of_the_ratchet_without_one_block(void **state)
@@ -462,6 +474,7 @@ int main(void)
         BOTH(kept_fedvs),
         BOTH(dp),
         BOTH(frozen_once),
+        BOTH(compressed),
         cmocka_unit_test(test_steps_of_the_ratchet_without_one_block),
     };
 

@@ -3,6 +3,8 @@
  */
 #include "common/compress/lattice_stream.h"
 
+#include "tests/lib/openssl_mem.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,13 +83,87 @@ static void test_every_bit_of_the_key_changes_the_stream(void **state)
     }
 }
 
+/* In the middle of a round there is no way out: what was made ready is enough for two at once. */
+static void test_what_is_ready_takes_no_memory_for_two(void **state)
+{
+    uint8_t key[PRG_KEY_BYTES], other[PRG_KEY_BYTES] = {9};
+    struct prg one, two;
+    uint16_t a[16], b[16], again[16];
+    int64_t live;
+
+    (void)state;
+    make_key(key);
+    assert_int_equal(lattice_stream_ready(), STATUS_OK);
+    live = openssl_mem_live();
+    openssl_mem_fail_at(1);
+    lattice_stream_begin(&one, key);
+    lattice_stream_begin(&two, other);
+    lattice_stream_fill(&one, a, 16);
+    lattice_stream_fill(&two, b, 16);
+    assert_memory_equal(a, first, sizeof first);
+    assert_memory_not_equal(b, first, sizeof first);
+    lattice_stream_end(&one);
+    lattice_stream_begin(&one, key); /* from its beginning, whatever it was used for before */
+    lattice_stream_fill(&one, again, 16);
+    assert_memory_equal(a, again, sizeof a);
+    lattice_stream_end(&one);
+    lattice_stream_end(&two);
+    assert_int_equal(lattice_stream_ready(), STATUS_OK);
+    assert_int_equal(openssl_mem_fail_left(), 1); /* none was asked for */
+    openssl_mem_fail_at(0);
+    assert_int_equal(openssl_mem_live(), live);
+}
+
+static void test_a_third_has_one_of_its_own(void **state)
+{
+    uint8_t key[PRG_KEY_BYTES];
+    struct prg s[3];
+    uint16_t t[16];
+    int64_t live = openssl_mem_live();
+
+    (void)state;
+    make_key(key);
+    for (size_t i = 0; i < 3; i++)
+        lattice_stream_begin(&s[i], key);
+    for (size_t i = 0; i < 3; i++) {
+        lattice_stream_fill(&s[i], t, 16);
+        assert_memory_equal(t, first, sizeof first);
+    }
+    for (size_t i = 0; i < 3; i++)
+        lattice_stream_end(&s[i]);
+    assert_int_equal(openssl_mem_live(), live);
+}
+
+/* First of all: nothing is ready yet. */
+static void test_short_memory_is_told_beforehand(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1;; n++) {
+        enum status s;
+
+        openssl_mem_fail_at(n);
+        s = lattice_stream_ready();
+        openssl_mem_fail_at(0);
+        if (s == STATUS_OK) {
+            assert_true(n > 1);
+            return;
+        }
+        assert_int_equal(status_kind(s), STATUS_KIND_LOCAL);
+        assert_true(n < 100);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_short_memory_is_told_beforehand),
+        cmocka_unit_test(test_what_is_ready_takes_no_memory_for_two),
+        cmocka_unit_test(test_a_third_has_one_of_its_own),
         cmocka_unit_test(test_the_stream_is_that_of_the_cipher),
         cmocka_unit_test(test_pieces_follow_each_other),
         cmocka_unit_test(test_every_bit_of_the_key_changes_the_stream),
     };
 
+    openssl_mem_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
