@@ -349,6 +349,14 @@ static bool is_text(const json_t *o, const char *key, const char *want)
     return have != NULL && strcmp(have, want) == 0;
 }
 
+/* Of one record, or of one person (data.group). */
+static bool of_one(const json_t *claim)
+{
+    const char *what = text_of(claim, "adjacency");
+
+    return strncmp(what, "record_", 7) == 0 || strncmp(what, "person_", 7) == 0;
+}
+
 static void print_privacy(const json_t *root)
 {
     const json_t *privacy = json_object_get(root, "privacy"), *worst = NULL, *plain = NULL;
@@ -366,8 +374,7 @@ static void print_privacy(const json_t *root)
             continue;
         if (is_text(claim, "adjacency", "sample"))
             plain = claim;
-        if (strncmp(text_of(claim, "adjacency"), "record_", 7) == 0 &&
-            (record == NULL || epsilon(claim) > epsilon(record)))
+        if (of_one(claim) && (record == NULL || epsilon(claim) > epsilon(record)))
             record = claim;
     }
     printf("privacy   %s, delta %g, %.0f vectors released\n", text_of(privacy, "mechanism"),

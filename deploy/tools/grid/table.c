@@ -167,7 +167,7 @@ static bool is_text(const json_t *o, const char *key, const char *want)
     return have != NULL && strcmp(have, want) == 0;
 }
 
-/* The worst claim for one record against this adversary; NULL: there is none. */
+/* The worst claim for one record, or person, against this adversary; NULL: there is none. */
 static const json_t *record_claim(const json_t *claims, const char *adversary)
 {
     const json_t *worst = NULL;
@@ -178,7 +178,8 @@ static const json_t *record_claim(const json_t *claims, const char *adversary)
     {
         const char *what = json_string_value(within(c, "adjacency"));
 
-        if (what != NULL && strncmp(what, "record_", 7) == 0 &&
+        if (what != NULL &&
+            (strncmp(what, "record_", 7) == 0 || strncmp(what, "person_", 7) == 0) &&
             is_text(c, "adversary", adversary) &&
             (worst == NULL || epsilon_of(c) > epsilon_of(worst)))
             worst = c;
