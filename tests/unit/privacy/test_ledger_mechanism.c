@@ -15,7 +15,7 @@ static const struct {
     const char *text;
 } samples[] = {
     {{.kind = ACCOUNT_PBM, .trials = 16, .beta = 0.1, .coordinates = 16, .parties = 5},
-     "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw"},
+     "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 raw"},
     {{.kind = ACCOUNT_GAUSSIAN,
       .sigma = 2.5,
       .clip = 0.30000000000000004,
@@ -27,7 +27,7 @@ static const struct {
       .bottom = ACCOUNT_FROZEN},
      "gaussian sigma=2.5 clip=0.30000000000000004 step=0.0625 clear=1 concat=0 "
      "coordinates=4294967295 "
-     "parties=2 colluders=2 frozen"},
+     "parties=2 colluders=2 persons=0 frozen"},
     {{.kind = ACCOUNT_NONE,
       .clear = true,
       .concat = true,
@@ -37,7 +37,8 @@ static const struct {
       .bottom = ACCOUNT_DP,
       .step_noise = 1e-9,
       .steps = 5},
-     "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 dp noise=1e-9 steps=5"},
+     "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 dp noise=1e-9 steps=5 "
+     "together=1"},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
@@ -135,26 +136,39 @@ static void test_what_no_mechanism_can_be_is_refused(void **state)
 {
     static const char *const texts[] = {
         "",
-        "magic clear=0 concat=0 coordinates=1 parties=1 colluders=1 raw",
-        "pbm trials=0 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.5 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=-0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.10 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.1 clear=2 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=0 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=0 colluders=1 raw",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=0 raw",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 good",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 dp",
-        "pbm trials=16 beta=nan clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "gaussian sigma=0 clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
-        "gaussian sigma=1 clip=0 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
+        "magic clear=0 concat=0 coordinates=1 parties=1 colluders=1 persons=0 raw",
+        "pbm trials=0 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 raw",
+        "pbm trials=16 beta=0.5 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=-0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.10 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.1 clear=2 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=0 parties=5 colluders=1 persons=0 raw",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=0 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=0 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "good",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 dp",
+        "pbm trials=16 beta=nan clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "gaussian sigma=0 clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "persons=0 raw",
+        "gaussian sigma=1 clip=0 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "persons=0 raw",
         "gaussian sigma=inf clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
         "raw",
-        "gaussian sigma=1 clip=1 step=-1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
-        "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 dp noise=0 steps=5",
-        "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 dp noise=1 steps=0",
-        "none clear=1 concat=1 coordinates=4294967296 parties=1 colluders=1 raw",
+        "gaussian sigma=1 clip=1 step=-1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "persons=0 raw",
+        "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 dp noise=0 steps=5 "
+        "together=1",
+        "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 dp noise=1 steps=0 "
+        "together=1",
+        "none clear=1 concat=1 coordinates=4294967296 parties=1 colluders=1 persons=0 raw",
     };
     struct account_entry m;
 
