@@ -38,9 +38,12 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
     return s;
 }
 
+/* By person where data.group says who they are, and by id otherwise. */
 static enum status bind(struct books *b, const struct table *t, uint32_t **slots, uint32_t *set,
                         struct error *err)
 {
+    const struct persons *persons = &b->in->persons;
+    const size_t first = t == &b->in->train ? 0 : b->in->train.rows;
     const char **ids;
     enum status s;
 
@@ -50,7 +53,7 @@ static enum status bind(struct books *b, const struct table *t, uint32_t **slots
     if (ids == NULL)
         return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
     for (size_t i = 0; i < t->rows; i++)
-        ids[i] = table_id(t, i);
+        ids[i] = persons_named(persons) ? group_name(&persons->group, first + i) : table_id(t, i);
     s = ledger_bind(b->ledger, slots, set, ids, t->rows, err);
     mem_free(ids);
     return s;
