@@ -3,7 +3,6 @@
  */
 #include "party/books.h"
 
-#include "common/base/file.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
@@ -38,9 +37,12 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
     return s;
 }
 
+/* By person where data.group says who they are, and by id otherwise. */
 static enum status bind(struct books *b, const struct table *t, uint32_t **slots, uint32_t *set,
                         struct error *err)
 {
+    const struct persons *persons = &b->in->persons;
+    const size_t first = t == &b->in->train ? 0 : b->in->train.rows;
     const char **ids;
     enum status s;
 
@@ -50,7 +52,7 @@ static enum status bind(struct books *b, const struct table *t, uint32_t **slots
     if (ids == NULL)
         return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
     for (size_t i = 0; i < t->rows; i++)
-        ids[i] = table_id(t, i);
+        ids[i] = persons_named(persons) ? group_name(&persons->group, first + i) : table_id(t, i);
     s = ledger_bind(b->ledger, slots, set, ids, t->rows, err);
     mem_free(ids);
     return s;
@@ -89,9 +91,7 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
     enum status s;
 
     *b = (struct books){.in = in};
-    s = file_make_dir(in->config.state, 0700, err);
-    if (s == STATUS_OK)
-        s = books_open_ledger(&b->ledger, &in->config, true, err);
+    s = books_open_ledger(&b->ledger, &in->config, true, err);
     if (s == STATUS_OK)
         s = bind(b, &in->train, &b->train_slots, &b->train_set, err);
     if (s == STATUS_OK)

@@ -112,7 +112,8 @@ struct party_session {
     struct buf plan_text;
     uint8_t plan_digest[WIRE_DIGEST_BYTES];
     struct agenda agenda;
-    bool shared_ids; /* some record is in the training split and in the test split */
+    bool shared_ids;   /* some record is in the training split and in the test split */
+    uint32_t together; /* rows of one person at most in one batch of the plan */
     struct schedule schedule;
     struct party_bottom bottom;
     struct party_sent sent;

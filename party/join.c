@@ -140,6 +140,8 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
     if (s != STATUS_OK)
         return s;
     s = buf_append(&p->plan_text, text, n);
+    if (s == STATUS_OK && persons_named(p->setup.persons))
+        s = persons_together(&p->together, p->setup.persons, &p->plan, p->setup.self, &p->error);
     if (s == STATUS_OK)
         s = schedule_init(&p->schedule, agenda_seed(&p->plan, p->setup.self),
                           p->plan.shape.train_rows, p->plan.training.batch,
@@ -231,6 +233,8 @@ static enum status price(struct party_session *p, struct actions *a, uint64_t of
         .done = goes_on_from(p, offered),
         .bottom = policy_bottom_of(p->setup.config, spent, n),
         .shared = p->shared_ids,
+        .persons = p->setup.persons,
+        .together = p->together,
         .records = p->setup.records,
     };
 

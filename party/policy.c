@@ -9,14 +9,29 @@
 #include <math.h>
 #include <string.h>
 
+const char *policy_raw_because(const struct config_party *config, const struct account_entry *spent,
+                               size_t n)
+{
+    bool raw_before = false;
+
+    for (size_t i = 0; i < n; i++)
+        raw_before |= spent[i].bottom == ACCOUNT_RAW;
+    if (config->train == TRAIN_RAW)
+        return "model.train is raw";
+    if (strcmp(config->scale, "fit") == 0)
+        return "data.scale is fit";
+    if (strcmp(config->scale, "none") != 0 && !config->scale_given)
+        return "data.scale is a file, and data.scale_given does not say that it was made without "
+               "these records";
+    if (config->load[0] != 0 && raw_before)
+        return "model.load may be of a bottom that has trained on these records raw";
+    return NULL;
+}
+
 struct policy_bottom policy_bottom_of(const struct config_party *config,
                                       const struct account_entry *spent, size_t n)
 {
-    bool loaded_raw = false;
-
-    for (size_t i = 0; i < n && config->load[0] != 0; i++)
-        loaded_raw |= spent[i].bottom == ACCOUNT_RAW;
-    if (strcmp(config->scale, "fit") == 0 || config->train == TRAIN_RAW || loaded_raw)
+    if (policy_raw_because(config, spent, n) != NULL)
         return (struct policy_bottom){.kind = ACCOUNT_RAW};
     if (config->train == TRAIN_FROZEN)
         return (struct policy_bottom){.kind = ACCOUNT_FROZEN};
@@ -28,7 +43,9 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
     struct account_entry e = mechanism_of(p, set->roster, set->members, set->n, set->self);
 
     e.bottom = set->bottom.kind;
+    e.persons = persons_named(set->persons);
     if (e.bottom == ACCOUNT_DP) {
+        e.together = e.persons ? set->together : 1;
         e.step_noise = set->bottom.noise;
         e.steps = p->protocol.local_iterations;
     }
@@ -46,6 +63,8 @@ struct account_entry policy_planned(const struct plan *p, const struct policy_se
     e.releases = planned->train + planned->evaluate;
     e.participations_max = agenda_record_max(planned, set->shared);
     e.trained_max = planned->trained_max;
+    if (e.persons)
+        persons_releases(set->persons, planned, &e.participations_max, &e.trained_max);
     return e;
 }
 
@@ -55,7 +74,9 @@ _Static_assert((int)CONFIG_ADVERSARIES == (int)ACCOUNT_ADVERSARIES &&
                    (int)ADVERSARY_ALL_BUT_ONE == (int)ACCOUNT_ALL_BUT_ONE &&
                    (int)ADVERSARY_PARTY == (int)ACCOUNT_PARTY &&
                    (int)ADJACENCY_RECORD_RAW == (int)ACCOUNT_RECORD_RAW &&
-                   (int)ADJACENCY_SAMPLE == (int)ACCOUNT_SAMPLE,
+                   (int)ADJACENCY_SAMPLE == (int)ACCOUNT_SAMPLE &&
+                   (int)ADJACENCY_PERSON_RAW == (int)ACCOUNT_PERSON_RAW &&
+                   (int)CONFIG_ADJACENCIES == (int)ACCOUNT_ADJACENCIES,
                "the configuration's names are the accountant's");
 
 bool policy_limits_epsilon(const struct config_policy *policy)

@@ -8,17 +8,23 @@
 #include "common/flow/agenda.h"
 #include "common/flow/roster.h"
 #include "common/privacy/account.h"
+#include "party/persons.h"
 
 /* What a claim for one record may rest on. */
 struct policy_bottom {
     enum account_bottom kind;
     double noise; /* dp: sigma */
 };
-/* Frozen and dp count as such only where data.scale was not made of the records too; nor weights
- * from a file, which nobody can tell: they count as raw once the n entries of the ledger hold
- * releases through a bottom that trained on raw records. */
+/* Frozen and dp count as such only where data.scale was not made of the records too: none, or a
+ * file of which data.scale_given says so, since nobody can tell; nor weights from a file, which
+ * count as raw once the n entries of the ledger hold releases through a bottom that trained on raw
+ * records.
+ */
 struct policy_bottom policy_bottom_of(const struct config_party *config,
                                       const struct account_entry *spent, size_t n);
+/* Why that is raw, in words with the key that decides; NULL: it is not. */
+const char *policy_raw_because(const struct config_party *config, const struct account_entry *spent,
+                               size_t n);
 
 /* The set a plan is priced for. */
 struct policy_set {
@@ -28,8 +34,10 @@ struct policy_set {
     uint32_t self;
     uint64_t done; /* training steps that need no pricing any more */
     struct policy_bottom bottom;
-    bool shared;      /* some record is in the training split and in the test split */
-    uint64_t records; /* that the ledger holds or will, for mechanism_delta() */
+    bool shared;                   /* some record is in the training split and in the test split */
+    const struct persons *persons; /* data.group; NULL: each row is its own */
+    uint32_t together;             /* persons_together() under this plan */
+    uint64_t records;              /* that the ledger holds or will, for mechanism_delta() */
 };
 
 /* Is there a limit on epsilon at all? */

@@ -10,6 +10,7 @@
 #include "common/crypto/sign.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
+#include "party/persons.h"
 
 struct party_inputs {
     struct config_party config;
@@ -19,6 +20,7 @@ struct party_inputs {
     struct table train, test; /* test: no rows when there is none */
     struct table labels;      /* of the training rows, when this party holds them */
     struct buf weights;       /* of model.load */
+    struct persons persons;   /* of data.group */
 };
 
 /* Configuration, roster and key only: enough for --fingerprint and --ledger. */

@@ -96,7 +96,13 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
                             .n = in->roster.n,
                             .self = in->self,
                             .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
-                            .shared = table_share_ids(&in->train, &in->test)};
+                            .shared = table_share_ids(&in->train, &in->test),
+                            .persons = &in->persons};
+    if (persons_named(&in->persons))
+        s = persons_together(&out->set.together, &in->persons, p, in->self, err);
+    if (s != STATUS_OK)
+        return s;
+    out->raw_because = policy_raw_because(&in->config, out->spent, out->spent_n);
     if (out->records < in->train.rows + in->test.rows)
         out->records = in->train.rows + in->test.rows;
     out->set.records = out->records;
@@ -106,6 +112,20 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
 }
 
 /* --- what it costs --- */
+
+static enum status print_persons(const struct price *p, struct buf *out)
+{
+    const struct persons *persons = p->set.persons;
+
+    if (!persons_named(persons))
+        return STATUS_OK;
+    return buf_printf(
+        out,
+        "#   data.group: the claims are for %" PRIu32 " persons; one has at most %" PRIu32
+        " of the training rows,\n#   %" PRIu32 " of them in one batch, and releases "
+        "%" PRIu64 " vectors\n",
+        persons->group.n, persons->most, p->set.together, p->entry.participations_max);
+}
 
 static enum status print_bottom(const struct price *p, struct buf *out)
 {
@@ -127,8 +147,8 @@ static enum status print_bottom(const struct price *p, struct buf *out)
                           e->steps, e->steps == 1 ? "" : "s", e->step_noise);
     case ACCOUNT_RAW: break;
     }
-    return buf_printf(out, "#   bottom: raw, or data.scale is fit: a record shows in every later "
-                           "release\n");
+    return buf_printf(out, "#   bottom: raw (%s): a record shows in every later release\n",
+                      p->raw_because);
 }
 
 /* What is drawn with: pbm's thresholds are rounded inwards, so beta bounds them. */
@@ -159,6 +179,8 @@ static enum status print_releases(const struct price *p, struct buf *out)
         s = print_mechanism(&p->entry, out);
     if (s == STATUS_OK)
         s = print_bottom(p, out);
+    if (s == STATUS_OK)
+        s = print_persons(p, out);
     if (s != STATUS_OK)
         return s;
     return buf_printf(
@@ -180,6 +202,41 @@ static enum status print_claims(const struct price *p, const struct account_clai
                        account_adversary_name(claims[i].adversary),
                        account_adjacency_name(claims[i].adjacency), claims[i].m_eff,
                        claims[i].epsilon, claims[i].alpha, claims[i].vacuous ? "  (vacuous)" : "");
+    return s;
+}
+
+/* Copies, a family, several visits of one patient: whoever sees epsilon for one record multiplies
+ * it by their number, which is too little for steps. */
+static enum status print_groups(const struct price *p, struct buf *out)
+{
+    static const uint32_t sizes[] = {2, 5, 10};
+    const struct account_entry *e = &p->entry;
+    const bool dp = e->bottom == ACCOUNT_DP;
+    enum status s;
+
+    if (e->bottom == ACCOUNT_RAW)
+        return buf_printf(out,
+                          "# records that change together cost no more than one of them: every "
+                          "release is counted\n");
+    s = buf_printf(out, "# %s that change together (copies, a family) cost, releases g times%s:\n",
+                   e->persons ? "g persons" : "g records",
+                   dp ? " and steps g^2 times where they are in one batch" : "");
+    for (int a = 0; a < ACCOUNT_ADVERSARIES && s == STATUS_OK; a++) {
+        if (a == ACCOUNT_SERVER_T && plan_withstands(&p->plan) <= 1)
+            continue;
+        s = buf_printf(out, "#   %-12s", account_adversary_name((enum account_adversary)a));
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes && s == STATUS_OK; i++) {
+            struct account_entry group = account_group(e, sizes[i], p->plan.training.batch);
+            struct account_claim c = {.adversary = (enum account_adversary)a,
+                                      .adjacency = ACCOUNT_RECORD_RAW,
+                                      .t = plan_withstands(&p->plan)};
+
+            c = account_claim(&group, 1, &c, p->delta);
+            s = buf_printf(out, " g=%-2" PRIu32 " epsilon %-10.6g", sizes[i], c.epsilon);
+        }
+        if (s == STATUS_OK)
+            s = buf_printf(out, "\n");
+    }
     return s;
 }
 
@@ -228,6 +285,8 @@ enum status price_print(const struct price *p, struct buf *out)
 
     if (s == STATUS_OK)
         s = print_claims(p, claims, n, out);
+    if (s == STATUS_OK)
+        s = print_groups(p, out);
     if (s == STATUS_OK)
         s = print_curves(p, claims, n, out);
     return s == STATUS_OK ? print_paper(p, out) : s;

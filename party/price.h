@@ -21,6 +21,7 @@ struct price {
     struct plan plan;
     uint8_t members[PLAN_PARTIES_MAX]; /* the whole roster */
     struct policy_set set;
+    const char *raw_because; /* NULL: the bottom does not count as raw */
     struct agenda_releases releases;
     struct account_entry entry; /* the plan's mechanism, with its releases */
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX]; /* before it, by the ledger */

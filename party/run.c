@@ -56,6 +56,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .train = &r->in->train,
         .test = &r->in->test,
         .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
+        .persons = &r->in->persons,
         .weights = r->in->weights.data,
         .weights_n = r->in->weights.len,
         .seeded = r->options->seeded,

@@ -20,6 +20,7 @@
 #include "common/flow/roster.h"
 #include "common/metrics/spans.h"
 #include "common/nn/net.h"
+#include "party/persons.h"
 
 enum {
     PARTY_FIRST_PATIENCE_MS = 120000, /* before a plan is known */
@@ -49,6 +50,7 @@ struct party_setup {
     const struct sign_key *key;
     const struct table *train, *test; /* test: no rows when there is none */
     const struct table *labels;       /* of the training rows, in their order; NULL: none here */
+    const struct persons *persons;    /* whose rows they are; NULL: each is its own */
     const uint8_t *weights;           /* of model.load; NULL: they are drawn */
     size_t weights_n;
     bool seeded;

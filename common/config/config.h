@@ -24,6 +24,7 @@ enum { CONFIG_DEGREE_MAX = 8 };
 /* Comparisons of ids in vain. */
 enum { CONFIG_ID_MISMATCHES_MAX = 256 };
 
+enum { CONFIG_COLUMN_MAX = 128 };
 enum { CONFIG_PATH_MAX = 512, CONFIG_NAME_MAX = 64, CONFIG_LIST_MAX = 16 };
 
 struct config_identity {
@@ -94,11 +95,15 @@ enum config_adjacency {
     ADJACENCY_RECORD_DP,
     ADJACENCY_RECORD_RAW,
     ADJACENCY_COLUMNS,
-    ADJACENCY_SAMPLE
+    ADJACENCY_SAMPLE,
+    ADJACENCY_PERSON_FROZEN,
+    ADJACENCY_PERSON_DP,
+    ADJACENCY_PERSON_RAW
 };
-/* What a limit on epsilon is for: one record, by whichever of the three holds, and the others. */
+/* What a limit on epsilon is for: one record or person, by whichever of the six holds, and the
+ * others. */
 enum config_limited { LIMITED_RECORD, LIMITED_COLUMNS, LIMITED_SAMPLE };
-enum { CONFIG_ADVERSARIES = 5, CONFIG_LIMITED = 3 };
+enum { CONFIG_ADVERSARIES = 5, CONFIG_ADJACENCIES = 8, CONFIG_LIMITED = 3 };
 
 /* What this party accepts, whatever a plan says. */
 struct config_policy {
@@ -127,6 +132,8 @@ struct config_party {
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
     char scale[CONFIG_PATH_MAX];        /* "fit", "none" or a path */
+    bool scale_given;                   /* the path's content was made without these records */
+    char group[CONFIG_COLUMN_MAX];      /* whose rows they are; "": each is its own */
     struct plan_widths layers;          /* empty for a polynomial bottom */
     enum plan_activation activation;
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */

@@ -20,8 +20,11 @@ static const char *const trains[] = {"raw", "frozen", "dp", NULL};
 static const char *const scales[] = {"fit", "none", NULL};
 static const char *const adversaries[] = {"server",      "server+1", "server+t",
                                           "all_but_one", "party",    NULL};
-static const char *const adjacencies[] = {"record_frozen", "record_dp", "record_raw",
-                                          "columns",       "sample",    NULL};
+static const char *const adjacencies[] = {"record_frozen", "record_dp",  "record_raw",
+                                          "columns",       "sample",     "person_frozen",
+                                          "person_dp",     "person_raw", NULL};
+_Static_assert(sizeof adjacencies / sizeof *adjacencies == CONFIG_ADJACENCIES + 1,
+               "each adjacency has a name");
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
 static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
@@ -150,6 +153,15 @@ static const struct key party_keys[] = {
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
      .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
              "name,mean,sd. What is beyond 1e12 in size after that is cut off there."},
+    {"data.scale_given", KEY_BOOL, PARTY(scale_given), .fallback = "false",
+     .help = "The file of data.scale was made without these records: of other data, or of what "
+             "everybody may know.  Without that word a file counts like fit, every release shows "
+             "every record.  Refused where the file says just what fit would."},
+    {"data.group", KEY_COLUMN, PARTY(group), .fallback = "",
+     .help = "The column, in the training and the test table, that says whose a row is: a person "
+             "with many rows.  It is no feature, its values are compared as bytes, and the ledger, "
+             "its limits and its claims (person_*) count by them; left out: each row is its own. "
+             "To be set before the first run."},
     {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX,
      .fallback = "[64,64]",
      .help = "Hidden widths of this party's bottom; [] is one linear layer."},
@@ -167,7 +179,7 @@ static const struct key party_keys[] = {
          "raw: the bottom trains on the bare records, and a claim for one of them counts every "
          "release. frozen: it keeps its first weights. dp: each local step clips every sample's "
          "gradient and adds Gaussian noise. Under frozen and dp a claim for a record counts its "
-         "own releases (and under dp its local steps), if data.scale is not fit."},
+         "own releases (and under dp its local steps), if data.scale is none or given."},
     {"model.clip", KEY_REAL, PARTY(clip), .lo = 0, .hi = 1e6, .lo_open = true, .fallback = "1",
      .help = "G: the largest l2 norm of one sample's gradient of all weights of this bottom; dp."},
     {"model.noise", KEY_REAL, PARTY(noise), .lo = 0, .hi = 1e6, .fallback = "0",
@@ -189,8 +201,8 @@ static const struct key party_keys[] = {
      .help = "Against whom max_epsilon.value counts."},
     {"policy.max_epsilon.adjacency", KEY_CHOICE, PARTY(policy.epsilon_adjacency),
      .choices = adjacencies, .fallback = "record_raw",
-     .help = "For whose change it counts. record_*: one record, by whichever of the three "
-             "holds for what was released."},
+     .help = "For whose change it counts. record_*, person_*: one record, or one person "
+             "under data.group, by whichever of the six holds for what was released."},
     {"policy.max_epsilon.value", KEY_REAL, PARTY(policy.epsilon_value), .lo = 0, .hi = 1e9,
      .fallback = "0", .help = "Epsilon that may not be passed; 0: no limit."},
     LIMITS("server", ADVERSARY_SERVER, "the server"),

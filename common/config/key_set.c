@@ -224,6 +224,23 @@ static bool set_address(const struct key *k, const struct key_value_item *item, 
     return true;
 }
 
+/* As the header of a table may have it (common/data/csv.h). */
+static bool set_column(const struct key_value_item *item, char *out, struct key_set_fault *f)
+{
+    const size_t n = strlen(item->text);
+    bool plain =
+        n < CONFIG_COLUMN_MAX && (n == 0 || (item->text[0] != ' ' && item->text[n - 1] != ' '));
+
+    for (size_t i = 0; i < n; i++)
+        plain &=
+            item->text[i] >= ' ' && item->text[i] <= '~' && strchr(",\"", item->text[i]) == NULL;
+    if (!plain || strcmp(item->text, "id") == 0 || strcmp(item->text, "label") == 0)
+        return refuse(f, "the name of a column: at most %d printable bytes, neither id nor label",
+                      CONFIG_COLUMN_MAX - 1);
+    memcpy(out, item->text, n + 1);
+    return true;
+}
+
 static bool set_sha256(const struct key_value_item *item, char *out, struct key_set_fault *f)
 {
     size_t n = strlen(item->text);
@@ -320,6 +337,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_PATH:
     case KEY_SCALE: return set_path(k, item, dir, field, f);
     case KEY_ADDRESS: return set_address(k, item, field, f);
+    case KEY_COLUMN: return set_column(item, field, f);
     case KEY_SHA256: return set_sha256(item, field, f);
     case KEY_WIDTHS: return set_widths(k, v, field, f);
     case KEY_NAMES: return set_names(v, field, f);

@@ -32,6 +32,7 @@ struct csv {
     struct lines lines;
     size_t rows, id_bytes; /* counted by the first pass */
     size_t row, id_used;   /* filled by the second */
+    size_t left_out;       /* the column, counted behind the id, that is no feature */
     bool sorted;           /* every id so far stood behind the one before it */
 };
 
@@ -108,7 +109,7 @@ static enum status cell_error(const struct csv *c, size_t col, const char *cell,
     else if (end == cell + n && !isfinite(value))
         reason = "too large a number";
     return error_set(err, STATUS_DATA, "%s:%llu: column %zu \"%s\": %s", c->lines.source.path,
-                     (unsigned long long)c->lines.number, col + 2,
+                     (unsigned long long)c->lines.number, col + 2 + (col >= c->left_out),
                      c->t->names + col * TABLE_NAME_MAX, reason);
 }
 
@@ -122,14 +123,17 @@ static enum status line_error(const struct csv *c, const char *line, size_t len,
         cells += line[i] == ',';
     if (len == 0)
         return fail(c, err, "empty line");
-    if (cells != c->t->cols + 1)
+    if (cells != c->t->cols + 1 + (c->left_out != CSV_HEADER_NONE))
         return error_set(err, STATUS_DATA, "%s:%llu: %zu cells, but the header has %zu",
                          c->lines.source.path, (unsigned long long)c->lines.number, cells,
-                         c->t->cols + 1);
+                         c->t->cols + 1 + (c->left_out != CSV_HEADER_NONE));
     for (size_t col = 0; col < c->t->cols; col++) {
-        size_t n = id_length(cell, (size_t)(stop - cell));
+        size_t n;
         float value = 0;
 
+        if (col == c->left_out)
+            cell += id_length(cell, (size_t)(stop - cell)) + 1;
+        n = id_length(cell, (size_t)(stop - cell));
         if (decimal_scan(cell, &value) != cell + n || !isfinite(value))
             return cell_error(c, col, cell, n, err);
         cell += n + 1;
@@ -137,10 +141,26 @@ static enum status line_error(const struct csv *c, const char *line, size_t len,
     return fail(c, err, "malformed line");
 }
 
-/* The cells behind the id; false when anything is wrong with them. */
-static bool parse_values(float *x, size_t cols, const char *p, const char *stop)
+/* Behind the comma before it and its own text; what is in it is group.h's to judge. */
+static const char *skip_cell(const char *p, const char *stop)
 {
-    for (size_t col = 0; col < cols; col++) {
+    const char *comma;
+
+    if (p == stop || *p != ',')
+        return NULL;
+    comma = memchr(p + 1, ',', (size_t)(stop - p - 1));
+    return comma == NULL ? stop : comma;
+}
+
+/* The cells behind the id; false when anything is wrong with them. */
+static bool parse_values(float *x, size_t cols, size_t left_out, const char *p, const char *stop)
+{
+    for (size_t col = 0; col < cols + (left_out == cols); col++) {
+        if (col == left_out) {
+            p = skip_cell(p, stop);
+            if (p == NULL || col == cols)
+                break;
+        }
         if (*p++ != ',')
             return false;
         p = decimal_scan(p, &x[col]);
@@ -195,7 +215,7 @@ static enum status parse_rows(struct csv *c, struct error *err)
         if (c->row == c->rows)
             return fail(c, err, "the file changed while it was read");
         id = id_length(line, len);
-        if (!parse_values(t->x + c->row * t->cols, t->cols, line + id, line + len))
+        if (!parse_values(t->x + c->row * t->cols, t->cols, c->left_out, line + id, line + len))
             return line_error(c, line, len, err);
         s = parse_id(c, line, id, err);
         if (s != STATUS_OK)
@@ -243,7 +263,7 @@ enum status csv_read(struct table *t, const char *path, const struct table_want 
 
     *t = (struct table){0};
     if (s == STATUS_OK)
-        s = csv_header_read(t, &c.lines, want, err);
+        s = csv_header_read(t, &c.left_out, &c.lines, want, err);
     if (s == STATUS_OK)
         s = count(&c, limits, err);
     if (s == STATUS_OK)

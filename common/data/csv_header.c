@@ -83,8 +83,31 @@ static enum status take_names(struct table *t, const struct lines *l, const char
     return STATUS_OK;
 }
 
-enum status csv_header_read(struct table *t, struct lines *lines, const struct table_want *want,
-                            struct error *err)
+/* Takes the column called `name` out of the names. */
+static enum status leave_out(struct table *t, size_t *left_out, const struct lines *l,
+                             const char *name, struct error *err)
+{
+    size_t i = 0;
+
+    *left_out = CSV_HEADER_NONE;
+    if (name == NULL)
+        return STATUS_OK;
+    while (i < t->cols && strcmp(t->names + i * TABLE_NAME_MAX, name) != 0)
+        i++;
+    if (i == t->cols)
+        return error_set(err, STATUS_DATA, "%s:1: no column \"%s\"", l->source.path, name);
+    if (t->cols == 1)
+        return error_set(err, STATUS_DATA, "%s:1: no column besides id and \"%s\"", l->source.path,
+                         name);
+    t->cols--;
+    memmove(t->names + i * TABLE_NAME_MAX, t->names + (i + 1) * TABLE_NAME_MAX,
+            (t->cols - i) * TABLE_NAME_MAX);
+    *left_out = i;
+    return STATUS_OK;
+}
+
+enum status csv_header_read(struct table *t, size_t *left_out, struct lines *lines,
+                            const struct table_want *want, struct error *err)
 {
     char *line;
     size_t len, cols = 0;
@@ -112,5 +135,7 @@ enum status csv_header_read(struct table *t, struct lines *lines, const struct t
                          status_words(STATUS_MEMORY));
     t->cols = cols;
     s = take_names(t, lines, line + 3, want, err);
-    return s == STATUS_OK ? check_unique(t, lines, err) : s;
+    if (s == STATUS_OK)
+        s = check_unique(t, lines, err);
+    return s == STATUS_OK ? leave_out(t, left_out, lines, want->group, err) : s;
 }

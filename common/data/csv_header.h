@@ -8,9 +8,14 @@
 #include "common/data/lines.h"
 #include "common/data/table.h"
 
-/* Reads the header line into t->cols and t->names (allocated; also left
- * to the caller on failure). */
-enum status csv_header_read(struct table *t, struct lines *lines, const struct table_want *want,
-                            struct error *err) MUST_USE;
+#include <stdint.h>
+
+#define CSV_HEADER_NONE SIZE_MAX
+
+/* Reads the header line into t->cols and t->names (allocated; also left to the caller on failure).
+ * *left_out: the place, counted behind the id, of the column want->group, which is in neither;
+ * CSV_HEADER_NONE: there is none. */
+enum status csv_header_read(struct table *t, size_t *left_out, struct lines *lines,
+                            const struct table_want *want, struct error *err) MUST_USE;
 
 #endif

@@ -74,6 +74,8 @@ static enum status read_header(struct source *s, const struct table_want *want, 
     if (magic[3] == 0 || magic[3] > IDX_DIMS_MAX)
         return error_set(err, STATUS_DATA, "%s: %u IDX dimensions, 1 to %d are read", s->path,
                          magic[3], IDX_DIMS_MAX);
+    if (want->group != NULL)
+        return refuse(s, "an IDX file has no columns with names: data.group needs CSV", err);
     if (want->labels && magic[3] != 1)
         return refuse(s, "labels need an IDX file of one dimension", err);
     if (!want->labels && magic[3] == 1)

@@ -35,6 +35,8 @@ struct table {
 /* A label table has one column named `label`. */
 struct table_want {
     bool labels; /* exactly the columns id,label */
+    const char
+        *group; /* a column of the features that is left out (group.h reads it); NULL: none */
 };
 
 /* By the file's name (.csv, .csv.gz, .idx, .idx.gz), or its content when the name says neither.

@@ -112,6 +112,7 @@ static void free_tables(struct tables *tables)
     tables->n = 0;
 }
 
+/* Or a person. */
 static bool is_record(enum account_adjacency adjacency)
 {
     return adjacency != ACCOUNT_COLUMNS && adjacency != ACCOUNT_SAMPLE;
@@ -126,15 +127,18 @@ static uint64_t releases_changed(const struct account_entry *e, enum account_adj
 
 /* Local steps that can: replacing a record moves the sum of gradients clipped to G by at most 2G,
  * and its rounding by ACCOUNT_STEP_SLACK G, under noise of deviation step_noise G.  The claim of
- * columns has no such term, because it already allows every release to change in any way. */
+ * columns has no such term, because it already allows every release to change in any way. k records
+ * of one person in a batch move the sum k times as far, under the same noise: k^2, summed over the
+ * batches at most `together` times the participations. */
 static void add_steps(struct composition *c, const struct account_entry *e)
 {
     const double count = (double)e->trained_max * e->steps;
 
     if (count == 0)
         return;
-    c->term[c->n++] =
-        (struct term){.scale = count, .shift = 2 + ACCOUNT_STEP_SLACK, .sigma = e->step_noise};
+    c->term[c->n++] = (struct term){.scale = count * (e->together > 1 ? e->together : 1),
+                                    .shift = 2 + ACCOUNT_STEP_SLACK,
+                                    .sigma = e->step_noise};
     c->draws += count * ACCOUNT_STEP_DRAWS_MAX;
 }
 
@@ -265,15 +269,39 @@ static struct account_claim make_claim(struct tables *tables, const struct accou
 
 enum account_adjacency account_record_adjacency(const struct account_entry *entries, size_t n)
 {
-    enum account_adjacency name = ACCOUNT_RECORD_FROZEN;
+    static const enum account_adjacency names[2][3] = {
+        {ACCOUNT_RECORD_FROZEN, ACCOUNT_RECORD_DP, ACCOUNT_RECORD_RAW},
+        {ACCOUNT_PERSON_FROZEN, ACCOUNT_PERSON_DP, ACCOUNT_PERSON_RAW}};
+    bool persons = n > 0;
+    int weakest = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (entries[i].bottom == ACCOUNT_RAW)
-            return ACCOUNT_RECORD_RAW;
-        if (entries[i].bottom == ACCOUNT_DP)
-            name = ACCOUNT_RECORD_DP;
+        const int bottom = entries[i].bottom == ACCOUNT_RAW ? 2 : entries[i].bottom == ACCOUNT_DP;
+
+        weakest = bottom > weakest ? bottom : weakest;
+        persons = persons && entries[i].persons;
     }
-    return name;
+    return names[persons][weakest];
+}
+
+struct account_entry account_group(const struct account_entry *entry, uint32_t g, uint32_t batch)
+{
+    struct account_entry e = *entry;
+    const uint64_t together = (uint64_t)g * (e.together > 1 ? e.together : 1);
+
+    CHECK(g >= 1 && batch >= 1);
+    if (e.participations_max > UINT64_MAX / g)
+        e.participations_max = e.trained_max = UINT64_MAX;
+    else
+        e.participations_max *= g;
+    if (e.trained_max <= UINT64_MAX / g)
+        e.trained_max *= g;
+    e.together = (uint32_t)(together < batch ? together : batch);
+    if (e.participations_max > e.releases)
+        e.participations_max = e.releases; /* more than all cannot change */
+    if (e.trained_max > e.participations_max)
+        e.trained_max = e.participations_max;
+    return e;
 }
 
 /* Then a record shows in the same releases as the whole column block. */
@@ -356,6 +384,9 @@ const char *account_adjacency_name(enum account_adjacency a)
         [ACCOUNT_RECORD_RAW] = "record_raw",
         [ACCOUNT_COLUMNS] = "columns",
         [ACCOUNT_SAMPLE] = "sample",
+        [ACCOUNT_PERSON_FROZEN] = "person_frozen",
+        [ACCOUNT_PERSON_DP] = "person_dp",
+        [ACCOUNT_PERSON_RAW] = "person_raw",
     };
 
     return names[a];

@@ -7,6 +7,8 @@
  * on raw gradients in every release. columns: this party's whole column block, which changes every
  * release. sample: all parties' data of one record, through every release: what the others' bottoms
  * do with it this party cannot know.
+ * person_frozen, person_dp, person_raw: the same of all records of one person, where everything
+ * was counted by person.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,9 +50,12 @@ enum account_adjacency {
     ACCOUNT_RECORD_DP,
     ACCOUNT_RECORD_RAW,
     ACCOUNT_COLUMNS,
-    ACCOUNT_SAMPLE
+    ACCOUNT_SAMPLE,
+    ACCOUNT_PERSON_FROZEN,
+    ACCOUNT_PERSON_DP,
+    ACCOUNT_PERSON_RAW
 };
-enum { ACCOUNT_ADVERSARIES = 5, ACCOUNT_ADJACENCIES = 5 };
+enum { ACCOUNT_ADVERSARIES = 5, ACCOUNT_ADJACENCIES = 8 };
 
 /* What the embedding of one record can depend on. Zero is the widest. FROZEN and DP hold only where
  * nothing else of the party was made from its records: weights from a file had other data, and
@@ -85,7 +90,16 @@ struct account_entry {
     uint64_t releases;           /* released vectors, total (columns, sample, RAW's record) */
     uint64_t participations_max; /* of one record (FROZEN's and DP's record) */
     uint64_t trained_max;        /* DP: those in training, which `steps` follow at the most */
+    /* What is counted is a person (or another group of records), and these are all its records'. */
+    bool persons;
+    uint32_t together; /* DP: of its records at most in one batch; 0: 1 */
 };
+
+/* What g records cost that change together, where one of them costs `entry`: copies of one another,
+ * or of one family.  Their releases compose, g times as many.  In one batch of `batch` rows their
+ * gradients add up before the noise: k of them move the clipped sum by k 2 G, which costs k^2 times
+ * a step, and as many as fit are expected there (g^2 when all do). */
+struct account_entry account_group(const struct account_entry *entry, uint32_t g, uint32_t batch);
 
 struct account_claim {
     enum account_adversary adversary;
@@ -97,7 +111,8 @@ struct account_claim {
 };
 
 /* The name under which a record's claim over these entries holds: record_raw when any is RAW, else
- * record_dp when any is DP, else record_frozen. */
+ * record_dp when any is DP, else record_frozen; person_* when there are entries and each of them
+ * counts persons. */
 enum account_adjacency account_record_adjacency(const struct account_entry *entries, size_t n);
 
 /* Claims over the composition of n entries at `delta` in (0, 1): one for each adversary x (that
@@ -108,14 +123,15 @@ enum account_adjacency account_record_adjacency(const struct account_entry *entr
  *     RAW     releases P eps_1(alpha)
  *     FROZEN  participations_max P eps_1(alpha)
  *     DP      participations_max P eps_1(alpha)
- *             + trained_max steps (2 + ACCOUNT_STEP_SLACK)^2 alpha / (2 step_noise^2)
+ *             + trained_max together steps (2 + ACCOUNT_STEP_SLACK)^2 alpha / (2 step_noise^2)
  *
- * summed over the entries.  Where noise is Gaussian, delta also pays for the draws: with eta the
- * sum of their distances the claim is that of delta - (1 + e^epsilon) eta (docs/privacy.md). Beyond
- * ACCOUNT_VACUOUS, where e^epsilon eta may be more than there is, it is that of delta / 2 and of
- * the exact law; a claim below that cannot be paid for is infinite. n may be a full ledger's and
- * one more, ACCOUNT_MECHANISMS_MAX + 1 (CHECK).  If memory is short a claim falls back to M_eff = 1
- * and says so: larger, still true. */
+ * summed over the entries.  (A person with k_t records in batch t costs sum k_t^2 there, which is
+ * at most together times sum k_t = trained_max.)  Where noise is Gaussian, delta also pays for the
+ * draws: with eta the sum of their distances the claim is that of delta - (1 + e^epsilon) eta
+ * (docs/privacy.md). Beyond ACCOUNT_VACUOUS, where e^epsilon eta may be more than there is, it is
+ * that of delta / 2 and of the exact law; a claim below that cannot be paid for is infinite. n may
+ * be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1 (CHECK).  If memory is short a claim
+ * falls back to M_eff = 1 and says so: larger, still true. */
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
                       const struct account_entry *entries, size_t n, double delta, uint32_t t);
 

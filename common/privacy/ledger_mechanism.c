@@ -38,10 +38,12 @@ static const struct parameter of_kind[] = {
     {"step", REAL, ACCOUNT_GAUSSIAN, AT(step)},   {"clear", FLAG, EVERY, AT(clear)},
     {"concat", FLAG, EVERY, AT(concat)},          {"coordinates", WHOLE, EVERY, AT(coordinates)},
     {"parties", WHOLE, EVERY, AT(parties)},       {"colluders", WHOLE, EVERY, AT(colluders)},
+    {"persons", FLAG, EVERY, AT(persons)},
 };
 static const struct parameter of_bottom[] = {
     {"noise", REAL, ACCOUNT_DP, AT(step_noise)},
     {"steps", WHOLE, ACCOUNT_DP, AT(steps)},
+    {"together", WHOLE, ACCOUNT_DP, AT(together)},
 };
 
 const char *ledger_mechanism_kind(enum account_kind kind)
@@ -64,7 +66,7 @@ static bool possible(const struct account_entry *m)
 {
     if (m->coordinates < 1 || m->parties < 1 || m->colluders < 1)
         return false;
-    if (m->bottom == ACCOUNT_DP && !(positive(m->step_noise) && m->steps >= 1))
+    if (m->bottom == ACCOUNT_DP && !(positive(m->step_noise) && m->steps >= 1 && m->together >= 1))
         return false;
     switch (m->kind) {
     case ACCOUNT_PBM: return m->trials >= 1 && m->beta > 0 && m->beta < 0.5;
@@ -117,6 +119,7 @@ void ledger_mechanism_print(char out[LEDGER_MECHANISM_MAX], const struct account
     size_t n;
 
     m.colluders = m.colluders > 1 ? m.colluders : 1;
+    m.together = m.together > 1 ? m.together : 1;
     CHECK(possible(&m));
     n = (size_t)snprintf(out, LEDGER_MECHANISM_MAX, "%s", kinds[m.kind]);
     n += print_all(out + n, LEDGER_MECHANISM_MAX - n, of_kind, sizeof of_kind / sizeof *of_kind,
@@ -125,6 +128,27 @@ void ledger_mechanism_print(char out[LEDGER_MECHANISM_MAX], const struct account
     CHECK(n < LEDGER_MECHANISM_MAX);
     print_all(out + n, LEDGER_MECHANISM_MAX - n, of_bottom, sizeof of_bottom / sizeof *of_bottom,
               (int)m.bottom, &m);
+}
+
+static bool same_all(const struct parameter *p, size_t n, int of, const void *a, const void *b)
+{
+    static const size_t bytes[] = {
+        [WHOLE] = sizeof(uint32_t), [REAL] = sizeof(double), [FLAG] = sizeof(bool)};
+    const uint8_t *x = a, *y = b;
+
+    for (size_t i = 0; i < n; i++) {
+        if ((p[i].of == EVERY || p[i].of == of) &&
+            memcmp(x + p[i].at, y + p[i].at, bytes[p[i].type]) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool ledger_mechanism_same(const struct account_entry *a, const struct account_entry *b)
+{
+    return a->kind == b->kind && a->bottom == b->bottom &&
+           same_all(of_kind, sizeof of_kind / sizeof *of_kind, (int)a->kind, a, b) &&
+           same_all(of_bottom, sizeof of_bottom / sizeof *of_bottom, (int)a->bottom, a, b);
 }
 
 static void read(struct ledger_words *w, const struct parameter *p, void *m)

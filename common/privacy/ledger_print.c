@@ -135,6 +135,9 @@ static enum status print_mechanisms(const struct account_entry *entries, size_t 
         snprintf(bottom, sizeof bottom, "%s", ledger_mechanism_bottom(e->bottom));
         if (e->bottom == ACCOUNT_DP)
             snprintf(bottom, sizeof bottom, "dp noise=%g steps=%" PRIu32, e->step_noise, e->steps);
+        if (e->bottom == ACCOUNT_DP && e->together > 1)
+            snprintf(bottom + strlen(bottom), sizeof bottom - strlen(bottom), " x%" PRIu32,
+                     e->together);
         s = buf_printf(out,
                        "  %-40s  %-20s %8" PRIu32 " %9" PRIu32 " %11" PRIu32 " %12" PRIu64
                        " %10" PRIu64 "\n",

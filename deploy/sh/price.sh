@@ -8,7 +8,7 @@
 price_usage() {
     cat <<'USAGE'
 usage: vfl price [--epsilon E] [--delta D] [--trials B] [--beta X] [--embedding P] [--releases N] [--m-eff M]
-                 [--noise S] [--steps Q]
+                 [--noise S] [--steps Q] [--group G]
 
 Give all but one of them, and the missing one is computed: the smallest epsilon, delta, m-eff or noise, the largest
 trials, beta, embedding or releases.
@@ -25,6 +25,8 @@ trials, beta, embedding or releases.
   --noise      the bottom trains with noise of this multiple of the gradients' clip (model.noise); 0 or left out:
                it is frozen; sought, for one step, when all else is given
   --steps      Q local steps on each release; with --noise and without --steps: 1; alone: the noise is sought
+  --group      what G records cost that change together (copies, a family): G times the releases, and G^2 times the
+               steps, since they may be in one batch; 1
 
 Exit 5: no value does it.
 USAGE

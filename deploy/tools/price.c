@@ -117,6 +117,8 @@ static int complete(struct request *r)
     }
     if (!r->given[TERM_DELTA])
         r->terms.value[TERM_DELTA] = DELTA_DEFAULT;
+    if (!r->given[TERM_GROUP])
+        r->terms.value[TERM_GROUP] = 1;
     if (n == 0)
         return refuse("nothing is missing: leave out what you want to know (vfl price --help)");
     if (n > 1)
@@ -167,6 +169,21 @@ static void print_meaning(const struct account_entry *e, const struct account_cl
            e->parties + 1);
 }
 
+/* What one more or less of a family costs is no multiple of epsilon where they share a batch. */
+static void print_group(const struct request *r, const struct account_entry *e)
+{
+    const double g = r->terms.value[TERM_GROUP];
+
+    if (g <= 1)
+        return;
+    printf("group      all of %.0f records that change together: %.0f times as many releases%s\n",
+           g, g, e->bottom == ACCOUNT_DP ? "," : ".");
+    if (e->bottom == ACCOUNT_DP)
+        printf("           and each step up to %.0f times its price (g^2: they may be in one "
+               "batch).\n",
+               g * g);
+}
+
 static void print_answer(const struct request *r)
 {
     static const enum term shown[] = {TERM_TRIALS,   TERM_BETA,  TERM_EMBEDDING,
@@ -190,6 +207,7 @@ static void print_answer(const struct request *r)
            "guarantee\n",
            "paper", paper, e.bottom == ACCOUNT_DP ? ", without steps" : "");
     print_meaning(&e, &c);
+    print_group(r, &e);
 }
 
 int main(int argc, char **argv)

@@ -104,6 +104,19 @@ same "$(term noise $frozen --epsilon 12 --delta 0.00001 --steps 1)" \
     "$(term noise $frozen --epsilon 12 --delta 0.00001)" \
     'as if that had been said'
 
+# --- records that change together ---
+# Released sums compose: g times as many. A step that holds g copies moves g times as far: g^2.
+nine='--trials 12 --beta 0.04 --embedding 7 --m-eff 6 --releases 9'
+same "$(term epsilon ${nine}0)" "$(term epsilon $nine --group 10)" \
+    'ten copies under a frozen bottom are ten times the releases'
+tiny='--trials 4 --beta 0.000001 --embedding 1 --m-eff 5 --noise 15'
+same "$(term epsilon $tiny --releases 1 --steps 500)" "$(term epsilon $tiny --releases 1 --steps 5 --group 10)" \
+    'ten copies in one batch are a hundred times the steps'
+expect 0 'each step up to 100 times' 'and that is said' price $tiny --releases 1 --steps 5 --group 10
+same "$(term epsilon $tiny --releases 3)" "$(term epsilon $tiny --releases 3 --group 1)" 'one is one'
+again noise 4 $frozen --noise 7.5 --steps 5 --group 3
+expect 2 'group' 'no group of none' price $frozen --group 0
+
 # --- mistakes: one line, 2 ---
 one_line() { # WHAT OPTION...
     what=$1
@@ -196,6 +209,28 @@ expect 0 'not a guarantee' "beside it the paper's" $party -n --plan plan.yaml
 expect 0 "# this party's policy accepts it" 'and what its policy says' $party -n --plan run/server/resolved.yaml
 expect 5 'policy.max_epsilon: ' 'a plan over the policy ends as in a run' $party -n --plan plan.yaml \
     --set policy.max_epsilon.value=1
+# A scale from a file may have been fitted on the same records: somebody has to say that it was not.
+awk -F, 'NR == 1 { print "name,mean,sd"; for (i = 2; i <= NF; i++) print $i ",1,2"; exit }' \
+    run/data/party-1-train.csv >scale.csv
+frozen_by="$party -n --plan plan.yaml --set model.train=frozen"
+expect 0 'bottom: raw (data.scale is fit)' 'a scale that is fitted makes a bottom raw' $frozen_by --set data.scale=fit
+expect 0 'record_frozen' 'none does not' $frozen_by --set data.scale=none
+expect 0 'bottom: raw (data.scale is a file' 'a file does, as nobody can tell' $frozen_by --set data.scale=scale.csv
+expect 0 'record_raw' 'and is priced like that' $frozen_by --set data.scale=scale.csv
+expect 0 'record_frozen' 'unless its owner says that it is of other data' \
+    $frozen_by --set data.scale=scale.csv --set data.scale_given=true
+python3 - run/data/party-1-train.csv >fitted.csv <<'END'
+import csv, struct, sys
+rows = list(csv.reader(open(sys.argv[1])))
+print('name,mean,sd')
+f32 = lambda x: struct.unpack('f', struct.pack('f', x))[0]
+for j, name in enumerate(rows[0][1:], 1):
+    x = [f32(float(r[j])) for r in rows[1:]]
+    mean = sum(x) / len(x)
+    print('%s,%.9g,%.9g' % (name, f32(mean), f32((sum((v - mean) ** 2 for v in x) / len(x)) ** 0.5)))
+END
+expect 2 'holds just what fit makes' 'who says so of what fit makes of these records is wrong' \
+    $frozen_by --set data.scale=fitted.csv --set data.scale_given=true
 spent=$(python3 -c 'import json; r = json.load(open("run/party-1/summary.json"))["privacy"]["releases"]
 print(sum(r.values()))')
 all=$((spent + releases))

@@ -7,6 +7,7 @@
  */
 #include "common/base/check.h"
 #include "common/data/csv.h"
+#include "common/data/group.h"
 #include "common/data/order.h"
 #include "common/data/text.h"
 
@@ -38,10 +39,32 @@ static void check_table(const struct table *t, const struct table_want *want)
     }
 }
 
+/* Each row has a name of its own, or all are refused. */
+static void check_group(const struct table *t, const char *path, const char *name)
+{
+    struct error err = {0};
+    struct group g = {0};
+
+    for (size_t i = 0; i < t->cols; i++)
+        CHECK(strcmp(t->names + i * TABLE_NAME_MAX, name) != 0);
+    if (group_read(&g, path, name, t, &err) == STATUS_OK) {
+        CHECK(group_number(&g, &err) == STATUS_OK && g.rows == t->rows && g.n <= g.rows);
+        for (size_t i = 0; i < g.rows; i++) {
+            const char *who = group_name(&g, i);
+
+            CHECK(g.of[i] < g.n && text_is_plain(who, strlen(who), TABLE_ID_MAX));
+        }
+    } else {
+        CHECK(err.status == STATUS_DATA && strstr(err.text, "data.group") != NULL);
+    }
+    group_deinit(&g);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct csv_limits limits = {.line_max = 4096, .rows_max = 1000, .values_max = 100000};
-    struct table_want want = {.labels = size > 0 && data[0] % 2 == 1};
+    struct table_want want = {.labels = size > 0 && data[0] % 2 == 1,
+                              .group = size > 0 && data[0] % 4 == 2 ? "g" : NULL};
     struct error err = {0};
     struct table t;
     char path[64];
@@ -55,6 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (csv_read(&t, path, &want, &limits, &err) == STATUS_OK) {
         check_table(&t, &want);
+        if (want.group != NULL)
+            check_group(&t, path, want.group);
         table_deinit(&t);
     } else {
         CHECK(err.status == STATUS_DATA && strncmp(err.text, path, strlen(path)) == 0);

@@ -183,7 +183,14 @@ static void test_a_bottom_counts_as_what_it_and_its_scale_were_made_of(void **st
         {TRAIN_RAW, "none", "", ACCOUNT_FROZEN, ACCOUNT_RAW},
         {TRAIN_FROZEN, "none", "", ACCOUNT_RAW, ACCOUNT_FROZEN},
         {TRAIN_FROZEN, "fit", "", ACCOUNT_FROZEN, ACCOUNT_RAW},
-        {TRAIN_FROZEN, "/scale.csv", "", ACCOUNT_FROZEN, ACCOUNT_FROZEN},
+        /* A file of which nobody says that it was made without these records. */
+        {TRAIN_FROZEN, "/scale.csv", "", ACCOUNT_FROZEN, ACCOUNT_RAW},
+        {TRAIN_DP, "/scale.csv", "", ACCOUNT_FROZEN, ACCOUNT_RAW},
+        {TRAIN_FROZEN, "given /scale.csv", "", ACCOUNT_FROZEN, ACCOUNT_FROZEN},
+        {TRAIN_DP, "given /scale.csv", "", ACCOUNT_FROZEN, ACCOUNT_DP},
+        {TRAIN_RAW, "given /scale.csv", "", ACCOUNT_FROZEN, ACCOUNT_RAW},
+        {TRAIN_FROZEN, "given fit", "", ACCOUNT_FROZEN, ACCOUNT_RAW},
+        {TRAIN_FROZEN, "given none", "", ACCOUNT_FROZEN, ACCOUNT_FROZEN},
         {TRAIN_DP, "none", "", ACCOUNT_RAW, ACCOUNT_DP},
         {TRAIN_DP, "fit", "", ACCOUNT_DP, ACCOUNT_RAW},
         /* Weights from a file, of which nobody knows more than the ledger. */
@@ -200,10 +207,12 @@ static void test_a_bottom_counts_as_what_it_and_its_scale_were_made_of(void **st
         config_party_defaults(&config);
         config.train = cases[i].train;
         config.noise = 3;
-        strcpy(config.scale, cases[i].scale);
+        config.scale_given = strncmp(cases[i].scale, "given ", 6) == 0;
+        strcpy(config.scale, cases[i].scale + (config.scale_given ? 6 : 0));
         strcpy(config.load, cases[i].load);
         got = policy_bottom_of(&config, spent, 2);
         assert_int_equal(got.kind, cases[i].want);
+        assert_int_equal(policy_raw_because(&config, spent, 2) != NULL, got.kind == ACCOUNT_RAW);
         assert_true(got.noise == (got.kind == ACCOUNT_DP ? 3 : 0));
     }
 }

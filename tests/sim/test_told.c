@@ -32,6 +32,8 @@ struct told {
     size_t asks, full; /* full: of this many lines the next one does not fit; 0: never */
     struct transcript_again again[AGAIN_MAX];
     size_t agains, lines;
+    unsigned arrivals[PARTIES], ends;
+    struct transcript_end end;
 };
 
 static enum status line(struct told *t, struct error *err)
@@ -100,17 +102,37 @@ static enum status on_again(void *owner, const struct transcript_again *g, struc
     return line(t, err);
 }
 
+static enum status on_arrival(void *owner, const struct transcript_arrival *r, struct error *err)
+{
+    struct told *t = owner;
+
+    assert_true(r->bytes > 0);
+    t->arrivals[r->party]++;
+    return line(t, err);
+}
+
+/* Told when all is over, so nothing can end because of it. */
+static enum status on_end(void *owner, const struct transcript_end *e, struct error *err)
+{
+    struct told *t = owner;
+
+    (void)err;
+    t->ends++;
+    t->end = *e;
+    return STATUS_OK;
+}
+
 static struct sim_options three(struct told *t)
 {
-    return (struct sim_options){.parties = PARTIES,
-                                .train_rows = ROWS,
-                                .reconnect_us = 1000,
-                                .told = {t, on_ask, on_upload, on_sum, on_again},
-                                .sets = {"protocol.aggregation=clear", "protocol.straggler=wait",
-                                         "protocol.encoding=float32", "training.epochs=2",
-                                         "model.embedding=2", "protocol.patience_ms=5000",
-                                         "protocol.deadline_ms=100", "training.batch=3"},
-                                .party_sets = {"model.layers=[]"}};
+    return (struct sim_options){
+        .parties = PARTIES,
+        .train_rows = ROWS,
+        .reconnect_us = 1000,
+        .told = {t, on_ask, on_upload, on_sum, on_again, on_arrival, on_end},
+        .sets = {"protocol.aggregation=clear", "protocol.straggler=wait",
+                 "protocol.encoding=float32", "training.epochs=2", "model.embedding=2",
+                 "protocol.patience_ms=5000", "protocol.deadline_ms=100", "training.batch=3"},
+        .party_sets = {"model.layers=[]"}};
 }
 
 enum { AGGREGATION, STRAGGLER, ENCODING };
@@ -138,6 +160,16 @@ static bool sums_are_of_the_uploads(const struct ask *a)
     return true;
 }
 
+/* Of a run without trouble. */
+static void expect_arrivals_and_end(const struct told *t)
+{
+    for (int m = 0; m < PARTIES; m++)
+        assert_int_equal(t->arrivals[m], t->asks);
+    assert_int_equal(t->ends, 1);
+    assert_int_equal(t->end.outcome, OUTCOME_COMPLETED);
+    assert_int_equal(t->end.exit_code, 0);
+}
+
 static void test_each_round_is_asked_for_once_and_summed_from_its_uploads(void **state)
 {
     struct told *t = told_new();
@@ -158,6 +190,7 @@ static void test_each_round_is_asked_for_once_and_summed_from_its_uploads(void *
             assert_true(a->uploads[m] == 1 && a->late[m] == 0);
         assert_true(sums_are_of_the_uploads(a));
     }
+    expect_arrivals_and_end(t);
     sim_free(s);
     free(t);
 }
@@ -179,6 +212,7 @@ static void test_under_masks_no_upload_is_told(void **state)
         for (int m = 0; m < PARTIES; m++)
             assert_int_equal(t->ask[i].uploads[m], 0);
     }
+    expect_arrivals_and_end(t);
     sim_free(s);
     free(t);
 }
@@ -322,6 +356,8 @@ static void test_a_run_that_cannot_be_told_ends(void **state)
             assert_true(sim_server_end(s)->over);
             assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
             assert_int_equal(sim_server_end(s)->error.status, STATUS_IO);
+            assert_int_equal(t->ends, 1);
+            assert_int_equal(t->end.outcome, OUTCOME_FAILED);
             sim_free(s);
             free(t);
         }

@@ -17,6 +17,7 @@ const struct term_kind term_kinds[TERMS] = {
     [TERM_M_EFF] = {"m-eff", 1, PLAN_PARTIES_MAX, true, false},
     [TERM_NOISE] = {"noise", 1e-3, 1e6, false, false},
     [TERM_STEPS] = {"steps", 1, 1e6, true, true},
+    [TERM_GROUP] = {"group", 1, PLAN_WIDTH_MAX, true, true},
 };
 
 struct account_entry terms_entry(const struct terms *t)
@@ -42,7 +43,13 @@ struct account_entry terms_entry(const struct terms *t)
 /* The server alone among m_eff parties is whoever has m_eff parties against it. */
 struct account_claim terms_claim(const struct terms *t)
 {
+    const uint32_t g = (uint32_t)t->value[TERM_GROUP];
     struct account_entry e = terms_entry(t);
+
+    if (g > 1) {
+        e.releases *= g;
+        e = account_group(&e, g, g);
+    }
 
     return account_claim(&e, 1,
                          &(struct account_claim){.adversary = ACCOUNT_SERVER,

@@ -3,8 +3,9 @@
  *
  * The equation is the accountant's (common/privacy/account.h): `releases` vectors of `embedding`
  * coordinates by pbm (trials, beta) among m_eff parties, each followed by `steps` local steps at
- * noise multiplier `noise` unless the bottom is frozen, have epsilon at delta.  It is monotone in
- * each of them, so any one follows from the others.
+ * noise multiplier `noise` unless the bottom is frozen, have epsilon at delta; of `group` records
+ * that change together and may all be in one batch (account_group).  It is monotone in each of
+ * them, so any one follows from the others.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,9 +26,10 @@ enum term {
     TERM_RELEASES,
     TERM_M_EFF,
     TERM_NOISE,
-    TERM_STEPS
+    TERM_STEPS,
+    TERM_GROUP
 };
-enum { TERMS = 9 };
+enum { TERMS = 10 };
 
 struct term_kind {
     const char *name; /* as an option */
@@ -47,9 +49,10 @@ struct account_entry terms_entry(const struct terms *t);
 /* The claim of everything but epsilon. */
 struct account_claim terms_claim(const struct terms *t);
 
-/* Fills in t->value[missing] (any but TERM_STEPS): epsilon itself, or the largest or smallest value
- * with which it is not passed, rounded to six digits to that side.  STATUS_BUDGET: none in the
- * range of term_kinds does it, and t->value[missing] is the end of the range that comes closest. */
+/* Fills in t->value[missing] (any but TERM_STEPS and TERM_GROUP): epsilon itself, or the largest or
+ * smallest value with which it is not passed, rounded to six digits to that side.  STATUS_BUDGET:
+ * none in the range of term_kinds does it, and t->value[missing] is the end of the range that comes
+ * closest. */
 enum status terms_solve(struct terms *t, enum term missing) MUST_USE;
 
 #endif

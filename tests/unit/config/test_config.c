@@ -108,6 +108,9 @@ static void draw_field(const struct key *k, char *field)
         sprintf(field, "%.*s", draw(2) == 0 ? 0 : 64,
                 "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff");
         break;
+    case KEY_COLUMN:
+        draw(2) == 0 ? (void)sprintf(field, "a 'column': #1") : (void)strcpy(field, "");
+        break;
     case KEY_WIDTHS:
     case KEY_NAMES:
     case KEY_SET: draw_list(k, field); break;

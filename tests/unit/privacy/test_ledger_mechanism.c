@@ -15,7 +15,7 @@ static const struct {
     const char *text;
 } samples[] = {
     {{.kind = ACCOUNT_PBM, .trials = 16, .beta = 0.1, .coordinates = 16, .parties = 5},
-     "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw"},
+     "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 raw"},
     {{.kind = ACCOUNT_GAUSSIAN,
       .sigma = 2.5,
       .clip = 0.30000000000000004,
@@ -27,7 +27,7 @@ static const struct {
       .bottom = ACCOUNT_FROZEN},
      "gaussian sigma=2.5 clip=0.30000000000000004 step=0.0625 clear=1 concat=0 "
      "coordinates=4294967295 "
-     "parties=2 colluders=2 frozen"},
+     "parties=2 colluders=2 persons=0 frozen"},
     {{.kind = ACCOUNT_NONE,
       .clear = true,
       .concat = true,
@@ -37,7 +37,8 @@ static const struct {
       .bottom = ACCOUNT_DP,
       .step_noise = 1e-9,
       .steps = 5},
-     "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 dp noise=1e-9 steps=5"},
+     "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 dp noise=1e-9 steps=5 "
+     "together=1"},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
@@ -72,6 +73,32 @@ static void test_what_has_no_meaning_is_not_in_the_text(void **state)
     m.releases = 99;
     ledger_mechanism_print(text, &m);
     assert_string_equal(text, samples[0].text);
+}
+
+/* Exactly where the texts are. */
+static void test_the_same_mechanism_has_the_same_text(void **state)
+{
+    static const struct account_entry none;
+
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        struct account_entry m = samples[i].m;
+
+        m.releases = 99;
+        m.participations_max = 7;
+        assert_true(ledger_mechanism_same(&m, &samples[i].m));
+        assert_false(ledger_mechanism_same(&m, &none));
+        for (size_t k = 0; k < SAMPLES; k++)
+            assert_int_equal(ledger_mechanism_same(&m, &samples[k].m), i == k);
+        m.sigma *= 2;
+        assert_int_equal(ledger_mechanism_same(&m, &samples[i].m), m.kind != ACCOUNT_GAUSSIAN);
+        m = samples[i].m;
+        m.concat = !m.concat;
+        assert_false(ledger_mechanism_same(&m, &samples[i].m));
+        m = samples[i].m;
+        m.steps++;
+        assert_int_equal(ledger_mechanism_same(&m, &samples[i].m), m.bottom != ACCOUNT_DP);
+    }
 }
 
 /* Every text that is cut short, has a letter more, or one changed to another digit's. */
@@ -109,26 +136,39 @@ static void test_what_no_mechanism_can_be_is_refused(void **state)
 {
     static const char *const texts[] = {
         "",
-        "magic clear=0 concat=0 coordinates=1 parties=1 colluders=1 raw",
-        "pbm trials=0 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.5 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=-0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.10 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.1 clear=2 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=0 parties=5 colluders=1 raw",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=0 colluders=1 raw",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=0 raw",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 good",
-        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 dp",
-        "pbm trials=16 beta=nan clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
-        "gaussian sigma=0 clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
-        "gaussian sigma=1 clip=0 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
+        "magic clear=0 concat=0 coordinates=1 parties=1 colluders=1 persons=0 raw",
+        "pbm trials=0 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 raw",
+        "pbm trials=16 beta=0.5 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=-0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.10 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.1 clear=2 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=0 parties=5 colluders=1 persons=0 raw",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=0 colluders=1 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=0 persons=0 "
+        "raw",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "good",
+        "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 dp",
+        "pbm trials=16 beta=nan clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
+        "raw",
+        "gaussian sigma=0 clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "persons=0 raw",
+        "gaussian sigma=1 clip=0 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "persons=0 raw",
         "gaussian sigma=inf clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
         "raw",
-        "gaussian sigma=1 clip=1 step=-1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 raw",
-        "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 dp noise=0 steps=5",
-        "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 dp noise=1 steps=0",
-        "none clear=1 concat=1 coordinates=4294967296 parties=1 colluders=1 raw",
+        "gaussian sigma=1 clip=1 step=-1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "persons=0 raw",
+        "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 dp noise=0 steps=5 "
+        "together=1",
+        "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 dp noise=1 steps=0 "
+        "together=1",
+        "none clear=1 concat=1 coordinates=4294967296 parties=1 colluders=1 persons=0 raw",
     };
     struct account_entry m;
 
@@ -144,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_mechanism_reads_back_from_its_text),
         cmocka_unit_test(test_what_has_no_meaning_is_not_in_the_text),
+        cmocka_unit_test(test_the_same_mechanism_has_the_same_text),
         cmocka_unit_test(test_only_whole_texts_are_read),
         cmocka_unit_test(test_what_no_mechanism_can_be_is_refused),
     };

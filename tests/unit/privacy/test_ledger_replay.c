@@ -21,7 +21,8 @@ static const char *const good[][2] = {
     {"ids 0", SIX},
     {"set 0", "x'0000000006000000'"},
     {"set 4", "x'020000000200000002000000010000000200000001000000'"}, /* 2 3 2 2 */
-    {"mechanism 0 pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 raw",
+    {"mechanism 0 pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 "
+     "persons=0 raw",
      "x''"},
     {"law 0 steps/1 seed=7 rows=6 batch=2 segments=1 turns=1", "x''"},
     {"work 1 " PLAN " " DATA, "x''"},
@@ -98,9 +99,12 @@ static const struct {
     {1, "set 0", "x'00000000030000000300000003000000'"}, /* not the shortest */
     {1, "set 4294967295", "x'0000000006000000'"},
     {2, "set 0", "x'0000000002000000'"},
-    {3, "mechanism 1 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 raw", "x''"},
-    {3, "mechanism 0 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 good", "x''"},
-    {3, "mechanism 0 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 raw", "x'00'"},
+    {3, "mechanism 1 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 raw",
+     "x''"},
+    {3, "mechanism 0 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 good",
+     "x''"},
+    {3, "mechanism 0 none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 raw",
+     "x'00'"},
     {3, NULL, NULL},
     {4, "law 1 steps/1 seed=7 rows=6 batch=2 segments=1 turns=1", "x''"},
     {4, "law 0 steps/2 seed=7 rows=6 batch=2 segments=1 turns=1", "x''"},

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { RAW_MAX = 64 * 1024, VARINT = 0, LENGTH = 2 };
+enum { RAW_MAX = 256 * 1024, VARINT = 0, LENGTH = 2 };
 
 /* A message under construction. */
 struct raw {

@@ -1,0 +1,32 @@
+/* group.h -- whose a row is: the column of a table that names a person with many rows.
+ *
+ * Values are 1..64 printable bytes, as ids are, and are compared as bytes: `7` and `07` are two.
+ * Several tables, one after the other, share one set of names.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DATA_GROUP_H
+#define COLONNADE_DATA_GROUP_H
+
+#include "common/base/buf.h"
+#include "common/data/table.h"
+
+struct group {
+    size_t rows;  /* of all tables so far; 0: there is no grouping */
+    uint32_t *at; /* rows: offset of each one's name in `text` */
+    struct buf text;
+    uint32_t *of; /* rows: the number of its group, from 0, once group_number was called */
+    uint32_t n;   /* groups */
+};
+
+/* The column `name` of the CSV file that t was read from, behind what is there already, in the
+ * order of t.  STATUS_DATA names file and line. */
+enum status group_read(struct group *g, const char *path, const char *name, const struct table *t,
+                       struct error *err) MUST_USE;
+/* Numbers the groups of all that was read. */
+enum status group_number(struct group *g, struct error *err) MUST_USE;
+void group_deinit(struct group *g); /* safe on a zeroed struct */
+
+const char *group_name(const struct group *g, size_t row);
+
+#endif
