@@ -8,7 +8,6 @@
  */
 #include "server/core.h"
 
-#include "common/base/log.h"
 #include "common/crypto/secret.h"
 
 #include <string.h>
@@ -121,13 +120,11 @@ enum status server_compare_check(struct server_session *s, uint32_t *peer)
                          "the ids of %s are not those of %s, though both have %u training and %u "
                          "test rows",
                          server_name(s, *peer), server_name(s, s->members[m - 1]), train, test);
-    if (c->note != NULL)
-        log_warn("ids: %llu comparisons with %s in vain, %u are the most (limits.id_mismatches)",
-                 (unsigned long long)count_of(s), first(s)->name, s->setup.id_mismatches);
     return error_set(&s->error, STATUS_DATA,
                      "the ids of %s are not the server's, though both have %u training and %u test "
-                     "rows",
-                     server_name(s, *peer), train, test);
+                     "rows (%llu comparisons in vain, %u are the most)",
+                     server_name(s, *peer), train, test, (unsigned long long)count_of(s),
+                     s->setup.id_mismatches);
 }
 
 void server_compare_forget(struct server_session *s)

@@ -254,7 +254,8 @@ static void landed(struct sim *s, struct flight *f, void *owner)
 }
 
 static void expect_p1(enum wire_kind kind, void (*how)(struct sim *, struct wire_msg *),
-                      const char *words, enum status status, uint64_t p2_counted)
+                      const char *words, enum status status, uint64_t p2_counted,
+                      uint64_t server_counted)
 {
     struct sim *s = sim_new(&four);
     struct told t = {kind, how};
@@ -266,6 +267,7 @@ static void expect_p1(enum wire_kind kind, void (*how)(struct sim *, struct wire
         fail_msg("\"%s\" does not say \"%s\"", sim_party_end(s, 0)->error.text, words);
     assert_int_equal(sim_party_end(s, 0)->error.status, status);
     assert_int_equal(counted(s, 0, 1), p2_counted);
+    assert_int_equal(counted(s, 0, SIM_SERVER), server_counted);
     assert_int_equal(sim_uploaded(s, 0), 0);
     sim_free(s);
 }
@@ -310,15 +312,15 @@ static void test_an_element_that_is_none_or_the_own_one_is_refused(void **state)
 {
     (void)state;
     expect_p1(WIRE_HELLOS, own_element, "the element of p2: none, or this party's own", STATUS_AUTH,
-              0);
-    expect_p1(WIRE_HELLOS, identity, "the element of p2: none", STATUS_AUTH, 0);
-    expect_p1(WIRE_HELLOS, not_canonical, "the element of p2: none", STATUS_AUTH, 0);
+              0, 0);
+    expect_p1(WIRE_HELLOS, identity, "the element of p2: none", STATUS_AUTH, 0, 0);
+    expect_p1(WIRE_HELLOS, not_canonical, "the element of p2: none", STATUS_AUTH, 0, 0);
 }
 
 static void test_a_server_cannot_stand_between_two_neighbours(void **state)
 {
     (void)state;
-    expect_p1(WIRE_HELLOS, element_of_the_server, "bad signature", STATUS_AUTH, 0);
+    expect_p1(WIRE_HELLOS, element_of_the_server, "bad signature", STATUS_AUTH, 0, 0);
 }
 
 static void say_proofs(struct sim *s, struct wire_msg *msg, const uint8_t *proof)
@@ -357,11 +359,11 @@ static void own_proof_from_the_server(struct sim *s, struct wire_msg *msg)
 static void test_a_proof_that_is_not_the_neighbours_for_this_party_is_none(void **state)
 {
     (void)state;
-    expect_p1(WIRE_CONFIRMS, own_proof, "the ids of p2 are not this side's", STATUS_DATA, 1);
-    expect_p1(WIRE_CONFIRMS, own_mark, "the ids of p2 are not this side's", STATUS_DATA, 1);
-    expect_p1(WIRE_CONFIRMS, proof_for_p3, "the ids of p2 are not this side's", STATUS_DATA, 1);
+    expect_p1(WIRE_CONFIRMS, own_proof, "the ids of p2 are not this side's", STATUS_DATA, 1, 0);
+    expect_p1(WIRE_CONFIRMS, own_mark, "the ids of p2 are not this side's", STATUS_DATA, 1, 0);
+    expect_p1(WIRE_CONFIRMS, proof_for_p3, "the ids of p2 are not this side's", STATUS_DATA, 1, 0);
     expect_p1(WIRE_CONFIRMS, own_proof_from_the_server, "the ids of server are not this side's",
-              STATUS_DATA, 0);
+              STATUS_DATA, 0, 1);
 }
 
 /* --- counting --- */
