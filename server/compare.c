@@ -45,10 +45,34 @@ enum status server_compare_begin(struct server_session *s)
     return st == STATUS_OK ? st : error_set(&s->error, st, "no fresh keys");
 }
 
+/* An element for the other end on this side, or zeros where there is none. */
+static bool half_fits(const uint8_t half[EQUALITY_BYTES], bool any)
+{
+    static const uint8_t none[EQUALITY_BYTES];
+
+    return any ? equality_is_element(half) : memcmp(half, none, sizeof none) == 0;
+}
+
+static const uint8_t *answered(const struct server_session *s, uint32_t m)
+{
+    return s->peer[s->members[m]].answered ? s->hellos[m].elements : NULL;
+}
+
+/* Whoever comes second with the element of its neighbour is who can have copied it. */
 bool server_compare_fits(const struct server_session *s, const struct wire_hello *h, uint32_t m)
 {
-    return m > 0 || (equality_is_element(h->elements) &&
-                     memcmp(h->elements, s->element, sizeof s->element) != 0);
+    const bool last = m + 1 == s->members_n;
+    const uint8_t *after = h->elements + EQUALITY_BYTES, *other;
+
+    if (!half_fits(h->elements, true) || !half_fits(after, !last))
+        return false;
+    other = m == 0 ? s->element : answered(s, m - 1);
+    if (m > 0 && other != NULL)
+        other += EQUALITY_BYTES;
+    if (other != NULL && memcmp(h->elements, other, EQUALITY_BYTES) == 0)
+        return false;
+    other = last ? NULL : answered(s, m + 1);
+    return other == NULL || memcmp(after, other, EQUALITY_BYTES) != 0;
 }
 
 enum status server_compare_end(struct server_session *s)

@@ -227,21 +227,10 @@ static uint8_t made_elements[WIRE_ELEMENTS_BYTES];
 /* Member m's hello with other elements, by its own hand. */
 static void say_elements(struct sim *s, struct wire_msg *msg, uint32_t m)
 {
-    struct buf body;
-
     CHECK(msg->hellos.n == PARTIES);
     memcpy(hellos, msg->hellos.hello, sizeof hellos);
     msg->hellos.hello = hellos;
-    hellos[m].elements = made_elements;
-    buf_init(&body, WIRE_HELLO_MAX);
-    CHECK(wire_pack_hello_body(&body, &hellos[m]) == STATUS_OK);
-    memcpy(made_hello.body, body.data, body.len);
-    made_hello.body_len = body.len;
-    memcpy(made_hello.public_key, s->party[m].key.public_key, sizeof made_hello.public_key);
-    CHECK(sign_make(made_hello.signature, &s->party[m].key, "vfl/hello/2", body.data, body.len) ==
-          STATUS_OK);
-    hellos[m] = agree_show_hello(&made_hello);
-    buf_deinit(&body);
+    mis_say_elements(&hellos[m], &s->party[m].key, made_elements, &made_hello);
 }
 
 /* What p1 is told otherwise than it was. */
