@@ -41,9 +41,9 @@ USAGE
 audit_read_options() {
     rows='' parties=5 embedding=1 claims='' out='' control=no runs='' noise='' probes=''
     seeded=yes pairs='' values=0,3e38
-    sets=$(mktemp) || fail 6 "no temporary file"
-    trap 'rm -rf "$sets" "$sets.all" $audit_dir' EXIT
     audit_dir=
+    sets=$(mktemp) || fail 6 "no temporary file"
+    trap 'rm -rf "$sets" "$sets.all" ${audit_dir:+"$audit_dir"}' EXIT
     while [ $# -gt 0 ]; do
         case $1 in
         -h | --help) audit_usage && exit 0 ;;
