@@ -3,7 +3,6 @@
  */
 #include "party/books.h"
 
-#include "common/base/file.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
@@ -92,9 +91,7 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
     enum status s;
 
     *b = (struct books){.in = in};
-    s = file_make_dir(in->config.state, 0700, err);
-    if (s == STATUS_OK)
-        s = books_open_ledger(&b->ledger, &in->config, true, err);
+    s = books_open_ledger(&b->ledger, &in->config, true, err);
     if (s == STATUS_OK)
         s = bind(b, &in->train, &b->train_slots, &b->train_set, err);
     if (s == STATUS_OK)

@@ -218,8 +218,9 @@ void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
                     const struct wire_confirm *c);
 
 /* compare.c: s->error says why not. */
-enum status server_compare_begin(struct server_session *s) MUST_USE; /* members are chosen */
-/* Can the server compare with member m, if it is with that one at all? */
+/* Members are chosen.  STATUS_POLICY: the first was compared with in vain too often. */
+enum status server_compare_begin(struct server_session *s) MUST_USE;
+/* Can member m be compared with on either side, as far as the hellos that have come tell? */
 bool server_compare_fits(const struct server_session *s, const struct wire_hello *h, uint32_t m);
 /* All hellos are good, and sid is known: counted. */
 enum status server_compare_end(struct server_session *s) MUST_USE;

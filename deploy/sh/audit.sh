@@ -42,14 +42,14 @@ USAGE
 audit_leave() {
     [ -z "$audit_child" ] || kill -TERM "$audit_child" 2>/dev/null
     [ -z "$audit_child" ] || wait "$audit_child"
-    rm -rf "$sets" "$sets.all" $audit_dir
+    rm -rf "$sets" "$sets.all" ${audit_dir:+"$audit_dir"}
 }
 
 audit_read_options() {
     rows='' parties=5 embedding=1 claims='' out='' control=no runs='' noise='' probes=''
     seeded=yes pairs='' values=0,3e38
-    sets=$(mktemp) || fail 6 "no temporary file"
     audit_dir='' audit_child=''
+    sets=$(mktemp) || fail 6 "no temporary file"
     trap audit_leave EXIT
     while [ $# -gt 0 ]; do
         case $1 in

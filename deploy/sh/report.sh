@@ -32,7 +32,7 @@ report_read_options() {
     plots='' html='' formats='svg png' shown=''
     pictures='' folders=''
     arguments=$(mktemp) || fail 6 "no temporary file"
-    trap 'rm -rf "$arguments" $folders $pictures' EXIT
+    trap 'rm -rf "$arguments" ${folders:+"$folders"} ${pictures:+"$pictures"}' EXIT
     folders=$(mktemp) || fail 6 "no temporary file"
     while [ $# -gt 0 ]; do
         case $1 in

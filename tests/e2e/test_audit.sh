@@ -194,6 +194,12 @@ expect 2 'usage' 'or of labels' "$tool" --transcript mixed.jsonl --labels clear/
 expect 6 'nowhere' 'no transcript' "$tool" --transcript nowhere
 expect 2 'no transcript' 'another file' "$tool" --transcript /dev/null
 
+# What it makes for itself goes away, and nothing else: the folder of temporary files has a space in its name.
+mkdir 'not mine' not && echo precious >not/mine
+expect 2 'nonsense' 'a key that there is not' env TMPDIR="$dir/not mine" "$vfl" audit --rows 100 --set nonsense=1
+same precious "$(cat not/mine)" 'another folder stays'
+same '' "$(ls 'not mine')" 'and the own one is gone'
+
 no_number() { # ARGUMENTS...: the last two are the option and its value
     for last; do
         option=${value:-} value=$last

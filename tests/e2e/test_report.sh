@@ -371,4 +371,10 @@ expect 0 '' 'what it says does make it' sh -c '
     cd / && eval "set -- $command" && timeout 120 "$0" cluster --quiet --out "$out" "$@"' "$vfl" "$dir/remade"
 same "$(sed -n '/"model_sha256"/,$p' real-1/summary.json)" "$(sed -n '/"model_sha256"/,$p' remade/summary.json)" \
     'and the models are the same'
+# --- temporary files in a folder with a space in its name ---
+mkdir 'not mine' not && echo precious >not/mine
+expect 2 '' 'nothing to report on' env TMPDIR="$dir/not mine" "$vfl" report
+same precious "$(cat not/mine)" 'another folder stays'
+same '' "$(ls 'not mine')" 'and the own ones are gone'
+
 closing

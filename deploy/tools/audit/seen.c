@@ -13,6 +13,7 @@
 #include "common/compress/gradient.h"
 #include "deploy/tools/audit/colluder.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -351,6 +352,9 @@ enum status seen_read(struct seen *s, const char *path, const uint64_t *seed, st
     memset(s, 0, sizeof *s);
     buf_init(&text, TRANSCRIPT_MAX);
     st = file_read(path, &text, err);
+    if (st == STATUS_IO &&
+        errno == EINVAL) /* not a failure of the disk, but another thing's name */
+        st = error_set(err, STATUS_DATA, "%s: no transcript: not a regular file", path);
     if (st == STATUS_OK)
         st = buf_append(&text, "", 1);
     for (char *line = (char *)text.data, *end; st == STATUS_OK && *line != 0; line = end) {
