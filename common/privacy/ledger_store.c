@@ -89,6 +89,8 @@ enum status ledger_store_open(struct ledger_store *st, const char *path,
         s = failed(st, err);
     if (s == STATUS_OK)
         s = ledger_schema_open(st->db, st->path, &st->fresh, err);
+    if (s == STATUS_OK && !in_memory)
+        s = ledger_file_unbegun(path, st->fresh, err);
     if (s == STATUS_OK)
         s = prepare(st, err);
     if (s != STATUS_OK)
