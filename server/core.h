@@ -204,6 +204,9 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer);
 /* Can a party that has applied so many steps be brought up to this run's? */
 bool server_reachable(const struct server_session *s, uint64_t applied);
 void server_set_changed(struct server_session *s, struct actions *a); /* re-key, or gather again */
+/* Who sits out and is in the largest set that is large enough for each of its members; false:
+ * nobody. */
+bool server_may_come_in(const struct server_session *s, bool who[WIRE_MEMBERS_MAX]);
 /* Under drop and async, of a run that has begun: on with those who came.  And with nobody when all
  * is done: who had its final model has ended by itself. */
 bool server_gather_ends(struct server_session *s, struct actions *a);

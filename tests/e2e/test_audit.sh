@@ -276,4 +276,19 @@ expect 5 '^server+t .* 0.001 .* BROKEN' 'a server with several helpers is known'
 expect 0 'delta 1e-09' 'a delta below the plan'"'"'s is what is judged at' claim 'p["delta"] = 1e-9'
 expect 2 'noise is not that of the seed' 'another seed' judge $seen --summary kept/run/party-1/summary.json --seed 1
 
+# --- what is too long, and what goes away ---
+
+head -c 68000000 /dev/zero | tr '\0' ' ' >long.jsonl
+expect 2 'a line above 64 MiB' 'a line that no server writes' "$tool" --transcript long.jsonl --labels long.jsonl
+mkdir leaving
+TMPDIR=$dir/leaving timeout 120 "$vfl" audit --rows 100 --parties 3 --quiet >said 2>&1 &
+audit=$!
+has_keys() {
+    find leaving -name '*.key' | grep -q .
+}
+wait_until has_keys
+kill -TERM $audit
+wait $audit
+same '' "$(find leaving -mindepth 1)" 'trial keys do not outlive an audit that is told to end'
+
 closing

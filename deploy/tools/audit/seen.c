@@ -19,7 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TRANSCRIPT_MAX ((size_t)4 << 30) /* bytes */
+#define TRANSCRIPT_MAX ((size_t)4 << 30)  /* bytes */
+#define LINE_BYTES_MAX ((size_t)64 << 20) /* JSON takes some times as much when it is read */
 
 struct reader {
     struct seen *to;
@@ -361,7 +362,8 @@ enum status seen_read(struct seen *s, const char *path, const uint64_t *seed, st
         if (*end != 0)
             *end++ = 0;
         r.line++;
-        st = take_line(&r, line);
+        st = strnlen(line, LINE_BYTES_MAX + 1) > LINE_BYTES_MAX ? bad(&r, "a line above 64 MiB")
+                                                                : take_line(&r, line);
     }
     if (st == STATUS_OK && s->times == NULL)
         st = error_set(err, STATUS_DATA, "%s: no transcript: it has no plan", path);
