@@ -8,6 +8,7 @@
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 #include "common/flow/mechanism.h"
+#include "common/privacy/ledger_file.h"
 #include "common/privacy/ledger_key.h"
 #include "party/policy.h"
 
@@ -29,7 +30,7 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
     *out = NULL;
     snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, c->state);
     if (!make && lstat(path, &is) != 0 && errno == ENOENT)
-        return STATUS_OK;
+        return ledger_file_unbegun(path, true, err); /* none yet, or none any more? */
     s = ledger_key_load(key, path, c->state_key, err);
     if (s == STATUS_OK)
         s = ledger_open(out, path, key, err);
