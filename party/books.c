@@ -3,12 +3,12 @@
  */
 #include "party/books.h"
 
-#include "common/base/file.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 #include "common/flow/mechanism.h"
+#include "common/privacy/ledger_file.h"
 #include "common/privacy/ledger_key.h"
 #include "party/policy.h"
 
@@ -30,7 +30,7 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
     *out = NULL;
     snprintf(path, sizeof path, "%.*s/ledger.db", CONFIG_PATH_MAX - 16, c->state);
     if (!make && lstat(path, &is) != 0 && errno == ENOENT)
-        return STATUS_OK;
+        return ledger_file_unbegun(path, true, err); /* none yet, or none any more? */
     s = ledger_key_load(key, path, c->state_key, err);
     if (s == STATUS_OK)
         s = ledger_open(out, path, key, err);
@@ -92,9 +92,7 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
     enum status s;
 
     *b = (struct books){.in = in};
-    s = file_make_dir(in->config.state, 0700, err);
-    if (s == STATUS_OK)
-        s = books_open_ledger(&b->ledger, &in->config, true, err);
+    s = books_open_ledger(&b->ledger, &in->config, true, err);
     if (s == STATUS_OK)
         s = bind(b, &in->train, &b->train_slots, &b->train_set, err);
     if (s == STATUS_OK)

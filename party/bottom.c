@@ -60,12 +60,13 @@ enum status party_bottom_check(const struct config_party *config, const struct p
 {
     const struct nn_spec spec = spec_of(config, p, features);
 
-    if (!party_dp_possible(config, nn_spec_params(&spec)))
-        return error_set(err, STATUS_CONFIG,
-                         "model.noise: there is no grid for %g and %zu weights: it has to be at "
-                         "least 1e-6, 1e-30 with model.clip, and with the square root of the "
-                         "number of weights at most 32768",
-                         config->noise, nn_spec_params(&spec));
+    /* The server is sent what stands in err: how large the bottom and its noise are does not. */
+    if (!party_dp_possible(config, nn_spec_params(&spec))) {
+        log_error("model.noise: %g, with model.clip %g and %zu weights: noise times clip has to be "
+                  "at least 1e-30, and noise times the root of the number of weights at most 32768",
+                  config->noise, config->clip, nn_spec_params(&spec));
+        return error_set(err, STATUS_CONFIG, "model.noise: no grid for this bottom");
+    }
     if (p->training.releases == RELEASES_ONCE && config->train != TRAIN_FROZEN)
         return error_set(err, STATUS_POLICY,
                          "model.train: the plan's training.releases is once, for which a bottom "

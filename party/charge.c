@@ -9,6 +9,7 @@
 #include "party/core.h"
 
 #include "common/base/check.h"
+#include "common/privacy/ledger_mechanism.h"
 
 #include <string.h>
 
@@ -206,10 +207,9 @@ void party_forget_reserves(struct party_session *p)
 
 void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next)
 {
-    const struct account_entry *was = &p->mechanism;
-
-    /* Within a run only the set changes. */
-    if (next.parties != was->parties || next.colluders != was->colluders) {
+    /* Within a run only the set changes, but more follows it than how many there are: without the
+     * server's own party it is as many as before, and sigma another. */
+    if (!ledger_mechanism_same(&next, &p->mechanism)) {
         party_give_back(p, a);
         party_forget_reserves(p);
     }

@@ -8,7 +8,6 @@
  */
 #include "party/core.h"
 
-#include "common/base/log.h"
 #include "common/crypto/secret.h"
 
 #include <string.h>
@@ -107,15 +106,13 @@ static enum status differs(struct party_session *p, enum ids_side side)
     const struct roster_entry *who = neighbour(p, side);
     const struct ids_counts *c = &p->setup.counts;
 
-    if (c->note != NULL)
-        log_warn("ids: %llu comparisons with %s in vain, %u are the most "
-                 "(policy.max_id_mismatches)",
-                 (unsigned long long)c->count(c->owner, who->key), who->name,
-                 p->setup.config->policy.id_mismatches);
+    const uint64_t count = c->note == NULL ? 0 : c->count(c->owner, who->key);
+
     return error_set(&p->error, STATUS_DATA,
                      "the ids of %s are not this side's, though both have %zu training and %zu "
-                     "test rows",
-                     who->name, p->setup.train->rows, p->setup.test->rows);
+                     "test rows (%llu comparisons in vain, %u are the most)",
+                     who->name, p->setup.train->rows, p->setup.test->rows,
+                     (unsigned long long)count, p->setup.config->policy.id_mismatches);
 }
 
 enum status party_compare_check(struct party_session *p, const struct wire_confirms *cs)

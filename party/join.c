@@ -109,6 +109,28 @@ static enum status init_buffers(struct party_session *p)
     return party_size_messages(p);
 }
 
+/* All that a session of this plan needs. */
+static enum status make_room(struct party_session *p, const uint8_t *text, size_t n)
+{
+    enum status s = buf_append(&p->plan_text, text, n);
+
+    if (s == STATUS_OK && persons_named(p->setup.persons))
+        s = persons_together(&p->together, p->setup.persons, &p->plan, p->setup.self, &p->error);
+    if (s == STATUS_OK)
+        s = schedule_init(&p->schedule, agenda_seed(&p->plan, p->setup.self),
+                          p->plan.shape.train_rows, p->plan.training.batch,
+                          p->plan.protocol.fedvs.segments);
+    if (s == STATUS_OK)
+        s = init_bottom(p);
+    if (s == STATUS_OK)
+        s = init_buffers(p);
+    if (s == STATUS_OK)
+        s = party_sent_init(&p->sent, &p->plan, party_refreshes(&p->plan, p->setup.self),
+                            secagg_scratch_bytes(&p->shape, (size_t)p->plan.training.batch *
+                                                                p->plan.model.embedding));
+    return s;
+}
+
 enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t n)
 {
     enum status s = plan_parse(&p->plan, (const char *)text, n, &p->error);
@@ -139,21 +161,7 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
     s = party_bottom_check(p->setup.config, &p->plan, (uint32_t)p->setup.train->cols, &p->error);
     if (s != STATUS_OK)
         return s;
-    s = buf_append(&p->plan_text, text, n);
-    if (s == STATUS_OK && persons_named(p->setup.persons))
-        s = persons_together(&p->together, p->setup.persons, &p->plan, p->setup.self, &p->error);
-    if (s == STATUS_OK)
-        s = schedule_init(&p->schedule, agenda_seed(&p->plan, p->setup.self),
-                          p->plan.shape.train_rows, p->plan.training.batch,
-                          p->plan.protocol.fedvs.segments);
-    if (s == STATUS_OK)
-        s = init_bottom(p);
-    if (s == STATUS_OK)
-        s = init_buffers(p);
-    if (s == STATUS_OK)
-        s = party_sent_init(&p->sent, &p->plan, party_refreshes(&p->plan, p->setup.self),
-                            secagg_scratch_bytes(&p->shape, (size_t)p->plan.training.batch *
-                                                                p->plan.model.embedding));
+    s = make_room(p, text, n);
     if (s != STATUS_OK)
         return error_set(&p->error, s, "the server's plan: %s", status_words(s));
     if (p->setup.weights != NULL)

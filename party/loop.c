@@ -80,11 +80,14 @@ static void do_send(struct loop *l, const struct action *a)
     uint64_t start = clock_us();
     uint64_t wait_ms = party_run_delay_ms(&l->run, &a->msg);
     struct buf *frame = wait_ms > 0 ? &l->delayed : &l->frame;
+    enum status s;
 
     if (l->run.in->config.inject.crash_at_round > 0)
         inject_crash(&l->run.in->config.inject, a->msg.kind,
                      party_session_report(l->run.session)->rounds);
-    l->unsent |= wire_pack(frame, &a->msg) != STATUS_OK;
+    s = wire_pack(frame, &a->msg);
+    CHECK(s == STATUS_OK || s == STATUS_MEMORY); /* what it does not take is a mistake here */
+    l->unsent |= s != STATUS_OK;
     if (wait_ms > 0 && !l->unsent) {
         l->delayed_msg = a->msg;
         uv_timer_start(&l->delay, on_delay, wait_ms, 0);

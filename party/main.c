@@ -36,7 +36,7 @@ static const struct options_about about = {
         "                       own name: by its checkpoint), exit: when it is lost for good\n"
         "  --ids-forget NAME    forget how often ids were compared with another party, or the "
         "server,\n"
-        "                       in vain, exit\n"
+        "                       in vain, exit; all: with everybody\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
         "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"

@@ -9,6 +9,7 @@
 #include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
 #include "party/books.h"
+#include "party/bottom.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,6 +87,8 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
         return error_set(err, STATUS_CONFIG, "%s: training.batch: %u is more than the %u rows here",
                          file, p->training.batch, p->shape.train_rows);
     s = plan_check(p, err);
+    if (s == STATUS_OK && file != NULL)
+        s = party_bottom_check(&in->config, p, (uint32_t)in->train.cols, err);
     if (s != STATUS_OK)
         return file != NULL ? error_wrap(err, "%s", file) : s;
     for (size_t i = 0; i < in->roster.n; i++)

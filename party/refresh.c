@@ -19,7 +19,7 @@ bool party_refreshes(const struct plan *p, uint32_t self)
 
 /* --- labels --- */
 
-/* The label as a class, 0 where the plan has no such class: a refusal would tell of a record. */
+/* The label as a class, 0 where the head has no such class: a refusal would tell of a record. */
 static float class_of(float label, uint32_t classes, size_t *strange)
 {
     const bool fits = label >= 0 && label == floorf(label) && (double)label < classes;
@@ -28,17 +28,19 @@ static float class_of(float label, uint32_t classes, size_t *strange)
     return fits ? label : 0;
 }
 
-static void targets_of(float *target, const struct plan *p, const struct table *labels)
+/* By what the head computes, whatever task the plan names: a server writes both, and a class beyond
+ * the head's outputs is a programmer's mistake to the loss. */
+static void targets_of(struct party_refresh *f, const struct table *labels)
 {
-    const uint32_t classes = p->model.task == TASK_MULTICLASS ? p->shape.outputs : 2;
+    const uint32_t classes = f->head.loss == NN_LOSS_SIGMOID ? 2 : f->head.outputs;
     size_t strange = 0;
 
-    if (p->model.task == TASK_REGRESSION) {
-        memcpy(target, labels->x, labels->rows * sizeof *target);
+    if (f->head.loss == NN_LOSS_SQUARED) {
+        memcpy(f->target, labels->x, labels->rows * sizeof *f->target);
         return;
     }
     for (size_t i = 0; i < labels->rows; i++)
-        target[i] = class_of(labels->x[i], classes, &strange);
+        f->target[i] = class_of(labels->x[i], classes, &strange);
     if (strange > 0)
         log_warn("data.labels.train: %zu of %zu labels are no whole number from 0 to %u, as the "
                  "plan's are: they count as 0",
@@ -99,7 +101,7 @@ enum status party_refresh_init(struct party_refresh *f, const struct plan *p, ui
     s = allocate(f, p);
     if (s != STATUS_OK)
         return error_set(err, s, "local_view refreshed: %s", status_words(s));
-    targets_of(f->target, p, labels);
+    targets_of(f, labels);
     return STATUS_OK;
 }
 

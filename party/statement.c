@@ -35,15 +35,15 @@ static enum status print_peers(const struct party_inputs *in, const struct ledge
     return s;
 }
 
-static enum status print_compared(const struct party_inputs *in, struct buf *out, struct error *err)
+static enum status print_compared(const struct party_inputs *in, const struct guesses *g,
+                                  struct buf *out)
 {
-    struct guesses g;
-    enum status s = guesses_open(&g, in->config.state, &in->key, err);
+    enum status s = STATUS_OK;
     bool any = false;
 
     for (size_t i = 0; i <= in->roster.n && s == STATUS_OK; i++) {
         const struct roster_entry *e = i < in->roster.n ? &in->roster.party[i] : &in->roster.server;
-        const uint64_t count = guesses_count(&g, e->key);
+        const uint64_t count = guesses_count(g, e->key);
 
         if (count == 0)
             continue;
@@ -54,13 +54,13 @@ static enum status print_compared(const struct party_inputs *in, struct buf *out
                            in->config.policy.id_mismatches);
         any = true;
     }
-    guesses_close(&g);
     return s;
 }
 
 enum status statement_print(const struct party_inputs *in, struct buf *out, struct error *err)
 {
     const char *state = in->config.state;
+    struct guesses g;
     struct ledger *l;
     enum status s = books_open_ledger(&l, &in->config, false, err);
 
@@ -73,9 +73,14 @@ enum status statement_print(const struct party_inputs *in, struct buf *out, stru
     if (s == STATUS_OK && l != NULL)
         s = print_peers(in, l, out);
     ledger_close(l);
-    if (s == STATUS_OK)
-        return print_compared(in, out, err);
-    return error_set(err, s, "%s: %s", state, status_words(s));
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s: %s", state, status_words(s));
+    s = guesses_open(&g, in->config.state, &in->key, err);
+    if (s != STATUS_OK)
+        return s;
+    s = print_compared(in, &g, out);
+    guesses_close(&g);
+    return s == STATUS_OK ? s : error_set(err, s, "%s: %s", state, status_words(s));
 }
 
 static const struct roster_entry *other(const struct party_inputs *in, const char *name)

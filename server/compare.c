@@ -8,7 +8,6 @@
  */
 #include "server/core.h"
 
-#include "common/base/log.h"
 #include "common/crypto/secret.h"
 
 #include <string.h>
@@ -45,10 +44,34 @@ enum status server_compare_begin(struct server_session *s)
     return st == STATUS_OK ? st : error_set(&s->error, st, "no fresh keys");
 }
 
+/* An element for the other end on this side, or zeros where there is none. */
+static bool half_fits(const uint8_t half[EQUALITY_BYTES], bool any)
+{
+    static const uint8_t none[EQUALITY_BYTES];
+
+    return any ? equality_is_element(half) : memcmp(half, none, sizeof none) == 0;
+}
+
+static const uint8_t *answered(const struct server_session *s, uint32_t m)
+{
+    return s->peer[s->members[m]].answered ? s->hellos[m].elements : NULL;
+}
+
+/* Whoever comes second with the element of its neighbour is who can have copied it. */
 bool server_compare_fits(const struct server_session *s, const struct wire_hello *h, uint32_t m)
 {
-    return m > 0 || (equality_is_element(h->elements) &&
-                     memcmp(h->elements, s->element, sizeof s->element) != 0);
+    const bool last = m + 1 == s->members_n;
+    const uint8_t *after = h->elements + EQUALITY_BYTES, *other;
+
+    if (!half_fits(h->elements, true) || !half_fits(after, !last))
+        return false;
+    other = m == 0 ? s->element : answered(s, m - 1);
+    if (m > 0 && other != NULL)
+        other += EQUALITY_BYTES;
+    if (other != NULL && memcmp(h->elements, other, EQUALITY_BYTES) == 0)
+        return false;
+    other = last ? NULL : answered(s, m + 1);
+    return other == NULL || memcmp(after, other, EQUALITY_BYTES) != 0;
 }
 
 enum status server_compare_end(struct server_session *s)
@@ -97,13 +120,11 @@ enum status server_compare_check(struct server_session *s, uint32_t *peer)
                          "the ids of %s are not those of %s, though both have %u training and %u "
                          "test rows",
                          server_name(s, *peer), server_name(s, s->members[m - 1]), train, test);
-    if (c->note != NULL)
-        log_warn("ids: %llu comparisons with %s in vain, %u are the most (limits.id_mismatches)",
-                 (unsigned long long)count_of(s), first(s)->name, s->setup.id_mismatches);
     return error_set(&s->error, STATUS_DATA,
                      "the ids of %s are not the server's, though both have %u training and %u test "
-                     "rows",
-                     server_name(s, *peer), train, test);
+                     "rows (%llu comparisons in vain, %u are the most)",
+                     server_name(s, *peer), train, test, (unsigned long long)count_of(s),
+                     s->setup.id_mismatches);
 }
 
 void server_compare_forget(struct server_session *s)

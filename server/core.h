@@ -204,6 +204,9 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer);
 /* Can a party that has applied so many steps be brought up to this run's? */
 bool server_reachable(const struct server_session *s, uint64_t applied);
 void server_set_changed(struct server_session *s, struct actions *a); /* re-key, or gather again */
+/* Who sits out and is in the largest set that is large enough for each of its members; false:
+ * nobody. */
+bool server_may_come_in(const struct server_session *s, bool who[WIRE_MEMBERS_MAX]);
 /* Under drop and async, of a run that has begun: on with those who came.  And with nobody when all
  * is done: who had its final model has ended by itself. */
 bool server_gather_ends(struct server_session *s, struct actions *a);
@@ -218,8 +221,9 @@ void server_confirm(struct server_session *s, struct actions *a, uint32_t peer,
                     const struct wire_confirm *c);
 
 /* compare.c: s->error says why not. */
-enum status server_compare_begin(struct server_session *s) MUST_USE; /* members are chosen */
-/* Can the server compare with member m, if it is with that one at all? */
+/* Members are chosen.  STATUS_POLICY: the first was compared with in vain too often. */
+enum status server_compare_begin(struct server_session *s) MUST_USE;
+/* Can member m be compared with on either side, as far as the hellos that have come tell? */
 bool server_compare_fits(const struct server_session *s, const struct wire_hello *h, uint32_t m);
 /* All hellos are good, and sid is known: counted. */
 enum status server_compare_end(struct server_session *s) MUST_USE;

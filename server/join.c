@@ -24,27 +24,72 @@ static uint32_t ready(const struct server_session *s)
     return n;
 }
 
-/* The smallest set that the protocol can add up, and that all who are ready take part in. */
-static uint32_t least(const struct server_session *s)
+/* The smallest set that the protocol can add up. */
+static uint32_t smallest_sum(const struct server_session *s)
 {
     enum plan_aggregation agg = s->plan.protocol.aggregation;
-    uint32_t n = agg == AGGREGATION_CLEAR   ? 1
-                 : agg == AGGREGATION_CODED ? s->shape.segments + s->shape.privacy
-                                            : 2;
+
+    return agg == AGGREGATION_CLEAR   ? 1
+           : agg == AGGREGATION_CODED ? s->shape.segments + s->shape.privacy
+                                      : 2;
+}
+
+/* Of those who are ready, or of all who are here, the largest set whose size is enough for each of
+ * its members: who asks for more (min_parties) is in none. */
+static uint32_t largest_set(const struct server_session *s, bool of_all, bool in[WIRE_MEMBERS_MAX])
+{
+    uint32_t n = 0, before;
 
     for (size_t i = 0; i < s->setup.roster->n; i++) {
         const struct server_peer *p = &s->peer[i];
-        if (p->present && !p->excluded && !p->barred && p->min_parties > n)
-            n = p->min_parties;
+        in[i] = p->present && !p->barred && (of_all || !p->excluded);
+        n += in[i];
     }
+    do {
+        before = n;
+        for (size_t i = 0; i < s->setup.roster->n; i++) {
+            if (in[i] && s->peer[i].min_parties > before) {
+                in[i] = false;
+                n--;
+            }
+        }
+    } while (n < before);
     return n;
 }
 
-static bool enough(const struct server_session *s)
+/* Whether a generation can begin with those who are ready.  Whoever asks for a larger set than that
+ * is left out, by name, where the others suffice: it keeps nobody waiting (G10). */
+static bool set_found(struct server_session *s)
 {
+    bool in[WIRE_MEMBERS_MAX];
+    uint32_t n;
+
     if (server_waits(s) || !s->started)
         return ready(s) == s->setup.roster->n;
-    return ready(s) >= least(s);
+    n = largest_set(s, false, in);
+    if (n < smallest_sum(s))
+        return false;
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
+        struct server_peer *p = &s->peer[i];
+        if (!p->present || p->excluded || p->barred || in[i])
+            continue;
+        log_warn("going on without %s: it takes part among %u parties or more; the others are %u",
+                 server_name(s, (uint32_t)i), p->min_parties, n);
+        p->excluded = true;
+    }
+    return true;
+}
+
+bool server_may_come_in(const struct server_session *s, bool who[WIRE_MEMBERS_MAX])
+{
+    bool somebody = false;
+    uint32_t n = largest_set(s, true, who);
+
+    for (size_t i = 0; i < s->setup.roster->n; i++) {
+        who[i] = who[i] && s->peer[i].excluded && n >= smallest_sum(s);
+        somebody |= who[i];
+    }
+    return somebody;
 }
 
 void server_gather(struct server_session *s, struct actions *a)
@@ -54,7 +99,7 @@ void server_gather(struct server_session *s, struct actions *a)
         s->peer[i].answered = s->peer[i].present && !s->peer[i].barred;
         s->peer[i].excluded = false; /* too few without the late ones */
     }
-    if (enough(s))
+    if (set_found(s))
         server_offer(s, a);
     else
         server_arm_phase(s, a);
@@ -66,17 +111,6 @@ static bool done(const struct server_session *s)
     bool measured = !agenda_due(&s->agenda, s->steps_done) || s->sweep.done_at == s->steps_done;
 
     return (s->steps_done == s->agenda.steps && measured && !s->sweep.running) || s->target_reached;
-}
-
-/* Those who ask for more than have come sit out. */
-static void leave_the_demanding(struct server_session *s)
-{
-    for (size_t round = 0; round < s->setup.roster->n && !enough(s); round++) {
-        for (size_t i = 0; i < s->setup.roster->n; i++) {
-            struct server_peer *p = &s->peer[i];
-            p->excluded |= p->present && p->min_parties > ready(s);
-        }
-    }
 }
 
 bool server_gather_ends(struct server_session *s, struct actions *a)
@@ -92,8 +126,7 @@ bool server_gather_ends(struct server_session *s, struct actions *a)
     if (server_waits(s))
         return false;
     s->started = true;
-    leave_the_demanding(s);
-    if (!enough(s))
+    if (!set_found(s))
         return false;
     server_offer(s, a);
     return true;
@@ -101,7 +134,7 @@ bool server_gather_ends(struct server_session *s, struct actions *a)
 
 void server_set_changed(struct server_session *s, struct actions *a)
 {
-    if (enough(s))
+    if (set_found(s))
         server_offer(s, a);
     else if (s->sm.phase != PHASE_GATHER)
         server_gather(s, a);
@@ -186,6 +219,10 @@ static bool join_is_good(struct server_session *s, uint32_t peer, const struct w
     else if (s->peer[peer].barred)
         error_set(&s->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
                   server_name(s, peer));
+    else if (!server_waits(s) && s->started && j->min_parties > s->setup.roster->n)
+        error_set(&s->error, STATUS_PROTOCOL,
+                  "%s: takes part among %u parties or more, and the roster has %zu",
+                  server_name(s, peer), j->min_parties, s->setup.roster->n);
     else
         return model_fits(s, peer, j);
     return false;
@@ -219,7 +256,7 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
         s->generation_known = j->generation;
     s->report.joined[e->peer]++;
     log_info("%s joined (%u of %zu)", server_name(s, e->peer), ready(s), s->setup.roster->n);
-    if (s->sm.phase == PHASE_GATHER && enough(s))
+    if (s->sm.phase == PHASE_GATHER && set_found(s))
         server_offer(s, a);
     else if (s->sm.phase == PHASE_STREAM)
         server_settle(s, a); /* which may have nobody else with steps left */

@@ -34,6 +34,7 @@ static void choose_members(struct server_session *s)
 void server_offer(struct server_session *s, struct actions *a)
 {
     struct action *send;
+    enum status st;
 
     if (s->generation < s->generation_known)
         s->generation = s->generation_known;
@@ -41,7 +42,13 @@ void server_offer(struct server_session *s, struct actions *a)
     choose_members(s);
     sm_move(&s->sm, PHASE_AGREE, s->generation);
     s->agree_until_us = s->now_us + 1000ull * SERVER_PATIENCES_MAX * s->plan.protocol.patience_ms;
-    if (server_compare_begin(s) != STATUS_OK) {
+    st = server_compare_begin(s);
+    if (st == STATUS_POLICY) { /* it is the first member's: where it is dropped, for good */
+        s->peer[s->members[0]].barred = true;
+        server_blame(s, a, s->members[0]);
+        return;
+    }
+    if (st != STATUS_OK) {
         server_fail(s, a);
         return;
     }
@@ -182,13 +189,17 @@ void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
         return;
     }
     st = check_its_key(s, h);
-    if (st == STATUS_OK && !server_compare_fits(s, h, (uint32_t)s->peer[peer].member))
-        st = STATUS_AUTH;
     if (st != STATUS_OK) {
         error_set(&s->error, st, "hello of %s: %s", server_name(s, peer),
-                  st == STATUS_AUTH ? "a key of low order, another party's, or no element"
-                                    : status_words(st));
+                  st == STATUS_AUTH ? "a key of low order, or another party's" : status_words(st));
         server_drop(s, a, peer, st);
+        return;
+    }
+    if (!server_compare_fits(s, h, (uint32_t)s->peer[peer].member)) {
+        error_set(&s->error, STATUS_AUTH,
+                  "hello of %s: for the ids of a neighbour no element, or that one's own",
+                  server_name(s, peer));
+        server_drop(s, a, peer, STATUS_AUTH);
         return;
     }
     agree_keep_hello(&s->hellos[s->peer[peer].member], h);

@@ -73,10 +73,11 @@ static void do_send(struct loop *l, const struct action *a)
 
     if (a->msg.kind == WIRE_BROADCAST && a->msg.broadcast.opens)
         crash_if_asked(l, &a->msg.broadcast);
-    if (wire_pack(&l->frame, &a->msg) != STATUS_OK) {
-        l->unsent = true;
+    const enum status s = wire_pack(&l->frame, &a->msg);
+    CHECK(s == STATUS_OK || s == STATUS_MEMORY); /* what it does not take is a mistake here */
+    l->unsent |= s != STATUS_OK;
+    if (s != STATUS_OK)
         return;
-    }
     for (size_t i = 0; i < a->to_n; i++) {
         struct link *k = l->party[a->to[i]];
         if (k != NULL)

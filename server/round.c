@@ -341,18 +341,16 @@ void server_round_done(struct server_session *s, struct actions *a)
         server_open_round(s, a);
 }
 
-/* An epoch has ended: whoever was excluded, or came back meanwhile, may
- * join a new generation now. */
+/* An epoch has ended: whoever was excluded, or came back meanwhile, may join a new generation now,
+ * if the set it makes is large enough for it. */
 void server_readmit(struct server_session *s, struct actions *a)
 {
-    bool somebody = false;
+    bool who[WIRE_MEMBERS_MAX];
 
-    for (size_t i = 0; i < s->setup.roster->n; i++) {
-        somebody |= s->peer[i].present && s->peer[i].excluded && !s->peer[i].barred;
-        s->peer[i].excluded = false;
-    }
-    if (!somebody)
+    if (!server_may_come_in(s, who))
         return;
+    for (size_t i = 0; i < s->setup.roster->n; i++)
+        s->peer[i].excluded &= !who[i];
     server_flush_close(s, a);
     server_set_changed(s, a);
 }

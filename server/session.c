@@ -316,7 +316,8 @@ static void out_of_time(struct server_session *s, struct actions *a)
     }
     server_missing(s, missing, sizeof missing);
     if (server_gather_ends(s, a)) {
-        log_warn("went on without %s", missing);
+        if (missing[0] != 0)
+            log_warn("went on without %s", missing);
         return;
     }
     if (!server_waits(s) && s->started && s->sm.phase != PHASE_GATHER) {

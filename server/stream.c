@@ -154,14 +154,11 @@ static enum status ask(struct server_session *s, struct actions *a, uint32_t pee
     return STATUS_OK;
 }
 
-/* Is somebody here that sits out until an epoch begins? */
-static bool somebody_sits_out(const struct server_session *s)
+static bool somebody_may_come_in(const struct server_session *s)
 {
-    for (size_t i = 0; i < s->setup.roster->n; i++) {
-        if (s->peer[i].present && s->peer[i].excluded && !s->peer[i].barred)
-            return true;
-    }
-    return false;
+    bool who[WIRE_MEMBERS_MAX];
+
+    return server_may_come_in(s, who);
 }
 
 /* Everybody still there has answered: what the members were held back for can happen.  Or they have
@@ -181,7 +178,7 @@ static void when_drained(struct server_session *s, struct actions *a)
         server_set_changed(s, a);
         return;
     }
-    if (!s->stream->draining && !somebody_sits_out(s))
+    if (!s->stream->draining && !somebody_may_come_in(s))
         return;
     server_readmit(s, a);
     if (s->sm.phase != PHASE_STREAM)
@@ -364,7 +361,7 @@ static bool must_drain(const struct server_session *s)
 {
     if (s->steps_done == s->agenda.steps || agenda_due(&s->agenda, s->steps_done))
         return true;
-    return s->steps_done % agenda_epoch_steps(&s->agenda) == 0 && somebody_sits_out(s);
+    return s->steps_done % agenda_epoch_steps(&s->agenda) == 0 && somebody_may_come_in(s);
 }
 
 void server_stream_done(struct server_session *s, struct actions *a)

@@ -116,16 +116,17 @@ static enum status open_own(int *fd, const char *path, int flags, unsigned mode,
 
     *fd = open(path, (flags & ~O_TRUNC) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
                (mode_t)mode);
-    if (*fd < 0 && (errno == ELOOP || errno == ENXIO)) {
-        int why = errno;
+    if (*fd < 0) {
+        const int why = errno;
 
-        error_set(err, STATUS_IO, "%s: %s, which is not followed or waited for", path,
-                  why == ELOOP ? "a link" : "a pipe or socket");
-        errno = why;
+        if (why == ELOOP || why == ENXIO)
+            error_set(err, STATUS_IO, "%s: %s, which is not followed or waited for", path,
+                      why == ELOOP ? "a link" : "a pipe or socket");
+        else
+            error_set(err, STATUS_IO, "%s: %s", path, strerror(why));
+        errno = why; /* callers ask it, and setting err may have changed it */
         return STATUS_IO;
     }
-    if (*fd < 0)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
     s = check_kind(*fd, kinds, path, err);
     if (s != STATUS_OK) {
         *fd = -1;

@@ -11,13 +11,15 @@
 
 #include "common/base/status.h"
 
-/* The folder and every one above it, links on the way too, belong to this user or to root; itself
- * it is not writable by group or others, those above not by everybody, unless sticky.  So root does
+/* The path is walked as the system does it, name by name.  Every folder and every link on the way,
+ * also those that a link leads through, belong to this user or to root; the folder itself is not
+ * writable by group or others, those above not by everybody, unless sticky.  So root does
  * not work in another user's folder.  STATUS_CONFIG with what is wrong and the way out; what does
  * not exist yet is not wrong. */
 enum status folder_check(const char *path, struct error *err) MUST_USE;
 
-/* folder_check, then makes what is missing, for this user alone. */
+/* folder_check, makes what is missing, for this user alone, and looks at it all again: a part may
+ * have come from somebody else in between. */
 enum status folder_make(const char *path, struct error *err) MUST_USE;
 
 #endif

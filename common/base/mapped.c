@@ -42,8 +42,12 @@ enum status mapped_open(struct mapped *m, const char *path, struct error *err)
     enum status s = file_open_own(&fd, path, O_RDWR, 0, err);
 
     *m = (struct mapped){0};
+    if (s != STATUS_OK && errno == ENOENT) {
+        *err = (struct error){0};
+        return STATUS_OK;
+    }
     if (s != STATUS_OK)
-        return errno == ENOENT ? STATUS_OK : s;
+        return s;
     if (fstat(fd, &st) == 0 && st.st_size > 0)
         return map(m, fd, (size_t)st.st_size, path, err);
     close(fd);

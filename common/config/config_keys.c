@@ -95,10 +95,11 @@ static const struct key server_keys[] = {
      .hi = 65536, .fallback = "4",
      .help = "Connections one address may hold that have not shown who they are."},
     {"limits.id_mismatches", KEY_U32, SERVER(id_mismatches), .lo = 1,
-     .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "16",
+     .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "64",
      .help =
          "Comparisons of ids with one party that may end without showing that it holds the same: "
-         "each lets it try one guess. Beyond that it is refused until --ids-forget."},
+         "each lets it try one guess. Beyond that it is refused until --ids-forget. Another party "
+         "that breaks generations off causes counts too."},
 };
 
 const struct key_table config_keys_server = {
@@ -220,10 +221,11 @@ static const struct key party_keys[] = {
      .help =
          "Disk that shares of everybody's data may take here under fedvs, in MiB; 0: no limit."},
     {"policy.max_id_mismatches", KEY_U32, PARTY(policy.id_mismatches), .lo = 1,
-     .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "16",
+     .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "64",
      .help = "Comparisons of ids with another party, or the server, that may end without showing "
              "that it holds the same: each lets it try one guess at this party's ids. Beyond that "
-             "this party takes part in nothing with it until --ids-forget."},
+             "this party takes part in nothing with it until --ids-forget. A third party that "
+             "breaks generations off, or the server, causes counts too."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,

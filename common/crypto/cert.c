@@ -4,6 +4,7 @@
 #include "common/crypto/cert.h"
 
 #include "common/base/file.h"
+#include "common/crypto/pem.h"
 #include "common/crypto/secret.h"
 
 #include <string.h>
@@ -26,12 +27,6 @@ static bool holds_private_key(const void *text, size_t n)
     return n > 0 && memmem(text, n, words, sizeof words - 1) != NULL;
 }
 
-static int no_password(char *out, int room, int writing, void *arg)
-{
-    (void)out, (void)room, (void)writing, (void)arg;
-    return -1;
-}
-
 enum status cert_parse(struct cert *c, const void *text, size_t n, struct error *err)
 {
     BIO *bio;
@@ -42,7 +37,7 @@ enum status cert_parse(struct cert *c, const void *text, size_t n, struct error 
     if (holds_private_key(text, n))
         return error_set(err, STATUS_CONFIG, "holds a private key: it does not leave its host");
     bio = n > 0 ? BIO_new_mem_buf(text, (int)n) : NULL;
-    c->x509 = bio != NULL ? PEM_read_bio_X509(bio, NULL, no_password, NULL) : NULL;
+    c->x509 = bio != NULL ? PEM_read_bio_X509(bio, NULL, pem_no_password, NULL) : NULL;
     BIO_free(bio);
     ERR_clear_error();
     return c->x509 != NULL ? STATUS_OK : error_set(err, STATUS_CONFIG, "no certificate");
@@ -166,35 +161,19 @@ long cert_path_len(const struct cert *c)
     return X509_get_pathlen(c->x509);
 }
 
-/* What was written to the BIO, unless that failed. */
-static enum status take_text(struct buf *out, BIO *bio, bool written)
-{
-    enum status s = STATUS_CRYPTO;
-    char *text;
-
-    if (written) {
-        const long n = BIO_get_mem_data(bio, &text);
-
-        s = buf_append(out, text, (size_t)n);
-    }
-    BIO_free(bio);
-    ERR_clear_error();
-    return s;
-}
-
 enum status cert_print(struct buf *out, const struct cert *c)
 {
     BIO *bio = BIO_new(BIO_s_mem());
 
-    return take_text(out, bio, bio != NULL && PEM_write_bio_X509(bio, c->x509) == 1);
+    return pem_take(out, bio, bio != NULL && PEM_write_bio_X509(bio, c->x509) == 1);
 }
 
 static enum status print_name(struct buf *out, const X509_NAME *name)
 {
     BIO *bio = BIO_new(BIO_s_mem());
 
-    return take_text(out, bio,
-                     bio != NULL && X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253) >= 0);
+    return pem_take(out, bio,
+                    bio != NULL && X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253) >= 0);
 }
 
 enum status cert_print_subject(struct buf *out, const struct cert *c)
@@ -220,15 +199,13 @@ static enum status add_crl(X509_STORE *store, const char *path, struct error *er
     s = file_read(path, &text, err);
     if (s == STATUS_OK && text.len > 0) {
         bio = BIO_new_mem_buf(text.data, (int)text.len);
-        crl = bio != NULL ? PEM_read_bio_X509_CRL(bio, NULL, no_password, NULL) : NULL;
+        crl = bio != NULL ? PEM_read_bio_X509_CRL(bio, NULL, pem_no_password, NULL) : NULL;
         BIO_free(bio);
     }
     if (s == STATUS_OK && crl == NULL)
         s = error_set(err, STATUS_CONFIG, "%s: no revocation list", path);
     else if (s == STATUS_OK && X509_STORE_add_crl(store, crl) != 1)
         s = error_set(err, STATUS_CRYPTO, "%s: %s", path, status_words(STATUS_CRYPTO));
-    if (s == STATUS_OK)
-        X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
     X509_CRL_free(crl);
     buf_deinit(&text);
     if (s != STATUS_IO && s != STATUS_LIMIT)
@@ -255,6 +232,7 @@ enum status cert_authority_load(struct cert_authority *a, const char *ca, const 
     }
     if (s == STATUS_OK && crl != NULL)
         s = add_crl(a->store, crl, err);
+    a->has_crl = crl != NULL;
     ERR_clear_error();
     if (s != STATUS_OK)
         cert_authority_deinit(a);
@@ -268,10 +246,9 @@ void cert_authority_deinit(struct cert_authority *a)
     cert_deinit(&a->self);
 }
 
-/* X509_V_OK or the first complaint.  In the order in which a person would want to hear of it: of
- * another CA before dates, of those before revocation. */
-static int verify(const struct cert_authority *a, const struct cert *c, const char *purpose,
-                  unsigned long flags)
+/* X509_V_OK or OpenSSL's first complaint. */
+static int verify_once(const struct cert_authority *a, const struct cert *c, const char *purpose,
+                       unsigned long flags)
 {
     X509_STORE_CTX *x = X509_STORE_CTX_new();
     int error = X509_V_ERR_OUT_OF_MEM;
@@ -288,6 +265,19 @@ static int verify(const struct cert_authority *a, const struct cert *c, const ch
     X509_STORE_CTX_free(x);
     ERR_clear_error();
     return error;
+}
+
+/* In the order in which a person would want to hear of it: of another CA before dates, of those
+ * before revocation.  OpenSSL looks serial numbers up before it verifies signatures, so whoever
+ * copies a revoked one would be told of that; hence it is asked of revocation last and apart. */
+static int verify(const struct cert_authority *a, const struct cert *c, const char *purpose,
+                  unsigned long flags)
+{
+    const int error = verify_once(a, c, purpose, flags);
+
+    return error == X509_V_OK && a->has_crl
+               ? verify_once(a, c, purpose, flags | X509_V_FLAG_CRL_CHECK)
+               : error;
 }
 
 static const char *words_of(int error)
@@ -338,11 +328,7 @@ enum status cert_check(const struct cert_authority *a, const struct cert *c, enu
 
 bool cert_signed_by(const struct cert_authority *a, const struct cert *c)
 {
-    const int error = verify(a, c, NULL, X509_V_FLAG_NO_CHECK_TIME);
-
-    /* The question is not what has become of it since. */
-    return error == X509_V_OK || error == X509_V_ERR_CERT_REVOKED ||
-           error == X509_V_ERR_CRL_HAS_EXPIRED || error == X509_V_ERR_CRL_NOT_YET_VALID;
+    return verify_once(a, c, NULL, X509_V_FLAG_NO_CHECK_TIME) == X509_V_OK;
 }
 
 bool cert_revoked(const struct cert_authority *a, const struct cert *c)

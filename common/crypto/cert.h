@@ -52,7 +52,7 @@ enum status cert_key(uint8_t out[CERT_KEY_BYTES], const struct cert *c) MUST_USE
 bool cert_dates(int64_t *from, int64_t *until, const struct cert *c);
 /* The same of one date, an ASN1_TIME; for crl.c. */
 bool cert_seconds(int64_t *out, const void *asn1_time);
-/* Lower-case hexadecimal; false when it is longer than X.509 allows (20 bytes). */
+/* Upper-case hexadecimal; false when it is longer than X.509 allows (20 bytes). */
 bool cert_serial(char out[CERT_SERIAL_HEX_MAX + 1], const struct cert *c);
 bool cert_is_ca(const struct cert *c);
 /* How long a chain below this CA may be; -1: as long as it likes. */
@@ -68,6 +68,7 @@ enum status cert_print_issuer(struct buf *out, const struct cert *c) MUST_USE;
 struct cert_authority {
     void *store;      /* NULL: none */
     struct cert self; /* its certificate */
+    bool has_crl;
 };
 
 enum status cert_authority_load(struct cert_authority *a, const char *ca, const char *crl,
@@ -80,7 +81,8 @@ enum status cert_check(const struct cert_authority *a, const struct cert *c, enu
                        struct error *err) MUST_USE;
 
 /* What cert_check says no to, asked apart: for who explains (vfl doctor). */
-bool cert_signed_by(const struct cert_authority *a, const struct cert *c); /* dates aside */
+bool cert_signed_by(const struct cert_authority *a,
+                    const struct cert *c); /* whatever became of it */
 bool cert_revoked(const struct cert_authority *a, const struct cert *c);
 
 #endif

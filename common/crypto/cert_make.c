@@ -4,6 +4,7 @@
 #include "common/crypto/cert_make.h"
 
 #include "common/base/check.h"
+#include "common/crypto/pem.h"
 
 #include <string.h>
 
@@ -15,23 +16,6 @@
 
 enum { VERSION_3 = 2, REQUEST_VERSION = 0, SERIAL_BITS = 159 };
 
-/* Appends what is in the memory BIO and frees it. */
-static enum status take_text(struct buf *out, BIO *bio, bool written)
-{
-    enum status s = STATUS_CRYPTO;
-    char *text;
-
-    if (written) {
-        const long n = BIO_get_mem_data(bio, &text);
-
-        s = buf_append(out, text, (size_t)n);
-        OPENSSL_cleanse(text, (size_t)n);
-    }
-    BIO_free(bio);
-    ERR_clear_error();
-    return s;
-}
-
 enum status cert_make_key(struct sign_key *k, struct buf *pem)
 {
     BIO *bio;
@@ -40,9 +24,9 @@ enum status cert_make_key(struct sign_key *k, struct buf *pem)
     if (s != STATUS_OK)
         return s;
     bio = BIO_new(BIO_s_secmem());
-    s = take_text(pem, bio,
-                  bio != NULL &&
-                      PEM_write_bio_PKCS8PrivateKey(bio, k->pkey, NULL, NULL, 0, NULL, NULL) == 1);
+    s = pem_take(pem, bio,
+                 bio != NULL &&
+                     PEM_write_bio_PKCS8PrivateKey(bio, k->pkey, NULL, NULL, 0, NULL, NULL) == 1);
     if (s != STATUS_OK)
         sign_key_deinit(k);
     return s;
@@ -67,7 +51,7 @@ enum status cert_make_request(struct buf *pem, const struct sign_key *k, const c
          set_name(X509_REQ_get_subject_name(req), name) && X509_REQ_set_pubkey(req, k->pkey) == 1 &&
          X509_REQ_sign(req, k->pkey, NULL) > 0 && PEM_write_bio_X509_REQ(bio, req) == 1;
     X509_REQ_free(req);
-    return take_text(pem, bio, ok);
+    return pem_take(pem, bio, ok);
 }
 
 static bool raw_key(uint8_t out[SIGN_PUBLIC_BYTES], const EVP_PKEY *key)
@@ -82,7 +66,7 @@ enum status cert_request_read(uint8_t public_key[SIGN_PUBLIC_BYTES], struct buf 
                               const void *text, size_t n, struct error *err)
 {
     BIO *bio = n > 0 && n <= CERT_FILE_MAX ? BIO_new_mem_buf(text, (int)n) : NULL;
-    X509_REQ *req = bio != NULL ? PEM_read_bio_X509_REQ(bio, NULL, NULL, NULL) : NULL;
+    X509_REQ *req = bio != NULL ? PEM_read_bio_X509_REQ(bio, NULL, pem_no_password, NULL) : NULL;
     EVP_PKEY *key = req != NULL ? X509_REQ_get0_pubkey(req) : NULL;
     enum status s;
 
@@ -93,7 +77,7 @@ enum status cert_request_read(uint8_t public_key[SIGN_PUBLIC_BYTES], struct buf 
         s = error_set(err, STATUS_CONFIG, "the key is not Ed25519");
     } else {
         bio = BIO_new(BIO_s_mem());
-        s = take_text(pem, bio, bio != NULL && PEM_write_bio_X509_REQ(bio, req) == 1);
+        s = pem_take(pem, bio, bio != NULL && PEM_write_bio_X509_REQ(bio, req) == 1);
         if (s != STATUS_OK)
             error_set(err, s, "%s", status_words(s));
     }
@@ -106,7 +90,7 @@ enum status cert_public_read(uint8_t public_key[SIGN_PUBLIC_BYTES], const void *
                              struct error *err)
 {
     BIO *bio = n > 0 && n <= CERT_FILE_MAX ? BIO_new_mem_buf(text, (int)n) : NULL;
-    EVP_PKEY *key = bio != NULL ? PEM_read_bio_PUBKEY(bio, NULL, NULL, NULL) : NULL;
+    EVP_PKEY *key = bio != NULL ? PEM_read_bio_PUBKEY(bio, NULL, pem_no_password, NULL) : NULL;
     const bool ok = key != NULL && raw_key(public_key, key);
 
     EVP_PKEY_free(key);

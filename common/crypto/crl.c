@@ -3,6 +3,8 @@
  */
 #include "common/crypto/crl.h"
 
+#include "common/crypto/pem.h"
+
 #include <openssl/bn.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -62,16 +64,8 @@ static bool add_extensions(X509_CRL *crl, const X509 *ca, uint64_t number)
 static enum status print(struct buf *pem, X509_CRL *crl)
 {
     BIO *bio = BIO_new(BIO_s_mem());
-    enum status s = STATUS_CRYPTO;
-    char *text;
 
-    if (bio != NULL && PEM_write_bio_X509_CRL(bio, crl) == 1) {
-        const long n = BIO_get_mem_data(bio, &text);
-
-        s = buf_append(pem, text, (size_t)n);
-    }
-    BIO_free(bio);
-    return s;
+    return pem_take(pem, bio, bio != NULL && PEM_write_bio_X509_CRL(bio, crl) == 1);
 }
 
 enum status crl_make(struct buf *pem, const struct cert_signer *ca, uint64_t number,
@@ -96,7 +90,7 @@ enum status crl_read(struct crl_facts *f, struct buf *pem, const void *text, siz
                      struct error *err)
 {
     BIO *bio = n > 0 && n <= CERT_CRL_MAX ? BIO_new_mem_buf(text, (int)n) : NULL;
-    X509_CRL *crl = bio != NULL ? PEM_read_bio_X509_CRL(bio, NULL, NULL, NULL) : NULL;
+    X509_CRL *crl = bio != NULL ? PEM_read_bio_X509_CRL(bio, NULL, pem_no_password, NULL) : NULL;
     const ASN1_TIME *until = crl != NULL ? X509_CRL_get0_nextUpdate(crl) : NULL;
     enum status s = STATUS_OK;
 

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/file.h"
 #include "common/crypto/digest.h"
+#include "common/crypto/pem.h"
 #include "common/crypto/secret.h"
 
 #include <openssl/evp.h>
@@ -32,7 +33,7 @@ enum status sign_key_load(struct sign_key *k, const char *path, struct error *er
     s = file_read_private(path, &pem, err);
     if (s == STATUS_OK) {
         bio = BIO_new_mem_buf(pem.data, (int)pem.len);
-        k->pkey = bio == NULL ? NULL : PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
+        k->pkey = bio == NULL ? NULL : PEM_read_bio_PrivateKey(bio, NULL, pem_no_password, NULL);
         BIO_free(bio);
         if (k->pkey == NULL || !EVP_PKEY_is_a(k->pkey, "ED25519") || take_public(k) != STATUS_OK)
             s = error_set(err, STATUS_CONFIG, "%s: not an Ed25519 private key in PEM", path);

@@ -15,9 +15,10 @@
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum {
     TITLE_BYTES = 64,
@@ -68,6 +69,7 @@ static enum status parse(struct guesses *g, const struct buf *file, struct error
 enum status guesses_open(struct guesses *g, const char *state, const struct sign_key *key,
                          struct error *err)
 {
+    struct stat is = {0};
     struct buf file;
     enum status s = STATUS_OK;
 
@@ -76,10 +78,14 @@ enum status guesses_open(struct guesses *g, const char *state, const struct sign
     g->row = mem_alloc(GUESSES_ROWS_MAX, sizeof *g->row);
     if (g->row == NULL)
         return error_set(err, STATUS_MEMORY, "%s: no memory", g->path);
-    if (access(g->path, F_OK) != 0)
+    if (lstat(g->path, &is) != 0 && errno == ENOENT)
         return STATUS_OK;
+    /* The daemon's own: no link, and nobody else may know with whom it compared. */
+    if (!S_ISREG(is.st_mode) || (is.st_mode & 077) != 0)
+        return error_set(err, STATUS_CONFIG,
+                         "%s: is to be a file of its owner alone, and no link: mode 0600", g->path);
     buf_init(&file, FILE_MAX);
-    s = file_read_private(g->path, &file, err);
+    s = file_read_own(g->path, &file, err);
     if (s == STATUS_OK)
         s = parse(g, &file, err);
     buf_deinit(&file);
@@ -219,11 +225,13 @@ enum status guesses_forget(struct guesses *g, const uint8_t peer[GUESSES_KEY_BYT
     struct guesses_row *next = copy(g);
     size_t rows = 0;
 
-    *was = guesses_count(g, peer);
+    *was = 0;
     if (next == NULL)
         return error_set(err, STATUS_MEMORY, "%s: no memory", g->path);
     for (size_t i = 0; i < g->n; i++) {
-        if (memcmp(g->row[i].peer, peer, GUESSES_KEY_BYTES) != 0)
+        if (peer == NULL || memcmp(g->row[i].peer, peer, GUESSES_KEY_BYTES) == 0)
+            *was += g->row[i].count;
+        else
             next[rows++] = g->row[i];
     }
     return replace(g, next, rows, err);
@@ -253,7 +261,7 @@ enum status guesses_order(const char *state, const struct sign_key *key, const u
     int lock = -1;
     enum status s;
 
-    if (peer == NULL)
+    if (peer == NULL && strcmp(name, GUESSES_ALL) != 0)
         return error_set(err, STATUS_CONFIG, "--ids-forget: the roster has nobody else named %s",
                          name);
     snprintf(path, sizeof path, "%.*s/lock", GUESSES_PATH_MAX - 16, state);

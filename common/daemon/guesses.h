@@ -8,7 +8,8 @@
  * The file holds, for each other end and list, how often: STATE/guesses, 128 bytes and 72 for each
  * row, signed with the daemon's identity key, which it does not name ids by: a list is the digest
  * of a signature over it, and nobody who has the file but not the key can try lists.  A file that
- * was changed is refused; one that is gone counts from nothing.
+ * was changed is refused, and so is a link; one that is gone counts from nothing.  An older one put
+ * back is taken: the signature does not say that it is the last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,6 +22,8 @@
 #include <stdbool.h>
 
 enum { GUESSES_KEY_BYTES = 32, GUESSES_ROWS_MAX = 4096, GUESSES_PATH_MAX = 512 };
+
+#define GUESSES_ALL "all"
 
 struct guesses_row {
     uint8_t peer[GUESSES_KEY_BYTES]; /* the roster's key */
@@ -47,12 +50,14 @@ uint64_t guesses_count(const struct guesses *g, const uint8_t peer[GUESSES_KEY_B
 enum status guesses_note(struct guesses *g, const uint8_t *const *peers, size_t n,
                          const uint8_t list[GUESSES_KEY_BYTES], bool equal,
                          struct error *err) MUST_USE;
-/* By order of the operator: none of this one, durably.  *was: how many there were. */
+/* By order of the operator: none of this one (NULL: of nobody), durably.  *was: how many there
+ * were. */
 enum status guesses_forget(struct guesses *g, const uint8_t peer[GUESSES_KEY_BYTES], uint64_t *was,
                            struct error *err) MUST_USE;
 
 /* `--ids-forget NAME` of a daemon that is not running: guesses_forget, and a line of what it did.
- * peer NULL: the roster has nobody of that name (STATUS_CONFIG). */
+ * peer NULL: of everybody where the name is GUESSES_ALL; else the roster has nobody of that name
+ * (STATUS_CONFIG). */
 enum status guesses_order(const char *state, const struct sign_key *key, const uint8_t *peer,
                           const char *name, struct buf *out, struct error *err) MUST_USE;
 

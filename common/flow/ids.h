@@ -14,7 +14,8 @@
  *
  * Keys are those of the roster, so both ends' places are in all of it; elements are in the hellos
  * and the offer, so sid covers them.  An end that does not hold the list can try one, which its
- * own element was made of; what keeps it from trying again is counting (struct ids_counts).
+ * own element was made of, one a generation; counting (struct ids_counts) limits that for each pair
+ * of ends, so that who controls k ends has it for each of theirs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/crypto/pem.h"
 #include "common/crypto/sign.h"
 #include "common/net/tls_cert.h"
 
@@ -61,12 +62,6 @@ static bool at_the_end(void)
     return true;
 }
 
-static int no_password(char *out, int room, int writing, void *arg)
-{
-    (void)out, (void)room, (void)writing, (void)arg;
-    return -1; /* a daemon has nobody to ask */
-}
-
 /* Through a buffer of our own and not stdio's, so that the text of the key can be wiped. */
 static enum status load_key(SSL_CTX *ctx, const char *path, struct error *err)
 {
@@ -83,7 +78,7 @@ static enum status load_key(SSL_CTX *ctx, const char *path, struct error *err)
     }
     if (s == STATUS_OK) {
         bio = BIO_new_mem_buf(text.data, (int)text.len);
-        key = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
+        key = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, pem_no_password, NULL) : NULL;
         if (key == NULL)
             s = error_set(err, STATUS_IDENTITY, "identity.key: %s: %s", path, last_reason());
         else if (SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1)
@@ -101,7 +96,7 @@ static enum status load_key(SSL_CTX *ctx, const char *path, struct error *err)
 /* Like SSL_CTX_load_verify_locations: certificates and what CRLs stand among them. */
 static bool add_authorities(X509_STORE *store, BIO *bio)
 {
-    STACK_OF(X509_INFO) *all = PEM_X509_INFO_read_bio(bio, NULL, no_password, NULL);
+    STACK_OF(X509_INFO) *all = PEM_X509_INFO_read_bio(bio, NULL, pem_no_password, NULL);
     int certificates = 0;
     bool good = all != NULL;
 
@@ -124,7 +119,7 @@ static bool add_crls(X509_STORE *store, BIO *bio)
     int n = 0;
 
     for (; good; n++) {
-        X509_CRL *crl = PEM_read_bio_X509_CRL(bio, NULL, no_password, NULL);
+        X509_CRL *crl = PEM_read_bio_X509_CRL(bio, NULL, pem_no_password, NULL);
 
         if (crl == NULL)
             break;
@@ -137,13 +132,13 @@ static bool add_crls(X509_STORE *store, BIO *bio)
 /* Like SSL_CTX_use_certificate_chain_file. */
 static bool use_chain(SSL_CTX *ctx, BIO *bio)
 {
-    X509 *own = PEM_read_bio_X509_AUX(bio, NULL, no_password, NULL), *next;
+    X509 *own = PEM_read_bio_X509_AUX(bio, NULL, pem_no_password, NULL), *next;
     bool good = own != NULL && SSL_CTX_use_certificate(ctx, own) == 1;
 
     X509_free(own);
     if (!good || SSL_CTX_clear_chain_certs(ctx) != 1)
         return false;
-    while ((next = PEM_read_bio_X509(bio, NULL, no_password, NULL)) != NULL) {
+    while ((next = PEM_read_bio_X509(bio, NULL, pem_no_password, NULL)) != NULL) {
         if (SSL_CTX_add0_chain_cert(ctx, next) != 1) {
             X509_free(next);
             return false;

@@ -2,8 +2,9 @@
  * not.
  *
  * A record whose pass is not finite must add exactly nothing to a sum over rows: 0 times an
- * infinity is no 0, so both factors of each product are taken out.  No branch and no address
- * depends on which rows these are.
+ * infinity is no 0, so both factors of each product are taken out.  Here no branch and no
+ * address depends on which rows these are (tests/valgrind/test_noise.c watches it); the passes in
+ * between are arithmetic, and dpsgd.c branches on whether a norm was beyond its bound.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

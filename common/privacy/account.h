@@ -129,7 +129,7 @@ enum account_adjacency account_record_adjacency(const struct account_entry *entr
  * at most together times sum k_t = trained_max.)  Where noise is Gaussian, delta also pays for the
  * draws: with eta the sum of their distances the claim is that of delta - (1 + e^epsilon) eta
  * (docs/privacy.md). Beyond ACCOUNT_VACUOUS, where e^epsilon eta may be more than there is, it is
- * that of delta / 2 and of the exact law; a claim below that cannot be paid for is infinite. n may
+ * that of the exact law at delta; a claim below that cannot be paid for is infinite. n may
  * be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1 (CHECK).  If memory is short a claim
  * falls back to M_eff = 1 and says so: larger, still true. */
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],

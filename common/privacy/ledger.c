@@ -12,6 +12,7 @@
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/privacy/ledger_entry.h"
+#include "common/privacy/ledger_file.h"
 #include "common/privacy/ledger_inside.h"
 #include "common/privacy/ledger_records.h"
 #include "common/privacy/ledger_replay.h"
@@ -72,6 +73,8 @@ enum status ledger_open(struct ledger **out, const char *path, const uint8_t key
         s = no_memory(l, err);
     if (s == STATUS_OK)
         s = l->store.fresh ? begin(l, key, err) : ledger_replay(l, key, err);
+    if (s == STATUS_OK && strcmp(path, ":memory:") != 0)
+        s = ledger_file_mark(path, err);
     if (s != STATUS_OK) {
         ledger_close(l);
         return s;

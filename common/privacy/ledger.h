@@ -45,7 +45,8 @@ struct ledger;
 
 /* Opens or creates `path` (":memory:" in tests) under a key (ledger_key.h), which the caller wipes.
  * STATUS_IO when it cannot, is in use, damaged, was changed by somebody else or under another key,
- * is not this user's alone, or no ledger; the text says which. */
+ * is not this user's alone, no ledger, or holds nothing though there was one (ledger_file_mark());
+ * the text says which. */
 enum status ledger_open(struct ledger **out, const char *path, const uint8_t key[LEDGER_KEY_BYTES],
                         struct error *err) MUST_USE;
 void ledger_close(struct ledger *l); /* NULL is fine */

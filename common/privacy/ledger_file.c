@@ -3,6 +3,8 @@
  */
 #include "common/privacy/ledger_file.h"
 
+#include "common/base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -89,4 +91,44 @@ enum status ledger_file_claim(const char *path, char real[PATH_MAX], struct erro
     for (size_t i = 0; i < sizeof beside / sizeof *beside && s == STATUS_OK; i++)
         s = claim_beside(path, beside[i], err);
     return s == STATUS_OK ? resolve(path, real, err) : s;
+}
+
+/* `ledger.db` has its mark in `ledger.begun`: what is removed by the name of the database and all
+ * that follows it leaves the mark. */
+static void name_mark(char mark[PATH_MAX], const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    const char *dot = strrchr(name, '.');
+    const size_t n = dot == NULL || dot == name ? strlen(path) : (size_t)(dot - path);
+
+    snprintf(mark, PATH_MAX, "%.*s.begun", (int)n, path);
+}
+
+/* Anything of that name counts, a link that leads nowhere too. */
+static bool is_marked(const char *mark)
+{
+    struct stat is;
+
+    return lstat(mark, &is) == 0 || errno != ENOENT;
+}
+
+enum status ledger_file_unbegun(const char *path, bool fresh, struct error *err)
+{
+    char mark[PATH_MAX];
+
+    name_mark(mark, path);
+    if (!fresh || !is_marked(mark))
+        return STATUS_OK;
+    return error_set(err, STATUS_IO,
+                     "ledger %s: was lost or emptied: put it back; only to begin another on "
+                     "purpose, remove %s",
+                     path, mark);
+}
+
+enum status ledger_file_mark(const char *path, struct error *err)
+{
+    char mark[PATH_MAX];
+
+    name_mark(mark, path);
+    return is_marked(mark) ? STATUS_OK : file_write_atomic(mark, "", 0, 0600, err);
 }

@@ -130,6 +130,27 @@ void ledger_mechanism_print(char out[LEDGER_MECHANISM_MAX], const struct account
               (int)m.bottom, &m);
 }
 
+static bool same_all(const struct parameter *p, size_t n, int of, const void *a, const void *b)
+{
+    static const size_t bytes[] = {
+        [WHOLE] = sizeof(uint32_t), [REAL] = sizeof(double), [FLAG] = sizeof(bool)};
+    const uint8_t *x = a, *y = b;
+
+    for (size_t i = 0; i < n; i++) {
+        if ((p[i].of == EVERY || p[i].of == of) &&
+            memcmp(x + p[i].at, y + p[i].at, bytes[p[i].type]) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool ledger_mechanism_same(const struct account_entry *a, const struct account_entry *b)
+{
+    return a->kind == b->kind && a->bottom == b->bottom &&
+           same_all(of_kind, sizeof of_kind / sizeof *of_kind, (int)a->kind, a, b) &&
+           same_all(of_bottom, sizeof of_bottom / sizeof *of_bottom, (int)a->bottom, a, b);
+}
+
 static void read(struct ledger_words *w, const struct parameter *p, void *m)
 {
     uint8_t *field = (uint8_t *)m + p->at;

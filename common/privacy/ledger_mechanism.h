@@ -22,6 +22,8 @@ enum { LEDGER_MECHANISM_MAX = 256 }; /* with the final 0 */
 void ledger_mechanism_print(char out[LEDGER_MECHANISM_MAX], const struct account_entry *m);
 /* Only what _print gives: false for anything else. */
 bool ledger_mechanism_read(struct account_entry *out, const char *text);
+/* Whether the ledger keeps one account for both: of any two, also those that are not possible. */
+bool ledger_mechanism_same(const struct account_entry *a, const struct account_entry *b);
 
 /* The words for a kind and for a bottom. */
 const char *ledger_mechanism_kind(enum account_kind kind);

@@ -89,6 +89,8 @@ enum status ledger_store_open(struct ledger_store *st, const char *path,
         s = failed(st, err);
     if (s == STATUS_OK)
         s = ledger_schema_open(st->db, st->path, &st->fresh, err);
+    if (s == STATUS_OK && !in_memory)
+        s = ledger_file_unbegun(path, st->fresh, err);
     if (s == STATUS_OK)
         s = prepare(st, err);
     if (s != STATUS_OK)
@@ -158,7 +160,9 @@ static enum status take_record(struct ledger_store *st, sqlite3_stmt *row,
     *out = (struct ledger_record){.text = (const char *)sqlite3_column_text(row, 1),
                                   .bytes = sqlite3_column_blob(row, 2),
                                   .n = (size_t)sqlite3_column_bytes(row, 2)};
-    if (out->text == NULL || (out->n > 0 && out->bytes == NULL))
+    if (out->n == 0) /* SQLite has no pointer to nothing */
+        out->bytes = (const uint8_t *)"";
+    if (out->text == NULL || out->bytes == NULL)
         return ledger_store_status(st, STATUS_MEMORY, err);
     s = record_mac(st, &st->last, (uint64_t)serial, out, mac);
     if (s != STATUS_OK)

@@ -38,12 +38,19 @@ ends or sizes tell, or the control found nothing.
 USAGE
 }
 
+# The run is told to end, and has ended before its folder goes.
+audit_leave() {
+    [ -z "$audit_child" ] || kill -TERM "$audit_child" 2>/dev/null
+    [ -z "$audit_child" ] || wait "$audit_child"
+    rm -rf "$sets" "$sets.all" ${audit_dir:+"$audit_dir"}
+}
+
 audit_read_options() {
     rows='' parties=5 embedding=1 claims='' out='' control=no runs='' noise='' probes=''
     seeded=yes pairs='' values=0,3e38
+    audit_dir='' audit_child=''
     sets=$(mktemp) || fail 6 "no temporary file"
-    trap 'rm -rf "$sets" "$sets.all" $audit_dir' EXIT
-    audit_dir=
+    trap audit_leave EXIT
     while [ $# -gt 0 ]; do
         case $1 in
         -h | --help) audit_usage && exit 0 ;;
@@ -102,7 +109,13 @@ audit_run() { # DIR TRAIN RUN: a run on this table, into this folder
     while IFS= read -r audit_word; do
         set -- "$@" "$audit_word"
     done <"$sets.all"
-    "$here/vfl" cluster --quiet --out "$audit_out" "$@"
+    # A signal to this script ends a wait, but would only be looked at after a command in the foreground.
+    "$here/vfl" cluster --quiet --out "$audit_out" "$@" &
+    audit_child=$!
+    wait "$audit_child"
+    audit_code=$?
+    audit_child=
+    return $audit_code
 }
 
 # The first value of the first record becomes one of the two, and is nothing but a number.
@@ -149,9 +162,9 @@ audit_main() {
         audit_dir=$(mktemp -d) || fail 6 "no temporary folder"
         out=$audit_dir
     fi
+    own_folder "$out"
     out=$(readlink -f "$out" || printf '%s' "$out")
     if [ -n "$pairs" ]; then
-        mkdir -p "$out" || fail 6 "$out: cannot be made"
         audit_pairs "$out"
         exit
     fi

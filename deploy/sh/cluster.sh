@@ -168,7 +168,7 @@ cluster_open_folder() {
         mkdir -p runs || fail 6 "./runs cannot be made"
         out=$(mktemp -d "runs/$(date +%Y%m%d-%H%M%S)-XXXX") || fail 6 "./runs cannot be written"
     fi
-    mkdir -p "$out" || fail 6 "$out cannot be made"
+    own_folder "$out"
     out=$(readlink -f "$out")
     # Logs are written here by name, before any daemon looks at whose its folder is.
     [ -O "$out" ] || fail 2 "$out belongs to another user, who could put a link in a log's place: choose another --out"
@@ -530,7 +530,7 @@ cluster_run() {
     done
     pids=
     netns_down
-    trap - INT TERM HUP
+    orderly
     cluster_judge
     [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
     set -- "$out" "$m"

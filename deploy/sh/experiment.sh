@@ -69,6 +69,7 @@ experiment_open() {
     trap 'rm -f "$list"' EXIT
     experiment_grid runs "$@" >"$list" || exit $?
     IFS=$tab read -r out grid_jobs parties <"$list"
+    own_folder "$out"
     mkdir -p "$out/runs" "$out/logs" || fail 6 "$out cannot be made"
     out=$(readlink -f "$out")
     exec 8>"$out/lock" || fail 6 "$out cannot be written"
@@ -237,7 +238,7 @@ experiment_run_all() {
         }
     done
     exec 3<&-
-    trap - INT TERM HUP
+    orderly
     [ $shown = no ] || printf '\n'
 }
 

@@ -32,7 +32,7 @@ report_read_options() {
     plots='' html='' formats='svg png' shown=''
     pictures='' folders=''
     arguments=$(mktemp) || fail 6 "no temporary file"
-    trap 'rm -rf "$arguments" $folders $pictures' EXIT
+    trap 'rm -rf "$arguments" ${folders:+"$folders"} ${pictures:+"$pictures"}' EXIT
     folders=$(mktemp) || fail 6 "no temporary file"
     while [ $# -gt 0 ]; do
         case $1 in
@@ -105,11 +105,11 @@ report_origin() { # RUN
     if [ -e "$1/runs.csv" ]; then
         report_grid=grid.yaml
         for report_known in "$here"/../docs/experiments/*/grid.yaml; do
-            ! cmp -s "$report_known" "$1/grid.yaml" ||
+            [ ! -f "$1/grid.yaml" ] || ! cmp -s "$report_known" "$1/grid.yaml" ||
                 report_grid=docs/experiments/$(basename "$(dirname "$report_known")")/grid.yaml
         done
         printf 'deploy/vfl experiment %s --out %s\n' "$report_grid" "$report_run"
-    elif [ -e "$1/plan.txt" ]; then
+    elif [ -f "$1/plan.txt" ]; then
         printf 'deploy/vfl cluster'
         while read -r report_key report_value; do
             [ -n "$report_value" ] || continue
@@ -128,7 +128,7 @@ report_origin() { # RUN
                 printf ' --%s %s' "$report_key" "$(report_quoted \
                     "$(basename "${report_value%%,*}"),$(basename "${report_value#*,}")")"
                 ;;
-            *) # of a path from the root only the last name
+            parties | columns | label-map | seed | set | party | link) # of a path from the root only the last name
                 report_value=$(printf '%s' "$report_value" | sed 's|=/.*/|=|')
                 printf ' --%s %s' "$report_key" "$(report_quoted "$report_value")"
                 ;;
@@ -148,18 +148,31 @@ report_run() { # ARGUMENT...
     "$vfl_bin/vfl-report" "$@"
 }
 
+# FOLDER is new and nobody else's: gnuplot runs what a script says, and follows links where it writes.
 report_draw() { # FOLDER FORMATS
     report_run --quiet --plots "$1" || exit $?
-    for report_name in epoch bytes seconds epsilon; do
-        rm -f "$1/$report_name.svg" "$1/$report_name.png"
-    done
     [ "$gnuplot" = yes ] || return 0
-    (cd "$1" && gnuplot -e "formats = '$2'" plots.gp) || fail 6 "gnuplot could not draw $1/plots.gp"
+    (cd "$1" && gnuplot -e "formats = '$2'" plots.gp) || fail 6 "gnuplot could not draw plots.gp"
+}
+
+# Draws, and puts what was drawn into DIR; pictures of before do not stay.
+report_plots() { # DIR
+    pictures=$(mktemp -d) || fail 6 "no temporary folder"
+    report_draw "$pictures" "$formats"
+    "$vfl_bin/vfl-pki" place "$1" "$pictures"/* || exit $?
+    for report_name in epoch bytes seconds epsilon; do
+        for report_format in svg png; do
+            report_picture=$report_name.$report_format
+            [ -e "$pictures/$report_picture" ] || rm -f "$1/$report_picture"
+        done
+    done
+    rm -rf "$pictures"
 }
 
 report_main() {
     report_read_options "$@"
     [ -x "$vfl_bin/vfl-report" ] || fail 6 "$vfl_bin/vfl-report is missing (make all)"
+    [ -x "$vfl_bin/vfl-pki" ] || fail 6 "$vfl_bin/vfl-pki is missing (make all)"
     set --
     [ "${quiet:-no}" = no ] || set -- --quiet
     report_run "$@" || exit $?
@@ -170,7 +183,7 @@ report_main() {
         printf 'vfl report: gnuplot is not installed (package gnuplot-nox): no plots\n' >&2
     }
     if [ -n "$plots" ]; then
-        report_draw "$plots" "$formats"
+        report_plots "$plots"
         [ $gnuplot = no ] || say "plots     $plots"
     fi
     [ -n "$html" ] || return 0

@@ -15,6 +15,7 @@
 #include "deploy/tools/pki/bundle.h"
 #include "deploy/tools/pki/doctor.h"
 #include "deploy/tools/pki/hand.h"
+#include "deploy/tools/pki/keep.h"
 #include "deploy/tools/pki/local.h"
 #include "deploy/tools/pki/look.h"
 #include "deploy/tools/pki/members.h"
@@ -93,6 +94,8 @@ static const struct command {
      bundle_run},
     {"local", "cluster: pki", "out parties", false, usage, local_run},
     {"value", "cluster", "", true, usage, local_value},
+    {"folder", "--out", "", true, usage, keep_folder},
+    {"place", "report", "", true, usage, keep_place},
 };
 
 static const struct command *find(const char *name)

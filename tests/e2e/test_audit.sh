@@ -196,6 +196,12 @@ expect 6 'nowhere' 'no transcript' "$tool" --transcript nowhere
 expect 2 'no transcript' 'another file' "$tool" --transcript nothing
 expect 6 '/dev/null: not a regular file' 'or none at all' "$tool" --transcript /dev/null
 
+# What it makes for itself goes away, and nothing else: the folder of temporary files has a space in its name.
+mkdir 'not mine' not && echo precious >not/mine
+expect 2 'nonsense' 'a key that there is not' env TMPDIR="$dir/not mine" "$vfl" audit --rows 100 --set nonsense=1
+same precious "$(cat not/mine)" 'another folder stays'
+same '' "$(ls 'not mine')" 'and the own one is gone'
+
 no_number() { # ARGUMENTS...: the last two are the option and its value
     for last; do
         option=${value:-} value=$last
@@ -271,5 +277,20 @@ expect 5 '^server+t .* 0.001 .* BROKEN' 'a server with several helpers is known'
     claim 'c["adversary"] = "server+t"; c["epsilon"] = 1e-3; c["m_eff"] = 3'
 expect 0 'delta 1e-09' 'a delta below the plan'"'"'s is what is judged at' claim 'p["delta"] = 1e-9'
 expect 2 'noise is not that of the seed' 'another seed' judge $seen --summary kept/run/party-1/summary.json --seed 1
+
+# --- what is too long, and what goes away ---
+
+head -c 68000000 /dev/zero | tr '\0' ' ' >long.jsonl
+expect 2 'a line above 64 MiB' 'a line that no server writes' "$tool" --transcript long.jsonl --labels long.jsonl
+mkdir leaving
+TMPDIR=$dir/leaving timeout 120 "$vfl" audit --rows 100 --parties 3 --quiet >said 2>&1 &
+audit=$!
+has_keys() {
+    find leaving -name '*.key' | grep -q .
+}
+wait_until has_keys
+kill -TERM $audit
+wait $audit
+same '' "$(find leaving -mindepth 1)" 'trial keys do not outlive an audit that is told to end'
 
 closing

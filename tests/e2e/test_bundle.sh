@@ -72,6 +72,13 @@ doctor() {
 }
 
 expect 0 'nothing wrong' "doctor finds nothing on the server's host" doctor hosts/server/server.yaml
+mkdir tools && cat >tools/timedatectl <<'QUIET'
+#!/bin/sh
+exec sleep 3600 >/dev/null 2>&1
+QUIET
+chmod 755 tools/timedatectl
+expect 0 'nothing wrong' 'nor does it wait for a program that has nothing more to say' \
+    env PATH="$dir/tools:$PATH" timeout 60 "$vfl" doctor -c hosts/server/server.yaml
 start server server --set 'listen=127.0.0.1:0' --set protocol.patience_ms=600000
 wait_until [ -s hosts/server/state/address ]
 address=$(cat hosts/server/state/address)

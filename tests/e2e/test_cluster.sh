@@ -117,6 +117,29 @@ expect 2 'WHO:key' 'a party setting without a party' cluster --party data.scale=
 for who in 0 1- -1 1-2-3 3-1 '1,' ',1' 1,,2 257 1-257 01 x 1x '1;2' '1 2' '**' '*-2' ' 1' '$(id)'; do
     expect 2 'WHO being I, I-J, I,J-K or' "parties '$who'" cluster --out e6 --party "$who:data.scale=none"
 done
+# DIR is written to by name: what is in it leads nowhere else, and nobody waits.
+for what in link pipe hidden; do
+    mkdir "led-$what"
+    printf 'as it was' >precious
+    case $what in
+    link) ln -s ../precious led-link/lock ;;
+    pipe) mkfifo led-pipe/lock ;;
+    hidden) mkdir led-hidden/server && ln -s ../../precious led-hidden/server/config.yaml ;;
+    esac
+    expect 2 'a link, or neither a file nor a folder' "a folder with a $what" \
+        timeout 60 "$vfl" cluster --quiet --parties 3 --out "led-$what"
+    same 'as it was' "$(cat precious)" 'nothing was written through it'
+done
+mkdir -m 777 led-open
+chmod 777 led-open
+expect 2 'writable by others' 'a folder that others may write to' cluster --out led-open
+if [ "$(id -u)" = 0 ]; then
+    mkdir led-owned
+    ln -s ../precious led-owned/lock
+    chown -h 65534 led-owned led-owned/lock
+    expect 2 'belongs to user 65534' "root in another user's folder" cluster --out led-owned
+    same 'as it was' "$(cat precious)" 'nothing was written there'
+fi
 expect 2 'needs --netns' 'a link of no namespace' cluster --link rate=1mbit
 expect 2 'unknown' 'an unknown option' cluster --cake yes
 same '' "$(find . -maxdepth 1 -name runs)" 'and none of them left a folder'

@@ -222,6 +222,14 @@ expect 2 '^wrong.yaml:2: sed: unknown' 'a mistake in the grid' experiment wrong.
 same 1 "$(wc -l <said)" 'is one line'
 expect 2 'which grid' 'no grid' experiment
 expect 2 'already' 'two grids' experiment grid.yaml long.yaml
+mkdir led
+mkfifo led/lock
+expect 2 'led/lock: a link, or neither' 'a folder with a pipe' timeout 60 "$vfl" experiment grid.yaml --out led
+rm led/lock
+printf 'as it was' >precious
+ln -s ../precious led/grid.yaml
+expect 2 'led/grid.yaml: a link, or neither' 'a folder with a link' timeout 60 "$vfl" experiment grid.yaml --out led
+same 'as it was' "$(cat precious)" 'nothing was written through it'
 expect 2 'unknown option --cake' 'an unknown option' experiment grid.yaml --cake yes
 expect 2 'value is missing' 'an option without its value' experiment grid.yaml --jobs
 expect 2 'whole number' 'no jobs' experiment grid.yaml --jobs 0

@@ -105,6 +105,9 @@ cp -r newer state-2
 cp older/ledger.db state-2/ledger.db
 refused 12 'the ledger alone was put back'
 rm -f state-2/ledger.db*
+expect 6 'ledger .*/state-2/ledger.db: was lost or emptied: .* remove .*/state-2/ledger.begun' \
+    'a ledger that is gone is not begun again by itself' party 2 --ledger
+rm -f state-2/ledger.db* state-2/ledger.begun
 refused 0 'the ledger was deleted'
 same 0 "$(number 2)" 'trying takes no number'
 rm -rf state-2
@@ -192,7 +195,7 @@ expect 2 'state_key: the ledger was begun under .*ledger.key: name that file as 
 key=state.key extra='--set checkpoint_rounds=4' meanwhile=kill_all
 run 7 --set training.epochs=100 --set training.evaluate_every=1
 same '137 137 137 137' "$codes" 'a run with checkpoints is killed'
-rm -f state-?/ledger.db*
+rm -f state-?/ledger.db* state-?/ledger.begun
 for i in 1 2 3; do
     expect 5 "error: ledger: .*/state-$i/ledger.db ends at 0, and by the checkpoint it had come to [1-9][0-9]*: " \
         'nobody remembers the ledger, but the checkpoint does' party $i --set server=127.0.0.1:1

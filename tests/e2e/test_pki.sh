@@ -84,6 +84,29 @@ expect 2 'unknown key' 'an unknown line is refused' "$vfl" pki digest short.yaml
 expect 2 'twice' 'one party twice is refused' "$vfl" pki roster --out x.yaml --server server.crt p1.crt p1.crt
 same '' "$(find . -name 'x.yaml*')" 'and nothing is written'
 
+# --- what fails has done nothing ---
+mkdir folder
+state() {
+    find ca -type f -exec sha256sum {} + | sort
+}
+before=$(state)
+expect 2 'folder: a link, or no plain file' 'a folder is no place for a certificate' \
+    "$vfl" pki issue --ca ca --csr p1.csr --name p1 --role server --out folder
+expect 6 'nowhere' 'nor is a missing one' \
+    "$vfl" pki issue --ca ca --csr p1.csr --name p1 --role server --out nowhere/p1.crt
+same "$before" "$(state)" 'and the CA has issued nothing'
+expect 0 '' 'a renewal' "$vfl" pki renew --ca ca --name p1 --out still.crt
+expect 0 'role=party' 'has the role that was given' "$vfl" pki show still.crt
+sed 1d ca/requests/p2.csr >old.csr && mv old.csr ca/requests/p2.csr && echo party >ca/requests/p2.role
+expect 0 'party p2' 'a request as earlier versions kept it' "$vfl" pki renew --ca ca --name p2 --out still.crt
+for file in ca.crt ca.crl; do
+    mkdir -p half/$file
+    expect 2 "$file: " "a CA that fails at $file" "$vfl" pki ca --ca half
+    same '' "$(find half -name ca.key)" 'is none'
+    rmdir half/$file
+done
+expect 0 'CA in half' 'and can still be made' "$vfl" pki ca --ca half
+
 # --- renewing, revoking ---
 expect 0 '' 'a certificate is renewed' "$vfl" pki renew --ca ca --name p1 --out p1b.crt --days 700
 same "$print" "$("$vfl" pki fingerprint p1b.crt)" 'with the same key'
@@ -104,7 +127,7 @@ expect 0 '' 'a new key of the same name is' \
     "$vfl" pki issue --ca ca --csr p1new.csr --name p1 --role party --out p1new.crt
 expect 0 OK 'and passes' strict sslclient p1new.crt
 expect 2 'no valid certificate' 'what was never issued is not revoked' "$vfl" pki revoke --ca ca --name p7
-expect 0 'revoked=2' 'a CRL is shown' "$vfl" pki show ca/ca.crl
+expect 0 'revoked=3' 'a CRL is shown' "$vfl" pki show ca/ca.crl
 expect 2 'unknown option' 'an unknown option is refused' "$vfl" pki ca --cake x
 expect 2 usage 'an unknown command is refused' "$vfl" pki bake
 closing

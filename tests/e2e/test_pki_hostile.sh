@@ -236,6 +236,36 @@ expect 0 '' 'the key is still one' openssl pkey -in p1.key -noout
 ln -s precious link.yaml
 expect 2 'a link' 'a link is not written through' "$vfl" pki roster --out link.yaml --server server.crt p1.crt
 
+# --- pass phrases: nobody is asked for one, with or without a terminal ---
+encrypted() { # KIND
+    printf -- '-----BEGIN %s-----\nProc-Type: 4,ENCRYPTED\n' "$1"
+    printf 'DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n'
+    printf -- '%s=\n-----END %s-----\n' AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA "$1"
+}
+unasked() { # WHAT COMMAND...
+    unasked_what=$1
+    shift
+    expect 2 '' "$unasked_what: refused" quick 60 setsid -w "$@" </dev/null
+    same 1 "$(wc -l <"$dir/said")" '  in one line, without a question'
+}
+encrypted CERTIFICATE >locked.crt
+encrypted 'CERTIFICATE REQUEST' >locked.csr
+encrypted 'PUBLIC KEY' >locked.pub
+encrypted 'X509 CRL' >locked.crl
+for file in locked.csr locked.pub locked.crt; do
+    unasked "the fingerprint of $file" "$vfl" pki fingerprint $file
+done
+unasked 'an encrypted request' "$vfl" pki issue --ca ca --csr locked.csr --name p1 --role party --out x.crt
+unasked 'an encrypted certificate' "$vfl" pki roster --out x.yaml --server server.crt locked.crt
+expect 2 'locked.crl: no revocation list' 'an encrypted list is shown as none' \
+    quick 60 setsid -w "$vfl" pki show locked.crl </dev/null
+same '' "$(grep -i 'pass phrase' said)" '  without a question'
+cp ca/ca.crl away.crl
+cp locked.crl ca/ca.crl
+unasked 'a bundle with an encrypted list' "$vfl" bundle --roster good.yaml --server server.crt --out hosts \
+    --address h:1 p1.crt
+mv away.crl ca/ca.crl
+
 # --- words on the command line ---
 expect 2 'unknown option' 'an option of another command' "$vfl" pki csr --name x --key k --out r --days 3
 expect 2 'given twice' 'an option twice' "$vfl" pki csr --name x --name y --key k --out r

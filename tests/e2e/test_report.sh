@@ -244,6 +244,17 @@ if [ $gnuplot = yes ]; then
     for plot in epoch bytes seconds epsilon; do
         same 89504e470d0a1a0a "$(head -c 8 plots/$plot.png | od -An -tx1 | tr -d ' \n')" "$plot.png is a PNG"
     done
+    printf 'as it was' >precious
+    rm plots/epoch.svg
+    ln -s ../precious plots/epoch.svg
+    expect 2 'epoch.svg: a link' 'a link in the place of a drawing' report odd --score auc --plots plots
+    same 'as it was' "$(cat precious)" 'nothing is drawn through it'
+    rm plots/epoch.svg
+    mkdir -m 700 watched
+    chmod 777 watched
+    expect 2 'watched: writable by others' 'a folder whose script others may swap' \
+        report odd --score auc --plots watched
+    same '' "$(ls watched)" 'nothing is drawn there'
     rm plots/*.svg plots/*.png
     expect 0 '' 'the script draws them again' sh -c 'cd plots && gnuplot plots.gp'
     [ -s plots/epoch.svg ] && [ -s plots/epsilon.png ] && ok 'all of them' || not_ok 'not all of them'
@@ -348,10 +359,22 @@ same("best", best)'
 expect 0 '' 'their page is sound' page_is_sound real.html $figures
 expect 0 'deploy/vfl cluster --data breast_cancer --parties 3 --seed 1 .*--party .\*:model.layers=\[4\]. --out real-1' \
     'and says how each was made' cat real.html
+cp -r real-1 sly
+# shellcheck disable=SC2016 # as it stands there
+printf -- '--x;touch${IFS}PWNED;a b\nset b=$(touch PWNED)\n' >>sly/plan.txt
+expect 0 '' 'a page of a plan with other words in it' report sly --score loss --html sly.html --quiet
+same '0 1' "$(grep -c '^<pre>.*IFS' sly.html) $(grep -c -e "--set .b=\$(touch PWNED)." sly.html)" \
+    'says only keys of a plan, and quotes their values'
 # shellcheck disable=SC2016 # for the inner shell
 expect 0 '' 'what it says does make it' sh -c '
     out=$1 command=$(sed -n "s|^.*deploy/vfl cluster \(.*\) --out real-1$|\1|p" real.html)
     cd / && eval "set -- $command" && timeout 120 "$0" cluster --quiet --out "$out" "$@"' "$vfl" "$dir/remade"
 same "$(sed -n '/"model_sha256"/,$p' real-1/summary.json)" "$(sed -n '/"model_sha256"/,$p' remade/summary.json)" \
     'and the models are the same'
+# --- temporary files in a folder with a space in its name ---
+mkdir 'not mine' not && echo precious >not/mine
+expect 2 '' 'nothing to report on' env TMPDIR="$dir/not mine" "$vfl" report
+same precious "$(cat not/mine)" 'another folder stays'
+same '' "$(ls 'not mine')" 'and the own ones are gone'
+
 closing

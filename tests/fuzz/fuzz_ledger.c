@@ -122,6 +122,8 @@ static void forget(void)
     unlink(more);
     snprintf(more, sizeof more, "%s-shm", path());
     unlink(more);
+    snprintf(more, sizeof more, "%s.begun", path()); /* of a ledger without an ending of its name */
+    unlink(more);
 }
 
 static void put_file(const uint8_t *bytes, size_t n)

@@ -14,7 +14,8 @@ struct crowd {
 };
 
 /* Plays them and prints what was found: the differences, the table of kinds, and
- * "N pairs, D differences".  The number of differences, crashes among them. */
+ * "N pairs, D differences".  The number of differences, crashes among them, of pairs that were too
+ * long to be compared whole, and one more where too few reached a release. */
 uint64_t crowd_play(const struct crowd *c, uint64_t *pairs);
 
 #endif

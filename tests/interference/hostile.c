@@ -164,6 +164,17 @@ static void spoil(struct wire_bytes *b, struct dice *d)
     b->data = room;
 }
 
+static void spoil_fixed(const uint8_t **bytes, size_t n, struct dice *d)
+{
+    static uint8_t room[WIRE_ELEMENT_BYTES + WIRE_PROOF_BYTES];
+
+    if (*bytes == NULL)
+        return;
+    memcpy(room, *bytes, n);
+    room[dice_between(d, 0, n - 1)] ^= (uint8_t)dice_between(d, 1, 255);
+    *bytes = room;
+}
+
 static void alter_broadcast(struct wire_broadcast *b, struct dice *d)
 {
     switch (dice_next(d) % 9) {
@@ -206,7 +217,9 @@ void hostile_alter(struct wire_msg *m, void *owner)
     }
     switch (m->kind) {
     case WIRE_OFFER:
-        if (dice_percent(&d, 50))
+        if (dice_percent(&d, 20))
+            spoil_fixed(&m->offer.element, WIRE_ELEMENT_BYTES, &d);
+        else if (dice_percent(&d, 50))
             shift(dice_percent(&d, 50) ? &m->offer.generation : &m->offer.step, &d);
         else
             spoil(dice_percent(&d, 50) ? &m->offer.plan : &m->offer.members, &d);
@@ -218,7 +231,9 @@ void hostile_alter(struct wire_msg *m, void *owner)
             shift(&m->hellos.generation, &d);
         break;
     case WIRE_CONFIRMS:
-        if (dice_percent(&d, 50))
+        if (dice_percent(&d, 40))
+            spoil_fixed(&m->confirms.proof, WIRE_PROOF_BYTES, &d);
+        else if (dice_percent(&d, 50))
             m->confirms.n--;
         else
             shift(&m->confirms.generation, &d);

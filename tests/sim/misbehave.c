@@ -23,6 +23,22 @@ enum { FRAME_MAX = 1 << 24, MMAP_MIN = 1 << 24, TOP_PAD = 1 << 26 };
 
 /* --- frames --- */
 
+void mis_say_elements(struct wire_hello *h, const struct sign_key *key, const uint8_t *elements,
+                      struct agree_hello *made)
+{
+    struct buf body;
+
+    h->elements = elements;
+    buf_init(&body, WIRE_HELLO_MAX);
+    CHECK(wire_pack_hello_body(&body, h) == STATUS_OK);
+    memcpy(made->body, body.data, body.len);
+    made->body_len = body.len;
+    memcpy(made->public_key, key->public_key, sizeof made->public_key);
+    CHECK(sign_make(made->signature, key, "vfl/hello/2", body.data, body.len) == STATUS_OK);
+    *h = agree_show_hello(made);
+    buf_deinit(&body);
+}
+
 void mis_copy(struct buf *to, const struct buf *from)
 {
     if (to->max == 0)

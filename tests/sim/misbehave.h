@@ -14,6 +14,7 @@
 #ifndef COLONNADE_TESTS_SIM_MISBEHAVE_H
 #define COLONNADE_TESTS_SIM_MISBEHAVE_H
 
+#include "common/flow/agree.h"
 #include "common/flow/phase.h"
 #include "tests/sim/world.h"
 
@@ -109,6 +110,9 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation);
 /* Points into memory that the next call uses again. */
 struct wire_msg mis_unpack(const struct buf *frame);
 void mis_pack(struct buf *out, const struct wire_msg *m);
+/* h with other elements, signed by whoever has this key; it points into `made` and `elements`. */
+void mis_say_elements(struct wire_hello *h, const struct sign_key *key, const uint8_t *elements,
+                      struct agree_hello *made);
 void mis_copy(struct buf *to, const struct buf *from);
 
 #endif

@@ -79,6 +79,7 @@ struct sim_options {
     bool motley; /* party i has i % 2 columns more, and bottoms that are polynomials have degree
                     1 + i % 3 */
     uint64_t keep_us; /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
+    bool servers_own; /* the last party's operator is the server's */
     bool unlabelled;  /* no party has labels */
     bool unseeded;    /* models and noise from the system's generator */
     bool watch;       /* every sum is compared with the true one (invariant I5) */

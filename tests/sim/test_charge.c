@@ -241,6 +241,29 @@ static void test_another_set_gives_back_and_charges_under_its_own_mechanism(void
     stop();
 }
 
+/* What a set without the server's own party changes: nothing else follows how many there are. */
+static void test_another_sigma_alone_gives_back_and_charges_anew(void **state)
+{
+    struct account_entry next;
+
+    (void)state;
+    start(ROWS, BATCH, 2);
+    p->mechanism.kind = ACCOUNT_GAUSSIAN;
+    p->mechanism.sigma = 1.25;
+    assert_true(train(0));
+    next = p->mechanism;
+    next.sigma = 1.5;
+    party_use_mechanism(p, &actions, next);
+    assert_int_equal(actions.n, 1);
+    assert_true(actions.item[0].charge.give_back);
+    assert_true(actions.item[0].charge.mechanism.sigma == 1.25 && p->mechanism.sigma == 1.5);
+    assert_int_equal(commit(), 1);
+    assert_int_equal(unsent(), 0);
+    assert_true(train(1));
+    assert_false(train(2));
+    stop();
+}
+
 static void test_a_refused_charge_is_neither_used_nor_given_back(void **state)
 {
     (void)state;
@@ -449,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_a_repeated_round_is_charged_on_its_own),
         cmocka_unit_test(test_the_unsent_rest_is_given_back_once),
         cmocka_unit_test(test_another_set_gives_back_and_charges_under_its_own_mechanism),
+        cmocka_unit_test(test_another_sigma_alone_gives_back_and_charges_anew),
         cmocka_unit_test(test_a_refused_charge_is_neither_used_nor_given_back),
         cmocka_unit_test(test_a_sweep_is_charged_at_its_first_round_and_each_sweep_anew),
         cmocka_unit_test(test_sweeps_that_follow_each_other_are_charged_once_each),

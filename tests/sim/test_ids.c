@@ -227,21 +227,10 @@ static uint8_t made_elements[WIRE_ELEMENTS_BYTES];
 /* Member m's hello with other elements, by its own hand. */
 static void say_elements(struct sim *s, struct wire_msg *msg, uint32_t m)
 {
-    struct buf body;
-
     CHECK(msg->hellos.n == PARTIES);
     memcpy(hellos, msg->hellos.hello, sizeof hellos);
     msg->hellos.hello = hellos;
-    hellos[m].elements = made_elements;
-    buf_init(&body, WIRE_HELLO_MAX);
-    CHECK(wire_pack_hello_body(&body, &hellos[m]) == STATUS_OK);
-    memcpy(made_hello.body, body.data, body.len);
-    made_hello.body_len = body.len;
-    memcpy(made_hello.public_key, s->party[m].key.public_key, sizeof made_hello.public_key);
-    CHECK(sign_make(made_hello.signature, &s->party[m].key, "vfl/hello/2", body.data, body.len) ==
-          STATUS_OK);
-    hellos[m] = agree_show_hello(&made_hello);
-    buf_deinit(&body);
+    mis_say_elements(&hellos[m], &s->party[m].key, made_elements, &made_hello);
 }
 
 /* What p1 is told otherwise than it was. */
@@ -265,7 +254,8 @@ static void landed(struct sim *s, struct flight *f, void *owner)
 }
 
 static void expect_p1(enum wire_kind kind, void (*how)(struct sim *, struct wire_msg *),
-                      const char *words, enum status status, uint64_t p2_counted)
+                      const char *words, enum status status, uint64_t p2_counted,
+                      uint64_t server_counted)
 {
     struct sim *s = sim_new(&four);
     struct told t = {kind, how};
@@ -277,6 +267,7 @@ static void expect_p1(enum wire_kind kind, void (*how)(struct sim *, struct wire
         fail_msg("\"%s\" does not say \"%s\"", sim_party_end(s, 0)->error.text, words);
     assert_int_equal(sim_party_end(s, 0)->error.status, status);
     assert_int_equal(counted(s, 0, 1), p2_counted);
+    assert_int_equal(counted(s, 0, SIM_SERVER), server_counted);
     assert_int_equal(sim_uploaded(s, 0), 0);
     sim_free(s);
 }
@@ -321,15 +312,15 @@ static void test_an_element_that_is_none_or_the_own_one_is_refused(void **state)
 {
     (void)state;
     expect_p1(WIRE_HELLOS, own_element, "the element of p2: none, or this party's own", STATUS_AUTH,
-              0);
-    expect_p1(WIRE_HELLOS, identity, "the element of p2: none", STATUS_AUTH, 0);
-    expect_p1(WIRE_HELLOS, not_canonical, "the element of p2: none", STATUS_AUTH, 0);
+              0, 0);
+    expect_p1(WIRE_HELLOS, identity, "the element of p2: none", STATUS_AUTH, 0, 0);
+    expect_p1(WIRE_HELLOS, not_canonical, "the element of p2: none", STATUS_AUTH, 0, 0);
 }
 
 static void test_a_server_cannot_stand_between_two_neighbours(void **state)
 {
     (void)state;
-    expect_p1(WIRE_HELLOS, element_of_the_server, "bad signature", STATUS_AUTH, 0);
+    expect_p1(WIRE_HELLOS, element_of_the_server, "bad signature", STATUS_AUTH, 0, 0);
 }
 
 static void say_proofs(struct sim *s, struct wire_msg *msg, const uint8_t *proof)
@@ -368,11 +359,11 @@ static void own_proof_from_the_server(struct sim *s, struct wire_msg *msg)
 static void test_a_proof_that_is_not_the_neighbours_for_this_party_is_none(void **state)
 {
     (void)state;
-    expect_p1(WIRE_CONFIRMS, own_proof, "the ids of p2 are not this side's", STATUS_DATA, 1);
-    expect_p1(WIRE_CONFIRMS, own_mark, "the ids of p2 are not this side's", STATUS_DATA, 1);
-    expect_p1(WIRE_CONFIRMS, proof_for_p3, "the ids of p2 are not this side's", STATUS_DATA, 1);
+    expect_p1(WIRE_CONFIRMS, own_proof, "the ids of p2 are not this side's", STATUS_DATA, 1, 0);
+    expect_p1(WIRE_CONFIRMS, own_mark, "the ids of p2 are not this side's", STATUS_DATA, 1, 0);
+    expect_p1(WIRE_CONFIRMS, proof_for_p3, "the ids of p2 are not this side's", STATUS_DATA, 1, 0);
     expect_p1(WIRE_CONFIRMS, own_proof_from_the_server, "the ids of server are not this side's",
-              STATUS_DATA, 0);
+              STATUS_DATA, 0, 1);
 }
 
 /* --- counting --- */

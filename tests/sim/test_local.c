@@ -416,6 +416,38 @@ static void test_a_plan_that_wants_labels_of_a_party_without_is_refused(void **s
     sim_free(s);
 }
 
+/* A server writes the task and the outputs as it likes. */
+static void test_a_label_that_the_head_has_no_class_for_counts_as_0(void **state)
+{
+    static const struct {
+        enum plan_task task;
+        uint32_t outputs;
+        float want[3];
+    } cases[] = {{TASK_AUTO, 1, {0, 0, 0}},
+                 {TASK_AUTO, 2, {0, 1, 0}},
+                 {TASK_BINARY, 2, {0, 1, 0}},
+                 {TASK_MULTICLASS, 3, {0, 1, 2}}};
+    float x[3] = {0, 1, 2};
+    const struct table labels = {.rows = 3, .cols = 1, .x = x};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct party_refresh f;
+        struct error err = {0};
+        struct plan p;
+
+        plan_defaults(&p);
+        p.protocol.local_view = VIEW_REFRESHED;
+        p.training.batch = 3;
+        p.model.task = cases[i].task;
+        p.shape.parties = p.shape.train_rows = 3;
+        p.shape.outputs = cases[i].outputs;
+        assert_int_equal(party_refresh_init(&f, &p, 0, &labels, &err), STATUS_OK);
+        assert_memory_equal(f.target, cases[i].want, sizeof x);
+        party_refresh_deinit(&f);
+    }
+}
+
 /* Whoever keeps the gradient needs none. */
 static void test_labels_are_wanted_of_their_holders_alone(void **state)
 {
@@ -512,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_a_hidden_sum_gives_the_models_of_one_in_clear),
         cmocka_unit_test(test_hidden_cases_end_with_models_of_their_own),
         cmocka_unit_test(test_a_plan_that_wants_labels_of_a_party_without_is_refused),
+        cmocka_unit_test(test_a_label_that_the_head_has_no_class_for_counts_as_0),
         cmocka_unit_test(test_labels_are_wanted_of_their_holders_alone),
         cmocka_unit_test(test_labels_that_are_not_the_plans_are_refused),
         cmocka_unit_test(test_a_label_that_is_none_of_the_plans_counts_as_nought),

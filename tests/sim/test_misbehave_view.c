@@ -49,13 +49,19 @@ static size_t landing_of(const struct mis_script *c, enum wire_kind kind, uint32
     return 0;
 }
 
-static void try_lie(struct mis_tally *t, size_t at, const struct lie *l)
+/* alone: a server that is honest otherwise sees nothing of it in what p2 answers. */
+static void try_one(struct mis_tally *t, size_t at, const struct lie *l, bool alone)
 {
     struct mis m = {
-        .at = at, .act = tell, .owner = (void *)(uintptr_t)l, .alone = true, .mute = true};
+        .at = at, .act = tell, .owner = (void *)(uintptr_t)l, .alone = alone, .mute = true};
 
     snprintf(m.name, sizeof m.name, "%s: %u %u", l->name, l->slot, l->other);
     mis_expect(t, &m, l->may);
+}
+
+static void try_lie(struct mis_tally *t, size_t at, const struct lie *l)
+{
+    try_one(t, at, l, true);
 }
 
 /* --- members --- */
@@ -85,7 +91,7 @@ static void members_in_disorder(struct mis *m, struct wire_msg *msg, const struc
     msg->offer.members = (struct wire_bytes){lists[l->slot] + 1, lists[l->slot][0]};
 }
 
-enum { DISORDERS = 6, ALL_THREE = 7, SETS = 32 };
+enum { DISORDERS = 6, WITHOUT_P3 = 3, ALL_THREE = 7, SETS = 32 };
 
 static void try_members(struct mis_tally *t)
 {
@@ -93,8 +99,8 @@ static void try_members(struct mis_tally *t)
         /* Under drop p2 is alone only if its policy lets it be. */
         struct lie l = {"members", other_members, set, 0, MIS(REFUSED) | MIS(POLICY)};
 
-        if (set != ALL_THREE)
-            try_lie(t, landing_of(t->script, WIRE_OFFER, 1), &l);
+        if (set != ALL_THREE) /* in the other p2 is the last, and has no element for p3 */
+            try_one(t, landing_of(t->script, WIRE_OFFER, 1), &l, set != WITHOUT_P3);
     }
     for (uint32_t k = 0; k < DISORDERS; k++) {
         struct lie l = {"members in disorder", members_in_disorder, k, 0, MIS(REFUSED)};

@@ -156,6 +156,28 @@ static void test_plans_without_sense_are_refused_in_one_line(void **state)
     assert_int_equal(price_load(&price, &in, "/nowhere/plan.yaml", &err), STATUS_CONFIG);
 }
 
+/* Each of these ends a run before it begins, and so they do here. */
+static void test_a_plan_that_this_bottom_cannot_run_is_refused(void **state)
+{
+    const char *once = plan_file("training: {releases: once}\n");
+    struct error err = {0};
+
+    (void)state;
+    in.train.cols = 2;
+    in.config.train = TRAIN_RAW;
+    assert_int_equal(price_load(&price, &in, once, &err), STATUS_POLICY);
+    assert_non_null(strstr(err.text, "model.train"));
+    in.config.train = TRAIN_FROZEN;
+    load(once);
+    in.config.train = TRAIN_DP;
+    in.config.noise = 1;
+    load(plan_file(small));
+    in.config.noise = 32768; /* and more than one weight */
+    assert_int_equal(price_load(&price, &in, plan_file(small), &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "model.noise: no grid for this bottom"));
+    assert_null(strstr(err.text, "32768")); /* a server is sent the same words */
+}
+
 /* --- what is printed --- */
 
 static char *printed(void)
@@ -410,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_whole_server_file_is_a_plan_too, set_up),
         cmocka_unit_test_setup(test_without_a_file_the_plan_is_of_defaults_and_fits_the_rows,
                                set_up),
+        cmocka_unit_test_setup(test_a_plan_that_this_bottom_cannot_run_is_refused, set_up),
         cmocka_unit_test_setup(test_plans_without_sense_are_refused_in_one_line, set_up),
         cmocka_unit_test_setup(test_every_claim_is_printed_with_its_order_and_curve, set_up),
         cmocka_unit_test_setup(test_the_partys_own_bottom_says_which_claim_of_a_record_holds,

@@ -10,6 +10,7 @@
 
 #include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/world.h"
 
 static const uint64_t HOUR_US = 3600000000ull;
 
@@ -378,6 +379,78 @@ static void test_who_is_needed_and_silent_is_shut_out_all_the_same(void **state)
     sim_free(s);
 }
 
+/* Five, of whom p5 is lost in a round and comes back after so long. */
+static struct sim *five_without_p5(const char *straggler, const char *aggregation, uint64_t away_us)
+{
+    struct sim_options o = {.parties = 5,
+                            .train_rows = 12,
+                            .sets = {straggler, "protocol.deadline_ms=100",
+                                     "protocol.patience_ms=60000", "training.epochs=8",
+                                     aggregation},
+                            .party_sets = {"policy.aggregations=[clear, masked]"}};
+    struct sim *s = sim_new(&o);
+
+    sim_break_at(s, (struct sim_break){.what = SIM_CUT,
+                                       .who = 4,
+                                       .at_us = 25000,
+                                       .unheard_us = away_us,
+                                       .party_unaware = true});
+    return s;
+}
+
+/* p4 takes part among five alone, and p5 is gone: the three others go on at once. */
+static void test_who_asks_for_more_than_there_are_keeps_nobody_waiting(void **state)
+{
+    static const char *const how[][2] = {
+        {"protocol.straggler=drop", "protocol.aggregation=masked"},
+        {"protocol.straggler=async", "protocol.aggregation=clear"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim *s = five_without_p5(how[i][0], how[i][1], 10 * HOUR_US);
+
+        s->party[3].config.policy.min_parties = 5;
+        sim_run(s, 500ull * PATIENCE_MS);
+        assert_true(sim_server_end(s)->over);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        assert_non_null(strstr(sim_transcript(s), "server: offer 2 -> p1 p2 p3\n"));
+        assert_null(strstr(sim_transcript(s), "server: offer 3"));
+        sim_free(s);
+    }
+}
+
+/* The same, and p5 comes back: now the set is large enough for p4, and has all five again. */
+static void test_who_asks_for_many_is_let_in_again_when_there_are_as_many(void **state)
+{
+    struct sim *s = five_without_p5("protocol.straggler=drop", NULL, 0);
+
+    (void)state;
+    s->party[3].config.policy.min_parties = 5;
+    sim_run(s, HOUR_US);
+    expect_completed(s);
+    assert_true(sim_now_us(s) < 1000ull * PATIENCE_MS);
+    assert_non_null(strstr(sim_transcript(s), "server: offer 2 -> p1 p2 p3\n"));
+    assert_non_null(strstr(sim_transcript(s), "server: offer 3\n"));
+    sim_free(s);
+}
+
+/* p5 comes back with a policy that no set of this roster can meet: not let in at all. */
+static void test_who_asks_for_more_than_the_roster_is_refused(void **state)
+{
+    struct sim *s = five_without_p5("protocol.straggler=drop", NULL, 0);
+
+    (void)state;
+    sim_run(s, 24000);
+    s->party[4].config.policy.min_parties = 6;
+    sim_run(s, 500ull * PATIENCE_MS);
+    assert_true(sim_server_end(s)->over);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(sim_server_report(s)->joined[4], 1);
+    assert_null(strstr(sim_transcript(s), "server: offer 3"));
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +471,9 @@ int main(void)
         cmocka_unit_test(test_keys_and_their_confirmation_have_one_deadline),
         cmocka_unit_test(test_a_first_hello_may_be_later_than_a_deadline),
         cmocka_unit_test(test_who_is_needed_and_silent_is_shut_out_all_the_same),
+        cmocka_unit_test(test_who_asks_for_more_than_there_are_keeps_nobody_waiting),
+        cmocka_unit_test(test_who_asks_for_many_is_let_in_again_when_there_are_as_many),
+        cmocka_unit_test(test_who_asks_for_more_than_the_roster_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

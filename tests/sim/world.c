@@ -141,6 +141,8 @@ static void make_roster(struct sim *s)
         snprintf(e->operator_name, sizeof e->operator_name, "p%u", i + 1);
         sign_spki_digest(e->key, s->party[i].key.public_key);
     }
+    if (s->options.servers_own)
+        strcpy(s->roster.party[s->roster.n - 1].operator_name, s->roster.server.operator_name);
     roster_seal(&s->roster);
 }
 

@@ -7,6 +7,7 @@
 #include "common/config/plan.h"
 #include "common/gauss/gauss_kernel.h"
 #include "common/nn/dpsum.h"
+#include "common/nn/sound.h"
 #include "common/pbm/pbm_kernel.h"
 #include "common/secagg/encode.h"
 #include "common/secagg/fedvs_terms.h"
@@ -138,6 +139,23 @@ static void test_a_sum_is_rounded_to_its_grid_branch_free(void **state)
     assert_true(is_secret(gradients, sizeof gradients));
 }
 
+/* Which rows of a batch are not finite. */
+static void test_rows_that_are_not_finite_are_taken_out_branch_free(void **state)
+{
+    enum { COLS = 9, ROWS = N / COLS };
+    float rows[ROWS * COLS];
+    uint32_t sound[ROWS], lost;
+
+    (void)state;
+    memcpy(rows, x, sizeof rows);
+    sound_begin(sound, ROWS);
+    BRANCH_FREE(sound_look(sound, rows, ROWS, COLS));
+    assert_true(is_secret(sound, sizeof sound));
+    BRANCH_FREE(sound_keep(rows, sound, ROWS, COLS));
+    BRANCH_FREE(lost = sound_lost(sound, ROWS));
+    assert_true(is_secret(&lost, sizeof lost));
+}
+
 static void test_fixed_point_codes_are_branch_free(void **state)
 {
     struct encode e;
@@ -238,6 +256,7 @@ int main(void)
         TEST(test_every_kernel_of_the_discrete_gaussian_is_branch_free),
         TEST(test_a_search_of_the_table_is_seen),
         TEST(test_a_sum_is_rounded_to_its_grid_branch_free),
+        TEST(test_rows_that_are_not_finite_are_taken_out_branch_free),
         TEST(test_fixed_point_codes_are_branch_free),
         TEST(test_gaussian_codes_and_their_residues_are_branch_free),
         TEST(test_a_branching_residue_is_seen),

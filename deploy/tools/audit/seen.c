@@ -13,12 +13,14 @@
 #include "common/compress/gradient.h"
 #include "deploy/tools/audit/colluder.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-#define TRANSCRIPT_MAX ((size_t)4 << 30) /* bytes */
+#define TRANSCRIPT_MAX ((size_t)4 << 30)  /* bytes */
+#define LINE_BYTES_MAX ((size_t)64 << 20) /* JSON takes some times as much when it is read */
 
 struct reader {
     struct seen *to;
@@ -350,6 +352,9 @@ enum status seen_read(struct seen *s, const char *path, const uint64_t *seed, st
     memset(s, 0, sizeof *s);
     buf_init(&text, TRANSCRIPT_MAX);
     st = file_read(path, &text, err);
+    if (st == STATUS_IO &&
+        errno == EINVAL) /* not a failure of the disk, but another thing's name */
+        st = error_set(err, STATUS_DATA, "%s: no transcript: not a regular file", path);
     if (st == STATUS_OK)
         st = buf_append(&text, "", 1);
     for (char *line = (char *)text.data, *end; st == STATUS_OK && *line != 0; line = end) {
@@ -357,7 +362,8 @@ enum status seen_read(struct seen *s, const char *path, const uint64_t *seed, st
         if (*end != 0)
             *end++ = 0;
         r.line++;
-        st = take_line(&r, line);
+        st = strnlen(line, LINE_BYTES_MAX + 1) > LINE_BYTES_MAX ? bad(&r, "a line above 64 MiB")
+                                                                : take_line(&r, line);
     }
     if (st == STATUS_OK && s->times == NULL)
         st = error_set(err, STATUS_DATA, "%s: no transcript: it has no plan", path);

@@ -21,6 +21,9 @@
 
 enum { INDEX_MAX = 16 << 20, FIELDS = 6, CRL_DAYS = 90, CLOCK_SLACK_S = 3600 };
 
+static const struct authority no_folders = {
+    .folder.fd = -1, .issued.fd = -1, .requests.fd = -1, .lock = -1};
+
 /* --- the folder --- */
 
 static void path_in(char out[AUTHORITY_PATH_MAX + 32], const struct authority *a, const char *name)
@@ -48,7 +51,7 @@ static enum status open_folders(struct authority *a, const char *dir, struct err
 {
     enum status s;
 
-    *a = (struct authority){.folder.fd = -1, .issued.fd = -1, .requests.fd = -1, .lock = -1};
+    *a = no_folders;
     a->now = (int64_t)time(NULL);
     buf_init(&a->index, INDEX_MAX);
     buf_init(&a->revoked, INDEX_MAX);
@@ -81,7 +84,7 @@ enum status authority_open(struct authority *a, const char *dir, struct error *e
     struct stat st;
     enum status s;
 
-    *a = (struct authority){.folder.fd = -1, .issued.fd = -1, .requests.fd = -1, .lock = -1};
+    *a = no_folders;
     snprintf(path, sizeof path, "%.*s/ca.key", AUTHORITY_PATH_MAX, dir);
     if (lstat(path, &st) != 0)
         return no_ca(dir, err);
@@ -112,23 +115,6 @@ void authority_close(struct authority *a)
     a->lock = -1;
 }
 
-static enum status make_key(struct authority *a, struct error *err)
-{
-    char path[AUTHORITY_PATH_MAX + 32];
-    struct buf pem;
-    enum status s;
-
-    buf_init(&pem, SIGN_KEY_FILE_MAX);
-    s = cert_make_key(&a->signer.key, &pem);
-    if (s != STATUS_OK)
-        error_set(err, s, "the CA's key: %s", status_words(s));
-    path_in(path, a, "ca.key");
-    if (s == STATUS_OK)
-        s = put_secret(path, &pem, err);
-    secret_buf_deinit(&pem);
-    return s;
-}
-
 static enum status write_certificate(const struct put_folder *f, const char *name, unsigned mode,
                                      const struct cert *c, struct error *err)
 {
@@ -145,35 +131,56 @@ static enum status write_certificate(const struct put_folder *f, const char *nam
     return s;
 }
 
-/* The key comes last: it is what makes the folder a CA's. */
+static enum status make_pair(struct authority *a, struct buf *key, const char *name,
+                             const struct cert_terms *t, struct error *err)
+{
+    enum status s = cert_make_key(&a->signer.key, key);
+
+    if (s == STATUS_OK)
+        s = cert_make_ca(&a->signer.cert, &a->signer.key, name, t);
+    return s == STATUS_OK ? s : error_set(err, s, "the CA's key: %s", status_words(s));
+}
+
+static enum status no_ca_yet(const char *key, const char *dir, struct error *err)
+{
+    struct stat st;
+
+    return lstat(key, &st) != 0 ? STATUS_OK
+                                : error_set(err, STATUS_CONFIG, "%s: there is a CA already", dir);
+}
+
+/* The key comes last: it is what makes the folder a CA's, so that whatever fails can be done again.
+ */
 enum status authority_make(struct authority *a, const char *dir, const char *name,
                            const struct cert_terms *t, struct error *err)
 {
+    static const struct {
+        const char *name, *text;
+    } files[] = {{"index.txt", ""}, {"revoked.txt", ""}, {"crlnumber", "01\n"}};
     char path[AUTHORITY_PATH_MAX + 32];
-    struct stat st;
+    struct buf key;
     enum status s;
 
+    *a = no_folders;
+    buf_init(&key, SIGN_KEY_FILE_MAX);
     snprintf(path, sizeof path, "%.*s/ca.key", AUTHORITY_PATH_MAX, dir);
-    if (lstat(path, &st) == 0) {
-        *a = (struct authority){.folder.fd = -1, .issued.fd = -1, .requests.fd = -1, .lock = -1};
-        return error_set(err, STATUS_CONFIG, "%s: there is a CA already", dir);
-    }
-    s = open_folders(a, dir, err);
+    s = no_ca_yet(path, dir, err);
     if (s == STATUS_OK)
-        s = write_here(a, "index.txt", "", err);
+        s = open_folders(a, dir, err);
+    if (s == STATUS_OK) /* again: somebody else may have held the lock */
+        s = no_ca_yet(path, dir, err);
+    for (size_t i = 0; s == STATUS_OK && i < sizeof files / sizeof files[0]; i++)
+        s = write_here(a, files[i].name, files[i].text, err);
     if (s == STATUS_OK)
-        s = write_here(a, "revoked.txt", "", err);
+        s = make_pair(a, &key, name, t, err);
     if (s == STATUS_OK)
-        s = write_here(a, "crlnumber", "01\n", err);
+        s = write_certificate(&a->folder, "ca.crt", PUT_OPEN_TO_ALL, &a->signer.cert, err);
     if (s == STATUS_OK)
-        s = make_key(a, err);
-    if (s != STATUS_OK)
-        return s;
-    s = cert_make_ca(&a->signer.cert, &a->signer.key, name, t);
-    if (s != STATUS_OK)
-        return error_set(err, s, "the CA's certificate: %s", status_words(s));
-    s = write_certificate(&a->folder, "ca.crt", PUT_OPEN_TO_ALL, &a->signer.cert, err);
-    return s == STATUS_OK ? authority_crl(a, CRL_DAYS, err) : s;
+        s = authority_crl(a, CRL_DAYS, err);
+    if (s == STATUS_OK)
+        s = put_secret(path, &key, err);
+    secret_buf_deinit(&key);
+    return s;
 }
 
 /* --- the index: V or R, its end, since when it is revoked, serial, "unknown", /CN=NAME --- */
@@ -260,18 +267,38 @@ static bool is_revoked(const struct authority *a, const char *hex)
     return false;
 }
 
-static enum status keep_request(struct authority *a, const struct authority_order *o,
-                                struct error *err)
+static const char *const role_lines[] = {[CERT_PARTY] = "party\n", [CERT_SERVER] = "server\n"};
+
+/* In one file, the role in front, so that a renewal never meets one without the other. */
+enum status authority_remember(struct authority *a, const struct authority_order *o,
+                               struct error *err)
 {
-    static const char *const roles[] = {[CERT_PARTY] = "party\n", [CERT_SERVER] = "server\n"};
-    struct buf role = {(uint8_t *)(uintptr_t)roles[o->role], strlen(roles[o->role]), 8, 8};
     char file[CERT_NAME_MAX + 8];
+    struct buf text;
     enum status s;
 
+    buf_init(&text, CERT_FILE_MAX + 8);
     snprintf(file, sizeof file, "%s.csr", o->name);
-    s = put_in_folder(&a->requests, file, o->request, PUT_OWN, err);
-    snprintf(file, sizeof file, "%s.role", o->name);
-    return s == STATUS_OK ? put_in_folder(&a->requests, file, &role, PUT_OWN, err) : s;
+    s = buf_append(&text, role_lines[o->role], strlen(role_lines[o->role]));
+    if (s == STATUS_OK)
+        s = buf_append(&text, o->request->data, o->request->len);
+    s = s == STATUS_OK ? put_in_folder(&a->requests, file, &text, PUT_OWN, err)
+                       : error_set(err, s, "%s: %s", file, status_words(s));
+    buf_deinit(&text);
+    return s;
+}
+
+static bool read_role(enum cert_role *role, const struct buf *text)
+{
+    for (int i = CERT_PARTY; i <= CERT_SERVER; i++) {
+        const size_t n = strlen(role_lines[i]);
+
+        if (text->len >= n && memcmp(text->data, role_lines[i], n) == 0) {
+            *role = (enum cert_role)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 static enum status file_certificate(struct authority *a, const struct cert *c,
@@ -307,9 +334,6 @@ enum status authority_issue(struct authority *a, struct cert *out, const struct 
     if (is_revoked(a, hex))
         return error_set(err, STATUS_CONFIG,
                          "%s: this key is revoked; a request with a new key is needed", o->name);
-    s = o->request != NULL ? keep_request(a, o, err) : STATUS_OK;
-    if (s != STATUS_OK)
-        return s;
     s = cert_issue(out, &a->signer, o->public_key, o->name, o->role, &t);
     if (s != STATUS_OK)
         return error_set(err, s, "%s: %s", o->name, status_words(s));
@@ -319,29 +343,27 @@ enum status authority_issue(struct authority *a, struct cert *out, const struct 
 enum status authority_recall(const struct authority *a, struct authority_order *o,
                              struct buf *request, const char *name, struct error *err)
 {
-    char file[CERT_NAME_MAX + 32], path[AUTHORITY_PATH_MAX + 32 + sizeof file];
+    char path[AUTHORITY_PATH_MAX + 64 + CERT_NAME_MAX];
     struct buf text = {0}, role = {0};
+    bool known;
     enum status s;
 
     buf_init(request, CERT_FILE_MAX);
     *o = (struct authority_order){.name = name, .request = request};
-    snprintf(file, sizeof file, "requests/%s.csr", name);
-    snprintf(path, sizeof path, "%s/%s", a->folder.path, file);
-    s = put_read(&text, path, CERT_FILE_MAX, NULL);
-    if (s == STATUS_OK) {
-        snprintf(file, sizeof file, "requests/%s.role", name);
-        snprintf(path, sizeof path, "%s/%s", a->folder.path, file);
+    snprintf(path, sizeof path, "%s/requests/%s.csr", a->folder.path, name);
+    s = put_read(&text, path, CERT_FILE_MAX + 8, NULL);
+    known = s == STATUS_OK && read_role(&o->role, &text);
+    if (s == STATUS_OK && !known) { /* as earlier versions kept it */
+        snprintf(path, sizeof path, "%s/requests/%s.role", a->folder.path, name);
         s = put_read(&role, path, CERT_FILE_MAX, NULL);
+        known = s == STATUS_OK && read_role(&o->role, &role);
     }
     if (s != STATUS_OK)
         s = error_set(err, STATUS_CONFIG, "%s: no certificate was issued to this name here", name);
+    else if (!known)
+        s = error_set(err, STATUS_CONFIG, "%s: neither server nor party", path);
     else
         s = cert_request_read(o->public_key, request, text.data, text.len, err);
-    if (s == STATUS_OK) {
-        o->role = role.len == 7 && memcmp(role.data, "server\n", 7) == 0 ? CERT_SERVER : CERT_PARTY;
-        if (o->role == CERT_PARTY && (role.len != 6 || memcmp(role.data, "party\n", 6) != 0))
-            s = error_set(err, STATUS_CONFIG, "%s: neither server nor party", path);
-    }
     buf_deinit(&text);
     buf_deinit(&role);
     return s;

@@ -3,7 +3,7 @@
  *   ca.key        never leaves it            ca.crt, ca.crl   for everybody
  *   index.txt     what was issued, in the form of `openssl ca`
  *   issued/       a copy of each certificate, by serial number
- *   requests/     NAME.csr and NAME.role: what a renewal repeats
+ *   requests/     NAME.csr, behind a line with its role: what a renewal repeats
  *   revoked.txt   keys that do not come back, by fingerprint
  *   crlnumber     of the next revocation list, hexadecimal
  *   lock          one process at a time
@@ -34,7 +34,7 @@ struct authority_order {
     const char *name; /* cert_name.h */
     enum cert_role role;
     uint8_t public_key[SIGN_PUBLIC_BYTES];
-    const struct buf *request; /* PEM, kept for renewals; NULL: only its certificate is kept */
+    const struct buf *request; /* PEM, for authority_remember */
     int64_t from, until;
 };
 
@@ -49,6 +49,9 @@ void authority_close(struct authority *a); /* safe on a zeroed struct and after 
  * revoked. */
 enum status authority_issue(struct authority *a, struct cert *out, const struct authority_order *o,
                             struct error *err) MUST_USE;
+/* Keeps request and role for renewals, after authority_keep. */
+enum status authority_remember(struct authority *a, const struct authority_order *o,
+                               struct error *err) MUST_USE;
 /* The order as it was kept, without dates; *request is initialised here and owned by the caller. */
 enum status authority_recall(const struct authority *a, struct authority_order *o,
                              struct buf *request, const char *name, struct error *err) MUST_USE;

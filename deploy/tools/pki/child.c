@@ -60,8 +60,23 @@ static bool read_until(struct buf *out, int fd, int64_t deadline)
     }
 }
 
+/* False when the time is up before its end.  A child may close its output and live on. */
+static bool wait_until(pid_t pid, int *how, int64_t deadline)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    pid_t got;
+
+    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        if (now_ms() >= deadline)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return got == pid;
+}
+
 int child_run(struct buf *out, char *const argv[], int seconds)
 {
+    const int64_t deadline = now_ms() + (int64_t)seconds * 1000;
     int ends[2], how = 0;
     bool in_time;
     pid_t pid;
@@ -73,16 +88,16 @@ int child_run(struct buf *out, char *const argv[], int seconds)
     if (pid == 0)
         become(argv, ends[1]);
     close(ends[1]);
-    in_time = pid > 0 && read_until(out, ends[0], now_ms() + (int64_t)seconds * 1000);
+    in_time = pid > 0 && read_until(out, ends[0], deadline) && wait_until(pid, &how, deadline);
     close(ends[0]);
     if (pid < 0)
         return CHILD_NONE;
-    if (!in_time)
+    if (!in_time) {
         kill(pid, SIGKILL);
-    while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
-        continue;
-    if (!in_time)
+        while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
+            continue;
         return CHILD_LATE;
+    }
     if (WIFSIGNALED(how))
         return 128 + WTERMSIG(how);
     return WEXITSTATUS(how) == NOT_RUN ? CHILD_NONE : WEXITSTATUS(how);

@@ -148,7 +148,7 @@ enum status hand_csr(const struct options *o, struct error *err)
     return s;
 }
 
-/* Signs, keeps the index, writes --out. */
+/* Signs, keeps the index and the request, writes --out. */
 static enum status sign(struct authority *a, struct authority_order *order, const struct options *o,
                         struct error *err)
 {
@@ -159,9 +159,13 @@ static enum status sign(struct authority *a, struct authority_order *order, cons
 
     buf_init(&pem, CERT_FILE_MAX);
     if (s == STATUS_OK)
+        s = put_check(out, err);
+    if (s == STATUS_OK)
         s = authority_issue(a, &c, order, err);
     if (s == STATUS_OK)
         s = authority_keep(a, err);
+    if (s == STATUS_OK)
+        s = authority_remember(a, order, err);
     if (s == STATUS_OK) {
         s = cert_print(&pem, &c);
         s = s == STATUS_OK ? put_file(out, &pem, PUT_OPEN_TO_ALL, err)

@@ -182,6 +182,20 @@ static enum status split(struct put_folder *f, const char **name, const char *pa
     return f->fd >= 0 ? STATUS_OK : error_set(err, STATUS_IO, "%s: %s", f->path, strerror(errno));
 }
 
+enum status put_check(const char *path, struct error *err)
+{
+    struct put_folder f = {-1, ""};
+    const char *name;
+    enum status s = split(&f, &name, path, err);
+
+    if (s == STATUS_OK)
+        s = check_place(&f, name, err);
+    if (s == STATUS_OK && faccessat(f.fd, ".", W_OK, AT_EACCESS) != 0)
+        s = fail(err, f.path, name);
+    put_folder_close(&f);
+    return s;
+}
+
 enum status put_file(const char *path, const struct buf *text, unsigned mode, struct error *err)
 {
     struct put_folder f = {-1, ""};
@@ -196,18 +210,26 @@ enum status put_file(const char *path, const struct buf *text, unsigned mode, st
 
 enum status put_secret(const char *path, const struct buf *text, struct error *err)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, PUT_OWN);
+    struct put_folder f = {-1, ""};
+    const char *name;
+    enum status s = split(&f, &name, path, err);
     bool ok;
+    int fd;
 
-    if (fd < 0)
-        return error_set(err, errno == EEXIST ? STATUS_CONFIG : STATUS_IO, "%s: %s", path,
-                         strerror(errno));
-    ok = write_all(fd, text);
-    if (close(fd) == 0 && ok)
-        return STATUS_OK;
-    error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    unlink(path);
-    return STATUS_IO;
+    if (s != STATUS_OK)
+        return s;
+    fd = openat(f.fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, PUT_OWN);
+    if (fd < 0) {
+        s = errno == EEXIST ? refuse(err, f.path, name, strerror(errno)) : fail(err, f.path, name);
+    } else {
+        ok = write_all(fd, text);
+        if (close(fd) != 0 || !ok || (!lightly && fsync(f.fd) != 0)) {
+            s = fail(err, f.path, name);
+            unlinkat(f.fd, name, 0);
+        }
+    }
+    put_folder_close(&f);
+    return s;
 }
 
 enum status put_read(struct buf *out, const char *path, size_t max, struct error *err)

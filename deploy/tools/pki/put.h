@@ -41,6 +41,9 @@ enum status put_in_folder(const struct put_folder *f, const char *name, const st
 /* The same of a path. */
 enum status put_file(const char *path, const struct buf *text, unsigned mode,
                      struct error *err) MUST_USE;
+/* Whether put_file would find a folder there that it may write to, and nothing in its way: to be
+ * asked before what cannot be undone. */
+enum status put_check(const char *path, struct error *err) MUST_USE;
 /* A new file of mode 0600; STATUS_CONFIG when there is one of that name, whatever it is. */
 enum status put_secret(const char *path, const struct buf *text, struct error *err) MUST_USE;
 

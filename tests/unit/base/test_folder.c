@@ -124,6 +124,49 @@ static void test_a_folder_of_another_user_is_refused_at_every_height(void **stat
     assert_int_equal(unlink(link), 0);
 }
 
+/* A link leads to a link: who can turn the second one elsewhere, or put another in its place? */
+static void test_links_behind_a_link_are_looked_at_too(void **state)
+{
+    char middle[PATH_MAX], second[PATH_MAX], first[PATH_MAX];
+
+    (void)state;
+    snprintf(middle, sizeof middle, "%s", scratch_path("middle"));
+    snprintf(second, sizeof second, "%.2000s/second", middle);
+    snprintf(first, sizeof first, "%s", scratch_path("first"));
+    assert_int_equal(mkdir(middle, 0755), 0);
+    assert_int_equal(symlink("../top/./sub", second), 0);
+    assert_int_equal(symlink(second, first), 0);
+    accepted(first);
+    assert_int_equal(chmod(middle, 0777), 0);
+    refused(first, "middle is writable by everybody");
+    assert_int_equal(chmod(middle, 0755), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(lchown(second, NOBODY, NOBODY), 0);
+        refused(first, "second belongs to user 65534");
+    }
+    assert_true(unlink(second) == 0 && symlink(first, second) == 0);
+    assert_int_equal(folder_check(first, &(struct error){0}), STATUS_IO); /* round and round */
+    assert_true(unlink(first) == 0 && unlink(second) == 0 && rmdir(middle) == 0);
+}
+
+/* Behind what does not exist yet nothing can be looked at before it is made. */
+static void test_what_was_made_is_looked_at_again(void **state)
+{
+    struct error err = {0};
+    char missing[PATH_MAX], path[PATH_MAX];
+
+    (void)state;
+    snprintf(missing, sizeof missing, "%.2000s/missing", top);
+    snprintf(path, sizeof path, "%.3000s/../sub/state", missing);
+    assert_int_equal(chmod(sub, 0777), 0);
+    accepted(path);
+    assert_int_equal(folder_make(path, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "sub is writable by everybody"));
+    assert_int_equal(chmod(sub, 0755), 0);
+    assert_int_equal(folder_make(path, &err), STATUS_OK);
+    assert_int_equal(rmdir(missing), 0);
+}
+
 static void test_what_is_no_folder_is_an_error(void **state)
 {
     struct error err = {0};
@@ -143,6 +186,8 @@ int main(void)
                                         make, unmake),
         cmocka_unit_test_setup_teardown(test_a_folder_of_another_user_is_refused_at_every_height,
                                         make, unmake),
+        cmocka_unit_test_setup_teardown(test_links_behind_a_link_are_looked_at_too, make, unmake),
+        cmocka_unit_test_setup_teardown(test_what_was_made_is_looked_at_again, make, unmake),
         cmocka_unit_test(test_what_is_no_folder_is_an_error),
     };
 

@@ -67,6 +67,7 @@ static void test_nothing_there_is_no_failure(void **state)
     (void)state;
     assert_int_equal(mapped_open(&m, path, &err), STATUS_OK);
     assert_null(m.data);
+    assert_true(err.status == STATUS_OK && err.text[0] == 0);
     f = fopen(path, "w");
     assert_non_null(f);
     fclose(f);

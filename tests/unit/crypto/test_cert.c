@@ -156,6 +156,27 @@ static void test_who_is_revoked_is_refused_and_an_old_list_is_none(void **state)
     cert_deinit(&c);
 }
 
+/* OpenSSL looks a serial number up before it looks at the signature. */
+static void test_the_serial_number_of_a_revoked_one_makes_nobody_a_member(void **state)
+{
+    const long serial = test_pki_issue(&pki, &(struct test_cert){.name = "copy", .forged = true});
+    struct cert_authority a;
+    struct error err = {0};
+    struct cert c;
+
+    (void)state;
+    test_pki_crl(&pki, &serial, 1, DAY);
+    assert_int_equal(cert_load(&c, test_pki_path(&pki, "copy", "pem"), &err), STATUS_OK);
+    assert_int_equal(cert_authority_load(&a, pki.ca, pki.crl, &err), STATUS_OK);
+    test_pki_crl(&pki, NULL, 0, DAY);
+    assert_false(cert_signed_by(&a, &c));
+    assert_false(cert_revoked(&a, &c));
+    assert_int_equal(cert_check(&a, &c, CERT_PARTY, &err), STATUS_CONFIG);
+    assert_string_equal(err.text, "not signed by this CA");
+    cert_deinit(&c);
+    cert_authority_deinit(&a);
+}
+
 static void test_other_keys_and_cas_are_no_members(void **state)
 {
     (void)state;
@@ -257,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_roles_are_not_swapped),
         cmocka_unit_test(test_dates_count),
         cmocka_unit_test(test_who_is_revoked_is_refused_and_an_old_list_is_none),
+        cmocka_unit_test(test_the_serial_number_of_a_revoked_one_makes_nobody_a_member),
         cmocka_unit_test(test_other_keys_and_cas_are_no_members),
         cmocka_unit_test(test_exactly_one_name_that_follows_the_rule_is_a_name),
         cmocka_unit_test(test_a_file_with_a_key_or_without_a_certificate_is_refused),

@@ -367,30 +367,6 @@ static void test_noise_in_floating_point_shows_what_is_under_it(void **state)
     rng_deinit(&r);
 }
 
-/* Whole steps of noise on whole steps: what is released is one, and every one of them is released
- * for every value. */
-static void test_the_support_does_not_depend_on_the_input(void **state)
-{
-    const double step = 0x1p-6, a = 0.3125, b = -0.6875, sigma = 2;
-    const struct gauss g = drawn_with(sigma / step);
-    int32_t *z = mem_alloc(SAMPLES, sizeof *z);
-    struct rng r;
-
-    (void)state;
-    assert_non_null(z);
-    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
-    gauss_sample(&g, z, SAMPLES, &r);
-    for (size_t k = 0; k < SAMPLES; k++) {
-        const double y = a + z[k] * step, needed = (y - b) / step;
-
-        assert_true(y / step == rint(y / step));
-        assert_true(needed == rint(needed) && b + needed * step == y);
-        assert_true(could_be_of((float)b, (float)y));
-    }
-    rng_deinit(&r);
-    mem_free(z);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -404,7 +380,6 @@ int main(void)
         cmocka_unit_test(test_draws_of_a_known_key),
         cmocka_unit_test(test_sums_stay_within_their_tail),
         cmocka_unit_test(test_noise_in_floating_point_shows_what_is_under_it),
-        cmocka_unit_test(test_the_support_does_not_depend_on_the_input),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,16 @@ static inline struct ledger *open_at(const char *path)
     return l;
 }
 
+/* As its owner does who wants another one: the mark that there was one goes too. */
+static inline void remove_ledger(const char *path)
+{
+    char mark[4096];
+
+    (void)remove(path);
+    snprintf(mark, sizeof mark, "%.*s.begun", (int)(strrchr(path, '.') - path), path);
+    (void)remove(mark);
+}
+
 static inline uint32_t *bind_rows(struct ledger *l, size_t rows)
 {
     struct error err = {0};

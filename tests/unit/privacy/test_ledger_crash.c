@@ -255,7 +255,7 @@ static const char *fresh(const struct buf *bytes)
     const char *path = scratch_path("faulty.db"), *log = scratch_path("faulty.db-wal");
 
     (void)remove(log);
-    (void)remove(path);
+    remove_ledger(path);
     return bytes->len > 0 ? private_file("faulty.db", bytes->data, bytes->len) : path;
 }
 

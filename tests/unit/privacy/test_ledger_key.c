@@ -11,9 +11,9 @@ static const char HEX[] = "000102030405060708090a0b0c0d0e0f101112131415161718191
 
 static void forget_all(void)
 {
-    static const char *const names[] = {"ledger.db", "ledger.key", "state.key"};
+    static const char *const names[] = {"ledger.db", "ledger.begun", "ledger.key", "state.key"};
 
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         (void)unlink(scratch_path(names[i]));
 }
 

@@ -75,6 +75,32 @@ static void test_what_has_no_meaning_is_not_in_the_text(void **state)
     assert_string_equal(text, samples[0].text);
 }
 
+/* Exactly where the texts are. */
+static void test_the_same_mechanism_has_the_same_text(void **state)
+{
+    static const struct account_entry none;
+
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        struct account_entry m = samples[i].m;
+
+        m.releases = 99;
+        m.participations_max = 7;
+        assert_true(ledger_mechanism_same(&m, &samples[i].m));
+        assert_false(ledger_mechanism_same(&m, &none));
+        for (size_t k = 0; k < SAMPLES; k++)
+            assert_int_equal(ledger_mechanism_same(&m, &samples[k].m), i == k);
+        m.sigma *= 2;
+        assert_int_equal(ledger_mechanism_same(&m, &samples[i].m), m.kind != ACCOUNT_GAUSSIAN);
+        m = samples[i].m;
+        m.concat = !m.concat;
+        assert_false(ledger_mechanism_same(&m, &samples[i].m));
+        m = samples[i].m;
+        m.steps++;
+        assert_int_equal(ledger_mechanism_same(&m, &samples[i].m), m.bottom != ACCOUNT_DP);
+    }
+}
+
 /* Every text that is cut short, has a letter more, or one changed to another digit's. */
 static void test_only_whole_texts_are_read(void **state)
 {
@@ -158,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_mechanism_reads_back_from_its_text),
         cmocka_unit_test(test_what_has_no_meaning_is_not_in_the_text),
+        cmocka_unit_test(test_the_same_mechanism_has_the_same_text),
         cmocka_unit_test(test_only_whole_texts_are_read),
         cmocka_unit_test(test_what_no_mechanism_can_be_is_refused),
     };

@@ -246,7 +246,7 @@ static void live(uint64_t seed)
     memset(&twin, 0, sizeof twin);
     for (size_t i = 0; i < SETS; i++)
         make_data(&data[i]);
-    (void)unlink(path);
+    remove_ledger(path);
     l = open_all(path);
     for (int i = 0; i < 120; i++) {
         switch (below(12)) {

@@ -45,7 +45,7 @@ static const char *log_with(size_t at, const char *text, const char *bytes)
     const char *path = scratch_path("sealed.db");
     char sql[1024];
 
-    (void)unlink(path);
+    remove_ledger(path);
     ledger_close(open_at(path));
     for (size_t i = 0; i < GOOD + 1; i++) {
         const char *t = i == at ? text : i < GOOD ? good[i][0] : NULL;

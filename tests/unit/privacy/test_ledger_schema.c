@@ -66,7 +66,7 @@ static void test_each_edit_without_the_key_is_refused(void **state)
 
         sealed_run(path, edits[i]);
         expect_refused(path, "damaged", edits[i]);
-        assert_int_equal(unlink(path), 0);
+        remove_ledger(path);
     }
 }
 
@@ -93,7 +93,7 @@ static void test_each_value_that_is_changed_is_noticed(void **state)
                      name, changes[c], log ? "serial" : "one", (unsigned long long)row);
             sealed_run(path, sql);
             expect_refused(path, "damaged", sql);
-            assert_int_equal(unlink(path), 0);
+            remove_ledger(path);
         }
     }
 }
@@ -178,8 +178,45 @@ static void test_anything_but_the_two_tables_is_refused(void **state)
 
         sealed_run(path, sql[i]);
         expect_refused(path, "damaged", sql[i]);
-        assert_int_equal(unlink(path), 0);
+        remove_ledger(path);
     }
+}
+
+/* What is left of one of no byte, of one without tables, of none. */
+static void test_a_ledger_that_was_lost_is_not_begun_again(void **state)
+{
+    static const char *const none =
+        "DROP TABLE log; DROP TABLE head; PRAGMA application_id=0; PRAGMA user_version=0";
+
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        const char *path = make_ledger("lost.db");
+
+        if (how == 0)
+            assert_int_equal(truncate(path, 0), 0);
+        else if (how == 1)
+            sealed_run(path, none);
+        else
+            assert_int_equal(unlink(path), 0);
+        expect_refused(path, "lost or emptied", "once");
+        expect_refused(path, "only to begin another on purpose, remove", "and again");
+        remove_ledger(path);
+        ledger_close(open_at(path)); /* on purpose */
+        remove_ledger(path);
+    }
+}
+
+/* Killed between the first commit and the mark, or made by a version that made none. */
+static void test_a_ledger_without_a_mark_gets_one(void **state)
+{
+    const char *path = make_ledger("unmarked.db");
+
+    (void)state;
+    assert_int_equal(unlink(scratch_path("unmarked.begun")), 0);
+    ledger_close(open_at(path));
+    assert_int_equal(access(scratch_path("unmarked.begun"), F_OK), 0);
+    private_file("killed.db", "", 0); /* killed before the first commit: nothing was begun */
+    ledger_close(open_at(scratch_path("killed.db")));
 }
 
 /* What passed before: a trigger that gives all back, and both accounts zeroed at once. */
@@ -268,7 +305,7 @@ static void test_a_folder_may_be_a_link(void **state)
     snprintf(path, sizeof path, "%s/ledger.db", scratch_path("by-name"));
     ledger_close(open_at(path));
     ledger_close(open_at(path));
-    assert_int_equal(unlink(path), 0);
+    remove_ledger(path);
     assert_int_equal(unlink(scratch_path("by-name")), 0);
     assert_int_equal(rmdir(scratch_path("folder")), 0);
 }
@@ -291,6 +328,8 @@ int main(void)
         cmocka_unit_test(test_each_value_that_is_changed_is_noticed),
         cmocka_unit_test(test_an_older_state_put_back_whole_is_an_older_ledger),
         cmocka_unit_test(test_anything_but_the_two_tables_is_refused),
+        cmocka_unit_test(test_a_ledger_that_was_lost_is_not_begun_again),
+        cmocka_unit_test(test_a_ledger_without_a_mark_gets_one),
         cmocka_unit_test(test_a_trigger_that_zeroes_is_refused_before_it_can_run),
         cmocka_unit_test(test_a_file_that_others_may_use_is_refused),
         cmocka_unit_test(test_a_log_that_others_may_use_is_refused),
