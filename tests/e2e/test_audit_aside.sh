@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 tool=$VFL_BIN/vfl-audit
 
-expect 0 '' 'a sound run in clear' timeout 600 "$vfl" audit --quiet --parties 3 --rows 4000 --set training.batch=100 \
+expect 0 '' 'a sound run in clear' timeout 600 "$vfl" audit --quiet --parties 3 --rows 16000 --set training.batch=100 \
     --set protocol.aggregation=clear --set protocol.pbm.trials=1 --party '*:policy.aggregations=[clear]' \
     --party '*:policy.min_m_eff=1' --out kept
 cp "$dir/said" of-kept
@@ -55,7 +55,7 @@ json.dump(s, open("gaussian.json", "w"))' "$1" || return
 claims=gaussian.json
 expect 5 'low bits  m_eff 1: .* epsilon at least [1-9]' 'Gaussian noise added in floating point is no noise' \
     plant 'release(l, lambda x: f32(x + f32(10 * f32(random.gauss(0, 1)))))'
-expect 0 '^server .* 0  BROKEN by low bits' 'though the law of the values says that the claim holds' cat said-of
+expect 0 '^server .* 0[.0-9]*  BROKEN by low bits' 'though the law of the values says that the claim holds' cat said-of
 expect 0 '^server .* holds$' 'the same noise on a public grid is' \
     plant 'release(l, lambda x: x + round(10 * 16 * random.gauss(0, 1)) / 16)'
 expect 1 '' 'and nothing is said to be broken' grep BROKEN said-of

@@ -174,7 +174,7 @@ class Trial:
         if summary.get('status') != 'completed':
             return ['its summary says %s' % summary.get('status')]
         files = {'lock', 'model.safetensors', 'summary.json'}
-        files |= {'address', 'metrics.jsonl'} if name == 'server' else {'ledger.db'}
+        files |= {'address', 'metrics.jsonl'} if name == 'server' else {'ledger.db', 'ledger.begun'}
         there = set(os.listdir(daemon.state))
         there -= {'ledger.db-wal'}  # a part of the ledger, when it could not be closed in order
         there -= {'guesses'}  # kept for all runs of a folder

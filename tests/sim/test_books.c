@@ -40,12 +40,12 @@ static enum status charge(double epsilon, const uint32_t *rows, size_t n)
         .rows = rows,
         .n = n,
     };
-    const char *path = scratch_path("ledger.db");
     struct error err = {0};
     struct books b;
     enum status s;
 
-    unlink(path);
+    unlink(scratch_path("ledger.db"));
+    unlink(scratch_path("ledger.begun"));
     snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
     in.config.policy.epsilon_adversary = ADVERSARY_SERVER;
     in.config.policy.epsilon_adjacency = ADJACENCY_RECORD_FROZEN;

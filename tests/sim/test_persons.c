@@ -270,6 +270,7 @@ static enum status charge(bool grouped, uint64_t record_max, const uint32_t *row
         assert_int_equal(persons_init(&in.persons, &g, 3, &err), STATUS_OK);
     }
     (void)!remove(scratch_path("ledger.db"));
+    (void)!remove(scratch_path("ledger.begun"));
     (void)!remove(scratch_path("ledger.key"));
     if (books_open(&b, &in, &err) != STATUS_OK)
         fail_msg("%s", err.text);

@@ -338,6 +338,7 @@ static void test_a_damaged_ledger_prices_nothing(void **state)
     assert_int_equal(chmod(scratch_write_text("ledger.db", "no ledger"), 0600), 0);
     assert_int_equal(price_load(&price, &in, plan_file(small), NULL), STATUS_IO);
     remove(scratch_path("ledger.db"));
+    remove(scratch_path("ledger.begun"));
 }
 
 /* As in a run: weights that this ledger's records may have made are no frozen bottom. */
@@ -362,6 +363,7 @@ static void test_loaded_weights_are_raw_where_the_ledger_has_raw_training(void *
     load(plan_file(small));
     assert_int_equal(price.entry.bottom, ACCOUNT_FROZEN);
     remove(scratch_path("ledger.db"));
+    remove(scratch_path("ledger.begun"));
 }
 
 static void test_a_record_in_both_splits_is_released_by_both(void **state)

@@ -151,23 +151,33 @@ static void test_who_owes_time_waits_and_is_served_when_there_is_some(void **sta
     world_free(w);
 }
 
-/* On a busy machine a handshake may take longer than its listener had saved up, and what is owed is
- * never paid back once no time is allowed: so nothing is owed when that begins. */
-static struct world *world_at_leisure(void)
-{
-    allow_time_again();
-    return world_new(server_tls, client_tls);
-}
-
 static void send_byte(struct net_conn *c)
 {
     assert_int_equal(net_send(c, "!", 1), STATUS_OK);
 }
 
+/* From here on nothing is read from a pending connection: what it has sent since stays unread, and
+ * how many frames came before is returned.  How many the listener's last credit is enough for is
+ * the machine's business; on a busy one the handshake may have spent it. */
+static size_t nothing_more_is_read(struct world *w, struct net_conn *from, const struct end *at)
+{
+    size_t read = at->frames + 1;
+
+    allow_no_time();
+    for (int i = 0; read != at->frames; i++) {
+        assert_true(i < 1000);
+        read = at->frames;
+        send_byte(from);
+        turn(w);
+    }
+    return read;
+}
+
 static void test_known_peers_are_read_from_while_others_wait(void **state)
 {
-    struct world *w = world_at_leisure();
+    struct world *w = world_new(server_tls, client_tls);
     struct end *known = &w->server_ends[0], *other = &w->server_ends[1];
+    size_t before;
 
     (void)state;
     world_dial(w, net_listener_address(w->listener), "server");
@@ -177,38 +187,31 @@ static void test_known_peers_are_read_from_while_others_wait(void **state)
     world_dial(w, net_listener_address(w->listener), "server");
     world_until_count(w, &w->servers, 2);
     world_until(w, &w->client_ends[1].opened);
-    allow_no_time();
-    send_byte(w->client_ends[1].conn);
-    world_until_count(w, &other->frames, 1); /* what it costs is known only then */
-    send_byte(w->client_ends[1].conn);
+    before = nothing_more_is_read(w, w->client_ends[1].conn, other);
     for (size_t i = 1; i <= 20; i++) {
         send_byte(w->client_ends[0].conn);
         world_until_count(w, &known->frames, i);
     }
     turn(w);
-    assert_int_equal(other->frames, 1);
+    assert_int_equal(other->frames, before);
     net_conn_accept(other->conn, WORLD_FRAME_MAX); /* nor does it wait once it is known */
-    world_until_count(w, &other->frames, 2);
+    world_until_count(w, &other->frames, before + 1);
     world_free(w);
 }
 
 static void test_who_waits_is_read_from_when_there_is_time_again(void **state)
 {
-    struct world *w = world_at_leisure();
+    struct world *w = world_new(server_tls, client_tls);
     struct end *end = &w->server_ends[0];
+    size_t before;
 
     (void)state;
     world_dial(w, net_listener_address(w->listener), "server");
     world_until_count(w, &w->servers, 1);
     world_until(w, &w->client_ends[0].opened);
-    allow_no_time();
-    send_byte(w->client_ends[0].conn);
-    world_until_count(w, &end->frames, 1);
-    send_byte(w->client_ends[0].conn);
-    turn(w);
-    assert_int_equal(end->frames, 1);
+    before = nothing_more_is_read(w, w->client_ends[0].conn, end);
     allow_time_again();
-    world_until_count(w, &end->frames, 2);
+    world_until_count(w, &end->frames, before + 1);
     world_free(w);
 }
 

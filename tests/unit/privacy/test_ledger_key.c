@@ -59,6 +59,7 @@ static void test_a_missing_key_beside_a_ledger_is_never_made_anew(void **state)
     assert_non_null(strstr(err.text, "its key is missing"));
     assert_int_equal(access(scratch_path("ledger.key"), F_OK), -1);
     unlink(scratch_path("ledger.db"));
+    unlink(scratch_path("ledger.begun"));
     assert_int_equal(symlink("/nonexistent", scratch_path("ledger.db")), 0); /* anything there */
     assert_int_equal(load(key, "", &err), STATUS_CONFIG);
     assert_int_equal(access(scratch_path("ledger.key"), F_OK), -1);
