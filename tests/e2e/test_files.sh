@@ -140,7 +140,7 @@ if [ "$(id -u)" = 0 ]; then
     mkdir theirs theirs/server
     ln -s ../../precious theirs/server/log.txt
     chown -h 65534 theirs theirs/server
-    expect 2 'belongs to another user' 'nor does a cluster begin in one' "$vfl" cluster --out theirs --parties 2
+    expect 2 'belongs to user 65534' 'nor does a cluster begin in one' "$vfl" cluster --out theirs --parties 2
     rm -rf state-server
     mkdir -m 700 state-server
     chown 65534 state-server
