@@ -272,6 +272,7 @@ static enum status charge(bool grouped, uint64_t record_max, const uint32_t *row
     (void)!remove(scratch_path("ledger.db"));
     (void)!remove(scratch_path("ledger.begun"));
     (void)!remove(scratch_path("ledger.key"));
+    (void)!remove(scratch_path("ledger.begun"));
     if (books_open(&b, &in, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     s = books_charge(&b, &c, &err);
