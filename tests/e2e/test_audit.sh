@@ -194,7 +194,7 @@ expect 2 'usage' 'or of labels' "$tool" --transcript mixed.jsonl --labels clear/
 expect 6 'nowhere' 'no transcript' "$tool" --transcript nowhere
 : >nothing
 expect 2 'no transcript' 'another file' "$tool" --transcript nothing
-expect 6 '/dev/null: not a regular file' 'or none at all' "$tool" --transcript /dev/null
+expect 2 '/dev/null: no transcript: not a regular file' 'or none at all' "$tool" --transcript /dev/null
 
 # What it makes for itself goes away, and nothing else: the folder of temporary files has a space in its name.
 mkdir 'not mine' not && echo precious >not/mine
