@@ -101,7 +101,7 @@ static void says_hello_again(struct wire_msg *m, void *o)
 {
     (void)o;
     m->kind = WIRE_CONFIRM; /* in place of an upload: wrong phase */
-    m->confirm = (struct wire_confirm){other32, other32, other32, other64, 1, {other64, 24}};
+    m->confirm = (struct wire_confirm){other32, other64, other64, other64, 1, {other64, 24}};
 }
 
 static const struct lie party_lies[] = {
