@@ -279,8 +279,8 @@ valgrind:
 MEMCHECK := valgrind -q --child-silent-after-fork=yes
 run-watched: $(WATCHED)
 	@UNDER='$(MEMCHECK)' $(RUN) $(WATCHED)
-# Rooms that read bytes of peers or hold keys; valgrind shows a program that replaces itself, and its
-# processor computes with subnormal numbers whatever it is told.
+# Rooms that read bytes of peers or hold keys; valgrind shows a program that replaces itself, and
+# its processor computes with subnormal numbers whatever it is told.
 UNIT_QUICK := $(filter-out %/base/test_process %/base/test_subnormal, \
     $(filter $(foreach r,base crypto wire,$(BUILD)/tests/unit/$(r)/%),$(UNIT)))
 run-memcheck: $(UNIT_QUICK)
