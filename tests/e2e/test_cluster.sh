@@ -76,7 +76,7 @@ differ "$(value run/summary.json model_sha256 head)" "$(value third/summary.json
 
 # --- a start after the end is another run; while that has done nothing, the model is the one there was ---
 stamp=$(sha256sum third/server/model.safetensors)
-"$VFL_BIN/vfl-server" -c third/server/config.yaml 2>third-said &
+"$VFL_BIN/vfl-server" -c third/server/config.yaml --set listen=127.0.0.1:0 2>third-said &
 server=$!
 wait_until grep -q listening third-said
 kill -TERM $server
