@@ -41,7 +41,8 @@ void server_offer(struct server_session *s, struct actions *a)
     s->generation_known = ++s->generation;
     choose_members(s);
     sm_move(&s->sm, PHASE_AGREE, s->generation);
-    s->agree_until_us = s->now_us + 1000ull * SERVER_PATIENCES_MAX * s->plan.protocol.patience_ms;
+    s->agree_until_us = s->now_us + 1000ull * phase_row(PHASE_AGREE)->patiences *
+                                        phase_limit_ms(PHASE_AGREE, false, &s->plan);
     st = server_compare_begin(s);
     if (st == STATUS_POLICY) { /* it is the first member's: where it is dropped, for good */
         s->peer[s->members[0]].barred = true;

@@ -26,28 +26,24 @@ void server_arm(struct server_session *s, struct actions *a, uint64_t after_ms)
     actions_add(a, ACTION_ARM)->after_ms = after_ms;
 }
 
-/* A sum in clear ends a training round without the late, but a test needs all of its rows. */
-static bool has_deadline(const struct server_session *s)
+/* Is whoever does not answer in this phase done without?  A sum in clear ends a training round
+ * without the late, but a test needs all of its rows. */
+static bool hurries(const struct server_session *s)
 {
-    const struct phase_row *row = phase_row(s->sm.phase);
-
-    if (row->deadline != PHASE_ROUND_DEADLINE || !s->started ||
-        s->plan.protocol.straggler != STRAGGLER_DROP)
+    if (!server_does_without(s) || s->plan.protocol.straggler != STRAGGLER_DROP)
         return false;
     return s->sm.phase != PHASE_ROUND || s->round.purpose == PURPOSE_TRAIN || !s->shape.partial;
 }
 
+/* Under `wait` each phase has its whole limit; a deadline is for all phases that share a clock. */
 void server_arm_phase(struct server_session *s, struct actions *a)
 {
-    uint64_t passed_ms, all_ms = s->plan.protocol.deadline_ms;
+    uint64_t passed_ms, all_ms = phase_limit_ms(s->sm.phase, hurries(s), &s->plan);
 
     if (!phase_row(s->sm.phase)->goes_on)
         s->clock_us = s->now_us;
-    passed_ms = (s->now_us - s->clock_us) / 1000;
-    if (!has_deadline(s))
-        server_arm(s, a, s->plan.protocol.patience_ms);
-    else
-        server_arm(s, a, passed_ms < all_ms ? all_ms - passed_ms : 1);
+    passed_ms = hurries(s) ? (s->now_us - s->clock_us) / 1000 : 0;
+    server_arm(s, a, passed_ms < all_ms ? all_ms - passed_ms : 1);
 }
 
 uint8_t *server_audience(struct server_session *s)
@@ -86,6 +82,11 @@ struct action *server_send_one(struct server_session *s, struct actions *a, uint
 bool server_waits(const struct server_session *s)
 {
     return s->plan.protocol.straggler == STRAGGLER_WAIT;
+}
+
+bool server_does_without(const struct server_session *s)
+{
+    return !server_waits(s) && s->started;
 }
 
 void server_next_question(struct server_session *s)
@@ -148,7 +149,7 @@ void server_missing(const struct server_session *s, char *out, size_t n)
  * the run needs it. */
 void server_blame(struct server_session *s, struct actions *a, uint32_t peer)
 {
-    if (!server_waits(s) && s->started)
+    if (server_does_without(s))
         server_drop(s, a, peer, s->error.status);
     else
         server_fail(s, a);
@@ -310,7 +311,8 @@ static void out_of_time(struct server_session *s, struct actions *a)
 {
     char missing[256];
 
-    if (s->sm.phase == PHASE_SUM && s->answers >= secagg_quorum(s->sum)) {
+    if (phase_row(s->sm.phase)->quorum[0] == QUORUM_DECODES &&
+        s->answers >= secagg_quorum(s->sum)) {
         server_sum_up(s, a); /* what came in the same moment is in */
         return;
     }
@@ -320,7 +322,7 @@ static void out_of_time(struct server_session *s, struct actions *a)
             log_warn("went on without %s", missing);
         return;
     }
-    if (!server_waits(s) && s->started && s->sm.phase != PHASE_GATHER) {
+    if (server_does_without(s) && s->sm.phase != PHASE_GATHER) {
         leave_behind(s, a, missing);
         return;
     }
@@ -337,6 +339,23 @@ static void start(struct server_session *s, struct actions *a)
         server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
     else
         server_arm(s, a, s->plan.protocol.patience_ms);
+}
+
+/* What holds after every step, whatever peers have sent: members stand where they say, and answers
+ * are theirs. */
+static void check_members(const struct server_session *s)
+{
+    bool asks = s->sm.phase != PHASE_GATHER && s->sm.phase != PHASE_OVER;
+    uint32_t answered = 0;
+
+    for (uint32_t i = 0; i < s->setup.roster->n; i++) {
+        const struct server_peer *p = &s->peer[i];
+        CHECK(p->present || (p->member < 0 && !p->answered));
+        CHECK(p->member < 0 || (uint32_t)p->member < s->members_n);
+        CHECK(p->member < 0 || s->members[p->member] == i);
+        answered += p->member >= 0 && p->answered;
+    }
+    CHECK(!asks || (s->members_n > 0 && answered <= s->answers && s->answers <= s->members_n));
 }
 
 void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
@@ -365,6 +384,7 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
     case EVENT_STOP: server_finish(s, out, OUTCOME_STOPPED); break;
     case EVENT_CHARGED: CHECK(!"the server keeps no ledger");
     }
+    check_members(s);
 }
 
 /* --- life --- */
