@@ -69,15 +69,11 @@ static void fill_places(struct ledger_ids *ids)
 /* Room for one more, in both. */
 static enum status grow(struct ledger_ids *ids)
 {
-    if (ids->n == ids->max) {
-        size_t more = ids->max == 0 ? PLACES_MIN : ids->max + ids->max / 2;
-        uint8_t *grown = mem_grow(ids->digest, ids->max * LEDGER_ID_BYTES, more * LEDGER_ID_BYTES);
+    uint8_t *room = mem_room(ids->digest, &ids->max, ids->n + 1, LEDGER_ID_BYTES);
 
-        if (grown == NULL)
-            return STATUS_MEMORY;
-        ids->digest = grown;
-        ids->max = more;
-    }
+    if (room == NULL)
+        return STATUS_MEMORY;
+    ids->digest = room;
     if (ids->n + 1 > ids->places / 4 * 3) {
         size_t more = ids->places == 0 ? PLACES_MIN : 2 * ids->places;
         uint32_t *place = mem_alloc(more, sizeof *place);
