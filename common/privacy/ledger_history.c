@@ -70,7 +70,7 @@ enum status ledger_history_add(struct ledger_history *h, const struct ledger_wor
     return ledger_history_reserve(h);
 }
 
-static void merge(struct ledger_tally *into, const struct ledger_tally *more)
+static void merge_tallies(struct ledger_tally *into, const struct ledger_tally *more)
 {
     into->entries += more->entries;
     into->rounds += more->rounds;
@@ -96,7 +96,7 @@ void ledger_history_enter(struct ledger_history *h, const struct ledger_tally *m
     struct ledger_tally *t = find_tally(h, more->work, more->purpose, h->tallies);
 
     if (t != NULL) {
-        merge(t, more);
+        merge_tallies(t, more);
         return;
     }
     CHECK(h->tallies < h->tallies_max && more->work < h->works);
@@ -135,7 +135,7 @@ void ledger_history_shorten(struct ledger_history *h)
             known = find_tally(h, 0, t.purpose, kept);
         }
         if (known != NULL)
-            merge(known, &t);
+            merge_tallies(known, &t);
         else
             h->tally[kept++] = t;
     }

@@ -50,7 +50,7 @@ enum status ledger_peers_see(struct ledger_peers *p, const uint8_t key[LEDGER_DI
         return STATUS_OK;
     peer = ledger_peers_get(p, key);
     if (peer == NULL)
-        return STATUS_MEMORY;
+        return p->n == LEDGER_PEERS_MAX ? STATUS_LIMIT : STATUS_MEMORY;
     if (number > peer->seen) {
         peer->seen = number;
         peer->dirty = true;
