@@ -159,6 +159,10 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
     /* Each its own gradients; not known here. */
     if (s->head.apart || j->applied > s->steps_done)
         return false;
+    /* A model of no steps is as good as a fresh one: the party looks whether the plan is its own.
+     */
+    if (s->steps_done == 0)
+        return false;
     if (j->applied != s->steps_done) {
         if (store->append == NULL || !store->trail(store->owner, j->applied, trail))
             return false;
