@@ -160,7 +160,8 @@ static void test_what_no_mechanism_can_be_is_refused(void **state)
         "persons=0 raw",
         "gaussian sigma=1 clip=0 step=0.0625 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
         "persons=0 raw",
-        "gaussian sigma=inf clip=1 step=0.0625 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "gaussian sigma=inf clip=1 step=0.0625 clear=1 concat=0 coordinates=16 parties=5 "
+        "colluders=2 "
         "raw",
         "gaussian sigma=1 clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
         "persons=0 raw",
