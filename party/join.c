@@ -184,6 +184,13 @@ static enum status same_plan(struct party_session *p, const struct wire_offer *o
 {
     if (o->plan.n == p->plan_text.len && memcmp(o->plan.data, p->plan_text.data, o->plan.n) == 0)
         return STATUS_OK;
+    /* The first checkpoint of a run that ended before it began: its server has forgotten it, too,
+     * and a fresh model is as good as that one. */
+    if (p->generation == 0 && p->applied == 0 && !p->final) {
+        log_info("state: its run had done no step, and the server's is another one: begun anew");
+        party_forget_plan(p);
+        return party_take_plan(p, o->plan.data, o->plan.n);
+    }
     if (p->generation == 0)
         return error_set(&p->error, STATUS_CONFIG,
                          "state: holds %s of another plan; use another state directory",

@@ -163,6 +163,10 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
     /* Each its own gradients; not known here. */
     if (s->trainer.head.apart || j->applied > s->trainer.steps_done)
         return false;
+    /* A model of no steps is as good as a fresh one: the party looks whether the plan is its own.
+     */
+    if (s->trainer.steps_done == 0)
+        return false;
     if (j->applied != s->trainer.steps_done) {
         if (store->append == NULL || !store->trail(store->owner, j->applied, trail))
             return false;
