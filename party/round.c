@@ -11,6 +11,7 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "common/config/aggregation.h"
 
 #include <string.h>
 
@@ -44,8 +45,7 @@ static enum status plan_close(struct party_session *p, const struct wire_broadca
         return STATUS_OK;
     if (b->close_step != p->applied || !p->pending)
         return party_violation(p, "closes a step that this party did not upload", b->close_step);
-    if (b->absent.n > 0 && (p->plan.protocol.aggregation != AGGREGATION_CLEAR ||
-                            p->plan.protocol.straggler != STRAGGLER_DROP))
+    if (b->absent.n > 0 && !aggregation_partial(&p->plan))
         return party_violation(p, "closes a step without some members", b->close_step);
     p->task.close = true;
     p->task.apply = !among(&b->absent, p->self);

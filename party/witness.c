@@ -15,6 +15,7 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "common/config/aggregation.h"
 #include "common/privacy/ledger.h"
 
 _Static_assert(LEDGER_NUMBER_MAX == WIRE_LEDGER_MAX, "what is said can be kept");
@@ -85,7 +86,7 @@ enum status party_witness_check(struct party_session *p, uint32_t member,
 /* In clear, a round may end without members that it did not wait for. */
 static bool all_had_to_send(const struct plan *p)
 {
-    return p->protocol.aggregation != AGGREGATION_CLEAR || p->protocol.straggler == STRAGGLER_WAIT;
+    return !aggregation_of(p)->plaintext || p->protocol.straggler == STRAGGLER_WAIT;
 }
 
 void party_witness_opened(struct party_session *p)
