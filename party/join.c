@@ -77,6 +77,7 @@ static enum status init_bottom(struct party_session *p)
         s = party_bottom_init(&p->bottom, p->setup.config, &p->plan, (uint32_t)p->setup.train->cols,
                               &init);
     rng_deinit(&init);
+    p->bottom.stop = &p->stop;
     if (s == STATUS_OK && p->setup.seeded)
         party_dp_seed(&p->bottom.dp, p->setup.seed, p->setup.self + 1);
     return s;
@@ -130,6 +131,8 @@ static enum status make_room(struct party_session *p, const uint8_t *text, size_
         s = party_sent_init(&p->sent, &p->plan, party_refreshes(&p->plan, p->setup.self),
                             secagg_scratch_bytes(&p->shape, (size_t)p->plan.training.batch *
                                                                 p->plan.model.embedding));
+    if (s == STATUS_OK)
+        s = buf_reserve(&p->undo, party_undo_bytes(p));
     return s;
 }
 

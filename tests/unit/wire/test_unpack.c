@@ -200,8 +200,10 @@ static void put_job(struct raw *r, const char *kind, size_t text_n)
     static const uint8_t text[WIRE_JOB_TEXT_MAX + 1];
     struct raw job = {.n = 0};
 
-    put_bytes(&job, 1, (const uint8_t *)kind, strlen(kind));
-    put_bytes(&job, 2, text, text_n);
+    if (kind[0] != 0)
+        put_bytes(&job, 1, (const uint8_t *)kind, strlen(kind));
+    if (text_n > 0)
+        put_bytes(&job, 2, text, text_n);
     put_bytes(r, 2, job.bytes, job.n);
 }
 
