@@ -103,6 +103,7 @@ enum {
 
 struct party_session {
     struct party_setup setup;
+    atomic_bool stop; /* set by another thread while this one works */
     struct sm sm;
     struct error error;
 
@@ -116,6 +117,7 @@ struct party_session {
     uint32_t together; /* rows of one person at most in one batch of the plan */
     struct schedule schedule;
     struct party_bottom bottom;
+    struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
     struct party_sent sent;
     struct party_refresh refresh;
     uint8_t *payload, *check; /* of an upload, or sealed shares and their tags */
@@ -265,6 +267,9 @@ void party_witness_opened(struct party_session *p);
 void party_witness_ended(struct party_session *p);
 /* What is seen becomes durable with this charge. */
 void party_witness_charge(struct party_session *p, struct action_charge *c);
+
+/* work.c: the most that p->undo holds. */
+size_t party_undo_bytes(const struct party_session *p);
 
 /* deal.c: nothing to do where nothing is dealt. */
 enum status party_deal_init(struct party_session *p) MUST_USE; /* once a plan is known */

@@ -199,6 +199,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
     buf_init(&p->plan_text, PLAN_TEXT_MAX);
     buf_init(&p->keep, PARTY_KEEP_MAX);
     buf_init(&p->before, PARTY_KEEP_MAX);
+    buf_init(&p->undo, PARTY_KEEP_MAX);
     buf_init(&p->received, WIRE_PAYLOAD_MAX);
     party_witness_init(p);
     s = rng_init_system(&p->noise);
@@ -234,6 +235,7 @@ static void free_plan(struct party_session *p)
     buf_deinit(&p->plan_text);
     wipe(&p->keep);
     wipe(&p->before);
+    wipe(&p->undo);
     party_deal_deinit(p);
     if (p->payload != NULL) /* shares that a failure left unsealed */
         secret_wipe(p->payload, p->payload_max);
@@ -251,6 +253,7 @@ void party_forget_plan(struct party_session *p)
     buf_init(&p->plan_text, PLAN_TEXT_MAX);
     buf_init(&p->keep, PARTY_KEEP_MAX);
     buf_init(&p->before, PARTY_KEEP_MAX);
+    buf_init(&p->undo, PARTY_KEEP_MAX);
     p->payload = p->check = NULL;
     p->coded = p->charge_rows = NULL;
     p->hellos = NULL;
