@@ -34,6 +34,7 @@ struct party_session {
     struct party_setup setup;
     struct sm sm;
     struct error error;
+    atomic_bool stop; /* set by another thread while this one works */
     struct party_federation fed;
     struct party_learner learner;
     struct party_purse purse;
@@ -131,6 +132,9 @@ void party_witness_opened(struct party_session *p);
 void party_witness_ended(struct party_session *p);
 /* What is seen becomes durable with this charge. */
 void party_witness_charge(struct party_session *p, struct action_charge *c);
+
+/* work.c: the most that p->learner.undo holds. */
+size_t party_undo_bytes(const struct party_session *p);
 
 /* deal.c: nothing to do where nothing is dealt. */
 enum status party_deal_init(struct party_session *p) MUST_USE; /* once a plan is known */

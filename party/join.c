@@ -75,6 +75,7 @@ static enum status init_bottom(struct party_session *p)
         s = party_bottom_init(&p->learner.bottom, p->setup.config, &p->learner.plan,
                               (uint32_t)p->setup.train->cols, &init);
     rng_deinit(&init);
+    p->learner.bottom.stop = &p->stop;
     if (s == STATUS_OK && p->setup.seeded)
         party_dp_seed(&p->learner.bottom.dp, p->setup.seed, p->setup.self + 1);
     return s;
@@ -131,6 +132,8 @@ static enum status make_room(struct party_session *p, const uint8_t *text, size_
             &p->learner.sent, &p->learner.plan, party_refreshes(&p->learner.plan, p->setup.self),
             secagg_scratch_bytes(&p->round.shape, (size_t)p->learner.plan.training.batch *
                                                       p->learner.plan.model.embedding));
+    if (s == STATUS_OK)
+        s = buf_reserve(&p->learner.undo, party_undo_bytes(p));
     return s;
 }
 

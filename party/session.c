@@ -201,6 +201,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
     buf_init(&p->learner.plan_text, PLAN_TEXT_MAX);
     buf_init(&p->keep.last, PARTY_KEEP_MAX);
     buf_init(&p->keep.before, PARTY_KEEP_MAX);
+    buf_init(&p->learner.undo, PARTY_KEEP_MAX);
     buf_init(&p->round.received, WIRE_PAYLOAD_MAX);
     party_witness_init(p);
     s = rng_init_system(&p->round.noise);
@@ -236,6 +237,7 @@ static void free_plan(struct party_session *p)
     buf_deinit(&p->learner.plan_text);
     wipe(&p->keep.last);
     wipe(&p->keep.before);
+    wipe(&p->learner.undo);
     party_deal_deinit(p);
     if (p->round.upload.payload != NULL) /* shares that a failure left unsealed */
         secret_wipe(p->round.upload.payload, p->round.upload.payload_max);
@@ -253,6 +255,7 @@ void party_forget_plan(struct party_session *p)
     buf_init(&p->learner.plan_text, PLAN_TEXT_MAX);
     buf_init(&p->keep.last, PARTY_KEEP_MAX);
     buf_init(&p->keep.before, PARTY_KEEP_MAX);
+    buf_init(&p->learner.undo, PARTY_KEEP_MAX);
     p->round.upload.payload = p->round.upload.check = NULL;
     p->round.coded = p->purse.rows = NULL;
     p->fed.set.hellos = NULL;

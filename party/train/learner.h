@@ -42,6 +42,7 @@ struct party_learner {
     bool pending;         /* an upload for step `applied` awaits its gradient */
     bool final;           /* the last broadcast has come */
     struct party_behind behind;
+    struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
 };
 
 #endif

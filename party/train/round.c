@@ -252,6 +252,8 @@ void party_worked(struct party_session *p, struct actions *a)
         party_refuse(p, a);
         return;
     }
+    if (p->learner.bottom.interrupted)
+        return; /* EVENT_STOP is next */
     switch (p->round.task.work) {
     case WORK_ROUND: round_worked(p, a); break;
     case WORK_SUM:
