@@ -7,7 +7,9 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
+#include "common/flow/job.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void party_connected(struct party_session *p, struct actions *a)
@@ -190,15 +192,15 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
 
 static enum status same_plan(struct party_session *p, const struct wire_offer *o)
 {
-    if (o->plan.n == p->learner.plan_text.len &&
-        memcmp(o->plan.data, p->learner.plan_text.data, o->plan.n) == 0)
+    if (o->job.text.n == p->learner.plan_text.len &&
+        memcmp(o->job.text.data, p->learner.plan_text.data, o->job.text.n) == 0)
         return STATUS_OK;
     /* The first checkpoint of a run that ended before it began: its server has forgotten it, too,
      * and a fresh model is as good as that one. */
     if (p->fed.set.generation == 0 && p->learner.applied == 0 && !p->learner.final) {
         log_info("state: its run had done no step, and the server's is another one: begun anew");
         party_forget_plan(p);
-        return party_take_plan(p, o->plan.data, o->plan.n);
+        return party_take_plan(p, o->job.text.data, o->job.text.n);
     }
     if (p->fed.set.generation == 0)
         return error_set(
@@ -269,10 +271,25 @@ static enum status price(struct party_session *p, struct actions *a, uint64_t of
     return policy_check(&p->setup.config->policy, &p->learner.plan, &set, spent, n, &p->error);
 }
 
+/* It ends that job, for all; what this party is ready for is as it was. */
+static void refuse_job(struct actions *a, const struct wire_job *j)
+{
+    struct action *send = actions_add(a, ACTION_SEND);
+
+    send->msg.kind = WIRE_REFUSE;
+    send->msg.refuse.kind = STATUS_KIND_CONFIG;
+    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text,
+             "a job of kind %s, of which this party knows nothing", j->kind);
+}
+
 void party_offer(struct party_session *p, struct actions *a, const struct wire_offer *o)
 {
     enum status s;
 
+    if (!job_is(&o->job, JOB_TRAIN)) {
+        refuse_job(a, &o->job);
+        return;
+    }
     if (o->generation <= p->fed.set.generation) {
         error_set(&p->error, STATUS_PROTOCOL, "offer: generation %llu after %llu",
                   (unsigned long long)o->generation, (unsigned long long)p->fed.set.generation);
@@ -286,7 +303,7 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
         return;
     }
     party_forget_keys(p);
-    s = p->learner.planned ? same_plan(p, o) : party_take_plan(p, o->plan.data, o->plan.n);
+    s = p->learner.planned ? same_plan(p, o) : party_take_plan(p, o->job.text.data, o->job.text.n);
     if (s == STATUS_OK)
         s = take_members(p, o);
     if (s == STATUS_OK)

@@ -6,8 +6,8 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
-#include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
+#include "common/flow/job.h"
 #include "server/core.h"
 
 #include <stdio.h>
@@ -499,7 +499,7 @@ enum status server_session_new(struct server_session **out, const struct server_
         server_session_free(s);
         return st;
     }
-    digest_sha256(s->plan_digest, s->plan_text.data, s->plan_text.len);
+    job_digest(s->plan_digest, JOB_TRAIN, s->plan_text.data, s->plan_text.len);
     trail_begin(&s->trainer.trail, &s->trainer.digest, s->plan_digest);
     *out = s;
     return STATUS_OK;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    WIRE_VERSION = 3,
+    WIRE_VERSION = 4,
     WIRE_BEHIND_MAX = 32768, /* steps that the server remembers for who may come back */
     WIRE_MEMBERS_MAX = PLAN_PARTIES_MAX,
     WIRE_NAME_MAX = 63,
@@ -21,7 +21,9 @@ enum {
     WIRE_SEEN_BYTES = 8,  /* of one member's number in a Confirm */
     WIRE_CONFIRM_MAX = 256 + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX, /* one Confirm */
     WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of any message */
-    WIRE_OFFER_MAX = PLAN_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
+    WIRE_JOB_KIND_MAX = 16,
+    WIRE_JOB_TEXT_MAX = PLAN_TEXT_MAX, /* canonical text of a job of any kind */
+    WIRE_OFFER_MAX = WIRE_JOB_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
     WIRE_SETUP_MAX = 16384,       /* largest frame a party takes before it knows a plan */
     WIRE_PAYLOAD_MAX = 256 << 20, /* of any vector; a plan that needs more is refused at -n */
     WIRE_SHARES_MAX = 255 << 20,  /* of one Share or Relay, which have tags and names besides */
