@@ -1,7 +1,7 @@
 /* bottom.c -- the bottom model.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/bottom.h"
+#include "party/train/bottom.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
