@@ -34,7 +34,6 @@ static void choose_members(struct server_session *s)
 void server_offer(struct server_session *s, struct actions *a)
 {
     struct action *send;
-    enum status st;
 
     if (s->generation < s->generation_known)
         s->generation = s->generation_known;
@@ -42,13 +41,7 @@ void server_offer(struct server_session *s, struct actions *a)
     choose_members(s);
     sm_move(&s->sm, PHASE_AGREE, s->generation);
     s->agree_until_us = s->now_us + 1000ull * SERVER_PATIENCES_MAX * s->plan.protocol.patience_ms;
-    st = server_compare_begin(s);
-    if (st == STATUS_POLICY) { /* it is the first member's: where it is dropped, for good */
-        s->peer[s->members[0]].barred = true;
-        server_blame(s, a, s->members[0]);
-        return;
-    }
-    if (st != STATUS_OK) {
+    if (server_compare_begin(s) != STATUS_OK) {
         server_fail(s, a);
         return;
     }
@@ -200,6 +193,11 @@ void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
                   "hello of %s: for the ids of a neighbour no element, or that one's own",
                   server_name(s, peer));
         server_drop(s, a, peer, STATUS_AUTH);
+        return;
+    }
+    if (peer == s->members[0] && server_compare_may_answer(s, h) != STATUS_OK) {
+        s->peer[peer].barred = true; /* where it is dropped, for good */
+        server_blame(s, a, peer);
         return;
     }
     agree_keep_hello(&s->hellos[s->peer[peer].member], h);
