@@ -135,7 +135,8 @@ static void make_key(struct sim *s, uint32_t party, struct sim *old)
     struct sign_key *key = &s->party[party].key,
                     *before = old == NULL ? NULL : &old->party[party].key;
 
-    if (before == NULL || memcmp(before->public_key, none, sizeof none) == 0) {
+    if (before == NULL || s->options.new_keys ||
+        memcmp(before->public_key, none, sizeof none) == 0) {
         CHECK(sign_key_generate(key) == STATUS_OK);
         return;
     }
