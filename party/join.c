@@ -252,8 +252,11 @@ static enum status price(struct party_session *p, struct actions *a, uint64_t of
         .together = p->together,
         .records = p->setup.records,
     };
+    const struct account_entry mechanism = policy_mechanism(&p->plan, &set);
 
-    party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));
+    if (!p->setup.takes(p->setup.owner, &mechanism))
+        return policy_full(&p->error);
+    party_use_mechanism(p, a, mechanism);
     if (p->generation > 0 && set.done == p->applied)
         return policy_check(&p->setup.config->policy, &p->plan, &set, spent, 0, &p->error);
     return policy_check(&p->setup.config->policy, &p->plan, &set, spent, n, &p->error);
