@@ -451,10 +451,12 @@ static void on_stop(uv_signal_t *s, int number)
     struct event e = {.kind = EVENT_STOP};
 
     log_info("signal %d: ending in order", number);
-    if (l->working)
+    if (l->working) {
         l->held_stop = true;
-    else
+        party_session_interrupt(l->run.session);
+    } else {
         tell(l, &e);
+    }
 }
 
 /* For a reason of this side's. */

@@ -1,11 +1,12 @@
 /* bottom.c -- the bottom model.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/bottom.h"
+#include "party/train/bottom.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 #include "common/flow/agenda.h"
 #include "common/nn/gemm.h"
 #include "common/nn/safetensors.h"
@@ -71,7 +72,7 @@ enum status party_bottom_check(const struct config_party *config, const struct p
         return error_set(err, STATUS_POLICY,
                          "model.train: the plan's training.releases is once, for which a bottom "
                          "has to be frozen, and this party's is not");
-    if (p->protocol.aggregation != AGGREGATION_FEDVS || config->degree > 0)
+    if (!aggregation_of(p)->polynomial || config->degree > 0)
         return STATUS_OK;
     return error_set(err, STATUS_CONFIG,
                      "model.polynomial.degree: the plan's aggregation is fedvs, which computes "
@@ -101,7 +102,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
         .down = down,
         .frozen = config->train == TRAIN_FROZEN,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
-        .clip = p->protocol.aggregation == AGGREGATION_FEDVS ? INFINITY : (float)p->protocol.clip,
+        .clip = aggregation_of(p)->polynomial ? INFINITY : (float)p->protocol.clip,
     };
     s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 7 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
@@ -234,6 +235,14 @@ const float *party_bottom_again(struct party_bottom *b)
     return nn_net_forward(&b->net, b->batch, b->batch_rows);
 }
 
+bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q)
+{
+    if (q >= p->protocol.local_iterations)
+        return false;
+    b->interrupted = q > 0 && b->stop != NULL && atomic_load(b->stop);
+    return !b->interrupted;
+}
+
 void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q)
 {
     if (b->frozen)
@@ -255,7 +264,7 @@ uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64
 {
     uint32_t clipped = party_bottom_clip(b, clip);
 
-    for (uint32_t q = 0; q < p->protocol.local_iterations; q++) {
+    for (uint32_t q = 0; party_bottom_iterates(b, p, q); q++) {
         if (q > 0 || b->net.x != b->batch)
             nn_net_forward(&b->net, b->batch, b->batch_rows);
         party_bottom_step(b, p, step, q);
