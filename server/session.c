@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 #include "common/crypto/secret.h"
 #include "common/flow/job.h"
 #include "server/core.h"
@@ -394,8 +395,7 @@ static enum status init_protocol(struct server_session *s, struct error *err)
 
     s->round.sum.shape = (struct secagg_shape){
         .concat = p->model.fusion == FUSION_CONCAT,
-        .partial =
-            p->protocol.aggregation == AGGREGATION_CLEAR && p->protocol.straggler == STRAGGLER_DROP,
+        .partial = aggregation_partial(p),
         .shown = p->protocol.local_view == VIEW_REFRESHED,
         .parties = p->shape.parties,
         .values_max = rows * p->model.embedding,
