@@ -17,6 +17,11 @@ static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX
     return books_entries(&((struct party_run *)owner)->books, out);
 }
 
+static bool takes(void *owner, const struct account_entry *mechanism)
+{
+    return ledger_takes(((struct party_run *)owner)->books.ledger, mechanism);
+}
+
 static uint64_t sequence(void *owner)
 {
     return ledger_sequence(((struct party_run *)owner)->books.ledger);
@@ -62,6 +67,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .seeded = r->options->seeded,
         .seed = r->options->seed,
         .spent = spent,
+        .takes = takes,
         .records = books_records(&r->books),
         .sequence = sequence,
         .seen = seen,

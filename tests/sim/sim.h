@@ -105,6 +105,8 @@ struct table *sim_party_train(struct sim *s, uint32_t party);
 struct roster *sim_party_roster(struct sim *s, uint32_t party);
 /* The n-th charge (from 1) of this party fails with this status. */
 void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status status);
+/* Its ledger takes no further mechanism. */
+void sim_fill_ledger(struct sim *s, uint32_t party);
 /* A party that connects only after this time. */
 void sim_late(struct sim *s, uint32_t party, uint64_t us);
 /* Ask a daemon to stop at this time; SIM_SERVER or a party. */

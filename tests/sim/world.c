@@ -28,6 +28,13 @@ static size_t nothing_spent(void *owner, struct account_entry out[ACCOUNT_MECHAN
     return 0;
 }
 
+/* By a party whose ledger is full no mechanism is taken. */
+static bool takes(void *owner, const struct account_entry *mechanism)
+{
+    (void)mechanism;
+    return !((const struct sim_party *)owner)->full;
+}
+
 static uint64_t sequence(void *owner)
 {
     return ((struct sim_party *)owner)->disk.ledger.number;
@@ -161,6 +168,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .seeded = !s->options.unseeded,
         .seed = SEED,
         .spent = nothing_spent,
+        .takes = takes,
         .records = p->train.rows + p->test.rows,
         .sequence = sequence,
         .seen = seen,

@@ -429,12 +429,12 @@ static void test_one_claim_is_the_same_as_among_all(void **state)
 
 static void test_a_full_list_of_mechanisms_has_claims(void **state)
 {
-    struct account_entry e[ACCOUNT_MECHANISMS_MAX + 1];
+    static struct account_entry e[ACCOUNT_MECHANISMS_MAX + 1];
     struct account_claim limit;
 
     (void)state;
     for (uint32_t i = 0; i < ACCOUNT_MECHANISMS_MAX; i++)
-        e[i] = pbm(2 + i, .01, 3 + i, 1, 1);
+        e[i] = pbm(2 + i % 8, .01 / (1 + i / 8), 3 + i % 8, 1, 1);
     limit = claim_of(e, ACCOUNT_MECHANISMS_MAX, ACCOUNT_SERVER_1, ACCOUNT_COLUMNS);
     assert_int_equal(limit.m_eff, 2);
     assert_true(claim_of(e, ACCOUNT_MECHANISMS_MAX, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon <

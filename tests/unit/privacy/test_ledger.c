@@ -110,12 +110,15 @@ static void test_a_mechanism_too_many_is_refused(void **state)
     (void)state;
     for (uint32_t i = 0; i < ACCOUNT_MECHANISMS_MAX; i++) {
         m.coordinates = i + 1;
+        assert_true(ledger_takes(l, &m));
         use(l, &m);
     }
     m.coordinates = ACCOUNT_MECHANISMS_MAX + 1;
     assert_int_equal(ledger_use(l, &m, &err), STATUS_BUDGET);
-    assert_non_null(strstr(err.text, "64"));
+    assert_non_null(strstr(err.text, "1024"));
+    assert_false(ledger_takes(l, &m));
     m.coordinates = 1; /* known ones stay in use */
+    assert_true(ledger_takes(l, &m));
     use(l, &m);
     ledger_close(l);
 }
