@@ -93,9 +93,9 @@ static const struct key server_keys[] = {
     {"limits.id_mismatches", KEY_U32, SERVER(id_mismatches), .lo = 1,
      .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "64",
      .help =
-         "Comparisons of ids with one party that may end without showing that it holds the same: "
-         "each lets it try one guess. Beyond that it is refused until --ids-forget. Another party "
-         "that breaks generations off causes counts too."},
+         "Lists of ids with which one party may come without showing that they are the server's: "
+         "each lets it try one guess, the same one again tells it nothing. With yet another one it "
+         "is refused until --ids-forget."},
 };
 
 const struct key_table config_keys_server = {
@@ -218,10 +218,9 @@ static const struct key party_keys[] = {
          "Disk that shares of everybody's data may take here under fedvs, in MiB; 0: no limit."},
     {"policy.max_id_mismatches", KEY_U32, PARTY(policy.id_mismatches), .lo = 1,
      .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "64",
-     .help = "Comparisons of ids with another party, or the server, that may end without showing "
-             "that it holds the same: each lets it try one guess at this party's ids. Beyond that "
-             "this party takes part in nothing with it until --ids-forget. A third party that "
-             "breaks generations off, or the server, causes counts too."},
+     .help = "Lists of ids with which another party, or the server, may come without showing that "
+             "they are this party's: each lets it try one guess, the same one again tells it "
+             "nothing. With yet another one it is refused until --ids-forget."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encoding_names,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregation_names,
