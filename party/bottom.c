@@ -234,6 +234,14 @@ const float *party_bottom_again(struct party_bottom *b)
     return nn_net_forward(&b->net, b->batch, b->batch_rows);
 }
 
+bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q)
+{
+    if (q >= p->protocol.local_iterations)
+        return false;
+    b->interrupted = q > 0 && b->stop != NULL && atomic_load(b->stop);
+    return !b->interrupted;
+}
+
 void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q)
 {
     if (b->frozen)
@@ -255,7 +263,7 @@ uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64
 {
     uint32_t clipped = party_bottom_clip(b, clip);
 
-    for (uint32_t q = 0; q < p->protocol.local_iterations; q++) {
+    for (uint32_t q = 0; party_bottom_iterates(b, p, q); q++) {
         if (q > 0 || b->net.x != b->batch)
             nn_net_forward(&b->net, b->batch, b->batch_rows);
         party_bottom_step(b, p, step, q);

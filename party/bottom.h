@@ -11,6 +11,8 @@
 #include "common/nn/net.h"
 #include "party/dp.h"
 
+#include <stdatomic.h>
+
 struct party_bottom {
     struct arena arena;
     struct nn_net net;
@@ -34,6 +36,10 @@ struct party_bottom {
     uint64_t lost;
     /* The same of its inputs, beyond [-x_max, x_max]. */
     uint64_t inputs, inputs_beyond;
+    /* Set by another thread: no further local step begins; NULL: never.  interrupted: one did not,
+     * and the parameters are those of a step half taken. */
+    const atomic_bool *stop;
+    bool interrupted;
 };
 
 /* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers; noise for which there is no
@@ -74,6 +80,9 @@ bool party_bottom_expand(struct party_bottom *b) MUST_USE;
 
 /* Rows of b->gradient to at most this l2 norm, 0: to none.  Returns how many were longer. */
 uint32_t party_bottom_clip(struct party_bottom *b, double most);
+/* Whether local iteration q is to be taken.  The first always is, so that a step is never half
+ * taken where there is one iteration alone. */
+bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q);
 /* Nothing where the bottom is frozen.  Local iteration q with b->gradient for the last forward,
  * which was that of the kept batch.  With protocol.proximal mu it is drawn back to where iteration
  * 0 began (FedBCD, eq. 13). */

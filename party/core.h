@@ -103,6 +103,7 @@ enum {
 
 struct party_session {
     struct party_setup setup;
+    atomic_bool stop; /* set by another thread while this one works */
     struct sm sm;
     struct error error;
 
@@ -116,6 +117,7 @@ struct party_session {
     uint32_t together; /* rows of one person at most in one batch of the plan */
     struct schedule schedule;
     struct party_bottom bottom;
+    struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
     struct party_sent sent;
     struct party_refresh refresh;
     uint8_t *payload, *check; /* of an upload, or sealed shares and their tags */
@@ -184,6 +186,8 @@ void party_finish(struct party_session *p, struct actions *a, enum wire_outcome 
 /* p->error says why; the server is told. */
 void party_refuse(struct party_session *p, struct actions *a);
 enum status party_violation(struct party_session *p, const char *what, uint64_t number);
+/* Back to before party_take_plan: a model that no step has changed, and that nobody awaits. */
+void party_forget_plan(struct party_session *p);
 
 /* join.c */
 void party_connected(struct party_session *p, struct actions *a);
@@ -251,6 +255,8 @@ enum status party_witness_check(struct party_session *p, uint32_t member,
 struct party_paid party_witness_paid(const struct party_session *p);
 /* Out of one: is the ledger the one that it was made with, or a later one? */
 enum status party_witness_restore(struct party_session *p, const struct party_paid *paid) MUST_USE;
+/* The steps were another run's; how far the ledger had come stays. */
+void party_witness_forget_steps(struct party_session *p);
 /* The server says that it has done p->offered_step steps.  Under wait this party had to pay for
  * each: an error if the ledger has less.  Until it has all, and this party has come as far, nothing
  * of it is paid in what is kept; _offered looks at that without a word, before the first is. */
@@ -261,6 +267,9 @@ void party_witness_opened(struct party_session *p);
 void party_witness_ended(struct party_session *p);
 /* What is seen becomes durable with this charge. */
 void party_witness_charge(struct party_session *p, struct action_charge *c);
+
+/* work.c: the most that p->undo holds. */
+size_t party_undo_bytes(const struct party_session *p);
 
 /* deal.c: nothing to do where nothing is dealt. */
 enum status party_deal_init(struct party_session *p) MUST_USE; /* once a plan is known */

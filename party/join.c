@@ -75,6 +75,7 @@ static enum status init_bottom(struct party_session *p)
         s = party_bottom_init(&p->bottom, p->setup.config, &p->plan, (uint32_t)p->setup.train->cols,
                               &init);
     rng_deinit(&init);
+    p->bottom.stop = &p->stop;
     if (s == STATUS_OK && p->setup.seeded)
         party_dp_seed(&p->bottom.dp, p->setup.seed, p->setup.self + 1);
     return s;
@@ -128,6 +129,8 @@ static enum status make_room(struct party_session *p, const uint8_t *text, size_
         s = party_sent_init(&p->sent, &p->plan, party_refreshes(&p->plan, p->setup.self),
                             secagg_scratch_bytes(&p->shape, (size_t)p->plan.training.batch *
                                                                 p->plan.model.embedding));
+    if (s == STATUS_OK)
+        s = buf_reserve(&p->undo, party_undo_bytes(p));
     return s;
 }
 
@@ -184,6 +187,13 @@ static enum status same_plan(struct party_session *p, const struct wire_offer *o
 {
     if (o->plan.n == p->plan_text.len && memcmp(o->plan.data, p->plan_text.data, o->plan.n) == 0)
         return STATUS_OK;
+    /* The first checkpoint of a run that ended before it began: its server has forgotten it, too,
+     * and a fresh model is as good as that one. */
+    if (p->generation == 0 && p->applied == 0 && !p->final) {
+        log_info("state: its run had done no step, and the server's is another one: begun anew");
+        party_forget_plan(p);
+        return party_take_plan(p, o->plan.data, o->plan.n);
+    }
     if (p->generation == 0)
         return error_set(&p->error, STATUS_CONFIG,
                          "state: holds %s of another plan; use another state directory",

@@ -85,6 +85,11 @@ static void keep(void *owner, const struct wire_bytes *kept, struct error *resul
     result->status = party_run_keep(&((struct loop *)owner)->run, kept, result);
 }
 
+static void interrupt(void *owner)
+{
+    party_session_interrupt(((struct loop *)owner)->run.session);
+}
+
 /* --- what it is told --- */
 
 static void pause_reading(void *owner, bool on)
@@ -120,6 +125,7 @@ static void init(struct loop *l)
         .keep = keep,
         .pause = pause_reading,
         .reload = reload,
+        .interrupt = interrupt,
     };
 
     l->run.lock = -1;

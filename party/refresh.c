@@ -164,7 +164,7 @@ void party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct
     f->clipped = 0;
     for (uint32_t r = 0; r < rows; r++)
         f->of_batch[r] = f->target[sent->row[r]];
-    for (uint32_t q = 0; q < p->protocol.local_iterations; q++) {
+    for (uint32_t q = 0; party_bottom_iterates(b, p, q); q++) {
         join(f, b);
         nn_head_forward(&f->head, f->fused, f->of_batch, rows, true);
         nn_head_backward(&f->head, f->dfused);

@@ -248,6 +248,8 @@ void party_worked(struct party_session *p, struct actions *a)
         party_refuse(p, a);
         return;
     }
+    if (p->bottom.interrupted)
+        return; /* EVENT_STOP is next */
     switch (p->task.work) {
     case WORK_ROUND: round_worked(p, a); break;
     case WORK_SUM:

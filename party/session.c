@@ -199,6 +199,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
     buf_init(&p->plan_text, PLAN_TEXT_MAX);
     buf_init(&p->keep, PARTY_KEEP_MAX);
     buf_init(&p->before, PARTY_KEEP_MAX);
+    buf_init(&p->undo, PARTY_KEEP_MAX);
     buf_init(&p->received, WIRE_PAYLOAD_MAX);
     party_witness_init(p);
     s = rng_init_system(&p->noise);
@@ -224,13 +225,9 @@ static void wipe(struct buf *b)
     buf_deinit(b);
 }
 
-void party_session_free(struct party_session *p)
+/* What party_take_plan and all that followed have made. */
+static void free_plan(struct party_session *p)
 {
-    if (p == NULL)
-        return;
-    party_forget_keys(p);
-    rng_deinit(&p->noise);
-    digest_deinit(&p->digest);
     schedule_deinit(&p->schedule);
     party_bottom_deinit(&p->bottom);
     party_sent_deinit(&p->sent);
@@ -238,7 +235,7 @@ void party_session_free(struct party_session *p)
     buf_deinit(&p->plan_text);
     wipe(&p->keep);
     wipe(&p->before);
-    buf_deinit(&p->received);
+    wipe(&p->undo);
     party_deal_deinit(p);
     if (p->payload != NULL) /* shares that a failure left unsealed */
         secret_wipe(p->payload, p->payload_max);
@@ -247,6 +244,33 @@ void party_session_free(struct party_session *p)
     mem_free(p->check);
     mem_free(p->charge_rows);
     mem_free(p->hellos);
+}
+
+void party_forget_plan(struct party_session *p)
+{
+    CHECK(!p->keeping && p->masks == NULL);
+    free_plan(p);
+    buf_init(&p->plan_text, PLAN_TEXT_MAX);
+    buf_init(&p->keep, PARTY_KEEP_MAX);
+    buf_init(&p->before, PARTY_KEEP_MAX);
+    buf_init(&p->undo, PARTY_KEEP_MAX);
+    p->payload = p->check = NULL;
+    p->coded = p->charge_rows = NULL;
+    p->hellos = NULL;
+    p->planned = p->kept_any = false;
+    p->keep_step = p->kept_step = p->before_step = 0;
+    party_witness_forget_steps(p);
+}
+
+void party_session_free(struct party_session *p)
+{
+    if (p == NULL)
+        return;
+    party_forget_keys(p);
+    rng_deinit(&p->noise);
+    digest_deinit(&p->digest);
+    free_plan(p);
+    buf_deinit(&p->received);
     secret_free(p, 1, sizeof *p);
 }
 

@@ -103,6 +103,11 @@ bool party_session_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64
 void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
                         struct actions *out);
 void party_session_work(struct party_session *p);
+/* The one call that another thread may make while the work is under way, or this one: EVENT_STOP is
+ * to come.  The work leaves the step that it is in after the local iteration that it is in, and the
+ * session is as it was before that step: it has not applied the gradient, and sends nothing more.
+ */
+void party_session_interrupt(struct party_session *p);
 
 const struct party_report *party_session_report(struct party_session *p);
 /* The bottom; NULL before a plan was accepted. */

@@ -147,6 +147,12 @@ enum status party_witness_restore(struct party_session *p, const struct party_pa
     return lacks(p, paid->last, "by the checkpoint", "");
 }
 
+void party_witness_forget_steps(struct party_session *p)
+{
+    p->witness.paid = (struct party_paid){.last = p->witness.paid.last};
+    p->witness.proven = false;
+}
+
 /* Where the ledger has to have come if the server has done what it says.  Of a process without a
  * checkpoint nothing is known to be paid, so that each step counts. */
 static uint64_t least_by_steps(const struct party_session *p)

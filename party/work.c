@@ -7,6 +7,7 @@
 #include "party/core.h"
 
 #include "common/base/subnormal.h"
+#include "common/nn/state.h"
 
 #include <string.h>
 
@@ -55,6 +56,53 @@ static bool has_turn(const struct party_session *p, uint64_t step)
     return p->agenda.turns == 1 || step % p->agenda.turns == p->setup.self;
 }
 
+/* --- a stop in the middle of a step --- */
+
+void party_session_interrupt(struct party_session *p)
+{
+    atomic_store(&p->stop, true);
+}
+
+static size_t weights_bytes(const struct party_session *p)
+{
+    return p->sent.importance != NULL ? p->sent.width * sizeof *p->sent.importance : 0;
+}
+
+size_t party_undo_bytes(const struct party_session *p)
+{
+    return p->plan.protocol.local_iterations > 1 && !p->bottom.frozen
+               ? nn_state_bytes(&p->bottom.net) + weights_bytes(p)
+               : 0;
+}
+
+/* A step of several local iterations may be left between two of them. */
+static enum status note_before(struct party_session *p)
+{
+    enum status s = STATUS_OK;
+
+    p->undo.len = 0;
+    if (party_undo_bytes(p) == 0)
+        return STATUS_OK;
+    if (weights_bytes(p) > 0)
+        s = buf_append(&p->undo, p->sent.importance, weights_bytes(p));
+    if (s == STATUS_OK)
+        s = nn_state_print(&p->bottom.net, &p->undo);
+    return s == STATUS_OK ? s : error_set(&p->error, s, "a local step: %s", status_words(s));
+}
+
+static enum status undo(struct party_session *p)
+{
+    const size_t weights = weights_bytes(p);
+
+    if (weights > 0)
+        memcpy(p->sent.importance, p->undo.data, weights);
+    if (nn_state_parse(&p->bottom.net, p->undo.data + weights, p->undo.len - weights) == STATUS_OK)
+        return STATUS_OK;
+    return error_set(&p->error, STATUS_DATA, "a local step that cannot be taken back");
+}
+
+/* --- steps --- */
+
 /* What came down for the step, to Q local steps. */
 static enum status step_down(struct party_session *p, bool apply)
 {
@@ -89,10 +137,14 @@ static enum status step_down(struct party_session *p, bool apply)
 /* What is in bottom.received ends step p->applied. */
 static enum status take_step(struct party_session *p, bool apply)
 {
-    enum status s = step_down(p, apply && has_turn(p, p->applied));
+    enum status s = note_before(p);
 
+    if (s == STATUS_OK)
+        s = step_down(p, apply && has_turn(p, p->applied));
     if (s != STATUS_OK)
         return s;
+    if (p->bottom.interrupted)
+        return undo(p);
     trail_add(&p->trail, &p->digest, p->applied, p->bottom.received,
               down_words(&p->bottom.down, p->bottom.batch_rows) * sizeof *p->bottom.received);
     if (apply)
@@ -165,7 +217,7 @@ static enum status work_on_round(struct party_session *p)
 
     if (t->close)
         s = take_step(p, t->apply);
-    if (s != STATUS_OK || !t->open) {
+    if (s != STATUS_OK || !t->open || p->bottom.interrupted) {
         spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
         return s;
     }
@@ -258,7 +310,7 @@ static enum status work_on_replay(struct party_session *p)
     uint64_t start = p->setup.clock_us();
     enum status s = check_replay(p);
 
-    while (at < end && s == STATUS_OK) {
+    while (at < end && s == STATUS_OK && !p->bottom.interrupted) {
         const uint32_t *row;
         uint32_t rows;
         size_t bytes = step_bytes(p, p->applied, &row, &rows);
@@ -267,6 +319,7 @@ static enum status work_on_replay(struct party_session *p)
         embed_again(p, row, rows);
         s = take_step(p, true);
         at += bytes;
+        p->bottom.interrupted |= atomic_load(&p->stop);
     }
     spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
     return s;

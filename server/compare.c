@@ -14,7 +14,7 @@
 
 static const struct roster_entry *first(const struct server_session *s)
 {
-    return &s->setup.roster->party[s->members[0]];
+    return &s->setup.roster->party[s->fed.members[0]];
 }
 
 static uint64_t count_of(const struct server_session *s)
@@ -26,22 +26,23 @@ static uint64_t count_of(const struct server_session *s)
 
 enum status server_compare_begin(struct server_session *s)
 {
-    const struct ids_terms terms = {s->plan_digest, s->generation, s->list};
+    const struct ids_terms terms = {s->plan_digest, s->fed.generation, s->fed.agree.list};
     enum status st;
 
     server_compare_forget(s);
-    if (s->members_n == 0)
+    if (s->fed.members_n == 0)
         return STATUS_OK;
     if (count_of(s) >= s->setup.id_mismatches && s->setup.id_mismatches > 0)
-        return error_set(&s->error, STATUS_POLICY,
+        return error_set(&s->fed.error, STATUS_POLICY,
                          "limits.id_mismatches: ids were compared with %s %llu times in vain, %u "
                          "are the most (vfl-server --ids-forget %s)",
                          first(s)->name, (unsigned long long)count_of(s), s->setup.id_mismatches,
                          first(s)->name);
-    ids_list(s->list, s->setup.train, s->setup.test);
-    st = ids_begin(&s->ids, &terms, s->setup.roster->server.key, first(s)->key, IDS_AFTER);
-    memcpy(s->element, s->ids.own.element, sizeof s->element);
-    return st == STATUS_OK ? st : error_set(&s->error, st, "no fresh keys");
+    ids_list(s->fed.agree.list, s->setup.train, s->setup.test);
+    st =
+        ids_begin(&s->fed.agree.ids, &terms, s->setup.roster->server.key, first(s)->key, IDS_AFTER);
+    memcpy(s->fed.agree.element, s->fed.agree.ids.own.element, sizeof s->fed.agree.element);
+    return st == STATUS_OK ? st : error_set(&s->fed.error, st, "no fresh keys");
 }
 
 /* An element for the other end on this side, or zeros where there is none. */
@@ -54,18 +55,18 @@ static bool half_fits(const uint8_t half[EQUALITY_BYTES], bool any)
 
 static const uint8_t *answered(const struct server_session *s, uint32_t m)
 {
-    return s->peer[s->members[m]].answered ? s->hellos[m].elements : NULL;
+    return s->fed.peer[s->fed.members[m]].answered ? s->fed.agree.hellos[m].elements : NULL;
 }
 
 /* Whoever comes second with the element of its neighbour is who can have copied it. */
 bool server_compare_fits(const struct server_session *s, const struct wire_hello *h, uint32_t m)
 {
-    const bool last = m + 1 == s->members_n;
+    const bool last = m + 1 == s->fed.members_n;
     const uint8_t *after = h->elements + EQUALITY_BYTES, *other;
 
     if (!half_fits(h->elements, true) || !half_fits(after, !last))
         return false;
-    other = m == 0 ? s->element : answered(s, m - 1);
+    other = m == 0 ? s->fed.agree.element : answered(s, m - 1);
     if (m > 0 && other != NULL)
         other += EQUALITY_BYTES;
     if (other != NULL && memcmp(h->elements, other, EQUALITY_BYTES) == 0)
@@ -78,12 +79,13 @@ enum status server_compare_end(struct server_session *s)
 {
     const struct ids_counts *c = &s->setup.counts;
     const uint8_t *key = first(s)->key;
-    enum status st = ids_end(&s->ids, s->hellos[0].elements, s->sid);
+    enum status st = ids_end(&s->fed.agree.ids, s->fed.agree.hellos[0].elements, s->fed.agree.sid);
 
     if (st != STATUS_OK)
-        return error_set(&s->error, st, "ids of generation %llu: %s",
-                         (unsigned long long)s->generation, status_words(st));
-    return c->note == NULL ? st : c->note(c->owner, &key, 1, s->list, false, &s->error);
+        return error_set(&s->fed.error, st, "ids of generation %llu: %s",
+                         (unsigned long long)s->fed.generation, status_words(st));
+    return c->note == NULL ? st
+                           : c->note(c->owner, &key, 1, s->fed.agree.list, false, &s->fed.error);
 }
 
 /* The first member whose ids are not those of the one before it; members_n: there is none. */
@@ -91,11 +93,11 @@ static uint32_t first_other(const struct server_session *s)
 {
     uint32_t m = 0;
 
-    if (!ids_equal(&s->ids, s->confirms[0].proofs))
+    if (!ids_equal(&s->fed.agree.ids, s->fed.agree.confirms[0].proofs))
         return 0;
-    for (m = 1; m < s->members_n; m++) {
-        if (!secret_equal(s->confirms[m - 1].marks + WIRE_PROOF_BYTES, s->confirms[m].marks,
-                          WIRE_PROOF_BYTES))
+    for (m = 1; m < s->fed.members_n; m++) {
+        if (!secret_equal(s->fed.agree.confirms[m - 1].marks + WIRE_PROOF_BYTES,
+                          s->fed.agree.confirms[m].marks, WIRE_PROOF_BYTES))
             return m;
     }
     return m;
@@ -111,16 +113,16 @@ enum status server_compare_check(struct server_session *s, uint32_t *peer)
     enum status st = STATUS_OK;
 
     if (m > 0 && c->note != NULL)
-        st = c->note(c->owner, &key, 1, s->list, true, &s->error);
-    if (m == s->members_n || st != STATUS_OK)
+        st = c->note(c->owner, &key, 1, s->fed.agree.list, true, &s->fed.error);
+    if (m == s->fed.members_n || st != STATUS_OK)
         return st;
-    *peer = s->members[m];
+    *peer = s->fed.members[m];
     if (m > 0)
-        return error_set(&s->error, STATUS_DATA,
+        return error_set(&s->fed.error, STATUS_DATA,
                          "the ids of %s are not those of %s, though both have %u training and %u "
                          "test rows",
-                         server_name(s, *peer), server_name(s, s->members[m - 1]), train, test);
-    return error_set(&s->error, STATUS_DATA,
+                         server_name(s, *peer), server_name(s, s->fed.members[m - 1]), train, test);
+    return error_set(&s->fed.error, STATUS_DATA,
                      "the ids of %s are not the server's, though both have %u training and %u test "
                      "rows (%llu comparisons in vain, %u are the most)",
                      server_name(s, *peer), train, test, (unsigned long long)count_of(s),
@@ -129,6 +131,6 @@ enum status server_compare_check(struct server_session *s, uint32_t *peer)
 
 void server_compare_forget(struct server_session *s)
 {
-    ids_forget(&s->ids);
-    secret_wipe(s->list, sizeof s->list);
+    ids_forget(&s->fed.agree.ids);
+    secret_wipe(s->fed.agree.list, sizeof s->fed.agree.list);
 }

@@ -55,16 +55,37 @@ struct server_peer {
     bool owes;            /* an upload that its round was ended without: late when it comes */
 };
 
-/* The round in progress. */
-struct server_round {
-    enum wire_purpose purpose;
-    uint64_t number, place, sweep;
-    uint32_t rows, answers;
-    const uint32_t
-        *row;       /* of a batch, and of all that fedvs asks for; NULL: place .. place + rows */
-    uint32_t coded; /* fedvs: coded rows of the round */
-    uint32_t peer;  /* STREAM: whose upload the work is on */
-    uint64_t opened_us, last_answer_us;
+/* What AGREE and CONFIRM have of this generation: keys.c and compare.c alone use it. */
+struct server_agree {
+    uint64_t until_us;              /* who is behind may catch up until then */
+    struct agree_hello *hellos;     /* by member */
+    struct agree_confirm *confirms; /* by member */
+    struct wire_hello *show_hellos;
+    struct wire_confirm *show_confirms;
+    uint8_t sid[WIRE_DIGEST_BYTES];
+    /* Comparing ids with the first member; list: of the labels, a secret. */
+    uint8_t list[WIRE_DIGEST_BYTES], element[WIRE_ELEMENT_BYTES];
+    uint8_t
+        proof[WIRE_PROOF_BYTES]; /* of the confirms sent last: a generation may end as it begins */
+    struct ids_pair ids;
+};
+
+/* Who is there, and which set under which keys: what outlives a round. */
+struct server_federation {
+    struct sm sm;
+    uint64_t now_us;    /* of the step under way */
+    struct error error; /* why the run failed, or the last reason to drop a peer */
+    struct server_peer peer[WIRE_MEMBERS_MAX];
+    bool started;      /* a first generation has trained: `drop` may go on without somebody */
+    uint64_t clock_us; /* since when this phase has run, with the one whose time it shares */
+    uint64_t generation, generation_known; /* known: the last that any party was offered */
+    uint32_t members_n, left;              /* left: members lost since the generation began */
+    uint8_t members[WIRE_MEMBERS_MAX];
+    uint32_t answers;
+    /* Whom the messages of one step go to: members still there; at the end, everybody who is. */
+    uint8_t audience[SERVER_SENDS_MAX][WIRE_MEMBERS_MAX];
+    size_t sends;
+    struct server_agree agree;
 };
 
 /* The last closed training step, whose gradient goes out with the next broadcast. */
@@ -75,13 +96,6 @@ struct server_close {
     uint32_t blocks; /* gradients: 1, or under concat one for each member */
     size_t absent_n; /* members that were not in the sum */
     uint8_t absent[WIRE_MEMBERS_MAX];
-};
-
-/* Shares of the data, which go before the rounds of fedvs. */
-struct server_deal {
-    struct dealing chunks;
-    uint64_t next; /* chunk that is due */
-    bool keys_due; /* before everything else in a generation */
 };
 
 struct server_sweep {
@@ -99,78 +113,88 @@ struct server_stored {
     bool alone;           /* the parties have gone */
 };
 
+struct server_scores {
+    struct score_board running, test, train;
+};
+
+/* The model, how far its training is, and what that is measured by. */
+struct server_trainer {
+    struct agenda agenda;
+    struct schedule schedule;
+    struct server_head head;
+    struct rng rounding; /* of gradients */
+    struct server_close close;
+    struct server_sweep sweep;
+    uint32_t *sweep_row; /* fedvs: rows of an evaluation round */
+    uint64_t steps_done;
+    struct digest digest;
+    struct trail trail; /* after steps_done steps */
+    struct server_scores scores;
+    struct server_stored stored;
+    bool target_reached, complete; /* complete: every member's final model is durable */
+};
+
+/* Shares of the data, which go before the rounds of fedvs. */
+struct server_deal {
+    struct dealing chunks;
+    uint64_t next; /* chunk that is due */
+    bool keys_due; /* before everything else in a generation */
+};
+
+/* Adding up what the members of a generation upload. */
+struct server_sum {
+    struct secagg_server *secagg;
+    struct secagg_shape shape;
+    size_t payload_max, check_bytes;
+    uint64_t combined_round;           /* the last round with a sum, in this generation */
+    uint8_t dither[WIRE_DIGEST_BYTES]; /* of the open round; compressors only */
+    uint32_t integrity_in_a_row;
+};
+
 struct server_shares;
 struct server_stream;
 struct server_watched;
 
+/* The round in progress. */
+struct server_round {
+    enum wire_purpose purpose;
+    uint64_t number, place, sweep;
+    uint32_t rows;
+    const uint32_t
+        *row;       /* of a batch, and of all that fedvs asks for; NULL: place .. place + rows */
+    uint32_t coded; /* fedvs: coded rows of the round */
+    uint32_t peer;  /* STREAM: whose upload the work is on */
+    uint64_t opened_us, last_answer_us;
+    struct server_sum sum;
+    struct server_shares *shares; /* coded, fedvs */
+    struct server_deal deal;
+    struct server_stream *stream; /* async */
+};
+
+/* What a later process goes on from, and who is behind is brought up with. */
+struct server_keep {
+    struct buf bytes, replay;    /* what ACTION_KEEP writes; gradients for who is behind */
+    bool spoiled;                /* the head has taken a step that the run has not */
+    bool under_way, due;         /* the driver has it; made in the work just done */
+    uint64_t step, durable_step; /* steps in `bytes`, and in the last durable checkpoint */
+};
+
 struct server_session {
     struct server_setup setup;
     struct plan plan;
-    struct sm sm;
-    uint64_t now_us;    /* of the step under way */
-    struct error error; /* why the run failed, or the last reason to drop a peer */
-
     struct buf plan_text;
     uint8_t plan_digest[WIRE_DIGEST_BYTES];
-    struct agenda agenda;
-    struct schedule schedule;
 
-    struct server_peer peer[WIRE_MEMBERS_MAX];
-    bool started;            /* a first generation has trained: `drop` may go on without somebody */
-    uint64_t clock_us;       /* since when this phase has run, with the one whose time it shares */
-    uint64_t agree_until_us; /* who is behind may catch up until then */
-    uint64_t generation, generation_known; /* known: the last that any party was offered */
-    uint32_t members_n, left;              /* left: members lost since the generation began */
-    uint8_t members[WIRE_MEMBERS_MAX];
-    /* Whom the messages of one step go to: members still there; at the end, everybody who is. */
-    uint8_t audience[SERVER_SENDS_MAX][WIRE_MEMBERS_MAX];
-    size_t sends;
-    struct agree_hello *hellos;     /* by member */
-    struct agree_confirm *confirms; /* by member */
-    struct wire_hello *show_hellos;
-    struct wire_confirm *show_confirms;
-    uint8_t sid[WIRE_DIGEST_BYTES];
-    /* Comparing ids with the first member; list: of the labels, a secret. */
-    uint8_t list[WIRE_DIGEST_BYTES], element[WIRE_ELEMENT_BYTES];
-    uint8_t
-        proof[WIRE_PROOF_BYTES]; /* of the confirms sent last: a generation may end as it begins */
-    struct ids_pair ids;
-    uint32_t answers;
-    uint64_t combined_round; /* the last round with a sum, in this generation */
-    struct secagg_server *sum;
-    size_t payload_max, check_bytes;
-    struct secagg_shape shape;
-    struct server_shares *shares; /* coded, fedvs */
-    struct server_deal deal;
-    uint32_t *sweep_row;          /* fedvs: rows of an evaluation round */
-    struct server_stream *stream; /* async */
-    struct server_stored stored;
+    struct server_federation fed;
+    struct server_trainer trainer;
+    struct server_round round;
+    struct server_keep keep;
 
     struct server_watched *watched; /* what it takes to watch uploads; NULL: nobody does */
-
-    struct server_head head;
-    struct rng rounding; /* of gradients */
-    struct server_round round;
-    struct server_close close;
-    struct server_sweep sweep;
-    uint64_t steps_done;
-    struct digest digest;
-    uint8_t dither[WIRE_DIGEST_BYTES]; /* of the open round; compressors only */
-    struct trail trail;                /* after steps_done steps */
-    struct score_board running, test_board, train_board;
-    bool target_reached, complete; /* complete: every member's final model is durable */
-    uint32_t integrity_in_a_row;
-    bool swept; /* the running sweep has ended in the work just done */
-
-    /* Checkpoints. */
-    struct buf keep, replay;       /* what ACTION_KEEP writes; gradients for who is behind */
-    bool spoiled;                  /* the head has taken a step that the run has not */
-    bool keeping, keep_due;        /* keeping: the driver has it; due: made in the work just done */
-    uint64_t keep_step, kept_step; /* steps in `keep`, and in the last durable checkpoint */
-
     struct server_report report;
     struct spans spans;
     enum status work_status;
+    bool swept; /* the running sweep has ended in the work just done */
 };
 
 /* session.c */

@@ -18,28 +18,29 @@ bool server_deals(const struct server_session *s)
 /* A set whose sums would wrap around, or that is too small, is nobody's fault but the plan's. */
 enum status server_deal_terms(struct server_session *s)
 {
-    struct server_deal *d = &s->deal;
+    struct server_deal *d = &s->round.deal;
     enum status st;
 
     if (!server_deals(s))
         return STATUS_OK;
-    s->shape.parties = s->members_n;
-    st = dealing_terms(&s->shape.terms, &s->plan, s->hellos, s->members_n, &s->error);
+    s->round.sum.shape.parties = s->fed.members_n;
+    st = dealing_terms(&s->round.sum.shape.terms, &s->plan, s->fed.agree.hellos, s->fed.members_n,
+                       &s->fed.error);
     if (st != STATUS_OK)
         return st;
-    dealing_make(&d->chunks, &s->plan, &s->shape.terms);
-    d->next = dealing_start(s->hellos, s->members_n);
+    dealing_make(&d->chunks, &s->plan, &s->round.sum.shape.terms);
+    d->next = dealing_start(s->fed.agree.hellos, s->fed.members_n);
     if (d->next > d->chunks.chunks)
         d->next = 0;
     d->keys_due = true;
-    s->payload_max =
-        secagg_payload_bytes(s->plan.protocol.aggregation, &s->shape, s->shape.values_max);
+    s->round.sum.payload_max = secagg_payload_bytes(
+        s->plan.protocol.aggregation, &s->round.sum.shape, s->round.sum.shape.values_max);
     return server_shares_size(s);
 }
 
 bool server_next_deal(struct server_session *s)
 {
-    const struct server_deal *d = &s->deal;
+    const struct server_deal *d = &s->round.deal;
 
     if (!server_deals(s) || (!d->keys_due && d->next == d->chunks.chunks))
         return false;
@@ -54,8 +55,8 @@ bool server_next_deal(struct server_session *s)
 void server_dealt(struct server_session *s, struct actions *a)
 {
     if (s->round.purpose == PURPOSE_DEAL_KEYS)
-        s->deal.keys_due = false;
+        s->round.deal.keys_due = false;
     else
-        s->deal.next++;
+        s->round.deal.next++;
     server_open_round(s, a);
 }

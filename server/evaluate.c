@@ -12,7 +12,7 @@
 /* Places of the split the running sweep is on: rows, under fedvs coded rows. */
 static uint32_t split_places(const struct server_session *s)
 {
-    return agenda_places(&s->plan, !s->sweep.on_train);
+    return agenda_places(&s->plan, !s->trainer.sweep.on_train);
 }
 
 /* The rows of coded rows place .. place + coded, segment by segment: what a sum of fedvs is in. */
@@ -20,37 +20,38 @@ static void list_rows(struct server_session *s)
 {
     struct segments segments;
 
-    agenda_segments(&segments, &s->plan, !s->sweep.on_train);
-    s->round.row = s->sweep_row;
+    agenda_segments(&segments, &s->plan, !s->trainer.sweep.on_train);
+    s->round.row = s->trainer.sweep_row;
     s->round.rows =
-        segments_range(&segments, s->sweep_row, (uint32_t)s->round.place, s->round.coded);
+        segments_range(&segments, s->trainer.sweep_row, (uint32_t)s->round.place, s->round.coded);
 }
 
 void server_begin_sweep(struct server_session *s, uint64_t number)
 {
-    s->sweep.running = true;
-    s->sweep.number = number;
-    s->sweep.next_place = 0;
-    s->sweep.on_train = s->plan.training.evaluate_train;
-    score_board_reset(&s->test_board);
+    s->trainer.sweep.running = true;
+    s->trainer.sweep.number = number;
+    s->trainer.sweep.next_place = 0;
+    s->trainer.sweep.on_train = s->plan.training.evaluate_train;
+    score_board_reset(&s->trainer.scores.test);
     if (s->plan.training.evaluate_train)
-        score_board_reset(&s->train_board);
+        score_board_reset(&s->trainer.scores.train);
 }
 
 bool server_next_evaluation(struct server_session *s)
 {
     uint32_t most = agenda_round_places(&s->plan), places;
 
-    if (!s->sweep.running) {
-        if (!agenda_due(&s->agenda, s->steps_done) || s->sweep.done_at == s->steps_done)
+    if (!s->trainer.sweep.running) {
+        if (!agenda_due(&s->trainer.agenda, s->trainer.steps_done) ||
+            s->trainer.sweep.done_at == s->trainer.steps_done)
             return false;
-        server_begin_sweep(s, agenda_sweeps_until(&s->agenda, s->steps_done));
+        server_begin_sweep(s, agenda_sweeps_until(&s->trainer.agenda, s->trainer.steps_done));
     }
-    places = split_places(s) - s->sweep.next_place;
+    places = split_places(s) - s->trainer.sweep.next_place;
     places = places < most ? places : most;
-    s->round.purpose = s->sweep.on_train ? PURPOSE_EVALUATE_TRAIN : PURPOSE_EVALUATE_TEST;
-    s->round.place = s->sweep.next_place;
-    s->round.sweep = s->sweep.number;
+    s->round.purpose = s->trainer.sweep.on_train ? PURPOSE_EVALUATE_TRAIN : PURPOSE_EVALUATE_TEST;
+    s->round.place = s->trainer.sweep.next_place;
+    s->round.sweep = s->trainer.sweep.number;
     s->round.row = NULL;
     s->round.rows = s->round.coded = places;
     if (server_deals(s))
@@ -66,26 +67,26 @@ static bool regression(const struct server_session *s)
 /* The sweep went past the round just scored: on to the other split, or done. */
 static void advance_sweep(struct server_session *s)
 {
-    s->sweep.next_place += s->round.row != NULL ? s->round.coded : s->round.rows;
-    if (s->sweep.next_place < split_places(s))
+    s->trainer.sweep.next_place += s->round.row != NULL ? s->round.coded : s->round.rows;
+    if (s->trainer.sweep.next_place < split_places(s))
         return;
-    if (s->sweep.on_train && s->plan.shape.test_rows > 0) {
-        s->sweep.on_train = false;
-        s->sweep.next_place = 0;
+    if (s->trainer.sweep.on_train && s->plan.shape.test_rows > 0) {
+        s->trainer.sweep.on_train = false;
+        s->trainer.sweep.next_place = 0;
         return;
     }
     if (s->plan.shape.test_rows > 0)
-        score_board_read(&s->test_board, regression(s), &s->report.test);
+        score_board_read(&s->trainer.scores.test, regression(s), &s->report.test);
     if (s->plan.training.evaluate_train)
-        score_board_read(&s->train_board, regression(s), &s->report.train);
+        score_board_read(&s->trainer.scores.train, regression(s), &s->report.train);
     else
-        score_board_read(&s->running, regression(s), &s->report.train);
+        score_board_read(&s->trainer.scores.running, regression(s), &s->report.train);
     s->swept = true;
 }
 
 void server_score_batch(struct server_session *s, double loss)
 {
-    struct score_board *board = &s->running;
+    struct score_board *board = &s->trainer.scores.running;
 
     s->swept = false;
     if (s->round.purpose == PURPOSE_TRAIN) {
@@ -93,9 +94,9 @@ void server_score_batch(struct server_session *s, double loss)
         if (board->rows + s->round.rows > board->rows_max) /* an epoch is full */
             score_board_reset(board);
     } else {
-        board = s->sweep.on_train ? &s->train_board : &s->test_board;
+        board = s->trainer.sweep.on_train ? &s->trainer.scores.train : &s->trainer.scores.test;
     }
-    score_board_add(board, s->head.prob, s->head.target, s->round.rows, loss);
+    score_board_add(board, s->trainer.head.prob, s->trainer.head.target, s->round.rows, loss);
     if (s->round.purpose != PURPOSE_TRAIN)
         advance_sweep(s);
 }
@@ -124,15 +125,15 @@ static void check_target(struct server_session *s)
     value = metric_of(test ? &s->report.test : &s->report.train, m);
     if (m == METRIC_LOSS ? !(value <= wanted) : !(value >= wanted))
         return;
-    s->target_reached = true;
+    s->trainer.target_reached = true;
     s->report.reached = (struct server_reached){true, s->report.epochs, value, s->report.rounds};
 }
 
 void server_sweep_done(struct server_session *s)
 {
-    s->sweep.running = false;
-    s->sweep.done_at = s->steps_done;
-    s->report.sweeps = s->sweep.number;
+    s->trainer.sweep.running = false;
+    s->trainer.sweep.done_at = s->trainer.steps_done;
+    s->report.sweeps = s->trainer.sweep.number;
     s->report.epochs = server_epochs(s);
     check_target(s);
 }

@@ -20,7 +20,7 @@ static uint32_t ready(const struct server_session *s)
     uint32_t n = 0;
 
     for (size_t i = 0; i < s->setup.roster->n; i++)
-        n += s->peer[i].present && !s->peer[i].excluded && !s->peer[i].barred;
+        n += s->fed.peer[i].present && !s->fed.peer[i].excluded && !s->fed.peer[i].barred;
     return n;
 }
 
@@ -30,7 +30,7 @@ static uint32_t smallest_sum(const struct server_session *s)
     enum plan_aggregation agg = s->plan.protocol.aggregation;
 
     return agg == AGGREGATION_CLEAR   ? 1
-           : agg == AGGREGATION_CODED ? s->shape.segments + s->shape.privacy
+           : agg == AGGREGATION_CODED ? s->round.sum.shape.segments + s->round.sum.shape.privacy
                                       : 2;
 }
 
@@ -41,14 +41,14 @@ static uint32_t largest_set(const struct server_session *s, bool of_all, bool in
     uint32_t n = 0, before;
 
     for (size_t i = 0; i < s->setup.roster->n; i++) {
-        const struct server_peer *p = &s->peer[i];
+        const struct server_peer *p = &s->fed.peer[i];
         in[i] = p->present && !p->barred && (of_all || !p->excluded);
         n += in[i];
     }
     do {
         before = n;
         for (size_t i = 0; i < s->setup.roster->n; i++) {
-            if (in[i] && s->peer[i].min_parties > before) {
+            if (in[i] && s->fed.peer[i].min_parties > before) {
                 in[i] = false;
                 n--;
             }
@@ -64,13 +64,13 @@ static bool set_found(struct server_session *s)
     bool in[WIRE_MEMBERS_MAX];
     uint32_t n;
 
-    if (server_waits(s) || !s->started)
+    if (server_waits(s) || !s->fed.started)
         return ready(s) == s->setup.roster->n;
     n = largest_set(s, false, in);
     if (n < smallest_sum(s))
         return false;
     for (size_t i = 0; i < s->setup.roster->n; i++) {
-        struct server_peer *p = &s->peer[i];
+        struct server_peer *p = &s->fed.peer[i];
         if (!p->present || p->excluded || p->barred || in[i])
             continue;
         log_warn("going on without %s: it takes part among %u parties or more; the others are %u",
@@ -86,7 +86,7 @@ bool server_may_come_in(const struct server_session *s, bool who[WIRE_MEMBERS_MA
     uint32_t n = largest_set(s, true, who);
 
     for (size_t i = 0; i < s->setup.roster->n; i++) {
-        who[i] = who[i] && s->peer[i].excluded && n >= smallest_sum(s);
+        who[i] = who[i] && s->fed.peer[i].excluded && n >= smallest_sum(s);
         somebody |= who[i];
     }
     return somebody;
@@ -94,10 +94,10 @@ bool server_may_come_in(const struct server_session *s, bool who[WIRE_MEMBERS_MA
 
 void server_gather(struct server_session *s, struct actions *a)
 {
-    sm_move(&s->sm, PHASE_GATHER, s->generation);
+    sm_move(&s->fed.sm, PHASE_GATHER, s->fed.generation);
     for (size_t i = 0; i < s->setup.roster->n; i++) {
-        s->peer[i].answered = s->peer[i].present && !s->peer[i].barred;
-        s->peer[i].excluded = false; /* too few without the late ones */
+        s->fed.peer[i].answered = s->fed.peer[i].present && !s->fed.peer[i].barred;
+        s->fed.peer[i].excluded = false; /* too few without the late ones */
     }
     if (set_found(s))
         server_offer(s, a);
@@ -108,24 +108,27 @@ void server_gather(struct server_session *s, struct actions *a)
 /* Nothing is left to release. */
 static bool done(const struct server_session *s)
 {
-    bool measured = !agenda_due(&s->agenda, s->steps_done) || s->sweep.done_at == s->steps_done;
+    bool measured = !agenda_due(&s->trainer.agenda, s->trainer.steps_done) ||
+                    s->trainer.sweep.done_at == s->trainer.steps_done;
 
-    return (s->steps_done == s->agenda.steps && measured && !s->sweep.running) || s->target_reached;
+    return (s->trainer.steps_done == s->trainer.agenda.steps && measured &&
+            !s->trainer.sweep.running) ||
+           s->trainer.target_reached;
 }
 
 bool server_gather_ends(struct server_session *s, struct actions *a)
 {
-    if (s->sm.phase != PHASE_GATHER || s->steps_done == 0)
+    if (s->fed.sm.phase != PHASE_GATHER || s->trainer.steps_done == 0)
         return false;
     if (ready(s) == 0 && done(s)) {
         log_warn("the run is done and nobody has come back: each has ended with its final model, "
                  "or without it");
-        server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+        server_finish(s, a, s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
         return true;
     }
     if (server_waits(s))
         return false;
-    s->started = true;
+    s->fed.started = true;
     if (!set_found(s))
         return false;
     server_offer(s, a);
@@ -136,30 +139,35 @@ void server_set_changed(struct server_session *s, struct actions *a)
 {
     if (set_found(s))
         server_offer(s, a);
-    else if (s->sm.phase != PHASE_GATHER)
+    else if (s->fed.sm.phase != PHASE_GATHER)
         server_gather(s, a);
 }
 
 bool server_reachable(const struct server_session *s, uint64_t applied)
 {
     const struct server_store *store = &s->setup.store;
-    uint64_t first = s->close.any ? s->close.step : s->steps_done;
+    uint64_t first = s->trainer.close.any ? s->trainer.close.step : s->trainer.steps_done;
 
     if (store->append != NULL && store->first(store->owner) < first)
         first = store->first(store->owner);
-    return applied == s->steps_done || (applied < s->steps_done && applied >= first);
+    return applied == s->trainer.steps_done ||
+           (applied < s->trainer.steps_done && applied >= first);
 }
 
 static bool trail_differs(const struct server_session *s, const struct wire_join *j)
 {
     const struct server_store *store = &s->setup.store;
     uint8_t trail[WIRE_DIGEST_BYTES];
-    const uint8_t *ours = s->trail.value;
+    const uint8_t *ours = s->trainer.trail.value;
 
     /* Each its own gradients; not known here. */
-    if (s->head.apart || j->applied > s->steps_done)
+    if (s->trainer.head.apart || j->applied > s->trainer.steps_done)
         return false;
-    if (j->applied != s->steps_done) {
+    /* A model of no steps is as good as a fresh one: the party looks whether the plan is its own.
+     */
+    if (s->trainer.steps_done == 0)
+        return false;
+    if (j->applied != s->trainer.steps_done) {
         if (store->append == NULL || !store->trail(store->owner, j->applied, trail))
             return false;
         ours = trail;
@@ -170,9 +178,9 @@ static bool trail_differs(const struct server_session *s, const struct wire_join
 /* Steps that this party goes on from: what it has applied, or where it can go back to. */
 static uint64_t comes_from(const struct server_session *s, const struct wire_join *j)
 {
-    if (j->applied <= s->steps_done)
+    if (j->applied <= s->trainer.steps_done)
         return j->applied;
-    return j->kept <= s->steps_done ? j->kept : j->kept_before;
+    return j->kept <= s->trainer.steps_done ? j->kept : j->kept_before;
 }
 
 /* Is this party's model where the run needs it?  Under `wait` it is of this run, and can be brought
@@ -187,9 +195,9 @@ static bool model_fits(struct server_session *s, uint32_t peer, const struct wir
     const char *what = NULL;
 
     if (server_waits(s)) {
-        if (!j->resumes && (s->steps_done > 0 || j->applied > 0))
+        if (!j->resumes && (s->trainer.steps_done > 0 || j->applied > 0))
             what = "comes without the model that it had in this run";
-        else if (from > s->steps_done)
+        else if (from > s->trainer.steps_done)
             what = "is ahead of this server, whose state was lost or put back";
         else if (!server_reachable(s, from))
             what = "is further back than this server remembers";
@@ -198,29 +206,29 @@ static bool model_fits(struct server_session *s, uint32_t peer, const struct wir
     }
     if (what == NULL)
         return true;
-    error_set(&s->error, STATUS_DATA,
+    error_set(&s->fed.error, STATUS_DATA,
               "%s %s: it has applied %llu training steps, this run has done %llu",
               server_name(s, peer), what, (unsigned long long)j->applied,
-              (unsigned long long)s->steps_done);
+              (unsigned long long)s->trainer.steps_done);
     return false;
 }
 
 static bool join_is_good(struct server_session *s, uint32_t peer, const struct wire_join *j)
 {
     if (j->version != WIRE_VERSION)
-        error_set(&s->error, STATUS_PROTOCOL, "%s: speaks protocol version %u, this server %d",
+        error_set(&s->fed.error, STATUS_PROTOCOL, "%s: speaks protocol version %u, this server %d",
                   server_name(s, peer), j->version, WIRE_VERSION);
     else if (memcmp(j->roster_digest, s->setup.roster->digest, WIRE_DIGEST_BYTES) != 0)
-        error_set(&s->error, STATUS_CONFIG,
+        error_set(&s->fed.error, STATUS_CONFIG,
                   "%s: its roster is not the server's (compare the digests)", server_name(s, peer));
-    else if (j->generation > s->generation_known + FORGOTTEN_MAX)
-        error_set(&s->error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
+    else if (j->generation > s->fed.generation_known + FORGOTTEN_MAX)
+        error_set(&s->fed.error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
                   server_name(s, peer), (unsigned long long)j->generation);
-    else if (s->peer[peer].barred)
-        error_set(&s->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
+    else if (s->fed.peer[peer].barred)
+        error_set(&s->fed.error, STATUS_PROTOCOL, "%s: was lost too often in this run",
                   server_name(s, peer));
-    else if (!server_waits(s) && s->started && j->min_parties > s->setup.roster->n)
-        error_set(&s->error, STATUS_PROTOCOL,
+    else if (!server_waits(s) && s->fed.started && j->min_parties > s->setup.roster->n)
+        error_set(&s->fed.error, STATUS_PROTOCOL,
                   "%s: takes part among %u parties or more, and the roster has %zu",
                   server_name(s, peer), j->min_parties, s->setup.roster->n);
     else
@@ -231,20 +239,20 @@ static bool join_is_good(struct server_session *s, uint32_t peer, const struct w
 void server_joined(struct server_session *s, struct actions *a, const struct event *e)
 {
     const struct wire_join *j = &e->msg->join;
-    struct server_peer *p = &s->peer[e->peer];
+    struct server_peer *p = &s->fed.peer[e->peer];
 
     if (p->present)
         server_lost(s, a,
                     e->peer); /* the same key came again: the new connection replaces the old */
-    if (s->sm.phase == PHASE_OVER)
+    if (s->fed.sm.phase == PHASE_OVER)
         return;
     if (!join_is_good(s, e->peer, j)) {
-        server_drop(s, a, e->peer, s->error.status);
+        server_drop(s, a, e->peer, s->fed.error.status);
         return;
     }
     p->present = p->answered = true;
     p->owes = false;
-    p->excluded = s->started && s->sm.phase != PHASE_GATHER;
+    p->excluded = s->fed.started && s->fed.sm.phase != PHASE_GATHER;
     p->member = -1;
     p->applied = server_waits(s) ? comes_from(s, j) : j->applied;
     p->min_parties = j->min_parties;
@@ -252,35 +260,35 @@ void server_joined(struct server_session *s, struct actions *a, const struct eve
     p->kept[0] = j->kept;
     p->kept[1] = j->kept_before;
     /* A server that was killed may not remember the last generations it offered. */
-    if (j->generation > s->generation_known)
-        s->generation_known = j->generation;
+    if (j->generation > s->fed.generation_known)
+        s->fed.generation_known = j->generation;
     s->report.joined[e->peer]++;
     log_info("%s joined (%u of %zu)", server_name(s, e->peer), ready(s), s->setup.roster->n);
-    if (s->sm.phase == PHASE_GATHER && set_found(s))
+    if (s->fed.sm.phase == PHASE_GATHER && set_found(s))
         server_offer(s, a);
-    else if (s->sm.phase == PHASE_STREAM)
+    else if (s->fed.sm.phase == PHASE_STREAM)
         server_settle(s, a); /* which may have nobody else with steps left */
 }
 
 /* Threats E6: a party that ends three generations in a row does not get another chance to. */
 static void lost_too_often(struct server_session *s, struct actions *a, uint32_t peer)
 {
-    error_set(&s->error, STATUS_PATIENCE, "%s was lost %d times in a row without a whole round",
+    error_set(&s->fed.error, STATUS_PATIENCE, "%s was lost %d times in a row without a whole round",
               server_name(s, peer), SERVER_LOSSES_MAX);
-    if (server_waits(s) || !s->started) {
+    if (server_waits(s) || !s->fed.started) {
         server_fail(s, a);
         return;
     }
-    log_warn("%s; it is shut out", s->error.text);
-    s->peer[peer].barred = true;
+    log_warn("%s; it is shut out", s->fed.error.text);
+    s->fed.peer[peer].barred = true;
 }
 
 /* May the round under way end without this member, which is lost?  A coded one once it has its
  * shares; one in clear under drop; every arrival under async. */
 static bool round_can_do_without(const struct server_session *s, bool had_answered)
 {
-    switch (s->sm.phase) {
-    case PHASE_ROUND: return s->shape.partial;
+    switch (s->fed.sm.phase) {
+    case PHASE_ROUND: return s->round.sum.shape.partial;
     case PHASE_SHARE:
         return had_answered && !wire_purpose_deals(s->round.purpose) && server_decodes_without(s);
     case PHASE_SUM: return server_decodes_without(s);
@@ -297,7 +305,7 @@ static bool round_can_do_without(const struct server_session *s, bool had_answer
 
 void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
 {
-    struct server_peer *p = &s->peer[peer];
+    struct server_peer *p = &s->fed.peer[peer];
     int member = p->member;
     bool had_answered = p->answered, goes_on;
 
@@ -306,17 +314,17 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
     p->present = p->answered = p->excluded = p->owes = false;
     p->member = -1;
     s->report.lost[peer]++;
-    if (member < 0 || s->sm.phase == PHASE_GATHER || s->sm.phase == PHASE_OVER)
+    if (member < 0 || s->fed.sm.phase == PHASE_GATHER || s->fed.sm.phase == PHASE_OVER)
         return;
-    s->left++;
+    s->fed.left++;
     goes_on = round_can_do_without(s, had_answered);
-    if (!goes_on && phase_trains(s->sm.phase) && s->sm.phase != PHASE_CLOSE)
+    if (!goes_on && phase_trains(s->fed.sm.phase) && s->fed.sm.phase != PHASE_CLOSE)
         s->report.void_rounds++;
-    log_warn("%s lost in phase %s: %s", server_name(s, peer), phase_row(s->sm.phase)->name,
+    log_warn("%s lost in phase %s: %s", server_name(s, peer), phase_row(s->fed.sm.phase)->name,
              server_waits(s) ? "waiting for it" : "going on without it");
     if (++p->losses >= SERVER_LOSSES_MAX)
         lost_too_often(s, a, peer);
-    if (s->sm.phase == PHASE_OVER)
+    if (s->fed.sm.phase == PHASE_OVER)
         return;
     if (goes_on)
         server_settle(s, a);

@@ -33,30 +33,30 @@ static struct kept kept_of(const struct server_session *s)
 
     memset(&k, 0, sizeof k); /* padding goes to disk too */
     k.version = RESUME_VERSION;
-    k.generation = s->generation;
+    k.generation = s->fed.generation;
     k.round = s->round.number;
-    k.steps_done = s->steps_done;
+    k.steps_done = s->trainer.steps_done;
     k.arrivals = server_stream_arrivals(s);
-    k.sweep = s->sweep.number;
-    k.swept_at = s->sweep.done_at;
-    k.sweep_row = s->sweep.next_place;
-    k.sweep_running = s->sweep.running;
-    k.sweep_on_train = s->sweep.on_train;
+    k.sweep = s->trainer.sweep.number;
+    k.swept_at = s->trainer.sweep.done_at;
+    k.sweep_row = s->trainer.sweep.next_place;
+    k.sweep_running = s->trainer.sweep.running;
+    k.sweep_on_train = s->trainer.sweep.on_train;
     k.rounds = s->report.rounds;
     k.void_rounds = s->report.void_rounds;
     k.integrity_failures = s->report.integrity_failures;
     k.degraded = s->report.degraded;
     k.sweeps = s->report.sweeps;
-    k.close_any = s->close.any;
-    k.close_step = s->close.step;
-    k.close_words = s->close.words;
-    k.close_blocks = s->close.blocks;
-    k.target_reached = s->target_reached;
-    k.complete = s->complete;
+    k.close_any = s->trainer.close.any;
+    k.close_step = s->trainer.close.step;
+    k.close_words = s->trainer.close.words;
+    k.close_blocks = s->trainer.close.blocks;
+    k.target_reached = s->trainer.target_reached;
+    k.complete = s->trainer.complete;
     k.reached = s->report.reached;
     k.train = s->report.train;
     k.test = s->report.test;
-    memcpy(k.trail, s->trail.value, sizeof k.trail);
+    memcpy(k.trail, s->trainer.trail.value, sizeof k.trail);
     return k;
 }
 
@@ -65,43 +65,45 @@ enum { BOARDS = 3 };
 
 static void boards_of(struct server_session *s, struct score_board *out[BOARDS])
 {
-    out[0] = &s->running;
-    out[1] = &s->test_board;
-    out[2] = &s->train_board;
+    out[0] = &s->trainer.scores.running;
+    out[1] = &s->trainer.scores.test;
+    out[2] = &s->trainer.scores.train;
 }
 
 enum status server_session_save(const struct server_session *s, struct buf *out)
 {
-    const struct score_board *board[BOARDS] = {&s->running, &s->test_board, &s->train_board};
+    const struct score_board *board[BOARDS] = {&s->trainer.scores.running, &s->trainer.scores.test,
+                                               &s->trainer.scores.train};
     struct kept k = kept_of(s);
     enum status st = buf_append(out, &k, sizeof k);
 
     if (st == STATUS_OK)
-        st = buf_append(out, s->head.blob, k.close_words * k.close_blocks * sizeof *s->head.blob);
+        st = buf_append(out, s->trainer.head.blob,
+                        k.close_words * k.close_blocks * sizeof *s->trainer.head.blob);
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     if (st == STATUS_OK)
         st = server_stored_print(s, out);
-    return st == STATUS_OK ? nn_state_print(&s->head.top.net, out) : st;
+    return st == STATUS_OK ? nn_state_print(&s->trainer.head.top.net, out) : st;
 }
 
 static bool fits(const struct server_session *s, const struct kept *k)
 {
-    uint64_t blocks = s->head.apart ? s->plan.shape.parties : 1;
+    uint64_t blocks = s->trainer.head.apart ? s->plan.shape.parties : 1;
 
-    return k->version == RESUME_VERSION && k->steps_done <= s->agenda.steps &&
-           k->close_words <= down_words(&s->head.down, s->plan.training.batch) &&
-           k->close_blocks <= blocks && k->sweep <= s->agenda.sweeps &&
+    return k->version == RESUME_VERSION && k->steps_done <= s->trainer.agenda.steps &&
+           k->close_words <= down_words(&s->trainer.head.down, s->plan.training.batch) &&
+           k->close_blocks <= blocks && k->sweep <= s->trainer.agenda.sweeps &&
            k->sweep_row <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
 }
 
 static void take(struct server_session *s, const struct kept *k)
 {
-    s->generation = s->generation_known = k->generation;
+    s->fed.generation = s->fed.generation_known = k->generation;
     s->round.number = k->round;
-    s->steps_done = k->steps_done;
+    s->trainer.steps_done = k->steps_done;
     server_stream_go_on(s, k->arrivals);
-    s->sweep = (struct server_sweep){
+    s->trainer.sweep = (struct server_sweep){
         .number = k->sweep,
         .done_at = k->swept_at,
         .running = k->sweep_running,
@@ -116,16 +118,16 @@ static void take(struct server_session *s, const struct kept *k)
     s->report.reached = k->reached;
     s->report.train = k->train;
     s->report.test = k->test;
-    s->target_reached = k->target_reached;
-    s->complete = k->complete;
-    s->close = (struct server_close){
+    s->trainer.target_reached = k->target_reached;
+    s->trainer.complete = k->complete;
+    s->trainer.close = (struct server_close){
         .any = k->close_any != 0,
         .step = k->close_step,
         .words = (size_t)k->close_words,
         .blocks = (uint32_t)k->close_blocks,
     };
-    memcpy(s->trail.value, k->trail, sizeof k->trail);
-    s->kept_step = k->steps_done;
+    memcpy(s->trainer.trail.value, k->trail, sizeof k->trail);
+    s->keep.durable_step = k->steps_done;
 }
 
 enum status server_session_restore(struct server_session *s, const uint8_t *bytes, size_t n)
@@ -139,10 +141,10 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
     memcpy(&k, bytes, sizeof k);
     if (!fits(s, &k))
         return STATUS_DATA;
-    used = (size_t)(k.close_words * k.close_blocks) * sizeof *s->head.blob;
+    used = (size_t)(k.close_words * k.close_blocks) * sizeof *s->trainer.head.blob;
     if (n - at < used)
         return STATUS_DATA;
-    memcpy(s->head.blob, bytes + at, used);
+    memcpy(s->trainer.head.blob, bytes + at, used);
     at += used;
     boards_of(s, board);
     for (size_t i = 0; i < BOARDS; i++) {
@@ -153,7 +155,7 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
     if (server_stored_parse(s, bytes + at, n - at, &used) != STATUS_OK)
         return STATUS_DATA;
     at += used;
-    if (nn_state_parse(&s->head.top.net, bytes + at, n - at) != STATUS_OK)
+    if (nn_state_parse(&s->trainer.head.top.net, bytes + at, n - at) != STATUS_OK)
         return STATUS_DATA;
     take(s, &k);
     return STATUS_OK;
@@ -166,10 +168,10 @@ const uint8_t *server_session_plan_digest(const struct server_session *s)
 
 bool server_session_sound(const struct server_session *s)
 {
-    return !s->spoiled;
+    return !s->keep.spoiled;
 }
 
 bool server_session_opened(const struct server_session *s)
 {
-    return s->steps_done > 0 || s->round.number > 0;
+    return s->trainer.steps_done > 0 || s->round.number > 0;
 }

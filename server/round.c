@@ -35,13 +35,14 @@ bool server_choose_round(struct server_session *s)
     s->round.sweep = 0;
     if (server_next_deal(s) || server_next_evaluation(s))
         return true;
-    if (s->steps_done == s->agenda.steps || s->target_reached)
+    if (s->trainer.steps_done == s->trainer.agenda.steps || s->trainer.target_reached)
         return false;
     s->round.purpose = PURPOSE_TRAIN;
-    s->round.place = s->steps_done;
+    s->round.place = s->trainer.steps_done;
     s->round.row =
-        schedule_batch(&s->schedule, agenda_batch(&s->agenda, s->steps_done), &s->round.rows);
-    s->round.coded = s->schedule.coded_n;
+        schedule_batch(&s->trainer.schedule,
+                       agenda_batch(&s->trainer.agenda, s->trainer.steps_done), &s->round.rows);
+    s->round.coded = s->trainer.schedule.coded_n;
     return true;
 }
 
@@ -51,14 +52,14 @@ bool server_choose_round(struct server_session *s)
 struct wire_broadcast server_broadcast_of(const struct server_session *s, bool opens)
 {
     struct wire_broadcast b = {
-        .generation = s->generation, .opens = opens, .round = s->round.number};
+        .generation = s->fed.generation, .opens = opens, .round = s->round.number};
 
-    if (s->close.fresh) {
+    if (s->trainer.close.fresh) {
         b.closes = true;
-        b.close_step = s->close.step;
-        b.gradient = (struct wire_bytes){(const uint8_t *)s->head.blob,
-                                         s->close.words * sizeof *s->head.blob};
-        b.absent = (struct wire_bytes){s->close.absent, s->close.absent_n};
+        b.close_step = s->trainer.close.step;
+        b.gradient = (struct wire_bytes){(const uint8_t *)s->trainer.head.blob,
+                                         s->trainer.close.words * sizeof *s->trainer.head.blob};
+        b.absent = (struct wire_bytes){s->trainer.close.absent, s->trainer.close.absent_n};
     }
     if (opens) {
         b.purpose = s->round.purpose;
@@ -71,18 +72,19 @@ struct wire_broadcast server_broadcast_of(const struct server_session *s, bool o
 void server_send_broadcast(struct server_session *s, struct actions *a,
                            const struct wire_broadcast *b)
 {
-    if (!s->head.apart || !b->closes) {
+    if (!s->trainer.head.apart || !b->closes) {
         server_send_members(s, a, WIRE_BROADCAST)->msg.broadcast = *b;
         return;
     }
-    for (uint32_t m = 0; m < s->members_n; m++) {
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
         struct action *send;
 
-        if (s->peer[s->members[m]].member < 0)
+        if (s->fed.peer[s->fed.members[m]].member < 0)
             continue;
-        send = server_send_one(s, a, s->members[m], WIRE_BROADCAST);
+        send = server_send_one(s, a, s->fed.members[m], WIRE_BROADCAST);
         send->msg.broadcast = *b;
-        send->msg.broadcast.gradient.data = (const uint8_t *)(s->head.blob + m * s->close.words);
+        send->msg.broadcast.gradient.data =
+            (const uint8_t *)(s->trainer.head.blob + m * s->trainer.close.words);
     }
 }
 
@@ -90,29 +92,31 @@ void server_flush_close(struct server_session *s, struct actions *a)
 {
     struct wire_broadcast b = server_broadcast_of(s, false);
 
-    if (s->close.fresh)
+    if (s->trainer.close.fresh)
         server_send_broadcast(s, a, &b);
-    s->close.fresh = false;
+    s->trainer.close.fresh = false;
 }
 
 static enum phase phase_of_round(const struct server_session *s)
 {
-    return s->shares != NULL ? PHASE_SHARE : PHASE_ROUND;
+    return s->round.shares != NULL ? PHASE_SHARE : PHASE_ROUND;
 }
 
 /* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can. */
 static bool set_is_whole(const struct server_session *s)
 {
-    return s->left == 0 || (s->plan.protocol.aggregation == AGGREGATION_CLEAR && !server_waits(s));
+    return s->fed.left == 0 ||
+           (s->plan.protocol.aggregation == AGGREGATION_CLEAR && !server_waits(s));
 }
 
 static void begin_sum(struct server_session *s)
 {
-    secagg_begin_padded(s->sum, server_round_values(s), server_real_values(s));
+    secagg_begin_padded(s->round.sum.secagg, server_round_values(s), server_real_values(s));
     if (!plan_compresses(&s->plan))
         return;
-    dither_make(s->dither, &s->digest, &s->plan, s->round.purpose, s->round.place, s->round.sweep);
-    secagg_dither(s->sum, s->dither);
+    dither_make(s->round.sum.dither, &s->trainer.digest, &s->plan, s->round.purpose, s->round.place,
+                s->round.sweep);
+    secagg_dither(s->round.sum.secagg, s->round.sum.dither);
 }
 
 void server_open_round(struct server_session *s, struct actions *a)
@@ -128,26 +132,26 @@ void server_open_round(struct server_session *s, struct actions *a)
         server_close_run(s, a);
         return;
     }
-    if (s->stream != NULL && s->round.purpose == PURPOSE_TRAIN) {
+    if (s->round.stream != NULL && s->round.purpose == PURPOSE_TRAIN) {
         server_stream_open(s, a);
         return;
     }
     s->round.number++;
-    s->round.opened_us = s->round.last_answer_us = s->now_us;
+    s->round.opened_us = s->round.last_answer_us = s->fed.now_us;
     server_next_question(s);
     if (!wire_purpose_deals(s->round.purpose))
         begin_sum(s);
-    if (s->shares != NULL)
+    if (s->round.shares != NULL)
         server_shares_open(s);
-    if (s->sm.phase != phase_of_round(s))
-        sm_move(&s->sm, phase_of_round(s), s->generation);
+    if (s->fed.sm.phase != phase_of_round(s))
+        sm_move(&s->fed.sm, phase_of_round(s), s->fed.generation);
     if (server_watch_ask(s, -1) != STATUS_OK) {
         server_fail(s, a);
         return;
     }
     b = server_broadcast_of(s, true);
     server_send_broadcast(s, a, &b);
-    s->close.fresh = false;
+    s->trainer.close.fresh = false;
     server_arm_phase(s, a);
 }
 
@@ -156,30 +160,31 @@ void server_open_round(struct server_session *s, struct actions *a)
 /* Of a round that did not wait for it. */
 static bool late(const struct server_session *s, uint32_t peer, const struct wire_upload *u)
 {
-    return (s->shares != NULL || s->shape.partial) && u->round > s->peer[peer].uploaded &&
+    return (s->round.shares != NULL || s->round.sum.shape.partial) &&
+           u->round > s->fed.peer[peer].uploaded &&
            (u->round < s->round.number ||
-            (u->round == s->round.number && s->sm.phase == PHASE_CLOSE));
+            (u->round == s->round.number && s->fed.sm.phase == PHASE_CLOSE));
 }
 
 static bool upload_fits(struct server_session *s, uint32_t peer, const struct wire_upload *u)
 {
     const char *name = server_name(s, peer);
     enum plan_aggregation agg = s->plan.protocol.aggregation;
-    size_t payload = secagg_payload_bytes(agg, &s->shape, server_round_values(s));
+    size_t payload = secagg_payload_bytes(agg, &s->round.sum.shape, server_round_values(s));
 
     if (u->round != s->round.number || u->purpose != s->round.purpose ||
-        s->sm.phase == PHASE_SHARE || s->sm.phase == PHASE_CLOSE)
-        error_set(&s->error, STATUS_PROTOCOL,
+        s->fed.sm.phase == PHASE_SHARE || s->fed.sm.phase == PHASE_CLOSE)
+        error_set(&s->fed.error, STATUS_PROTOCOL,
                   "%s: upload for round %llu (%s) while round %llu (%s) is open", name,
                   (unsigned long long)u->round, wire_purpose_name(u->purpose),
                   (unsigned long long)s->round.number, wire_purpose_name(s->round.purpose));
-    else if (s->peer[peer].answered)
-        error_set(&s->error, STATUS_PROTOCOL, "%s: second upload for round %llu", name,
+    else if (s->fed.peer[peer].answered)
+        error_set(&s->fed.error, STATUS_PROTOCOL, "%s: second upload for round %llu", name,
                   (unsigned long long)u->round);
-    else if (u->payload.n != payload || u->check.n != s->check_bytes)
-        error_set(&s->error, STATUS_PROTOCOL,
+    else if (u->payload.n != payload || u->check.n != s->round.sum.check_bytes)
+        error_set(&s->fed.error, STATUS_PROTOCOL,
                   "%s: upload of %zu + %zu bytes where %zu + %zu were due", name, u->payload.n,
-                  u->check.n, payload, s->check_bytes);
+                  u->check.n, payload, s->round.sum.check_bytes);
     else
         return true;
     return false;
@@ -189,19 +194,19 @@ void server_note_arrival(struct server_session *s, uint32_t peer, bool last)
 {
     if (last) {
         s->report.slowest_rounds[peer]++;
-        s->report.wait_us[peer] += s->now_us - s->round.last_answer_us;
+        s->report.wait_us[peer] += s->fed.now_us - s->round.last_answer_us;
     }
-    s->round.last_answer_us = s->now_us;
+    s->round.last_answer_us = s->fed.now_us;
 }
 
 void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
                    const struct wire_upload *u)
 {
-    struct server_peer *p = &s->peer[peer];
+    struct server_peer *p = &s->fed.peer[peer];
     bool all, decodes;
     enum status st;
 
-    if (s->sm.phase == PHASE_STREAM) {
+    if (s->fed.sm.phase == PHASE_STREAM) {
         server_stream_upload(s, a, peer, u);
         return;
     }
@@ -213,9 +218,10 @@ void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
         server_drop(s, a, peer, STATUS_PROTOCOL);
         return;
     }
-    st = secagg_add(s->sum, (uint32_t)p->member, u->payload.data, u->check.data, &s->error);
+    st = secagg_add(s->round.sum.secagg, (uint32_t)p->member, u->payload.data, u->check.data,
+                    &s->fed.error);
     if (st != STATUS_OK) {
-        error_wrap(&s->error, "%s: upload", server_name(s, peer));
+        error_wrap(&s->fed.error, "%s: upload", server_name(s, peer));
         server_drop(s, a, peer, st);
         return;
     }
@@ -225,8 +231,8 @@ void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
     }
     p->uploaded = u->round;
     all = server_answered(s, peer);
-    decodes = s->shares != NULL && s->answers == secagg_quorum(s->sum);
-    server_note_arrival(s, peer, decodes || (s->shares == NULL && all));
+    decodes = s->round.shares != NULL && s->fed.answers == secagg_quorum(s->round.sum.secagg);
+    server_note_arrival(s, peer, decodes || (s->round.shares == NULL && all));
     if (all)
         server_sum_up(s, a);
     else if (decodes) /* what else has come by now is a surplus to check it by */
@@ -235,17 +241,17 @@ void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
 
 void server_settle(struct server_session *s, struct actions *a)
 {
-    if (s->sm.phase == PHASE_STREAM) {
+    if (s->fed.sm.phase == PHASE_STREAM) {
         server_stream_lost(s, a);
         return;
     }
     if (!server_all_answered(s))
         return;
-    if (s->sm.phase == PHASE_CLOSE)
+    if (s->fed.sm.phase == PHASE_CLOSE)
         server_all_closed(s, a);
-    else if (s->sm.phase == PHASE_SHARE)
+    else if (s->fed.sm.phase == PHASE_SHARE)
         server_relay(s, a);
-    else if (s->answers > 0)
+    else if (s->fed.answers > 0)
         server_sum_up(s, a);
     else
         server_set_changed(s, a); /* nobody is left */
@@ -256,13 +262,14 @@ void server_sum_up(struct server_session *s, struct actions *a)
     uint32_t every = s->setup.checkpoint_rounds;
     struct action *work;
 
-    spans_add(&s->spans, SPAN_WAIT, s->now_us - s->round.opened_us);
+    spans_add(&s->spans, SPAN_WAIT, s->fed.now_us - s->round.opened_us);
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
     work->flops =
-        nn_net_flops(&s->head.top.net.spec, s->round.rows) * s->plan.protocol.local_iterations +
-        2.0 * (double)server_round_values(s) * (server_deals(s) ? 8.0 * s->members_n : 1.0);
-    if (every > 0 && (s->steps_done + 1) % every == 0)
+        nn_net_flops(&s->trainer.head.top.net.spec, s->round.rows) *
+            s->plan.protocol.local_iterations +
+        2.0 * (double)server_round_values(s) * (server_deals(s) ? 8.0 * s->fed.members_n : 1.0);
+    if (every > 0 && (s->trainer.steps_done + 1) % every == 0)
         work->flops += SERVER_SLOW_FLOPS; /* it will wait for the disk */
 }
 
@@ -272,11 +279,11 @@ void server_sum_up(struct server_session *s, struct actions *a)
 static void integrity_failed(struct server_session *s, struct actions *a)
 {
     s->report.integrity_failures++;
-    s->integrity_in_a_row++;
-    log_warn("round %llu: %s", (unsigned long long)s->round.number, s->error.text);
+    s->round.sum.integrity_in_a_row++;
+    log_warn("round %llu: %s", (unsigned long long)s->round.number, s->fed.error.text);
     s->report.void_rounds++;
-    if (s->integrity_in_a_row >= INTEGRITY_FAILURES_MAX) {
-        error_wrap(&s->error, "%d rounds in vain", INTEGRITY_FAILURES_MAX);
+    if (s->round.sum.integrity_in_a_row >= INTEGRITY_FAILURES_MAX) {
+        error_wrap(&s->fed.error, "%d rounds in vain", INTEGRITY_FAILURES_MAX);
         server_fail(s, a);
         return;
     }
@@ -287,13 +294,13 @@ static void note_verdict(struct server_session *s)
 {
     const uint8_t *faulty;
     size_t n;
-    enum secagg_verdict v = secagg_verdict(s->sum, &faulty, &n);
+    enum secagg_verdict v = secagg_verdict(s->round.sum.secagg, &faulty, &n);
 
-    s->combined_round = s->round.number;
+    s->round.sum.combined_round = s->round.number;
     if (v == SECAGG_UNVERIFIED && s->report.degraded.unverified++ == 0)
         log_info("round %llu: unverified: only the %u uploads that decoding needs had come; said "
                  "once, counted from now on",
-                 (unsigned long long)s->round.number, secagg_quorum(s->sum));
+                 (unsigned long long)s->round.number, secagg_quorum(s->round.sum.secagg));
     if (v != SECAGG_LOCATED)
         return;
     s->report.integrity_failures++;
@@ -301,7 +308,7 @@ static void note_verdict(struct server_session *s)
     for (size_t i = 0; i < n; i++)
         log_warn("round %llu: the upload of %s, or a share that it was dealt, is wrong; decoded "
                  "without it",
-                 (unsigned long long)s->round.number, server_name(s, s->members[faulty[i]]));
+                 (unsigned long long)s->round.number, server_name(s, s->fed.members[faulty[i]]));
 }
 
 void server_round_done(struct server_session *s, struct actions *a)
@@ -313,31 +320,31 @@ void server_round_done(struct server_session *s, struct actions *a)
             server_fail(s, a);
         return;
     }
-    if (s->sm.phase == PHASE_STREAM) {
+    if (s->fed.sm.phase == PHASE_STREAM) {
         server_stream_done(s, a);
         return;
     }
-    s->integrity_in_a_row = 0;
+    s->round.sum.integrity_in_a_row = 0;
     note_verdict(s);
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        struct server_peer *p = &s->peer[s->members[m]];
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        struct server_peer *p = &s->fed.peer[s->fed.members[m]];
         if (p->member < 0)
             continue;
-        if (p->answered || s->sm.phase != PHASE_ROUND) /* in clear it may have done without */
+        if (p->answered || s->fed.sm.phase != PHASE_ROUND) /* in clear it may have done without */
             p->losses = 0;
         if (server_waits(s))
-            p->applied = s->steps_done; /* once the next broadcast is there */
+            p->applied = s->trainer.steps_done; /* once the next broadcast is there */
     }
-    if (s->keep_due && !s->keeping)
+    if (s->keep.due && !s->keep.under_way)
         server_keep(s, a);
-    s->keep_due = false;
+    s->keep.due = false;
     if (s->swept)
         actions_add(a, ACTION_REPORT);
     s->swept = false;
     if (s->round.purpose == PURPOSE_TRAIN && !server_waits(s) &&
-        s->steps_done % agenda_epoch_steps(&s->agenda) == 0)
+        s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) == 0)
         server_readmit(s, a);
-    if (s->sm.phase == phase_of_round(s) || s->sm.phase == PHASE_SUM)
+    if (s->fed.sm.phase == phase_of_round(s) || s->fed.sm.phase == PHASE_SUM)
         server_open_round(s, a);
 }
 
@@ -350,7 +357,7 @@ void server_readmit(struct server_session *s, struct actions *a)
     if (!server_may_come_in(s, who))
         return;
     for (size_t i = 0; i < s->setup.roster->n; i++)
-        s->peer[i].excluded &= !who[i];
+        s->fed.peer[i].excluded &= !who[i];
     server_flush_close(s, a);
     server_set_changed(s, a);
 }

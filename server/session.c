@@ -29,21 +29,22 @@ void server_arm(struct server_session *s, struct actions *a, uint64_t after_ms)
 /* A sum in clear ends a training round without the late, but a test needs all of its rows. */
 static bool has_deadline(const struct server_session *s)
 {
-    const struct phase_row *row = phase_row(s->sm.phase);
+    const struct phase_row *row = phase_row(s->fed.sm.phase);
 
-    if (row->deadline != PHASE_ROUND_DEADLINE || !s->started ||
+    if (row->deadline != PHASE_ROUND_DEADLINE || !s->fed.started ||
         s->plan.protocol.straggler != STRAGGLER_DROP)
         return false;
-    return s->sm.phase != PHASE_ROUND || s->round.purpose == PURPOSE_TRAIN || !s->shape.partial;
+    return s->fed.sm.phase != PHASE_ROUND || s->round.purpose == PURPOSE_TRAIN ||
+           !s->round.sum.shape.partial;
 }
 
 void server_arm_phase(struct server_session *s, struct actions *a)
 {
     uint64_t passed_ms, all_ms = s->plan.protocol.deadline_ms;
 
-    if (!phase_row(s->sm.phase)->goes_on)
-        s->clock_us = s->now_us;
-    passed_ms = (s->now_us - s->clock_us) / 1000;
+    if (!phase_row(s->fed.sm.phase)->goes_on)
+        s->fed.clock_us = s->fed.now_us;
+    passed_ms = (s->fed.now_us - s->fed.clock_us) / 1000;
     if (!has_deadline(s))
         server_arm(s, a, s->plan.protocol.patience_ms);
     else
@@ -52,8 +53,8 @@ void server_arm_phase(struct server_session *s, struct actions *a)
 
 uint8_t *server_audience(struct server_session *s)
 {
-    CHECK(s->sends < SERVER_SENDS_MAX);
-    return s->audience[s->sends++];
+    CHECK(s->fed.sends < SERVER_SENDS_MAX);
+    return s->fed.audience[s->fed.sends++];
 }
 
 struct action *server_send_members(struct server_session *s, struct actions *a, enum wire_kind kind)
@@ -62,9 +63,9 @@ struct action *server_send_members(struct server_session *s, struct actions *a, 
     uint8_t *to = server_audience(s);
     size_t n = 0;
 
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        if (s->peer[s->members[m]].member >= 0)
-            to[n++] = s->members[m];
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        if (s->fed.peer[s->fed.members[m]].member >= 0)
+            to[n++] = s->fed.members[m];
     }
     send->msg.kind = kind;
     send->to = to;
@@ -78,7 +79,7 @@ struct action *server_send_one(struct server_session *s, struct actions *a, uint
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = kind;
-    send->to = &s->members[s->peer[peer].member];
+    send->to = &s->fed.members[s->fed.peer[peer].member];
     send->to_n = 1;
     return send;
 }
@@ -90,15 +91,15 @@ bool server_waits(const struct server_session *s)
 
 void server_next_question(struct server_session *s)
 {
-    for (uint32_t m = 0; m < s->members_n; m++)
-        s->peer[s->members[m]].answered = false;
-    s->answers = 0;
+    for (uint32_t m = 0; m < s->fed.members_n; m++)
+        s->fed.peer[s->fed.members[m]].answered = false;
+    s->fed.answers = 0;
 }
 
 bool server_all_answered(const struct server_session *s)
 {
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        if (s->peer[s->members[m]].member >= 0 && !s->peer[s->members[m]].answered)
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        if (s->fed.peer[s->fed.members[m]].member >= 0 && !s->fed.peer[s->fed.members[m]].answered)
             return false;
     }
     return true;
@@ -106,8 +107,8 @@ bool server_all_answered(const struct server_session *s)
 
 bool server_answered(struct server_session *s, uint32_t peer)
 {
-    s->peer[peer].answered = true;
-    s->answers++;
+    s->fed.peer[peer].answered = true;
+    s->fed.answers++;
     return server_all_answered(s);
 }
 
@@ -115,15 +116,15 @@ void server_drop(struct server_session *s, struct actions *a, uint32_t peer, enu
 {
     struct action *drop;
 
-    s->error.status = why;
+    s->fed.error.status = why;
     if (status_kind(why) == STATUS_KIND_LOCAL) { /* no fault of a peer */
         server_fail(s, a);
         return;
     }
-    log_warn("%s", s->error.text);
+    log_warn("%s", s->fed.error.text);
     drop = actions_add(a, ACTION_DROP);
     drop->peer = peer;
-    drop->error = &s->error;
+    drop->error = &s->fed.error;
     server_lost(s, a, peer);
 }
 
@@ -133,8 +134,8 @@ void server_missing(const struct server_session *s, char *out, size_t n)
 
     out[0] = 0;
     for (size_t i = 0; i < s->setup.roster->n && used < n; i++) {
-        bool asked = s->sm.phase == PHASE_GATHER || s->peer[i].member >= 0;
-        if (asked && !s->peer[i].answered) {
+        bool asked = s->fed.sm.phase == PHASE_GATHER || s->fed.peer[i].member >= 0;
+        if (asked && !s->fed.peer[i].answered) {
             int w = snprintf(out + used, n - used, "%s%s", used == 0 ? "" : ", ",
                              server_name(s, (uint32_t)i));
             used += w > 0 ? (size_t)w : 0;
@@ -144,12 +145,12 @@ void server_missing(const struct server_session *s, char *out, size_t n)
 
 /* --- events --- */
 
-/* s->error is the fault of `peer`: it costs that party under `drop` and `async`, and the run where
- * the run needs it. */
+/* s->fed.error is the fault of `peer`: it costs that party under `drop` and `async`, and the run
+ * where the run needs it. */
 void server_blame(struct server_session *s, struct actions *a, uint32_t peer)
 {
-    if (!server_waits(s) && s->started)
-        server_drop(s, a, peer, s->error.status);
+    if (!server_waits(s) && s->fed.started)
+        server_drop(s, a, peer, s->fed.error.status);
     else
         server_fail(s, a);
 }
@@ -166,9 +167,9 @@ static void refused(struct server_session *s, struct actions *a, uint32_t peer,
     };
     enum status why = as[r->kind];
 
-    if (why == STATUS_POLICY && s->steps_done > 0)
+    if (why == STATUS_POLICY && s->trainer.steps_done > 0)
         why = STATUS_BUDGET;
-    error_set(&s->error, why, "%s refuses: %s", server_name(s, peer), r->text);
+    error_set(&s->fed.error, why, "%s refuses: %s", server_name(s, peer), r->text);
     server_blame(s, a, peer);
 }
 
@@ -185,14 +186,14 @@ static uint64_t generation_of(const struct server_session *s, const struct wire_
         return m->share.generation;
     if (m->kind == WIRE_UPLOAD)
         return m->upload.generation;
-    return s->generation;
+    return s->fed.generation;
 }
 
 /* Answers are given once; an upload says itself which round it answers. */
 static bool in_turn(const struct server_session *s, const struct server_peer *p,
                     const struct wire_msg *m)
 {
-    if (p->member < 0 || m->kind == WIRE_JOIN || !phase_expects(s->sm.phase, true, m->kind))
+    if (p->member < 0 || m->kind == WIRE_JOIN || !phase_expects(s->fed.sm.phase, true, m->kind))
         return false;
     return m->kind == WIRE_UPLOAD || !p->answered;
 }
@@ -226,16 +227,16 @@ static void take(struct server_session *s, struct actions *a, const struct event
 static void overtaken(struct server_session *s, struct actions *a, uint32_t peer,
                       const struct wire_upload *u)
 {
-    if (s->peer[peer].owes)
+    if (s->fed.peer[peer].owes)
         server_count_late(s, peer, u);
-    s->peer[peer].owes = false;
+    s->fed.peer[peer].owes = false;
     if (server_watch_upload(s, peer, u, true) != STATUS_OK)
         server_fail(s, a);
 }
 
 static void message(struct server_session *s, struct actions *a, const struct event *e)
 {
-    struct server_peer *p = &s->peer[e->peer];
+    struct server_peer *p = &s->fed.peer[e->peer];
     uint64_t generation = generation_of(s, e->msg);
 
     if (!p->present)
@@ -249,16 +250,16 @@ static void message(struct server_session *s, struct actions *a, const struct ev
         return;
     }
     /* Overtaken by a new generation, or by the end of this one: late, not wrong. */
-    if (generation < s->generation ||
-        (generation == s->generation && s->sm.phase == PHASE_GATHER)) {
+    if (generation < s->fed.generation ||
+        (generation == s->fed.generation && s->fed.sm.phase == PHASE_GATHER)) {
         s->report.stale_messages++;
         if (e->msg->kind == WIRE_UPLOAD)
             overtaken(s, a, e->peer, &e->msg->upload);
         return;
     }
-    if (generation > s->generation || !in_turn(s, p, e->msg)) {
-        error_set(&s->error, STATUS_PROTOCOL, "%s: %s in phase %s", server_name(s, e->peer),
-                  wire_kind_name(e->msg->kind), phase_row(s->sm.phase)->name);
+    if (generation > s->fed.generation || !in_turn(s, p, e->msg)) {
+        error_set(&s->fed.error, STATUS_PROTOCOL, "%s: %s in phase %s", server_name(s, e->peer),
+                  wire_kind_name(e->msg->kind), phase_row(s->fed.sm.phase)->name);
         server_drop(s, a, e->peer, STATUS_PROTOCOL);
         return;
     }
@@ -268,7 +269,7 @@ static void message(struct server_session *s, struct actions *a, const struct ev
 /* Until the next epoch begins; or for good, when it has been late or lost too often in a row. */
 void server_sits_out(struct server_session *s, uint32_t peer)
 {
-    struct server_peer *p = &s->peer[peer];
+    struct server_peer *p = &s->fed.peer[peer];
 
     p->excluded = true;
     p->barred = ++p->losses >= SERVER_LOSSES_MAX;
@@ -280,28 +281,29 @@ void server_sits_out(struct server_session *s, uint32_t peer)
 /* Under drop and async the late are left behind; a sum in clear does without them. */
 static void leave_behind(struct server_session *s, struct actions *a, const char *missing)
 {
-    if (s->shape.partial && s->sm.phase == PHASE_ROUND && s->round.purpose == PURPOSE_TRAIN &&
-        s->answers > 0) {
+    if (s->round.sum.shape.partial && s->fed.sm.phase == PHASE_ROUND &&
+        s->round.purpose == PURPOSE_TRAIN && s->fed.answers > 0) {
         server_sum_up(s, a);
         return;
     }
-    if (s->sm.phase == PHASE_STREAM) {
+    if (s->fed.sm.phase == PHASE_STREAM) {
         server_stream_late(s, a);
         return;
     }
-    log_warn("going on without %s: no answer in phase %s", missing, phase_row(s->sm.phase)->name);
-    if (s->sm.phase == PHASE_CLOSE) {
+    log_warn("going on without %s: no answer in phase %s", missing,
+             phase_row(s->fed.sm.phase)->name);
+    if (s->fed.sm.phase == PHASE_CLOSE) {
         server_all_closed(s, a);
         return;
     }
-    if (phase_trains(s->sm.phase))
+    if (phase_trains(s->fed.sm.phase))
         s->report.void_rounds++;
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        struct server_peer *p = &s->peer[s->members[m]];
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        struct server_peer *p = &s->fed.peer[s->fed.members[m]];
         if (p->member < 0 || p->answered)
             continue;
-        server_sits_out(s, s->members[m]);
-        p->owes = phase_row(s->sm.phase)->member_answers == WIRE_UPLOAD;
+        server_sits_out(s, s->fed.members[m]);
+        p->owes = phase_row(s->fed.sm.phase)->member_answers == WIRE_UPLOAD;
     }
     server_set_changed(s, a);
 }
@@ -310,7 +312,7 @@ static void out_of_time(struct server_session *s, struct actions *a)
 {
     char missing[256];
 
-    if (s->sm.phase == PHASE_SUM && s->answers >= secagg_quorum(s->sum)) {
+    if (s->fed.sm.phase == PHASE_SUM && s->fed.answers >= secagg_quorum(s->round.sum.secagg)) {
         server_sum_up(s, a); /* what came in the same moment is in */
         return;
     }
@@ -320,21 +322,22 @@ static void out_of_time(struct server_session *s, struct actions *a)
             log_warn("went on without %s", missing);
         return;
     }
-    if (!server_waits(s) && s->started && s->sm.phase != PHASE_GATHER) {
+    if (!server_waits(s) && s->fed.started && s->fed.sm.phase != PHASE_GATHER) {
         leave_behind(s, a, missing);
         return;
     }
-    error_set(&s->error, STATUS_PATIENCE, "out of patience in phase %s after %u ms, waiting for %s",
-              phase_row(s->sm.phase)->name, s->plan.protocol.patience_ms, missing);
+    error_set(&s->fed.error, STATUS_PATIENCE,
+              "out of patience in phase %s after %u ms, waiting for %s",
+              phase_row(s->fed.sm.phase)->name, s->plan.protocol.patience_ms, missing);
     server_fail(s, a);
 }
 
 static void start(struct server_session *s, struct actions *a)
 {
-    if (s->complete && server_stored_begin(s, a))
+    if (s->trainer.complete && server_stored_begin(s, a))
         return;
-    if (s->complete)
-        server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+    if (s->trainer.complete)
+        server_finish(s, a, s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
     else
         server_arm(s, a, s->plan.protocol.patience_ms);
 }
@@ -342,10 +345,10 @@ static void start(struct server_session *s, struct actions *a)
 void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                          struct actions *out)
 {
-    s->now_us = now_us;
-    s->sends = 0;
-    if (s->sm.phase == PHASE_OVER) {
-        if (s->stored.alone)
+    s->fed.now_us = now_us;
+    s->fed.sends = 0;
+    if (s->fed.sm.phase == PHASE_OVER) {
+        if (s->trainer.stored.alone)
             server_stored_step(s, e, out);
         return;
     }
@@ -358,8 +361,8 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
     case EVENT_DONE: server_round_done(s, out); break;
     case EVENT_KEPT: server_keep_done(s, out, e->error); break;
     case EVENT_UNSENT:
-        error_set(&s->error, STATUS_MEMORY, "no memory for a message in phase %s",
-                  phase_row(s->sm.phase)->name);
+        error_set(&s->fed.error, STATUS_MEMORY, "no memory for a message in phase %s",
+                  phase_row(s->fed.sm.phase)->name);
         server_fail(s, out);
         break;
     case EVENT_STOP: server_finish(s, out, OUTCOME_STOPPED); break;
@@ -377,9 +380,10 @@ static void check_shown(const struct server_session *s)
     struct down down;
 
     down_of(&down, p);
-    for (size_t i = 0; i < 2 && s->shape.shown; i++)
-        CHECK(down_shown_bytes(&down, rows[i]) ==
-              secagg_shown_bytes(p->protocol.aggregation, &s->shape, rows[i] * p->model.embedding));
+    for (size_t i = 0; i < 2 && s->round.sum.shape.shown; i++)
+        CHECK(down_shown_bytes(&down, rows[i]) == secagg_shown_bytes(p->protocol.aggregation,
+                                                                     &s->round.sum.shape,
+                                                                     rows[i] * p->model.embedding));
 }
 
 static enum status init_protocol(struct server_session *s, struct error *err)
@@ -388,7 +392,7 @@ static enum status init_protocol(struct server_session *s, struct error *err)
     uint32_t rows = wire_evaluate_rows(p);
     enum status st;
 
-    s->shape = (struct secagg_shape){
+    s->round.sum.shape = (struct secagg_shape){
         .concat = p->model.fusion == FUSION_CONCAT,
         .partial =
             p->protocol.aggregation == AGGREGATION_CLEAR && p->protocol.straggler == STRAGGLER_DROP,
@@ -398,23 +402,24 @@ static enum status init_protocol(struct server_session *s, struct error *err)
         .segments = p->protocol.coded.segments,
         .privacy = p->protocol.coded.privacy,
     };
-    st = encode_init(&s->shape.encode, p, p->shape.parties);
+    st = encode_init(&s->round.sum.shape.encode, p, p->shape.parties);
     if (st != STATUS_OK)
         return error_set(err, st, "encoding: %s", status_words(st));
     check_shown(s);
-    s->check_bytes = secagg_check_bytes(p->protocol.aggregation, &s->shape);
-    s->payload_max = secagg_payload_bytes(p->protocol.aggregation, &s->shape, s->shape.values_max);
-    s->hellos = mem_alloc(p->shape.parties, sizeof *s->hellos);
-    s->confirms = mem_alloc(p->shape.parties, sizeof *s->confirms);
-    s->show_hellos = mem_alloc(p->shape.parties, sizeof *s->show_hellos);
-    s->show_confirms = mem_alloc(p->shape.parties, sizeof *s->show_confirms);
-    if (s->hellos == NULL || s->confirms == NULL || s->show_hellos == NULL ||
-        s->show_confirms == NULL)
+    s->round.sum.check_bytes = secagg_check_bytes(p->protocol.aggregation, &s->round.sum.shape);
+    s->round.sum.payload_max = secagg_payload_bytes(p->protocol.aggregation, &s->round.sum.shape,
+                                                    s->round.sum.shape.values_max);
+    s->fed.agree.hellos = mem_alloc(p->shape.parties, sizeof *s->fed.agree.hellos);
+    s->fed.agree.confirms = mem_alloc(p->shape.parties, sizeof *s->fed.agree.confirms);
+    s->fed.agree.show_hellos = mem_alloc(p->shape.parties, sizeof *s->fed.agree.show_hellos);
+    s->fed.agree.show_confirms = mem_alloc(p->shape.parties, sizeof *s->fed.agree.show_confirms);
+    if (s->fed.agree.hellos == NULL || s->fed.agree.confirms == NULL ||
+        s->fed.agree.show_hellos == NULL || s->fed.agree.show_confirms == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for %u parties", p->shape.parties);
     st = server_shares_new(s);
     if (st == STATUS_OK && server_deals(s)) {
-        s->sweep_row = mem_alloc(rows, sizeof *s->sweep_row);
-        st = s->sweep_row == NULL ? STATUS_MEMORY : STATUS_OK;
+        s->trainer.sweep_row = mem_alloc(rows, sizeof *s->trainer.sweep_row);
+        st = s->trainer.sweep_row == NULL ? STATUS_MEMORY : STATUS_OK;
     }
     if (st == STATUS_OK)
         st = server_stream_new(s);
@@ -423,7 +428,7 @@ static enum status init_protocol(struct server_session *s, struct error *err)
     if (st == STATUS_OK)
         st = server_watch_new(s);
     if (st == STATUS_OK)
-        st = rng_init_system(&s->rounding);
+        st = rng_init_system(&s->trainer.rounding);
     return st == STATUS_OK ? st : error_set(err, st, "session: %s", status_words(st));
 }
 
@@ -441,7 +446,7 @@ static enum status init_model(struct server_session *s)
         st = rng_init_system(&init);
     }
     if (st == STATUS_OK)
-        st = server_head_init(&s->head, p, wire_evaluate_rows(p), &init);
+        st = server_head_init(&s->trainer.head, p, wire_evaluate_rows(p), &init);
     rng_deinit(&init);
     return st;
 }
@@ -449,12 +454,15 @@ static enum status init_model(struct server_session *s)
 static enum status init_scores(struct server_session *s)
 {
     const struct plan *p = &s->plan;
-    enum status st = score_board_init(&s->running, p->shape.train_rows, s->head.top.outputs);
+    enum status st = score_board_init(&s->trainer.scores.running, p->shape.train_rows,
+                                      s->trainer.head.top.outputs);
 
     if (st == STATUS_OK && p->shape.test_rows > 0)
-        st = score_board_init(&s->test_board, p->shape.test_rows, s->head.top.outputs);
+        st = score_board_init(&s->trainer.scores.test, p->shape.test_rows,
+                              s->trainer.head.top.outputs);
     if (st == STATUS_OK && p->training.evaluate_train)
-        st = score_board_init(&s->train_board, p->shape.train_rows, s->head.top.outputs);
+        st = score_board_init(&s->trainer.scores.train, p->shape.train_rows,
+                              s->trainer.head.top.outputs);
     return st;
 }
 
@@ -469,15 +477,15 @@ enum status server_session_new(struct server_session **out, const struct server_
     s->setup = *setup;
     s->plan = *setup->plan;
     for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
-        s->peer[i].member = -1;
-    agenda_make(&s->agenda, &s->plan);
-    s->report.agenda = s->agenda;
+        s->fed.peer[i].member = -1;
+    agenda_make(&s->trainer.agenda, &s->plan);
+    s->report.agenda = s->trainer.agenda;
     buf_init(&s->plan_text, PLAN_TEXT_MAX);
-    buf_init(&s->keep, SERVER_KEEP_MAX);
-    buf_init(&s->replay, WIRE_PAYLOAD_MAX);
+    buf_init(&s->keep.bytes, SERVER_KEEP_MAX);
+    buf_init(&s->keep.replay, WIRE_PAYLOAD_MAX);
     st = plan_print(&s->plan, &s->plan_text);
     if (st == STATUS_OK)
-        st = schedule_init(&s->schedule, s->plan.training.seed, s->plan.shape.train_rows,
+        st = schedule_init(&s->trainer.schedule, s->plan.training.seed, s->plan.shape.train_rows,
                            s->plan.training.batch, s->plan.protocol.fedvs.segments);
     if (st == STATUS_OK)
         st = init_model(s);
@@ -492,7 +500,7 @@ enum status server_session_new(struct server_session **out, const struct server_
         return st;
     }
     digest_sha256(s->plan_digest, s->plan_text.data, s->plan_text.len);
-    trail_begin(&s->trail, &s->digest, s->plan_digest);
+    trail_begin(&s->trainer.trail, &s->trainer.digest, s->plan_digest);
     *out = s;
     return STATUS_OK;
 }
@@ -502,28 +510,28 @@ void server_session_free(struct server_session *s)
     if (s == NULL)
         return;
     server_compare_forget(s);
-    secagg_server_free(s->sum);
-    server_head_deinit(&s->head);
-    schedule_deinit(&s->schedule);
-    score_board_deinit(&s->running);
-    score_board_deinit(&s->test_board);
-    score_board_deinit(&s->train_board);
+    secagg_server_free(s->round.sum.secagg);
+    server_head_deinit(&s->trainer.head);
+    schedule_deinit(&s->trainer.schedule);
+    score_board_deinit(&s->trainer.scores.running);
+    score_board_deinit(&s->trainer.scores.test);
+    score_board_deinit(&s->trainer.scores.train);
     server_shares_free(s);
     server_stream_free(s);
     server_stored_free(s);
     server_watch_free(s);
-    digest_deinit(&s->digest);
-    rng_deinit(&s->rounding);
+    digest_deinit(&s->trainer.digest);
+    rng_deinit(&s->trainer.rounding);
     buf_deinit(&s->plan_text);
-    buf_deinit(&s->replay);
-    if (s->keep.data != NULL)
-        secret_wipe(s->keep.data, s->keep.cap);
-    buf_deinit(&s->keep);
-    mem_free(s->sweep_row);
-    mem_free(s->hellos);
-    mem_free(s->confirms);
-    mem_free(s->show_hellos);
-    mem_free(s->show_confirms);
+    buf_deinit(&s->keep.replay);
+    if (s->keep.bytes.data != NULL)
+        secret_wipe(s->keep.bytes.data, s->keep.bytes.cap);
+    buf_deinit(&s->keep.bytes);
+    mem_free(s->trainer.sweep_row);
+    mem_free(s->fed.agree.hellos);
+    mem_free(s->fed.agree.confirms);
+    mem_free(s->fed.agree.show_hellos);
+    mem_free(s->fed.agree.show_confirms);
     mem_free(s);
 }
 
@@ -533,15 +541,16 @@ const struct server_report *server_session_report(struct server_session *s)
 {
     struct server_report *r = &s->report;
 
-    r->phase = s->sm.phase;
-    r->generation = s->generation;
-    r->steps = s->steps_done;
+    r->phase = s->fed.sm.phase;
+    r->generation = s->fed.generation;
+    r->steps = s->trainer.steps_done;
     r->epochs = server_epochs(s);
-    r->members_n = s->members_n;
+    r->members_n = s->fed.members_n;
     r->waiting_for = -1;
     r->waiting_since_us = s->round.opened_us;
     for (size_t i = 0; i < s->setup.roster->n; i++) {
-        if ((s->sm.phase == PHASE_GATHER || s->peer[i].member >= 0) && !s->peer[i].answered)
+        if ((s->fed.sm.phase == PHASE_GATHER || s->fed.peer[i].member >= 0) &&
+            !s->fed.peer[i].answered)
             r->waiting_for = (int)i;
     }
     return r;
@@ -549,17 +558,17 @@ const struct server_report *server_session_report(struct server_session *s)
 
 const struct fedvs_terms *server_session_terms(const struct server_session *s)
 {
-    return &s->shape.terms;
+    return &s->round.sum.shape.terms;
 }
 
 const struct nn_net *server_session_head(const struct server_session *s)
 {
-    return &s->head.top.net;
+    return &s->trainer.head.top.net;
 }
 
 size_t server_session_up_max(const struct server_session *s)
 {
-    size_t upload = wire_up_max(s->payload_max, s->check_bytes),
+    size_t upload = wire_up_max(s->round.sum.payload_max, s->round.sum.check_bytes),
            share = server_session_share_max(s);
 
     return share > upload ? share : upload;

@@ -23,7 +23,7 @@ struct server_shares {
 
 size_t server_session_share_max(const struct server_session *s)
 {
-    const struct server_shares *h = s->shares;
+    const struct server_shares *h = s->round.shares;
 
     if (h == NULL)
         return 0;
@@ -34,8 +34,8 @@ enum status server_shares_new(struct server_session *s)
 {
     if (!secagg_shares(s->plan.protocol.aggregation))
         return STATUS_OK;
-    s->shares = mem_alloc(1, sizeof *s->shares);
-    return s->shares == NULL ? STATUS_MEMORY : server_shares_size(s);
+    s->round.shares = mem_alloc(1, sizeof *s->round.shares);
+    return s->round.shares == NULL ? STATUS_MEMORY : server_shares_size(s);
 }
 
 static void free_room(struct server_shares *h)
@@ -49,28 +49,30 @@ static void free_room(struct server_shares *h)
 static void measure(const struct server_session *s, struct server_shares *h)
 {
     enum plan_aggregation agg = s->plan.protocol.aggregation;
-    const size_t n[SECAGG_PARTS] = {
-        [SECAGG_PART_ROUND] = s->shape.values_max, [SECAGG_PART_DATA] = s->deal.chunks.chunk_rows};
+    const size_t n[SECAGG_PARTS] = {[SECAGG_PART_ROUND] = s->round.sum.shape.values_max,
+                                    [SECAGG_PART_DATA] = s->round.deal.chunks.chunk_rows};
 
     for (int part = 0; part < SECAGG_PARTS; part++) {
-        for (uint32_t m = 0; m < s->shape.parties; m++) {
-            size_t up = secagg_share_bytes(agg, &s->shape, (enum secagg_part)part, m, n[part]),
-                   down = secagg_relay_bytes(agg, &s->shape, (enum secagg_part)part, m, n[part]);
+        for (uint32_t m = 0; m < s->round.sum.shape.parties; m++) {
+            size_t up = secagg_share_bytes(agg, &s->round.sum.shape, (enum secagg_part)part, m,
+                                           n[part]),
+                   down = secagg_relay_bytes(agg, &s->round.sum.shape, (enum secagg_part)part, m,
+                                             n[part]);
             h->share_max = up > h->share_max ? up : h->share_max;
             h->relay_max = down > h->relay_max ? down : h->relay_max;
         }
     }
-    h->tags_max = secagg_tag_bytes(agg, &s->shape);
+    h->tags_max = secagg_tag_bytes(agg, &s->round.sum.shape);
 }
 
 enum status server_shares_size(struct server_session *s)
 {
-    struct server_shares *h = s->shares, need = {0};
+    struct server_shares *h = s->round.shares, need = {0};
     size_t members = s->plan.shape.parties;
 
     measure(s, &need);
     if (need.share_max > WIRE_SHARES_MAX || need.relay_max > WIRE_SHARES_MAX)
-        return error_set(&s->error, STATUS_CONFIG,
+        return error_set(&s->fed.error, STATUS_CONFIG,
                          "shares of %zu bytes among these parties, more than a message holds (%d)",
                          need.share_max > need.relay_max ? need.share_max : need.relay_max,
                          WIRE_SHARES_MAX);
@@ -83,15 +85,16 @@ enum status server_shares_size(struct server_session *s)
     h->tags = mem_alloc(members, need.tags_max + 1);
     if (h->relay != NULL && h->tags != NULL)
         return STATUS_OK;
-    return error_set(&s->error, STATUS_MEMORY, "no memory for the shares of %zu parties", members);
+    return error_set(&s->fed.error, STATUS_MEMORY, "no memory for the shares of %zu parties",
+                     members);
 }
 
 void server_shares_free(struct server_session *s)
 {
-    if (s->shares == NULL)
+    if (s->round.shares == NULL)
         return;
-    free_room(s->shares);
-    mem_free(s->shares);
+    free_room(s->round.shares);
+    mem_free(s->round.shares);
 }
 
 static enum secagg_part part_of_round(const struct server_session *s)
@@ -108,19 +111,19 @@ static enum secagg_part part_of_round(const struct server_session *s)
 
 void server_shares_open(struct server_session *s)
 {
-    s->shares->in = 0;
+    s->round.shares->in = 0;
 }
 
 bool server_decodes_without(const struct server_session *s)
 {
-    uint32_t uploads = s->sm.phase == PHASE_SUM ? s->answers : 0;
+    uint32_t uploads = s->fed.sm.phase == PHASE_SUM ? s->fed.answers : 0;
 
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        const struct server_peer *p = &s->peer[s->members[m]];
-        if (p->member >= 0 && !(s->sm.phase == PHASE_SUM && p->answered))
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        const struct server_peer *p = &s->fed.peer[s->fed.members[m]];
+        if (p->member >= 0 && !(s->fed.sm.phase == PHASE_SUM && p->answered))
             uploads++;
     }
-    return uploads >= secagg_quorum(s->sum);
+    return uploads >= secagg_quorum(s->round.sum.secagg);
 }
 
 /* Shares are waited for, and so is said for whom. */
@@ -128,26 +131,26 @@ static void note_share(struct server_session *s, uint32_t peer, bool last)
 {
     if (last) {
         s->report.slowest_shares[peer]++;
-        s->report.share_wait_us[peer] += s->now_us - s->round.last_answer_us;
+        s->report.share_wait_us[peer] += s->fed.now_us - s->round.last_answer_us;
     }
-    s->round.last_answer_us = s->now_us;
+    s->round.last_answer_us = s->fed.now_us;
 }
 
 /* Each part of a member's share to its place in the relay of the member that it is for. */
 static void sort(struct server_session *s, uint32_t from, const struct wire_shares *w)
 {
     enum plan_aggregation agg = s->plan.protocol.aggregation;
-    struct server_shares *h = s->shares;
+    struct server_shares *h = s->round.shares;
     enum secagg_part part = part_of_round(s);
     const uint8_t *sealed = w->sealed.data, *tag = w->tags.data;
     size_t n = server_round_values(s), before = 0,
-           each = secagg_part_bytes(agg, &s->shape, part, from, n);
+           each = secagg_part_bytes(agg, &s->round.sum.shape, part, from, n);
 
     for (uint32_t m = 0; m < from; m++)
-        before += secagg_part_bytes(agg, &s->shape, part, m, n);
-    for (uint32_t to = 0; to < s->members_n; to++) {
+        before += secagg_part_bytes(agg, &s->round.sum.shape, part, m, n);
+    for (uint32_t to = 0; to < s->fed.members_n; to++) {
         /* Its own part is not in its relay. */
-        size_t own = to < from ? secagg_part_bytes(agg, &s->shape, part, to, n) : 0,
+        size_t own = to < from ? secagg_part_bytes(agg, &s->round.sum.shape, part, to, n) : 0,
                place = to < from ? from - 1 : from;
         if (to == from)
             continue;
@@ -164,15 +167,15 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
                   const struct wire_shares *w)
 {
     enum plan_aggregation agg = s->plan.protocol.aggregation;
-    size_t member = (size_t)s->peer[peer].member;
+    size_t member = (size_t)s->fed.peer[peer].member;
     bool all;
-    size_t sealed = secagg_share_bytes(agg, &s->shape, part_of_round(s), (uint32_t)member,
+    size_t sealed = secagg_share_bytes(agg, &s->round.sum.shape, part_of_round(s), (uint32_t)member,
                                        server_round_values(s)),
-           tags = secagg_tag_bytes(agg, &s->shape);
+           tags = secagg_tag_bytes(agg, &s->round.sum.shape);
 
     if (w->round != s->round.number || w->purpose != s->round.purpose || w->sealed.n != sealed ||
         w->tags.n != tags) {
-        error_set(&s->error, STATUS_PROTOCOL,
+        error_set(&s->fed.error, STATUS_PROTOCOL,
                   "%s: shares of %zu + %zu bytes for round %llu where %zu + %zu for round %llu "
                   "were due",
                   server_name(s, peer), w->sealed.n, w->tags.n, (unsigned long long)w->round,
@@ -181,7 +184,7 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
         return;
     }
     sort(s, (uint32_t)member, w);
-    s->shares->in++;
+    s->round.shares->in++;
     all = server_answered(s, peer);
     note_share(s, peer, all);
     if (all)
@@ -191,17 +194,17 @@ void server_share(struct server_session *s, struct actions *a, uint32_t peer,
 /* What passes on to member `to`: the shares of all others, in member order. */
 static struct wire_shares relay_for(const struct server_session *s, uint32_t to)
 {
-    const struct server_shares *h = s->shares;
+    const struct server_shares *h = s->round.shares;
     enum plan_aggregation agg = s->plan.protocol.aggregation;
     size_t n = server_round_values(s);
 
     return (struct wire_shares){
-        .generation = s->generation,
+        .generation = s->fed.generation,
         .round = s->round.number,
         .purpose = s->round.purpose,
         .sealed = {h->relay + to * h->relay_max,
-                   secagg_relay_bytes(agg, &s->shape, part_of_round(s), to, n)},
-        .tags = {h->tags + to * h->tags_max, secagg_tag_bytes(agg, &s->shape)},
+                   secagg_relay_bytes(agg, &s->round.sum.shape, part_of_round(s), to, n)},
+        .tags = {h->tags + to * h->tags_max, secagg_tag_bytes(agg, &s->round.sum.shape)},
     };
 }
 
@@ -210,13 +213,13 @@ void server_relay(struct server_session *s, struct actions *a)
 {
     bool deals = wire_purpose_deals(s->round.purpose);
 
-    CHECK(s->shares->in == s->members_n);
+    CHECK(s->round.shares->in == s->fed.members_n);
     if (!deals)
-        sm_move(&s->sm, PHASE_SUM, s->generation);
+        sm_move(&s->fed.sm, PHASE_SUM, s->fed.generation);
     server_next_question(s);
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        if (s->peer[s->members[m]].member >= 0)
-            server_send_one(s, a, s->members[m], WIRE_RELAY)->msg.relay = relay_for(s, m);
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        if (s->fed.peer[s->fed.members[m]].member >= 0)
+            server_send_one(s, a, s->fed.members[m], WIRE_RELAY)->msg.relay = relay_for(s, m);
     }
     if (deals)
         server_dealt(s, a);
@@ -236,25 +239,25 @@ void server_count_late(struct server_session *s, uint32_t peer, const struct wir
 void server_late_upload(struct server_session *s, struct actions *a, uint32_t peer,
                         const struct wire_upload *u)
 {
-    uint32_t member = (uint32_t)s->peer[peer].member;
+    uint32_t member = (uint32_t)s->fed.peer[peer].member;
     enum status st;
 
-    s->peer[peer].uploaded = u->round;
+    s->fed.peer[peer].uploaded = u->round;
     server_count_late(s, peer, u);
     if (server_watch_upload(s, peer, u, true) != STATUS_OK) {
         server_fail(s, a);
         return;
     }
-    if (s->shares == NULL || u->round != s->combined_round)
+    if (s->round.shares == NULL || u->round != s->round.sum.combined_round)
         return;
-    st = secagg_late(s->sum, member, u->payload.data, u->payload.n, &s->error);
+    st = secagg_late(s->round.sum.secagg, member, u->payload.data, u->payload.n, &s->fed.error);
     if (st == STATUS_INTEGRITY) {
         s->report.integrity_failures++;
         s->report.degraded.faulty++;
         log_warn("round %llu, which has closed: %s: %s", (unsigned long long)u->round,
-                 server_name(s, peer), s->error.text);
+                 server_name(s, peer), s->fed.error.text);
     } else if (st != STATUS_OK) {
-        error_wrap(&s->error, "%s: late upload", server_name(s, peer));
+        error_wrap(&s->fed.error, "%s: late upload", server_name(s, peer));
         server_drop(s, a, peer, st);
     }
 }

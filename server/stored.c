@@ -24,8 +24,8 @@ bool server_stores(const struct server_session *s)
 
 enum status server_stored_new(struct server_session *s)
 {
-    struct server_stored *t = &s->stored;
-    const size_t width = s->head.top.inputs;
+    struct server_stored *t = &s->trainer.stored;
+    const size_t width = s->trainer.head.top.inputs;
 
     if (!server_stores(s))
         return STATUS_OK;
@@ -40,52 +40,54 @@ enum status server_stored_new(struct server_session *s)
 
 void server_stored_free(struct server_session *s)
 {
-    mem_free(s->stored.train);
-    mem_free(s->stored.test);
+    mem_free(s->trainer.stored.train);
+    mem_free(s->trainer.stored.test);
 }
 
 /* --- while parties are there --- */
 
 static void keep(float *all, const struct server_session *s)
 {
-    const size_t width = s->head.top.inputs;
+    const size_t width = s->trainer.head.top.inputs;
 
     for (uint32_t r = 0; r < s->round.rows; r++) {
         size_t row = s->round.row != NULL ? s->round.row[r] : s->round.place + r;
-        memcpy(all + row * width, s->head.fused + r * width, width * sizeof *all);
+        memcpy(all + row * width, s->trainer.head.fused + r * width, width * sizeof *all);
     }
 }
 
 void server_stored_keep(struct server_session *s)
 {
     if (s->round.purpose == PURPOSE_TRAIN) {
-        keep(s->stored.train, s);
+        keep(s->trainer.stored.train, s);
         return;
     }
     CHECK(s->round.purpose == PURPOSE_EVALUATE_TEST);
-    keep(s->stored.test, s);
-    s->sweep.next_place += s->round.rows;
-    if (s->sweep.next_place < s->plan.shape.test_rows)
+    keep(s->trainer.stored.test, s);
+    s->trainer.sweep.next_place += s->round.rows;
+    if (s->trainer.sweep.next_place < s->plan.shape.test_rows)
         return;
-    s->sweep.running = false;
-    s->sweep.done_at = s->steps_done;
+    s->trainer.sweep.running = false;
+    s->trainer.sweep.done_at = s->trainer.steps_done;
 }
 
 enum status server_stored_print(const struct server_session *s, struct buf *out)
 {
-    const size_t width = s->head.top.inputs * sizeof(float);
+    const size_t width = s->trainer.head.top.inputs * sizeof(float);
     enum status st = STATUS_OK;
 
     if (!server_stores(s))
         return st;
-    st = buf_append(out, s->stored.train, s->plan.shape.train_rows * width);
-    return st == STATUS_OK ? buf_append(out, s->stored.test, s->plan.shape.test_rows * width) : st;
+    st = buf_append(out, s->trainer.stored.train, s->plan.shape.train_rows * width);
+    return st == STATUS_OK
+               ? buf_append(out, s->trainer.stored.test, s->plan.shape.test_rows * width)
+               : st;
 }
 
 enum status server_stored_parse(struct server_session *s, const uint8_t *bytes, size_t n,
                                 size_t *used)
 {
-    const size_t width = s->head.top.inputs * sizeof(float);
+    const size_t width = s->trainer.head.top.inputs * sizeof(float);
     const size_t train = s->plan.shape.train_rows * width, test = s->plan.shape.test_rows * width;
 
     *used = 0;
@@ -93,8 +95,8 @@ enum status server_stored_parse(struct server_session *s, const uint8_t *bytes, 
         return STATUS_OK;
     if (n < train + test)
         return STATUS_DATA;
-    memcpy(s->stored.train, bytes, train);
-    memcpy(s->stored.test, bytes + train, test);
+    memcpy(s->trainer.stored.train, bytes, train);
+    memcpy(s->trainer.stored.test, bytes + train, test);
     *used = train + test;
     return STATUS_OK;
 }
@@ -104,34 +106,34 @@ enum status server_stored_parse(struct server_session *s, const uint8_t *bytes, 
 double server_epochs(const struct server_session *s)
 {
     if (server_stores(s))
-        return agenda_epochs(&s->stored.agenda, s->stored.step);
-    return agenda_epochs(&s->agenda, s->steps_done);
+        return agenda_epochs(&s->trainer.stored.agenda, s->trainer.stored.step);
+    return agenda_epochs(&s->trainer.agenda, s->trainer.steps_done);
 }
 
 /* A batch, or rows of the test split, as a round would have brought them. */
 static void bring(struct server_session *s, const float *all)
 {
-    const size_t width = s->head.top.inputs;
+    const size_t width = s->trainer.head.top.inputs;
 
     for (uint32_t r = 0; r < s->round.rows; r++) {
         size_t row = s->round.row != NULL ? s->round.row[r] : s->round.place + r;
-        memcpy(s->head.fused + r * width, all + row * width, width * sizeof *all);
+        memcpy(s->trainer.head.fused + r * width, all + row * width, width * sizeof *all);
     }
     server_take_targets(s);
 }
 
 static enum status train_step(struct server_session *s)
 {
-    struct server_stored *t = &s->stored;
+    struct server_stored *t = &s->trainer.stored;
     double loss;
 
     s->round.purpose = PURPOSE_TRAIN;
     s->round.place = t->step;
-    s->round.row = schedule_batch(&s->schedule, t->step, &s->round.rows);
+    s->round.row = schedule_batch(&s->trainer.schedule, t->step, &s->round.rows);
     bring(s, t->train);
-    loss = server_head_train(&s->head, &s->plan, t->step, s->round.rows);
+    loss = server_head_train(&s->trainer.head, &s->plan, t->step, s->round.rows);
     if (!isfinite(loss))
-        return error_set(&s->error, STATUS_DATA,
+        return error_set(&s->fed.error, STATUS_DATA,
                          "training diverged in step %llu: try a smaller learning_rate",
                          (unsigned long long)t->step);
     server_score_batch(s, loss);
@@ -143,14 +145,14 @@ static void evaluate(struct server_session *s)
 {
     const uint32_t all = s->plan.shape.test_rows, most = agenda_round_places(&s->plan);
 
-    server_begin_sweep(s, agenda_sweeps_until(&s->stored.agenda, s->stored.step));
+    server_begin_sweep(s, agenda_sweeps_until(&s->trainer.stored.agenda, s->trainer.stored.step));
     s->round.purpose = PURPOSE_EVALUATE_TEST;
     s->round.row = NULL;
     for (uint32_t place = 0; place < all; place += s->round.rows) {
         s->round.place = place;
         s->round.rows = all - place < most ? all - place : most;
-        bring(s, s->stored.test);
-        server_score_batch(s, server_head_evaluate(&s->head, s->round.rows));
+        bring(s, s->trainer.stored.test);
+        server_score_batch(s, server_head_evaluate(&s->trainer.head, s->round.rows));
     }
     server_sweep_done(s);
 }
@@ -158,12 +160,12 @@ static void evaluate(struct server_session *s)
 /* Until the next evaluation, and that; or to the end of an epoch. */
 void server_stored_work(struct server_session *s)
 {
-    struct server_stored *t = &s->stored;
+    struct server_stored *t = &s->trainer.stored;
     const uint64_t start = s->setup.clock_us(), epoch = agenda_epoch_steps(&t->agenda);
     bool due = false;
 
     s->swept = false;
-    s->spoiled = true; /* the checkpoint is of the moment when the parties left */
+    s->keep.spoiled = true; /* the checkpoint is of the moment when the parties left */
     do {
         s->work_status = train_step(s);
         if (s->work_status != STATUS_OK)
@@ -191,18 +193,18 @@ static void comes_back(struct server_session *s, struct actions *a, const struct
         server_say_over_to(s, a, e->peer);
         return;
     }
-    error_set(&s->error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
+    error_set(&s->fed.error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
               server_name(s, e->peer));
     drop = actions_add(a, ACTION_DROP);
     drop->peer = e->peer;
-    drop->error = &s->error;
+    drop->error = &s->fed.error;
 }
 
 bool server_stored_begin(struct server_session *s, struct actions *a)
 {
     if (!server_stores(s))
         return false;
-    s->stored.alone = true;
+    s->trainer.stored.alone = true;
     server_say_over(s, a, OUTCOME_COMPLETED);
     go_on(a);
     return true;
@@ -217,10 +219,10 @@ static void worked(struct server_session *s, struct actions *a)
     if (s->swept)
         actions_add(a, ACTION_REPORT);
     s->swept = false;
-    if (s->stored.step < s->stored.agenda.steps && !s->target_reached)
+    if (s->trainer.stored.step < s->trainer.stored.agenda.steps && !s->trainer.target_reached)
         go_on(a);
     else
-        server_finish(s, a, s->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+        server_finish(s, a, s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
 }
 
 void server_stored_step(struct server_session *s, const struct event *e, struct actions *a)
@@ -234,7 +236,7 @@ void server_stored_step(struct server_session *s, const struct event *e, struct 
         break;
     case EVENT_JOINED: comes_back(s, a, e); break;
     case EVENT_UNSENT:
-        error_set(&s->error, STATUS_MEMORY, "no memory for a message");
+        error_set(&s->fed.error, STATUS_MEMORY, "no memory for a message");
         server_fail(s, a);
         break;
     case EVENT_START:

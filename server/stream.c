@@ -46,13 +46,13 @@ enum status server_stream_new(struct server_session *s)
 
     if (p->protocol.straggler != STRAGGLER_ASYNC)
         return STATUS_OK;
-    t = s->stream = mem_alloc(1, sizeof *t);
+    t = s->round.stream = mem_alloc(1, sizeof *t);
     if (t == NULL)
         return STATUS_MEMORY;
     t->lane = mem_alloc(parties, sizeof *t->lane);
     t->kept = mem_alloc(parties * rows, p->model.embedding * sizeof *t->kept);
     t->seen = mem_alloc(parties, rows);
-    t->arrived = mem_alloc(s->shape.values_max, sizeof *t->arrived);
+    t->arrived = mem_alloc(s->round.sum.shape.values_max, sizeof *t->arrived);
     t->factor = mem_alloc(p->training.batch, sizeof *t->factor);
     if (t->lane == NULL || t->kept == NULL || t->seen == NULL || t->arrived == NULL ||
         t->factor == NULL)
@@ -69,7 +69,7 @@ enum status server_stream_new(struct server_session *s)
 
 void server_stream_free(struct server_session *s)
 {
-    struct server_stream *t = s->stream;
+    struct server_stream *t = s->round.stream;
 
     if (t == NULL)
         return;
@@ -85,24 +85,24 @@ void server_stream_free(struct server_session *s)
 
 uint64_t server_stream_arrivals(const struct server_session *s)
 {
-    return s->stream == NULL ? 0 : s->stream->arrivals;
+    return s->round.stream == NULL ? 0 : s->round.stream->arrivals;
 }
 
 void server_stream_go_on(struct server_session *s, uint64_t arrivals)
 {
-    if (s->stream != NULL)
-        s->stream->arrivals = arrivals;
+    if (s->round.stream != NULL)
+        s->round.stream->arrivals = arrivals;
 }
 
 void server_stream_begin(struct server_session *s)
 {
-    s->stream->draining = false;
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        struct lane *lane = &s->stream->lane[s->members[m]];
-        lane->steps = s->peer[s->members[m]].applied;
+    s->round.stream->draining = false;
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        struct lane *lane = &s->round.stream->lane[s->fed.members[m]];
+        lane->steps = s->fed.peer[s->fed.members[m]].applied;
         lane->open = false;
     }
-    server_head_members(&s->head, s->plan.shape.parties);
+    server_head_members(&s->trainer.head, s->plan.shape.parties);
 }
 
 /* --- asking --- */
@@ -121,17 +121,17 @@ static enum status open_lane(struct server_session *s, struct lane *lane)
 
 static enum status ask(struct server_session *s, struct actions *a, uint32_t peer, bool closes)
 {
-    struct lane *lane = &s->stream->lane[peer];
+    struct lane *lane = &s->round.stream->lane[peer];
     /* A server that was killed has forgotten arrivals, and a party no step of its own: it has an
      * end to them, whatever the run has done. */
     struct wire_broadcast b = {
-        .generation = s->generation,
-        .opens = !s->stream->draining && lane->steps < s->agenda.party_steps,
+        .generation = s->fed.generation,
+        .opens = !s->round.stream->draining && lane->steps < s->trainer.agenda.party_steps,
     };
 
     if (closes) {
-        size_t words = down_words(&s->head.down, lane->rows);
-        const uint32_t *g = s->head.blob + (s->head.apart ? peer * words : 0);
+        size_t words = down_words(&s->trainer.head.down, lane->rows);
+        const uint32_t *g = s->trainer.head.blob + (s->trainer.head.apart ? peer * words : 0);
 
         b.closes = true;
         b.close_step = lane->steps - 1;
@@ -139,13 +139,13 @@ static enum status ask(struct server_session *s, struct actions *a, uint32_t pee
     }
     if (b.opens) {
         if (open_lane(s, lane) != STATUS_OK)
-            return s->error.status;
+            return s->fed.error.status;
         b.round = lane->round;
         b.purpose = PURPOSE_TRAIN;
         b.place = lane->steps;
     }
     lane->open = b.opens;
-    s->peer[peer].answered = !b.opens;
+    s->fed.peer[peer].answered = !b.opens;
     if (b.opens || b.closes) {
         struct action *send = server_send_one(s, a, peer, WIRE_BROADCAST);
         send->msg.broadcast = b;
@@ -168,22 +168,22 @@ static void when_drained(struct server_session *s, struct actions *a)
 {
     uint32_t there = 0;
 
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        const struct server_peer *p = &s->peer[s->members[m]];
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        const struct server_peer *p = &s->fed.peer[s->fed.members[m]];
         there += p->member >= 0;
-        if (p->member >= 0 && s->stream->lane[s->members[m]].open)
+        if (p->member >= 0 && s->round.stream->lane[s->fed.members[m]].open)
             return;
     }
     if (there == 0) {
         server_set_changed(s, a);
         return;
     }
-    if (!s->stream->draining && !somebody_may_come_in(s))
+    if (!s->round.stream->draining && !somebody_may_come_in(s))
         return;
     server_readmit(s, a);
-    if (s->sm.phase != PHASE_STREAM)
+    if (s->fed.sm.phase != PHASE_STREAM)
         return;
-    if (s->left > 0) /* an evaluation is over whole sets */
+    if (s->fed.left > 0) /* an evaluation is over whole sets */
         server_set_changed(s, a);
     else
         server_open_round(s, a);
@@ -191,13 +191,13 @@ static void when_drained(struct server_session *s, struct actions *a)
 
 void server_stream_open(struct server_session *s, struct actions *a)
 {
-    sm_move(&s->sm, PHASE_STREAM, s->generation);
-    s->stream->draining = false;
-    s->round.opened_us = s->round.last_answer_us = s->now_us;
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        if (s->peer[s->members[m]].member < 0)
+    sm_move(&s->fed.sm, PHASE_STREAM, s->fed.generation);
+    s->round.stream->draining = false;
+    s->round.opened_us = s->round.last_answer_us = s->fed.now_us;
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        if (s->fed.peer[s->fed.members[m]].member < 0)
             continue;
-        if (ask(s, a, s->members[m], false) != STATUS_OK) {
+        if (ask(s, a, s->fed.members[m], false) != STATUS_OK) {
             server_fail(s, a);
             return;
         }
@@ -216,24 +216,24 @@ void server_stream_late(struct server_session *s, struct actions *a)
 {
     bool asked = false;
 
-    for (uint32_t m = 0; m < s->members_n; m++) {
-        struct server_peer *p = &s->peer[s->members[m]];
+    for (uint32_t m = 0; m < s->fed.members_n; m++) {
+        struct server_peer *p = &s->fed.peer[s->fed.members[m]];
 
-        if (p->member < 0 || !s->stream->lane[s->members[m]].open)
+        if (p->member < 0 || !s->round.stream->lane[s->fed.members[m]].open)
             continue;
         asked = true;
-        s->stream->lane[s->members[m]].open = false;
+        s->round.stream->lane[s->fed.members[m]].open = false;
         p->member = -1;
         p->owes = true;
-        server_sits_out(s, s->members[m]);
-        s->left++;
+        server_sits_out(s, s->fed.members[m]);
+        s->fed.left++;
     }
     if (!asked) {
         error_set(
-            &s->error, STATUS_DATA,
+            &s->fed.error, STATUS_DATA,
             "every party here has taken all steps that its agenda has, the run only %llu: the "
             "server's state was lost or put back too often",
-            (unsigned long long)s->steps_done);
+            (unsigned long long)s->trainer.steps_done);
         server_fail(s, a);
         return;
     }
@@ -246,47 +246,49 @@ void server_stream_late(struct server_session *s, struct actions *a)
 void server_stream_upload(struct server_session *s, struct actions *a, uint32_t peer,
                           const struct wire_upload *u)
 {
-    struct lane *lane = &s->stream->lane[peer];
+    struct lane *lane = &s->round.stream->lane[peer];
     uint64_t values = (uint64_t)lane->rows * s->plan.model.embedding;
     struct action *work;
     enum status st;
 
     if (!lane->open || u->round != lane->round || u->purpose != PURPOSE_TRAIN ||
-        u->payload.n != secagg_payload_bytes(s->plan.protocol.aggregation, &s->shape, values) ||
+        u->payload.n !=
+            secagg_payload_bytes(s->plan.protocol.aggregation, &s->round.sum.shape, values) ||
         u->check.n != 0) {
-        error_set(&s->error, STATUS_PROTOCOL, "%s: upload of %zu bytes for round %llu, not asked",
-                  server_name(s, peer), u->payload.n, (unsigned long long)u->round);
+        error_set(&s->fed.error, STATUS_PROTOCOL,
+                  "%s: upload of %zu bytes for round %llu, not asked", server_name(s, peer),
+                  u->payload.n, (unsigned long long)u->round);
         server_drop(s, a, peer, STATUS_PROTOCOL);
         return;
     }
-    dither_make(s->dither, &s->digest, &s->plan, PURPOSE_TRAIN, lane->steps, 0);
-    st = secagg_open(&s->shape, s->stream->arrived, u->payload.data, values,
-                     (uint32_t)s->peer[peer].member, s->dither, &s->error);
+    dither_make(s->round.sum.dither, &s->trainer.digest, &s->plan, PURPOSE_TRAIN, lane->steps, 0);
+    st = secagg_open(&s->round.sum.shape, s->round.stream->arrived, u->payload.data, values,
+                     (uint32_t)s->fed.peer[peer].member, s->round.sum.dither, &s->fed.error);
     if (st != STATUS_OK) {
-        error_wrap(&s->error, "%s: upload", server_name(s, peer));
+        error_wrap(&s->fed.error, "%s: upload", server_name(s, peer));
         server_drop(s, a, peer, st);
         return;
     }
-    if (server_watch_values(s, peer, u->round, s->stream->arrived, values) != STATUS_OK) {
+    if (server_watch_values(s, peer, u->round, s->round.stream->arrived, values) != STATUS_OK) {
         server_fail(s, a);
         return;
     }
     lane->open = false;
-    s->peer[peer].answered = true;
-    s->peer[peer].losses = 0;
+    s->fed.peer[peer].answered = true;
+    s->fed.peer[peer].losses = 0;
     s->round.peer = peer;
     s->round.purpose = PURPOSE_TRAIN;
     s->round.row = lane->row;
     s->round.rows = lane->rows;
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
-    work->flops = nn_net_flops(&s->head.top.net.spec, lane->rows) +
+    work->flops = nn_net_flops(&s->trainer.head.top.net.spec, lane->rows) +
                   2.0 * (double)values * s->plan.shape.parties;
 }
 
 static void keep_arrival(struct server_session *s)
 {
-    struct server_stream *t = s->stream;
+    struct server_stream *t = s->round.stream;
     size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding, peer = s->round.peer;
 
     for (uint32_t r = 0; r < s->round.rows; r++) {
@@ -299,18 +301,18 @@ static void keep_arrival(struct server_session *s)
 /* head.fused from the latest embeddings of the arrival's rows. */
 static void gather_latest(struct server_session *s)
 {
-    struct server_stream *t = s->stream;
+    struct server_stream *t = s->round.stream;
     size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding;
     uint32_t parties = s->plan.shape.parties;
 
-    memset(s->head.fused, 0, s->round.rows * s->head.top.inputs * sizeof(float));
+    memset(s->trainer.head.fused, 0, s->round.rows * s->trainer.head.top.inputs * sizeof(float));
     for (uint32_t r = 0; r < s->round.rows; r++) {
-        float *to = s->head.fused + (size_t)r * s->head.top.inputs;
+        float *to = s->trainer.head.fused + (size_t)r * s->trainer.head.top.inputs;
         uint32_t seen = 0;
 
         for (uint32_t m = 0; m < parties; m++) {
             size_t row = m * all + s->round.row[r];
-            float *part = to + (s->head.top.concat ? m * width : 0);
+            float *part = to + (s->trainer.head.top.concat ? m * width : 0);
 
             if (!t->seen[row])
                 continue;
@@ -318,8 +320,8 @@ static void gather_latest(struct server_session *s)
             for (size_t i = 0; i < width; i++)
                 part[i] += t->kept[row * width + i];
         }
-        t->factor[r] = s->head.top.concat ? 1 : (float)parties / (float)seen;
-        for (size_t i = 0; i < width && !s->head.top.concat; i++)
+        t->factor[r] = s->trainer.head.top.concat ? 1 : (float)parties / (float)seen;
+        for (size_t i = 0; i < width && !s->trainer.head.top.concat; i++)
             to[i] *= t->factor[r];
         s->report.degraded.stale += seen - 1;
         s->report.degraded.unseen += parties - seen;
@@ -330,55 +332,60 @@ void server_stream_work(struct server_session *s)
 {
     uint64_t start = s->setup.clock_us();
     /* of a row of the gradient, or of its first factor */
-    size_t width = gradient_row_values(&s->head.down.gradient, 1);
+    size_t width = gradient_row_values(&s->trainer.head.down.gradient, 1);
 
-    s->spoiled = true;
+    s->keep.spoiled = true;
     keep_arrival(s);
     gather_latest(s);
-    server_head_fuse(&s->head, s->round.rows);
+    server_head_fuse(&s->trainer.head, s->round.rows);
     server_take_targets(s);
-    server_score_batch(s, server_head_train(&s->head, &s->plan, s->steps_done, s->round.rows));
-    for (uint32_t r = 0; r < s->round.rows && !s->head.top.concat; r++) {
+    server_score_batch(
+        s, server_head_train(&s->trainer.head, &s->plan, s->trainer.steps_done, s->round.rows));
+    for (uint32_t r = 0; r < s->round.rows && !s->trainer.head.top.concat; r++) {
         for (size_t i = 0; i < width; i++)
-            s->head.values[r * width + i] *= s->stream->factor[r];
+            s->trainer.head.values[r * width + i] *= s->round.stream->factor[r];
     }
-    s->work_status =
-        server_pack_gradient(s, s->stream->arrivals, s->head.apart ? s->plan.shape.parties : 1);
+    s->work_status = server_pack_gradient(s, s->round.stream->arrivals,
+                                          s->trainer.head.apart ? s->plan.shape.parties : 1);
     if (s->work_status == STATUS_OK)
-        s->work_status = server_watch_sum(s, s->stream->lane[s->round.peer].round,
-                                          s->head.top.concat ? s->plan.shape.parties : 1);
-    s->stream->arrivals++;
+        s->work_status = server_watch_sum(s, s->round.stream->lane[s->round.peer].round,
+                                          s->trainer.head.top.concat ? s->plan.shape.parties : 1);
+    s->round.stream->arrivals++;
     s->report.rounds++;
     if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
-        s->stream->arrivals % ((uint64_t)s->plan.shape.parties * s->setup.checkpoint_rounds) == 0)
+        s->round.stream->arrivals %
+                ((uint64_t)s->plan.shape.parties * s->setup.checkpoint_rounds) ==
+            0)
         s->work_status = server_save(s);
-    s->spoiled = s->work_status != STATUS_OK;
+    s->keep.spoiled = s->work_status != STATUS_OK;
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
 }
 
 /* Does something wait for a moment when nobody is at work? */
 static bool must_drain(const struct server_session *s)
 {
-    if (s->steps_done == s->agenda.steps || agenda_due(&s->agenda, s->steps_done))
+    if (s->trainer.steps_done == s->trainer.agenda.steps ||
+        agenda_due(&s->trainer.agenda, s->trainer.steps_done))
         return true;
-    return s->steps_done % agenda_epoch_steps(&s->agenda) == 0 && somebody_may_come_in(s);
+    return s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) == 0 &&
+           somebody_may_come_in(s);
 }
 
 void server_stream_done(struct server_session *s, struct actions *a)
 {
-    struct server_stream *t = s->stream;
+    struct server_stream *t = s->round.stream;
     uint32_t peer = s->round.peer;
 
-    if (s->keep_due && !s->keeping)
+    if (s->keep.due && !s->keep.under_way)
         server_keep(s, a);
-    s->keep_due = false;
-    s->peer[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
-    if (!t->draining && t->arrivals / s->plan.shape.parties > s->steps_done) {
-        s->steps_done++;
+    s->keep.due = false;
+    s->fed.peer[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
+    if (!t->draining && t->arrivals / s->plan.shape.parties > s->trainer.steps_done) {
+        s->trainer.steps_done++;
         t->draining = must_drain(s);
     }
     server_note_arrival(s, peer, false);
-    if (s->peer[peer].member >= 0 && ask(s, a, peer, true) != STATUS_OK) {
+    if (s->fed.peer[peer].member >= 0 && ask(s, a, peer, true) != STATUS_OK) {
         server_fail(s, a);
         return;
     }

@@ -32,7 +32,7 @@ enum status server_watch_new(struct server_session *s)
     s->watched = mem_alloc(1, sizeof *s->watched);
     if (s->watched == NULL)
         return STATUS_MEMORY;
-    s->watched->upload = mem_alloc(s->shape.values_max, sizeof *s->watched->upload);
+    s->watched->upload = mem_alloc(s->round.sum.shape.values_max, sizeof *s->watched->upload);
     return s->watched->upload == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
@@ -47,7 +47,7 @@ enum status server_watch_ask(struct server_session *s, int party)
 {
     const struct transcript_ask a = {
         .round = s->round.number,
-        .generation = s->generation,
+        .generation = s->fed.generation,
         .purpose = s->round.purpose,
         .party = party,
         .place = s->round.place,
@@ -61,7 +61,7 @@ enum status server_watch_ask(struct server_session *s, int party)
     if (s->watched != NULL)
         s->watched->ask[a.round % SERVER_ASKS_KEPT] = (struct asked){
             a.round, a.generation, a.place, a.sweep, a.purpose, server_real_values(s)};
-    return s->setup.watch.ask(s->setup.watch.owner, &a, &s->error);
+    return s->setup.watch.ask(s->setup.watch.owner, &a, &s->fed.error);
 }
 
 enum status server_watch_values(struct server_session *s, uint32_t peer, uint64_t round,
@@ -71,26 +71,26 @@ enum status server_watch_values(struct server_session *s, uint32_t peer, uint64_
 
     if (s->watched == NULL)
         return STATUS_OK;
-    return s->setup.watch.upload(s->setup.watch.owner, &u, &s->error);
+    return s->setup.watch.upload(s->setup.watch.owner, &u, &s->fed.error);
 }
 
 /* As many values as `a` asked for, into watched->upload. */
 static bool open_upload(struct server_session *s, uint32_t peer, const struct wire_upload *u,
                         const struct asked *a)
 {
-    const size_t bytes = secagg_payload_bytes(AGGREGATION_CLEAR, &s->shape, a->values);
+    const size_t bytes = secagg_payload_bytes(AGGREGATION_CLEAR, &s->round.sum.shape, a->values);
     uint8_t dither[WIRE_DIGEST_BYTES];
     struct error why = {0};
 
     if (a->round != u->round || a->purpose != u->purpose || u->payload.n != bytes)
         return false;
     /* Whose dither it is goes by the members of its generation. */
-    if (plan_compresses(&s->plan) && a->generation != s->generation)
+    if (plan_compresses(&s->plan) && a->generation != s->fed.generation)
         return false;
-    dither_make(dither, &s->digest, &s->plan, a->purpose, a->place, a->sweep);
-    return secagg_open(&s->shape, s->watched->upload, u->payload.data, a->values,
-                       (uint32_t)s->peer[peer].member, plan_compresses(&s->plan) ? dither : NULL,
-                       &why) == STATUS_OK;
+    dither_make(dither, &s->trainer.digest, &s->plan, a->purpose, a->place, a->sweep);
+    return secagg_open(&s->round.sum.shape, s->watched->upload, u->payload.data, a->values,
+                       (uint32_t)s->fed.peer[peer].member,
+                       plan_compresses(&s->plan) ? dither : NULL, &why) == STATUS_OK;
 }
 
 enum status server_watch_upload(struct server_session *s, uint32_t peer,
@@ -106,24 +106,24 @@ enum status server_watch_upload(struct server_session *s, uint32_t peer,
         seen.values = s->watched->upload;
         seen.n = a->values;
     }
-    return s->setup.watch.upload(s->setup.watch.owner, &seen, &s->error);
+    return s->setup.watch.upload(s->setup.watch.owner, &seen, &s->fed.error);
 }
 
 enum status server_watch_sum(struct server_session *s, uint64_t round, uint32_t blocks)
 {
-    const bool goes_down = s->round.purpose == PURPOSE_TRAIN && s->head.down.with_gradient;
+    const bool goes_down = s->round.purpose == PURPOSE_TRAIN && s->trainer.head.down.with_gradient;
     const struct transcript_sum m = {
         .round = round,
-        .sum = s->head.fused,
-        .sum_n = (size_t)s->round.rows * s->head.top.inputs,
-        .gradient = s->head.values,
+        .sum = s->trainer.head.fused,
+        .sum_n = (size_t)s->round.rows * s->trainer.head.top.inputs,
+        .gradient = s->trainer.head.values,
         .gradient_n =
-            goes_down ? gradient_values(&s->head.down.gradient, s->round.rows) * blocks : 0,
+            goes_down ? gradient_values(&s->trainer.head.down.gradient, s->round.rows) * blocks : 0,
     };
 
     if (!anybody(s))
         return STATUS_OK;
-    return s->setup.watch.sum(s->setup.watch.owner, &m, &s->error);
+    return s->setup.watch.sum(s->setup.watch.owner, &m, &s->fed.error);
 }
 
 enum status server_watch_again(struct server_session *s, uint32_t peer, uint64_t step,
@@ -131,7 +131,7 @@ enum status server_watch_again(struct server_session *s, uint32_t peer, uint64_t
 {
     const struct transcript_again g = {peer, step, steps};
 
-    return anybody(s) ? s->setup.watch.again(s->setup.watch.owner, &g, &s->error) : STATUS_OK;
+    return anybody(s) ? s->setup.watch.again(s->setup.watch.owner, &g, &s->fed.error) : STATUS_OK;
 }
 
 enum status server_watch_arrival(struct server_session *s, uint32_t peer, const struct wire_msg *m)
@@ -142,17 +142,17 @@ enum status server_watch_arrival(struct server_session *s, uint32_t peer, const 
         .party = peer,
         .bytes =
             upload ? m->upload.payload.n + m->upload.check.n : m->share.sealed.n + m->share.tags.n,
-        .us = s->now_us - s->round.opened_us,
+        .us = s->fed.now_us - s->round.opened_us,
     };
 
     if (!anybody(s) || (!upload && m->kind != WIRE_SHARE))
         return STATUS_OK;
-    return s->setup.watch.arrival(s->setup.watch.owner, &r, &s->error);
+    return s->setup.watch.arrival(s->setup.watch.owner, &r, &s->fed.error);
 }
 
 void server_watch_end(struct server_session *s, enum wire_outcome outcome)
 {
-    const struct transcript_end e = {outcome, status_exit_code(s->error.status)};
+    const struct transcript_end e = {outcome, status_exit_code(s->fed.error.status)};
     struct error why = {0}; /* the run is over, with its own reason */
 
     if (anybody(s))

@@ -20,13 +20,14 @@ void server_take_targets(struct server_session *s)
         s->round.purpose == PURPOSE_EVALUATE_TEST ? s->setup.test_target : s->setup.train_target;
 
     for (uint32_t r = 0; r < s->round.rows; r++)
-        s->head.target[r] = all[s->round.row != NULL ? s->round.row[r] : s->round.place + r];
+        s->trainer.head.target[r] =
+            all[s->round.row != NULL ? s->round.row[r] : s->round.place + r];
 }
 
 /* Of all members' gradients. */
 static size_t gradient_words_n(const struct server_session *s)
 {
-    return s->close.words * s->close.blocks;
+    return s->trainer.close.words * s->trainer.close.blocks;
 }
 
 /* Members that are not in the sum, and parties that are no members. */
@@ -35,30 +36,30 @@ static void count_missing(struct server_session *s, const uint8_t *missing, uint
     struct server_report *r = &s->report;
     bool member[WIRE_MEMBERS_MAX] = {false};
 
-    for (uint32_t m = 0; m < s->members_n; m++)
-        member[s->members[m]] = true;
+    for (uint32_t m = 0; m < s->fed.members_n; m++)
+        member[s->fed.members[m]] = true;
     for (uint32_t i = 0; i < n; i++)
-        r->missing[s->members[missing[i]]]++;
+        r->missing[s->fed.members[missing[i]]]++;
     for (size_t i = 0; i < s->setup.roster->n; i++)
         r->absent[i] += !member[i];
-    r->missing_now = (uint32_t)s->setup.roster->n - s->members_n + n;
+    r->missing_now = (uint32_t)s->setup.roster->n - s->fed.members_n + n;
     r->degraded.missing += n;
-    r->degraded.absent += s->setup.roster->n - s->members_n;
+    r->degraded.absent += s->setup.roster->n - s->fed.members_n;
 }
 
 /* Who was not in the sum gets no gradient; the others' share of the sum was scaled by M / |S|, and
  * so is theirs of the gradient (Ignore, FedVS section 6). */
 static void note_absent(struct server_session *s)
 {
-    uint32_t present = secagg_present(s->sum, s->close.absent);
-    float factor = (float)s->members_n / (float)present;
+    uint32_t present = secagg_present(s->round.sum.secagg, s->trainer.close.absent);
+    float factor = (float)s->fed.members_n / (float)present;
 
-    s->close.absent_n = s->shape.partial ? s->members_n - present : 0;
-    count_missing(s, s->close.absent, s->members_n - present);
-    if (s->close.absent_n == 0 || s->head.top.concat)
+    s->trainer.close.absent_n = s->round.sum.shape.partial ? s->fed.members_n - present : 0;
+    count_missing(s, s->trainer.close.absent, s->fed.members_n - present);
+    if (s->trainer.close.absent_n == 0 || s->trainer.head.top.concat)
         return;
-    for (size_t i = 0; i < gradient_row_values(&s->head.down.gradient, s->round.rows); i++)
-        s->head.values[i] *= factor;
+    for (size_t i = 0; i < gradient_row_values(&s->trainer.head.down.gradient, s->round.rows); i++)
+        s->trainer.head.values[i] *= factor;
 }
 
 /* The head's part of a round whose sum is in head.fused. */
@@ -72,22 +73,22 @@ static void use_sum(struct server_session *s)
     }
     server_take_targets(s);
     if (s->round.purpose != PURPOSE_TRAIN) {
-        server_score_batch(s, server_head_evaluate(&s->head, s->round.rows));
+        server_score_batch(s, server_head_evaluate(&s->trainer.head, s->round.rows));
         return;
     }
-    s->close = (struct server_close){
+    s->trainer.close = (struct server_close){
         .any = true,
         .fresh = true,
-        .step = s->steps_done,
-        .words = down_words(&s->head.down, s->round.rows),
-        .blocks = s->head.apart ? s->members_n : 1,
+        .step = s->trainer.steps_done,
+        .words = down_words(&s->trainer.head.down, s->round.rows),
+        .blocks = s->trainer.head.apart ? s->fed.members_n : 1,
     };
     if (server_stores(s)) {
         server_stored_keep(s);
         return;
     }
-    loss = server_head_train(&s->head, &s->plan, s->round.place, s->round.rows);
-    if (s->round.place % s->agenda.turns == 0) /* a batch counts once */
+    loss = server_head_train(&s->trainer.head, &s->plan, s->round.place, s->round.rows);
+    if (s->round.place % s->trainer.agenda.turns == 0) /* a batch counts once */
         server_score_batch(s, loss);
     else
         s->report.last_loss = loss;
@@ -95,55 +96,57 @@ static void use_sum(struct server_session *s)
 
 static enum status diverged(struct server_session *s)
 {
-    return error_set(&s->error, STATUS_DATA,
+    return error_set(&s->fed.error, STATUS_DATA,
                      "training diverged in step %llu: try a smaller learning_rate",
-                     (unsigned long long)s->steps_done);
+                     (unsigned long long)s->trainer.steps_done);
 }
 
 static void begin_rounding(struct server_session *s, const char *purpose, uint64_t place)
 {
     uint8_t key[RNG_KEY_BYTES];
 
-    if (!s->setup.seeded || s->head.down.gradient.type != GRADIENT_INT8)
+    if (!s->setup.seeded || s->trainer.head.down.gradient.type != GRADIENT_INT8)
         return;
     rng_seed_key(key, s->setup.seed, 0, purpose, place);
-    rng_rekey(&s->rounding, key);
+    rng_rekey(&s->trainer.rounding, key);
 }
 
 enum status server_pack_gradient(struct server_session *s, uint64_t place, uint32_t blocks)
 {
-    size_t values = gradient_values(&s->head.down.gradient, s->round.rows) * blocks;
-    const bool any = s->head.down.with_gradient;
+    size_t values = gradient_values(&s->trainer.head.down.gradient, s->round.rows) * blocks;
+    const bool any = s->trainer.head.down.with_gradient;
 
-    if (!isfinite(s->report.last_loss) || (any && !lane_finite(s->head.values, values)))
+    if (!isfinite(s->report.last_loss) || (any && !lane_finite(s->trainer.head.values, values)))
         return diverged(s);
     if (!any)
         return STATUS_OK;
     begin_rounding(s, "gradient", place);
-    server_head_pack(&s->head, s->round.rows, blocks, &s->rounding);
+    server_head_pack(&s->trainer.head, s->round.rows, blocks, &s->trainer.rounding);
     return STATUS_OK;
 }
 
 /* What parties with labels need: the sum as it was given, and the head before its own steps. */
 static enum status show(struct server_session *s)
 {
-    struct server_head *h = &s->head;
+    struct server_head *h = &s->trainer.head;
 
     if (h->down.shown == DOWN_SHOWN_NONE)
         return STATUS_OK;
-    secagg_show(s->sum, down_shown_begin(&h->down, h->blob, s->round.rows));
+    secagg_show(s->round.sum.secagg, down_shown_begin(&h->down, h->blob, s->round.rows));
     begin_rounding(s, "head", s->round.place);
-    return server_head_show(h, s->round.rows, s->dither, &s->rounding) ? STATUS_OK : diverged(s);
+    return server_head_show(h, s->round.rows, s->round.sum.dither, &s->trainer.rounding)
+               ? STATUS_OK
+               : diverged(s);
 }
 
 /* The step is done, once its gradient is final. */
 static void count_round(struct server_session *s)
 {
     if (s->round.purpose == PURPOSE_TRAIN) {
-        trail_add(&s->trail, &s->digest, s->steps_done, s->head.blob,
-                  gradient_words_n(s) * sizeof *s->head.blob);
+        trail_add(&s->trainer.trail, &s->trainer.digest, s->trainer.steps_done,
+                  s->trainer.head.blob, gradient_words_n(s) * sizeof *s->trainer.head.blob);
         s->report.rounds++;
-        s->steps_done++;
+        s->trainer.steps_done++;
     } else if (s->swept) {
         server_sweep_done(s);
     }
@@ -157,34 +160,34 @@ static enum status append(struct server_session *s)
         .round = s->round.number,
         .place = s->round.place,
         .sweep = s->round.sweep,
-        .generation = s->generation,
+        .generation = s->fed.generation,
         .rows = s->round.rows,
-        .present = s->members_n,
-        .sum = s->head.fused,
-        .sum_floats = (size_t)s->round.rows * s->head.top.inputs,
-        .gradient = train ? s->head.blob : NULL,
+        .present = s->fed.members_n,
+        .sum = s->trainer.head.fused,
+        .sum_floats = (size_t)s->round.rows * s->trainer.head.top.inputs,
+        .gradient = train ? s->trainer.head.blob : NULL,
         .gradient_words = train ? gradient_words_n(s) : 0,
     };
 
     if (s->setup.store.append == NULL)
         return STATUS_OK;
-    memcpy(r.trail, s->trail.value, sizeof r.trail);
-    return s->setup.store.append(s->setup.store.owner, &r, &s->error);
+    memcpy(r.trail, s->trainer.trail.value, sizeof r.trail);
+    return s->setup.store.append(s->setup.store.owner, &r, &s->fed.error);
 }
 
 enum status server_save(struct server_session *s)
 {
     enum status st = STATUS_OK;
 
-    if (s->keeping)
+    if (s->keep.under_way)
         return STATUS_OK; /* the one before is still on its way */
     if (s->setup.store.append != NULL)
-        st = s->setup.store.turn(s->setup.store.owner, s->steps_done, &s->error);
-    s->keep.len = 0;
-    s->keep_step = s->steps_done;
-    s->keep_due = true;
-    if (st == STATUS_OK && server_session_save(s, &s->keep) != STATUS_OK)
-        st = error_set(&s->error, STATUS_MEMORY, "no memory for a checkpoint");
+        st = s->setup.store.turn(s->setup.store.owner, s->trainer.steps_done, &s->fed.error);
+    s->keep.bytes.len = 0;
+    s->keep.step = s->trainer.steps_done;
+    s->keep.due = true;
+    if (st == STATUS_OK && server_session_save(s, &s->keep.bytes) != STATUS_OK)
+        st = error_set(&s->fed.error, STATUS_MEMORY, "no memory for a checkpoint");
     return st;
 }
 
@@ -193,7 +196,7 @@ static bool save_is_due(const struct server_session *s)
 {
     uint32_t every = s->setup.checkpoint_rounds;
 
-    return every > 0 && s->steps_done % every == 0 && s->round.purpose == PURPOSE_TRAIN;
+    return every > 0 && s->trainer.steps_done % every == 0 && s->round.purpose == PURPOSE_TRAIN;
 }
 
 /* From the sum to what goes out: it is in the journal by then, or the run does not go on. */
@@ -201,28 +204,28 @@ static enum status close_round(struct server_session *s)
 {
     enum status st;
 
-    s->spoiled = true;
+    s->keep.spoiled = true;
     if (s->round.purpose == PURPOSE_TRAIN) {
         st = show(s);
         if (st != STATUS_OK)
             return st;
     }
-    server_head_fuse(&s->head, s->round.rows);
+    server_head_fuse(&s->trainer.head, s->round.rows);
     use_sum(s);
     if (s->round.purpose == PURPOSE_TRAIN) {
         note_absent(s);
-        st = server_pack_gradient(s, s->round.place, s->close.blocks);
+        st = server_pack_gradient(s, s->round.place, s->trainer.close.blocks);
         if (st != STATUS_OK)
             return st;
     }
-    st = server_watch_sum(s, s->round.number, s->close.blocks);
+    st = server_watch_sum(s, s->round.number, s->trainer.close.blocks);
     if (st != STATUS_OK)
         return st;
     count_round(s);
     st = append(s);
     if (st == STATUS_OK && save_is_due(s))
         st = server_save(s);
-    s->spoiled = st != STATUS_OK;
+    s->keep.spoiled = st != STATUS_OK;
     return st;
 }
 
@@ -230,15 +233,16 @@ static void work(struct server_session *s)
 {
     uint64_t start = s->setup.clock_us(), combined;
 
-    if (s->sm.phase == PHASE_STREAM) {
+    if (s->fed.sm.phase == PHASE_STREAM) {
         server_stream_work(s);
         return;
     }
-    if (s->stored.alone) {
+    if (s->trainer.stored.alone) {
         server_stored_work(s);
         return;
     }
-    s->work_status = secagg_combine(s->sum, s->head.fused, s->plan.model.embedding, &s->error);
+    s->work_status = secagg_combine(s->round.sum.secagg, s->trainer.head.fused,
+                                    s->plan.model.embedding, &s->fed.error);
     combined = s->setup.clock_us();
     spans_add(&s->spans, SPAN_COMBINE, combined - start);
     if (s->work_status != STATUS_OK)
@@ -273,23 +277,23 @@ static enum status replay(struct server_session *s, const struct journal_record 
         return STATUS_OK; /* the checkpoint has it */
     if (!server_choose_round(s) || r->purpose != s->round.purpose || r->place != s->round.place ||
         r->sweep != s->round.sweep || r->rows != s->round.rows ||
-        r->sum_floats != (size_t)r->rows * s->head.top.inputs)
+        r->sum_floats != (size_t)r->rows * s->trainer.head.top.inputs)
         return unfit(r, err);
     s->round.number = r->round;
-    s->members_n = r->present;
-    server_head_members(&s->head, r->present);
-    memcpy(s->head.fused, r->sum, r->sum_floats * sizeof(float));
+    s->fed.members_n = r->present;
+    server_head_members(&s->trainer.head, r->present);
+    memcpy(s->trainer.head.fused, r->sum, r->sum_floats * sizeof(float));
     use_sum(s);
     if (train && r->gradient_words != gradient_words_n(s))
         return unfit(r, err);
     if (train) /* what the parties were given is what counts */
-        memcpy(s->head.blob, r->gradient, r->gradient_words * sizeof *s->head.blob);
+        memcpy(s->trainer.head.blob, r->gradient, r->gradient_words * sizeof *s->trainer.head.blob);
     count_round(s);
-    if (train && server_waits(s) && memcmp(s->trail.value, r->trail, sizeof r->trail) != 0)
+    if (train && server_waits(s) && memcmp(s->trainer.trail.value, r->trail, sizeof r->trail) != 0)
         return unfit(r, err);
-    s->close.fresh = s->swept = false;
-    s->generation = r->generation > s->generation ? r->generation : s->generation;
-    s->members_n = 0;
+    s->trainer.close.fresh = s->swept = false;
+    s->fed.generation = r->generation > s->fed.generation ? r->generation : s->fed.generation;
+    s->fed.members_n = 0;
     return STATUS_OK;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROOM_MIN = 8 };
+
 static atomic_uint_fast64_t allocations;
 static atomic_uint_fast64_t fail_countdown;
 
@@ -53,6 +55,21 @@ void *mem_grow(void *block, size_t old_size, size_t new_size)
     if (block != NULL)
         memcpy(grown, block, old_size < new_size ? old_size : new_size);
     mem_free(block);
+    return grown;
+}
+
+void *mem_room(void *array, size_t *max, size_t need, size_t size)
+{
+    size_t more = *max < ROOM_MIN / 2 ? ROOM_MIN : 2 * *max, bytes;
+    void *grown;
+
+    if (need <= *max)
+        return array;
+    more = more < need ? need : more;
+    if (__builtin_mul_overflow(more, size, &bytes))
+        return NULL;
+    grown = mem_grow(array, *max * size, bytes);
+    *max = grown != NULL ? more : *max;
     return grown;
 }
 

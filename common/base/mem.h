@@ -20,6 +20,10 @@ void *mem_alloc(size_t n, size_t size);
 /* Like realloc for blocks of mem_alloc, or NULL and 0; the grown part is zeroed.  On NULL the old
  * block stays valid. */
 void *mem_grow(void *block, size_t old_size, size_t new_size);
+/* An array of *max elements of `size` bytes with room for `need` of them, grown like the above: it
+ * itself while it has that, else one of at least twice as many, so that adding n one by one copies
+ * each a few times at most.  On NULL the old array and *max stay valid. */
+void *mem_room(void *array, size_t *max, size_t need, size_t size);
 char *mem_strdup(const char *text);
 void mem_free(void *block);
 

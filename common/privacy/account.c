@@ -49,7 +49,7 @@ static void check_entry(const struct account_entry *e)
 {
     CHECK(e->parties >= 1 && e->coordinates >= 1);
     CHECK(e->kind != ACCOUNT_PBM || (e->trials >= 1 && e->beta > 0 && e->beta < 0.5));
-    CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0 && e->step >= 0));
+    CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0 && e->step > 0));
     CHECK(e->bottom != ACCOUNT_DP || e->step_noise > 0);
     CHECK(e->bottom != ACCOUNT_DP || e->trained_max <= e->participations_max);
 }
@@ -147,12 +147,10 @@ static void add_steps(struct composition *c, const struct account_entry *e)
 static struct term gaussian_term(const struct account_entry *e, double releases, bool sample,
                                  uint32_t honest, uint32_t m_eff)
 {
-    const double ratio = e->step > 0 ? e->sigma / e->step : ACCOUNT_STEPS_MIN;
-
     return (struct term){.scale = releases * (sample ? honest : 1),
                          .shift = 2 * e->clip * sqrt(e->coordinates),
                          .sigma = sample ? e->sigma : e->sigma * sqrt(m_eff),
-                         .tau = sample ? 0 : rdp_discrete_tau(ratio, m_eff),
+                         .tau = sample ? 0 : rdp_discrete_tau(e->sigma / e->step, m_eff),
                          .coordinates = e->coordinates};
 }
 

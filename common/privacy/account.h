@@ -30,8 +30,6 @@ enum { ACCOUNT_DISTANCE_BITS = 100, ACCOUNT_STEP_DRAWS_MAX = 1 << 30 };
 /* Rounding to the grid and to floats moves the sum of a batch's gradients by no more than this many
  * clips beyond the 2 of a record (docs/privacy.md). */
 #define ACCOUNT_STEP_SLACK 0x1p-9
-/* Gaussian: of sigma, the coarsest grid; what an entry without a step is taken for. */
-#define ACCOUNT_STEPS_MIN 4.0
 
 enum account_kind {
     ACCOUNT_PBM,
@@ -73,7 +71,7 @@ struct account_entry {
     uint32_t trials;    /* PBM: b */
     double beta;        /* PBM */
     double sigma, clip; /* Gaussian noise of each party's own upload, sd; box [-C, C] */
-    double step;        /* Gaussian: of the grid that the noise is drawn on */
+    double step;        /* Gaussian: of the grid that the noise is drawn on, > 0 */
     bool clear;         /* uploads seen one by one (aggregation clear): M_eff = 1 for the server */
     /* Clear, and fusion concat, a sum that may do without some, or uploads that go down as they
      * came: parties too see more than a function of the sum over all, M_eff = 1 for them as well.

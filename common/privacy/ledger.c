@@ -40,7 +40,8 @@ static enum status no_memory(const struct ledger *l, struct error *err)
 /* --- opening --- */
 
 /* The first record of a new ledger. */
-static enum status begin(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES], struct error *err)
+static enum status begin_log(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES],
+                             struct error *err)
 {
     struct rng rng;
     enum status s = rng_init_system(&rng);
@@ -72,7 +73,7 @@ enum status ledger_open(struct ledger **out, const char *path, const uint8_t key
     if (s == STATUS_OK && ledger_history_init(&l->history) != STATUS_OK)
         s = no_memory(l, err);
     if (s == STATUS_OK)
-        s = l->store.fresh ? begin(l, key, err) : ledger_replay(l, key, err);
+        s = l->store.fresh ? begin_log(l, key, err) : ledger_replay(l, key, err);
     if (s == STATUS_OK && strcmp(path, ":memory:") != 0)
         s = ledger_file_mark(path, err);
     if (s != STATUS_OK) {
@@ -100,7 +101,8 @@ void ledger_close(struct ledger *l)
 }
 
 /* Ends a transaction: commits when all went well so far. */
-static enum status end(struct ledger *l, enum status s, uint64_t number, struct error *err)
+static enum status end_transaction(struct ledger *l, enum status s, uint64_t number,
+                                   struct error *err)
 {
     if (s == STATUS_OK)
         return ledger_store_seal(&l->store, number, err);
@@ -123,7 +125,8 @@ static enum status add_mechanism(struct ledger *l, const char *text, struct erro
     s = ledger_store_begin(&l->store, err);
     if (s != STATUS_OK)
         return s;
-    s = end(l, ledger_write(l, NULL, 0, err, "mechanism %zu %s", n, text), l->history.number, err);
+    s = end_transaction(l, ledger_write(l, NULL, 0, err, "mechanism %zu %s", n, text),
+                        l->history.number, err);
     if (s != STATUS_OK)
         return s;
     strcpy(l->mechanism_text[n], text);
@@ -198,7 +201,7 @@ static enum status write_set(struct ledger *l, size_t known, const uint8_t *runs
     s = ledger_write_ids(l, known, err);
     if (s == STATUS_OK && *added)
         s = ledger_write(l, runs, bytes, err, "set %" PRIu32, number);
-    return end(l, s, l->history.number, err);
+    return end_transaction(l, s, l->history.number, err);
 }
 
 static enum status bind_slots(struct ledger *l, const uint32_t *slots, size_t rows, size_t known,
@@ -270,8 +273,8 @@ static uint64_t releases_total(const struct ledger *l)
 }
 
 /* Writes an entry and what was seen of peers, and commits. */
-static enum status save(struct ledger *l, const struct ledger_block *b, bool back,
-                        struct error *err)
+static enum status save_entry(struct ledger *l, const struct ledger_block *b, bool back,
+                              struct error *err)
 {
     struct ledger_written w;
     enum status s = ledger_store_begin(&l->store, err);
@@ -281,7 +284,7 @@ static enum status save(struct ledger *l, const struct ledger_block *b, bool bac
     s = ledger_entry_write(l, b, back, &w, err);
     if (s == STATUS_OK)
         s = ledger_write_peers(l, false, err);
-    s = end(l, s, w.number, err);
+    s = end_transaction(l, s, w.number, err);
     ledger_entry_done(l, b, back, &w, s == STATUS_OK);
     if (s == STATUS_OK)
         ledger_peers_clean(&l->peers);
@@ -289,8 +292,8 @@ static enum status save(struct ledger *l, const struct ledger_block *b, bool bac
 }
 
 /* With the block already counted: is anything over its limit? */
-static enum status judge(const struct ledger *l, uint64_t highest, uint64_t record_max,
-                         uint64_t total_max, struct error *err)
+static enum status check_limits(const struct ledger *l, uint64_t highest, uint64_t record_max,
+                                uint64_t total_max, struct error *err)
 {
     uint64_t total = releases_total(l);
 
@@ -309,8 +312,8 @@ static enum status judge(const struct ledger *l, uint64_t highest, uint64_t reco
 
 /* Writes everything anew when that is due, while memory and the file say the same; then what the
  * block releases.  One that is no stretch of its data set is a programmer's mistake. */
-static enum status prepare(struct ledger *l, const struct ledger_block *b, const uint32_t **slots,
-                           struct error *err)
+static enum status expand_block(struct ledger *l, const struct ledger_block *b,
+                                const uint32_t **slots, struct error *err)
 {
     enum status s;
 
@@ -331,7 +334,7 @@ enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint6
     struct ledger_column column = column_of(l, b->purpose);
     const uint32_t *slots = NULL;
     uint32_t highest;
-    enum status s = prepare(l, b, &slots, err);
+    enum status s = expand_block(l, b, &slots, err);
 
     if (s != STATUS_OK)
         return s;
@@ -341,9 +344,9 @@ enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint6
                          l->store.path);
     if (s != STATUS_OK)
         return no_memory(l, err);
-    s = judge(l, highest, record_max, total_max, err);
+    s = check_limits(l, highest, record_max, total_max, err);
     if (s == STATUS_OK)
-        s = save(l, b, false, err);
+        s = save_entry(l, b, false, err);
     if (s != STATUS_OK)
         CHECK(ledger_counts_subtract(&l->counts, column, slots, b->n));
     return s;
@@ -354,12 +357,12 @@ enum status ledger_return(struct ledger *l, const struct ledger_block *b, struct
     struct ledger_column column = column_of(l, b->purpose);
     const uint32_t *slots = NULL;
     uint32_t highest;
-    enum status s = prepare(l, b, &slots, err);
+    enum status s = expand_block(l, b, &slots, err);
 
     if (s != STATUS_OK)
         return s;
     CHECK(ledger_counts_subtract(&l->counts, column, slots, b->n));
-    s = save(l, b, true, err);
+    s = save_entry(l, b, true, err);
     if (s != STATUS_OK) {
         enum status again = ledger_counts_add(&l->counts, column, slots, b->n, &highest);
 
@@ -376,7 +379,7 @@ uint64_t ledger_sequence(const struct ledger *l)
 }
 
 /* Between two entries: writes everything anew when that is due, then begins a transaction. */
-static enum status start(struct ledger *l, struct error *err)
+static enum status begin_transaction(struct ledger *l, struct error *err)
 {
     enum status s = ledger_fold(l, err);
 
@@ -393,7 +396,14 @@ uint64_t ledger_seen(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYT
 enum status ledger_see(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES], uint64_t number,
                        struct error *err)
 {
-    return ledger_peers_see(&l->peers, key, number) == STATUS_OK ? STATUS_OK : no_memory(l, err);
+    const enum status s = ledger_peers_see(&l->peers, key, number);
+
+    if (s == STATUS_LIMIT)
+        return error_set(err, STATUS_BUDGET,
+                         "ledger %s: it has seen the ledgers of %d peers and remembers no further "
+                         "one",
+                         l->store.path, LEDGER_PEERS_MAX);
+    return s == STATUS_OK ? s : no_memory(l, err);
 }
 
 enum status ledger_keep(struct ledger *l, struct error *err)
@@ -402,9 +412,9 @@ enum status ledger_keep(struct ledger *l, struct error *err)
 
     if (!ledger_peers_dirty(&l->peers))
         return STATUS_OK;
-    s = start(l, err);
+    s = begin_transaction(l, err);
     if (s == STATUS_OK)
-        s = end(l, ledger_write_peers(l, false, err), l->history.number, err);
+        s = end_transaction(l, ledger_write_peers(l, false, err), l->history.number, err);
     if (s == STATUS_OK) {
         ledger_peers_clean(&l->peers);
         l->records_since++;
@@ -420,13 +430,13 @@ enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTE
 
     if (peer == NULL)
         return STATUS_OK;
-    s = start(l, err);
+    s = begin_transaction(l, err);
     if (s != STATUS_OK)
         return s;
     s = ledger_write_peers(l, false, err);
     if (s == STATUS_OK)
         s = ledger_write(l, NULL, 0, err, "forget %zu", (size_t)(peer - l->peers.peer));
-    s = end(l, s, l->history.number, err);
+    s = end_transaction(l, s, l->history.number, err);
     if (s != STATUS_OK)
         return s;
     ledger_peers_clean(&l->peers);

@@ -97,7 +97,8 @@ uint64_t ledger_sequence(const struct ledger *l);
  * 0 when none was. */
 uint64_t ledger_seen(const struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES]);
 /* Tells one.  It is durable with the next commit, at the latest with ledger_keep's, which does
- * nothing when nothing is new.  STATUS_MEMORY. */
+ * nothing when nothing is new.  STATUS_MEMORY, or STATUS_BUDGET when it would be one of more peers
+ * than LEDGER_PEERS_MAX (ledger_peers.h). */
 enum status ledger_see(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES], uint64_t number,
                        struct error *err) MUST_USE;
 enum status ledger_keep(struct ledger *l, struct error *err) MUST_USE;

@@ -91,16 +91,11 @@ enum status ledger_entry_list(struct ledger *l, const uint8_t *runs, size_t byte
 
 enum status ledger_entry_add_law(struct ledger *l, const struct ledger_law *law)
 {
-    if (l->laws == l->laws_max) {
-        size_t more = l->laws_max == 0 ? 8 : 2 * l->laws_max;
-        struct ledger_law *grown =
-            mem_grow(l->law, l->laws_max * sizeof *grown, more * sizeof *grown);
+    struct ledger_law *room = mem_room(l->law, &l->laws_max, l->laws + 1, sizeof *room);
 
-        if (grown == NULL)
-            return STATUS_MEMORY;
-        l->law = grown;
-        l->laws_max = more;
-    }
+    if (room == NULL)
+        return STATUS_MEMORY;
+    l->law = room;
     l->law[l->laws++] = *law;
     return STATUS_OK;
 }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum status judge(const char *path, const struct stat *is, struct error *err)
+static enum status check_mode(const char *path, const struct stat *is, struct error *err)
 {
     if (!S_ISREG(is->st_mode))
         return error_set(err, STATUS_IO, "ledger %s: not a regular file", path);
@@ -43,7 +43,7 @@ static enum status claim(const char *path, struct error *err)
     if (fstat(fd, &is) != 0)
         s = error_set(err, STATUS_IO, "ledger %s: %s", path, strerror(errno));
     else
-        s = judge(path, &is, err);
+        s = check_mode(path, &is, err);
     close(fd);
     return s;
 }
@@ -57,7 +57,7 @@ static enum status claim_beside(const char *path, const char *suffix, struct err
     if (snprintf(name, sizeof name, "%s%s", path, suffix) >= (int)sizeof name)
         return error_set(err, STATUS_IO, "ledger %s: its name is too long", path);
     if (lstat(name, &is) == 0)
-        return judge(name, &is, err);
+        return check_mode(name, &is, err);
     return errno == ENOENT ? STATUS_OK
                            : error_set(err, STATUS_IO, "ledger %s: %s", name, strerror(errno));
 }

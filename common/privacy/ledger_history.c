@@ -50,37 +50,27 @@ uint32_t ledger_history_find(const struct ledger_history *h, const struct ledger
 
 enum status ledger_history_reserve(struct ledger_history *h)
 {
-    if (h->tallies == h->tallies_max) {
-        size_t more = h->tallies_max == 0 ? 8 : 2 * h->tallies_max;
-        struct ledger_tally *grown =
-            mem_grow(h->tally, h->tallies_max * sizeof *grown, more * sizeof *grown);
+    struct ledger_tally *room = mem_room(h->tally, &h->tallies_max, h->tallies + 1, sizeof *room);
 
-        if (grown == NULL)
-            return STATUS_MEMORY;
-        h->tally = grown;
-        h->tallies_max = more;
-    }
+    if (room == NULL)
+        return STATUS_MEMORY;
+    h->tally = room;
     return STATUS_OK;
 }
 
 enum status ledger_history_add(struct ledger_history *h, const struct ledger_work *w)
 {
-    if (h->works == h->works_max) {
-        size_t more = h->works_max == 0 ? 8 : 2 * h->works_max;
-        struct ledger_work *grown =
-            mem_grow(h->work, h->works_max * sizeof *grown, more * sizeof *grown);
+    struct ledger_work *room = mem_room(h->work, &h->works_max, h->works + 1, sizeof *room);
 
-        if (grown == NULL)
-            return STATUS_MEMORY;
-        h->work = grown;
-        h->works_max = more;
-    }
+    if (room == NULL)
+        return STATUS_MEMORY;
+    h->work = room;
     CHECK(h->works < UINT32_MAX - 1);
     h->work[h->works++] = *w;
     return ledger_history_reserve(h);
 }
 
-static void merge(struct ledger_tally *into, const struct ledger_tally *more)
+static void merge_tallies(struct ledger_tally *into, const struct ledger_tally *more)
 {
     into->entries += more->entries;
     into->rounds += more->rounds;
@@ -106,7 +96,7 @@ void ledger_history_enter(struct ledger_history *h, const struct ledger_tally *m
     struct ledger_tally *t = find_tally(h, more->work, more->purpose, h->tallies);
 
     if (t != NULL) {
-        merge(t, more);
+        merge_tallies(t, more);
         return;
     }
     CHECK(h->tallies < h->tallies_max && more->work < h->works);
@@ -145,7 +135,7 @@ void ledger_history_shorten(struct ledger_history *h)
             known = find_tally(h, 0, t.purpose, kept);
         }
         if (known != NULL)
-            merge(known, &t);
+            merge_tallies(known, &t);
         else
             h->tally[kept++] = t;
     }

@@ -39,7 +39,7 @@ static const uint8_t *digest_of(const struct ledger_ids *ids, size_t slot)
 }
 
 /* Where a digest is, or the free place that it would take. */
-static size_t look(const struct ledger_ids *ids, const uint8_t *digest)
+static size_t look_up(const struct ledger_ids *ids, const uint8_t *digest)
 {
     uint64_t first;
     size_t at;
@@ -54,7 +54,7 @@ static size_t look(const struct ledger_ids *ids, const uint8_t *digest)
 
 uint32_t ledger_ids_find(const struct ledger_ids *ids, const uint8_t digest[LEDGER_ID_BYTES])
 {
-    uint32_t found = ids->places == 0 ? 0 : ids->place[look(ids, digest)];
+    uint32_t found = ids->places == 0 ? 0 : ids->place[look_up(ids, digest)];
 
     return found == 0 ? UINT32_MAX : found - 1;
 }
@@ -63,21 +63,17 @@ static void fill_places(struct ledger_ids *ids)
 {
     memset(ids->place, 0, ids->places * sizeof *ids->place);
     for (size_t i = 0; i < ids->n; i++)
-        ids->place[look(ids, digest_of(ids, i))] = (uint32_t)i + 1;
+        ids->place[look_up(ids, digest_of(ids, i))] = (uint32_t)i + 1;
 }
 
 /* Room for one more, in both. */
-static enum status grow(struct ledger_ids *ids)
+static enum status grow_by_one(struct ledger_ids *ids)
 {
-    if (ids->n == ids->max) {
-        size_t more = ids->max == 0 ? PLACES_MIN : ids->max + ids->max / 2;
-        uint8_t *grown = mem_grow(ids->digest, ids->max * LEDGER_ID_BYTES, more * LEDGER_ID_BYTES);
+    uint8_t *room = mem_room(ids->digest, &ids->max, ids->n + 1, LEDGER_ID_BYTES);
 
-        if (grown == NULL)
-            return STATUS_MEMORY;
-        ids->digest = grown;
-        ids->max = more;
-    }
+    if (room == NULL)
+        return STATUS_MEMORY;
+    ids->digest = room;
     if (ids->n + 1 > ids->places / 4 * 3) {
         size_t more = ids->places == 0 ? PLACES_MIN : 2 * ids->places;
         uint32_t *place = mem_alloc(more, sizeof *place);
@@ -99,10 +95,10 @@ enum status ledger_ids_add(struct ledger_ids *ids, const uint8_t digest[LEDGER_I
 
     if (ids->n >= LEDGER_SLOTS_MAX)
         return STATUS_LIMIT;
-    s = grow(ids);
+    s = grow_by_one(ids);
     if (s != STATUS_OK)
         return s;
-    at = look(ids, digest);
+    at = look_up(ids, digest);
     CHECK(ids->place[at] == 0);
     memcpy(ids->digest + ids->n * LEDGER_ID_BYTES, digest, LEDGER_ID_BYTES);
     ids->n++;

@@ -75,7 +75,7 @@ void ledger_walk_deinit(struct ledger_walk *w)
     w->ready = false;
 }
 
-static enum status prepare(struct ledger_walk *w, const struct ledger_law *law)
+static enum status prepare_walk(struct ledger_walk *w, const struct ledger_law *law)
 {
     enum status s;
 
@@ -91,7 +91,7 @@ static enum status prepare(struct ledger_walk *w, const struct ledger_law *law)
 static enum status walk_steps(struct ledger_walk *w, const struct ledger_stretch *s, uint32_t *rows,
                               size_t n)
 {
-    enum status status = prepare(w, &s->law);
+    enum status status = prepare_walk(w, &s->law);
     size_t done = 0;
 
     if (status != STATUS_OK)

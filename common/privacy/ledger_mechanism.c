@@ -70,14 +70,13 @@ static bool possible(const struct account_entry *m)
         return false;
     switch (m->kind) {
     case ACCOUNT_PBM: return m->trials >= 1 && m->beta > 0 && m->beta < 0.5;
-    case ACCOUNT_GAUSSIAN:
-        return positive(m->sigma) && positive(m->clip) && (m->step == 0 || positive(m->step));
+    case ACCOUNT_GAUSSIAN: return positive(m->sigma) && positive(m->clip) && positive(m->step);
     case ACCOUNT_NONE: break;
     }
     return true;
 }
 
-static size_t print(char *out, size_t room, const struct parameter *p, const void *m)
+static size_t print_parameter(char *out, size_t room, const struct parameter *p, const void *m)
 {
     const uint8_t *field = (const uint8_t *)m + p->at;
     char value[NUMBER_TEXT_MAX];
@@ -101,14 +100,14 @@ static size_t print(char *out, size_t room, const struct parameter *p, const voi
     return (size_t)n;
 }
 
-static size_t print_all(char *out, size_t room, const struct parameter *p, size_t n, int of,
-                        const struct account_entry *m)
+static size_t print_parameters(char *out, size_t room, const struct parameter *p, size_t n, int of,
+                               const struct account_entry *m)
 {
     size_t used = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (p[i].of == EVERY || p[i].of == of)
-            used += print(out + used, room - used, &p[i], m);
+            used += print_parameter(out + used, room - used, &p[i], m);
     }
     return used;
 }
@@ -122,12 +121,12 @@ void ledger_mechanism_print(char out[LEDGER_MECHANISM_MAX], const struct account
     m.together = m.together > 1 ? m.together : 1;
     CHECK(possible(&m));
     n = (size_t)snprintf(out, LEDGER_MECHANISM_MAX, "%s", kinds[m.kind]);
-    n += print_all(out + n, LEDGER_MECHANISM_MAX - n, of_kind, sizeof of_kind / sizeof *of_kind,
-                   (int)m.kind, &m);
+    n += print_parameters(out + n, LEDGER_MECHANISM_MAX - n, of_kind,
+                          sizeof of_kind / sizeof *of_kind, (int)m.kind, &m);
     n += (size_t)snprintf(out + n, LEDGER_MECHANISM_MAX - n, " %s", bottoms[m.bottom]);
     CHECK(n < LEDGER_MECHANISM_MAX);
-    print_all(out + n, LEDGER_MECHANISM_MAX - n, of_bottom, sizeof of_bottom / sizeof *of_bottom,
-              (int)m.bottom, &m);
+    print_parameters(out + n, LEDGER_MECHANISM_MAX - n, of_bottom,
+                     sizeof of_bottom / sizeof *of_bottom, (int)m.bottom, &m);
 }
 
 static bool same_all(const struct parameter *p, size_t n, int of, const void *a, const void *b)
@@ -151,7 +150,7 @@ bool ledger_mechanism_same(const struct account_entry *a, const struct account_e
            same_all(of_bottom, sizeof of_bottom / sizeof *of_bottom, (int)a->bottom, a, b);
 }
 
-static void read(struct ledger_words *w, const struct parameter *p, void *m)
+static void read_parameter(struct ledger_words *w, const struct parameter *p, void *m)
 {
     uint8_t *field = (uint8_t *)m + p->at;
     uint32_t whole;
@@ -171,12 +170,12 @@ static void read(struct ledger_words *w, const struct parameter *p, void *m)
     }
 }
 
-static void read_all(struct ledger_words *w, const struct parameter *p, size_t n, int of,
-                     struct account_entry *m)
+static void read_parameters(struct ledger_words *w, const struct parameter *p, size_t n, int of,
+                            struct account_entry *m)
 {
     for (size_t i = 0; i < n; i++) {
         if (p[i].of == EVERY || p[i].of == of)
-            read(w, &p[i], m);
+            read_parameter(w, &p[i], m);
     }
 }
 
@@ -186,8 +185,8 @@ bool ledger_mechanism_read(struct account_entry *out, const char *text)
 
     *out = (struct account_entry){0};
     out->kind = (enum account_kind)ledger_words_choice(&w, kinds, KINDS);
-    read_all(&w, of_kind, sizeof of_kind / sizeof *of_kind, (int)out->kind, out);
+    read_parameters(&w, of_kind, sizeof of_kind / sizeof *of_kind, (int)out->kind, out);
     out->bottom = (enum account_bottom)ledger_words_choice(&w, bottoms, BOTTOMS);
-    read_all(&w, of_bottom, sizeof of_bottom / sizeof *of_bottom, (int)out->bottom, out);
+    read_parameters(&w, of_bottom, sizeof of_bottom / sizeof *of_bottom, (int)out->bottom, out);
     return ledger_words_end(&w) && possible(out);
 }

@@ -30,15 +30,10 @@ struct ledger_peer *ledger_peers_get(struct ledger_peers *p, const uint8_t key[L
 
     if (peer != NULL || p->n == LEDGER_PEERS_MAX)
         return peer;
-    if (p->n == p->max) {
-        size_t more = p->max == 0 ? 16 : 2 * p->max;
-        struct ledger_peer *grown = mem_grow(p->peer, p->max * sizeof *grown, more * sizeof *grown);
-
-        if (grown == NULL)
-            return NULL;
-        p->peer = grown;
-        p->max = more;
-    }
+    peer = mem_room(p->peer, &p->max, p->n + 1, sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    p->peer = peer;
     peer = &p->peer[p->n++];
     *peer = (struct ledger_peer){0};
     memcpy(peer->key, key, LEDGER_DIGEST_BYTES);
@@ -55,7 +50,7 @@ enum status ledger_peers_see(struct ledger_peers *p, const uint8_t key[LEDGER_DI
         return STATUS_OK;
     peer = ledger_peers_get(p, key);
     if (peer == NULL)
-        return STATUS_MEMORY;
+        return p->n == LEDGER_PEERS_MAX ? STATUS_LIMIT : STATUS_MEMORY;
     if (number > peer->seen) {
         peer->seen = number;
         peer->dirty = true;

@@ -36,7 +36,8 @@ struct ledger_peer *ledger_peers_find(const struct ledger_peers *p,
 /* The same, made when there is none; NULL: no memory, or too many. */
 struct ledger_peer *ledger_peers_get(struct ledger_peers *p,
                                      const uint8_t key[LEDGER_DIGEST_BYTES]);
-/* In memory; a number that is not higher changes nothing.  STATUS_MEMORY. */
+/* In memory; a number that is not higher changes nothing.  STATUS_MEMORY; STATUS_LIMIT:
+ * it would be peer LEDGER_PEERS_MAX + 1. */
 enum status ledger_peers_see(struct ledger_peers *p, const uint8_t key[LEDGER_DIGEST_BYTES],
                              uint64_t number) MUST_USE;
 bool ledger_peers_dirty(const struct ledger_peers *p);

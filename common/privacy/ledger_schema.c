@@ -58,7 +58,7 @@ enum status ledger_schema_failed(struct sqlite3 *db, const char *path, struct er
     }
 }
 
-static enum status run(sqlite3 *db, const char *path, const char *sql, struct error *err)
+static enum status run_sql(sqlite3 *db, const char *path, const char *sql, struct error *err)
 {
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK
                ? STATUS_OK
@@ -66,8 +66,8 @@ static enum status run(sqlite3 *db, const char *path, const char *sql, struct er
 }
 
 /* The first value of a query's first row, as text. */
-static enum status answer(sqlite3 *db, const char *path, const char *sql, char out[64],
-                          struct error *err)
+static enum status ask_text(sqlite3 *db, const char *path, const char *sql, char out[64],
+                            struct error *err)
 {
     sqlite3_stmt *query = NULL;
     enum status s = STATUS_OK;
@@ -107,23 +107,23 @@ static enum status make_safe(sqlite3 *db, const char *path, struct error *err)
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
     /* locking_mode before the first access in WAL mode: the lock is then never let go, and there is
      * no shared memory file.  The kernel drops it when the process dies. */
-    return run(db, path,
-               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; "
-               "PRAGMA cell_size_check=ON",
-               err);
+    return run_sql(db, path,
+                   "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; "
+                   "PRAGMA cell_size_check=ON",
+                   err);
 }
 
 /* Ours and of this layout, or so new that it holds nothing?  Nothing is written before this. */
-static enum status identify(sqlite3 *db, const char *path, bool *empty, struct error *err)
+static enum status identify_program(sqlite3 *db, const char *path, bool *empty, struct error *err)
 {
     char id[64], objects[64], version[64];
-    enum status s = answer(db, path, "PRAGMA application_id", id, err);
+    enum status s = ask_text(db, path, "PRAGMA application_id", id, err);
     int layout = 0;
 
     if (s == STATUS_OK)
-        s = answer(db, path, "SELECT count(*) FROM sqlite_schema", objects, err);
+        s = ask_text(db, path, "SELECT count(*) FROM sqlite_schema", objects, err);
     if (s == STATUS_OK)
-        s = answer(db, path, "PRAGMA user_version", version, err);
+        s = ask_text(db, path, "PRAGMA user_version", version, err);
     if (s != STATUS_OK)
         return s;
     *empty = strcmp(id, APPLICATION) != 0 && strcmp(objects, "0") == 0;
@@ -148,18 +148,18 @@ static enum status identify(sqlite3 *db, const char *path, bool *empty, struct e
     return STATUS_OK;
 }
 
-static enum status create(sqlite3 *db, const char *path, struct error *err)
+static enum status create_tables(sqlite3 *db, const char *path, struct error *err)
 {
     char stamp[96];
-    enum status s = run(db, path, "BEGIN EXCLUSIVE", err);
+    enum status s = run_sql(db, path, "BEGIN EXCLUSIVE", err);
 
     for (size_t i = 0; i < TABLES && s == STATUS_OK; i++)
-        s = run(db, path, tables[i].sql, err);
+        s = run_sql(db, path, tables[i].sql, err);
     if (s == STATUS_OK)
-        s = run(db, path, "INSERT INTO head VALUES (1, 0, 0, zeroblob(32))", err);
+        s = run_sql(db, path, "INSERT INTO head VALUES (1, 0, 0, zeroblob(32))", err);
     snprintf(stamp, sizeof stamp, "PRAGMA application_id=%s; PRAGMA user_version=%d", APPLICATION,
              LAYOUT);
-    return s == STATUS_OK ? run(db, path, stamp, err) : s;
+    return s == STATUS_OK ? run_sql(db, path, stamp, err) : s;
 }
 
 /* Columns type, name, tbl_name, sql: of a table that should be there? */
@@ -178,7 +178,7 @@ static bool is_table(sqlite3_stmt *row, size_t i)
 
 /* Every row of the schema, in the order in which they were made: an index, a trigger or a view is
  * one too many. */
-static enum status compare(sqlite3 *db, const char *path, struct error *err)
+static enum status compare_tables(sqlite3 *db, const char *path, struct error *err)
 {
     sqlite3_stmt *query = NULL;
     enum status s = STATUS_OK;
@@ -203,13 +203,13 @@ static enum status compare(sqlite3 *db, const char *path, struct error *err)
     return s;
 }
 
-static enum status examine(sqlite3 *db, const char *path, struct error *err)
+static enum status examine_schema(sqlite3 *db, const char *path, struct error *err)
 {
     char said[64];
-    enum status s = compare(db, path, err);
+    enum status s = compare_tables(db, path, err);
 
     if (s == STATUS_OK)
-        s = answer(db, path, "PRAGMA quick_check(1)", said, err);
+        s = ask_text(db, path, "PRAGMA quick_check(1)", said, err);
     if (s == STATUS_OK && strcmp(said, "ok") != 0)
         s = error_set(err, STATUS_IO, "ledger %s: damaged: its pages contradict each other", path);
     return s;
@@ -222,16 +222,16 @@ enum status ledger_schema_open(struct sqlite3 *db, const char *path, bool *fresh
     enum status s = make_safe(db, path, err);
 
     if (s == STATUS_OK)
-        s = identify(db, path, fresh, err);
+        s = identify_program(db, path, fresh, err);
     if (s == STATUS_OK && !*fresh)
-        s = compare(db, path, err); /* before anything else is read or written */
+        s = compare_tables(db, path, err); /* before anything else is read or written */
     if (s == STATUS_OK)
-        s = answer(db, path, "PRAGMA journal_mode=WAL", said, err);
+        s = ask_text(db, path, "PRAGMA journal_mode=WAL", said, err);
     if (s == STATUS_OK && strcmp(said, mode) != 0)
         s = error_set(err, STATUS_IO, "ledger %s: cannot be switched to a write-ahead log", path);
     if (s == STATUS_OK)
-        s = run(db, path, "PRAGMA synchronous=FULL; BEGIN EXCLUSIVE; COMMIT", err);
+        s = run_sql(db, path, "PRAGMA synchronous=FULL; BEGIN EXCLUSIVE; COMMIT", err);
     if (s == STATUS_OK && *fresh)
-        s = create(db, path, err);
-    return s == STATUS_OK ? examine(db, path, err) : s;
+        s = create_tables(db, path, err);
+    return s == STATUS_OK ? examine_schema(db, path, err) : s;
 }

@@ -102,21 +102,15 @@ static uint64_t rows_of(const uint8_t *runs, size_t bytes, size_t records)
 enum status ledger_sets_add(struct ledger_sets *sets, uint32_t number, const uint8_t *runs,
                             size_t bytes, size_t records)
 {
-    struct ledger_set set = {.number = number, .bytes = bytes};
+    struct ledger_set set = {.number = number, .bytes = bytes}, *room;
     uint64_t rows = bytes % LEDGER_RUN_BYTES != 0 ? 0 : rows_of(runs, bytes, records);
 
     if (rows == 0 || number == UINT32_MAX || number < sets->next)
         return STATUS_LIMIT;
-    if (sets->n == sets->max) {
-        size_t more = sets->max == 0 ? 8 : 2 * sets->max;
-        struct ledger_set *grown =
-            mem_grow(sets->set, sets->max * sizeof *grown, more * sizeof *grown);
-
-        if (grown == NULL)
-            return STATUS_MEMORY;
-        sets->set = grown;
-        sets->max = more;
-    }
+    room = mem_room(sets->set, &sets->max, sets->n + 1, sizeof *room);
+    if (room == NULL)
+        return STATUS_MEMORY;
+    sets->set = room;
     set.rows = (uint32_t)rows;
     set.runs = mem_alloc(bytes, 1);
     if (set.runs == NULL)

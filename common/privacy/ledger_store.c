@@ -39,7 +39,7 @@ static enum status failed(const struct ledger_store *st, struct error *err)
 
 /* --- opening --- */
 
-static enum status prepare(struct ledger_store *st, struct error *err)
+static enum status prepare_statements(struct ledger_store *st, struct error *err)
 {
     const struct {
         sqlite3_stmt **stmt;
@@ -92,7 +92,7 @@ enum status ledger_store_open(struct ledger_store *st, const char *path,
     if (s == STATUS_OK && !in_memory)
         s = ledger_file_unbegun(path, st->fresh, err);
     if (s == STATUS_OK)
-        s = prepare(st, err);
+        s = prepare_statements(st, err);
     if (s != STATUS_OK)
         ledger_store_close(st);
     return s;

@@ -132,8 +132,9 @@ static void note(struct sim *s, struct flight *f, void *owner)
     if (f->party != MIS_VICTIM)
         return;
     CHECK(c->n < MIS_LANDINGS_MAX);
-    *l = (struct mis_landing){
-        .up = f->up, .phase = f->up ? s->server->sm.phase : s->party[f->party].session->sm.phase};
+    *l = (struct mis_landing){.up = f->up,
+                              .phase = f->up ? s->server->fed.sm.phase
+                                             : s->party[f->party].session->sm.phase};
     mis_copy(&l->frame, &f->frame);
     m = mis_unpack(&l->frame);
     describe(l, &m);

@@ -110,6 +110,64 @@ static void test_a_model_that_was_not_durable_yet_was_never_heard_of(void **stat
     sim_free(s);
 }
 
+/* --- another run --- */
+
+/* p2 has applied so many steps of a run with another plan, when it is killed and its server's next
+ * run begins. */
+static struct sim *after_another_run(uint64_t steps, const char *straggler)
+{
+    struct sim_options o = three();
+    struct sim *was, *s;
+
+    o.sets[3] = straggler;
+    o.sets[4] = "training.seed=11";
+    was = sim_new(&o);
+    run_until(was, "p2: upload\n", steps + 1);
+    assert_true(was->party[1].disk.saved.len > 0);
+    o.sets[4] = "training.seed=12";
+    s = sim_new(&o);
+    assert_int_equal(buf_append(&s->party[1].disk.saved, was->party[1].disk.saved.data,
+                                was->party[1].disk.saved.len),
+                     STATUS_OK);
+    s->party[1].disk.ledger = was->party[1].disk.ledger;
+    sim_free(was);
+    sim_kill_at(s, 1, 1);
+    sim_run(s, HOUR_US);
+    return s;
+}
+
+static const char *const stragglers[] = {"protocol.straggler=wait", "protocol.straggler=drop"};
+
+/* Its server ended before the first step and kept nothing; the party was killed and has its first
+ * checkpoint still. */
+static void test_a_first_checkpoint_of_another_run_gives_way(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim *s = after_another_run(0, stragglers[i]);
+
+        expect_completed(s);
+        assert_true(sim_party_report(s, 1)->final);
+        assert_int_equal(expect_count(s, "server: offer 2\n"), 0);
+        sim_free(s);
+    }
+}
+
+/* The negative twin: what has learned something is not thrown away. */
+static void test_a_model_with_steps_of_another_run_does_not(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim *s = after_another_run(EVERY + 1, stragglers[i]);
+        const struct sim_end *end = sim_party_end(s, 1);
+
+        assert_true(end->over);
+        assert_int_equal(end->outcome, OUTCOME_FAILED);
+        assert_int_equal(status_exit_code(end->error.status), 2);
+        sim_free(s);
+    }
+}
+
 /* --- what the journal forgets --- */
 
 static void old_news(struct wire_msg *m, void *owner)
@@ -478,6 +536,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_model_is_durable_before_its_first_hello),
         cmocka_unit_test(test_a_model_that_was_not_durable_yet_was_never_heard_of),
+        cmocka_unit_test(test_a_first_checkpoint_of_another_run_gives_way),
+        cmocka_unit_test(test_a_model_with_steps_of_another_run_does_not),
         cmocka_unit_test(test_what_everybody_has_kept_is_forgotten),
         cmocka_unit_test(test_what_one_party_may_need_is_remembered),
         cmocka_unit_test(test_under_drop_nothing_is_remembered_for_a_party),

@@ -214,7 +214,8 @@ static size_t place_of(const struct server_session *v, size_t i, uint32_t member
 {
     size_t width = v->plan.model.embedding;
 
-    return v->head.top.concat ? (i / width * v->members_n + member) * width + i % width : i;
+    return v->trainer.head.top.concat ? (i / width * v->fed.members_n + member) * width + i % width
+                                      : i;
 }
 
 static void concatenate(struct true_sum *t, const struct server_session *v, const struct codes *c,
@@ -222,8 +223,8 @@ static void concatenate(struct true_sum *t, const struct server_session *v, cons
 {
     for (size_t i = 0; i < c->n; i++) {
         float *to = &t->want[place_of(v, i, member)];
-        if (v->shape.encode.integers)
-            encode_estimate(&v->shape.encode, to, &c->q[i], 1, 1);
+        if (v->round.sum.shape.encode.integers)
+            encode_estimate(&v->round.sum.shape.encode, to, &c->q[i], 1, 1);
         else
             *to = c->y[i];
     }
@@ -232,24 +233,24 @@ static void concatenate(struct true_sum *t, const struct server_session *v, cons
 static void add_up(struct true_sum *t, const struct server_session *v, const bool *in,
                    uint32_t in_n)
 {
-    double factor = (double)v->members_n / in_n;
+    double factor = (double)v->fed.members_n / in_n;
     size_t n = (size_t)v->round.rows * v->plan.model.embedding;
 
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         t->sum[i] = 0;
-        for (uint32_t m = 0; m < v->members_n; m++) {
-            const struct codes *c = &t->of[v->members[m]];
+        for (uint32_t m = 0; m < v->fed.members_n; m++) {
+            const struct codes *c = &t->of[v->fed.members[m]];
             if (!in[m])
                 continue;
-            t->sum[i] += v->shape.encode.integers ? c->q[i] : 0;
-            sum += v->shape.encode.integers ? 0 : (double)c->y[i];
+            t->sum[i] += v->round.sum.shape.encode.integers ? c->q[i] : 0;
+            sum += v->round.sum.shape.encode.integers ? 0 : (double)c->y[i];
         }
         t->want[i] = (float)sum;
     }
-    if (v->shape.encode.integers)
-        encode_estimate(&v->shape.encode, t->want, t->sum, n, in_n);
-    for (size_t i = 0; i < n && in_n < v->members_n; i++)
+    if (v->round.sum.shape.encode.integers)
+        encode_estimate(&v->round.sum.shape.encode, t->want, t->sum, n, in_n);
+    for (size_t i = 0; i < n && in_n < v->fed.members_n; i++)
         t->want[i] = (float)((double)t->want[i] * factor);
 }
 
@@ -260,8 +261,8 @@ static void add_products(struct true_sum *t, const struct server_session *v)
 
     for (size_t i = 0; i < n; i++) {
         int64_t sum = 0;
-        for (uint32_t m = 0; m < v->members_n; m++)
-            sum += t->of[v->members[m]].z[i];
+        for (uint32_t m = 0; m < v->fed.members_n; m++)
+            sum += t->of[v->fed.members[m]].z[i];
         t->want[i] = (float)ldexp((double)sum, -bits);
     }
 }
@@ -271,18 +272,18 @@ static uint32_t members_in(const struct true_sum *t, const struct server_session
                            char *why)
 {
     uint8_t absent[WIRE_MEMBERS_MAX];
-    uint32_t n = secagg_present(v->sum, absent), k = 0;
-    bool some = v->shape.partial;
+    uint32_t n = secagg_present(v->round.sum.secagg, absent), k = 0;
+    bool some = v->round.sum.shape.partial;
 
-    n = some ? n : v->members_n;
-    for (uint32_t m = 0; m < v->members_n; m++) {
-        const struct codes *c = &t->of[v->members[m]];
-        in[m] = !some || k >= v->members_n - n || absent[k] != m;
+    n = some ? n : v->fed.members_n;
+    for (uint32_t m = 0; m < v->fed.members_n; m++) {
+        const struct codes *c = &t->of[v->fed.members[m]];
+        in[m] = !some || k >= v->fed.members_n - n || absent[k] != m;
         k += !in[m];
-        if (in[m] && (c->generation != v->generation || c->round != v->round.number ||
+        if (in[m] && (c->generation != v->fed.generation || c->round != v->round.number ||
                       c->n != (size_t)v->round.rows * v->plan.model.embedding)) {
             snprintf(why, 128, "round %llu has a sum, p%u did not work on it",
-                     (unsigned long long)v->round.number, v->members[m] + 1u);
+                     (unsigned long long)v->round.number, v->fed.members[m] + 1u);
             return 0;
         }
     }
@@ -295,8 +296,8 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 {
     const struct codes *first = NULL;
 
-    for (uint32_t m = 0; m < v->members_n && !v->head.top.concat; m++) {
-        const struct codes *c = &t->of[v->members[m]];
+    for (uint32_t m = 0; m < v->fed.members_n && !v->trainer.head.top.concat; m++) {
+        const struct codes *c = &t->of[v->fed.members[m]];
         if (!in[m])
             continue;
         if (first != NULL && memcmp(first->trail, c->trail, sizeof c->trail) != 0) {
@@ -312,11 +313,11 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
 {
     const struct server_session *v = s->server;
-    size_t values = (size_t)v->round.rows * v->head.top.inputs;
+    size_t values = (size_t)v->round.rows * v->trainer.head.top.inputs;
     bool in[WIRE_MEMBERS_MAX];
     uint32_t in_n;
 
-    if (v->work_status != STATUS_OK || v->stored.alone || !sums(s))
+    if (v->work_status != STATUS_OK || v->trainer.stored.alone || !sums(s))
         return true;
     t->want = room(t->want, t->max, values, sizeof *t->want);
     t->sum = room(t->sum, t->max, values, sizeof *t->sum);
@@ -327,17 +328,17 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
     if (!knows_noise(s))
         return true;
     memset(t->want, 0, values * sizeof *t->want);
-    for (uint32_t m = 0; m < v->members_n && v->head.top.concat; m++) {
+    for (uint32_t m = 0; m < v->fed.members_n && v->trainer.head.top.concat; m++) {
         if (in[m])
-            concatenate(t, v, &t->of[v->members[m]], m);
+            concatenate(t, v, &t->of[v->fed.members[m]], m);
     }
     if (multiplies(s))
         add_products(t, v);
-    else if (!v->head.top.concat)
+    else if (!v->trainer.head.top.concat)
         add_up(t, v, in, in_n);
-    for (size_t i = 0; i < values && v->head.top.mean; i++)
-        t->want[i] *= 1.0f / (float)v->head.top.parties;
-    if (memcmp(t->want, v->head.fused, values * sizeof *t->want) == 0)
+    for (size_t i = 0; i < values && v->trainer.head.top.mean; i++)
+        t->want[i] *= 1.0f / (float)v->trainer.head.top.parties;
+    if (memcmp(t->want, v->trainer.head.fused, values * sizeof *t->want) == 0)
         return true;
     snprintf(why, 128, "round %llu (%s %llu): not the sum of its members' codes",
              (unsigned long long)v->round.number, wire_purpose_name(v->round.purpose),

@@ -102,6 +102,47 @@ static void test_a_block_that_cannot_grow_stays_as_it_was(void **state)
     mem_free(block);
 }
 
+static void test_an_array_grows_by_doubling_and_keeps_what_is_in_it(void **state)
+{
+    uint32_t *array = NULL, *room;
+    uint64_t before = mem_count();
+    size_t max = 0;
+
+    (void)state;
+    for (uint32_t n = 0; n < 1000; n++) {
+        room = mem_room(array, &max, n + 1, sizeof *room);
+        assert_non_null(room);
+        array = room;
+        assert_true(max > n && max <= 2 * n + 8);
+        assert_int_equal(array[n], 0);
+        array[n] = n + 1;
+    }
+    assert_in_range(mem_count() - before, 5, 9);
+    for (uint32_t n = 0; n < 1000; n++)
+        assert_int_equal(array[n], n + 1);
+    array = mem_room(array, &max, 5000, sizeof *array);
+    assert_int_equal(max, 5000);
+    assert_int_equal(array[999], 1000);
+    mem_free(array);
+}
+
+static void test_an_array_that_cannot_grow_stays_as_it_was(void **state)
+{
+    size_t max = 0;
+    uint32_t *array = mem_room(NULL, &max, 3, sizeof *array);
+
+    (void)state;
+    assert_int_equal(max, 8);
+    array[7] = 7;
+    mem_fail_at(1);
+    assert_ptr_equal(mem_room(array, &max, 8, sizeof *array), array); /* nothing is asked for */
+    assert_null(mem_room(array, &max, 9, sizeof *array));
+    assert_null(mem_room(array, &max, SIZE_MAX / 2, sizeof *array));
+    assert_int_equal(max, 8);
+    assert_int_equal(array[7], 7);
+    mem_free(array);
+}
+
 static void test_the_nth_allocation_fails_once_and_no_other(void **state)
 {
     (void)state;
@@ -157,6 +198,8 @@ int main(void)
         cmocka_unit_test(test_memory_from_elsewhere_is_counted_and_fails_when_asked),
         cmocka_unit_test(test_growing_keeps_the_bytes_and_zeroes_the_rest),
         cmocka_unit_test(test_a_block_that_cannot_grow_stays_as_it_was),
+        cmocka_unit_test(test_an_array_grows_by_doubling_and_keeps_what_is_in_it),
+        cmocka_unit_test(test_an_array_that_cannot_grow_stays_as_it_was),
         cmocka_unit_test(test_the_nth_allocation_fails_once_and_no_other),
         cmocka_unit_test(test_every_allocation_is_counted_and_freeing_is_not),
         cmocka_unit_test(test_a_text_that_finds_no_memory_is_not_copied),

@@ -308,6 +308,7 @@ static void test_gaussian_claim_follows_its_formula(void **state)
 {
     struct account_entry e = {.kind = ACCOUNT_GAUSSIAN,
                               .sigma = 90,
+                              .step = 10,
                               .clip = 1.5,
                               .clear = true,
                               .coordinates = 16,
@@ -378,6 +379,7 @@ static void test_different_mechanisms_compose_at_equal_order(void **state)
                                  pbm(8, .15, 4, 16, 20),
                                  {.kind = ACCOUNT_GAUSSIAN,
                                   .sigma = 20,
+                                  .step = 1,
                                   .clip = 1,
                                   .clear = true,
                                   .coordinates = 16,

@@ -126,17 +126,6 @@ static void test_what_delta_cannot_pay_for_is_infinite_or_vacuous(void **state)
     assert_true(isfinite(exact) && exact > 100);
 }
 
-/* An entry that does not know its grid is taken for the coarsest that plans admit. */
-static void test_an_entry_without_a_step_has_the_coarsest(void **state)
-{
-    struct account_entry without = gaussian(4, 1, 3, 5, 2), coarse = without;
-
-    (void)state;
-    without.step = 0;
-    coarse.step = 1;
-    assert_true(columns_at(&without, DELTA) == columns_at(&coarse, DELTA));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,7 +133,6 @@ int main(void)
         cmocka_unit_test(test_the_term_of_the_dimension_is_counted),
         cmocka_unit_test(test_the_distance_of_all_draws_is_taken_from_delta),
         cmocka_unit_test(test_what_delta_cannot_pay_for_is_infinite_or_vacuous),
-        cmocka_unit_test(test_an_entry_without_a_step_has_the_coarsest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,12 +156,15 @@ static void test_what_no_mechanism_can_be_is_refused(void **state)
         "pbm trials=16 beta=0.1 clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 dp",
         "pbm trials=16 beta=nan clear=0 concat=0 coordinates=16 parties=5 colluders=1 persons=0 "
         "raw",
-        "gaussian sigma=0 clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "gaussian sigma=0 clip=1 step=0.0625 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
         "persons=0 raw",
-        "gaussian sigma=1 clip=0 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "gaussian sigma=1 clip=0 step=0.0625 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
         "persons=0 raw",
-        "gaussian sigma=inf clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "gaussian sigma=inf clip=1 step=0.0625 clear=1 concat=0 coordinates=16 parties=5 "
+        "colluders=2 "
         "raw",
+        "gaussian sigma=1 clip=1 step=0 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
+        "persons=0 raw",
         "gaussian sigma=1 clip=1 step=-1 clear=1 concat=0 coordinates=16 parties=5 colluders=2 "
         "persons=0 raw",
         "none clear=1 concat=1 coordinates=1 parties=1 colluders=1 persons=0 dp noise=0 steps=5 "

@@ -3,6 +3,8 @@
  */
 #include "common/privacy/ledger_peers.h"
 
+#include "common/privacy/ledger_inside.h"
+
 #include "tests/unit/privacy/ledgers.h"
 
 static const uint8_t *key(unsigned i)
@@ -154,10 +156,32 @@ static void test_no_memory_for_a_peer_is_said_and_changes_nothing(void **state)
     ledger_close(l);
 }
 
+/* And says so, not that memory was short; whom it knows it goes on to see. */
+static void test_a_full_list_of_peers_is_told_by_its_limit(void **state)
+{
+    struct ledger *l = open_at(":memory:");
+    struct ledger_peer *peer = mem_alloc(LEDGER_PEERS_MAX, sizeof *peer);
+    struct error err = {0};
+
+    (void)state;
+    assert_non_null(peer);
+    for (size_t i = 0; i < LEDGER_PEERS_MAX; i++)
+        memcpy(peer[i].key, (uint16_t[]){(uint16_t)i}, sizeof(uint16_t));
+    l->peers = (struct ledger_peers){.peer = peer, .n = LEDGER_PEERS_MAX, .max = LEDGER_PEERS_MAX};
+    memset(err.text, 0, sizeof err.text);
+    assert_int_equal(ledger_see(l, key(1), 5, &err), STATUS_BUDGET);
+    assert_non_null(strstr(err.text, "the ledgers of 65536 peers and remembers no further one"));
+    assert_null(strstr(err.text, "out of memory"));
+    assert_int_equal(ledger_see(l, peer[7].key, 5, &err), STATUS_OK);
+    assert_int_equal(ledger_seen(l, peer[7].key), 5);
+    ledger_close(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_highest_number_is_remembered),
+        cmocka_unit_test(test_a_full_list_of_peers_is_told_by_its_limit),
         cmocka_unit_test(test_what_is_not_kept_is_not_there_later),
         cmocka_unit_test(test_a_block_keeps_what_was_seen_in_its_own_commit),
         cmocka_unit_test(test_what_a_refused_block_saw_can_still_be_kept),
