@@ -18,13 +18,13 @@ static const struct roster_entry *neighbour(const struct party_session *p, enum 
     const struct roster *r = p->setup.roster;
 
     if (side == IDS_AFTER)
-        return &r->party[p->members[p->self + 1]];
-    return p->self == 0 ? &r->server : &r->party[p->members[p->self - 1]];
+        return &r->party[p->fed.set.members[p->fed.set.self + 1]];
+    return p->fed.set.self == 0 ? &r->server : &r->party[p->fed.set.members[p->fed.set.self - 1]];
 }
 
 static bool has(const struct party_session *p, enum ids_side side)
 {
-    return side == IDS_BEFORE || p->self + 1 < p->members_n;
+    return side == IDS_BEFORE || p->fed.set.self + 1 < p->fed.set.members_n;
 }
 
 /* Is there a guess left to who is on this side? */
@@ -45,13 +45,13 @@ static enum status check_count(struct party_session *p, enum ids_side side)
 
 enum status party_compare_begin(struct party_session *p)
 {
-    const struct ids_terms terms = {p->plan_digest, p->generation, p->list};
+    const struct ids_terms terms = {p->learner.plan_digest, p->fed.set.generation, p->fed.ids.list};
     const uint8_t *own = p->setup.roster->party[p->setup.self].key;
     enum status s = STATUS_OK;
 
     party_compare_forget(p);
-    ids_list(p->list, p->setup.train, p->setup.test);
-    memset(p->elements, 0, sizeof p->elements);
+    ids_list(p->fed.ids.list, p->setup.train, p->setup.test);
+    memset(p->fed.ids.elements, 0, sizeof p->fed.ids.elements);
     for (enum ids_side side = IDS_BEFORE; side < IDS_SIDES && s == STATUS_OK; side++) {
         if (!has(p, side))
             continue;
@@ -59,10 +59,11 @@ enum status party_compare_begin(struct party_session *p)
         if (s != STATUS_OK)
             return s;
         if (side == IDS_BEFORE)
-            s = ids_begin(&p->ids[side], &terms, neighbour(p, side)->key, own, side);
+            s = ids_begin(&p->fed.ids.pair[side], &terms, neighbour(p, side)->key, own, side);
         else
-            s = ids_begin(&p->ids[side], &terms, own, neighbour(p, side)->key, side);
-        memcpy(p->elements + side * EQUALITY_BYTES, p->ids[side].own.element, EQUALITY_BYTES);
+            s = ids_begin(&p->fed.ids.pair[side], &terms, own, neighbour(p, side)->key, side);
+        memcpy(p->fed.ids.elements + side * EQUALITY_BYTES, p->fed.ids.pair[side].own.element,
+               EQUALITY_BYTES);
     }
     return s == STATUS_OK ? s : error_set(&p->error, s, "no fresh keys");
 }
@@ -71,26 +72,27 @@ enum status party_compare_begin(struct party_session *p)
 static const uint8_t *element_of(const struct party_session *p, enum ids_side side)
 {
     if (side == IDS_AFTER)
-        return p->hellos[p->self + 1].elements;
-    return p->self == 0 ? p->offered_element : p->hellos[p->self - 1].elements + EQUALITY_BYTES;
+        return p->fed.set.hellos[p->fed.set.self + 1].elements;
+    return p->fed.set.self == 0 ? p->fed.ids.offered
+                                : p->fed.set.hellos[p->fed.set.self - 1].elements + EQUALITY_BYTES;
 }
 
 enum status party_compare_end(struct party_session *p)
 {
     const struct ids_counts *c = &p->setup.counts;
     const uint8_t *keys[IDS_SIDES];
-    struct agree_confirm *own = &p->own_confirm;
+    struct agree_confirm *own = &p->fed.own_confirm;
     enum status s = STATUS_OK;
     size_t n = 0;
 
     memset(own->proofs, 0, sizeof own->proofs);
     memset(own->marks, 0, sizeof own->marks);
     for (enum ids_side side = IDS_BEFORE; side < IDS_SIDES; side++) {
-        struct ids_pair *pair = &p->ids[side];
+        struct ids_pair *pair = &p->fed.ids.pair[side];
 
         if (!pair->any)
             continue;
-        s = ids_end(pair, element_of(p, side), p->sid);
+        s = ids_end(pair, element_of(p, side), p->fed.set.sid);
         if (s != STATUS_OK)
             return error_set(&p->error, s, "ids: the element of %s: %s", neighbour(p, side)->name,
                              s == STATUS_AUTH ? "none, or this party's own" : status_words(s));
@@ -98,7 +100,7 @@ enum status party_compare_end(struct party_session *p)
         memcpy(own->marks + side * WIRE_PROOF_BYTES, pair->mark, WIRE_PROOF_BYTES);
         keys[n++] = neighbour(p, side)->key;
     }
-    return c->note == NULL ? s : c->note(c->owner, keys, n, p->list, false, &p->error);
+    return c->note == NULL ? s : c->note(c->owner, keys, n, p->fed.ids.list, false, &p->error);
 }
 
 static enum status differs(struct party_session *p, enum ids_side side)
@@ -125,19 +127,20 @@ enum status party_compare_check(struct party_session *p, const struct wire_confi
     for (enum ids_side side = IDS_BEFORE; side < IDS_SIDES; side++) {
         const uint8_t *proof = cs->proof;
 
-        if (!p->ids[side].any)
+        if (!p->fed.ids.pair[side].any)
             continue;
         if (side == IDS_AFTER)
-            proof = cs->confirm[p->self + 1].proofs;
-        else if (p->self > 0)
-            proof = cs->confirm[p->self - 1].proofs + WIRE_PROOF_BYTES;
-        if (ids_equal(&p->ids[side], proof))
+            proof = cs->confirm[p->fed.set.self + 1].proofs;
+        else if (p->fed.set.self > 0)
+            proof = cs->confirm[p->fed.set.self - 1].proofs + WIRE_PROOF_BYTES;
+        if (ids_equal(&p->fed.ids.pair[side], proof))
             keys[n++] = neighbour(p, side)->key;
         else
             s = differs(p, side);
     }
     if (n > 0 && c->note != NULL)
-        noted = c->note(c->owner, keys, n, p->list, true, s == STATUS_OK ? &p->error : NULL);
+        noted =
+            c->note(c->owner, keys, n, p->fed.ids.list, true, s == STATUS_OK ? &p->error : NULL);
     party_compare_forget(p);
     return s == STATUS_OK ? noted : s;
 }
@@ -145,6 +148,6 @@ enum status party_compare_check(struct party_session *p, const struct wire_confi
 void party_compare_forget(struct party_session *p)
 {
     for (enum ids_side side = IDS_BEFORE; side < IDS_SIDES; side++)
-        ids_forget(&p->ids[side]);
-    secret_wipe(p->list, sizeof p->list);
+        ids_forget(&p->fed.ids.pair[side]);
+    secret_wipe(p->fed.ids.list, sizeof p->fed.ids.list);
 }

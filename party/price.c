@@ -9,7 +9,7 @@
 #include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
 #include "party/books.h"
-#include "party/bottom.h"
+#include "party/train/bottom.h"
 
 #include <inttypes.h>
 #include <stdio.h>

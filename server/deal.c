@@ -4,7 +4,7 @@
  * The happy path: confirms -> round of keys -> chunk by chunk a round of data -> the first training
  * round.  These are rounds of SHARE without uploads: the next one is opened right behind the
  * relays.  Where dealing goes on after a cut, and what all know of each other's bottoms, is in the
- * hellos; members compute the same (party/deal.c).
+ * hellos; members compute the same (party/train/deal.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

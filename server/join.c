@@ -8,6 +8,7 @@
 #include "server/core.h"
 
 #include "common/base/log.h"
+#include "common/config/aggregation.h"
 
 #include <string.h>
 
@@ -27,11 +28,7 @@ static uint32_t ready(const struct server_session *s)
 /* The smallest set that the protocol can add up. */
 static uint32_t smallest_sum(const struct server_session *s)
 {
-    enum plan_aggregation agg = s->plan.protocol.aggregation;
-
-    return agg == AGGREGATION_CLEAR   ? 1
-           : agg == AGGREGATION_CODED ? s->round.sum.shape.segments + s->round.sum.shape.privacy
-                                      : 2;
+    return aggregation_of(&s->plan)->least(&s->plan);
 }
 
 /* Of those who are ready, or of all who are here, the largest set whose size is enough for each of

@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "common/crypto/kex.h"
 #include "common/crypto/secret.h"
+#include "common/flow/job.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ void server_offer(struct server_session *s, struct actions *a)
     send->msg.offer = (struct wire_offer){
         .generation = s->fed.generation,
         .step = s->trainer.steps_done,
-        .plan = {s->plan_text.data, s->plan_text.len},
+        .job = {JOB_TRAIN, {s->plan_text.data, s->plan_text.len}},
         .members = {s->fed.members, s->fed.members_n},
         .element = s->fed.agree.element,
     };

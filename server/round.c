@@ -13,6 +13,7 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "common/config/aggregation.h"
 
 enum { INTEGRITY_FAILURES_MAX = 3 };
 
@@ -105,8 +106,7 @@ static enum phase phase_of_round(const struct server_session *s)
 /* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can. */
 static bool set_is_whole(const struct server_session *s)
 {
-    return s->fed.left == 0 ||
-           (s->plan.protocol.aggregation == AGGREGATION_CLEAR && !server_waits(s));
+    return s->fed.left == 0 || (aggregation_of(&s->plan)->plaintext && !server_waits(s));
 }
 
 static void begin_sum(struct server_session *s)

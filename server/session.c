@@ -6,8 +6,9 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
-#include "common/crypto/digest.h"
+#include "common/config/aggregation.h"
 #include "common/crypto/secret.h"
+#include "common/flow/job.h"
 #include "server/core.h"
 
 #include <stdio.h>
@@ -394,8 +395,7 @@ static enum status init_protocol(struct server_session *s, struct error *err)
 
     s->round.sum.shape = (struct secagg_shape){
         .concat = p->model.fusion == FUSION_CONCAT,
-        .partial =
-            p->protocol.aggregation == AGGREGATION_CLEAR && p->protocol.straggler == STRAGGLER_DROP,
+        .partial = aggregation_partial(p),
         .shown = p->protocol.local_view == VIEW_REFRESHED,
         .parties = p->shape.parties,
         .values_max = rows * p->model.embedding,
@@ -499,7 +499,7 @@ enum status server_session_new(struct server_session **out, const struct server_
         server_session_free(s);
         return st;
     }
-    digest_sha256(s->plan_digest, s->plan_text.data, s->plan_text.len);
+    job_digest(s->plan_digest, JOB_TRAIN, s->plan_text.data, s->plan_text.len);
     trail_begin(&s->trainer.trail, &s->trainer.digest, s->plan_digest);
     *out = s;
     return STATUS_OK;

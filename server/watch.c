@@ -8,6 +8,7 @@
 #include "server/core.h"
 
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 
 struct asked {
     uint64_t round, generation, place, sweep;
@@ -27,7 +28,7 @@ static bool anybody(const struct server_session *s)
 
 enum status server_watch_new(struct server_session *s)
 {
-    if (!anybody(s) || s->plan.protocol.aggregation != AGGREGATION_CLEAR)
+    if (!anybody(s) || !aggregation_of(&s->plan)->plaintext)
         return STATUS_OK;
     s->watched = mem_alloc(1, sizeof *s->watched);
     if (s->watched == NULL)
@@ -78,7 +79,8 @@ enum status server_watch_values(struct server_session *s, uint32_t peer, uint64_
 static bool open_upload(struct server_session *s, uint32_t peer, const struct wire_upload *u,
                         const struct asked *a)
 {
-    const size_t bytes = secagg_payload_bytes(AGGREGATION_CLEAR, &s->round.sum.shape, a->values);
+    const size_t bytes =
+        secagg_payload_bytes(s->plan.protocol.aggregation, &s->round.sum.shape, a->values);
     uint8_t dither[WIRE_DIGEST_BYTES];
     struct error why = {0};
 

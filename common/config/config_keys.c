@@ -3,6 +3,7 @@
  */
 #include "common/config/config_keys.h"
 
+#include "common/config/aggregation.h"
 #include "common/config/config.h"
 #include "common/config/plan_keys.h"
 
@@ -27,10 +28,8 @@ _Static_assert(sizeof adjacencies / sizeof *adjacencies == CONFIG_ADJACENCIES + 
                "each adjacency has a name");
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
-static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
-_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1 &&
-                   sizeof aggregations / sizeof *aggregations == PLAN_AGGREGATIONS + 1,
-               "each encoding and each aggregation has a name, and a place in a policy");
+_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1,
+               "each encoding has a name, and a place in a policy");
 static const char *const befores[] = {"upload",      "share",  "hello", "confirm", "first",
                                       "model_share", "result", "any",   NULL};
 
@@ -228,7 +227,7 @@ static const struct key party_keys[] = {
              "breaks generations off, or the server, causes counts too."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
-    {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,
+    {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregation_names,
      .fallback = "[masked, coded, fedvs]", .help = "Aggregations a plan may ask for."},
     {"policy.gradient_clip", KEY_REAL, PARTY(policy.gradient_clip), .lo = 0, .hi = 1e9,
      .fallback = "0",

@@ -5,13 +5,14 @@
 #define COLONNADE_WIRE_LIMITS_H
 
 #include "common/compress/down.h"
+#include "common/config/aggregation.h"
 #include "common/config/plan.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    WIRE_VERSION = 3,
+    WIRE_VERSION = 4,
     WIRE_BEHIND_MAX = 32768, /* steps that the server remembers for who may come back */
     WIRE_MEMBERS_MAX = PLAN_PARTIES_MAX,
     WIRE_NAME_MAX = 63,
@@ -21,7 +22,9 @@ enum {
     WIRE_SEEN_BYTES = 8,  /* of one member's number in a Confirm */
     WIRE_CONFIRM_MAX = 256 + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX, /* one Confirm */
     WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of any message */
-    WIRE_OFFER_MAX = PLAN_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
+    WIRE_JOB_KIND_MAX = 16,
+    WIRE_JOB_TEXT_MAX = PLAN_TEXT_MAX, /* canonical text of a job of any kind */
+    WIRE_OFFER_MAX = WIRE_JOB_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,
     WIRE_SETUP_MAX = 16384,       /* largest frame a party takes before it knows a plan */
     WIRE_PAYLOAD_MAX = 256 << 20, /* of any vector; a plan that needs more is refused at -n */
     WIRE_SHARES_MAX = 255 << 20,  /* of one Share or Relay, which have tags and names besides */
@@ -67,17 +70,17 @@ static inline size_t wire_replay_max(const struct plan *p)
 /* Rows of one evaluation round under this plan; under fedvs whole coded rows, padding counted. */
 static inline uint32_t wire_evaluate_rows(const struct plan *p)
 {
+    const struct aggregation *a = aggregation_of(p);
     uint32_t rows = p->training.batch > WIRE_EVALUATE_ROWS ? p->training.batch : WIRE_EVALUATE_ROWS;
 
     /* Wide embeddings: keep an evaluation round no larger than it must be. */
     while (rows > p->training.batch && (size_t)rows * p->model.embedding > (1u << 18))
         rows /= 2;
     /* Coded: everybody's shares for everybody pass through the server at once. */
-    while (rows > p->training.batch && p->protocol.aggregation == AGGREGATION_CODED &&
+    while (rows > p->training.batch && a->shares && !a->deals &&
            (size_t)rows * p->model.embedding * p->shape.parties * p->shape.parties > (1u << 25))
         rows /= 2;
-    if (p->protocol.aggregation == AGGREGATION_FEDVS)
-        rows -= rows % p->protocol.fedvs.segments; /* of which a batch is a multiple */
+    rows -= rows % aggregation_segments(p); /* of which a batch is a multiple */
     return rows > p->training.batch ? rows : p->training.batch;
 }
 

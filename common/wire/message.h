@@ -81,9 +81,15 @@ struct wire_join {
     uint64_t kept_before;         /* training steps in the checkpoint before the last */
 };
 
+struct wire_job {
+    char kind[WIRE_JOB_KIND_MAX + 1]; /* a-z, at least one */
+    struct wire_bytes text;           /* canonical; never empty */
+};
+
 struct wire_offer {
     uint64_t generation, step;
-    struct wire_bytes plan, members;
+    struct wire_job job;
+    struct wire_bytes members;
     const uint8_t *element; /* WIRE_ELEMENT_BYTES */
 };
 

@@ -7,6 +7,8 @@
 
 #include "proto/vfl.pb-c.h"
 
+#include <string.h>
+
 /* protobuf-c's structs want non-const pointers but packing never writes through them. */
 static ProtobufCBinaryData data_of(const uint8_t *bytes, size_t n)
 {
@@ -206,9 +208,14 @@ static enum status pack_join(struct buf *out, Vfl__Frame *f, const struct wire_j
 static enum status pack_offer(struct buf *out, Vfl__Frame *f, const struct wire_offer *o)
 {
     Vfl__Offer p = VFL__OFFER__INIT;
+    Vfl__Job job = VFL__JOB__INIT;
+    char kind[sizeof o->job.kind];
 
+    memcpy(kind, o->job.kind, sizeof kind);
+    job.kind = kind;
+    job.text = data_of(o->job.text.data, o->job.text.n);
     p.generation = o->generation;
-    p.plan = data_of(o->plan.data, o->plan.n);
+    p.job = &job;
     p.members = data_of(o->members.data, o->members.n);
     p.step = o->step;
     p.element = data_of(o->element, WIRE_ELEMENT_BYTES);

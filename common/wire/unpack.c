@@ -158,14 +158,25 @@ static enum status take_join(struct wire_join *j, const Vfl__Join *p, struct err
     return STATUS_OK;
 }
 
+/* A kind is compared with names: nothing but small letters, so that each has one form. */
+static bool job_of(struct wire_job *j, const Vfl__Job *p)
+{
+    const size_t n = p == NULL ? 0 : strlen(p->kind);
+
+    if (n == 0 || n > WIRE_JOB_KIND_MAX || strspn(p->kind, "abcdefghijklmnopqrstuvwxyz") != n)
+        return false;
+    memcpy(j->kind, p->kind, n + 1);
+    j->text = view(&p->text);
+    return j->text.n > 0 && j->text.n <= WIRE_JOB_TEXT_MAX;
+}
+
 static enum status take_offer(struct wire_offer *o, const Vfl__Offer *p, struct error *err)
 {
     o->generation = p->generation;
     o->step = p->step;
-    o->plan = view(&p->plan);
     o->members = view(&p->members);
-    if (o->plan.n == 0 || o->plan.n > PLAN_TEXT_MAX || o->members.n == 0 ||
-        o->members.n > WIRE_MEMBERS_MAX || !bytes_of(&o->element, &p->element, WIRE_ELEMENT_BYTES))
+    if (!job_of(&o->job, p->job) || o->members.n == 0 || o->members.n > WIRE_MEMBERS_MAX ||
+        !bytes_of(&o->element, &p->element, WIRE_ELEMENT_BYTES))
         return bad(err, "offer");
     if (!ascending(o->members))
         return bad(err, "offer: members are not ascending");

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/flow/mechanism.h"
+#include "common/flow/job.h"
 #include "tests/fuzz/plan_feed.h"
 #include "tests/sim/world.h"
 
@@ -76,7 +77,7 @@ static void offer(struct sim *s, const struct buf *text, uint8_t how)
     world_tell_party(s, SELF, &e);
     m.offer = (struct wire_offer){.generation = how % 8 < 7,
                                   .step = how % 16 == 15,
-                                  .plan = {text->data, text->len},
+                                  .job = {JOB_TRAIN, {text->data, text->len}},
                                   .members = {sets[how / 64], members[how / 64]},
                                   .element = element};
     buf_init(&frame, WIRE_OFFER_MAX);

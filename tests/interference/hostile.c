@@ -222,7 +222,7 @@ void hostile_alter(struct wire_msg *m, void *owner)
         else if (dice_percent(&d, 50))
             shift(dice_percent(&d, 50) ? &m->offer.generation : &m->offer.step, &d);
         else
-            spoil(dice_percent(&d, 50) ? &m->offer.plan : &m->offer.members, &d);
+            spoil(dice_percent(&d, 50) ? &m->offer.job.text : &m->offer.members, &d);
         break;
     case WIRE_HELLOS:
         if (dice_percent(&d, 50))

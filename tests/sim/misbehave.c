@@ -513,7 +513,8 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation)
             .version = WIRE_VERSION, .roster_digest = some, .trail = some, .min_parties = 2};
         break;
     case WIRE_OFFER:
-        m->offer = (struct wire_offer){generation, 0, {some, 8}, {members, sizeof members}, some};
+        m->offer = (struct wire_offer){
+            generation, 0, {"train", {some, 8}}, {members, sizeof members}, some};
         break;
     case WIRE_BEHIND: m->behind = (struct wire_behind){generation, 0}; break;
     case WIRE_REPLAY: m->replay = (struct wire_replay){generation, 0, gradient}; break;

@@ -175,10 +175,10 @@ static void other_plan(struct wire_msg *m, void *o)
     char *beta;
 
     (void)o;
-    memcpy(text, m->offer.plan.data, m->offer.plan.n);
+    memcpy(text, m->offer.job.text.data, m->offer.job.text.n);
     beta = strstr(text, "protocol.pbm.trials=16");
     beta[strlen("protocol.pbm.trials=1")] = '5';
-    m->offer.plan.data = (const uint8_t *)text;
+    m->offer.job.text.data = (const uint8_t *)text;
 }
 
 static void two_members(struct wire_msg *m, void *o)
@@ -348,6 +348,36 @@ static void test_each_lie_of_the_server_is_refused(void **state)
         assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
         sim_free(s);
     }
+}
+
+static void other_job(struct wire_msg *m, void *o)
+{
+    (void)o;
+    snprintf(m->offer.job.kind, sizeof m->offer.job.kind, "other");
+}
+
+/* Refused by the one that does not know it: over for all, with nothing sent. */
+static void test_a_job_of_another_kind_is_over_for_all(void **state)
+{
+    struct sim_options o = {.parties = 3, .quiet = true};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = SIM_SERVER,
+                                  .party = 1,
+                                  .kind = WIRE_OFFER,
+                                  .nth = 1,
+                                  .alter = other_job});
+    sim_run(s, HOUR_US);
+    assert_non_null(strstr(sim_server_end(s)->error.text, "p2 refuses: a job of kind other"));
+    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(sim_party_end(s, i)->over);
+        assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_FAILED);
+        assert_int_equal(sim_uploaded(s, i), 0);
+    }
+    sim_free(s);
 }
 
 /* Different gradients for different parties: the masks no longer cancel, and the server learns
@@ -525,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_each_lie_of_a_party_is_refused_and_named),
         cmocka_unit_test(test_a_repeated_upload_is_refused),
         cmocka_unit_test(test_each_lie_of_the_server_is_refused),
+        cmocka_unit_test(test_a_job_of_another_kind_is_over_for_all),
         cmocka_unit_test(test_a_gradient_of_its_own_for_one_party_yields_noise),
         cmocka_unit_test(test_other_ids_of_the_same_number_end_the_run_with_the_party_named),
         cmocka_unit_test(test_other_row_counts_are_said_by_number),

@@ -52,7 +52,7 @@ static void set_text(struct flight *f, const char *plan, size_t n)
     struct wire_msg msg = mis_unpack(&f->frame);
     static uint8_t members[MIS_PARTIES] = {0, 1, 2};
 
-    msg.offer.plan = (struct wire_bytes){(const uint8_t *)plan, n};
+    msg.offer.job.text = (struct wire_bytes){(const uint8_t *)plan, n};
     msg.offer.members = (struct wire_bytes){members, sizeof members};
     mis_pack(&f->frame, &msg);
 }
@@ -61,9 +61,9 @@ static void get_text(char plan[PLAN_TEXT_MAX + VALUE_MAX], const struct flight *
 {
     const struct wire_msg msg = mis_unpack(&f->frame);
 
-    CHECK(msg.offer.plan.n < PLAN_TEXT_MAX);
-    memcpy(plan, msg.offer.plan.data, msg.offer.plan.n);
-    plan[msg.offer.plan.n] = 0;
+    CHECK(msg.offer.job.text.n < PLAN_TEXT_MAX);
+    memcpy(plan, msg.offer.job.text.data, msg.offer.job.text.n);
+    plan[msg.offer.job.text.n] = 0;
 }
 
 static void set_values(struct mis *m, struct flight *f)

@@ -163,8 +163,8 @@ static void test_weights_and_optimiser_stay_finite_and_passes_were_lost_on_the_w
         sim_run(s, RUN_US);
         expect_completed(s);
         for (uint32_t i = 0; i < 3; i++)
-            assert_true(finite_state(&s->party[i].session->bottom.net));
-        lost += s->party[VICTIM].session->bottom.lost;
+            assert_true(finite_state(&s->party[i].session->learner.bottom.net));
+        lost += s->party[VICTIM].session->learner.bottom.lost;
         sim_free(s);
     }
     assert_true(lost > 0); /* or nothing here was ever tried */
@@ -209,16 +209,16 @@ static void break_plan(struct wire_msg *m, void *owner)
 {
     static char text[PLAN_TEXT_MAX];
     static const char from[] = "protocol.proximal=0.1\n", to[] = "protocol.proximal=560\n";
-    const char *data = (const char *)m->offer.plan.data;
-    const char *at = memmem(data, m->offer.plan.n, from, sizeof from - 1);
-    const size_t head = (size_t)(at - data), tail = m->offer.plan.n - head - (sizeof from - 1);
+    const char *data = (const char *)m->offer.job.text.data;
+    const char *at = memmem(data, m->offer.job.text.n, from, sizeof from - 1);
+    const size_t head = (size_t)(at - data), tail = m->offer.job.text.n - head - (sizeof from - 1);
 
     (void)owner;
     assert_non_null(at);
     memcpy(text, data, head);
     memcpy(text + head, to, sizeof to - 1);
     memcpy(text + head + sizeof to - 1, at + sizeof from - 1, tail);
-    m->offer.plan = (struct wire_bytes){(const uint8_t *)text, head + sizeof to - 1 + tail};
+    m->offer.job.text = (struct wire_bytes){(const uint8_t *)text, head + sizeof to - 1 + tail};
 }
 
 static void test_a_plan_that_cannot_stay_finite_is_refused_by_the_party(void **state)

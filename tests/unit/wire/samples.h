@@ -95,7 +95,7 @@ static inline struct wire_msg sample(enum wire_kind kind)
         break;
     case WIRE_OFFER:
         m.offer = (struct wire_offer){
-            300, 12, {sample_bytes(2), 40}, {members, sizeof members}, sample_bytes(14)};
+            300, 12, {"train", {sample_bytes(2), 40}}, {members, sizeof members}, sample_bytes(14)};
         break;
     case WIRE_BEHIND: m.behind = (struct wire_behind){300, 9}; break;
     case WIRE_REPLAY: m.replay = (struct wire_replay){300, 9, {sample_bytes(6), 48}}; break;
@@ -220,7 +220,8 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
     case WIRE_JOIN: return same_join(&a->join, &b->join);
     case WIRE_OFFER:
         return a->offer.generation == b->offer.generation && a->offer.step == b->offer.step &&
-               same_bytes(a->offer.plan, b->offer.plan) &&
+               strcmp(a->offer.job.kind, b->offer.job.kind) == 0 &&
+               same_bytes(a->offer.job.text, b->offer.job.text) &&
                same_bytes(a->offer.members, b->offer.members) &&
                memcmp(a->offer.element, b->offer.element, WIRE_ELEMENT_BYTES) == 0;
     case WIRE_BEHIND:

@@ -64,8 +64,11 @@ static void test_single_messages_fit_the_limits_named_after_them(void **state)
     m.confirm.seen = (struct wire_bytes){seen, sizeof seen};
     assert_true(packed(&m) <= WIRE_CONFIRM_MAX);
     m.kind = WIRE_OFFER;
-    m.offer = (struct wire_offer){
-        UINT64_MAX, UINT64_MAX, {plan, sizeof plan}, {members, sizeof members}, plan};
+    m.offer = (struct wire_offer){UINT64_MAX,
+                                  UINT64_MAX,
+                                  {"abcdefghijklmnop", {plan, sizeof plan}},
+                                  {members, sizeof members},
+                                  plan};
     assert_true(packed(&m) <= WIRE_OFFER_MAX);
     buf_deinit(&body);
 }

@@ -195,18 +195,30 @@ static void test_the_signed_part_of_a_hello_is_bounded(void **state)
     expect_refused(WIRE_HELLO, &r, "hello");
 }
 
+static void put_job(struct raw *r, const char *kind, size_t text_n)
+{
+    static const uint8_t text[WIRE_JOB_TEXT_MAX + 1];
+    struct raw job = {.n = 0};
+
+    if (kind[0] != 0)
+        put_bytes(&job, 1, (const uint8_t *)kind, strlen(kind));
+    if (text_n > 0)
+        put_bytes(&job, 2, text, text_n);
+    put_bytes(r, 2, job.bytes, job.n);
+}
+
 static void body_of_offer(struct raw *r, size_t plan, const uint8_t *members, size_t n)
 {
-    static const uint8_t text[PLAN_TEXT_MAX + 1];
+    static const uint8_t text[WIRE_ELEMENT_BYTES];
 
     r->n = 0;
     put_value(r, 1, 1);
-    put_bytes(r, 2, text, plan);
+    put_job(r, "train", plan);
     put_bytes(r, 3, members, n);
     put_bytes(r, 5, text, WIRE_ELEMENT_BYTES);
 }
 
-static void test_an_offer_has_a_plan_and_ascending_members(void **state)
+static void test_an_offer_has_a_job_and_ascending_members(void **state)
 {
     static const uint8_t twice[] = {1, 1}, falling[] = {2, 1}, late[] = {0, 5, 4};
     uint8_t all[WIRE_MEMBERS_MAX + 1];
@@ -216,10 +228,10 @@ static void test_an_offer_has_a_plan_and_ascending_members(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof all; i++)
         all[i] = (uint8_t)i;
-    body_of_offer(&r, PLAN_TEXT_MAX, all, WIRE_MEMBERS_MAX);
+    body_of_offer(&r, WIRE_JOB_TEXT_MAX, all, WIRE_MEMBERS_MAX);
     expect_ok(&m, WIRE_OFFER, &r);
     assert_int_equal(m.offer.members.n, WIRE_MEMBERS_MAX);
-    body_of_offer(&r, PLAN_TEXT_MAX + 1, all, 3);
+    body_of_offer(&r, WIRE_JOB_TEXT_MAX + 1, all, 3);
     expect_refused(WIRE_OFFER, &r, "offer");
     body_of_offer(&r, 10, all, WIRE_MEMBERS_MAX + 1);
     expect_refused(WIRE_OFFER, &r, "offer");
@@ -231,13 +243,13 @@ static void test_an_offer_has_a_plan_and_ascending_members(void **state)
     expect_refused(WIRE_OFFER, &r, "members are not ascending");
     r.n = 0;
     put_bytes(&r, 3, all, 3);
-    expect_refused(WIRE_OFFER, &r, "offer"); /* no plan */
+    expect_refused(WIRE_OFFER, &r, "offer"); /* no job */
     r.n = 0;
-    put_bytes(&r, 2, all, 3);
+    put_job(&r, "train", 3);
     expect_refused(WIRE_OFFER, &r, "offer"); /* no members */
     for (size_t n = 31; n <= 33; n++) {
         r.n = 0;
-        put_bytes(&r, 2, all, 3);
+        put_job(&r, "train", 3);
         put_bytes(&r, 3, all, 3);
         put_bytes(&r, 5, all, n);
         if (n == WIRE_ELEMENT_BYTES)
@@ -245,6 +257,35 @@ static void test_an_offer_has_a_plan_and_ascending_members(void **state)
         else
             expect_refused(WIRE_OFFER, &r, "offer");
     }
+}
+
+static void test_the_kind_of_a_job_is_a_short_word_of_small_letters(void **state)
+{
+    static const char *const wrong[] = {
+        "", "Train", "train ", "train-2", "train\xc3\xa9", "train1", "a\nb", "abcdefghijklmnopq"};
+    static const uint8_t element[WIRE_ELEMENT_BYTES], member[] = {0};
+    struct wire_msg m;
+    struct raw r = {.n = 0};
+
+    (void)state;
+    put_job(&r, "abcdefghijklmnop", 1);
+    put_bytes(&r, 3, member, 1);
+    put_bytes(&r, 5, element, sizeof element);
+    expect_ok(&m, WIRE_OFFER, &r);
+    assert_string_equal(m.offer.job.kind, "abcdefghijklmnop");
+    assert_int_equal(m.offer.job.text.n, 1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        r.n = 0;
+        put_job(&r, wrong[i], 1);
+        put_bytes(&r, 3, member, 1);
+        put_bytes(&r, 5, element, sizeof element);
+        expect_refused(WIRE_OFFER, &r, "offer");
+    }
+    r.n = 0;
+    put_job(&r, "train", 0);
+    put_bytes(&r, 3, member, 1);
+    put_bytes(&r, 5, element, sizeof element);
+    expect_refused(WIRE_OFFER, &r, "offer"); /* no text */
 }
 
 static void put_hello_of(struct raw *list, const char *name)
@@ -525,7 +566,8 @@ int main(void)
         cmocka_unit_test(test_what_a_hello_says_of_dealings_is_a_digest_or_nothing),
         cmocka_unit_test(test_a_hello_without_a_dealing_does_not_spell_it_out),
         cmocka_unit_test(test_the_signed_part_of_a_hello_is_bounded),
-        cmocka_unit_test(test_an_offer_has_a_plan_and_ascending_members),
+        cmocka_unit_test(test_an_offer_has_a_job_and_ascending_members),
+        cmocka_unit_test(test_the_kind_of_a_job_is_a_short_word_of_small_letters),
         cmocka_unit_test(test_lists_have_a_member_and_no_more_than_the_maximum),
         cmocka_unit_test(test_one_bad_member_spoils_a_list),
         cmocka_unit_test(test_a_name_is_one_to_63_printable_characters_without_spaces),

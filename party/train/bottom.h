@@ -1,15 +1,15 @@
 /* bottom.h -- the private bottom model: rows of this party to embeddings, gradients back into it.
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_BOTTOM_H
-#define COLONNADE_PARTY_BOTTOM_H
+#ifndef COLONNADE_PARTY_TRAIN_BOTTOM_H
+#define COLONNADE_PARTY_TRAIN_BOTTOM_H
 
 #include "common/base/arena.h"
 #include "common/compress/down.h"
 #include "common/config/config.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
-#include "party/dp.h"
+#include "party/train/dp.h"
 
 #include <stdatomic.h>
 
