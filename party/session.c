@@ -40,6 +40,17 @@ void party_finish(struct party_session *p, struct actions *a, enum wire_outcome 
     finish->error = &p->error;
 }
 
+/* What failed on this machine, and where its files lie, is in the own log and no matter of the
+ * server's. */
+static bool own_alone(const struct party_session *p)
+{
+    char folder[CONFIG_PATH_MAX + 1];
+
+    snprintf(folder, sizeof folder, "%s/", p->setup.config->state);
+    return status_kind(p->error.status) == STATUS_KIND_LOCAL ||
+           strstr(p->error.text, folder) != NULL;
+}
+
 void party_refuse(struct party_session *p, struct actions *a)
 {
     struct action *send = actions_add(a, ACTION_SEND);
@@ -47,7 +58,7 @@ void party_refuse(struct party_session *p, struct actions *a)
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
     snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX,
-             p->error.text);
+             own_alone(p) ? status_words(p->error.status) : p->error.text);
     party_finish(p, a,
                  p->error.status == STATUS_BUDGET && p->learner.applied > 0 ? OUTCOME_BUDGET
                                                                             : OUTCOME_FAILED);

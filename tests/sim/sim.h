@@ -97,6 +97,7 @@ struct sim_options {
                     1 + i % 3 */
     uint64_t keep_us;         /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
     bool servers_own;         /* the last party's operator is the server's */
+    bool new_keys;            /* after sim_resume parties have others */
     bool unlabelled;          /* no party has labels */
     bool unseeded;            /* models and noise from the system's generator */
     bool watch;               /* every sum is compared with the true one (invariant I5) */
@@ -124,6 +125,8 @@ struct table *sim_party_train(struct sim *s, uint32_t party);
 struct roster *sim_party_roster(struct sim *s, uint32_t party);
 /* The n-th charge (from 1) of this party fails with this status. */
 void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status status);
+/* Its ledger takes no further mechanism. */
+void sim_fill_ledger(struct sim *s, uint32_t party);
 /* A party that connects only after this time. */
 void sim_late(struct sim *s, uint32_t party, uint64_t us);
 /* Ask a daemon to stop at this time; SIM_SERVER or a party. */
