@@ -1,8 +1,8 @@
 /* compare.c -- AGREE and CONFIRM: are the ids of this party's neighbours its own?
  *
  * Nobody is shown a digest that could be guessed (threats G4): common/flow/ids.h.  Who is compared
- * with is counted before anything is shown that answers a guess, and no longer once it has shown
- * that it holds the list.
+ * with is counted before anything is shown that answers a guess, unless it was that guess before,
+ * and no longer once it has shown that it holds the list.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,25 +27,9 @@ static bool has(const struct party_federation *f, enum ids_side side)
     return side == IDS_BEFORE || f->set.self + 1 < f->set.members_n;
 }
 
-/* Is there a guess left to who is on this side? */
-static enum status check_count(struct party_federation *f, enum ids_side side)
-{
-    const struct roster_entry *who = neighbour(f, side);
-    const struct ids_counts *c = &f->setup->counts;
-    const uint32_t most = f->setup->config->policy.id_mismatches;
-    const uint64_t count = c->note == NULL ? 0 : c->count(c->owner, who->key);
-
-    if (count < most)
-        return STATUS_OK;
-    return error_set(f->error, STATUS_POLICY,
-                     "policy.max_id_mismatches: ids were compared with %s %llu times in vain, %u "
-                     "are the most (vfl-party --ids-forget %s)",
-                     who->name, (unsigned long long)count, most, who->name);
-}
-
 enum status party_compare_begin(struct party_federation *f)
 {
-    const struct ids_terms terms = {f->job, f->set.generation, f->ids.list};
+    const struct ids_own ids = {f->ids.list, f->setup->counts.secret};
     const uint8_t *own = f->setup->roster->party[f->setup->self].key;
     enum status s = STATUS_OK;
 
@@ -55,13 +39,10 @@ enum status party_compare_begin(struct party_federation *f)
     for (enum ids_side side = IDS_BEFORE; side < IDS_SIDES && s == STATUS_OK; side++) {
         if (!has(f, side))
             continue;
-        s = check_count(f, side);
-        if (s != STATUS_OK)
-            return s;
         if (side == IDS_BEFORE)
-            s = ids_begin(&f->ids.pair[side], &terms, neighbour(f, side)->key, own, side);
+            s = ids_begin(&f->ids.pair[side], &ids, neighbour(f, side)->key, own, side);
         else
-            s = ids_begin(&f->ids.pair[side], &terms, own, neighbour(f, side)->key, side);
+            s = ids_begin(&f->ids.pair[side], &ids, own, neighbour(f, side)->key, side);
         memcpy(f->ids.elements + side * EQUALITY_BYTES, f->ids.pair[side].own.element,
                EQUALITY_BYTES);
     }
@@ -77,10 +58,27 @@ static const uint8_t *element_of(const struct party_federation *f, enum ids_side
                             : f->set.hellos[f->set.self - 1].elements + EQUALITY_BYTES;
 }
 
+/* Has who is on this side a guess left, if this element is one? */
+static enum status check_count(struct party_federation *f, enum ids_side side,
+                               const uint8_t *element)
+{
+    const struct roster_entry *who = neighbour(f, side);
+    const struct ids_counts *c = &f->setup->counts;
+    const uint32_t most = f->setup->config->policy.id_mismatches;
+
+    if (ids_may_answer(c, who->key, f->ids.list, element, most))
+        return STATUS_OK;
+    return error_set(f->error, STATUS_POLICY,
+                     "policy.max_id_mismatches: %s comes with yet another list of ids, after %llu "
+                     "that it did not show to be this side's, %u are the most (vfl-party "
+                     "--ids-forget %s)",
+                     who->name, (unsigned long long)c->count(c->owner, who->key), most, who->name);
+}
+
 enum status party_compare_end(struct party_federation *f)
 {
     const struct ids_counts *c = &f->setup->counts;
-    const uint8_t *keys[IDS_SIDES];
+    const uint8_t *keys[IDS_SIDES], *elements[IDS_SIDES];
     struct agree_confirm *own = &f->own_confirm;
     enum status s = STATUS_OK;
     size_t n = 0;
@@ -92,15 +90,19 @@ enum status party_compare_end(struct party_federation *f)
 
         if (!pair->any)
             continue;
-        s = ids_end(pair, element_of(f, side), f->set.sid);
+        keys[n] = neighbour(f, side)->key;
+        elements[n] = element_of(f, side);
+        s = ids_end(pair, elements[n], f->set.sid);
         if (s != STATUS_OK)
             return error_set(f->error, s, "ids: the element of %s: %s", neighbour(f, side)->name,
                              s == STATUS_AUTH ? "none, or this party's own" : status_words(s));
+        s = check_count(f, side, elements[n++]);
+        if (s != STATUS_OK)
+            return s;
         memcpy(own->proofs + side * WIRE_PROOF_BYTES, pair->shown, WIRE_PROOF_BYTES);
         memcpy(own->marks + side * WIRE_PROOF_BYTES, pair->mark, WIRE_PROOF_BYTES);
-        keys[n++] = neighbour(f, side)->key;
     }
-    return c->note == NULL ? s : c->note(c->owner, keys, n, f->ids.list, false, f->error);
+    return c->note(c->owner, keys, elements, n, f->ids.list, f->error);
 }
 
 static enum status differs(struct party_federation *f, enum ids_side side)
@@ -108,13 +110,12 @@ static enum status differs(struct party_federation *f, enum ids_side side)
     const struct roster_entry *who = neighbour(f, side);
     const struct ids_counts *c = &f->setup->counts;
 
-    const uint64_t count = c->note == NULL ? 0 : c->count(c->owner, who->key);
-
     return error_set(f->error, STATUS_DATA,
                      "the ids of %s are not this side's, though both have %zu training and %zu "
-                     "test rows (%llu comparisons in vain, %u are the most)",
+                     "test rows (other lists from there: %llu, %u are the most)",
                      who->name, f->setup->train->rows, f->setup->test->rows,
-                     (unsigned long long)count, f->setup->config->policy.id_mismatches);
+                     (unsigned long long)c->count(c->owner, who->key),
+                     f->setup->config->policy.id_mismatches);
 }
 
 enum status party_compare_check(struct party_federation *f, const struct wire_confirms *cs)
@@ -138,8 +139,8 @@ enum status party_compare_check(struct party_federation *f, const struct wire_co
         else
             s = differs(f, side);
     }
-    if (n > 0 && c->note != NULL)
-        noted = c->note(c->owner, keys, n, f->ids.list, true, s == STATUS_OK ? f->error : NULL);
+    if (n > 0)
+        noted = c->equal(c->owner, keys, n, f->ids.list, s == STATUS_OK ? f->error : NULL);
     party_compare_forget(f);
     return s == STATUS_OK ? noted : s;
 }

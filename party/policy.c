@@ -208,6 +208,14 @@ static enum status check_epsilon(const struct config_policy *policy, const struc
         e.claim.epsilon, e.most);
 }
 
+enum status policy_full(struct error *err)
+{
+    return error_set(err, STATUS_BUDGET,
+                     "the ledger has accounts for %d mechanisms, the most there can be, and none "
+                     "for the plan's: see --ledger for those that it goes on with",
+                     ACCOUNT_MECHANISMS_MAX);
+}
+
 enum status policy_check(const struct config_policy *policy, const struct plan *p,
                          const struct policy_set *set, const struct account_entry *spent,
                          size_t spent_n, struct error *err)

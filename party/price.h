@@ -26,8 +26,10 @@ struct price {
     struct account_entry entry; /* the plan's mechanism, with its releases */
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX]; /* before it, by the ledger */
     size_t spent_n;
-    uint64_t records; /* in it, or those of this plan if they are more */
-    double delta;     /* of the claims */
+    size_t mechanisms; /* that the ledger has accounts for */
+    bool taken;        /* one of them, or there is room for another */
+    uint64_t records;  /* in it, or those of this plan if they are more */
+    double delta;      /* of the claims */
 };
 
 /* Reads the plan (file NULL: defaults, no batch larger than the rows) and prices it for the data in

@@ -46,6 +46,17 @@ static void finish(struct party_session *p, struct actions *a, enum wire_outcome
     act->error = &p->error;
 }
 
+/* What failed on this machine, and where its files lie, is in the own log and no matter of the
+ * server's. */
+static bool own_alone(const struct party_session *p)
+{
+    char folder[CONFIG_PATH_MAX + 1];
+
+    snprintf(folder, sizeof folder, "%s/", p->setup.config->state);
+    return status_kind(p->error.status) == STATUS_KIND_LOCAL ||
+           strstr(p->error.text, folder) != NULL;
+}
+
 /* p->error says why; the server is told. */
 static void refuse(struct party_session *p, struct actions *a)
 {
@@ -55,7 +66,7 @@ static void refuse(struct party_session *p, struct actions *a)
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
     snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX,
-             p->error.text);
+             own_alone(p) ? status_words(p->error.status) : p->error.text);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
@@ -126,7 +137,7 @@ static void free_job(struct party_session *p)
 static enum status new_job(struct party_session *p, const struct party_job *job)
 {
     void *state = NULL;
-    enum status s = job->new(&state, &p->host);
+    enum status s = job->new (&state, &p->host);
 
     if (s != STATUS_OK)
         return p->error.status != STATUS_OK

@@ -17,30 +17,21 @@ static const struct roster_entry *first(const struct server_session *s)
     return &s->setup.roster->party[s->fed.members[0]];
 }
 
-static uint64_t count_of(const struct server_session *s)
+static unsigned long long count_of(const struct server_session *s)
 {
-    const struct ids_counts *c = &s->setup.counts;
-
-    return c->note == NULL ? 0 : c->count(c->owner, first(s)->key);
+    return s->setup.counts.count(s->setup.counts.owner, first(s)->key);
 }
 
 enum status server_compare_begin(struct server_session *s)
 {
-    const struct ids_terms terms = {s->plan_digest, s->fed.generation, s->fed.agree.list};
+    const struct ids_own own = {s->fed.agree.list, s->setup.counts.secret};
     enum status st;
 
     server_compare_forget(s);
     if (s->fed.members_n == 0)
         return STATUS_OK;
-    if (count_of(s) >= s->setup.id_mismatches && s->setup.id_mismatches > 0)
-        return error_set(&s->fed.error, STATUS_POLICY,
-                         "limits.id_mismatches: ids were compared with %s %llu times in vain, %u "
-                         "are the most (vfl-server --ids-forget %s)",
-                         first(s)->name, (unsigned long long)count_of(s), s->setup.id_mismatches,
-                         first(s)->name);
     ids_list(s->fed.agree.list, s->setup.train, s->setup.test);
-    st =
-        ids_begin(&s->fed.agree.ids, &terms, s->setup.roster->server.key, first(s)->key, IDS_AFTER);
+    st = ids_begin(&s->fed.agree.ids, &own, s->setup.roster->server.key, first(s)->key, IDS_AFTER);
     memcpy(s->fed.agree.element, s->fed.agree.ids.own.element, sizeof s->fed.agree.element);
     return st == STATUS_OK ? st : error_set(&s->fed.error, st, "no fresh keys");
 }
@@ -75,17 +66,28 @@ bool server_compare_fits(const struct server_session *s, const struct wire_hello
     return other == NULL || memcmp(after, other, EQUALITY_BYTES) != 0;
 }
 
+enum status server_compare_may_answer(struct server_session *s, const struct wire_hello *h)
+{
+    if (ids_may_answer(&s->setup.counts, first(s)->key, s->fed.agree.list, h->elements,
+                       s->setup.id_mismatches))
+        return STATUS_OK;
+    return error_set(&s->fed.error, STATUS_POLICY,
+                     "limits.id_mismatches: %s comes with yet another list of ids, after %llu that "
+                     "it did not show to be the server's, %u are the most (vfl-server "
+                     "--ids-forget %s)",
+                     first(s)->name, count_of(s), s->setup.id_mismatches, first(s)->name);
+}
+
 enum status server_compare_end(struct server_session *s)
 {
     const struct ids_counts *c = &s->setup.counts;
-    const uint8_t *key = first(s)->key;
-    enum status st = ids_end(&s->fed.agree.ids, s->fed.agree.hellos[0].elements, s->fed.agree.sid);
+    const uint8_t *key = first(s)->key, *element = s->fed.agree.hellos[0].elements;
+    enum status st = ids_end(&s->fed.agree.ids, element, s->fed.agree.sid);
 
     if (st != STATUS_OK)
         return error_set(&s->fed.error, st, "ids of generation %llu: %s",
                          (unsigned long long)s->fed.generation, status_words(st));
-    return c->note == NULL ? st
-                           : c->note(c->owner, &key, 1, s->fed.agree.list, false, &s->fed.error);
+    return c->note(c->owner, &key, &element, 1, s->fed.agree.list, &s->fed.error);
 }
 
 /* The first member whose ids are not those of the one before it; members_n: there is none. */
@@ -112,8 +114,8 @@ enum status server_compare_check(struct server_session *s, uint32_t *peer)
 
     enum status st = STATUS_OK;
 
-    if (m > 0 && c->note != NULL)
-        st = c->note(c->owner, &key, 1, s->fed.agree.list, true, &s->fed.error);
+    if (m > 0)
+        st = c->equal(c->owner, &key, 1, s->fed.agree.list, &s->fed.error);
     if (m == s->fed.members_n || st != STATUS_OK)
         return st;
     *peer = s->fed.members[m];
@@ -124,9 +126,8 @@ enum status server_compare_check(struct server_session *s, uint32_t *peer)
                          server_name(s, *peer), server_name(s, s->fed.members[m - 1]), train, test);
     return error_set(&s->fed.error, STATUS_DATA,
                      "the ids of %s are not the server's, though both have %u training and %u test "
-                     "rows (%llu comparisons in vain, %u are the most)",
-                     server_name(s, *peer), train, test, (unsigned long long)count_of(s),
-                     s->setup.id_mismatches);
+                     "rows (other lists from there: %llu, %u are the most)",
+                     server_name(s, *peer), train, test, count_of(s), s->setup.id_mismatches);
 }
 
 void server_compare_forget(struct server_session *s)

@@ -35,7 +35,6 @@ static void choose_members(struct server_session *s)
 void server_offer(struct server_session *s, struct actions *a)
 {
     struct action *send;
-    enum status st;
 
     if (s->fed.generation < s->fed.generation_known)
         s->fed.generation = s->fed.generation_known;
@@ -44,13 +43,7 @@ void server_offer(struct server_session *s, struct actions *a)
     sm_move(&s->fed.sm, PHASE_AGREE, s->fed.generation);
     s->fed.agree.until_us =
         s->fed.now_us + 1000ull * SERVER_PATIENCES_MAX * s->plan.protocol.patience_ms;
-    st = server_compare_begin(s);
-    if (st == STATUS_POLICY) { /* it is the first member's: where it is dropped, for good */
-        s->fed.peer[s->fed.members[0]].barred = true;
-        server_blame(s, a, s->fed.members[0]);
-        return;
-    }
-    if (st != STATUS_OK) {
+    if (server_compare_begin(s) != STATUS_OK) {
         server_fail(s, a);
         return;
     }
@@ -207,6 +200,11 @@ void server_hello(struct server_session *s, struct actions *a, uint32_t peer,
                   "hello of %s: for the ids of a neighbour no element, or that one's own",
                   server_name(s, peer));
         server_drop(s, a, peer, STATUS_AUTH);
+        return;
+    }
+    if (peer == s->fed.members[0] && server_compare_may_answer(s, h) != STATUS_OK) {
+        s->fed.peer[peer].barred = true; /* where it is dropped, for good */
+        server_blame(s, a, peer);
         return;
     }
     agree_keep_hello(&s->fed.agree.hellos[s->fed.peer[peer].member], h);

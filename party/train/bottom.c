@@ -133,9 +133,10 @@ enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size
         nn_net_limit(&b->net);
         return s;
     }
-    error_wrap(err, "model.load");
-    err->status = s == STATUS_DATA ? STATUS_CONFIG : s;
-    return err->status;
+    /* The server is sent what stands in err: what the file has or lacks does not. */
+    log_error("model.load: %s", err->text);
+    return error_set(err, s == STATUS_DATA ? STATUS_CONFIG : s,
+                     "model.load: not the weights of this bottom");
 }
 
 void party_bottom_deinit(struct party_bottom *b)

@@ -230,8 +230,11 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
         .together = p->purse.together,
         .records = p->setup->records,
     };
+    const struct account_entry mechanism = policy_mechanism(&p->learner.plan, &set);
 
-    party_use_mechanism(p, a, policy_mechanism(&p->learner.plan, &set));
+    if (!p->setup->takes(p->setup->owner, &mechanism))
+        return policy_full(p->error);
+    party_use_mechanism(p, a, mechanism);
     if (p->set->generation > 0 && set.done == p->learner.applied)
         return policy_check(&p->setup->config->policy, &p->learner.plan, &set, spent, 0, p->error);
     return policy_check(&p->setup->config->policy, &p->learner.plan, &set, spent, n, p->error);

@@ -105,6 +105,8 @@ HEADER_OF = {
     'common/wire/pack.c': 'common/wire/message.h',
     'common/wire/unpack.c': 'common/wire/message.h',
 }
+# The same for all that match.
+HEADER_OF_ALL = {'common/secagg/encode_*.c': 'common/secagg/encode_ops.h'}
 PHASE_HEADER = {'server/': 'server/core.h', 'party/': 'party/federation.h',
                 'party/train/': 'party/train/train.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
@@ -136,6 +138,8 @@ TESTED_BY = {
                                         'common/privacy/ledger_sets.c'),
         'privacy/test_ledger_schema': ('common/privacy/ledger_file.c',),
         'secagg/test_coded_server': ('common/secagg/uploads.c',),
+        'secagg/test_encode': tuple(f'common/secagg/encode_{name}.c' for name in
+                                    ('bare', 'fixed', 'gaussian', 'pbm')),
         'secagg/test_fedvs': ('common/secagg/fedvs_party.c',),
         'secagg/test_mask': ('common/secagg/round.c',),
         'wire/test_message': ('common/wire/pack.c',),
