@@ -93,6 +93,9 @@ enum status party_session_new(struct party_session **out, const struct party_set
                               struct error *err) MUST_USE;
 void party_session_free(struct party_session *p); /* wipes keys; NULL is fine */
 
+/* fedvs: what is mapped are shares of everybody's data, with which a later process may go on. */
+bool party_session_shared(const struct party_session *p);
+
 /* What a later process needs to go on from here (empty before the first upload).  The bottom's
  * weights are in there: seal it. */
 enum status party_session_save(const struct party_session *p, struct buf *out) MUST_USE;
