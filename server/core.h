@@ -33,7 +33,6 @@
 enum {
     SERVER_LOSSES_MAX = 3,
     SERVER_KEEP_MAX = 1 << 30, /* bytes of a checkpoint */
-    SERVER_PATIENCES_MAX = 10, /* that AGREE may last while members catch up */
     SERVER_SENDS_MAX = 4,      /* messages to many in one step */
     SERVER_SLOW_FLOPS = 1000000000,
     SERVER_ASKS_KEPT = 64, /* rounds that a late upload is opened for, where somebody watches */
@@ -214,7 +213,9 @@ void server_missing(const struct server_session *s, char *out,
 const char *server_name(const struct server_session *s, uint32_t peer);
 uint8_t *server_audience(struct server_session *s); /* room for one more list of peers */
 void server_sits_out(struct server_session *s, uint32_t peer);
-bool server_waits(const struct server_session *s);   /* straggler wait */
+bool server_waits(const struct server_session *s); /* straggler wait */
+/* The run has begun and goes on without whoever is late or lost. */
+bool server_does_without(const struct server_session *s);
 void server_next_question(struct server_session *s); /* nobody has answered yet */
 /* None of the members still there is missing. */
 bool server_all_answered(const struct server_session *s);

@@ -61,7 +61,7 @@ static bool set_found(struct server_session *s)
     bool in[WIRE_MEMBERS_MAX];
     uint32_t n;
 
-    if (server_waits(s) || !s->fed.started)
+    if (phase_row(PHASE_GATHER)->quorum[server_does_without(s)] == QUORUM_ROSTER)
         return ready(s) == s->setup.roster->n;
     n = largest_set(s, false, in);
     if (n < smallest_sum(s))
@@ -224,7 +224,7 @@ static bool join_is_good(struct server_session *s, uint32_t peer, const struct w
     else if (s->fed.peer[peer].barred)
         error_set(&s->fed.error, STATUS_PROTOCOL, "%s: was lost too often in this run",
                   server_name(s, peer));
-    else if (!server_waits(s) && s->fed.started && j->min_parties > s->setup.roster->n)
+    else if (server_does_without(s) && j->min_parties > s->setup.roster->n)
         error_set(&s->fed.error, STATUS_PROTOCOL,
                   "%s: takes part among %u parties or more, and the roster has %zu",
                   server_name(s, peer), j->min_parties, s->setup.roster->n);
@@ -272,7 +272,7 @@ static void lost_too_often(struct server_session *s, struct actions *a, uint32_t
 {
     error_set(&s->fed.error, STATUS_PATIENCE, "%s was lost %d times in a row without a whole round",
               server_name(s, peer), SERVER_LOSSES_MAX);
-    if (server_waits(s) || !s->fed.started) {
+    if (!server_does_without(s)) {
         server_fail(s, a);
         return;
     }
@@ -280,22 +280,17 @@ static void lost_too_often(struct server_session *s, struct actions *a, uint32_t
     s->fed.peer[peer].barred = true;
 }
 
-/* May the round under way end without this member, which is lost?  A coded one once it has its
- * shares; one in clear under drop; every arrival under async. */
-static bool round_can_do_without(const struct server_session *s, bool had_answered)
+/* May the phase go on without this member, which is lost? */
+static bool spared(const struct server_session *s, bool had_answered)
 {
-    switch (s->fed.sm.phase) {
-    case PHASE_ROUND: return s->round.sum.shape.partial;
-    case PHASE_SHARE:
+    switch (phase_row(s->fed.sm.phase)->spares) {
+    case SPARES_NOBODY: return false;
+    case SPARES_PARTIAL: return s->round.sum.shape.partial;
+    case SPARES_SHARED:
         return had_answered && !wire_purpose_deals(s->round.purpose) && server_decodes_without(s);
-    case PHASE_SUM: return server_decodes_without(s);
-    case PHASE_STREAM: return true;
-    case PHASE_CLOSE: return had_answered || !server_waits(s);
-    case PHASE_GATHER:
-    case PHASE_AGREE:
-    case PHASE_CONFIRM:
-    case PHASE_OVER:
-    case PHASES: break;
+    case SPARES_DECODES: return server_decodes_without(s);
+    case SPARES_ANYBODY: return true;
+    case SPARES_ANSWERED: return had_answered || !server_waits(s);
     }
     return false;
 }
@@ -314,7 +309,7 @@ void server_lost(struct server_session *s, struct actions *a, uint32_t peer)
     if (member < 0 || s->fed.sm.phase == PHASE_GATHER || s->fed.sm.phase == PHASE_OVER)
         return;
     s->fed.left++;
-    goes_on = round_can_do_without(s, had_answered);
+    goes_on = spared(s, had_answered);
     if (!goes_on && phase_trains(s->fed.sm.phase) && s->fed.sm.phase != PHASE_CLOSE)
         s->report.void_rounds++;
     log_warn("%s lost in phase %s: %s", server_name(s, peer), phase_row(s->fed.sm.phase)->name,

@@ -41,8 +41,8 @@ void server_offer(struct server_session *s, struct actions *a)
     s->fed.generation_known = ++s->fed.generation;
     choose_members(s);
     sm_move(&s->fed.sm, PHASE_AGREE, s->fed.generation);
-    s->fed.agree.until_us =
-        s->fed.now_us + 1000ull * SERVER_PATIENCES_MAX * s->plan.protocol.patience_ms;
+    s->fed.agree.until_us = s->fed.now_us + 1000ull * phase_row(PHASE_AGREE)->patiences *
+                                                phase_limit_ms(PHASE_AGREE, false, &s->plan);
     if (server_compare_begin(s) != STATUS_OK) {
         server_fail(s, a);
         return;

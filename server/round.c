@@ -203,7 +203,7 @@ void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
                    const struct wire_upload *u)
 {
     struct server_peer *p = &s->fed.peer[peer];
-    bool all, decodes;
+    bool all, decodes, counts;
     enum status st;
 
     if (s->fed.sm.phase == PHASE_STREAM) {
@@ -231,8 +231,9 @@ void server_upload(struct server_session *s, struct actions *a, uint32_t peer,
     }
     p->uploaded = u->round;
     all = server_answered(s, peer);
-    decodes = s->round.shares != NULL && s->fed.answers == secagg_quorum(s->round.sum.secagg);
-    server_note_arrival(s, peer, decodes || (s->round.shares == NULL && all));
+    counts = phase_row(s->fed.sm.phase)->quorum[0] == QUORUM_DECODES;
+    decodes = counts && s->fed.answers == secagg_quorum(s->round.sum.secagg);
+    server_note_arrival(s, peer, counts ? decodes : all);
     if (all)
         server_sum_up(s, a);
     else if (decodes) /* what else has come by now is a surplus to check it by */

@@ -28,28 +28,23 @@ void server_arm(struct server_session *s, struct actions *a, uint64_t after_ms)
 }
 
 /* A sum in clear ends a training round without the late, but a test needs all of its rows. */
-static bool has_deadline(const struct server_session *s)
+static bool hurries(const struct server_session *s)
 {
-    const struct phase_row *row = phase_row(s->fed.sm.phase);
-
-    if (row->deadline != PHASE_ROUND_DEADLINE || !s->fed.started ||
-        s->plan.protocol.straggler != STRAGGLER_DROP)
+    if (!server_does_without(s) || s->plan.protocol.straggler != STRAGGLER_DROP)
         return false;
     return s->fed.sm.phase != PHASE_ROUND || s->round.purpose == PURPOSE_TRAIN ||
            !s->round.sum.shape.partial;
 }
 
+/* Under `wait` each phase has its whole limit; a deadline is for all phases that share a clock. */
 void server_arm_phase(struct server_session *s, struct actions *a)
 {
-    uint64_t passed_ms, all_ms = s->plan.protocol.deadline_ms;
+    uint64_t passed_ms, all_ms = phase_limit_ms(s->fed.sm.phase, hurries(s), &s->plan);
 
     if (!phase_row(s->fed.sm.phase)->goes_on)
         s->fed.clock_us = s->fed.now_us;
-    passed_ms = (s->fed.now_us - s->fed.clock_us) / 1000;
-    if (!has_deadline(s))
-        server_arm(s, a, s->plan.protocol.patience_ms);
-    else
-        server_arm(s, a, passed_ms < all_ms ? all_ms - passed_ms : 1);
+    passed_ms = hurries(s) ? (s->fed.now_us - s->fed.clock_us) / 1000 : 0;
+    server_arm(s, a, passed_ms < all_ms ? all_ms - passed_ms : 1);
 }
 
 uint8_t *server_audience(struct server_session *s)
@@ -88,6 +83,11 @@ struct action *server_send_one(struct server_session *s, struct actions *a, uint
 bool server_waits(const struct server_session *s)
 {
     return s->plan.protocol.straggler == STRAGGLER_WAIT;
+}
+
+bool server_does_without(const struct server_session *s)
+{
+    return !server_waits(s) && s->fed.started;
 }
 
 void server_next_question(struct server_session *s)
@@ -150,7 +150,7 @@ void server_missing(const struct server_session *s, char *out, size_t n)
  * where the run needs it. */
 void server_blame(struct server_session *s, struct actions *a, uint32_t peer)
 {
-    if (!server_waits(s) && s->fed.started)
+    if (server_does_without(s))
         server_drop(s, a, peer, s->fed.error.status);
     else
         server_fail(s, a);
@@ -313,7 +313,8 @@ static void out_of_time(struct server_session *s, struct actions *a)
 {
     char missing[256];
 
-    if (s->fed.sm.phase == PHASE_SUM && s->fed.answers >= secagg_quorum(s->round.sum.secagg)) {
+    if (phase_row(s->fed.sm.phase)->quorum[0] == QUORUM_DECODES &&
+        s->fed.answers >= secagg_quorum(s->round.sum.secagg)) {
         server_sum_up(s, a); /* what came in the same moment is in */
         return;
     }
@@ -323,7 +324,7 @@ static void out_of_time(struct server_session *s, struct actions *a)
             log_warn("went on without %s", missing);
         return;
     }
-    if (!server_waits(s) && s->fed.started && s->fed.sm.phase != PHASE_GATHER) {
+    if (server_does_without(s) && s->fed.sm.phase != PHASE_GATHER) {
         leave_behind(s, a, missing);
         return;
     }
@@ -343,16 +344,30 @@ static void start(struct server_session *s, struct actions *a)
         server_arm(s, a, s->plan.protocol.patience_ms);
 }
 
+/* What holds after every step, whatever peers have sent: members stand where they say, and answers
+ * are theirs. */
+static void check_members(const struct server_session *s)
+{
+    uint32_t answered = 0;
+
+    for (uint32_t i = 0; i < s->setup.roster->n; i++) {
+        const struct server_peer *p = &s->fed.peer[i];
+        CHECK(p->member < 0 || (p->present && s->fed.members[p->member] == i));
+        answered += p->member >= 0 && p->answered;
+    }
+    if (s->fed.sm.phase != PHASE_GATHER && s->fed.sm.phase != PHASE_OVER)
+        CHECK(answered <= s->fed.answers && s->fed.answers <= s->fed.members_n);
+}
+
 void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                          struct actions *out)
 {
     s->fed.now_us = now_us;
     s->fed.sends = 0;
-    if (s->fed.sm.phase == PHASE_OVER) {
-        if (s->trainer.stored.alone)
-            server_stored_step(s, e, out);
+    if (s->fed.sm.phase == PHASE_OVER && s->trainer.stored.alone)
+        server_stored_step(s, e, out);
+    if (s->fed.sm.phase == PHASE_OVER)
         return;
-    }
     switch (e->kind) {
     case EVENT_START: start(s, out); break;
     case EVENT_JOINED: server_joined(s, out, e); break;
@@ -362,13 +377,13 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
     case EVENT_DONE: server_round_done(s, out); break;
     case EVENT_KEPT: server_keep_done(s, out, e->error); break;
     case EVENT_UNSENT:
-        error_set(&s->fed.error, STATUS_MEMORY, "no memory for a message in phase %s",
-                  phase_row(s->fed.sm.phase)->name);
+        error_set(&s->fed.error, STATUS_MEMORY, "no memory for a message");
         server_fail(s, out);
         break;
     case EVENT_STOP: server_finish(s, out, OUTCOME_STOPPED); break;
     case EVENT_CHARGED: CHECK(!"the server keeps no ledger");
     }
+    check_members(s);
 }
 
 /* --- life --- */

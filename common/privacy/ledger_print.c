@@ -6,6 +6,7 @@
 #include "common/crypto/digest.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/ledger_inside.h"
+#include "common/privacy/noise.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -121,17 +122,12 @@ static enum status print_mechanisms(const struct account_entry *entries, size_t 
     for (size_t i = 0; i < n && s == STATUS_OK; i++) {
         const struct account_entry *e = &entries[i];
         const char *seen = e->concat ? ", clear, concat" : e->clear ? ", clear" : "";
-        char name[96] = "", bottom[64] = "";
+        const struct noise *noise = noise_row(e->kind);
+        char label[NOISE_LABEL_MAX] = "no noise", name[96] = "", bottom[64] = "";
 
-        switch (e->kind) {
-        case ACCOUNT_PBM:
-            snprintf(name, sizeof name, "pbm b=%" PRIu32 " beta=%g%s", e->trials, e->beta, seen);
-            break;
-        case ACCOUNT_GAUSSIAN:
-            snprintf(name, sizeof name, "gaussian sigma=%g C=%g%s", e->sigma, e->clip, seen);
-            break;
-        case ACCOUNT_NONE: snprintf(name, sizeof name, "no noise%s", seen); break;
-        }
+        if (noise != NULL)
+            noise->label(e, label);
+        snprintf(name, sizeof name, "%s%s", label, seen);
         snprintf(bottom, sizeof bottom, "%s", ledger_mechanism_bottom(e->bottom));
         if (e->bottom == ACCOUNT_DP)
             snprintf(bottom, sizeof bottom, "dp noise=%g steps=%" PRIu32, e->step_noise, e->steps);
