@@ -104,7 +104,7 @@ HEADER_OF = {
     'common/wire/pack.c': 'common/wire/message.h',
     'common/wire/unpack.c': 'common/wire/message.h',
 }
-PHASE_HEADER = {'server/': 'server/core.h', 'party/': 'party/core.h'}  # one file per phase
+PHASE_HEADER = {'server/': 'server/parts.h', 'party/': 'party/core.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
              'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c', 'tests/lib/draws.c')
 

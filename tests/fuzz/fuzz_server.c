@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/fuzz/script.h"
 
 #include <math.h>

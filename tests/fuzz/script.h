@@ -12,7 +12,7 @@
 #define COLONNADE_TESTS_FUZZ_SCRIPT_H
 
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/fuzz/feed.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/fast_crypto.h"

@@ -5,7 +5,7 @@
 
 #include "common/base/check.h"
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/sim/flight.h"
 
 #include <limits.h>

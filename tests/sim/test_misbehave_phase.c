@@ -10,7 +10,7 @@
 #include "tests/sim/misbehave_scripts.h"
 
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

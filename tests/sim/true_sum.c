@@ -8,7 +8,7 @@
 #include "common/crypto/rng.h"
 #include "common/secagg/encode.h"
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/sim/world.h"
 
 #include <math.h>
