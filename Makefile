@@ -67,7 +67,7 @@ LIB_OF  = $(foreach r,$(1),$(BUILD)/lib/lib$(r).a)
 
 GEN       := $(BUILD)/gen/proto/vfl.pb-c
 SERVER_C  := $(filter-out server/main.c server/loop.c,$(wildcard server/*.c server/*/*.c))
-PARTY_C   := $(filter-out party/main.c party/loop.c,$(wildcard party/*.c))
+PARTY_C   := $(filter-out party/main.c party/loop.c,$(wildcard party/*.c party/*/*.c))
 LIBS      := $(call LIB_OF,$(ROOMS))
 PROGRAMS  := $(BUILD)/bin/vfl-server $(BUILD)/bin/vfl-party
 TOOLS     := $(patsubst deploy/tools/%.c,$(BUILD)/bin/vfl-%,$(wildcard deploy/tools/*.c))
@@ -102,7 +102,8 @@ SETUP := $(if $(filter demo check setup,$(MAKECMDGOALS)),setup)
 # Two notes that change only when their text does: other flags rebuild everything, and a source that
 # came or went rebuilds the libraries.
 FLAGS_NOW   := $(CC) $(CFLAGS) $(WARN)
-SOURCES_NOW := $(wildcard common/*/*.c server/*.c server/*/*.c party/*.c tests/lib/*.c tests/sim/*.c)
+SOURCES_NOW := $(wildcard common/*/*.c server/*.c server/*/*.c party/*.c party/*/*.c tests/lib/*.c \
+    tests/sim/*.c)
 ifneq ($(filter-out clean fmt uninstall,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(strip $(file <$(BUILD)/flags)),$(strip $(FLAGS_NOW)))
 $(shell mkdir -p $(BUILD))

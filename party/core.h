@@ -15,167 +15,32 @@
 #ifndef COLONNADE_PARTY_CORE_H
 #define COLONNADE_PARTY_CORE_H
 
-#include "common/base/buf.h"
-#include "common/crypto/digest.h"
-#include "common/crypto/rng.h"
-#include "common/data/schedule.h"
-#include "common/flow/agree.h"
-#include "common/flow/dealing.h"
-#include "common/flow/dither.h"
-#include "common/flow/ids.h"
 #include "common/flow/sm.h"
-#include "common/flow/trail.h"
-#include "common/secagg/secagg.h"
-#include "party/bottom.h"
+#include "party/federation.h"
 #include "party/policy.h"
-#include "party/refresh.h"
-#include "party/sent.h"
 #include "party/session.h"
-
-enum party_work {
-    WORK_ROUND,  /* a gradient in, the next embeddings out */
-    WORK_SUM,    /* others' shares in, their sum out */
-    WORK_REPLAY, /* gradients that were missed */
-};
-
-/* What the last message asked for. */
-struct party_task {
-    enum party_work work;
-    bool close, apply, open, last; /* apply: the closed step had this party in it */
-    uint64_t close_step;
-    uint64_t charged, until; /* REPLAY: steps to charge before it (dp); ends at `until` */
-    enum wire_purpose purpose;
-    uint64_t round, place, sweep;
-    uint32_t rows;
-    const uint32_t *row; /* TRAIN: the batch */
-    uint32_t coded;      /* fedvs: coded rows that the round is on */
-    enum status status;  /* of the work */
-};
-
-/* Releases committed in the ledger but not sent yet: training steps [next, until) or rows of a
- * sweep. */
-struct party_reserve {
-    uint64_t next, until;
-    uint64_t sweep;
-    enum wire_purpose purpose;
-};
-
-/* Shares of the data, which go before the rounds of fedvs. */
-struct party_deal {
-    uint8_t secret[RNG_KEY_BYTES];   /* kept in checkpoints */
-    uint8_t key[RNG_KEY_BYTES];      /* of it, the plan, the roster and the data: draws the masks */
-    uint8_t name[WIRE_DIGEST_BYTES]; /* of the key, for the others */
-    struct dealing chunks;           /* of this generation's terms */
-    uint64_t held, furthest; /* chunks of everybody's shares that are here; and the most ever */
-    uint8_t holds[WIRE_DIGEST_BYTES]; /* of which sharings they are */
-    bool keys_due;                    /* the generation's subset keys are not here yet */
-    uint8_t *memory; /* a header; shares of the training split, of the test split */
-    size_t bytes;
-    float *x; /* a chunk of own data */
-    size_t x_floats;
-    struct rng masks;
-};
-
-/* How far the own ledger had come when a checkpoint was made. */
-struct party_paid {
-    uint64_t last;   /* its number */
-    uint64_t rounds; /* that number less what was reserved and not opened; or forgotten by order */
-    uint64_t step;   /* training steps that they have paid for: the server's, where it was ahead */
-};
-#define PARTY_PAID_FORGOTTEN UINT64_MAX
-
-/* How far ledgers have come: what tells that one was put back. */
-struct party_witness {
-    uint64_t seen[WIRE_MEMBERS_MAX]; /* by roster index: the highest ever */
-    bool due;               /* the generation's first upload has to wait until they are durable */
-    bool dirty;             /* some are not durable yet */
-    uint64_t opened, ended; /* rounds of this generation that cost something */
-    struct party_paid
-        paid;    /* of the own one, by the checkpoint that this process began with; 0 without one */
-    bool proven; /* the ledger has what the steps since took, and this party has come as far */
-};
+#include "party/train/deal.h"
+#include "party/train/keep.h"
+#include "party/train/learner.h"
+#include "party/train/purse.h"
+#include "party/train/round.h"
 
 enum {
-    PARTY_KEEP_MAX = 1 << 30,      /* bytes of a checkpoint */
     PARTY_CHECK_MAX = 1024,        /* bytes of check elements */
     PARTY_SLOW_FLOPS = 1000000000, /* work that is always another thread's */
 };
 
 struct party_session {
     struct party_setup setup;
-    atomic_bool stop; /* set by another thread while this one works */
     struct sm sm;
     struct error error;
-
-    /* The plan and what follows from it; kept over generations. */
-    bool planned;
-    struct plan plan;
-    struct buf plan_text;
-    uint8_t plan_digest[WIRE_DIGEST_BYTES];
-    struct agenda agenda;
-    bool shared_ids;   /* some record is in the training split and in the test split */
-    uint32_t together; /* rows of one person at most in one batch of the plan */
-    struct schedule schedule;
-    struct party_bottom bottom;
-    struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
-    struct party_sent sent;
-    struct party_refresh refresh;
-    uint8_t *payload, *check; /* of an upload, or sealed shares and their tags */
-    size_t payload_max;       /* bytes of payload */
-    size_t share_max;         /* a frame of shares; 0: there are none */
-    struct buf received;      /* others' shares, or gradients that were missed */
-    struct secagg_shape shape;
-    struct trail trail; /* after `applied` steps */
-
-    /* The generation. */
-    uint64_t generation, offered_step;
-    uint32_t gone_back; /* times this process went back to its checkpoint */
-    uint64_t furthest;  /* the most steps it had ever applied */
-    uint32_t stalled;   /* generations since a gradient was applied, or a chunk more was there */
-    bool connected;
-    uint32_t members_n, self; /* self: own index among the members */
-    uint8_t members[WIRE_MEMBERS_MAX];
-    uint8_t nonce[WIRE_KEY_BYTES], kex_secret[WIRE_KEY_BYTES], kex_public[WIRE_KEY_BYTES];
-    struct agree_hello own, *hellos; /* hellos: by member */
-    struct agree_confirm own_confirm;
-    struct wire_hello show_hello;
-    struct wire_confirm show_confirm;
-    uint8_t sid[WIRE_DIGEST_BYTES];
-    /* Comparing ids; list: of its own, a secret. */
-    uint8_t list[WIRE_DIGEST_BYTES], elements[WIRE_ELEMENTS_BYTES];
-    uint8_t offered_element[WIRE_ELEMENT_BYTES];
-    struct ids_pair ids[IDS_SIDES];
-    struct secagg_party *masks;
-    uint64_t weights_cut; /* fedvs: at w_max, in the generations before */
+    atomic_bool stop; /* set by another thread while this one works */
+    struct party_federation fed;
+    struct party_learner learner;
+    struct party_purse purse;
     struct party_deal deal;
-    struct account_entry mechanism;
-    struct party_witness witness;
-
-    /* The round. */
-    struct digest digest;
-    uint8_t view[WIRE_DIGEST_BYTES];
-    uint8_t dither[WIRE_DIGEST_BYTES];
-    uint64_t last_round; /* in this generation */
-    bool relay_due;      /* a share was sent, and the others' are awaited */
-    bool replay_due;     /* this party has said how far behind it is */
-    uint64_t applied;    /* training steps that are behind this party */
-    bool pending;        /* an upload for step `applied` awaits its gradient */
-    uint64_t last_sweep, last_sweep_row;
-    enum wire_purpose last_sweep_split;
-    struct party_task task;
-    struct party_reserve train_reserve, sweep_reserve;
-    uint32_t *coded; /* fedvs: coded rows of the task */
-    uint32_t *charge_rows;
-    size_t charge_rows_max;
-    struct rng noise;
-
-    /* Checkpoints. */
-    struct buf keep, before; /* what ACTION_KEEP writes; the durable one before that */
-    bool keeping, keep_due;  /* keeping: the driver has it; due: made in the work just done */
-    bool awaits_kept;        /* an offer cannot be answered before it is durable */
-    bool kept_any, kept_final, final; /* final: the last broadcast has come */
-    uint64_t keep_step, kept_step, before_step;
-
+    struct party_round round;
+    struct party_keep keep;
     struct party_report report;
     struct spans spans;
 };
@@ -268,7 +133,7 @@ void party_witness_ended(struct party_session *p);
 /* What is seen becomes durable with this charge. */
 void party_witness_charge(struct party_session *p, struct action_charge *c);
 
-/* work.c: the most that p->undo holds. */
+/* work.c: the most that p->learner.undo holds. */
 size_t party_undo_bytes(const struct party_session *p);
 
 /* deal.c: nothing to do where nothing is dealt. */

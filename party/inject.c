@@ -3,6 +3,8 @@
  */
 #include "party/inject.h"
 
+#include "common/config/aggregation.h"
+
 #include <math.h>
 #include <signal.h>
 
@@ -20,15 +22,14 @@ double inject_mean_s(const struct config_inject *c, uint32_t self, size_t n)
 /* Shares of weights: fedvs has no others in its rounds. */
 static bool is_model_share(const struct inject_message *m)
 {
-    return m->kind == WIRE_SHARE && m->aggregation == AGGREGATION_FEDVS &&
+    return m->kind == WIRE_SHARE && aggregation_row(m->aggregation)->deals &&
            !wire_purpose_deals(m->purpose);
 }
 
 bool inject_hits(const struct config_inject *c, const struct inject_message *m)
 {
     const bool upload = m->kind == WIRE_UPLOAD, share = m->kind == WIRE_SHARE;
-    const bool shares_first =
-        m->aggregation == AGGREGATION_CODED || m->aggregation == AGGREGATION_FEDVS;
+    const bool shares_first = aggregation_row(m->aggregation)->shares;
 
     if (c->delay == DELAY_NONE)
         return false;

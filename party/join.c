@@ -20,34 +20,34 @@ void party_connected(struct party_session *p, struct actions *a)
     send->msg.join = (struct wire_join){
         .version = WIRE_VERSION,
         .roster_digest = p->setup.roster->digest,
-        .applied = p->applied,
-        .kept = p->kept_step,
-        .trail = p->trail.value,
-        .resumes = p->planned,
-        .generation = p->generation,
+        .applied = p->learner.applied,
+        .kept = p->keep.kept_step,
+        .trail = p->learner.trail.value,
+        .resumes = p->learner.planned,
+        .generation = p->fed.set.generation,
         .keeps = p->setup.checkpoint_rounds > 0,
-        .kept_before = p->before.len > 0 ? p->before_step : p->kept_step,
+        .kept_before = p->keep.before.len > 0 ? p->keep.before_step : p->keep.kept_step,
         .min_parties = p->setup.config->policy.min_parties,
     };
-    p->connected = true;
+    p->fed.connected = true;
     party_arm(p, a);
 }
 
 /* Keys live in memory only and with one generation only (threats A4). */
 void party_forget_keys(struct party_session *p)
 {
-    if (p->masks != NULL)
-        p->weights_cut += secagg_clipped(p->masks);
-    secagg_party_free(p->masks);
-    p->masks = NULL;
-    secret_wipe(p->kex_secret, sizeof p->kex_secret);
+    if (p->round.masks != NULL)
+        p->round.weights_cut += secagg_clipped(p->round.masks);
+    secagg_party_free(p->round.masks);
+    p->round.masks = NULL;
+    secret_wipe(p->fed.kex_secret, sizeof p->fed.kex_secret);
     party_compare_forget(p);
 }
 
 void party_disconnected(struct party_session *p, struct actions *a, const struct error *why)
 {
-    p->connected = false;
-    p->pending = p->relay_due = false;
+    p->fed.connected = false;
+    p->learner.pending = p->round.relay_due = false;
     party_forget_keys(p);
     if (why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
         p->error = *why;
@@ -55,7 +55,7 @@ void party_disconnected(struct party_session *p, struct actions *a, const struct
         return;
     }
     if (p->sm.phase != PHASE_GATHER)
-        sm_move(&p->sm, PHASE_GATHER, p->generation);
+        sm_move(&p->sm, PHASE_GATHER, p->fed.set.generation);
     party_arm(p, a);
 }
 
@@ -74,21 +74,21 @@ static enum status init_bottom(struct party_session *p)
         s = rng_init_system(&init);
     }
     if (s == STATUS_OK)
-        s = party_bottom_init(&p->bottom, p->setup.config, &p->plan, (uint32_t)p->setup.train->cols,
-                              &init);
+        s = party_bottom_init(&p->learner.bottom, p->setup.config, &p->learner.plan,
+                              (uint32_t)p->setup.train->cols, &init);
     rng_deinit(&init);
-    p->bottom.stop = &p->stop;
+    p->learner.bottom.stop = &p->stop;
     if (s == STATUS_OK && p->setup.seeded)
-        party_dp_seed(&p->bottom.dp, p->setup.seed, p->setup.self + 1);
+        party_dp_seed(&p->learner.bottom.dp, p->setup.seed, p->setup.self + 1);
     return s;
 }
 
 static enum status init_buffers(struct party_session *p)
 {
-    const struct plan *plan = &p->plan;
+    const struct plan *plan = &p->learner.plan;
     uint32_t batch = plan->training.batch, longest = plan->shape.train_rows;
 
-    p->shape = (struct secagg_shape){
+    p->round.shape = (struct secagg_shape){
         .concat = plan->model.fusion == FUSION_CONCAT,
         .parties = plan->shape.parties,
         .self = p->setup.self, /* until a generation says otherwise */
@@ -96,18 +96,19 @@ static enum status init_buffers(struct party_session *p)
         .segments = plan->protocol.coded.segments,
         .privacy = plan->protocol.coded.privacy,
     };
-    if (encode_init(&p->shape.encode, plan, plan->shape.parties) != STATUS_OK)
+    if (encode_init(&p->round.shape.encode, plan, plan->shape.parties) != STATUS_OK)
         return STATUS_CONFIG;
     if (plan->shape.test_rows > longest)
         longest = plan->shape.test_rows;
-    p->charge_rows_max = (size_t)batch * PARTY_CHARGE_ROUNDS > longest
-                             ? (size_t)batch * PARTY_CHARGE_ROUNDS
-                             : longest;
-    p->check = mem_alloc((size_t)WIRE_TAGS_MAX + PARTY_CHECK_MAX, 1);
-    p->coded = mem_alloc(wire_evaluate_rows(plan), sizeof *p->coded);
-    p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
-    p->hellos = mem_alloc(plan->shape.parties, sizeof *p->hellos);
-    if (p->check == NULL || p->coded == NULL || p->charge_rows == NULL || p->hellos == NULL)
+    p->purse.rows_max = (size_t)batch * PARTY_CHARGE_ROUNDS > longest
+                            ? (size_t)batch * PARTY_CHARGE_ROUNDS
+                            : longest;
+    p->round.upload.check = mem_alloc((size_t)WIRE_TAGS_MAX + PARTY_CHECK_MAX, 1);
+    p->round.coded = mem_alloc(wire_evaluate_rows(plan), sizeof *p->round.coded);
+    p->purse.rows = mem_alloc(p->purse.rows_max, sizeof *p->purse.rows);
+    p->fed.set.hellos = mem_alloc(plan->shape.parties, sizeof *p->fed.set.hellos);
+    if (p->round.upload.check == NULL || p->round.coded == NULL || p->purse.rows == NULL ||
+        p->fed.set.hellos == NULL)
         return STATUS_MEMORY;
     return party_size_messages(p);
 }
@@ -115,30 +116,32 @@ static enum status init_buffers(struct party_session *p)
 /* All that a session of this plan needs. */
 static enum status make_room(struct party_session *p, const uint8_t *text, size_t n)
 {
-    enum status s = buf_append(&p->plan_text, text, n);
+    enum status s = buf_append(&p->learner.plan_text, text, n);
 
     if (s == STATUS_OK && persons_named(p->setup.persons))
-        s = persons_together(&p->together, p->setup.persons, &p->plan, p->setup.self, &p->error);
+        s = persons_together(&p->purse.together, p->setup.persons, &p->learner.plan, p->setup.self,
+                             &p->error);
     if (s == STATUS_OK)
-        s = schedule_init(&p->schedule, agenda_seed(&p->plan, p->setup.self),
-                          p->plan.shape.train_rows, p->plan.training.batch,
-                          p->plan.protocol.fedvs.segments);
+        s = schedule_init(&p->learner.schedule, agenda_seed(&p->learner.plan, p->setup.self),
+                          p->learner.plan.shape.train_rows, p->learner.plan.training.batch,
+                          p->learner.plan.protocol.fedvs.segments);
     if (s == STATUS_OK)
         s = init_bottom(p);
     if (s == STATUS_OK)
         s = init_buffers(p);
     if (s == STATUS_OK)
-        s = party_sent_init(&p->sent, &p->plan, party_refreshes(&p->plan, p->setup.self),
-                            secagg_scratch_bytes(&p->shape, (size_t)p->plan.training.batch *
-                                                                p->plan.model.embedding));
+        s = party_sent_init(
+            &p->learner.sent, &p->learner.plan, party_refreshes(&p->learner.plan, p->setup.self),
+            secagg_scratch_bytes(&p->round.shape, (size_t)p->learner.plan.training.batch *
+                                                      p->learner.plan.model.embedding));
     if (s == STATUS_OK)
-        s = buf_reserve(&p->undo, party_undo_bytes(p));
+        s = buf_reserve(&p->learner.undo, party_undo_bytes(p));
     return s;
 }
 
 enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t n)
 {
-    enum status s = plan_parse(&p->plan, (const char *)text, n, &p->error);
+    enum status s = plan_parse(&p->learner.plan, (const char *)text, n, &p->error);
 
     if (s != STATUS_OK) {
         error_wrap(&p->error, "the server's plan");
@@ -146,39 +149,41 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
             p->error.status = s = STATUS_PROTOCOL;
         return s;
     }
-    if (!wire_fits(&p->plan))
+    if (!wire_fits(&p->learner.plan))
         return error_set(&p->error, STATUS_PROTOCOL,
                          "the server's plan: a step's message would have %zu bytes",
-                         wire_blob_max(&p->plan));
-    if (p->plan.shape.parties != p->setup.roster->n)
+                         wire_blob_max(&p->learner.plan));
+    if (p->learner.plan.shape.parties != p->setup.roster->n)
         return error_set(&p->error, STATUS_PROTOCOL,
                          "the server's plan: for %u parties, the roster has %zu",
-                         p->plan.shape.parties, p->setup.roster->n);
-    if (p->plan.shape.train_rows != p->setup.train->rows ||
-        p->plan.shape.test_rows != p->setup.test->rows)
+                         p->learner.plan.shape.parties, p->setup.roster->n);
+    if (p->learner.plan.shape.train_rows != p->setup.train->rows ||
+        p->learner.plan.shape.test_rows != p->setup.test->rows)
         return error_set(
             &p->error, STATUS_DATA,
             "rows do not match: this side has %zu training and %zu test rows, the server %u and %u",
-            p->setup.train->rows, p->setup.test->rows, p->plan.shape.train_rows,
-            p->plan.shape.test_rows);
-    p->shared_ids = table_share_ids(p->setup.train, p->setup.test);
-    agenda_make(&p->agenda, &p->plan);
-    s = party_bottom_check(p->setup.config, &p->plan, (uint32_t)p->setup.train->cols, &p->error);
+            p->setup.train->rows, p->setup.test->rows, p->learner.plan.shape.train_rows,
+            p->learner.plan.shape.test_rows);
+    p->purse.shared_ids = table_share_ids(p->setup.train, p->setup.test);
+    agenda_make(&p->learner.agenda, &p->learner.plan);
+    s = party_bottom_check(p->setup.config, &p->learner.plan, (uint32_t)p->setup.train->cols,
+                           &p->error);
     if (s != STATUS_OK)
         return s;
     s = make_room(p, text, n);
     if (s != STATUS_OK)
         return error_set(&p->error, s, "the server's plan: %s", status_words(s));
     if (p->setup.weights != NULL)
-        s = party_bottom_load(&p->bottom, p->setup.weights, p->setup.weights_n, &p->error);
+        s = party_bottom_load(&p->learner.bottom, p->setup.weights, p->setup.weights_n, &p->error);
     if (s != STATUS_OK)
         return s;
-    s = party_refresh_init(&p->refresh, &p->plan, p->setup.self, p->setup.labels, &p->error);
+    s = party_refresh_init(&p->learner.refresh, &p->learner.plan, p->setup.self, p->setup.labels,
+                           &p->error);
     if (s != STATUS_OK)
         return s;
-    digest_sha256(p->plan_digest, p->plan_text.data, p->plan_text.len);
-    trail_begin(&p->trail, &p->digest, p->plan_digest);
-    p->planned = true;
+    digest_sha256(p->learner.plan_digest, p->learner.plan_text.data, p->learner.plan_text.len);
+    trail_begin(&p->learner.trail, &p->learner.digest, p->learner.plan_digest);
+    p->learner.planned = true;
     s = party_deal_init(p);
     if (s != STATUS_OK && p->error.status == STATUS_OK)
         error_set(&p->error, s, "data shares: %s", status_words(s));
@@ -187,21 +192,21 @@ enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t
 
 static enum status same_plan(struct party_session *p, const struct wire_offer *o)
 {
-    if (o->job.text.n == p->plan_text.len &&
-        memcmp(o->job.text.data, p->plan_text.data, o->job.text.n) == 0)
+    if (o->job.text.n == p->learner.plan_text.len &&
+        memcmp(o->job.text.data, p->learner.plan_text.data, o->job.text.n) == 0)
         return STATUS_OK;
     /* The first checkpoint of a run that ended before it began: its server has forgotten it, too,
      * and a fresh model is as good as that one. */
-    if (p->generation == 0 && p->applied == 0 && !p->final) {
+    if (p->fed.set.generation == 0 && p->learner.applied == 0 && !p->learner.final) {
         log_info("state: its run had done no step, and the server's is another one: begun anew");
         party_forget_plan(p);
         return party_take_plan(p, o->job.text.data, o->job.text.n);
     }
-    if (p->generation == 0)
-        return error_set(&p->error, STATUS_CONFIG,
-                         "state: holds %s of another plan; use another state directory",
-                         p->final ? "the final model of a run that its server has not ended,"
-                                  : "a run");
+    if (p->fed.set.generation == 0)
+        return error_set(
+            &p->error, STATUS_CONFIG,
+            "state: holds %s of another plan; use another state directory",
+            p->learner.final ? "the final model of a run that its server has not ended," : "a run");
     return error_set(&p->error, STATUS_PROTOCOL,
                      "the server changed its plan in the middle of a run");
 }
@@ -215,17 +220,18 @@ static enum status take_members(struct party_session *p, const struct wire_offer
             return error_set(&p->error, STATUS_PROTOCOL,
                              "offer: a member that is not in the roster");
         if (o->members.data[i] == p->setup.self) {
-            p->self = (uint32_t)i;
+            p->fed.set.self = (uint32_t)i;
             self = true;
         }
-        p->members[i] = o->members.data[i];
+        p->fed.set.members[i] = o->members.data[i];
     }
-    p->members_n = (uint32_t)o->members.n;
+    p->fed.set.members_n = (uint32_t)o->members.n;
     if (!self)
         return error_set(&p->error, STATUS_PROTOCOL, "offer: this party is not among the members");
-    if (p->plan.protocol.straggler == STRAGGLER_WAIT && p->members_n != p->setup.roster->n)
+    if (p->learner.plan.protocol.straggler == STRAGGLER_WAIT &&
+        p->fed.set.members_n != p->setup.roster->n)
         return error_set(&p->error, STATUS_PROTOCOL,
-                         "offer: %u of %zu parties under straggler wait", p->members_n,
+                         "offer: %u of %zu parties under straggler wait", p->fed.set.members_n,
                          p->setup.roster->n);
     return STATUS_OK;
 }
@@ -234,8 +240,8 @@ static enum status take_members(struct party_session *p, const struct wire_offer
  * between are released again.  Under async a party counts its own. */
 static uint64_t goes_on_from(const struct party_session *p, uint64_t offered)
 {
-    if (p->plan.protocol.straggler == STRAGGLER_ASYNC || offered > p->applied)
-        return p->applied;
+    if (p->learner.plan.protocol.straggler == STRAGGLER_ASYNC || offered > p->learner.applied)
+        return p->learner.applied;
     return offered;
 }
 
@@ -245,24 +251,27 @@ static enum status price(struct party_session *p, struct actions *a, uint64_t of
     size_t n = p->setup.spent(p->setup.owner, spent);
     struct policy_set set = {
         .roster = p->setup.roster,
-        .members = p->members,
-        .n = p->members_n,
+        .members = p->fed.set.members,
+        .n = p->fed.set.members_n,
         .self = p->setup.self,
         /* Once this process has taken part, its own charges are in the ledger, and every block is
          * checked as it is reserved.  A process that goes on from a checkpoint prices the rest; so
          * does one that is taken back, on top of what it has spent. */
         .done = goes_on_from(p, offered),
         .bottom = policy_bottom_of(p->setup.config, spent, n),
-        .shared = p->shared_ids,
+        .shared = p->purse.shared_ids,
         .persons = p->setup.persons,
-        .together = p->together,
+        .together = p->purse.together,
         .records = p->setup.records,
     };
+    const struct account_entry mechanism = policy_mechanism(&p->learner.plan, &set);
 
-    party_use_mechanism(p, a, policy_mechanism(&p->plan, &set));
-    if (p->generation > 0 && set.done == p->applied)
-        return policy_check(&p->setup.config->policy, &p->plan, &set, spent, 0, &p->error);
-    return policy_check(&p->setup.config->policy, &p->plan, &set, spent, n, &p->error);
+    if (!p->setup.takes(p->setup.owner, &mechanism))
+        return policy_full(&p->error);
+    party_use_mechanism(p, a, mechanism);
+    if (p->fed.set.generation > 0 && set.done == p->learner.applied)
+        return policy_check(&p->setup.config->policy, &p->learner.plan, &set, spent, 0, &p->error);
+    return policy_check(&p->setup.config->policy, &p->learner.plan, &set, spent, n, &p->error);
 }
 
 /* It ends that job, for all; what this party is ready for is as it was. */
@@ -284,20 +293,20 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
         refuse_job(a, &o->job);
         return;
     }
-    if (o->generation <= p->generation) {
+    if (o->generation <= p->fed.set.generation) {
         error_set(&p->error, STATUS_PROTOCOL, "offer: generation %llu after %llu",
-                  (unsigned long long)o->generation, (unsigned long long)p->generation);
+                  (unsigned long long)o->generation, (unsigned long long)p->fed.set.generation);
         party_refuse(p, a);
         return;
     }
-    if (++p->stalled > PARTY_STALLED_MAX) { /* each would release the same rows once more */
+    if (++p->fed.stalled > PARTY_STALLED_MAX) { /* each would release the same rows once more */
         error_set(&p->error, STATUS_PROTOCOL, "offer: %d generations without a step forward",
                   PARTY_STALLED_MAX);
         party_refuse(p, a);
         return;
     }
     party_forget_keys(p);
-    s = p->planned ? same_plan(p, o) : party_take_plan(p, o->job.text.data, o->job.text.n);
+    s = p->learner.planned ? same_plan(p, o) : party_take_plan(p, o->job.text.data, o->job.text.n);
     if (s == STATUS_OK)
         s = take_members(p, o);
     if (s == STATUS_OK)
@@ -307,10 +316,10 @@ void party_offer(struct party_session *p, struct actions *a, const struct wire_o
         party_refuse(p, a);
         return;
     }
-    p->generation = o->generation;
-    p->offered_step = o->step;
-    memcpy(p->offered_element, o->element, sizeof p->offered_element);
-    p->pending = p->relay_due = p->replay_due = false;
-    sm_move(&p->sm, PHASE_AGREE, p->generation);
+    p->fed.set.generation = o->generation;
+    p->learner.behind.offered = o->step;
+    memcpy(p->fed.ids.offered, o->element, sizeof p->fed.ids.offered);
+    p->learner.pending = p->round.relay_due = p->learner.behind.replay_due = false;
+    sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
     party_catch_up(p, a);
 }

@@ -3,6 +3,7 @@
  */
 #include "party/policy.h"
 
+#include "common/config/aggregation.h"
 #include "common/flow/mechanism.h"
 
 #include <inttypes.h>
@@ -131,30 +132,22 @@ static enum status check_set(const struct config_policy *policy, const struct pl
                              const struct policy_set *set, struct error *err)
 {
     uint32_t colluders = roster_colluders(set->roster, set->members, set->n, set->self);
+    const struct aggregation *a = aggregation_of(p);
 
     if (set->n < policy->min_parties)
         return error_set(err, STATUS_POLICY,
                          "policy.min_parties: %zu parties where %u are the least", set->n,
                          policy->min_parties);
     /* Under `clear` nothing is hidden among others; whoever admits it has said so. */
-    if (p->protocol.aggregation != AGGREGATION_CLEAR &&
-        set->n < (size_t)policy->min_m_eff + colluders)
+    if (!a->plaintext && set->n < (size_t)policy->min_m_eff + colluders)
         return error_set(
             err, STATUS_POLICY,
             "policy.min_m_eff: %zu parties, %u of them perhaps with the server, leave less than %u",
             set->n, colluders, policy->min_m_eff);
-    if (p->protocol.aggregation == AGGREGATION_CODED && colluders > p->protocol.coded.privacy)
-        return error_set(
-            err, STATUS_POLICY,
-            "the plan's protocol.coded.privacy: shares of %u parties open a value, and "
-            "%u may be in one hand",
-            p->protocol.coded.privacy + 1, colluders);
-    if (p->protocol.aggregation == AGGREGATION_FEDVS && colluders > p->protocol.fedvs.privacy)
-        return error_set(
-            err, STATUS_POLICY,
-            "the plan's protocol.fedvs.privacy: shares of %u parties open records, and "
-            "%u may be in one hand",
-            p->protocol.fedvs.privacy + 1, colluders);
+    if (a->shares && colluders > plan_withstands(p))
+        return error_set(err, STATUS_POLICY,
+                         "the plan's %s: shares of %u parties open %s, and %u may be in one hand",
+                         a->privacy_key, plan_withstands(p) + 1, a->opens, colluders);
     return STATUS_OK;
 }
 
@@ -213,6 +206,14 @@ static enum status check_epsilon(const struct config_policy *policy, const struc
         "policy.max_epsilon: against %s (%s) the plan costs epsilon %.4g, %.4g is the most",
         account_adversary_name(e.claim.adversary), account_adjacency_name(e.claim.adjacency),
         e.claim.epsilon, e.most);
+}
+
+enum status policy_full(struct error *err)
+{
+    return error_set(err, STATUS_BUDGET,
+                     "the ledger has accounts for %d mechanisms, the most there can be, and none "
+                     "for the plan's: see --ledger for those that it goes on with",
+                     ACCOUNT_MECHANISMS_MAX);
 }
 
 enum status policy_check(const struct config_policy *policy, const struct plan *p,

@@ -58,6 +58,8 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
 struct account_entry policy_planned(const struct plan *p, const struct policy_set *set,
                                     struct agenda_releases *planned);
 
+/* STATUS_BUDGET: the ledger takes no further mechanism, and the plan's is one (ledger_takes()). */
+enum status policy_full(struct error *err) MUST_USE;
 /* STATUS_POLICY or STATUS_BUDGET with the key of the policy that refuses and both numbers.  `spent`
  * is what the ledger holds; the plan's planned releases are priced on top. */
 enum status policy_check(const struct config_policy *policy, const struct plan *p,

@@ -9,7 +9,7 @@
 #include "common/privacy/ledger.h"
 #include "common/privacy/paper.h"
 #include "party/books.h"
-#include "party/bottom.h"
+#include "party/train/bottom.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,9 +47,27 @@ static enum status read_ledger(struct price *out, const struct party_inputs *in,
 
     if (s != STATUS_OK || ledger == NULL)
         return s;
+    out->mechanisms = ledger_mechanisms(ledger);
     out->spent_n = ledger_entries(ledger, out->spent);
     ledger_totals(ledger, &totals);
     out->records = totals.records;
+    ledger_close(ledger);
+    return STATUS_OK;
+}
+
+/* Where the ledger is full, asks it for the plan's mechanism. */
+static enum status ask_room(struct price *out, const struct party_inputs *in, struct error *err)
+{
+    struct ledger *ledger;
+    enum status s;
+
+    out->taken = true;
+    if (out->mechanisms < ACCOUNT_MECHANISMS_MAX)
+        return STATUS_OK;
+    s = books_open_ledger(&ledger, &in->config, false, err);
+    if (s != STATUS_OK || ledger == NULL)
+        return s;
+    out->taken = ledger_takes(ledger, &out->entry);
     ledger_close(ledger);
     return STATUS_OK;
 }
@@ -111,7 +129,7 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
     out->set.records = out->records;
     out->delta = mechanism_delta(p, out->records);
     out->entry = policy_planned(p, &out->set, &out->releases);
-    return STATUS_OK;
+    return ask_room(out, in, err);
 }
 
 /* --- what it costs --- */
@@ -192,6 +210,16 @@ static enum status print_releases(const struct price *p, struct buf *out)
         " in evaluations;\n"
         "#   one training record at most %" PRIu64 " times, one test record at most %" PRIu64 "\n",
         r->train, p->entry.coordinates, r->evaluate, r->train_record_max, r->test_record_max);
+}
+
+static enum status print_room(const struct price *p, struct buf *out)
+{
+    if (p->mechanisms < LEDGER_NEARLY_FULL)
+        return STATUS_OK;
+    return buf_printf(out,
+                      "# WARNING: the ledger has accounts for %zu mechanisms of at most %d: plans "
+                      "with another one will be refused\n",
+                      p->mechanisms, ACCOUNT_MECHANISMS_MAX);
 }
 
 static enum status print_claims(const struct price *p, const struct account_claim *claims, size_t n,
@@ -287,6 +315,8 @@ enum status price_print(const struct price *p, struct buf *out)
     enum status s = print_releases(p, out);
 
     if (s == STATUS_OK)
+        s = print_room(p, out);
+    if (s == STATUS_OK)
         s = print_claims(p, claims, n, out);
     if (s == STATUS_OK)
         s = print_groups(p, out);
@@ -299,6 +329,8 @@ enum status price_print(const struct price *p, struct buf *out)
 
 enum status price_judge(const struct price *p, const struct party_inputs *in, struct error *err)
 {
+    if (!p->taken)
+        return policy_full(err);
     return policy_check(&in->config.policy, &p->plan, &p->set, p->spent, p->spent_n, err);
 }
 

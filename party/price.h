@@ -26,6 +26,8 @@ struct price {
     struct account_entry entry; /* the plan's mechanism, with its releases */
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX]; /* before it, by the ledger */
     size_t spent_n;
+    size_t mechanisms; /* that the ledger has accounts for */
+    bool taken;        /* one of them, or there is room for another */
     uint64_t records; /* in it, or those of this plan if they are more */
     double delta;     /* of the claims */
 };

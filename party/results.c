@@ -4,6 +4,7 @@
 #include "party/results.h"
 
 #include "common/base/clock.h"
+#include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
@@ -174,7 +175,7 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
     r->summary.spans = party_session_spans(p);
     r->summary.traffic = &r->traffic;
     if (rep->planned) {
-        r->summary.plaintext = rep->plan.protocol.aggregation == AGGREGATION_CLEAR;
+        r->summary.plaintext = aggregation_of(&rep->plan)->plaintext;
         r->summary.epochs = agenda_epochs(&rep->agenda, rep->applied);
         fill_privacy(&r->summary.privacy, rep, b);
         if (rep->applied > 0 || rep->rounds > 0) /* else an earlier one stays */

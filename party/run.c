@@ -17,6 +17,11 @@ static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX
     return books_entries(&((struct party_run *)owner)->books, out);
 }
 
+static bool takes(void *owner, const struct account_entry *mechanism)
+{
+    return ledger_takes(((struct party_run *)owner)->books.ledger, mechanism);
+}
+
 static uint64_t sequence(void *owner)
 {
     return ledger_sequence(((struct party_run *)owner)->books.ledger);
@@ -34,11 +39,24 @@ static uint64_t compared(void *owner, const uint8_t key[WIRE_KEY_BYTES])
     return guesses_count(&((struct party_run *)owner)->guesses, key);
 }
 
-static enum status note_compared(void *owner, const uint8_t *const *keys, size_t n,
-                                 const uint8_t list[WIRE_DIGEST_BYTES], bool equal,
-                                 struct error *err)
+static bool known_element(void *owner, const uint8_t key[WIRE_KEY_BYTES],
+                          const uint8_t list[WIRE_DIGEST_BYTES],
+                          const uint8_t element[EQUALITY_BYTES])
 {
-    return guesses_note(&((struct party_run *)owner)->guesses, keys, n, list, equal, err);
+    return guesses_known(&((struct party_run *)owner)->guesses, key, list, element);
+}
+
+static enum status note_compared(void *owner, const uint8_t *const *keys,
+                                 const uint8_t *const *elements, size_t n,
+                                 const uint8_t list[WIRE_DIGEST_BYTES], struct error *err)
+{
+    return guesses_note(&((struct party_run *)owner)->guesses, keys, elements, n, list, err);
+}
+
+static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
+                              const uint8_t list[WIRE_DIGEST_BYTES], struct error *err)
+{
+    return guesses_equal(&((struct party_run *)owner)->guesses, keys, n, list, err);
 }
 
 static enum status begin_session(struct party_run *r, struct error *err)
@@ -62,6 +80,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .seeded = r->options->seeded,
         .seed = r->options->seed,
         .spent = spent,
+        .takes = takes,
         .records = books_records(&r->books),
         .sequence = sequence,
         .seen = seen,
@@ -69,7 +88,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .clock_us = clock_us,
         .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,
         .holdings = holdings_for_session(&r->holdings),
-        .counts = {r, compared, note_compared},
+        .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
     };
 
     return party_session_new(&r->session, &setup, err);
@@ -86,7 +105,7 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     if (s == STATUS_OK)
         s = books_open(&r->books, r->in, err);
     if (s == STATUS_OK)
-        s = guesses_open(&r->guesses, r->in->config.state, &r->in->key, err);
+        s = guesses_open(&r->guesses, r->in->config.state, &r->in->key, true, err);
     if (s == STATUS_OK)
         s = party_checkpoint_load(r->in, &r->saved, err);
     if (s == STATUS_OK)

@@ -17,7 +17,8 @@
 void party_arm(struct party_session *p, struct actions *a)
 {
     actions_add(a, ACTION_ARM)->after_ms =
-        p->planned ? 2 * (uint64_t)p->plan.protocol.patience_ms + 10000 : PARTY_FIRST_PATIENCE_MS;
+        p->learner.planned ? 2 * (uint64_t)p->learner.plan.protocol.patience_ms + 10000
+                           : PARTY_FIRST_PATIENCE_MS;
 }
 
 void party_finish(struct party_session *p, struct actions *a, enum wire_outcome outcome)
@@ -26,17 +27,28 @@ void party_finish(struct party_session *p, struct actions *a, enum wire_outcome 
 
     if (outcome != OUTCOME_FAILED && outcome != OUTCOME_BUDGET)
         p->error = (struct error){0};
-    sm_move(&p->sm, PHASE_OVER, p->generation);
+    sm_move(&p->sm, PHASE_OVER, p->fed.set.generation);
     party_forget_keys(p);
-    if (p->weights_cut > 0)
+    if (p->round.weights_cut > 0)
         log_warn("%llu times a weight was beyond protocol.fedvs.w_max and cut off",
-                 (unsigned long long)p->weights_cut);
-    if (p->planned)
+                 (unsigned long long)p->round.weights_cut);
+    if (p->learner.planned)
         party_settle_up(p, a);
     actions_add(a, ACTION_DISARM);
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
     finish->error = &p->error;
+}
+
+/* What failed on this machine, and where its files lie, is in the own log and no matter of the
+ * server's. */
+static bool own_alone(const struct party_session *p)
+{
+    char folder[CONFIG_PATH_MAX + 1];
+
+    snprintf(folder, sizeof folder, "%s/", p->setup.config->state);
+    return status_kind(p->error.status) == STATUS_KIND_LOCAL ||
+           strstr(p->error.text, folder) != NULL;
 }
 
 void party_refuse(struct party_session *p, struct actions *a)
@@ -46,9 +58,10 @@ void party_refuse(struct party_session *p, struct actions *a)
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
     snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX,
-             p->error.text);
-    party_finish(
-        p, a, p->error.status == STATUS_BUDGET && p->applied > 0 ? OUTCOME_BUDGET : OUTCOME_FAILED);
+             own_alone(p) ? status_words(p->error.status) : p->error.text);
+    party_finish(p, a,
+                 p->error.status == STATUS_BUDGET && p->learner.applied > 0 ? OUTCOME_BUDGET
+                                                                            : OUTCOME_FAILED);
 }
 
 enum status party_violation(struct party_session *p, const char *what, uint64_t number)
@@ -78,17 +91,17 @@ static bool left_short(struct party_session *p, const struct wire_finish *f)
 {
     bool complete = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
 
-    if (!complete || !p->planned || p->final)
+    if (!complete || !p->learner.planned || p->learner.final)
         return false;
-    log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->applied,
-             (unsigned long long)p->agenda.steps);
-    if (p->plan.protocol.straggler != STRAGGLER_WAIT)
+    log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->learner.applied,
+             (unsigned long long)p->learner.agenda.steps);
+    if (p->learner.plan.protocol.straggler != STRAGGLER_WAIT)
         return false;
     error_set(
         &p->error, STATUS_DATA,
         "the run is complete, this party only at %llu of %llu steps: its state was lost or put "
         "back",
-        (unsigned long long)p->applied, (unsigned long long)p->agenda.steps);
+        (unsigned long long)p->learner.applied, (unsigned long long)p->learner.agenda.steps);
     return true;
 }
 
@@ -145,14 +158,14 @@ static void message(struct party_session *p, struct actions *a, const struct eve
  * long as this party is not being waited for: before an offer, or shut out until the next epoch. */
 static void out_of_time(struct party_session *p, struct actions *a)
 {
-    if (p->final && !p->keeping &&
-        (p->sm.phase == PHASE_CLOSE || (p->sm.phase == PHASE_GATHER && !p->connected))) {
+    if (p->learner.final && !p->keep.writing &&
+        (p->sm.phase == PHASE_CLOSE || (p->sm.phase == PHASE_GATHER && !p->fed.connected))) {
         log_warn("the server is gone or silent, but this party's model is final");
         party_finish(p, a, OUTCOME_COMPLETED);
         return;
     }
-    if (p->connected && p->planned &&
-        (p->sm.phase == PHASE_GATHER || p->plan.protocol.straggler != STRAGGLER_WAIT)) {
+    if (p->fed.connected && p->learner.planned &&
+        (p->sm.phase == PHASE_GATHER || p->learner.plan.protocol.straggler != STRAGGLER_WAIT)) {
         party_arm(p, a);
         return;
     }
@@ -196,13 +209,13 @@ enum status party_session_new(struct party_session **out, const struct party_set
     if (p == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for a session");
     p->setup = *setup;
-    buf_init(&p->plan_text, PLAN_TEXT_MAX);
-    buf_init(&p->keep, PARTY_KEEP_MAX);
-    buf_init(&p->before, PARTY_KEEP_MAX);
-    buf_init(&p->undo, PARTY_KEEP_MAX);
-    buf_init(&p->received, WIRE_PAYLOAD_MAX);
+    buf_init(&p->learner.plan_text, PLAN_TEXT_MAX);
+    buf_init(&p->keep.last, PARTY_KEEP_MAX);
+    buf_init(&p->keep.before, PARTY_KEEP_MAX);
+    buf_init(&p->learner.undo, PARTY_KEEP_MAX);
+    buf_init(&p->round.received, WIRE_PAYLOAD_MAX);
     party_witness_init(p);
-    s = rng_init_system(&p->noise);
+    s = rng_init_system(&p->round.noise);
     if (s != STATUS_OK) {
         party_session_free(p);
         return error_set(err, s, "session: %s", status_words(s));
@@ -228,37 +241,37 @@ static void wipe(struct buf *b)
 /* What party_take_plan and all that followed have made. */
 static void free_plan(struct party_session *p)
 {
-    schedule_deinit(&p->schedule);
-    party_bottom_deinit(&p->bottom);
-    party_sent_deinit(&p->sent);
-    party_refresh_deinit(&p->refresh);
-    buf_deinit(&p->plan_text);
-    wipe(&p->keep);
-    wipe(&p->before);
-    wipe(&p->undo);
+    schedule_deinit(&p->learner.schedule);
+    party_bottom_deinit(&p->learner.bottom);
+    party_sent_deinit(&p->learner.sent);
+    party_refresh_deinit(&p->learner.refresh);
+    buf_deinit(&p->learner.plan_text);
+    wipe(&p->keep.last);
+    wipe(&p->keep.before);
+    wipe(&p->learner.undo);
     party_deal_deinit(p);
-    if (p->payload != NULL) /* shares that a failure left unsealed */
-        secret_wipe(p->payload, p->payload_max);
-    mem_free(p->payload);
-    mem_free(p->coded);
-    mem_free(p->check);
-    mem_free(p->charge_rows);
-    mem_free(p->hellos);
+    if (p->round.upload.payload != NULL) /* shares that a failure left unsealed */
+        secret_wipe(p->round.upload.payload, p->round.upload.payload_max);
+    mem_free(p->round.upload.payload);
+    mem_free(p->round.coded);
+    mem_free(p->round.upload.check);
+    mem_free(p->purse.rows);
+    mem_free(p->fed.set.hellos);
 }
 
 void party_forget_plan(struct party_session *p)
 {
-    CHECK(!p->keeping && p->masks == NULL);
+    CHECK(!p->keep.writing && p->round.masks == NULL);
     free_plan(p);
-    buf_init(&p->plan_text, PLAN_TEXT_MAX);
-    buf_init(&p->keep, PARTY_KEEP_MAX);
-    buf_init(&p->before, PARTY_KEEP_MAX);
-    buf_init(&p->undo, PARTY_KEEP_MAX);
-    p->payload = p->check = NULL;
-    p->coded = p->charge_rows = NULL;
-    p->hellos = NULL;
-    p->planned = p->kept_any = false;
-    p->keep_step = p->kept_step = p->before_step = 0;
+    buf_init(&p->learner.plan_text, PLAN_TEXT_MAX);
+    buf_init(&p->keep.last, PARTY_KEEP_MAX);
+    buf_init(&p->keep.before, PARTY_KEEP_MAX);
+    buf_init(&p->learner.undo, PARTY_KEEP_MAX);
+    p->round.upload.payload = p->round.upload.check = NULL;
+    p->round.coded = p->purse.rows = NULL;
+    p->fed.set.hellos = NULL;
+    p->learner.planned = p->keep.any = false;
+    p->keep.last_step = p->keep.kept_step = p->keep.before_step = 0;
     party_witness_forget_steps(p);
 }
 
@@ -267,10 +280,10 @@ void party_session_free(struct party_session *p)
     if (p == NULL)
         return;
     party_forget_keys(p);
-    rng_deinit(&p->noise);
-    digest_deinit(&p->digest);
+    rng_deinit(&p->round.noise);
+    digest_deinit(&p->learner.digest);
     free_plan(p);
-    buf_deinit(&p->received);
+    buf_deinit(&p->round.received);
     secret_free(p, 1, sizeof *p);
 }
 
@@ -279,20 +292,21 @@ const struct party_report *party_session_report(struct party_session *p)
     struct party_report *r = &p->report;
 
     r->phase = p->sm.phase;
-    r->generation = p->generation;
-    r->applied = p->applied;
-    r->planned = p->planned;
-    r->final = p->final;
-    r->plan = p->plan;
-    r->agenda = p->agenda;
-    r->mechanism = p->mechanism;
-    r->down_max = p->planned ? wire_down_max(&p->plan, p->share_max) : WIRE_SETUP_MAX;
+    r->generation = p->fed.set.generation;
+    r->applied = p->learner.applied;
+    r->planned = p->learner.planned;
+    r->final = p->learner.final;
+    r->plan = p->learner.plan;
+    r->agenda = p->learner.agenda;
+    r->mechanism = p->purse.mechanism;
+    r->down_max = p->learner.planned ? wire_down_max(&p->learner.plan, p->round.upload.share_max)
+                                     : WIRE_SETUP_MAX;
     return r;
 }
 
 const struct nn_net *party_session_bottom(const struct party_session *p)
 {
-    return p->planned ? &p->bottom.net : NULL;
+    return p->learner.planned ? &p->learner.bottom.net : NULL;
 }
 
 struct spans *party_session_spans(struct party_session *p)

@@ -64,6 +64,8 @@ struct party_setup {
      * number of the ledger of another one of the roster that this party has ever seen, asked once,
      * at the start. */
     size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
+    /* Has the ledger an account for a mechanism, or room for one? */
+    bool (*takes)(void *owner, const struct account_entry *mechanism);
     uint64_t records; /* in the ledger, those of train and test among them */
     uint64_t (*sequence)(void *owner);
     uint64_t (*seen)(void *owner, uint32_t party);

@@ -48,7 +48,7 @@ static enum status print_compared(const struct party_inputs *in, const struct gu
         if (count == 0)
             continue;
         if (!any)
-            s = buf_printf(out, "\n  %-20s %12s\n", "ids compared with", "in vain");
+            s = buf_printf(out, "\n  %-20s %12s\n", "other lists of ids of", "so far");
         if (s == STATUS_OK)
             s = buf_printf(out, "  %-20s %12llu of %u\n", e->name, (unsigned long long)count,
                            in->config.policy.id_mismatches);
@@ -75,7 +75,7 @@ enum status statement_print(const struct party_inputs *in, struct buf *out, stru
     ledger_close(l);
     if (s != STATUS_OK)
         return error_set(err, s, "%s: %s", state, status_words(s));
-    s = guesses_open(&g, in->config.state, &in->key, err);
+    s = guesses_open(&g, in->config.state, &in->key, false, err);
     if (s != STATUS_OK)
         return s;
     s = print_compared(in, &g, out);

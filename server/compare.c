@@ -18,30 +18,21 @@ static const struct roster_entry *first(const struct server_federation *f)
     return &f->terms.roster->party[f->set.member[0]];
 }
 
-static uint64_t count_of(const struct server_federation *f)
+static unsigned long long count_of(const struct server_federation *f)
 {
-    const struct ids_counts *c = &f->terms.counts;
-
-    return c->note == NULL ? 0 : c->count(c->owner, first(f)->key);
+    return f->terms.counts.count(f->terms.counts.owner, first(f)->key);
 }
 
 enum status server_compare_begin(struct server_federation *f)
 {
-    const struct ids_terms terms = {f->terms.digest, f->set.generation, f->agree.list};
+    const struct ids_own own = {f->agree.list, f->terms.counts.secret};
     enum status st;
 
     server_compare_forget(f);
     if (f->set.n == 0)
         return STATUS_OK;
-    if (count_of(f) >= f->terms.id_mismatches && f->terms.id_mismatches > 0)
-        return error_set(&f->error, STATUS_POLICY,
-                         "limits.id_mismatches: ids were compared with %s %llu times in vain, %u "
-                         "are the most (vfl-server --ids-forget %s)",
-                         first(f)->name, (unsigned long long)count_of(f), f->terms.id_mismatches,
-                         first(f)->name);
     ids_list(f->agree.list, f->terms.train, f->terms.test);
-    st =
-        ids_begin(&f->agree.ids, &terms, f->terms.roster->server.key, first(f)->key, IDS_AFTER);
+    st = ids_begin(&f->agree.ids, &own, f->terms.roster->server.key, first(f)->key, IDS_AFTER);
     memcpy(f->agree.element, f->agree.ids.own.element, sizeof f->agree.element);
     return st == STATUS_OK ? st : error_set(&f->error, st, "no fresh keys");
 }
@@ -76,17 +67,28 @@ bool server_compare_fits(const struct server_federation *f, const struct wire_he
     return other == NULL || memcmp(after, other, EQUALITY_BYTES) != 0;
 }
 
+enum status server_compare_may_answer(struct server_federation *f, const struct wire_hello *h)
+{
+    if (ids_may_answer(&f->terms.counts, first(f)->key, f->agree.list, h->elements,
+                       f->terms.id_mismatches))
+        return STATUS_OK;
+    return error_set(&f->error, STATUS_POLICY,
+                     "limits.id_mismatches: %s comes with yet another list of ids, after %llu that "
+                     "it did not show to be the server's, %u are the most (vfl-server "
+                     "--ids-forget %s)",
+                     first(f)->name, count_of(f), f->terms.id_mismatches, first(f)->name);
+}
+
 enum status server_compare_end(struct server_federation *f)
 {
     const struct ids_counts *c = &f->terms.counts;
-    const uint8_t *key = first(f)->key;
-    enum status st = ids_end(&f->agree.ids, f->agree.hellos[0].elements, f->agree.sid);
+    const uint8_t *key = first(f)->key, *element = f->agree.hellos[0].elements;
+    enum status st = ids_end(&f->agree.ids, element, f->agree.sid);
 
     if (st != STATUS_OK)
         return error_set(&f->error, st, "ids of generation %llu: %s",
                          (unsigned long long)f->set.generation, status_words(st));
-    return c->note == NULL ? st
-                           : c->note(c->owner, &key, 1, f->agree.list, false, &f->error);
+    return c->note(c->owner, &key, &element, 1, f->agree.list, &f->error);
 }
 
 /* The first member whose ids are not those of the one before it; members_n: there is none. */
@@ -107,14 +109,13 @@ static uint32_t first_other(const struct server_federation *f)
 enum status server_compare_check(struct server_federation *f, uint32_t *peer)
 {
     const struct ids_counts *c = &f->terms.counts;
-    const uint32_t m = first_other(s), train = f->terms.train_rows,
-                   test = f->terms.test_rows;
+    const uint32_t m = first_other(f), train = f->terms.train_rows, test = f->terms.test_rows;
     const uint8_t *key = first(f)->key;
 
     enum status st = STATUS_OK;
 
-    if (m > 0 && c->note != NULL)
-        st = c->note(c->owner, &key, 1, f->agree.list, true, &f->error);
+    if (m > 0)
+        st = c->equal(c->owner, &key, 1, f->agree.list, &f->error);
     if (m == f->set.n || st != STATUS_OK)
         return st;
     *peer = f->set.member[m];
@@ -125,9 +126,8 @@ enum status server_compare_check(struct server_federation *f, uint32_t *peer)
                          server_name(f, *peer), server_name(f, f->set.member[m - 1]), train, test);
     return error_set(&f->error, STATUS_DATA,
                      "the ids of %s are not the server's, though both have %u training and %u test "
-                     "rows (%llu comparisons in vain, %u are the most)",
-                     server_name(f, *peer), train, test, (unsigned long long)count_of(f),
-                     f->terms.id_mismatches);
+                     "rows (other lists from there: %llu, %u are the most)",
+                     server_name(f, *peer), train, test, count_of(f), f->terms.id_mismatches);
 }
 
 void server_compare_forget(struct server_federation *f)

@@ -50,9 +50,7 @@ static void carry_out(struct server_federation *f, struct actions *a, struct ser
             return;
         case NEXT_FINISH: finish(f, a, next.outcome); return;
         case NEXT_DROP: next = drop(f, a, next.peer); break;
-        case NEXT_BLAME:
-            next.kind = !server_waits(f) && f->started ? NEXT_DROP : NEXT_FAIL;
-            break;
+        case NEXT_BLAME: next.kind = !server_waits(f) && f->started ? NEXT_DROP : NEXT_FAIL; break;
         case NEXT_SET: next = server_set_changed(f, a); break;
         case NEXT_LATE:
         case NEXT_ROUND:

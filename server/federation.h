@@ -178,10 +178,13 @@ struct server_next server_confirm(struct server_federation *f, struct actions *a
                                   const struct wire_confirm *c) MUST_USE;
 
 /* compare.c: f->error says why not. */
-/* Members are chosen.  STATUS_POLICY: the first was compared with in vain too often. */
+/* Members are chosen. */
 enum status server_compare_begin(struct server_federation *f) MUST_USE;
 /* Can member m be compared with on either side, as far as the hellos that have come tell? */
 bool server_compare_fits(const struct server_federation *f, const struct wire_hello *h, uint32_t m);
+/* The first member's hello.  STATUS_POLICY: one guess at the list more than it has. */
+enum status server_compare_may_answer(struct server_federation *f,
+                                      const struct wire_hello *h) MUST_USE;
 /* All hellos are good, and sid is known: counted. */
 enum status server_compare_end(struct server_federation *f) MUST_USE;
 /* All have confirmed.  STATUS_DATA: *peer has other ids than the one before it. */

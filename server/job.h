@@ -21,8 +21,8 @@ struct server_job {
     /* The process has begun.  *over: the job was done before. */
     struct server_next (*start)(void *s, struct actions *a, bool *over); /* or NULL */
     /* f->error says why this party cannot take part. */
-    enum status (*fits)(void *s, uint32_t peer, const struct wire_join *j);      /* or NULL */
-    void (*joined)(void *s, uint32_t peer, const struct wire_join *j);           /* or NULL */
+    enum status (*fits)(void *s, uint32_t peer, const struct wire_join *j); /* or NULL */
+    void (*joined)(void *s, uint32_t peer, const struct wire_join *j);      /* or NULL */
     /* Somebody has joined while a round is under way. */
     struct server_next (*came)(void *s, struct actions *a);
     uint64_t (*step)(const void *s); /* that the offer speaks of; or NULL: 0 */
@@ -47,7 +47,8 @@ struct server_job {
     void (*left_behind)(void *s, uint32_t peer); /* or NULL */
     void (*work)(void *s);
     struct server_next (*done)(void *s, struct actions *a);
-    struct server_next (*kept)(void *s, struct actions *a, const struct error *result); /* or NULL */
+    struct server_next (*kept)(void *s, struct actions *a,
+                               const struct error *result); /* or NULL */
 
     /* --- what there is of it --- */
     enum server_job_state (*state)(const void *s, enum wire_outcome *outcome);

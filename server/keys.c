@@ -36,24 +36,16 @@ static void choose_members(struct server_federation *f)
 struct server_next server_offer(struct server_federation *f, struct actions *a)
 {
     struct action *send;
-    enum status st;
 
     if (f->set.generation < f->set.known)
         f->set.generation = f->set.known;
     f->set.known = ++f->set.generation;
     choose_members(f);
     sm_move(&f->sm, PHASE_AGREE, f->set.generation);
-    f->agree.until_us =
-        f->now_us + 1000ull * SERVER_PATIENCES_MAX * f->terms.patience_ms;
-    st = server_compare_begin(f);
-    if (st == STATUS_POLICY) { /* it is the first member's: where it is dropped, for good */
-        f->peer[f->set.member[0]].barred = true;
-        return next_of_peer(NEXT_BLAME, f->set.member[0]);
-    }
-    if (st != STATUS_OK)
+    f->agree.until_us = f->now_us + 1000ull * SERVER_PATIENCES_MAX * f->terms.patience_ms;
+    if (server_compare_begin(f) != STATUS_OK)
         return next_of(NEXT_FAIL);
-    log_info("generation %llu: %u parties", (unsigned long long)f->set.generation,
-             f->set.n);
+    log_info("generation %llu: %u parties", (unsigned long long)f->set.generation, f->set.n);
     send = server_send_members(f, a, WIRE_OFFER);
     send->msg.offer = (struct wire_offer){
         .generation = f->set.generation,
@@ -94,8 +86,7 @@ static struct server_next relay_hellos(struct server_federation *f, struct actio
     server_next_question(f);
     sm_move(&f->sm, PHASE_CONFIRM, f->set.generation);
     send = server_send_members(f, a, WIRE_HELLOS);
-    send->msg.hellos =
-        (struct wire_hellos){f->set.generation, f->set.n, f->agree.show_hellos};
+    send->msg.hellos = (struct wire_hellos){f->set.generation, f->set.n, f->agree.show_hellos};
     server_arm_phase(f, a, false);
     return next_of(NEXT_WAIT);
 }
@@ -140,6 +131,10 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
                   server_name(f, peer));
         return next_of_peer(NEXT_DROP, peer);
     }
+    if (peer == f->set.member[0] && server_compare_may_answer(f, h) != STATUS_OK) {
+        f->peer[peer].barred = true; /* where it is dropped, for good */
+        return next_of_peer(NEXT_BLAME, peer);
+    }
     agree_keep_hello(&f->agree.hellos[f->peer[peer].member], h);
     return server_answered(f, peer) ? relay_hellos(f, a) : next_of(NEXT_WAIT);
 }
@@ -167,12 +162,11 @@ static void relay_confirms(struct server_federation *f, struct actions *a)
     struct action *send;
 
     for (uint32_t m = 0; m < f->set.n; m++)
-        f->agree.show_confirms[m] =
-            agree_show_confirm(&f->agree.confirms[m], f->set.generation);
+        f->agree.show_confirms[m] = agree_show_confirm(&f->agree.confirms[m], f->set.generation);
     memcpy(f->agree.proof, f->agree.ids.shown, sizeof f->agree.proof);
     send = server_send_members(f, a, WIRE_CONFIRMS);
-    send->msg.confirms = (struct wire_confirms){f->set.generation, f->set.n,
-                                                f->agree.show_confirms, f->agree.proof};
+    send->msg.confirms =
+        (struct wire_confirms){f->set.generation, f->set.n, f->agree.show_confirms, f->agree.proof};
 }
 
 static struct server_next begin(struct server_federation *f, struct actions *a)
@@ -208,8 +202,7 @@ struct server_next server_confirm(struct server_federation *f, struct actions *a
                                   const struct wire_confirm *c)
 {
     const struct agree_hello *hello = &f->agree.hellos[f->peer[peer].member];
-    enum status st =
-        agree_check_confirm(c, hello->public_key, f->agree.sid, f->set.n, &f->error);
+    enum status st = agree_check_confirm(c, hello->public_key, f->agree.sid, f->set.n, &f->error);
 
     if (st != STATUS_OK) {
         error_wrap(&f->error, "%s", server_name(f, peer));

@@ -5,6 +5,7 @@
 
 #include "common/base/folder.h"
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 #include "common/crypto/rng.h"
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
@@ -276,8 +277,7 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
                    (unsigned long long)agenda.steps, p->training.batch,
                    (unsigned long long)agenda.sweeps);
     if (s == STATUS_OK)
-        s = p->protocol.aggregation == AGGREGATION_FEDVS ? fedvs_price_print(p, out)
-                                                         : print_bytes(p, &shape, out);
+        s = aggregation_of(p)->polynomial ? fedvs_price_print(p, out) : print_bytes(p, &shape, out);
     if (s == STATUS_OK)
         s = buf_printf(
             out, "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",

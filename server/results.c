@@ -4,6 +4,7 @@
 #include "server/results.h"
 
 #include "common/base/clock.h"
+#include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
@@ -57,9 +58,7 @@ void server_results_round(struct server_results *r, uint32_t members, uint32_t r
 /* May a round close without a member's upload, and may training go on without a party? */
 static bool can_miss(const struct plan *p)
 {
-    return secagg_shares(p->protocol.aggregation) ||
-           (p->protocol.aggregation == AGGREGATION_CLEAR &&
-            p->protocol.straggler == STRAGGLER_DROP);
+    return secagg_shares(p->protocol.aggregation) || aggregation_partial(p);
 }
 
 static bool can_be_absent(const struct plan *p)
@@ -279,7 +278,7 @@ enum status server_results_end(struct server_results *r, struct server_session *
     note_reached(r, rep, now_us);
     r->summary.status = outcome;
     r->summary.error = why->text;
-    r->summary.plaintext = p->protocol.aggregation == AGGREGATION_CLEAR;
+    r->summary.plaintext = aggregation_of(p)->plaintext;
     r->summary.insecure_seed = r->options->seeded;
     r->summary.rounds = rep->rounds;
     r->summary.void_rounds = rep->void_rounds;

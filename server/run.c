@@ -87,11 +87,24 @@ static uint64_t compared(void *owner, const uint8_t key[WIRE_KEY_BYTES])
     return guesses_count(&((struct server_run *)owner)->guesses, key);
 }
 
-static enum status note_compared(void *owner, const uint8_t *const *keys, size_t n,
-                                 const uint8_t list[WIRE_DIGEST_BYTES], bool equal,
-                                 struct error *err)
+static bool known_element(void *owner, const uint8_t key[WIRE_KEY_BYTES],
+                          const uint8_t list[WIRE_DIGEST_BYTES],
+                          const uint8_t element[EQUALITY_BYTES])
 {
-    return guesses_note(&((struct server_run *)owner)->guesses, keys, n, list, equal, err);
+    return guesses_known(&((struct server_run *)owner)->guesses, key, list, element);
+}
+
+static enum status note_compared(void *owner, const uint8_t *const *keys,
+                                 const uint8_t *const *elements, size_t n,
+                                 const uint8_t list[WIRE_DIGEST_BYTES], struct error *err)
+{
+    return guesses_note(&((struct server_run *)owner)->guesses, keys, elements, n, list, err);
+}
+
+static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
+                              const uint8_t list[WIRE_DIGEST_BYTES], struct error *err)
+{
+    return guesses_equal(&((struct server_run *)owner)->guesses, keys, n, list, err);
 }
 
 /* --- life --- */
@@ -161,7 +174,7 @@ static enum status begin_session(struct server_run *r, struct error *err)
         .seed = r->options->seed,
         .clock_us = clock_us,
         .checkpoint_rounds = keeps(r) ? in->config.checkpoint_rounds : 0,
-        .counts = {r, compared, note_compared},
+        .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
         .id_mismatches = in->config.id_mismatches,
     };
     bool found = false;
@@ -213,7 +226,7 @@ enum status server_run_begin(struct server_run *r, struct error *err)
     if (s == STATUS_OK)
         s = sign_key_load(&r->key, r->in->config.identity.key, err);
     if (s == STATUS_OK)
-        s = guesses_open(&r->guesses, r->in->config.state, &r->key, err);
+        s = guesses_open(&r->guesses, r->in->config.state, &r->key, true, err);
     if (s == STATUS_OK)
         s = server_results_init(&r->results, r->in, r->options, clock_us());
     if (s == STATUS_OK && r->options->transcript != NULL)

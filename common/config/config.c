@@ -3,6 +3,7 @@
  */
 #include "common/config/config.h"
 
+#include "common/config/aggregation.h"
 #include "common/config/config_keys.h"
 #include "common/config/key_print.h"
 #include "common/config/key_set.h"
@@ -25,13 +26,13 @@ void config_party_defaults(struct config_party *c)
     key_set_defaults(&config_keys_party, c);
 }
 
-/* Under fedvs there is one encoding, so nobody has to name it. */
+/* Where there is one encoding nobody has to name it. */
 static void imply_encoding(const struct load *l, struct plan *p)
 {
     const struct load_origin *o = &l->origin[key_find(l->table, "protocol.encoding")];
 
-    if (p->protocol.aggregation == AGGREGATION_FEDVS && o->line == 0 && o->set == NULL)
-        p->protocol.encoding = ENCODING_FIXED;
+    if (aggregation_of(p)->polynomial && o->line == 0 && o->set == NULL)
+        p->protocol.encoding = aggregation_of(p)->own;
 }
 
 static enum status check_plan(const struct load *l, struct plan *p, struct error *err)
@@ -59,10 +60,17 @@ enum status config_load_server(struct config_server *c, const char *file, const 
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
 }
 
-static bool admits_fedvs_alone(const struct config_policy *policy)
+static bool admits_polynomial_alone(const struct config_policy *policy)
 {
-    return policy->aggregation[AGGREGATION_FEDVS] && !policy->aggregation[AGGREGATION_MASKED] &&
-           !policy->aggregation[AGGREGATION_CODED] && !policy->aggregation[AGGREGATION_CLEAR];
+    bool some = false, others = false;
+
+    for (size_t i = 0; i < PLAN_AGGREGATIONS; i++) {
+        const bool polynomial = aggregation_row((enum plan_aggregation)i)->polynomial;
+
+        some |= policy->aggregation[i] && polynomial;
+        others |= policy->aggregation[i] && !polynomial;
+    }
+    return some && !others;
 }
 
 /* Only dp has a use for noise, and none without it. */
@@ -85,7 +93,7 @@ static enum status check_bottom(const struct load *l, struct config_party *c, st
 
     if (c->degree > 0 && o->line == 0 && o->set == NULL)
         c->layers = (struct plan_widths){0};
-    if (c->degree == 0 && admits_fedvs_alone(&c->policy))
+    if (c->degree == 0 && admits_polynomial_alone(&c->policy))
         return load_refuse(l, "model.polynomial.degree",
                            "is 0, a layered bottom, but fedvs, all that policy.aggregations "
                            "admits, takes polynomial bottoms only",

@@ -21,7 +21,7 @@
 enum { CONFIG_CHECKPOINT_ROUNDS_MAX = 8192 };
 /* Powers of a polynomial bottom. */
 enum { CONFIG_DEGREE_MAX = 8 };
-/* Comparisons of ids in vain. */
+/* Lists of ids that are not the own one. */
 enum { CONFIG_ID_MISMATCHES_MAX = 256 };
 
 enum { CONFIG_COLUMN_MAX = 128 };
@@ -73,7 +73,7 @@ struct config_server {
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
     struct config_names insecure_peers;
     uint32_t connections_per_address; /* unauthenticated, threats E4 */
-    uint32_t id_mismatches;           /* comparisons of ids with one party in vain, at most */
+    uint32_t id_mismatches;           /* other lists of ids of one party, at most */
     struct plan plan;
     struct config_inject inject;
 };
@@ -114,7 +114,7 @@ struct config_policy {
     double epsilon_max[CONFIG_ADVERSARIES][CONFIG_LIMITED]; /* 0: no limit */
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
-    uint32_t id_mismatches;              /* comparisons of ids with one other in vain, at most */
+    uint32_t id_mismatches;              /* other lists of ids of one other end, at most */
     bool encoding[PLAN_ENCODINGS];       /* by enum plan_encoding */
     bool aggregation[PLAN_AGGREGATIONS]; /* by enum plan_aggregation */
     double gradient_clip;                /* per-sample l2 norm; 0: none */

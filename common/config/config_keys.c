@@ -3,6 +3,7 @@
  */
 #include "common/config/config_keys.h"
 
+#include "common/config/aggregation.h"
 #include "common/config/config.h"
 #include "common/config/plan_keys.h"
 
@@ -27,10 +28,8 @@ _Static_assert(sizeof adjacencies / sizeof *adjacencies == CONFIG_ADJACENCIES + 
                "each adjacency has a name");
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
-static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
-_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1 &&
-                   sizeof aggregations / sizeof *aggregations == PLAN_AGGREGATIONS + 1,
-               "each encoding and each aggregation has a name, and a place in a policy");
+_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1,
+               "each encoding has a name, and a place in a policy");
 static const char *const befores[] = {"upload",      "share",  "hello", "confirm", "first",
                                       "model_share", "result", "any",   NULL};
 
@@ -97,9 +96,9 @@ static const struct key server_keys[] = {
     {"limits.id_mismatches", KEY_U32, SERVER(id_mismatches), .lo = 1,
      .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "64",
      .help =
-         "Comparisons of ids with one party that may end without showing that it holds the same: "
-         "each lets it try one guess. Beyond that it is refused until --ids-forget. Another party "
-         "that breaks generations off causes counts too."},
+         "Lists of ids with which one party may come without showing that they are the server's: "
+         "each lets it try one guess, the same one again tells it nothing. With yet another one it "
+         "is refused until --ids-forget."},
 };
 
 const struct key_table config_keys_server = {
@@ -222,13 +221,12 @@ static const struct key party_keys[] = {
          "Disk that shares of everybody's data may take here under fedvs, in MiB; 0: no limit."},
     {"policy.max_id_mismatches", KEY_U32, PARTY(policy.id_mismatches), .lo = 1,
      .hi = CONFIG_ID_MISMATCHES_MAX, .fallback = "64",
-     .help = "Comparisons of ids with another party, or the server, that may end without showing "
-             "that it holds the same: each lets it try one guess at this party's ids. Beyond that "
-             "this party takes part in nothing with it until --ids-forget. A third party that "
-             "breaks generations off, or the server, causes counts too."},
+     .help = "Lists of ids with which another party, or the server, may come without showing that "
+             "they are this party's: each lets it try one guess, the same one again tells it "
+             "nothing. With yet another one it is refused until --ids-forget."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
-    {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregations,
+    {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregation_names,
      .fallback = "[masked, coded, fedvs]", .help = "Aggregations a plan may ask for."},
     {"policy.gradient_clip", KEY_REAL, PARTY(policy.gradient_clip), .lo = 0, .hi = 1e9,
      .fallback = "0",

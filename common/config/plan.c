@@ -4,6 +4,7 @@
 #include "common/config/plan.h"
 
 #include "common/base/check.h"
+#include "common/config/aggregation.h"
 #include "common/config/key_print.h"
 #include "common/config/key_set.h"
 #include "common/config/plan_keys.h"
@@ -45,20 +46,16 @@ uint32_t plan_value_max(const struct plan *p)
 
 uint32_t plan_withstands(const struct plan *p)
 {
-    switch (p->protocol.aggregation) {
-    case AGGREGATION_CODED: return p->protocol.coded.privacy;
-    case AGGREGATION_FEDVS: return p->protocol.fedvs.privacy;
-    case AGGREGATION_CLEAR:
-    case AGGREGATION_MASKED: break;
-    }
-    return 1;
+    const struct aggregation *a = aggregation_of(p);
+
+    return a->withstands == NULL ? 1 : a->withstands(p);
 }
 
 bool plan_shows_each(const struct plan *p)
 {
     if (p->model.fusion == FUSION_CONCAT)
         return true;
-    if (p->protocol.aggregation != AGGREGATION_CLEAR)
+    if (!aggregation_of(p)->plaintext)
         return false;
     return p->protocol.straggler != STRAGGLER_WAIT ||
            (plan_compresses(p) && p->protocol.local_view == VIEW_REFRESHED);

@@ -43,15 +43,17 @@ enum plan_encoding {
     ENCODING_E8,
     ENCODING_TOPK
 };
-enum plan_aggregation {
-    AGGREGATION_MASKED,
-    AGGREGATION_CODED,
-    AGGREGATION_FEDVS,
-    AGGREGATION_CLEAR
+/* Each with its word in plans and policies; its facts are in aggregation.c, what it does in
+ * common/secagg. */
+#define PLAN_AGGREGATION_LIST(X) X(MASKED, masked) X(CODED, coded) X(FEDVS, fedvs) X(CLEAR, clear)
+#define PLAN_AGGREGATION(id, name) AGGREGATION_##id,
+enum plan_aggregation { PLAN_AGGREGATION_LIST(PLAN_AGGREGATION) };
+/* How many there are of each.  Whatever has a place for every one is as long as this. */
+#define PLAN_ONE_MORE(id, name) +1
+enum {
+    PLAN_ENCODINGS = ENCODING_TOPK + 1,
+    PLAN_AGGREGATIONS = 0 PLAN_AGGREGATION_LIST(PLAN_ONE_MORE)
 };
-/* How many there are of each.  Whatever has a place for every one is as long as this, and the
- * tables of their names are held against it. */
-enum { PLAN_ENCODINGS = ENCODING_TOPK + 1, PLAN_AGGREGATIONS = AGGREGATION_CLEAR + 1 };
 /* Up to here the worst corner of the accountant was computed (docs/privacy.md). */
 #define PLAN_BETA_MAX 0.49
 enum plan_prime { PRIME_AUTO, PRIME_31, PRIME_61 }; /* 2^31 - 1, 2^61 - 1 */

@@ -7,6 +7,7 @@
  */
 #include "common/config/plan_keys.h"
 
+#include "common/config/aggregation.h"
 #include "common/config/plan.h"
 #include "common/config/plan_noise.h"
 
@@ -20,10 +21,8 @@ static const char *const binary_losses[] = {"softmax", "sigmoid", NULL};
 static const char *const inits[] = {"glorot", "he", "torch", NULL};
 static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
                                         "lattice", "e8",    "topk",    NULL};
-static const char *const aggregations[] = {"masked", "coded", "fedvs", "clear", NULL};
-_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1 &&
-                   sizeof aggregations / sizeof *aggregations == PLAN_AGGREGATIONS + 1,
-               "each encoding and each aggregation has a name, and a place in a policy");
+_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1,
+               "each encoding has a name, and a place in a policy");
 static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
@@ -67,7 +66,7 @@ const struct key plan_keys[PLAN_KEYS_N] = {
              "it to "
              "`bits` per component and hide nothing.  fedvs takes fixed alone, and without a word "
              "about it."},
-    {"protocol.aggregation", KEY_CHOICE, AT(protocol.aggregation), .choices = aggregations,
+    {"protocol.aggregation", KEY_CHOICE, AT(protocol.aggregation), .choices = aggregation_names,
      .fallback = "masked",
      .help =
          "masked: the server sees only sums, and every party must be there.  coded: only sums too, "

@@ -5,6 +5,7 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
+#include "common/config/aggregation.h"
 #include "common/config/gaussian.h"
 
 #include <math.h>
@@ -109,13 +110,7 @@ uint32_t plan_set_least(const struct plan *p)
 {
     if (p->protocol.straggler == STRAGGLER_WAIT && p->shape.parties > 0)
         return p->shape.parties;
-    switch (p->protocol.aggregation) {
-    case AGGREGATION_CLEAR: return 1;
-    case AGGREGATION_CODED: return p->protocol.coded.segments + p->protocol.coded.privacy;
-    case AGGREGATION_MASKED:
-    case AGGREGATION_FEDVS: break;
-    }
-    return 2;
+    return aggregation_of(p)->least(p);
 }
 
 static bool matches(const struct plan *p, enum plan_gaussian_match match)
@@ -171,9 +166,10 @@ void plan_noise_numbers(const struct plan *p, char *out, size_t size)
 
 bool plan_noise_beyond_prime(const struct plan *p)
 {
-    return p->protocol.aggregation == AGGREGATION_CODED &&
-           p->protocol.encoding == ENCODING_GAUSSIAN && p->shape.parties > 0 &&
-           plan_sum_span(p, p->shape.parties) >= PLAN_PRIME_MAX;
+    const uint32_t prime = aggregation_of(p)->prime_max;
+
+    return prime > 0 && p->protocol.encoding == ENCODING_GAUSSIAN && p->shape.parties > 0 &&
+           plan_sum_span(p, p->shape.parties) >= prime;
 }
 
 bool plan_noise_sum_too_large(const struct plan *p)

@@ -8,6 +8,7 @@
  */
 #include "common/config/plan_rules.h"
 
+#include "common/config/aggregation.h"
 #include "common/config/plan_noise.h"
 #include "common/config/plan_rules_local.h"
 
@@ -21,7 +22,7 @@
 /* masked, coded and fedvs: the server is shown sums of integers and nothing else. */
 static bool hidden(const struct plan *p)
 {
-    return p->protocol.aggregation != AGGREGATION_CLEAR;
+    return !aggregation_of(p)->plaintext;
 }
 
 static bool hidden_float(const struct plan *p)
@@ -37,7 +38,7 @@ static bool hidden_concat(const struct plan *p)
 
 static bool fedvs(const struct plan *p)
 {
-    return p->protocol.aggregation == AGGREGATION_FEDVS;
+    return aggregation_of(p)->polynomial;
 }
 
 static bool hidden_fixed_drop(const struct plan *p)
@@ -58,7 +59,7 @@ static bool concat_drop(const struct plan *p)
 
 static bool masked_alone(const struct plan *p)
 {
-    return p->protocol.aggregation == AGGREGATION_MASKED && p->shape.parties == 1;
+    return hidden(p) && !aggregation_of(p)->shares && p->shape.parties == 1;
 }
 
 /* --- steps at arrivals --- */
@@ -177,16 +178,18 @@ static bool identity_width(const struct plan *p)
 
 static bool coded_of_few(const struct plan *p)
 {
-    return p->protocol.aggregation == AGGREGATION_CODED && p->shape.parties > 0 &&
-           p->protocol.coded.segments + p->protocol.coded.privacy > p->shape.parties;
+    const struct aggregation *a = aggregation_of(p);
+
+    return a->prime_max > 0 && p->shape.parties > 0 && a->least(p) > p->shape.parties;
 }
 
 /* The prime is above max(value M, M + K + T).  With K + T <= M <= 256 the second is never the one
  * that passes PLAN_PRIME_MAX. */
 static bool coded_beyond_prime(const struct plan *p, enum plan_encoding encoding, uint64_t value)
 {
-    return p->protocol.aggregation == AGGREGATION_CODED && p->protocol.encoding == encoding &&
-           value * p->shape.parties >= PLAN_PRIME_MAX;
+    const uint32_t prime = aggregation_of(p)->prime_max;
+
+    return prime > 0 && p->protocol.encoding == encoding && value * p->shape.parties >= prime;
 }
 
 static bool coded_pbm_too_large(const struct plan *p)
@@ -203,7 +206,7 @@ static bool coded_fixed_too_large(const struct plan *p)
 
 static bool fedvs_encoding(const struct plan *p)
 {
-    return fedvs(p) && p->protocol.encoding != ENCODING_FIXED;
+    return fedvs(p) && p->protocol.encoding != aggregation_of(p)->own;
 }
 
 static bool fedvs_drop(const struct plan *p)
@@ -241,8 +244,7 @@ static bool fedvs_many_sets(const struct plan *p)
 
 static bool segments_idle(const struct plan *p)
 {
-    return p->protocol.fedvs.segments > 1 && !fedvs(p) &&
-           p->protocol.aggregation != AGGREGATION_CLEAR;
+    return p->protocol.fedvs.segments > 1 && !fedvs(p) && hidden(p);
 }
 
 static bool segments_uneven(const struct plan *p)

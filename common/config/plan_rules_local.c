@@ -3,6 +3,8 @@
  */
 #include "common/config/plan_rules_local.h"
 
+#include "common/config/aggregation.h"
+
 static bool refreshed(const struct plan *p)
 {
     return p->protocol.local_view == VIEW_REFRESHED;
@@ -10,7 +12,7 @@ static bool refreshed(const struct plan *p)
 
 bool plan_rules_local_refreshed_fedvs(const struct plan *p)
 {
-    return refreshed(p) && p->protocol.aggregation == AGGREGATION_FEDVS;
+    return refreshed(p) && aggregation_of(p)->polynomial;
 }
 
 bool plan_rules_local_refreshed_straggler(const struct plan *p)
@@ -40,7 +42,7 @@ static bool in_turns(const struct plan *p)
 
 bool plan_rules_local_sequential_hidden(const struct plan *p)
 {
-    return in_turns(p) && p->protocol.aggregation != AGGREGATION_CLEAR;
+    return in_turns(p) && !aggregation_of(p)->plaintext;
 }
 
 bool plan_rules_local_sequential_straggler(const struct plan *p)

@@ -1,10 +1,9 @@
-/* equality.c -- SPEKE over ristretto255, by libsodium; the scalars by our generator.
+/* equality.c -- SPEKE over ristretto255, by libsodium.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/crypto/equality.h"
 
 #include "common/base/check.h"
-#include "common/crypto/rng.h"
 #include "common/crypto/secret.h"
 
 #include <sodium.h>
@@ -15,6 +14,8 @@ _Static_assert(crypto_core_ristretto255_SCALARBYTES == EQUALITY_BYTES, "a scalar
 
 enum { HASH_BYTES = crypto_hash_sha512_BYTES, BLOCK_BYTES = 128 };
 _Static_assert(crypto_core_ristretto255_HASHBYTES == HASH_BYTES, "one hash gives a point");
+_Static_assert(crypto_core_ristretto255_NONREDUCEDSCALARBYTES == EQUALITY_RANDOM_BYTES,
+               "to reduce");
 
 /* Label and its length, as expand_message_xmd ends each of its hashes. */
 static void end_with_label(crypto_hash_sha512_state *h, const char *label, uint8_t out[HASH_BYTES])
@@ -46,31 +47,15 @@ static void expand(uint8_t out[HASH_BYTES], const char *label, const void *secre
     secret_wipe(first, sizeof first);
 }
 
-/* Uniform but for 2^-259: 512 random bits modulo the group's order. */
-static enum status fresh_scalar(uint8_t scalar[EQUALITY_BYTES])
-{
-    uint8_t wide[crypto_core_ristretto255_NONREDUCEDSCALARBYTES];
-    struct rng rng = {0};
-    enum status s = rng_init_system(&rng);
-
-    if (s == STATUS_OK) {
-        rng_fill(&rng, wide, sizeof wide);
-        crypto_core_ristretto255_scalar_reduce(scalar, wide);
-    }
-    rng_deinit(&rng);
-    secret_wipe(wide, sizeof wide);
-    return s;
-}
-
-enum status equality_begin(struct equality *e, const char *label, const void *secret, size_t n)
+enum status equality_begin(struct equality *e, const char *label, const void *secret, size_t n,
+                           const uint8_t random[EQUALITY_RANDOM_BYTES])
 {
     uint8_t hash[HASH_BYTES], base[EQUALITY_BYTES];
     enum status s = sodium_init() < 0 ? STATUS_CRYPTO : STATUS_OK;
 
     CHECK(strlen(label) <= EQUALITY_LABEL_MAX);
-    if (s == STATUS_OK)
-        s = fresh_scalar(e->scalar);
     if (s == STATUS_OK) {
+        crypto_core_ristretto255_scalar_reduce(e->scalar, random); /* uniform but for 2^-259 */
         expand(hash, label, secret, n);
         /* Neither can be but by a broken generator: a scalar or a base of 0. */
         if (crypto_core_ristretto255_from_hash(base, hash) != 0 ||

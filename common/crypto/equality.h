@@ -6,14 +6,16 @@
  * of what the caller derives from the result.
  *
  *   base     hash_to_ristretto255(secret) of RFC 9380, appendix B, under a label
- *   element  r base, r a fresh scalar, to the other end
+ *   element  r base, r a secret scalar, to the other end
  *   result   r * other's element: the same at both ends when the secrets were, and otherwise not
  *
  * An element alone says nothing: it is uniform over the group but the identity, whatever the
  * secret.  The two elements and anything derived from the result let nobody but the two ends try a
  * guess, as long as computational Diffie-Hellman is hard; an end can try the one that its own
  * element was made of (MacKenzie 2001, "On the security of the SPEKE password-authenticated key
- * exchange protocol").  Over libsodium.
+ * exchange protocol"), and no other one however often it shows that element: all that the other
+ * end's secret answers it with are multiples of one element, so two guesses by one element in two
+ * exchanges would be two in one.  Over libsodium.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EQUALITY_BYTES = 32, EQUALITY_LABEL_MAX = 64 };
+enum { EQUALITY_BYTES = 32, EQUALITY_LABEL_MAX = 64, EQUALITY_RANDOM_BYTES = 64 };
 
 /* One comparison at one end. */
 struct equality {
@@ -34,10 +36,10 @@ struct equality {
     uint8_t element[EQUALITY_BYTES]; /* for the other end */
 };
 
-/* Of the n bytes of a secret; nothing of it is kept.  The scalar comes from the system's
- * generator, always. */
-enum status equality_begin(struct equality *e, const char *label, const void *secret,
-                           size_t n) MUST_USE;
+/* Of the n bytes of a secret; nothing of it is kept.  The scalar is `random` modulo the group's
+ * order: as uniform, and as secret, as those bytes are, which serve for this secret alone. */
+enum status equality_begin(struct equality *e, const char *label, const void *secret, size_t n,
+                           const uint8_t random[EQUALITY_RANDOM_BYTES]) MUST_USE;
 /* The result, which is a secret; the scalar is wiped whatever the answer.  STATUS_AUTH when the
  * other's element is none (not canonical, the identity), or the own one come back. */
 enum status equality_end(uint8_t result[EQUALITY_BYTES], struct equality *e,

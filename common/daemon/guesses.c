@@ -1,7 +1,8 @@
 /* guesses.c -- rows of counts to a signed file and back.
  *
- *   "colonnade guesses 1" and zeros to 64 bytes, signature (64), then for each row peer (32),
- *   list (32), count (8, little-endian).  Signed is the SHA-256 of all but the signature.
+ *   "colonnade guesses 2" and zeros to 64 bytes, signature (64), seed (32), then for each row peer
+ *   (32), list (32), element (32), count (8, little-endian).  Signed is the SHA-256 of all but the
+ *   signature.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +14,7 @@
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "common/crypto/rng.h"
 #include "common/crypto/secret.h"
 
 #include <errno.h>
@@ -22,12 +24,13 @@
 
 enum {
     TITLE_BYTES = 64,
-    HEAD_BYTES = TITLE_BYTES + SIGN_BYTES,
-    ROW_BYTES = 2 * GUESSES_KEY_BYTES + 8,
+    SIGNED_AT = TITLE_BYTES + SIGN_BYTES,
+    HEAD_BYTES = SIGNED_AT + GUESSES_KEY_BYTES,
+    ROW_BYTES = 3 * GUESSES_KEY_BYTES + 8,
     FILE_MAX = HEAD_BYTES + ROW_BYTES * GUESSES_ROWS_MAX
 };
 
-static const char title[TITLE_BYTES] = "colonnade guesses 1";
+static const char title[TITLE_BYTES] = "colonnade guesses 2";
 
 static void digest_of(uint8_t out[DIGEST_BYTES], const struct buf *file)
 {
@@ -35,7 +38,7 @@ static void digest_of(uint8_t out[DIGEST_BYTES], const struct buf *file)
 
     digest_begin(&d);
     digest_update(&d, file->data, TITLE_BYTES);
-    digest_update(&d, file->data + HEAD_BYTES, file->len - HEAD_BYTES);
+    digest_update(&d, file->data + SIGNED_AT, file->len - SIGNED_AT);
     digest_final(&d, out);
     digest_deinit(&d);
 }
@@ -55,47 +58,17 @@ static enum status parse(struct guesses *g, const struct buf *file, struct error
                          "%s: changed, or written under another identity.key; remove it to count "
                          "from nothing",
                          g->path);
+    memcpy(g->seed, file->data + SIGNED_AT, sizeof g->seed);
     for (g->n = 0; g->n < (file->len - HEAD_BYTES) / ROW_BYTES; g->n++) {
         struct guesses_row *r = &g->row[g->n];
 
         memcpy(r->peer, at, sizeof r->peer);
         memcpy(r->list, at + sizeof r->peer, sizeof r->list);
-        at += 2 * GUESSES_KEY_BYTES;
+        memcpy(r->element, at + sizeof r->peer + sizeof r->list, sizeof r->element);
+        at += 3 * GUESSES_KEY_BYTES;
         r->count = le_take(&at, 8);
     }
     return STATUS_OK;
-}
-
-enum status guesses_open(struct guesses *g, const char *state, const struct sign_key *key,
-                         struct error *err)
-{
-    struct stat is = {0};
-    struct buf file;
-    enum status s = STATUS_OK;
-
-    *g = (struct guesses){.key = key};
-    snprintf(g->path, sizeof g->path, "%.*s/guesses", GUESSES_PATH_MAX - 16, state);
-    g->row = mem_alloc(GUESSES_ROWS_MAX, sizeof *g->row);
-    if (g->row == NULL)
-        return error_set(err, STATUS_MEMORY, "%s: no memory", g->path);
-    if (lstat(g->path, &is) != 0 && errno == ENOENT)
-        return STATUS_OK;
-    /* The daemon's own: no link, and nobody else may know with whom it compared. */
-    if (!S_ISREG(is.st_mode) || (is.st_mode & 077) != 0)
-        return error_set(err, STATUS_CONFIG,
-                         "%s: is to be a file of its owner alone, and no link: mode 0600", g->path);
-    buf_init(&file, FILE_MAX);
-    s = file_read_own(g->path, &file, err);
-    if (s == STATUS_OK)
-        s = parse(g, &file, err);
-    buf_deinit(&file);
-    return s;
-}
-
-void guesses_close(struct guesses *g)
-{
-    mem_free(g->row);
-    *g = (struct guesses){0};
 }
 
 uint64_t guesses_count(const struct guesses *g, const uint8_t peer[GUESSES_KEY_BYTES])
@@ -120,11 +93,15 @@ static enum status write_rows(struct guesses *g, const struct guesses_row *row, 
     s = buf_append(&file, title, TITLE_BYTES);
     if (s == STATUS_OK)
         s = buf_append(&file, signature, sizeof signature);
+    if (s == STATUS_OK)
+        s = buf_append(&file, g->seed, sizeof g->seed);
     for (size_t i = 0; i < n && s == STATUS_OK; i++) {
         le_put(count, row[i].count, sizeof count);
         s = buf_append(&file, row[i].peer, GUESSES_KEY_BYTES);
         if (s == STATUS_OK)
             s = buf_append(&file, row[i].list, GUESSES_KEY_BYTES);
+        if (s == STATUS_OK)
+            s = buf_append(&file, row[i].element, GUESSES_KEY_BYTES);
         if (s == STATUS_OK)
             s = buf_append(&file, count, sizeof count);
     }
@@ -136,9 +113,84 @@ static enum status write_rows(struct guesses *g, const struct guesses_row *row, 
         s = file_write_atomic(g->path, file.data, file.len, 0600, err);
     else
         error_set(err, s, "%s: %s", g->path, status_words(s));
-    buf_deinit(&file);
+    secret_buf_deinit(&file);
     return s;
 }
+
+/* --- open --- */
+
+static enum status read_file(struct guesses *g, struct error *err)
+{
+    struct buf file;
+    enum status s;
+
+    buf_init(&file, FILE_MAX);
+    s = file_read_own(g->path, &file, err);
+    if (s == STATUS_OK)
+        s = parse(g, &file, err);
+    secret_buf_deinit(&file);
+    return s;
+}
+
+static enum status first_file(struct guesses *g, bool make, struct error *err)
+{
+    struct rng fresh = {0};
+    enum status s = rng_init_system(&fresh);
+
+    if (s == STATUS_OK)
+        rng_fill(&fresh, g->seed, sizeof g->seed);
+    rng_deinit(&fresh);
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s: no fresh seed", g->path);
+    return make ? write_rows(g, g->row, 0, err) : STATUS_OK;
+}
+
+/* Of seed and key, so that neither alone tells it.  Ed25519 signs the same bytes alike every time.
+ */
+static enum status make_secret(struct guesses *g, struct error *err)
+{
+    uint8_t signature[SIGN_BYTES];
+    enum status s = sign_make(signature, g->key, "vfl/guesses/secret/1", g->seed, sizeof g->seed);
+
+    if (s == STATUS_OK)
+        digest_sha256(g->secret, signature, sizeof signature);
+    else
+        error_set(err, s, "%s: %s", g->path, status_words(s));
+    secret_wipe(signature, sizeof signature);
+    return s;
+}
+
+enum status guesses_open(struct guesses *g, const char *state, const struct sign_key *key,
+                         bool make, struct error *err)
+{
+    struct stat is = {0};
+    enum status s = STATUS_OK;
+
+    *g = (struct guesses){.key = key};
+    snprintf(g->path, sizeof g->path, "%.*s/guesses", GUESSES_PATH_MAX - 16, state);
+    g->row = mem_alloc(GUESSES_ROWS_MAX, sizeof *g->row);
+    g->secret = secret_alloc(GUESSES_KEY_BYTES, 1);
+    if (g->row == NULL || g->secret == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: no memory", g->path);
+    if (lstat(g->path, &is) != 0 && errno == ENOENT)
+        s = first_file(g, make, err);
+    /* The daemon's own: no link, and nobody else may know with whom it compared. */
+    else if (!S_ISREG(is.st_mode) || (is.st_mode & 077) != 0)
+        s = error_set(err, STATUS_CONFIG,
+                      "%s: is to be a file of its owner alone, and no link: mode 0600", g->path);
+    else
+        s = read_file(g, err);
+    return s == STATUS_OK ? make_secret(g, err) : s;
+}
+
+void guesses_close(struct guesses *g)
+{
+    mem_free(g->row);
+    secret_free(g->secret, GUESSES_KEY_BYTES, 1);
+    secret_wipe(g, sizeof *g);
+}
+
+/* --- counting --- */
 
 /* What the file names a list by.  Ed25519 signs the same bytes alike every time. */
 static enum status name_list(uint8_t out[GUESSES_KEY_BYTES], const struct guesses *g,
@@ -152,29 +204,66 @@ static enum status name_list(uint8_t out[GUESSES_KEY_BYTES], const struct guesse
     return s;
 }
 
-/* One more of this peer, or none. */
-static enum status change(struct guesses_row *row, size_t *n, const uint8_t *peer,
-                          const uint8_t *list, bool equal)
+/* NULL: there is none. */
+static struct guesses_row *find(struct guesses_row *row, size_t n, const uint8_t *peer,
+                                const uint8_t *list)
 {
-    size_t i = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (memcmp(row[i].peer, peer, GUESSES_KEY_BYTES) == 0 &&
+            memcmp(row[i].list, list, GUESSES_KEY_BYTES) == 0)
+            return &row[i];
+    }
+    return NULL;
+}
 
-    while (i < *n && (memcmp(row[i].peer, peer, GUESSES_KEY_BYTES) != 0 ||
-                      memcmp(row[i].list, list, GUESSES_KEY_BYTES) != 0))
-        i++;
-    if (equal) {
-        if (i < *n)
-            row[i] = row[--*n];
+bool guesses_known(const struct guesses *g, const uint8_t peer[GUESSES_KEY_BYTES],
+                   const uint8_t list[GUESSES_KEY_BYTES], const uint8_t element[GUESSES_KEY_BYTES])
+{
+    uint8_t name[GUESSES_KEY_BYTES];
+    const struct guesses_row *r =
+        name_list(name, g, list) == STATUS_OK ? find(g->row, g->n, peer, name) : NULL;
+
+    return r != NULL && memcmp(r->element, element, GUESSES_KEY_BYTES) == 0;
+}
+
+/* About to be answered. */
+static enum status count_one(struct guesses_row *row, size_t *n, const uint8_t *peer,
+                             const uint8_t *list, const uint8_t *element)
+{
+    struct guesses_row *r = find(row, *n, peer, list);
+
+    if (r != NULL && memcmp(r->element, element, GUESSES_KEY_BYTES) == 0)
         return STATUS_OK;
+    if (r == NULL) {
+        if (*n == GUESSES_ROWS_MAX)
+            return STATUS_LIMIT;
+        r = &row[(*n)++];
+        memcpy(r->peer, peer, GUESSES_KEY_BYTES);
+        memcpy(r->list, list, GUESSES_KEY_BYTES);
+        r->count = 0;
     }
-    if (i == GUESSES_ROWS_MAX)
-        return STATUS_LIMIT;
-    if (i == *n) {
-        memcpy(row[i].peer, peer, GUESSES_KEY_BYTES);
-        memcpy(row[i].list, list, GUESSES_KEY_BYTES);
-        row[(*n)++].count = 0;
-    }
-    row[i].count++;
+    memcpy(r->element, element, GUESSES_KEY_BYTES);
+    r->count++;
     return STATUS_OK;
+}
+
+/* Has shown the right proof.  Of rows that count nothing one is kept for each peer: what this
+ * element is answered with tells nothing new, so the next time nothing need be written. */
+static void forgive_one(struct guesses_row *row, size_t *n, const uint8_t *peer,
+                        const uint8_t *list)
+{
+    struct guesses_row *r = find(row, *n, peer, list);
+
+    if (r == NULL || r->count == 0)
+        return;
+    r->count = 0;
+    for (size_t i = 0; i < *n;) {
+        if (row[i].count == 0 && memcmp(row[i].peer, peer, GUESSES_KEY_BYTES) == 0 &&
+            memcmp(row[i].list, list, GUESSES_KEY_BYTES) != 0)
+            row[i] = row[--*n];
+        else
+            i++;
+    }
 }
 
 /* The rows that `next` makes of the present ones: to the disk, then here. */
@@ -201,8 +290,22 @@ static struct guesses_row *copy(const struct guesses *g)
     return next;
 }
 
-enum status guesses_note(struct guesses *g, const uint8_t *const *peers, size_t n,
-                         const uint8_t list[GUESSES_KEY_BYTES], bool equal, struct error *err)
+/* To the disk, if anything has changed. */
+static enum status settle(struct guesses *g, struct guesses_row *next, size_t n, enum status s,
+                          struct error *err)
+{
+    if (s == STATUS_OK && (n != g->n || memcmp(next, g->row, n * sizeof *next) != 0))
+        return replace(g, next, n, err);
+    mem_free(next);
+    if (s == STATUS_OK)
+        return s;
+    return error_set(err, s == STATUS_LIMIT ? STATUS_POLICY : s, "%s: %s", g->path,
+                     status_words(s));
+}
+
+enum status guesses_note(struct guesses *g, const uint8_t *const *peers,
+                         const uint8_t *const *elements, size_t n,
+                         const uint8_t list[GUESSES_KEY_BYTES], struct error *err)
 {
     struct guesses_row *next = copy(g);
     uint8_t name[GUESSES_KEY_BYTES];
@@ -210,13 +313,21 @@ enum status guesses_note(struct guesses *g, const uint8_t *const *peers, size_t 
     size_t rows = g->n;
 
     for (size_t i = 0; i < n && s == STATUS_OK; i++)
-        s = change(next, &rows, peers[i], name, equal);
-    if (s != STATUS_OK) {
-        mem_free(next);
-        return error_set(err, s == STATUS_LIMIT ? STATUS_POLICY : s, "%s: %s", g->path,
-                         status_words(s));
-    }
-    return replace(g, next, rows, err);
+        s = count_one(next, &rows, peers[i], name, elements[i]);
+    return settle(g, next, rows, s, err);
+}
+
+enum status guesses_equal(struct guesses *g, const uint8_t *const *peers, size_t n,
+                          const uint8_t list[GUESSES_KEY_BYTES], struct error *err)
+{
+    struct guesses_row *next = copy(g);
+    uint8_t name[GUESSES_KEY_BYTES];
+    enum status s = next == NULL ? STATUS_MEMORY : name_list(name, g, list);
+    size_t rows = g->n;
+
+    for (size_t i = 0; i < n && s == STATUS_OK; i++)
+        forgive_one(next, &rows, peers[i], name);
+    return settle(g, next, rows, s, err);
 }
 
 enum status guesses_forget(struct guesses *g, const uint8_t peer[GUESSES_KEY_BYTES], uint64_t *was,
@@ -246,10 +357,10 @@ static enum status forget_by_order(struct guesses *g, const uint8_t *peer, const
     if (s != STATUS_OK)
         return s;
     if (was == 0)
-        s = buf_printf(out, "no comparison of ids with %s was in vain\n", name);
+        s = buf_printf(out, "no other lists of ids from %s\n", name);
     else
-        s = buf_printf(out, "forgotten: %llu comparisons of ids with %s in vain\n",
-                       (unsigned long long)was, name);
+        s = buf_printf(out, "forgotten: %llu other lists of ids from %s\n", (unsigned long long)was,
+                       name);
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 
@@ -269,7 +380,7 @@ enum status guesses_order(const char *state, const struct sign_key *key, const u
     if (s == STATUS_OK)
         s = file_lock(&lock, path, err);
     if (s == STATUS_OK)
-        s = guesses_open(&g, state, key, err);
+        s = guesses_open(&g, state, key, true, err);
     if (s == STATUS_OK)
         s = forget_by_order(&g, peer, name, out, err);
     guesses_close(&g);

@@ -3,6 +3,7 @@
  */
 #include "common/flow/agenda.h"
 
+#include "common/config/aggregation.h"
 #include "common/data/segments.h"
 #include "common/wire/limits.h"
 
@@ -108,14 +109,9 @@ uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_
     return (agenda_batch(a, step) + 1) % a->rounds_per_epoch == 0 ? k * last : p->training.batch;
 }
 
-static uint32_t segments_of(const struct plan *p)
-{
-    return p->protocol.aggregation == AGGREGATION_FEDVS ? p->protocol.fedvs.segments : 1;
-}
-
 void agenda_segments(struct segments *s, const struct plan *p, bool test)
 {
-    segments_init(s, test ? p->shape.test_rows : p->shape.train_rows, segments_of(p));
+    segments_init(s, test ? p->shape.test_rows : p->shape.train_rows, aggregation_segments(p));
 }
 
 uint32_t agenda_places(const struct plan *p, bool test)
@@ -128,7 +124,7 @@ uint32_t agenda_places(const struct plan *p, bool test)
 
 uint32_t agenda_round_places(const struct plan *p)
 {
-    return wire_evaluate_rows(p) / segments_of(p);
+    return wire_evaluate_rows(p) / aggregation_segments(p);
 }
 
 float agenda_rate(const struct plan *p, uint64_t step, uint32_t local)

@@ -1,4 +1,4 @@
-/* ids.c -- one comparison of ids, from a fresh element to what both ends show.
+/* ids.c -- one comparison of ids, from the own element to what both ends show.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/flow/ids.h"
@@ -11,10 +11,11 @@
 
 #include <string.h>
 
-static const char info_label[] = "vfl/same/1", list_label[] = "vfl/ids/list/1";
+static const char info_label[] = "vfl/same/1", list_label[] = "vfl/ids/list/1",
+                  scalar_label[] = "vfl/ids/scalar/1";
 
 enum {
-    BASE_BYTES = 2 * WIRE_DIGEST_BYTES + 8 + 2 * WIRE_KEY_BYTES,
+    BASE_BYTES = 2 * WIRE_KEY_BYTES + WIRE_DIGEST_BYTES,
     INFO_BYTES = sizeof info_label - 1 + 2 * WIRE_KEY_BYTES
 };
 
@@ -41,23 +42,36 @@ void ids_list(uint8_t list[WIRE_DIGEST_BYTES], const struct table *train, const 
     digest_deinit(&d);
 }
 
-enum status ids_begin(struct ids_pair *p, const struct ids_terms *t, const uint8_t *key_before,
+/* The same one for the same pair and list, for as long as the secret lives; for every other, one
+ * that has nothing to do with it. */
+static enum status begin_with_scalar(struct equality *e, const uint8_t secret[IDS_SECRET_BYTES],
+                                     const uint8_t base[BASE_BYTES])
+{
+    uint8_t info[sizeof scalar_label - 1 + BASE_BYTES], random[EQUALITY_RANDOM_BYTES];
+    enum status s;
+
+    memcpy(info, scalar_label, sizeof scalar_label - 1);
+    memcpy(info + sizeof scalar_label - 1, base, BASE_BYTES);
+    s = kex_hkdf(random, sizeof random, secret, IDS_SECRET_BYTES, NULL, 0, info, sizeof info);
+    if (s == STATUS_OK)
+        s = equality_begin(e, "vfl/ids/3", base, BASE_BYTES, random);
+    secret_wipe(info, sizeof info);
+    secret_wipe(random, sizeof random);
+    return s;
+}
+
+enum status ids_begin(struct ids_pair *p, const struct ids_own *own, const uint8_t *key_before,
                       const uint8_t *key_after, enum ids_side other)
 {
-    uint8_t base[BASE_BYTES], *at = base;
+    uint8_t base[BASE_BYTES];
     enum status s;
 
     *p = (struct ids_pair){.any = true, .other = other};
     memcpy(p->key[IDS_BEFORE], key_before, WIRE_KEY_BYTES);
     memcpy(p->key[IDS_AFTER], key_after, WIRE_KEY_BYTES);
-    memcpy(at, t->plan_digest, WIRE_DIGEST_BYTES);
-    at += WIRE_DIGEST_BYTES;
-    le_put(at, t->generation, 8);
-    at += 8;
-    memcpy(at, p->key, sizeof p->key);
-    at += sizeof p->key;
-    memcpy(at, t->list, WIRE_DIGEST_BYTES);
-    s = equality_begin(&p->own, "vfl/ids/2", base, sizeof base);
+    memcpy(base, p->key, sizeof p->key);
+    memcpy(base + sizeof p->key, own->list, WIRE_DIGEST_BYTES);
+    s = begin_with_scalar(&p->own, own->secret, base);
     secret_wipe(base, sizeof base);
     if (s != STATUS_OK)
         ids_forget(p);
@@ -94,4 +108,11 @@ bool ids_equal(const struct ids_pair *p, const uint8_t proof[WIRE_PROOF_BYTES])
 void ids_forget(struct ids_pair *p)
 {
     secret_wipe(p, sizeof *p);
+}
+
+bool ids_may_answer(const struct ids_counts *c, const uint8_t key[WIRE_KEY_BYTES],
+                    const uint8_t list[WIRE_DIGEST_BYTES], const uint8_t element[EQUALITY_BYTES],
+                    uint64_t most)
+{
+    return c->count(c->owner, key) < most || c->known(c->owner, key, list, element);
 }

@@ -3,6 +3,7 @@
  */
 #include "common/flow/mechanism.h"
 
+#include "common/config/aggregation.h"
 #include "common/privacy/ledger.h"
 #include "common/secagg/encode.h"
 
@@ -14,7 +15,7 @@ struct account_entry mechanism_of(const struct plan *p, const struct roster *r,
     struct account_entry e = {
         .kind = ACCOUNT_NONE,
         .clip = p->protocol.clip,
-        .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
+        .clear = aggregation_of(p)->plaintext,
         .concat = plan_shows_each(p),
         .coordinates = p->model.embedding,
         /* threats 1.2 */

@@ -24,6 +24,7 @@ enum {
 /* The mechanism's tables, built once for all claims and all orders. */
 struct tables {
     size_t n;
+    uint64_t outcomes;
     uint32_t wanted[TABLES_MAX]; /* M_eff asked for; the table's own when memory sufficed */
     struct rdp_pbm table[TABLES_MAX];
 };
@@ -82,11 +83,13 @@ static uint32_t effective_parties(const struct account_entry *e, const struct ac
     return alone ? 1 : honest_parties(e, which);
 }
 
-/* The table for (b, beta, m_eff).  Short of memory it is that of M_eff = 1, which needs none and
- * bounds every larger set (the others' noise is post-processing). */
+/* The table for (b, beta, m_eff).  Short of memory or of time it is that of M_eff = 1, which needs
+ * none and bounds every larger set (the others' noise is post-processing). */
 static const struct rdp_pbm *find_table(struct tables *tables, const struct account_entry *e,
                                         uint32_t m_eff)
 {
+    const uint64_t outcomes = (uint64_t)e->trials * m_eff;
+    const bool fits = outcomes <= ACCOUNT_OUTCOMES_MAX - tables->outcomes;
     struct rdp_pbm *t;
 
     for (size_t i = 0; i < tables->n; i++) {
@@ -97,7 +100,9 @@ static const struct rdp_pbm *find_table(struct tables *tables, const struct acco
     CHECK(tables->n < TABLES_MAX);
     t = &tables->table[tables->n];
     tables->wanted[tables->n++] = m_eff;
-    if (rdp_pbm_init(t, e->trials, e->beta, m_eff) != STATUS_OK) {
+    if (fits && rdp_pbm_init(t, e->trials, e->beta, m_eff) == STATUS_OK) {
+        tables->outcomes += outcomes;
+    } else {
         enum status s = rdp_pbm_init(t, e->trials, e->beta, 1);
 
         CHECK(s == STATUS_OK);

@@ -21,7 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ACCOUNT_MECHANISMS_MAX = 64, ACCOUNT_CLAIMS_MAX = 16 };
+/* MECHANISMS: that a ledger holds, and so that are composed, in all.  OUTCOMES: of all tables of
+ * one composition. */
+enum { ACCOUNT_MECHANISMS_MAX = 1024, ACCOUNT_CLAIMS_MAX = 16, ACCOUNT_OUTCOMES_MAX = 1 << 24 };
 #define ACCOUNT_VACUOUS 20.0 /* above this epsilon a claim says nothing */
 
 /* No draw of discrete Gaussian noise is further from its law than 2^-ACCOUNT_DISTANCE_BITS, and no
@@ -128,8 +130,9 @@ enum account_adjacency account_record_adjacency(const struct account_entry *entr
  * draws: with eta the sum of their distances the claim is that of delta - (1 + e^epsilon) eta
  * (docs/privacy.md). Beyond ACCOUNT_VACUOUS, where e^epsilon eta may be more than there is, it is
  * that of the exact law at delta; a claim below that cannot be paid for is infinite. n may
- * be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1 (CHECK).  If memory is short a claim
- * falls back to M_eff = 1 and says so: larger, still true. */
+ * be a full ledger's and one more, ACCOUNT_MECHANISMS_MAX + 1 (CHECK).  If memory is short, or
+ * tables would have more than ACCOUNT_OUTCOMES_MAX outcomes (b M_eff each), a claim falls back to
+ * M_eff = 1 and says so: larger, still true. */
 size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
                       const struct account_entry *entries, size_t n, double delta, uint32_t t);
 

@@ -14,6 +14,7 @@
 #include "common/privacy/ledger_entry.h"
 #include "common/privacy/ledger_file.h"
 #include "common/privacy/ledger_inside.h"
+#include "common/privacy/ledger_past.h"
 #include "common/privacy/ledger_records.h"
 #include "common/privacy/ledger_replay.h"
 
@@ -55,7 +56,7 @@ static enum status begin_log(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTE
         s = ledger_write_begin(l, &l->history, err);
     if (s == STATUS_OK)
         s = ledger_store_seal(&l->store, 0, err);
-    l->records_since = 1;
+    l->records = 1;
     return s;
 }
 
@@ -131,7 +132,7 @@ static enum status add_mechanism(struct ledger *l, const char *text, struct erro
         return s;
     strcpy(l->mechanism_text[n], text);
     l->current = l->mechanisms++;
-    l->records_since++;
+    l->records++;
     return STATUS_OK;
 }
 
@@ -222,7 +223,7 @@ static enum status bind_slots(struct ledger *l, const uint32_t *slots, size_t ro
         bound = ledger_sets_find(&l->sets, runs, bytes);
         bound->bound = true;
         l->counts.records = l->ids.n;
-        l->records_since += 2;
+        l->records += 2;
         if (set != NULL)
             *set = bound->number;
     } else if (added) {
@@ -349,6 +350,8 @@ enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint6
         s = save_entry(l, b, false, err);
     if (s != STATUS_OK)
         CHECK(ledger_counts_subtract(&l->counts, column, slots, b->n));
+    else
+        ledger_past_settle(l, l->current);
     return s;
 }
 
@@ -361,7 +364,10 @@ enum status ledger_return(struct ledger *l, const struct ledger_block *b, struct
 
     if (s != STATUS_OK)
         return s;
-    CHECK(ledger_counts_subtract(&l->counts, column, slots, b->n));
+    if (!ledger_counts_subtract(&l->counts, column, slots, b->n)) {
+        CHECK(l->mechanism[l->current].releases > 0); /* summed up meanwhile: they stay charged */
+        return STATUS_OK;
+    }
     s = save_entry(l, b, true, err);
     if (s != STATUS_OK) {
         enum status again = ledger_counts_add(&l->counts, column, slots, b->n, &highest);
@@ -417,7 +423,7 @@ enum status ledger_keep(struct ledger *l, struct error *err)
         s = end_transaction(l, ledger_write_peers(l, false, err), l->history.number, err);
     if (s == STATUS_OK) {
         ledger_peers_clean(&l->peers);
-        l->records_since++;
+        l->records++;
     }
     return s;
 }
@@ -441,7 +447,7 @@ enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTE
         return s;
     ledger_peers_clean(&l->peers);
     peer->seen = 0;
-    l->records_since += 2;
+    l->records += 2;
     return STATUS_OK;
 }
 
@@ -461,13 +467,31 @@ uint32_t ledger_spent(const struct ledger *l, uint32_t slot)
     return l->counts.total[slot];
 }
 
+bool ledger_takes(const struct ledger *l, const struct account_entry *mechanism)
+{
+    char text[LEDGER_MECHANISM_MAX];
+
+    if (l->mechanisms < ACCOUNT_MECHANISMS_MAX)
+        return true;
+    ledger_mechanism_print(text, mechanism);
+    for (size_t i = 0; i < l->mechanisms; i++) {
+        if (strcmp(l->mechanism_text[i], text) == 0)
+            return true;
+    }
+    return false;
+}
+
+size_t ledger_mechanisms(const struct ledger *l)
+{
+    return l->mechanisms;
+}
+
 size_t ledger_entries(const struct ledger *l, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
     size_t n = 0;
 
     for (size_t m = 0; m < l->mechanisms; m++) {
-        out[n] = l->mechanism[m];
-        ledger_counts_sum(&l->counts, m, &out[n]);
+        out[n] = ledger_past_entry(l, m);
         if (out[n].releases > 0)
             n++;
     }

@@ -57,6 +57,13 @@ void ledger_close(struct ledger *l); /* NULL is fine */
 enum status ledger_use(struct ledger *l, const struct account_entry *mechanism,
                        struct error *err) MUST_USE;
 
+/* Whether ledger_use would take it: it has an account, or there is room for another one. */
+bool ledger_takes(const struct ledger *l, const struct account_entry *mechanism);
+/* Accounts that there are, of ACCOUNT_MECHANISMS_MAX; from LEDGER_NEARLY_FULL on people are told.
+ */
+size_t ledger_mechanisms(const struct ledger *l);
+enum { LEDGER_NEARLY_FULL = ACCOUNT_MECHANISMS_MAX / 4 * 3 };
+
 /* Binds a data set of `rows` rows, each of a record named by a text: its id, or what it has in
  * common with other rows of the same person.  *slots maps rows to slots of the ledger (mem_free
  * it), *set (NULL: not asked for) names the data set in blocks, as long as this ledger is open.
@@ -85,7 +92,8 @@ struct ledger_block {
 enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint64_t record_max,
                            uint64_t total_max, struct error *err) MUST_USE;
 /* Gives back reservations that were never sent (orderly end of a generation); more than was
- * reserved is a programmer's mistake.  On failure they stay charged. */
+ * reserved is a programmer's mistake.  On failure they stay charged, and so they do when their
+ * mechanism was summed up since (ledger_past.h). */
 enum status ledger_return(struct ledger *l, const struct ledger_block *b,
                           struct error *err) MUST_USE;
 

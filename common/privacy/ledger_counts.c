@@ -8,7 +8,7 @@
 
 void ledger_counts_deinit(struct ledger_counts *c)
 {
-    for (size_t m = 0; m < ACCOUNT_MECHANISMS_MAX; m++) {
+    for (size_t m = 0; m < LEDGER_COLUMNS; m++) {
         for (size_t p = 0; p < LEDGER_PURPOSES; p++) {
             struct ledger_chunk **chunk = c->chunk[m][p];
 
@@ -30,7 +30,7 @@ enum status ledger_counts_grow(struct ledger_counts *c, size_t records)
     if (chunks <= c->chunks)
         return STATUS_OK;
     /* An array that has grown while a later one could not is merely longer than c->chunks says. */
-    for (size_t m = 0; m < ACCOUNT_MECHANISMS_MAX; m++) {
+    for (size_t m = 0; m < LEDGER_COLUMNS; m++) {
         for (size_t p = 0; p < LEDGER_PURPOSES; p++) {
             struct ledger_chunk ***array = &c->chunk[m][p], **grown;
 
@@ -155,9 +155,52 @@ uint32_t ledger_counts_most(const struct ledger_counts *c)
     return most;
 }
 
+uint64_t ledger_counts_released(const struct ledger_counts *c, size_t mechanism)
+{
+    uint64_t sum = 0;
+
+    for (size_t p = 0; p < LEDGER_PURPOSES; p++)
+        sum += c->column[mechanism][p];
+    return sum;
+}
+
+/* Adds an array of chunks to another one, and frees it. */
+static struct ledger_chunk **merge_chunks(struct ledger_chunk **to, struct ledger_chunk **from,
+                                          size_t chunks)
+{
+    if (to == NULL || from == NULL)
+        return to == NULL ? from : to;
+    for (size_t i = 0; i < chunks; i++) {
+        if (to[i] == NULL) {
+            to[i] = from[i];
+            continue;
+        }
+        for (size_t at = 0; from[i] != NULL && at < LEDGER_CHUNK; at++)
+            to[i]->count[at] += from[i]->count[at]; /* no more than the slot's total */
+        mem_free(from[i]);
+    }
+    mem_free(from);
+    return to;
+}
+
+void ledger_counts_sum_up(struct ledger_counts *c, size_t mechanism)
+{
+    CHECK(mechanism < LEDGER_PAST);
+    for (size_t p = 0; p < LEDGER_PURPOSES; p++) {
+        struct ledger_chunk ***past = &c->chunk[LEDGER_PAST][p];
+
+        *past = merge_chunks(*past, c->chunk[mechanism][p], c->chunks);
+        c->chunk[mechanism][p] = NULL;
+        c->column[LEDGER_PAST][p] += c->column[mechanism][p];
+        c->column[mechanism][p] = 0;
+    }
+}
+
 void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct account_entry *e)
 {
     e->releases = e->participations_max = e->trained_max = 0;
+    if (ledger_counts_released(c, mechanism) == 0)
+        return;
     for (uint32_t slot = 0; slot < c->records; slot++) {
         uint64_t of_record = 0;
 

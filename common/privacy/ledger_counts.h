@@ -1,5 +1,5 @@
 /* ledger_counts.h -- the ledger in memory: how often each record was released, by mechanism and
- * purpose.
+ * purpose; of mechanisms that are summed up together (ledger_past.h), by purpose alone.
  *
  * Counts live in chunks of LEDGER_CHUNK slots, made when first touched.
  *
@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LEDGER_CHUNK = 1024 };
+enum { LEDGER_CHUNK = 1024, LEDGER_PAST = ACCOUNT_MECHANISMS_MAX, LEDGER_COLUMNS };
 
-/* Which counts: one mechanism, one purpose. */
+/* Which counts: one mechanism or LEDGER_PAST, all that are summed up; one purpose. */
 struct ledger_column {
     size_t mechanism;
     enum ledger_purpose purpose;
@@ -28,12 +28,12 @@ struct ledger_chunk {
 };
 
 struct ledger_counts {
-    struct ledger_chunk **chunk[ACCOUNT_MECHANISMS_MAX][LEDGER_PURPOSES]; /* NULL: all zero */
+    struct ledger_chunk **chunk[LEDGER_COLUMNS][LEDGER_PURPOSES]; /* NULL: all zero */
     size_t chunks;   /* pointers in each of these arrays; `total` covers as many slots */
     size_t records;  /* slots in use */
     uint32_t *total; /* of each slot over mechanisms and purposes */
     uint64_t releases[LEDGER_PURPOSES];
-    uint64_t column[ACCOUNT_MECHANISMS_MAX][LEDGER_PURPOSES]; /* releases, mechanism by mechanism */
+    uint64_t column[LEDGER_COLUMNS][LEDGER_PURPOSES]; /* releases, mechanism by mechanism */
 };
 
 void ledger_counts_deinit(struct ledger_counts *c); /* safe on a zeroed struct */
@@ -59,6 +59,12 @@ bool ledger_counts_subtract(struct ledger_counts *c, struct ledger_column column
 
 /* The largest total. */
 uint32_t ledger_counts_most(const struct ledger_counts *c);
+
+/* Its releases. */
+uint64_t ledger_counts_released(const struct ledger_counts *c, size_t mechanism);
+
+/* Its counts become LEDGER_PAST's: they can no longer be told from others'. */
+void ledger_counts_sum_up(struct ledger_counts *c, size_t mechanism);
 
 /* e->releases of a mechanism, and the most of one record by it, at all and in training. */
 void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct account_entry *e);

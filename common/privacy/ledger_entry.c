@@ -203,6 +203,6 @@ void ledger_entry_done(struct ledger *l, const struct ledger_block *b, bool back
                                                              .last_s = time_of(b)});
     l->history.number = w->number;
     l->history.entries++;
-    l->records_since += 2;
+    l->records += 2;
     l->releases_since += b->n;
 }

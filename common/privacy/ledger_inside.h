@@ -24,6 +24,7 @@ struct ledger {
     struct ledger_sets sets;
     uint8_t salt[LEDGER_SALT_BYTES]; /* of the key of digests of ids */
 
+    /* Releases and participations: what was summed up (ledger_past.h). */
     struct account_entry mechanism[ACCOUNT_MECHANISMS_MAX];
     char mechanism_text[ACCOUNT_MECHANISMS_MAX][LEDGER_MECHANISM_MAX];
     size_t mechanisms;
@@ -36,7 +37,7 @@ struct ledger {
 
     uint32_t *slots; /* of the block that is worked out */
     size_t slots_max;
-    uint64_t records_since, releases_since; /* that an opening has to work out */
+    uint64_t records, releases_since; /* of the log, about; that an opening has to work out */
 };
 
 #endif

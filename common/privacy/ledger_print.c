@@ -147,6 +147,17 @@ static enum status print_mechanisms(const struct account_entry *entries, size_t 
     return s;
 }
 
+static enum status print_room(const struct ledger *l, struct buf *out)
+{
+    if (ledger_mechanisms(l) < LEDGER_NEARLY_FULL)
+        return STATUS_OK;
+    return buf_printf(
+        out,
+        "  WARNING: accounts for %zu mechanisms of at most %d: plans with another one "
+        "will be refused\n",
+        ledger_mechanisms(l), ACCOUNT_MECHANISMS_MAX);
+}
+
 enum status ledger_print_claims(const struct account_entry *entries, size_t n, double delta,
                                 struct buf *out)
 {
@@ -189,6 +200,8 @@ enum status ledger_print(const struct ledger *l, struct buf *out)
         s = print_entries(l, out);
     if (s == STATUS_OK && n > 0)
         s = print_mechanisms(entries, n, out);
+    if (s == STATUS_OK)
+        s = print_room(l, out);
     if (s == STATUS_OK && n > 0)
         s = ledger_print_claims(entries, n, ledger_delta(totals.records), out);
     if (s == STATUS_OK && n > 0)

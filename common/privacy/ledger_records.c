@@ -121,6 +121,13 @@ static enum status write_mechanisms(struct ledger *l, struct error *err)
 
     for (size_t i = 0; i < l->mechanisms && s == STATUS_OK; i++)
         s = ledger_write(l, NULL, 0, err, "mechanism %zu %s", i, l->mechanism_text[i]);
+    for (size_t i = 0; i < l->mechanisms && s == STATUS_OK; i++) {
+        const struct account_entry *e = &l->mechanism[i];
+
+        if (e->releases > 0)
+            s = ledger_write(l, NULL, 0, err, "sums %zu %" PRIu64 " %" PRIu64 " %" PRIu64, i,
+                             e->releases, e->participations_max, e->trained_max);
+    }
     return s;
 }
 
@@ -136,7 +143,11 @@ static enum status write_column(struct ledger *l, struct ledger_column column, u
                                 struct error *err)
 {
     const size_t records = l->counts.records;
+    char of[32] = "past";
     enum status s = STATUS_OK;
+
+    if (column.mechanism != LEDGER_PAST)
+        snprintf(of, sizeof of, "count %zu", column.mechanism);
 
     for (size_t first = 0; first < records && s == STATUS_OK; first += COUNTS_AT_ONCE) {
         size_t end = records - first < COUNTS_AT_ONCE ? records : first + COUNTS_AT_ONCE;
@@ -150,8 +161,8 @@ static enum status write_column(struct ledger *l, struct ledger_column column, u
             sum += count;
         }
         if (sum > 0)
-            s = ledger_write(l, room, (size_t)(to - room), err, "count %zu %s %zu %" PRIu64,
-                             column.mechanism, ledger_purpose_name(column.purpose), first, sum);
+            s = ledger_write(l, room, (size_t)(to - room), err, "%s %s %zu %" PRIu64, of,
+                             ledger_purpose_name(column.purpose), first, sum);
     }
     return s;
 }
@@ -163,7 +174,7 @@ static enum status write_counts(struct ledger *l, struct error *err)
 
     if (room == NULL)
         return ledger_store_status(&l->store, STATUS_MEMORY, err);
-    for (size_t m = 0; m < l->mechanisms; m++) {
+    for (size_t m = 0; m < LEDGER_COLUMNS; m++) {
         for (int p = 0; p < LEDGER_PURPOSES && s == STATUS_OK; p++) {
             struct ledger_column column = {m, (enum ledger_purpose)p};
 
@@ -214,9 +225,27 @@ static enum status write_all(struct ledger *l, const struct ledger_history *h, s
     return s == STATUS_OK ? ledger_write_peers(l, true, err) : s;
 }
 
+/* Records that all known takes, or a few more. */
+static uint64_t size_folded(const struct ledger *l)
+{
+    const uint64_t column = l->counts.records / COUNTS_AT_ONCE + 1;
+    uint64_t n = 3 + l->ids.n / IDS_AT_ONCE + l->sets.n + l->history.works + l->history.tallies +
+                 l->peers.n + 2 * l->mechanisms;
+
+    for (size_t m = 0; m < LEDGER_COLUMNS; m++) {
+        for (size_t p = 0; p < LEDGER_PURPOSES; p++)
+            n += l->counts.column[m][p] > 0 ? column : 0;
+    }
+    return n;
+}
+
+/* What is known may be many records by itself: only when as many have come on top is it worth
+ * while to write it anew. */
 static bool due(const struct ledger *l)
 {
-    return l->records_since >= LEDGER_FOLD_RECORDS || (l->releases_since >= LEDGER_FOLD_RELEASES &&
+    const bool many = l->records >= LEDGER_FOLD_RECORDS && l->records / 2 >= size_folded(l);
+
+    return many || (l->releases_since >= LEDGER_FOLD_RELEASES &&
                                                        l->releases_since / 16 >= l->counts.records);
 }
 
@@ -247,6 +276,7 @@ enum status ledger_fold(struct ledger *l, struct error *err)
     ledger_sets_drop_others(&l->sets);
     ledger_peers_clean(&l->peers);
     l->laws = 0;
-    l->records_since = l->releases_since = 0;
+    l->records = size_folded(l);
+    l->releases_since = 0;
     return STATUS_OK;
 }

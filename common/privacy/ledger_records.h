@@ -12,6 +12,8 @@
  *     work N PLAN-HEX DATA-HEX              a plan with data
  *     peer N KEY-HEX
  *     count MECHANISM PURPOSE FIRST SUM     + releases of slots FIRST, ... in 7-bit groups
+ *     sums MECHANISM RELEASES MOST TRAINED  what is no longer told apart (ledger_past.h)
+ *     past PURPOSE FIRST SUM                + the same as behind count, of all of it
  *     tally WORK PURPOSE ENTRIES ROUNDS RELEASES FIRST-S LAST-S
  *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM RELEASES PLACE law LAW SET COUNT
  *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM RELEASES PLACE listed    + runs of slots
@@ -44,7 +46,8 @@ enum status ledger_write_peers(struct ledger *l, bool all, struct error *err) MU
 /* Writes everything anew when opening would have to work out too much, in a transaction of its
  * own. */
 enum status ledger_fold(struct ledger *l, struct error *err) MUST_USE;
-/* After so many records, or releases once they are many more than there are slots. */
+/* Of so many records, once they are twice those of what is known; or after so many releases, once
+ * they are many more than there are slots. */
 enum { LEDGER_FOLD_RECORDS = 20000 };
 #define LEDGER_FOLD_RELEASES (UINT64_C(1) << 27)
 

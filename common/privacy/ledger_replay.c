@@ -9,6 +9,7 @@
 
 #include "common/base/le.h"
 #include "common/privacy/ledger_entry.h"
+#include "common/privacy/ledger_past.h"
 #include "common/privacy/ledger_records.h"
 #include "common/privacy/ledger_words.h"
 
@@ -157,19 +158,18 @@ static bool take_number(const uint8_t **at, const uint8_t *end, uint32_t *out)
     return false;
 }
 
-static enum status take_count(struct replay *r)
+/* Counts of a column whose mechanism was read, by purpose and slot. */
+static enum status take_column(struct replay *r, size_t mechanism)
 {
     struct ledger_counts *c = &r->l->counts;
     const uint8_t *at = r->record->bytes, *end = at + r->record->n;
-    struct ledger_column column;
+    const struct ledger_column column = {mechanism, purpose_of(&r->w)};
     uint64_t slot, want, sum = 0;
     enum status s = STATUS_OK;
 
-    column.mechanism = (size_t)ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1);
-    column.purpose = purpose_of(&r->w);
     slot = ledger_words_number(&r->w, UINT32_MAX);
     want = ledger_words_number(&r->w, UINT64_MAX);
-    if (!ledger_words_end(&r->w) || column.mechanism >= r->l->mechanisms)
+    if (!ledger_words_end(&r->w) || (mechanism != LEDGER_PAST && mechanism >= r->l->mechanisms))
         return wrong(r, "counts of nothing known");
     for (; at < end && s == STATUS_OK; slot++) {
         uint32_t n;
@@ -182,6 +182,33 @@ static enum status take_count(struct replay *r)
     if (s == STATUS_OK && sum != want)
         s = STATUS_LIMIT;
     return judged(r, s, "counts do not add up");
+}
+
+static enum status take_count(struct replay *r)
+{
+    return take_column(r, (size_t)ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1));
+}
+
+static enum status take_past(struct replay *r)
+{
+    return take_column(r, LEDGER_PAST);
+}
+
+static enum status take_sums(struct replay *r)
+{
+    const uint64_t number = ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1);
+    struct account_entry *e = &r->l->mechanism[number];
+    const uint64_t releases = ledger_words_number(&r->w, LEDGER_NUMBER_MAX),
+                   most = ledger_words_number(&r->w, releases),
+                   trained = ledger_words_number(&r->w, most);
+
+    if (!ledger_words_end(&r->w) || number >= r->l->mechanisms || e->releases > 0 ||
+        releases == 0 || most == 0 || r->record->n > 0)
+        return wrong(r, "sums of nothing known");
+    e->releases = releases;
+    e->participations_max = most;
+    e->trained_max = trained;
+    return STATUS_OK;
 }
 
 static enum status take_tally(struct replay *r)
@@ -268,6 +295,8 @@ static enum status take_entry(struct replay *r, bool back)
     h->number = number;
     h->entries++;
     l->releases_since += b.n;
+    if (!back)
+        ledger_past_settle(l, column.mechanism);
     return STATUS_OK;
 }
 
@@ -337,14 +366,14 @@ static enum status each(void *owner, const struct ledger_record *record, struct 
         {"law", take_law},       {"work", take_work},   {"mechanism", take_mechanism},
         {"count", take_count},   {"tally", take_tally}, {"pay", take_pay},
         {"back", take_back},     {"peer", take_peer},   {"seen", take_seen},
-        {"forget", take_forget},
+        {"forget", take_forget}, {"sums", take_sums},   {"past", take_past},
     };
     struct replay *r = owner;
 
     r->record = record;
     r->err = err;
     r->w = (struct ledger_words){.at = record->text};
-    r->l->records_since++;
+    r->l->records++;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (ledger_words_take(&r->w, kinds[i].word))
             return !r->begun && i > 0 ? wrong(r, "no beginning") : kinds[i].take(r);

@@ -5,6 +5,7 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
+#include "common/config/aggregation.h"
 #include "common/crypto/aead.h"
 #include "common/secagg/alone.h"
 #include "common/secagg/clear.h"
@@ -18,16 +19,12 @@
 
 _Static_assert((int)SECAGG_KEY_BYTES == (int)COMPRESS_KEY_BYTES, "one dither for both");
 
-static const struct secagg_ops *const protocols[] = {
-    [AGGREGATION_MASKED] = &masked_ops,
-    [AGGREGATION_CODED] = &coded_ops,
-    [AGGREGATION_FEDVS] = &fedvs_ops,
-    [AGGREGATION_CLEAR] = &clear_ops,
-};
+#define OPS(id, name) [AGGREGATION_##id] = &name##_ops,
+static const struct secagg_ops *const protocols[] = {PLAN_AGGREGATION_LIST(OPS)};
 
 static const struct secagg_ops *ops_of(enum plan_aggregation a)
 {
-    CHECK((size_t)a < sizeof protocols / sizeof protocols[0]);
+    CHECK((size_t)a < PLAN_AGGREGATIONS);
     return protocols[a];
 }
 
@@ -55,12 +52,12 @@ size_t secagg_check_bytes(enum plan_aggregation a, const struct secagg_shape *s)
 
 bool secagg_shares(enum plan_aggregation a)
 {
-    return ops_of(a)->relay != NULL;
+    return aggregation_row(a)->shares;
 }
 
 bool secagg_deals(enum plan_aggregation a)
 {
-    return ops_of(a)->deal_keys != NULL;
+    return aggregation_row(a)->deals;
 }
 
 size_t secagg_part_bytes(enum plan_aggregation a, const struct secagg_shape *s,

@@ -5,6 +5,7 @@
 #define COLONNADE_WIRE_LIMITS_H
 
 #include "common/compress/down.h"
+#include "common/config/aggregation.h"
 #include "common/config/plan.h"
 
 #include <stddef.h>
@@ -69,17 +70,17 @@ static inline size_t wire_replay_max(const struct plan *p)
 /* Rows of one evaluation round under this plan; under fedvs whole coded rows, padding counted. */
 static inline uint32_t wire_evaluate_rows(const struct plan *p)
 {
+    const struct aggregation *a = aggregation_of(p);
     uint32_t rows = p->training.batch > WIRE_EVALUATE_ROWS ? p->training.batch : WIRE_EVALUATE_ROWS;
 
     /* Wide embeddings: keep an evaluation round no larger than it must be. */
     while (rows > p->training.batch && (size_t)rows * p->model.embedding > (1u << 18))
         rows /= 2;
     /* Coded: everybody's shares for everybody pass through the server at once. */
-    while (rows > p->training.batch && p->protocol.aggregation == AGGREGATION_CODED &&
+    while (rows > p->training.batch && a->shares && !a->deals &&
            (size_t)rows * p->model.embedding * p->shape.parties * p->shape.parties > (1u << 25))
         rows /= 2;
-    if (p->protocol.aggregation == AGGREGATION_FEDVS)
-        rows -= rows % p->protocol.fedvs.segments; /* of which a batch is a multiple */
+    rows -= rows % aggregation_segments(p); /* of which a batch is a multiple */
     return rows > p->training.batch ? rows : p->training.batch;
 }
 

@@ -71,9 +71,9 @@ enum status server_model_fits(struct server_train *s, uint32_t peer, const struc
     if (what == NULL)
         return STATUS_OK;
     return error_set(&s->fed->error, STATUS_DATA,
-              "%s %s: it has applied %llu training steps, this run has done %llu",
-              server_name(s->fed, peer), what, (unsigned long long)j->applied,
-              (unsigned long long)s->trainer.steps_done);
+                     "%s %s: it has applied %llu training steps, this run has done %llu",
+                     server_name(s->fed, peer), what, (unsigned long long)j->applied,
+                     (unsigned long long)s->trainer.steps_done);
 }
 
 void server_model_came(struct server_train *s, uint32_t peer, const struct wire_join *j)
@@ -106,8 +106,8 @@ static enum status recall(struct server_train *s, uint32_t peer, uint64_t step, 
                           &s->keep.replay, steps, &s->fed->error);
     if (st == STATUS_OK && s->trainer.head.apart) { /* of one step, everybody's side by side */
         bytes = s->keep.replay.len / s->fed->set.n;
-        memmove(s->keep.replay.data, s->keep.replay.data + (size_t)s->fed->peer[peer].member * bytes,
-                bytes);
+        memmove(s->keep.replay.data,
+                s->keep.replay.data + (size_t)s->fed->peer[peer].member * bytes, bytes);
         s->keep.replay.len = bytes;
     }
     return st;

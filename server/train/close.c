@@ -30,7 +30,7 @@ static void forget_what_nobody_needs(struct server_train *s)
     for (size_t i = 0; server_waits(s->fed) && i < s->fed->terms.roster->n; i++) {
         const struct train_member *p = &s->member[i];
         /* Of who has not joined this process nobody knows what it needs. */
-        uint64_t needs = s->fed->counts.joined[i] == 0                 ? 0
+        uint64_t needs = s->fed->counts.joined[i] == 0            ? 0
                          : p->keeps || s->trainer.steps_done == 0 ? p->kept[1]
                                                                   : s->trainer.steps_done - 1;
         floor = needs < floor ? needs : floor;

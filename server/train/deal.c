@@ -4,7 +4,7 @@
  * The happy path: confirms -> round of keys -> chunk by chunk a round of data -> the first training
  * round.  These are rounds of SHARE without uploads: the next one is opened right behind the
  * relays.  Where dealing goes on after a cut, and what all know of each other's bottoms, is in the
- * hellos; members compute the same (party/deal.c).
+ * hellos; members compute the same (party/train/deal.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,7 @@ enum status server_deal_terms(struct server_train *s, const struct agree_hello *
     if (!server_deals(s))
         return STATUS_OK;
     s->round.sum.shape.parties = s->fed->set.n;
-    st = dealing_terms(&s->round.sum.shape.terms, &s->plan, hellos, s->fed->set.n,
-                       &s->fed->error);
+    st = dealing_terms(&s->round.sum.shape.terms, &s->plan, hellos, s->fed->set.n, &s->fed->error);
     if (st != STATUS_OK)
         return st;
     dealing_make(&d->chunks, &s->plan, &s->round.sum.shape.terms);

@@ -4,6 +4,7 @@
 #include "server/train/fedvs_price.h"
 
 #include "common/base/check.h"
+#include "common/config/aggregation.h"
 #include "common/field/field.h"
 #include "common/secagg/fedvs_terms.h"
 
@@ -25,7 +26,7 @@ static enum status terms_of(const struct plan *p, uint32_t features_n, uint32_t 
 
 enum status fedvs_price_check(const struct plan *p, struct error *err)
 {
-    if (p->protocol.aggregation != AGGREGATION_FEDVS)
+    if (!aggregation_of(p)->polynomial)
         return STATUS_OK;
     return terms_of(p, p->shape.parties, 1, err);
 }

@@ -3,6 +3,7 @@
  */
 #include "server/train/formula.h"
 
+#include "common/config/aggregation.h"
 #include "common/secagg/secagg.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static double coded_bytes(const struct plan *p, uint32_t members, uint64_t n)
 
     if (encode_init(&shape.encode, p, members) != STATUS_OK)
         return 0;
-    return (double)(n / k + (n % k != 0)) * secagg_width(AGGREGATION_CODED, &shape) / 8;
+    return (double)(n / k + (n % k != 0)) * secagg_width(p->protocol.aggregation, &shape) / 8;
 }
 
 /* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  C-VFL: b bits
@@ -58,15 +59,16 @@ static double answer_bytes(const struct plan *p, uint32_t members, uint64_t n)
 void server_formula(struct server_formula *f, const struct plan *p, uint32_t members, uint32_t rows,
                     const struct fedvs_terms *terms)
 {
+    const struct aggregation *a = aggregation_of(p);
     const uint64_t n = (uint64_t)rows * p->model.embedding;
 
     f->down = answer_bytes(p, members, n);
-    if (p->protocol.aggregation == AGGREGATION_CODED) {
+    if (a->shares && !a->polynomial) {
         double shares = coded_bytes(p, members, n) * members * (members - 1);
 
         f->up = shares + coded_bytes(p, members, n) * members;
         f->down += shares;
-    } else if (p->protocol.aggregation == AGGREGATION_FEDVS) {
+    } else if (a->polynomial) {
         double shares = (double)(members - 1) * terms->inputs_n * terms->width;
 
         f->up = (shares + (double)members * (double)n / terms->segments) * terms->field->bits / 8;

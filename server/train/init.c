@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 #include "common/crypto/secret.h"
 
 /* What secagg shows is written where common/compress has left room for it. */
@@ -29,8 +30,7 @@ static enum status init_protocol(struct server_train *s, struct error *err)
 
     s->round.sum.shape = (struct secagg_shape){
         .concat = p->model.fusion == FUSION_CONCAT,
-        .partial =
-            p->protocol.aggregation == AGGREGATION_CLEAR && p->protocol.straggler == STRAGGLER_DROP,
+        .partial = aggregation_partial(p),
         .shown = p->protocol.local_view == VIEW_REFRESHED,
         .parties = p->shape.parties,
         .values_max = rows * p->model.embedding,

@@ -244,8 +244,7 @@ static enum server_job_state job_state(const void *state, enum wire_outcome *out
     *outcome = outcome_of(s);
     if (t->steps_done == 0)
         return JOB_FRESH;
-    if (t->target_reached ||
-        (t->steps_done == t->agenda.steps && measured && !t->sweep.running))
+    if (t->target_reached || (t->steps_done == t->agenda.steps && measured && !t->sweep.running))
         return JOB_DONE;
     return JOB_BEGUN;
 }

@@ -1,5 +1,5 @@
-/* plain.c -- plain rounds: one broadcast ends a training step and opens the next round; every member
- * uploads once.
+/* plain.c -- plain rounds: one broadcast ends a training step and opens the next round; every
+ * member uploads once.
  *
  * The happy path: open -> M uploads -> work (combine, head) -> the next broadcast: one round trip a
  * round; under coded share.c stands between.  In clear under `drop` (the papers' Ignore) a round
@@ -26,8 +26,8 @@ static void begin_sum(struct server_train *s)
 
 struct server_next server_ask_all(struct server_train *s, struct actions *a, enum phase phase)
 {
-    const bool patient = phase == PHASE_ROUND &&
-                         (s->round.purpose != PURPOSE_TRAIN && s->round.sum.shape.partial);
+    const bool patient =
+        phase == PHASE_ROUND && (s->round.purpose != PURPOSE_TRAIN && s->round.sum.shape.partial);
     struct wire_broadcast b;
 
     s->round.number++;
@@ -186,7 +186,8 @@ static void note_verdict(struct server_train *s)
     for (size_t i = 0; i < n; i++)
         log_warn("round %llu: the upload of %s, or a share that it was dealt, is wrong; decoded "
                  "without it",
-                 (unsigned long long)s->round.number, server_name(s->fed, s->fed->set.member[faulty[i]]));
+                 (unsigned long long)s->round.number,
+                 server_name(s->fed, s->fed->set.member[faulty[i]]));
 }
 
 /* Whose applied steps and losses a round that has closed tells. */

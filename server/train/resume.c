@@ -172,8 +172,7 @@ static enum status unfit(const struct journal_record *r, struct error *err)
                      (unsigned long long)r->round, (unsigned long long)r->place);
 }
 
-static enum status replay(struct server_train *s, const struct journal_record *r,
-                          struct error *err)
+static enum status replay(struct server_train *s, const struct journal_record *r, struct error *err)
 {
     if (!server_choose_round(s) || r->purpose != s->round.purpose || r->place != s->round.place ||
         r->sweep != s->round.sweep || r->rows != s->round.rows ||

@@ -9,6 +9,8 @@
  */
 #include "server/train/train.h"
 
+#include "common/config/aggregation.h"
+
 bool server_choose_round(struct server_train *s)
 {
     s->round.sweep = 0;
@@ -43,8 +45,7 @@ static const struct server_mode *mode_of_round(const struct server_train *s)
 /* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can. */
 static bool set_is_whole(const struct server_train *s)
 {
-    return s->fed->set.left == 0 ||
-           (s->plan.protocol.aggregation == AGGREGATION_CLEAR && !server_waits(s->fed));
+    return s->fed->set.left == 0 || (aggregation_of(&s->plan)->plaintext && !server_waits(s->fed));
 }
 
 struct server_next server_next_round(struct server_train *s, struct actions *a)

@@ -21,7 +21,7 @@ struct server_shares {
     uint32_t in;
 };
 
-size_t server_session_share_max(const struct server_train *s)
+size_t server_share_max(const struct server_train *s)
 {
     const struct server_shares *h = s->round.shares;
 
@@ -193,7 +193,8 @@ static struct server_next relay(struct server_train *s, struct actions *a)
     server_next_question(s->fed);
     for (uint32_t m = 0; m < s->fed->set.n; m++) {
         if (s->fed->peer[s->fed->set.member[m]].member >= 0)
-            server_send_one(s->fed, a, s->fed->set.member[m], WIRE_RELAY)->msg.relay = relay_for(s, m);
+            server_send_one(s->fed, a, s->fed->set.member[m], WIRE_RELAY)->msg.relay =
+                relay_for(s, m);
     }
     if (deals) {
         server_dealt(s);
@@ -204,7 +205,7 @@ static struct server_next relay(struct server_train *s, struct actions *a)
 }
 
 static struct server_next share(struct server_train *s, struct actions *a, uint32_t peer,
-                  const struct wire_shares *w)
+                                const struct wire_shares *w)
 {
     enum plan_aggregation agg = s->plan.protocol.aggregation;
     size_t member = (size_t)s->fed->peer[peer].member;

@@ -1,13 +1,13 @@
 /* train.h -- the inside of a training job at the server, shared by the files of this folder.
  *
  *   job.c       the table, and what follows of the verdicts      modes.c    how rounds are played
- *   round.c     plain rounds: open, upload, after the work       share.c    coded rounds: SHARE, SUM
- *   deal.c      what goes before the rounds of fedvs             stream.c   a step at each arrival
- *   behind.c    who may join, and is brought up to the run       close.c    CLOSE, checkpoints
- *   work.c      the work between two broadcasts, and its replay  evaluate.c sweeps, scores, targets
- *   stored.c    releases once: sums that are kept, and the head on them, when the parties have gone
- *   watch.c     what --transcript is told                        resume.c   to bytes and back
- *   head.c      the top model
+ *   round.c     plain rounds: open, upload, after the work       share.c    coded rounds: SHARE,
+ * SUM deal.c      what goes before the rounds of fedvs             stream.c   a step at each
+ * arrival behind.c    who may join, and is brought up to the run       close.c    CLOSE,
+ * checkpoints work.c      the work between two broadcasts, and its replay  evaluate.c sweeps,
+ * scores, targets stored.c    releases once: sums that are kept, and the head on them, when the
+ * parties have gone watch.c     what --transcript is told                        resume.c   to
+ * bytes and back head.c      the top model
  *
  * The job stands on the federation (server/federation.h), of which it reads the set and counts the
  * answers (server/members.h).  Its own state has parts, each open to the files named at it.
@@ -306,8 +306,8 @@ void server_watch_free(struct server_train *s);
 /* s->round is about to be asked for: of all members, or of `party` alone (-1: all). */
 enum status server_watch_ask(struct server_train *s, int party) MUST_USE;
 /* An upload that was taken, or came late. */
-enum status server_watch_upload(struct server_train *s, uint32_t peer,
-                                const struct wire_upload *u, bool late) MUST_USE;
+enum status server_watch_upload(struct server_train *s, uint32_t peer, const struct wire_upload *u,
+                                bool late) MUST_USE;
 /* The same of one that is open already, n values. */
 enum status server_watch_values(struct server_train *s, uint32_t peer, uint64_t round,
                                 const float *x, size_t n) MUST_USE;

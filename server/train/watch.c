@@ -8,6 +8,7 @@
 #include "server/train/train.h"
 
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 
 struct asked {
     uint64_t round, generation, place, sweep;
@@ -27,7 +28,7 @@ static bool anybody(const struct server_train *s)
 
 enum status server_watch_new(struct server_train *s)
 {
-    if (!anybody(s) || s->plan.protocol.aggregation != AGGREGATION_CLEAR)
+    if (!anybody(s) || !aggregation_of(&s->plan)->plaintext)
         return STATUS_OK;
     s->watched = mem_alloc(1, sizeof *s->watched);
     if (s->watched == NULL)
@@ -78,7 +79,8 @@ enum status server_watch_values(struct server_train *s, uint32_t peer, uint64_t 
 static bool open_upload(struct server_train *s, uint32_t peer, const struct wire_upload *u,
                         const struct asked *a)
 {
-    const size_t bytes = secagg_payload_bytes(AGGREGATION_CLEAR, &s->round.sum.shape, a->values);
+    const size_t bytes =
+        secagg_payload_bytes(s->plan.protocol.aggregation, &s->round.sum.shape, a->values);
     uint8_t dither[WIRE_DIGEST_BYTES];
     struct error why = {0};
 
@@ -93,8 +95,8 @@ static bool open_upload(struct server_train *s, uint32_t peer, const struct wire
                        plan_compresses(&s->plan) ? dither : NULL, &why) == STATUS_OK;
 }
 
-enum status server_watch_upload(struct server_train *s, uint32_t peer,
-                                const struct wire_upload *u, bool late)
+enum status server_watch_upload(struct server_train *s, uint32_t peer, const struct wire_upload *u,
+                                bool late)
 {
     const struct asked *a;
     struct transcript_upload seen = {.round = u->round, .party = peer, .late = late};
@@ -126,8 +128,7 @@ enum status server_watch_sum(struct server_train *s, uint64_t round, uint32_t bl
     return s->setup.watch.sum(s->setup.watch.owner, &m, &s->fed->error);
 }
 
-enum status server_watch_again(struct server_train *s, uint32_t peer, uint64_t step,
-                               uint64_t steps)
+enum status server_watch_again(struct server_train *s, uint32_t peer, uint64_t step, uint64_t steps)
 {
     const struct transcript_again g = {peer, step, steps};
 

@@ -18,6 +18,8 @@ SCRIPTS = ('*.sh', '*.py', 'deploy/vfl', '.ci/run')
 # Makefile's LAYERS and are not listed here.
 MAY_INCLUDE = {
     'server/*': ('common/',),
+    'server/train/*': ('common/', 'server/'),
+    'party/train/*': ('common/', 'party/'),
     'party/*': ('common/',),
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
@@ -104,7 +106,8 @@ HEADER_OF = {
     'common/wire/pack.c': 'common/wire/message.h',
     'common/wire/unpack.c': 'common/wire/message.h',
 }
-PHASE_HEADER = {'server/': 'server/parts.h', 'party/': 'party/core.h'}  # one file per phase
+PHASE_HEADER = {'server/': 'server/federation.h', 'server/train/': 'server/train/train.h', 'party/': 'party/core.h',
+                'party/train/': 'party/core.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
              'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c', 'tests/lib/draws.c')
 

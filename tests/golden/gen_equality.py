@@ -107,8 +107,8 @@ def main():
     ).hex() == "609a0ae68c15a3cf6903766461307e5c8bb2f95e7e6550e1ffa2dc99e412803c"
     print("/* equality.h -- written by tests/golden/gen_equality.py; do not edit.\n *\n"
           " * SPDX-License-Identifier: Apache-2.0\n */")
-    show("BASE_EMPTY", encoding(base(b"vfl/ids/2", b"")))
-    show("BASE_LONG", encoding(base(b"vfl/ids/2", bytes(i % 256 for i in range(300)))))
+    show("BASE_EMPTY", encoding(base(b"vfl/ids/3", b"")))
+    show("BASE_LONG", encoding(base(b"vfl/ids/3", bytes(i % 256 for i in range(300)))))
 
 
 main()

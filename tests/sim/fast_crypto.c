@@ -126,7 +126,7 @@ enum status __wrap_kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KE
 
 /* In the place of the scalar: what is compared. */
 enum status __wrap_equality_begin(struct equality *e, const char *label, const void *secret,
-                                  size_t n)
+                                  size_t n, const uint8_t random[EQUALITY_RANDOM_BYTES])
 {
     struct digest d;
 
@@ -135,7 +135,7 @@ enum status __wrap_equality_begin(struct equality *e, const char *label, const v
     digest_update(&d, secret, n);
     digest_final(&d, e->scalar);
     digest_deinit(&d);
-    fresh(e->element);
+    digest_sha256(e->element, random, EQUALITY_RANDOM_BYTES);
     return STATUS_OK;
 }
 

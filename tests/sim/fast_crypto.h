@@ -24,7 +24,7 @@ enum status __wrap_kex_generate(uint8_t secret[KEX_BYTES], uint8_t public_key[KE
 enum status __wrap_kex_derive(uint8_t shared[KEX_BYTES], const uint8_t secret[KEX_BYTES],
                               const uint8_t peer[KEX_BYTES]);
 enum status __wrap_equality_begin(struct equality *e, const char *label, const void *secret,
-                                  size_t n);
+                                  size_t n, const uint8_t random[EQUALITY_RANDOM_BYTES]);
 enum status __wrap_equality_end(uint8_t result[EQUALITY_BYTES], struct equality *e,
                                 const uint8_t element[EQUALITY_BYTES]);
 bool __wrap_equality_is_element(const uint8_t element[EQUALITY_BYTES]);

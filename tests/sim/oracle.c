@@ -133,7 +133,7 @@ void oracle_free(struct oracle *o)
 static void said_hello(struct sim *s, uint32_t party)
 {
     struct watched *w = &s->oracle->party[party];
-    const uint8_t *key = s->party[party].session->kex_public;
+    const uint8_t *key = s->party[party].session->fed.kex_public;
 
     for (size_t i = 0; i < w->keys_n; i++) {
         if (memcmp(w->key[i], key, WIRE_KEY_BYTES) == 0)
@@ -196,7 +196,7 @@ static void used(struct sim *s, uint32_t party, struct use new, struct wire_byte
 static void digest_columns(uint8_t out[DIGEST_BYTES], const struct party_session *p,
                            const struct dealing_chunk *c, uint32_t dealer)
 {
-    const struct fedvs_terms *t = &p->shape.terms;
+    const struct fedvs_terms *t = &p->round.shape.terms;
     size_t row = (size_t)t->inputs_n * t->field->bytes, n = t->inputs[dealer] * t->field->bytes,
            first = c->first + (c->test ? p->deal.chunks.train_len : 0);
     const uint8_t *from = p->deal.memory + p->deal.bytes -
@@ -243,14 +243,14 @@ static void took_shares(struct sim *s, uint32_t party)
     const struct party_session *p = s->party[party].session;
     struct dealing_chunk c;
 
-    if (p->task.work != WORK_SUM || p->task.purpose != PURPOSE_DEAL_DATA ||
-        p->task.status != STATUS_OK)
+    if (p->round.task.work != WORK_SUM || p->round.task.purpose != PURPOSE_DEAL_DATA ||
+        p->round.task.status != STATUS_OK)
         return;
-    c = dealing_chunk(&p->deal.chunks, p->task.place);
-    for (uint32_t m = 0; m < p->members_n; m++) {
-        struct dealt new = {.place = p->task.place, .dealer = m};
-        new.telling = (size_t)c.rows * p->shape.terms.inputs[m] * 4 >= TELLING_BYTES;
-        memcpy(new.name, p->hellos[m].dealing, sizeof new.name);
+    c = dealing_chunk(&p->deal.chunks, p->round.task.place);
+    for (uint32_t m = 0; m < p->fed.set.members_n; m++) {
+        struct dealt new = {.place = p->round.task.place, .dealer = m};
+        new.telling = (size_t)c.rows * p->round.shape.terms.inputs[m] * 4 >= TELLING_BYTES;
+        memcpy(new.name, p->fed.set.hellos[m].dealing, sizeof new.name);
         digest_columns(new.content, p, &c, m);
         was_dealt(s, party, new);
     }
@@ -298,7 +298,7 @@ void oracle_charged(struct sim *s, uint32_t party, const struct action_charge *c
 
 static void released_row(struct sim *s, uint32_t party, uint32_t row)
 {
-    const struct party_task *t = &s->party[party].session->task;
+    const struct party_task *t = &s->party[party].session->round.task;
     struct watched *w = &s->oracle->party[party];
     uint32_t among = party_session_report(s->party[party].session)->mechanism.parties;
 
@@ -317,10 +317,10 @@ static void numbers_hold(struct sim *s, uint32_t party)
     if (l->number < rounds && !l->tampered)
         broken(s, "I4: p%u sends in round %llu of its life, and its ledger ends at %llu", party + 1,
                (unsigned long long)rounds, (unsigned long long)l->number);
-    for (uint32_t m = 0; m < p->members_n; m++) {
-        if (m != p->self && l->seen[p->members[m]] < p->hellos[m].ledger)
+    for (uint32_t m = 0; m < p->fed.set.members_n; m++) {
+        if (m != p->fed.set.self && l->seen[p->fed.set.members[m]] < p->fed.set.hellos[m].ledger)
             broken(s, "I4: p%u sends, and could forget how far the ledger of p%u had come",
-                   party + 1, p->members[m] + 1);
+                   party + 1, p->fed.set.members[m] + 1);
     }
 }
 
@@ -328,7 +328,7 @@ static void numbers_hold(struct sim *s, uint32_t party)
  * segment. */
 static void released(struct sim *s, uint32_t party)
 {
-    const struct party_task *t = &s->party[party].session->task;
+    const struct party_task *t = &s->party[party].session->round.task;
     uint32_t rows =
                  t->purpose == PURPOSE_EVALUATE_TEST ? s->options.test_rows : s->options.train_rows,
              k = t->row != NULL || s->plan.protocol.aggregation != AGGREGATION_FEDVS

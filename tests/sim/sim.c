@@ -471,6 +471,11 @@ void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status st
     s->party[party].fail_status = status;
 }
 
+void sim_fill_ledger(struct sim *s, uint32_t party)
+{
+    s->party[party].full = true;
+}
+
 void sim_break_at(struct sim *s, struct sim_break b)
 {
     CHECK(s->breaks_n < SIM_BREAKS_MAX);

@@ -78,12 +78,13 @@ struct sim_options {
     uint64_t diskless; /* parties (bits) without one all the same */
     bool motley; /* party i has i % 2 columns more, and bottoms that are polynomials have degree
                     1 + i % 3 */
-    uint64_t keep_us; /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
-    bool servers_own; /* the last party's operator is the server's */
-    bool unlabelled;  /* no party has labels */
-    bool unseeded;    /* models and noise from the system's generator */
-    bool watch;       /* every sum is compared with the true one (invariant I5) */
-    size_t unpacker;  /* bytes of the largest frame; 0: 64 kB */
+    uint64_t keep_us;         /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
+    bool servers_own;         /* the last party's operator is the server's */
+    bool new_keys;            /* after sim_resume parties have others */
+    bool unlabelled;          /* no party has labels */
+    bool unseeded;            /* models and noise from the system's generator */
+    bool watch;               /* every sum is compared with the true one (invariant I5) */
+    size_t unpacker;          /* bytes of the largest frame; 0: 64 kB */
     struct server_watch told; /* what the server sees and says (server/transcript.h) */
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
@@ -105,6 +106,8 @@ struct table *sim_party_train(struct sim *s, uint32_t party);
 struct roster *sim_party_roster(struct sim *s, uint32_t party);
 /* The n-th charge (from 1) of this party fails with this status. */
 void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status status);
+/* Its ledger takes no further mechanism. */
+void sim_fill_ledger(struct sim *s, uint32_t party);
 /* A party that connects only after this time. */
 void sim_late(struct sim *s, uint32_t party, uint64_t us);
 /* Ask a daemon to stop at this time; SIM_SERVER or a party. */

@@ -1,7 +1,7 @@
 /* test_bottom.c -- a party's bottom: which inputs it sees, what it counts, which plans it can run.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/bottom.h"
+#include "party/train/bottom.h"
 
 #include "common/base/check.h"
 

@@ -30,27 +30,28 @@ static void start(uint32_t rows, uint32_t batch, double epochs)
     p = mem_alloc(1, sizeof *p);
     CHECK(p != NULL);
     p->setup.roster = &five;
-    plan_defaults(&p->plan);
-    p->plan.shape.train_rows = rows;
-    p->plan.shape.test_rows = TEST_ROWS;
-    p->plan.training.batch = batch;
-    p->plan.training.epochs = epochs;
-    p->plan.training.evaluate_train = true;
-    agenda_make(&p->agenda, &p->plan);
-    CHECK(schedule_init(&p->schedule, agenda_seed(&p->plan, 0), rows, batch, 1) == STATUS_OK);
-    p->charge_rows_max = rows > TEST_ROWS ? rows : TEST_ROWS;
-    p->charge_rows = mem_alloc(p->charge_rows_max, sizeof *p->charge_rows);
-    CHECK(p->charge_rows != NULL);
-    p->mechanism.parties = 5;
-    p->mechanism.colluders = 1;
+    plan_defaults(&p->learner.plan);
+    p->learner.plan.shape.train_rows = rows;
+    p->learner.plan.shape.test_rows = TEST_ROWS;
+    p->learner.plan.training.batch = batch;
+    p->learner.plan.training.epochs = epochs;
+    p->learner.plan.training.evaluate_train = true;
+    agenda_make(&p->learner.agenda, &p->learner.plan);
+    CHECK(schedule_init(&p->learner.schedule, agenda_seed(&p->learner.plan, 0), rows, batch, 1) ==
+          STATUS_OK);
+    p->purse.rows_max = rows > TEST_ROWS ? rows : TEST_ROWS;
+    p->purse.rows = mem_alloc(p->purse.rows_max, sizeof *p->purse.rows);
+    CHECK(p->purse.rows != NULL);
+    p->purse.mechanism.parties = 5;
+    p->purse.mechanism.colluders = 1;
     memset(held, 0, sizeof held);
     memset(sent, 0, sizeof sent);
 }
 
 static void stop(void)
 {
-    schedule_deinit(&p->schedule);
-    mem_free(p->charge_rows);
+    schedule_deinit(&p->learner.schedule);
+    mem_free(p->purse.rows);
     mem_free(p);
 }
 
@@ -77,7 +78,7 @@ static size_t commit(void)
         const struct action_charge *c = &actions.item[i].charge;
 
         assert_int_equal(actions.item[i].kind, ACTION_CHARGE);
-        assert_int_equal(c->mechanism.parties, p->mechanism.parties);
+        assert_int_equal(c->mechanism.parties, p->purse.mechanism.parties);
         check_stretch(c);
         for (size_t r = 0; r < c->n; r++) {
             int *h = &held[c->purpose != PURPOSE_EVALUATE_TEST][c->rows[r]];
@@ -105,10 +106,10 @@ static bool train(uint64_t step)
     uint32_t n;
     bool ready;
 
-    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
+    p->round.task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
     ready = party_reserved(p, &actions);
     assert_int_equal(commit(), !ready);
-    row = schedule_batch(&p->schedule, step, &n);
+    row = schedule_batch(&p->learner.schedule, step, &n);
     for (uint32_t i = 0; i < n; i++)
         send_row(PURPOSE_TRAIN, row[i]);
     return !ready;
@@ -118,12 +119,12 @@ static bool evaluate(enum wire_purpose purpose, uint64_t sweep, uint32_t place, 
 {
     bool ready;
 
-    p->task = (struct party_task){.open = true,
-                                  .purpose = purpose,
-                                  .place = place,
-                                  .sweep = sweep,
-                                  .rows = rows,
-                                  .coded = rows};
+    p->round.task = (struct party_task){.open = true,
+                                        .purpose = purpose,
+                                        .place = place,
+                                        .sweep = sweep,
+                                        .rows = rows,
+                                        .coded = rows};
     ready = party_reserved(p, &actions);
     assert_int_equal(commit(), !ready);
     for (uint32_t i = 0; i < rows; i++)
@@ -147,7 +148,7 @@ static void test_a_run_charges_each_epoch_once_and_exactly_what_it_sends(void **
 {
     (void)state;
     start(ROWS, BATCH, 3);
-    for (uint64_t step = 0; step < p->agenda.steps; step++)
+    for (uint64_t step = 0; step < p->learner.agenda.steps; step++)
         assert_int_equal(train(step), step % ROUNDS == 0);
     assert_int_equal(unsent(), 0);
     party_give_back(p, &actions);
@@ -161,9 +162,9 @@ static void test_no_block_is_longer_than_the_most_or_goes_beyond_the_last_step(v
 
     (void)state;
     start(LONG_ROWS, 2, 1.5);
-    assert_int_equal(p->agenda.rounds_per_epoch, 250);
-    assert_int_equal(p->agenda.steps, 375);
-    for (uint64_t step = 0; step < p->agenda.steps; step++) {
+    assert_int_equal(p->learner.agenda.rounds_per_epoch, 250);
+    assert_int_equal(p->learner.agenda.steps, 375);
+    for (uint64_t step = 0; step < p->learner.agenda.steps; step++) {
         bool charged = train(step);
 
         assert_int_equal(charged, step % 250 % PARTY_CHARGE_ROUNDS == 0);
@@ -218,12 +219,12 @@ static void test_another_set_gives_back_and_charges_under_its_own_mechanism(void
     (void)state;
     start(ROWS, BATCH, 2);
     assert_true(train(0));
-    next = p->mechanism;
+    next = p->purse.mechanism;
     party_use_mechanism(p, &actions, next); /* the same set again: nothing to do */
     assert_int_equal(commit(), 0);
     assert_false(train(1));
     for (int change = 0; change < 2; change++) {
-        next = p->mechanism;
+        next = p->purse.mechanism;
         next.parties -= change == 0;
         next.colluders += change == 1;
         party_use_mechanism(p, &actions, next);
@@ -231,8 +232,8 @@ static void test_another_set_gives_back_and_charges_under_its_own_mechanism(void
         assert_true(actions.item[0].charge.give_back);
         assert_int_equal(actions.item[0].charge.mechanism.parties, change == 0 ? 5 : 4);
         assert_int_equal(actions.item[0].charge.mechanism.colluders, 1);
-        assert_int_equal(p->mechanism.parties, 4);
-        actions.item[0].charge.mechanism = p->mechanism; /* looked at above */
+        assert_int_equal(p->purse.mechanism.parties, 4);
+        actions.item[0].charge.mechanism = p->purse.mechanism; /* looked at above */
         assert_int_equal(commit(), 1);
         assert_int_equal(unsent(), 0);
         assert_true(train(2 + (uint64_t)change));
@@ -248,15 +249,15 @@ static void test_another_sigma_alone_gives_back_and_charges_anew(void **state)
 
     (void)state;
     start(ROWS, BATCH, 2);
-    p->mechanism.kind = ACCOUNT_GAUSSIAN;
-    p->mechanism.sigma = 1.25;
+    p->purse.mechanism.kind = ACCOUNT_GAUSSIAN;
+    p->purse.mechanism.sigma = 1.25;
     assert_true(train(0));
-    next = p->mechanism;
+    next = p->purse.mechanism;
     next.sigma = 1.5;
     party_use_mechanism(p, &actions, next);
     assert_int_equal(actions.n, 1);
     assert_true(actions.item[0].charge.give_back);
-    assert_true(actions.item[0].charge.mechanism.sigma == 1.25 && p->mechanism.sigma == 1.5);
+    assert_true(actions.item[0].charge.mechanism.sigma == 1.25 && p->purse.mechanism.sigma == 1.5);
     assert_int_equal(commit(), 1);
     assert_int_equal(unsent(), 0);
     assert_true(train(1));
@@ -268,7 +269,7 @@ static void test_a_refused_charge_is_neither_used_nor_given_back(void **state)
 {
     (void)state;
     start(ROWS, BATCH, 2);
-    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = 0};
+    p->round.task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = 0};
     assert_false(party_reserved(p, &actions));
     actions.n = 0; /* the ledger said no */
     party_forget_reserves(p);
@@ -328,7 +329,7 @@ static void test_another_set_charges_the_rest_of_a_sweep_again(void **state)
     (void)state;
     start(ROWS, BATCH, 2);
     assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 0, 40));
-    next = p->mechanism;
+    next = p->purse.mechanism;
     next.parties--;
     party_use_mechanism(p, &actions, next);
     assert_int_equal(commit(), 0); /* what is left of a sweep is not given back */
@@ -361,7 +362,7 @@ static const struct action_charge *charged(void)
 
 static void ask(uint64_t step)
 {
-    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
+    p->round.task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
     assert_false(party_reserved(p, &actions));
 }
 
@@ -372,7 +373,7 @@ static void test_a_charge_says_where_it_begins_and_how_many_rounds_it_pays_for(v
     ask(0);
     assert_int_equal(charged()->place, 0);
     assert_int_equal(charged()->rounds, ROUNDS);
-    assert_ptr_equal(charged()->plan, p->plan_digest);
+    assert_ptr_equal(charged()->plan, p->learner.plan_digest);
     assert_int_equal(commit(), 1);
     ask(0); /* repeated */
     assert_int_equal(charged()->rounds, 1);
@@ -382,7 +383,7 @@ static void test_a_charge_says_where_it_begins_and_how_many_rounds_it_pays_for(v
     assert_int_equal(charged()->place, 2);
     assert_int_equal(charged()->rounds, ROUNDS - 2);
     assert_int_equal(commit(), 1);
-    p->task = (struct party_task){
+    p->round.task = (struct party_task){
         .open = true, .purpose = PURPOSE_EVALUATE_TEST, .sweep = 1, .place = 0, .coded = 40};
     assert_false(party_reserved(p, &actions));
     /* All rows fit one round of an evaluation: whoever cuts them smaller pays for each. */
@@ -397,10 +398,10 @@ static void test_rounds_of_a_sweep_are_those_of_the_agenda(void **state)
 
     (void)state;
     start(LONG_ROWS, 2, 1);
-    p->plan.model.embedding = 65536; /* so that a round takes few rows */
-    most = agenda_round_places(&p->plan);
+    p->learner.plan.model.embedding = 65536; /* so that a round takes few rows */
+    most = agenda_round_places(&p->learner.plan);
     assert_true(most < TEST_ROWS / 3);
-    p->task = (struct party_task){
+    p->round.task = (struct party_task){
         .open = true, .purpose = PURPOSE_EVALUATE_TEST, .sweep = 1, .place = 0, .coded = most};
     assert_false(party_reserved(p, &actions));
     assert_int_equal(charged()->rounds, (TEST_ROWS + most - 1) / most);
@@ -432,8 +433,8 @@ static void test_what_was_seen_goes_with_each_charge_and_alone_where_none_is_due
 {
     (void)state;
     start(ROWS, BATCH, 2);
-    p->witness.seen[3] = 812;
-    p->witness.due = p->witness.dirty = true;
+    p->purse.witness.seen[3] = 812;
+    p->purse.witness.due = p->purse.witness.dirty = true;
     ask(0);
     assert_int_equal(charged()->rounds, ROUNDS);
     assert_int_equal(charged()->seen_n, 5);
@@ -441,7 +442,7 @@ static void test_what_was_seen_goes_with_each_charge_and_alone_where_none_is_due
     assert_int_equal(commit(), 1);
     assert_false(train(1)); /* reserved, and nothing new */
 
-    p->witness.due = p->witness.dirty = true; /* another generation of the same set */
+    p->purse.witness.due = p->purse.witness.dirty = true; /* another generation of the same set */
     ask(2);
     assert_int_equal(charged()->rounds, 0);
     assert_int_equal(charged()->n, 0);
@@ -450,13 +451,13 @@ static void test_what_was_seen_goes_with_each_charge_and_alone_where_none_is_due
     assert_int_equal(party_unopened(p), ROUNDS - 3);
     assert_false(train(3));
 
-    p->witness.dirty = true; /* rounds ended since */
+    p->purse.witness.dirty = true; /* rounds ended since */
     party_settle_up(p, &actions);
     assert_int_equal(charged()->rounds, 1); /* given back, and with it what was seen */
     assert_int_equal(commit(), 1);
     party_settle_up(p, &actions);
     assert_int_equal(actions.n, 0);
-    p->witness.dirty = true;
+    p->purse.witness.dirty = true;
     party_settle_up(p, &actions);
     assert_int_equal(charged()->rounds, 0);
     assert_true(charged()->give_back); /* nobody waits for it */

@@ -134,12 +134,12 @@ static void look_at_others(struct wire_msg *msg, void *owner)
 {
     struct whole *w = owner;
     const struct party_session *p = w->sim->party[w->party].session;
-    const struct plan *plan = &p->plan;
+    const struct plan *plan = &p->learner.plan;
     const double unit = plan->protocol.clip / (plan->protocol.pbm.beta * plan->protocol.pbm.trials);
 
     (void)msg;
-    for (uint32_t i = 0; p->applied > 0 && i < plan->model.embedding; i++) {
-        double codes = (double)p->refresh.others[i] / unit;
+    for (uint32_t i = 0; p->learner.applied > 0 && i < plan->model.embedding; i++) {
+        double codes = (double)p->learner.refresh.others[i] / unit;
 
         w->broken += fabs(codes - round(codes)) > 1e-4;
         w->looks++;

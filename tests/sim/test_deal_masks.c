@@ -65,13 +65,13 @@ static void set_plan(struct plan *p, const struct given *g)
 
 static void set_hellos(struct party_session *p, const struct given *g)
 {
-    p->members_n = MEMBERS;
-    p->hellos = mem_alloc(MEMBERS, sizeof *p->hellos);
-    CHECK(p->hellos != NULL);
+    p->fed.set.members_n = MEMBERS;
+    p->fed.set.hellos = mem_alloc(MEMBERS, sizeof *p->fed.set.hellos);
+    CHECK(p->fed.set.hellos != NULL);
     for (uint32_t m = 0; m < MEMBERS; m++) {
-        p->hellos[m].has_dealing = true;
-        p->hellos[m].features = m == 0 ? COLUMNS : g->others_features;
-        p->hellos[m].degree = 1;
+        p->fed.set.hellos[m].has_dealing = true;
+        p->fed.set.hellos[m].features = m == 0 ? COLUMNS : g->others_features;
+        p->fed.set.hellos[m].degree = 1;
     }
 }
 
@@ -84,19 +84,20 @@ static void deal(struct party_session *p, const struct given *g, struct stream *
         .purpose = PURPOSE_DEAL_DATA, .round = 1, .sid = sid, .broadcast = view};
     const size_t bytes = (size_t)(MEMBERS - 1) * ROWS * COLUMNS * FIELD_BYTES_MAX;
 
-    p->shape.parties = MEMBERS;
-    p->shape.values_max = ROWS;
-    p->payload = mem_alloc(bytes, 1);
-    p->check = mem_alloc(MEMBERS, WIRE_TAG_BYTES);
-    CHECK(p->payload != NULL && p->check != NULL);
-    assert_int_equal(secagg_party_new(&p->masks, AGGREGATION_FEDVS, &p->shape, pairs), STATUS_OK);
-    p->task = (struct party_task){.purpose = PURPOSE_DEAL_DATA, .place = g->chunk};
+    p->round.shape.parties = MEMBERS;
+    p->round.shape.values_max = ROWS;
+    p->round.upload.payload = mem_alloc(bytes, 1);
+    p->round.upload.check = mem_alloc(MEMBERS, WIRE_TAG_BYTES);
+    CHECK(p->round.upload.payload != NULL && p->round.upload.check != NULL);
+    assert_int_equal(secagg_party_new(&p->round.masks, AGGREGATION_FEDVS, &p->round.shape, pairs),
+                     STATUS_OK);
+    p->round.task = (struct party_task){.purpose = PURPOSE_DEAL_DATA, .place = g->chunk};
     assert_int_equal(party_work_deal(p, &round), STATUS_OK);
     assert_int_equal(party_work_deal(p, &round), STATUS_PROTOCOL);
     rng_fill(&p->deal.masks, out->beginning, sizeof out->beginning);
-    secagg_party_free(p->masks);
-    mem_free(p->payload);
-    mem_free(p->check);
+    secagg_party_free(p->round.masks);
+    mem_free(p->round.upload.payload);
+    mem_free(p->round.upload.check);
 }
 
 static struct stream stream_of(const struct given *g)
@@ -113,21 +114,21 @@ static struct stream stream_of(const struct given *g)
     train.x = own.train;
     test.x = own.test;
     memcpy(roster->digest, g->roster_digest, sizeof g->roster_digest);
-    memcpy(p->plan_digest, g->plan_digest, sizeof p->plan_digest);
+    memcpy(p->learner.plan_digest, g->plan_digest, sizeof p->learner.plan_digest);
     p->setup =
         (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
-    set_plan(&p->plan, g);
+    set_plan(&p->learner.plan, g);
     set_hellos(p, g);
     assert_int_equal(party_deal_init(p), STATUS_OK);
     party_deal_restore(p, g->secret);
     assert_int_equal(party_deal_begin(p), STATUS_OK);
     deal(p, g, &out);
     memcpy(out.name, p->deal.name, sizeof out.name);
-    out.field = p->shape.terms.field;
+    out.field = p->round.shape.terms.field;
     out.chunk_rows = p->deal.chunks.chunk_rows;
     party_deal_deinit(p);
-    digest_deinit(&p->digest);
-    mem_free(p->hellos);
+    digest_deinit(&p->learner.digest);
+    mem_free(p->fed.set.hellos);
     mem_free(roster);
     mem_free(p);
     return out;
@@ -230,10 +231,10 @@ static void expect_room(uint32_t mib, enum status want)
     strcpy(roster->party[2].name, "wide");
     p->setup =
         (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
-    set_plan(&p->plan, &g);
+    set_plan(&p->learner.plan, &g);
     set_hellos(p, &g);
-    p->hellos[2].features = 20000; /* 24 rows of 20102 columns of 8 bytes: 3.7 MiB */
-    p->members[2] = 2;
+    p->fed.set.hellos[2].features = 20000; /* 24 rows of 20102 columns of 8 bytes: 3.7 MiB */
+    p->fed.set.members[2] = 2;
     assert_int_equal(party_deal_init(p), STATUS_OK);
     assert_int_equal(party_deal_begin(p), want);
     if (want != STATUS_OK) {
@@ -242,8 +243,8 @@ static void expect_room(uint32_t mib, enum status want)
         assert_null(p->deal.memory);
     }
     party_deal_deinit(p);
-    digest_deinit(&p->digest);
-    mem_free(p->hellos);
+    digest_deinit(&p->learner.digest);
+    mem_free(p->fed.set.hellos);
     mem_free(roster);
     mem_free(p);
 }

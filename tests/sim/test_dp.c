@@ -1,7 +1,7 @@
 /* test_dp.c -- a local step of model.train dp: how long a gradient may be, how much noise it gets.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/dp.h"
+#include "party/train/dp.h"
 #include "party/policy.h"
 
 #include "common/base/check.h"

@@ -558,6 +558,7 @@ static void test_another_roster_is_another_dealing(void **state)
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_STOPPED);
     assert_true(sim_server_report(s)->steps > 0);
+    s->options.new_keys = true;
     again = sim_resume(s);
     assert_memory_not_equal(s->roster.digest, again->roster.digest, sizeof s->roster.digest);
     sim_run(again, HOUR_US);

@@ -42,11 +42,11 @@ static void say(struct wire_msg *m, void *owner)
     struct sim_party *liar = &t->sim->party[t->party];
     struct party_session *p = liar->session;
     struct wire_hello h = {
-        .plan_digest = p->plan_digest,
-        .nonce = p->nonce,
-        .kex_public = p->kex_public,
-        .generation = p->generation,
-        .elements = p->elements,
+        .plan_digest = p->learner.plan_digest,
+        .nonce = p->fed.nonce,
+        .kex_public = p->fed.kex_public,
+        .generation = p->fed.set.generation,
+        .elements = p->fed.ids.elements,
         .train_rows = (uint32_t)p->setup.train->rows,
         .test_rows = (uint32_t)p->setup.test->rows,
     };
@@ -57,12 +57,12 @@ static void say(struct wire_msg *m, void *owner)
     t->change(&h);
     buf_init(&body, WIRE_HELLO_MAX);
     assert_int_equal(wire_pack_hello_body(&body, &h), STATUS_OK);
-    assert_int_equal(sign_make(p->own.signature, &liar->key, "vfl/hello/2", body.data, body.len),
-                     STATUS_OK);
-    memcpy(p->own.body, body.data, body.len);
-    p->own.body_len = body.len;
+    assert_int_equal(
+        sign_make(p->fed.own.signature, &liar->key, "vfl/hello/2", body.data, body.len), STATUS_OK);
+    memcpy(p->fed.own.body, body.data, body.len);
+    p->fed.own.body_len = body.len;
     buf_deinit(&body);
-    m->hello = agree_show_hello(&p->own);
+    m->hello = agree_show_hello(&p->fed.own);
 }
 
 static const uint8_t name[WIRE_DIGEST_BYTES] = {1, 2, 3};

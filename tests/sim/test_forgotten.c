@@ -24,7 +24,7 @@ static bool is_secret_there(const struct party_session *p)
 {
     static const uint8_t none[WIRE_KEY_BYTES];
 
-    return memcmp(p->kex_secret, none, sizeof none) != 0;
+    return memcmp(p->fed.kex_secret, none, sizeof none) != 0;
 }
 
 /* As each message of the server lands. */
@@ -40,7 +40,7 @@ static void look(struct sim *s, struct flight *f, void *owner)
         w->there++;
     } else {
         assert_false(is_secret_there(p));
-        assert_int_equal(p->masks != NULL, p->sm.phase != PHASE_GATHER);
+        assert_int_equal(p->round.masks != NULL, p->sm.phase != PHASE_GATHER);
         w->gone++;
     }
 }
@@ -65,7 +65,7 @@ static void test_keys_go_as_soon_as_they_are_not_needed(void **state)
         assert_true(w.there >= 3 && w.gone >= 12);
         for (uint32_t k = 0; k < 3; k++) {
             assert_false(is_secret_there(s->party[k].session));
-            assert_null(s->party[k].session->masks);
+            assert_null(s->party[k].session->round.masks);
         }
         sim_free(s);
     }

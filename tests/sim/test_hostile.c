@@ -462,6 +462,24 @@ static void test_a_ledger_that_says_no_ends_the_run_before_the_upload(void **sta
     sim_free(s);
 }
 
+static void test_a_full_ledger_refuses_the_offer_and_charges_nothing(void **state)
+{
+    struct sim_options o = {.parties = 3, .train_rows = 600, .quiet = true};
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    sim_fill_ledger(s, 1);
+    sim_run(s, HOUR_US);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(sim_charged(s, i), 0);
+        assert_int_equal(sim_uploaded(s, i), 0);
+    }
+    assert_int_equal(status_exit_code(sim_party_end(s, 1)->error.status), 5);
+    assert_non_null(strstr(sim_party_end(s, 1)->error.text, "accounts for 1024 mechanisms"));
+    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 5);
+    sim_free(s);
+}
+
 /* A policy of one party alone. */
 struct limit {
     const char *words; /* of the one that refuses */
@@ -560,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_other_ids_of_the_same_number_end_the_run_with_the_party_named),
         cmocka_unit_test(test_other_row_counts_are_said_by_number),
         cmocka_unit_test(test_a_ledger_that_says_no_ends_the_run_before_the_upload),
+        cmocka_unit_test(test_a_full_ledger_refuses_the_offer_and_charges_nothing),
         cmocka_unit_test(test_a_policy_refuses_a_plan_before_any_release_of_anybody),
     };
 

@@ -50,6 +50,7 @@ struct lie {
 static void hello_lands(struct sim *s, struct flight *f, void *owner)
 {
     struct lie *l = owner;
+    static const uint8_t anything[EQUALITY_RANDOM_BYTES] = {1};
     uint8_t *half = made_elements + l->half * EQUALITY_BYTES;
     struct equality own;
     struct wire_msg msg;
@@ -65,7 +66,7 @@ static void hello_lands(struct sim *s, struct flight *f, void *owner)
         return;
     memcpy(made_elements, msg.hello.elements, WIRE_ELEMENTS_BYTES);
     memset(half, l->byte, EQUALITY_BYTES);
-    CHECK(equality_begin(&own, "one that is", "", 0) == STATUS_OK);
+    CHECK(equality_begin(&own, "one that is", "", 0, anything) == STATUS_OK);
     if (l->byte == 1)
         memcpy(half, own.element, EQUALITY_BYTES);
     if (l->copied >= 0 && !l->spoke[l->copied])
@@ -153,9 +154,9 @@ static void count_p1(struct sim *s, struct flight *f, void *owner)
     (void)owner;
     if (!f->up || f->party != 3 || f->end || sim_sent(s, 3, WIRE_UPLOAD) != 2)
         return;
-    s->disk.compared.n = 1;
+    s->disk.compared.n = 1; /* of other lists than it has now */
+    s->disk.compared.row[0] = (struct compared_row){.count = s->id_mismatches};
     memcpy(s->disk.compared.row[0].key, s->roster.party[0].key, WIRE_KEY_BYTES);
-    s->disk.compared.row[0].count = s->id_mismatches;
 }
 
 static void test_under_drop_who_is_counted_is_left_out_by_the_server(void **state)

@@ -121,7 +121,7 @@ static void polynomials_after(const char *const sets[SETS], float w[LOCAL_PARTIE
     sim_run(s, RUN_US);
     expect_completed(s);
     for (uint32_t i = 0; i < LOCAL_PARTIES; i++) {
-        const struct party_bottom *b = &s->party[i].session->bottom;
+        const struct party_bottom *b = &s->party[i].session->learner.bottom;
         const struct nn_layer *l = &b->net.layer[0];
 
         assert_in_range(b->beyond, b->values / 10, b->values * 9 / 10);

@@ -30,7 +30,8 @@ static void say_first(struct mis *m, struct flight *f)
     struct wire_msg msg;
 
     mis_template(&msg, *kind,
-                 f->up ? s->server->fed.generation : s->party[f->party].session->generation);
+                 f->up ? s->server->fed.set.generation
+                       : s->party[f->party].session->fed.set.generation);
     mis_pack(&frame, &msg);
     flight_put_before(s, f, &frame);
     buf_deinit(&frame);

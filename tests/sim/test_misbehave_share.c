@@ -153,7 +153,7 @@ static void take_apart(struct parts *p, const struct mis *m, const struct wire_s
     memcpy(p->tag, w->tags.data, sizeof p->tag);
     for (uint32_t k = 0; k < PARTS; k++) {
         p->at[k] = at;
-        p->n[k] = secagg_part_bytes(agg, &s->shape, party_part(s), up ? MIS_VICTIM : 2 * k,
+        p->n[k] = secagg_part_bytes(agg, &s->round.shape, party_part(s), up ? MIS_VICTIM : 2 * k,
                                     party_values(s));
         at += p->n[k];
     }

@@ -471,17 +471,18 @@ static void test_releases_without_noise_pass_no_epsilon(void **state)
 
 static void test_a_full_ledger_is_still_priced(void **state)
 {
-    struct config_policy policy = policy_of("max_releases.total=543", NULL, NULL);
+    struct config_policy policy = policy_of("max_releases.total=1503", NULL, NULL);
 
     (void)state;
     for (spent_n = 0; spent_n < ACCOUNT_MECHANISMS_MAX; spent_n++) {
         spent[spent_n] = policy_mechanism(&plan, &set);
-        spent[spent_n].trials = (uint32_t)(1 + spent_n);
+        spent[spent_n].trials = (uint32_t)(1 + spent_n % 64);
+        spent[spent_n].beta /= (double)(1 + spent_n / 64);
         spent[spent_n].releases = spent[spent_n].participations_max = 1;
     }
     expect_refused(&policy, STATUS_BUDGET,
-                   "policy.max_releases.total: 544 releases would be made, 543 is the most");
-    policy = policy_of("max_releases.total=544", "max_epsilon.value=1e9", NULL);
+                   "policy.max_releases.total: 1504 releases would be made, 1503 is the most");
+    policy = policy_of("max_releases.total=1504", "max_epsilon.value=1e9", NULL);
     expect_accepted(&policy);
 }
 

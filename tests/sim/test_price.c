@@ -341,6 +341,45 @@ static void test_a_damaged_ledger_prices_nothing(void **state)
     remove(scratch_path("ledger.begun"));
 }
 
+/* By mechanisms that released nothing, but for one. */
+static void fill_ledger(size_t n)
+{
+    struct account_entry m = price.entry;
+    uint8_t key[LEDGER_KEY_BYTES];
+    struct ledger *l;
+
+    assert_int_equal(ledger_key_load(key, scratch_path("ledger.db"), "", NULL), STATUS_OK);
+    assert_int_equal(ledger_open(&l, scratch_path("ledger.db"), key, NULL), STATUS_OK);
+    for (size_t i = 0; i < n; i++) {
+        m.coordinates = 1000 + (uint32_t)i;
+        assert_int_equal(ledger_use(l, &m, NULL), STATUS_OK);
+    }
+    ledger_close(l);
+}
+
+static void test_a_ledger_full_of_mechanisms_is_told_before_and_refuses(void **state)
+{
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    load(plan_file(small));
+    fill_ledger(LEDGER_NEARLY_FULL - 1);
+    for (int full = 0; full < 3; full++) {
+        load(plan_file(small));
+        buf_init(&out, 1 << 20);
+        assert_int_equal(price_print(&price, &out), STATUS_OK);
+        assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+        assert_int_equal(strstr((char *)out.data, "mechanisms of at most 1024") != NULL, full > 0);
+        buf_deinit(&out);
+        assert_int_equal(price_judge(&price, &in, &err), full < 2 ? STATUS_OK : STATUS_BUDGET);
+        fill_ledger(full == 0 ? LEDGER_NEARLY_FULL : ACCOUNT_MECHANISMS_MAX);
+    }
+    assert_says(err.text, "accounts for 1024 mechanisms, the most there can be");
+    remove(scratch_path("ledger.db"));
+    remove(scratch_path("ledger.begun"));
+}
+
 /* As in a run: weights that this ledger's records may have made are no frozen bottom. */
 static void test_loaded_weights_are_raw_where_the_ledger_has_raw_training(void **state)
 {
@@ -442,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup(test_the_papers_figure_is_never_printed_as_a_guarantee, set_up),
         cmocka_unit_test_setup(test_the_policy_judges_it_on_top_of_the_ledger, set_up),
         cmocka_unit_test_setup(test_a_damaged_ledger_prices_nothing, set_up),
+        cmocka_unit_test_setup(test_a_ledger_full_of_mechanisms_is_told_before_and_refuses, set_up),
         cmocka_unit_test_setup(test_loaded_weights_are_raw_where_the_ledger_has_raw_training,
                                set_up),
         cmocka_unit_test_setup(test_a_record_in_both_splits_is_released_by_both, set_up),

@@ -56,7 +56,7 @@ static uint64_t seen_by_others(const struct sim *s)
     uint64_t most = 0;
 
     for (uint32_t i = 0; i < PARTIES; i++) {
-        uint64_t seen = s->party[i].session->witness.seen[VICTIM];
+        uint64_t seen = s->party[i].session->purse.witness.seen[VICTIM];
 
         if (i != VICTIM && seen > most)
             most = seen;

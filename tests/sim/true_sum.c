@@ -98,17 +98,17 @@ static void *room(void *block, size_t had, size_t want, size_t size)
 /* The rows of a round, in the order of its sums: a row in each segment for each coded row. */
 static size_t rows_of(const struct party_session *p, uint32_t **row)
 {
-    const struct party_task *task = &p->task;
+    const struct party_task *task = &p->round.task;
     bool test = task->purpose == PURPOSE_EVALUATE_TEST;
-    uint32_t rows = test ? p->plan.shape.test_rows : p->plan.shape.train_rows,
-             k = p->plan.protocol.fedvs.segments, len = (rows + k - 1) / k;
+    uint32_t rows = test ? p->learner.plan.shape.test_rows : p->learner.plan.shape.train_rows,
+             k = p->learner.plan.protocol.fedvs.segments, len = (rows + k - 1) / k;
     size_t n = 0;
 
     *row = mem_alloc((size_t)k * task->coded + 1, sizeof **row);
     CHECK(*row != NULL);
     for (uint32_t segment = 0; segment < k; segment++) {
         for (uint32_t i = 0; i < task->coded; i++) {
-            uint32_t at = segment * len + p->coded[i];
+            uint32_t at = segment * len + p->round.coded[i];
             if (at < rows)
                 (*row)[n++] = at;
         }
@@ -119,9 +119,9 @@ static size_t rows_of(const struct party_session *p, uint32_t **row)
 static void multiply(struct true_sum *t, const struct party_session *p, struct codes *c,
                      const float *x)
 {
-    const struct fedvs_terms *terms = &p->shape.terms;
+    const struct fedvs_terms *terms = &p->round.shape.terms;
     uint32_t d = (uint32_t)p->setup.train->cols, degree = p->setup.config->degree,
-             width = p->plan.model.embedding;
+             width = p->learner.plan.model.embedding;
 
     for (uint32_t i = 1; i <= degree; i++)
         fedvs_quantise_x(terms, t->power + (size_t)(i - 1) * d, x, d, i);
@@ -135,9 +135,9 @@ static void multiply(struct true_sum *t, const struct party_session *p, struct c
 
 static void multiply_rows(struct true_sum *t, const struct party_session *p, struct codes *c)
 {
-    const struct nn_layer *model = &p->bottom.net.layer[0];
+    const struct nn_layer *model = &p->learner.bottom.net.layer[0];
     const struct table *table =
-        p->task.purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
+        p->round.task.purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
     size_t weights = (size_t)model->in * model->out, rows, inputs = model->in;
     uint64_t clipped = 0;
     uint32_t *row;
@@ -146,7 +146,7 @@ static void multiply_rows(struct true_sum *t, const struct party_session *p, str
     t->w_max = weights > t->w_max ? weights : t->w_max;
     t->power = room(t->power, t->power_max, inputs, sizeof *t->power);
     t->power_max = inputs > t->power_max ? inputs : t->power_max;
-    fedvs_quantise_w(&p->shape.terms, t->w, model->w, weights, &t->noise, &clipped);
+    fedvs_quantise_w(&p->round.shape.terms, t->w, model->w, weights, &t->noise, &clipped);
     rows = rows_of(p, &row);
     c->z = room(c->z, c->max, rows * model->out, sizeof *c->z);
     c->max = rows * model->out > c->max ? rows * model->out : c->max;
@@ -161,23 +161,23 @@ static void multiply_rows(struct true_sum *t, const struct party_session *p, str
 /* What compression leaves of it, with the residuals that went in. */
 static void compress_codes(struct codes *c, const struct party_session *p, const float *x)
 {
-    const bool fed = p->sent.kept && p->task.purpose == PURPOSE_TRAIN;
-    const size_t bytes = compress_bytes(&p->shape.encode.compress, c->n);
+    const bool fed = p->learner.sent.kept && p->round.task.purpose == PURPOSE_TRAIN;
+    const size_t bytes = compress_bytes(&p->round.shape.encode.compress, c->n);
     uint8_t key[COMPRESS_KEY_BYTES], *packed = mem_alloc(bytes + 1, 1);
-    const struct compress_round round = {key, party_sent_importance(&p->sent)};
+    const struct compress_round round = {key, party_sent_importance(&p->learner.sent)};
 
     CHECK(packed != NULL);
-    compress_key(key, p->dither, (uint16_t)p->self);
-    encode_pack(&p->shape.encode, packed, c->y, fed ? p->sent.x : x, c->n, &round);
-    CHECK(encode_unpack(&p->shape.encode, c->y, packed, c->n, &round));
+    compress_key(key, p->round.dither, (uint16_t)p->fed.set.self);
+    encode_pack(&p->round.shape.encode, packed, c->y, fed ? p->learner.sent.x : x, c->n, &round);
+    CHECK(encode_unpack(&p->round.shape.encode, c->y, packed, c->n, &round));
     mem_free(packed);
 }
 
 void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 {
     const struct party_session *p = s->party[party].session;
-    const struct party_task *task = &p->task;
-    const struct nn_net *net = &p->bottom.net;
+    const struct party_task *task = &p->round.task;
+    const struct nn_net *net = &p->learner.bottom.net;
     const float *x = net->layer[net->spec.layers - 1].y;
     struct codes *c = &t->of[party];
     uint8_t key[RNG_KEY_BYTES];
@@ -186,25 +186,25 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     if (task->work != WORK_ROUND || !task->open || task->status != STATUS_OK || !sums(s) ||
         wire_purpose_deals(task->purpose))
         return;
-    c->generation = p->generation;
+    c->generation = p->fed.set.generation;
     c->round = task->round;
-    memcpy(c->trail, p->trail.value, sizeof c->trail);
+    memcpy(c->trail, p->learner.trail.value, sizeof c->trail);
     rng_seed_key(key, p->setup.seed, party + 1, "noise", (uint64_t)task->purpose << 62 | place);
     rng_rekey(&t->noise, key);
     if (multiplies(s)) {
         multiply_rows(t, p, c);
         return;
     }
-    c->n = (size_t)task->rows * p->plan.model.embedding;
+    c->n = (size_t)task->rows * p->learner.plan.model.embedding;
     c->q = room(c->q, c->max, c->n, sizeof *c->q);
     c->y = room(c->y, c->max, c->n, sizeof *c->y);
     c->max = c->n > c->max ? c->n : c->max;
-    if (p->shape.encode.compressed)
+    if (p->round.shape.encode.compressed)
         compress_codes(c, p, x);
-    else if (p->shape.encode.integers)
-        encode_integers(&p->shape.encode, c->q, x, c->n, &t->noise);
+    else if (p->round.shape.encode.integers)
+        encode_integers(&p->round.shape.encode, c->q, x, c->n, &t->noise);
     else
-        encode_clip(&p->shape.encode, c->y, x, c->n);
+        encode_clip(&p->round.shape.encode, c->y, x, c->n);
 }
 
 /* --- the sum --- */
@@ -212,10 +212,11 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 /* By place in the sum: value i of member m of a concatenation, or simply i. */
 static size_t place_of(const struct server_session *v, size_t i, uint32_t member)
 {
-    size_t width = v->plan.model.embedding;
+    size_t width = v->train.plan.model.embedding;
 
-    return v->trainer.head.top.concat ? (i / width * v->fed.members_n + member) * width + i % width
-                                      : i;
+    return v->train.trainer.head.top.concat
+               ? (i / width * v->fed.set.n + member) * width + i % width
+               : i;
 }
 
 static void concatenate(struct true_sum *t, const struct server_session *v, const struct codes *c,
@@ -223,8 +224,8 @@ static void concatenate(struct true_sum *t, const struct server_session *v, cons
 {
     for (size_t i = 0; i < c->n; i++) {
         float *to = &t->want[place_of(v, i, member)];
-        if (v->round.sum.shape.encode.integers)
-            encode_estimate(&v->round.sum.shape.encode, to, &c->q[i], 1, 1);
+        if (v->train.round.sum.shape.encode.integers)
+            encode_estimate(&v->train.round.sum.shape.encode, to, &c->q[i], 1, 1);
         else
             *to = c->y[i];
     }
@@ -233,36 +234,36 @@ static void concatenate(struct true_sum *t, const struct server_session *v, cons
 static void add_up(struct true_sum *t, const struct server_session *v, const bool *in,
                    uint32_t in_n)
 {
-    double factor = (double)v->fed.members_n / in_n;
-    size_t n = (size_t)v->round.rows * v->plan.model.embedding;
+    double factor = (double)v->fed.set.n / in_n;
+    size_t n = (size_t)v->train.round.rows * v->train.plan.model.embedding;
 
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         t->sum[i] = 0;
-        for (uint32_t m = 0; m < v->fed.members_n; m++) {
-            const struct codes *c = &t->of[v->fed.members[m]];
+        for (uint32_t m = 0; m < v->fed.set.n; m++) {
+            const struct codes *c = &t->of[v->fed.set.member[m]];
             if (!in[m])
                 continue;
-            t->sum[i] += v->round.sum.shape.encode.integers ? c->q[i] : 0;
-            sum += v->round.sum.shape.encode.integers ? 0 : (double)c->y[i];
+            t->sum[i] += v->train.round.sum.shape.encode.integers ? c->q[i] : 0;
+            sum += v->train.round.sum.shape.encode.integers ? 0 : (double)c->y[i];
         }
         t->want[i] = (float)sum;
     }
-    if (v->round.sum.shape.encode.integers)
-        encode_estimate(&v->round.sum.shape.encode, t->want, t->sum, n, in_n);
-    for (size_t i = 0; i < n && in_n < v->fed.members_n; i++)
+    if (v->train.round.sum.shape.encode.integers)
+        encode_estimate(&v->train.round.sum.shape.encode, t->want, t->sum, n, in_n);
+    for (size_t i = 0; i < n && in_n < v->fed.set.n; i++)
         t->want[i] = (float)((double)t->want[i] * factor);
 }
 
 static void add_products(struct true_sum *t, const struct server_session *v)
 {
-    size_t n = (size_t)v->round.rows * v->plan.model.embedding;
-    int bits = (int)(v->plan.protocol.fedvs.x_bits + v->plan.protocol.fedvs.w_bits);
+    size_t n = (size_t)v->train.round.rows * v->train.plan.model.embedding;
+    int bits = (int)(v->train.plan.protocol.fedvs.x_bits + v->train.plan.protocol.fedvs.w_bits);
 
     for (size_t i = 0; i < n; i++) {
         int64_t sum = 0;
-        for (uint32_t m = 0; m < v->fed.members_n; m++)
-            sum += t->of[v->fed.members[m]].z[i];
+        for (uint32_t m = 0; m < v->fed.set.n; m++)
+            sum += t->of[v->fed.set.member[m]].z[i];
         t->want[i] = (float)ldexp((double)sum, -bits);
     }
 }
@@ -272,18 +273,18 @@ static uint32_t members_in(const struct true_sum *t, const struct server_session
                            char *why)
 {
     uint8_t absent[WIRE_MEMBERS_MAX];
-    uint32_t n = secagg_present(v->round.sum.secagg, absent), k = 0;
-    bool some = v->round.sum.shape.partial;
+    uint32_t n = secagg_present(v->train.round.sum.secagg, absent), k = 0;
+    bool some = v->train.round.sum.shape.partial;
 
-    n = some ? n : v->fed.members_n;
-    for (uint32_t m = 0; m < v->fed.members_n; m++) {
-        const struct codes *c = &t->of[v->fed.members[m]];
-        in[m] = !some || k >= v->fed.members_n - n || absent[k] != m;
+    n = some ? n : v->fed.set.n;
+    for (uint32_t m = 0; m < v->fed.set.n; m++) {
+        const struct codes *c = &t->of[v->fed.set.member[m]];
+        in[m] = !some || k >= v->fed.set.n - n || absent[k] != m;
         k += !in[m];
-        if (in[m] && (c->generation != v->fed.generation || c->round != v->round.number ||
-                      c->n != (size_t)v->round.rows * v->plan.model.embedding)) {
+        if (in[m] && (c->generation != v->fed.set.generation || c->round != v->train.round.number ||
+                      c->n != (size_t)v->train.round.rows * v->train.plan.model.embedding)) {
             snprintf(why, 128, "round %llu has a sum, p%u did not work on it",
-                     (unsigned long long)v->round.number, v->fed.members[m] + 1u);
+                     (unsigned long long)v->train.round.number, v->fed.set.member[m] + 1u);
             return 0;
         }
     }
@@ -296,13 +297,13 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 {
     const struct codes *first = NULL;
 
-    for (uint32_t m = 0; m < v->fed.members_n && !v->trainer.head.top.concat; m++) {
-        const struct codes *c = &t->of[v->fed.members[m]];
+    for (uint32_t m = 0; m < v->fed.set.n && !v->train.trainer.head.top.concat; m++) {
+        const struct codes *c = &t->of[v->fed.set.member[m]];
         if (!in[m])
             continue;
         if (first != NULL && memcmp(first->trail, c->trail, sizeof c->trail) != 0) {
             snprintf(why, 128, "round %llu has a sum of models that were shown different gradients",
-                     (unsigned long long)v->round.number);
+                     (unsigned long long)v->train.round.number);
             return false;
         }
         first = c;
@@ -313,11 +314,11 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
 {
     const struct server_session *v = s->server;
-    size_t values = (size_t)v->round.rows * v->trainer.head.top.inputs;
+    size_t values = (size_t)v->train.round.rows * v->train.trainer.head.top.inputs;
     bool in[WIRE_MEMBERS_MAX];
     uint32_t in_n;
 
-    if (v->work_status != STATUS_OK || v->trainer.stored.alone || !sums(s))
+    if (v->train.worked.status != STATUS_OK || v->train.trainer.stored.alone || !sums(s))
         return true;
     t->want = room(t->want, t->max, values, sizeof *t->want);
     t->sum = room(t->sum, t->max, values, sizeof *t->sum);
@@ -328,20 +329,20 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
     if (!knows_noise(s))
         return true;
     memset(t->want, 0, values * sizeof *t->want);
-    for (uint32_t m = 0; m < v->fed.members_n && v->trainer.head.top.concat; m++) {
+    for (uint32_t m = 0; m < v->fed.set.n && v->train.trainer.head.top.concat; m++) {
         if (in[m])
-            concatenate(t, v, &t->of[v->fed.members[m]], m);
+            concatenate(t, v, &t->of[v->fed.set.member[m]], m);
     }
     if (multiplies(s))
         add_products(t, v);
-    else if (!v->trainer.head.top.concat)
+    else if (!v->train.trainer.head.top.concat)
         add_up(t, v, in, in_n);
-    for (size_t i = 0; i < values && v->trainer.head.top.mean; i++)
-        t->want[i] *= 1.0f / (float)v->trainer.head.top.parties;
-    if (memcmp(t->want, v->trainer.head.fused, values * sizeof *t->want) == 0)
+    for (size_t i = 0; i < values && v->train.trainer.head.top.mean; i++)
+        t->want[i] *= 1.0f / (float)v->train.trainer.head.top.parties;
+    if (memcmp(t->want, v->train.trainer.head.fused, values * sizeof *t->want) == 0)
         return true;
     snprintf(why, 128, "round %llu (%s %llu): not the sum of its members' codes",
-             (unsigned long long)v->round.number, wire_purpose_name(v->round.purpose),
-             (unsigned long long)v->round.place);
+             (unsigned long long)v->train.round.number, wire_purpose_name(v->train.round.purpose),
+             (unsigned long long)v->train.round.place);
     return false;
 }

@@ -28,6 +28,13 @@ static size_t nothing_spent(void *owner, struct account_entry out[ACCOUNT_MECHAN
     return 0;
 }
 
+/* By a party whose ledger is full no mechanism is taken. */
+static bool takes(void *owner, const struct account_entry *mechanism)
+{
+    (void)mechanism;
+    return !((const struct sim_party *)owner)->full;
+}
+
 static uint64_t sequence(void *owner)
 {
     return ((struct sim_party *)owner)->disk.ledger.number;
@@ -128,7 +135,23 @@ static void make_plan(struct sim *s)
     }
 }
 
-static void make_roster(struct sim *s)
+/* Whoever was there before has its key still, which the other world needs no more. */
+static void make_key(struct sim *s, uint32_t party, struct sim *old)
+{
+    static const uint8_t none[SIGN_PUBLIC_BYTES];
+    struct sign_key *key = &s->party[party].key,
+                    *before = old == NULL ? NULL : &old->party[party].key;
+
+    if (before == NULL || s->options.new_keys ||
+        memcmp(before->public_key, none, sizeof none) == 0) {
+        CHECK(sign_key_generate(key) == STATUS_OK);
+        return;
+    }
+    *key = *before;
+    *before = (struct sign_key){0};
+}
+
+static void make_roster(struct sim *s, struct sim *old)
 {
     strcpy(s->roster.server.name, "server");
     strcpy(s->roster.server.operator_name, "server");
@@ -136,7 +159,7 @@ static void make_roster(struct sim *s)
     s->roster.n = s->options.parties;
     for (uint32_t i = 0; i < s->options.parties; i++) {
         struct roster_entry *e = &s->roster.party[i];
-        CHECK(sign_key_generate(&s->party[i].key) == STATUS_OK);
+        make_key(s, i, old);
         snprintf(e->name, sizeof e->name, "p%u", i + 1);
         snprintf(e->operator_name, sizeof e->operator_name, "p%u", i + 1);
         sign_spki_digest(e->key, s->party[i].key.public_key);
@@ -161,6 +184,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .seeded = !s->options.unseeded,
         .seed = SEED,
         .spent = nothing_spent,
+        .takes = takes,
         .records = p->train.rows + p->test.rows,
         .sequence = sequence,
         .seen = seen,
@@ -322,17 +346,19 @@ static struct sim *make_world(const struct sim_options *o, struct sim *old)
     CHECK(s->party != NULL);
     buf_init(&s->transcript, 1 << 26);
     make_plan(s);
-    make_roster(s);
+    make_roster(s, old);
     make_labels(s);
     s->oracle = old != NULL ? old->oracle : oracle_new(s);
     for (uint32_t i = 0; i < o->parties; i++) {
         struct sim_disk *disk = &s->party[i].disk;
         disk_init(disk);
+        compared_init(&disk->compared, (int)i);
         if (old != NULL)
             party_ended(disk, &old->party[i]);
         make_party(s, i);
     }
     disk_init(&s->disk);
+    compared_init(&s->disk.compared, SIM_SERVER);
     if (old != NULL) {
         server_ended(&s->disk, old);
         old->oracle = NULL;

@@ -72,6 +72,7 @@ struct sim_party {
     uint64_t charged, uploaded;
     size_t down_max; /* of the largest frame it takes */
     uint32_t charges, fail_charge;
+    bool full; /* its ledger takes no further mechanism */
     enum status fail_status;
     uint32_t sent[WIRE_KINDS];
     struct buf frame; /* of its driver */

@@ -1,8 +1,8 @@
 /* colluder.h -- what parties that the adversary holds have put into a sum.
  *
  * Such a party would say it.  In a run with a seed its noise is drawn again instead, as
- * party/work.c draws it, for the embeddings that canary.h gives all parties but the target: the far
- * end of the box.
+ * party/train/work.c draws it, for the embeddings that canary.h gives all parties but the target:
+ * the far end of the box.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

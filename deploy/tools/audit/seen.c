@@ -11,6 +11,7 @@
 #include "common/base/file.h"
 #include "common/base/mem.h"
 #include "common/compress/gradient.h"
+#include "common/config/aggregation.h"
 #include "deploy/tools/audit/colluder.h"
 
 #include <errno.h>
@@ -80,7 +81,7 @@ static enum status take_plan(struct reader *r, const json_t *o)
     s->inputs = s->plan.model.embedding *
                 (s->plan.model.fusion == FUSION_CONCAT ? s->plan.shape.parties : 1);
     s->width = (uint32_t)gradient_row_values(&form, 1);
-    s->clear = s->plan.protocol.aggregation == AGGREGATION_CLEAR;
+    s->clear = aggregation_of(&s->plan)->plaintext;
     if (make_tables(r) != STATUS_OK)
         return error_set(r->err, STATUS_MEMORY, "%s: no memory for %zu rows", r->path, s->rows);
     if (r->seed == NULL || s->clear)

@@ -3,6 +3,7 @@
  */
 #include "deploy/tools/grid/epsilon.h"
 
+#include "common/config/aggregation.h"
 #include "common/config/config.h"
 #include "common/secagg/encode.h"
 
@@ -23,7 +24,7 @@ static void describe(struct account_entry *e, const struct plan *p, uint32_t par
     *e = (struct account_entry){
         .kind = ACCOUNT_NONE,
         .clip = p->protocol.clip,
-        .clear = p->protocol.aggregation == AGGREGATION_CLEAR,
+        .clear = aggregation_of(p)->plaintext,
         .concat = plan_shows_each(p),
         .bottom = ACCOUNT_RAW,
         .coordinates = p->model.embedding,

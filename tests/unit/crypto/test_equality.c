@@ -18,9 +18,11 @@
 
 static struct equality begun(const char *label, const char *secret)
 {
+    uint8_t random[EQUALITY_RANDOM_BYTES];
     struct equality e;
 
-    assert_int_equal(equality_begin(&e, label, secret, strlen(secret)), STATUS_OK);
+    randombytes_buf(random, sizeof random);
+    assert_int_equal(equality_begin(&e, label, secret, strlen(secret), random), STATUS_OK);
     assert_true(equality_is_element(e.element));
     return e;
 }
@@ -48,6 +50,31 @@ static void test_both_ends_come_to_one_result_when_the_secrets_are_equal(void **
     assert_false(same("ab", "c", "a", "bc"));
 }
 
+/* All 64 bytes are the scalar's, and a scalar has one element of each secret. */
+static void test_an_element_is_that_of_the_bytes_it_was_drawn_from(void **state)
+{
+    uint8_t random[EQUALITY_RANDOM_BYTES];
+    struct equality a, b;
+
+    (void)state;
+    randombytes_buf(random, sizeof random);
+    assert_int_equal(equality_begin(&a, "a", "x", 1, random), STATUS_OK);
+    assert_int_equal(equality_begin(&b, "a", "x", 1, random), STATUS_OK);
+    assert_memory_equal(&a, &b, sizeof a);
+    assert_int_equal(equality_begin(&b, "a", "y", 1, random), STATUS_OK);
+    assert_memory_equal(a.scalar, b.scalar, sizeof a.scalar);
+    assert_memory_not_equal(a.element, b.element, sizeof a.element);
+    for (size_t bit = 0; bit < 8 * sizeof random; bit += 37) {
+        random[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_equal(equality_begin(&b, "a", "x", 1, random), STATUS_OK);
+        assert_memory_not_equal(a.scalar, b.scalar, sizeof a.scalar);
+        assert_memory_not_equal(a.element, b.element, sizeof a.element);
+        random[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    memset(random, 0, sizeof random); /* a scalar of 0 has no element */
+    assert_int_equal(equality_begin(&b, "a", "x", 1, random), STATUS_CRYPTO);
+}
+
 static void test_a_scalar_serves_once_and_is_wiped(void **state)
 {
     static const uint8_t zeros[EQUALITY_BYTES];
@@ -55,8 +82,6 @@ static void test_a_scalar_serves_once_and_is_wiped(void **state)
     uint8_t result[EQUALITY_BYTES];
 
     (void)state;
-    assert_memory_not_equal(a.element, b.element, sizeof a.element);
-    assert_memory_not_equal(a.scalar, b.scalar, sizeof a.scalar);
     c = a;
     assert_int_equal(equality_end(result, &a, b.element), STATUS_OK);
     assert_memory_equal(a.scalar, zeros, sizeof zeros);
@@ -101,10 +126,11 @@ static void test_what_is_no_element_is_refused(void **state)
 /* An element without its scalar. */
 static void expect_base(const char *label, const void *secret, size_t n, const uint8_t base[32])
 {
+    static const uint8_t random[EQUALITY_RANDOM_BYTES] = "any scalar would do here";
     uint8_t inverse[EQUALITY_BYTES], got[EQUALITY_BYTES];
     struct equality e;
 
-    assert_int_equal(equality_begin(&e, label, secret, n), STATUS_OK);
+    assert_int_equal(equality_begin(&e, label, secret, n, random), STATUS_OK);
     assert_int_equal(crypto_core_ristretto255_scalar_invert(inverse, e.scalar), 0);
     assert_int_equal(crypto_scalarmult_ristretto255(got, inverse, e.element), 0);
     assert_memory_equal(got, base, sizeof got);
@@ -117,8 +143,8 @@ static void test_the_base_is_the_hash_of_rfc_9380(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof secret; i++)
         secret[i] = (uint8_t)i;
-    expect_base("vfl/ids/2", "", 0, GOLDEN_BASE_EMPTY);
-    expect_base("vfl/ids/2", secret, sizeof secret, GOLDEN_BASE_LONG);
+    expect_base("vfl/ids/3", "", 0, GOLDEN_BASE_EMPTY);
+    expect_base("vfl/ids/3", secret, sizeof secret, GOLDEN_BASE_LONG);
 }
 
 /* As equality_end multiplies. */
@@ -159,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_ends_come_to_one_result_when_the_secrets_are_equal),
+        cmocka_unit_test(test_an_element_is_that_of_the_bytes_it_was_drawn_from),
         cmocka_unit_test(test_a_scalar_serves_once_and_is_wiped),
         cmocka_unit_test(test_what_is_no_element_is_refused),
         cmocka_unit_test(test_the_base_is_the_hash_of_rfc_9380),

@@ -1,5 +1,5 @@
-/* test_ids.c -- two ends show each other the right proof where both lists, places, plan, generation
- * and sid are the same, and nowhere else.
+/* test_ids.c -- two ends show each other the right proof where both lists, places and sid are
+ * the same, and nowhere else; elements are those of the list, as long as a secret lives.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/flow/ids.h"
@@ -84,29 +84,29 @@ static void test_no_test_rows_and_no_table_are_the_same(void **state)
 
 /* What one end is told. */
 struct end {
-    uint8_t plan[WIRE_DIGEST_BYTES], before[WIRE_KEY_BYTES], after[WIRE_KEY_BYTES],
-        list[WIRE_DIGEST_BYTES], sid[WIRE_DIGEST_BYTES];
-    uint64_t generation;
+    uint8_t before[WIRE_KEY_BYTES], after[WIRE_KEY_BYTES], list[WIRE_DIGEST_BYTES],
+        sid[WIRE_DIGEST_BYTES], secret[IDS_SECRET_BYTES];
     enum ids_side other;
 };
 
 static const struct end one_before = {
-    .plan = {1}, .before = {2}, .after = {3}, .list = {4}, .sid = {5}, 7, IDS_AFTER};
+    .before = {2}, .after = {3}, .list = {4}, .sid = {5}, .secret = {6}, IDS_AFTER};
 
 static struct end one_after(void)
 {
     struct end e = one_before;
 
     e.other = IDS_BEFORE;
+    e.secret[0]++; /* everybody has its own */
     return e;
 }
 
 static struct ids_pair begun(const struct end *e)
 {
-    const struct ids_terms t = {e->plan, e->generation, e->list};
+    const struct ids_own own = {e->list, e->secret};
     struct ids_pair p;
 
-    assert_int_equal(ids_begin(&p, &t, e->before, e->after, e->other), STATUS_OK);
+    assert_int_equal(ids_begin(&p, &own, e->before, e->after, e->other), STATUS_OK);
     assert_true(p.any && equality_is_element(p.own.element));
     return p;
 }
@@ -145,7 +145,7 @@ static void test_who_agrees_on_everything_takes_the_others_proof(void **state)
 static void test_any_bit_of_what_one_end_is_told_is_noticed(void **state)
 {
     struct end b = one_after();
-    uint8_t *const fields[] = {b.plan, b.before, b.after, b.list, b.sid};
+    uint8_t *const fields[] = {b.before, b.after, b.list, b.sid};
     bool marks;
 
     (void)state;
@@ -157,22 +157,58 @@ static void test_any_bit_of_what_one_end_is_told_is_noticed(void **state)
             fields[f][bit / 8] ^= (uint8_t)(1u << bit % 8);
         }
     }
-    for (unsigned bit = 0; bit < 64; bit += 9) {
-        b.generation ^= UINT64_C(1) << bit;
-        assert_false(agree(&one_before, &b, &marks));
-        assert_false(marks);
-        b.generation ^= UINT64_C(1) << bit;
-    }
     assert_true(agree(&one_before, &b, &marks));
+}
+
+/* What a guess is: one list and one pair. */
+static void test_an_element_stays_with_list_and_pair_and_is_another_one_otherwise(void **state)
+{
+    struct end e = one_before;
+    uint8_t *const fields[] = {e.before, e.after, e.list, e.secret};
+    struct ids_pair first = begun(&e), p;
+
+    (void)state;
+    e.sid[0]++;
+    p = begun(&e);
+    assert_memory_equal(p.own.element, first.own.element, EQUALITY_BYTES);
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        for (size_t bit = 0; bit < 8 * WIRE_DIGEST_BYTES; bit += 17) {
+            fields[f][bit / 8] ^= (uint8_t)(1u << bit % 8);
+            p = begun(&e);
+            assert_memory_not_equal(p.own.element, first.own.element, EQUALITY_BYTES);
+            assert_memory_not_equal(p.own.scalar, first.own.scalar, EQUALITY_BYTES);
+            fields[f][bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+    }
+}
+
+/* What was shown once is of no use under another sid, though the elements are the same. */
+static void test_a_proof_serves_one_sid(void **state)
+{
+    struct end b = one_after(), later = one_before;
+    struct ids_pair x = begun(&one_before), y = begun(&b), z = begun(&later);
+    uint8_t of_x[EQUALITY_BYTES];
+
+    (void)state;
+    memcpy(of_x, x.own.element, sizeof of_x);
+    later.sid[5] ^= 1;
+    assert_int_equal(ids_end(&x, y.own.element, one_before.sid), STATUS_OK);
+    assert_int_equal(ids_end(&z, y.own.element, later.sid), STATUS_OK);
+    assert_int_equal(ids_end(&y, of_x, b.sid), STATUS_OK);
+    assert_true(ids_equal(&x, y.shown));
+    assert_false(ids_equal(&z, y.shown));
+    assert_memory_not_equal(z.shown, x.shown, sizeof x.shown);
+    assert_memory_not_equal(z.mark, x.mark, sizeof x.mark);
 }
 
 static void test_two_who_take_the_same_place_do_not_agree(void **state)
 {
-    struct end swapped = one_after();
+    struct end swapped = one_after(), same_place = swapped;
     bool marks;
 
     (void)state;
-    assert_false(agree(&one_before, &one_before, &marks));
+    same_place.other = one_before.other;
+    assert_false(agree(&one_before, &same_place, &marks));
     memcpy(swapped.before, one_before.after, sizeof swapped.before);
     memcpy(swapped.after, one_before.before, sizeof swapped.after);
     assert_false(agree(&one_before, &swapped, &marks));
@@ -213,7 +249,7 @@ static void test_what_is_forgotten_is_wiped(void **state)
 
 /* The attack on what stood here before: whoever knows sid and all ids but one tries candidates. All
  * that a run shows, both elements, both proofs and the mark, is compared with what the right list
- * gives under fresh scalars, as a listener could compute it: nothing is ever the same, so a right
+ * gives under other secrets, as a listener could compute it: nothing is ever the same, so a right
  * guess looks like any other. */
 static void test_a_listener_with_the_right_list_cannot_tell(void **state)
 {
@@ -222,8 +258,13 @@ static void test_a_listener_with_the_right_list_cannot_tell(void **state)
 
     (void)state;
     assert_int_equal(ids_end(&x, y.own.element, b.sid), STATUS_OK);
-    for (int i = 0; i < 32; i++) {
-        struct ids_pair guess = begun(&one_before), with = begun(&b);
+    for (uint8_t i = 0; i < 32; i++) {
+        struct end at_x = one_before, at_y = b;
+        struct ids_pair guess, with;
+
+        at_x.secret[1] = at_y.secret[2] = (uint8_t)(i + 1);
+        guess = begun(&at_x);
+        with = begun(&at_y);
 
         assert_memory_not_equal(guess.own.element, x.own.element, EQUALITY_BYTES);
         /* With an element of the run, and with one of its own. */
@@ -237,6 +278,42 @@ static void test_a_listener_with_the_right_list_cannot_tell(void **state)
     }
 }
 
+/* --- counts --- */
+
+/* Its last element begins with this; so many lists. */
+struct counted {
+    uint64_t n;
+    uint8_t last;
+};
+
+static uint64_t count(void *owner, const uint8_t key[WIRE_KEY_BYTES])
+{
+    (void)key;
+    return ((struct counted *)owner)->n;
+}
+
+static bool known(void *owner, const uint8_t key[WIRE_KEY_BYTES],
+                  const uint8_t list[WIRE_DIGEST_BYTES], const uint8_t element[EQUALITY_BYTES])
+{
+    (void)key;
+    (void)list;
+    return element[0] == ((struct counted *)owner)->last;
+}
+
+static void test_the_last_guess_is_answered_again_and_no_other_beyond_the_limit(void **state)
+{
+    const uint8_t nine[EQUALITY_BYTES] = {9}, ten[EQUALITY_BYTES] = {10};
+    struct counted of = {2, 9};
+    const struct ids_counts c = {.owner = &of, .count = count, .known = known};
+
+    (void)state;
+    assert_true(ids_may_answer(&c, one_before.after, one_before.list, nine, 3));
+    assert_true(ids_may_answer(&c, one_before.after, one_before.list, ten, 3));
+    of.n = 3;
+    assert_true(ids_may_answer(&c, one_before.after, one_before.list, nine, 3));
+    assert_false(ids_may_answer(&c, one_before.after, one_before.list, ten, 3));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +321,9 @@ int main(void)
         cmocka_unit_test(test_no_test_rows_and_no_table_are_the_same),
         cmocka_unit_test(test_who_agrees_on_everything_takes_the_others_proof),
         cmocka_unit_test(test_any_bit_of_what_one_end_is_told_is_noticed),
+        cmocka_unit_test(test_an_element_stays_with_list_and_pair_and_is_another_one_otherwise),
+        cmocka_unit_test(test_a_proof_serves_one_sid),
+        cmocka_unit_test(test_the_last_guess_is_answered_again_and_no_other_beyond_the_limit),
         cmocka_unit_test(test_two_who_take_the_same_place_do_not_agree),
         cmocka_unit_test(
             test_an_own_element_that_comes_back_is_refused_and_nothing_is_left_to_show),

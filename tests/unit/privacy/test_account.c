@@ -427,14 +427,28 @@ static void test_one_claim_is_the_same_as_among_all(void **state)
     }
 }
 
+/* They would take minutes: M_eff = 1 is told, which costs more. */
+static void test_tables_beyond_the_limit_are_taken_for_m_eff_1(void **state)
+{
+    struct account_entry e[2] = {pbm(ACCOUNT_OUTCOMES_MAX / 16, 1e-5, 32, 1, 1),
+                                 pbm(16, .01, 32, 1, 1)};
+    struct account_claim claim = claim_of(e, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS);
+
+    (void)state;
+    assert_int_equal(claim.m_eff, 1);
+    assert_true(claim.epsilon == claim_of(e, 1, ACCOUNT_ALL_BUT_ONE, ACCOUNT_COLUMNS).epsilon);
+    assert_int_equal(claim_of(e + 1, 1, ACCOUNT_SERVER, ACCOUNT_COLUMNS).m_eff, 32);
+    assert_true(claim_of(e, 2, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon >= claim.epsilon);
+}
+
 static void test_a_full_list_of_mechanisms_has_claims(void **state)
 {
-    struct account_entry e[ACCOUNT_MECHANISMS_MAX + 1];
+    static struct account_entry e[ACCOUNT_MECHANISMS_MAX + 1];
     struct account_claim limit;
 
     (void)state;
     for (uint32_t i = 0; i < ACCOUNT_MECHANISMS_MAX; i++)
-        e[i] = pbm(2 + i, .01, 3 + i, 1, 1);
+        e[i] = pbm(2 + i % 8, .01 / (1 + i / 8), 3 + i % 8, 1, 1);
     limit = claim_of(e, ACCOUNT_MECHANISMS_MAX, ACCOUNT_SERVER_1, ACCOUNT_COLUMNS);
     assert_int_equal(limit.m_eff, 2);
     assert_true(claim_of(e, ACCOUNT_MECHANISMS_MAX, ACCOUNT_SERVER, ACCOUNT_COLUMNS).epsilon <
@@ -534,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_splitting_one_mechanism_changes_nothing),
         cmocka_unit_test(test_different_mechanisms_compose_at_equal_order),
         cmocka_unit_test(test_one_claim_is_the_same_as_among_all),
+        cmocka_unit_test(test_tables_beyond_the_limit_are_taken_for_m_eff_1),
         cmocka_unit_test(test_a_full_list_of_mechanisms_has_claims),
         cmocka_unit_test(test_short_memory_never_makes_a_claim_smaller),
         cmocka_unit_test(test_names_are_those_of_the_summary),

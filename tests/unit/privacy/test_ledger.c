@@ -101,6 +101,20 @@ static void test_any_parameter_makes_another_mechanism(void **state)
     ledger_close(l);
 }
 
+/* Does what people are shown say that there is little room? */
+static bool warns(const struct ledger *l)
+{
+    struct buf out;
+    bool said;
+
+    buf_init(&out, 1 << 20);
+    assert_int_equal(ledger_print(l, &out), STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    said = strstr((const char *)out.data, "WARNING: accounts for") != NULL;
+    buf_deinit(&out);
+    return said;
+}
+
 static void test_a_mechanism_too_many_is_refused(void **state)
 {
     struct ledger *l = open_at(":memory:");
@@ -110,12 +124,16 @@ static void test_a_mechanism_too_many_is_refused(void **state)
     (void)state;
     for (uint32_t i = 0; i < ACCOUNT_MECHANISMS_MAX; i++) {
         m.coordinates = i + 1;
+        assert_true(ledger_takes(l, &m));
+        assert_int_equal(warns(l), i >= LEDGER_NEARLY_FULL);
         use(l, &m);
     }
     m.coordinates = ACCOUNT_MECHANISMS_MAX + 1;
     assert_int_equal(ledger_use(l, &m, &err), STATUS_BUDGET);
-    assert_non_null(strstr(err.text, "64"));
+    assert_non_null(strstr(err.text, "1024"));
+    assert_false(ledger_takes(l, &m));
     m.coordinates = 1; /* known ones stay in use */
+    assert_true(ledger_takes(l, &m));
     use(l, &m);
     ledger_close(l);
 }

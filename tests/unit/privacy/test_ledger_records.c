@@ -254,7 +254,7 @@ static void live(uint64_t seed)
             ledger_close(l);
             l = open_all(path);
             break;
-        case 1: l->records_since = LEDGER_FOLD_RECORDS; break;
+        case 1: l->records = LEDGER_FOLD_RECORDS; break;
         case 2: l->releases_since = LEDGER_FOLD_RELEASES; break;
         case 3: /* a changed file: what was reserved for the old one stays */
             n = 0;
@@ -355,7 +355,7 @@ static void test_a_failed_writing_anew_changes_nothing(void **state)
     do {
         const uint64_t before = total_of(l), number = ledger_sequence(l);
 
-        l->records_since = LEDGER_FOLD_RECORDS;
+        l->records = LEDGER_FOLD_RECORDS;
         mem_fail_at(++at);
         s = try_reserve(l, block(LEDGER_TRAIN, slots, 10), 0, 0, &err);
         mem_fail_at(0);

@@ -112,7 +112,7 @@ static void take_head(const char *path, uint8_t mac[32])
 }
 
 /* Put back whole, record by record and with the head of that time: it is what it was.  The others
- * remember, by the number (party/witness.c). */
+ * remember, by the number (party/train/witness.c). */
 static void test_an_older_state_put_back_whole_is_an_older_ledger(void **state)
 {
     const char *path = make_ledger("whole.db");

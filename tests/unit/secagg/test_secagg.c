@@ -3,6 +3,12 @@
  */
 #include "common/secagg/secagg.h"
 
+#include "common/config/aggregation.h"
+#include "common/secagg/clear.h"
+#include "common/secagg/coded.h"
+#include "common/secagg/fedvs.h"
+#include "common/secagg/masked.h"
+#include "common/secagg/ops.h"
 #include "tests/lib/aborts.h"
 #include "tests/unit/secagg/generation.h"
 
@@ -305,6 +311,25 @@ static void test_more_values_or_members_than_announced_are_a_programmers_mistake
     rng_deinit(&r);
 }
 
+static void test_protocols_do_what_their_facts_say(void **state)
+{
+    static const struct secagg_ops *const ops[] = {[AGGREGATION_MASKED] = &masked_ops,
+                                                   [AGGREGATION_CODED] = &coded_ops,
+                                                   [AGGREGATION_FEDVS] = &fedvs_ops,
+                                                   [AGGREGATION_CLEAR] = &clear_ops};
+
+    (void)state;
+    for (int a = 0; a < PLAN_AGGREGATIONS; a++) {
+        const struct aggregation *row = aggregation_row((enum plan_aggregation)a);
+
+        assert_int_equal(row->shares, ops[a]->relay != NULL && ops[a]->part_bytes != NULL);
+        assert_int_equal(row->shares, ops[a]->late != NULL);
+        assert_int_equal(row->deals, ops[a]->deal_keys != NULL && ops[a]->take_keys != NULL);
+        assert_int_equal(row->deals, ops[a]->deal != NULL && ops[a]->take != NULL);
+        assert_int_equal(row->polynomial, ops[a]->show == NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_masked_needs_everybody_coded_a_quorum_and_partial_anybody),
         cmocka_unit_test(test_sums_of_everybody_are_exact_unless_coded),
         cmocka_unit_test(test_more_values_or_members_than_announced_are_a_programmers_mistake),
+        cmocka_unit_test(test_protocols_do_what_their_facts_say),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

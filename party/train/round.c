@@ -7,10 +7,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/round.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "common/config/aggregation.h"
+#include "party/core.h"
 
 #include <string.h>
 
@@ -19,7 +21,7 @@
 enum status party_copy_gradient(struct party_session *p, void *to, struct wire_bytes from,
                                 size_t words)
 {
-    if (from.n != words * sizeof *p->bottom.received)
+    if (from.n != words * sizeof *p->learner.bottom.received)
         return party_violation(p, "a gradient of the wrong size", from.n);
     if (from.n > 0)
         memcpy(to, from.data, from.n);
@@ -39,39 +41,38 @@ static bool among(const struct wire_bytes *members, uint32_t self)
  * there is nothing to apply. */
 static enum status plan_close(struct party_session *p, const struct wire_broadcast *b)
 {
-    p->task.close = p->task.apply = false;
+    p->round.task.close = p->round.task.apply = false;
     if (!b->closes)
         return STATUS_OK;
-    if (b->close_step != p->applied || !p->pending)
+    if (b->close_step != p->learner.applied || !p->learner.pending)
         return party_violation(p, "closes a step that this party did not upload", b->close_step);
-    if (b->absent.n > 0 && (p->plan.protocol.aggregation != AGGREGATION_CLEAR ||
-                            p->plan.protocol.straggler != STRAGGLER_DROP))
+    if (b->absent.n > 0 && !aggregation_partial(&p->learner.plan))
         return party_violation(p, "closes a step without some members", b->close_step);
-    p->task.close = true;
-    p->task.apply = !among(&b->absent, p->self);
-    p->task.close_step = b->close_step;
-    return party_copy_gradient(p, p->bottom.received, b->gradient,
-                               down_words(&p->bottom.down, p->bottom.batch_rows));
+    p->round.task.close = true;
+    p->round.task.apply = !among(&b->absent, p->fed.set.self);
+    p->round.task.close_step = b->close_step;
+    return party_copy_gradient(p, p->learner.bottom.received, b->gradient,
+                               down_words(&p->learner.bottom.down, p->learner.bottom.batch_rows));
 }
 
 /* --- the round that begins --- */
 
 const uint32_t *party_batch(struct party_session *p, uint64_t step, uint32_t *rows)
 {
-    return schedule_batch(&p->schedule, agenda_batch(&p->agenda, step), rows);
+    return schedule_batch(&p->learner.schedule, agenda_batch(&p->learner.agenda, step), rows);
 }
 
 /* Steps behind this party once the task is done. */
 static uint64_t applied_then(const struct party_session *p)
 {
-    return p->applied + (p->task.close ? 1 : 0);
+    return p->learner.applied + (p->round.task.close ? 1 : 0);
 }
 
 static enum status plan_step(struct party_session *p, const struct wire_broadcast *b)
 {
-    if (b->place != applied_then(p) || b->place >= p->agenda.party_steps)
+    if (b->place != applied_then(p) || b->place >= p->learner.agenda.party_steps)
         return party_violation(p, "opens a step out of order", b->place);
-    if (p->pending && !p->task.close)
+    if (p->learner.pending && !p->round.task.close)
         return party_violation(p, "asks for the same step twice in one generation", b->place);
     return STATUS_OK;
 }
@@ -80,37 +81,38 @@ static enum status plan_step(struct party_session *p, const struct wire_broadcas
  * the sweep that only grows, and every one is on the agenda. */
 static bool sweep_is_due(const struct party_session *p, uint64_t sweep)
 {
-    if (p->plan.protocol.straggler == STRAGGLER_ASYNC)
-        return sweep >= 1 && sweep <= p->agenda.sweeps;
-    return agenda_due(&p->agenda, applied_then(p)) &&
-           sweep == agenda_sweeps_until(&p->agenda, applied_then(p));
+    if (p->learner.plan.protocol.straggler == STRAGGLER_ASYNC)
+        return sweep >= 1 && sweep <= p->learner.agenda.sweeps;
+    return agenda_due(&p->learner.agenda, applied_then(p)) &&
+           sweep == agenda_sweeps_until(&p->learner.agenda, applied_then(p));
 }
 
 static enum status plan_sweep(struct party_session *p, const struct wire_broadcast *b)
 {
     bool test = b->purpose == PURPOSE_EVALUATE_TEST;
-    uint32_t most = agenda_round_places(&p->plan), all;
+    uint32_t most = agenda_round_places(&p->learner.plan), all;
     struct segments s;
-    bool later = b->sweep > p->last_sweep ||
-                 (b->sweep == p->last_sweep && test && p->last_sweep_split != b->purpose) ||
-                 (b->sweep == p->last_sweep && b->purpose == p->last_sweep_split &&
-                  b->place > p->last_sweep_row);
+    bool later =
+        b->sweep > p->round.sweep.number ||
+        (b->sweep == p->round.sweep.number && test && p->round.sweep.split != b->purpose) ||
+        (b->sweep == p->round.sweep.number && b->purpose == p->round.sweep.split &&
+         b->place > p->round.sweep.row);
 
-    agenda_segments(&s, &p->plan, test);
+    agenda_segments(&s, &p->learner.plan, test);
     all = s.len;
-    if (!test && !p->plan.training.evaluate_train)
+    if (!test && !p->learner.plan.training.evaluate_train)
         return party_violation(p, "evaluates training rows, which is not in the plan: sweep",
                                b->sweep);
     if (!sweep_is_due(p, b->sweep))
         return party_violation(p, "an evaluation that is not due: sweep", b->sweep);
     if (b->place >= all || b->place % most != 0 || !later)
         return party_violation(p, "evaluates rows out of order: row", b->place);
-    p->task.coded = all - (uint32_t)b->place < most ? all - (uint32_t)b->place : most;
-    p->task.rows = segments_range(&s, NULL, (uint32_t)b->place, p->task.coded);
-    p->task.row = NULL;
-    p->last_sweep = b->sweep;
-    p->last_sweep_split = b->purpose;
-    p->last_sweep_row = b->place;
+    p->round.task.coded = all - (uint32_t)b->place < most ? all - (uint32_t)b->place : most;
+    p->round.task.rows = segments_range(&s, NULL, (uint32_t)b->place, p->round.task.coded);
+    p->round.task.row = NULL;
+    p->round.sweep.number = b->sweep;
+    p->round.sweep.split = b->purpose;
+    p->round.sweep.row = b->place;
     return STATUS_OK;
 }
 
@@ -118,15 +120,15 @@ static enum status plan_open(struct party_session *p, const struct wire_broadcas
 {
     enum status s;
 
-    p->task.open = b->opens;
+    p->round.task.open = b->opens;
     if (!b->opens)
         return STATUS_OK;
-    if (b->round <= p->last_round)
+    if (b->round <= p->round.last)
         return party_violation(p, "a round that does not grow", b->round);
-    p->task.purpose = b->purpose;
-    p->task.round = b->round;
-    p->task.place = b->place;
-    p->task.sweep = b->sweep;
+    p->round.task.purpose = b->purpose;
+    p->round.task.round = b->round;
+    p->round.task.place = b->place;
+    p->round.task.sweep = b->sweep;
     if (wire_purpose_deals(b->purpose))
         s = party_plan_deal(p, b);
     else if (!party_dealt(p))
@@ -134,46 +136,47 @@ static enum status plan_open(struct party_session *p, const struct wire_broadcas
     else
         s = b->purpose == PURPOSE_TRAIN ? plan_step(p, b) : plan_sweep(p, b);
     if (s == STATUS_OK)
-        p->last_round = b->round;
+        p->round.last = b->round;
     return s;
 }
 
 /* The rows of the round, once the charge is done, which has looked at others. */
 static void list_rows(struct party_session *p)
 {
-    struct party_task *t = &p->task;
+    struct party_task *t = &p->round.task;
 
     if (t->purpose == PURPOSE_TRAIN)
         t->row = party_batch(p, t->place, &t->rows);
     if (!party_deals(p) || wire_purpose_deals(t->purpose))
         return;
     if (t->purpose == PURPOSE_TRAIN)
-        t->coded = p->schedule.coded_n;
+        t->coded = p->learner.schedule.coded_n;
     for (uint32_t i = 0; i < t->coded; i++)
-        p->coded[i] = t->purpose == PURPOSE_TRAIN ? p->schedule.coded[i] : (uint32_t)t->place + i;
+        p->round.coded[i] =
+            t->purpose == PURPOSE_TRAIN ? p->learner.schedule.coded[i] : (uint32_t)t->place + i;
 }
 
 static void start_work(struct party_session *p, struct actions *a)
 {
-    double rows, flops = nn_net_flops(&p->bottom.net.spec, 1);
+    double rows, flops = nn_net_flops(&p->learner.bottom.net.spec, 1);
 
-    if (p->task.open)
+    if (p->round.task.open)
         list_rows(p);
-    rows = p->task.open ? p->task.rows : 0;
-    if (p->task.apply)
-        rows += (double)p->bottom.batch_rows * p->plan.protocol.local_iterations;
-    actions_add(a, ACTION_WORK)->flops =
-        rows * flops + party_flops_to_share(p) + party_refresh_flops(&p->refresh, &p->plan);
+    rows = p->round.task.open ? p->round.task.rows : 0;
+    if (p->round.task.apply)
+        rows += (double)p->learner.bottom.batch_rows * p->learner.plan.protocol.local_iterations;
+    actions_add(a, ACTION_WORK)->flops = rows * flops + party_flops_to_share(p) +
+                                         party_refresh_flops(&p->learner.refresh, &p->learner.plan);
 }
 
 void party_broadcast(struct party_session *p, struct actions *a, const struct wire_broadcast *b)
 {
     enum status s = STATUS_OK;
 
-    if (b->generation != p->generation)
+    if (b->generation != p->fed.set.generation)
         s = party_violation(p, "a broadcast of another generation", b->generation);
-    else if (p->relay_due)
-        s = party_violation(p, "goes on without relaying the shares of round", p->task.round);
+    else if (p->round.relay_due)
+        s = party_violation(p, "goes on without relaying the shares of round", p->round.task.round);
     if (s == STATUS_OK)
         s = plan_close(p, b);
     if (s == STATUS_OK)
@@ -183,19 +186,19 @@ void party_broadcast(struct party_session *p, struct actions *a, const struct wi
         return;
     }
     party_witness_ended(p);
-    p->task.work = WORK_ROUND;
-    p->task.last = b->last;
-    if (p->sm.phase == PHASE_SUM && p->task.open)
-        sm_move(&p->sm, PHASE_SHARE, p->generation);
-    if (!p->task.close && !p->task.open)
+    p->round.task.work = WORK_ROUND;
+    p->round.task.last = b->last;
+    if (p->sm.phase == PHASE_SUM && p->round.task.open)
+        sm_move(&p->sm, PHASE_SHARE, p->fed.set.generation);
+    if (!p->round.task.close && !p->round.task.open)
         party_close(p, a);
-    else if (!p->task.open || party_reserved(p, a))
+    else if (!p->round.task.open || party_reserved(p, a))
         start_work(p, a);
 }
 
 void party_charged(struct party_session *p, struct actions *a, const struct error *result)
 {
-    if (result->status == STATUS_OK && p->task.work == WORK_REPLAY) {
+    if (result->status == STATUS_OK && p->round.task.work == WORK_REPLAY) {
         if (party_replay_reserved(p, a))
             party_start_replay(p, a);
         return;
@@ -214,27 +217,28 @@ void party_charged(struct party_session *p, struct actions *a, const struct erro
 
 static void round_worked(struct party_session *p, struct actions *a)
 {
-    const struct party_task *t = &p->task;
+    const struct party_task *t = &p->round.task;
 
     if (t->close)
-        p->pending = false;
+        p->learner.pending = false;
     if (t->last) {
-        p->keep_due = false; /* the final one is made right now */
+        p->keep.due = false; /* the final one is made right now */
         party_close(p, a);
         return;
     }
-    if (p->keep_due)
+    if (p->keep.due)
         party_keep(p, a);
     if (!t->open)
         return;
-    p->pending = t->purpose == PURPOSE_TRAIN;
-    log_debug("generation %llu, round %llu: %u rows leave (%s)", (unsigned long long)p->generation,
-              (unsigned long long)t->round, t->rows, wire_purpose_name(t->purpose));
+    p->learner.pending = t->purpose == PURPOSE_TRAIN;
+    log_debug("generation %llu, round %llu: %u rows leave (%s)",
+              (unsigned long long)p->fed.set.generation, (unsigned long long)t->round, t->rows,
+              wire_purpose_name(t->purpose));
     if (!wire_purpose_deals(t->purpose)) {
         p->report.rounds++;
         p->report.last_rows = t->rows;
     }
-    if (secagg_shares(p->plan.protocol.aggregation))
+    if (secagg_shares(p->learner.plan.protocol.aggregation))
         party_send_share(p, a);
     else
         party_send_upload(p, a);
@@ -243,22 +247,22 @@ static void round_worked(struct party_session *p, struct actions *a)
 
 void party_worked(struct party_session *p, struct actions *a)
 {
-    if (p->task.status != STATUS_OK) {
-        p->error.status = p->task.status;
+    if (p->round.task.status != STATUS_OK) {
+        p->error.status = p->round.task.status;
         party_refuse(p, a);
         return;
     }
-    if (p->bottom.interrupted)
+    if (p->learner.bottom.interrupted)
         return; /* EVENT_STOP is next */
-    switch (p->task.work) {
+    switch (p->round.task.work) {
     case WORK_ROUND: round_worked(p, a); break;
     case WORK_SUM:
-        if (!wire_purpose_deals(p->task.purpose))
+        if (!wire_purpose_deals(p->round.task.purpose))
             party_send_upload(p, a);
         party_arm(p, a);
         break;
     case WORK_REPLAY:
-        if (p->keep_due)
+        if (p->keep.due)
             party_keep(p, a);
         party_catch_up(p, a);
         break;

@@ -1,7 +1,7 @@
 /* dp.c -- clip, sum, noise.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/dp.h"
+#include "party/train/dp.h"
 
 #include "common/base/log.h"
 #include "common/base/mem.h"

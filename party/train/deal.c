@@ -10,12 +10,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/deal.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
+#include "party/core.h"
 
 #include <string.h>
 
@@ -31,7 +32,7 @@ _Static_assert(sizeof(struct header) <= HEADER_BYTES, "the header fits its page"
 
 bool party_deals(const struct party_session *p)
 {
-    return secagg_deals(p->plan.protocol.aggregation);
+    return secagg_deals(p->learner.plan.protocol.aggregation);
 }
 
 /* --- what names a sharing --- */
@@ -50,18 +51,18 @@ static void name_dealing(struct party_session *p)
     static const char key_label[] = "vfl/deal/1", name_label[] = "vfl/dealing/1";
     struct party_deal *d = &p->deal;
 
-    digest_begin(&p->digest);
-    digest_update(&p->digest, key_label, sizeof key_label - 1);
-    digest_update(&p->digest, d->secret, sizeof d->secret);
-    digest_update(&p->digest, p->plan_digest, sizeof p->plan_digest);
-    digest_update(&p->digest, p->setup.roster->digest, WIRE_DIGEST_BYTES);
-    add_table(&p->digest, p->setup.train);
-    add_table(&p->digest, p->setup.test);
-    digest_final(&p->digest, d->key);
-    digest_begin(&p->digest);
-    digest_update(&p->digest, name_label, sizeof name_label - 1);
-    digest_update(&p->digest, d->key, sizeof d->key);
-    digest_final(&p->digest, d->name);
+    digest_begin(&p->learner.digest);
+    digest_update(&p->learner.digest, key_label, sizeof key_label - 1);
+    digest_update(&p->learner.digest, d->secret, sizeof d->secret);
+    digest_update(&p->learner.digest, p->learner.plan_digest, sizeof p->learner.plan_digest);
+    digest_update(&p->learner.digest, p->setup.roster->digest, WIRE_DIGEST_BYTES);
+    add_table(&p->learner.digest, p->setup.train);
+    add_table(&p->learner.digest, p->setup.test);
+    digest_final(&p->learner.digest, d->key);
+    digest_begin(&p->learner.digest);
+    digest_update(&p->learner.digest, name_label, sizeof name_label - 1);
+    digest_update(&p->learner.digest, d->key, sizeof d->key);
+    digest_final(&p->learner.digest, d->name);
 }
 
 static void header_digest(uint8_t out[WIRE_DIGEST_BYTES], const struct header *h)
@@ -152,12 +153,12 @@ void party_deal_say(struct party_session *p, struct wire_hello *h)
 /* What others say of their bottoms must not fill this party's disk. */
 static enum status check_room(struct party_session *p, size_t bytes)
 {
-    const struct fedvs_terms *t = &p->shape.terms;
+    const struct fedvs_terms *t = &p->round.shape.terms;
     uint32_t most = p->setup.config->policy.shares_mib, widest = 0;
 
     if (most == 0 || bytes >> 20 <= most)
         return STATUS_OK;
-    for (uint32_t m = 1; m < p->members_n; m++) {
+    for (uint32_t m = 1; m < p->fed.set.members_n; m++) {
         if (t->inputs[m] > t->inputs[widest])
             widest = m;
     }
@@ -165,14 +166,14 @@ static enum status check_room(struct party_session *p, size_t bytes)
                      "policy.max_shares_mib: shares of everybody's data take %zu MiB where %u are "
                      "the most; %u of their %u columns are of %s",
                      bytes >> 20, most, t->inputs[widest], t->inputs_n,
-                     p->setup.roster->party[p->members[widest]].name);
+                     p->setup.roster->party[p->fed.set.members[widest]].name);
 }
 
 /* Memory for shares of every coded row of both splits; what is in it stays when it fits. */
 static enum status make_room(struct party_session *p)
 {
     struct party_deal *d = &p->deal;
-    const struct fedvs_terms *t = &p->shape.terms;
+    const struct fedvs_terms *t = &p->round.shape.terms;
     size_t bytes = HEADER_BYTES + ((size_t)d->chunks.train_len + d->chunks.test_len) * t->inputs_n *
                                       t->field->bytes;
     size_t floats = (size_t)t->segments * d->chunks.chunk_rows * p->setup.train->cols;
@@ -206,15 +207,16 @@ enum status party_deal_begin(struct party_session *p)
 
     if (!party_deals(p))
         return STATUS_OK;
-    s = dealing_terms(&p->shape.terms, &p->plan, p->hellos, p->members_n, &p->error);
+    s = dealing_terms(&p->round.shape.terms, &p->learner.plan, p->fed.set.hellos,
+                      p->fed.set.members_n, &p->error);
     if (s != STATUS_OK)
         return s;
-    dealing_make(&d->chunks, &p->plan, &p->shape.terms);
-    p->shape.deal_rows_max = d->chunks.chunk_rows;
-    d->held = dealing_start(p->hellos, p->members_n);
+    dealing_make(&d->chunks, &p->learner.plan, &p->round.shape.terms);
+    p->round.shape.deal_rows_max = d->chunks.chunk_rows;
+    d->held = dealing_start(p->fed.set.hellos, p->fed.set.members_n);
     if (d->held > d->chunks.chunks)
         d->held = 0;
-    dealing_holds(d->holds, p->hellos, p->members_n);
+    dealing_holds(d->holds, p->fed.set.hellos, p->fed.set.members_n);
     d->keys_due = true;
     s = make_room(p);
     if (s == STATUS_OK && d->held < d->chunks.chunks)
@@ -234,11 +236,11 @@ enum status party_plan_deal(struct party_session *p, const struct wire_broadcast
     if (keys != d->keys_due || (keys ? b->place != 0 : b->place != d->held) ||
         (!keys && d->held >= d->chunks.chunks))
         return party_violation(p, "deals out of order: place", b->place);
-    p->task.coded = 0;
-    p->task.rows = 0;
+    p->round.task.coded = 0;
+    p->round.task.rows = 0;
     if (!keys) {
         struct dealing_chunk c = dealing_chunk(&d->chunks, b->place);
-        p->task.coded = c.rows;
+        p->round.task.coded = c.rows;
     }
     return STATUS_OK;
 }
@@ -256,7 +258,7 @@ static void gather(struct party_session *p, const struct dealing_chunk *c)
     const uint32_t len = c->test ? p->deal.chunks.test_len : p->deal.chunks.train_len;
     float *to = p->deal.x;
 
-    for (uint32_t k = 0; k < p->shape.terms.segments; k++) {
+    for (uint32_t k = 0; k < p->round.shape.terms.segments; k++) {
         for (uint32_t r = 0; r < c->rows; r++, to += t->cols) {
             const size_t row = (size_t)k * len + c->first + r;
 
@@ -272,13 +274,13 @@ static void gather(struct party_session *p, const struct dealing_chunk *c)
  * the other field, which a member may bring about by other columns. */
 static void key_masks(struct party_session *p, const struct dealing_chunk *c)
 {
-    const uint64_t place[4] = {c->test, c->first, c->rows, p->shape.terms.field->p};
+    const uint64_t place[4] = {c->test, c->first, c->rows, p->round.shape.terms.field->p};
     uint8_t key[RNG_KEY_BYTES];
 
-    digest_begin(&p->digest);
-    digest_update(&p->digest, p->deal.key, sizeof p->deal.key);
-    digest_update(&p->digest, place, sizeof place);
-    digest_final(&p->digest, key);
+    digest_begin(&p->learner.digest);
+    digest_update(&p->learner.digest, p->deal.key, sizeof p->deal.key);
+    digest_update(&p->learner.digest, place, sizeof place);
+    digest_final(&p->learner.digest, key);
     rng_rekey(&p->deal.masks, key);
     secret_wipe(key, sizeof key);
 }
@@ -296,27 +298,30 @@ enum status party_work_deal(struct party_session *p, const struct secagg_round *
     struct dealing_chunk c;
     enum status s;
 
-    if (p->task.purpose == PURPOSE_DEAL_KEYS) {
+    if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
         /* That not all is there is on the disk before a chunk is written over. */
         s = d->held < d->chunks.chunks ? sync_memory(p) : STATUS_OK;
-        return s == STATUS_OK ? secagg_deal_keys(p->masks, p->payload, p->check, r) : s;
+        return s == STATUS_OK ? secagg_deal_keys(p->round.masks, p->round.upload.payload,
+                                                 p->round.upload.check, r)
+                              : s;
     }
-    c = dealing_chunk(&d->chunks, p->task.place);
+    c = dealing_chunk(&d->chunks, p->round.task.place);
     gather(p, &c);
     key_masks(p, &c);
-    s = secagg_deal(p->masks, p->payload, p->check, d->x, c.rows, r, &d->masks);
+    s = secagg_deal(p->round.masks, p->round.upload.payload, p->round.upload.check, d->x, c.rows, r,
+                    &d->masks);
     secret_wipe(d->x, d->x_floats * sizeof *d->x);
     return s;
 }
 
 double party_flops_to_share(const struct party_session *p)
 {
-    return party_deals(p) && p->task.open ? PARTY_SLOW_FLOPS : 0;
+    return party_deals(p) && p->round.task.open ? PARTY_SLOW_FLOPS : 0;
 }
 
 static uint8_t *split_at(const struct party_session *p, bool test)
 {
-    const struct fedvs_terms *t = &p->shape.terms;
+    const struct fedvs_terms *t = &p->round.shape.terms;
     size_t row = (size_t)t->inputs_n * t->field->bytes;
 
     return p->deal.memory + HEADER_BYTES + (test ? p->deal.chunks.train_len * row : 0);
@@ -324,7 +329,7 @@ static uint8_t *split_at(const struct party_session *p, bool test)
 
 const void *party_deal_shares(const struct party_session *p)
 {
-    return split_at(p, p->task.purpose == PURPOSE_EVALUATE_TEST);
+    return split_at(p, p->round.task.purpose == PURPOSE_EVALUATE_TEST);
 }
 
 /* The last share is in: from here on another process may use them too. */
@@ -345,23 +350,24 @@ enum status party_work_take(struct party_session *p, const uint8_t *sealed, cons
                             const struct secagg_round *r, uint32_t *faulty)
 {
     struct party_deal *d = &p->deal;
-    const struct fedvs_terms *t = &p->shape.terms;
+    const struct fedvs_terms *t = &p->round.shape.terms;
     struct dealing_chunk c;
     enum status s;
 
-    if (p->task.purpose == PURPOSE_DEAL_KEYS) {
-        s = secagg_take_keys(p->masks, sealed, tags, r, faulty, &p->error);
+    if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
+        s = secagg_take_keys(p->round.masks, sealed, tags, r, faulty, &p->error);
         d->keys_due = s != STATUS_OK;
         return s;
     }
-    c = dealing_chunk(&d->chunks, p->task.place);
-    s = secagg_take(p->masks, split_at(p, c.test) + (size_t)c.first * t->inputs_n * t->field->bytes,
-                    sealed, tags, c.rows, r, faulty, &p->error);
+    c = dealing_chunk(&d->chunks, p->round.task.place);
+    s = secagg_take(p->round.masks,
+                    split_at(p, c.test) + (size_t)c.first * t->inputs_n * t->field->bytes, sealed,
+                    tags, c.rows, r, faulty, &p->error);
     if (s != STATUS_OK)
         return s;
     if (++d->held > d->furthest) {
         d->furthest = d->held;
-        p->stalled = 0;
+        p->fed.stalled = 0;
     }
     if (d->held < d->chunks.chunks)
         return STATUS_OK;

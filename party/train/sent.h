@@ -12,8 +12,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_SENT_H
-#define COLONNADE_PARTY_SENT_H
+#ifndef COLONNADE_PARTY_TRAIN_SENT_H
+#define COLONNADE_PARTY_TRAIN_SENT_H
 
 #include "common/base/buf.h"
 #include "common/config/plan.h"

@@ -1,11 +1,12 @@
 /* bottom.c -- the bottom model.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/bottom.h"
+#include "party/train/bottom.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 #include "common/flow/agenda.h"
 #include "common/nn/gemm.h"
 #include "common/nn/safetensors.h"
@@ -71,7 +72,7 @@ enum status party_bottom_check(const struct config_party *config, const struct p
         return error_set(err, STATUS_POLICY,
                          "model.train: the plan's training.releases is once, for which a bottom "
                          "has to be frozen, and this party's is not");
-    if (p->protocol.aggregation != AGGREGATION_FEDVS || config->degree > 0)
+    if (!aggregation_of(p)->polynomial || config->degree > 0)
         return STATUS_OK;
     return error_set(err, STATUS_CONFIG,
                      "model.polynomial.degree: the plan's aggregation is fedvs, which computes "
@@ -101,7 +102,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
         .down = down,
         .frozen = config->train == TRAIN_FROZEN,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
-        .clip = p->protocol.aggregation == AGGREGATION_FEDVS ? INFINITY : (float)p->protocol.clip,
+        .clip = aggregation_of(p)->polynomial ? INFINITY : (float)p->protocol.clip,
     };
     s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 7 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
@@ -132,9 +133,10 @@ enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size
         nn_net_limit(&b->net);
         return s;
     }
-    error_wrap(err, "model.load");
-    err->status = s == STATUS_DATA ? STATUS_CONFIG : s;
-    return err->status;
+    /* The server is sent what stands in err: what the file has or lacks does not. */
+    log_error("model.load: %s", err->text);
+    return error_set(err, s == STATUS_DATA ? STATUS_CONFIG : s,
+                     "model.load: not the weights of this bottom");
 }
 
 void party_bottom_deinit(struct party_bottom *b)

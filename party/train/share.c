@@ -16,7 +16,7 @@
 
 enum secagg_part party_part(const struct party_session *p)
 {
-    switch (p->task.purpose) {
+    switch (p->round.task.purpose) {
     case PURPOSE_DEAL_KEYS: return SECAGG_PART_KEYS;
     case PURPOSE_DEAL_DATA: return SECAGG_PART_DATA;
     case PURPOSE_TRAIN:
@@ -28,11 +28,12 @@ enum secagg_part party_part(const struct party_session *p)
 
 size_t party_values(const struct party_session *p)
 {
-    if (p->task.purpose == PURPOSE_DEAL_DATA)
-        return p->task.coded;
+    if (p->round.task.purpose == PURPOSE_DEAL_DATA)
+        return p->round.task.coded;
     if (party_deals(p))
-        return (size_t)p->task.coded * p->shape.terms.segments * p->plan.model.embedding;
-    return (size_t)p->task.rows * p->plan.model.embedding;
+        return (size_t)p->round.task.coded * p->round.shape.terms.segments *
+               p->learner.plan.model.embedding;
+    return (size_t)p->round.task.rows * p->learner.plan.model.embedding;
 }
 
 static size_t larger(size_t a, size_t b)
@@ -42,8 +43,8 @@ static size_t larger(size_t a, size_t b)
 
 enum status party_size_messages(struct party_session *p)
 {
-    enum plan_aggregation agg = p->plan.protocol.aggregation;
-    const struct secagg_shape *s = &p->shape;
+    enum plan_aggregation agg = p->learner.plan.protocol.aggregation;
+    const struct secagg_shape *s = &p->round.shape;
     size_t n[SECAGG_PARTS] = {
         [SECAGG_PART_ROUND] = s->values_max, [SECAGG_PART_DATA] = p->deal.chunks.chunk_rows};
     size_t own = secagg_payload_bytes(agg, s, s->values_max), others = 0;
@@ -58,47 +59,49 @@ enum status party_size_messages(struct party_session *p)
                          "shares of %zu bytes among these parties, more than a message holds (%d)",
                          larger(own, others), WIRE_SHARES_MAX);
     CHECK(secagg_check_bytes(agg, s) <= PARTY_CHECK_MAX);
-    p->share_max = others == 0 ? 0 : wire_share_max(others, secagg_tag_bytes(agg, s));
-    if (p->payload != NULL && own <= p->payload_max)
+    p->round.upload.share_max = others == 0 ? 0 : wire_share_max(others, secagg_tag_bytes(agg, s));
+    if (p->round.upload.payload != NULL && own <= p->round.upload.payload_max)
         return STATUS_OK;
-    mem_free(p->payload);
-    p->payload = mem_alloc(own + 16, 1);
-    p->payload_max = own;
-    return p->payload != NULL ? STATUS_OK
-                              : error_set(&p->error, STATUS_MEMORY, "no memory for shares");
+    mem_free(p->round.upload.payload);
+    p->round.upload.payload = mem_alloc(own + 16, 1);
+    p->round.upload.payload_max = own;
+    return p->round.upload.payload != NULL
+               ? STATUS_OK
+               : error_set(&p->error, STATUS_MEMORY, "no memory for shares");
 }
 
 /* --- messages --- */
 
 void party_send_share(struct party_session *p, struct actions *a)
 {
-    enum plan_aggregation agg = p->plan.protocol.aggregation;
+    enum plan_aggregation agg = p->learner.plan.protocol.aggregation;
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = WIRE_SHARE;
     send->msg.share = (struct wire_shares){
-        .generation = p->generation,
-        .round = p->task.round,
-        .purpose = p->task.purpose,
-        .sealed = {p->payload,
-                   secagg_share_bytes(agg, &p->shape, party_part(p), p->self, party_values(p))},
-        .tags = {p->check, secagg_tag_bytes(agg, &p->shape)},
+        .generation = p->fed.set.generation,
+        .round = p->round.task.round,
+        .purpose = p->round.task.purpose,
+        .sealed = {p->round.upload.payload, secagg_share_bytes(agg, &p->round.shape, party_part(p),
+                                                               p->fed.set.self, party_values(p))},
+        .tags = {p->round.upload.check, secagg_tag_bytes(agg, &p->round.shape)},
     };
-    p->relay_due = true;
+    p->round.relay_due = true;
 }
 
 void party_send_upload(struct party_session *p, struct actions *a)
 {
-    enum plan_aggregation agg = p->plan.protocol.aggregation;
+    enum plan_aggregation agg = p->learner.plan.protocol.aggregation;
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = WIRE_UPLOAD;
     send->msg.upload = (struct wire_upload){
-        .generation = p->generation,
-        .round = p->task.round,
-        .purpose = p->task.purpose,
-        .payload = {p->payload, secagg_payload_bytes(agg, &p->shape, party_values(p))},
-        .check = {p->check, secagg_check_bytes(agg, &p->shape)},
+        .generation = p->fed.set.generation,
+        .round = p->round.task.round,
+        .purpose = p->round.task.purpose,
+        .payload = {p->round.upload.payload,
+                    secagg_payload_bytes(agg, &p->round.shape, party_values(p))},
+        .check = {p->round.upload.check, secagg_check_bytes(agg, &p->round.shape)},
     };
 }
 
@@ -111,25 +114,27 @@ static double flops_of_sum(const struct party_session *p)
 
 void party_relay(struct party_session *p, struct actions *a, const struct wire_shares *w)
 {
-    enum plan_aggregation agg = p->plan.protocol.aggregation;
-    size_t sealed = secagg_relay_bytes(agg, &p->shape, party_part(p), p->self, party_values(p)),
-           tags = secagg_tag_bytes(agg, &p->shape);
+    enum plan_aggregation agg = p->learner.plan.protocol.aggregation;
+    size_t sealed = secagg_relay_bytes(agg, &p->round.shape, party_part(p), p->fed.set.self,
+                                       party_values(p)),
+           tags = secagg_tag_bytes(agg, &p->round.shape);
     enum status s = STATUS_OK;
 
-    if (!p->relay_due || w->generation != p->generation || w->round != p->task.round ||
-        w->purpose != p->task.purpose || w->sealed.n != sealed || w->tags.n != tags)
+    if (!p->round.relay_due || w->generation != p->fed.set.generation ||
+        w->round != p->round.task.round || w->purpose != p->round.task.purpose ||
+        w->sealed.n != sealed || w->tags.n != tags)
         s = party_violation(p, "relays shares that were not due, round", w->round);
-    p->received.len = 0;
-    if (s == STATUS_OK && (buf_append(&p->received, w->sealed.data, sealed) != STATUS_OK ||
-                           buf_append(&p->received, w->tags.data, tags) != STATUS_OK))
+    p->round.received.len = 0;
+    if (s == STATUS_OK && (buf_append(&p->round.received, w->sealed.data, sealed) != STATUS_OK ||
+                           buf_append(&p->round.received, w->tags.data, tags) != STATUS_OK))
         s = error_set(&p->error, STATUS_MEMORY, "no memory for shares");
     if (s != STATUS_OK) {
         party_refuse(p, a);
         return;
     }
-    p->relay_due = false;
-    p->task.work = WORK_SUM;
+    p->round.relay_due = false;
+    p->round.task.work = WORK_SUM;
     if (party_part(p) == SECAGG_PART_ROUND)
-        sm_move(&p->sm, PHASE_SUM, p->generation);
+        sm_move(&p->sm, PHASE_SUM, p->fed.set.generation);
     actions_add(a, ACTION_WORK)->flops = 8.0 * (double)sealed + flops_of_sum(p);
 }

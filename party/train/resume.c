@@ -34,26 +34,26 @@ enum status party_session_save(const struct party_session *p, struct buf *out)
 {
     struct kept k = {
         .version = RESUME_VERSION,
-        .applied = p->applied,
-        .final = p->final,
-        .plan_len = p->plan_text.len,
+        .applied = p->learner.applied,
+        .final = p->learner.final,
+        .plan_len = p->learner.plan_text.len,
         .train = p->setup.config->train,
         .fitted = fitted(p),
         .paid = party_witness_paid(p),
     };
     enum status s;
 
-    if (!p->planned)
+    if (!p->learner.planned)
         return STATUS_OK; /* nothing that another start would not make as well */
-    memcpy(k.trail, p->trail.value, sizeof k.trail);
+    memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
     s = buf_append(out, &k, sizeof k);
     secret_wipe(&k, sizeof k);
     if (s == STATUS_OK)
-        s = buf_append(out, p->plan_text.data, p->plan_text.len);
+        s = buf_append(out, p->learner.plan_text.data, p->learner.plan_text.len);
     if (s == STATUS_OK)
-        s = party_sent_print(&p->sent, out);
-    return s == STATUS_OK ? nn_state_print(&p->bottom.net, out) : s;
+        s = party_sent_print(&p->learner.sent, out);
+    return s == STATUS_OK ? nn_state_print(&p->learner.bottom.net, out) : s;
 }
 
 static enum status unfit(struct party_session *p)
@@ -66,15 +66,15 @@ static enum status unfit(struct party_session *p)
 static enum status take(struct party_session *p, const struct kept *k, const uint8_t *state,
                         size_t n)
 {
-    const size_t sent = party_sent_bytes(&p->sent);
+    const size_t sent = party_sent_bytes(&p->learner.sent);
 
-    if (k->applied > p->agenda.party_steps || n < sent ||
-        nn_state_parse(&p->bottom.net, state + sent, n - sent) != STATUS_OK ||
-        party_sent_parse(&p->sent, state, sent) != STATUS_OK)
+    if (k->applied > p->learner.agenda.party_steps || n < sent ||
+        nn_state_parse(&p->learner.bottom.net, state + sent, n - sent) != STATUS_OK ||
+        party_sent_parse(&p->learner.sent, state, sent) != STATUS_OK)
         return unfit(p);
-    memcpy(p->trail.value, k->trail, sizeof k->trail);
-    p->applied = k->applied;
-    p->final = k->final != 0;
+    memcpy(p->learner.trail.value, k->trail, sizeof k->trail);
+    p->learner.applied = k->applied;
+    p->learner.final = k->final != 0;
     return STATUS_OK;
 }
 
@@ -84,18 +84,19 @@ static enum status remember(struct party_session *p)
     const struct party_setup *setup = &p->setup;
     struct kept k;
 
-    if (buf_append(&p->keep, setup->saved, setup->saved_n) != STATUS_OK)
+    if (buf_append(&p->keep.last, setup->saved, setup->saved_n) != STATUS_OK)
         return error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
     if (setup->saved_before_n < sizeof k)
         return STATUS_OK;
     memcpy(&k, setup->saved_before, sizeof k);
     /* One of more steps is of a line of steps that the server had lost. */
-    if (k.version != RESUME_VERSION || k.plan_len != p->plan_text.len || k.applied > p->applied ||
-        setup->saved_before_n - sizeof k < k.plan_len ||
-        memcmp(setup->saved_before + sizeof k, p->plan_text.data, p->plan_text.len) != 0)
+    if (k.version != RESUME_VERSION || k.plan_len != p->learner.plan_text.len ||
+        k.applied > p->learner.applied || setup->saved_before_n - sizeof k < k.plan_len ||
+        memcmp(setup->saved_before + sizeof k, p->learner.plan_text.data,
+               p->learner.plan_text.len) != 0)
         return STATUS_OK;
-    p->before_step = k.applied;
-    if (buf_append(&p->before, setup->saved_before, setup->saved_before_n) != STATUS_OK)
+    p->keep.before_step = k.applied;
+    if (buf_append(&p->keep.before, setup->saved_before, setup->saved_before_n) != STATUS_OK)
         return error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
     return STATUS_OK;
 }
@@ -124,8 +125,8 @@ static enum status restore(struct party_session *p, const struct kept *k, const 
         s = unfit(p);
     if (s == STATUS_OK && party_deals(p))
         party_deal_restore(p, k->deal);
-    p->keep_step = p->kept_step = p->applied;
-    p->kept_any = true;
+    p->keep.last_step = p->keep.kept_step = p->learner.applied;
+    p->keep.any = true;
     return s == STATUS_OK ? remember(p) : s;
 }
 
@@ -162,16 +163,17 @@ static enum status go_back_to(struct party_session *p, const struct buf *to)
 
 enum status party_go_back(struct party_session *p, uint64_t step)
 {
-    if (p->keeping)
+    if (p->keep.writing)
         return STATUS_DATA;
-    if (p->keep.len > 0 && p->keep_step == p->kept_step && p->keep_step <= step)
-        return go_back_to(p, &p->keep);
-    if (p->before.len == 0 || p->before_step > step || go_back_to(p, &p->before) != STATUS_OK)
+    if (p->keep.last.len > 0 && p->keep.last_step == p->keep.kept_step && p->keep.last_step <= step)
+        return go_back_to(p, &p->keep.last);
+    if (p->keep.before.len == 0 || p->keep.before_step > step ||
+        go_back_to(p, &p->keep.before) != STATUS_OK)
         return STATUS_DATA;
     /* The last one is of steps that are no more: it must not be what a process starts from. */
-    p->keep.len = 0;
-    p->kept_any = false;
-    p->kept_step = p->applied;
+    p->keep.last.len = 0;
+    p->keep.any = false;
+    p->keep.kept_step = p->learner.applied;
     return STATUS_OK;
 }
 

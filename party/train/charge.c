@@ -19,14 +19,14 @@ static struct action *charge(struct party_session *p, struct actions *a, uint64_
 {
     struct action *act = actions_add(a, ACTION_CHARGE);
 
-    CHECK(n <= p->charge_rows_max && rounds <= UINT32_MAX);
+    CHECK(n <= p->purse.rows_max && rounds <= UINT32_MAX);
     act->charge = (struct action_charge){
-        .mechanism = p->mechanism,
+        .mechanism = p->purse.mechanism,
         .purpose = PURPOSE_TRAIN,
-        .plan = p->plan_digest,
+        .plan = p->learner.plan_digest,
         .place = place,
         .rounds = (uint32_t)rounds,
-        .rows = p->charge_rows,
+        .rows = p->purse.rows,
         .n = n,
     };
     party_witness_charge(p, &act->charge);
@@ -37,7 +37,7 @@ static struct action *charge(struct party_session *p, struct actions *a, uint64_
 static struct ledger_stretch stretch(const struct party_session *p, enum wire_purpose purpose,
                                      uint64_t place, uint64_t count)
 {
-    const struct plan *plan = &p->plan;
+    const struct plan *plan = &p->learner.plan;
     struct ledger_stretch s = {.place = place, .count = count};
     struct segments cut;
 
@@ -47,7 +47,7 @@ static struct ledger_stretch stretch(const struct party_session *p, enum wire_pu
                                     .rows = plan->shape.train_rows,
                                     .batch = plan->training.batch,
                                     .segments = plan->protocol.fedvs.segments,
-                                    .turns = p->agenda.turns};
+                                    .turns = p->learner.agenda.turns};
         return s;
     }
     agenda_segments(&cut, plan, purpose == PURPOSE_EVALUATE_TEST);
@@ -63,7 +63,7 @@ static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t st
     for (uint64_t k = 0; k < steps; k++) {
         uint32_t rows;
         const uint32_t *row = party_batch(p, first + k, &rows);
-        memcpy(p->charge_rows + n, row, rows * sizeof *row);
+        memcpy(p->purse.rows + n, row, rows * sizeof *row);
         n += rows;
     }
     return n;
@@ -75,8 +75,8 @@ static size_t collect_places(struct party_session *p, uint64_t first, uint64_t e
 {
     struct segments s;
 
-    agenda_segments(&s, &p->plan, p->task.purpose == PURPOSE_EVALUATE_TEST);
-    return segments_range(&s, p->charge_rows, (uint32_t)first, (uint32_t)(end - first));
+    agenda_segments(&s, &p->learner.plan, p->round.task.purpose == PURPOSE_EVALUATE_TEST);
+    return segments_range(&s, p->purse.rows, (uint32_t)first, (uint32_t)(end - first));
 }
 
 static struct action *charge_steps(struct party_session *p, struct actions *a, uint64_t first,
@@ -90,10 +90,10 @@ static struct action *charge_steps(struct party_session *p, struct actions *a, u
 
 static bool reserved_steps(struct party_session *p, struct actions *a)
 {
-    struct party_reserve *r = &p->train_reserve;
-    uint64_t place = p->task.place, epoch = agenda_epoch_steps(&p->agenda),
+    struct party_reserve *r = &p->purse.train;
+    uint64_t place = p->round.task.place, epoch = agenda_epoch_steps(&p->learner.agenda),
              in_epoch = epoch - place % epoch;
-    uint64_t steps = p->agenda.party_steps - place;
+    uint64_t steps = p->learner.agenda.party_steps - place;
 
     if (place >= r->next && place < r->until) {
         r->next = place + 1;
@@ -113,15 +113,15 @@ static bool reserved_steps(struct party_session *p, struct actions *a)
 /* Rounds that places first .. end of a sweep are. */
 static uint64_t sweep_rounds(const struct party_session *p, uint64_t first, uint64_t end)
 {
-    uint64_t most = agenda_round_places(&p->plan);
+    uint64_t most = agenda_round_places(&p->learner.plan);
 
     return first < end ? (end - first + most - 1) / most : 0;
 }
 
 static bool reserved_sweep(struct party_session *p, struct actions *a)
 {
-    struct party_reserve *r = &p->sweep_reserve;
-    const struct party_task *t = &p->task;
+    struct party_reserve *r = &p->purse.sweep;
+    const struct party_task *t = &p->round.task;
     bool same = r->sweep == t->sweep && r->purpose == t->purpose;
     uint64_t end = t->place + t->coded;
     struct action *act;
@@ -131,7 +131,7 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
         return true;
     }
     if (!same || t->place >= r->until) {
-        uint32_t all = agenda_places(&p->plan, t->purpose == PURPOSE_EVALUATE_TEST);
+        uint32_t all = agenda_places(&p->learner.plan, t->purpose == PURPOSE_EVALUATE_TEST);
         *r = (struct party_reserve){
             .next = end, .until = all, .sweep = t->sweep, .purpose = t->purpose};
         end = all;
@@ -144,20 +144,20 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
 
 bool party_reserved(struct party_session *p, struct actions *a)
 {
-    if (wire_purpose_deals(p->task.purpose))
+    if (wire_purpose_deals(p->round.task.purpose))
         return true; /* shares of data go to members, whose any T learn nothing of it */
     party_witness_opened(p);
-    if (!(p->task.purpose == PURPOSE_TRAIN ? reserved_steps(p, a) : reserved_sweep(p, a)))
+    if (!(p->round.task.purpose == PURPOSE_TRAIN ? reserved_steps(p, a) : reserved_sweep(p, a)))
         return false;
-    if (!p->witness.due)
+    if (!p->purse.witness.due)
         return true;
-    charge(p, a, p->task.place, 0, 0);
+    charge(p, a, p->round.task.place, 0, 0);
     return false;
 }
 
 uint64_t party_unopened(const struct party_session *p)
 {
-    const struct party_reserve *train = &p->train_reserve, *sweep = &p->sweep_reserve;
+    const struct party_reserve *train = &p->purse.train, *sweep = &p->purse.sweep;
 
     return (train->next < train->until ? train->until - train->next : 0) +
            sweep_rounds(p, sweep->next, sweep->until);
@@ -165,9 +165,9 @@ uint64_t party_unopened(const struct party_session *p)
 
 bool party_replay_reserved(struct party_session *p, struct actions *a)
 {
-    struct party_task *t = &p->task;
+    struct party_task *t = &p->round.task;
     const uint64_t first = t->charged, left = t->until - first,
-                   epoch = agenda_epoch_steps(&p->agenda), in_epoch = epoch - first % epoch;
+                   epoch = agenda_epoch_steps(&p->learner.agenda), in_epoch = epoch - first % epoch;
     uint64_t steps = left < PARTY_CHARGE_ROUNDS ? left : PARTY_CHARGE_ROUNDS;
 
     /* A block is priced by the record that is in it most often. */
@@ -182,7 +182,7 @@ bool party_replay_reserved(struct party_session *p, struct actions *a)
 
 void party_give_back(struct party_session *p, struct actions *a)
 {
-    struct party_reserve *r = &p->train_reserve;
+    struct party_reserve *r = &p->purse.train;
 
     /* One block only: charge_rows can hold one, and a sweep's rest is seldom worth a commit. */
     if (r->next >= r->until)
@@ -194,24 +194,24 @@ void party_give_back(struct party_session *p, struct actions *a)
 void party_settle_up(struct party_session *p, struct actions *a)
 {
     party_give_back(p, a);
-    if (p->witness.dirty)
-        charge(p, a, p->applied, 0, 0)->charge.give_back = true;
+    if (p->purse.witness.dirty)
+        charge(p, a, p->learner.applied, 0, 0)->charge.give_back = true;
 }
 
 void party_forget_reserves(struct party_session *p)
 {
-    p->train_reserve = (struct party_reserve){0};
-    p->sweep_reserve = (struct party_reserve){0};
-    p->witness.dirty = true; /* perhaps: the charge that had it may be the one that failed */
+    p->purse.train = (struct party_reserve){0};
+    p->purse.sweep = (struct party_reserve){0};
+    p->purse.witness.dirty = true; /* perhaps: the charge that had it may be the one that failed */
 }
 
 void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next)
 {
     /* Within a run only the set changes, but more follows it than how many there are: without the
      * server's own party it is as many as before, and sigma another. */
-    if (!ledger_mechanism_same(&next, &p->mechanism)) {
+    if (!ledger_mechanism_same(&next, &p->purse.mechanism)) {
         party_give_back(p, a);
         party_forget_reserves(p);
     }
-    p->mechanism = next;
+    p->purse.mechanism = next;
 }

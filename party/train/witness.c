@@ -15,6 +15,7 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "common/config/aggregation.h"
 #include "common/privacy/ledger.h"
 
 _Static_assert(LEDGER_NUMBER_MAX == WIRE_LEDGER_MAX, "what is said can be kept");
@@ -22,7 +23,7 @@ _Static_assert(LEDGER_NUMBER_MAX == WIRE_LEDGER_MAX, "what is said can be kept")
 void party_witness_init(struct party_session *p)
 {
     for (uint32_t i = 0; i < p->setup.roster->n; i++)
-        p->witness.seen[i] = p->setup.seen(p->setup.owner, i);
+        p->purse.witness.seen[i] = p->setup.seen(p->setup.owner, i);
 }
 
 uint64_t party_number(const struct party_session *p)
@@ -35,25 +36,25 @@ uint64_t party_number(const struct party_session *p)
 
 static void see(struct party_session *p, uint32_t member, uint64_t number)
 {
-    uint64_t *seen = &p->witness.seen[p->members[member]];
+    uint64_t *seen = &p->purse.witness.seen[p->fed.set.members[member]];
 
-    if (member == p->self || number <= *seen)
+    if (member == p->fed.set.self || number <= *seen)
         return;
     *seen = number < WIRE_LEDGER_MAX ? number : WIRE_LEDGER_MAX;
-    p->witness.dirty = true;
+    p->purse.witness.dirty = true;
 }
 
 void party_witness_hellos(struct party_session *p)
 {
-    struct party_witness *w = &p->witness;
+    struct party_witness *w = &p->purse.witness;
 
-    for (uint32_t m = 0; m < p->members_n; m++) {
-        uint64_t said = p->hellos[m].ledger, seen = w->seen[p->members[m]];
+    for (uint32_t m = 0; m < p->fed.set.members_n; m++) {
+        uint64_t said = p->fed.set.hellos[m].ledger, seen = w->seen[p->fed.set.members[m]];
 
-        if (m != p->self && said < seen)
+        if (m != p->fed.set.self && said < seen)
             log_warn("the ledger of %s ends at %llu, and this party has seen %llu: it was put back "
                      "or replaced",
-                     p->setup.roster->party[p->members[m]].name, (unsigned long long)said,
+                     p->setup.roster->party[p->fed.set.members[m]].name, (unsigned long long)said,
                      (unsigned long long)seen);
         see(p, m, said);
     }
@@ -63,52 +64,54 @@ void party_witness_hellos(struct party_session *p)
 
 void party_witness_say(const struct party_session *p, struct agree_confirm *c)
 {
-    c->members = p->members_n;
-    for (uint32_t m = 0; m < p->members_n; m++)
-        agree_put_seen(c, m, m == p->self ? p->hellos[m].ledger : p->witness.seen[p->members[m]]);
+    c->members = p->fed.set.members_n;
+    for (uint32_t m = 0; m < p->fed.set.members_n; m++)
+        agree_put_seen(c, m,
+                       m == p->fed.set.self ? p->fed.set.hellos[m].ledger
+                                            : p->purse.witness.seen[p->fed.set.members[m]]);
 }
 
 enum status party_witness_check(struct party_session *p, uint32_t member,
                                 const struct wire_confirm *c)
 {
-    uint64_t seen = agree_seen(c, p->self), own = p->hellos[p->self].ledger;
+    uint64_t seen = agree_seen(c, p->fed.set.self), own = p->fed.set.hellos[p->fed.set.self].ledger;
 
     if (seen <= own)
         return STATUS_OK;
     return error_set(&p->error, STATUS_POLICY,
                      "ledger: %s has seen number %llu of this ledger, which ends at %llu: it was "
                      "put back or replaced",
-                     p->setup.roster->party[p->members[member]].name, (unsigned long long)seen,
-                     (unsigned long long)own);
+                     p->setup.roster->party[p->fed.set.members[member]].name,
+                     (unsigned long long)seen, (unsigned long long)own);
 }
 
 /* In clear, a round may end without members that it did not wait for. */
 static bool all_had_to_send(const struct plan *p)
 {
-    return p->protocol.aggregation != AGGREGATION_CLEAR || p->protocol.straggler == STRAGGLER_WAIT;
+    return !aggregation_of(p)->plaintext || p->protocol.straggler == STRAGGLER_WAIT;
 }
 
 void party_witness_opened(struct party_session *p)
 {
-    p->witness.opened++;
+    p->purse.witness.opened++;
 }
 
 void party_witness_ended(struct party_session *p)
 {
-    struct party_witness *w = &p->witness;
+    struct party_witness *w = &p->purse.witness;
 
-    if (w->ended == w->opened || !all_had_to_send(&p->plan))
+    if (w->ended == w->opened || !all_had_to_send(&p->learner.plan))
         return;
     w->ended = w->opened;
-    for (uint32_t m = 0; m < p->members_n; m++)
-        see(p, m, p->hellos[m].ledger + w->ended);
+    for (uint32_t m = 0; m < p->fed.set.members_n; m++)
+        see(p, m, p->fed.set.hellos[m].ledger + w->ended);
 }
 
 void party_witness_charge(struct party_session *p, struct action_charge *c)
 {
-    c->seen = p->witness.seen;
+    c->seen = p->purse.witness.seen;
     c->seen_n = p->setup.roster->n;
-    p->witness.due = p->witness.dirty = false;
+    p->purse.witness.due = p->purse.witness.dirty = false;
 }
 
 /* --- the own checkpoint --- */
@@ -116,13 +119,14 @@ void party_witness_charge(struct party_session *p, struct action_charge *c)
 struct party_paid party_witness_paid(const struct party_session *p)
 {
     const uint64_t last = p->setup.sequence(p->setup.owner), unopened = party_unopened(p);
-    struct party_paid now = p->witness.paid;
+    struct party_paid now = p->purse.witness.paid;
 
     now.last = last;
-    if (!p->witness.proven) /* what was said before stays said, until it is seen to be true */
+    if (!p->purse.witness.proven) /* what was said before stays said, until it is seen to be true */
         return now;
     now.rounds = unopened < last ? last - unopened : 0;
-    now.step = p->offered_step > p->applied ? p->offered_step : p->applied;
+    now.step = p->learner.behind.offered > p->learner.applied ? p->learner.behind.offered
+                                                              : p->learner.applied;
     return now;
 }
 
@@ -143,34 +147,35 @@ static enum status lacks(struct party_session *p, uint64_t least, const char *wh
 
 enum status party_witness_restore(struct party_session *p, const struct party_paid *paid)
 {
-    p->witness.paid = *paid;
+    p->purse.witness.paid = *paid;
     return lacks(p, paid->last, "by the checkpoint", "");
 }
 
 void party_witness_forget_steps(struct party_session *p)
 {
-    p->witness.paid = (struct party_paid){.last = p->witness.paid.last};
-    p->witness.proven = false;
+    p->purse.witness.paid = (struct party_paid){.last = p->purse.witness.paid.last};
+    p->purse.witness.proven = false;
 }
 
 /* Where the ledger has to have come if the server has done what it says.  Of a process without a
  * checkpoint nothing is known to be paid, so that each step counts. */
 static uint64_t least_by_steps(const struct party_session *p)
 {
-    const struct party_paid *paid = &p->witness.paid;
+    const struct party_paid *paid = &p->purse.witness.paid;
     /* The round that was under way may have been counted before its step was. */
     uint64_t least = paid->rounds > 0 ? paid->rounds - 1 : 0;
 
-    if (p->witness.proven || p->plan.protocol.straggler != STRAGGLER_WAIT ||
-        paid->rounds == PARTY_PAID_FORGOTTEN || p->offered_step <= paid->step)
+    if (p->purse.witness.proven || p->learner.plan.protocol.straggler != STRAGGLER_WAIT ||
+        paid->rounds == PARTY_PAID_FORGOTTEN || p->learner.behind.offered <= paid->step)
         return 0;
-    return least + (p->offered_step - paid->step);
+    return least + (p->learner.behind.offered - paid->step);
 }
 
 void party_witness_offered(struct party_session *p)
 {
-    if (p->applied == p->offered_step && p->setup.sequence(p->setup.owner) >= least_by_steps(p))
-        p->witness.proven = true; /* what follows is paid for under these eyes */
+    if (p->learner.applied == p->learner.behind.offered &&
+        p->setup.sequence(p->setup.owner) >= least_by_steps(p))
+        p->purse.witness.proven = true; /* what follows is paid for under these eyes */
 }
 
 enum status party_witness_steps(struct party_session *p)

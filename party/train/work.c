@@ -15,7 +15,7 @@
  * same. */
 static void seed_noise(struct party_session *p)
 {
-    const struct party_task *t = &p->task;
+    const struct party_task *t = &p->round.task;
     uint8_t key[RNG_KEY_BYTES];
     uint64_t place = (uint64_t)t->purpose << 62 |
                      (t->purpose == PURPOSE_TRAIN ? t->place : t->sweep << 32 | t->place);
@@ -23,37 +23,37 @@ static void seed_noise(struct party_session *p)
     if (!p->setup.seeded)
         return;
     rng_seed_key(key, p->setup.seed, p->setup.self + 1, "noise", place);
-    rng_rekey(&p->noise, key);
+    rng_rekey(&p->round.noise, key);
 }
 
 static struct secagg_round round_of(struct party_session *p, enum wire_purpose purpose,
                                     uint64_t place, uint64_t sweep)
 {
-    if (plan_compresses(&p->plan))
-        dither_make(p->dither, &p->digest, &p->plan, purpose, place, sweep);
+    if (plan_compresses(&p->learner.plan))
+        dither_make(p->round.dither, &p->learner.digest, &p->learner.plan, purpose, place, sweep);
     return (struct secagg_round){
         .purpose = (uint8_t)purpose,
-        .round = p->task.round,
-        .sid = p->sid,
-        .broadcast = p->view,
-        .dither = p->dither,
-        .importance = party_sent_importance(&p->sent),
-        .scratch = p->sent.scratch,
+        .round = p->round.task.round,
+        .sid = p->fed.set.sid,
+        .broadcast = p->round.view,
+        .dither = p->round.dither,
+        .importance = party_sent_importance(&p->learner.sent),
+        .scratch = p->learner.sent.scratch,
         .data = party_deals(p) ? party_deal_shares(p) : NULL,
-        .coded = p->coded,
-        .coded_n = p->task.coded,
+        .coded = p->round.coded,
+        .coded_n = p->round.task.coded,
     };
 }
 
 static struct secagg_round round_of_task(struct party_session *p)
 {
-    return round_of(p, p->task.purpose, p->task.place, p->task.sweep);
+    return round_of(p, p->round.task.purpose, p->round.task.place, p->round.task.sweep);
 }
 
 /* Under sequential one party after the other takes a step on a batch. */
 static bool has_turn(const struct party_session *p, uint64_t step)
 {
-    return p->agenda.turns == 1 || step % p->agenda.turns == p->setup.self;
+    return p->learner.agenda.turns == 1 || step % p->learner.agenda.turns == p->setup.self;
 }
 
 /* --- a stop in the middle of a step --- */
@@ -65,13 +65,15 @@ void party_session_interrupt(struct party_session *p)
 
 static size_t weights_bytes(const struct party_session *p)
 {
-    return p->sent.importance != NULL ? p->sent.width * sizeof *p->sent.importance : 0;
+    return p->learner.sent.importance != NULL
+               ? p->learner.sent.width * sizeof *p->learner.sent.importance
+               : 0;
 }
 
 size_t party_undo_bytes(const struct party_session *p)
 {
-    return p->plan.protocol.local_iterations > 1 && !p->bottom.frozen
-               ? nn_state_bytes(&p->bottom.net) + weights_bytes(p)
+    return p->learner.plan.protocol.local_iterations > 1 && !p->learner.bottom.frozen
+               ? nn_state_bytes(&p->learner.bottom.net) + weights_bytes(p)
                : 0;
 }
 
@@ -80,13 +82,13 @@ static enum status note_before(struct party_session *p)
 {
     enum status s = STATUS_OK;
 
-    p->undo.len = 0;
+    p->learner.undo.len = 0;
     if (party_undo_bytes(p) == 0)
         return STATUS_OK;
     if (weights_bytes(p) > 0)
-        s = buf_append(&p->undo, p->sent.importance, weights_bytes(p));
+        s = buf_append(&p->learner.undo, p->learner.sent.importance, weights_bytes(p));
     if (s == STATUS_OK)
-        s = nn_state_print(&p->bottom.net, &p->undo);
+        s = nn_state_print(&p->learner.bottom.net, &p->learner.undo);
     return s == STATUS_OK ? s : error_set(&p->error, s, "a local step: %s", status_words(s));
 }
 
@@ -95,8 +97,9 @@ static enum status undo(struct party_session *p)
     const size_t weights = weights_bytes(p);
 
     if (weights > 0)
-        memcpy(p->sent.importance, p->undo.data, weights);
-    if (nn_state_parse(&p->bottom.net, p->undo.data + weights, p->undo.len - weights) == STATUS_OK)
+        memcpy(p->learner.sent.importance, p->learner.undo.data, weights);
+    if (nn_state_parse(&p->learner.bottom.net, p->learner.undo.data + weights,
+                       p->learner.undo.len - weights) == STATUS_OK)
         return STATUS_OK;
     return error_set(&p->error, STATUS_DATA, "a local step that cannot be taken back");
 }
@@ -107,30 +110,34 @@ static enum status undo(struct party_session *p)
 static enum status step_down(struct party_session *p, bool apply)
 {
     const double clip = p->setup.config->policy.gradient_clip;
-    struct party_bottom *b = &p->bottom;
+    struct party_bottom *b = &p->learner.bottom;
     struct secagg_round round;
     enum status s;
 
     if (b->down.with_gradient && !party_bottom_expand(b))
-        return party_violation(p, "a gradient with a value that is not finite, step", p->applied);
+        return party_violation(p, "a gradient with a value that is not finite, step",
+                               p->learner.applied);
     if (!apply)
         return STATUS_OK;
-    if (!p->refresh.on) {
+    if (!p->learner.refresh.on) {
         if (b->down.with_gradient)
-            party_sent_weigh(&p->sent, b->gradient, b->batch_rows);
+            party_sent_weigh(&p->learner.sent, b->gradient, b->batch_rows);
         if (b->frozen)
             return STATUS_OK;
-        p->report.clipped += party_bottom_apply(b, &p->plan, p->applied, clip);
+        p->report.clipped += party_bottom_apply(b, &p->learner.plan, p->learner.applied, clip);
         return STATUS_OK;
     }
-    round = round_of(p, PURPOSE_TRAIN, p->applied, 0);
-    s = party_refresh_take(&p->refresh, b, &p->shape, &p->sent, &round, &p->error);
+    round = round_of(p, PURPOSE_TRAIN, p->learner.applied, 0);
+    s = party_refresh_take(&p->learner.refresh, b, &p->round.shape, &p->learner.sent, &round,
+                           &p->error);
     if (s != STATUS_OK)
-        return error_wrap(&p->error, "the server: step %llu", (unsigned long long)p->applied);
+        return error_wrap(&p->error, "the server: step %llu",
+                          (unsigned long long)p->learner.applied);
     if (b->frozen)
         return STATUS_OK;
-    party_refresh_apply(&p->refresh, b, &p->sent, &p->plan, p->applied, clip);
-    p->report.clipped += p->refresh.clipped;
+    party_refresh_apply(&p->learner.refresh, b, &p->learner.sent, &p->learner.plan,
+                        p->learner.applied, clip);
+    p->report.clipped += p->learner.refresh.clipped;
     return STATUS_OK;
 }
 
@@ -140,45 +147,47 @@ static enum status take_step(struct party_session *p, bool apply)
     enum status s = note_before(p);
 
     if (s == STATUS_OK)
-        s = step_down(p, apply && has_turn(p, p->applied));
+        s = step_down(p, apply && has_turn(p, p->learner.applied));
     if (s != STATUS_OK)
         return s;
-    if (p->bottom.interrupted)
+    if (p->learner.bottom.interrupted)
         return undo(p);
-    trail_add(&p->trail, &p->digest, p->applied, p->bottom.received,
-              down_words(&p->bottom.down, p->bottom.batch_rows) * sizeof *p->bottom.received);
+    trail_add(&p->learner.trail, &p->learner.digest, p->learner.applied, p->learner.bottom.received,
+              down_words(&p->learner.bottom.down, p->learner.bottom.batch_rows) *
+                  sizeof *p->learner.bottom.received);
     if (apply)
-        party_sent_close(&p->sent);
-    if (++p->applied > p->furthest) {
-        p->furthest = p->applied;
-        p->stalled = 0;
+        party_sent_close(&p->learner.sent);
+    if (++p->learner.applied > p->learner.behind.furthest) {
+        p->learner.behind.furthest = p->learner.applied;
+        p->fed.stalled = 0;
     }
     return party_save_when_due(p);
 }
 
 static void view_round(struct party_session *p)
 {
-    const struct party_task *t = &p->task;
-    struct trail_round at = {p->generation, t->round, t->place, t->sweep, t->purpose};
+    const struct party_task *t = &p->round.task;
+    struct trail_round at = {p->fed.set.generation, t->round, t->place, t->sweep, t->purpose};
 
-    trail_view(p->view, &p->digest, &p->trail, &at);
+    trail_view(p->round.view, &p->learner.digest, &p->learner.trail, &at);
 }
 
 /* What this party protects: embeddings, under fedvs the model that others embed with. */
 static const float *embed(struct party_session *p, size_t *n)
 {
-    const struct party_task *t = &p->task;
-    const struct nn_layer *model = &p->bottom.net.layer[0];
+    const struct party_task *t = &p->round.task;
+    const struct nn_layer *model = &p->learner.bottom.net.layer[0];
     const struct table *table =
         t->purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
     const float *h = NULL;
 
-    *n = (size_t)t->rows * p->plan.model.embedding;
+    *n = (size_t)t->rows * p->learner.plan.model.embedding;
     if (t->purpose == PURPOSE_TRAIN)
-        h = party_sent_begin(&p->sent, party_bottom_train(&p->bottom, table, t->row, t->rows),
-                             t->row, t->rows);
+        h = party_sent_begin(&p->learner.sent,
+                             party_bottom_train(&p->learner.bottom, table, t->row, t->rows), t->row,
+                             t->rows);
     else if (!party_deals(p))
-        h = party_bottom_evaluate(&p->bottom, table, (uint32_t)t->place, t->rows);
+        h = party_bottom_evaluate(&p->learner.bottom, table, (uint32_t)t->place, t->rows);
     if (!party_deals(p))
         return h;
     *n = (size_t)model->in * model->out;
@@ -191,7 +200,7 @@ static const float *embed(struct party_session *p, size_t *n)
 static void note_own(struct party_session *p, const float *x, size_t n,
                      const struct secagg_round *round)
 {
-    secagg_alone(&p->shape, p->sent.own, x, n, round);
+    secagg_alone(&p->round.shape, p->learner.sent.own, x, n, round);
 }
 
 static enum status protect(struct party_session *p, const float *x, size_t n,
@@ -200,15 +209,16 @@ static enum status protect(struct party_session *p, const float *x, size_t n,
     enum status s;
 
     seed_noise(p);
-    s = secagg_protect(p->masks, p->payload, p->check, x, n, round, &p->noise);
-    if (s == STATUS_OK && p->sent.kept && p->task.purpose == PURPOSE_TRAIN)
+    s = secagg_protect(p->round.masks, p->round.upload.payload, p->round.upload.check, x, n, round,
+                       &p->round.noise);
+    if (s == STATUS_OK && p->learner.sent.kept && p->round.task.purpose == PURPOSE_TRAIN)
         note_own(p, x, n, round);
     return s;
 }
 
 static enum status work_on_round(struct party_session *p)
 {
-    struct party_task *t = &p->task;
+    struct party_task *t = &p->round.task;
     uint64_t start = p->setup.clock_us(), computed;
     struct secagg_round round;
     enum status s = STATUS_OK;
@@ -217,7 +227,7 @@ static enum status work_on_round(struct party_session *p)
 
     if (t->close)
         s = take_step(p, t->apply);
-    if (s != STATUS_OK || !t->open || p->bottom.interrupted) {
+    if (s != STATUS_OK || !t->open || p->learner.bottom.interrupted) {
         spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
         return s;
     }
@@ -244,22 +254,24 @@ static enum status work_on_sum(struct party_session *p)
     struct secagg_round round = round_of_task(p);
     uint64_t start = p->setup.clock_us();
     size_t n = party_values(p);
-    const uint8_t *sealed = p->received.data;
-    const uint8_t *tags = sealed + secagg_relay_bytes(p->plan.protocol.aggregation, &p->shape,
-                                                      party_part(p), p->self, n);
+    const uint8_t *sealed = p->round.received.data;
+    const uint8_t *tags =
+        sealed + secagg_relay_bytes(p->learner.plan.protocol.aggregation, &p->round.shape,
+                                    party_part(p), p->fed.set.self, n);
     uint32_t faulty = 0;
     enum status s;
 
-    if (wire_purpose_deals(p->task.purpose))
+    if (wire_purpose_deals(p->round.task.purpose))
         s = party_work_take(p, sealed, tags, &round, &faulty);
     else
-        s = secagg_relay(p->masks, p->payload, sealed, tags, n, &round, &faulty, &p->error);
+        s = secagg_relay(p->round.masks, p->round.upload.payload, sealed, tags, n, &round, &faulty,
+                         &p->error);
 
     spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - start);
     if (s == STATUS_AUTH)
         error_wrap(&p->error, "round %llu: the share of %s (or the server that passed it on)",
-                   (unsigned long long)p->task.round,
-                   p->setup.roster->party[p->members[faulty]].name);
+                   (unsigned long long)p->round.task.round,
+                   p->setup.roster->party[p->fed.set.members[faulty]].name);
     return s;
 }
 
@@ -268,22 +280,22 @@ static size_t step_bytes(struct party_session *p, uint64_t step, const uint32_t 
                          uint32_t *rows)
 {
     *row = party_batch(p, step, rows);
-    return down_words(&p->bottom.down, *rows) * sizeof *p->bottom.received;
+    return down_words(&p->learner.bottom.down, *rows) * sizeof *p->learner.bottom.received;
 }
 
 /* Where gradients come, none is applied unless all are.  What is shown is looked at step by step:
  * it takes the model of that step to do so. */
 static enum status check_replay(struct party_session *p)
 {
-    const uint8_t *at = p->received.data, *end = at + p->received.len;
-    const struct down *down = &p->bottom.down;
+    const uint8_t *at = p->round.received.data, *end = at + p->round.received.len;
+    const struct down *down = &p->learner.bottom.down;
     const uint32_t *row;
     uint32_t rows;
 
-    for (uint64_t step = p->applied; at < end && down->with_gradient; step++) {
+    for (uint64_t step = p->learner.applied; at < end && down->with_gradient; step++) {
         size_t bytes = step_bytes(p, step, &row, &rows);
 
-        if (!gradient_unpack(&down->gradient, p->bottom.factors, at, rows))
+        if (!gradient_unpack(&down->gradient, p->learner.bottom.factors, at, rows))
             return party_violation(p, "a gradient with a value that is not finite, step", step);
         at += bytes;
     }
@@ -293,33 +305,33 @@ static enum status check_replay(struct party_session *p)
 /* The batch of step p->applied is embedded, and what was handed over is known again. */
 static void embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
 {
-    const float *h = party_bottom_train(&p->bottom, p->setup.train, row, rows);
-    const size_t n = (size_t)rows * p->bottom.width;
+    const float *h = party_bottom_train(&p->learner.bottom, p->setup.train, row, rows);
+    const size_t n = (size_t)rows * p->learner.bottom.width;
     struct secagg_round round;
 
-    if (!p->sent.kept)
+    if (!p->learner.sent.kept)
         return;
-    h = party_sent_begin(&p->sent, h, row, rows);
-    round = round_of(p, PURPOSE_TRAIN, p->applied, 0);
+    h = party_sent_begin(&p->learner.sent, h, row, rows);
+    round = round_of(p, PURPOSE_TRAIN, p->learner.applied, 0);
     note_own(p, h, n, &round);
 }
 
 static enum status work_on_replay(struct party_session *p)
 {
-    const uint8_t *at = p->received.data, *end = at + p->received.len;
+    const uint8_t *at = p->round.received.data, *end = at + p->round.received.len;
     uint64_t start = p->setup.clock_us();
     enum status s = check_replay(p);
 
-    while (at < end && s == STATUS_OK && !p->bottom.interrupted) {
+    while (at < end && s == STATUS_OK && !p->learner.bottom.interrupted) {
         const uint32_t *row;
         uint32_t rows;
-        size_t bytes = step_bytes(p, p->applied, &row, &rows);
+        size_t bytes = step_bytes(p, p->learner.applied, &row, &rows);
 
-        memcpy(p->bottom.received, at, bytes);
+        memcpy(p->learner.bottom.received, at, bytes);
         embed_again(p, row, rows);
         s = take_step(p, true);
         at += bytes;
-        p->bottom.interrupted |= atomic_load(&p->stop);
+        p->learner.bottom.interrupted |= atomic_load(&p->stop);
     }
     spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
     return s;
@@ -329,10 +341,10 @@ void party_session_work(struct party_session *p)
 {
     const uint64_t mode = subnormal_flush();
 
-    switch (p->task.work) {
-    case WORK_ROUND: p->task.status = work_on_round(p); break;
-    case WORK_SUM: p->task.status = work_on_sum(p); break;
-    case WORK_REPLAY: p->task.status = work_on_replay(p); break;
+    switch (p->round.task.work) {
+    case WORK_ROUND: p->round.task.status = work_on_round(p); break;
+    case WORK_SUM: p->round.task.status = work_on_sum(p); break;
+    case WORK_REPLAY: p->round.task.status = work_on_replay(p); break;
     }
     subnormal_restore(mode);
 }

@@ -1,15 +1,15 @@
 /* bottom.h -- the private bottom model: rows of this party to embeddings, gradients back into it.
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_BOTTOM_H
-#define COLONNADE_PARTY_BOTTOM_H
+#ifndef COLONNADE_PARTY_TRAIN_BOTTOM_H
+#define COLONNADE_PARTY_TRAIN_BOTTOM_H
 
 #include "common/base/arena.h"
 #include "common/compress/down.h"
 #include "common/config/config.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
-#include "party/dp.h"
+#include "party/train/dp.h"
 
 #include <stdatomic.h>
 
@@ -56,7 +56,7 @@ enum status party_bottom_check(const struct config_party *config, const struct p
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
                               const struct plan *p, uint32_t features, struct rng *init) MUST_USE;
 /* Other first weights (model.load): the bytes of a safetensors file, whose values are cut off as
- * those of a step are (optim.h).  STATUS_CONFIG: not of this bottom. */
+ * those of a step are (optim.h).  STATUS_CONFIG: not of this bottom; the log says why. */
 enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
                               struct error *err) MUST_USE;
 /* Logs `beyond`, `inputs_beyond` and `lost` when they are not 0.  Safe on a zeroed struct. */

@@ -1,7 +1,7 @@
 /* refresh.c -- local steps with fresh embeddings of this party and a head of its own.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/refresh.h"
+#include "party/train/refresh.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"

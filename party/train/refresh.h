@@ -11,13 +11,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_REFRESH_H
-#define COLONNADE_PARTY_REFRESH_H
+#ifndef COLONNADE_PARTY_TRAIN_REFRESH_H
+#define COLONNADE_PARTY_TRAIN_REFRESH_H
 
 #include "common/nn/head.h"
 #include "common/secagg/secagg.h"
-#include "party/bottom.h"
-#include "party/sent.h"
+#include "party/train/bottom.h"
+#include "party/train/sent.h"
 
 struct party_refresh {
     bool on;

@@ -5,23 +5,24 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/keep.h"
 
 #include "common/base/check.h"
+#include "party/core.h"
 
 /* The last durable one becomes the one before. */
 static enum status save(struct party_session *p)
 {
-    struct buf before = p->before;
+    struct buf before = p->keep.before;
 
-    if (p->kept_any && p->keep_step == p->kept_step) {
-        p->before = p->keep;
-        p->before_step = p->keep_step;
-        p->keep = before;
+    if (p->keep.any && p->keep.last_step == p->keep.kept_step) {
+        p->keep.before = p->keep.last;
+        p->keep.before_step = p->keep.last_step;
+        p->keep.last = before;
     }
-    p->keep.len = 0;
-    p->keep_step = p->applied;
-    if (party_session_save(p, &p->keep) == STATUS_OK)
+    p->keep.last.len = 0;
+    p->keep.last_step = p->learner.applied;
+    if (party_session_save(p, &p->keep.last) == STATUS_OK)
         return STATUS_OK;
     return error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
 }
@@ -30,18 +31,18 @@ enum status party_save_when_due(struct party_session *p)
 {
     uint32_t every = p->setup.checkpoint_rounds;
 
-    if (every == 0 || p->keeping || p->applied % every != 0)
+    if (every == 0 || p->keep.writing || p->learner.applied % every != 0)
         return STATUS_OK;
-    p->keep_due = true;
+    p->keep.due = true;
     return save(p);
 }
 
 void party_keep(struct party_session *p, struct actions *a)
 {
-    CHECK(!p->keeping);
-    p->keeping = true;
-    p->keep_due = false;
-    actions_add(a, ACTION_KEEP)->kept = (struct wire_bytes){p->keep.data, p->keep.len};
+    CHECK(!p->keep.writing);
+    p->keep.writing = true;
+    p->keep.due = false;
+    actions_add(a, ACTION_KEEP)->kept = (struct wire_bytes){p->keep.last.data, p->keep.last.len};
 }
 
 void party_keep_now(struct party_session *p, struct actions *a)
@@ -60,42 +61,42 @@ static void say_kept(struct party_session *p, struct actions *a)
         return; /* the next join says it */
     send = actions_add(a, ACTION_SEND);
     send->msg.kind = WIRE_KEPT;
-    send->msg.kept = (struct wire_kept){p->kept_step, p->kept_final};
+    send->msg.kept = (struct wire_kept){p->keep.kept_step, p->keep.final};
 }
 
 void party_kept(struct party_session *p, struct actions *a, const struct error *result)
 {
-    p->keeping = false;
+    p->keep.writing = false;
     if (result->status != STATUS_OK) {
         p->error = *result;
         party_refuse(p, a);
         return;
     }
-    p->kept_any = true;
-    p->kept_step = p->keep_step;
-    if (p->sm.phase == PHASE_CLOSE && !p->kept_final) {
+    p->keep.any = true;
+    p->keep.kept_step = p->keep.last_step;
+    if (p->sm.phase == PHASE_CLOSE && !p->keep.final) {
         party_close(p, a); /* that was an older one */
         return;
     }
     say_kept(p, a);
-    if (p->awaits_kept && p->sm.phase == PHASE_AGREE)
+    if (p->keep.awaited && p->sm.phase == PHASE_AGREE)
         party_catch_up(p, a);
 }
 
 /* The last broadcast has come, and its gradient is applied. */
 void party_close(struct party_session *p, struct actions *a)
 {
-    p->final = true;
+    p->learner.final = true;
     if (p->sm.phase != PHASE_CLOSE)
-        sm_move(&p->sm, PHASE_CLOSE, p->generation);
+        sm_move(&p->sm, PHASE_CLOSE, p->fed.set.generation);
     party_arm(p, a);
-    if (p->keeping)
+    if (p->keep.writing)
         return; /* comes back here */
-    p->kept_final = true;
+    p->keep.final = true;
     if (p->setup.checkpoint_rounds > 0) {
         party_keep_now(p, a);
         return;
     }
-    p->kept_step = p->applied; /* as durable as this party wants anything to be */
+    p->keep.kept_step = p->learner.applied; /* as durable as this party wants anything to be */
     say_kept(p, a);
 }

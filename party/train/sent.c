@@ -1,7 +1,7 @@
 /* sent.c -- what a party remembers of its last upload.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/sent.h"
+#include "party/train/sent.h"
 
 #include "common/base/check.h"
 #include "common/base/finite.h"

@@ -10,8 +10,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_DP_H
-#define COLONNADE_PARTY_DP_H
+#ifndef COLONNADE_PARTY_TRAIN_DP_H
+#define COLONNADE_PARTY_TRAIN_DP_H
 
 #include "common/config/config.h"
 #include "common/crypto/rng.h"
