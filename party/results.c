@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/config/aggregation.h"
+#include "common/config/encoding.h"
 #include "common/daemon/model.h"
 #include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
@@ -30,14 +31,6 @@ enum status party_results_init(struct party_results *r, const struct party_input
 void party_results_deinit(struct party_results *r)
 {
     traffic_deinit(&r->traffic);
-}
-
-static const char *mechanism_name(const struct plan *p)
-{
-    static const char *const names[PLAN_ENCODINGS] = {"pbm",    "fixed",   "float32", "gaussian",
-                                                      "scalar", "lattice", "e8",      "topk"};
-
-    return names[p->protocol.encoding];
 }
 
 static const char *const kinds[] = {
@@ -106,7 +99,7 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
     size_t n = books_entries(b, entries), claims_n;
 
     ledger_totals(b->ledger, &totals);
-    out->mechanism = mechanism_name(&rep->plan);
+    out->mechanism = encoding_names[rep->plan.protocol.encoding];
     out->delta = mechanism_delta(&rep->plan, totals.records);
     out->train = totals.releases[LEDGER_TRAIN];
     out->evaluate = totals.releases[LEDGER_EVALUATE];

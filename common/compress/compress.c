@@ -8,6 +8,7 @@
 #include "common/compress/lattice.h"
 #include "common/compress/lattice_stream.h"
 #include "common/compress/topk.h"
+#include "common/config/encoding.h"
 #include "common/crypto/digest.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ void compress_of(struct compress *c, const struct plan *p)
     *c = (struct compress){
         .kind = p->protocol.encoding,
         .bits = p->protocol.bits,
-        .width = p->protocol.encoding == ENCODING_TOPK ? p->model.embedding : 0,
+        .width = encoding_of(p)->ranks ? p->model.embedding : 0,
     };
 }
 
@@ -26,7 +27,7 @@ void compress_head_of(struct compress *c, const struct plan *p)
 {
     CHECK(plan_compresses(p));
     *c = (struct compress){
-        .kind = p->protocol.encoding == ENCODING_TOPK ? ENCODING_SCALAR : p->protocol.encoding,
+        .kind = encoding_of(p)->head,
         .bits = p->protocol.head_bits > 0 ? p->protocol.head_bits : p->protocol.bits,
     };
 }
@@ -58,7 +59,7 @@ enum status compress_ready(void)
 
 size_t compress_bytes(const struct compress *c, size_t n)
 {
-    if (c->kind == ENCODING_TOPK)
+    if (encoding_row(c->kind)->ranks)
         return topk_bytes(c->width, c->bits, rows_of(c, n));
     return lattice_bytes(c->kind, c->bits, n);
 }
@@ -66,7 +67,7 @@ size_t compress_bytes(const struct compress *c, size_t n)
 void compress_pack(const struct compress *c, uint8_t *out, const float *x, size_t n,
                    const struct compress_round *r)
 {
-    if (c->kind == ENCODING_TOPK) {
+    if (encoding_row(c->kind)->ranks) {
         topk_pack(out, x, rows_of(c, n), c->width, c->bits, r->importance);
         return;
     }
@@ -77,7 +78,7 @@ void compress_pack(const struct compress *c, uint8_t *out, const float *x, size_
 bool compress_unpack(const struct compress *c, float *y, const uint8_t *in, size_t n,
                      const struct compress_round *r)
 {
-    if (c->kind == ENCODING_TOPK)
+    if (encoding_row(c->kind)->ranks)
         return topk_unpack(y, in, rows_of(c, n), c->width, c->bits);
     CHECK(r->dither != NULL);
     return lattice_unpack(c->kind, c->bits, y, in, n, r->dither);

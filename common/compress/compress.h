@@ -31,7 +31,7 @@ enum {
 };
 
 struct compress {
-    enum plan_encoding kind; /* ENCODING_SCALAR .. ENCODING_TOPK */
+    enum plan_encoding kind; /* one that compresses */
     uint32_t bits;           /* 1 .. COMPRESS_BITS_MAX */
     uint32_t width;          /* topk: P, of whose multiple every n is; others: 0 */
 };

@@ -5,6 +5,7 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
+#include "common/config/encoding.h"
 #include "common/config/plan_noise.h"
 
 enum { WORD = 4 };
@@ -29,8 +30,8 @@ void down_of(struct down *d, const struct plan *p)
         .members = p->shape.parties > 0 ? p->shape.parties : 1, /* 0: not yet known */
         .width = p->model.embedding,
     };
-    d->code_bits = plan_code_bits(p, d->members);
-    d->sum_bits = plan_sum_bits(p, d->members);
+    d->code_bits = encoding_code_bits(p, d->members);
+    d->sum_bits = encoding_sum_bits(p, d->members);
     if (d->compressed) {
         compress_of(&d->embedding, p);
         compress_head_of(&d->head, p);

@@ -9,7 +9,7 @@
  *   shown        what the round's embeddings amounted to, so that a party can put its refreshed
  *                ones in place of its old ones:
  *                  payloads   concat, or a compressor: every member's upload in member order
- *                  sums       pbm, fixed, gaussian: n sums of codes, each of plan_sum_bits()
+ *                  sums       pbm, fixed, gaussian: n sums of codes, each of encoding_sum_bits()
  *                  floats     float32: the n sums
  *   head         plan_head_params values in the order of the net: as the compressor of heads says,
  *                or one row in the numbers of gradient.type; nothing when the head does not train
@@ -24,6 +24,7 @@
 #include "common/base/status.h"
 #include "common/compress/compress.h"
 #include "common/compress/gradient.h"
+#include "common/config/encoding.h"
 #include "common/config/plan.h"
 #include "common/crypto/rng.h"
 

@@ -8,6 +8,7 @@
 #include "common/compress/lattice_run.h"
 #include "common/compress/lattice_scale.h"
 #include "common/compress/lattice_stream.h"
+#include "common/config/encoding.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,8 +22,10 @@ float lattice_scale_max(uint32_t bits)
 
 uint32_t lattice_dims(enum plan_encoding kind)
 {
-    CHECK(kind == ENCODING_SCALAR || kind == ENCODING_LATTICE || kind == ENCODING_E8);
-    return kind == ENCODING_SCALAR ? 1 : kind == ENCODING_LATTICE ? 2 : LATTICE_DIMS;
+    const uint32_t dims = encoding_row(kind)->dims;
+
+    CHECK(dims > 0);
+    return dims;
 }
 
 static size_t padded(uint32_t dims, size_t n)

@@ -39,7 +39,7 @@
 
 /* How a message is packed.  Kind and bits are the plan's, scale and region its own. */
 struct lattice_fit {
-    enum plan_encoding kind; /* ENCODING_SCALAR, _LATTICE, _E8 */
+    enum plan_encoding kind; /* one with a lattice */
     uint32_t bits;
     bool square;
     float scale; /* s > 0; 0: everything is 0 */
@@ -49,7 +49,7 @@ struct lattice_fit {
 #define LATTICE_SCALE_MIN 0x1p-100F
 float lattice_scale_max(uint32_t bits);
 
-/* d: 1, 2, 8 for ENCODING_SCALAR, _LATTICE, _E8. */
+/* d: 1 (Z), 2 (A2), 8 (E8). */
 uint32_t lattice_dims(enum plan_encoding kind);
 
 size_t lattice_bytes(enum plan_encoding kind, uint32_t bits, size_t n);

@@ -11,6 +11,7 @@
 
 #include "common/base/check.h"
 #include "common/base/clones.h"
+#include "common/config/encoding.h"
 
 #include <math.h>
 #include <string.h>
@@ -530,7 +531,7 @@ void lattice_cell_of(struct lattice_cell *c, enum plan_encoding kind, uint32_t b
     *c = (struct lattice_cell){.kind = kind, .bits = bits, .size = (float)(1 << bits)};
     c->half[0] = c->half[1] = c->size / 2;
     c->turn_cos = 1;
-    c->dims = kind == ENCODING_SCALAR ? 1 : kind == ENCODING_LATTICE ? 2 : LATTICE_DIMS;
+    c->dims = encoding_row(kind)->dims;
     c->square = square && c->dims > 1;
     switch (c->dims) {
     case 1: c->packing = c->covering = 0.5F; break;

@@ -5,6 +5,7 @@
 
 #include "common/config/aggregation.h"
 #include "common/config/config.h"
+#include "common/config/encoding.h"
 #include "common/config/plan_keys.h"
 
 #define IDENTITY(member) offsetof(struct config_identity, member)
@@ -26,10 +27,6 @@ static const char *const adjacencies[] = {"record_frozen", "record_dp",  "record
                                           "person_dp",     "person_raw", NULL};
 _Static_assert(sizeof adjacencies / sizeof *adjacencies == CONFIG_ADJACENCIES + 1,
                "each adjacency has a name");
-static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
-                                        "lattice", "e8",    "topk",    NULL};
-_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1,
-               "each encoding has a name, and a place in a policy");
 static const char *const befores[] = {"upload",      "share",  "hello", "confirm", "first",
                                       "model_share", "result", "any",   NULL};
 
@@ -224,7 +221,7 @@ static const struct key party_keys[] = {
      .help = "Lists of ids with which another party, or the server, may come without showing that "
              "they are this party's: each lets it try one guess, the same one again tells it "
              "nothing. With yet another one it is refused until --ids-forget."},
-    {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encodings,
+    {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encoding_names,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregation_names,
      .fallback = "[masked, coded, fedvs]", .help = "Aggregations a plan may ask for."},

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/config/aggregation.h"
+#include "common/config/encoding.h"
 #include "common/config/key_print.h"
 #include "common/config/key_set.h"
 #include "common/config/plan_keys.h"
@@ -35,13 +36,16 @@ size_t plan_head_params(const struct plan *p)
     return params;
 }
 
+bool plan_compresses(const struct plan *p)
+{
+    return encoding_of(p)->compresses;
+}
+
 uint32_t plan_value_max(const struct plan *p)
 {
-    if (p->protocol.encoding == ENCODING_PBM)
-        return p->protocol.pbm.trials;
-    if (p->protocol.encoding == ENCODING_FIXED)
-        return (1U << p->protocol.fixed.bits) - 1;
-    return 0;
+    const struct encoding *e = encoding_of(p);
+
+    return e->value_max == NULL ? 0 : e->value_max(p);
 }
 
 uint32_t plan_withstands(const struct plan *p)

@@ -33,25 +33,27 @@ enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
 enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
 enum plan_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
 enum plan_init { INIT_GLOROT, INIT_HE, INIT_TORCH };
-enum plan_encoding {
-    ENCODING_PBM,
-    ENCODING_FIXED,
-    ENCODING_FLOAT32,
-    ENCODING_GAUSSIAN,
-    ENCODING_SCALAR, /* from here on: the compressors (common/compress), C-VFL */
-    ENCODING_LATTICE,
-    ENCODING_E8,
-    ENCODING_TOPK
-};
-/* Each with its word in plans and policies; its facts are in aggregation.c, what it does in
+/* Each with its word in plans and policies; its facts are in encoding.c, what it does in
  * common/secagg. */
+#define PLAN_ENCODING_LIST(X)                                                                      \
+    X(PBM, pbm)                                                                                    \
+    X(FIXED, fixed)                                                                                \
+    X(FLOAT32, float32)                                                                            \
+    X(GAUSSIAN, gaussian)                                                                          \
+    X(SCALAR, scalar)                                                                              \
+    X(LATTICE, lattice)                                                                            \
+    X(E8, e8)                                                                                      \
+    X(TOPK, topk)
+#define PLAN_ENCODING(id, name) ENCODING_##id,
+enum plan_encoding { PLAN_ENCODING_LIST(PLAN_ENCODING) };
+/* The same. */
 #define PLAN_AGGREGATION_LIST(X) X(MASKED, masked) X(CODED, coded) X(FEDVS, fedvs) X(CLEAR, clear)
 #define PLAN_AGGREGATION(id, name) AGGREGATION_##id,
 enum plan_aggregation { PLAN_AGGREGATION_LIST(PLAN_AGGREGATION) };
 /* How many there are of each.  Whatever has a place for every one is as long as this. */
 #define PLAN_ONE_MORE(id, name) +1
 enum {
-    PLAN_ENCODINGS = ENCODING_TOPK + 1,
+    PLAN_ENCODINGS = 0 PLAN_ENCODING_LIST(PLAN_ONE_MORE),
     PLAN_AGGREGATIONS = 0 PLAN_AGGREGATION_LIST(PLAN_ONE_MORE)
 };
 /* Up to here the worst corner of the accountant was computed (docs/privacy.md). */
@@ -166,10 +168,7 @@ enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACT
 uint32_t plan_head_width(const struct plan *p);
 
 /* Is the encoding a compressor: no noise, no common grid, decoded one upload at a time? */
-static inline bool plan_compresses(const struct plan *p)
-{
-    return p->protocol.encoding >= ENCODING_SCALAR;
-}
+bool plan_compresses(const struct plan *p);
 
 /* What the head has to train, in floats: weights and biases of all layers; 0 for identity. */
 size_t plan_head_params(const struct plan *p);

@@ -8,6 +8,7 @@
 #include "common/config/plan_keys.h"
 
 #include "common/config/aggregation.h"
+#include "common/config/encoding.h"
 #include "common/config/plan.h"
 #include "common/config/plan_noise.h"
 
@@ -19,10 +20,6 @@ static const char *const outputs[] = {"linear", "identity", NULL};
 static const char *const tasks[] = {"auto", "binary", "multiclass", "regression", NULL};
 static const char *const binary_losses[] = {"softmax", "sigmoid", NULL};
 static const char *const inits[] = {"glorot", "he", "torch", NULL};
-static const char *const encodings[] = {"pbm",     "fixed", "float32", "gaussian", "scalar",
-                                        "lattice", "e8",    "topk",    NULL};
-_Static_assert(sizeof encodings / sizeof *encodings == PLAN_ENCODINGS + 1,
-               "each encoding has a name, and a place in a policy");
 static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
@@ -59,7 +56,7 @@ const struct key plan_keys[PLAN_KEYS_N] = {
     {"model.init", KEY_CHOICE, AT(model.init), .choices = inits, .fallback = "glorot",
      .help = "How weights start, in the head and in every bottom."},
 
-    {"protocol.encoding", KEY_CHOICE, AT(protocol.encoding), .choices = encodings,
+    {"protocol.encoding", KEY_CHOICE, AT(protocol.encoding), .choices = encoding_names,
      .fallback = "pbm",
      .help = "What an embedding becomes before it leaves its party: pbm and gaussian add noise, "
              "fixed only rounds, float32 is the bare value; scalar, lattice, e8 and topk compress "

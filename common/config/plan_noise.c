@@ -3,9 +3,9 @@
  */
 #include "common/config/plan_noise.h"
 
-#include "common/base/bits.h"
 #include "common/base/check.h"
 #include "common/config/aggregation.h"
+#include "common/config/encoding.h"
 #include "common/config/gaussian.h"
 
 #include <math.h>
@@ -80,30 +80,6 @@ uint32_t plan_noise_reach(const struct plan *p, uint32_t parties)
     return reach <= PLAN_NOISE_REACH_MAX ? (uint32_t)reach : 0;
 }
 
-uint64_t plan_sum_span(const struct plan *p, uint32_t parties)
-{
-    if (p->protocol.encoding == ENCODING_GAUSSIAN)
-        return 2 * (uint64_t)plan_noise_reach(p, parties);
-    return (uint64_t)plan_value_max(p) * parties;
-}
-
-static uint32_t bits_of(uint64_t span)
-{
-    return span == 0 ? 0 : bits_width(span + 1);
-}
-
-uint32_t plan_code_bits(const struct plan *p, uint32_t parties)
-{
-    if (p->protocol.encoding == ENCODING_GAUSSIAN)
-        return plan_sum_bits(p, parties);
-    return bits_of(plan_value_max(p));
-}
-
-uint32_t plan_sum_bits(const struct plan *p, uint32_t parties)
-{
-    return bits_of(plan_sum_span(p, parties));
-}
-
 /* --- rules --- */
 
 uint32_t plan_set_least(const struct plan *p)
@@ -169,7 +145,7 @@ bool plan_noise_beyond_prime(const struct plan *p)
     const uint32_t prime = aggregation_of(p)->prime_max;
 
     return prime > 0 && p->protocol.encoding == ENCODING_GAUSSIAN && p->shape.parties > 0 &&
-           plan_sum_span(p, p->shape.parties) >= prime;
+           encoding_sum_span(p, p->shape.parties) >= prime;
 }
 
 bool plan_noise_sum_too_large(const struct plan *p)

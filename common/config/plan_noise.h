@@ -45,14 +45,6 @@ double plan_noise_steps(const struct plan *p, uint32_t parties);
  * PLAN_NOISE_REACH_MAX, or no noise. */
 uint32_t plan_noise_reach(const struct plan *p, uint32_t parties);
 
-/* How many different sums of `parties` codes there are, less one: value_max M, or 2 R; 0 where
- * embeddings are no integers. */
-uint64_t plan_sum_span(const struct plan *p, uint32_t parties);
-/* Bits of a code of one party in clear, and of a sum; both 0 where embeddings are no integers.
- * gaussian: a code is a residue like the sums, so it has their width. */
-uint32_t plan_code_bits(const struct plan *p, uint32_t parties);
-uint32_t plan_sum_bits(const struct plan *p, uint32_t parties);
-
 /* The smallest set that a generation of this plan may have; all parties under straggler wait. */
 uint32_t plan_set_least(const struct plan *p);
 

@@ -9,6 +9,7 @@
 #include "common/config/plan_rules.h"
 
 #include "common/config/aggregation.h"
+#include "common/config/encoding.h"
 #include "common/config/plan_noise.h"
 #include "common/config/plan_rules_local.h"
 
@@ -27,8 +28,7 @@ static bool hidden(const struct plan *p)
 
 static bool hidden_float(const struct plan *p)
 {
-    return hidden(p) && p->protocol.encoding != ENCODING_PBM &&
-           p->protocol.encoding != ENCODING_FIXED && p->protocol.encoding != ENCODING_GAUSSIAN;
+    return hidden(p) && !encoding_of(p)->integers;
 }
 
 static bool hidden_concat(const struct plan *p)
@@ -43,7 +43,9 @@ static bool fedvs(const struct plan *p)
 
 static bool hidden_fixed_drop(const struct plan *p)
 {
-    return hidden(p) && !fedvs(p) && p->protocol.encoding == ENCODING_FIXED &&
+    const struct encoding *e = encoding_of(p);
+
+    return hidden(p) && !fedvs(p) && e->integers && !e->noisy &&
            p->protocol.straggler == STRAGGLER_DROP;
 }
 

@@ -4,6 +4,7 @@
 #include "common/flow/mechanism.h"
 
 #include "common/config/aggregation.h"
+#include "common/config/encoding.h"
 #include "common/privacy/ledger.h"
 #include "common/secagg/encode.h"
 
@@ -24,16 +25,8 @@ struct account_entry mechanism_of(const struct plan *p, const struct roster *r,
     };
     struct encode encode;
 
-    if (p->protocol.encoding == ENCODING_PBM) {
-        e.kind = ACCOUNT_PBM;
-        e.trials = p->protocol.pbm.trials;
-        e.beta = p->protocol.pbm.beta;
-    } else if (p->protocol.encoding == ENCODING_GAUSSIAN &&
-               encode_init(&encode, p, (uint32_t)n) == STATUS_OK) {
-        e.kind = ACCOUNT_GAUSSIAN;
-        e.sigma = encode.sigma;
-        e.step = encode.step;
-    }
+    if (encoding_of(p)->noisy && encode_init(&encode, p, (uint32_t)n) == STATUS_OK)
+        encode_price(&encode, &e);
     return e;
 }
 

@@ -45,7 +45,7 @@ void alone_estimate(const struct secagg_shape *s, float *y, const float *x, size
 
     if (e->compressed)
         of_bytes(s, y, x, n, r);
-    else if (e->integers && !encode_noisy(e))
+    else if (e->integers && !e->noisy)
         of_codes(e, y, x, n);
     else
         encode_clip(e, y, x, n);

@@ -6,110 +6,62 @@
 #include "common/base/check.h"
 #include "common/base/clones.h"
 #include "common/base/finite.h"
-#include "common/config/plan_noise.h"
-#include "common/crypto/secret.h"
+#include "common/config/encoding.h"
+#include "common/config/encoding.h"
+#include "common/secagg/encode_ops.h"
 #include "common/secagg/lane.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { FIXED_BITS_MAX = 24 };
+#define OPS(id, name) [ENCODING_##id] = &encode_##name,
+static const struct encode_ops *const all[] = {PLAN_ENCODING_LIST(OPS)};
 
-_Static_assert((int)PLAN_NOISE_STEPS_MIN == (int)GAUSS_SIGMA_MIN &&
-                   (int)PLAN_NOISE_STEPS_MAX <= (int)GAUSS_SIGMA_MAX,
-               "plans have the noise that can be drawn");
-
-static enum status init_residues(struct encode *e, const struct plan *p, uint32_t parties)
+static const struct encode_ops *ops_of(const struct encode *e)
 {
-    const double steps = plan_noise_steps(p, parties);
-
-    if (plan_noise_reach(p, parties) == 0)
-        return STATUS_CONFIG;
-    e->integers = true;
-    e->residues = true;
-    e->levels = p->protocol.gaussian.levels;
-    e->step = plan_noise_step(p);
-    e->sigma = steps * e->step;
-    return gauss_init(&e->gauss, steps);
+    CHECK((size_t)e->encoding < PLAN_ENCODINGS);
+    return all[e->encoding];
 }
 
 enum status encode_init(struct encode *e, const struct plan *p, uint32_t parties)
 {
-    uint32_t bits = p->protocol.fixed.bits;
+    const struct encoding *row = encoding_of(p);
 
     memset(e, 0, sizeof *e);
     e->encoding = p->protocol.encoding;
     e->clip = (float)p->protocol.clip;
-    e->value_max = plan_value_max(p);
-    e->span = plan_sum_span(p, parties);
-    e->code_bits = plan_code_bits(p, parties);
-    e->sum_bits = plan_sum_bits(p, parties);
     if (!(e->clip > 0) || !isfinite(e->clip) || parties < 1)
         return STATUS_CONFIG;
-    switch (e->encoding) {
-    case ENCODING_PBM:
-        e->integers = true;
-        return pbm_init(&e->pbm, p->protocol.pbm.trials, p->protocol.pbm.beta, p->protocol.clip);
-    case ENCODING_FIXED:
-        if (bits < 1 || bits > FIXED_BITS_MAX)
-            return STATUS_CONFIG;
-        e->integers = true;
-        return STATUS_OK;
-    case ENCODING_FLOAT32: return STATUS_OK;
-    case ENCODING_GAUSSIAN: return init_residues(e, p, parties);
-    case ENCODING_SCALAR:
-    case ENCODING_LATTICE:
-    case ENCODING_E8:
-    case ENCODING_TOPK:
-        e->compressed = true;
-        compress_of(&e->compress, p);
-        return compress_ready();
-    }
-    return STATUS_CONFIG;
-}
-
-/* round((x + C) / 2C * value_max), clamped before the conversion. */
-WIDE_CLONES static void fixed_encode(uint32_t *restrict q, const float *restrict x, size_t n,
-                                     double clip, double top)
-{
-    const double scale = top / (2 * clip);
-
-    for (size_t i = 0; i < n; i++) {
-        double y = ((double)finite_or_zero(x[i]) + clip) * scale;
-
-        y = 0.5 * (y + fabs(y)); /* max(y, 0), exactly; as a choice it may become a branch */
-        y = y < top ? y : top;
-        q[i] = (uint32_t)(int32_t)(y + 0.5);
-    }
-}
-
-/* The grid's 2 L + 1 points from 0 on, less L, plus the noise; whole numbers mod 2^32, of which
- * whoever sends them keeps w bits or a residue mod p. */
-static void gaussian_encode(const struct encode *e, uint32_t *q, const float *x, size_t n,
-                            struct rng *r)
-{
-    const uint32_t levels = e->levels;
-    int32_t noise[ENCODE_BLOCK];
-
-    fixed_encode(q, x, n, (double)e->clip, 2.0 * levels);
-    for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < ENCODE_BLOCK ? n - at : ENCODE_BLOCK;
-        gauss_sample(&e->gauss, noise, some, r);
-        for (size_t i = 0; i < some; i++)
-            q[at + i] += (uint32_t)noise[i] - levels;
-    }
-    secret_wipe(noise, (n < ENCODE_BLOCK ? n : ENCODE_BLOCK) * sizeof *noise);
+    e->integers = row->integers;
+    e->noisy = row->noisy;
+    e->residues = row->residues;
+    e->compressed = row->compresses;
+    e->value_max = plan_value_max(p);
+    e->span = encoding_sum_span(p, parties);
+    e->code_bits = encoding_code_bits(p, parties);
+    e->sum_bits = encoding_sum_bits(p, parties);
+    e->masked_bits = e->sum_bits;
+    return ops_of(e)->init(e, p, parties);
 }
 
 void encode_integers(const struct encode *e, uint32_t *q, const float *x, size_t n, struct rng *r)
 {
     CHECK(e->integers);
-    if (e->encoding == ENCODING_PBM)
-        pbm_sample(&e->pbm, q, x, n, r);
-    else if (e->residues)
-        gaussian_encode(e, q, x, n, r);
-    else
-        fixed_encode(q, x, n, (double)e->clip, e->value_max);
+    ops_of(e)->integers(e, q, x, n, r);
+}
+
+void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,
+                     uint32_t parties)
+{
+    CHECK(e->integers);
+    ops_of(e)->estimate(e, out, q_sum, n, parties);
+}
+
+void encode_price(const struct encode *e, struct account_entry *out)
+{
+    out->kind = ACCOUNT_NONE;
+    if (e->noisy)
+        ops_of(e)->price(e, out);
 }
 
 bool encode_is_sum(const struct encode *e, const uint32_t *q_sum, size_t n)
@@ -155,38 +107,6 @@ void encode_clip(const struct encode *e, float *y, const float *x, size_t n)
         v = v > -e->clip ? v : -e->clip;
         y[i] = v < e->clip ? v : e->clip;
     }
-}
-
-/* Signed, from the low w bits. */
-static void gaussian_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n)
-{
-    const uint32_t spare = 32 - e->sum_bits;
-
-    for (size_t i = 0; i < n; i++)
-        out[i] = (float)(e->step * ((int32_t)(q_sum[i] << spare) >> spare));
-}
-
-void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,
-                     uint32_t parties)
-{
-    const double clip = (double)e->clip, unit = 2 * clip / e->value_max;
-
-    CHECK(e->integers);
-    if (e->encoding == ENCODING_PBM) {
-        pbm_estimate(&e->pbm, out, q_sum, n, parties);
-        return;
-    }
-    if (e->residues) {
-        gaussian_estimate(e, out, q_sum, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        out[i] = (float)(unit * q_sum[i] - clip * parties);
-}
-
-bool encode_noisy(const struct encode *e)
-{
-    return e->encoding == ENCODING_PBM || e->encoding == ENCODING_GAUSSIAN;
 }
 
 /* --- compressors --- */

@@ -28,18 +28,23 @@
 #include "common/crypto/rng.h"
 #include "common/gauss/gauss.h"
 #include "common/pbm/pbm.h"
+#include "common/privacy/account.h"
 
 #include <stdbool.h>
 
 struct encode {
     enum plan_encoding encoding;
     bool integers;
-    bool residues;      /* integers of either sign, of which any residue will do (gaussian) */
-    bool compressed;    /* neither integers nor floats */
-    uint32_t value_max; /* integers but residues: largest code of one party (b, or 2^bits - 1) */
-    uint64_t span;      /* integers: how many sums over all parties there are, less one */
-    uint32_t code_bits; /* integers: of one party's code in clear */
-    uint32_t sum_bits;  /* integers: of a sum over all parties */
+    /* The same x gives other codes with other noise, which is for the upload alone: no party
+     * computes with its own again (alone.c). */
+    bool noisy;
+    bool residues;        /* integers of either sign, of which any residue will do (gaussian) */
+    bool compressed;      /* neither integers nor floats */
+    uint32_t value_max;   /* integers but residues: largest code of one party (b, or 2^bits - 1) */
+    uint64_t span;        /* integers: how many sums over all parties there are, less one */
+    uint32_t code_bits;   /* integers: of one party's code in clear */
+    uint32_t sum_bits;    /* integers: of a sum over all parties */
+    uint32_t masked_bits; /* integers: of a sum under masks */
     float clip;
     uint32_t levels;    /* gaussian: L */
     double step, sigma; /* gaussian: gamma; of one party's noise, in units of x */
@@ -68,9 +73,8 @@ void encode_centre(uint32_t *q, const uint16_t *in, size_t n, uint32_t p);
  * sum_bits bits are read. */
 void encode_estimate(const struct encode *e, float *out, const uint32_t *q_sum, size_t n,
                      uint32_t parties);
-/* Does the same x give other codes with other noise?  Then the noise is for the upload alone, and
- * no party computes with its own again (alone.c). */
-bool encode_noisy(const struct encode *e);
+/* What an upload is to the accountant: its kind and that kind's parameters, the rest is left. */
+void encode_price(const struct encode *e, struct account_entry *out);
 
 /* Compressors: out[compress_bytes] from x[n]; clipped[n] is left with x clipped, which is
  * what error feedback measures against (against x, its residual would grow without end wherever x

@@ -40,12 +40,10 @@ static bool narrow(uint32_t w)
 
 static uint32_t masked_width(const struct secagg_shape *s)
 {
-    const struct encode *e = &s->encode;
-    uint32_t w;
+    const uint32_t w = s->encode.masked_bits;
 
-    if (!e->integers || s->concat)
+    if (!s->encode.integers || s->concat)
         return 0; /* there is no sum of integers to hide in */
-    w = e->encoding == ENCODING_FIXED ? bits_width(e->span + s->parties) + 1 : e->sum_bits;
     return w <= WIDTH_MAX ? w : 0;
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/finite.h"
 #include "common/base/mem.h"
+#include "common/config/encoding.h"
 #include "common/crypto/secret.h"
 
 #include <float.h>
@@ -29,7 +30,7 @@ enum status party_sent_init(struct party_sent *s, const struct plan *p, bool kep
         .rows_all = p->shape.train_rows,
     };
     s->kept = kept || s->feeds_back;
-    if (p->protocol.encoding == ENCODING_TOPK) {
+    if (encoding_of(p)->ranks) {
         s->importance = mem_alloc(width, sizeof *s->importance);
         if (s->importance == NULL)
             return STATUS_MEMORY;

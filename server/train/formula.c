@@ -4,17 +4,12 @@
 #include "server/train/formula.h"
 
 #include "common/config/aggregation.h"
+#include "common/config/encoding.h"
 #include "common/secagg/secagg.h"
 
 #include <math.h>
 
 enum { FLOAT_BITS = 32 };
-
-/* Bits per component that a paper's compressor leaves, float32 without one. */
-static double bits_of(const struct plan *p)
-{
-    return plan_compresses(p) ? p->protocol.bits : FLOAT_BITS;
-}
 
 /* Of one share and of one upload: ceil(n / K) elements of ceil(log2 p) bits.  0 where there is no
  * such encoding, which plan_check() does not let pass. */
@@ -32,23 +27,15 @@ static double coded_bytes(const struct plan *p, uint32_t members, uint64_t n)
     return (double)(n / k + (n % k != 0)) * secagg_width(p->protocol.aggregation, &shape) / 8;
 }
 
-/* PBM-VFL, section 5: T B M P (log2(b M) + F) bits, F = 32; the first part goes up.  C-VFL: b bits
- * per component where a compressor has left so many. */
-static double upload_bits(const struct plan *p, uint32_t members)
-{
-    if (p->protocol.encoding == ENCODING_PBM)
-        return log2((double)p->protocol.pbm.trials * members);
-    return bits_of(p);
-}
-
 /* C-VFL, Algorithm 1: to each of M parties everybody's embeddings and the server's model, all
  * compressed.  Algorithm 2, FedBCD and PBM-VFL: a gradient as wide as the embedding, F bits a
  * value; so too FedBCD with its label holder, whom the others' sum costs as much. */
 static double answer_bytes(const struct plan *p, uint32_t members, uint64_t n)
 {
+    const double bits = plan_compresses(p) ? encoding_paper_bits(p, members) : FLOAT_BITS;
+
     if (p->protocol.local_view == VIEW_REFRESHED && p->protocol.label_holders == 0)
-        return members * ((double)members * (double)n + (double)plan_head_params(p)) * bits_of(p) /
-               8;
+        return members * ((double)members * (double)n + (double)plan_head_params(p)) * bits / 8;
     return (double)members * (double)n * FLOAT_BITS / 8;
 }
 
@@ -74,7 +61,7 @@ void server_formula(struct server_formula *f, const struct plan *p, uint32_t mem
         f->up = (shares + (double)members * (double)n / terms->segments) * terms->field->bits / 8;
         f->down += shares * terms->field->bits / 8;
     } else {
-        f->up = (double)members * (double)n * upload_bits(p, members) / 8;
+        f->up = (double)members * (double)n * encoding_paper_bits(p, members) / 8;
     }
     if (p->protocol.local_order == ORDER_SEQUENTIAL) {
         f->up /= members;

@@ -181,6 +181,9 @@ def expected_header(tree, path):
         return own
     if path in house.HEADER_OF or matches(path, house.NO_HEADER):
         return house.HEADER_OF.get(path)
+    for pattern, header in house.HEADER_OF_ALL.items():
+        if matches(path, (pattern,)):
+            return header
     folder = os.path.dirname(path) + '/'
     return house.PHASE_HEADER.get(folder, own)
 

@@ -17,8 +17,8 @@ SCRIPTS = ('*.sh', '*.py', 'deploy/vfl', '.ci/run')
 # Which of our folders each folder may include, besides itself.  The rooms of common/ follow the
 # Makefile's LAYERS and are not listed here.
 MAY_INCLUDE = {
-    'server/*': ('common/',),
     'server/train/*': ('common/', 'server/'),
+    'server/*': ('common/',),
     'party/train/*': ('common/', 'party/'),
     'party/*': ('common/',),
     'deploy/tools/*': ('common/', 'deploy/tools/'),
@@ -106,7 +106,10 @@ HEADER_OF = {
     'common/wire/pack.c': 'common/wire/message.h',
     'common/wire/unpack.c': 'common/wire/message.h',
 }
-PHASE_HEADER = {'server/': 'server/federation.h', 'server/train/': 'server/train/train.h', 'party/': 'party/core.h',
+# The same for all that match.
+HEADER_OF_ALL = {'common/secagg/encode_*.c': 'common/secagg/encode_ops.h'}
+PHASE_HEADER = {'server/': 'server/federation.h', 'server/train/': 'server/train/train.h',
+                'party/': 'party/core.h',
                 'party/train/': 'party/core.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
              'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c', 'tests/lib/draws.c')
@@ -137,6 +140,8 @@ TESTED_BY = {
                                         'common/privacy/ledger_sets.c'),
         'privacy/test_ledger_schema': ('common/privacy/ledger_file.c',),
         'secagg/test_coded_server': ('common/secagg/uploads.c',),
+        'secagg/test_encode': tuple(f'common/secagg/encode_{name}.c' for name in
+                                    ('bare', 'fixed', 'gaussian', 'pbm')),
         'secagg/test_fedvs': ('common/secagg/fedvs_party.c',),
         'secagg/test_mask': ('common/secagg/round.c',),
         'wire/test_message': ('common/wire/pack.c',),

@@ -5,6 +5,7 @@
 
 #include "common/config/aggregation.h"
 #include "common/config/config.h"
+#include "common/config/encoding.h"
 #include "common/secagg/encode.h"
 
 #include <limits.h>
@@ -31,16 +32,8 @@ static void describe(struct account_entry *e, const struct plan *p, uint32_t par
         .parties = parties,
         .colluders = 1,
     };
-    if (p->protocol.encoding == ENCODING_PBM) {
-        e->kind = ACCOUNT_PBM;
-        e->trials = p->protocol.pbm.trials;
-        e->beta = p->protocol.pbm.beta;
-    } else if (p->protocol.encoding == ENCODING_GAUSSIAN &&
-               encode_init(&enc, p, parties) == STATUS_OK) {
-        e->kind = ACCOUNT_GAUSSIAN;
-        e->sigma = enc.sigma;
-        e->step = enc.step;
-    }
+    if (encoding_of(p)->noisy && encode_init(&enc, p, parties) == STATUS_OK)
+        encode_price(&enc, e);
 }
 
 void epsilon_open(struct epsilon *e, const char *dir, const json_t *summary, const json_t *last,

@@ -3,6 +3,7 @@
  */
 #include "common/compress/down.h"
 
+#include "common/config/encoding.h"
 #include "common/config/plan_noise.h"
 #include "tests/lib/aborts.h"
 #include "tests/unit/compress/chance.h"
@@ -115,7 +116,7 @@ static void test_concatenations_and_compressors_show_every_upload(void **state)
     is_laid_out(&d, 0, PARTIES * ((ROWS * WIDTH * 9 + 7) / 8), 4 * (WIDTH * PARTIES + 1) * CLASSES);
     p.protocol.encoding = ENCODING_GAUSSIAN;
     d = layout(&p);
-    assert_int_equal(d.code_bits, plan_code_bits(&p, PARTIES));
+    assert_int_equal(d.code_bits, encoding_code_bits(&p, PARTIES));
     is_laid_out(&d, 0, PARTIES * ((ROWS * WIDTH * d.code_bits + 7) / 8),
                 4 * (WIDTH * PARTIES + 1) * CLASSES);
     p = plan_of(ENCODING_E8, VIEW_REFRESHED); /* 35 values: 5 blocks; 24: 3 */

@@ -4,6 +4,7 @@
 #include "common/config/plan_noise.h"
 
 #include "common/base/bits.h"
+#include "common/config/encoding.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -137,10 +138,10 @@ static void test_sums_are_read_back_from_their_bits(void **state)
             p.protocol.gaussian.levels = levels;
             reach = plan_noise_reach(&p, parties);
             assert_true(reach > levels * parties);
-            assert_true(plan_sum_span(&p, parties) == 2 * (uint64_t)reach);
-            assert_true(reach <= (1U << (plan_sum_bits(&p, parties) - 1)) - 1);
-            assert_true(reach > (1U << (plan_sum_bits(&p, parties) - 2)) - 1);
-            assert_int_equal(plan_code_bits(&p, parties), plan_sum_bits(&p, parties));
+            assert_true(encoding_sum_span(&p, parties) == 2 * (uint64_t)reach);
+            assert_true(reach <= (1U << (encoding_sum_bits(&p, parties) - 1)) - 1);
+            assert_true(reach > (1U << (encoding_sum_bits(&p, parties) - 2)) - 1);
+            assert_int_equal(encoding_code_bits(&p, parties), encoding_sum_bits(&p, parties));
         }
 }
 
@@ -149,15 +150,15 @@ static void test_other_encodings_have_the_bits_of_their_codes(void **state)
     (void)state;
     start(GAUSSIAN_PAPER);
     p.protocol.encoding = ENCODING_PBM;
-    assert_int_equal(plan_code_bits(&p, 5), 5);
-    assert_int_equal(plan_sum_bits(&p, 5), 7);
+    assert_int_equal(encoding_code_bits(&p, 5), 5);
+    assert_int_equal(encoding_sum_bits(&p, 5), 7);
     p.protocol.encoding = ENCODING_FIXED;
     p.protocol.fixed.bits = 9;
-    assert_int_equal(plan_code_bits(&p, 5), 9);
-    assert_int_equal(plan_sum_bits(&p, 5), bits_width(5 * 511 + 1));
+    assert_int_equal(encoding_code_bits(&p, 5), 9);
+    assert_int_equal(encoding_sum_bits(&p, 5), bits_width(5 * 511 + 1));
     p.protocol.encoding = ENCODING_FLOAT32;
-    assert_int_equal(plan_code_bits(&p, 5), 0);
-    assert_int_equal(plan_sum_bits(&p, 5), 0);
+    assert_int_equal(encoding_code_bits(&p, 5), 0);
+    assert_int_equal(encoding_sum_bits(&p, 5), 0);
 }
 
 /* --- rules --- */
@@ -245,7 +246,7 @@ static void test_sums_beyond_thirty_bits_are_refused(void **state)
     p.shape.parties = 11;
     p.protocol.aggregation = AGGREGATION_CLEAR;
     pass();
-    assert_int_equal(plan_sum_bits(&p, 11), 30);
+    assert_int_equal(encoding_sum_bits(&p, 11), 30);
     p.shape.parties = 256;
     refuse("protocol.gaussian.levels: the grid and the noise of all parties must stay within 2^30",
            "less noise");
@@ -258,7 +259,7 @@ static void test_shares_need_a_prime_above_the_sums(void **state)
     set_sigma(160); /* 1280 steps: 2 (80 + 11.3 sqrt(5) 1280) = 64,808 */
     p.protocol.aggregation = AGGREGATION_CODED;
     pass();
-    assert_int_equal(plan_sum_bits(&p, 5), 16);
+    assert_int_equal(encoding_sum_bits(&p, 5), 16);
     p.protocol.gaussian.levels = 17;
     refuse("protocol.gaussian.levels: the grid and the noise of all parties must stay within 65521",
            "less noise");

@@ -3,6 +3,8 @@
  */
 #include "common/secagg/encode.h"
 
+#include "common/config/encoding.h"
+#include "common/secagg/encode_ops.h"
 #include "common/config/plan_noise.h"
 #include "tests/lib/aborts.h"
 
@@ -62,7 +64,7 @@ static void test_plan_gives_kind_and_largest_code(void **state)
     p = plan_of(ENCODING_GAUSSIAN);
     e = encoding(&p, 5);
     assert_true(e.integers && e.residues && e.step == 0.125);
-    assert_int_equal(e.sum_bits, plan_sum_bits(&p, 5));
+    assert_int_equal(e.sum_bits, encoding_sum_bits(&p, 5));
 }
 
 static void test_only_compressors_give_bytes_and_only_pbm_and_gaussian_noise(void **state)
@@ -75,7 +77,7 @@ static void test_only_compressors_give_bytes_and_only_pbm_and_gaussian_noise(voi
         p.protocol.bits = 3;
         e = encoding(&p, 5);
         assert_int_equal(e.compressed, plan_compresses(&p));
-        assert_int_equal(encode_noisy(&e), k == ENCODING_PBM || k == ENCODING_GAUSSIAN);
+        assert_int_equal(e.noisy, k == ENCODING_PBM || k == ENCODING_GAUSSIAN);
         if (!e.compressed)
             continue;
         assert_false(e.integers);
@@ -448,9 +450,34 @@ static void test_wrong_kind_is_a_programmers_mistake(void **state)
     assert_false(aborts(integers_of_floats, &f));
 }
 
+static void test_encodings_do_what_their_facts_say(void **state)
+{
+#define OPS(id, name) [ENCODING_##id] = &encode_##name,
+    static const struct encode_ops *const ops[] = {PLAN_ENCODING_LIST(OPS)};
+#undef OPS
+
+    (void)state;
+    for (int i = 0; i < PLAN_ENCODINGS; i++) {
+        const struct encoding *row = encoding_row((enum plan_encoding)i);
+        struct account_entry price = {.kind = ACCOUNT_PBM};
+        struct encode e;
+        struct plan p;
+
+        plan_defaults(&p);
+        p.protocol.encoding = (enum plan_encoding)i;
+        assert_non_null(ops[i]->init);
+        assert_int_equal(row->integers, ops[i]->integers != NULL && ops[i]->estimate != NULL);
+        assert_int_equal(row->noisy, ops[i]->price != NULL);
+        assert_int_equal(encode_init(&e, &p, 5), STATUS_OK);
+        encode_price(&e, &price);
+        assert_int_equal(row->noisy, price.kind != ACCOUNT_NONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_encodings_do_what_their_facts_say),
         cmocka_unit_test(test_plan_gives_kind_and_largest_code),
         cmocka_unit_test(test_only_compressors_give_bytes_and_only_pbm_and_gaussian_noise),
         cmocka_unit_test(test_plans_out_of_range_are_refused),
