@@ -55,7 +55,7 @@ BENCH_LIBS_fmatmul := -lflint
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := flow daemon | secagg wire net | privacy | pbm gauss nn data compress lcc | \
+LAYERS := reactor | flow daemon | secagg wire net | privacy | pbm gauss nn data compress lcc | \
           config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.

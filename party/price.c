@@ -5,8 +5,8 @@
 
 #include "common/base/mem.h"
 #include "common/flow/mechanism.h"
-#include "common/pbm/pbm.h"
 #include "common/privacy/ledger.h"
+#include "common/privacy/noise.h"
 #include "common/privacy/paper.h"
 #include "party/books.h"
 #include "party/train/bottom.h"
@@ -172,21 +172,17 @@ static enum status print_bottom(const struct price *p, struct buf *out)
                       p->raw_because);
 }
 
-/* What is drawn with: pbm's thresholds are rounded inwards, so beta bounds them. */
+/* What is drawn with. */
 static enum status print_mechanism(const struct account_entry *e, struct buf *out)
 {
-    struct pbm pbm;
+    const struct noise *noise = noise_row(e->kind);
+    enum status s = noise == NULL ? STATUS_OK : buf_printf(out, "#   mechanism: ");
 
-    if (e->kind == ACCOUNT_GAUSSIAN)
-        return buf_printf(out,
-                          "#   mechanism: gaussian, sigma %g: %g steps of %g, of which C is %g\n",
-                          e->sigma, e->sigma / e->step, e->step, e->clip / e->step);
-    if (e->kind != ACCOUNT_PBM || pbm_init(&pbm, e->trials, e->beta, 1) != STATUS_OK)
-        return STATUS_OK;
-    return buf_printf(out,
-                      "#   mechanism: pbm, b %" PRIu32 ", beta %g: thresholds %" PRIu32
-                      " to %" PRIu32 " of 65536\n",
-                      e->trials, e->beta, pbm.t_lo, pbm.t_hi);
+    if (noise == NULL)
+        return s;
+    if (s == STATUS_OK)
+        s = noise->describe(e, out);
+    return s == STATUS_OK ? buf_printf(out, "\n") : s;
 }
 
 static enum status print_releases(const struct price *p, struct buf *out)

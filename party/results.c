@@ -9,6 +9,7 @@
 #include "common/daemon/model.h"
 #include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
+#include "common/privacy/noise.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,14 +34,17 @@ void party_results_deinit(struct party_results *r)
     traffic_deinit(&r->traffic);
 }
 
-static const char *const kinds[] = {
-    [ACCOUNT_PBM] = "pbm", [ACCOUNT_GAUSSIAN] = "gaussian", [ACCOUNT_NONE] = "none"};
 static const char *const bottoms[] = {
     [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
 
 static struct report_mechanism mechanism(const struct account_entry *e)
 {
-    struct report_mechanism m = {.kind = kinds[e->kind],
+    struct report_mechanism m = {.kind = noise_names[e->kind],
+                                 .trials = e->trials,
+                                 .beta = e->beta,
+                                 .sigma = e->sigma,
+                                 .step = e->step,
+                                 .clip = e->clip,
                                  .coordinates = e->coordinates,
                                  .parties = e->parties,
                                  .colluders = e->colluders,
@@ -51,16 +55,9 @@ static struct report_mechanism mechanism(const struct account_entry *e)
                                  .participations_max = e->participations_max};
     struct pbm pbm;
 
-    if (e->kind == ACCOUNT_PBM && pbm_init(&pbm, e->trials, e->beta, 1) == STATUS_OK) {
-        m.trials = e->trials;
-        m.beta = e->beta;
+    if (e->trials > 0 && pbm_init(&pbm, e->trials, e->beta, 1) == STATUS_OK) {
         m.t_lo = pbm.t_lo;
         m.t_hi = pbm.t_hi;
-    }
-    if (e->kind == ACCOUNT_GAUSSIAN) {
-        m.sigma = e->sigma;
-        m.step = e->step;
-        m.clip = e->clip;
     }
     if (e->bottom == ACCOUNT_DP) {
         m.step_noise = e->step_noise;

@@ -9,6 +9,7 @@
 #include "common/crypto/secret.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
+#include "party/train/train.h"
 
 #include <stdio.h>
 
@@ -62,7 +63,9 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
 static enum status begin_session(struct party_run *r, struct error *err)
 {
     const struct config_party *c = &r->in->config;
+    static const struct party_job *const jobs[] = {&party_train_job, NULL};
     struct party_setup setup = {
+        .jobs = jobs,
         .saved = r->saved.len > 0 ? r->saved.data : NULL,
         .saved_n = r->saved.len,
         .saved_before = r->saved_before.data,

@@ -50,7 +50,7 @@ static void carry_out(struct server_federation *f, struct actions *a, struct ser
             return;
         case NEXT_FINISH: finish(f, a, next.outcome); return;
         case NEXT_DROP: next = drop(f, a, next.peer); break;
-        case NEXT_BLAME: next.kind = !server_waits(f) && f->started ? NEXT_DROP : NEXT_FAIL; break;
+        case NEXT_BLAME: next.kind = server_does_without(f) ? NEXT_DROP : NEXT_FAIL; break;
         case NEXT_SET: next = server_set_changed(f, a); break;
         case NEXT_LATE:
         case NEXT_ROUND:
@@ -196,7 +196,7 @@ static struct server_next leave_behind(struct server_federation *f, const char *
 
 static struct server_next out_of_time(struct server_federation *f, struct actions *a)
 {
-    const bool may_leave = !server_waits(f) && f->started && f->sm.phase != PHASE_GATHER;
+    const bool may_leave = server_does_without(f) && f->sm.phase != PHASE_GATHER;
     struct server_next next = next_of(NEXT_LATE);
     char missing[256];
 
@@ -233,8 +233,7 @@ static struct server_next start(struct server_federation *f, struct actions *a)
 
 static struct server_next unsent(struct server_federation *f)
 {
-    error_set(&f->error, STATUS_MEMORY, "no memory for a message in phase %s",
-              phase_row(f->sm.phase)->name);
+    error_set(&f->error, STATUS_MEMORY, "no memory for a message");
     return next_of(NEXT_FAIL);
 }
 
@@ -271,15 +270,33 @@ static struct server_next step(struct server_federation *f, const struct event *
     return next_of(NEXT_WAIT);
 }
 
+/* What holds after every step, whatever peers have sent: members stand where they say, and answers
+ * are theirs. */
+static void check_members(const struct server_federation *f)
+{
+    uint32_t answered = 0;
+
+    for (uint32_t i = 0; i < f->terms.roster->n; i++) {
+        const struct server_peer *p = &f->peer[i];
+
+        CHECK(p->member < 0 || (p->present && f->set.member[p->member] == i));
+        answered += p->member >= 0 && p->answered;
+    }
+    if (f->sm.phase != PHASE_GATHER && f->sm.phase != PHASE_OVER)
+        CHECK(answered <= f->set.answers && f->set.answers <= f->set.n);
+}
+
 void server_federation_step(struct server_federation *f, uint64_t now_us, const struct event *e,
                             struct actions *out)
 {
     f->now_us = now_us;
     f->audience.n = 0;
-    if (f->sm.phase != PHASE_OVER)
+    if (f->sm.phase != PHASE_OVER) {
         carry_out(f, out, step(f, e, out));
-    else if (f->job->goes_on_alone != NULL && f->job->goes_on_alone(f->state))
+        check_members(f);
+    } else if (f->job->goes_on_alone != NULL && f->job->goes_on_alone(f->state)) {
         carry_out(f, out, f->job->alone(f->state, out, e));
+    }
 }
 
 void server_federation_work(struct server_federation *f)

@@ -32,8 +32,7 @@ struct server_job;
 enum {
     /* Threats E6: a party that fails this many rounds in a row does not get another chance to. */
     SERVER_LOSSES_MAX = 3,
-    SERVER_PATIENCES_MAX = 10, /* that AGREE may last while members catch up */
-    SERVER_SENDS_MAX = 4,      /* messages to many in one step */
+    SERVER_SENDS_MAX = 4, /* messages to many in one step */
 };
 
 /* What follows, as the one who was asked sees it.  `error` of the federation says why not. */

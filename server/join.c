@@ -33,7 +33,7 @@ static bool set_found(struct server_federation *f)
     bool in[WIRE_MEMBERS_MAX];
     uint32_t n;
 
-    if (server_waits(f) || !f->started)
+    if (phase_row(PHASE_GATHER)->quorum[server_does_without(f)] == QUORUM_ROSTER)
         return ready(f) == f->terms.roster->n;
     n = server_largest_set(f, false, in);
     if (n < f->terms.smallest)
@@ -108,7 +108,7 @@ static bool join_is_good(struct server_federation *f, uint32_t peer, const struc
     else if (f->peer[peer].barred)
         error_set(&f->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
                   server_name(f, peer));
-    else if (!server_waits(f) && f->started && j->min_parties > f->terms.roster->n)
+    else if (server_does_without(f) && j->min_parties > f->terms.roster->n)
         error_set(&f->error, STATUS_PROTOCOL,
                   "%s: takes part among %u parties or more, and the roster has %zu",
                   server_name(f, peer), j->min_parties, f->terms.roster->n);
@@ -146,7 +146,7 @@ static bool others_go_on(struct server_federation *f, uint32_t peer)
 {
     error_set(&f->error, STATUS_PATIENCE, "%s was lost %d times in a row without a whole round",
               server_name(f, peer), SERVER_LOSSES_MAX);
-    if (server_waits(f) || !f->started)
+    if (!server_does_without(f))
         return false;
     log_warn("%s; it is shut out", f->error.text);
     f->peer[peer].barred = true;

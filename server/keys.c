@@ -42,7 +42,8 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
     f->set.known = ++f->set.generation;
     choose_members(f);
     sm_move(&f->sm, PHASE_AGREE, f->set.generation);
-    f->agree.until_us = f->now_us + 1000ull * SERVER_PATIENCES_MAX * f->terms.patience_ms;
+    f->agree.until_us =
+        f->now_us + 1000ull * phase_row(PHASE_AGREE)->patiences * server_limit_ms(f, false);
     if (server_compare_begin(f) != STATUS_OK)
         return next_of(NEXT_FAIL);
     log_info("generation %llu: %u parties", (unsigned long long)f->set.generation, f->set.n);
@@ -193,7 +194,7 @@ static struct server_next all_confirmed(struct server_federation *f, struct acti
         return begin(f, a);
     if (peer == UINT32_MAX)
         return next_of(NEXT_FAIL);
-    if (server_waits(f) || !f->started)
+    if (!server_does_without(f))
         relay_confirms(f, a);
     return next_of_peer(NEXT_BLAME, peer);
 }

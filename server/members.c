@@ -18,30 +18,33 @@ bool server_waits(const struct server_federation *f)
     return f->terms.straggler == STRAGGLER_WAIT;
 }
 
+bool server_does_without(const struct server_federation *f)
+{
+    return !server_waits(f) && f->started;
+}
+
 /* --- deadlines --- */
+
+uint64_t server_limit_ms(const struct server_federation *f, bool hurries)
+{
+    return phase_limit_ms(f->sm.phase, hurries, f->terms.patience_ms, f->terms.deadline_ms);
+}
 
 void server_arm(struct actions *a, uint64_t after_ms)
 {
     actions_add(a, ACTION_ARM)->after_ms = after_ms;
 }
 
-static bool has_deadline(const struct server_federation *f)
-{
-    return phase_row(f->sm.phase)->deadline == PHASE_ROUND_DEADLINE && f->started &&
-           f->terms.straggler == STRAGGLER_DROP;
-}
-
+/* Under `wait` each phase has its whole limit; a deadline is for all phases that share a clock. */
 void server_arm_phase(struct server_federation *f, struct actions *a, bool patient)
 {
-    uint64_t passed_ms, all_ms = f->terms.deadline_ms;
+    const bool hurries = !patient && server_does_without(f) && f->terms.straggler == STRAGGLER_DROP;
+    uint64_t passed_ms, all_ms = server_limit_ms(f, hurries);
 
     if (!phase_row(f->sm.phase)->goes_on)
         f->clock_us = f->now_us;
-    passed_ms = (f->now_us - f->clock_us) / 1000;
-    if (patient || !has_deadline(f))
-        server_arm(a, f->terms.patience_ms);
-    else
-        server_arm(a, passed_ms < all_ms ? all_ms - passed_ms : 1);
+    passed_ms = hurries ? (f->now_us - f->clock_us) / 1000 : 0;
+    server_arm(a, passed_ms < all_ms ? all_ms - passed_ms : 1);
 }
 
 /* --- messages --- */

@@ -11,11 +11,15 @@
 
 const char *server_name(const struct server_federation *f, uint32_t peer);
 bool server_waits(const struct server_federation *f); /* straggler wait */
+/* The job has begun and goes on without whoever is late or lost. */
+bool server_does_without(const struct server_federation *f);
 
 /* The phase has just been entered, or a round of it opened: until it is given up, what its row in
  * the table says; `patient`: patience_ms, whatever it says. */
 void server_arm_phase(struct server_federation *f, struct actions *a, bool patient);
 void server_arm(struct actions *a, uint64_t after_ms);
+/* Of this phase, where the late are left behind or where they are waited for. */
+uint64_t server_limit_ms(const struct server_federation *f, bool hurries);
 
 /* To the members that are still there. */
 struct action *server_send_members(struct server_federation *f, struct actions *a,

@@ -44,6 +44,9 @@ enum plan_init { INIT_GLOROT, INIT_HE, INIT_TORCH };
     X(LATTICE, lattice)                                                                            \
     X(E8, e8)                                                                                      \
     X(TOPK, topk)
+/* Of these, the ones that add noise; each is a law of its own to the accountant (common/privacy).
+ */
+#define PLAN_NOISE_LIST(X) X(PBM, pbm) X(GAUSSIAN, gaussian)
 #define PLAN_ENCODING(id, name) ENCODING_##id,
 enum plan_encoding { PLAN_ENCODING_LIST(PLAN_ENCODING) };
 /* The same. */

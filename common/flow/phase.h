@@ -28,28 +28,50 @@ enum phase {
 };
 
 /* Who must answer before the phase may end in success. */
-enum phase_quorum { QUORUM_ROSTER, QUORUM_MEMBERS, QUORUM_DECODES, QUORUM_ANY, QUORUM_NONE };
+enum phase_quorum {
+    QUORUM_ROSTER,  /* everybody is here */
+    QUORUM_PRESENT, /* those who are, when patience ends */
+    QUORUM_MEMBERS, /* all members that are still there */
+    QUORUM_DECODES, /* as many as the sum takes */
+    QUORUM_ANY,     /* each on its own */
+    QUORUM_NONE
+};
 /* Which setting bounds the phase. */
-enum phase_deadline { PHASE_PATIENCE, PHASE_ROUND_DEADLINE, PHASE_ENDLESS };
+enum phase_limit { LIMIT_PATIENCE, LIMIT_DEADLINE, LIMIT_NONE };
+/* Which members may be lost while the phase goes on. */
+enum phase_spares {
+    SPARES_NOBODY,
+    SPARES_PARTIAL,  /* anybody, where a sum in clear may be of some members */
+    SPARES_SHARED,   /* who has answered, as long as the others decode */
+    SPARES_DECODES,  /* anybody, as long as the others decode */
+    SPARES_ANYBODY,  /* each goes its own way */
+    SPARES_ANSWERED, /* who has answered; where parties are done without, anybody */
+};
 
 struct phase_row {
     enum phase phase;
     const char *name, *clause;
     enum wire_kind server_says, member_answers;
-    enum phase_quorum quorum;
-    enum phase_deadline deadline;
-    bool goes_on;  /* the clock of the phase before it runs on: both together have its time */
+    unsigned to_server, to_member; /* bit sets of enum wire_kind: what is taken, answers included */
+    /* [1]: where parties are done without, which is under drop and async once a first generation
+     * has trained; [0]: everywhere else. */
+    enum phase_quorum quorum[2];
+    enum phase_limit limit[2];
+    bool goes_on;       /* the clock of the phase before it runs on: both together have its time */
+    uint32_t patiences; /* limits that progress may win, one for each step of it; 1: none */
+    enum phase_spares spares;
     unsigned next; /* bit set of enum phase */
 };
 
 const struct phase_row *phase_row(enum phase p);
 bool phase_allows(enum phase from, enum phase to);
 
-/* May a member send (to_server) or receive a message of this kind in this phase?  `join`, `kept`
- * and `refuse` are allowed always; an `offer` opens a new generation in every phase but OVER; a
- * member that an offer found behind catches up in AGREE; an upload that its round did not wait for
- * may still come in SHARE and CLOSE. */
+/* May a member send (to_server) or receive a message of this kind in this phase? */
 bool phase_expects(enum phase p, bool to_server, enum wire_kind kind);
+
+/* What bounds the phase, in ms; UINT64_MAX: nothing. */
+uint64_t phase_limit_ms(enum phase p, bool does_without, uint32_t patience_ms,
+                        uint32_t deadline_ms);
 
 /* Does the phase belong to a generation whose keys are agreed? */
 bool phase_trains(enum phase p);

@@ -65,7 +65,8 @@ struct net_conn {
 
     struct net_listener *listener; /* as long as it is pending there */
     struct net_conn *pending_prev, *pending_next;
-    bool waits; /* not read from until the pending owe no time */
+    uint64_t pending_since; /* ms of the loop */
+    bool waits;             /* not read from until the pending owe no time */
     struct dial *dial;
     struct shape *shape;
 };

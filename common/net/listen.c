@@ -115,6 +115,7 @@ void listen_forget(struct net_conn *c)
 static void remember(struct net_listener *l, struct net_conn *c)
 {
     c->listener = l;
+    c->pending_since = uv_now(l->tcp.loop);
     c->pending_next = l->pending;
     if (l->pending != NULL)
         l->pending->pending_prev = c;
@@ -122,13 +123,46 @@ static void remember(struct net_listener *l, struct net_conn *c)
     l->pending_n++;
 }
 
-static bool has_room(const struct net_listener *l, const struct net_conn *c)
+static unsigned held_by_its_host(const struct net_listener *l, const struct net_conn *c)
 {
     unsigned same = 0;
 
     for (const struct net_conn *p = l->pending; p != NULL; p = p->pending_next)
         same += addr_same_host(&p->peer, &c->peer);
-    return same < l->pending_per_address;
+    return same;
+}
+
+/* Who has had its second and has shown no certificate gives way to the next in the kernel's queue:
+ * the oldest of the host that holds the most, so that many connections from a few addresses cost
+ * these addresses and not somebody who comes from another.  Without such a one it is looked for
+ * again when the next one has had its second. */
+static void make_room(struct net_listener *l)
+{
+    const uint64_t now = uv_now(l->tcp.loop), grace = tls_context_limits(l->context)->yield_ms;
+    struct net_conn *yields = NULL;
+    unsigned most = 0;
+    uint64_t wait = UINT64_MAX;
+
+    for (struct net_conn *c = l->pending; c != NULL; c = c->pending_next) { /* the newest first */
+        const uint64_t age = now - c->pending_since;
+        unsigned n;
+
+        if (c->state != CONN_HANDSHAKE)
+            continue;
+        if (age < grace) {
+            wait = wait < grace - age ? wait : grace - age;
+            continue;
+        }
+        n = held_by_its_host(l, c);
+        if (n >= most) {
+            yields = c;
+            most = n;
+        }
+    }
+    if (yields != NULL) /* its place is free, and taken, once it has gone */
+        conn_fail(yields, STATUS_NET, "TLS handshake not finished, and others wait");
+    else if (wait != UINT64_MAX)
+        uv_timer_start(&l->retry, on_retry, wait, 0);
 }
 
 /* The 1st, 2nd, 4th, 8th ... time: a flood of connections must not become a flood of lines. */
@@ -159,7 +193,7 @@ static void take(struct net_listener *l, struct net_conn *c)
         return;
     }
     addr_format(c->address, &c->peer);
-    if (!has_room(l, c)) {
+    if (held_by_its_host(l, c) >= l->pending_per_address) {
         refuse(l, c);
         return;
     }
@@ -168,8 +202,8 @@ static void take(struct net_listener *l, struct net_conn *c)
 }
 
 /* A connection over the total, or while the pending owe time, waits in the kernel's queue instead
- * of being refused: a hundred parties that start at once are no attack, and an attacker who fills
- * the places gains nothing by it either way. */
+ * of being refused: a hundred parties that start at once are no attack, and whoever fills the
+ * places without a certificate loses one a second later (make_room). */
 static void take_next(struct net_listener *l)
 {
     struct listen_time t = {l, clock_us()};
@@ -182,6 +216,7 @@ static void take_next(struct net_listener *l)
         if (is_worth_a_line(++l->delayed))
             log_warn("%s: %u connections have not said hello yet; the next ones wait", l->address,
                      l->pending_n);
+        make_room(l);
         return;
     }
     c = conn_new(l->tcp.loop, l->context, &l->events, l->owner);
@@ -197,7 +232,10 @@ static void take_next(struct net_listener *l)
 
 static void on_retry(uv_timer_t *timer)
 {
-    take_next(timer->data);
+    struct net_listener *l = timer->data;
+
+    if (l->full) /* it has not been taken meanwhile */
+        take_next(l);
 }
 
 static void on_connection(uv_stream_t *server, int status)

@@ -28,7 +28,8 @@ enum {
     NET_WRITE_STUCK_MS = 30000, /* a write queue over its limit for this long drops the peer */
     NET_RECHECK_MS = 600000,    /* the peer's certificate again, as long as it is there (D5) */
     NET_LINGER_MS = 1000,       /* after the last byte: wait for the peer's end, so it arrives */
-    NET_PENDING_MAX = 64,  /* connections not accepted by net_conn_accept yet; more must wait */
+    NET_PENDING_MAX = 64, /* connections not accepted by net_conn_accept yet; more must wait */
+    NET_YIELD_MS = 1000,  /* one without a certificate keeps its place for this while others wait */
     NET_PENDING_SHARE = 5, /* these may take 1/5 of the loop thread's time, and besides ... */
     NET_PENDING_BURST_US = 50000, /* ... this once, which lets 100 parties in that start together */
     NET_PENDING_DEBT_US = NET_PENDING_MAX * NET_PENDING_BURST_US, /* the most they can owe */

@@ -25,6 +25,7 @@ enum {
 struct tls_limits {
     uint64_t handshake_ms, body_base_ms, rate_min, write_stuck_ms, recheck_ms, linger_ms;
     uint64_t rekey_records;
+    uint64_t yield_ms;
     unsigned pending_max;
     struct budget_terms pending; /* the loop's time for them */
 };

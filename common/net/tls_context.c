@@ -299,6 +299,7 @@ enum status net_tls_new(struct net_tls **out, bool server, const struct net_iden
         .recheck_ms = NET_RECHECK_MS,
         .linger_ms = NET_LINGER_MS,
         .rekey_records = TLS_REKEY_RECORDS,
+        .yield_ms = NET_YIELD_MS,
         .pending_max = NET_PENDING_MAX,
         .pending = {NET_PENDING_SHARE, NET_PENDING_BURST_US, NET_PENDING_DEBT_US}};
     buf_init(&t->scratch.output, SIZE_MAX / 2);

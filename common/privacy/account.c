@@ -9,38 +9,17 @@
 #include "common/privacy/account.h"
 
 #include "common/base/check.h"
+#include "common/privacy/noise.h"
 #include "common/privacy/rdp.h"
 
 #include <math.h>
 
-/* A full ledger and what is about to be added; each entry needs at most the tables of M,
- * M - colluders, M - t and 1, and the terms of its releases and of its steps. */
-enum {
-    ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1,
-    TABLES_MAX = 4 * ENTRIES_MAX,
-    TERMS_MAX = 2 * ENTRIES_MAX
-};
-
-/* The mechanism's tables, built once for all claims and all orders. */
-struct tables {
-    size_t n;
-    uint64_t outcomes;
-    uint32_t wanted[TABLES_MAX]; /* M_eff asked for; the table's own when memory sufficed */
-    struct rdp_pbm table[TABLES_MAX];
-};
-
-/* What one entry adds to a total: scale * divergence(excess). */
-struct term {
-    double scale;
-    const struct rdp_pbm *table; /* PBM under feature adjacencies */
-    double beta;                 /* PBM under sample */
-    double shift, sigma;         /* Gaussian when sigma > 0: releases, or steps */
-    double tau, coordinates;     /* of the sum of several */
-};
+/* The terms of each entry's releases and of its steps. */
+enum { TERMS_MAX = 2 * NOISE_ENTRIES_MAX };
 
 struct composition {
     size_t n;
-    struct term term[TERMS_MAX];
+    struct noise_term term[TERMS_MAX];
     bool unbounded; /* something was released without noise */
     double draws;   /* of Gaussian noise that the divergence counts on */
     uint32_t m_eff;
@@ -48,9 +27,10 @@ struct composition {
 
 static void check_entry(const struct account_entry *e)
 {
+    const struct noise *noise = noise_row(e->kind);
+
     CHECK(e->parties >= 1 && e->coordinates >= 1);
-    CHECK(e->kind != ACCOUNT_PBM || (e->trials >= 1 && e->beta > 0 && e->beta < 0.5));
-    CHECK(e->kind != ACCOUNT_GAUSSIAN || (e->sigma > 0 && e->clip > 0 && e->step > 0));
+    CHECK(noise == NULL || noise->possible(e));
     CHECK(e->bottom != ACCOUNT_DP || e->step_noise > 0);
     CHECK(e->bottom != ACCOUNT_DP || e->trained_max <= e->participations_max);
 }
@@ -83,40 +63,6 @@ static uint32_t effective_parties(const struct account_entry *e, const struct ac
     return alone ? 1 : honest_parties(e, which);
 }
 
-/* The table for (b, beta, m_eff).  Short of memory or of time it is that of M_eff = 1, which needs
- * none and bounds every larger set (the others' noise is post-processing). */
-static const struct rdp_pbm *find_table(struct tables *tables, const struct account_entry *e,
-                                        uint32_t m_eff)
-{
-    const uint64_t outcomes = (uint64_t)e->trials * m_eff;
-    const bool fits = outcomes <= ACCOUNT_OUTCOMES_MAX - tables->outcomes;
-    struct rdp_pbm *t;
-
-    for (size_t i = 0; i < tables->n; i++) {
-        t = &tables->table[i];
-        if (t->trials == e->trials && t->beta == e->beta && tables->wanted[i] == m_eff)
-            return t;
-    }
-    CHECK(tables->n < TABLES_MAX);
-    t = &tables->table[tables->n];
-    tables->wanted[tables->n++] = m_eff;
-    if (fits && rdp_pbm_init(t, e->trials, e->beta, m_eff) == STATUS_OK) {
-        tables->outcomes += outcomes;
-    } else {
-        enum status s = rdp_pbm_init(t, e->trials, e->beta, 1);
-
-        CHECK(s == STATUS_OK);
-    }
-    return t;
-}
-
-static void free_tables(struct tables *tables)
-{
-    for (size_t i = 0; i < tables->n; i++)
-        rdp_pbm_deinit(&tables->table[i]);
-    tables->n = 0;
-}
-
 /* Or a person. */
 static bool is_record(enum account_adjacency adjacency)
 {
@@ -141,53 +87,36 @@ static void add_steps(struct composition *c, const struct account_entry *e)
 
     if (count == 0)
         return;
-    c->term[c->n++] = (struct term){.scale = count * (e->together > 1 ? e->together : 1),
-                                    .shift = 2 + ACCOUNT_STEP_SLACK,
-                                    .sigma = e->step_noise};
+    c->term[c->n++] = noise_gaussian(count * (e->together > 1 ? e->together : 1),
+                                     2 + ACCOUNT_STEP_SLACK, e->step_noise);
     c->draws += count * ACCOUNT_STEP_DRAWS_MAX;
 }
 
-/* A release is one vector of the sum of m discrete Gaussians in each coordinate, and all
- * coordinates may move across the box; under sample each honest party's is one of its own. */
-static struct term gaussian_term(const struct account_entry *e, double releases, bool sample,
-                                 uint32_t honest, uint32_t m_eff)
+/* Adds one entry.  Feature adjacencies: the target moves across the box.  Sample: all honest
+ * parties move across it at once.  Their sum is a sufficient statistic of their uploads, so it
+ * makes no difference whether these are seen summed or one by one. */
+static void add_entry(struct composition *c, struct noise_tables *tables,
+                      const struct account_entry *e, const struct account_claim *which)
 {
-    return (struct term){.scale = releases * (sample ? honest : 1),
-                         .shift = 2 * e->clip * sqrt(e->coordinates),
-                         .sigma = sample ? e->sigma : e->sigma * sqrt(m_eff),
-                         .tau = sample ? 0 : rdp_discrete_tau(e->sigma / e->step, m_eff),
-                         .coordinates = e->coordinates};
-}
-
-/* Adds one entry.  Feature adjacencies: the target moves across the box, eps = count P
- * eps_1(M_eff). Sample: all honest parties move across it at once.  Their sum is a sufficient
- * statistic of their uploads, so it makes no difference whether these are seen summed or one by
- * one: count P honest eps_1(1). */
-static void add_entry(struct composition *c, struct tables *tables, const struct account_entry *e,
-                      const struct account_claim *which)
-{
-    bool sample = which->adjacency == ACCOUNT_SAMPLE;
-    uint64_t count = releases_changed(e, which->adjacency);
-    uint32_t honest = honest_parties(e, which), m_eff = effective_parties(e, which);
-    struct term t = {.scale = (double)count * e->coordinates};
+    const uint64_t count = releases_changed(e, which->adjacency);
+    const struct noise *noise = noise_row(e->kind);
+    struct noise_sight s = {.releases = (double)count,
+                            .sample = which->adjacency == ACCOUNT_SAMPLE,
+                            .honest = honest_parties(e, which),
+                            .m_eff = effective_parties(e, which)};
 
     check_entry(e);
-    if (count > 0 && e->kind == ACCOUNT_NONE)
+    if (count > 0 && noise == NULL)
         c->unbounded = true;
-    if (e->kind == ACCOUNT_PBM && sample) {
-        t.scale *= (double)honest * e->trials;
-        t.beta = e->beta;
-    } else if (e->kind == ACCOUNT_PBM) {
-        t.table = find_table(tables, e, m_eff);
-        m_eff = t.table->m_eff;
-    } else if (e->kind == ACCOUNT_GAUSSIAN) {
-        t = gaussian_term(e, (double)count, sample, honest, m_eff);
-        c->draws += (double)count * e->coordinates * e->parties;
+    if (noise != NULL) {
+        const struct noise_term t = noise->term(e, &s, tables);
+
+        if (count > 0)
+            c->term[c->n++] = t;
+        c->draws += noise->inexact ? (double)count * e->coordinates * e->parties : 0;
     }
-    if (c->m_eff == 0 || m_eff < c->m_eff)
-        c->m_eff = m_eff;
-    if (count > 0 && e->kind != ACCOUNT_NONE)
-        c->term[c->n++] = t;
+    if (c->m_eff == 0 || s.m_eff < c->m_eff)
+        c->m_eff = s.m_eff;
     if (is_record(which->adjacency) && e->bottom == ACCOUNT_DP)
         add_steps(c, e);
 }
@@ -198,16 +127,8 @@ static double total_divergence(const void *context, double excess)
     const struct composition *c = context;
     double sum = 0;
 
-    for (size_t i = 0; i < c->n; i++) {
-        const struct term *t = &c->term[i];
-
-        if (t->table != NULL)
-            sum += t->scale * rdp_pbm(t->table, excess);
-        else if (t->sigma > 0)
-            sum += t->scale * rdp_discrete(t->shift, t->sigma, t->tau, t->coordinates, excess);
-        else
-            sum += t->scale * rdp_trial(t->beta, excess);
-    }
+    for (size_t i = 0; i < c->n; i++)
+        sum += c->term[i].scale * c->term[i].divergence(&c->term[i], excess);
     return sum;
 }
 
@@ -246,18 +167,19 @@ static void conclude(struct account_claim *out, const struct composition *c, dou
     out->vacuous = out->epsilon > ACCOUNT_VACUOUS;
 }
 
-static void compose(struct composition *c, struct tables *tables,
+static void compose(struct composition *c, struct noise_tables *tables,
                     const struct account_entry *entries, size_t n,
                     const struct account_claim *which)
 {
-    CHECK(n <= ENTRIES_MAX);
+    CHECK(n <= NOISE_ENTRIES_MAX);
     *c = (struct composition){.n = 0};
     for (size_t i = 0; i < n; i++)
         add_entry(c, tables, &entries[i], which);
 }
 
-static struct account_claim make_claim(struct tables *tables, const struct account_entry *entries,
-                                       size_t n, const struct account_claim *which, double delta)
+static struct account_claim make_claim(struct noise_tables *tables,
+                                       const struct account_entry *entries, size_t n,
+                                       const struct account_claim *which, double delta)
 {
     struct account_claim out = *which;
     struct composition c;
@@ -322,7 +244,7 @@ size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
 {
     static const enum account_adjacency claimed[] = {ACCOUNT_RECORD_RAW, ACCOUNT_COLUMNS,
                                                      ACCOUNT_SAMPLE};
-    struct tables tables = {.n = 0};
+    struct noise_tables tables = {.n = 0};
     const bool raw = all_raw(entries, n);
     size_t claims = 0;
 
@@ -342,30 +264,30 @@ size_t account_claims(struct account_claim out[ACCOUNT_CLAIMS_MAX],
             claims++;
         }
     }
-    free_tables(&tables);
+    noise_tables_free(&tables);
     return claims;
 }
 
 struct account_claim account_claim(const struct account_entry *entries, size_t n,
                                    const struct account_claim *which, double delta)
 {
-    struct tables tables = {.n = 0};
+    struct noise_tables tables = {.n = 0};
     struct account_claim out = make_claim(&tables, entries, n, which, delta);
 
-    free_tables(&tables);
+    noise_tables_free(&tables);
     return out;
 }
 
 void account_curve(double *out, const double *excess, size_t orders,
                    const struct account_claim *which, const struct account_entry *entries, size_t n)
 {
-    struct tables tables = {.n = 0};
+    struct noise_tables tables = {.n = 0};
     struct composition c;
 
     compose(&c, &tables, entries, n, which);
     for (size_t i = 0; i < orders; i++)
         out[i] = c.unbounded ? INFINITY : total_divergence(&c, excess[i]);
-    free_tables(&tables);
+    noise_tables_free(&tables);
 }
 
 const char *account_adversary_name(enum account_adversary a)

@@ -16,6 +16,7 @@
 #define COLONNADE_PRIVACY_ACCOUNT_H
 
 #include "common/base/status.h"
+#include "common/config/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,11 +34,10 @@ enum { ACCOUNT_DISTANCE_BITS = 100, ACCOUNT_STEP_DRAWS_MAX = 1 << 30 };
  * clips beyond the 2 of a record (docs/privacy.md). */
 #define ACCOUNT_STEP_SLACK 0x1p-9
 
+#define ACCOUNT_KIND(id, name) ACCOUNT_##id,
 enum account_kind {
-    ACCOUNT_PBM,
-    ACCOUNT_GAUSSIAN,
-    ACCOUNT_NONE
-}; /* NONE: no noise, epsilon infinite */
+    PLAN_NOISE_LIST(ACCOUNT_KIND) ACCOUNT_NONE /* no noise, epsilon infinite */
+};
 enum account_adversary {
     ACCOUNT_SERVER,
     ACCOUNT_SERVER_1,

@@ -172,16 +172,27 @@ static struct server_next timer(void *state, struct actions *a, const char *miss
     return follow(s, a, next);
 }
 
-/* May the round under way end without a member that is lost? */
+/* May the phase go on without a member that is lost? */
+static bool spared(const struct server_train *s, bool had_answered)
+{
+    switch (phase_row(s->fed->sm.phase)->spares) {
+    case SPARES_NOBODY: return false;
+    case SPARES_PARTIAL: return s->round.sum.shape.partial;
+    case SPARES_SHARED:
+        return had_answered && !wire_purpose_deals(s->round.purpose) && server_decodes_without(s);
+    case SPARES_DECODES: return server_decodes_without(s);
+    case SPARES_ANYBODY: return true;
+    case SPARES_ANSWERED: return had_answered || !server_waits(s->fed);
+    }
+    return false;
+}
+
 static bool lost(void *state, bool had_answered)
 {
     struct server_train *s = state;
-    bool goes_on;
+    const bool goes_on = spared(s, had_answered);
 
-    if (s->fed->sm.phase == PHASE_CLOSE)
-        return had_answered || !server_waits(s->fed);
-    goes_on = s->mode->can_do_without(s, had_answered);
-    s->report.void_rounds += !goes_on;
+    s->report.void_rounds += !goes_on && s->fed->sm.phase != PHASE_CLOSE;
     return goes_on;
 }
 

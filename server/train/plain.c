@@ -112,13 +112,6 @@ static struct server_next upload(struct server_train *s, struct actions *a, uint
 
 /* --- without somebody --- */
 
-/* In clear under drop. */
-static bool can_do_without(const struct server_train *s, bool had_answered)
-{
-    (void)had_answered;
-    return s->round.sum.shape.partial;
-}
-
 static struct server_next settle(struct server_train *s, struct actions *a)
 {
     (void)a;
@@ -241,7 +234,6 @@ struct server_next server_sum_done(struct server_train *s, struct actions *a,
 const struct server_mode server_plain = {
     .open = open_round,
     .upload = upload,
-    .can_do_without = can_do_without,
     .settle = settle,
     .out_of_time = out_of_time,
     .takes_late = takes_late,

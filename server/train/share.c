@@ -115,8 +115,7 @@ static struct server_next open_round(struct server_train *s, struct actions *a)
     return server_ask_all(s, a, PHASE_SHARE);
 }
 
-/* Enough uploads are in, or may come. */
-static bool decodes_without(const struct server_train *s)
+bool server_decodes_without(const struct server_train *s)
 {
     uint32_t uploads = s->fed->sm.phase == PHASE_SUM ? s->fed->set.answers : 0;
 
@@ -281,14 +280,6 @@ static struct server_next late_upload(struct server_train *s, uint32_t peer,
 
 /* --- without somebody --- */
 
-/* A coded round can, once it has everybody's shares. */
-static bool can_do_without(const struct server_train *s, bool had_answered)
-{
-    if (s->fed->sm.phase == PHASE_SHARE)
-        return had_answered && !wire_purpose_deals(s->round.purpose) && decodes_without(s);
-    return decodes_without(s);
-}
-
 static struct server_next settle(struct server_train *s, struct actions *a)
 {
     if (!server_all_answered(s->fed))
@@ -303,7 +294,7 @@ static struct server_next out_of_time(struct server_train *s, struct actions *a,
 {
     (void)a;
     (void)may_leave;
-    return next_of(s->fed->sm.phase == PHASE_SUM &&
+    return next_of(phase_row(s->fed->sm.phase)->quorum[0] == QUORUM_DECODES &&
                            s->fed->set.answers >= secagg_quorum(s->round.sum.secagg)
                        ? NEXT_SUM
                        : NEXT_LATE);
@@ -313,7 +304,6 @@ const struct server_mode server_coded = {
     .open = open_round,
     .share = share,
     .upload = upload,
-    .can_do_without = can_do_without,
     .settle = settle,
     .out_of_time = out_of_time,
     .takes_late = takes_late,

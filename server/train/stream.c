@@ -383,13 +383,6 @@ static struct server_next done(struct server_train *s, struct actions *a,
 
 /* --- the mode --- */
 
-static bool can_do_without(const struct server_train *s, bool had_answered)
-{
-    (void)s;
-    (void)had_answered;
-    return true;
-}
-
 static bool takes_late(const struct server_train *s)
 {
     (void)s;
@@ -399,7 +392,6 @@ static bool takes_late(const struct server_train *s)
 const struct server_mode server_streamed = {
     .open = open_stream,
     .upload = upload,
-    .can_do_without = can_do_without,
     .settle = when_drained,
     .out_of_time = out_of_time,
     .takes_late = takes_late,

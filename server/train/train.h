@@ -168,8 +168,7 @@ struct server_mode {
     bool (*takes_late)(const struct server_train *s);
     struct server_next (*late_upload)(struct server_train *s, uint32_t peer,
                                       const struct wire_upload *u);
-    /* A member is lost: can the round end without it?  Then: has it ended? */
-    bool (*can_do_without)(const struct server_train *s, bool had_answered);
+    /* A member is lost that the round can do without: has it ended? */
     struct server_next (*settle)(struct server_train *s, struct actions *a);
     /* NEXT_LATE: who is missing is left behind, or the job fails. */
     struct server_next (*out_of_time)(struct server_train *s, struct actions *a, bool may_leave);
@@ -219,6 +218,8 @@ enum status server_shares_new(struct server_train *s) MUST_USE;
 /* Room for what the members of the round's shape send each other. */
 enum status server_shares_size(struct server_train *s) MUST_USE;
 void server_shares_free(struct server_train *s);
+/* Enough uploads are in, or may come. */
+bool server_decodes_without(const struct server_train *s);
 size_t server_share_max(const struct server_train *s); /* a whole frame; 0: no shares */
 
 /* stream.c */

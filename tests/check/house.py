@@ -35,8 +35,9 @@ UNIT_MAY_INCLUDE = ('tests/lib/', 'tests/golden/')  # a unit test: also its room
 
 # Foreign headers and who may know them.
 FOREIGN = {
-    'uv.h': ('common/net/*', 'server/main.c', 'server/loop.[ch]', 'party/main.c',
-             'party/loop.[ch]', 'tests/unit/net/*', 'tests/bench/*'),
+    'uv.h': ('common/net/*', 'common/reactor/*', 'server/main.c', 'server/loop.[ch]',
+             'party/main.c', 'party/loop.[ch]', 'tests/unit/net/*', 'tests/unit/reactor/*',
+             'tests/bench/*'),
     'openssl/*': ('common/crypto/*', 'common/net/tls*', 'tests/lib/test_p*',
                   'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/lib/draws.c',
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
@@ -103,14 +104,15 @@ PARAMETERS_OF = {
 
 # A .c file without a header of its own name, and the header it implements (its first include).
 HEADER_OF = {
+    'tests/sim/drive.c': 'tests/sim/world.h',
     'common/wire/pack.c': 'common/wire/message.h',
     'common/wire/unpack.c': 'common/wire/message.h',
 }
 # The same for all that match.
 HEADER_OF_ALL = {'common/secagg/encode_*.c': 'common/secagg/encode_ops.h'}
 PHASE_HEADER = {'server/': 'server/federation.h', 'server/train/': 'server/train/train.h',
-                'party/': 'party/core.h',
-                'party/train/': 'party/core.h'}  # one file per phase
+                'party/': 'party/federation.h',
+                'party/train/': 'party/train/train.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
              'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c', 'tests/lib/draws.c')
 

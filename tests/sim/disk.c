@@ -10,6 +10,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "tests/sim/during.h"
 #include "tests/sim/oracle.h"
 
 #include <string.h>
@@ -44,16 +45,13 @@ void disk_durable(struct sim *s, int who)
 {
     struct sim_disk *d = who == SIM_SERVER ? &s->disk : &s->party[who].disk;
     struct error well = {0};
-    struct event e = {.kind = EVENT_KEPT, .error = &well};
 
     d->durable_us = 0;
     if (d->saved.len > 0)
         copy_buf(&d->before, &d->saved);
     copy_buf(&d->saved, &d->writing);
-    if (who == SIM_SERVER)
-        world_tell_server(s, &e);
-    else
-        world_tell_party(s, (uint32_t)who, &e);
+    during_ends(s, who, ACTION_KEEP);
+    world_kept(s, who, &well);
 }
 
 /* --- records --- */

@@ -74,14 +74,25 @@ void flight_add(struct sim *s, uint32_t party, bool up, const struct wire_msg *m
         CHECK(wire_pack(&f->frame, m) == STATUS_OK);
 }
 
-size_t flight_next(const struct sim *s)
+static uint64_t lands_us(const struct sim *s, const struct flight *f)
+{
+    const uint64_t busy_us = f->up ? s->work.us : s->party[f->party].work.us;
+
+    return f->at_us > busy_us ? f->at_us : busy_us;
+}
+
+size_t flight_next(const struct sim *s, uint64_t *at_us)
 {
     size_t first = SIZE_MAX;
 
+    *at_us = UINT64_MAX;
     for (size_t i = 0; i < s->flights_n; i++) {
-        const struct flight *f = &s->flight[i], *g = first == SIZE_MAX ? NULL : &s->flight[first];
-        if (g == NULL || f->at_us < g->at_us || (f->at_us == g->at_us && f->order < g->order))
+        const struct flight *f = &s->flight[i];
+        const uint64_t at = lands_us(s, f);
+        if (at < *at_us || (at == *at_us && f->order < s->flight[first].order)) {
             first = i;
+            *at_us = at;
+        }
     }
     return first;
 }
@@ -211,11 +222,13 @@ void flight_deliver(struct sim *s, size_t which)
     s->landed = false;
 }
 
-void flight_deliver_all(struct sim *s, uint32_t party, bool up)
+bool flight_deliver_all(struct sim *s, uint32_t party, bool up)
 {
     for (;;) {
         size_t first = SIZE_MAX;
 
+        if (world_works(s, up ? SIM_SERVER : (int)party))
+            return false;
         for (size_t i = 0; i < s->flights_n; i++) {
             const struct flight *f = &s->flight[i];
             if (f->party == party && f->up == up && f->connection == s->party[party].connection &&
@@ -223,7 +236,7 @@ void flight_deliver_all(struct sim *s, uint32_t party, bool up)
                 first = i;
         }
         if (first == SIZE_MAX)
-            return;
+            return true;
         flight_deliver(s, first);
     }
 }

@@ -84,8 +84,8 @@ static void cut(struct sim *s, const struct sim_break *b)
     struct sim_party *p = &s->party[party];
 
     if (p->connected && p->deaf_us == 0 && b->last_words) {
-        flight_deliver_all(s, party, true);
-        flight_deliver_all(s, party, false);
+        (void)flight_deliver_all(s, party, true);
+        (void)flight_deliver_all(s, party, false);
     }
     if (b->unheard_us == 0 || !p->connected || p->deaf_us > 0) {
         world_cut(s, party);
@@ -112,7 +112,10 @@ void life_leave(struct sim *s, uint32_t party)
     struct event lost = {.kind = EVENT_LOST, .peer = party, .error = &why};
     bool was_joined;
 
-    flight_deliver_all(s, party, true);
+    if (!flight_deliver_all(s, party, true)) {
+        s->leave_soon[party] = true; /* when the server has done its work */
+        return;
+    }
     was_joined = p->joined;
     p->connected = p->joined = false;
     p->ghost_us = p->deaf_us = 0;
@@ -150,11 +153,11 @@ static void party_dies(struct sim *s, const struct sim_break *b)
     if (p->end.over || p->up_us > 0)
         return;
     if (b->last_words && p->deaf_us == 0)
-        flight_deliver_all(s, i, true);
+        (void)flight_deliver_all(s, i, true);
     if (p->end.over)
         return;
     note_event(s, "died", b->who);
-    p->disk.durable_us = p->timer_us = p->deaf_us = p->connect_us = 0;
+    p->disk.durable_us = p->timer_us = p->deaf_us = p->connect_us = p->work.us = 0;
     p->up_us = s->now_us + b->down_us;
     p->connection++;
     p->connected = false;
@@ -183,12 +186,12 @@ static void server_dies(struct sim *s, const struct sim_break *b)
         return;
     for (uint32_t i = 0; i < s->options.parties && b->last_words; i++) {
         if (s->party[i].connected && s->party[i].deaf_us == 0)
-            flight_deliver_all(s, i, false);
+            (void)flight_deliver_all(s, i, false);
     }
     if (s->server_end.over)
         return;
     note_event(s, "died", SIM_SERVER);
-    s->disk.durable_us = s->server_timer_us = 0;
+    s->disk.durable_us = s->server_timer_us = s->work.us = 0;
     s->server_up_us = s->now_us + b->down_us + 1;
     for (uint32_t i = 0; i < s->options.parties; i++) {
         struct sim_party *p = &s->party[i];

@@ -8,8 +8,8 @@
 #include "common/crypto/digest.h"
 #include "common/nn/safetensors.h"
 #include "common/wire/message.h"
-#include "tests/sim/oracle.h"
 #include "tests/sim/disk.h"
+#include "tests/sim/during.h"
 #include "tests/sim/flight.h"
 #include "tests/sim/life.h"
 #include "tests/sim/world.h"
@@ -19,281 +19,6 @@
 #include <string.h>
 
 enum { RECONNECT_US = 10000 };
-
-/* --- transcript --- */
-
-static const char *who_name(char out[16], int who)
-{
-    if (who == SIM_SERVER)
-        return "server";
-    snprintf(out, 16, "p%d", who + 1);
-    return out;
-}
-
-static void describe(char out[96], const struct wire_msg *m)
-{
-    if (m->kind == WIRE_BROADCAST) {
-        const struct wire_broadcast *b = &m->broadcast;
-        int n = snprintf(out, 96, "broadcast");
-        if (b->closes)
-            n +=
-                snprintf(out + n, 96 - (size_t)n, " close %llu", (unsigned long long)b->close_step);
-        if (b->last)
-            snprintf(out + n, 96 - (size_t)n, " last");
-        if (b->opens)
-            snprintf(out + n, 96 - (size_t)n, " open %s %llu", wire_purpose_name(b->purpose),
-                     (unsigned long long)b->place);
-    } else if (m->kind == WIRE_OFFER) {
-        snprintf(out, 96, "offer %llu", (unsigned long long)m->offer.generation);
-    } else if (m->kind == WIRE_FINISH) {
-        snprintf(out, 96, "finish %s", wire_outcome_name(m->finish.outcome));
-    } else {
-        snprintf(out, 96, "%s", wire_kind_name(m->kind));
-    }
-}
-
-static void note(struct sim *s, int from, const uint8_t *to, size_t to_n, const struct wire_msg *m)
-{
-    char name[16], what[96];
-
-    if (s->options.quiet)
-        return;
-    describe(what, m);
-    CHECK(buf_printf(&s->transcript, "%s: %s", who_name(name, from), what) == STATUS_OK);
-    if (from == SIM_SERVER && to_n < s->options.parties) {
-        for (size_t i = 0; i < to_n; i++)
-            CHECK(buf_printf(&s->transcript, "%s%s", i == 0 ? " -> " : " ",
-                             who_name(name, to[i])) == STATUS_OK);
-    }
-    CHECK(buf_printf(&s->transcript, "\n") == STATUS_OK);
-}
-
-/* --- links --- */
-
-static struct sim_rule *rule_for(struct sim *s, int from, uint32_t party, enum wire_kind kind)
-{
-    for (size_t i = 0; i < s->rules_n; i++) {
-        struct sim_rule *r = &s->rule[i];
-        if (r->from != from || r->kind != kind)
-            continue;
-        if (from == SIM_SERVER && r->party != SIM_ANY && r->party != (int)party)
-            continue;
-        r->seen++;
-        if (r->nth == 0 || r->seen == r->nth)
-            return r;
-    }
-    return NULL;
-}
-
-/* Into the void: a connection that is no more, whoever has heard of it; or is about to be. */
-static bool into_the_void(const struct sim *s, uint32_t party, bool up)
-{
-    const struct sim_party *p = &s->party[party];
-
-    if (s->soon[party] != NULL || s->soon[SIM_PARTIES_MAX] != NULL)
-        return true;
-    return up ? p->hole_up || p->deaf_us > 0 : p->hole_down || !p->joined || p->ghost_us > 0;
-}
-
-static void send_one(struct sim *s, int from, uint32_t party, const struct wire_msg *original)
-{
-    struct wire_msg m = *original;
-    struct sim_rule *r = rule_for(s, from, party, m.kind);
-    struct sim_party *p = &s->party[party];
-    bool up = from != SIM_SERVER;
-
-    if (!p->connected)
-        return;
-    if (s->ear.said != NULL)
-        s->ear.said(s, from, party, &m, s->ear.owner);
-    if (up)
-        oracle_sent(s, party, &m);
-    if (into_the_void(s, party, up))
-        return;
-    if (r != NULL && (r->act == SIM_CUT_BEFORE || r->act == SIM_KILL)) {
-        s->soon[from == SIM_SERVER && r->act == SIM_KILL ? SIM_PARTIES_MAX : party] = &r->how;
-        r->how.what = r->act == SIM_KILL ? SIM_DEATH : SIM_CUT;
-        r->how.who = r->act == SIM_KILL ? from : (int)party;
-        return;
-    }
-    if (r != NULL && r->act == SIM_ALTER)
-        r->alter(&m, r->owner);
-    if (r != NULL && r->act == SIM_HOLE)
-        *(up ? &p->hole_up : &p->hole_down) = true;
-    if (r != NULL && (r->act == SIM_SWALLOW || r->act == SIM_HOLE))
-        return;
-    flight_add(s, party, up, &m, r != NULL && r->act == SIM_DELAY ? r->us : 0,
-               r != NULL && r->act == SIM_CUT_AFTER);
-    if (r != NULL && r->act == SIM_REPEAT)
-        flight_add(s, party, up, &m, 0, false);
-}
-
-/* --- actions --- */
-
-static void finish(struct sim *s, int who, const struct action *a)
-{
-    struct sim_end *end = who == SIM_SERVER ? &s->server_end : &s->party[who].end;
-
-    end->over = true;
-    end->outcome = a->outcome;
-    end->error = *a->error;
-    if (s->ear.ended != NULL)
-        s->ear.ended(s, who, s->ear.owner);
-}
-
-static void drop(struct sim *s, uint32_t peer, const struct error *why)
-{
-    struct wire_msg m = {.kind = WIRE_REFUSE};
-    struct sim_party *p = &s->party[peer];
-
-    m.refuse.kind = status_kind(why->status);
-    snprintf(m.refuse.text, sizeof m.refuse.text, "%.*s", WIRE_TEXT_MAX, why->text);
-    note(s, SIM_SERVER, (const uint8_t[]){(uint8_t)peer}, 1, &m);
-    if (p->joined && p->ghost_us == 0)
-        flight_add(s, peer, false, &m, 0, true);
-    p->joined = false;
-    p->ghost_us = 0;
-}
-
-/* The server's process ends behind its last words. */
-static void close_all(struct sim *s)
-{
-    for (uint32_t i = 0; i < s->options.parties; i++) {
-        if (s->party[i].connected && s->party[i].deaf_us == 0)
-            flight_add(s, i, false, NULL, 0, false);
-    }
-}
-
-void world_tell_server(struct sim *s, const struct event *e)
-{
-    struct event done = {.kind = EVENT_DONE}, unsent = {.kind = EVENT_UNSENT};
-    struct actions *a = &s->actions;
-    bool work = false;
-
-    if (s->server_end.over || s->server_up_us > 0)
-        return;
-    a->n = 0;
-    server_session_step(s->server, s->now_us, e, a);
-    for (size_t i = 0; i < a->n; i++) {
-        const struct action *act = &a->item[i];
-        if (act->kind == ACTION_SEND && world_pack(s, SIM_SERVER, &act->msg) != STATUS_OK) {
-            s->unsent = true;
-        } else if (act->kind == ACTION_SEND) {
-            note(s, SIM_SERVER, act->to, act->to_n, &act->msg);
-            s->server_sent[act->msg.kind] += (uint32_t)act->to_n;
-            for (size_t k = 0; k < act->to_n; k++)
-                send_one(s, SIM_SERVER, act->to[k], &act->msg);
-        } else if (act->kind == ACTION_ARM) {
-            s->server_timer_us = s->now_us + act->after_ms * 1000;
-        } else if (act->kind == ACTION_DISARM) {
-            s->server_timer_us = 0;
-        } else if (act->kind == ACTION_WORK) {
-            work = true;
-        } else if (act->kind == ACTION_DROP) {
-            drop(s, act->peer, act->error);
-        } else if (act->kind == ACTION_KEEP) {
-            disk_keep(&s->disk, s, &act->kept);
-        } else if (act->kind == ACTION_FINISH) {
-            finish(s, SIM_SERVER, act);
-            close_all(s);
-        }
-    }
-    if (s->unsent && !s->server_end.over) {
-        s->unsent = false;
-        world_tell_server(s, &unsent);
-    } else if (work) {
-        server_session_work(s->server);
-        oracle_combined(s);
-        world_tell_server(s, &done);
-    }
-}
-
-/* One commit. */
-static void commit(struct sim_ledger *l, const struct action_charge *c)
-{
-    l->number += c->rounds == 0 ? 0 : c->give_back ? 1 : c->rounds;
-    for (size_t i = 0; i < c->seen_n; i++) {
-        if (c->seen[i] > l->seen[i])
-            l->seen[i] = c->seen[i];
-    }
-}
-
-static void charge(struct sim *s, uint32_t party, const struct action_charge *c)
-{
-    struct sim_party *p = &s->party[party];
-    struct error result = {0};
-    struct event e = {.kind = EVENT_CHARGED, .error = &result};
-
-    if (s->ear.charged != NULL)
-        s->ear.charged(s, party, c, s->ear.owner);
-    if (c->give_back) {
-        commit(&p->disk.ledger, c);
-        oracle_charged(s, party, c);
-        p->charged -= c->n;
-        return;
-    }
-    p->charges += c->n > 0;
-    if (c->n > 0 && p->charges == p->fail_charge) {
-        error_set(&result, p->fail_status, "the ledger says no");
-    } else {
-        commit(&p->disk.ledger, c);
-        oracle_charged(s, party, c);
-        p->charged += c->n;
-    }
-    world_tell_party(s, party, &e);
-}
-
-void world_tell_party(struct sim *s, uint32_t party, const struct event *e)
-{
-    struct sim_party *p = &s->party[party];
-    struct event done = {.kind = EVENT_DONE}, unsent = {.kind = EVENT_UNSENT};
-    struct actions *a = &p->actions;
-    struct action_charge asked = {0};
-    bool work = false, asks = false;
-
-    if (p->end.over || p->up_us > 0)
-        return;
-    a->n = 0;
-    party_session_step(p->session, s->now_us, e, a);
-    for (size_t i = 0; i < a->n; i++) {
-        const struct action *act = &a->item[i];
-        if (act->kind == ACTION_SEND && world_pack(s, (int)party, &act->msg) != STATUS_OK) {
-            p->unsent = true;
-        } else if (act->kind == ACTION_SEND) {
-            note(s, (int)party, NULL, 0, &act->msg);
-            p->sent[act->msg.kind]++;
-            send_one(s, (int)party, party, &act->msg);
-        } else if (act->kind == ACTION_ARM) {
-            p->timer_us = s->now_us + act->after_ms * 1000;
-        } else if (act->kind == ACTION_DISARM) {
-            p->timer_us = 0;
-        } else if (act->kind == ACTION_WORK) {
-            work = true;
-        } else if (act->kind == ACTION_CHARGE && act->charge.give_back) {
-            charge(s, party, &act->charge);
-        } else if (act->kind == ACTION_CHARGE) {
-            asked = act->charge;
-            asks = true;
-        } else if (act->kind == ACTION_KEEP) {
-            disk_keep(&p->disk, s, &act->kept);
-        } else if (act->kind == ACTION_FINISH) {
-            finish(s, (int)party, act);
-        }
-    }
-    if (p->unsent && !p->end.over) {
-        p->unsent = asks = work = false;
-        world_tell_party(s, party, &unsent);
-    }
-    if (asks)
-        charge(s, party, &asked);
-    if (work) {
-        party_session_work(p->session);
-        oracle_protected(s, party);
-        world_tell_party(s, party, &done);
-    }
-    if (p->end.over && p->connected)
-        s->leave_soon[party] = true;
-}
 
 /* --- time --- */
 
@@ -311,7 +36,7 @@ static void settle(struct sim *s)
             s->soon[i] = NULL;
             life_break(s, b);
         }
-        if (s->leave_soon[i]) {
+        if (s->leave_soon[i] && !world_works(s, SIM_SERVER)) {
             s->leave_soon[i] = false;
             life_leave(s, i);
         }
@@ -319,6 +44,8 @@ static void settle(struct sim *s)
 }
 
 enum thing {
+    THING_WORKED,
+    THING_DURING,
     THING_MESSAGE,
     THING_SERVER_TIMER,
     THING_STOP,
@@ -352,7 +79,7 @@ static void next_of_party(const struct sim *s, uint32_t i, struct next *n)
     if (p->end.over)
         return;
     sooner(n, THING_PARTY_TIMER, i, p->timer_us);
-    if (!p->connected && !s->server_end.over)
+    if (!p->connected && !s->server_end.over && p->work.us == 0)
         sooner(n, THING_CONNECT, i, p->connect_us);
     sooner(n, THING_HEARD, i, p->deaf_us);
     sooner(n, THING_START, i, p->up_us);
@@ -362,10 +89,16 @@ static void next_of_party(const struct sim *s, uint32_t i, struct next *n)
 static struct next next_thing(const struct sim *s)
 {
     struct next n = {THING_NONE, 0, UINT64_MAX};
-    size_t flight = flight_next(s);
+    uint64_t at_us;
+    size_t which;
 
-    if (flight != SIZE_MAX)
-        sooner(&n, THING_MESSAGE, flight, s->flight[flight].at_us);
+    sooner(&n, THING_WORKED, s->options.parties, s->work.us);
+    for (uint32_t i = 0; i < s->options.parties; i++)
+        sooner(&n, THING_WORKED, i, s->party[i].work.us);
+    which = during_next(s, &at_us);
+    sooner(&n, THING_DURING, which, at_us);
+    which = flight_next(s, &at_us);
+    sooner(&n, THING_MESSAGE, which, at_us);
     if (!s->server_end.over) {
         sooner(&n, THING_SERVER_TIMER, 0, s->server_timer_us);
         sooner(&n, THING_START, s->options.parties, s->server_up_us);
@@ -413,6 +146,8 @@ static void happen(struct sim *s, const struct next *n)
     int who = n->which == s->options.parties ? SIM_SERVER : (int)n->which;
 
     switch (n->what) {
+    case THING_WORKED: world_worked(s, who); break;
+    case THING_DURING: during_happens(s, n->which); break;
     case THING_MESSAGE: flight_deliver(s, n->which); break;
     case THING_SERVER_TIMER:
         s->server_timer_us = 0;
@@ -451,7 +186,7 @@ void sim_run(struct sim *s, uint64_t us)
 
         if (n.what == THING_NONE || n.at > end)
             return;
-        s->now_us = n.at;
+        s->now_us = n.at > s->now_us ? n.at : s->now_us; /* what waited for work to end */
         happen(s, &n);
         settle(s);
     }

@@ -10,12 +10,14 @@
 #define COLONNADE_TESTS_SIM_SIM_H
 
 #include "common/base/buf.h"
+#include "common/flow/driver.h"
 #include "party/session.h"
 #include "server/session.h"
 
 #include <stdbool.h>
 
 enum {
+    SIM_DURING_MAX = 4,
     SIM_PARTIES_MAX = 64,
     SIM_SERVER = -1,
     SIM_ANY = -2,
@@ -66,6 +68,21 @@ struct sim_rule {
     uint32_t seen;
 };
 
+/* What happens in the middle of the nth piece of work of this kind that `who` does in this phase:
+ * it then takes a while.  The server's in OVER is its own training, when the parties have gone. */
+struct sim_during {
+    int who;               /* SIM_SERVER or a party */
+    enum action_kind work; /* WORK, CHARGE, KEEP */
+    enum phase phase;
+    uint32_t nth; /* from 1 */
+    enum { SIM_LOSS, SIM_STOP, SIM_TIMER } deed;
+    uint32_t party; /* LOSS: whose connection */
+    /* The simulation's own. */
+    uint32_t seen;
+    bool runs;
+    uint64_t at_us;
+};
+
 struct sim_options {
     uint32_t parties;
     uint32_t train_rows, test_rows, columns; /* 0: 6, 3, 2 */
@@ -88,6 +105,7 @@ struct sim_options {
     struct server_watch told; /* what the server sees and says (server/train/transcript.h) */
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
+    uint64_t work_us; /* a piece of work takes up to so long, as the seed says; 0: no time at all */
 };
 
 struct sim;
@@ -101,6 +119,7 @@ void sim_free(struct sim *s);
 struct sim *sim_resume(struct sim *old);
 
 void sim_rule(struct sim *s, struct sim_rule r);
+void sim_during(struct sim *s, struct sim_during d);
 /* A party whose table has other rows or ids: called before sim_run. */
 struct table *sim_party_train(struct sim *s, uint32_t party);
 struct roster *sim_party_roster(struct sim *s, uint32_t party);

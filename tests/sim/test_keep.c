@@ -269,7 +269,7 @@ static void test_a_checkpoint_that_fails_ends_the_party(void **state)
     run_until(s, "p2: upload\n", EVERY + 1);
     assert_true(s->party[1].disk.durable_us > 0);
     s->party[1].disk.durable_us = 0;
-    world_tell_party(s, 1, &(struct event){.kind = EVENT_KEPT, .error = &full});
+    world_kept(s, 1, &full);
     assert_true(sim_party_end(s, 1)->over);
     assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_FAILED);
     assert_int_equal(status_kind(sim_party_end(s, 1)->error.status), STATUS_KIND_LOCAL);
@@ -294,7 +294,7 @@ static void test_a_checkpoint_that_fails_ends_the_server(void **state)
     run_until(s, "p2: upload\n", EVERY + 1);
     assert_true(s->disk.durable_us > 0);
     s->disk.durable_us = 0;
-    world_tell_server(s, &(struct event){.kind = EVENT_KEPT, .error = &full});
+    world_kept(s, SIM_SERVER, &full);
     assert_true(sim_server_end(s)->over);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
     assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 6);

@@ -49,6 +49,8 @@ static const struct exception exceptions[] = {
     {"join.roster_digest", "", 1, ALWAYS, ALL, MIS(DATA) | MIS(REFUSED)},
     {"join.applied", "", 1, ALWAYS, WAITING, MIS(DATA)},
     {"join.applied", "", 1, ALWAYS, GOING_ON, UNSEEN | MIS(REFUSED)},
+    /* Of a run that has no steps yet. */
+    {"join.resumes true", "", 1, ALWAYS, WAITING, MIS(SAME)},
     {"join.resumes", "", 1, ALWAYS, WAITING, MIS(DATA)},
     {"join.resumes", "", 1, ALWAYS, GOING_ON, MIS(SAME)},
     {"join.trail", " bit", 1, ALWAYS, ALL, MIS(SAME) | MIS(DATA)},

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "party/train/train.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/flight.h"
 #include "tests/sim/oracle.h"
@@ -173,7 +174,9 @@ void world_new_party(struct sim *s, uint32_t i)
 {
     struct sim_party *p = &s->party[i];
     bool disk = s->options.checkpoint_rounds > 0 && !(s->options.diskless >> i & 1);
+    static const struct party_job *const jobs[] = {&party_train_job, NULL};
     struct party_setup setup = {
+        .jobs = jobs,
         .config = &p->config,
         .roster = &p->roster,
         .self = i,
@@ -200,6 +203,7 @@ void world_new_party(struct sim *s, uint32_t i)
     struct party_session *old = p->session;
     struct error err = {0};
 
+    world_new_driver(s, (int)i);
     p->disk.keeps_shares = disk;
     if (s->options.checkpoint_rounds > 0) /* or else they are on the heap */
         setup.holdings = disk_holdings(&p->disk);
@@ -236,6 +240,8 @@ static void make_party(struct sim *s, uint32_t i)
         p->config = s->party[0].config; /* the same for all */
     if (s->options.motley && p->config.degree > 0)
         p->config.degree = 1 + i % 3;
+    p->world = s;
+    p->self = i;
     p->roster = s->roster;
     fill_table(&p->train, s->options.train_rows, columns, i + 1);
     fill_table(&p->test, s->options.test_rows, columns, i + 101);
@@ -265,6 +271,7 @@ void world_new_server(struct sim *s)
 
     if (s->options.checkpoint_rounds > 0 && s->plan.protocol.straggler != STRAGGLER_ASYNC)
         setup.store = disk_store(s);
+    world_new_driver(s, SIM_SERVER);
     server_session_free(s->server);
     if (server_session_new(&s->server, &setup, &err) != STATUS_OK) {
         fprintf(stderr, "sim: %s\n", err.text);

@@ -52,14 +52,23 @@ struct sim_disk {
     struct compared compared;
 };
 
+/* The piece of work under way. */
+struct sim_work {
+    uint64_t us; /* when it will have ended; 0: there is none */
+    const struct action *asked;
+};
+
 struct sim_party {
+    struct sim *world;
+    uint32_t self;
     struct config_party config;
     struct roster roster;
     struct sign_key key;
     struct table train, test;
     struct party_session *session;
     struct wire_unpacker unpacker;
-    struct actions actions;
+    struct driver driver;
+    struct sim_work work;
     struct sim_end end;
     struct sim_disk disk;
     /* connected: as the party sees it; joined: as the server does.  They differ until the one that
@@ -76,7 +85,6 @@ struct sim_party {
     enum status fail_status;
     uint32_t sent[WIRE_KINDS];
     struct buf frame; /* of its driver */
-    bool unsent;
 };
 
 /* Is shown each frame as it lands, before the receiver reads it, and may change it. */
@@ -105,7 +113,8 @@ struct sim {
     struct table labels; /* the training targets, as parties have them */
     struct server_session *server;
     struct wire_unpacker unpacker;
-    struct actions actions;
+    struct driver driver; /* the server's */
+    struct sim_work work;
     struct sim_end server_end;
     uint32_t id_mismatches; /* limits.id_mismatches */
     struct sim_party *party;
@@ -123,8 +132,10 @@ struct sim {
     const struct sim_break *soon[SIM_PARTIES_MAX + 1];
     uint32_t server_sent[WIRE_KINDS];
     struct buf frame; /* of the server's driver */
-    bool unsent;
-    size_t up_max; /* of the largest frame the server takes */
+    struct sim_during during[SIM_DURING_MAX];
+    size_t during_n;
+    uint64_t works; /* pieces of work so far */
+    size_t up_max;  /* of the largest frame the server takes */
     uint64_t now_us, order, server_timer_us, server_up_us, stop_us, unpack_failures;
     int stop_who;
     struct buf transcript;
@@ -135,8 +146,15 @@ struct sim {
 /* As a driver does it before anything else is done about a message: what is said has to be packed
  * by SIM_SERVER or a party. */
 enum status world_pack(struct sim *s, int who, const struct wire_msg *m) MUST_USE;
+/* Of SIM_SERVER or a party: a process of its own begins; is there one; is it at work. */
+void world_new_driver(struct sim *s, int who);
+bool world_up(const struct sim *s, int who);
+bool world_works(const struct sim *s, int who);
+/* To whoever is there.  No message to who is at work. */
 void world_tell_server(struct sim *s, const struct event *e);
 void world_tell_party(struct sim *s, uint32_t party, const struct event *e);
+void world_kept(struct sim *s, int who, const struct error *result); /* a checkpoint under way */
+void world_worked(struct sim *s, int who);                           /* its work has had its time */
 void world_cut(struct sim *s, uint32_t party);       /* both ends hear of it at once */
 void world_new_party(struct sim *s, uint32_t party); /* its process, from its disk */
 void world_new_server(struct sim *s);

@@ -76,7 +76,8 @@ static void test_every_phase_can_end_and_the_end_is_final(void **state)
         assert_true(phase_allows((enum phase)p, PHASE_OVER));
         assert_false(phase_allows(PHASE_OVER, (enum phase)p));
         /* Each phase but the last is bounded: no peer can make a session wait for ever. */
-        assert_true(phase_row((enum phase)p)->deadline != PHASE_ENDLESS);
+        assert_true(phase_row((enum phase)p)->limit[0] != LIMIT_NONE);
+        assert_true(phase_row((enum phase)p)->limit[1] != LIMIT_NONE);
     }
 }
 
@@ -140,17 +141,21 @@ static void test_rows_stand_at_their_phase_with_name_clause_and_answer(void **st
         const char *name, *clause;
         enum wire_kind says, answers;
         enum phase_quorum quorum;
-        enum phase_deadline deadline;
+        enum phase_limit late; /* where parties are done without */
+        enum phase_spares spares;
     } row[PHASES] = {
-        {"gather", "2.1", WIRE_NONE, WIRE_JOIN, QUORUM_ROSTER, PHASE_PATIENCE},
-        {"agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
-        {"confirm", "2.5", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
-        {"round", "3.1", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
-        {"share", "3.3", WIRE_BROADCAST, WIRE_SHARE, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
-        {"sum", "3.4", WIRE_RELAY, WIRE_UPLOAD, QUORUM_DECODES, PHASE_ROUND_DEADLINE},
-        {"stream", "3.5", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_ANY, PHASE_PATIENCE},
-        {"close", "3.6", WIRE_BROADCAST, WIRE_KEPT, QUORUM_MEMBERS, PHASE_ROUND_DEADLINE},
-        {"over", "4.1", WIRE_FINISH, WIRE_NONE, QUORUM_NONE, PHASE_ENDLESS},
+        {"gather", "2.1", WIRE_NONE, WIRE_JOIN, QUORUM_ROSTER, LIMIT_PATIENCE, SPARES_NOBODY},
+        {"agree", "2.2", WIRE_OFFER, WIRE_HELLO, QUORUM_MEMBERS, LIMIT_DEADLINE, SPARES_NOBODY},
+        {"confirm", "2.5", WIRE_HELLOS, WIRE_CONFIRM, QUORUM_MEMBERS, LIMIT_DEADLINE,
+         SPARES_NOBODY},
+        {"round", "3.1", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_MEMBERS, LIMIT_DEADLINE,
+         SPARES_PARTIAL},
+        {"share", "3.3", WIRE_BROADCAST, WIRE_SHARE, QUORUM_MEMBERS, LIMIT_DEADLINE, SPARES_SHARED},
+        {"sum", "3.4", WIRE_RELAY, WIRE_UPLOAD, QUORUM_DECODES, LIMIT_DEADLINE, SPARES_DECODES},
+        {"stream", "3.5", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_ANY, LIMIT_PATIENCE, SPARES_ANYBODY},
+        {"close", "3.6", WIRE_BROADCAST, WIRE_KEPT, QUORUM_MEMBERS, LIMIT_DEADLINE,
+         SPARES_ANSWERED},
+        {"over", "4.1", WIRE_FINISH, WIRE_NONE, QUORUM_NONE, LIMIT_NONE, SPARES_NOBODY},
     };
 
     (void)state;
@@ -162,9 +167,30 @@ static void test_rows_stand_at_their_phase_with_name_clause_and_answer(void **st
         assert_string_equal(r->clause, row[p].clause);
         assert_int_equal(r->server_says, row[p].says);
         assert_int_equal(r->member_answers, row[p].answers);
-        assert_int_equal(r->quorum, row[p].quorum);
-        assert_int_equal(r->deadline, row[p].deadline);
+        assert_int_equal(r->quorum[0], row[p].quorum);
+        assert_int_equal(r->quorum[1], p == PHASE_GATHER ? QUORUM_PRESENT : row[p].quorum);
+        assert_int_equal(r->limit[0], p == PHASE_OVER ? LIMIT_NONE : LIMIT_PATIENCE);
+        assert_int_equal(r->limit[1], row[p].late);
+        assert_int_equal(r->patiences, p == PHASE_AGREE ? 10 : 1);
+        assert_int_equal(r->spares, row[p].spares);
         assert_int_equal(r->goes_on, p == PHASE_CONFIRM || p == PHASE_SUM);
+        /* What the server says is taken, and so is its answer. */
+        if (row[p].answers != WIRE_NONE)
+            assert_true(phase_expects((enum phase)p, true, row[p].answers));
+    }
+}
+
+static void test_a_phase_lasts_as_long_as_its_row_says(void **state)
+{
+    (void)state;
+    for (int p = 0; p < PHASES; p++) {
+        const struct phase_row *r = phase_row((enum phase)p);
+        uint64_t late = r->limit[1] == LIMIT_DEADLINE ? 7 : 300;
+
+        assert_int_equal(phase_limit_ms((enum phase)p, false, 300, 7),
+                         p == PHASE_OVER ? UINT64_MAX : 300);
+        assert_int_equal(phase_limit_ms((enum phase)p, true, 300, 7),
+                         p == PHASE_OVER ? UINT64_MAX : late);
     }
 }
 
@@ -185,17 +211,15 @@ static void test_a_phase_beyond_the_table_aborts(void **state)
 static void test_the_printed_table_has_a_row_for_each_phase(void **state)
 {
     static const char *const some[] = {
-        "| gather | 2.1 | - | join | the roster | patience_ms | agree over |\n",
-        "| round | 3.1 | broadcast | upload | all members | deadline_ms (drop), patience_ms (wait) "
-        "| gather agree stream close over |\n",
-        "| share | 3.3 | broadcast | share | all members | deadline_ms (drop), patience_ms (wait) "
-        "| "
-        "gather agree share sum close over |\n",
-        "| sum | 3.4 | relay | upload | as many as decode | deadline_ms (drop), patience_ms "
-        "(wait), with share | gather agree share close over |\n",
-        "| stream | 3.5 | broadcast | upload | each on its own | patience_ms | gather agree round "
-        "close over |\n",
-        "| over | 4.1 | finish | - | - | - | |\n",
+        "| gather | 2.1 | - | join | the roster (drop: those present) | patience_ms | - | agree "
+        "over |\n",
+        "| agree | 2.2 | offer | hello | all members | patience_ms (drop: deadline_ms), again at "
+        "progress, 10 times | - | gather agree confirm over |\n",
+        "| round | 3.1 | broadcast | upload | all members | patience_ms (drop: deadline_ms) | "
+        "anybody, of a partial sum | gather agree stream close over |\n",
+        "| sum | 3.4 | relay | upload | as many as decode | patience_ms (drop: deadline_ms), with "
+        "share | anybody, if the rest decodes | gather agree share close over |\n",
+        "| over | 4.1 | finish | - | - | - | - | |\n",
     };
     struct buf out;
     size_t lines = 0;
@@ -225,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_shares_are_added_up_once_everybody_has_shared),
         cmocka_unit_test(test_after_the_last_broadcast_no_round_opens),
         cmocka_unit_test(test_rows_stand_at_their_phase_with_name_clause_and_answer),
+        cmocka_unit_test(test_a_phase_lasts_as_long_as_its_row_says),
         cmocka_unit_test(test_a_phase_beyond_the_table_aborts),
         cmocka_unit_test(test_the_printed_table_has_a_row_for_each_phase),
     };

@@ -6,6 +6,11 @@
 #include "common/net/tls_context.h"
 #include "tests/unit/net/world.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 enum { FEW = 3 };
 
 static size_t count_open(const struct world *w)
@@ -237,6 +242,97 @@ static void test_place_of_a_silent_connection_is_free_in_time(void **state)
     world_free(w);
 }
 
+/* A connection from this address of loopback, which says nothing. */
+static int say_nothing(const struct world *w, const char *from)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    inet_pton(AF_INET, from, &own.sin_addr);
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    to.sin_port = htons((uint16_t)world_port(w));
+    assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof own), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/* Has the server ended it? */
+static bool has_ended(int fd)
+{
+    char byte;
+    ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT);
+
+    assert_true(n <= 0);
+    return n == 0 || errno != EAGAIN;
+}
+
+static void test_who_shows_no_certificate_gives_way(void **state)
+{
+    struct world *w;
+    struct end *good;
+    int silent;
+
+    (void)state;
+    tls_context_limits(server_tls)->pending_max = 1;
+    tls_context_limits(server_tls)->yield_ms = 1;
+    w = world_new(server_tls, client_tls);
+    silent = say_nothing(w, "127.0.0.2");
+    turn(w);
+    good = world_dial(w, net_listener_address(w->listener), "server");
+    world_until(w, &good->opened);
+    assert_true(has_ended(silent));
+    assert_says(&w->server_ends[0].err, STATUS_NET, "127.0.0.2");
+    assert_says(&w->server_ends[0].err, STATUS_NET, "others wait");
+    close(silent);
+    world_free(w);
+}
+
+static void test_host_that_holds_the_most_gives_way(void **state)
+{
+    struct world *w;
+    struct end *good;
+    int alone, first, second;
+
+    (void)state;
+    tls_context_limits(server_tls)->pending_max = 3;
+    w = world_new(server_tls, client_tls);
+    alone = say_nothing(w, "127.0.0.2"); /* the oldest of all */
+    first = say_nothing(w, "127.0.0.3");
+    second = say_nothing(w, "127.0.0.3");
+    turn(w);
+    tls_context_limits(server_tls)->yield_ms = 0;
+    good = world_dial(w, net_listener_address(w->listener), "server");
+    world_until(w, &good->opened);
+    assert_true(has_ended(first));
+    assert_false(has_ended(alone));
+    assert_false(has_ended(second));
+    close(alone);
+    close(first);
+    close(second);
+    world_free(w);
+}
+
+static void test_who_has_shown_a_certificate_keeps_his_place(void **state)
+{
+    struct world *w;
+    struct end *first, *second;
+
+    (void)state;
+    tls_context_limits(server_tls)->pending_max = 1;
+    tls_context_limits(server_tls)->yield_ms = 0;
+    w = world_new(server_tls, client_tls);
+    first = world_dial(w, net_listener_address(w->listener), "server");
+    world_until_count(w, &w->servers, 1);
+    world_until(w, &first->opened);
+    second = world_dial(w, net_listener_address(w->listener), "server");
+    turn(w);
+    assert_false(second->opened);
+    assert_false(w->server_ends[0].closed);
+    net_conn_accept(w->server_ends[0].conn, WORLD_FRAME_MAX);
+    world_until(w, &second->opened);
+    world_free(w);
+}
+
 static void test_closing_the_listener_ends_unfinished_handshakes(void **state)
 {
     struct test_peer silent = {.silent = true};
@@ -312,6 +408,9 @@ int main(void)
         TEST(test_known_peers_are_read_from_while_others_wait),
         TEST(test_who_waits_is_read_from_when_there_is_time_again),
         TEST(test_place_of_a_silent_connection_is_free_in_time),
+        TEST(test_who_shows_no_certificate_gives_way),
+        TEST(test_host_that_holds_the_most_gives_way),
+        TEST(test_who_has_shown_a_certificate_keeps_his_place),
         TEST(test_closing_the_listener_ends_unfinished_handshakes),
         TEST(test_place_to_listen_must_make_sense_and_be_free),
     };

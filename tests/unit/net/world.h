@@ -242,6 +242,7 @@ static inline struct net_tls *world_tls(bool server, const struct net_identity *
     if (net_tls_new(&t, server, id, &err) != STATUS_OK)
         fail_msg("net_tls_new: %s", err.text);
     tls_context_limits(t)->handshake_ms = WORLD_PATIENCE_MS; /* a busy machine is no failure */
+    tls_context_limits(t)->yield_ms = WORLD_PATIENCE_MS;
     return t;
 }
 

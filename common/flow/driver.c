@@ -1,0 +1,200 @@
+/* driver.c -- one event after another to a core, and its actions in order.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/driver.h"
+
+void driver_init(struct driver *d, const struct driver_calls *calls, void *owner)
+{
+    d->calls = calls;
+    d->owner = owner;
+    d->actions.n = 0;
+    d->in_step = d->working = d->keeping = d->over = false;
+    d->kept = d->stop = d->timer = false;
+    for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
+        d->lost[i].any = false;
+}
+
+/* --- actions --- */
+
+/* What the core waits for, and what tells it of the end. */
+static bool is_work(const struct action *a, enum event_kind *answer)
+{
+    if (a->kind == ACTION_WORK)
+        *answer = EVENT_DONE;
+    else if (a->kind == ACTION_CHARGE && !a->charge.give_back)
+        *answer = EVENT_CHARGED;
+    else
+        return false;
+    return true;
+}
+
+/* False: a message that did not go out. */
+static bool act(struct driver *d, const struct action *a)
+{
+    enum status s;
+
+    if (a->kind == ACTION_ARM || a->kind == ACTION_DISARM)
+        d->timer = false; /* an older one that ran out meanwhile counts no more */
+    CHECK(a->kind != ACTION_KEEP || !d->keeping);
+    d->keeping |= a->kind == ACTION_KEEP;
+    d->over = a->kind == ACTION_FINISH;
+    s = d->calls->act(d->owner, a);
+    CHECK(s == STATUS_OK || (s == STATUS_MEMORY && a->kind == ACTION_SEND));
+    return s == STATUS_OK;
+}
+
+/* One step of the core and all that it asks for.  True: *e is what it has to be told at once; its
+ * error is *result. */
+static bool step(struct driver *d, struct event *e, struct error *result)
+{
+    const struct action *work = NULL;
+    bool unsent = false;
+
+    d->actions.n = 0;
+    d->calls->step(d->owner, e, &d->actions);
+    for (size_t i = 0; i < d->actions.n && !d->over; i++) {
+        const struct action *a = &d->actions.item[i];
+        if (is_work(a, &d->answer)) {
+            CHECK(work == NULL);
+            work = a;
+        } else if (!act(d, a)) {
+            unsent = true;
+        }
+    }
+    if (d->over || (work == NULL && !unsent))
+        return false;
+    *e = (struct event){.kind = unsent ? EVENT_UNSENT : d->answer, .error = result};
+    *result = (struct error){0};
+    if (unsent)
+        return true;
+    d->working = true;
+    if (!d->calls->begin(d->owner, work, result))
+        return false;
+    d->working = false;
+    return true;
+}
+
+static void run(struct driver *d, const struct event *e)
+{
+    struct event next = *e;
+    struct error result;
+
+    CHECK(!d->working && !d->in_step); /* the core belongs to its work now, or is being told */
+    d->in_step = true;
+    while (!d->over && step(d, &next, &result))
+        ;
+    d->in_step = false;
+}
+
+/* --- events --- */
+
+static void hold_loss(struct driver_loss *l, const struct error *why)
+{
+    bool of_the_network = status_kind(l->why.status) == STATUS_KIND_NONE ||
+                          status_kind(l->why.status) == STATUS_KIND_NET;
+
+    if (!l->any || (of_the_network && status_kind(why->status) != STATUS_KIND_NONE &&
+                    status_kind(why->status) != STATUS_KIND_NET))
+        l->why = *why;
+    l->any = true;
+}
+
+static void hold(struct driver *d, const struct event *e)
+{
+    switch (e->kind) {
+    case EVENT_LOST:
+        CHECK(e->peer < WIRE_MEMBERS_MAX);
+        hold_loss(&d->lost[e->peer], e->error);
+        break;
+    case EVENT_TIMER: d->timer = true; break;
+    case EVENT_STOP:
+        d->stop = true;
+        if (d->calls->interrupt != NULL)
+            d->calls->interrupt(d->owner);
+        break;
+    case EVENT_START:
+    case EVENT_JOINED:
+    case EVENT_MESSAGE:
+    case EVENT_DONE:
+    case EVENT_CHARGED:
+    case EVENT_KEPT:
+    case EVENT_UNSENT: CHECK(!"the core is at work: nobody may say anything to it");
+    }
+}
+
+void driver_tell(struct driver *d, const struct event *e)
+{
+    CHECK(e->kind != EVENT_DONE && e->kind != EVENT_CHARGED && e->kind != EVENT_KEPT &&
+          e->kind != EVENT_UNSENT); /* these are the driver's own */
+    if (d->working)
+        hold(d, e);
+    else if (!d->over)
+        run(d, e);
+}
+
+static bool tell_once(struct driver *d, bool *held, const struct event *e)
+{
+    const bool was = *held;
+
+    *held = false;
+    if (was)
+        run(d, e);
+    return was;
+}
+
+static void tell_kept(struct driver *d, const struct error *result)
+{
+    d->keeping = false;
+    if (!d->over)
+        run(d, &(struct event){.kind = EVENT_KEPT, .error = result});
+}
+
+/* The next of what is held; false: nothing is. */
+static bool tell_held(struct driver *d)
+{
+    for (uint32_t i = 0; i < WIRE_MEMBERS_MAX; i++) {
+        struct driver_loss *l = &d->lost[i];
+        const struct event e = {.kind = EVENT_LOST, .peer = i, .error = &l->why};
+        if (tell_once(d, &l->any, &e))
+            return true;
+    }
+    if (d->kept) {
+        d->kept = false;
+        tell_kept(d, &d->kept_result);
+        return true;
+    }
+    return tell_once(d, &d->stop, &(struct event){.kind = EVENT_STOP}) ||
+           tell_once(d, &d->timer, &(struct event){.kind = EVENT_TIMER});
+}
+
+bool driver_done(struct driver *d, const struct error *result)
+{
+    const struct event e = {.kind = d->answer, .error = result};
+
+    CHECK(d->working);
+    d->working = false;
+    run(d, &e);
+    while (!d->working && !d->over && tell_held(d))
+        ;
+    return !d->working;
+}
+
+void driver_kept(struct driver *d, const struct error *result)
+{
+    CHECK(d->keeping && !d->kept);
+    d->kept = d->working;
+    if (d->working)
+        d->kept_result = *result;
+    else
+        tell_kept(d, result);
+}
+
+bool driver_works(const struct driver *d)
+{
+    return d->working;
+}
+
+bool driver_over(const struct driver *d)
+{
+    return d->over;
+}

@@ -1,0 +1,73 @@
+/* driver.h -- between a session core and the world: what is told when, and what is done in which
+ * order.
+ *
+ * A core knows one thing at a time.  While a piece of work is under way (WORK, CHARGE) it
+ * is told nothing: the driver holds losses, a durable checkpoint, a stop and the timer back, and
+ * tells them in this order once the work's own answer has been told.  Each may ask for more work;
+ * what is left is then held on.  What is held is held once: of several losses of one peer the first
+ * counts, but a reason that is not the network's stands above one that is.
+ *
+ * What a core asks for is done in the order of its list, and its piece of work after all else.
+ * There is one piece of work at a time and one checkpoint.  When a message could not be packed
+ * (memory), the rest of the list is done, but no work is begun: the core is told EVENT_UNSENT.
+ * After ACTION_FINISH nothing is done and nothing is told.
+ *
+ * It knows no socket, no thread and no clock: the calls below are the surroundings, a daemon's
+ * (common/reactor) or those of tests/sim.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_FLOW_DRIVER_H
+#define COLONNADE_FLOW_DRIVER_H
+
+#include "common/flow/action.h"
+#include "common/flow/event.h"
+
+/* None of them calls the driver. */
+struct driver_calls {
+    /* The core's step. */
+    void (*step)(void *owner, const struct event *e, struct actions *out);
+    /* Does one of these: SEND, ARM, DISARM, KEEP (begins it: driver_kept when it has ended), DROP,
+     * REPORT, FINISH, and a CHARGE that gives back.  STATUS_MEMORY: a SEND that could not
+     * be packed; all else has to be STATUS_OK. */
+    enum status (*act)(void *owner, const struct action *a);
+    /* Begins WORK or CHARGE.  True: it has ended already, with *result (given as none) for
+     * the answer; false: driver_done comes when it has, and until then nobody may call the core,
+     * nor driver_tell with a message. */
+    bool (*begin)(void *owner, const struct action *a, struct error *result);
+    /* A stop waits for the work under way, which may end early.  May be NULL. */
+    void (*interrupt)(void *owner);
+};
+
+struct driver_loss {
+    bool any;
+    struct error why;
+};
+
+struct driver {
+    const struct driver_calls *calls;
+    void *owner;
+    struct actions actions; /* of the last step */
+    bool in_step, working, keeping, over;
+    enum event_kind answer; /* to the work under way */
+    /* Held back. */
+    struct driver_loss lost[WIRE_MEMBERS_MAX];
+    bool kept, stop, timer;
+    struct error kept_result;
+};
+
+/* `calls` and `owner` outlive the driver.  There is nothing to free. */
+void driver_init(struct driver *d, const struct driver_calls *calls, void *owner);
+
+/* START, JOINED, MESSAGE (never while work is under way), LOST, STOP, TIMER.  What `e` points to
+ * may go when this returns. */
+void driver_tell(struct driver *d, const struct event *e);
+/* The work under way has ended.  True: none is now, and the core may be told what it likes. */
+bool driver_done(struct driver *d, const struct error *result);
+/* The checkpoint under way is durable, or not. */
+void driver_kept(struct driver *d, const struct error *result);
+
+bool driver_works(const struct driver *d); /* the core belongs to its work */
+bool driver_over(const struct driver *d);
+
+#endif

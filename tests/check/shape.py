@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""shape.py [FOLDER...]: how tangled server/ and party/ are, in figures.
+
+Files of a folder stand in an order from the outside in (tests/check/order.txt): a file may use what
+stands below it.  An arrow is a pair of files, one of which includes the other's header or calls one
+of its functions; an arrow that runs back up is named.  Also: fields of the shared headers that more
+than FILES_MAX files touch, and how many files ask for a mode by its name.
+
+Files are told by their stem, so x.c and x.h are one.  Fields are told by their names alone, without
+types: a name that two structs share counts for both.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import os
+import re
+import sys
+
+FILES_MAX = 4  # that may touch a field which is nobody's own
+SIDES = ('server', 'party')
+ORDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'order.txt')
+NAMES = ('AGGREGATION_', 'PURPOSE_', 'ENCODING_')
+# A function that tells which mode a run is in, or a comparison with a mode's name.
+PREDICATE = re.compile(r'\b(?:server_(?:waits|deals|stores)|party_deals|secagg_shares)\(|'
+                       r'[!=]= (?:AGGREGATION|STRAGGLER|RELEASES)_\w+')
+DEFINED = re.compile(r'^(?!static\b|typedef\b)[a-z][\w \*]*?\**(\w+)\([^;{]*\)\n\{', re.M)
+DECLARED = re.compile(r'^[a-z][^\n;{=]*\([^;{]*\)[ A-Z_]*;', re.M)  # not yet a call
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
+MEMBER = re.compile(r'[\s\*](\w+)(?:\[[^\]]*\])*(?=[,;])')
+
+
+def sources(side):
+    """{stem: text of its .c and .h} of a side, stems with the folder below it."""
+    found = {}
+    for at, _, names in os.walk(side):
+        for name in sorted(names):
+            stem, ext = os.path.splitext(os.path.relpath(os.path.join(at, name), side))
+            if ext in ('.c', '.h'):
+                with open(os.path.join(at, name), encoding='utf-8') as f:
+                    found[stem] = found.get(stem, '') + f.read()
+    return found
+
+
+def bare(text):
+    return COMMENT.sub(' ', text)
+
+
+def arrows(side, texts):
+    """{(from, to): why}"""
+    defines = {}
+    for stem, text in texts.items():
+        for name in DEFINED.findall(COMMENT.sub(' ', text)):
+            defines[name] = stem
+    found = {}
+    for stem, text in texts.items():
+        for path in re.findall(r'^#include "([^"]+)"', text, re.M):
+            to = os.path.splitext(path)[0]
+            if to.startswith(side + '/') and to[len(side) + 1:] != stem:
+                found.setdefault((stem, to[len(side) + 1:]), 'includes it')
+        for word in set(re.findall(r'\w+', DECLARED.sub('', bare(text)))):
+            to = defines.get(word)
+            if to is not None and to != stem:
+                found[(stem, to)] = word
+    return found
+
+
+def stated(path):
+    """{side: stems from the outside in}"""
+    order, side = {}, None
+    with open(path, encoding='utf-8') as f:
+        for line in f:
+            line = line.split('#')[0].strip()
+            if line.endswith(':'):
+                side = order.setdefault(line[:-1], [])
+            elif line:
+                side += line.split()
+    return order
+
+
+def fields(side, texts):
+    """{field: files that touch it} of the structs in the side's headers."""
+    names = set()
+    for at, _, files in os.walk(side):
+        for name in files:
+            if name.endswith('.h'):
+                with open(os.path.join(at, name), encoding='utf-8') as f:
+                    text = COMMENT.sub(' ', f.read())
+                for body in re.findall(r'^struct \w+ \{\n(.*?)^\};', text, re.M | re.S):
+                    names |= set(MEMBER.findall(body))
+    plain = {stem: bare(text) for stem, text in texts.items()}
+    return {n: [s for s, t in plain.items() if re.search(r'(?:->|\.)%s\b' % n, t)] for n in names}
+
+
+def best(stems, found):
+    """The order with few arrows back up, by moving one file at a time: what a folder is at least."""
+    order = sorted(stems, key=lambda s: sum(t == s for _, t in found) - sum(f == s for f, _ in found))
+
+    def ups(o):
+        place = {s: i for i, s in enumerate(o)}
+        return sum(place[f] > place[t] for f, t in found)
+
+    least, moved = ups(order), True
+    while moved:
+        moved = False
+        for s in list(order):
+            for i in range(len(order)):
+                o = [x for x in order if x != s]
+                o.insert(i, s)
+                if ups(o) < least:
+                    order, least, moved = o, ups(o), True
+    return order
+
+
+def main():
+    sides = [a for a in sys.argv[1:] if a != '--best'] or SIDES
+    order = stated(ORDER) if os.path.exists(ORDER) else {}
+    bad = 0
+    for side in sides:
+        texts = sources(side)
+        found = arrows(side, texts)
+        if '--best' in sys.argv:
+            order[side] = best(texts, found)
+            print('%s:\n%s' % (side, '\n'.join(order[side])))
+        place = {s: i for i, s in enumerate(order.get(side, ()))}
+        for stem in sorted(set(texts) ^ set(place)):
+            print('%s/%s: %s order.txt' % (side, stem, 'not in' if stem in texts else 'only in'))
+            bad += 1
+        up = sorted((f, t) for f, t in found
+                    if f in place and t in place and place[f] > place[t])
+        for f, t in up:
+            print('%s: %s -> %s (%s)' % (side, f, t, found[(f, t)]))
+        wide = {n: s for n, s in fields(side, texts).items() if len(s) > FILES_MAX}
+        lines = sum(t.count('\n') for t in texts.values())
+        asks = sum(len(PREDICATE.findall(bare(t))) for t in texts.values())
+        print('%s: %d of %d arrows run back up, %d fields in more than %d files, '
+              '%d questions for a mode, %d lines'
+              % (side, len(up), len(found), len(wide), FILES_MAX, asks, lines))
+    for name in NAMES:
+        n = 0
+        for side in ('common', *SIDES):
+            n += sum(name in bare(t) for t in sources(side).values())
+        print('%s*: %d files' % (name, n))
+    return bad > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
