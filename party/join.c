@@ -1,325 +1,84 @@
-/* join.c -- GATHER: join a server, read its plan, price it, accept or refuse.
+/* join.c -- GATHER: what a join says of this party, and whose offer it takes, for which set.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/federation.h"
 
-#include "common/base/check.h"
-#include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
 #include "common/flow/job.h"
 
-#include <stdio.h>
 #include <string.h>
 
-void party_connected(struct party_session *p, struct actions *a)
+enum status party_federation_init(struct party_federation *f, const struct party_setup *setup,
+                                  struct error *error)
 {
-    struct action *send = actions_add(a, ACTION_SEND);
-
-    send->msg.kind = WIRE_JOIN;
-    send->msg.join = (struct wire_join){
-        .version = WIRE_VERSION,
-        .roster_digest = p->setup.roster->digest,
-        .applied = p->learner.applied,
-        .kept = p->keep.kept_step,
-        .trail = p->learner.trail.value,
-        .resumes = p->learner.planned,
-        .generation = p->fed.set.generation,
-        .keeps = p->setup.checkpoint_rounds > 0,
-        .kept_before = p->keep.before.len > 0 ? p->keep.before_step : p->keep.kept_step,
-        .min_parties = p->setup.config->policy.min_parties,
-    };
-    p->fed.connected = true;
-    party_arm(p, a);
+    f->setup = setup;
+    f->error = error;
+    f->set.hellos = mem_alloc(setup->roster->n, sizeof *f->set.hellos);
+    return f->set.hellos != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
-/* Keys live in memory only and with one generation only (threats A4). */
-void party_forget_keys(struct party_session *p)
+void party_federation_deinit(struct party_federation *f)
 {
-    if (p->round.masks != NULL)
-        p->round.weights_cut += secagg_clipped(p->round.masks);
-    secagg_party_free(p->round.masks);
-    p->round.masks = NULL;
-    secret_wipe(p->fed.kex_secret, sizeof p->fed.kex_secret);
-    party_compare_forget(p);
+    party_forget_keys(f);
+    mem_free(f->set.hellos);
 }
 
-void party_disconnected(struct party_session *p, struct actions *a, const struct error *why)
+void party_join(const struct party_federation *f, struct wire_join *j)
 {
-    p->fed.connected = false;
-    p->learner.pending = p->round.relay_due = false;
-    party_forget_keys(p);
-    if (why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
-        p->error = *why;
-        party_finish(p, a, OUTCOME_FAILED); /* trying again would end the same way */
-        return;
-    }
-    if (p->sm.phase != PHASE_GATHER)
-        sm_move(&p->sm, PHASE_GATHER, p->fed.set.generation);
-    party_arm(p, a);
+    j->version = WIRE_VERSION;
+    j->roster_digest = f->setup->roster->digest;
+    j->generation = f->set.generation;
+    j->min_parties = f->setup->config->policy.min_parties;
+    j->keeps = f->setup->checkpoint_rounds > 0;
 }
 
-/* --- the plan --- */
-
-static enum status init_bottom(struct party_session *p)
+void party_forget_keys(struct party_federation *f)
 {
-    uint8_t key[RNG_KEY_BYTES];
-    struct rng init = {0};
-    enum status s;
-
-    if (p->setup.seeded) {
-        rng_seed_key(key, p->setup.seed, p->setup.self + 1, "init", 0);
-        s = rng_init_key(&init, key);
-    } else {
-        s = rng_init_system(&init);
-    }
-    if (s == STATUS_OK)
-        s = party_bottom_init(&p->learner.bottom, p->setup.config, &p->learner.plan,
-                              (uint32_t)p->setup.train->cols, &init);
-    rng_deinit(&init);
-    p->learner.bottom.stop = &p->stop;
-    if (s == STATUS_OK && p->setup.seeded)
-        party_dp_seed(&p->learner.bottom.dp, p->setup.seed, p->setup.self + 1);
-    return s;
+    secret_wipe(f->kex_secret, sizeof f->kex_secret);
+    party_compare_forget(f);
 }
 
-static enum status init_buffers(struct party_session *p)
-{
-    const struct plan *plan = &p->learner.plan;
-    uint32_t batch = plan->training.batch, longest = plan->shape.train_rows;
+/* --- an offer --- */
 
-    p->round.shape = (struct secagg_shape){
-        .concat = plan->model.fusion == FUSION_CONCAT,
-        .parties = plan->shape.parties,
-        .self = p->setup.self, /* until a generation says otherwise */
-        .values_max = wire_evaluate_rows(plan) * plan->model.embedding,
-        .segments = plan->protocol.coded.segments,
-        .privacy = plan->protocol.coded.privacy,
-    };
-    if (encode_init(&p->round.shape.encode, plan, plan->shape.parties) != STATUS_OK)
-        return STATUS_CONFIG;
-    if (plan->shape.test_rows > longest)
-        longest = plan->shape.test_rows;
-    p->purse.rows_max = (size_t)batch * PARTY_CHARGE_ROUNDS > longest
-                            ? (size_t)batch * PARTY_CHARGE_ROUNDS
-                            : longest;
-    p->round.upload.check = mem_alloc((size_t)WIRE_TAGS_MAX + PARTY_CHECK_MAX, 1);
-    p->round.coded = mem_alloc(wire_evaluate_rows(plan), sizeof *p->round.coded);
-    p->purse.rows = mem_alloc(p->purse.rows_max, sizeof *p->purse.rows);
-    p->fed.set.hellos = mem_alloc(plan->shape.parties, sizeof *p->fed.set.hellos);
-    if (p->round.upload.check == NULL || p->round.coded == NULL || p->purse.rows == NULL ||
-        p->fed.set.hellos == NULL)
-        return STATUS_MEMORY;
-    return party_size_messages(p);
+enum status party_check_offer(struct party_federation *f, const struct wire_offer *o,
+                              uint64_t furthest)
+{
+    if (o->generation <= f->set.generation)
+        return error_set(f->error, STATUS_PROTOCOL, "offer: generation %llu after %llu",
+                         (unsigned long long)o->generation, (unsigned long long)f->set.generation);
+    if (furthest > f->furthest)
+        f->stalled = 0;
+    f->furthest = furthest;
+    if (++f->stalled > PARTY_STALLED_MAX) /* each would release the same rows once more */
+        return error_set(f->error, STATUS_PROTOCOL, "offer: %d generations without a step forward",
+                         PARTY_STALLED_MAX);
+    return STATUS_OK;
 }
 
-/* All that a session of this plan needs. */
-static enum status make_room(struct party_session *p, const uint8_t *text, size_t n)
-{
-    enum status s = buf_append(&p->learner.plan_text, text, n);
-
-    if (s == STATUS_OK && persons_named(p->setup.persons))
-        s = persons_together(&p->purse.together, p->setup.persons, &p->learner.plan, p->setup.self,
-                             &p->error);
-    if (s == STATUS_OK)
-        s = schedule_init(&p->learner.schedule, agenda_seed(&p->learner.plan, p->setup.self),
-                          p->learner.plan.shape.train_rows, p->learner.plan.training.batch,
-                          p->learner.plan.protocol.fedvs.segments);
-    if (s == STATUS_OK)
-        s = init_bottom(p);
-    if (s == STATUS_OK)
-        s = init_buffers(p);
-    if (s == STATUS_OK)
-        s = party_sent_init(
-            &p->learner.sent, &p->learner.plan, party_refreshes(&p->learner.plan, p->setup.self),
-            secagg_scratch_bytes(&p->round.shape, (size_t)p->learner.plan.training.batch *
-                                                      p->learner.plan.model.embedding));
-    if (s == STATUS_OK)
-        s = buf_reserve(&p->learner.undo, party_undo_bytes(p));
-    return s;
-}
-
-enum status party_take_plan(struct party_session *p, const uint8_t *text, size_t n)
-{
-    enum status s = plan_parse(&p->learner.plan, (const char *)text, n, &p->error);
-
-    if (s != STATUS_OK) {
-        error_wrap(&p->error, "the server's plan");
-        if (status_kind(s) != STATUS_KIND_LOCAL) /* what is short here is no fault of the server */
-            p->error.status = s = STATUS_PROTOCOL;
-        return s;
-    }
-    if (!wire_fits(&p->learner.plan))
-        return error_set(&p->error, STATUS_PROTOCOL,
-                         "the server's plan: a step's message would have %zu bytes",
-                         wire_blob_max(&p->learner.plan));
-    if (p->learner.plan.shape.parties != p->setup.roster->n)
-        return error_set(&p->error, STATUS_PROTOCOL,
-                         "the server's plan: for %u parties, the roster has %zu",
-                         p->learner.plan.shape.parties, p->setup.roster->n);
-    if (p->learner.plan.shape.train_rows != p->setup.train->rows ||
-        p->learner.plan.shape.test_rows != p->setup.test->rows)
-        return error_set(
-            &p->error, STATUS_DATA,
-            "rows do not match: this side has %zu training and %zu test rows, the server %u and %u",
-            p->setup.train->rows, p->setup.test->rows, p->learner.plan.shape.train_rows,
-            p->learner.plan.shape.test_rows);
-    p->purse.shared_ids = table_share_ids(p->setup.train, p->setup.test);
-    agenda_make(&p->learner.agenda, &p->learner.plan);
-    s = party_bottom_check(p->setup.config, &p->learner.plan, (uint32_t)p->setup.train->cols,
-                           &p->error);
-    if (s != STATUS_OK)
-        return s;
-    s = make_room(p, text, n);
-    if (s != STATUS_OK)
-        return error_set(&p->error, s, "the server's plan: %s", status_words(s));
-    if (p->setup.weights != NULL)
-        s = party_bottom_load(&p->learner.bottom, p->setup.weights, p->setup.weights_n, &p->error);
-    if (s != STATUS_OK)
-        return s;
-    s = party_refresh_init(&p->learner.refresh, &p->learner.plan, p->setup.self, p->setup.labels,
-                           &p->error);
-    if (s != STATUS_OK)
-        return s;
-    digest_sha256(p->learner.plan_digest, p->learner.plan_text.data, p->learner.plan_text.len);
-    trail_begin(&p->learner.trail, &p->learner.digest, p->learner.plan_digest);
-    p->learner.planned = true;
-    s = party_deal_init(p);
-    if (s != STATUS_OK && p->error.status == STATUS_OK)
-        error_set(&p->error, s, "data shares: %s", status_words(s));
-    return s;
-}
-
-static enum status same_plan(struct party_session *p, const struct wire_offer *o)
-{
-    if (o->job.text.n == p->learner.plan_text.len &&
-        memcmp(o->job.text.data, p->learner.plan_text.data, o->job.text.n) == 0)
-        return STATUS_OK;
-    /* The first checkpoint of a run that ended before it began: its server has forgotten it, too,
-     * and a fresh model is as good as that one. */
-    if (p->fed.set.generation == 0 && p->learner.applied == 0 && !p->learner.final) {
-        log_info("state: its run had done no step, and the server's is another one: begun anew");
-        party_forget_plan(p);
-        return party_take_plan(p, o->job.text.data, o->job.text.n);
-    }
-    if (p->fed.set.generation == 0)
-        return error_set(
-            &p->error, STATUS_CONFIG,
-            "state: holds %s of another plan; use another state directory",
-            p->learner.final ? "the final model of a run that its server has not ended," : "a run");
-    return error_set(&p->error, STATUS_PROTOCOL,
-                     "the server changed its plan in the middle of a run");
-}
-
-static enum status take_members(struct party_session *p, const struct wire_offer *o)
+enum status party_take_members(struct party_federation *f, const struct wire_offer *o)
 {
     bool self = false;
 
     for (size_t i = 0; i < o->members.n; i++) {
-        if (o->members.data[i] >= p->setup.roster->n)
-            return error_set(&p->error, STATUS_PROTOCOL,
+        if (o->members.data[i] >= f->setup->roster->n)
+            return error_set(f->error, STATUS_PROTOCOL,
                              "offer: a member that is not in the roster");
-        if (o->members.data[i] == p->setup.self) {
-            p->fed.set.self = (uint32_t)i;
+        if (o->members.data[i] == f->setup->self) {
+            f->set.self = (uint32_t)i;
             self = true;
         }
-        p->fed.set.members[i] = o->members.data[i];
+        f->set.members[i] = o->members.data[i];
     }
-    p->fed.set.members_n = (uint32_t)o->members.n;
-    if (!self)
-        return error_set(&p->error, STATUS_PROTOCOL, "offer: this party is not among the members");
-    if (p->learner.plan.protocol.straggler == STRAGGLER_WAIT &&
-        p->fed.set.members_n != p->setup.roster->n)
-        return error_set(&p->error, STATUS_PROTOCOL,
-                         "offer: %u of %zu parties under straggler wait", p->fed.set.members_n,
-                         p->setup.roster->n);
-    return STATUS_OK;
+    f->set.members_n = (uint32_t)o->members.n;
+    return self
+               ? STATUS_OK
+               : error_set(f->error, STATUS_PROTOCOL, "offer: this party is not among the members");
 }
 
-/* Steps from here on will be released: the server's may be fewer than this party's, and those in
- * between are released again.  Under async a party counts its own. */
-static uint64_t goes_on_from(const struct party_session *p, uint64_t offered)
+void party_take_offer(struct party_federation *f, const struct wire_offer *o)
 {
-    if (p->learner.plan.protocol.straggler == STRAGGLER_ASYNC || offered > p->learner.applied)
-        return p->learner.applied;
-    return offered;
-}
-
-static enum status price(struct party_session *p, struct actions *a, uint64_t offered)
-{
-    struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
-    size_t n = p->setup.spent(p->setup.owner, spent);
-    struct policy_set set = {
-        .roster = p->setup.roster,
-        .members = p->fed.set.members,
-        .n = p->fed.set.members_n,
-        .self = p->setup.self,
-        /* Once this process has taken part, its own charges are in the ledger, and every block is
-         * checked as it is reserved.  A process that goes on from a checkpoint prices the rest; so
-         * does one that is taken back, on top of what it has spent. */
-        .done = goes_on_from(p, offered),
-        .bottom = policy_bottom_of(p->setup.config, spent, n),
-        .shared = p->purse.shared_ids,
-        .persons = p->setup.persons,
-        .together = p->purse.together,
-        .records = p->setup.records,
-    };
-    const struct account_entry mechanism = policy_mechanism(&p->learner.plan, &set);
-
-    if (!p->setup.takes(p->setup.owner, &mechanism))
-        return policy_full(&p->error);
-    party_use_mechanism(p, a, mechanism);
-    if (p->fed.set.generation > 0 && set.done == p->learner.applied)
-        return policy_check(&p->setup.config->policy, &p->learner.plan, &set, spent, 0, &p->error);
-    return policy_check(&p->setup.config->policy, &p->learner.plan, &set, spent, n, &p->error);
-}
-
-/* It ends that job, for all; what this party is ready for is as it was. */
-static void refuse_job(struct actions *a, const struct wire_job *j)
-{
-    struct action *send = actions_add(a, ACTION_SEND);
-
-    send->msg.kind = WIRE_REFUSE;
-    send->msg.refuse.kind = STATUS_KIND_CONFIG;
-    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text,
-             "a job of kind %s, of which this party knows nothing", j->kind);
-}
-
-void party_offer(struct party_session *p, struct actions *a, const struct wire_offer *o)
-{
-    enum status s;
-
-    if (!job_is(&o->job, JOB_TRAIN)) {
-        refuse_job(a, &o->job);
-        return;
-    }
-    if (o->generation <= p->fed.set.generation) {
-        error_set(&p->error, STATUS_PROTOCOL, "offer: generation %llu after %llu",
-                  (unsigned long long)o->generation, (unsigned long long)p->fed.set.generation);
-        party_refuse(p, a);
-        return;
-    }
-    if (++p->fed.stalled > PARTY_STALLED_MAX) { /* each would release the same rows once more */
-        error_set(&p->error, STATUS_PROTOCOL, "offer: %d generations without a step forward",
-                  PARTY_STALLED_MAX);
-        party_refuse(p, a);
-        return;
-    }
-    party_forget_keys(p);
-    s = p->learner.planned ? same_plan(p, o) : party_take_plan(p, o->job.text.data, o->job.text.n);
-    if (s == STATUS_OK)
-        s = take_members(p, o);
-    if (s == STATUS_OK)
-        s = price(p, a, o->step);
-    if (s != STATUS_OK) {
-        p->error.status = s;
-        party_refuse(p, a);
-        return;
-    }
-    p->fed.set.generation = o->generation;
-    p->learner.behind.offered = o->step;
-    memcpy(p->fed.ids.offered, o->element, sizeof p->fed.ids.offered);
-    p->learner.pending = p->round.relay_due = p->learner.behind.replay_due = false;
-    sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
-    party_catch_up(p, a);
+    f->set.generation = o->generation;
+    job_digest(f->job, o->job.kind, o->job.text.data, o->job.text.n);
+    memcpy(f->ids.offered, o->element, sizeof f->ids.offered);
 }

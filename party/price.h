@@ -28,8 +28,8 @@ struct price {
     size_t spent_n;
     size_t mechanisms; /* that the ledger has accounts for */
     bool taken;        /* one of them, or there is room for another */
-    uint64_t records; /* in it, or those of this plan if they are more */
-    double delta;     /* of the claims */
+    uint64_t records;  /* in it, or those of this plan if they are more */
+    double delta;      /* of the claims */
 };
 
 /* Reads the plan (file NULL: defaults, no batch larger than the rows) and prices it for the data in

@@ -9,6 +9,7 @@
 #include "common/crypto/secret.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
+#include "party/train/train.h"
 
 #include <stdio.h>
 
@@ -62,7 +63,9 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
 static enum status begin_session(struct party_run *r, struct error *err)
 {
     const struct config_party *c = &r->in->config;
+    static const struct party_job *const jobs[] = {&party_train_job, NULL};
     struct party_setup setup = {
+        .jobs = jobs,
         .saved = r->saved.len > 0 ? r->saved.data : NULL,
         .saved_n = r->saved.len,
         .saved_before = r->saved_before.data,
@@ -113,6 +116,8 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     holdings_init(&r->holdings, &r->in->config);
     if (s == STATUS_OK)
         s = begin_session(r, err);
+    if (s == STATUS_OK && !party_session_report(r->session)->shared)
+        s = holdings_remove(&r->holdings, err); /* of a run that this one does not go on with */
     if (s != STATUS_OK)
         return s;
     r->delay_mean_s = inject_mean_s(&r->in->config.inject, r->in->self, r->in->roster.n);
@@ -140,7 +145,7 @@ enum status party_run_end(struct party_run *r, struct error *err)
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, &unwritten);
-    if (complete && written == STATUS_OK)
+    if ((complete || !rep->shared) && written == STATUS_OK)
         written = holdings_remove(&r->holdings, &unwritten);
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;

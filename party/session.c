@@ -1,43 +1,49 @@
 /* session.c -- life, dispatch and endings of a party session.
+ *
+ * Agreeing on a set is the federation's, what is then played is a job's: this file hands each event
+ * to one or both, and does what they say follows.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/session.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/crypto/secret.h"
+#include "common/flow/job.h"
 #include "party/core.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The server gives up on others after its patience and then says so: this side waits longer than
- * that. */
-void party_arm(struct party_session *p, struct actions *a)
+static void arm(struct party_session *p, struct actions *a)
 {
-    actions_add(a, ACTION_ARM)->after_ms =
-        p->learner.planned ? 2 * (uint64_t)p->learner.plan.protocol.patience_ms + 10000
-                           : PARTY_FIRST_PATIENCE_MS;
+    uint64_t of_job = p->job->patience_ms(p->state);
+
+    actions_add(a, ACTION_ARM)->after_ms = of_job > 0 ? of_job : PARTY_FIRST_PATIENCE_MS;
 }
 
-void party_finish(struct party_session *p, struct actions *a, enum wire_outcome outcome)
+/* --- endings --- */
+
+static void forget_keys(struct party_session *p)
 {
-    struct action *finish;
+    p->job->lost(p->state);
+    party_forget_keys(&p->fed);
+}
+
+static void finish(struct party_session *p, struct actions *a, enum wire_outcome outcome)
+{
+    struct action *act;
 
     if (outcome != OUTCOME_FAILED && outcome != OUTCOME_BUDGET)
         p->error = (struct error){0};
     sm_move(&p->sm, PHASE_OVER, p->fed.set.generation);
-    party_forget_keys(p);
-    if (p->round.weights_cut > 0)
-        log_warn("%llu times a weight was beyond protocol.fedvs.w_max and cut off",
-                 (unsigned long long)p->round.weights_cut);
-    if (p->learner.planned)
-        party_settle_up(p, a);
+    forget_keys(p);
+    p->job->end(p->state, a);
     actions_add(a, ACTION_DISARM);
-    finish = actions_add(a, ACTION_FINISH);
-    finish->outcome = outcome;
-    finish->error = &p->error;
+    act = actions_add(a, ACTION_FINISH);
+    act->outcome = outcome;
+    act->error = &p->error;
 }
 
 /* What failed on this machine, and where its files lie, is in the own log and no matter of the
@@ -51,26 +57,210 @@ static bool own_alone(const struct party_session *p)
            strstr(p->error.text, folder) != NULL;
 }
 
-void party_refuse(struct party_session *p, struct actions *a)
+/* p->error says why; the server is told. */
+static void refuse(struct party_session *p, struct actions *a)
 {
     struct action *send = actions_add(a, ACTION_SEND);
+    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->applied > 0;
 
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
     snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX,
              own_alone(p) ? status_words(p->error.status) : p->error.text);
-    party_finish(p, a,
-                 p->error.status == STATUS_BUDGET && p->learner.applied > 0 ? OUTCOME_BUDGET
-                                                                            : OUTCOME_FAILED);
+    finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
-enum status party_violation(struct party_session *p, const char *what, uint64_t number)
+static void refuse_if(struct party_session *p, struct actions *a, enum status s)
 {
-    return error_set(&p->error, STATUS_PROTOCOL, "the server: %s (%llu)", what,
-                     (unsigned long long)number);
+    p->error.status = s;
+    refuse(p, a);
+}
+
+/* --- agreeing on a set --- */
+
+static void say_hello(struct party_session *p, struct actions *a)
+{
+    struct wire_hello h = {0};
+    struct action *send;
+    enum status s;
+
+    p->job->say(p->state, &h);
+    s = party_make_hello(&p->fed, &h);
+    if (s != STATUS_OK) {
+        refuse(p, a);
+        return;
+    }
+    send = actions_add(a, ACTION_SEND);
+    send->msg.kind = WIRE_HELLO;
+    send->msg.hello = p->fed.show_hello;
+    arm(p, a);
+}
+
+static void follow(struct party_session *p, struct actions *a, enum party_next next)
+{
+    switch (next) {
+    case PARTY_WAIT: break;
+    case PARTY_READY: say_hello(p, a); break;
+    case PARTY_REFUSE: refuse(p, a); break;
+    case PARTY_FAIL: finish(p, a, OUTCOME_FAILED); break;
+    case PARTY_DONE: finish(p, a, OUTCOME_COMPLETED); break;
+    }
+}
+
+static const struct party_job *job_of_kind(const struct party_session *p, const struct wire_job *j)
+{
+    const struct party_job *const *known = p->setup.jobs;
+
+    while (*known != NULL && !job_is(j, (*known)->kind))
+        known++;
+    return *known;
+}
+
+/* It ends that job, for all; what this party is ready for is as it was. */
+static void refuse_kind(struct actions *a, const struct wire_job *j)
+{
+    struct action *send = actions_add(a, ACTION_SEND);
+
+    send->msg.kind = WIRE_REFUSE;
+    send->msg.refuse.kind = STATUS_KIND_CONFIG;
+    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text,
+             "a job of kind %s, of which this party knows nothing", j->kind);
+}
+
+static void free_job(struct party_session *p)
+{
+    if (p->job != NULL)
+        p->job->free(p->state);
+}
+
+/* Another kind than that of the job before begins with nothing. */
+static enum status new_job(struct party_session *p, const struct party_job *job)
+{
+    void *state = NULL;
+    enum status s = job->new (&state, &p->host);
+
+    if (s != STATUS_OK)
+        return p->error.status != STATUS_OK
+                   ? s
+                   : error_set(&p->error, s, "session: %s", status_words(s));
+    free_job(p);
+    p->job = job;
+    p->state = state;
+    p->fed.furthest = 0;
+    p->setup.saved = NULL; /* that was for the first */
+    return STATUS_OK;
+}
+
+static enum status take_offer(struct party_session *p, struct actions *a,
+                              const struct wire_offer *o, const struct party_job *job)
+{
+    enum status s = party_check_offer(&p->fed, o, party_session_report(p)->furthest);
+
+    if (s != STATUS_OK)
+        return s;
+    forget_keys(p);
+    if (job != p->job)
+        s = new_job(p, job);
+    if (s == STATUS_OK)
+        s = party_take_members(&p->fed, o);
+    return s == STATUS_OK ? job->offer(p->state, a, o) : s;
+}
+
+static void offer(struct party_session *p, struct actions *a, const struct wire_offer *o)
+{
+    const struct party_job *job = job_of_kind(p, &o->job);
+    enum status s;
+
+    if (job == NULL) {
+        refuse_kind(a, &o->job);
+        return;
+    }
+    s = take_offer(p, a, o, job);
+    if (s != STATUS_OK) {
+        refuse_if(p, a, s);
+        return;
+    }
+    party_take_offer(&p->fed, o);
+    sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
+    follow(p, a, job->ready(p->state, a));
+}
+
+/* Sizes, keys and masks of a set. */
+static enum status begin(struct party_session *p)
+{
+    struct secagg_pair pairs[WIRE_MEMBERS_MAX];
+    enum status s;
+
+    memset(pairs, 0, sizeof pairs);
+    s = party_pair_keys(&p->fed, pairs);
+    if (s == STATUS_OK)
+        s = p->job->begin(p->state, pairs);
+    secret_wipe(pairs, sizeof pairs);
+    return s;
+}
+
+static void hellos(struct party_session *p, struct actions *a, const struct wire_hellos *hs)
+{
+    enum status s = party_take_hellos(&p->fed, hs);
+    struct action *send;
+
+    if (s == STATUS_OK)
+        s = begin(p);
+    if (s == STATUS_OK) {
+        p->job->confirm(p->state, &p->fed.own_confirm);
+        s = party_make_confirm(&p->fed);
+    }
+    if (s != STATUS_OK) {
+        refuse(p, a);
+        return;
+    }
+    sm_move(&p->sm, PHASE_CONFIRM, p->fed.set.generation);
+    send = actions_add(a, ACTION_SEND);
+    send->msg.kind = WIRE_CONFIRM;
+    send->msg.confirm = p->fed.show_confirm;
+    arm(p, a);
+}
+
+static void confirms(struct party_session *p, struct actions *a, const struct wire_confirms *cs)
+{
+    if (party_check_confirms(&p->fed, cs) != STATUS_OK ||
+        p->job->check(p->state, cs) != STATUS_OK || party_compare_check(&p->fed, cs) != STATUS_OK) {
+        refuse(p, a);
+        return;
+    }
+    log_info("generation %llu: %u parties hold one view", (unsigned long long)p->fed.set.generation,
+             p->fed.set.members_n);
+    p->job->start(p->state);
+    arm(p, a);
 }
 
 /* --- events --- */
+
+static void connected(struct party_session *p, struct actions *a)
+{
+    struct action *send = actions_add(a, ACTION_SEND);
+
+    send->msg.kind = WIRE_JOIN;
+    send->msg.join = (struct wire_join){0};
+    party_join(&p->fed, &send->msg.join);
+    p->job->join(p->state, &send->msg.join);
+    p->fed.connected = true;
+    arm(p, a);
+}
+
+static void disconnected(struct party_session *p, struct actions *a, const struct error *why)
+{
+    p->fed.connected = false;
+    forget_keys(p);
+    if (why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
+        p->error = *why;
+        finish(p, a, OUTCOME_FAILED); /* trying again would end the same way */
+        return;
+    }
+    if (p->sm.phase != PHASE_GATHER)
+        sm_move(&p->sm, PHASE_GATHER, p->fed.set.generation);
+    arm(p, a);
+}
 
 static enum status status_of(enum status_kind kind)
 {
@@ -85,63 +275,43 @@ static enum status status_of(enum status_kind kind)
     return STATUS_PROTOCOL;
 }
 
-/* The run is complete, and this party never came to its end.  Under wait that is so only when its
- * state was put back after it had said that its final model is durable. */
-static bool left_short(struct party_session *p, const struct wire_finish *f)
-{
-    bool complete = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
-
-    if (!complete || !p->learner.planned || p->learner.final)
-        return false;
-    log_warn("the server ended after %llu of %llu steps", (unsigned long long)p->learner.applied,
-             (unsigned long long)p->learner.agenda.steps);
-    if (p->learner.plan.protocol.straggler != STRAGGLER_WAIT)
-        return false;
-    error_set(
-        &p->error, STATUS_DATA,
-        "the run is complete, this party only at %llu of %llu steps: its state was lost or put "
-        "back",
-        (unsigned long long)p->learner.applied, (unsigned long long)p->learner.agenda.steps);
-    return true;
-}
-
 static void finished(struct party_session *p, struct actions *a, const struct wire_finish *f)
 {
     enum status s = status_of(f->kind);
     bool well = f->outcome != OUTCOME_FAILED && f->outcome != OUTCOME_BUDGET;
+    bool complete = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
 
-    if (left_short(p, f)) {
-        party_finish(p, a, OUTCOME_FAILED);
+    if (complete && p->job->dismissed(p->state, f) == PARTY_FAIL) {
+        finish(p, a, OUTCOME_FAILED);
         return;
     }
-    p->report.dismissed = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
+    p->report.dismissed = complete;
     if (!well)
         error_set(&p->error, s == STATUS_OK ? STATUS_PROTOCOL : s, "the server ends the run: %s",
                   f->text);
-    party_finish(p, a, f->outcome);
+    finish(p, a, f->outcome);
 }
 
-static void message(struct party_session *p, struct actions *a, const struct event *e)
+static void message(struct party_session *p, struct actions *a, const struct wire_msg *m)
 {
-    if (!phase_expects(p->sm.phase, false, e->msg->kind)) {
+    if (!phase_expects(p->sm.phase, false, m->kind)) {
         error_set(&p->error, STATUS_PROTOCOL, "the server sent %s in phase %s",
-                  wire_kind_name(e->msg->kind), phase_row(p->sm.phase)->name);
-        party_refuse(p, a);
+                  wire_kind_name(m->kind), phase_row(p->sm.phase)->name);
+        refuse(p, a);
         return;
     }
-    switch (e->msg->kind) {
-    case WIRE_OFFER: party_offer(p, a, &e->msg->offer); break;
-    case WIRE_REPLAY: party_replay(p, a, &e->msg->replay); break;
-    case WIRE_HELLOS: party_hellos(p, a, &e->msg->hellos); break;
-    case WIRE_CONFIRMS: party_confirms(p, a, &e->msg->confirms); break;
-    case WIRE_BROADCAST: party_broadcast(p, a, &e->msg->broadcast); break;
-    case WIRE_RELAY: party_relay(p, a, &e->msg->relay); break;
-    case WIRE_FINISH: finished(p, a, &e->msg->finish); break;
+    switch (m->kind) {
+    case WIRE_OFFER: offer(p, a, &m->offer); break;
+    case WIRE_HELLOS: hellos(p, a, &m->hellos); break;
+    case WIRE_CONFIRMS: confirms(p, a, &m->confirms); break;
+    case WIRE_FINISH: finished(p, a, &m->finish); break;
     case WIRE_REFUSE:
-        error_set(&p->error, status_of(e->msg->refuse.kind), "the server refuses: %s",
-                  e->msg->refuse.text);
-        party_finish(p, a, OUTCOME_FAILED);
+        error_set(&p->error, status_of(m->refuse.kind), "the server refuses: %s", m->refuse.text);
+        finish(p, a, OUTCOME_FAILED);
         break;
+    case WIRE_REPLAY:
+    case WIRE_BROADCAST:
+    case WIRE_RELAY: follow(p, a, p->job->message(p->state, a, m)); break;
     case WIRE_NONE:
     case WIRE_JOIN:
     case WIRE_HELLO:
@@ -158,20 +328,16 @@ static void message(struct party_session *p, struct actions *a, const struct eve
  * long as this party is not being waited for: before an offer, or shut out until the next epoch. */
 static void out_of_time(struct party_session *p, struct actions *a)
 {
-    if (p->learner.final && !p->keep.writing &&
-        (p->sm.phase == PHASE_CLOSE || (p->sm.phase == PHASE_GATHER && !p->fed.connected))) {
-        log_warn("the server is gone or silent, but this party's model is final");
-        party_finish(p, a, OUTCOME_COMPLETED);
+    enum party_next next = p->job->timer(p->state, p->fed.connected);
+
+    if (next == PARTY_WAIT) {
+        arm(p, a);
         return;
     }
-    if (p->fed.connected && p->learner.planned &&
-        (p->sm.phase == PHASE_GATHER || p->learner.plan.protocol.straggler != STRAGGLER_WAIT)) {
-        party_arm(p, a);
-        return;
-    }
-    error_set(&p->error, STATUS_PATIENCE, "nothing from the server for too long in phase %s",
-              phase_row(p->sm.phase)->name);
-    party_finish(p, a, OUTCOME_FAILED);
+    if (next == PARTY_FAIL)
+        error_set(&p->error, STATUS_PATIENCE, "nothing from the server for too long in phase %s",
+                  phase_row(p->sm.phase)->name);
+    follow(p, a, next);
 }
 
 void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
@@ -181,24 +347,51 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
     if (p->sm.phase == PHASE_OVER)
         return;
     switch (e->kind) {
-    case EVENT_START: party_arm(p, out); break;
-    case EVENT_JOINED: party_connected(p, out); break;
-    case EVENT_LOST: party_disconnected(p, out, e->error); break;
-    case EVENT_MESSAGE: message(p, out, e); break;
+    case EVENT_START: arm(p, out); break;
+    case EVENT_JOINED: connected(p, out); break;
+    case EVENT_LOST: disconnected(p, out, e->error); break;
+    case EVENT_MESSAGE: message(p, out, e->msg); break;
     case EVENT_TIMER: out_of_time(p, out); break;
-    case EVENT_DONE: party_worked(p, out); break;
-    case EVENT_CHARGED: party_charged(p, out, e->error); break;
-    case EVENT_KEPT: party_kept(p, out, e->error); break;
+    case EVENT_DONE:
+    case EVENT_CHARGED:
+    case EVENT_KEPT: follow(p, out, p->job->done(p->state, out, e)); break;
     case EVENT_UNSENT:
         error_set(&p->error, STATUS_MEMORY, "no memory for a message in phase %s",
                   phase_row(p->sm.phase)->name);
-        party_refuse(p, out);
+        refuse(p, out);
         break;
-    case EVENT_STOP: party_finish(p, out, OUTCOME_STOPPED); break;
+    case EVENT_STOP: finish(p, out, OUTCOME_STOPPED); break;
     }
 }
 
+void party_session_work(struct party_session *p)
+{
+    p->job->work(p->state);
+}
+
+void party_session_interrupt(struct party_session *p)
+{
+    atomic_store(&p->stop, true);
+}
+
 /* --- life --- */
+
+static enum status begin_life(struct party_session *p)
+{
+    enum status s = party_federation_init(&p->fed, &p->setup, &p->error);
+
+    p->host = (struct party_host){
+        .setup = &p->setup,
+        .set = &p->fed.set,
+        .stop = &p->stop,
+        .sm = &p->sm,
+        .error = &p->error,
+        .spans = &p->spans,
+    };
+    if (s != STATUS_OK)
+        return error_set(&p->error, s, "no memory for a session");
+    return new_job(p, p->setup.jobs[0]);
+}
 
 enum status party_session_new(struct party_session **out, const struct party_setup *setup,
                               struct error *err)
@@ -209,82 +402,29 @@ enum status party_session_new(struct party_session **out, const struct party_set
     if (p == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for a session");
     p->setup = *setup;
-    buf_init(&p->learner.plan_text, PLAN_TEXT_MAX);
-    buf_init(&p->keep.last, PARTY_KEEP_MAX);
-    buf_init(&p->keep.before, PARTY_KEEP_MAX);
-    buf_init(&p->learner.undo, PARTY_KEEP_MAX);
-    buf_init(&p->round.received, WIRE_PAYLOAD_MAX);
-    party_witness_init(p);
-    s = rng_init_system(&p->round.noise);
-    if (s != STATUS_OK) {
-        party_session_free(p);
-        return error_set(err, s, "session: %s", status_words(s));
+    s = begin_life(p);
+    if (s == STATUS_OK) {
+        *out = p;
+        return STATUS_OK;
     }
-    s = party_restore(p);
-    if (s != STATUS_OK) {
-        if (err != NULL)
-            *err = p->error;
-        party_session_free(p);
-        return s;
-    }
-    *out = p;
-    return STATUS_OK;
-}
-
-static void wipe(struct buf *b)
-{
-    if (b->data != NULL)
-        secret_wipe(b->data, b->cap);
-    buf_deinit(b);
-}
-
-/* What party_take_plan and all that followed have made. */
-static void free_plan(struct party_session *p)
-{
-    schedule_deinit(&p->learner.schedule);
-    party_bottom_deinit(&p->learner.bottom);
-    party_sent_deinit(&p->learner.sent);
-    party_refresh_deinit(&p->learner.refresh);
-    buf_deinit(&p->learner.plan_text);
-    wipe(&p->keep.last);
-    wipe(&p->keep.before);
-    wipe(&p->learner.undo);
-    party_deal_deinit(p);
-    if (p->round.upload.payload != NULL) /* shares that a failure left unsealed */
-        secret_wipe(p->round.upload.payload, p->round.upload.payload_max);
-    mem_free(p->round.upload.payload);
-    mem_free(p->round.coded);
-    mem_free(p->round.upload.check);
-    mem_free(p->purse.rows);
-    mem_free(p->fed.set.hellos);
-}
-
-void party_forget_plan(struct party_session *p)
-{
-    CHECK(!p->keep.writing && p->round.masks == NULL);
-    free_plan(p);
-    buf_init(&p->learner.plan_text, PLAN_TEXT_MAX);
-    buf_init(&p->keep.last, PARTY_KEEP_MAX);
-    buf_init(&p->keep.before, PARTY_KEEP_MAX);
-    buf_init(&p->learner.undo, PARTY_KEEP_MAX);
-    p->round.upload.payload = p->round.upload.check = NULL;
-    p->round.coded = p->purse.rows = NULL;
-    p->fed.set.hellos = NULL;
-    p->learner.planned = p->keep.any = false;
-    p->keep.last_step = p->keep.kept_step = p->keep.before_step = 0;
-    party_witness_forget_steps(p);
+    if (err != NULL)
+        *err = p->error;
+    party_session_free(p);
+    return s;
 }
 
 void party_session_free(struct party_session *p)
 {
     if (p == NULL)
         return;
-    party_forget_keys(p);
-    rng_deinit(&p->round.noise);
-    digest_deinit(&p->learner.digest);
-    free_plan(p);
-    buf_deinit(&p->round.received);
+    free_job(p);
+    party_federation_deinit(&p->fed);
     secret_free(p, 1, sizeof *p);
+}
+
+enum status party_session_save(const struct party_session *p, struct buf *out)
+{
+    return p->job->save(p->state, out);
 }
 
 const struct party_report *party_session_report(struct party_session *p)
@@ -293,20 +433,17 @@ const struct party_report *party_session_report(struct party_session *p)
 
     r->phase = p->sm.phase;
     r->generation = p->fed.set.generation;
-    r->applied = p->learner.applied;
-    r->planned = p->learner.planned;
-    r->final = p->learner.final;
-    r->plan = p->learner.plan;
-    r->agenda = p->learner.agenda;
-    r->mechanism = p->purse.mechanism;
-    r->down_max = p->learner.planned ? wire_down_max(&p->learner.plan, p->round.upload.share_max)
-                                     : WIRE_SETUP_MAX;
+    r->down_max = WIRE_SETUP_MAX;
+    p->job->report(p->state, r);
     return r;
 }
 
 const struct nn_net *party_session_bottom(const struct party_session *p)
 {
-    return p->learner.planned ? &p->learner.bottom.net : NULL;
+    struct party_report r = {0};
+
+    p->job->report(p->state, &r);
+    return r.bottom;
 }
 
 struct spans *party_session_spans(struct party_session *p)

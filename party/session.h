@@ -30,6 +30,7 @@ enum {
 };
 
 struct party_session;
+struct party_job;
 
 /* Memory for the shares of everybody's data (fedvs), which may be more than the machine has and
  * should outlive the process.  map NULL: the session takes it from the heap. */
@@ -44,6 +45,8 @@ struct party_holdings {
 
 /* Everything stays the caller's and must outlive the session. */
 struct party_setup {
+    /* The kinds of jobs that it plays, NULL behind the last; `saved` is of the first. */
+    const struct party_job *const *jobs;
     const struct config_party *config;
     const struct roster *roster;
     uint32_t self; /* index in the roster */
@@ -79,13 +82,16 @@ struct party_setup {
 struct party_report {
     enum phase phase;
     uint64_t generation, rounds, applied, clipped;
+    uint64_t furthest;  /* grows with each step that is a step forward */
     uint32_t last_rows; /* of the last upload */
     bool planned;       /* a plan was accepted, or is that of what was saved */
     bool dismissed;     /* the server itself has said that the run is over, and well */
     bool final;         /* the last broadcast has come: the model is final */
+    bool shared;        /* fedvs: the shares of everybody's data are all here */
     struct plan plan;
     struct agenda agenda;
     struct account_entry mechanism; /* of the current generation */
+    const struct nn_net *bottom;    /* NULL before a plan was accepted */
     size_t down_max;                /* largest frame the server may send under the plan */
 };
 

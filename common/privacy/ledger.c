@@ -51,7 +51,7 @@ static enum status begin_log(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTE
         return ledger_store_status(&l->store, s, err);
     rng_fill(&rng, l->salt, sizeof l->salt);
     rng_deinit(&rng);
-    s = ledger_key_ids(l, key, err);
+    s = ledger_key_digests(l, key, err);
     if (s == STATUS_OK)
         s = ledger_write_begin(l, &l->history, err);
     if (s == STATUS_OK)
@@ -94,6 +94,7 @@ void ledger_close(struct ledger *l)
     ledger_history_deinit(&l->history);
     ledger_peers_deinit(&l->peers);
     ledger_ids_deinit(&l->ids);
+    digest_mac_deinit(&l->data);
     ledger_sets_deinit(&l->sets);
     ledger_walk_deinit(&l->walk);
     mem_free(l->law);

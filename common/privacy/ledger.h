@@ -74,7 +74,8 @@ enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const
 /* Rounds that are paid for at once, and what they release: n vectors, either of a stretch of the
  * public schedule over a data set, or of slots that are listed. */
 struct ledger_block {
-    const uint8_t *plan, *data; /* LEDGER_DIGEST_BYTES: of the plan, and of this party's data */
+    /* LEDGER_DIGEST_BYTES: of the plan, and of this party's data, which is kept under a key. */
+    const uint8_t *plan, *data;
     int64_t at_s;               /* since 1970, UTC */
     enum ledger_purpose purpose;
     uint32_t rounds; /* at least 1, and never less than are sent for it */

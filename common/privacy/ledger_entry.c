@@ -123,9 +123,11 @@ static enum status need_work(struct ledger *l, const struct ledger_block *b, uin
                              struct error *err)
 {
     struct ledger_work w;
+    const enum status s = digest_mac_of(&l->data, w.data, b->data, LEDGER_DIGEST_BYTES);
 
+    if (s != STATUS_OK)
+        return ledger_store_status(&l->store, s, err);
     memcpy(w.plan, b->plan, sizeof w.plan);
-    memcpy(w.data, b->data, sizeof w.data);
     *number = ledger_history_find(&l->history, &w);
     if (*number != UINT32_MAX)
         return STATUS_OK;

@@ -17,7 +17,8 @@
 /* More runs than this are told as one, the oldest first, when the log is folded. */
 enum { LEDGER_TALLIES_MAX = 4096 };
 
-/* A plan with data; number 0 is of those that are no longer told apart. */
+/* A plan with data, the latter as a digest under the ledger's key; number 0 is of those that are no
+ * longer told apart. */
 struct ledger_work {
     uint8_t plan[LEDGER_DIGEST_BYTES], data[LEDGER_DIGEST_BYTES];
 };

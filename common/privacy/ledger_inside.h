@@ -22,7 +22,8 @@ struct ledger {
     struct ledger_peers peers;
     struct ledger_ids ids;
     struct ledger_sets sets;
-    uint8_t salt[LEDGER_SALT_BYTES]; /* of the key of digests of ids */
+    struct digest_mac data;          /* what names data in the file: nobody can try values on it */
+    uint8_t salt[LEDGER_SALT_BYTES]; /* of the keys of digests */
 
     /* Releases and participations: what was summed up (ledger_past.h). */
     struct account_entry mechanism[ACCOUNT_MECHANISMS_MAX];

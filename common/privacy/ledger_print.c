@@ -82,28 +82,38 @@ static void day_of(char out[DAY_CHARS], uint64_t at_s)
         (void)strftime(out, DAY_CHARS, "%Y-%m-%d", &utc);
 }
 
+/* Of the first work with the same data. */
+static size_t data_number(const struct ledger_history *h, uint32_t work)
+{
+    size_t i = 1;
+
+    while (memcmp(h->work[i].data, h->work[work].data, sizeof h->work[i].data) != 0)
+        i++;
+    return i;
+}
+
 static enum status print_tally(const struct ledger *l, const struct ledger_tally *t,
                                struct buf *out)
 {
     const struct ledger_work *w = &l->history.work[t->work];
-    char plan[2 * SHORT_BYTES + 1] = "earlier", data[2 * SHORT_BYTES + 1] = "-";
+    char plan[2 * SHORT_BYTES + 1] = "earlier", data[24] = "-";
     char first[DAY_CHARS], last[DAY_CHARS];
 
-    if (t->work != 0) { /* whose digests are known */
+    if (t->work != 0) { /* which is known */
         digest_hex(plan, w->plan, SHORT_BYTES);
-        digest_hex(data, w->data, SHORT_BYTES);
+        snprintf(data, sizeof data, "%zu", data_number(&l->history, t->work));
     }
     day_of(first, t->first_s);
     day_of(last, t->last_s);
     return buf_printf(
-        out, "  %-12s  %-12s  %-10s %8" PRIu64 " %8" PRId64 " %12" PRId64 "  %-10s  %-10s\n", plan,
+        out, "  %-12s  %4s  %-10s %8" PRIu64 " %8" PRId64 " %12" PRId64 "  %-10s  %-10s\n", plan,
         data, ledger_purpose_name(t->purpose), t->entries, t->rounds, t->releases, first, last);
 }
 
 /* What was paid for, by plan and data set, in the order of its first entry. */
 static enum status print_entries(const struct ledger *l, struct buf *out)
 {
-    enum status s = buf_printf(out, "\n  %-12s  %-12s  %-10s %8s %8s %12s  %-10s  %-10s\n", "plan",
+    enum status s = buf_printf(out, "\n  %-12s  %4s  %-10s %8s %8s %12s  %-10s  %-10s\n", "plan",
                                "data", "purpose", "entries", "rounds", "releases", "first", "last");
 
     for (size_t i = 0; i < l->history.tallies && s == STATUS_OK; i++)

@@ -16,15 +16,22 @@
 
 enum { IDS_AT_ONCE = 1 << 16, COUNTS_AT_ONCE = 1 << 16, COUNT_BYTES_MAX = 5, SEEN_BYTES = 12 };
 
-enum status ledger_key_ids(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES], struct error *err)
+enum status ledger_key_digests(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES],
+                               struct error *err)
 {
-    static const char label[] = "vfl/ledger/1 ids";
+    static const char ids[] = "vfl/ledger/1 ids", data[] = "vfl/ledger/1 data";
     uint8_t own[DIGEST_BYTES];
-    enum status s = kex_hkdf(own, sizeof own, key, LEDGER_KEY_BYTES, l->salt, sizeof l->salt, label,
-                             sizeof label - 1);
+    enum status s = kex_hkdf(own, sizeof own, key, LEDGER_KEY_BYTES, l->salt, sizeof l->salt, ids,
+                             sizeof ids - 1);
 
     if (s == STATUS_OK)
         s = ledger_ids_key(&l->ids, own);
+    if (s == STATUS_OK)
+        s = kex_hkdf(own, sizeof own, key, LEDGER_KEY_BYTES, l->salt, sizeof l->salt, data,
+                     sizeof data - 1);
+    digest_mac_deinit(&l->data);
+    if (s == STATUS_OK)
+        s = digest_mac_init(&l->data, own, sizeof own);
     secret_wipe(own, sizeof own);
     return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
 }
@@ -246,7 +253,7 @@ static bool due(const struct ledger *l)
     const bool many = l->records >= LEDGER_FOLD_RECORDS && l->records / 2 >= size_folded(l);
 
     return many || (l->releases_since >= LEDGER_FOLD_RELEASES &&
-                                                       l->releases_since / 16 >= l->counts.records);
+                    l->releases_since / 16 >= l->counts.records);
 }
 
 enum status ledger_fold(struct ledger *l, struct error *err)

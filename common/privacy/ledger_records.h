@@ -9,7 +9,7 @@
  *     set N                                 + runs of slots, 4 bytes the first, 4 how many
  *     mechanism N TEXT                      ledger_mechanism.h
  *     law N TEXT                            ledger_law.h
- *     work N PLAN-HEX DATA-HEX              a plan with data
+ *     work N PLAN-HEX DATA-HEX              a plan with data: the latter under a key
  *     peer N KEY-HEX
  *     count MECHANISM PURPOSE FIRST SUM     + releases of slots FIRST, ... in 7-bit groups
  *     sums MECHANISM RELEASES MOST TRAINED  what is no longer told apart (ledger_past.h)
@@ -51,8 +51,8 @@ enum status ledger_fold(struct ledger *l, struct error *err) MUST_USE;
 enum { LEDGER_FOLD_RECORDS = 20000 };
 #define LEDGER_FOLD_RELEASES (UINT64_C(1) << 27)
 
-/* From the ledger's key and the salt. */
-enum status ledger_key_ids(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES],
-                           struct error *err) MUST_USE;
+/* The keys of digests of ids and of data, from the ledger's key and the salt. */
+enum status ledger_key_digests(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES],
+                               struct error *err) MUST_USE;
 
 #endif

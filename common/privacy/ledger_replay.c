@@ -63,7 +63,7 @@ static enum status take_begin(struct replay *r)
     if (!ledger_words_end(&r->w) || r->begun || r->record->n > 0)
         return wrong(r, "another beginning");
     r->begun = true;
-    return ledger_key_ids(l, r->key, r->err);
+    return ledger_key_digests(l, r->key, r->err);
 }
 
 /* --- what entries are about --- */

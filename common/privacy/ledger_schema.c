@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define APPLICATION "1129270343" /* "COLG" */
-enum { LAYOUT = 3, LAYOUT_FIRST = 1 };
+enum { LAYOUT = 4, LAYOUT_FIRST = 1 };
 
 static const struct {
     const char *name, *sql;

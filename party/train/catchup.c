@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include "common/base/log.h"
 
@@ -15,7 +15,7 @@
 
 /* A server whose last records a power cut took is behind: this party goes back to its checkpoint.
  * What it releases again is charged again, under new keys; and there is an end to it. */
-static void go_back(struct party_session *p)
+static void go_back(struct party_train *p)
 {
     if (p->learner.applied <= p->learner.behind.offered ||
         p->learner.behind.gone_back >= PARTY_GO_BACK_MAX ||
@@ -28,7 +28,7 @@ static void go_back(struct party_session *p)
 
 /* Under drop it goes on with the model that it has, so there is no checkpoint to go back to, and
  * the server need not have one of its own: but it comes to an end just so. */
-static void follow(struct party_session *p)
+static void follow(struct party_train *p)
 {
     if (p->learner.behind.offered > p->learner.agenda.steps)
         return;
@@ -39,7 +39,7 @@ static void follow(struct party_session *p)
 }
 
 /* Under releases once nothing came down: what was missed is known without being told. */
-static void skip_ahead(struct party_session *p)
+static void skip_ahead(struct party_train *p)
 {
     if (p->learner.plan.training.releases != RELEASES_ONCE ||
         p->learner.behind.offered > p->learner.agenda.steps)
@@ -49,7 +49,7 @@ static void skip_ahead(struct party_session *p)
                   p->learner.bottom.received, 0);
 }
 
-static bool where_the_run_is(struct party_session *p)
+static bool where_the_run_is(struct party_train *p)
 {
     enum plan_straggler policy = p->learner.plan.protocol.straggler;
 
@@ -63,7 +63,7 @@ static bool where_the_run_is(struct party_session *p)
     if (p->learner.applied <= p->learner.behind.offered &&
         p->learner.behind.offered <= p->learner.agenda.steps)
         return true;
-    error_set(&p->error, STATUS_DATA,
+    error_set(p->error, STATUS_DATA,
               "the server has done %llu training steps, this party has applied %llu: its state was "
               "lost or put back",
               (unsigned long long)p->learner.behind.offered,
@@ -74,50 +74,47 @@ static bool where_the_run_is(struct party_session *p)
 /* Nothing of a model leaves before the model itself can no longer be lost.  A party whose ledger
  * lacks the server's steps keeps one too, which takes none of them for paid: its next process is
  * refused as well, and its operator has a checkpoint in which to let the ledger go. */
-static bool keeps_first(struct party_session *p, struct actions *a)
+static bool keeps_first(struct party_train *p, struct actions *a, enum party_next *next)
 {
-    if (p->setup.checkpoint_rounds == 0 || p->keep.any)
+    *next = PARTY_WAIT;
+    if (p->setup->checkpoint_rounds == 0 || p->keep.any)
         return false;
     p->keep.awaited = true;
-    if (!p->keep.writing)
-        party_keep_now(p, a);
+    if (!p->keep.writing && party_keep_now(p, a) != STATUS_OK)
+        *next = PARTY_REFUSE;
     return true;
 }
 
-/* On towards the hello: the first checkpoint, the missed steps, then the word itself.  Comes back
- * here after each. */
-void party_catch_up(struct party_session *p, struct actions *a)
+enum party_next party_catch_up(struct party_train *p, struct actions *a)
 {
+    enum party_next next;
     struct action *send;
 
-    party_arm(p, a);
+    party_train_arm(p, a);
     p->keep.awaited = false;
     party_witness_offered(p);
-    if (keeps_first(p, a))
-        return;
+    if (keeps_first(p, a, &next))
+        return next;
     if (p->learner.applied > p->learner.behind.offered && p->keep.writing) {
         p->keep.awaited = true; /* it may be the one to go back to */
-        return;
+        return PARTY_WAIT;
     }
-    if (!where_the_run_is(p) || party_witness_steps(p) != STATUS_OK) {
-        party_refuse(p, a);
-        return;
-    }
-    if (keeps_first(p, a)) /* it has gone back further than to the last one */
-        return;
+    if (!where_the_run_is(p) || party_witness_steps(p) != STATUS_OK)
+        return PARTY_REFUSE;
+    if (keeps_first(p, a, &next)) /* it has gone back further than to the last one */
+        return next;
     if (p->learner.applied == p->learner.behind.offered ||
-        p->learner.plan.protocol.straggler == STRAGGLER_ASYNC) {
-        party_say_hello(p, a);
-        return;
-    }
+        p->learner.plan.protocol.straggler == STRAGGLER_ASYNC)
+        return PARTY_READY;
     send = actions_add(a, ACTION_SEND);
     send->msg.kind = WIRE_BEHIND;
-    send->msg.behind = (struct wire_behind){p->fed.set.generation, p->learner.applied};
+    send->msg.behind = (struct wire_behind){p->set->generation, p->learner.applied};
     p->learner.behind.replay_due = true;
+    return PARTY_WAIT;
 }
 
 /* How many whole steps from `applied` on these bytes are; 0 when they are not whole. */
-static uint64_t steps_in(struct party_session *p, size_t bytes)
+static uint64_t steps_in(struct party_train *p, size_t bytes)
 {
     uint64_t step = p->learner.applied;
     uint32_t rows;
@@ -135,33 +132,32 @@ static uint64_t steps_in(struct party_session *p, size_t bytes)
     return bytes == 0 ? step - p->learner.applied : 0;
 }
 
-void party_replay(struct party_session *p, struct actions *a, const struct wire_replay *r)
+enum status party_replay(struct party_train *p, struct actions *a, const struct wire_replay *r)
 {
     uint64_t steps = steps_in(p, r->gradient.n);
     size_t words = r->gradient.n / sizeof *p->learner.bottom.received;
     enum status s = STATUS_OK;
 
-    if (!p->learner.behind.replay_due || r->generation != p->fed.set.generation ||
+    if (!p->learner.behind.replay_due || r->generation != p->set->generation ||
         r->step != p->learner.applied || steps == 0)
         s = party_violation(p, "replays what was not asked for, from step", r->step);
     p->round.received.len = 0;
     if (s == STATUS_OK && buf_reserve(&p->round.received, r->gradient.n) != STATUS_OK)
-        s = error_set(&p->error, STATUS_MEMORY, "no memory for a replay");
+        s = error_set(p->error, STATUS_MEMORY, "no memory for a replay");
     if (s == STATUS_OK)
         s = party_copy_gradient(p, p->round.received.data, r->gradient, words);
-    if (s != STATUS_OK) {
-        party_refuse(p, a);
-        return;
-    }
+    if (s != STATUS_OK)
+        return s;
     p->learner.behind.replay_due = false;
     p->round.received.len = r->gradient.n;
     p->round.task = (struct party_task){
         .work = WORK_REPLAY, .close_step = r->step, .charged = r->step, .until = r->step + steps};
     if (party_replay_reserved(p, a))
         party_start_replay(p, a);
+    return STATUS_OK;
 }
 
-void party_start_replay(struct party_session *p, struct actions *a)
+void party_start_replay(struct party_train *p, struct actions *a)
 {
     actions_add(a, ACTION_WORK)->flops =
         (nn_net_flops(&p->learner.bottom.net.spec, p->learner.plan.training.batch) *

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include "common/base/check.h"
 #include "common/privacy/ledger_mechanism.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Rounds from `place` on, with n rows in charge_rows. */
-static struct action *charge(struct party_session *p, struct actions *a, uint64_t place,
+static struct action *charge(struct party_train *p, struct actions *a, uint64_t place,
                              uint64_t rounds, size_t n)
 {
     struct action *act = actions_add(a, ACTION_CHARGE);
@@ -34,7 +34,7 @@ static struct action *charge(struct party_session *p, struct actions *a, uint64_
 }
 
 /* Of `count` training steps or places of a sweep from `place` on. */
-static struct ledger_stretch stretch(const struct party_session *p, enum wire_purpose purpose,
+static struct ledger_stretch stretch(const struct party_train *p, enum wire_purpose purpose,
                                      uint64_t place, uint64_t count)
 {
     const struct plan *plan = &p->learner.plan;
@@ -43,7 +43,7 @@ static struct ledger_stretch stretch(const struct party_session *p, enum wire_pu
 
     if (purpose == PURPOSE_TRAIN) {
         s.law = (struct ledger_law){.kind = LEDGER_STEPS,
-                                    .seed = agenda_seed(plan, (uint32_t)p->setup.self),
+                                    .seed = agenda_seed(plan, (uint32_t)p->setup->self),
                                     .rows = plan->shape.train_rows,
                                     .batch = plan->training.batch,
                                     .segments = plan->protocol.fedvs.segments,
@@ -56,7 +56,7 @@ static struct ledger_stretch stretch(const struct party_session *p, enum wire_pu
 }
 
 /* Rows of training steps first .. first + steps, at most PARTY_CHARGE_ROUNDS of them. */
-static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t steps)
+static size_t collect_steps(struct party_train *p, uint64_t first, uint64_t steps)
 {
     size_t n = 0;
 
@@ -71,7 +71,7 @@ static size_t collect_steps(struct party_session *p, uint64_t first, uint64_t st
 
 /* The rows at places first .. end of a sweep: under fedvs a place stands for one of each segment.
  */
-static size_t collect_places(struct party_session *p, uint64_t first, uint64_t end)
+static size_t collect_places(struct party_train *p, uint64_t first, uint64_t end)
 {
     struct segments s;
 
@@ -79,7 +79,7 @@ static size_t collect_places(struct party_session *p, uint64_t first, uint64_t e
     return segments_range(&s, p->purse.rows, (uint32_t)first, (uint32_t)(end - first));
 }
 
-static struct action *charge_steps(struct party_session *p, struct actions *a, uint64_t first,
+static struct action *charge_steps(struct party_train *p, struct actions *a, uint64_t first,
                                    uint64_t steps)
 {
     struct action *act = charge(p, a, first, steps, collect_steps(p, first, steps));
@@ -88,7 +88,7 @@ static struct action *charge_steps(struct party_session *p, struct actions *a, u
     return act;
 }
 
-static bool reserved_steps(struct party_session *p, struct actions *a)
+static bool reserved_steps(struct party_train *p, struct actions *a)
 {
     struct party_reserve *r = &p->purse.train;
     uint64_t place = p->round.task.place, epoch = agenda_epoch_steps(&p->learner.agenda),
@@ -111,14 +111,14 @@ static bool reserved_steps(struct party_session *p, struct actions *a)
 }
 
 /* Rounds that places first .. end of a sweep are. */
-static uint64_t sweep_rounds(const struct party_session *p, uint64_t first, uint64_t end)
+static uint64_t sweep_rounds(const struct party_train *p, uint64_t first, uint64_t end)
 {
     uint64_t most = agenda_round_places(&p->learner.plan);
 
     return first < end ? (end - first + most - 1) / most : 0;
 }
 
-static bool reserved_sweep(struct party_session *p, struct actions *a)
+static bool reserved_sweep(struct party_train *p, struct actions *a)
 {
     struct party_reserve *r = &p->purse.sweep;
     const struct party_task *t = &p->round.task;
@@ -142,7 +142,7 @@ static bool reserved_sweep(struct party_session *p, struct actions *a)
     return false;
 }
 
-bool party_reserved(struct party_session *p, struct actions *a)
+bool party_reserved(struct party_train *p, struct actions *a)
 {
     if (wire_purpose_deals(p->round.task.purpose))
         return true; /* shares of data go to members, whose any T learn nothing of it */
@@ -155,7 +155,7 @@ bool party_reserved(struct party_session *p, struct actions *a)
     return false;
 }
 
-uint64_t party_unopened(const struct party_session *p)
+uint64_t party_unopened(const struct party_train *p)
 {
     const struct party_reserve *train = &p->purse.train, *sweep = &p->purse.sweep;
 
@@ -163,7 +163,7 @@ uint64_t party_unopened(const struct party_session *p)
            sweep_rounds(p, sweep->next, sweep->until);
 }
 
-bool party_replay_reserved(struct party_session *p, struct actions *a)
+bool party_replay_reserved(struct party_train *p, struct actions *a)
 {
     struct party_task *t = &p->round.task;
     const uint64_t first = t->charged, left = t->until - first,
@@ -173,14 +173,14 @@ bool party_replay_reserved(struct party_session *p, struct actions *a)
     /* A block is priced by the record that is in it most often. */
     steps = steps < in_epoch ? steps : in_epoch;
 
-    if (p->setup.config->train != TRAIN_DP || left == 0)
+    if (p->setup->config->train != TRAIN_DP || left == 0)
         return true;
     t->charged += steps;
     charge_steps(p, a, first, steps);
     return false;
 }
 
-void party_give_back(struct party_session *p, struct actions *a)
+void party_give_back(struct party_train *p, struct actions *a)
 {
     struct party_reserve *r = &p->purse.train;
 
@@ -191,21 +191,21 @@ void party_give_back(struct party_session *p, struct actions *a)
     *r = (struct party_reserve){0};
 }
 
-void party_settle_up(struct party_session *p, struct actions *a)
+void party_settle_up(struct party_train *p, struct actions *a)
 {
     party_give_back(p, a);
     if (p->purse.witness.dirty)
         charge(p, a, p->learner.applied, 0, 0)->charge.give_back = true;
 }
 
-void party_forget_reserves(struct party_session *p)
+void party_forget_reserves(struct party_train *p)
 {
     p->purse.train = (struct party_reserve){0};
     p->purse.sweep = (struct party_reserve){0};
     p->purse.witness.dirty = true; /* perhaps: the charge that had it may be the one that failed */
 }
 
-void party_use_mechanism(struct party_session *p, struct actions *a, struct account_entry next)
+void party_use_mechanism(struct party_train *p, struct actions *a, struct account_entry next)
 {
     /* Within a run only the set changes, but more follows it than how many there are: without the
      * server's own party it is as many as before, and sigma another. */

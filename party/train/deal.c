@@ -16,7 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ struct header {
 enum { HEADER_BYTES = 4096 };
 _Static_assert(sizeof(struct header) <= HEADER_BYTES, "the header fits its page");
 
-bool party_deals(const struct party_session *p)
+bool party_deals(const struct party_train *p)
 {
     return secagg_deals(p->learner.plan.protocol.aggregation);
 }
@@ -46,7 +46,7 @@ static void add_table(struct digest *d, const struct table *t)
 }
 
 /* key = H("vfl/deal/1" || secret || plan || roster || data), name = H("vfl/dealing/1" || key) */
-static void name_dealing(struct party_session *p)
+static void name_dealing(struct party_train *p)
 {
     static const char key_label[] = "vfl/deal/1", name_label[] = "vfl/dealing/1";
     struct party_deal *d = &p->deal;
@@ -55,9 +55,9 @@ static void name_dealing(struct party_session *p)
     digest_update(&p->learner.digest, key_label, sizeof key_label - 1);
     digest_update(&p->learner.digest, d->secret, sizeof d->secret);
     digest_update(&p->learner.digest, p->learner.plan_digest, sizeof p->learner.plan_digest);
-    digest_update(&p->learner.digest, p->setup.roster->digest, WIRE_DIGEST_BYTES);
-    add_table(&p->learner.digest, p->setup.train);
-    add_table(&p->learner.digest, p->setup.test);
+    digest_update(&p->learner.digest, p->setup->roster->digest, WIRE_DIGEST_BYTES);
+    add_table(&p->learner.digest, p->setup->train);
+    add_table(&p->learner.digest, p->setup->test);
     digest_final(&p->learner.digest, d->key);
     digest_begin(&p->learner.digest);
     digest_update(&p->learner.digest, name_label, sizeof name_label - 1);
@@ -70,30 +70,44 @@ static void header_digest(uint8_t out[WIRE_DIGEST_BYTES], const struct header *h
     digest_sha256(out, h, offsetof(struct header, digest));
 }
 
+/* All is there that the header speaks of. */
+static bool whole(const struct party_deal *d, struct header *h)
+{
+    uint8_t digest[WIRE_DIGEST_BYTES];
+
+    if (d->memory == NULL || d->bytes < HEADER_BYTES)
+        return false;
+    memcpy(h, d->memory, sizeof *h);
+    header_digest(digest, h);
+    return h->bytes == d->bytes && memcmp(digest, h->digest, sizeof digest) == 0;
+}
+
+bool party_deal_whole(const struct party_train *p)
+{
+    struct header h;
+
+    return whole(&p->deal, &h);
+}
+
 /* What an earlier process left. */
-static enum status recall(struct party_session *p)
+static enum status recall(struct party_train *p)
 {
     struct party_deal *d = &p->deal;
-    uint8_t digest[WIRE_DIGEST_BYTES];
     struct header h;
     enum status s;
 
-    if (p->setup.holdings.map == NULL)
+    if (p->setup->holdings.map == NULL)
         return STATUS_OK;
     d->bytes = 0;
-    s = p->setup.holdings.map(p->setup.holdings.owner, &d->memory, &d->bytes, &p->error);
-    if (s != STATUS_OK || d->bytes < HEADER_BYTES)
+    s = p->setup->holdings.map(p->setup->holdings.owner, &d->memory, &d->bytes, p->error);
+    if (s != STATUS_OK || !whole(d, &h))
         return s;
-    memcpy(&h, d->memory, sizeof h);
-    header_digest(digest, &h);
-    if (h.bytes != d->bytes || memcmp(digest, h.digest, sizeof digest) != 0)
-        return STATUS_OK;
     d->held = h.held;
     memcpy(d->holds, h.holds, sizeof d->holds);
     return STATUS_OK;
 }
 
-enum status party_deal_init(struct party_session *p)
+enum status party_deal_init(struct party_train *p)
 {
     struct rng fresh = {0};
     enum status s;
@@ -112,13 +126,13 @@ enum status party_deal_init(struct party_session *p)
     return recall(p);
 }
 
-void party_deal_restore(struct party_session *p, const uint8_t secret[RNG_KEY_BYTES])
+void party_deal_restore(struct party_train *p, const uint8_t secret[RNG_KEY_BYTES])
 {
     memcpy(p->deal.secret, secret, sizeof p->deal.secret);
     name_dealing(p);
 }
 
-void party_deal_deinit(struct party_session *p)
+void party_deal_deinit(struct party_train *p)
 {
     struct party_deal *d = &p->deal;
 
@@ -126,7 +140,7 @@ void party_deal_deinit(struct party_session *p)
     if (d->x != NULL)
         secret_wipe(d->x, d->x_floats * sizeof *d->x);
     mem_free(d->x);
-    if (p->setup.holdings.map == NULL && d->memory != NULL) {
+    if (p->setup->holdings.map == NULL && d->memory != NULL) {
         secret_wipe(d->memory, d->bytes);
         mem_free(d->memory);
     }
@@ -135,14 +149,14 @@ void party_deal_deinit(struct party_session *p)
 
 /* --- the generation --- */
 
-void party_deal_say(struct party_session *p, struct wire_hello *h)
+void party_deal_say(const struct party_train *p, struct wire_hello *h)
 {
     const struct party_deal *d = &p->deal;
 
     if (!party_deals(p))
         return;
-    h->features = (uint32_t)p->setup.train->cols;
-    h->degree = p->setup.config->degree;
+    h->features = (uint32_t)p->setup->train->cols;
+    h->degree = p->setup->config->degree;
     h->dealing = (struct wire_bytes){d->name, sizeof d->name};
     if (d->held == 0)
         return;
@@ -150,83 +164,86 @@ void party_deal_say(struct party_session *p, struct wire_hello *h)
     h->held = d->held;
 }
 
+/* What shares of every coded row of both splits take. */
+static size_t room(const struct party_train *p)
+{
+    const struct party_deal *d = &p->deal;
+    const struct fedvs_terms *t = &p->round.shape.terms;
+
+    return HEADER_BYTES +
+           ((size_t)d->chunks.train_len + d->chunks.test_len) * t->inputs_n * t->field->bytes;
+}
+
 /* What others say of their bottoms must not fill this party's disk. */
-static enum status check_room(struct party_session *p, size_t bytes)
+static enum status check_room(struct party_train *p, size_t bytes)
 {
     const struct fedvs_terms *t = &p->round.shape.terms;
-    uint32_t most = p->setup.config->policy.shares_mib, widest = 0;
+    uint32_t most = p->setup->config->policy.shares_mib, widest = 0;
 
     if (most == 0 || bytes >> 20 <= most)
         return STATUS_OK;
-    for (uint32_t m = 1; m < p->fed.set.members_n; m++) {
+    for (uint32_t m = 1; m < p->set->members_n; m++) {
         if (t->inputs[m] > t->inputs[widest])
             widest = m;
     }
-    return error_set(&p->error, STATUS_POLICY,
+    return error_set(p->error, STATUS_POLICY,
                      "policy.max_shares_mib: shares of everybody's data take %zu MiB where %u are "
                      "the most; %u of their %u columns are of %s",
                      bytes >> 20, most, t->inputs[widest], t->inputs_n,
-                     p->setup.roster->party[p->fed.set.members[widest]].name);
+                     p->setup->roster->party[p->set->members[widest]].name);
 }
 
-/* Memory for shares of every coded row of both splits; what is in it stays when it fits. */
-static enum status make_room(struct party_session *p)
+/* Memory for them; what is in it stays when it fits. */
+static enum status make_room(struct party_train *p)
 {
     struct party_deal *d = &p->deal;
-    const struct fedvs_terms *t = &p->round.shape.terms;
-    size_t bytes = HEADER_BYTES + ((size_t)d->chunks.train_len + d->chunks.test_len) * t->inputs_n *
-                                      t->field->bytes;
-    size_t floats = (size_t)t->segments * d->chunks.chunk_rows * p->setup.train->cols;
-    enum status s = check_room(p, bytes);
+    size_t bytes = room(p);
+    size_t floats =
+        (size_t)p->round.shape.terms.segments * d->chunks.chunk_rows * p->setup->train->cols;
 
-    if (s != STATUS_OK)
-        return s;
     if (floats > d->x_floats) {
         mem_free(d->x);
         d->x = mem_alloc(floats, sizeof *d->x);
         d->x_floats = d->x == NULL ? 0 : floats;
     }
     if (d->x == NULL)
-        return error_set(&p->error, STATUS_MEMORY, "no memory to deal data from");
+        return error_set(p->error, STATUS_MEMORY, "no memory to deal data from");
     if (bytes == d->bytes && d->memory != NULL)
         return STATUS_OK;
     d->bytes = bytes;
-    if (p->setup.holdings.map != NULL)
-        return p->setup.holdings.map(p->setup.holdings.owner, &d->memory, &d->bytes, &p->error);
+    if (p->setup->holdings.map != NULL)
+        return p->setup->holdings.map(p->setup->holdings.owner, &d->memory, &d->bytes, p->error);
     mem_free(d->memory);
     d->memory = mem_alloc(bytes, 1);
     return d->memory != NULL ? STATUS_OK
-                             : error_set(&p->error, STATUS_MEMORY,
+                             : error_set(p->error, STATUS_MEMORY,
                                          "no memory for %zu bytes of data shares", bytes);
 }
 
-enum status party_deal_begin(struct party_session *p)
+enum status party_deal_begin(struct party_train *p)
 {
     struct party_deal *d = &p->deal;
     enum status s;
 
     if (!party_deals(p))
         return STATUS_OK;
-    s = dealing_terms(&p->round.shape.terms, &p->learner.plan, p->fed.set.hellos,
-                      p->fed.set.members_n, &p->error);
+    s = dealing_terms(&p->round.shape.terms, &p->learner.plan, p->set->hellos, p->set->members_n,
+                      p->error);
     if (s != STATUS_OK)
         return s;
     dealing_make(&d->chunks, &p->learner.plan, &p->round.shape.terms);
     p->round.shape.deal_rows_max = d->chunks.chunk_rows;
-    d->held = dealing_start(p->fed.set.hellos, p->fed.set.members_n);
+    d->held = dealing_start(p->set->hellos, p->set->members_n);
     if (d->held > d->chunks.chunks)
         d->held = 0;
-    dealing_holds(d->holds, p->fed.set.hellos, p->fed.set.members_n);
+    dealing_holds(d->holds, p->set->hellos, p->set->members_n);
     d->keys_due = true;
-    s = make_room(p);
-    if (s == STATUS_OK && d->held < d->chunks.chunks)
-        memset(d->memory, 0, sizeof(struct header)); /* not all there any more */
-    return s;
+    return check_room(p, room(p));
 }
 
 /* --- a dealing round --- */
 
-enum status party_plan_deal(struct party_session *p, const struct wire_broadcast *b)
+enum status party_plan_deal(struct party_train *p, const struct wire_broadcast *b)
 {
     const struct party_deal *d = &p->deal;
     bool keys = b->purpose == PURPOSE_DEAL_KEYS;
@@ -246,15 +263,15 @@ enum status party_plan_deal(struct party_session *p, const struct wire_broadcast
 }
 
 /* Everything is dealt: rounds may be opened. */
-bool party_dealt(const struct party_session *p)
+bool party_dealt(const struct party_train *p)
 {
     return !party_deals(p) || (!p->deal.keys_due && p->deal.held == p->deal.chunks.chunks);
 }
 
 /* The segments' rows of one chunk, one segment after another; padding is 0. */
-static void gather(struct party_session *p, const struct dealing_chunk *c)
+static void gather(struct party_train *p, const struct dealing_chunk *c)
 {
-    const struct table *t = c->test ? p->setup.test : p->setup.train;
+    const struct table *t = c->test ? p->setup->test : p->setup->train;
     const uint32_t len = c->test ? p->deal.chunks.test_len : p->deal.chunks.train_len;
     float *to = p->deal.x;
 
@@ -272,7 +289,7 @@ static void gather(struct party_session *p, const struct dealing_chunk *c)
 
 /* H(key || split || first row || rows || p): another cut of the rows draws other masks, and so does
  * the other field, which a member may bring about by other columns. */
-static void key_masks(struct party_session *p, const struct dealing_chunk *c)
+static void key_masks(struct party_train *p, const struct dealing_chunk *c)
 {
     const uint64_t place[4] = {c->test, c->first, c->rows, p->round.shape.terms.field->p};
     uint8_t key[RNG_KEY_BYTES];
@@ -285,22 +302,34 @@ static void key_masks(struct party_session *p, const struct dealing_chunk *c)
     secret_wipe(key, sizeof key);
 }
 
-static enum status sync_memory(struct party_session *p)
+static enum status sync_memory(struct party_train *p)
 {
-    if (p->setup.holdings.sync == NULL)
+    if (p->setup->holdings.sync == NULL)
         return STATUS_OK;
-    return p->setup.holdings.sync(p->setup.holdings.owner, &p->error);
+    return p->setup->holdings.sync(p->setup->holdings.owner, p->error);
 }
 
-enum status party_work_deal(struct party_session *p, const struct secagg_round *r)
+/* Everybody has confirmed the hellos that say how much room it takes.  That not all is there is on
+ * the disk before a chunk is written over. */
+static enum status begin_chunks(struct party_train *p)
+{
+    const struct party_deal *d = &p->deal;
+    enum status s = make_room(p);
+
+    if (s != STATUS_OK || d->held == d->chunks.chunks)
+        return s;
+    memset(d->memory, 0, sizeof(struct header));
+    return sync_memory(p);
+}
+
+enum status party_work_deal(struct party_train *p, const struct secagg_round *r)
 {
     struct party_deal *d = &p->deal;
     struct dealing_chunk c;
     enum status s;
 
     if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
-        /* That not all is there is on the disk before a chunk is written over. */
-        s = d->held < d->chunks.chunks ? sync_memory(p) : STATUS_OK;
+        s = begin_chunks(p);
         return s == STATUS_OK ? secagg_deal_keys(p->round.masks, p->round.upload.payload,
                                                  p->round.upload.check, r)
                               : s;
@@ -314,12 +343,12 @@ enum status party_work_deal(struct party_session *p, const struct secagg_round *
     return s;
 }
 
-double party_flops_to_share(const struct party_session *p)
+double party_flops_to_share(const struct party_train *p)
 {
     return party_deals(p) && p->round.task.open ? PARTY_SLOW_FLOPS : 0;
 }
 
-static uint8_t *split_at(const struct party_session *p, bool test)
+static uint8_t *split_at(const struct party_train *p, bool test)
 {
     const struct fedvs_terms *t = &p->round.shape.terms;
     size_t row = (size_t)t->inputs_n * t->field->bytes;
@@ -327,13 +356,13 @@ static uint8_t *split_at(const struct party_session *p, bool test)
     return p->deal.memory + HEADER_BYTES + (test ? p->deal.chunks.train_len * row : 0);
 }
 
-const void *party_deal_shares(const struct party_session *p)
+const void *party_deal_shares(const struct party_train *p)
 {
     return split_at(p, p->round.task.purpose == PURPOSE_EVALUATE_TEST);
 }
 
 /* The last share is in: from here on another process may use them too. */
-static enum status finish(struct party_session *p)
+static enum status finish(struct party_train *p)
 {
     struct header h = {.held = p->deal.held, .bytes = p->deal.bytes};
     enum status s = sync_memory(p);
@@ -346,7 +375,7 @@ static enum status finish(struct party_session *p)
     return sync_memory(p);
 }
 
-enum status party_work_take(struct party_session *p, const uint8_t *sealed, const uint8_t *tags,
+enum status party_work_take(struct party_train *p, const uint8_t *sealed, const uint8_t *tags,
                             const struct secagg_round *r, uint32_t *faulty)
 {
     struct party_deal *d = &p->deal;
@@ -355,20 +384,18 @@ enum status party_work_take(struct party_session *p, const uint8_t *sealed, cons
     enum status s;
 
     if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
-        s = secagg_take_keys(p->round.masks, sealed, tags, r, faulty, &p->error);
+        s = secagg_take_keys(p->round.masks, sealed, tags, r, faulty, p->error);
         d->keys_due = s != STATUS_OK;
         return s;
     }
     c = dealing_chunk(&d->chunks, p->round.task.place);
     s = secagg_take(p->round.masks,
                     split_at(p, c.test) + (size_t)c.first * t->inputs_n * t->field->bytes, sealed,
-                    tags, c.rows, r, faulty, &p->error);
+                    tags, c.rows, r, faulty, p->error);
     if (s != STATUS_OK)
         return s;
-    if (++d->held > d->furthest) {
+    if (++d->held > d->furthest)
         d->furthest = d->held;
-        p->fed.stalled = 0;
-    }
     if (d->held < d->chunks.chunks)
         return STATUS_OK;
     log_info("everybody's data is here in shares: %u training and %u test rows of %u elements",

@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include "common/crypto/secret.h"
 #include "common/nn/state.h"
@@ -25,19 +25,20 @@ struct kept {
     uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
 };
 
-static bool fitted(const struct party_session *p)
+static bool fitted(const struct party_train *p)
 {
-    return strcmp(p->setup.config->scale, "fit") == 0;
+    return strcmp(p->setup->config->scale, "fit") == 0;
 }
 
-enum status party_session_save(const struct party_session *p, struct buf *out)
+enum status party_train_save(const void *state, struct buf *out)
 {
+    const struct party_train *p = state;
     struct kept k = {
         .version = RESUME_VERSION,
         .applied = p->learner.applied,
         .final = p->learner.final,
         .plan_len = p->learner.plan_text.len,
-        .train = p->setup.config->train,
+        .train = p->setup->config->train,
         .fitted = fitted(p),
         .paid = party_witness_paid(p),
     };
@@ -56,15 +57,14 @@ enum status party_session_save(const struct party_session *p, struct buf *out)
     return s == STATUS_OK ? nn_state_print(&p->learner.bottom.net, out) : s;
 }
 
-static enum status unfit(struct party_session *p)
+static enum status unfit(struct party_train *p)
 {
-    return error_set(&p->error, STATUS_CONFIG,
+    return error_set(p->error, STATUS_CONFIG,
                      "state: the saved model does not fit model.layers, the roster or the data");
 }
 
 /* The part after the plan, into a session that has taken that plan. */
-static enum status take(struct party_session *p, const struct kept *k, const uint8_t *state,
-                        size_t n)
+static enum status take(struct party_train *p, const struct kept *k, const uint8_t *state, size_t n)
 {
     const size_t sent = party_sent_bytes(&p->learner.sent);
 
@@ -79,13 +79,13 @@ static enum status take(struct party_session *p, const struct kept *k, const uin
 }
 
 /* Both checkpoints, to go back to; the older one only if it is of the same run. */
-static enum status remember(struct party_session *p)
+static enum status remember(struct party_train *p)
 {
-    const struct party_setup *setup = &p->setup;
+    const struct party_setup *setup = p->setup;
     struct kept k;
 
     if (buf_append(&p->keep.last, setup->saved, setup->saved_n) != STATUS_OK)
-        return error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
+        return error_set(p->error, STATUS_MEMORY, "no memory for a checkpoint");
     if (setup->saved_before_n < sizeof k)
         return STATUS_OK;
     memcpy(&k, setup->saved_before, sizeof k);
@@ -97,24 +97,24 @@ static enum status remember(struct party_session *p)
         return STATUS_OK;
     p->keep.before_step = k.applied;
     if (buf_append(&p->keep.before, setup->saved_before, setup->saved_before_n) != STATUS_OK)
-        return error_set(&p->error, STATUS_MEMORY, "no memory for a checkpoint");
+        return error_set(p->error, STATUS_MEMORY, "no memory for a checkpoint");
     return STATUS_OK;
 }
 
 /* What comes before anything is made of it: `left` bytes follow. */
-static enum status check_kept(struct party_session *p, const struct kept *k, size_t left)
+static enum status check_kept(struct party_train *p, const struct kept *k, size_t left)
 {
     if (k->version != RESUME_VERSION || k->plan_len > left || k->plan_len > PLAN_TEXT_MAX)
         return unfit(p);
     /* A bottom that has trained on raw records does not become a frozen one. */
-    if (k->train != p->setup.config->train || k->fitted != fitted(p))
-        return error_set(&p->error, STATUS_CONFIG,
+    if (k->train != p->setup->config->train || k->fitted != fitted(p))
+        return error_set(p->error, STATUS_CONFIG,
                          "state: the saved bottom was made under another model.train or "
                          "data.scale; use another state directory");
     return party_witness_restore(p, &k->paid);
 }
 
-static enum status restore(struct party_session *p, const struct kept *k, const uint8_t *at,
+static enum status restore(struct party_train *p, const struct kept *k, const uint8_t *at,
                            size_t left)
 {
     enum status s = party_take_plan(p, at, (size_t)k->plan_len);
@@ -130,10 +130,10 @@ static enum status restore(struct party_session *p, const struct kept *k, const 
     return s == STATUS_OK ? remember(p) : s;
 }
 
-enum status party_restore(struct party_session *p)
+enum status party_restore(struct party_train *p)
 {
-    const uint8_t *at = p->setup.saved;
-    size_t left = p->setup.saved_n;
+    const uint8_t *at = p->setup->saved;
+    size_t left = p->setup->saved_n;
     struct kept k;
     enum status s;
 
@@ -151,7 +151,7 @@ enum status party_restore(struct party_session *p)
     return s;
 }
 
-static enum status go_back_to(struct party_session *p, const struct buf *to)
+static enum status go_back_to(struct party_train *p, const struct buf *to)
 {
     struct kept k;
     size_t head;
@@ -161,7 +161,7 @@ static enum status go_back_to(struct party_session *p, const struct buf *to)
     return take(p, &k, to->data + head, to->len - head);
 }
 
-enum status party_go_back(struct party_session *p, uint64_t step)
+enum status party_go_back(struct party_train *p, uint64_t step)
 {
     if (p->keep.writing)
         return STATUS_DATA;

@@ -12,21 +12,11 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/config/aggregation.h"
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include <string.h>
 
 /* --- the gradient of the step that ends --- */
-
-enum status party_copy_gradient(struct party_session *p, void *to, struct wire_bytes from,
-                                size_t words)
-{
-    if (from.n != words * sizeof *p->learner.bottom.received)
-        return party_violation(p, "a gradient of the wrong size", from.n);
-    if (from.n > 0)
-        memcpy(to, from.data, from.n);
-    return STATUS_OK;
-}
 
 static bool among(const struct wire_bytes *members, uint32_t self)
 {
@@ -39,7 +29,7 @@ static bool among(const struct wire_bytes *members, uint32_t self)
 
 /* Only the step that this party has just uploaded for can end; in a sum that did without this party
  * there is nothing to apply. */
-static enum status plan_close(struct party_session *p, const struct wire_broadcast *b)
+static enum status plan_close(struct party_train *p, const struct wire_broadcast *b)
 {
     p->round.task.close = p->round.task.apply = false;
     if (!b->closes)
@@ -49,7 +39,7 @@ static enum status plan_close(struct party_session *p, const struct wire_broadca
     if (b->absent.n > 0 && !aggregation_partial(&p->learner.plan))
         return party_violation(p, "closes a step without some members", b->close_step);
     p->round.task.close = true;
-    p->round.task.apply = !among(&b->absent, p->fed.set.self);
+    p->round.task.apply = !among(&b->absent, p->set->self);
     p->round.task.close_step = b->close_step;
     return party_copy_gradient(p, p->learner.bottom.received, b->gradient,
                                down_words(&p->learner.bottom.down, p->learner.bottom.batch_rows));
@@ -57,18 +47,13 @@ static enum status plan_close(struct party_session *p, const struct wire_broadca
 
 /* --- the round that begins --- */
 
-const uint32_t *party_batch(struct party_session *p, uint64_t step, uint32_t *rows)
-{
-    return schedule_batch(&p->learner.schedule, agenda_batch(&p->learner.agenda, step), rows);
-}
-
 /* Steps behind this party once the task is done. */
-static uint64_t applied_then(const struct party_session *p)
+static uint64_t applied_then(const struct party_train *p)
 {
     return p->learner.applied + (p->round.task.close ? 1 : 0);
 }
 
-static enum status plan_step(struct party_session *p, const struct wire_broadcast *b)
+static enum status plan_step(struct party_train *p, const struct wire_broadcast *b)
 {
     if (b->place != applied_then(p) || b->place >= p->learner.agenda.party_steps)
         return party_violation(p, "opens a step out of order", b->place);
@@ -79,7 +64,7 @@ static enum status plan_step(struct party_session *p, const struct wire_broadcas
 
 /* Under async a party's own steps do not tell how many the run has done: there it is the number of
  * the sweep that only grows, and every one is on the agenda. */
-static bool sweep_is_due(const struct party_session *p, uint64_t sweep)
+static bool sweep_is_due(const struct party_train *p, uint64_t sweep)
 {
     if (p->learner.plan.protocol.straggler == STRAGGLER_ASYNC)
         return sweep >= 1 && sweep <= p->learner.agenda.sweeps;
@@ -87,7 +72,7 @@ static bool sweep_is_due(const struct party_session *p, uint64_t sweep)
            sweep == agenda_sweeps_until(&p->learner.agenda, applied_then(p));
 }
 
-static enum status plan_sweep(struct party_session *p, const struct wire_broadcast *b)
+static enum status plan_sweep(struct party_train *p, const struct wire_broadcast *b)
 {
     bool test = b->purpose == PURPOSE_EVALUATE_TEST;
     uint32_t most = agenda_round_places(&p->learner.plan), all;
@@ -116,7 +101,7 @@ static enum status plan_sweep(struct party_session *p, const struct wire_broadca
     return STATUS_OK;
 }
 
-static enum status plan_open(struct party_session *p, const struct wire_broadcast *b)
+static enum status plan_open(struct party_train *p, const struct wire_broadcast *b)
 {
     enum status s;
 
@@ -141,7 +126,7 @@ static enum status plan_open(struct party_session *p, const struct wire_broadcas
 }
 
 /* The rows of the round, once the charge is done, which has looked at others. */
-static void list_rows(struct party_session *p)
+static void list_rows(struct party_train *p)
 {
     struct party_task *t = &p->round.task;
 
@@ -156,7 +141,7 @@ static void list_rows(struct party_session *p)
             t->purpose == PURPOSE_TRAIN ? p->learner.schedule.coded[i] : (uint32_t)t->place + i;
 }
 
-static void start_work(struct party_session *p, struct actions *a)
+void party_start_round(struct party_train *p, struct actions *a)
 {
     double rows, flops = nn_net_flops(&p->learner.bottom.net.spec, 1);
 
@@ -169,11 +154,12 @@ static void start_work(struct party_session *p, struct actions *a)
                                          party_refresh_flops(&p->learner.refresh, &p->learner.plan);
 }
 
-void party_broadcast(struct party_session *p, struct actions *a, const struct wire_broadcast *b)
+enum status party_broadcast(struct party_train *p, struct actions *a,
+                            const struct wire_broadcast *b)
 {
     enum status s = STATUS_OK;
 
-    if (b->generation != p->fed.set.generation)
+    if (b->generation != p->set->generation)
         s = party_violation(p, "a broadcast of another generation", b->generation);
     else if (p->round.relay_due)
         s = party_violation(p, "goes on without relaying the shares of round", p->round.task.round);
@@ -181,41 +167,23 @@ void party_broadcast(struct party_session *p, struct actions *a, const struct wi
         s = plan_close(p, b);
     if (s == STATUS_OK)
         s = plan_open(p, b);
-    if (s != STATUS_OK) {
-        party_refuse(p, a);
-        return;
-    }
+    if (s != STATUS_OK)
+        return s;
     party_witness_ended(p);
     p->round.task.work = WORK_ROUND;
     p->round.task.last = b->last;
-    if (p->sm.phase == PHASE_SUM && p->round.task.open)
-        sm_move(&p->sm, PHASE_SHARE, p->fed.set.generation);
+    if (p->sm->phase == PHASE_SUM && p->round.task.open)
+        sm_move(p->sm, PHASE_SHARE, p->set->generation);
     if (!p->round.task.close && !p->round.task.open)
-        party_close(p, a);
-    else if (!p->round.task.open || party_reserved(p, a))
-        start_work(p, a);
-}
-
-void party_charged(struct party_session *p, struct actions *a, const struct error *result)
-{
-    if (result->status == STATUS_OK && p->round.task.work == WORK_REPLAY) {
-        if (party_replay_reserved(p, a))
-            party_start_replay(p, a);
-        return;
-    }
-    if (result->status == STATUS_OK) {
-        start_work(p, a);
-        return;
-    }
-    /* What was refused is not in the ledger, so it must not be given back. */
-    party_forget_reserves(p);
-    p->error = *result;
-    party_refuse(p, a);
+        return party_close(p, a);
+    if (!p->round.task.open || party_reserved(p, a))
+        party_start_round(p, a);
+    return STATUS_OK;
 }
 
 /* --- after the work --- */
 
-static void round_worked(struct party_session *p, struct actions *a)
+enum status party_round_worked(struct party_train *p, struct actions *a)
 {
     const struct party_task *t = &p->round.task;
 
@@ -223,48 +191,24 @@ static void round_worked(struct party_session *p, struct actions *a)
         p->learner.pending = false;
     if (t->last) {
         p->keep.due = false; /* the final one is made right now */
-        party_close(p, a);
-        return;
+        return party_close(p, a);
     }
     if (p->keep.due)
         party_keep(p, a);
     if (!t->open)
-        return;
+        return STATUS_OK;
     p->learner.pending = t->purpose == PURPOSE_TRAIN;
     log_debug("generation %llu, round %llu: %u rows leave (%s)",
-              (unsigned long long)p->fed.set.generation, (unsigned long long)t->round, t->rows,
+              (unsigned long long)p->set->generation, (unsigned long long)t->round, t->rows,
               wire_purpose_name(t->purpose));
     if (!wire_purpose_deals(t->purpose)) {
-        p->report.rounds++;
-        p->report.last_rows = t->rows;
+        p->count.rounds++;
+        p->count.last_rows = t->rows;
     }
     if (secagg_shares(p->learner.plan.protocol.aggregation))
         party_send_share(p, a);
     else
         party_send_upload(p, a);
-    party_arm(p, a);
-}
-
-void party_worked(struct party_session *p, struct actions *a)
-{
-    if (p->round.task.status != STATUS_OK) {
-        p->error.status = p->round.task.status;
-        party_refuse(p, a);
-        return;
-    }
-    if (p->learner.bottom.interrupted)
-        return; /* EVENT_STOP is next */
-    switch (p->round.task.work) {
-    case WORK_ROUND: round_worked(p, a); break;
-    case WORK_SUM:
-        if (!wire_purpose_deals(p->round.task.purpose))
-            party_send_upload(p, a);
-        party_arm(p, a);
-        break;
-    case WORK_REPLAY:
-        if (p->keep.due)
-            party_keep(p, a);
-        party_catch_up(p, a);
-        break;
-    }
+    party_train_arm(p, a);
+    return STATUS_OK;
 }

@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
@@ -20,41 +20,41 @@
 
 _Static_assert(LEDGER_NUMBER_MAX == WIRE_LEDGER_MAX, "what is said can be kept");
 
-void party_witness_init(struct party_session *p)
+void party_witness_init(struct party_train *p)
 {
-    for (uint32_t i = 0; i < p->setup.roster->n; i++)
-        p->purse.witness.seen[i] = p->setup.seen(p->setup.owner, i);
+    for (uint32_t i = 0; i < p->setup->roster->n; i++)
+        p->purse.witness.seen[i] = p->setup->seen(p->setup->owner, i);
 }
 
-uint64_t party_number(const struct party_session *p)
+uint64_t party_number(const struct party_train *p)
 {
-    uint64_t last = p->setup.sequence(p->setup.owner), unopened = party_unopened(p);
+    uint64_t last = p->setup->sequence(p->setup->owner), unopened = party_unopened(p);
 
     CHECK(unopened <= last);
     return last - unopened;
 }
 
-static void see(struct party_session *p, uint32_t member, uint64_t number)
+static void see(struct party_train *p, uint32_t member, uint64_t number)
 {
-    uint64_t *seen = &p->purse.witness.seen[p->fed.set.members[member]];
+    uint64_t *seen = &p->purse.witness.seen[p->set->members[member]];
 
-    if (member == p->fed.set.self || number <= *seen)
+    if (member == p->set->self || number <= *seen)
         return;
     *seen = number < WIRE_LEDGER_MAX ? number : WIRE_LEDGER_MAX;
     p->purse.witness.dirty = true;
 }
 
-void party_witness_hellos(struct party_session *p)
+void party_witness_hellos(struct party_train *p)
 {
     struct party_witness *w = &p->purse.witness;
 
-    for (uint32_t m = 0; m < p->fed.set.members_n; m++) {
-        uint64_t said = p->fed.set.hellos[m].ledger, seen = w->seen[p->fed.set.members[m]];
+    for (uint32_t m = 0; m < p->set->members_n; m++) {
+        uint64_t said = p->set->hellos[m].ledger, seen = w->seen[p->set->members[m]];
 
-        if (m != p->fed.set.self && said < seen)
+        if (m != p->set->self && said < seen)
             log_warn("the ledger of %s ends at %llu, and this party has seen %llu: it was put back "
                      "or replaced",
-                     p->setup.roster->party[p->fed.set.members[m]].name, (unsigned long long)said,
+                     p->setup->roster->party[p->set->members[m]].name, (unsigned long long)said,
                      (unsigned long long)seen);
         see(p, m, said);
     }
@@ -62,26 +62,26 @@ void party_witness_hellos(struct party_session *p)
     w->due = w->dirty;
 }
 
-void party_witness_say(const struct party_session *p, struct agree_confirm *c)
+void party_witness_say(const struct party_train *p, struct agree_confirm *c)
 {
-    c->members = p->fed.set.members_n;
-    for (uint32_t m = 0; m < p->fed.set.members_n; m++)
+    c->members = p->set->members_n;
+    for (uint32_t m = 0; m < p->set->members_n; m++)
         agree_put_seen(c, m,
-                       m == p->fed.set.self ? p->fed.set.hellos[m].ledger
-                                            : p->purse.witness.seen[p->fed.set.members[m]]);
+                       m == p->set->self ? p->set->hellos[m].ledger
+                                         : p->purse.witness.seen[p->set->members[m]]);
 }
 
-enum status party_witness_check(struct party_session *p, uint32_t member,
+enum status party_witness_check(struct party_train *p, uint32_t member,
                                 const struct wire_confirm *c)
 {
-    uint64_t seen = agree_seen(c, p->fed.set.self), own = p->fed.set.hellos[p->fed.set.self].ledger;
+    uint64_t seen = agree_seen(c, p->set->self), own = p->set->hellos[p->set->self].ledger;
 
     if (seen <= own)
         return STATUS_OK;
-    return error_set(&p->error, STATUS_POLICY,
+    return error_set(p->error, STATUS_POLICY,
                      "ledger: %s has seen number %llu of this ledger, which ends at %llu: it was "
                      "put back or replaced",
-                     p->setup.roster->party[p->fed.set.members[member]].name,
+                     p->setup->roster->party[p->set->members[member]].name,
                      (unsigned long long)seen, (unsigned long long)own);
 }
 
@@ -91,34 +91,34 @@ static bool all_had_to_send(const struct plan *p)
     return !aggregation_of(p)->plaintext || p->protocol.straggler == STRAGGLER_WAIT;
 }
 
-void party_witness_opened(struct party_session *p)
+void party_witness_opened(struct party_train *p)
 {
     p->purse.witness.opened++;
 }
 
-void party_witness_ended(struct party_session *p)
+void party_witness_ended(struct party_train *p)
 {
     struct party_witness *w = &p->purse.witness;
 
     if (w->ended == w->opened || !all_had_to_send(&p->learner.plan))
         return;
     w->ended = w->opened;
-    for (uint32_t m = 0; m < p->fed.set.members_n; m++)
-        see(p, m, p->fed.set.hellos[m].ledger + w->ended);
+    for (uint32_t m = 0; m < p->set->members_n; m++)
+        see(p, m, p->set->hellos[m].ledger + w->ended);
 }
 
-void party_witness_charge(struct party_session *p, struct action_charge *c)
+void party_witness_charge(struct party_train *p, struct action_charge *c)
 {
     c->seen = p->purse.witness.seen;
-    c->seen_n = p->setup.roster->n;
+    c->seen_n = p->setup->roster->n;
     p->purse.witness.due = p->purse.witness.dirty = false;
 }
 
 /* --- the own checkpoint --- */
 
-struct party_paid party_witness_paid(const struct party_session *p)
+struct party_paid party_witness_paid(const struct party_train *p)
 {
-    const uint64_t last = p->setup.sequence(p->setup.owner), unopened = party_unopened(p);
+    const uint64_t last = p->setup->sequence(p->setup->owner), unopened = party_unopened(p);
     struct party_paid now = p->purse.witness.paid;
 
     now.last = last;
@@ -131,27 +131,27 @@ struct party_paid party_witness_paid(const struct party_session *p)
 }
 
 /* `besides`: what else may be the reason. */
-static enum status lacks(struct party_session *p, uint64_t least, const char *who,
+static enum status lacks(struct party_train *p, uint64_t least, const char *who,
                          const char *besides)
 {
-    uint64_t last = p->setup.sequence(p->setup.owner);
+    uint64_t last = p->setup->sequence(p->setup->owner);
 
     if (last >= least)
         return STATUS_OK;
-    return error_set(&p->error, STATUS_POLICY,
+    return error_set(p->error, STATUS_POLICY,
                      "ledger: %s/ledger.db ends at %llu, and %s it had come to %llu: it was put "
                      "back, replaced or deleted%s",
-                     p->setup.config->state, (unsigned long long)last, who,
+                     p->setup->config->state, (unsigned long long)last, who,
                      (unsigned long long)least, besides);
 }
 
-enum status party_witness_restore(struct party_session *p, const struct party_paid *paid)
+enum status party_witness_restore(struct party_train *p, const struct party_paid *paid)
 {
     p->purse.witness.paid = *paid;
     return lacks(p, paid->last, "by the checkpoint", "");
 }
 
-void party_witness_forget_steps(struct party_session *p)
+void party_witness_forget_steps(struct party_train *p)
 {
     p->purse.witness.paid = (struct party_paid){.last = p->purse.witness.paid.last};
     p->purse.witness.proven = false;
@@ -159,7 +159,7 @@ void party_witness_forget_steps(struct party_session *p)
 
 /* Where the ledger has to have come if the server has done what it says.  Of a process without a
  * checkpoint nothing is known to be paid, so that each step counts. */
-static uint64_t least_by_steps(const struct party_session *p)
+static uint64_t least_by_steps(const struct party_train *p)
 {
     const struct party_paid *paid = &p->purse.witness.paid;
     /* The round that was under way may have been counted before its step was. */
@@ -171,14 +171,14 @@ static uint64_t least_by_steps(const struct party_session *p)
     return least + (p->learner.behind.offered - paid->step);
 }
 
-void party_witness_offered(struct party_session *p)
+void party_witness_offered(struct party_train *p)
 {
     if (p->learner.applied == p->learner.behind.offered &&
-        p->setup.sequence(p->setup.owner) >= least_by_steps(p))
+        p->setup->sequence(p->setup->owner) >= least_by_steps(p))
         p->purse.witness.proven = true; /* what follows is paid for under these eyes */
 }
 
-enum status party_witness_steps(struct party_session *p)
+enum status party_witness_steps(struct party_train *p)
 {
     party_witness_offered(p);
     /* The parties have not signed what is offered: the server may be the one who is wrong. */

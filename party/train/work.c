@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include "common/base/subnormal.h"
 #include "common/nn/state.h"
@@ -13,20 +13,20 @@
 
 /* Noise of a seeded run depends on the place in the schedule alone, so any interleaving gives the
  * same. */
-static void seed_noise(struct party_session *p)
+static void seed_noise(struct party_train *p)
 {
     const struct party_task *t = &p->round.task;
     uint8_t key[RNG_KEY_BYTES];
     uint64_t place = (uint64_t)t->purpose << 62 |
                      (t->purpose == PURPOSE_TRAIN ? t->place : t->sweep << 32 | t->place);
 
-    if (!p->setup.seeded)
+    if (!p->setup->seeded)
         return;
-    rng_seed_key(key, p->setup.seed, p->setup.self + 1, "noise", place);
+    rng_seed_key(key, p->setup->seed, p->setup->self + 1, "noise", place);
     rng_rekey(&p->round.noise, key);
 }
 
-static struct secagg_round round_of(struct party_session *p, enum wire_purpose purpose,
+static struct secagg_round round_of(struct party_train *p, enum wire_purpose purpose,
                                     uint64_t place, uint64_t sweep)
 {
     if (plan_compresses(&p->learner.plan))
@@ -34,7 +34,7 @@ static struct secagg_round round_of(struct party_session *p, enum wire_purpose p
     return (struct secagg_round){
         .purpose = (uint8_t)purpose,
         .round = p->round.task.round,
-        .sid = p->fed.set.sid,
+        .sid = p->set->sid,
         .broadcast = p->round.view,
         .dither = p->round.dither,
         .importance = party_sent_importance(&p->learner.sent),
@@ -45,71 +45,23 @@ static struct secagg_round round_of(struct party_session *p, enum wire_purpose p
     };
 }
 
-static struct secagg_round round_of_task(struct party_session *p)
+static struct secagg_round round_of_task(struct party_train *p)
 {
     return round_of(p, p->round.task.purpose, p->round.task.place, p->round.task.sweep);
 }
 
 /* Under sequential one party after the other takes a step on a batch. */
-static bool has_turn(const struct party_session *p, uint64_t step)
+static bool has_turn(const struct party_train *p, uint64_t step)
 {
-    return p->learner.agenda.turns == 1 || step % p->learner.agenda.turns == p->setup.self;
-}
-
-/* --- a stop in the middle of a step --- */
-
-void party_session_interrupt(struct party_session *p)
-{
-    atomic_store(&p->stop, true);
-}
-
-static size_t weights_bytes(const struct party_session *p)
-{
-    return p->learner.sent.importance != NULL
-               ? p->learner.sent.width * sizeof *p->learner.sent.importance
-               : 0;
-}
-
-size_t party_undo_bytes(const struct party_session *p)
-{
-    return p->learner.plan.protocol.local_iterations > 1 && !p->learner.bottom.frozen
-               ? nn_state_bytes(&p->learner.bottom.net) + weights_bytes(p)
-               : 0;
-}
-
-/* A step of several local iterations may be left between two of them. */
-static enum status note_before(struct party_session *p)
-{
-    enum status s = STATUS_OK;
-
-    p->learner.undo.len = 0;
-    if (party_undo_bytes(p) == 0)
-        return STATUS_OK;
-    if (weights_bytes(p) > 0)
-        s = buf_append(&p->learner.undo, p->learner.sent.importance, weights_bytes(p));
-    if (s == STATUS_OK)
-        s = nn_state_print(&p->learner.bottom.net, &p->learner.undo);
-    return s == STATUS_OK ? s : error_set(&p->error, s, "a local step: %s", status_words(s));
-}
-
-static enum status undo(struct party_session *p)
-{
-    const size_t weights = weights_bytes(p);
-
-    if (weights > 0)
-        memcpy(p->learner.sent.importance, p->learner.undo.data, weights);
-    if (nn_state_parse(&p->learner.bottom.net, p->learner.undo.data + weights,
-                       p->learner.undo.len - weights) == STATUS_OK)
-        return STATUS_OK;
-    return error_set(&p->error, STATUS_DATA, "a local step that cannot be taken back");
+    return p->learner.agenda.turns == 1 || step % p->learner.agenda.turns == p->setup->self;
 }
 
 /* --- steps --- */
 
 /* What came down for the step, to Q local steps. */
-static enum status step_down(struct party_session *p, bool apply)
+static enum status step_down(struct party_train *p, bool apply)
 {
-    const double clip = p->setup.config->policy.gradient_clip;
+    const double clip = p->setup->config->policy.gradient_clip;
     struct party_bottom *b = &p->learner.bottom;
     struct secagg_round round;
     enum status s;
@@ -124,61 +76,59 @@ static enum status step_down(struct party_session *p, bool apply)
             party_sent_weigh(&p->learner.sent, b->gradient, b->batch_rows);
         if (b->frozen)
             return STATUS_OK;
-        p->report.clipped += party_bottom_apply(b, &p->learner.plan, p->learner.applied, clip);
+        p->count.clipped += party_bottom_apply(b, &p->learner.plan, p->learner.applied, clip);
         return STATUS_OK;
     }
     round = round_of(p, PURPOSE_TRAIN, p->learner.applied, 0);
     s = party_refresh_take(&p->learner.refresh, b, &p->round.shape, &p->learner.sent, &round,
-                           &p->error);
+                           p->error);
     if (s != STATUS_OK)
-        return error_wrap(&p->error, "the server: step %llu",
+        return error_wrap(p->error, "the server: step %llu",
                           (unsigned long long)p->learner.applied);
     if (b->frozen)
         return STATUS_OK;
     party_refresh_apply(&p->learner.refresh, b, &p->learner.sent, &p->learner.plan,
                         p->learner.applied, clip);
-    p->report.clipped += p->learner.refresh.clipped;
+    p->count.clipped += p->learner.refresh.clipped;
     return STATUS_OK;
 }
 
 /* What is in bottom.received ends step p->applied. */
-static enum status take_step(struct party_session *p, bool apply)
+static enum status take_step(struct party_train *p, bool apply)
 {
-    enum status s = note_before(p);
+    enum status s = party_note_before(p);
 
     if (s == STATUS_OK)
         s = step_down(p, apply && has_turn(p, p->learner.applied));
     if (s != STATUS_OK)
         return s;
     if (p->learner.bottom.interrupted)
-        return undo(p);
+        return party_undo(p);
     trail_add(&p->learner.trail, &p->learner.digest, p->learner.applied, p->learner.bottom.received,
               down_words(&p->learner.bottom.down, p->learner.bottom.batch_rows) *
                   sizeof *p->learner.bottom.received);
     if (apply)
         party_sent_close(&p->learner.sent);
-    if (++p->learner.applied > p->learner.behind.furthest) {
+    if (++p->learner.applied > p->learner.behind.furthest)
         p->learner.behind.furthest = p->learner.applied;
-        p->fed.stalled = 0;
-    }
     return party_save_when_due(p);
 }
 
-static void view_round(struct party_session *p)
+static void view_round(struct party_train *p)
 {
     const struct party_task *t = &p->round.task;
-    struct trail_round at = {p->fed.set.generation, t->round, t->place, t->sweep, t->purpose};
+    struct trail_round at = {p->set->generation, t->round, t->place, t->sweep, t->purpose};
 
     trail_view(p->round.view, &p->learner.digest, &p->learner.trail, &at);
 }
 
 /* What this party protects: embeddings, under fedvs the model that others embed with. */
-static const float *embed(struct party_session *p, size_t *n)
+static const float *embed(struct party_train *p, size_t *n)
 {
     const struct party_task *t = &p->round.task;
     const struct nn_layer *model = &p->learner.bottom.net.layer[0];
     const struct table *table =
-        t->purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
+        t->purpose == PURPOSE_EVALUATE_TEST ? p->setup->test : p->setup->train;
     const float *h = NULL;
 
     *n = (size_t)t->rows * p->learner.plan.model.embedding;
@@ -197,13 +147,13 @@ static const float *embed(struct party_session *p, size_t *n)
 /* What the end of the step will take out of the sum: this party's part without its noise.  With the
  * noise, the next model would depend on a secret draw, and not on the released sum and its own data
  * alone, which is what accounting of later releases rests on (docs/adr/0013). */
-static void note_own(struct party_session *p, const float *x, size_t n,
+static void note_own(struct party_train *p, const float *x, size_t n,
                      const struct secagg_round *round)
 {
     secagg_alone(&p->round.shape, p->learner.sent.own, x, n, round);
 }
 
-static enum status protect(struct party_session *p, const float *x, size_t n,
+static enum status protect(struct party_train *p, const float *x, size_t n,
                            const struct secagg_round *round)
 {
     enum status s;
@@ -216,10 +166,10 @@ static enum status protect(struct party_session *p, const float *x, size_t n,
     return s;
 }
 
-static enum status work_on_round(struct party_session *p)
+static enum status work_on_round(struct party_train *p)
 {
     struct party_task *t = &p->round.task;
-    uint64_t start = p->setup.clock_us(), computed;
+    uint64_t start = p->setup->clock_us(), computed;
     struct secagg_round round;
     enum status s = STATUS_OK;
     const float *x;
@@ -228,36 +178,38 @@ static enum status work_on_round(struct party_session *p)
     if (t->close)
         s = take_step(p, t->apply);
     if (s != STATUS_OK || !t->open || p->learner.bottom.interrupted) {
-        spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
+        spans_add(p->spans, SPAN_COMPUTE, p->setup->clock_us() - start);
         return s;
     }
     view_round(p);
     round = round_of_task(p);
     if (wire_purpose_deals(t->purpose)) {
         s = party_work_deal(p, &round);
-        spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - start);
-        return s == STATUS_OK ? s : error_set(&p->error, s, "dealing: %s", status_words(s));
+        spans_add(p->spans, SPAN_PROTECT, p->setup->clock_us() - start);
+        if (s != STATUS_OK && p->error->status != s) /* it says no more */
+            error_set(p->error, s, "%s", status_words(s));
+        return s == STATUS_OK ? s : error_wrap(p->error, "dealing");
     }
     x = embed(p, &n);
-    computed = p->setup.clock_us();
-    spans_add(&p->spans, SPAN_COMPUTE, computed - start);
+    computed = p->setup->clock_us();
+    spans_add(p->spans, SPAN_COMPUTE, computed - start);
     s = protect(p, x, n, &round);
-    spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - computed);
+    spans_add(p->spans, SPAN_PROTECT, p->setup->clock_us() - computed);
     if (s != STATUS_OK)
-        error_set(&p->error, s, "round %llu: %s", (unsigned long long)t->round, status_words(s));
+        error_set(p->error, s, "round %llu: %s", (unsigned long long)t->round, status_words(s));
     return s;
 }
 
 /* A share that does not open is the dealer's fault or the server's: nobody here can tell. */
-static enum status work_on_sum(struct party_session *p)
+static enum status work_on_sum(struct party_train *p)
 {
     struct secagg_round round = round_of_task(p);
-    uint64_t start = p->setup.clock_us();
+    uint64_t start = p->setup->clock_us();
     size_t n = party_values(p);
     const uint8_t *sealed = p->round.received.data;
     const uint8_t *tags =
         sealed + secagg_relay_bytes(p->learner.plan.protocol.aggregation, &p->round.shape,
-                                    party_part(p), p->fed.set.self, n);
+                                    party_part(p), p->set->self, n);
     uint32_t faulty = 0;
     enum status s;
 
@@ -265,19 +217,18 @@ static enum status work_on_sum(struct party_session *p)
         s = party_work_take(p, sealed, tags, &round, &faulty);
     else
         s = secagg_relay(p->round.masks, p->round.upload.payload, sealed, tags, n, &round, &faulty,
-                         &p->error);
+                         p->error);
 
-    spans_add(&p->spans, SPAN_PROTECT, p->setup.clock_us() - start);
+    spans_add(p->spans, SPAN_PROTECT, p->setup->clock_us() - start);
     if (s == STATUS_AUTH)
-        error_wrap(&p->error, "round %llu: the share of %s (or the server that passed it on)",
+        error_wrap(p->error, "round %llu: the share of %s (or the server that passed it on)",
                    (unsigned long long)p->round.task.round,
-                   p->setup.roster->party[p->fed.set.members[faulty]].name);
+                   p->setup->roster->party[p->set->members[faulty]].name);
     return s;
 }
 
 /* Bytes of what came down for step `step`, and its rows. */
-static size_t step_bytes(struct party_session *p, uint64_t step, const uint32_t **row,
-                         uint32_t *rows)
+static size_t step_bytes(struct party_train *p, uint64_t step, const uint32_t **row, uint32_t *rows)
 {
     *row = party_batch(p, step, rows);
     return down_words(&p->learner.bottom.down, *rows) * sizeof *p->learner.bottom.received;
@@ -285,7 +236,7 @@ static size_t step_bytes(struct party_session *p, uint64_t step, const uint32_t 
 
 /* Where gradients come, none is applied unless all are.  What is shown is looked at step by step:
  * it takes the model of that step to do so. */
-static enum status check_replay(struct party_session *p)
+static enum status check_replay(struct party_train *p)
 {
     const uint8_t *at = p->round.received.data, *end = at + p->round.received.len;
     const struct down *down = &p->learner.bottom.down;
@@ -303,9 +254,9 @@ static enum status check_replay(struct party_session *p)
 }
 
 /* The batch of step p->applied is embedded, and what was handed over is known again. */
-static void embed_again(struct party_session *p, const uint32_t *row, uint32_t rows)
+static void embed_again(struct party_train *p, const uint32_t *row, uint32_t rows)
 {
-    const float *h = party_bottom_train(&p->learner.bottom, p->setup.train, row, rows);
+    const float *h = party_bottom_train(&p->learner.bottom, p->setup->train, row, rows);
     const size_t n = (size_t)rows * p->learner.bottom.width;
     struct secagg_round round;
 
@@ -316,10 +267,10 @@ static void embed_again(struct party_session *p, const uint32_t *row, uint32_t r
     note_own(p, h, n, &round);
 }
 
-static enum status work_on_replay(struct party_session *p)
+static enum status work_on_replay(struct party_train *p)
 {
     const uint8_t *at = p->round.received.data, *end = at + p->round.received.len;
-    uint64_t start = p->setup.clock_us();
+    uint64_t start = p->setup->clock_us();
     enum status s = check_replay(p);
 
     while (at < end && s == STATUS_OK && !p->learner.bottom.interrupted) {
@@ -331,14 +282,15 @@ static enum status work_on_replay(struct party_session *p)
         embed_again(p, row, rows);
         s = take_step(p, true);
         at += bytes;
-        p->learner.bottom.interrupted |= atomic_load(&p->stop);
+        p->learner.bottom.interrupted |= atomic_load(p->stop);
     }
-    spans_add(&p->spans, SPAN_COMPUTE, p->setup.clock_us() - start);
+    spans_add(p->spans, SPAN_COMPUTE, p->setup->clock_us() - start);
     return s;
 }
 
-void party_session_work(struct party_session *p)
+void party_train_work(void *state)
 {
+    struct party_train *p = state;
     const uint64_t mode = subnormal_flush();
 
     switch (p->round.task.work) {

@@ -95,6 +95,15 @@ for file in lock ledger.db checkpoint.sealed; do
         same 'refused, as it was' "$code, $(cat precious)" "a party's $file is a $what"
     done
 done
+# Shares of everybody's data, of a run that this one does not go on with, take no room any more.
+rm -rf state-party
+mkdir -m 700 state-party
+head -c 100000 /dev/zero >state-party/shares
+chmod 600 state-party/shares
+timeout 5 "$VFL_BIN/vfl-party" -c base/party-1/config.yaml --set server=127.0.0.1:1 --set state=state-party \
+    --set state_key=state.key >trap.log 2>&1
+same 'lock, no shares' "$(cd state-party && ls -d lock), $([ -e state-party/shares ] || echo no shares)" \
+    'what is left of shares goes with the next run'
 for file in lock checkpoint.sealed journal-1.sealed; do
     for what in link pipe folder; do
         rm -rf state-server

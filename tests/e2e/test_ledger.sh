@@ -176,7 +176,7 @@ run 6
 same '0 0 0 0' "$codes" 'without that limit it goes on'
 expect 0 '^records *570$' 'there is a record more' party 1 --ledger
 expect 0 "at most $((most + 2)) of one record" 'the old ones have spent both' party 1 --ledger
-same 2 "$(party 1 --ledger | awk '/train  / && length($2) == 12 { print $2 }' | sort -u | wc -l)" \
+same 2 "$(party 1 --ledger | awk '$3 == "train" && length($1) == 12 { print $2 }' | sort -u | wc -l)" \
     'and there are two data sets of that party'
 
 # --- all ledgers deleted in the middle of a run ---

@@ -7,7 +7,7 @@
 #include "common/base/check.h"
 #include "common/compress/down.h"
 #include "common/flow/dither.h"
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/local_step.h"
 #include "tests/sim/world.h"
 
@@ -161,7 +161,7 @@ static void hear_upload(struct wire_msg *msg, void *owner)
         compare_upload(m, ear->party, &msg->upload, n * m->width, &at);
     } else if (plan_compresses(local_plan(m)) && at.purpose == PURPOSE_EVALUATE_TEST) {
         at.place = 0; /* all rows in one round */
-        at.sweep = p->session->round.task.sweep;
+        at.sweep = inside(p->session)->round.task.sweep;
         embed_rows(m, ear->party, &p->test, NULL, m->sim->options.test_rows);
         compare_upload(m, ear->party, &msg->upload, m->sim->options.test_rows * m->width, &at);
         m->evaluated++;
@@ -334,7 +334,7 @@ void local_mirror_deinit(struct local_mirror *m)
 /* What a party has of the others, as it is before the division of mean. */
 static void compare_others(struct local_mirror *m, uint32_t party)
 {
-    const struct party_refresh *f = &m->sim->party[party].session->learner.refresh;
+    const struct party_refresh *f = &inside(m->sim->party[party].session)->learner.refresh;
     uint32_t n;
 
     (void)local_batch(m, m->steps - 1, &n);
@@ -346,7 +346,7 @@ static void compare_others(struct local_mirror *m, uint32_t party)
 /* What the party keeps for next time. */
 static void compare_kept(struct local_mirror *m, uint32_t party)
 {
-    const struct party_sent *sent = &m->sim->party[party].session->learner.sent;
+    const struct party_sent *sent = &inside(m->sim->party[party].session)->learner.sent;
 
     for (uint32_t i = 0; i < m->sim->options.train_rows * m->width && sent->residual != NULL; i++)
         differ(m, "a residual", (double)sent->residual[i],
@@ -363,9 +363,9 @@ void local_mirror_compare(struct local_mirror *m)
     compare_head(m);
     for (uint32_t p = 0; p < m->parties; p++) {
         compare_kept(m, p);
-        if (m->sim->party[p].session->learner.refresh.on != local_refreshes(m, p))
-            differ(m, "a party that refreshes", m->sim->party[p].session->learner.refresh.on,
-                   local_refreshes(m, p));
+        if (inside(m->sim->party[p].session)->learner.refresh.on != local_refreshes(m, p))
+            differ(m, "a party that refreshes",
+                   inside(m->sim->party[p].session)->learner.refresh.on, local_refreshes(m, p));
         else if (local_refreshes(m, p) && m->steps > 0)
             compare_others(m, p);
     }

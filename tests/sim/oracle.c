@@ -13,7 +13,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/true_sum.h"
 #include "tests/sim/world.h"
 
@@ -196,12 +196,13 @@ static void used(struct sim *s, uint32_t party, struct use new, struct wire_byte
 static void digest_columns(uint8_t out[DIGEST_BYTES], const struct party_session *p,
                            const struct dealing_chunk *c, uint32_t dealer)
 {
-    const struct fedvs_terms *t = &p->round.shape.terms;
+    const struct fedvs_terms *t = &inside(p)->round.shape.terms;
     size_t row = (size_t)t->inputs_n * t->field->bytes, n = t->inputs[dealer] * t->field->bytes,
-           first = c->first + (c->test ? p->deal.chunks.train_len : 0);
-    const uint8_t *from = p->deal.memory + p->deal.bytes -
-                          ((size_t)p->deal.chunks.train_len + p->deal.chunks.test_len) * row +
-                          first * row + fedvs_inputs_before(t, dealer) * t->field->bytes;
+           first = c->first + (c->test ? inside(p)->deal.chunks.train_len : 0);
+    const uint8_t *from =
+        inside(p)->deal.memory + inside(p)->deal.bytes -
+        ((size_t)inside(p)->deal.chunks.train_len + inside(p)->deal.chunks.test_len) * row +
+        first * row + fedvs_inputs_before(t, dealer) * t->field->bytes;
     struct digest d = {0};
 
     digest_begin(&d);
@@ -243,13 +244,14 @@ static void took_shares(struct sim *s, uint32_t party)
     const struct party_session *p = s->party[party].session;
     struct dealing_chunk c;
 
-    if (p->round.task.work != WORK_SUM || p->round.task.purpose != PURPOSE_DEAL_DATA ||
-        p->round.task.status != STATUS_OK)
+    if (inside(p)->round.task.work != WORK_SUM ||
+        inside(p)->round.task.purpose != PURPOSE_DEAL_DATA ||
+        inside(p)->round.task.status != STATUS_OK)
         return;
-    c = dealing_chunk(&p->deal.chunks, p->round.task.place);
+    c = dealing_chunk(&inside(p)->deal.chunks, inside(p)->round.task.place);
     for (uint32_t m = 0; m < p->fed.set.members_n; m++) {
-        struct dealt new = {.place = p->round.task.place, .dealer = m};
-        new.telling = (size_t)c.rows * p->round.shape.terms.inputs[m] * 4 >= TELLING_BYTES;
+        struct dealt new = {.place = inside(p)->round.task.place, .dealer = m};
+        new.telling = (size_t)c.rows *inside(p)->round.shape.terms.inputs[m] * 4 >= TELLING_BYTES;
         memcpy(new.name, p->fed.set.hellos[m].dealing, sizeof new.name);
         digest_columns(new.content, p, &c, m);
         was_dealt(s, party, new);
@@ -298,7 +300,7 @@ void oracle_charged(struct sim *s, uint32_t party, const struct action_charge *c
 
 static void released_row(struct sim *s, uint32_t party, uint32_t row)
 {
-    const struct party_task *t = &s->party[party].session->round.task;
+    const struct party_task *t = &inside(s->party[party].session)->round.task;
     struct watched *w = &s->oracle->party[party];
     uint32_t among = party_session_report(s->party[party].session)->mechanism.parties;
 
@@ -328,7 +330,7 @@ static void numbers_hold(struct sim *s, uint32_t party)
  * segment. */
 static void released(struct sim *s, uint32_t party)
 {
-    const struct party_task *t = &s->party[party].session->round.task;
+    const struct party_task *t = &inside(s->party[party].session)->round.task;
     uint32_t rows =
                  t->purpose == PURPOSE_EVALUATE_TEST ? s->options.test_rows : s->options.train_rows,
              k = t->row != NULL || s->plan.protocol.aggregation != AGGREGATION_FEDVS

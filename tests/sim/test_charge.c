@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
@@ -18,18 +18,19 @@
 
 enum { ROWS = 23, BATCH = 5, ROUNDS = 5, TEST_ROWS = 100, LONG_ROWS = 500 };
 
-static struct party_session *p;
+static struct party_train *p;
 static struct actions actions;
 /* Releases in the ledger and releases sent, by split and row. */
 static int held[2][LONG_ROWS], sent[2][LONG_ROWS];
 
 static void start(uint32_t rows, uint32_t batch, double epochs)
 {
-    static struct roster five = {.n = 5};
+    static const struct roster five = {.n = 5};
+    static const struct party_setup setup = {.roster = &five};
 
     p = mem_alloc(1, sizeof *p);
     CHECK(p != NULL);
-    p->setup.roster = &five;
+    p->setup = &setup;
     plan_defaults(&p->learner.plan);
     p->learner.plan.shape.train_rows = rows;
     p->learner.plan.shape.test_rows = TEST_ROWS;

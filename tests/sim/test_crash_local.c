@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/deaths.h"
 #include "tests/sim/world.h"
 
@@ -134,12 +134,12 @@ static void look_at_others(struct wire_msg *msg, void *owner)
 {
     struct whole *w = owner;
     const struct party_session *p = w->sim->party[w->party].session;
-    const struct plan *plan = &p->learner.plan;
+    const struct plan *plan = &inside(p)->learner.plan;
     const double unit = plan->protocol.clip / (plan->protocol.pbm.beta * plan->protocol.pbm.trials);
 
     (void)msg;
-    for (uint32_t i = 0; p->learner.applied > 0 && i < plan->model.embedding; i++) {
-        double codes = (double)p->learner.refresh.others[i] / unit;
+    for (uint32_t i = 0; inside(p)->learner.applied > 0 && i < plan->model.embedding; i++) {
+        double codes = (double)inside(p)->learner.refresh.others[i] / unit;
 
         w->broken += fabs(codes - round(codes)) > 1e-4;
         w->looks++;

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "party/train/train.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
@@ -63,20 +63,33 @@ static void set_plan(struct plan *p, const struct given *g)
     p->shape.test_rows = g->test_rows;
 }
 
-static void set_hellos(struct party_session *p, const struct given *g)
+/* A job with what a session would lend it. */
+static struct party_train *begin(struct party_set *set, const struct party_setup *setup,
+                                 struct error *error)
 {
-    p->fed.set.members_n = MEMBERS;
-    p->fed.set.hellos = mem_alloc(MEMBERS, sizeof *p->fed.set.hellos);
-    CHECK(p->fed.set.hellos != NULL);
+    struct party_train *p = mem_alloc(1, sizeof *p);
+
+    CHECK(p != NULL);
+    p->setup = setup;
+    p->set = set;
+    p->error = error;
+    return p;
+}
+
+static void set_hellos(struct party_set *set, const struct given *g)
+{
+    set->members_n = MEMBERS;
+    set->hellos = mem_alloc(MEMBERS, sizeof *set->hellos);
+    CHECK(set->hellos != NULL);
     for (uint32_t m = 0; m < MEMBERS; m++) {
-        p->fed.set.hellos[m].has_dealing = true;
-        p->fed.set.hellos[m].features = m == 0 ? COLUMNS : g->others_features;
-        p->fed.set.hellos[m].degree = 1;
+        set->hellos[m].has_dealing = true;
+        set->hellos[m].features = m == 0 ? COLUMNS : g->others_features;
+        set->hellos[m].degree = 1;
     }
 }
 
 /* Deals the chunk twice in one round: the second time nothing is drawn. */
-static void deal(struct party_session *p, const struct given *g, struct stream *out)
+static void deal(struct party_train *p, const struct given *g, struct stream *out)
 {
     static const uint8_t sid[WIRE_DIGEST_BYTES], view[WIRE_DIGEST_BYTES];
     const struct secagg_pair pairs[MEMBERS] = {0};
@@ -103,22 +116,25 @@ static void deal(struct party_session *p, const struct given *g, struct stream *
 static struct stream stream_of(const struct given *g)
 {
     static const struct config_party config = {.policy.shares_mib = 1024};
-    struct party_session *p = mem_alloc(1, sizeof *p);
     struct table train = {.rows = ROWS, .cols = COLUMNS},
                  test = {.rows = g->test_rows, .cols = COLUMNS};
     struct given own = *g;
     struct roster *roster = mem_alloc(1, sizeof *roster);
     struct stream out = {0};
+    struct party_set set = {0};
+    struct party_setup setup;
+    struct party_train *p;
 
-    CHECK(p != NULL && roster != NULL);
+    CHECK(roster != NULL);
     train.x = own.train;
     test.x = own.test;
     memcpy(roster->digest, g->roster_digest, sizeof g->roster_digest);
-    memcpy(p->learner.plan_digest, g->plan_digest, sizeof p->learner.plan_digest);
-    p->setup =
+    setup =
         (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
+    p = begin(&set, &setup, NULL);
+    memcpy(p->learner.plan_digest, g->plan_digest, sizeof p->learner.plan_digest);
     set_plan(&p->learner.plan, g);
-    set_hellos(p, g);
+    set_hellos(&set, g);
     assert_int_equal(party_deal_init(p), STATUS_OK);
     party_deal_restore(p, g->secret);
     assert_int_equal(party_deal_begin(p), STATUS_OK);
@@ -128,7 +144,7 @@ static struct stream stream_of(const struct given *g)
     out.chunk_rows = p->deal.chunks.chunk_rows;
     party_deal_deinit(p);
     digest_deinit(&p->learner.digest);
-    mem_free(p->fed.set.hellos);
+    mem_free(set.hellos);
     mem_free(roster);
     mem_free(p);
     return out;
@@ -222,29 +238,31 @@ static void expect_room(uint32_t mib, enum status want)
 {
     struct config_party config = {.policy.shares_mib = mib};
     struct given g = usual;
-    struct party_session *p = mem_alloc(1, sizeof *p);
     struct roster *roster = mem_alloc(1, sizeof *roster);
     struct table train = {.rows = ROWS, .cols = COLUMNS, .x = g.train},
                  test = {.rows = ROWS, .cols = COLUMNS, .x = g.test};
+    struct party_setup setup = {
+        .config = &config, .roster = roster, .train = &train, .test = &test};
+    struct party_set set = {0};
+    struct error error = {0};
+    struct party_train *p = begin(&set, &setup, &error);
 
-    CHECK(p != NULL && roster != NULL);
+    CHECK(roster != NULL);
     strcpy(roster->party[2].name, "wide");
-    p->setup =
-        (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
     set_plan(&p->learner.plan, &g);
-    set_hellos(p, &g);
-    p->fed.set.hellos[2].features = 20000; /* 24 rows of 20102 columns of 8 bytes: 3.7 MiB */
-    p->fed.set.members[2] = 2;
+    set_hellos(&set, &g);
+    set.hellos[2].features = 20000; /* 24 rows of 20102 columns of 8 bytes: 3.7 MiB */
+    set.members[2] = 2;
     assert_int_equal(party_deal_init(p), STATUS_OK);
     assert_int_equal(party_deal_begin(p), want);
     if (want != STATUS_OK) {
-        assert_non_null(strstr(p->error.text, "policy.max_shares_mib"));
-        assert_non_null(strstr(p->error.text, "wide"));
+        assert_non_null(strstr(error.text, "policy.max_shares_mib"));
+        assert_non_null(strstr(error.text, "wide"));
         assert_null(p->deal.memory);
     }
     party_deal_deinit(p);
     digest_deinit(&p->learner.digest);
-    mem_free(p->fed.set.hellos);
+    mem_free(set.hellos);
     mem_free(roster);
     mem_free(p);
 }

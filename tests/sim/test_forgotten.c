@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/world.h"
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static void look(struct sim *s, struct flight *f, void *owner)
         w->there++;
     } else {
         assert_false(is_secret_there(p));
-        assert_int_equal(p->round.masks != NULL, p->sm.phase != PHASE_GATHER);
+        assert_int_equal(inside(p)->round.masks != NULL, p->sm.phase != PHASE_GATHER);
         w->gone++;
     }
 }
@@ -65,7 +65,7 @@ static void test_keys_go_as_soon_as_they_are_not_needed(void **state)
         assert_true(w.there >= 3 && w.gone >= 12);
         for (uint32_t k = 0; k < 3; k++) {
             assert_false(is_secret_there(s->party[k].session));
-            assert_null(s->party[k].session->round.masks);
+            assert_null(inside(s->party[k].session)->round.masks);
         }
         sim_free(s);
     }

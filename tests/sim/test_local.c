@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/local_mirror.h"
 #include "tests/sim/world.h"
@@ -121,7 +121,7 @@ static void polynomials_after(const char *const sets[SETS], float w[LOCAL_PARTIE
     sim_run(s, RUN_US);
     expect_completed(s);
     for (uint32_t i = 0; i < LOCAL_PARTIES; i++) {
-        const struct party_bottom *b = &s->party[i].session->learner.bottom;
+        const struct party_bottom *b = &inside(s->party[i].session)->learner.bottom;
         const struct nn_layer *l = &b->net.layer[0];
 
         assert_in_range(b->beyond, b->values / 10, b->values * 9 / 10);

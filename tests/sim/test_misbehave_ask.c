@@ -7,7 +7,7 @@
 #include "tests/sim/misbehave_scripts.h"
 
 #include "common/base/check.h"
-#include "party/core.h"
+#include "tests/sim/inside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static void ask(struct mis *m, struct flight *f)
                                                 .purpose = a->q[i].purpose,
                                                 .sweep = train ? 0 : was.sweep};
         if (train)
-            msg.broadcast.place = p->learner.applied + (uint64_t)a->q[i].place;
+            msg.broadcast.place = inside(p)->learner.applied + (uint64_t)a->q[i].place;
         if (i == 0)
             mis_pack(&f->frame, &msg);
         else

@@ -7,7 +7,7 @@
 #include "tests/sim/misbehave_scripts.h"
 
 #include "common/base/check.h"
-#include "party/core.h"
+#include "tests/sim/inside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,8 +153,8 @@ static void take_apart(struct parts *p, const struct mis *m, const struct wire_s
     memcpy(p->tag, w->tags.data, sizeof p->tag);
     for (uint32_t k = 0; k < PARTS; k++) {
         p->at[k] = at;
-        p->n[k] = secagg_part_bytes(agg, &s->round.shape, party_part(s), up ? MIS_VICTIM : 2 * k,
-                                    party_values(s));
+        p->n[k] = secagg_part_bytes(agg, &inside(s)->round.shape, party_part(inside(s)),
+                                    up ? MIS_VICTIM : 2 * k, party_values(inside(s)));
         at += p->n[k];
     }
     CHECK(at == w->sealed.n);

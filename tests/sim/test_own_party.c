@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/world.h"
 
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static void said(struct sim *s, int who, uint32_t to, const struct wire_msg *m, 
     (void)owner;
     if (who < 0 || m->kind != WIRE_UPLOAD)
         return;
-    at = place_of(p, &s->party[who].session->purse.mechanism);
+    at = place_of(p, &inside(s->party[who].session)->purse.mechanism);
     p->sent[at]++;
     assert_true(--p->left[at] >= 0); /* sent, and not paid under this noise */
 }

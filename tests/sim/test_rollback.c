@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/check.h"
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/world.h"
 
@@ -56,7 +56,7 @@ static uint64_t seen_by_others(const struct sim *s)
     uint64_t most = 0;
 
     for (uint32_t i = 0; i < PARTIES; i++) {
-        uint64_t seen = s->party[i].session->purse.witness.seen[VICTIM];
+        uint64_t seen = inside(s->party[i].session)->purse.witness.seen[VICTIM];
 
         if (i != VICTIM && seen > most)
             most = seen;
@@ -229,7 +229,7 @@ static void change(struct sim *s, uint32_t party, const struct sim_ledger *to)
 {
     *ledger_of(s, party) = *to;
     ledger_of(s, party)->tampered = true;
-    party_witness_init(s->party[party].session);
+    party_witness_init(inside(s->party[party].session));
 }
 
 static void test_an_untouched_ledger_goes_on(void **state)

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/world.h"
 
@@ -67,7 +67,7 @@ static void test_a_server_that_lost_its_last_records_goes_on(void **state)
     assert_false(over(s));
     sim_run(s, HOUR_US);
     expect_completed(s);
-    assert_true(s->party[0].session->learner.behind.gone_back > 0);
+    assert_true(inside(s->party[0].session)->learner.behind.gone_back > 0);
     assert_true(sim_charged(s, 0) > 40 * 12); /* what was released again was charged again */
     sim_free(s);
 }
@@ -85,10 +85,10 @@ static void test_parties_are_taken_back_so_often_and_no_more(void **state)
 
         assert_true(end->over);
         assert_int_equal(end->outcome, OUTCOME_FAILED);
-        if (s->party[i].session->learner.behind.gone_back > PARTY_GO_BACK_MAX)
+        if (inside(s->party[i].session)->learner.behind.gone_back > PARTY_GO_BACK_MAX)
             assert_non_null(strstr(end->error.text, "its state was lost or put back"));
     }
-    assert_int_equal(s->party[0].session->learner.behind.gone_back, PARTY_GO_BACK_MAX + 1);
+    assert_int_equal(inside(s->party[0].session)->learner.behind.gone_back, PARTY_GO_BACK_MAX + 1);
     sim_free(s);
 }
 

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/world.h"
 
@@ -163,8 +163,8 @@ static void test_weights_and_optimiser_stay_finite_and_passes_were_lost_on_the_w
         sim_run(s, RUN_US);
         expect_completed(s);
         for (uint32_t i = 0; i < 3; i++)
-            assert_true(finite_state(&s->party[i].session->learner.bottom.net));
-        lost += s->party[VICTIM].session->learner.bottom.lost;
+            assert_true(finite_state(&inside(s->party[i].session)->learner.bottom.net));
+        lost += inside(s->party[VICTIM].session)->learner.bottom.lost;
         sim_free(s);
     }
     assert_true(lost > 0); /* or nothing here was ever tried */

@@ -7,7 +7,7 @@
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/secagg/encode.h"
-#include "party/core.h"
+#include "tests/sim/inside.h"
 #include "server/core.h"
 #include "tests/sim/world.h"
 
@@ -98,17 +98,18 @@ static void *room(void *block, size_t had, size_t want, size_t size)
 /* The rows of a round, in the order of its sums: a row in each segment for each coded row. */
 static size_t rows_of(const struct party_session *p, uint32_t **row)
 {
-    const struct party_task *task = &p->round.task;
+    const struct party_task *task = &inside(p)->round.task;
     bool test = task->purpose == PURPOSE_EVALUATE_TEST;
-    uint32_t rows = test ? p->learner.plan.shape.test_rows : p->learner.plan.shape.train_rows,
-             k = p->learner.plan.protocol.fedvs.segments, len = (rows + k - 1) / k;
+    uint32_t rows = test ? inside(p)->learner.plan.shape.test_rows
+                         : inside(p)->learner.plan.shape.train_rows,
+             k = inside(p)->learner.plan.protocol.fedvs.segments, len = (rows + k - 1) / k;
     size_t n = 0;
 
     *row = mem_alloc((size_t)k * task->coded + 1, sizeof **row);
     CHECK(*row != NULL);
     for (uint32_t segment = 0; segment < k; segment++) {
         for (uint32_t i = 0; i < task->coded; i++) {
-            uint32_t at = segment * len + p->round.coded[i];
+            uint32_t at = segment * len + inside(p)->round.coded[i];
             if (at < rows)
                 (*row)[n++] = at;
         }
@@ -119,9 +120,9 @@ static size_t rows_of(const struct party_session *p, uint32_t **row)
 static void multiply(struct true_sum *t, const struct party_session *p, struct codes *c,
                      const float *x)
 {
-    const struct fedvs_terms *terms = &p->round.shape.terms;
+    const struct fedvs_terms *terms = &inside(p)->round.shape.terms;
     uint32_t d = (uint32_t)p->setup.train->cols, degree = p->setup.config->degree,
-             width = p->learner.plan.model.embedding;
+             width = inside(p)->learner.plan.model.embedding;
 
     for (uint32_t i = 1; i <= degree; i++)
         fedvs_quantise_x(terms, t->power + (size_t)(i - 1) * d, x, d, i);
@@ -135,9 +136,9 @@ static void multiply(struct true_sum *t, const struct party_session *p, struct c
 
 static void multiply_rows(struct true_sum *t, const struct party_session *p, struct codes *c)
 {
-    const struct nn_layer *model = &p->learner.bottom.net.layer[0];
+    const struct nn_layer *model = &inside(p)->learner.bottom.net.layer[0];
     const struct table *table =
-        p->round.task.purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
+        inside(p)->round.task.purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
     size_t weights = (size_t)model->in * model->out, rows, inputs = model->in;
     uint64_t clipped = 0;
     uint32_t *row;
@@ -146,7 +147,7 @@ static void multiply_rows(struct true_sum *t, const struct party_session *p, str
     t->w_max = weights > t->w_max ? weights : t->w_max;
     t->power = room(t->power, t->power_max, inputs, sizeof *t->power);
     t->power_max = inputs > t->power_max ? inputs : t->power_max;
-    fedvs_quantise_w(&p->round.shape.terms, t->w, model->w, weights, &t->noise, &clipped);
+    fedvs_quantise_w(&inside(p)->round.shape.terms, t->w, model->w, weights, &t->noise, &clipped);
     rows = rows_of(p, &row);
     c->z = room(c->z, c->max, rows * model->out, sizeof *c->z);
     c->max = rows * model->out > c->max ? rows * model->out : c->max;
@@ -161,23 +162,24 @@ static void multiply_rows(struct true_sum *t, const struct party_session *p, str
 /* What compression leaves of it, with the residuals that went in. */
 static void compress_codes(struct codes *c, const struct party_session *p, const float *x)
 {
-    const bool fed = p->learner.sent.kept && p->round.task.purpose == PURPOSE_TRAIN;
-    const size_t bytes = compress_bytes(&p->round.shape.encode.compress, c->n);
+    const bool fed = inside(p)->learner.sent.kept && inside(p)->round.task.purpose == PURPOSE_TRAIN;
+    const size_t bytes = compress_bytes(&inside(p)->round.shape.encode.compress, c->n);
     uint8_t key[COMPRESS_KEY_BYTES], *packed = mem_alloc(bytes + 1, 1);
-    const struct compress_round round = {key, party_sent_importance(&p->learner.sent)};
+    const struct compress_round round = {key, party_sent_importance(&inside(p)->learner.sent)};
 
     CHECK(packed != NULL);
-    compress_key(key, p->round.dither, (uint16_t)p->fed.set.self);
-    encode_pack(&p->round.shape.encode, packed, c->y, fed ? p->learner.sent.x : x, c->n, &round);
-    CHECK(encode_unpack(&p->round.shape.encode, c->y, packed, c->n, &round));
+    compress_key(key, inside(p)->round.dither, (uint16_t)p->fed.set.self);
+    encode_pack(&inside(p)->round.shape.encode, packed, c->y, fed ? inside(p)->learner.sent.x : x,
+                c->n, &round);
+    CHECK(encode_unpack(&inside(p)->round.shape.encode, c->y, packed, c->n, &round));
     mem_free(packed);
 }
 
 void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 {
     const struct party_session *p = s->party[party].session;
-    const struct party_task *task = &p->round.task;
-    const struct nn_net *net = &p->learner.bottom.net;
+    const struct party_task *task = &inside(p)->round.task;
+    const struct nn_net *net = &inside(p)->learner.bottom.net;
     const float *x = net->layer[net->spec.layers - 1].y;
     struct codes *c = &t->of[party];
     uint8_t key[RNG_KEY_BYTES];
@@ -188,23 +190,23 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
         return;
     c->generation = p->fed.set.generation;
     c->round = task->round;
-    memcpy(c->trail, p->learner.trail.value, sizeof c->trail);
+    memcpy(c->trail, inside(p)->learner.trail.value, sizeof c->trail);
     rng_seed_key(key, p->setup.seed, party + 1, "noise", (uint64_t)task->purpose << 62 | place);
     rng_rekey(&t->noise, key);
     if (multiplies(s)) {
         multiply_rows(t, p, c);
         return;
     }
-    c->n = (size_t)task->rows * p->learner.plan.model.embedding;
+    c->n = (size_t)task->rows * inside(p)->learner.plan.model.embedding;
     c->q = room(c->q, c->max, c->n, sizeof *c->q);
     c->y = room(c->y, c->max, c->n, sizeof *c->y);
     c->max = c->n > c->max ? c->n : c->max;
-    if (p->round.shape.encode.compressed)
+    if (inside(p)->round.shape.encode.compressed)
         compress_codes(c, p, x);
-    else if (p->round.shape.encode.integers)
-        encode_integers(&p->round.shape.encode, c->q, x, c->n, &t->noise);
+    else if (inside(p)->round.shape.encode.integers)
+        encode_integers(&inside(p)->round.shape.encode, c->q, x, c->n, &t->noise);
     else
-        encode_clip(&p->round.shape.encode, c->y, x, c->n);
+        encode_clip(&inside(p)->round.shape.encode, c->y, x, c->n);
 }
 
 /* --- the sum --- */

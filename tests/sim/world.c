@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "party/train/train.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/flight.h"
 #include "tests/sim/oracle.h"
@@ -173,7 +174,9 @@ void world_new_party(struct sim *s, uint32_t i)
 {
     struct sim_party *p = &s->party[i];
     bool disk = s->options.checkpoint_rounds > 0 && !(s->options.diskless >> i & 1);
+    static const struct party_job *const jobs[] = {&party_train_job, NULL};
     struct party_setup setup = {
+        .jobs = jobs,
         .config = &p->config,
         .roster = &p->roster,
         .self = i,

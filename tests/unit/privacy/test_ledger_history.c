@@ -123,11 +123,10 @@ static void test_when_numbers_have_run_out_nothing_is_charged(void **state)
 static void test_entries_are_summed_by_plan_data_and_purpose(void **state)
 {
     static const char *const expected[] = {
-        "000000000001  000000000009  train             2        7           30  2023-11-14  "
-        "2023-11-15",
-        "000000000001  000000000009  evaluate          1        1           10",
-        "000000000002  000000000009  train             1        4           10",
-        "000000000001  000000000008  train             1        1           10",
+        "000000000001     1  train             2        7           30  2023-11-14  2023-11-15",
+        "000000000001     1  evaluate          1        1           10",
+        "000000000002     1  train             1        4           10",
+        "000000000001     3  train             1        1           10",
     };
     const char *path = scratch_path("runs.db");
     struct ledger *l = open_at(path);
@@ -165,6 +164,56 @@ static void test_entries_are_summed_by_plan_data_and_purpose(void **state)
     expect_printed(l, "earlier", false);
     mem_free(slots);
     ledger_close(l);
+}
+
+/* The record of a ledger's only plan with data. */
+static void work_of(char out[256], const char *path)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *get = NULL;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT text FROM log WHERE text LIKE 'work 1 %'", -1, &get, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(get), SQLITE_ROW);
+    snprintf(out, 256, "%s", (const char *)sqlite3_column_text(get, 0));
+    sqlite3_finalize(get);
+    sqlite3_close(db);
+}
+
+/* A plain digest of the data would let anybody with the file, or with what is printed of it, try
+ * values on it: it is under the ledger's key and salt. */
+static void test_the_digest_of_the_data_is_neither_in_the_file_nor_printed(void **state)
+{
+    static const char plain[] = "abababababababababababababababababababababababababababababababab";
+    const char *path = scratch_path("data.db"), *other = scratch_path("other-data.db");
+    uint8_t data[LEDGER_DIGEST_BYTES], plan[LEDGER_DIGEST_BYTES] = {0};
+    char sql[128], work[2][256];
+
+    (void)state;
+    memset(data, 0xab, sizeof data);
+    for (int i = 0; i < 2; i++) { /* another ledger of the same key names the same data anew */
+        struct ledger *l = open_at(i == 0 ? path : other);
+        uint32_t *slots = bind_rows(l, 10);
+        struct ledger_block b = block(LEDGER_TRAIN, slots, 10);
+
+        b.plan = plan;
+        b.data = data;
+        use(l, &PBM);
+        take(l, b);
+        take(l, b);
+        expect_printed(l, "abababababab", false);
+        expect_printed(l, "000000000000     1  train             2", true);
+        mem_free(slots);
+        ledger_close(l);
+    }
+    assert_int_equal(sealed_number(path, "SELECT count(*) FROM log WHERE text LIKE 'work %'"), 1);
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM log WHERE text LIKE '%%%s%%'", plain);
+    assert_int_equal(sealed_number(path, sql), 0);
+    work_of(work[0], path);
+    work_of(work[1], other);
+    assert_string_not_equal(work[0], work[1]);
 }
 
 /* --- few --- */
@@ -271,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_a_refused_block_takes_no_number),
         cmocka_unit_test(test_when_numbers_have_run_out_nothing_is_charged),
         cmocka_unit_test(test_entries_are_summed_by_plan_data_and_purpose),
+        cmocka_unit_test(test_the_digest_of_the_data_is_neither_in_the_file_nor_printed),
         cmocka_unit_test(test_all_is_written_anew_after_so_many_records_and_says_the_same),
         cmocka_unit_test(test_works_beyond_the_most_are_told_as_one),
     };

@@ -295,10 +295,13 @@ static void test_other_versions_are_refused(void **state)
     const char *path = make_ledger("version.db");
 
     (void)state;
-    sealed_run(path, "PRAGMA user_version = 4");
+    sealed_run(path, "PRAGMA user_version = 5");
     assert_refused(path, "written by a later version of this program");
-    for (int old = 1; old < 3; old++) {
-        sealed_run(path, old == 1 ? "PRAGMA user_version = 1" : "PRAGMA user_version = 2");
+    for (int old = 1; old < 4; old++) {
+        char sql[64];
+
+        snprintf(sql, sizeof sql, "PRAGMA user_version = %d", old);
+        sealed_run(path, sql);
         assert_refused(path, "written by an earlier version of this program");
         assert_refused(path, "move it away"); /* and what to do */
     }
@@ -306,7 +309,7 @@ static void test_other_versions_are_refused(void **state)
     assert_refused(path, "no version");
     sealed_run(path, "PRAGMA user_version = -1");
     assert_refused(path, "no version");
-    sealed_run(path, "PRAGMA user_version = 3");
+    sealed_run(path, "PRAGMA user_version = 4");
     ledger_close(open_at(path));
 }
 

@@ -1,0 +1,72 @@
+/* learner.c -- small things of the plan and the model that more than one phase needs.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/train/learner.h"
+
+#include "common/nn/state.h"
+#include "party/train/train.h"
+
+#include <string.h>
+
+enum status party_violation(struct party_train *p, const char *what, uint64_t number)
+{
+    return error_set(p->error, STATUS_PROTOCOL, "the server: %s (%llu)", what,
+                     (unsigned long long)number);
+}
+
+const uint32_t *party_batch(struct party_train *p, uint64_t step, uint32_t *rows)
+{
+    return schedule_batch(&p->learner.schedule, agenda_batch(&p->learner.agenda, step), rows);
+}
+
+enum status party_copy_gradient(struct party_train *p, void *to, struct wire_bytes from,
+                                size_t words)
+{
+    if (from.n != words * sizeof *p->learner.bottom.received)
+        return party_violation(p, "a gradient of the wrong size", from.n);
+    if (from.n > 0)
+        memcpy(to, from.data, from.n);
+    return STATUS_OK;
+}
+
+/* --- a stop in the middle of a step --- */
+
+static size_t weights_bytes(const struct party_train *p)
+{
+    return p->learner.sent.importance != NULL
+               ? p->learner.sent.width * sizeof *p->learner.sent.importance
+               : 0;
+}
+
+size_t party_undo_bytes(const struct party_train *p)
+{
+    return p->learner.plan.protocol.local_iterations > 1 && !p->learner.bottom.frozen
+               ? nn_state_bytes(&p->learner.bottom.net) + weights_bytes(p)
+               : 0;
+}
+
+enum status party_note_before(struct party_train *p)
+{
+    enum status s = STATUS_OK;
+
+    p->learner.undo.len = 0;
+    if (party_undo_bytes(p) == 0)
+        return STATUS_OK;
+    if (weights_bytes(p) > 0)
+        s = buf_append(&p->learner.undo, p->learner.sent.importance, weights_bytes(p));
+    if (s == STATUS_OK)
+        s = nn_state_print(&p->learner.bottom.net, &p->learner.undo);
+    return s == STATUS_OK ? s : error_set(p->error, s, "a local step: %s", status_words(s));
+}
+
+enum status party_undo(struct party_train *p)
+{
+    const size_t weights = weights_bytes(p);
+
+    if (weights > 0)
+        memcpy(p->learner.sent.importance, p->learner.undo.data, weights);
+    if (nn_state_parse(&p->learner.bottom.net, p->learner.undo.data + weights,
+                       p->learner.undo.len - weights) == STATUS_OK)
+        return STATUS_OK;
+    return error_set(p->error, STATUS_DATA, "a local step that cannot be taken back");
+}
