@@ -260,6 +260,7 @@ static void report(const void *state, struct party_report *r)
     r->furthest = l->behind.furthest + p->deal.furthest;
     r->planned = l->planned;
     r->final = l->final;
+    r->keeping = p->keep.writing;
     r->plan = l->plan;
     r->agenda = l->agenda;
     r->mechanism = p->purse.mechanism;
