@@ -2,9 +2,10 @@
  * folder.
  *
  * With a state_key it is `shares` there, and a later process finds them; it goes when the run is
- * complete.  Without one it has no name and ends with the process.  What is in it is, for any T
- * parties together, uniform noise; of T + 1 parties together it is their data: it is the owner's to
- * read alone (0600), like the party's own data.
+ * complete, when it ends before all of them are here, and when the next one does not go on with
+ * them.  Without one it has no name and ends with the process.  What is in it is, for any T parties
+ * together, uniform noise; of T + 1 parties together it is their data: it is the owner's to read
+ * alone (0600), like the party's own data.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

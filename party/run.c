@@ -116,6 +116,8 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     holdings_init(&r->holdings, &r->in->config);
     if (s == STATUS_OK)
         s = begin_session(r, err);
+    if (s == STATUS_OK && !party_session_report(r->session)->shared)
+        s = holdings_remove(&r->holdings, err); /* of a run that this one does not go on with */
     if (s != STATUS_OK)
         return s;
     r->delay_mean_s = inject_mean_s(&r->in->config.inject, r->in->self, r->in->roster.n);
@@ -143,7 +145,7 @@ enum status party_run_end(struct party_run *r, struct error *err)
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, &unwritten);
-    if (complete && written == STATUS_OK)
+    if ((complete || !rep->shared) && written == STATUS_OK)
         written = holdings_remove(&r->holdings, &unwritten);
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static enum status failed(const char *path, struct error *err)
@@ -54,7 +55,38 @@ enum status mapped_open(struct mapped *m, const char *path, struct error *err)
     return STATUS_OK;
 }
 
+/* Of a disk that others write to too, a twentieth stays free, up to this much. */
+#define SPARE_BYTES (64u << 20)
+
+/* 0, or why n bytes of fd cannot be on its disk, and something be left. */
+static int look_for_room(int fd, size_t n)
+{
+    struct statvfs disk;
+    struct stat st;
+    uint64_t has, room, spare;
+
+    if (fstat(fd, &st) != 0 || fstatvfs(fd, &disk) != 0)
+        return errno;
+    has = (uint64_t)st.st_blocks * 512;
+    room = (uint64_t)disk.f_bavail * disk.f_frsize;
+    spare = (uint64_t)disk.f_blocks * disk.f_frsize / 20;
+    if (spare > SPARE_BYTES)
+        spare = SPARE_BYTES;
+    if (disk.f_blocks == 0 || n <= has) /* some do not say */
+        return 0;
+    return room < spare || n - has > room - spare ? ENOSPC : 0;
+}
+
 /* The disk must have room for it now: a page that it has none for later ends the process. */
+static int size(int fd, size_t n)
+{
+    int failure = look_for_room(fd, n);
+
+    if (failure == 0 && ftruncate(fd, (off_t)n) != 0)
+        failure = errno;
+    return failure == 0 ? posix_fallocate(fd, 0, (off_t)n) : failure;
+}
+
 static enum status size_and_map(struct mapped *m, int fd, size_t n, const char *path,
                                 struct error *err)
 {
@@ -62,9 +94,10 @@ static enum status size_and_map(struct mapped *m, int fd, size_t n, const char *
 
     if (fd < 0)
         return failed(path, err);
-    failure = ftruncate(fd, (off_t)n) != 0 ? errno : posix_fallocate(fd, 0, (off_t)n);
+    failure = size(fd, n);
     if (failure == 0)
         return map(m, fd, n, path, err);
+    (void)!ftruncate(fd, 0); /* what was had of it */
     close(fd);
     errno = failure;
     return failed(path, err);
@@ -77,7 +110,12 @@ enum status mapped_make(struct mapped *m, const char *path, size_t n, struct err
 
     CHECK(n > 0);
     *m = (struct mapped){0};
-    return s == STATUS_OK ? size_and_map(m, fd, n, path, err) : s;
+    if (s != STATUS_OK)
+        return s;
+    s = size_and_map(m, fd, n, path, err);
+    if (s != STATUS_OK)
+        unlink(path);
+    return s;
 }
 
 /* Not every file system makes files without a name: then one loses it at once. */

@@ -17,7 +17,8 @@ struct mapped {
 /* All of `path` as it is.  STATUS_OK and no data when there is no such file or nothing in it. */
 enum status mapped_open(struct mapped *m, const char *path, struct error *err) MUST_USE;
 /* `path` with n bytes (n > 0), made if need be, readable by its owner only; what is in it already
- * stays as far as it fits, and the rest is 0. */
+ * stays as far as it fits, and the rest is 0.  STATUS_IO when its disk has not the room, and a
+ * twentieth of it or 64 MiB to spare: then the file is gone. */
 enum status mapped_make(struct mapped *m, const char *path, size_t n, struct error *err) MUST_USE;
 /* The same without a name: it ends with the process.  dir: a folder on the disk to use. */
 enum status mapped_make_unnamed(struct mapped *m, const char *dir, size_t n,

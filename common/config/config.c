@@ -39,14 +39,15 @@ static enum status check_plan(const struct load *l, struct plan *p, struct error
 {
     char numbers[PLAN_RULES_NUMBERS_MAX], reason[2 * PLAN_RULES_NUMBERS_MAX + 256];
     const struct plan_rule *rule;
+    size_t number;
 
     imply_encoding(l, p);
-    rule = plan_rules_broken(p);
+    rule = plan_rules_broken(p, &number);
     if (rule == NULL)
         return STATUS_OK;
-    plan_rules_numbers(rule, p, numbers, sizeof numbers);
+    plan_rules_numbers(rule, p, numbers);
     snprintf(reason, sizeof reason, "%s%s", rule->reason, numbers);
-    return load_refuse(l, rule->key, reason, err);
+    return load_refuse_with(l, rule->key, rule->with, PLAN_RULES_WITH_MAX, reason, err);
 }
 
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,

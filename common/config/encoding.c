@@ -5,7 +5,9 @@
 
 #include "common/base/bits.h"
 #include "common/base/check.h"
+#include "common/config/aggregation.h"
 #include "common/config/plan_noise.h"
+#include "common/config/plan_rules_groups.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -110,3 +112,67 @@ double encoding_paper_bits(const struct plan *p, uint32_t members)
 
     return e->paper_bits != NULL ? e->paper_bits(p, members) : FLOAT_BITS;
 }
+
+/* --- what does not fit --- */
+
+/* The sum of all parties' codes is held in 32 bits with one to spare. */
+#define RULES_SUM_MAX ((uint64_t)1 << 31)
+
+/* The prime is above max(value M, M + K + T).  With K + T <= M <= 256 the second is never the one
+ * that passes PLAN_PRIME_MAX. */
+static bool coded_beyond_prime(const struct plan *p, enum plan_encoding encoding, uint64_t value)
+{
+    const uint32_t prime = aggregation_of(p)->prime_max;
+
+    return prime > 0 && p->protocol.encoding == encoding && value * p->shape.parties >= prime;
+}
+
+static bool coded_pbm_too_large(const struct plan *p)
+{
+    return coded_beyond_prime(p, ENCODING_PBM, p->protocol.pbm.trials);
+}
+
+static bool coded_fixed_too_large(const struct plan *p)
+{
+    return coded_beyond_prime(p, ENCODING_FIXED, ((uint64_t)1 << p->protocol.fixed.bits) - 1);
+}
+
+static bool fixed_sum_too_large(const struct plan *p)
+{
+    return p->protocol.encoding == ENCODING_FIXED && !aggregation_of(p)->polynomial &&
+           p->model.fusion != FUSION_CONCAT &&
+           ((uint64_t)1 << p->protocol.fixed.bits) * p->shape.parties > RULES_SUM_MAX;
+}
+
+static bool beta_wide(const struct plan *p)
+{
+    return p->protocol.pbm.beta > 0.25 && !p->protocol.pbm.wide;
+}
+
+/* 1/2 +- beta must differ in units of 2^-16, or every coin is fair and the sum says nothing. */
+static bool beta_too_small(const struct plan *p)
+{
+    return p->protocol.encoding == ENCODING_PBM && p->protocol.pbm.beta < 1.0 / 65536;
+}
+
+static const struct plan_rule rules[] = {
+    {.broken = coded_pbm_too_large,
+     .key = "protocol.pbm.trials",
+     .with = {"protocol.aggregation"},
+     .reason = "the sum over all parties must stay below 65521, the largest prime of coded shares"},
+    {.broken = coded_fixed_too_large,
+     .key = "protocol.fixed.bits",
+     .with = {"protocol.aggregation"},
+     .reason = "the sum over all parties must stay below 65521, the largest prime of coded shares"},
+    {.broken = fixed_sum_too_large,
+     .key = "protocol.fixed.bits",
+     .reason = "the sum over all parties must stay within 2^31"},
+    {.broken = beta_wide,
+     .key = "protocol.pbm.beta",
+     .with = {"protocol.pbm.wide"},
+     .reason = "is over 0.25 (PBM-VFL): it needs protocol.pbm.wide true"},
+    {.broken = beta_too_small,
+     .key = "protocol.pbm.beta",
+     .reason = "below 2^-16 every coin is fair and the sums say nothing"},
+};
+const struct plan_rules encoding_rules = PLAN_RULES(rules);

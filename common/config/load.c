@@ -176,6 +176,30 @@ enum status load_refuse(const struct load *l, const char *path, const char *reas
     return error_set(err, STATUS_CONFIG, "%s: %s: %s", file, path, reason);
 }
 
+static bool is_given(const struct load *l, const char *path)
+{
+    const int i = key_find(l->table, path);
+
+    return i >= 0 && (l->origin[i].set != NULL || l->origin[i].line > 0);
+}
+
+enum status load_refuse_with(const struct load *l, const char *path, const char *const *with,
+                             size_t n, const char *reason, struct error *err)
+{
+    const struct load_origin *o;
+    size_t i = 0;
+
+    while (i < n && with[i] != NULL && !is_given(l, with[i]))
+        i++;
+    if (is_given(l, path) || i == n || with[i] == NULL)
+        return load_refuse(l, path, reason, err);
+    o = &l->origin[key_find(l->table, with[i])];
+    if (o->set != NULL)
+        return error_set(err, STATUS_CONFIG, "--set %.*s: %s: %s", SET_SHOWN, o->set, path, reason);
+    return error_set(err, STATUS_CONFIG, "%s:%d: %s: %s (here: %s)", l->file, o->line, path, reason,
+                     with[i]);
+}
+
 static enum status check_required(const struct load *l, struct error *err)
 {
     const struct key *k;

@@ -37,5 +37,9 @@ enum status load_text(struct load *l, const char *text, size_t n, struct error *
 /* STATUS_CONFIG with the reason, told where the value of `path` came from. */
 enum status load_refuse(const struct load *l, const char *path, const char *reason,
                         struct error *err);
+/* The same; when nobody has given `path`, where the first of with[n] (NULL: no more) was given that
+ * it does not go with. */
+enum status load_refuse_with(const struct load *l, const char *path, const char *const *with,
+                             size_t n, const char *reason, struct error *err);
 
 #endif

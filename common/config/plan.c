@@ -74,12 +74,14 @@ void plan_defaults(struct plan *p)
 
 enum status plan_check(const struct plan *p, struct error *err)
 {
-    const struct plan_rule *r = plan_rules_broken(p);
     char numbers[PLAN_RULES_NUMBERS_MAX];
+    const struct plan_rule *r;
+    size_t number;
 
+    r = plan_rules_broken(p, &number);
     if (r == NULL)
         return STATUS_OK;
-    plan_rules_numbers(r, p, numbers, sizeof numbers);
+    plan_rules_numbers(r, p, numbers);
     return error_set(err, STATUS_CONFIG, "%s: %s%s", r->key, r->reason, numbers);
 }
 

@@ -58,11 +58,9 @@ const struct key plan_keys[PLAN_KEYS_N] = {
 
     {"protocol.encoding", KEY_CHOICE, AT(protocol.encoding), .choices = encoding_names,
      .fallback = "pbm",
-     .help = "What an embedding becomes before it leaves its party: pbm and gaussian add noise, "
-             "fixed only rounds, float32 is the bare value; scalar, lattice, e8 and topk compress "
-             "it to "
-             "`bits` per component and hide nothing.  fedvs takes fixed alone, and without a word "
-             "about it."},
+     .help =
+         "What an embedding becomes before it leaves its party: see the encodings below.  fedvs "
+         "takes fixed alone, and without a word about it."},
     {"protocol.aggregation", KEY_CHOICE, AT(protocol.aggregation), .choices = aggregation_names,
      .fallback = "masked",
      .help =

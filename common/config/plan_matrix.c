@@ -4,6 +4,7 @@
 #include "common/config/plan_matrix.h"
 
 #include "common/base/check.h"
+#include "common/config/encoding.h"
 #include "common/config/key.h"
 #include "common/config/plan.h"
 #include "common/config/plan_keys.h"
@@ -38,11 +39,11 @@ static void start(struct plan *p)
 
 static enum status print_cell(const struct plan *p, struct buf *out)
 {
-    const struct plan_rule *r = plan_rules_broken(p);
+    size_t number;
 
-    if (r == NULL)
+    if (plan_rules_broken(p, &number) == NULL)
         return buf_printf(out, " yes |");
-    return buf_printf(out, " no: %d |", (int)(r - plan_rules) + 1);
+    return buf_printf(out, " no: %d |", (int)number + 1);
 }
 
 static enum status print_header(struct buf *out)
@@ -83,14 +84,40 @@ static enum status print_row(uint32_t aggregation, uint32_t encoding, struct buf
     return s == STATUS_OK ? buf_printf(out, "\n") : s;
 }
 
+static enum status print_encodings(struct buf *out)
+{
+    enum status s = buf_printf(out, "### Encodings\n\n| encoding | an embedding becomes | adds up "
+                                    "under masks and in shares | noise |\n"
+                                    "| --- | --- | --- | --- |\n");
+
+    for (int i = 0; s == STATUS_OK && i < PLAN_ENCODINGS; i++) {
+        const struct encoding *e = encoding_row((enum plan_encoding)i);
+
+        s = buf_printf(out, "| %s | %s | %s | %s |\n", encoding_names[i], e->is,
+                       e->integers ? "yes" : "no", e->noisy ? "yes" : "no");
+    }
+    return s == STATUS_OK ? buf_printf(out, "\n") : s;
+}
+
+static enum status print_rule(size_t number, const struct plan_rule *r, struct buf *out)
+{
+    enum status s = buf_printf(out, "| %zu | `%s` |", number, r->key);
+
+    for (size_t i = 0; i < PLAN_RULES_WITH_MAX && r->with[i] != NULL && s == STATUS_OK; i++)
+        s = buf_printf(out, "%s `%s`", i == 0 ? "" : ",", r->with[i]);
+    return s == STATUS_OK ? buf_printf(out, " | %s |\n", r->reason) : s;
+}
+
 static enum status print_rules(struct buf *out)
 {
-    enum status s = buf_printf(
-        out, "\n### Every rule\n\n| no. | key | refused because |\n| --- | --- | --- |\n");
+    const struct plan_rule *r;
+    enum status s = buf_printf(out, "\n### Every rule\n\n"
+                                    "The key to change, and what it does not go with.\n\n"
+                                    "| no. | key | with | refused because |\n"
+                                    "| --- | --- | --- | --- |\n");
 
-    for (size_t i = 0; s == STATUS_OK && i < plan_rules_n; i++)
-        s = buf_printf(out, "| %zu | `%s` | %s |\n", i + 1, plan_rules[i].key,
-                       plan_rules[i].reason);
+    for (size_t i = 0; s == STATUS_OK && (r = plan_rules_at(i)) != NULL; i++)
+        s = print_rule(i + 1, r, out);
     return s;
 }
 
@@ -101,6 +128,9 @@ enum status plan_matrix(struct buf *out)
 
     choices_of("protocol.aggregation", &aggregations_n);
     choices_of("protocol.encoding", &encodings_n);
+    s = print_encodings(out);
+    if (s != STATUS_OK)
+        return s;
     s = buf_printf(
         out, "### Which combinations make sense\n\n"
              "A cell is one fusion and one straggler policy; `no: N` names the rule below.  Three "

@@ -7,6 +7,7 @@
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
 #include "common/config/gaussian.h"
+#include "common/config/plan_rules_groups.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,28 +95,28 @@ static bool matches(const struct plan *p, enum plan_gaussian_match match)
     return p->protocol.gaussian.match == match;
 }
 
-bool plan_noise_sigma_missing(const struct plan *p)
+static bool sigma_missing(const struct plan *p)
 {
     return matches(p, GAUSSIAN_SIGMA) && !(p->protocol.gaussian.sigma > 0);
 }
 
-bool plan_noise_sigma_idle(const struct plan *p)
+static bool sigma_idle(const struct plan *p)
 {
     return !matches(p, GAUSSIAN_SIGMA) && p->protocol.gaussian.sigma > 0;
 }
 
-bool plan_noise_epsilon_missing(const struct plan *p)
+static bool epsilon_missing(const struct plan *p)
 {
     return matches(p, GAUSSIAN_EPSILON) && !(p->protocol.gaussian.epsilon > 0);
 }
 
-bool plan_noise_epsilon_idle(const struct plan *p)
+static bool epsilon_idle(const struct plan *p)
 {
     return !matches(p, GAUSSIAN_EPSILON) && p->protocol.gaussian.epsilon > 0;
 }
 
 /* No match gives less noise for more parties: the two ends say it of all between. */
-bool plan_noise_out_of_range(const struct plan *p)
+static bool noise_out_of_range(const struct plan *p)
 {
     const uint32_t most = p->shape.parties;
 
@@ -128,7 +129,7 @@ bool plan_noise_out_of_range(const struct plan *p)
            !in_range(plan_noise_steps(p, most));
 }
 
-void plan_noise_numbers(const struct plan *p, char *out, size_t size)
+static void steps_numbers(const struct plan *p, char *out, size_t size)
 {
     const uint32_t least = plan_set_least(p), most = p->shape.parties;
     const uint32_t set = most == 0 || !in_range(plan_noise_steps(p, least)) ? least : most;
@@ -140,7 +141,7 @@ void plan_noise_numbers(const struct plan *p, char *out, size_t size)
         snprintf(out, size, " (%g steps in a set of %u)", steps, set);
 }
 
-bool plan_noise_beyond_prime(const struct plan *p)
+static bool beyond_prime(const struct plan *p)
 {
     const uint32_t prime = aggregation_of(p)->prime_max;
 
@@ -148,8 +149,44 @@ bool plan_noise_beyond_prime(const struct plan *p)
            encoding_sum_span(p, p->shape.parties) >= prime;
 }
 
-bool plan_noise_sum_too_large(const struct plan *p)
+static bool noise_sum_too_large(const struct plan *p)
 {
     return p->protocol.encoding == ENCODING_GAUSSIAN && p->shape.parties > 0 &&
            plan_noise_reach(p, p->shape.parties) == 0;
 }
+
+static const struct plan_rule rules[] = {
+    {.broken = beyond_prime,
+     .key = "protocol.gaussian.levels",
+     .with = {"protocol.aggregation", "protocol.gaussian.sigma", "protocol.gaussian.epsilon"},
+     .reason = "the grid and the noise of all parties must stay within 65521, the largest prime of "
+               "coded shares: fewer levels, or less noise"},
+    {.broken = sigma_missing,
+     .key = "protocol.gaussian.sigma",
+     .with = {"protocol.gaussian.match"},
+     .reason = "must be given (above 0) with gaussian.match sigma"},
+    {.broken = sigma_idle,
+     .key = "protocol.gaussian.sigma",
+     .with = {"protocol.gaussian.match"},
+     .reason = "has a meaning only with gaussian.match sigma"},
+    {.broken = epsilon_missing,
+     .key = "protocol.gaussian.epsilon",
+     .with = {"protocol.gaussian.match"},
+     .reason = "must be given (above 0) with gaussian.match epsilon"},
+    {.broken = epsilon_idle,
+     .key = "protocol.gaussian.epsilon",
+     .with = {"protocol.gaussian.match"},
+     .reason = "has a meaning only with gaussian.match epsilon"},
+    {.broken = noise_out_of_range,
+     .key = "protocol.gaussian.levels",
+     .with = {"protocol.gaussian.sigma", "protocol.gaussian.epsilon", "protocol.gaussian.match"},
+     .reason = "a party's noise must be 4 to 2^24 steps of the grid, clip / levels, in every set "
+               "that may run: sigma does not fit levels",
+     .numbers = steps_numbers},
+    {.broken = noise_sum_too_large,
+     .key = "protocol.gaussian.levels",
+     .with = {"protocol.gaussian.sigma", "protocol.gaussian.epsilon", "protocol.gaussian.match"},
+     .reason = "the grid and the noise of all parties must stay within 2^30 steps: fewer levels, "
+               "or less noise"},
+};
+const struct plan_rules plan_noise_rules = PLAN_RULES(rules);

@@ -48,18 +48,4 @@ uint32_t plan_noise_reach(const struct plan *p, uint32_t parties);
 /* The smallest set that a generation of this plan may have; all parties under straggler wait. */
 uint32_t plan_set_least(const struct plan *p);
 
-/* --- rules (plan_rules.c) --- */
-
-bool plan_noise_sigma_missing(const struct plan *p);
-bool plan_noise_sigma_idle(const struct plan *p);
-bool plan_noise_epsilon_missing(const struct plan *p);
-bool plan_noise_epsilon_idle(const struct plan *p);
-/* Out of PLAN_NOISE_STEPS_MIN .. MAX at the smallest set of the plan, or the largest. */
-bool plan_noise_out_of_range(const struct plan *p);
-void plan_noise_numbers(const struct plan *p, char *out, size_t size); /* " (0.5 steps)" */
-/* coded: no prime for the largest set. */
-bool plan_noise_beyond_prime(const struct plan *p);
-/* No reach at the largest set. */
-bool plan_noise_sum_too_large(const struct plan *p);
-
 #endif

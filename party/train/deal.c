@@ -70,11 +70,29 @@ static void header_digest(uint8_t out[WIRE_DIGEST_BYTES], const struct header *h
     digest_sha256(out, h, offsetof(struct header, digest));
 }
 
+/* All is there that the header speaks of. */
+static bool whole(const struct party_deal *d, struct header *h)
+{
+    uint8_t digest[WIRE_DIGEST_BYTES];
+
+    if (d->memory == NULL || d->bytes < HEADER_BYTES)
+        return false;
+    memcpy(h, d->memory, sizeof *h);
+    header_digest(digest, h);
+    return h->bytes == d->bytes && memcmp(digest, h->digest, sizeof digest) == 0;
+}
+
+bool party_deal_whole(const struct party_train *p)
+{
+    struct header h;
+
+    return whole(&p->deal, &h);
+}
+
 /* What an earlier process left. */
 static enum status recall(struct party_train *p)
 {
     struct party_deal *d = &p->deal;
-    uint8_t digest[WIRE_DIGEST_BYTES];
     struct header h;
     enum status s;
 
@@ -82,12 +100,8 @@ static enum status recall(struct party_train *p)
         return STATUS_OK;
     d->bytes = 0;
     s = p->setup->holdings.map(p->setup->holdings.owner, &d->memory, &d->bytes, p->error);
-    if (s != STATUS_OK || d->bytes < HEADER_BYTES)
+    if (s != STATUS_OK || !whole(d, &h))
         return s;
-    memcpy(&h, d->memory, sizeof h);
-    header_digest(digest, &h);
-    if (h.bytes != d->bytes || memcmp(digest, h.digest, sizeof digest) != 0)
-        return STATUS_OK;
     d->held = h.held;
     memcpy(d->holds, h.holds, sizeof d->holds);
     return STATUS_OK;
@@ -150,6 +164,16 @@ void party_deal_say(const struct party_train *p, struct wire_hello *h)
     h->held = d->held;
 }
 
+/* What shares of every coded row of both splits take. */
+static size_t room(const struct party_train *p)
+{
+    const struct party_deal *d = &p->deal;
+    const struct fedvs_terms *t = &p->round.shape.terms;
+
+    return HEADER_BYTES +
+           ((size_t)d->chunks.train_len + d->chunks.test_len) * t->inputs_n * t->field->bytes;
+}
+
 /* What others say of their bottoms must not fill this party's disk. */
 static enum status check_room(struct party_train *p, size_t bytes)
 {
@@ -169,18 +193,14 @@ static enum status check_room(struct party_train *p, size_t bytes)
                      p->setup->roster->party[p->set->members[widest]].name);
 }
 
-/* Memory for shares of every coded row of both splits; what is in it stays when it fits. */
+/* Memory for them; what is in it stays when it fits. */
 static enum status make_room(struct party_train *p)
 {
     struct party_deal *d = &p->deal;
-    const struct fedvs_terms *t = &p->round.shape.terms;
-    size_t bytes = HEADER_BYTES + ((size_t)d->chunks.train_len + d->chunks.test_len) * t->inputs_n *
-                                      t->field->bytes;
-    size_t floats = (size_t)t->segments * d->chunks.chunk_rows * p->setup->train->cols;
-    enum status s = check_room(p, bytes);
+    size_t bytes = room(p);
+    size_t floats =
+        (size_t)p->round.shape.terms.segments * d->chunks.chunk_rows * p->setup->train->cols;
 
-    if (s != STATUS_OK)
-        return s;
     if (floats > d->x_floats) {
         mem_free(d->x);
         d->x = mem_alloc(floats, sizeof *d->x);
@@ -218,10 +238,7 @@ enum status party_deal_begin(struct party_train *p)
         d->held = 0;
     dealing_holds(d->holds, p->set->hellos, p->set->members_n);
     d->keys_due = true;
-    s = make_room(p);
-    if (s == STATUS_OK && d->held < d->chunks.chunks)
-        memset(d->memory, 0, sizeof(struct header)); /* not all there any more */
-    return s;
+    return check_room(p, room(p));
 }
 
 /* --- a dealing round --- */
@@ -292,6 +309,19 @@ static enum status sync_memory(struct party_train *p)
     return p->setup->holdings.sync(p->setup->holdings.owner, p->error);
 }
 
+/* Everybody has confirmed the hellos that say how much room it takes.  That not all is there is on
+ * the disk before a chunk is written over. */
+static enum status begin_chunks(struct party_train *p)
+{
+    const struct party_deal *d = &p->deal;
+    enum status s = make_room(p);
+
+    if (s != STATUS_OK || d->held == d->chunks.chunks)
+        return s;
+    memset(d->memory, 0, sizeof(struct header));
+    return sync_memory(p);
+}
+
 enum status party_work_deal(struct party_train *p, const struct secagg_round *r)
 {
     struct party_deal *d = &p->deal;
@@ -299,8 +329,7 @@ enum status party_work_deal(struct party_train *p, const struct secagg_round *r)
     enum status s;
 
     if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
-        /* That not all is there is on the disk before a chunk is written over. */
-        s = d->held < d->chunks.chunks ? sync_memory(p) : STATUS_OK;
+        s = begin_chunks(p);
         return s == STATUS_OK ? secagg_deal_keys(p->round.masks, p->round.upload.payload,
                                                  p->round.upload.check, r)
                               : s;

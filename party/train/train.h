@@ -149,6 +149,8 @@ void party_deal_say(const struct party_train *p, struct wire_hello *h);
 enum status party_deal_begin(struct party_train *p) MUST_USE;
 enum status party_plan_deal(struct party_train *p, const struct wire_broadcast *b) MUST_USE;
 bool party_dealt(const struct party_train *p);
+/* What is mapped is shares of all data, with which a later process may go on. */
+bool party_deal_whole(const struct party_train *p);
 /* Parts of the work: own shares out, others' in. */
 enum status party_work_deal(struct party_train *p, const struct secagg_round *r) MUST_USE;
 enum status party_work_take(struct party_train *p, const uint8_t *sealed, const uint8_t *tags,

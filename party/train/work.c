@@ -186,7 +186,9 @@ static enum status work_on_round(struct party_train *p)
     if (wire_purpose_deals(t->purpose)) {
         s = party_work_deal(p, &round);
         spans_add(p->spans, SPAN_PROTECT, p->setup->clock_us() - start);
-        return s == STATUS_OK ? s : error_set(p->error, s, "dealing: %s", status_words(s));
+        if (s != STATUS_OK && p->error->status != s) /* it says no more */
+            error_set(p->error, s, "%s", status_words(s));
+        return s == STATUS_OK ? s : error_wrap(p->error, "dealing");
     }
     x = embed(p, &n);
     computed = p->setup->clock_us();

@@ -108,7 +108,8 @@ HEADER_OF = {
     'common/wire/unpack.c': 'common/wire/message.h',
 }
 # The same for all that match.
-HEADER_OF_ALL = {'common/secagg/encode_*.c': 'common/secagg/encode_ops.h'}
+HEADER_OF_ALL = {'common/config/plan_rules_*.c': 'common/config/plan_rules_groups.h',
+                 'common/secagg/encode_*.c': 'common/secagg/encode_ops.h'}
 PHASE_HEADER = {'server/': 'server/core.h', 'party/': 'party/federation.h',
                 'party/train/': 'party/train/train.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
@@ -121,6 +122,8 @@ TESTED_BY = {
         'config/test_config': ('common/config/config_keys.c', 'common/config/reference.c'),
         'config/test_key_set': ('common/config/key_print.c', 'common/config/key_text.c'),
         'config/test_plan': ('common/config/plan_keys.c',),
+        'config/test_plan_rules': tuple(f'common/config/plan_rules_{name}.c' for name in
+                                        ('sizes', 'sums', 'training')),
         'data/test_csv': ('common/data/csv_header.c', 'common/data/lines.c', 'common/data/order.c',
                           'common/data/source.c', 'common/data/text.c'),
         'field/test_fp16_vec': ('common/field/fp16_vec_avx512.c',),

@@ -111,6 +111,7 @@ static inline struct script *script_of(enum mis_which which)
 static inline void script_begin(struct script *c, struct sim_disk *disk)
 {
     struct sim *s = c->sim;
+    struct compared compared = {.n = 0};
 
     for (size_t i = 0; i < s->flights_n; i++)
         s->flight[i].frame.len = 0;
@@ -119,8 +120,9 @@ static inline void script_begin(struct script *c, struct sim_disk *disk)
     oracle_free(s->oracle);
     s->oracle = oracle_new(s);
     s->broken[0] = 0;
+    memcpy(compared.secret, disk->compared.secret, sizeof compared.secret);
     disk_deinit(disk);
-    *disk = (struct sim_disk){0};
+    *disk = (struct sim_disk){.compared = compared};
     disk_init(disk);
 }
 

@@ -369,7 +369,7 @@ static void add_one(struct chaos *c, struct dice *d, const struct chaos_calm *ca
 
 void chaos_trouble(struct chaos *c, uint64_t seed, const struct chaos_calm *calm)
 {
-    struct dice d = {seed};
+    struct dice d = {seed}, at_work = {~seed};
     uint64_t roll = next(&d) % 100, n = between(&d, 1, 6);
 
     c->seed = seed;
@@ -380,6 +380,7 @@ void chaos_trouble(struct chaos *c, uint64_t seed, const struct chaos_calm *calm
     c->options.unseeded = percent(&d, 20);
     c->options.jitter_us = percent(&d, 50) ? 0 : between(&d, 2, 5000);
     c->options.jitter_seed = next(&d);
+    c->options.work_us = percent(&at_work, 50) ? 0 : between(&at_work, 2, 4000);
     if (percent(&d, 10)) {
         c->late = (int)(next(&d) % c->options.parties);
         c->late_us = absence_us(c, &d);
@@ -467,11 +468,11 @@ void chaos_print(const struct chaos *c)
     fprintf(
         stderr,
         "schedule %llu, %s%s, variant %u: %u parties, %u + %u rows, checkpoint_rounds %u (but for "
-        "%llx), keep %llu us, reconnect %llu us\n ",
+        "%llx), keep %llu us, work %llu us, reconnect %llu us\n ",
         (unsigned long long)c->seed, chaos_class_name(c->class), o->unseeded ? ", unseeded" : "",
         c->variant, o->parties, o->train_rows, o->test_rows, o->checkpoint_rounds,
         (unsigned long long)o->diskless, (unsigned long long)o->keep_us,
-        (unsigned long long)o->reconnect_us);
+        (unsigned long long)o->work_us, (unsigned long long)o->reconnect_us);
     for (size_t i = 0; i < c->sets_n; i++)
         fprintf(stderr, " %s", c->set[i]);
     fprintf(stderr, "\n");

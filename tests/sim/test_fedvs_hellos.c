@@ -265,12 +265,43 @@ static void test_when_all_hold_more_chunks_than_there_are_nobody_holds_any(void 
     sim_free(s);
 }
 
+static const uint8_t not_signed[WIRE_SIGNATURE_BYTES] = {1};
+
+static void of_another_view(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->confirm.signature = not_signed;
+}
+
+/* What a hello asks of others' disks is taken when all have confirmed it, and not before. */
+static void test_no_room_is_taken_before_all_have_confirmed(void **state)
+{
+    struct sim_options o = three();
+    struct sim *s;
+
+    (void)state;
+    o.checkpoint_rounds = 1;
+    s = sim_new(&o);
+    sim_rule(
+        s,
+        (struct sim_rule){
+            .act = SIM_ALTER, .from = 2, .kind = WIRE_CONFIRM, .nth = 1, .alter = of_another_view});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(sim_party_report(s, i)->planned);
+        assert_int_equal(s->party[i].disk.shares.n, 0);
+    }
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_hello_that_cannot_be_is_refused),
         cmocka_unit_test(test_a_hello_that_may_be_wrong_costs_at_most_a_dealing),
         cmocka_unit_test(test_when_all_hold_more_chunks_than_there_are_nobody_holds_any),
+        cmocka_unit_test(test_no_room_is_taken_before_all_have_confirmed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

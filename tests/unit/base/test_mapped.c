@@ -3,12 +3,16 @@
  */
 #include "common/base/mapped.h"
 
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -134,6 +138,49 @@ static void test_a_place_that_is_none_is_named(void **state)
     assert_null(m.data);
 }
 
+/* What the disk has free, all of it: none would be left for anybody else. */
+static size_t all_that_is_free(void)
+{
+    struct statvfs disk;
+
+    assert_int_equal(statvfs(dir, &disk), 0);
+    assert_true(disk.f_bavail > 0);
+    return (size_t)disk.f_bavail * disk.f_frsize;
+}
+
+static void test_a_disk_is_never_filled_up(void **state)
+{
+    struct mapped m;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(mapped_make(&m, path, all_that_is_free(), &err), STATUS_IO);
+    assert_non_null(strstr(err.text, strerror(ENOSPC)));
+    assert_null(m.data);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(mapped_make_unnamed(&m, dir, all_that_is_free(), &err), STATUS_IO);
+    assert_null(m.data);
+}
+
+static void test_what_finds_no_room_leaves_nothing(void **state)
+{
+    struct mapped m;
+    struct error err = {0};
+    struct rlimit all, few;
+
+    (void)state;
+    assert_int_equal(mapped_make(&m, path, 5000, &err), STATUS_OK);
+    mapped_close(&m);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+    few = (struct rlimit){8192, all.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    assert_int_equal(mapped_make(&m, path, 10000, &err), STATUS_IO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+    assert_non_null(strstr(err.text, strerror(EFBIG)));
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +190,8 @@ int main(void)
         cmocka_unit_test_teardown(test_only_the_owner_may_read, remove_file),
         cmocka_unit_test(test_an_unnamed_one_leaves_nothing),
         cmocka_unit_test(test_a_place_that_is_none_is_named),
+        cmocka_unit_test_teardown(test_a_disk_is_never_filled_up, remove_file),
+        cmocka_unit_test_teardown(test_what_finds_no_room_leaves_nothing, remove_file),
     };
 
     return cmocka_run_group_tests(tests, make_dir, remove_dir);

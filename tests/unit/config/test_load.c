@@ -67,6 +67,29 @@ static void refuse_set(const char *set, const char *message)
     assert_string_equal(err.text, message);
 }
 
+/* Nobody has written `key`, which is at its default: the line is that of what it does not go with.
+ */
+static void test_a_rule_points_at_what_was_given(void **state)
+{
+    (void)state;
+    refuse(GOOD "model: {fusion: concat}\n",
+           ":9: model.fusion: under masks and from shares the server has only sums: concat needs "
+           "aggregation clear");
+    refuse(
+        GOOD "training: {batch: 100}\nmodel: {embedding: 65536}\n"
+             "protocol: {aggregation: clear, local_view: refreshed, straggler: drop}\n",
+        ":11: protocol.local_view: refreshed puts a party's new embedding in the place of the one "
+        "that the round's sum has of it, so everybody's must be there: it needs straggler wait");
+    refuse(GOOD "protocol: {fedvs: {segments: 3}, aggregation: clear}\n",
+           ":9: training.batch: must be a multiple of protocol.fedvs.segments (batch 100, segments "
+           "3) (here: protocol.fedvs.segments)");
+    refuse_set("protocol.gaussian.match=sigma",
+               "--set protocol.gaussian.match=sigma: protocol.gaussian.sigma: must be given (above "
+               "0) with gaussian.match sigma");
+    refuse_set("protocol.pbm.beta=0.3", "--set protocol.pbm.beta=0.3: is over 0.25 (PBM-VFL): it "
+                                        "needs protocol.pbm.wide true");
+}
+
 static void test_a_file_needs_only_its_required_keys(void **state)
 {
     (void)state;
@@ -118,7 +141,8 @@ static void test_a_combination_is_blamed_on_the_line_of_its_key(void **state)
            "cannot be added under masks or in shares: they need aggregation clear");
     pass(GOOD "protocol:\n  encoding: float32\n  aggregation: clear\n", NULL);
     refuse(GOOD "training: {stop: {metric: auc}}\n",
-           ": training.stop.value: must be given (above 0) with stop.metric");
+           ":9: training.stop.value: must be given (above 0) with stop.metric (here: "
+           "training.stop.metric)");
     refuse_set("model.fusion=concat",
                "--set model.fusion=concat: under masks and from shares the server has only sums: "
                "concat needs aggregation clear");
@@ -264,6 +288,7 @@ static void test_hostile_bytes_do_not_reach_a_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_rule_points_at_what_was_given),
         cmocka_unit_test(test_a_file_needs_only_its_required_keys),
         cmocka_unit_test(test_a_missing_required_key_is_named),
         cmocka_unit_test(test_a_mistake_is_file_line_key_reason),

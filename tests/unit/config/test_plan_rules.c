@@ -5,6 +5,8 @@
  */
 #include "common/config/plan_rules.h"
 
+#include "common/config/key.h"
+#include "common/config/plan_keys.h"
 #include "tests/unit/config/refused.h"
 
 #include <math.h>
@@ -415,6 +417,24 @@ static void test_outputs_fit_the_task(void **state)
     }
 }
 
+static void test_every_rule_is_about_keys_of_a_plan(void **state)
+{
+    const struct plan_rule *r;
+    size_t n = 0;
+
+    (void)state;
+    for (; (r = plan_rules_at(n)) != NULL; n++) {
+        assert_non_null(r->broken);
+        assert_true(key_find(&plan_keys_text, r->key) >= 0);
+        for (size_t i = 0; i < PLAN_RULES_WITH_MAX && r->with[i] != NULL; i++) {
+            if (key_find(&plan_keys_text, r->with[i]) < 0 || strcmp(r->with[i], r->key) == 0)
+                fail_msg("%s with %s", r->key, r->with[i]);
+        }
+    }
+    assert_true(n > 50);
+    assert_null(plan_rules_at(n + 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_regression_stops_on_loss_only),
         cmocka_unit_test(test_a_stop_on_test_rows_needs_them_measured),
         cmocka_unit_test(test_outputs_fit_the_task),
+        cmocka_unit_test(test_every_rule_is_about_keys_of_a_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,283 @@
+/* plan_rules_training.c -- what is learned, from how many releases, and until when.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/config/plan_rules_groups.h"
+
+#include "common/config/aggregation.h"
+
+#include <stdio.h>
+
+/* --- one release of a record --- */
+
+static bool once(const struct plan *p)
+{
+    return p->training.releases == RELEASES_ONCE;
+}
+
+static bool once_straggler(const struct plan *p)
+{
+    return once(p) && p->protocol.straggler != STRAGGLER_WAIT;
+}
+
+static bool once_fedvs(const struct plan *p)
+{
+    return once(p) && aggregation_of(p)->polynomial;
+}
+
+static bool once_local(const struct plan *p)
+{
+    return once(p) && (p->protocol.local_view == VIEW_REFRESHED ||
+                       p->protocol.local_order == ORDER_SEQUENTIAL);
+}
+
+static bool once_too_large(const struct plan *p)
+{
+    const uint64_t rows = (uint64_t)p->shape.train_rows + p->shape.test_rows;
+    const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
+
+    return once(p) && rows * p->model.embedding * concat > PLAN_KEPT_VALUES_MAX / 2;
+}
+
+static bool once_again(const struct plan *p)
+{
+    return once(p) && p->training.evaluate_train;
+}
+
+static bool once_identity(const struct plan *p)
+{
+    return once(p) && p->model.output == OUTPUT_IDENTITY;
+}
+
+static const struct plan_rule of_once[] = {
+    {.broken = once_straggler,
+     .key = "training.releases",
+     .with = {"protocol.straggler"},
+     .reason =
+         "once keeps the sum of every row, so everybody has to be in it: it needs straggler wait"},
+    {.broken = once_fedvs,
+     .key = "training.releases",
+     .with = {"protocol.aggregation"},
+     .reason = "once keeps sums of embeddings that do not change, and fedvs deals new weights for "
+               "each round: it needs every_epoch"},
+    {.broken = once_local,
+     .key = "training.releases",
+     .with = {"protocol.local_view", "protocol.local_order"},
+     .reason =
+         "under once no bottom takes a step: it needs local_view stale and local_order parallel"},
+    {.broken = once_too_large,
+     .key = "model.embedding",
+     .with = {"training.releases", "model.fusion"},
+     .reason = "rows times embedding, kept by the server under releases once, must stay within "
+               "2^27 values"},
+    {.broken = once_again,
+     .key = "training.evaluate_train",
+     .with = {"training.releases"},
+     .reason = "training.releases once releases no row a second time"},
+    {.broken = once_identity,
+     .key = "training.releases",
+     .with = {"model.output"},
+     .reason = "under once nothing but the head learns, and output identity has none: it needs "
+               "every_epoch"},
+};
+const struct plan_rules plan_rules_once = PLAN_RULES(of_once);
+
+/* --- what compression took --- */
+
+static bool feedback_idle(const struct plan *p)
+{
+    return p->protocol.error_feedback && !plan_compresses(p);
+}
+
+static bool feedback_straggler(const struct plan *p)
+{
+    return p->protocol.error_feedback && p->protocol.straggler != STRAGGLER_WAIT;
+}
+
+static const struct plan_rule of_feedback[] = {
+    {.broken = feedback_idle,
+     .key = "protocol.error_feedback",
+     .with = {"protocol.encoding"},
+     .reason = "only what compresses leaves an error to add: it needs encoding scalar, lattice, e8 "
+               "or topk"},
+    {.broken = feedback_straggler,
+     .key = "protocol.error_feedback",
+     .with = {"protocol.straggler"},
+     .reason = "an upload that the server did not take would be missed twice over: it needs "
+               "straggler wait"},
+};
+const struct plan_rules plan_rules_feedback = PLAN_RULES(of_feedback);
+
+/* --- no head --- */
+
+static bool identity(const struct plan *p)
+{
+    return p->model.output == OUTPUT_IDENTITY;
+}
+
+static bool identity_layers(const struct plan *p)
+{
+    return identity(p) && p->model.head.n > 0;
+}
+
+static bool identity_concat(const struct plan *p)
+{
+    return identity(p) && p->model.fusion == FUSION_CONCAT;
+}
+
+/* The outputs as far as they are known before the labels are: 0 where they are not. */
+static uint32_t outputs_of(const struct plan *p)
+{
+    if (p->shape.parties > 0)
+        return p->shape.outputs;
+    if (p->model.binary_loss == BINARY_SIGMOID)
+        return 1;
+    switch (p->model.task) {
+    case TASK_BINARY: return 2;
+    case TASK_REGRESSION: return 1;
+    case TASK_AUTO:
+    case TASK_MULTICLASS: break;
+    }
+    return 0;
+}
+
+static bool identity_width(const struct plan *p)
+{
+    uint32_t n = outputs_of(p);
+
+    return identity(p) && n > 0 && p->model.embedding != n;
+}
+
+static void width_numbers(const struct plan *p, char *out, size_t size)
+{
+    snprintf(out, size, " (embedding %u, %u outputs)", p->model.embedding, outputs_of(p));
+}
+
+static bool identity_factored(const struct plan *p)
+{
+    return identity(p) && p->protocol.gradient.form == GRADIENT_FACTORED;
+}
+
+static const struct plan_rule of_identity[] = {
+    {.broken = identity_layers,
+     .key = "model.output",
+     .with = {"model.head"},
+     .reason = "identity has no head, so model.head must be []"},
+    {.broken = identity_concat,
+     .key = "model.output",
+     .with = {"model.fusion"},
+     .reason =
+         "identity needs one value per output, not the parties' side by side: fusion sum or mean"},
+    {.broken = identity_width,
+     .key = "model.embedding",
+     .with = {"model.output", "model.task", "model.binary_loss"},
+     .reason = "with output identity the embedding is the outputs, so it must be as wide: 1 for "
+               "regression and sigmoid, 2 for binary softmax, the classes for multiclass",
+     .numbers = width_numbers},
+    {.broken = identity_factored,
+     .key = "protocol.gradient.form",
+     .with = {"model.output"},
+     .reason =
+         "with output identity there is no layer whose weights could be a factor: it needs full"},
+};
+const struct plan_rules plan_rules_identity = PLAN_RULES(of_identity);
+
+/* --- the task, and when to stop --- */
+
+static bool sigmoid_many(const struct plan *p)
+{
+    return p->model.binary_loss == BINARY_SIGMOID &&
+           (p->model.task == TASK_MULTICLASS || p->model.task == TASK_REGRESSION);
+}
+
+static bool class_metric(const struct plan *p)
+{
+    return p->training.stop.metric != METRIC_NONE && p->training.stop.metric != METRIC_LOSS;
+}
+
+static bool stop_value_missing(const struct plan *p)
+{
+    return p->training.stop.metric != METRIC_NONE && !(p->training.stop.value > 0);
+}
+
+static bool stop_value_idle(const struct plan *p)
+{
+    return p->training.stop.metric == METRIC_NONE && p->training.stop.value > 0;
+}
+
+static bool stop_value_above_one(const struct plan *p)
+{
+    return class_metric(p) && p->training.stop.value > 1;
+}
+
+static bool stop_classes_of_regression(const struct plan *p)
+{
+    return class_metric(p) && p->model.task == TASK_REGRESSION;
+}
+
+static bool stop_on_test(const struct plan *p)
+{
+    return p->training.stop.metric != METRIC_NONE && p->training.stop.split == SPLIT_TEST;
+}
+
+static bool stop_never_measured(const struct plan *p)
+{
+    return stop_on_test(p) && !(p->training.evaluate_every > 0);
+}
+
+static bool stop_without_test(const struct plan *p)
+{
+    return stop_on_test(p) && p->shape.parties > 0 && p->shape.test_rows == 0;
+}
+
+static bool outputs_wrong(const struct plan *p)
+{
+    uint32_t n = p->shape.outputs;
+
+    if (p->shape.parties == 0)
+        return false;
+    switch (p->model.task) {
+    case TASK_AUTO: return false;
+    case TASK_BINARY: return n != (p->model.binary_loss == BINARY_SIGMOID ? 1 : 2);
+    case TASK_MULTICLASS: return n < 2;
+    case TASK_REGRESSION: return n != 1;
+    }
+    return true;
+}
+
+static const struct plan_rule of_task[] = {
+    {.broken = sigmoid_many,
+     .key = "model.binary_loss",
+     .with = {"model.task"},
+     .reason = "sigmoid has one output, for task binary (or auto) only"},
+    {.broken = stop_value_missing,
+     .key = "training.stop.value",
+     .with = {"training.stop.metric"},
+     .reason = "must be given (above 0) with stop.metric"},
+    {.broken = stop_value_idle,
+     .key = "training.stop.value",
+     .with = {"training.stop.metric"},
+     .reason = "has a meaning only with stop.metric"},
+    {.broken = stop_value_above_one,
+     .key = "training.stop.value",
+     .with = {"training.stop.metric"},
+     .reason = "accuracy, auc, auprc and f1 never pass 1"},
+    {.broken = stop_classes_of_regression,
+     .key = "training.stop.metric",
+     .with = {"model.task"},
+     .reason = "regression has no classes: only loss can stop it"},
+    {.broken = stop_never_measured,
+     .key = "training.evaluate_every",
+     .with = {"training.stop.split", "training.stop.metric"},
+     .reason =
+         "is 0, so the test rows are measured only at the end and stop.split test can never act"},
+    {.broken = stop_without_test,
+     .key = "training.stop.split",
+     .with = {"training.stop.metric"},
+     .reason = "there are no test rows"},
+    {.broken = outputs_wrong,
+     .key = "shape.outputs",
+     .with = {"model.task", "model.binary_loss"},
+     .reason = "does not fit the task: 1 for regression and sigmoid, 2 for binary softmax, 2 or "
+               "more for multiclass"},
+};
+const struct plan_rules plan_rules_task = PLAN_RULES(of_task);
