@@ -35,6 +35,7 @@ struct party_learner {
     struct agenda agenda;
     struct schedule schedule;
     struct party_bottom bottom;
+    bool raw; /* it has been priced as raw: for good */
     struct party_sent sent;
     struct party_refresh refresh;
     struct digest digest; /* of whatever is hashed on this side's only thread at a time */

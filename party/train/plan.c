@@ -232,6 +232,7 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
     };
     const struct account_entry mechanism = policy_mechanism(&p->learner.plan, &set);
 
+    p->learner.raw |= set.bottom.kind == ACCOUNT_RAW;
     if (!p->setup->takes(p->setup->owner, &mechanism))
         return policy_full(p->error);
     party_use_mechanism(p, a, mechanism);
