@@ -14,8 +14,11 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/config/aggregation.h"
+#include "common/wire/limits.h"
 
-enum { INTEGRITY_FAILURES_MAX = 3 };
+#include <stdio.h>
+
+enum { SPOILED_IN_A_ROW_MAX = 3 };
 
 uint64_t server_round_values(const struct server_session *s)
 {
@@ -276,15 +279,35 @@ void server_sum_up(struct server_session *s, struct actions *a)
 
 /* --- after the work --- */
 
-/* The sum was not what it should be. */
+/* Nobody can tell whose upload it was: it is one of these. */
+static void name_members(const struct server_session *s, char *out, size_t n)
+{
+    size_t used = 0;
+
+    out[0] = 0;
+    for (uint32_t m = 0; m < s->fed.members_n && used < n; m++) {
+        int w = snprintf(out + used, n - used, "%s%s", m == 0 ? "" : ", ",
+                         server_name(s, s->fed.members[m]));
+        used += w > 0 ? (size_t)w : 0;
+    }
+}
+
+/* The sum was not what it should be.  Everybody pays for its repetition, so a member that spoils
+ * some of them, even if never many in a row, must not have that for as long as it likes. */
 static void integrity_failed(struct server_session *s, struct actions *a)
 {
+    char members[256];
+
     s->report.integrity_failures++;
-    s->round.sum.integrity_in_a_row++;
+    s->round.sum.spoiled++;
+    s->round.sum.spoiled_in_a_row++;
     log_warn("round %llu: %s", (unsigned long long)s->round.number, s->fed.error.text);
     s->report.void_rounds++;
-    if (s->round.sum.integrity_in_a_row >= INTEGRITY_FAILURES_MAX) {
-        error_wrap(&s->fed.error, "%d rounds in vain", INTEGRITY_FAILURES_MAX);
+    if (s->round.sum.spoiled_in_a_row >= SPOILED_IN_A_ROW_MAX ||
+        s->round.sum.spoiled > WIRE_SPOILED_MAX + s->report.rounds / WIRE_SPOILED_ONE_IN) {
+        name_members(s, members, sizeof members);
+        error_wrap(&s->fed.error, "%u rounds in vain, %u of them in a row, by one of %s or more",
+                   s->round.sum.spoiled, s->round.sum.spoiled_in_a_row, members);
         server_fail(s, a);
         return;
     }
@@ -325,7 +348,7 @@ void server_round_done(struct server_session *s, struct actions *a)
         server_stream_done(s, a);
         return;
     }
-    s->round.sum.integrity_in_a_row = 0;
+    s->round.sum.spoiled_in_a_row = 0;
     note_verdict(s);
     for (uint32_t m = 0; m < s->fed.members_n; m++) {
         struct server_peer *p = &s->fed.peer[s->fed.members[m]];
