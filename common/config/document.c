@@ -8,6 +8,7 @@
 #include "common/config/document.h"
 
 #include "common/base/check.h"
+#include "common/config/key_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -233,10 +234,15 @@ static bool close_document(struct reader *r)
 
 static bool reader_open(struct reader *r, const char *text, size_t n, struct document_fault *f)
 {
+    size_t hidden;
+
     *f = (struct document_fault){0};
     r->fault = f;
     if (n > DOCUMENT_BYTES_MAX)
         return refuse(r, 0, "larger than %d bytes", DOCUMENT_BYTES_MAX);
+    hidden = key_text_hidden_line(text, n);
+    if (hidden != 0)
+        return refuse(r, (int)hidden, "%s", key_text_hidden);
     if (yaml_parser_initialize(&r->parser) == 0)
         return refuse(r, 0, "%s", status_words(STATUS_MEMORY));
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);

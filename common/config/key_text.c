@@ -46,6 +46,35 @@ bool key_text_is_printable(const char *text)
     return true;
 }
 
+const char key_text_hidden[] = "a control character, or one that ends a line or turns it round "
+                               "unseen: refused, since a comment could hide keys";
+
+static bool is_hidden(const unsigned char *c, size_t n)
+{
+    if (c[0] < 0x20)
+        return c[0] != '\t' && c[0] != '\n' && (c[0] != '\r' || n < 2 || c[1] != '\n');
+    if (c[0] == 0xc2)
+        return n > 1 && c[1] >= 0x80 && c[1] < 0xa0; /* U+0080 to U+009F, among them NEL */
+    if (c[0] == 0xe2 && n > 2 && c[1] == 0x80)
+        return c[2] >= 0xa8 && c[2] <= 0xae; /* LS, PS, U+202A to U+202E */
+    if (c[0] == 0xe2 && n > 2 && c[1] == 0x81)
+        return c[2] >= 0xa6 && c[2] <= 0xa9; /* U+2066 to U+2069 */
+    return c[0] == 0x7f;
+}
+
+size_t key_text_hidden_line(const char *text, size_t n)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    size_t line = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        if (is_hidden(c + i, n - i))
+            return line;
+        line += c[i] == '\n';
+    }
+    return 0;
+}
+
 bool key_text_is_address(const char *text, unsigned port_min)
 {
     const char *colon = strrchr(text, ':');

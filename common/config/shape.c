@@ -3,6 +3,8 @@
  */
 #include "common/config/shape.h"
 
+#include "common/config/key_text.h"
+
 #include <yaml.h>
 
 struct walk {
@@ -60,8 +62,14 @@ bool shape_within(const char *text, size_t n, const struct shape_limits *limits,
     yaml_event_t event;
 
     *reason = NULL;
+    *line = key_text_hidden_line(text, n);
+    if (*line != 0) {
+        *reason = key_text_hidden;
+        return false;
+    }
     if (yaml_parser_initialize(&parser) == 0)
         return true;
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     while (more && *reason == NULL && yaml_parser_parse(&parser, &event) != 0) {
         *reason = judge(&w, &event);

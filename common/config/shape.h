@@ -19,8 +19,9 @@ struct shape_limits {
     size_t scalar_max; /* bytes of a scalar */
 };
 
-/* True when n bytes are YAML within these limits, without anchors, aliases and tags, or are no YAML
- * (which the reader that follows says better); else *line (from 1) and *reason, a static text. */
+/* True when n bytes are YAML within these limits, without anchors, aliases, tags and hidden lines
+ * (key_text.h), or are no YAML (which the reader that follows says better); else *line (from 1) and
+ * *reason, a static text. */
 bool shape_within(const char *text, size_t n, const struct shape_limits *limits, size_t *line,
                   const char **reason);
 

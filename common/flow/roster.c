@@ -185,6 +185,7 @@ static enum status read_text(struct reader *rd, struct roster *r, const struct b
         return error_set(rd->err, STATUS_CONFIG, "%s:%zu: %s", rd->path, line, reason);
     if (yaml_parser_initialize(&parser) == 0)
         return error_set(rd->err, STATUS_CONFIG, "%s: %s", rd->path, status_words(STATUS_MEMORY));
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, text->len);
     if (!yaml_parser_load(&parser, &rd->doc)) {
         s = not_yaml(rd, &parser);

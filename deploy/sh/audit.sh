@@ -42,15 +42,18 @@ USAGE
 audit_leave() {
     [ -z "$audit_child" ] || kill -TERM "$audit_child" 2>/dev/null
     [ -z "$audit_child" ] || wait "$audit_child"
-    rm -rf "$sets" "$sets.all" ${audit_dir:+"$audit_dir"}
+    rm -rf "$scratch" ${audit_dir:+"$audit_dir"}
 }
 
 audit_read_options() {
     rows='' parties=5 embedding=1 claims='' out='' control=no runs='' noise='' probes=''
     seeded=yes pairs='' values=0,3e38
     audit_dir='' audit_child=''
-    sets=$(mktemp) || fail 6 "no temporary file"
+    # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
+    scratch=$(mktemp -d) || fail 6 "no temporary folder"
     trap audit_leave EXIT
+    sets=$scratch/sets
+    : >"$sets"
     while [ $# -gt 0 ]; do
         case $1 in
         -h | --help) audit_usage && exit 0 ;;
@@ -97,8 +100,8 @@ audit_canaries() { # DIR
 }
 
 audit_run() { # DIR TRAIN RUN: a run on this table, into this folder
-    [ -z "$noise" ] || audit_step_options | cat - "$sets" >"$sets.all"
-    [ -n "$noise" ] || cp "$sets" "$sets.all"
+    [ -z "$noise" ] || audit_step_options | cat - "$sets" >"$scratch/all"
+    [ -n "$noise" ] || cp "$sets" "$scratch/all"
     audit_dir_of=$1 audit_out=$3
     set -- --train "$2" --test "$1/canaries/test.csv" --parties "$parties" --transcript \
         --columns "$(audit_columns)" ${seed:+--seed "$seed"} \
@@ -108,7 +111,7 @@ audit_run() { # DIR TRAIN RUN: a run on this table, into this folder
         --party "*:model.load=$1/canaries/weights.safetensors" --party "1:model.load=$1/canaries/target.safetensors"
     while IFS= read -r audit_word; do
         set -- "$@" "$audit_word"
-    done <"$sets.all"
+    done <"$scratch/all"
     # A signal to this script ends a wait, but would only be looked at after a command in the foreground.
     "$here/vfl" cluster --quiet --out "$audit_out" "$@" &
     audit_child=$!

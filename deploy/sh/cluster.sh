@@ -37,8 +37,11 @@ USAGE
 cluster_read_options() {
     netns=no links=no transcript=no
     data='' train='' test='' idx_train='' idx_test='' parties='' columns='' label_map='' seed='' strict=no out=''
-    sets=$(mktemp) || fail 6 "no temporary file"
-    trap 'netns_down; rm -f "$sets"' EXIT
+    # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
+    scratch=$(mktemp -d) || fail 6 "no temporary folder"
+    trap 'netns_down; rm -rf "$scratch"' EXIT
+    sets=$scratch/sets
+    : >"$sets"
     while [ $# -gt 0 ]; do
         case $1 in
         --quiet) quiet=yes && shift && continue ;;
@@ -172,18 +175,16 @@ cluster_open_folder() {
     out=$(readlink -f "$out")
     exec 9>"$out/lock" || fail 6 "$out cannot be written"
     flock -n 9 || fail 2 "$out: a cluster is running there"
-    cluster_plan >"$sets.plan"
+    cluster_plan >"$scratch/plan"
     if [ -e "$out/plan.txt" ]; then
-        if ! cmp -s "$sets.plan" "$out/plan.txt"; then
-            diff "$out/plan.txt" "$sets.plan" | sed -n 's/^</there:/p; s/^>/asked:/p' >&2
-            rm -f "$sets.plan"
+        if ! cmp -s "$scratch/plan" "$out/plan.txt"; then
+            diff "$out/plan.txt" "$scratch/plan" | sed -n 's/^</there:/p; s/^>/asked:/p' >&2
             fail 2 "$out holds a run with another plan"
         fi
     elif [ -n "$(find "$out" -mindepth 1 -maxdepth 1 ! -name lock | head -n 1)" ]; then
-        rm -f "$sets.plan"
         fail 2 "$out is not empty and holds no run"
     fi
-    mv "$sets.plan" "$out/plan.txt"
+    mv "$scratch/plan" "$out/plan.txt"
 }
 
 # --- certificates, data, configurations ---

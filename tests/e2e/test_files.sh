@@ -34,6 +34,31 @@ for key in identity.cert identity.key identity.ca identity.crl roster state_key 
 done
 expect 2 'pipe: not a regular file' 'a configuration that is a pipe' timeout 20 "$VFL_BIN/vfl-party" -n -c pipe
 
+# --- what a script keeps for a while ---
+# Whoever watches the folder for temporary files sees a name as soon as it is there, and puts links beside it.
+printf 'as it was' >precious
+mkdir watched watched/tmp
+cat >watched/mktemp <<END
+#!/bin/sh
+made=\$($(command -v mktemp) "\$@") || exit
+for ending in all plan; do
+    ln -s "$PWD/precious" "\$made.\$ending"
+done
+printf '%s\\n' "\$made"
+END
+chmod +x watched/mktemp
+beside() { # ARGUMENTS...
+    TMPDIR=$PWD/watched/tmp PATH=$PWD/watched:$PATH timeout 600 "$vfl" "$@"
+}
+expect 0 '' 'a cluster, and somebody watches' beside cluster --quiet --out base --seed 5 --parties 3 \
+    --set training.epochs=1 --party '*:model.layers=[8]' --party '*:model.train=frozen'
+expect 2 'another plan' 'or it asks for another plan' beside cluster --quiet --out base --seed 6 --parties 3
+same 'as it was' "$(cat precious)" "a cluster writes through nobody's link"
+beside audit --quiet --rows 200 --parties 2 --out audited >said 2>&1
+same 'as it was yes' "$(cat precious) $([ -s audited/run/server/transcript.jsonl ] && echo yes)" 'nor does an audit'
+same "$(printf '%s\n' all plan)" "$(find watched/tmp -name 'tmp.*' | sed 's/.*\.//' | sort -u)" \
+    'the links were there, and nothing else is left'
+
 # --- what a daemon keeps ---
 server() { # ARGUMENTS...
     timeout 60 "$VFL_BIN/vfl-server" -c base/server/config.yaml --insecure-seed 5 --set training.seed=5 \

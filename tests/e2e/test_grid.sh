@@ -197,6 +197,7 @@ mistake 'name: x\ncake: yes\n' 2 'cake: unknown; a grid has' 'an unknown section
 mistake 'name: x\nname: y\n' 2 'repeated, first on line 1' 'a name twice'
 mistake 'name: x\n  y: [\n' '[0-9]*' '' 'no YAML'
 mistake '- name\n' 1 'not a list of' 'no map'
+mistake 'name: x # y\rseeds: 2\n' 1 'a control character' 'a key behind a comment'
 mistake 'name: &a x\n' 1 'anchors' 'an anchor'
 mistake 'name: !t x\n' 1 'tags' 'a tag'
 mistake 'name: x\nset: {training.epochs: "a\\nb"}\n' 2 'a text of several lines' 'a text of two lines'

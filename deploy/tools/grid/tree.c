@@ -4,6 +4,7 @@
 #include "deploy/tools/grid/tree.h"
 
 #include "common/base/file.h"
+#include "common/config/key_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -204,6 +205,7 @@ enum status tree_read(const struct tree **root, const char *path, struct arena *
     struct error local = {0};
     struct reader r = {.path = path, .arena = a, .err = err};
     struct buf text;
+    size_t hidden;
     enum status s;
 
     buf_init(&text, TREE_BYTES_MAX);
@@ -211,6 +213,11 @@ enum status tree_read(const struct tree **root, const char *path, struct arena *
     if (s != STATUS_OK) {
         buf_deinit(&text);
         return error_set(err, s == STATUS_MEMORY ? s : STATUS_CONFIG, "%s", local.text);
+    }
+    hidden = text.len == 0 ? 0 : key_text_hidden_line((const char *)text.data, text.len);
+    if (hidden != 0) {
+        buf_deinit(&text);
+        return error_set(err, STATUS_CONFIG, "%s:%zu: %s", path, hidden, key_text_hidden);
     }
     if (yaml_parser_initialize(&r.parser) == 0) {
         buf_deinit(&text);

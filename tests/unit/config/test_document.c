@@ -150,6 +150,27 @@ static void test_document_names_the_line_of_bad_yaml(void **state)
     refuse("v: \xff\n", 0, "", "byte 3: ");
 }
 
+/* What stands behind # in an editor would be a line of its own for YAML. */
+static void test_a_comment_hides_no_keys(void **state)
+{
+    static const char *const ends[] = {"\r", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9",
+                                       /* no ends of lines, and still not what they look like */
+                                       "\x1b[1A", "\x0b", "\x0c", "\x7f", "\xc2\x9b",
+                                       "\xe2\x80\xae", "\xe2\x81\xa6"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        char text[64];
+
+        snprintf(text, sizeof text, "v: 1\r\n# words%ss: {v: 2}\n", ends[i]);
+        refuse(text, 2, "", "a control character");
+    }
+    refuse("v: 1 # words\r", 1, "", "a control character");
+    expect("v: 1\r\n#\twords\r\ns: {v: 2} # \xc3\xa9t\xc3\xa9 \xe2\x80\x94 \xe2\x82\xac\n",
+           "v@1=1;s.v@3=2;");
+    expect("\xef\xbb\xbfv: 1\n", "v@1=1;");
+}
+
 static void test_document_holds_no_nul(void **state)
 {
     struct document_fault f;
@@ -222,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_document_refuses_repetition_at_its_line),
         cmocka_unit_test(test_document_tells_sections_from_values),
         cmocka_unit_test(test_document_names_the_line_of_bad_yaml),
+        cmocka_unit_test(test_a_comment_hides_no_keys),
         cmocka_unit_test(test_document_holds_no_nul),
         cmocka_unit_test(test_document_limits_size_length_and_depth),
         cmocka_unit_test(test_a_list_has_at_most_16_items),

@@ -55,6 +55,19 @@ static void test_what_refers_to_elsewhere_is_refused(void **state)
     expect("!x {a: b}\n", 1, "tags are not accepted");
 }
 
+static void test_a_comment_hides_no_entry(void **state)
+{
+    static const char hidden[] = "a control character, or one that ends a line or turns it round "
+                                 "unseen: refused, since a comment could hide keys";
+
+    (void)state;
+    expect("a: b\n# c\xe2\x80\xa8"
+           "d: e\n",
+           2, hidden);
+    expect("a: b # c\rd: e\n", 1, hidden);
+    expect("a: b\r\n# c\r\n", 0, NULL);
+}
+
 static void test_what_is_no_yaml_is_left_to_who_says_so(void **state)
 {
     (void)state;
@@ -69,6 +82,7 @@ int main(void)
         cmocka_unit_test(test_what_is_within_the_limits_passes),
         cmocka_unit_test(test_what_is_too_deep_too_many_or_too_long_is_named),
         cmocka_unit_test(test_what_refers_to_elsewhere_is_refused),
+        cmocka_unit_test(test_a_comment_hides_no_entry),
         cmocka_unit_test(test_what_is_no_yaml_is_left_to_who_says_so),
     };
 

@@ -192,6 +192,20 @@ static void test_an_entry_needs_a_name_and_a_key_of_64_digits(void **state)
     expect_refused(SERVER "parties:\n  - {name: p1, key: ''}\n", digits);
 }
 
+static void test_a_comment_hides_no_member(void **state)
+{
+    static const char said[] = "a control character, or one that ends a line or turns it round "
+                               "unseen: refused, since a comment could hide keys";
+    char three[128], four[128];
+
+    (void)state;
+    snprintf(three, sizeof three, "3: %s", said);
+    snprintf(four, sizeof four, "4: %s", said);
+    expect_refused(SERVER "parties:\n" P1 "# checked by telephone\xe2\x80\xa8" P2, four);
+    expect_refused(SERVER "parties:\n# checked\xc2\x85" P2 P1, three);
+    expect_refused(SERVER "parties:\n" P1 "# checked\r" P2, four);
+}
+
 static void test_names_and_operators_are_words_of_63_letters_at_most(void **state)
 {
     static const char words[] =
@@ -451,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_a_mistake_in_the_shape_is_named_with_its_line),
         cmocka_unit_test(test_what_is_given_twice_is_refused),
         cmocka_unit_test(test_an_entry_needs_a_name_and_a_key_of_64_digits),
+        cmocka_unit_test(test_a_comment_hides_no_member),
         cmocka_unit_test(test_names_and_operators_are_words_of_63_letters_at_most),
         cmocka_unit_test(test_what_is_printed_is_read_back_as_the_same_roster),
         cmocka_unit_test(test_what_is_nested_is_refused_at_the_first_level_too_deep),
