@@ -32,24 +32,31 @@ static uint64_t number(const struct record_field *f, const uint8_t *from)
     return narrow;
 }
 
-static enum status print_field(struct buf *out, const struct record_field *f, const uint8_t *from)
+static uint8_t *write_field(uint8_t *to, const struct record_field *f, const uint8_t *from)
 {
-    uint8_t bytes[sizeof(uint64_t)];
+    if (f->kind != RECORD_BYTES)
+        return le_put(to, number(f, from), f->bytes);
+    memcpy(to, from, f->bytes);
+    return to + f->bytes;
+}
 
-    if (f->kind == RECORD_BYTES)
-        return buf_append(out, from, f->bytes);
-    le_put(bytes, number(f, from), f->bytes);
-    return buf_append(out, bytes, f->bytes);
+void record_write(uint8_t *to, const struct record_field *field, size_t n, const void *from)
+{
+    for (size_t i = 0; i < n; i++)
+        to = write_field(to, &field[i], (const uint8_t *)from + field[i].at);
 }
 
 enum status record_print(struct buf *out, const struct record_field *field, size_t n,
                          const void *from)
 {
-    enum status s = STATUS_OK;
+    const size_t bytes = record_bytes(field, n);
+    enum status s = buf_reserve(out, bytes);
 
-    for (size_t i = 0; i < n && s == STATUS_OK; i++)
-        s = print_field(out, &field[i], (const uint8_t *)from + field[i].at);
-    return s;
+    if (s != STATUS_OK)
+        return s;
+    record_write(out->data + out->len, field, n, from);
+    out->len += bytes;
+    return STATUS_OK;
 }
 
 static bool parse_field(uint8_t *to, const struct record_field *f, const uint8_t *bytes)

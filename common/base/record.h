@@ -37,7 +37,9 @@ struct record_field {
 
 /* Bytes of a record of `n` fields. */
 size_t record_bytes(const struct record_field *field, size_t n);
-/* STATUS_MEMORY or STATUS_LIMIT: of `out`, which may hold a part then. */
+/* record_bytes() bytes. */
+void record_write(uint8_t *to, const struct record_field *field, size_t n, const void *from);
+/* STATUS_MEMORY or STATUS_LIMIT: of `out`, which is as it was. */
 enum status record_print(struct buf *out, const struct record_field *field, size_t n,
                          const void *from) MUST_USE;
 /* Out of record_bytes() bytes.  False: a bool is neither 0 nor 1.  What has no row stays. */
