@@ -80,7 +80,7 @@ static void disk_full(struct sim *s)
     struct error full = {STATUS_IO, SECRET "/state/ledger.db: no space left (xyzzy)"};
 
     in_the_run(s);
-    world_tell_party(s, WHO, &(struct event){.kind = EVENT_KEPT, .error = &full});
+    world_kept(s, WHO, &full);
 }
 
 static void ledger_named(struct sim *s)
@@ -88,7 +88,7 @@ static void ledger_named(struct sim *s)
     struct error lost = {STATUS_POLICY, "ledger: " SECRET "/state/ledger.db ends at 0"};
 
     in_the_run(s);
-    world_tell_party(s, WHO, &(struct event){.kind = EVENT_KEPT, .error = &lost});
+    world_kept(s, WHO, &lost);
 }
 
 static void budget_spent(struct sim *s)
@@ -97,7 +97,7 @@ static void budget_spent(struct sim *s)
                           "policy.max_releases.record: a record would reach 12 releases (xyzzy)"};
 
     in_the_run(s);
-    world_tell_party(s, WHO, &(struct event){.kind = EVENT_KEPT, .error = &spent});
+    world_kept(s, WHO, &spent);
 }
 
 static void ledger_full(struct sim *s)
@@ -105,7 +105,7 @@ static void ledger_full(struct sim *s)
     struct error full = {STATUS_BUDGET, "the ledger has accounts for 9 mechanisms (xyzzy)"};
 
     in_the_run(s);
-    world_tell_party(s, WHO, &(struct event){.kind = EVENT_KEPT, .error = &full});
+    world_kept(s, WHO, &full);
 }
 
 /* By the price of the plan, before anything is sent. */
