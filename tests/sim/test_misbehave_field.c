@@ -101,6 +101,7 @@ static const struct exception exceptions[] = {
      * deals once more, and then the views differ. */
     {"offer.step", "", 0, ALWAYS, ON(ASYNC), MIS(SAME)},
     /* One that p2's ledger lacks: it cannot know whether that or the server is wrong. */
+    {"offer.job.kind", "", 0, ALWAYS, ALL, MIS(DATA) | MIS(REFUSED)}, /* that of no job there is */
     {"offer.step", " +1", 0, ALWAYS, ALL, MIS(DATA) | MIS(REFUSED) | MIS(UNOPENED) | MIS(POLICY)},
     {"offer.step", "", 0, ALWAYS, ALL, MIS(DATA) | MIS(REFUSED) | MIS(UNOPENED)},
     /* The generation is in the sid that is signed. */
