@@ -5,9 +5,9 @@
 #define COLONNADE_CONFIG_PLAN_KEYS_H
 
 #include "common/config/key.h"
+#include "common/config/plan.h"
 
 /* Rows of struct plan that a configuration sets. */
-enum { PLAN_KEYS_N = 55 };
 extern const struct key plan_keys[PLAN_KEYS_N];
 
 /* Those rows, then shape.*, which only a plan's text has. */

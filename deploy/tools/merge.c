@@ -179,7 +179,7 @@ static void merge_party(struct merge *m, unsigned long index)
     snprintf(name, sizeof name, "p%lu", index);
     from = read_summary(m->dir, who);
     self = json_array_get(json_object_get(from, "parties"), 0);
-    if (json_object_get(self, "name") != NULL)
+    if (json_is_string(json_object_get(self, "name")))
         snprintf(name, sizeof name, "%s", json_string_value(json_object_get(self, "name")));
     entry = entry_of(m->root, name);
     copy(entry, self, "max_rss_kb");
@@ -252,6 +252,20 @@ static enum status merge_all(struct merge *m)
 
 /* --- the table --- */
 
+/* A summary may come from elsewhere, and what a terminal takes for an order is none: as in logs,
+ * bytes outside printable ASCII become '?'. */
+static void put(const char *text)
+{
+    for (; *text != 0; text++)
+        putchar((unsigned char)*text < ' ' || (unsigned char)*text >= 127 ? '?' : *text);
+}
+
+static void put_text(const char *before, const json_t *o, const char *key)
+{
+    printf("%s", before);
+    put(text_of(o, key));
+}
+
 static void print_bytes(const char *what, double bytes)
 {
     static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
@@ -279,8 +293,12 @@ static void print_score(const json_t *root, const char *split)
 /* "missing_uploads" to "missing uploads". */
 static void print_words(const char *key)
 {
-    for (; *key != 0; key++)
-        putchar(*key == '_' ? ' ' : *key);
+    char one[2] = {0};
+
+    for (; *key != 0; key++) {
+        one[0] = *key == '_' ? ' ' : *key;
+        put(one);
+    }
 }
 
 /* What happened of it; void rounds stand beside the rounds. */
@@ -307,7 +325,8 @@ static void print_degraded(const json_t *root)
 
         if (rounds == 0)
             continue;
-        printf("%s%s: %.0f", between, text_of(party, "name"), rounds);
+        put_text(between, party, "name");
+        printf(": %.0f", rounds);
         between = ", ";
     }
     if (between[0] == ',')
@@ -337,8 +356,9 @@ static void print_claim(const char *title, const json_t *claim)
         printf("no bound on epsilon");
     else
         printf("epsilon %.4g", epsilon(claim));
-    printf(" for one %s against %s (m_eff %.0f)%s\n", text_of(claim, "adjacency"),
-           text_of(claim, "adversary"), number(claim, "m_eff"),
+    put_text(" for one ", claim, "adjacency");
+    put_text(" against ", claim, "adversary");
+    printf(" (m_eff %.0f)%s\n", number(claim, "m_eff"),
            json_is_true(json_object_get(claim, "vacuous")) ? ", vacuous" : "");
 }
 
@@ -377,8 +397,8 @@ static void print_privacy(const json_t *root)
         if (of_one(claim) && (record == NULL || epsilon(claim) > epsilon(record)))
             record = claim;
     }
-    printf("privacy   %s, delta %g, %.0f vectors released\n", text_of(privacy, "mechanism"),
-           number(privacy, "delta"),
+    put_text("privacy   ", privacy, "mechanism");
+    printf(", delta %g, %.0f vectors released\n", number(privacy, "delta"),
            number(json_object_get(privacy, "releases"), "train") +
                number(json_object_get(privacy, "releases"), "evaluate"));
     print_claim("", record);
@@ -392,14 +412,16 @@ static void print_table(const json_t *root)
     const json_t *time = json_object_get(root, "time");
     const char *error = json_string_value(json_object_get(root, "error"));
 
-    printf("status    %s%s\n", text_of(root, "status"),
-           json_is_true(json_object_get(root, "plaintext"))
-               ? ", PLAINTEXT: the server saw every embedding"
-               : "");
+    put_text("status    ", root, "status");
+    printf("%s\n", json_is_true(json_object_get(root, "plaintext"))
+                       ? ", PLAINTEXT: the server saw every embedding"
+                       : "");
     if (json_is_true(json_object_get(root, "insecure_seed")))
         printf("          insecure seed: reproducible, not private\n");
-    if (error != NULL && error[0] != 0)
-        printf("error     %s\n", error);
+    if (error != NULL && error[0] != 0) {
+        put_text("error     ", root, "error");
+        printf("\n");
+    }
     printf("run       %.4g epochs, %.0f rounds (%.0f void), %.0f parties\n", number(root, "epochs"),
            number(root, "rounds"), number(root, "void_rounds"), number(root, "parties_n"));
     print_degraded(root);

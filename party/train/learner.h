@@ -28,12 +28,14 @@ struct party_behind {
 
 struct party_learner {
     bool planned;
+    bool taken; /* an offer of it, by this process */
     struct plan plan;
     struct buf plan_text;
     uint8_t plan_digest[WIRE_DIGEST_BYTES];
     struct agenda agenda;
     struct schedule schedule;
     struct party_bottom bottom;
+    bool raw; /* it has been priced as raw: for good */
     struct party_sent sent;
     struct party_refresh refresh;
     struct digest digest; /* of whatever is hashed on this side's only thread at a time */

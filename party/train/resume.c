@@ -12,14 +12,16 @@
 
 #include "common/crypto/secret.h"
 #include "common/nn/state.h"
+#include "party/policy.h"
 
 #include <string.h>
 
-enum { RESUME_VERSION = 6 };
+enum { RESUME_VERSION = 7 };
 
 struct kept {
     uint64_t version, applied, final, plan_len;
     uint64_t train, fitted; /* what the bottom was made of: enum config_train, data.scale fit */
+    uint64_t raw;           /* the bottom has counted as raw: for good */
     struct party_paid paid; /* how far the ledger had come */
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
@@ -40,6 +42,7 @@ enum status party_train_save(const void *state, struct buf *out)
         .plan_len = p->learner.plan_text.len,
         .train = p->setup->config->train,
         .fitted = fitted(p),
+        .raw = p->learner.raw,
         .paid = party_witness_paid(p),
     };
     enum status s;
@@ -101,16 +104,33 @@ static enum status remember(struct party_train *p)
     return STATUS_OK;
 }
 
+static bool counts_raw(const struct party_train *p)
+{
+    struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
+    const size_t n = p->setup->spent(p->setup->owner, spent);
+
+    return policy_raw_because(p->setup->config, spent, n) != NULL;
+}
+
 /* What comes before anything is made of it: `left` bytes follow. */
 static enum status check_kept(struct party_train *p, const struct kept *k, size_t left)
 {
-    if (k->version != RESUME_VERSION || k->plan_len > left || k->plan_len > PLAN_TEXT_MAX)
+    if (k->version != RESUME_VERSION || k->plan_len > left || k->plan_len > PLAN_TEXT_MAX ||
+        k->raw > 1)
         return unfit(p);
     /* A bottom that has trained on raw records does not become a frozen one. */
     if (k->train != p->setup->config->train || k->fitted != fitted(p))
         return error_set(p->error, STATUS_CONFIG,
                          "state: the saved bottom was made under another model.train or "
                          "data.scale; use another state directory");
+    /* Which weights were loaded and how inputs were scaled is in the bottom, whatever the
+     * configuration says by now. */
+    if (k->raw != 0 && !counts_raw(p))
+        return error_set(p->error, STATUS_CONFIG,
+                         "state: the saved bottom counts as raw, which model.load and data.scale "
+                         "would not say of it by now; put them back, or use another state "
+                         "directory");
+    p->learner.raw = k->raw != 0;
     return party_witness_restore(p, &k->paid);
 }
 

@@ -55,6 +55,19 @@ same "$("$vfl" pki digest run/roster.yaml)" "$(sed -n 's/.*roster_sha256: "\(.*\
     'and pin the roster'
 same '' "$(find run -name '*.key' -perm /077)" 'no key is readable by others'
 
+# --- a summary of somebody else ---
+# Words of a summary are words, and no orders to a terminal.
+mkdir foreign
+order='\u001b]0;x\u0007\u009b2J\r'
+printf '{"status": "s%s", "error": "e%s", "degraded": {"d%s": 1}, "privacy": {"mechanism": "m%s", "claims": [%s]},' \
+    "$order" "$order" "$order" "$order" \
+    "{\"adversary\": \"server\", \"adjacency\": \"record_$order\"}, {\"adversary\": \"v$order\", \"epsilon\": 1}" \
+    >foreign/summary.json
+printf '"parties": [{"name": "p%s", "missing_uploads": 2}]}' "$order" >>foreign/summary.json
+expect 0 '^status    s?\]0;x?' 'a summary of anybody is shown' "$VFL_BIN/vfl-merge" --show foreign
+same '' "$(LC_ALL=C tr -d '\n -~' <said | od -An -tx1)" 'without control characters'
+same 6 "$(grep -o '?\]0;x???2J?' said | wc -l)" 'each of its words is there'
+
 # --- the same again ---
 stamp=$(stat -c %Y.%i run/server/summary.json)
 expect 0 'complete already' 'a complete run is shown, not run' \

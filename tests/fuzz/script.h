@@ -12,7 +12,7 @@
 #define COLONNADE_TESTS_FUZZ_SCRIPT_H
 
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/fuzz/feed.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/fast_crypto.h"
@@ -66,7 +66,7 @@ void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const
 void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                                 struct actions *out)
 {
-    fast_crypto_place(UINT64_MAX / 2 + s->fed.generation);
+    fast_crypto_place(UINT64_MAX / 2 + s->fed.set.generation);
     __real_server_session_step(s, now_us, e, out);
 }
 
@@ -111,6 +111,7 @@ static inline struct script *script_of(enum mis_which which)
 static inline void script_begin(struct script *c, struct sim_disk *disk)
 {
     struct sim *s = c->sim;
+    struct compared compared = {.n = 0};
 
     for (size_t i = 0; i < s->flights_n; i++)
         s->flight[i].frame.len = 0;
@@ -119,8 +120,9 @@ static inline void script_begin(struct script *c, struct sim_disk *disk)
     oracle_free(s->oracle);
     s->oracle = oracle_new(s);
     s->broken[0] = 0;
+    memcpy(compared.secret, disk->compared.secret, sizeof compared.secret);
     disk_deinit(disk);
-    *disk = (struct sim_disk){0};
+    *disk = (struct sim_disk){.compared = compared};
     disk_init(disk);
 }
 

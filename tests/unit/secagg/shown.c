@@ -24,16 +24,12 @@ struct shown_case shown_random_case(struct rng *r, enum plan_aggregation a,
         .clip = 0.3 + 3 * rng_uniform(r),
     };
 
-    switch (encoding) {
-    case ENCODING_PBM: c.bits = between(r, 1, 70); break;
-    case ENCODING_FIXED: c.bits = between(r, 1, a == AGGREGATION_CODED ? 13 : 24); break;
-    case ENCODING_FLOAT32:
-    case ENCODING_GAUSSIAN:
-    case ENCODING_SCALAR:
-    case ENCODING_LATTICE:
-    case ENCODING_E8:
-    case ENCODING_TOPK: c.bits = between(r, 1, 8);
-    }
+    if (encoding == ENCODING_PBM)
+        c.bits = between(r, 1, 70);
+    else if (encoding == ENCODING_FIXED)
+        c.bits = between(r, 1, a == AGGREGATION_CODED ? 13 : 24);
+    else
+        c.bits = between(r, 1, 8);
     c.privacy = between(r, 1, c.parties > 1 ? c.parties - 1 : 1);
     c.segments = c.parties > c.privacy ? between(r, 1, c.parties - c.privacy) : 1;
     return c;
