@@ -18,6 +18,7 @@
 #ifndef COLONNADE_SERVER_FEDERATION_H
 #define COLONNADE_SERVER_FEDERATION_H
 
+#include "common/base/log.h"
 #include "common/config/plan.h"
 #include "common/data/table.h"
 #include "common/flow/action.h"
@@ -96,6 +97,7 @@ struct server_peer {
     uint32_t losses;      /* times lost or late as a member, since its last whole round */
     int member;           /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
+    struct log_few comes; /* its joins in the log: it may come and go as often as it likes */
 };
 
 /* What AGREE and CONFIRM have of this generation. */

@@ -133,7 +133,9 @@ struct server_next server_joined(struct server_federation *f, struct actions *a,
     if (j->generation > f->set.known)
         f->set.known = j->generation;
     f->counts.joined[e->peer]++;
-    log_info("%s joined (%u of %zu)", server_name(f, e->peer), ready(f), f->terms.roster->n);
+    p->comes.about = server_name(f, e->peer);
+    if (log_few_more(&p->comes, f->now_us))
+        log_info("%s joined (%u of %zu)", server_name(f, e->peer), ready(f), f->terms.roster->n);
     if (f->job->joined != NULL)
         f->job->joined(f->state, e->peer, j);
     if (f->sm.phase == PHASE_GATHER)
