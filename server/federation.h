@@ -155,7 +155,7 @@ void server_federation_deinit(struct server_federation *f); /* safe on a zeroed 
 void server_federation_step(struct server_federation *f, uint64_t now_us, const struct event *e,
                             struct actions *out);
 /* The job's work, that an ACTION_WORK asked for. */
-void server_federation_work(struct server_federation *f);
+void server_federation_work(struct server_federation *f, struct actions *out);
 
 /* join.c */
 struct server_next server_gather(struct server_federation *f, struct actions *a) MUST_USE;
