@@ -20,7 +20,8 @@ struct party_session {
     struct party_federation fed;
     struct party_host host;
     const struct party_job *job; /* of the last offer; before one, the first kind */
-    void *state; /* of it; stays when the job is over, until another kind is offered */
+    bool ended;                  /* it is over: the next offer is of another one */
+    void *state; /* of it; stays when the job is over, until another one is offered */
     struct party_report report;
     struct spans spans;
 };

@@ -47,7 +47,7 @@ struct party_job {
 
     /* --- a set comes together --- */
     void (*join)(const void *state, struct wire_join *j); /* how far it has come */
-    /* Its text, for the set that set->members will be; set->generation is still the last one. */
+    /* Its text, for the set that set->members will be. */
     enum status (*offer)(void *state, struct actions *a, const struct wire_offer *o) MUST_USE;
     /* The generation has begun: what is to be done before a hello?  PARTY_READY: nothing. */
     enum party_next (*ready)(void *state, struct actions *a);

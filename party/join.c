@@ -26,7 +26,10 @@ void party_federation_deinit(struct party_federation *f)
 
 void party_join(const struct party_federation *f, struct wire_join *j)
 {
+    static const uint8_t nothing[WIRE_DIGEST_BYTES];
+
     j->version = WIRE_VERSION;
+    j->trail = nothing;
     j->roster_digest = f->setup->roster->digest;
     j->generation = f->set.generation;
     j->min_parties = f->setup->config->policy.min_parties;

@@ -95,6 +95,7 @@ enum status party_take_hellos(struct party_federation *f, const struct wire_hell
         memcmp(set->hellos[set->self].body, f->own.body, f->own.body_len) != 0)
         return error_set(f->error, STATUS_AUTH, "hellos: this party's own hello was altered");
     agree_sid(set->sid, &terms, set->hellos, set->members_n);
+    f->own_confirm = (struct agree_confirm){.members = set->members_n};
     return STATUS_OK;
 }
 

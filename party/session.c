@@ -31,15 +31,20 @@ static void forget_keys(struct party_session *p)
     party_forget_keys(&p->fed);
 }
 
+/* The job is over; the federation is where it was before, ready for another.  Whether the process
+ * goes on is the driver's to say. */
 static void finish(struct party_session *p, struct actions *a, enum wire_outcome outcome)
 {
     struct action *act;
 
     if (outcome != OUTCOME_FAILED && outcome != OUTCOME_BUDGET)
         p->error = (struct error){0};
-    sm_move(&p->sm, PHASE_OVER, p->fed.set.generation);
+    if (p->sm.phase != PHASE_GATHER)
+        sm_move(&p->sm, PHASE_GATHER, p->fed.set.generation);
     forget_keys(p);
-    p->job->end(p->state, a);
+    if (!p->ended)
+        p->job->end(p->state, a);
+    p->ended = true;
     actions_add(a, ACTION_DISARM);
     act = actions_add(a, ACTION_FINISH);
     act->outcome = outcome;
@@ -117,14 +122,15 @@ static const struct party_job *job_of_kind(const struct party_session *p, const 
 }
 
 /* It ends that job, for all; what this party is ready for is as it was. */
-static void refuse_kind(struct actions *a, const struct wire_job *j)
+static void refuse_unseen(struct actions *a, const struct wire_job *j, enum status_kind kind,
+                          const char *why)
 {
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = WIRE_REFUSE;
-    send->msg.refuse.kind = STATUS_KIND_CONFIG;
-    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text,
-             "a job of kind %s, of which this party knows nothing", j->kind);
+    send->msg.refuse.kind = kind;
+    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "a job of kind %s, %s", j->kind,
+             why);
 }
 
 static void free_job(struct party_session *p)
@@ -133,7 +139,7 @@ static void free_job(struct party_session *p)
         p->job->free(p->state);
 }
 
-/* Another kind than that of the job before begins with nothing. */
+/* What another job of this process has left in memory is not its own. */
 static enum status new_job(struct party_session *p, const struct party_job *job)
 {
     void *state = NULL;
@@ -146,6 +152,7 @@ static enum status new_job(struct party_session *p, const struct party_job *job)
     free_job(p);
     p->job = job;
     p->state = state;
+    p->ended = false;
     p->fed.furthest = 0;
     p->setup.saved = NULL; /* that was for the first */
     return STATUS_OK;
@@ -159,7 +166,7 @@ static enum status take_offer(struct party_session *p, struct actions *a,
     if (s != STATUS_OK)
         return s;
     forget_keys(p);
-    if (job != p->job)
+    if (job != p->job || p->ended)
         s = new_job(p, job);
     if (s == STATUS_OK)
         s = party_take_members(&p->fed, o);
@@ -172,7 +179,11 @@ static void offer(struct party_session *p, struct actions *a, const struct wire_
     enum status s;
 
     if (job == NULL) {
-        refuse_kind(a, &o->job);
+        refuse_unseen(a, &o->job, STATUS_KIND_CONFIG, "of which this party knows nothing");
+        return;
+    }
+    if (p->ended && party_session_report(p)->keeping) {
+        refuse_unseen(a, &o->job, STATUS_KIND_LOCAL, "while the one before is still being kept");
         return;
     }
     s = take_offer(p, a, o, job);
@@ -243,7 +254,8 @@ static void connected(struct party_session *p, struct actions *a)
     send->msg.kind = WIRE_JOIN;
     send->msg.join = (struct wire_join){0};
     party_join(&p->fed, &send->msg.join);
-    p->job->join(p->state, &send->msg.join);
+    if (!p->ended)
+        p->job->join(p->state, &send->msg.join);
     p->fed.connected = true;
     arm(p, a);
 }
@@ -281,7 +293,7 @@ static void finished(struct party_session *p, struct actions *a, const struct wi
     bool well = f->outcome != OUTCOME_FAILED && f->outcome != OUTCOME_BUDGET;
     bool complete = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
 
-    if (complete && p->job->dismissed(p->state, f) == PARTY_FAIL) {
+    if (complete && !p->ended && p->job->dismissed(p->state, f) == PARTY_FAIL) {
         finish(p, a, OUTCOME_FAILED);
         return;
     }
@@ -328,7 +340,7 @@ static void message(struct party_session *p, struct actions *a, const struct wir
  * long as this party is not being waited for: before an offer, or shut out until the next epoch. */
 static void out_of_time(struct party_session *p, struct actions *a)
 {
-    enum party_next next = p->job->timer(p->state, p->fed.connected);
+    enum party_next next = p->ended ? PARTY_WAIT : p->job->timer(p->state, p->fed.connected);
 
     if (next == PARTY_WAIT) {
         arm(p, a);
@@ -344,8 +356,6 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
                         struct actions *out)
 {
     (void)now_us;
-    if (p->sm.phase == PHASE_OVER)
-        return;
     switch (e->kind) {
     case EVENT_START: arm(p, out); break;
     case EVENT_JOINED: connected(p, out); break;

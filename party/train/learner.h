@@ -28,6 +28,7 @@ struct party_behind {
 
 struct party_learner {
     bool planned;
+    bool taken; /* an offer of it, by this process */
     struct plan plan;
     struct buf plan_text;
     uint8_t plan_digest[WIRE_DIGEST_BYTES];

@@ -189,12 +189,12 @@ static enum status same_plan(struct party_train *p, const struct wire_offer *o)
         return STATUS_OK;
     /* The first checkpoint of a run that ended before it began: its server has forgotten it, too,
      * and a fresh model is as good as that one. */
-    if (p->set->generation == 0 && p->learner.applied == 0 && !p->learner.final) {
+    if (!p->learner.taken && p->learner.applied == 0 && !p->learner.final) {
         log_info("state: its run had done no step, and the server's is another one: begun anew");
         forget_plan(p);
         return party_take_plan(p, o->job.text.data, o->job.text.n);
     }
-    if (p->set->generation == 0)
+    if (!p->learner.taken)
         return error_set(
             p->error, STATUS_CONFIG, "state: holds %s of another plan; use another state directory",
             p->learner.final ? "the final model of a run that its server has not ended," : "a run");
@@ -236,7 +236,7 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
     if (!p->setup->takes(p->setup->owner, &mechanism))
         return policy_full(p->error);
     party_use_mechanism(p, a, mechanism);
-    if (p->set->generation > 0 && set.done == p->learner.applied)
+    if (p->learner.taken && set.done == p->learner.applied)
         return policy_check(&p->setup->config->policy, &p->learner.plan, &set, spent, 0, p->error);
     return policy_check(&p->setup->config->policy, &p->learner.plan, &set, spent, n, p->error);
 }
@@ -255,5 +255,6 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
                          p->set->members_n, p->setup->roster->n);
     s = price(p, a, o->step);
     p->learner.behind.offered = o->step;
+    p->learner.taken = s == STATUS_OK;
     return s;
 }

@@ -260,6 +260,7 @@ static void report(const void *state, struct party_report *r)
     r->furthest = l->behind.furthest + p->deal.furthest;
     r->planned = l->planned;
     r->final = l->final;
+    r->keeping = p->keep.writing;
     r->shared = party_deal_whole(p);
     r->plan = l->plan;
     r->agenda = l->agenda;
