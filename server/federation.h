@@ -163,7 +163,7 @@ void server_federation_play(struct server_federation *f, uint64_t now_us,
                             const struct server_terms *terms, const struct server_job *job,
                             void *state, struct actions *out);
 /* The job's work, that an ACTION_WORK asked for. */
-void server_federation_work(struct server_federation *f);
+void server_federation_work(struct server_federation *f, struct actions *out);
 
 /* join.c */
 struct server_next server_gather(struct server_federation *f, struct actions *a) MUST_USE;
