@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include "common/base/log.h"
 
@@ -90,7 +90,7 @@ enum party_next party_catch_up(struct party_train *p, struct actions *a)
     enum party_next next;
     struct action *send;
 
-    party_train_arm(p, a);
+    party_arm(p, a);
     p->keep.awaited = false;
     party_witness_offered(p);
     if (keeps_first(p, a, &next))

@@ -16,7 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include <string.h>
 

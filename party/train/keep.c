@@ -8,7 +8,7 @@
 #include "party/train/keep.h"
 
 #include "common/base/check.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 /* The last durable one becomes the one before. */
 static enum status save(struct party_train *p)
@@ -86,7 +86,7 @@ enum status party_close(struct party_train *p, struct actions *a)
     p->learner.final = true;
     if (p->sm->phase != PHASE_CLOSE)
         sm_move(p->sm, PHASE_CLOSE, p->set->generation);
-    party_train_arm(p, a);
+    party_arm(p, a);
     if (p->keep.writing)
         return STATUS_OK; /* comes back here */
     p->keep.final = true;

@@ -4,9 +4,21 @@
 #include "party/train/learner.h"
 
 #include "common/nn/state.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include <string.h>
+
+/* The server gives up on others after its patience and then says so: this side waits longer than
+ * that. */
+uint64_t party_patience_ms(const struct party_train *p)
+{
+    return p->learner.planned ? 2 * (uint64_t)p->learner.plan.protocol.patience_ms + 10000 : 0;
+}
+
+void party_arm(const struct party_train *p, struct actions *a)
+{
+    actions_add(a, ACTION_ARM)->after_ms = party_patience_ms(p);
+}
 
 enum status party_violation(struct party_train *p, const char *what, uint64_t number)
 {

@@ -1,7 +1,7 @@
 /* plan.c -- the plan of an offer: read, checked, priced, and room made for what it asks for.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"

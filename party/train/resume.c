@@ -8,10 +8,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/resume.h"
 
 #include "common/crypto/secret.h"
 #include "common/nn/state.h"
+#include "party/train/parts.h"
 #include "party/policy.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ enum status party_train_save(const void *state, struct buf *out)
         .train = p->setup->config->train,
         .fitted = fitted(p),
         .raw = p->learner.raw,
-        .paid = party_witness_paid(p),
+        .paid = party_witness_paid(p, party_unopened(p)),
     };
     enum status s;
 
@@ -197,7 +198,7 @@ enum status party_go_back(struct party_train *p, uint64_t step)
     return STATUS_OK;
 }
 
-bool party_session_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64_t *was)
+bool party_train_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64_t *was)
 {
     struct kept k;
     bool ours;

@@ -12,7 +12,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/config/aggregation.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include <string.h>
 
@@ -209,6 +209,6 @@ enum status party_round_worked(struct party_train *p, struct actions *a)
         party_send_share(p, a);
     else
         party_send_upload(p, a);
-    party_train_arm(p, a);
+    party_arm(p, a);
     return STATUS_OK;
 }
