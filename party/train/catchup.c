@@ -140,7 +140,7 @@ enum status party_replay(struct party_train *p, struct actions *a, const struct 
 
     if (!p->learner.behind.replay_due || r->generation != p->set->generation ||
         r->step != p->learner.applied || steps == 0)
-        s = party_violation(p, "replays what was not asked for, from step", r->step);
+        s = party_violation(p->error, "replays what was not asked for, from step", r->step);
     p->round.received.len = 0;
     if (s == STATUS_OK && buf_reserve(&p->round.received, r->gradient.n) != STATUS_OK)
         s = error_set(p->error, STATUS_MEMORY, "no memory for a replay");

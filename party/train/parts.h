@@ -56,18 +56,12 @@ struct party_train {
 /* How long the server may be silent; 0 before a plan is known.  The timer is set to it. */
 uint64_t party_patience_ms(const struct party_train *p);
 void party_arm(const struct party_train *p, struct actions *a);
-enum status party_violation(struct party_train *p, const char *what, uint64_t number);
+enum status party_violation(struct error *err, const char *what, uint64_t number);
 /* The rows of training step `step`; the schedule's until the next call. */
 const uint32_t *party_batch(struct party_train *p, uint64_t step, uint32_t *rows);
 /* As many 4-byte words as there have to be: into `to`. */
 enum status party_copy_gradient(struct party_train *p, void *to, struct wire_bytes from,
                                 size_t words) MUST_USE;
-/* The most that p->learner.undo holds. */
-size_t party_undo_bytes(const struct party_train *p);
-/* A step of several local iterations may be left between two of them. */
-enum status party_note_before(struct party_train *p) MUST_USE;
-enum status party_undo(struct party_train *p) MUST_USE;
-
 /* plan.c */
 /* The plan of an offer, or of what was saved; fixes models and buffers for the job's life. */
 enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n) MUST_USE;
@@ -83,7 +77,8 @@ enum status party_replay(struct party_train *p, struct actions *a,
 void party_start_replay(struct party_train *p, struct actions *a); /* once it is charged */
 
 /* keep.c */
-enum status party_save_when_due(struct party_train *p) MUST_USE; /* part of the work */
+/* Part of the work. */
+enum status party_save_when_due(struct party_train *p, struct party_result *r) MUST_USE;
 void party_keep(struct party_train *p, struct actions *a);
 enum status party_keep_now(struct party_train *p, struct actions *a) MUST_USE;
 enum status party_kept(struct party_train *p, struct actions *a,
@@ -152,9 +147,11 @@ bool party_dealt(const struct party_train *p);
 /* What is mapped is shares of all data, with which a later process may go on. */
 bool party_deal_whole(const struct party_train *p);
 /* Parts of the work: own shares out, others' in. */
-enum status party_work_deal(struct party_train *p, const struct secagg_round *r) MUST_USE;
+enum status party_work_deal(struct party_train *p, const struct secagg_round *r,
+                            struct error *err) MUST_USE;
 enum status party_work_take(struct party_train *p, const uint8_t *sealed, const uint8_t *tags,
-                            const struct secagg_round *r, uint32_t *faulty) MUST_USE;
+                            const struct secagg_round *r, uint32_t *faulty,
+                            struct error *err) MUST_USE;
 /* About what a round's own shares cost. */
 double party_flops_to_share(const struct party_train *p);
 /* Shares of everybody's data of the split that the task is on. */

@@ -85,7 +85,7 @@ static enum status make_room(struct party_train *p, const uint8_t *text, size_t 
             secagg_scratch_bytes(&p->round.shape, (size_t)p->learner.plan.training.batch *
                                                       p->learner.plan.model.embedding));
     if (s == STATUS_OK)
-        s = buf_reserve(&p->learner.undo, party_undo_bytes(p));
+        s = buf_reserve(&p->learner.undo, party_undo_bytes(&p->learner));
     return s;
 }
 

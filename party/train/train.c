@@ -135,11 +135,15 @@ static enum party_next message(void *state, struct actions *a, const struct wire
 
 static enum party_next worked(struct party_train *p, struct actions *a)
 {
-    if (p->round.task.status != STATUS_OK) {
-        p->error->status = p->round.task.status;
+    const struct party_result *r = &p->round.result;
+
+    p->count.clipped += r->clipped;
+    if (r->status != STATUS_OK) {
+        *p->error = r->error;
+        p->error->status = r->status;
         return PARTY_REFUSE;
     }
-    if (p->learner.bottom.interrupted)
+    if (r->interrupted)
         return PARTY_WAIT; /* EVENT_STOP is next */
     switch (p->round.task.work) {
     case WORK_ROUND: return unless(party_round_worked(p, a));
@@ -149,7 +153,7 @@ static enum party_next worked(struct party_train *p, struct actions *a)
         party_arm(p, a);
         return PARTY_WAIT;
     case WORK_REPLAY:
-        if (p->keep.due)
+        if (r->saved)
             party_keep(p, a);
         return party_catch_up(p, a);
     }

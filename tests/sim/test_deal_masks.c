@@ -105,8 +105,8 @@ static void deal(struct party_train *p, const struct given *g, struct stream *ou
     assert_int_equal(secagg_party_new(&p->round.masks, AGGREGATION_FEDVS, &p->round.shape, pairs),
                      STATUS_OK);
     p->round.task = (struct party_task){.purpose = PURPOSE_DEAL_DATA, .place = g->chunk};
-    assert_int_equal(party_work_deal(p, &round), STATUS_OK);
-    assert_int_equal(party_work_deal(p, &round), STATUS_PROTOCOL);
+    assert_int_equal(party_work_deal(p, &round, NULL), STATUS_OK);
+    assert_int_equal(party_work_deal(p, &round, NULL), STATUS_PROTOCOL);
     rng_fill(&p->deal.masks, out->beginning, sizeof out->beginning);
     secagg_party_free(p->round.masks);
     mem_free(p->round.upload.payload);
