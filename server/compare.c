@@ -6,34 +6,35 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/federation.h"
 
 #include "common/crypto/secret.h"
+#include "server/members.h"
 
 #include <string.h>
 
-static const struct roster_entry *first(const struct server_session *s)
+static const struct roster_entry *first(const struct server_federation *f)
 {
-    return &s->setup.roster->party[s->fed.members[0]];
+    return &f->terms.roster->party[f->set.member[0]];
 }
 
-static unsigned long long count_of(const struct server_session *s)
+static unsigned long long count_of(const struct server_federation *f)
 {
-    return s->setup.counts.count(s->setup.counts.owner, first(s)->key);
+    return f->terms.counts.count(f->terms.counts.owner, first(f)->key);
 }
 
-enum status server_compare_begin(struct server_session *s)
+enum status server_compare_begin(struct server_federation *f)
 {
-    const struct ids_own own = {s->fed.agree.list, s->setup.counts.secret};
+    const struct ids_own own = {f->agree.list, f->terms.counts.secret};
     enum status st;
 
-    server_compare_forget(s);
-    if (s->fed.members_n == 0)
+    server_compare_forget(f);
+    if (f->set.n == 0)
         return STATUS_OK;
-    ids_list(s->fed.agree.list, s->setup.train, s->setup.test);
-    st = ids_begin(&s->fed.agree.ids, &own, s->setup.roster->server.key, first(s)->key, IDS_AFTER);
-    memcpy(s->fed.agree.element, s->fed.agree.ids.own.element, sizeof s->fed.agree.element);
-    return st == STATUS_OK ? st : error_set(&s->fed.error, st, "no fresh keys");
+    ids_list(f->agree.list, f->terms.train, f->terms.test);
+    st = ids_begin(&f->agree.ids, &own, f->terms.roster->server.key, first(f)->key, IDS_AFTER);
+    memcpy(f->agree.element, f->agree.ids.own.element, sizeof f->agree.element);
+    return st == STATUS_OK ? st : error_set(&f->error, st, "no fresh keys");
 }
 
 /* An element for the other end on this side, or zeros where there is none. */
@@ -44,94 +45,93 @@ static bool half_fits(const uint8_t half[EQUALITY_BYTES], bool any)
     return any ? equality_is_element(half) : memcmp(half, none, sizeof none) == 0;
 }
 
-static const uint8_t *answered(const struct server_session *s, uint32_t m)
+static const uint8_t *answered(const struct server_federation *f, uint32_t m)
 {
-    return s->fed.peer[s->fed.members[m]].answered ? s->fed.agree.hellos[m].elements : NULL;
+    return f->peer[f->set.member[m]].answered ? f->agree.hellos[m].elements : NULL;
 }
 
 /* Whoever comes second with the element of its neighbour is who can have copied it. */
-bool server_compare_fits(const struct server_session *s, const struct wire_hello *h, uint32_t m)
+bool server_compare_fits(const struct server_federation *f, const struct wire_hello *h, uint32_t m)
 {
-    const bool last = m + 1 == s->fed.members_n;
+    const bool last = m + 1 == f->set.n;
     const uint8_t *after = h->elements + EQUALITY_BYTES, *other;
 
     if (!half_fits(h->elements, true) || !half_fits(after, !last))
         return false;
-    other = m == 0 ? s->fed.agree.element : answered(s, m - 1);
+    other = m == 0 ? f->agree.element : answered(f, m - 1);
     if (m > 0 && other != NULL)
         other += EQUALITY_BYTES;
     if (other != NULL && memcmp(h->elements, other, EQUALITY_BYTES) == 0)
         return false;
-    other = last ? NULL : answered(s, m + 1);
+    other = last ? NULL : answered(f, m + 1);
     return other == NULL || memcmp(after, other, EQUALITY_BYTES) != 0;
 }
 
-enum status server_compare_may_answer(struct server_session *s, const struct wire_hello *h)
+enum status server_compare_may_answer(struct server_federation *f, const struct wire_hello *h)
 {
-    if (ids_may_answer(&s->setup.counts, first(s)->key, s->fed.agree.list, h->elements,
-                       s->setup.id_mismatches))
+    if (ids_may_answer(&f->terms.counts, first(f)->key, f->agree.list, h->elements,
+                       f->terms.id_mismatches))
         return STATUS_OK;
-    return error_set(&s->fed.error, STATUS_POLICY,
+    return error_set(&f->error, STATUS_POLICY,
                      "limits.id_mismatches: %s comes with yet another list of ids, after %llu that "
                      "it did not show to be the server's, %u are the most (vfl-server "
                      "--ids-forget %s)",
-                     first(s)->name, count_of(s), s->setup.id_mismatches, first(s)->name);
+                     first(f)->name, count_of(f), f->terms.id_mismatches, first(f)->name);
 }
 
-enum status server_compare_end(struct server_session *s)
+enum status server_compare_end(struct server_federation *f)
 {
-    const struct ids_counts *c = &s->setup.counts;
-    const uint8_t *key = first(s)->key, *element = s->fed.agree.hellos[0].elements;
-    enum status st = ids_end(&s->fed.agree.ids, element, s->fed.agree.sid);
+    const struct ids_counts *c = &f->terms.counts;
+    const uint8_t *key = first(f)->key, *element = f->agree.hellos[0].elements;
+    enum status st = ids_end(&f->agree.ids, element, f->agree.sid);
 
     if (st != STATUS_OK)
-        return error_set(&s->fed.error, st, "ids of generation %llu: %s",
-                         (unsigned long long)s->fed.generation, status_words(st));
-    return c->note(c->owner, &key, &element, 1, s->fed.agree.list, &s->fed.error);
+        return error_set(&f->error, st, "ids of generation %llu: %s",
+                         (unsigned long long)f->set.generation, status_words(st));
+    return c->note(c->owner, &key, &element, 1, f->agree.list, &f->error);
 }
 
 /* The first member whose ids are not those of the one before it; members_n: there is none. */
-static uint32_t first_other(const struct server_session *s)
+static uint32_t first_other(const struct server_federation *f)
 {
     uint32_t m = 0;
 
-    if (!ids_equal(&s->fed.agree.ids, s->fed.agree.confirms[0].proofs))
+    if (!ids_equal(&f->agree.ids, f->agree.confirms[0].proofs))
         return 0;
-    for (m = 1; m < s->fed.members_n; m++) {
-        if (!secret_equal(s->fed.agree.confirms[m - 1].marks + WIRE_PROOF_BYTES,
-                          s->fed.agree.confirms[m].marks, WIRE_PROOF_BYTES))
+    for (m = 1; m < f->set.n; m++) {
+        if (!secret_equal(f->agree.confirms[m - 1].marks + WIRE_PROOF_BYTES,
+                          f->agree.confirms[m].marks, WIRE_PROOF_BYTES))
             return m;
     }
     return m;
 }
 
-enum status server_compare_check(struct server_session *s, uint32_t *peer)
+enum status server_compare_check(struct server_federation *f, uint32_t *peer)
 {
-    const struct ids_counts *c = &s->setup.counts;
-    const uint32_t m = first_other(s), train = s->plan.shape.train_rows,
-                   test = s->plan.shape.test_rows;
-    const uint8_t *key = first(s)->key;
+    const struct ids_counts *c = &f->terms.counts;
+    const uint32_t m = first_other(f), train = f->terms.train_rows, test = f->terms.test_rows;
+    const uint8_t *key = first(f)->key;
 
     enum status st = STATUS_OK;
 
     if (m > 0)
-        st = c->equal(c->owner, &key, 1, s->fed.agree.list, &s->fed.error);
-    if (m == s->fed.members_n || st != STATUS_OK)
+        st = c->equal(c->owner, &key, 1, f->agree.list, &f->error);
+    if (m == f->set.n || st != STATUS_OK)
         return st;
-    *peer = s->fed.members[m];
+    *peer = f->set.member[m];
     if (m > 0)
-        return error_set(&s->fed.error, STATUS_DATA,
+        return error_set(&f->error, STATUS_DATA,
                          "the ids of %s are not those of %s, though both have %u training and %u "
                          "test rows",
-                         server_name(s, *peer), server_name(s, s->fed.members[m - 1]), train, test);
-    return error_set(&s->fed.error, STATUS_DATA,
+                         server_name(f, *peer), server_name(f, f->set.member[m - 1]), train, test);
+    return error_set(&f->error, STATUS_DATA,
                      "the ids of %s are not the server's, though both have %u training and %u test "
                      "rows (other lists from there: %llu, %u are the most)",
-                     server_name(s, *peer), train, test, count_of(s), s->setup.id_mismatches);
+                     server_name(f, *peer), train, test, count_of(f), f->terms.id_mismatches);
 }
 
-void server_compare_forget(struct server_session *s)
+void server_compare_forget(struct server_federation *f)
 {
-    ids_forget(&s->fed.agree.ids);
-    secret_wipe(s->fed.agree.list, sizeof s->fed.agree.list);
+    ids_forget(&f->agree.ids);
+    secret_wipe(f->agree.list, sizeof f->agree.list);
 }

@@ -11,8 +11,8 @@
 #include "common/flow/mechanism.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/limits.h"
-#include "server/checkpoint.h"
-#include "server/fedvs_price.h"
+#include "server/train/checkpoint.h"
+#include "server/train/fedvs_price.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "common/daemon/model.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
-#include "server/formula.h"
+#include "server/train/formula.h"
 
 #include <stdio.h>
 #include <string.h>

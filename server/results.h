@@ -29,7 +29,7 @@ void server_results_deinit(struct server_results *r); /* safe on a zeroed struct
 void server_results_go_on(struct server_results *r, const struct server_report *rep);
 
 /* A training round of `rows` rows has been opened: its cost by the formulas of the papers is added
- * (server/formula.h; terms: of fedvs). */
+ * (server/train/formula.h; terms: of fedvs). */
 void server_results_round(struct server_results *r, uint32_t members, uint32_t rows,
                           const struct fedvs_terms *terms, uint64_t now_us);
 /* An evaluation is complete; train_s as in summary.json, until now. */

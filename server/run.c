@@ -10,7 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
-#include "server/checkpoint.h"
+#include "server/train/checkpoint.h"
 
 #include <stdio.h>
 

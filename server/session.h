@@ -22,7 +22,7 @@
 #include "common/metrics/spans.h"
 #include "common/nn/net.h"
 #include "common/secagg/fedvs_terms.h"
-#include "server/transcript.h"
+#include "server/train/transcript.h"
 
 struct server_session;
 

@@ -9,7 +9,7 @@ static bool coded_of_few(const struct plan *p)
 {
     const struct aggregation *a = aggregation_of(p);
 
-    return a->prime_max > 0 && p->shape.parties > 0 && a->least(p) > p->shape.parties;
+    return a->shares && !a->polynomial && p->shape.parties > 0 && a->least(p) > p->shape.parties;
 }
 
 static bool masked_alone(const struct plan *p)

@@ -149,11 +149,11 @@ bool phase_allows(enum phase from, enum phase to)
     return (phase_row(from)->next >> to & 1u) != 0;
 }
 
-uint64_t phase_limit_ms(enum phase p, bool does_without, const struct plan *plan)
+uint64_t phase_limit_ms(enum phase p, bool does_without, uint32_t patience_ms, uint32_t deadline_ms)
 {
     switch (phase_row(p)->limit[does_without]) {
-    case LIMIT_PATIENCE: return plan->protocol.patience_ms;
-    case LIMIT_DEADLINE: return plan->protocol.deadline_ms;
+    case LIMIT_PATIENCE: return patience_ms;
+    case LIMIT_DEADLINE: return deadline_ms;
     case LIMIT_NONE: break;
     }
     return UINT64_MAX;

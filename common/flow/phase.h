@@ -10,7 +10,6 @@
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
-#include "common/config/plan.h"
 #include "common/wire/message.h"
 
 #include <stdbool.h>
@@ -71,7 +70,8 @@ bool phase_allows(enum phase from, enum phase to);
 bool phase_expects(enum phase p, bool to_server, enum wire_kind kind);
 
 /* What bounds the phase, in ms; UINT64_MAX: nothing. */
-uint64_t phase_limit_ms(enum phase p, bool does_without, const struct plan *plan);
+uint64_t phase_limit_ms(enum phase p, bool does_without, uint32_t patience_ms,
+                        uint32_t deadline_ms);
 
 /* Does the phase belong to a generation whose keys are agreed? */
 bool phase_trains(enum phase p);

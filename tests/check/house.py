@@ -17,6 +17,7 @@ SCRIPTS = ('*.sh', '*.py', 'deploy/vfl', '.ci/run')
 # Which of our folders each folder may include, besides itself.  The rooms of common/ follow the
 # Makefile's LAYERS and are not listed here.
 MAY_INCLUDE = {
+    'server/train/*': ('common/', 'server/'),
     'server/*': ('common/',),
     'party/train/*': ('common/', 'party/'),
     'party/*': ('common/',),
@@ -110,7 +111,8 @@ HEADER_OF = {
 # The same for all that match.
 HEADER_OF_ALL = {'common/config/plan_rules_*.c': 'common/config/plan_rules_groups.h',
                  'common/secagg/encode_*.c': 'common/secagg/encode_ops.h'}
-PHASE_HEADER = {'server/': 'server/core.h', 'party/': 'party/federation.h',
+PHASE_HEADER = {'server/': 'server/federation.h', 'server/train/': 'server/train/train.h',
+                'party/': 'party/federation.h',
                 'party/train/': 'party/train/parts.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
              'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c', 'tests/lib/draws.c')

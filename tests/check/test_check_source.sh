@@ -90,7 +90,7 @@ included common/wire/message.h '"common/flow/phase.h"' layers 'a higher room in 
 included common/flow/phase.c '"server/session.h"' layers 'server in common'
 included common/flow/phase.c '"party/session.h"' layers 'party in common'
 included common/flow/phase.c '"tests/lib/scratch.h"' layers 'tests in common'
-included server/round.c '"party/session.h"' layers 'party in server'
+included server/train/round.c '"party/session.h"' layers 'party in server'
 included party/round.c '"server/session.h"' layers 'server in party'
 included deploy/tools/split.c '"server/session.h"' layers 'a daemon in a tool'
 included tests/lib/scratch.c '"common/net/net.h"' layers 'a room in what all tests link'
@@ -111,7 +111,7 @@ included common/flow/sm.c '<sqlite3.h>' foreign 'sqlite3.h beside the ledger'
 included common/nn/safetensors.c '<jansson.h>' foreign 'jansson.h in nn'
 included common/net/frame.c '<zlib.h>' foreign 'zlib.h in net'
 included common/net/frame.c '<protobuf-c/protobuf-c.h>' foreign 'protobuf in net'
-included server/round.c '"proto/vfl.pb-c.h"' foreign 'a generated message in a core'
+included server/train/round.c '"proto/vfl.pb-c.h"' foreign 'a generated message in a core'
 included common/net/frame.c '<cmocka.h>' foreign 'cmocka in what is shipped'
 add common/net/conn.c '#include <uv.h>'
 accepted foreign common/net/conn.c 'uv.h in net'
@@ -120,8 +120,8 @@ new common/base/orphan.c '#include "common/base/buf.h"'
 refused own_header common/base/orphan.c:1 'a source without a header'
 new common/base/buf.c "$({ echo '#include <stdio.h>' && cat "$root/common/base/buf.c"; })"
 refused own_header common/base/buf.c:1 'a source that includes something before its header'
-new server/round.c "$({ echo '#include <stdio.h>' && cat "$root/server/round.c"; })"
-refused own_header server/round.c:1 'a phase that includes something before its core'
+new server/train/round.c "$({ echo '#include <stdio.h>' && cat "$root/server/train/round.c"; })"
+refused own_header server/train/round.c:1 'a phase that includes something before its core'
 
 # --- what is called ---
 for call in 'p = malloc(4);' 'free(p);' 'p = strdup (s);' 't.drop = free;' 'each(list, free);'; do
@@ -133,22 +133,22 @@ for call in 'mem_free(p);' 'pool->free(p);' '/* free(p) */' 'say("malloc(4)");';
     accepted heap common/nn/net.c "'$call'"
 done
 for call in 'exit(1);' '_exit(0);' 'abort();' 'assert(x > 0);'; do
-    add server/round.c "$call"
-    refused exit "server/round.c:$line" "'$call'"
+    add server/train/round.c "$call"
+    refused exit "server/train/round.c:$line" "'$call'"
 done
 for call in 'fork();' 'vfork();' 'popen("ls", "r");' 'system("ls");' 'posix_spawn(&pid, p, 0, 0, v, e);' \
     'uv_spawn(loop, &child, &how);'; do
-    add server/round.c "$call"
-    refused fork "server/round.c:$line" "'$call'"
+    add server/train/round.c "$call"
+    refused fork "server/train/round.c:$line" "'$call'"
 done
-add server/round.c 'options_fork(o); s->fork = 1;'
-accepted fork server/round.c 'a name with fork in it'
+add server/train/round.c 'options_fork(o); s->fork = 1;'
+accepted fork server/train/round.c 'a name with fork in it'
 for call in 'fd = open(path, O_RDONLY);' 'f = fopen(path, "r");' 'SSL_CTX_load_verify_locations(c, ca, 0);'; do
-    add server/round.c "$call"
-    refused open "server/round.c:$line" "'$call'"
+    add server/train/round.c "$call"
+    refused open "server/train/round.c:$line" "'$call'"
 done
-add server/round.c 'file_open(&fd, path, err); s->open(s); journal_open(j);'
-accepted open server/round.c 'a name with open in it'
+add server/train/round.c 'file_open(&fd, path, err); s->open(s); journal_open(j);'
+accepted open server/train/round.c 'a name with open in it'
 add server/main.c 'exit(1); sm_abort(s);'
 accepted exit server/main.c 'exit in a main file'
 add tests/unit/nn/test_act.c 'usleep(100);'

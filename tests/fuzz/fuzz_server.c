@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/fuzz/script.h"
 
 #include <math.h>
@@ -104,7 +104,7 @@ static void train_alone(struct sim *s)
 {
     const struct event timer = {.kind = EVENT_TIMER};
 
-    while (s->server->trainer.stored.alone && !s->server_end.over)
+    while (s->server->train.trainer.stored.alone && !s->server_end.over)
         world_tell_server(s, &timer);
 }
 

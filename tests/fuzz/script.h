@@ -12,7 +12,7 @@
 #define COLONNADE_TESTS_FUZZ_SCRIPT_H
 
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/fuzz/feed.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/fast_crypto.h"
@@ -66,7 +66,7 @@ void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const
 void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                                 struct actions *out)
 {
-    fast_crypto_place(UINT64_MAX / 2 + s->fed.generation);
+    fast_crypto_place(UINT64_MAX / 2 + s->fed.set.generation);
     __real_server_session_step(s, now_us, e, out);
 }
 

@@ -12,7 +12,7 @@
 #define COLONNADE_TESTS_INTERFERENCE_HOSTILE_H
 
 #include "common/secagg/secagg.h"
-#include "server/head.h"
+#include "server/train/head.h"
 #include "tests/interference/pair.h"
 
 /* A run of this pair begins: the script is at its first word. */

@@ -5,7 +5,7 @@
 
 #include "common/base/check.h"
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/sim/flight.h"
 
 #include <limits.h>
@@ -288,6 +288,14 @@ static enum mis_end party_refused(struct mis *m)
     return of_kind(kind);
 }
 
+/* The server has offered a job that p2 knows nothing of: it says so, and all are told. */
+static enum mis_end job_refused(struct mis *m)
+{
+    if (data_said(m->sim) != m->said + m->answers)
+        return wrong(m, "p2 still sends data: %s", sim_party_end(m->sim, MIS_VICTIM)->error.text);
+    return of_kind(status_kind(sim_party_end(m->sim, MIS_VICTIM)->error.status));
+}
+
 /* p2 has lied to the server: it is told so and goes, and under `wait` the others wait in vain. */
 static enum mis_end party_dropped(struct mis *m)
 {
@@ -358,6 +366,9 @@ static enum mis_end ending(struct mis *m)
     }
     if (m->up && says(server, "p2 refuses: ") && says(p, "the server ends the run: p2 refuses: "))
         return MIS_SPOKEN;
+    if (!m->up && says(server, "p2 refuses: a job of kind ") &&
+        says(p, "the server ends the run: p2 "))
+        return job_refused(m);
     if (p->outcome == OUTCOME_FAILED && says(p, "the server refuses: "))
         return m->alone ? wrong(m, "p2 did not see it: %s", p->error.text) : party_dropped(m);
     if (p->outcome == OUTCOME_FAILED && !says(p, "the server ends the run: ") &&

@@ -102,7 +102,7 @@ struct sim_options {
     bool unseeded;            /* models and noise from the system's generator */
     bool watch;               /* every sum is compared with the true one (invariant I5) */
     size_t unpacker;          /* bytes of the largest frame; 0: 64 kB */
-    struct server_watch told; /* what the server sees and says (server/transcript.h) */
+    struct server_watch told; /* what the server sees and says (server/train/transcript.h) */
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
     uint64_t work_us; /* a piece of work takes up to so long, as the seed says; 0: no time at all */

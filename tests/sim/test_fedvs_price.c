@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/fedvs_price.h"
+#include "server/train/fedvs_price.h"
 
 #include <math.h>
 #include <setjmp.h>

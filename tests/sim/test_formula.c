@@ -1,7 +1,7 @@
 /* test_formula.c -- the papers' bytes of a round against numbers computed by hand.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/formula.h"
+#include "server/train/formula.h"
 
 #include "common/field/field.h"
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/head.h"
+#include "server/train/head.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"

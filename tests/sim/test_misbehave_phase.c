@@ -10,7 +10,7 @@
 #include "tests/sim/misbehave_scripts.h"
 
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static void say_first(struct mis *m, struct flight *f)
     struct wire_msg msg;
 
     mis_template(&msg, *kind,
-                 f->up ? s->server->fed.generation
+                 f->up ? s->server->fed.set.generation
                        : s->party[f->party].session->fed.set.generation);
     mis_pack(&frame, &msg);
     flight_put_before(s, f, &frame);

@@ -8,7 +8,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "party/core.h"
-#include "server/core.h"
+#include "server/parts.h"
 #include "tests/lib/openssl_mem.h"
 #include "tests/sim/disk.h"
 

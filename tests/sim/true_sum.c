@@ -7,8 +7,8 @@
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/secagg/encode.h"
+#include "server/parts.h"
 #include "tests/sim/inside.h"
-#include "server/core.h"
 #include "tests/sim/world.h"
 
 #include <math.h>
@@ -214,10 +214,11 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 /* By place in the sum: value i of member m of a concatenation, or simply i. */
 static size_t place_of(const struct server_session *v, size_t i, uint32_t member)
 {
-    size_t width = v->plan.model.embedding;
+    size_t width = v->train.plan.model.embedding;
 
-    return v->trainer.head.top.concat ? (i / width * v->fed.members_n + member) * width + i % width
-                                      : i;
+    return v->train.trainer.head.top.concat
+               ? (i / width * v->fed.set.n + member) * width + i % width
+               : i;
 }
 
 static void concatenate(struct true_sum *t, const struct server_session *v, const struct codes *c,
@@ -225,8 +226,8 @@ static void concatenate(struct true_sum *t, const struct server_session *v, cons
 {
     for (size_t i = 0; i < c->n; i++) {
         float *to = &t->want[place_of(v, i, member)];
-        if (v->round.sum.shape.encode.integers)
-            encode_estimate(&v->round.sum.shape.encode, to, &c->q[i], 1, 1);
+        if (v->train.round.sum.shape.encode.integers)
+            encode_estimate(&v->train.round.sum.shape.encode, to, &c->q[i], 1, 1);
         else
             *to = c->y[i];
     }
@@ -235,36 +236,36 @@ static void concatenate(struct true_sum *t, const struct server_session *v, cons
 static void add_up(struct true_sum *t, const struct server_session *v, const bool *in,
                    uint32_t in_n)
 {
-    double factor = (double)v->fed.members_n / in_n;
-    size_t n = (size_t)v->round.rows * v->plan.model.embedding;
+    double factor = (double)v->fed.set.n / in_n;
+    size_t n = (size_t)v->train.round.rows * v->train.plan.model.embedding;
 
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         t->sum[i] = 0;
-        for (uint32_t m = 0; m < v->fed.members_n; m++) {
-            const struct codes *c = &t->of[v->fed.members[m]];
+        for (uint32_t m = 0; m < v->fed.set.n; m++) {
+            const struct codes *c = &t->of[v->fed.set.member[m]];
             if (!in[m])
                 continue;
-            t->sum[i] += v->round.sum.shape.encode.integers ? c->q[i] : 0;
-            sum += v->round.sum.shape.encode.integers ? 0 : (double)c->y[i];
+            t->sum[i] += v->train.round.sum.shape.encode.integers ? c->q[i] : 0;
+            sum += v->train.round.sum.shape.encode.integers ? 0 : (double)c->y[i];
         }
         t->want[i] = (float)sum;
     }
-    if (v->round.sum.shape.encode.integers)
-        encode_estimate(&v->round.sum.shape.encode, t->want, t->sum, n, in_n);
-    for (size_t i = 0; i < n && in_n < v->fed.members_n; i++)
+    if (v->train.round.sum.shape.encode.integers)
+        encode_estimate(&v->train.round.sum.shape.encode, t->want, t->sum, n, in_n);
+    for (size_t i = 0; i < n && in_n < v->fed.set.n; i++)
         t->want[i] = (float)((double)t->want[i] * factor);
 }
 
 static void add_products(struct true_sum *t, const struct server_session *v)
 {
-    size_t n = (size_t)v->round.rows * v->plan.model.embedding;
-    int bits = (int)(v->plan.protocol.fedvs.x_bits + v->plan.protocol.fedvs.w_bits);
+    size_t n = (size_t)v->train.round.rows * v->train.plan.model.embedding;
+    int bits = (int)(v->train.plan.protocol.fedvs.x_bits + v->train.plan.protocol.fedvs.w_bits);
 
     for (size_t i = 0; i < n; i++) {
         int64_t sum = 0;
-        for (uint32_t m = 0; m < v->fed.members_n; m++)
-            sum += t->of[v->fed.members[m]].z[i];
+        for (uint32_t m = 0; m < v->fed.set.n; m++)
+            sum += t->of[v->fed.set.member[m]].z[i];
         t->want[i] = (float)ldexp((double)sum, -bits);
     }
 }
@@ -274,18 +275,18 @@ static uint32_t members_in(const struct true_sum *t, const struct server_session
                            char *why)
 {
     uint8_t absent[WIRE_MEMBERS_MAX];
-    uint32_t n = secagg_present(v->round.sum.secagg, absent), k = 0;
-    bool some = v->round.sum.shape.partial;
+    uint32_t n = secagg_present(v->train.round.sum.secagg, absent), k = 0;
+    bool some = v->train.round.sum.shape.partial;
 
-    n = some ? n : v->fed.members_n;
-    for (uint32_t m = 0; m < v->fed.members_n; m++) {
-        const struct codes *c = &t->of[v->fed.members[m]];
-        in[m] = !some || k >= v->fed.members_n - n || absent[k] != m;
+    n = some ? n : v->fed.set.n;
+    for (uint32_t m = 0; m < v->fed.set.n; m++) {
+        const struct codes *c = &t->of[v->fed.set.member[m]];
+        in[m] = !some || k >= v->fed.set.n - n || absent[k] != m;
         k += !in[m];
-        if (in[m] && (c->generation != v->fed.generation || c->round != v->round.number ||
-                      c->n != (size_t)v->round.rows * v->plan.model.embedding)) {
+        if (in[m] && (c->generation != v->fed.set.generation || c->round != v->train.round.number ||
+                      c->n != (size_t)v->train.round.rows * v->train.plan.model.embedding)) {
             snprintf(why, 128, "round %llu has a sum, p%u did not work on it",
-                     (unsigned long long)v->round.number, v->fed.members[m] + 1u);
+                     (unsigned long long)v->train.round.number, v->fed.set.member[m] + 1u);
             return 0;
         }
     }
@@ -298,13 +299,13 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 {
     const struct codes *first = NULL;
 
-    for (uint32_t m = 0; m < v->fed.members_n && !v->trainer.head.top.concat; m++) {
-        const struct codes *c = &t->of[v->fed.members[m]];
+    for (uint32_t m = 0; m < v->fed.set.n && !v->train.trainer.head.top.concat; m++) {
+        const struct codes *c = &t->of[v->fed.set.member[m]];
         if (!in[m])
             continue;
         if (first != NULL && memcmp(first->trail, c->trail, sizeof c->trail) != 0) {
             snprintf(why, 128, "round %llu has a sum of models that were shown different gradients",
-                     (unsigned long long)v->round.number);
+                     (unsigned long long)v->train.round.number);
             return false;
         }
         first = c;
@@ -315,11 +316,11 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
 {
     const struct server_session *v = s->server;
-    size_t values = (size_t)v->round.rows * v->trainer.head.top.inputs;
+    size_t values = (size_t)v->train.round.rows * v->train.trainer.head.top.inputs;
     bool in[WIRE_MEMBERS_MAX];
     uint32_t in_n;
 
-    if (v->work_status != STATUS_OK || v->trainer.stored.alone || !sums(s))
+    if (v->train.worked.status != STATUS_OK || v->train.trainer.stored.alone || !sums(s))
         return true;
     t->want = room(t->want, t->max, values, sizeof *t->want);
     t->sum = room(t->sum, t->max, values, sizeof *t->sum);
@@ -330,20 +331,20 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
     if (!knows_noise(s))
         return true;
     memset(t->want, 0, values * sizeof *t->want);
-    for (uint32_t m = 0; m < v->fed.members_n && v->trainer.head.top.concat; m++) {
+    for (uint32_t m = 0; m < v->fed.set.n && v->train.trainer.head.top.concat; m++) {
         if (in[m])
-            concatenate(t, v, &t->of[v->fed.members[m]], m);
+            concatenate(t, v, &t->of[v->fed.set.member[m]], m);
     }
     if (multiplies(s))
         add_products(t, v);
-    else if (!v->trainer.head.top.concat)
+    else if (!v->train.trainer.head.top.concat)
         add_up(t, v, in, in_n);
-    for (size_t i = 0; i < values && v->trainer.head.top.mean; i++)
-        t->want[i] *= 1.0f / (float)v->trainer.head.top.parties;
-    if (memcmp(t->want, v->trainer.head.fused, values * sizeof *t->want) == 0)
+    for (size_t i = 0; i < values && v->train.trainer.head.top.mean; i++)
+        t->want[i] *= 1.0f / (float)v->train.trainer.head.top.parties;
+    if (memcmp(t->want, v->train.trainer.head.fused, values * sizeof *t->want) == 0)
         return true;
     snprintf(why, 128, "round %llu (%s %llu): not the sum of its members' codes",
-             (unsigned long long)v->round.number, wire_purpose_name(v->round.purpose),
-             (unsigned long long)v->round.place);
+             (unsigned long long)v->train.round.number, wire_purpose_name(v->train.round.purpose),
+             (unsigned long long)v->train.round.place);
     return false;
 }

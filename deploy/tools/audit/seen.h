@@ -1,4 +1,4 @@
-/* seen.h -- a transcript of the server (server/transcript.h), read back.
+/* seen.h -- a transcript of the server (server/train/transcript.h), read back.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_TOOLS_AUDIT_SEEN_H

@@ -1,7 +1,7 @@
 /* checkpoint.c -- the server's checkpoint: its label, and the session in it.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/checkpoint.h"
+#include "server/train/checkpoint.h"
 
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"

@@ -12,7 +12,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/train/train.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
@@ -38,7 +38,7 @@ struct server_stream {
     bool draining;
 };
 
-enum status server_stream_new(struct server_session *s)
+enum status server_stream_new(struct server_train *s)
 {
     const struct plan *p = &s->plan;
     size_t parties = p->shape.parties, rows = p->shape.train_rows;
@@ -67,7 +67,7 @@ enum status server_stream_new(struct server_session *s)
     return STATUS_OK;
 }
 
-void server_stream_free(struct server_session *s)
+void server_stream_free(struct server_train *s)
 {
     struct server_stream *t = s->round.stream;
 
@@ -83,23 +83,23 @@ void server_stream_free(struct server_session *s)
     mem_free(t);
 }
 
-uint64_t server_stream_arrivals(const struct server_session *s)
+uint64_t server_stream_arrivals(const struct server_train *s)
 {
     return s->round.stream == NULL ? 0 : s->round.stream->arrivals;
 }
 
-void server_stream_go_on(struct server_session *s, uint64_t arrivals)
+void server_stream_go_on(struct server_train *s, uint64_t arrivals)
 {
     if (s->round.stream != NULL)
         s->round.stream->arrivals = arrivals;
 }
 
-void server_stream_begin(struct server_session *s)
+void server_stream_begin(struct server_train *s)
 {
     s->round.stream->draining = false;
-    for (uint32_t m = 0; m < s->fed.members_n; m++) {
-        struct lane *lane = &s->round.stream->lane[s->fed.members[m]];
-        lane->steps = s->fed.peer[s->fed.members[m]].applied;
+    for (uint32_t m = 0; m < s->fed->set.n; m++) {
+        struct lane *lane = &s->round.stream->lane[s->fed->set.member[m]];
+        lane->steps = s->member[s->fed->set.member[m]].applied;
         lane->open = false;
     }
     server_head_members(&s->trainer.head, s->plan.shape.parties);
@@ -108,7 +108,7 @@ void server_stream_begin(struct server_session *s)
 /* --- asking --- */
 
 /* The next step of this party's own, as the round in progress. */
-static enum status open_lane(struct server_session *s, struct lane *lane)
+static enum status open_lane(struct server_train *s, struct lane *lane)
 {
     lane->row = schedule_batch(&lane->schedule, lane->steps, &lane->rows);
     lane->round = ++s->round.number;
@@ -119,13 +119,13 @@ static enum status open_lane(struct server_session *s, struct lane *lane)
     return server_watch_ask(s, lane->peer);
 }
 
-static enum status ask(struct server_session *s, struct actions *a, uint32_t peer, bool closes)
+static enum status ask(struct server_train *s, struct actions *a, uint32_t peer, bool closes)
 {
     struct lane *lane = &s->round.stream->lane[peer];
     /* A server that was killed has forgotten arrivals, and a party no step of its own: it has an
      * end to them, whatever the run has done. */
     struct wire_broadcast b = {
-        .generation = s->fed.generation,
+        .generation = s->fed->set.generation,
         .opens = !s->round.stream->draining && lane->steps < s->trainer.agenda.party_steps,
     };
 
@@ -139,112 +139,102 @@ static enum status ask(struct server_session *s, struct actions *a, uint32_t pee
     }
     if (b.opens) {
         if (open_lane(s, lane) != STATUS_OK)
-            return s->fed.error.status;
+            return s->fed->error.status;
         b.round = lane->round;
         b.purpose = PURPOSE_TRAIN;
         b.place = lane->steps;
     }
     lane->open = b.opens;
-    s->fed.peer[peer].answered = !b.opens;
+    s->fed->peer[peer].answered = !b.opens;
     if (b.opens || b.closes) {
-        struct action *send = server_send_one(s, a, peer, WIRE_BROADCAST);
+        struct action *send = server_send_one(s->fed, a, peer, WIRE_BROADCAST);
         send->msg.broadcast = b;
         send->to = &lane->peer;
     }
     return STATUS_OK;
 }
 
-static bool somebody_may_come_in(const struct server_session *s)
+static bool somebody_may_come_in(const struct server_train *s)
 {
     bool who[WIRE_MEMBERS_MAX];
 
-    return server_may_come_in(s, who);
+    return server_may_come_in(s->fed, who);
 }
 
 /* Everybody still there has answered: what the members were held back for can happen.  Or they have
  * no steps left, since a server that died forgot some: then those who sit out are needed now, and
  * with nobody here, whoever comes before patience ends. */
-static void when_drained(struct server_session *s, struct actions *a)
+static struct server_next when_drained(struct server_train *s, struct actions *a)
 {
     uint32_t there = 0;
 
-    for (uint32_t m = 0; m < s->fed.members_n; m++) {
-        const struct server_peer *p = &s->fed.peer[s->fed.members[m]];
+    for (uint32_t m = 0; m < s->fed->set.n; m++) {
+        const struct server_peer *p = &s->fed->peer[s->fed->set.member[m]];
         there += p->member >= 0;
-        if (p->member >= 0 && s->round.stream->lane[s->fed.members[m]].open)
-            return;
+        if (p->member >= 0 && s->round.stream->lane[s->fed->set.member[m]].open)
+            return next_of(NEXT_WAIT);
     }
-    if (there == 0) {
-        server_set_changed(s, a);
-        return;
-    }
+    if (there == 0)
+        return next_of(NEXT_SET);
     if (!s->round.stream->draining && !somebody_may_come_in(s))
-        return;
-    server_readmit(s, a);
-    if (s->fed.sm.phase != PHASE_STREAM)
-        return;
-    if (s->fed.left > 0) /* an evaluation is over whole sets */
-        server_set_changed(s, a);
-    else
-        server_open_round(s, a);
-}
-
-void server_stream_open(struct server_session *s, struct actions *a)
-{
-    sm_move(&s->fed.sm, PHASE_STREAM, s->fed.generation);
-    s->round.stream->draining = false;
-    s->round.opened_us = s->round.last_answer_us = s->fed.now_us;
-    for (uint32_t m = 0; m < s->fed.members_n; m++) {
-        if (s->fed.peer[s->fed.members[m]].member < 0)
-            continue;
-        if (ask(s, a, s->fed.members[m], false) != STATUS_OK) {
-            server_fail(s, a);
-            return;
-        }
+        return next_of(NEXT_WAIT);
+    if (server_let_in(s->fed)) {
+        server_flush_close(s, a);
+        return next_of(NEXT_SET);
     }
-    server_arm(s, a, s->plan.protocol.patience_ms);
-    when_drained(s, a);
+    return next_of(s->fed->set.left > 0 ? NEXT_SET : NEXT_ROUND); /* a test is over whole sets */
 }
 
-void server_stream_lost(struct server_session *s, struct actions *a)
+static struct server_next open_stream(struct server_train *s, struct actions *a)
 {
-    when_drained(s, a);
+    sm_move(&s->fed->sm, PHASE_STREAM, s->fed->set.generation);
+    s->round.stream->draining = false;
+    s->round.opened_us = s->round.last_answer_us = s->fed->now_us;
+    for (uint32_t m = 0; m < s->fed->set.n; m++) {
+        if (s->fed->peer[s->fed->set.member[m]].member < 0)
+            continue;
+        if (ask(s, a, s->fed->set.member[m], false) != STATUS_OK)
+            return next_of(NEXT_FAIL);
+    }
+    server_arm(a, s->plan.protocol.patience_ms);
+    return when_drained(s, a);
 }
 
 /* Who has said nothing for so long sits out until an epoch begins; its embeddings serve on. */
-void server_stream_late(struct server_session *s, struct actions *a)
+static struct server_next out_of_time(struct server_train *s, struct actions *a, bool may_leave)
 {
     bool asked = false;
 
-    for (uint32_t m = 0; m < s->fed.members_n; m++) {
-        struct server_peer *p = &s->fed.peer[s->fed.members[m]];
+    if (!may_leave)
+        return next_of(NEXT_LATE);
+    for (uint32_t m = 0; m < s->fed->set.n; m++) {
+        struct server_peer *p = &s->fed->peer[s->fed->set.member[m]];
 
-        if (p->member < 0 || !s->round.stream->lane[s->fed.members[m]].open)
+        if (p->member < 0 || !s->round.stream->lane[s->fed->set.member[m]].open)
             continue;
         asked = true;
-        s->round.stream->lane[s->fed.members[m]].open = false;
+        s->round.stream->lane[s->fed->set.member[m]].open = false;
         p->member = -1;
-        p->owes = true;
-        server_sits_out(s, s->fed.members[m]);
-        s->fed.left++;
+        s->member[s->fed->set.member[m]].owes = true;
+        server_sits_out(s->fed, s->fed->set.member[m]);
+        s->fed->set.left++;
     }
     if (!asked) {
         error_set(
-            &s->fed.error, STATUS_DATA,
+            &s->fed->error, STATUS_DATA,
             "every party here has taken all steps that its agenda has, the run only %llu: the "
             "server's state was lost or put back too often",
             (unsigned long long)s->trainer.steps_done);
-        server_fail(s, a);
-        return;
+        return next_of(NEXT_FAIL);
     }
-    server_arm(s, a, s->plan.protocol.patience_ms);
-    when_drained(s, a);
+    server_arm(a, s->plan.protocol.patience_ms);
+    return when_drained(s, a);
 }
 
 /* --- an arrival --- */
 
-void server_stream_upload(struct server_session *s, struct actions *a, uint32_t peer,
-                          const struct wire_upload *u)
+static struct server_next upload(struct server_train *s, struct actions *a, uint32_t peer,
+                                 const struct wire_upload *u)
 {
     struct lane *lane = &s->round.stream->lane[peer];
     uint64_t values = (uint64_t)lane->rows * s->plan.model.embedding;
@@ -255,27 +245,23 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
         u->payload.n !=
             secagg_payload_bytes(s->plan.protocol.aggregation, &s->round.sum.shape, values) ||
         u->check.n != 0) {
-        error_set(&s->fed.error, STATUS_PROTOCOL,
-                  "%s: upload of %zu bytes for round %llu, not asked", server_name(s, peer),
+        error_set(&s->fed->error, STATUS_PROTOCOL,
+                  "%s: upload of %zu bytes for round %llu, not asked", server_name(s->fed, peer),
                   u->payload.n, (unsigned long long)u->round);
-        server_drop(s, a, peer, STATUS_PROTOCOL);
-        return;
+        return next_of_peer(NEXT_DROP, peer);
     }
     dither_make(s->round.sum.dither, &s->trainer.digest, &s->plan, PURPOSE_TRAIN, lane->steps, 0);
     st = secagg_open(&s->round.sum.shape, s->round.stream->arrived, u->payload.data, values,
-                     (uint32_t)s->fed.peer[peer].member, s->round.sum.dither, &s->fed.error);
+                     (uint32_t)s->fed->peer[peer].member, s->round.sum.dither, &s->fed->error);
     if (st != STATUS_OK) {
-        error_wrap(&s->fed.error, "%s: upload", server_name(s, peer));
-        server_drop(s, a, peer, st);
-        return;
+        error_wrap(&s->fed->error, "%s: upload", server_name(s->fed, peer));
+        return next_of_peer(NEXT_DROP, peer);
     }
-    if (server_watch_values(s, peer, u->round, s->round.stream->arrived, values) != STATUS_OK) {
-        server_fail(s, a);
-        return;
-    }
+    if (server_watch_values(s, peer, u->round, s->round.stream->arrived, values) != STATUS_OK)
+        return next_of(NEXT_FAIL);
     lane->open = false;
-    s->fed.peer[peer].answered = true;
-    s->fed.peer[peer].losses = 0;
+    s->fed->peer[peer].answered = true;
+    s->fed->peer[peer].losses = 0;
     s->round.peer = peer;
     s->round.purpose = PURPOSE_TRAIN;
     s->round.row = lane->row;
@@ -284,9 +270,10 @@ void server_stream_upload(struct server_session *s, struct actions *a, uint32_t 
     work = actions_add(a, ACTION_WORK);
     work->flops = nn_net_flops(&s->trainer.head.top.net.spec, lane->rows) +
                   2.0 * (double)values * s->plan.shape.parties;
+    return next_of(NEXT_WAIT);
 }
 
-static void keep_arrival(struct server_session *s)
+static void keep_arrival(struct server_train *s)
 {
     struct server_stream *t = s->round.stream;
     size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding, peer = s->round.peer;
@@ -299,7 +286,7 @@ static void keep_arrival(struct server_session *s)
 }
 
 /* head.fused from the latest embeddings of the arrival's rows. */
-static void gather_latest(struct server_session *s)
+static void gather_latest(struct server_train *s)
 {
     struct server_stream *t = s->round.stream;
     size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding;
@@ -328,41 +315,42 @@ static void gather_latest(struct server_session *s)
     }
 }
 
-void server_stream_work(struct server_session *s)
+static struct server_worked work(struct server_train *s)
 {
     uint64_t start = s->setup.clock_us();
+    const uint32_t parties = s->plan.shape.parties;
+    struct server_stream *t = s->round.stream;
     /* of a row of the gradient, or of its first factor */
     size_t width = gradient_row_values(&s->trainer.head.down.gradient, 1);
+    struct server_worked w = {STATUS_OK, false, false};
 
     s->keep.spoiled = true;
     keep_arrival(s);
     gather_latest(s);
     server_head_fuse(&s->trainer.head, s->round.rows);
     server_take_targets(s);
-    server_score_batch(
+    (void)server_score_batch(
         s, server_head_train(&s->trainer.head, &s->plan, s->trainer.steps_done, s->round.rows));
     for (uint32_t r = 0; r < s->round.rows && !s->trainer.head.top.concat; r++) {
         for (size_t i = 0; i < width; i++)
-            s->trainer.head.values[r * width + i] *= s->round.stream->factor[r];
+            s->trainer.head.values[r * width + i] *= t->factor[r];
     }
-    s->work_status = server_pack_gradient(s, s->round.stream->arrivals,
-                                          s->trainer.head.apart ? s->plan.shape.parties : 1);
-    if (s->work_status == STATUS_OK)
-        s->work_status = server_watch_sum(s, s->round.stream->lane[s->round.peer].round,
-                                          s->trainer.head.top.concat ? s->plan.shape.parties : 1);
-    s->round.stream->arrivals++;
+    w.status = server_pack_gradient(s, t->arrivals, s->trainer.head.apart ? parties : 1);
+    if (w.status == STATUS_OK)
+        w.status = server_watch_sum(s, t->lane[s->round.peer].round,
+                                    s->trainer.head.top.concat ? parties : 1);
+    t->arrivals++;
     s->report.rounds++;
-    if (s->work_status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
-        s->round.stream->arrivals %
-                ((uint64_t)s->plan.shape.parties * s->setup.checkpoint_rounds) ==
-            0)
-        s->work_status = server_save(s);
-    s->keep.spoiled = s->work_status != STATUS_OK;
+    if (w.status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
+        t->arrivals % ((uint64_t)parties * s->setup.checkpoint_rounds) == 0)
+        w.status = server_save(s, &w.keep);
+    s->keep.spoiled = w.status != STATUS_OK;
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
+    return w;
 }
 
 /* Does something wait for a moment when nobody is at work? */
-static bool must_drain(const struct server_session *s)
+static bool must_drain(const struct server_train *s)
 {
     if (s->trainer.steps_done == s->trainer.agenda.steps ||
         agenda_due(&s->trainer.agenda, s->trainer.steps_done))
@@ -371,24 +359,42 @@ static bool must_drain(const struct server_session *s)
            somebody_may_come_in(s);
 }
 
-void server_stream_done(struct server_session *s, struct actions *a)
+static struct server_next done(struct server_train *s, struct actions *a,
+                               const struct server_worked *w)
 {
     struct server_stream *t = s->round.stream;
     uint32_t peer = s->round.peer;
 
-    if (s->keep.due && !s->keep.under_way)
+    if (w->status != STATUS_OK)
+        return next_of(NEXT_FAIL);
+    if (w->keep)
         server_keep(s, a);
-    s->keep.due = false;
-    s->fed.peer[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
+    s->member[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
     if (!t->draining && t->arrivals / s->plan.shape.parties > s->trainer.steps_done) {
         s->trainer.steps_done++;
         t->draining = must_drain(s);
     }
     server_note_arrival(s, peer, false);
-    if (s->fed.peer[peer].member >= 0 && ask(s, a, peer, true) != STATUS_OK) {
-        server_fail(s, a);
-        return;
-    }
-    server_arm(s, a, s->plan.protocol.patience_ms);
-    when_drained(s, a);
+    if (s->fed->peer[peer].member >= 0 && ask(s, a, peer, true) != STATUS_OK)
+        return next_of(NEXT_FAIL);
+    server_arm(a, s->plan.protocol.patience_ms);
+    return when_drained(s, a);
 }
+
+/* --- the mode --- */
+
+static bool takes_late(const struct server_train *s)
+{
+    (void)s;
+    return false;
+}
+
+const struct server_mode server_streamed = {
+    .open = open_stream,
+    .upload = upload,
+    .settle = when_drained,
+    .out_of_time = out_of_time,
+    .takes_late = takes_late,
+    .work = work,
+    .done = done,
+};

@@ -1,7 +1,7 @@
 /* formula.c -- PBM-VFL, C-VFL, FedBCD, FedVS and Lagrange coding, each as its paper counts.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/formula.h"
+#include "server/train/formula.h"
 
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"

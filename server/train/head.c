@@ -1,7 +1,7 @@
 /* head.c -- the server's top model: memory, what goes down, steps.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/head.h"
+#include "server/train/head.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"

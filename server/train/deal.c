@@ -8,28 +8,27 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/train/train.h"
 
-bool server_deals(const struct server_session *s)
+bool server_deals(const struct server_train *s)
 {
     return secagg_deals(s->plan.protocol.aggregation);
 }
 
 /* A set whose sums would wrap around, or that is too small, is nobody's fault but the plan's. */
-enum status server_deal_terms(struct server_session *s)
+enum status server_deal_terms(struct server_train *s, const struct agree_hello *hellos)
 {
     struct server_deal *d = &s->round.deal;
     enum status st;
 
     if (!server_deals(s))
         return STATUS_OK;
-    s->round.sum.shape.parties = s->fed.members_n;
-    st = dealing_terms(&s->round.sum.shape.terms, &s->plan, s->fed.agree.hellos, s->fed.members_n,
-                       &s->fed.error);
+    s->round.sum.shape.parties = s->fed->set.n;
+    st = dealing_terms(&s->round.sum.shape.terms, &s->plan, hellos, s->fed->set.n, &s->fed->error);
     if (st != STATUS_OK)
         return st;
     dealing_make(&d->chunks, &s->plan, &s->round.sum.shape.terms);
-    d->next = dealing_start(s->fed.agree.hellos, s->fed.members_n);
+    d->next = dealing_start(hellos, s->fed->set.n);
     if (d->next > d->chunks.chunks)
         d->next = 0;
     d->keys_due = true;
@@ -38,7 +37,7 @@ enum status server_deal_terms(struct server_session *s)
     return server_shares_size(s);
 }
 
-bool server_next_deal(struct server_session *s)
+bool server_next_deal(struct server_train *s)
 {
     const struct server_deal *d = &s->round.deal;
 
@@ -52,11 +51,10 @@ bool server_next_deal(struct server_session *s)
     return true;
 }
 
-void server_dealt(struct server_session *s, struct actions *a)
+void server_dealt(struct server_train *s)
 {
     if (s->round.purpose == PURPOSE_DEAL_KEYS)
         s->round.deal.keys_due = false;
     else
         s->round.deal.next++;
-    server_open_round(s, a);
 }

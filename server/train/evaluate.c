@@ -5,18 +5,18 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/train/train.h"
 
 #include <math.h>
 
 /* Places of the split the running sweep is on: rows, under fedvs coded rows. */
-static uint32_t split_places(const struct server_session *s)
+static uint32_t split_places(const struct server_train *s)
 {
     return agenda_places(&s->plan, !s->trainer.sweep.on_train);
 }
 
 /* The rows of coded rows place .. place + coded, segment by segment: what a sum of fedvs is in. */
-static void list_rows(struct server_session *s)
+static void list_rows(struct server_train *s)
 {
     struct segments segments;
 
@@ -26,7 +26,7 @@ static void list_rows(struct server_session *s)
         segments_range(&segments, s->trainer.sweep_row, (uint32_t)s->round.place, s->round.coded);
 }
 
-void server_begin_sweep(struct server_session *s, uint64_t number)
+void server_begin_sweep(struct server_train *s, uint64_t number)
 {
     s->trainer.sweep.running = true;
     s->trainer.sweep.number = number;
@@ -37,7 +37,7 @@ void server_begin_sweep(struct server_session *s, uint64_t number)
         score_board_reset(&s->trainer.scores.train);
 }
 
-bool server_next_evaluation(struct server_session *s)
+bool server_next_evaluation(struct server_train *s)
 {
     uint32_t most = agenda_round_places(&s->plan), places;
 
@@ -59,21 +59,21 @@ bool server_next_evaluation(struct server_session *s)
     return true;
 }
 
-static bool regression(const struct server_session *s)
+static bool regression(const struct server_train *s)
 {
     return s->plan.model.task == TASK_REGRESSION;
 }
 
-/* The sweep went past the round just scored: on to the other split, or done. */
-static void advance_sweep(struct server_session *s)
+/* The sweep went past the round just scored: on to the other split, or done (true). */
+static bool advance_sweep(struct server_train *s)
 {
     s->trainer.sweep.next_place += s->round.row != NULL ? s->round.coded : s->round.rows;
     if (s->trainer.sweep.next_place < split_places(s))
-        return;
+        return false;
     if (s->trainer.sweep.on_train && s->plan.shape.test_rows > 0) {
         s->trainer.sweep.on_train = false;
         s->trainer.sweep.next_place = 0;
-        return;
+        return false;
     }
     if (s->plan.shape.test_rows > 0)
         score_board_read(&s->trainer.scores.test, regression(s), &s->report.test);
@@ -81,14 +81,13 @@ static void advance_sweep(struct server_session *s)
         score_board_read(&s->trainer.scores.train, regression(s), &s->report.train);
     else
         score_board_read(&s->trainer.scores.running, regression(s), &s->report.train);
-    s->swept = true;
+    return true;
 }
 
-void server_score_batch(struct server_session *s, double loss)
+bool server_score_batch(struct server_train *s, double loss)
 {
     struct score_board *board = &s->trainer.scores.running;
 
-    s->swept = false;
     if (s->round.purpose == PURPOSE_TRAIN) {
         s->report.last_loss = loss;
         if (board->rows + s->round.rows > board->rows_max) /* an epoch is full */
@@ -97,8 +96,7 @@ void server_score_batch(struct server_session *s, double loss)
         board = s->trainer.sweep.on_train ? &s->trainer.scores.train : &s->trainer.scores.test;
     }
     score_board_add(board, s->trainer.head.prob, s->trainer.head.target, s->round.rows, loss);
-    if (s->round.purpose != PURPOSE_TRAIN)
-        advance_sweep(s);
+    return s->round.purpose != PURPOSE_TRAIN && advance_sweep(s);
 }
 
 static double metric_of(const struct score *sc, enum plan_metric m)
@@ -114,7 +112,7 @@ static double metric_of(const struct score *sc, enum plan_metric m)
     return NAN;
 }
 
-static void check_target(struct server_session *s)
+static void check_target(struct server_train *s)
 {
     enum plan_metric m = s->plan.training.stop.metric;
     bool test = s->plan.training.stop.split == SPLIT_TEST;
@@ -129,7 +127,7 @@ static void check_target(struct server_session *s)
     s->report.reached = (struct server_reached){true, s->report.epochs, value, s->report.rounds};
 }
 
-void server_sweep_done(struct server_session *s)
+void server_sweep_done(struct server_train *s)
 {
     s->trainer.sweep.running = false;
     s->trainer.sweep.done_at = s->trainer.steps_done;

@@ -1,7 +1,7 @@
 /* fedvs_price.c -- the price of a plan under fedvs, for each input.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/fedvs_price.h"
+#include "server/train/fedvs_price.h"
 
 #include "common/base/check.h"
 #include "common/config/aggregation.h"

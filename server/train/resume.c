@@ -7,8 +7,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/train/train.h"
 
+#include "common/base/subnormal.h"
 #include "common/nn/state.h"
 
 #include <string.h>
@@ -27,13 +28,13 @@ struct kept {
     struct score train, test;
 };
 
-static struct kept kept_of(const struct server_session *s)
+static struct kept kept_of(const struct server_train *s)
 {
     struct kept k;
 
     memset(&k, 0, sizeof k); /* padding goes to disk too */
     k.version = RESUME_VERSION;
-    k.generation = s->fed.generation;
+    k.generation = s->fed->set.generation;
     k.round = s->round.number;
     k.steps_done = s->trainer.steps_done;
     k.arrivals = server_stream_arrivals(s);
@@ -63,14 +64,14 @@ static struct kept kept_of(const struct server_session *s)
 /* The boards that this plan has; score_board_print of an empty one is harmless. */
 enum { BOARDS = 3 };
 
-static void boards_of(struct server_session *s, struct score_board *out[BOARDS])
+static void boards_of(struct server_train *s, struct score_board *out[BOARDS])
 {
     out[0] = &s->trainer.scores.running;
     out[1] = &s->trainer.scores.test;
     out[2] = &s->trainer.scores.train;
 }
 
-enum status server_session_save(const struct server_session *s, struct buf *out)
+enum status server_train_save(const struct server_train *s, struct buf *out)
 {
     const struct score_board *board[BOARDS] = {&s->trainer.scores.running, &s->trainer.scores.test,
                                                &s->trainer.scores.train};
@@ -87,7 +88,7 @@ enum status server_session_save(const struct server_session *s, struct buf *out)
     return st == STATUS_OK ? nn_state_print(&s->trainer.head.top.net, out) : st;
 }
 
-static bool fits(const struct server_session *s, const struct kept *k)
+static bool fits(const struct server_train *s, const struct kept *k)
 {
     uint64_t blocks = s->trainer.head.apart ? s->plan.shape.parties : 1;
 
@@ -97,9 +98,8 @@ static bool fits(const struct server_session *s, const struct kept *k)
            k->sweep_row <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
 }
 
-static void take(struct server_session *s, const struct kept *k)
+static void take(struct server_train *s, const struct kept *k)
 {
-    s->fed.generation = s->fed.generation_known = k->generation;
     s->round.number = k->round;
     s->trainer.steps_done = k->steps_done;
     server_stream_go_on(s, k->arrivals);
@@ -130,7 +130,8 @@ static void take(struct server_session *s, const struct kept *k)
     s->keep.durable_step = k->steps_done;
 }
 
-enum status server_session_restore(struct server_session *s, const uint8_t *bytes, size_t n)
+enum status server_train_restore(struct server_train *s, const uint8_t *bytes, size_t n,
+                                 uint64_t *generation)
 {
     struct score_board *board[BOARDS];
     struct kept k;
@@ -158,20 +159,40 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
     if (nn_state_parse(&s->trainer.head.top.net, bytes + at, n - at) != STATUS_OK)
         return STATUS_DATA;
     take(s, &k);
+    *generation = k.generation;
     return STATUS_OK;
 }
 
-const uint8_t *server_session_plan_digest(const struct server_session *s)
+/* --- the journal --- */
+
+static enum status unfit(const struct journal_record *r, struct error *err)
 {
-    return s->plan_digest;
+    return error_set(err, STATUS_DATA,
+                     "the journal does not fit the checkpoint: round %llu, place %llu",
+                     (unsigned long long)r->round, (unsigned long long)r->place);
 }
 
-bool server_session_sound(const struct server_session *s)
+static enum status replay(struct server_train *s, const struct journal_record *r, struct error *err)
 {
-    return !s->keep.spoiled;
+    if (!server_choose_round(s) || r->purpose != s->round.purpose || r->place != s->round.place ||
+        r->sweep != s->round.sweep || r->rows != s->round.rows ||
+        r->sum_floats != (size_t)r->rows * s->trainer.head.top.inputs)
+        return unfit(r, err);
+    s->round.number = r->round;
+    return server_work_again(s, r) == STATUS_OK ? STATUS_OK : unfit(r, err);
 }
 
-bool server_session_opened(const struct server_session *s)
+enum status server_train_replay(struct server_train *s, const struct journal_record *r,
+                                uint64_t *generation, struct error *err)
 {
-    return s->trainer.steps_done > 0 || s->round.number > 0;
+    const uint64_t mode = subnormal_flush();
+    enum status st = STATUS_OK;
+
+    if (r->round > s->round.number) { /* or else the checkpoint has it */
+        st = replay(s, r, err);
+        if (st == STATUS_OK && r->generation > *generation)
+            *generation = r->generation;
+    }
+    subnormal_restore(mode);
+    return st;
 }

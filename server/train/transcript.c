@@ -1,7 +1,7 @@
 /* transcript.c -- lines of JSON, straight to the file.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/transcript.h"
+#include "server/train/transcript.h"
 
 #include "common/base/file.h"
 #include "common/base/mem.h"

@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/core.h"
+#include "server/train/train.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
@@ -17,12 +17,12 @@
 #include <math.h>
 #include <string.h>
 
-bool server_stores(const struct server_session *s)
+bool server_stores(const struct server_train *s)
 {
     return s->plan.training.releases == RELEASES_ONCE;
 }
 
-enum status server_stored_new(struct server_session *s)
+enum status server_stored_new(struct server_train *s)
 {
     struct server_stored *t = &s->trainer.stored;
     const size_t width = s->trainer.head.top.inputs;
@@ -38,7 +38,7 @@ enum status server_stored_new(struct server_session *s)
     return t->train == NULL || t->test == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
-void server_stored_free(struct server_session *s)
+void server_stored_free(struct server_train *s)
 {
     mem_free(s->trainer.stored.train);
     mem_free(s->trainer.stored.test);
@@ -46,7 +46,7 @@ void server_stored_free(struct server_session *s)
 
 /* --- while parties are there --- */
 
-static void keep(float *all, const struct server_session *s)
+static void keep(float *all, const struct server_train *s)
 {
     const size_t width = s->trainer.head.top.inputs;
 
@@ -56,7 +56,7 @@ static void keep(float *all, const struct server_session *s)
     }
 }
 
-void server_stored_keep(struct server_session *s)
+void server_stored_keep(struct server_train *s)
 {
     if (s->round.purpose == PURPOSE_TRAIN) {
         keep(s->trainer.stored.train, s);
@@ -71,7 +71,7 @@ void server_stored_keep(struct server_session *s)
     s->trainer.sweep.done_at = s->trainer.steps_done;
 }
 
-enum status server_stored_print(const struct server_session *s, struct buf *out)
+enum status server_stored_print(const struct server_train *s, struct buf *out)
 {
     const size_t width = s->trainer.head.top.inputs * sizeof(float);
     enum status st = STATUS_OK;
@@ -84,7 +84,7 @@ enum status server_stored_print(const struct server_session *s, struct buf *out)
                : st;
 }
 
-enum status server_stored_parse(struct server_session *s, const uint8_t *bytes, size_t n,
+enum status server_stored_parse(struct server_train *s, const uint8_t *bytes, size_t n,
                                 size_t *used)
 {
     const size_t width = s->trainer.head.top.inputs * sizeof(float);
@@ -103,7 +103,7 @@ enum status server_stored_parse(struct server_session *s, const uint8_t *bytes, 
 
 /* --- alone --- */
 
-double server_epochs(const struct server_session *s)
+double server_epochs(const struct server_train *s)
 {
     if (server_stores(s))
         return agenda_epochs(&s->trainer.stored.agenda, s->trainer.stored.step);
@@ -111,7 +111,7 @@ double server_epochs(const struct server_session *s)
 }
 
 /* A batch, or rows of the test split, as a round would have brought them. */
-static void bring(struct server_session *s, const float *all)
+static void bring(struct server_train *s, const float *all)
 {
     const size_t width = s->trainer.head.top.inputs;
 
@@ -122,7 +122,7 @@ static void bring(struct server_session *s, const float *all)
     server_take_targets(s);
 }
 
-static enum status train_step(struct server_session *s)
+static enum status train_step(struct server_train *s)
 {
     struct server_stored *t = &s->trainer.stored;
     double loss;
@@ -133,15 +133,15 @@ static enum status train_step(struct server_session *s)
     bring(s, t->train);
     loss = server_head_train(&s->trainer.head, &s->plan, t->step, s->round.rows);
     if (!isfinite(loss))
-        return error_set(&s->fed.error, STATUS_DATA,
+        return error_set(&s->fed->error, STATUS_DATA,
                          "training diverged in step %llu: try a smaller learning_rate",
                          (unsigned long long)t->step);
-    server_score_batch(s, loss);
+    (void)server_score_batch(s, loss);
     t->step++;
     return STATUS_OK;
 }
 
-static void evaluate(struct server_session *s)
+static void evaluate(struct server_train *s)
 {
     const uint32_t all = s->plan.shape.test_rows, most = agenda_round_places(&s->plan);
 
@@ -152,29 +152,29 @@ static void evaluate(struct server_session *s)
         s->round.place = place;
         s->round.rows = all - place < most ? all - place : most;
         bring(s, s->trainer.stored.test);
-        server_score_batch(s, server_head_evaluate(&s->trainer.head, s->round.rows));
+        (void)server_score_batch(s, server_head_evaluate(&s->trainer.head, s->round.rows));
     }
     server_sweep_done(s);
 }
 
 /* Until the next evaluation, and that; or to the end of an epoch. */
-void server_stored_work(struct server_session *s)
+struct server_worked server_stored_work(struct server_train *s)
 {
     struct server_stored *t = &s->trainer.stored;
     const uint64_t start = s->setup.clock_us(), epoch = agenda_epoch_steps(&t->agenda);
-    bool due = false;
+    struct server_worked w = {STATUS_OK, false, false};
 
-    s->swept = false;
     s->keep.spoiled = true; /* the checkpoint is of the moment when the parties left */
     do {
-        s->work_status = train_step(s);
-        if (s->work_status != STATUS_OK)
-            return;
-        due = agenda_due(&t->agenda, t->step);
-    } while (!due && t->step < t->agenda.steps && t->step % epoch != 0);
-    if (due)
+        w.status = train_step(s);
+        if (w.status != STATUS_OK)
+            return w;
+        w.swept = agenda_due(&t->agenda, t->step);
+    } while (!w.swept && t->step < t->agenda.steps && t->step % epoch != 0);
+    if (w.swept)
         evaluate(s);
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
+    return w;
 }
 
 /* Between two pieces of work the driver has a moment for whoever comes, and for an order to stop.
@@ -185,64 +185,62 @@ static void go_on(struct actions *a)
 }
 
 /* One that was killed before it heard; nobody else has anything to do here. */
-static void comes_back(struct server_session *s, struct actions *a, const struct event *e)
+static struct server_next comes_back(struct server_train *s, struct actions *a,
+                                     const struct event *e)
 {
     struct action *drop;
 
     if (e->msg->join.resumes) {
-        server_say_over_to(s, a, e->peer);
-        return;
+        server_say_over_to(s->fed, a, e->peer);
+        return next_of(NEXT_WAIT);
     }
-    error_set(&s->fed.error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
-              server_name(s, e->peer));
+    error_set(&s->fed->error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
+              server_name(s->fed, e->peer));
     drop = actions_add(a, ACTION_DROP);
     drop->peer = e->peer;
-    drop->error = &s->fed.error;
+    drop->error = &s->fed->error;
+    return next_of(NEXT_WAIT);
 }
 
-bool server_stored_begin(struct server_session *s, struct actions *a)
+bool server_stored_begin(struct server_train *s, struct actions *a)
 {
     if (!server_stores(s))
         return false;
     s->trainer.stored.alone = true;
-    server_say_over(s, a, OUTCOME_COMPLETED);
+    server_say_over(s->fed, a, OUTCOME_COMPLETED);
     go_on(a);
     return true;
 }
 
-static void worked(struct server_session *s, struct actions *a)
+struct server_next server_stored_done(struct server_train *s, struct actions *a,
+                                      const struct server_worked *w)
 {
-    if (s->work_status != STATUS_OK) {
-        server_fail(s, a);
-        return;
-    }
-    if (s->swept)
+    if (w->status != STATUS_OK)
+        return next_of(NEXT_FAIL);
+    if (w->swept)
         actions_add(a, ACTION_REPORT);
-    s->swept = false;
-    if (s->trainer.stored.step < s->trainer.stored.agenda.steps && !s->trainer.target_reached)
-        go_on(a);
-    else
-        server_finish(s, a, s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+    if (s->trainer.stored.step == s->trainer.stored.agenda.steps || s->trainer.target_reached)
+        return next_finish(s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+    go_on(a);
+    return next_of(NEXT_WAIT);
 }
 
-void server_stored_step(struct server_session *s, const struct event *e, struct actions *a)
+struct server_next server_stored_step(struct server_train *s, struct actions *a,
+                                      const struct event *e)
 {
     switch (e->kind) {
-    case EVENT_DONE: worked(s, a); break;
     case EVENT_TIMER: actions_add(a, ACTION_WORK)->flops = SERVER_SLOW_FLOPS; break;
-    case EVENT_STOP:
-        actions_add(a, ACTION_DISARM);
-        server_finish(s, a, OUTCOME_STOPPED);
-        break;
-    case EVENT_JOINED: comes_back(s, a, e); break;
+    case EVENT_STOP: actions_add(a, ACTION_DISARM); return next_finish(OUTCOME_STOPPED);
+    case EVENT_JOINED: return comes_back(s, a, e);
     case EVENT_UNSENT:
-        error_set(&s->fed.error, STATUS_MEMORY, "no memory for a message");
-        server_fail(s, a);
-        break;
+        error_set(&s->fed->error, STATUS_MEMORY, "no memory for a message");
+        return next_of(NEXT_FAIL);
     case EVENT_START:
+    case EVENT_DONE:
     case EVENT_LOST:
     case EVENT_MESSAGE:
     case EVENT_KEPT:
     case EVENT_CHARGED: break;
     }
+    return next_of(NEXT_WAIT);
 }

@@ -1,0 +1,337 @@
+/* federation.c -- events to those whose they are, and what follows of their verdicts.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/federation.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "server/job.h"
+#include "server/members.h"
+
+/* --- what follows --- */
+
+static void finish(struct server_federation *f, struct actions *a, enum wire_outcome outcome)
+{
+    struct action *finish;
+
+    if (outcome != OUTCOME_FAILED && outcome != OUTCOME_BUDGET)
+        f->error = (struct error){0};
+    if (f->sm.phase != PHASE_OVER)
+        server_say_over(f, a, outcome);
+    if (f->job->ended != NULL)
+        f->job->ended(f->state, outcome);
+    finish = actions_add(a, ACTION_FINISH);
+    finish->outcome = outcome;
+    finish->error = &f->error;
+}
+
+static struct server_next drop(struct server_federation *f, struct actions *a, uint32_t peer)
+{
+    struct action *drop;
+
+    if (status_kind(f->error.status) == STATUS_KIND_LOCAL) /* no fault of a peer */
+        return next_of(NEXT_FAIL);
+    log_warn("%s", f->error.text);
+    drop = actions_add(a, ACTION_DROP);
+    drop->peer = peer;
+    drop->error = &f->error;
+    return server_lost(f, a, peer);
+}
+
+/* Each verdict may lead to another: a party that is dropped changes the set, and that a phase. */
+static void carry_out(struct server_federation *f, struct actions *a, struct server_next next)
+{
+    for (;;) {
+        switch (next.kind) {
+        case NEXT_WAIT: return;
+        case NEXT_FAIL:
+            finish(f, a, f->error.status == STATUS_BUDGET ? OUTCOME_BUDGET : OUTCOME_FAILED);
+            return;
+        case NEXT_FINISH: finish(f, a, next.outcome); return;
+        case NEXT_DROP: next = drop(f, a, next.peer); break;
+        case NEXT_BLAME: next.kind = server_does_without(f) ? NEXT_DROP : NEXT_FAIL; break;
+        case NEXT_SET: next = server_set_changed(f, a); break;
+        case NEXT_LATE:
+        case NEXT_ROUND:
+        case NEXT_SUM:
+        case NEXT_CLOSED: CHECK(!"nobody else's business");
+        }
+    }
+}
+
+/* --- messages --- */
+
+/* A party will not go on. */
+static struct server_next refused(struct server_federation *f, uint32_t peer,
+                                  const struct wire_refuse *r)
+{
+    static const enum status as[] = {
+        [STATUS_KIND_CONFIG] = STATUS_DATA, [STATUS_KIND_PEER] = STATUS_PROTOCOL,
+        [STATUS_KIND_NET] = STATUS_NET,     [STATUS_KIND_POLICY] = STATUS_POLICY,
+        [STATUS_KIND_LOCAL] = STATUS_NET,
+    };
+    enum wire_outcome outcome;
+    enum status why = as[r->kind];
+
+    if (why == STATUS_POLICY && f->job->state(f->state, &outcome) != JOB_FRESH)
+        why = STATUS_BUDGET;
+    error_set(&f->error, why, "%s refuses: %s", server_name(f, peer), r->text);
+    return next_of_peer(NEXT_BLAME, peer);
+}
+
+/* Generation a message speaks of; the current one where it names none. */
+static uint64_t generation_of(const struct server_federation *f, const struct wire_msg *m)
+{
+    if (m->kind == WIRE_HELLO)
+        return m->hello.generation;
+    if (m->kind == WIRE_BEHIND)
+        return m->behind.generation;
+    if (m->kind == WIRE_CONFIRM)
+        return m->confirm.generation;
+    if (m->kind == WIRE_SHARE)
+        return m->share.generation;
+    if (m->kind == WIRE_UPLOAD)
+        return m->upload.generation;
+    return f->set.generation;
+}
+
+/* Answers are given once; an upload says itself which round it answers. */
+static bool in_turn(const struct server_federation *f, const struct server_peer *p,
+                    const struct wire_msg *m)
+{
+    if (p->member < 0 || m->kind == WIRE_JOIN || !phase_expects(f->sm.phase, true, m->kind))
+        return false;
+    return m->kind == WIRE_UPLOAD || !p->answered;
+}
+
+/* Every answer of who is behind is progress, but nobody may be brought up for ever. */
+static struct server_next behind(struct server_federation *f, struct actions *a,
+                                 const struct event *e)
+{
+    const struct server_next next = f->job->message(f->state, a, e->peer, e->msg);
+
+    if (next.kind == NEXT_WAIT && f->now_us < f->agree.until_us)
+        server_arm(a, f->terms.patience_ms);
+    return next;
+}
+
+static struct server_next take(struct server_federation *f, struct actions *a,
+                               const struct event *e)
+{
+    switch (e->msg->kind) {
+    case WIRE_REFUSE: return refused(f, e->peer, &e->msg->refuse);
+    case WIRE_HELLO: return server_hello(f, a, e->peer, &e->msg->hello);
+    case WIRE_BEHIND: return behind(f, a, e);
+    case WIRE_CONFIRM: return server_confirm(f, a, e->peer, &e->msg->confirm);
+    case WIRE_KEPT:
+    case WIRE_SHARE:
+    case WIRE_UPLOAD: return f->job->message(f->state, a, e->peer, e->msg);
+    case WIRE_NONE:
+    case WIRE_JOIN:
+    case WIRE_OFFER:
+    case WIRE_REPLAY:
+    case WIRE_HELLOS:
+    case WIRE_CONFIRMS:
+    case WIRE_BROADCAST:
+    case WIRE_RELAY:
+    case WIRE_FINISH:
+    case WIRE_KINDS: break;
+    }
+    CHECK(!"in_turn lets no such message through");
+    return next_of(NEXT_WAIT);
+}
+
+/* Overtaken by a new generation, or by the end of this one: late, not wrong. */
+static struct server_next overtaken(struct server_federation *f, const struct event *e)
+{
+    f->counts.stale_messages++;
+    if (f->job->overtaken == NULL || f->job->overtaken(f->state, e->peer, e->msg) == STATUS_OK)
+        return next_of(NEXT_WAIT);
+    return next_of(NEXT_FAIL);
+}
+
+static struct server_next message(struct server_federation *f, struct actions *a,
+                                  const struct event *e)
+{
+    struct server_peer *p = &f->peer[e->peer];
+    uint64_t generation = generation_of(f, e->msg);
+
+    if (!p->present)
+        return next_of(NEXT_WAIT);
+    if (f->job->arrival != NULL && f->job->arrival(f->state, e->peer, e->msg) != STATUS_OK)
+        return next_of(NEXT_FAIL);
+    if (e->msg->kind == WIRE_REFUSE || e->msg->kind == WIRE_KEPT)
+        return take(f, a, e);
+    if (generation < f->set.generation ||
+        (generation == f->set.generation && f->sm.phase == PHASE_GATHER))
+        return overtaken(f, e);
+    if (generation > f->set.generation || !in_turn(f, p, e->msg)) {
+        error_set(&f->error, STATUS_PROTOCOL, "%s: %s in phase %s", server_name(f, e->peer),
+                  wire_kind_name(e->msg->kind), phase_row(f->sm.phase)->name);
+        return next_of_peer(NEXT_DROP, e->peer);
+    }
+    return take(f, a, e);
+}
+
+/* --- time --- */
+
+/* Under drop and async the late are left behind. */
+static struct server_next leave_behind(struct server_federation *f, const char *missing)
+{
+    const bool in_job = phase_trains(f->sm.phase);
+
+    log_warn("going on without %s: no answer in phase %s", missing, phase_row(f->sm.phase)->name);
+    for (uint32_t m = 0; m < f->set.n; m++) {
+        const uint32_t peer = f->set.member[m];
+
+        if (f->peer[peer].member < 0 || f->peer[peer].answered)
+            continue;
+        server_sits_out(f, peer);
+        if (in_job && f->job->left_behind != NULL)
+            f->job->left_behind(f->state, peer);
+    }
+    return next_of(NEXT_SET);
+}
+
+static struct server_next out_of_time(struct server_federation *f, struct actions *a)
+{
+    const bool may_leave = server_does_without(f) && f->sm.phase != PHASE_GATHER;
+    struct server_next next = next_of(NEXT_LATE);
+    char missing[256];
+
+    server_missing(f, missing, sizeof missing);
+    if (server_gather_ends(f, a, &next)) {
+        if (missing[0] != 0)
+            log_warn("went on without %s", missing);
+        return next;
+    }
+    if (phase_trains(f->sm.phase))
+        next = f->job->timer(f->state, a, may_leave ? missing : NULL);
+    if (next.kind != NEXT_LATE)
+        return next;
+    if (may_leave)
+        return leave_behind(f, missing);
+    error_set(&f->error, STATUS_PATIENCE, "out of patience in phase %s after %u ms, waiting for %s",
+              phase_row(f->sm.phase)->name, f->terms.patience_ms, missing);
+    return next_of(NEXT_FAIL);
+}
+
+/* --- events --- */
+
+static struct server_next start(struct server_federation *f, struct actions *a)
+{
+    struct server_next next = next_of(NEXT_WAIT);
+    bool over = false;
+
+    if (f->job->start != NULL)
+        next = f->job->start(f->state, a, &over);
+    if (!over)
+        server_arm(a, f->terms.patience_ms);
+    return next;
+}
+
+static struct server_next unsent(struct server_federation *f)
+{
+    error_set(&f->error, STATUS_MEMORY, "no memory for a message");
+    return next_of(NEXT_FAIL);
+}
+
+/* The same key came again: the new connection replaces the old. */
+static struct server_next joined(struct server_federation *f, struct actions *a,
+                                 const struct event *e)
+{
+    if (f->peer[e->peer].present)
+        carry_out(f, a, server_lost(f, a, e->peer));
+    return f->sm.phase == PHASE_OVER ? next_of(NEXT_WAIT) : server_joined(f, a, e);
+}
+
+static struct server_next kept(struct server_federation *f, struct actions *a,
+                               const struct error *result)
+{
+    return f->job->kept != NULL ? f->job->kept(f->state, a, result) : next_of(NEXT_WAIT);
+}
+
+static struct server_next step(struct server_federation *f, const struct event *e,
+                               struct actions *a)
+{
+    switch (e->kind) {
+    case EVENT_START: return start(f, a);
+    case EVENT_JOINED: return joined(f, a, e);
+    case EVENT_LOST: return server_lost(f, a, e->peer);
+    case EVENT_MESSAGE: return message(f, a, e);
+    case EVENT_TIMER: return out_of_time(f, a);
+    case EVENT_DONE: return f->job->done(f->state, a);
+    case EVENT_KEPT: return kept(f, a, e->error);
+    case EVENT_UNSENT: return unsent(f);
+    case EVENT_STOP: return next_finish(OUTCOME_STOPPED);
+    case EVENT_CHARGED: CHECK(!"the server keeps no ledger");
+    }
+    return next_of(NEXT_WAIT);
+}
+
+/* What holds after every step, whatever peers have sent: members stand where they say, and answers
+ * are theirs. */
+static void check_members(const struct server_federation *f)
+{
+    uint32_t answered = 0;
+
+    for (uint32_t i = 0; i < f->terms.roster->n; i++) {
+        const struct server_peer *p = &f->peer[i];
+
+        CHECK(p->member < 0 || (p->present && f->set.member[p->member] == i));
+        answered += p->member >= 0 && p->answered;
+    }
+    if (f->sm.phase != PHASE_GATHER && f->sm.phase != PHASE_OVER)
+        CHECK(answered <= f->set.answers && f->set.answers <= f->set.n);
+}
+
+void server_federation_step(struct server_federation *f, uint64_t now_us, const struct event *e,
+                            struct actions *out)
+{
+    f->now_us = now_us;
+    f->audience.n = 0;
+    if (f->sm.phase != PHASE_OVER) {
+        carry_out(f, out, step(f, e, out));
+        check_members(f);
+    } else if (f->job->goes_on_alone != NULL && f->job->goes_on_alone(f->state)) {
+        carry_out(f, out, f->job->alone(f->state, out, e));
+    }
+}
+
+void server_federation_work(struct server_federation *f)
+{
+    f->job->work(f->state);
+}
+
+/* --- life --- */
+
+enum status server_federation_init(struct server_federation *f, const struct server_terms *terms,
+                                   const struct server_job *job, void *state)
+{
+    const size_t n = terms->roster->n;
+    struct server_agree *g = &f->agree;
+
+    f->terms = *terms;
+    f->job = job;
+    f->state = state;
+    for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
+        f->peer[i].member = -1;
+    g->hellos = mem_alloc(n, sizeof *g->hellos);
+    g->confirms = mem_alloc(n, sizeof *g->confirms);
+    g->show_hellos = mem_alloc(n, sizeof *g->show_hellos);
+    g->show_confirms = mem_alloc(n, sizeof *g->show_confirms);
+    return g->hellos == NULL || g->confirms == NULL || g->show_hellos == NULL ||
+                   g->show_confirms == NULL
+               ? STATUS_MEMORY
+               : STATUS_OK;
+}
+
+void server_federation_deinit(struct server_federation *f)
+{
+    server_compare_forget(f);
+    mem_free(f->agree.hellos);
+    mem_free(f->agree.confirms);
+    mem_free(f->agree.show_hellos);
+    mem_free(f->agree.show_confirms);
+}

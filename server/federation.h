@@ -1,0 +1,193 @@
+/* federation.h -- who is there, which set under which keys: the server's side, whatever the job.
+ *
+ * The federation outlives rounds and generations.  It admits parties, agrees with a set on keys,
+ * compares ids, and then lets the job play (job.h); it knows nothing of what a job computes.
+ * Files, and what each may touch:
+ *
+ *   federation.c  events in, verdicts carried out     everything but `agree`
+ *   members.c     messages to members, who answered   everything but `agree`
+ *   join.c        GATHER, lost parties, sets          everything but `agree`
+ *   keys.c        AGREE, CONFIRM                      everything
+ *   compare.c     are the ids those of the members    everything
+ *
+ * A job reads what it needs, counts answers through members.c, says in `error` what went wrong, and
+ * moves `sm`; it changes nothing else here, and tells by a struct server_next what follows.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_FEDERATION_H
+#define COLONNADE_SERVER_FEDERATION_H
+
+#include "common/config/plan.h"
+#include "common/data/table.h"
+#include "common/flow/action.h"
+#include "common/flow/agree.h"
+#include "common/flow/event.h"
+#include "common/flow/ids.h"
+#include "common/flow/roster.h"
+#include "common/flow/sm.h"
+
+struct server_job;
+
+enum {
+    /* Threats E6: a party that fails this many rounds in a row does not get another chance to. */
+    SERVER_LOSSES_MAX = 3,
+    SERVER_SENDS_MAX = 4, /* messages to many in one step */
+};
+
+/* What follows, as the one who was asked sees it.  `error` of the federation says why not. */
+enum server_next_kind {
+    NEXT_WAIT,   /* for the next event */
+    NEXT_FAIL,   /* the job is over: error */
+    NEXT_FINISH, /* the job is over: outcome */
+    NEXT_DROP,   /* peer has broken the rules */
+    NEXT_BLAME,  /* the fault of peer: it costs that one alone where the others can go on */
+    NEXT_SET,    /* the set has changed: new keys, or gather again */
+    NEXT_LATE,   /* who has not answered is left behind */
+    /* Within a job. */
+    NEXT_ROUND, /* what its agenda has next */
+    NEXT_SUM,   /* the round ends with what is in */
+    NEXT_CLOSED /* all members are done */
+};
+
+struct server_next {
+    enum server_next_kind kind;
+    uint32_t peer;
+    enum wire_outcome outcome;
+};
+
+static inline struct server_next next_of(enum server_next_kind kind)
+{
+    return (struct server_next){.kind = kind};
+}
+
+static inline struct server_next next_of_peer(enum server_next_kind kind, uint32_t peer)
+{
+    return (struct server_next){.kind = kind, .peer = peer};
+}
+
+static inline struct server_next next_finish(enum wire_outcome outcome)
+{
+    return (struct server_next){.kind = NEXT_FINISH, .outcome = outcome};
+}
+
+/* What a federation is about; all of it stays the caller's. */
+struct server_terms {
+    const struct roster *roster;
+    const char *kind;       /* of the job, and ... */
+    struct wire_bytes text; /* ... what it says (common/flow/job.h), ... */
+    const uint8_t *digest;  /* ... and is called by */
+    enum plan_straggler straggler;
+    uint32_t patience_ms, deadline_ms;
+    uint32_t smallest; /* set that the job can be played by */
+    uint32_t train_rows, test_rows;
+    const struct table *train, *test; /* ids that the first member's are compared with; test NULL:
+                                         none */
+    struct ids_counts counts;
+    uint32_t id_mismatches; /* that are counted of one party, at most; 0: no limit */
+};
+
+/* One party of the roster. */
+struct server_peer {
+    bool present;         /* connected, and its join was good */
+    bool excluded;        /* `drop`: too late; sits out until it is let in again */
+    bool answered;        /* has answered in this phase (hello, confirm, upload) */
+    bool barred;          /* `drop`: lost or late too often */
+    uint32_t losses;      /* times lost or late as a member, since its last whole round */
+    int member;           /* index in the generation; -1: none */
+    uint32_t min_parties; /* smallest set its policy takes part in */
+};
+
+/* What AGREE and CONFIRM have of this generation. */
+struct server_agree {
+    uint64_t until_us;              /* who is behind may catch up until then */
+    struct agree_hello *hellos;     /* by member */
+    struct agree_confirm *confirms; /* by member */
+    struct wire_hello *show_hellos;
+    struct wire_confirm *show_confirms;
+    uint8_t sid[WIRE_DIGEST_BYTES];
+    /* Comparing ids with the first member; list: of the labels, a secret. */
+    uint8_t list[WIRE_DIGEST_BYTES], element[WIRE_ELEMENT_BYTES];
+    uint8_t
+        proof[WIRE_PROOF_BYTES]; /* of the confirms sent last: a generation may end as it begins */
+    struct ids_pair ids;
+};
+
+/* Members of this generation, and what was asked of them last. */
+struct server_set {
+    uint64_t generation, known; /* known: the last that any party was offered */
+    uint32_t n, left;           /* left: members lost since the generation began */
+    uint8_t member[WIRE_MEMBERS_MAX];
+    uint32_t answers;
+};
+
+/* Whom the messages of one step go to: members still there; at the end, everybody who is. */
+struct server_audience {
+    uint8_t list[SERVER_SENDS_MAX][WIRE_MEMBERS_MAX];
+    size_t n;
+};
+
+struct server_counts {
+    uint64_t stale_messages;
+    uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
+};
+
+struct server_federation {
+    struct server_terms terms;
+    const struct server_job *job;
+    void *state; /* the job's */
+    struct sm sm;
+    uint64_t now_us;    /* of the step under way */
+    uint64_t clock_us;  /* since when this phase has run, with the one whose time it shares */
+    struct error error; /* why the job failed, or the last reason to drop a peer */
+    struct server_peer peer[WIRE_MEMBERS_MAX];
+    struct server_set set;
+    bool started; /* a first generation has trained: `drop` may go on without somebody */
+    struct server_audience audience;
+    struct server_agree agree;
+    struct server_counts counts;
+};
+
+/* federation.c: f is zeroed.  The terms' and the job's pointers must outlive it. */
+enum status server_federation_init(struct server_federation *f, const struct server_terms *terms,
+                                   const struct server_job *job, void *state) MUST_USE;
+void server_federation_deinit(struct server_federation *f); /* safe on a zeroed one */
+void server_federation_step(struct server_federation *f, uint64_t now_us, const struct event *e,
+                            struct actions *out);
+/* The job's work, that an ACTION_WORK asked for. */
+void server_federation_work(struct server_federation *f);
+
+/* join.c */
+struct server_next server_gather(struct server_federation *f, struct actions *a) MUST_USE;
+struct server_next server_joined(struct server_federation *f, struct actions *a,
+                                 const struct event *e) MUST_USE;
+struct server_next server_lost(struct server_federation *f, struct actions *a,
+                               uint32_t peer) MUST_USE;
+/* Re-key, or gather again. */
+struct server_next server_set_changed(struct server_federation *f, struct actions *a) MUST_USE;
+/* Under drop and async, of a job that has begun: on with those who came.  And with nobody when all
+ * is done: who had its final model has ended by itself. */
+bool server_gather_ends(struct server_federation *f, struct actions *a, struct server_next *next);
+
+/* keys.c */
+struct server_next server_offer(struct server_federation *f, struct actions *a) MUST_USE;
+struct server_next server_hello(struct server_federation *f, struct actions *a, uint32_t peer,
+                                const struct wire_hello *h) MUST_USE;
+struct server_next server_confirm(struct server_federation *f, struct actions *a, uint32_t peer,
+                                  const struct wire_confirm *c) MUST_USE;
+
+/* compare.c: f->error says why not. */
+/* Members are chosen. */
+enum status server_compare_begin(struct server_federation *f) MUST_USE;
+/* Can member m be compared with on either side, as far as the hellos that have come tell? */
+bool server_compare_fits(const struct server_federation *f, const struct wire_hello *h, uint32_t m);
+/* The first member's hello.  STATUS_POLICY: one guess at the list more than it has. */
+enum status server_compare_may_answer(struct server_federation *f,
+                                      const struct wire_hello *h) MUST_USE;
+/* All hellos are good, and sid is known: counted. */
+enum status server_compare_end(struct server_federation *f) MUST_USE;
+/* All have confirmed.  STATUS_DATA: *peer has other ids than the one before it. */
+enum status server_compare_check(struct server_federation *f, uint32_t *peer) MUST_USE;
+void server_compare_forget(struct server_federation *f);
+
+#endif

@@ -1,0 +1,54 @@
+/* members.h -- messages to the members of a generation, and who of them has answered.
+ *
+ * What the phases of the federation and of every job stand on; it calls none of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_MEMBERS_H
+#define COLONNADE_SERVER_MEMBERS_H
+
+#include "server/federation.h"
+
+const char *server_name(const struct server_federation *f, uint32_t peer);
+bool server_waits(const struct server_federation *f); /* straggler wait */
+/* The job has begun and goes on without whoever is late or lost. */
+bool server_does_without(const struct server_federation *f);
+
+/* The phase has just been entered, or a round of it opened: until it is given up, what its row in
+ * the table says; `patient`: patience_ms, whatever it says. */
+void server_arm_phase(struct server_federation *f, struct actions *a, bool patient);
+void server_arm(struct actions *a, uint64_t after_ms);
+/* Of this phase, where the late are left behind or where they are waited for. */
+uint64_t server_limit_ms(const struct server_federation *f, bool hurries);
+
+/* To the members that are still there. */
+struct action *server_send_members(struct server_federation *f, struct actions *a,
+                                   enum wire_kind kind);
+struct action *server_send_one(struct server_federation *f, struct actions *a, uint32_t peer,
+                               enum wire_kind kind);
+uint8_t *server_audience(struct server_federation *f); /* room for one more list of peers */
+/* The protocol is over: everybody who is there, or this party, is told. */
+void server_say_over(struct server_federation *f, struct actions *a, enum wire_outcome outcome);
+void server_say_over_to(struct server_federation *f, struct actions *a, uint32_t peer);
+
+void server_next_question(struct server_federation *f); /* nobody has answered yet */
+/* None of the members still there is missing. */
+bool server_all_answered(const struct server_federation *f);
+/* Counts an answer, and asks the same. */
+bool server_answered(struct server_federation *f, uint32_t peer);
+void server_missing(const struct server_federation *f, char *out,
+                    size_t n); /* "p1, p3" without an answer */
+
+/* Until it is let in again; or for good, when it has been late or lost too often in a row. */
+void server_sits_out(struct server_federation *f, uint32_t peer);
+/* Who sits out and is in the largest set that is large enough for each of its members; false:
+ * nobody. */
+bool server_may_come_in(const struct server_federation *f, bool who[WIRE_MEMBERS_MAX]);
+/* Lets them in, for the next generation; false: nobody. */
+bool server_let_in(struct server_federation *f);
+/* Of those who are ready, or of all who are here, the largest set whose size is enough for each of
+ * its members: who asks for more (min_parties) is in none. */
+uint32_t server_largest_set(const struct server_federation *f, bool of_all,
+                            bool in[WIRE_MEMBERS_MAX]);
+
+#endif

@@ -1,0 +1,143 @@
+/* behind.c -- whose model is where the run needs it, and how it gets there.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/train/train.h"
+
+#include <string.h>
+
+/* Can a party that has applied so many steps be brought up to this run's? */
+static bool reachable(const struct server_train *s, uint64_t applied)
+{
+    const struct server_store *store = &s->setup.store;
+    uint64_t first = s->trainer.close.any ? s->trainer.close.step : s->trainer.steps_done;
+
+    if (store->append != NULL && store->first(store->owner) < first)
+        first = store->first(store->owner);
+    return applied == s->trainer.steps_done ||
+           (applied < s->trainer.steps_done && applied >= first);
+}
+
+static bool trail_differs(const struct server_train *s, const struct wire_join *j)
+{
+    const struct server_store *store = &s->setup.store;
+    uint8_t trail[WIRE_DIGEST_BYTES];
+    const uint8_t *ours = s->trainer.trail.value;
+
+    /* Each its own gradients; not known here. */
+    if (s->trainer.head.apart || j->applied > s->trainer.steps_done)
+        return false;
+    /* A model of no steps is as good as a fresh one: the party looks whether the plan is its own.
+     */
+    if (s->trainer.steps_done == 0)
+        return false;
+    if (j->applied != s->trainer.steps_done) {
+        if (store->append == NULL || !store->trail(store->owner, j->applied, trail))
+            return false;
+        ours = trail;
+    }
+    return memcmp(ours, j->trail, WIRE_DIGEST_BYTES) != 0;
+}
+
+/* Steps that this party goes on from: what it has applied, or where it can go back to. */
+static uint64_t comes_from(const struct server_train *s, const struct wire_join *j)
+{
+    if (j->applied <= s->trainer.steps_done)
+        return j->applied;
+    return j->kept <= s->trainer.steps_done ? j->kept : j->kept_before;
+}
+
+/* Is this party's model where the run needs it?  Under `wait` it is of this run, and can be brought
+ * to its last step.  Under `drop` it may have missed any number (and the server too, when a power
+ * cut took its last records), under `async` it counts its own.
+ */
+enum status server_model_fits(struct server_train *s, uint32_t peer, const struct wire_join *j)
+{
+    /* One that is ahead goes back to its checkpoint (a power cut took the journal's last records).
+     */
+    uint64_t from = comes_from(s, j);
+    const char *what = NULL;
+
+    if (server_waits(s->fed)) {
+        if (!j->resumes && (s->trainer.steps_done > 0 || j->applied > 0))
+            what = "comes without the model that it had in this run";
+        else if (from > s->trainer.steps_done)
+            what = "is ahead of this server, whose state was lost or put back";
+        else if (!reachable(s, from))
+            what = "is further back than this server remembers";
+        else if (j->resumes && trail_differs(s, j))
+            what = "brings a model of another run";
+    }
+    if (what == NULL)
+        return STATUS_OK;
+    return error_set(&s->fed->error, STATUS_DATA,
+                     "%s %s: it has applied %llu training steps, this run has done %llu",
+                     server_name(s->fed, peer), what, (unsigned long long)j->applied,
+                     (unsigned long long)s->trainer.steps_done);
+}
+
+void server_model_came(struct server_train *s, uint32_t peer, const struct wire_join *j)
+{
+    struct train_member *m = &s->member[peer];
+
+    m->owes = false;
+    m->applied = server_waits(s->fed) ? comes_from(s, j) : j->applied;
+    m->keeps = j->keeps;
+    m->kept[0] = j->kept;
+    m->kept[1] = j->kept_before;
+}
+
+/* What one member's gradients of `step` and perhaps more are, into s->keep.replay. */
+static enum status recall(struct server_train *s, uint32_t peer, uint64_t step, uint64_t *steps)
+{
+    const struct server_store *store = &s->setup.store;
+    size_t bytes = s->trainer.close.words * sizeof *s->trainer.head.blob,
+           block = (size_t)s->fed->peer[peer].member * bytes;
+    enum status st;
+
+    s->keep.replay.len = 0;
+    *steps = 1;
+    if (s->trainer.close.any && step == s->trainer.close.step)
+        return buf_append(&s->keep.replay,
+                          (const uint8_t *)s->trainer.head.blob +
+                              (s->trainer.close.blocks > 1 ? block : 0),
+                          bytes);
+    st = store->gradients(store->owner, step, s->trainer.head.apart ? 1 : WIRE_REPLAY_MAX,
+                          &s->keep.replay, steps, &s->fed->error);
+    if (st == STATUS_OK && s->trainer.head.apart) { /* of one step, everybody's side by side */
+        bytes = s->keep.replay.len / s->fed->set.n;
+        memmove(s->keep.replay.data,
+                s->keep.replay.data + (size_t)s->fed->peer[peer].member * bytes, bytes);
+        s->keep.replay.len = bytes;
+    }
+    return st;
+}
+
+struct server_next server_behind(struct server_train *s, struct actions *a, uint32_t peer,
+                                 const struct wire_behind *b)
+{
+    struct train_member *m = &s->member[peer];
+    struct action *send;
+    uint64_t steps;
+
+    if (!server_waits(s->fed) || b->applied < m->applied || b->applied >= s->trainer.steps_done ||
+        !reachable(s, b->applied)) {
+        error_set(&s->fed->error, STATUS_PROTOCOL,
+                  "%s: is behind by what it should have (%llu of %llu)", server_name(s->fed, peer),
+                  (unsigned long long)b->applied, (unsigned long long)s->trainer.steps_done);
+        return next_of_peer(NEXT_DROP, peer);
+    }
+    if (recall(s, peer, b->applied, &steps) != STATUS_OK) {
+        if (s->fed->error.status == STATUS_OK)
+            error_set(&s->fed->error, STATUS_MEMORY, "no memory for a replay");
+        return next_of(NEXT_FAIL);
+    }
+    m->applied = b->applied + steps; /* it only grows: an end to the asking */
+    s->report.degraded.replayed += steps;
+    if (server_watch_again(s, peer, b->applied, steps) != STATUS_OK)
+        return next_of(NEXT_FAIL);
+    send = server_send_one(s->fed, a, peer, WIRE_REPLAY);
+    send->msg.replay = (struct wire_replay){
+        s->fed->set.generation, b->applied, {s->keep.replay.data, s->keep.replay.len}};
+    return next_of(NEXT_WAIT);
+}

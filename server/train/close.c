@@ -1,0 +1,112 @@
+/* close.c -- checkpoints, and CLOSE.
+ *
+ * The happy path: the last broadcast -> every member keeps its final model and says so -> the
+ * server keeps that the run is complete -> finish.  So whichever process is killed, and whenever,
+ * nobody is left without the last gradient: until all are done the server comes back to CLOSE, and
+ * from then on nobody needs anybody.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/train/train.h"
+
+#include "common/base/check.h"
+
+/* --- checkpoints --- */
+
+/* What was saved in the work just done, or of a complete run, goes to the driver. */
+void server_keep(struct server_train *s, struct actions *a)
+{
+    CHECK(!s->keep.under_way);
+    s->keep.under_way = true;
+    actions_add(a, ACTION_KEEP)->kept = (struct wire_bytes){s->keep.bytes.data, s->keep.bytes.len};
+}
+
+/* Steps that somebody may still ask for: a party goes back at most to the checkpoint before its
+ * last, or without any misses the last gradient.  Under drop nobody does. */
+static void forget_what_nobody_needs(struct server_train *s)
+{
+    uint64_t floor = s->keep.durable_step;
+
+    for (size_t i = 0; server_waits(s->fed) && i < s->fed->terms.roster->n; i++) {
+        const struct train_member *p = &s->member[i];
+        /* Of who has not joined this process nobody knows what it needs. */
+        uint64_t needs = s->fed->counts.joined[i] == 0            ? 0
+                         : p->keeps || s->trainer.steps_done == 0 ? p->kept[1]
+                                                                  : s->trainer.steps_done - 1;
+        floor = needs < floor ? needs : floor;
+    }
+    if (s->trainer.steps_done > WIRE_BEHIND_MAX && floor < s->trainer.steps_done - WIRE_BEHIND_MAX)
+        floor = s->trainer.steps_done - WIRE_BEHIND_MAX; /* no peer fills this side's disk */
+    if (floor > s->keep.durable_step)
+        floor = s->keep.durable_step;
+    if (s->setup.store.append != NULL)
+        s->setup.store.forget(s->setup.store.owner, floor);
+}
+
+struct server_next server_keep_done(struct server_train *s, const struct error *result)
+{
+    s->keep.under_way = false;
+    if (result->status != STATUS_OK) {
+        s->fed->error = *result;
+        return next_of(NEXT_FAIL);
+    }
+    s->keep.durable_step = s->keep.step;
+    forget_what_nobody_needs(s);
+    if (s->fed->sm.phase == PHASE_CLOSE && (s->trainer.complete || server_all_answered(s->fed)))
+        return next_of(NEXT_CLOSED);
+    return next_of(NEXT_WAIT);
+}
+
+struct server_next server_kept(struct server_train *s, uint32_t peer, const struct wire_kept *k)
+{
+    const struct server_peer *p = &s->fed->peer[peer];
+    struct train_member *m = &s->member[peer];
+
+    if (k->step > m->kept[0]) {
+        m->kept[1] = m->kept[0];
+        m->kept[0] = k->step;
+        forget_what_nobody_needs(s);
+    }
+    if (s->fed->sm.phase == PHASE_CLOSE && k->final && p->member >= 0 && !p->answered &&
+        server_answered(s->fed, peer))
+        return next_of(NEXT_CLOSED);
+    return next_of(NEXT_WAIT);
+}
+
+/* --- CLOSE --- */
+
+void server_close_run(struct server_train *s, struct actions *a)
+{
+    struct wire_broadcast b = server_broadcast_of(s, false);
+
+    b.last = true;
+    sm_move(&s->fed->sm, PHASE_CLOSE, s->fed->set.generation);
+    server_next_question(s->fed);
+    server_send_broadcast(s, a, &b);
+    s->trainer.close.fresh = false;
+    server_arm_phase(s->fed, a, false);
+}
+
+/* First that all are done is made durable, then it is said. */
+struct server_next server_all_closed(struct server_train *s, struct actions *a)
+{
+    if (s->keep.under_way) {
+        server_arm(a, s->plan.protocol.patience_ms);
+        return next_of(NEXT_WAIT); /* an older checkpoint is on its way: comes back here */
+    }
+    if (!s->trainer.complete && s->setup.checkpoint_rounds > 0) {
+        s->trainer.complete = true;
+        s->keep.bytes.len = 0;
+        s->keep.step = s->trainer.steps_done;
+        if (server_train_save(s, &s->keep.bytes) != STATUS_OK) {
+            error_set(&s->fed->error, STATUS_MEMORY, "no memory for a checkpoint");
+            return next_of(NEXT_FAIL);
+        }
+        actions_add(a, ACTION_DISARM);
+        server_keep(s, a);
+        return next_of(NEXT_WAIT);
+    }
+    if (server_stored_begin(s, a))
+        return next_of(NEXT_WAIT);
+    return next_finish(s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+}

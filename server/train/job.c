@@ -1,0 +1,311 @@
+/* job.c -- training as a federation sees it: the table, and what follows of the verdicts.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/train/train.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "common/base/subnormal.h"
+#include "common/flow/job.h"
+
+/* A round leads to the next, a sum to work; what is not the job's own goes to the federation. */
+static struct server_next follow(struct server_train *s, struct actions *a, struct server_next next)
+{
+    for (;;) {
+        switch (next.kind) {
+        case NEXT_ROUND: next = server_next_round(s, a); break;
+        case NEXT_SUM: server_sum_up(s, a); return next_of(NEXT_WAIT);
+        case NEXT_CLOSED: next = server_all_closed(s, a); break;
+        case NEXT_WAIT:
+        case NEXT_FAIL:
+        case NEXT_FINISH:
+        case NEXT_DROP:
+        case NEXT_BLAME:
+        case NEXT_SET:
+        case NEXT_LATE: return next;
+        }
+    }
+}
+
+/* --- a set comes together --- */
+
+static enum wire_outcome outcome_of(const struct server_train *s)
+{
+    return s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED;
+}
+
+static struct server_next start(void *state, struct actions *a, bool *over)
+{
+    struct server_train *s = state;
+
+    *over = s->trainer.complete;
+    if (!s->trainer.complete || server_stored_begin(s, a))
+        return next_of(NEXT_WAIT);
+    return next_finish(outcome_of(s));
+}
+
+static enum status fits(void *state, uint32_t peer, const struct wire_join *j)
+{
+    return server_model_fits(state, peer, j);
+}
+
+static void joined(void *state, uint32_t peer, const struct wire_join *j)
+{
+    server_model_came(state, peer, j);
+}
+
+/* Whoever streams may have nobody else with steps left. */
+static struct server_next came(void *state, struct actions *a)
+{
+    struct server_train *s = state;
+
+    if (s->fed->sm.phase != PHASE_STREAM)
+        return next_of(NEXT_WAIT);
+    return follow(s, a, s->mode->settle(s, a));
+}
+
+static uint64_t step(const void *state)
+{
+    return ((const struct server_train *)state)->trainer.steps_done;
+}
+
+static enum status agreed(void *state, const struct agree_hello *hellos)
+{
+    return server_deal_terms(state, hellos);
+}
+
+static enum status prepare(void *state)
+{
+    struct server_train *s = state;
+    struct server_sum *sum = &s->round.sum;
+    const enum plan_aggregation agg = s->plan.protocol.aggregation;
+    const uint32_t n = s->fed->set.n;
+    enum status st = encode_init(&sum->shape.encode, &s->plan, n);
+
+    if (st != STATUS_OK)
+        return st;
+    sum->shape.parties = n;
+    sum->shape.self = 0;
+    sum->check_bytes = secagg_check_bytes(agg, &sum->shape); /* follows the width */
+    secagg_server_free(sum->secagg);
+    sum->secagg = NULL;
+    server_head_members(&s->trainer.head, n);
+    return secagg_server_new(&sum->secagg, agg, &sum->shape);
+}
+
+static struct server_next begin(void *state, struct actions *a)
+{
+    struct server_train *s = state;
+
+    for (size_t i = 0; i < s->fed->terms.roster->n; i++)
+        s->member[i].uploaded = 0;
+    if (!server_waits(s->fed))
+        trail_begin(&s->trainer.trail, &s->trainer.digest, s->fed->terms.digest);
+    if (s->round.stream != NULL)
+        server_stream_begin(s);
+    return follow(s, a, next_of(NEXT_ROUND));
+}
+
+/* --- it is played --- */
+
+static struct server_next message(void *state, struct actions *a, uint32_t peer,
+                                  const struct wire_msg *m)
+{
+    struct server_train *s = state;
+
+    switch (m->kind) {
+    case WIRE_KEPT: return follow(s, a, server_kept(s, peer, &m->kept));
+    case WIRE_BEHIND: return server_behind(s, a, peer, &m->behind);
+    case WIRE_SHARE: return follow(s, a, s->mode->share(s, a, peer, &m->share));
+    case WIRE_UPLOAD: return follow(s, a, server_upload(s, a, peer, &m->upload));
+    case WIRE_NONE:
+    case WIRE_JOIN:
+    case WIRE_OFFER:
+    case WIRE_REPLAY:
+    case WIRE_HELLO:
+    case WIRE_HELLOS:
+    case WIRE_CONFIRM:
+    case WIRE_CONFIRMS:
+    case WIRE_BROADCAST:
+    case WIRE_RELAY:
+    case WIRE_FINISH:
+    case WIRE_REFUSE:
+    case WIRE_KINDS: break;
+    }
+    CHECK(!"no phase of this job expects it");
+    return next_of(NEXT_WAIT);
+}
+
+static enum status arrival(void *state, uint32_t peer, const struct wire_msg *m)
+{
+    return server_watch_arrival(state, peer, m);
+}
+
+/* An upload of a generation that is over: nothing is made of it, but it was seen. */
+static enum status overtaken(void *state, uint32_t peer, const struct wire_msg *m)
+{
+    struct server_train *s = state;
+
+    if (m->kind != WIRE_UPLOAD)
+        return STATUS_OK;
+    if (s->member[peer].owes)
+        server_count_late(s, peer, &m->upload);
+    s->member[peer].owes = false;
+    return server_watch_upload(s, peer, &m->upload, true);
+}
+
+static struct server_next timer(void *state, struct actions *a, const char *missing)
+{
+    struct server_train *s = state;
+    struct server_next next = next_of(NEXT_LATE);
+
+    if (s->fed->sm.phase == PHASE_CLOSE) {
+        if (missing == NULL)
+            return next;
+        log_warn("going on without %s: no answer in phase %s", missing,
+                 phase_row(s->fed->sm.phase)->name);
+        return follow(s, a, next_of(NEXT_CLOSED));
+    }
+    next = s->mode->out_of_time(s, a, missing != NULL);
+    if (next.kind == NEXT_LATE && missing != NULL)
+        s->report.void_rounds++;
+    return follow(s, a, next);
+}
+
+/* May the phase go on without a member that is lost? */
+static bool spared(const struct server_train *s, bool had_answered)
+{
+    switch (phase_row(s->fed->sm.phase)->spares) {
+    case SPARES_NOBODY: return false;
+    case SPARES_PARTIAL: return s->round.sum.shape.partial;
+    case SPARES_SHARED:
+        return had_answered && !wire_purpose_deals(s->round.purpose) && server_decodes_without(s);
+    case SPARES_DECODES: return server_decodes_without(s);
+    case SPARES_ANYBODY: return true;
+    case SPARES_ANSWERED: return had_answered || !server_waits(s->fed);
+    }
+    return false;
+}
+
+static bool lost(void *state, bool had_answered)
+{
+    struct server_train *s = state;
+    const bool goes_on = spared(s, had_answered);
+
+    s->report.void_rounds += !goes_on && s->fed->sm.phase != PHASE_CLOSE;
+    return goes_on;
+}
+
+/* A member that the round can do without has left: is everybody else done? */
+static struct server_next settle(void *state, struct actions *a)
+{
+    struct server_train *s = state;
+
+    if (s->fed->sm.phase != PHASE_CLOSE)
+        return follow(s, a, s->mode->settle(s, a));
+    return follow(s, a, next_of(server_all_answered(s->fed) ? NEXT_CLOSED : NEXT_WAIT));
+}
+
+static void left_behind(void *state, uint32_t peer)
+{
+    struct server_train *s = state;
+
+    s->member[peer].owes = phase_row(s->fed->sm.phase)->member_answers == WIRE_UPLOAD;
+}
+
+static void work(void *state)
+{
+    struct server_train *s = state;
+    const uint64_t mode = subnormal_flush();
+
+    s->worked = s->trainer.stored.alone ? server_stored_work(s) : s->mode->work(s);
+    subnormal_restore(mode);
+}
+
+static struct server_worked take_worked(struct server_train *s)
+{
+    const struct server_worked w = s->worked;
+
+    s->worked = (struct server_worked){STATUS_OK, false, false};
+    return w;
+}
+
+static struct server_next done(void *state, struct actions *a)
+{
+    struct server_train *s = state;
+    const struct server_worked w = take_worked(s);
+
+    return follow(s, a, s->mode->done(s, a, &w));
+}
+
+static struct server_next kept(void *state, struct actions *a, const struct error *result)
+{
+    return follow(state, a, server_keep_done(state, result));
+}
+
+/* --- what there is of it --- */
+
+static enum server_job_state job_state(const void *state, enum wire_outcome *outcome)
+{
+    const struct server_train *s = state;
+    const struct server_trainer *t = &s->trainer;
+    const bool measured =
+        !agenda_due(&t->agenda, t->steps_done) || t->sweep.done_at == t->steps_done;
+
+    *outcome = outcome_of(s);
+    if (t->steps_done == 0)
+        return JOB_FRESH;
+    if (t->target_reached || (t->steps_done == t->agenda.steps && measured && !t->sweep.running))
+        return JOB_DONE;
+    return JOB_BEGUN;
+}
+
+static enum status save(const void *state, struct buf *out)
+{
+    return server_train_save(state, out);
+}
+
+static bool goes_on_alone(const void *state)
+{
+    return ((const struct server_train *)state)->trainer.stored.alone;
+}
+
+static struct server_next alone(void *state, struct actions *a, const struct event *e)
+{
+    struct server_train *s = state;
+    const struct server_worked w = take_worked(s);
+
+    return e->kind == EVENT_DONE ? server_stored_done(s, a, &w) : server_stored_step(s, a, e);
+}
+
+static void ended(void *state, enum wire_outcome outcome)
+{
+    server_watch_end(state, outcome);
+}
+
+const struct server_job server_job_train = {
+    .kind = JOB_TRAIN,
+    .start = start,
+    .fits = fits,
+    .joined = joined,
+    .came = came,
+    .step = step,
+    .agreed = agreed,
+    .prepare = prepare,
+    .begin = begin,
+    .message = message,
+    .arrival = arrival,
+    .overtaken = overtaken,
+    .timer = timer,
+    .lost = lost,
+    .settle = settle,
+    .left_behind = left_behind,
+    .work = work,
+    .done = done,
+    .kept = kept,
+    .state = job_state,
+    .save = save,
+    .goes_on_alone = goes_on_alone,
+    .alone = alone,
+    .ended = ended,
+};
