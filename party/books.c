@@ -44,17 +44,23 @@ static enum status bind(struct books *b, const struct table *t, uint32_t **slots
 {
     const struct persons *persons = &b->in->persons;
     const size_t first = t == &b->in->train ? 0 : b->in->train.rows;
-    const char **ids;
+    const bool named = persons_named(persons);
+    const char **ids, **of;
     enum status s;
 
     if (t->rows == 0)
         return STATUS_OK;
-    ids = mem_alloc(t->rows, sizeof *ids);
+    ids = mem_alloc(t->rows, 2 * sizeof *ids);
     if (ids == NULL)
         return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
-    for (size_t i = 0; i < t->rows; i++)
-        ids[i] = persons_named(persons) ? group_name(&persons->group, first + i) : table_id(t, i);
-    s = ledger_bind(b->ledger, slots, set, ids, t->rows, err);
+    of = ids + t->rows;
+    for (size_t i = 0; i < t->rows; i++) {
+        ids[i] = table_id(t, i);
+        of[i] = named ? group_name(&persons->group, first + i) : NULL;
+    }
+    s = ledger_bind_persons(
+        b->ledger, slots, set,
+        &(struct ledger_rows){.ids = ids, .persons = named ? of : NULL, .n = t->rows}, err);
     mem_free(ids);
     return s;
 }

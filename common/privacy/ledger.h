@@ -64,19 +64,28 @@ bool ledger_takes(const struct ledger *l, const struct account_entry *mechanism)
 size_t ledger_mechanisms(const struct ledger *l);
 enum { LEDGER_NEARLY_FULL = ACCOUNT_MECHANISMS_MAX / 4 * 3 };
 
-/* Binds a data set of `rows` rows, each of a record named by a text: its id, or what it has in
- * common with other rows of the same person.  *slots maps rows to slots of the ledger (mem_free
- * it), *set (NULL: not asked for) names the data set in blocks, as long as this ledger is open.
- * *slots is NULL on failure. */
-enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const char *const *names,
+/* Binds a data set of `rows` rows, each a record of its own, named by its id.  *slots maps rows to
+ * slots of the ledger (mem_free it), *set (NULL: not asked for) names the data set in blocks, as
+ * long as this ledger is open. *slots is NULL on failure. */
+enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const char *const *ids,
                         size_t rows, struct error *err) MUST_USE;
+
+/* The same for rows that are of persons: row i, whose id is ids[i], is of persons[i], whose name is
+ * no id.  In either, STATUS_POLICY when a row that was released would count as another record than
+ * it did: as its own instead of a person's, or as another person's. */
+struct ledger_rows {
+    const char *const *ids, *const *persons;
+    size_t n;
+};
+enum status ledger_bind_persons(struct ledger *l, uint32_t **slots, uint32_t *set,
+                                const struct ledger_rows *rows, struct error *err) MUST_USE;
 
 /* Rounds that are paid for at once, and what they release: n vectors, either of a stretch of the
  * public schedule over a data set, or of slots that are listed. */
 struct ledger_block {
     /* LEDGER_DIGEST_BYTES: of the plan, and of this party's data, which is kept under a key. */
     const uint8_t *plan, *data;
-    int64_t at_s;               /* since 1970, UTC */
+    int64_t at_s; /* since 1970, UTC */
     enum ledger_purpose purpose;
     uint32_t rounds; /* at least 1, and never less than are sent for it */
     size_t n;        /* at most 2^28 */

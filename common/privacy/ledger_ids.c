@@ -10,12 +10,6 @@
 
 enum { PLACES_MIN = 64 };
 
-enum status ledger_ids_key(struct ledger_ids *ids, const uint8_t key[DIGEST_BYTES])
-{
-    digest_mac_deinit(&ids->mac);
-    return digest_mac_init(&ids->mac, key, DIGEST_BYTES);
-}
-
 void ledger_ids_deinit(struct ledger_ids *ids)
 {
     digest_mac_deinit(&ids->mac);
@@ -24,10 +18,10 @@ void ledger_ids_deinit(struct ledger_ids *ids)
     *ids = (struct ledger_ids){0};
 }
 
-enum status ledger_ids_digest(struct ledger_ids *ids, const char *id, uint8_t out[LEDGER_ID_BYTES])
+enum status ledger_ids_digest(struct digest_mac *mac, const char *id, uint8_t out[LEDGER_ID_BYTES])
 {
     uint8_t whole[DIGEST_BYTES];
-    enum status s = digest_mac_of(&ids->mac, whole, id, strlen(id));
+    enum status s = digest_mac_of(mac, whole, id, strlen(id));
 
     memcpy(out, whole, LEDGER_ID_BYTES);
     return s;

@@ -21,15 +21,14 @@ enum { LEDGER_ID_BYTES = 16 };
 struct ledger_ids {
     uint8_t *digest; /* n of LEDGER_ID_BYTES each, by slot */
     size_t n, max;
-    uint32_t *place; /* open addressing by the first bytes of a digest: slot + 1, 0: free */
-    size_t places;   /* a power of two, more than n */
-    struct digest_mac mac;
+    uint32_t *place;       /* open addressing by the first bytes of a digest: slot + 1, 0: free */
+    size_t places;         /* a power of two, more than n */
+    struct digest_mac mac; /* whoever has the key gives it (ledger_records.h) */
 };
 
-enum status ledger_ids_key(struct ledger_ids *ids, const uint8_t key[DIGEST_BYTES]) MUST_USE;
 void ledger_ids_deinit(struct ledger_ids *ids); /* safe on a zeroed struct */
 
-enum status ledger_ids_digest(struct ledger_ids *ids, const char *id,
+enum status ledger_ids_digest(struct digest_mac *mac, const char *id,
                               uint8_t out[LEDGER_ID_BYTES]) MUST_USE;
 /* UINT32_MAX: not known. */
 uint32_t ledger_ids_find(const struct ledger_ids *ids, const uint8_t digest[LEDGER_ID_BYTES]);

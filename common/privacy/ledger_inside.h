@@ -9,6 +9,7 @@
 #include "common/privacy/ledger_ids.h"
 #include "common/privacy/ledger_law.h"
 #include "common/privacy/ledger_mechanism.h"
+#include "common/privacy/ledger_members.h"
 #include "common/privacy/ledger_peers.h"
 #include "common/privacy/ledger_sets.h"
 #include "common/privacy/ledger_store.h"
@@ -21,7 +22,9 @@ struct ledger {
     struct ledger_history history;
     struct ledger_peers peers;
     struct ledger_ids ids;
+    struct ledger_members members;
     struct ledger_sets sets;
+    struct digest_mac persons;       /* names those that have rows */
     struct digest_mac data;          /* what names data in the file: nobody can try values on it */
     uint8_t salt[LEDGER_SALT_BYTES]; /* of the keys of digests */
 

@@ -13,26 +13,33 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { IDS_AT_ONCE = 1 << 16, COUNTS_AT_ONCE = 1 << 16, COUNT_BYTES_MAX = 5, SEEN_BYTES = 12 };
+
+static enum status key_mac(struct ledger *l, struct digest_mac *m,
+                           const uint8_t key[LEDGER_KEY_BYTES], const char *label)
+{
+    uint8_t own[DIGEST_BYTES];
+    enum status s = kex_hkdf(own, sizeof own, key, LEDGER_KEY_BYTES, l->salt, sizeof l->salt, label,
+                             strlen(label));
+
+    digest_mac_deinit(m);
+    if (s == STATUS_OK)
+        s = digest_mac_init(m, own, sizeof own);
+    secret_wipe(own, sizeof own);
+    return s;
+}
 
 enum status ledger_key_digests(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES],
                                struct error *err)
 {
-    static const char ids[] = "vfl/ledger/1 ids", data[] = "vfl/ledger/1 data";
-    uint8_t own[DIGEST_BYTES];
-    enum status s = kex_hkdf(own, sizeof own, key, LEDGER_KEY_BYTES, l->salt, sizeof l->salt, ids,
-                             sizeof ids - 1);
+    enum status s = key_mac(l, &l->ids.mac, key, "vfl/ledger/1 ids");
 
     if (s == STATUS_OK)
-        s = ledger_ids_key(&l->ids, own);
+        s = key_mac(l, &l->persons, key, "vfl/ledger/1 persons");
     if (s == STATUS_OK)
-        s = kex_hkdf(own, sizeof own, key, LEDGER_KEY_BYTES, l->salt, sizeof l->salt, data,
-                     sizeof data - 1);
-    digest_mac_deinit(&l->data);
-    if (s == STATUS_OK)
-        s = digest_mac_init(&l->data, own, sizeof own);
-    secret_wipe(own, sizeof own);
+        s = key_mac(l, &l->data, key, "vfl/ledger/1 data");
     return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
 }
 
@@ -67,6 +74,19 @@ enum status ledger_write_ids(struct ledger *l, size_t first, struct error *err)
         n = l->ids.n - first < IDS_AT_ONCE ? l->ids.n - first : IDS_AT_ONCE;
         s = ledger_write(l, l->ids.digest + first * LEDGER_ID_BYTES, n * LEDGER_ID_BYTES, err,
                          "ids %zu", first);
+    }
+    return s;
+}
+
+enum status ledger_write_members(struct ledger *l, const uint8_t *members, size_t n,
+                                 struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t more; n > 0 && s == STATUS_OK; n -= more) {
+        more = n < IDS_AT_ONCE ? n : IDS_AT_ONCE;
+        s = ledger_write(l, members, more * LEDGER_MEMBER_BYTES, err, "members");
+        members += more * LEDGER_MEMBER_BYTES;
     }
     return s;
 }
@@ -108,6 +128,21 @@ enum status ledger_write_peers(struct ledger *l, bool all, struct error *err)
 }
 
 /* --- all anew --- */
+
+static enum status write_members(struct ledger *l, struct error *err)
+{
+    const size_t n = l->members.row.n;
+    uint8_t *all = mem_alloc(n + 1, LEDGER_MEMBER_BYTES), *to = all;
+    enum status s;
+
+    if (all == NULL)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    for (size_t i = 0; i < n; i++)
+        to = ledger_members_print(&l->members, i, to);
+    s = ledger_write_members(l, all, n, err);
+    mem_free(all);
+    return s;
+}
 
 static enum status write_sets(struct ledger *l, struct error *err)
 {
@@ -222,6 +257,8 @@ static enum status write_all(struct ledger *l, const struct ledger_history *h, s
     if (s == STATUS_OK)
         s = ledger_write_ids(l, 0, err);
     if (s == STATUS_OK)
+        s = write_members(l, err);
+    if (s == STATUS_OK)
         s = write_sets(l, err);
     if (s == STATUS_OK)
         s = write_mechanisms(l, err);
@@ -236,8 +273,8 @@ static enum status write_all(struct ledger *l, const struct ledger_history *h, s
 static uint64_t size_folded(const struct ledger *l)
 {
     const uint64_t column = l->counts.records / COUNTS_AT_ONCE + 1;
-    uint64_t n = 3 + l->ids.n / IDS_AT_ONCE + l->sets.n + l->history.works + l->history.tallies +
-                 l->peers.n + 2 * l->mechanisms;
+    uint64_t n = 4 + l->ids.n / IDS_AT_ONCE + l->members.row.n / IDS_AT_ONCE + l->sets.n +
+                 l->history.works + l->history.tallies + l->peers.n + 2 * l->mechanisms;
 
     for (size_t m = 0; m < LEDGER_COLUMNS; m++) {
         for (size_t p = 0; p < LEDGER_PURPOSES; p++)

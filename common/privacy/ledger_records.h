@@ -6,6 +6,8 @@
  *     begin/1 SALT NUMBER ENTRIES           the first: a new ledger, or what it amounted to when
  *                                           everything known was written anew
  *     ids FIRST                             + 16 bytes for each: slots FIRST, FIRST + 1, ...
+ *     members                               + 20 bytes for each: a row's digest, and its slot, 4;
+ *                                           the last word on a row counts
  *     set N                                 + runs of slots, 4 bytes the first, 4 how many
  *     mechanism N TEXT                      ledger_mechanism.h
  *     law N TEXT                            ledger_law.h
@@ -38,6 +40,9 @@ enum status ledger_write(struct ledger *l, const void *bytes, size_t n, struct e
 enum status ledger_write_begin(struct ledger *l, const struct ledger_history *h,
                                struct error *err) MUST_USE;
 enum status ledger_write_ids(struct ledger *l, size_t first, struct error *err) MUST_USE;
+/* `n` of them, as they stand in the file. */
+enum status ledger_write_members(struct ledger *l, const uint8_t *members, size_t n,
+                                 struct error *err) MUST_USE;
 enum status ledger_write_work(struct ledger *l, size_t index, const struct ledger_work *w,
                               struct error *err) MUST_USE;
 /* New peers and numbers; `all` of them, where nothing is in the file. */
@@ -51,7 +56,7 @@ enum status ledger_fold(struct ledger *l, struct error *err) MUST_USE;
 enum { LEDGER_FOLD_RECORDS = 20000 };
 #define LEDGER_FOLD_RELEASES (UINT64_C(1) << 27)
 
-/* The keys of digests of ids and of data, from the ledger's key and the salt. */
+/* The keys of digests of ids, of persons and of data, from the ledger's key and the salt. */
 enum status ledger_key_digests(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES],
                                struct error *err) MUST_USE;
 

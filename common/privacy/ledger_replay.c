@@ -89,6 +89,24 @@ static enum status take_ids(struct replay *r)
     return judged(r, s, "a record has two numbers");
 }
 
+static enum status take_members(struct replay *r)
+{
+    const uint8_t *at = r->record->bytes, *end = at + r->record->n;
+    enum status s = STATUS_OK;
+
+    if (!ledger_words_end(&r->w) || at == end || r->record->n % LEDGER_MEMBER_BYTES != 0)
+        return wrong(r, "impossible rows of persons");
+    while (at < end && s == STATUS_OK) {
+        const uint8_t *row = at;
+        uint32_t slot;
+
+        at += LEDGER_ID_BYTES;
+        slot = (uint32_t)le_take(&at, 4);
+        s = slot < r->l->ids.n ? ledger_members_put(&r->l->members, row, slot) : STATUS_LIMIT;
+    }
+    return judged(r, s, "rows of persons that do not exist");
+}
+
 static enum status take_set(struct replay *r)
 {
     const uint64_t number = ledger_words_number(&r->w, UINT32_MAX - 1);
@@ -362,11 +380,12 @@ static enum status each(void *owner, const struct ledger_record *record, struct 
         const char *word;
         enum status (*take)(struct replay *r);
     } kinds[] = {
-        {"begin/1", take_begin}, {"ids", take_ids},     {"set", take_set},
-        {"law", take_law},       {"work", take_work},   {"mechanism", take_mechanism},
-        {"count", take_count},   {"tally", take_tally}, {"pay", take_pay},
-        {"back", take_back},     {"peer", take_peer},   {"seen", take_seen},
-        {"forget", take_forget}, {"sums", take_sums},   {"past", take_past},
+        {"begin/1", take_begin},   {"ids", take_ids},     {"set", take_set},
+        {"law", take_law},         {"work", take_work},   {"mechanism", take_mechanism},
+        {"count", take_count},     {"tally", take_tally}, {"pay", take_pay},
+        {"back", take_back},       {"peer", take_peer},   {"seen", take_seen},
+        {"forget", take_forget},   {"sums", take_sums},   {"past", take_past},
+        {"members", take_members},
     };
     struct replay *r = owner;
 

@@ -30,6 +30,9 @@ enum {
     WIRE_SHARES_MAX = 255 << 20,  /* of one Share or Relay, which have tags and names besides */
     WIRE_TAG_BYTES = 16,          /* of one sealed share */
     WIRE_TAGS_MAX = WIRE_TAG_BYTES * (WIRE_MEMBERS_MAX - 1), /* of one Share or Relay */
+    WIRE_AGAIN_MAX = 64,       /* rounds that a party pays for again, beside as many as are new */
+    WIRE_SPOILED_MAX = 8,      /* sums of a run that fail their check, beside one in so many ... */
+    WIRE_SPOILED_ONE_IN = 64,  /* ... that do not; a third in a row is one too many already */
     WIRE_REPLAY_MAX = 1 << 20, /* blobs of one Replay, unless a single one is larger */
     WIRE_EVALUATE_ROWS = 1024, /* rows of one evaluation round, at least */
     WIRE_DEPTH_MAX = 4,        /* nesting of message types */

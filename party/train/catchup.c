@@ -22,6 +22,7 @@ static void go_back(struct party_train *p)
         party_go_back(p, p->learner.behind.offered) != STATUS_OK)
         return;
     p->learner.behind.gone_back++;
+    party_opened_back(p);
     log_warn("the server has done %llu training steps: going back to the checkpoint of %llu",
              (unsigned long long)p->learner.behind.offered, (unsigned long long)p->learner.applied);
 }
@@ -32,10 +33,13 @@ static void follow(struct party_train *p)
 {
     if (p->learner.behind.offered > p->learner.agenda.steps)
         return;
-    if (p->learner.behind.offered < p->learner.applied &&
-        p->learner.behind.gone_back++ >= PARTY_GO_BACK_MAX)
+    const bool back = p->learner.behind.offered < p->learner.applied;
+
+    if (back && p->learner.behind.gone_back++ >= PARTY_GO_BACK_MAX)
         return;
     p->learner.applied = p->learner.behind.offered;
+    if (back)
+        party_opened_back(p);
 }
 
 /* Under releases once nothing came down: what was missed is known without being told. */

@@ -10,6 +10,7 @@
 
 #include "common/base/check.h"
 #include "common/privacy/ledger_mechanism.h"
+#include "common/wire/limits.h"
 
 #include <string.h>
 
@@ -140,6 +141,52 @@ static bool reserved_sweep(struct party_train *p, struct actions *a)
     act->charge.purpose = t->purpose;
     act->charge.stretch = stretch(p, t->purpose, t->place, end - t->place);
     return false;
+}
+
+static bool further(struct party_opened *o, const struct party_task *t)
+{
+    bool more;
+
+    if (t->purpose == PURPOSE_TRAIN) {
+        more = t->place >= o->steps;
+        if (more)
+            o->steps = t->place + 1;
+        return more;
+    }
+    if (t->sweep != o->sweep)
+        more = t->sweep > o->sweep;
+    else if (t->purpose != o->split)
+        more = t->purpose == PURPOSE_EVALUATE_TEST; /* training rows go first */
+    else
+        more = t->place > o->row;
+    if (more) {
+        o->sweep = t->sweep;
+        o->split = t->purpose;
+        o->row = t->place;
+    }
+    return more;
+}
+
+enum status party_count_opened(struct party_train *p)
+{
+    struct party_opened *o = &p->purse.opened;
+
+    if (further(o, &p->round.task))
+        o->once++;
+    else if (++o->again > WIRE_AGAIN_MAX + o->once)
+        return error_set(p->error, STATUS_PROTOCOL,
+                         "%llu rounds were opened again, and %llu once: some member, or the "
+                         "server, lets none come to its end",
+                         (unsigned long long)o->again, (unsigned long long)o->once);
+    return STATUS_OK;
+}
+
+void party_opened_back(struct party_train *p)
+{
+    struct party_opened *o = &p->purse.opened;
+
+    o->steps = p->learner.applied;
+    o->sweep = 0;
 }
 
 bool party_reserved(struct party_train *p, struct actions *a)

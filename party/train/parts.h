@@ -119,7 +119,13 @@ void party_witness_ended(struct party_train *p);
 /* What is seen becomes durable with this charge. */
 void party_witness_charge(struct party_train *p, struct action_charge *c);
 
-/* charge.c: true when the task's releases are reserved; false: an ACTION_CHARGE is on its way. */
+/* charge.c */
+/* The task opens a round: an error when too many of them were opened before, which is paid for each
+ * time; members that make each sum fail, or that go in the middle of rounds, have that happen. */
+enum status party_count_opened(struct party_train *p) MUST_USE;
+/* Steps are to be taken again, after a checkpoint: there are few of these. */
+void party_opened_back(struct party_train *p);
+/* True when the task's releases are reserved; false: an ACTION_CHARGE is on its way. */
 bool party_reserved(struct party_train *p, struct actions *a);
 /* Rounds that are reserved and may be opened without a charge. */
 uint64_t party_unopened(const struct party_train *p);

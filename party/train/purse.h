@@ -38,10 +38,19 @@ struct party_witness {
     bool proven; /* the ledger has what the steps since took, and this party has come as far */
 };
 
+/* Rounds that were opened, in this process: how far they have come, how many there were. */
+struct party_opened {
+    uint64_t steps; /* training steps below this have been opened */
+    uint64_t sweep, row;
+    enum wire_purpose split;
+    uint64_t once, again;
+};
+
 struct party_purse {
     struct account_entry mechanism; /* of the generation */
     struct party_reserve train, sweep;
     struct party_witness witness;
+    struct party_opened opened;
     uint32_t *rows; /* of one charge */
     size_t rows_max;
     bool shared_ids;   /* some record is in the training split and in the test split */

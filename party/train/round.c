@@ -122,6 +122,8 @@ static enum status plan_open(struct party_train *p, const struct wire_broadcast 
         s = party_violation(p->error, "opens a round before the data is dealt", b->round);
     else
         s = b->purpose == PURPOSE_TRAIN ? plan_step(p, b) : plan_sweep(p, b);
+    if (s == STATUS_OK && !wire_purpose_deals(b->purpose))
+        s = party_count_opened(p);
     if (s == STATUS_OK)
         p->round.last = b->round;
     return s;

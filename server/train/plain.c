@@ -11,8 +11,11 @@
 #include "server/train/train.h"
 
 #include "common/base/log.h"
+#include "common/wire/limits.h"
 
-enum { INTEGRITY_FAILURES_MAX = 3 };
+#include <stdio.h>
+
+enum { SPOILED_IN_A_ROW_MAX = 3 };
 
 static void begin_sum(struct server_train *s)
 {
@@ -147,15 +150,35 @@ static struct server_next late_upload(struct server_train *s, uint32_t peer,
 
 /* --- after the work --- */
 
-/* The sum was not what it should be. */
+/* Nobody can tell whose upload it was: it is one of these. */
+static void name_members(const struct server_train *s, char *out, size_t n)
+{
+    size_t used = 0;
+
+    out[0] = 0;
+    for (uint32_t m = 0; m < s->fed->set.n && used < n; m++) {
+        int w = snprintf(out + used, n - used, "%s%s", m == 0 ? "" : ", ",
+                         server_name(s->fed, s->fed->set.member[m]));
+        used += w > 0 ? (size_t)w : 0;
+    }
+}
+
+/* The sum was not what it should be.  Everybody pays for its repetition, so a member that spoils
+ * some of them, even if never many in a row, must not have that for as long as it likes. */
 static struct server_next integrity_failed(struct server_train *s)
 {
+    char members[256];
+
     s->report.integrity_failures++;
-    s->round.sum.integrity_in_a_row++;
+    s->round.sum.spoiled++;
+    s->round.sum.spoiled_in_a_row++;
     log_warn("round %llu: %s", (unsigned long long)s->round.number, s->fed->error.text);
     s->report.void_rounds++;
-    if (s->round.sum.integrity_in_a_row >= INTEGRITY_FAILURES_MAX) {
-        error_wrap(&s->fed->error, "%d rounds in vain", INTEGRITY_FAILURES_MAX);
+    if (s->round.sum.spoiled_in_a_row >= SPOILED_IN_A_ROW_MAX ||
+        s->round.sum.spoiled > WIRE_SPOILED_MAX + s->report.rounds / WIRE_SPOILED_ONE_IN) {
+        name_members(s, members, sizeof members);
+        error_wrap(&s->fed->error, "%u rounds in vain, %u of them in a row, by one of %s or more",
+                   s->round.sum.spoiled, s->round.sum.spoiled_in_a_row, members);
         return next_of(NEXT_FAIL);
     }
     return next_of(NEXT_SET);
@@ -219,7 +242,7 @@ struct server_next server_sum_done(struct server_train *s, struct actions *a,
         return integrity_failed(s);
     if (w->status != STATUS_OK)
         return next_of(NEXT_FAIL);
-    s->round.sum.integrity_in_a_row = 0;
+    s->round.sum.spoiled_in_a_row = 0;
     note_verdict(s);
     note_members(s);
     if (w->keep)

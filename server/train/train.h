@@ -102,9 +102,9 @@ struct server_sum {
     struct secagg_server *secagg;
     struct secagg_shape shape;
     size_t payload_max, check_bytes;
-    uint64_t combined_round;           /* the last round with a sum, in this generation */
-    uint8_t dither[WIRE_DIGEST_BYTES]; /* of the open round; compressors only */
-    uint32_t integrity_in_a_row;
+    uint64_t combined_round;            /* the last round with a sum, in this generation */
+    uint8_t dither[WIRE_DIGEST_BYTES];  /* of the open round; compressors only */
+    uint32_t spoiled, spoiled_in_a_row; /* sums that were not what they should be */
 };
 
 struct server_shares;

@@ -83,6 +83,13 @@ priced=$(awk '$2 == "server" && $3 == "person_frozen" && $4 == "m_eff" { print $
 same "${person% *}" "$priced" \
     'the price before a run is the claim after it'
 
+# Whose a released row is stays so: another column, other values, or none would count from nothing.
+sed 's/,person /,human /' who-train.csv >human-train.csv
+# shellcheck disable=SC2086
+expect 5 'data.group: a row that it has released' 'other values in the column are refused' \
+    party 1 $grouped --set data.train=human-train.csv
+expect 5 'data.group: a row that it has released' 'and so is no column' party 1
+
 # A limit that a record holds and a person does not.
 epsilon=$(echo "$record" | awk '{ print $2 * 1.01 }')
 expect 0 'accepts it' 'a limit for records' party 1 -n --plan base/server/resolved.yaml --set state=fresh \

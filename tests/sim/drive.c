@@ -76,6 +76,8 @@ static struct sim_rule *rule_for(struct sim *s, int from, uint32_t party, enum w
         if (from == SIM_SERVER && r->party != SIM_ANY && r->party != (int)party)
             continue;
         r->seen++;
+        if (r->but > 0 && r->seen % r->but == 0)
+            continue;
         if (r->nth == 0 || r->seen == r->nth)
             return r;
     }

@@ -61,6 +61,7 @@ struct sim_rule {
     int party; /* the other end when from is SIM_SERVER; SIM_ANY */
     enum wire_kind kind;
     uint32_t nth; /* 0: every one */
+    uint32_t but; /* but not each that is the so-manieth; 0: no such */
     uint64_t us;
     void (*alter)(struct wire_msg *m, void *owner);
     void *owner;

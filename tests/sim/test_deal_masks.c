@@ -88,22 +88,33 @@ static void set_hellos(struct party_set *set, const struct given *g)
     }
 }
 
-/* Deals the chunk twice in one round: the second time nothing is drawn. */
+enum { KEYS_BYTES_MAX = 4096 };
+
+/* Subset keys, with which room for shares is made; then the chunk, twice in one round: the second
+ * time nothing is drawn. */
 static void deal(struct party_train *p, const struct given *g, struct stream *out)
 {
     static const uint8_t sid[WIRE_DIGEST_BYTES], view[WIRE_DIGEST_BYTES];
     const struct secagg_pair pairs[MEMBERS] = {0};
+    const struct secagg_round keys = {
+        .purpose = PURPOSE_DEAL_KEYS, .round = 1, .sid = sid, .broadcast = view};
     const struct secagg_round round = {
-        .purpose = PURPOSE_DEAL_DATA, .round = 1, .sid = sid, .broadcast = view};
+        .purpose = PURPOSE_DEAL_DATA, .round = 2, .sid = sid, .broadcast = view};
     const size_t bytes = (size_t)(MEMBERS - 1) * ROWS * COLUMNS * FIELD_BYTES_MAX;
 
     p->round.shape.parties = MEMBERS;
     p->round.shape.values_max = ROWS;
-    p->round.upload.payload = mem_alloc(bytes, 1);
+    p->round.upload.payload = mem_alloc(KEYS_BYTES_MAX + bytes, 1);
     p->round.upload.check = mem_alloc(MEMBERS, WIRE_TAG_BYTES);
     CHECK(p->round.upload.payload != NULL && p->round.upload.check != NULL);
     assert_int_equal(secagg_party_new(&p->round.masks, AGGREGATION_FEDVS, &p->round.shape, pairs),
                      STATUS_OK);
+    assert_true(secagg_share_bytes(AGGREGATION_FEDVS, &p->round.shape, SECAGG_PART_KEYS, 0, 0) <=
+                KEYS_BYTES_MAX);
+    assert_null(p->deal.memory);
+    p->round.task = (struct party_task){.purpose = PURPOSE_DEAL_KEYS};
+    assert_int_equal(party_work_deal(p, &keys, NULL), STATUS_OK);
+    assert_non_null(p->deal.memory);
     p->round.task = (struct party_task){.purpose = PURPOSE_DEAL_DATA, .place = g->chunk};
     assert_int_equal(party_work_deal(p, &round, NULL), STATUS_OK);
     assert_int_equal(party_work_deal(p, &round, NULL), STATUS_PROTOCOL);

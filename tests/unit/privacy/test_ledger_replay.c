@@ -155,6 +155,10 @@ static const struct {
     {15, "forget 1", "x''"},
     {15, "forget 0 ", "x''"},
     {GOOD, "begin/1 00112233445566778899aabbccddeeff 6 4", "x''"},
+    {GOOD, "members", "x''"},
+    {GOOD, "members", "zeroblob(19)"},
+    {GOOD, "members", "x'0000000000000000000000000000000006000000'"}, /* slot 6 of 0 to 5 */
+    {GOOD, "members 0", "x'0000000000000000000000000000000005000000'"},
     {GOOD, "later 1", "x''"},
     {GOOD, "", "x''"},
     {GOOD, "pay 7 1 700 1 train 0 0 0 listed", "x''"}, /* the head says six */

@@ -1,0 +1,36 @@
+/* ledger_members.h -- rows that count as somebody's: the keyed digest of a row's id, and the slot
+ * that it counts as.  A row that is its own record is not in here.
+ *
+ * So a row that was released is told from a new one when it is said to be of another person, whose
+ * count would begin from nothing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PRIVACY_LEDGER_MEMBERS_H
+#define COLONNADE_PRIVACY_LEDGER_MEMBERS_H
+
+#include "common/privacy/ledger_ids.h"
+
+enum { LEDGER_MEMBER_BYTES = LEDGER_ID_BYTES + 4 };
+
+struct ledger_members {
+    struct ledger_ids row; /* only the digests and where they are */
+    uint32_t *slot;        /* of each */
+    size_t slot_max;
+};
+
+void ledger_members_deinit(struct ledger_members *m); /* safe on a zeroed struct */
+
+/* UINT32_MAX: not known. */
+uint32_t ledger_members_find(const struct ledger_members *m, const uint8_t row[LEDGER_ID_BYTES]);
+/* The last word on a row counts; one that is known takes no memory.  STATUS_MEMORY, STATUS_LIMIT.
+ */
+enum status ledger_members_put(struct ledger_members *m, const uint8_t row[LEDGER_ID_BYTES],
+                               uint32_t slot) MUST_USE;
+/* Forgets those from number n on. */
+void ledger_members_cut(struct ledger_members *m, size_t n);
+
+/* Number i as it stands in the file; returns behind it. */
+uint8_t *ledger_members_print(const struct ledger_members *m, size_t i, uint8_t *to);
+
+#endif
