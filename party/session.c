@@ -70,6 +70,7 @@ static void refuse(struct party_session *p, struct actions *a)
 
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
+    send->msg.refuse.accused = p->accused;
     snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX,
              own_alone(p) ? status_words(p->error.status) : p->error.text);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
@@ -396,6 +397,7 @@ static enum status begin_life(struct party_session *p)
         .stop = &p->stop,
         .sm = &p->sm,
         .error = &p->error,
+        .accused = &p->accused,
         .spans = &p->spans,
     };
     if (s != STATUS_OK)

@@ -261,6 +261,7 @@ static enum status pack_end(struct buf *out, Vfl__Frame *f, const struct wire_ms
     } else {
         refuse.kind = (uint32_t)m->refuse.kind;
         refuse.text = text_of(m->refuse.text);
+        refuse.accused = m->refuse.accused;
         f->body_case = VFL__FRAME__BODY_REFUSE;
         f->refuse = &refuse;
     }

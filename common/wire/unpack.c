@@ -353,8 +353,9 @@ static enum status take_finish(struct wire_finish *f, const Vfl__Finish *p, stru
 static enum status take_refuse(struct wire_refuse *r, const Vfl__Refuse *p, struct error *err)
 {
     r->kind = (enum status_kind)p->kind;
+    r->accused = p->accused;
     if (p->kind > STATUS_KIND_LOCAL || p->kind == STATUS_KIND_NONE ||
-        !text_of(r->text, WIRE_TEXT_MAX, p->text))
+        p->accused > WIRE_MEMBERS_MAX || !text_of(r->text, WIRE_TEXT_MAX, p->text))
         return bad(err, "refuse");
     return STATUS_OK;
 }
