@@ -101,9 +101,6 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
     give_shape(p, in);
     if (file == NULL && p->training.batch > p->shape.train_rows)
         p->training.batch = p->shape.train_rows;
-    if (p->training.batch > p->shape.train_rows)
-        return error_set(err, STATUS_CONFIG, "%s: training.batch: %u is more than the %u rows here",
-                         file, p->training.batch, p->shape.train_rows);
     s = plan_check(p, err);
     if (s == STATUS_OK && file != NULL)
         s = party_bottom_check(&in->config, p, (uint32_t)in->train.cols, err);

@@ -62,6 +62,21 @@ static bool own_alone(const struct party_session *p)
            strstr(p->error.text, folder) != NULL;
 }
 
+/* What the server may read of it.  Figures of a budget come from the ledger: other runs, and whose
+ * rows are together, are in them. */
+static void tell(const struct party_session *p, char to[WIRE_TEXT_MAX + 1])
+{
+    const char *text = p->error.text;
+    const bool budget = p->error.status == STATUS_BUDGET;
+
+    if (own_alone(p) || (budget && strncmp(text, "policy.", 7) != 0))
+        snprintf(to, WIRE_TEXT_MAX + 1, "%s", status_words(p->error.status));
+    else if (budget)
+        snprintf(to, WIRE_TEXT_MAX + 1, "%.*s: over its limit", (int)strcspn(text, ":"), text);
+    else
+        snprintf(to, WIRE_TEXT_MAX + 1, "%.*s", WIRE_TEXT_MAX, text);
+}
+
 /* p->error says why; the server is told. */
 static void refuse(struct party_session *p, struct actions *a)
 {
@@ -71,8 +86,7 @@ static void refuse(struct party_session *p, struct actions *a)
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
     send->msg.refuse.accused = p->accused;
-    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "%.*s", WIRE_TEXT_MAX,
-             own_alone(p) ? status_words(p->error.status) : p->error.text);
+    tell(p, send->msg.refuse.text);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 

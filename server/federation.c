@@ -11,6 +11,8 @@
 
 /* --- what follows --- */
 
+/* The job is over; the federation is where it was before, ready for another.  Whether the process
+ * goes on is the driver's to say. */
 static void finish(struct server_federation *f, struct actions *a, enum wire_outcome outcome)
 {
     struct action *finish;
@@ -21,6 +23,9 @@ static void finish(struct server_federation *f, struct actions *a, enum wire_out
         server_say_over(f, a, outcome);
     if (f->job->ended != NULL)
         f->job->ended(f->state, outcome);
+    if (f->sm.phase != PHASE_GATHER)
+        sm_move(&f->sm, PHASE_GATHER, f->set.generation);
+    f->idle = true;
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
     finish->error = &f->error;
@@ -245,7 +250,7 @@ static struct server_next joined(struct server_federation *f, struct actions *a,
 {
     if (f->peer[e->peer].present)
         carry_out(f, a, server_lost(f, a, e->peer));
-    return f->sm.phase == PHASE_OVER ? next_of(NEXT_WAIT) : server_joined(f, a, e);
+    return f->idle ? next_of(NEXT_WAIT) : server_joined(f, a, e);
 }
 
 static struct server_next kept(struct server_federation *f, struct actions *a,
@@ -272,6 +277,15 @@ static struct server_next step(struct server_federation *f, const struct event *
     return next_of(NEXT_WAIT);
 }
 
+/* Who comes and who goes is heard of; nobody is waited for. */
+static void between_jobs(struct server_federation *f, struct actions *a, const struct event *e)
+{
+    if (e->kind == EVENT_LOST || e->kind == EVENT_JOINED)
+        CHECK(server_lost(f, a, e->peer).kind == NEXT_WAIT);
+    if (e->kind == EVENT_JOINED && !server_admit(f, e->peer, &e->msg->join))
+        (void)drop(f, a, e->peer);
+}
+
 /* What holds after every step, whatever peers have sent: members stand where they say, and answers
  * are theirs. */
 static void check_members(const struct server_federation *f)
@@ -293,12 +307,34 @@ void server_federation_step(struct server_federation *f, uint64_t now_us, const 
 {
     f->now_us = now_us;
     f->audience.n = 0;
-    if (f->sm.phase != PHASE_OVER) {
+    if (f->idle) {
+        between_jobs(f, out, e);
+    } else if (f->sm.phase == PHASE_OVER) {
+        carry_out(f, out, f->job->alone(f->state, out, e));
+    } else {
         carry_out(f, out, step(f, e, out));
         check_members(f);
-    } else if (f->job->goes_on_alone != NULL && f->job->goes_on_alone(f->state)) {
-        carry_out(f, out, f->job->alone(f->state, out, e));
     }
+}
+
+void server_federation_play(struct server_federation *f, uint64_t now_us,
+                            const struct server_terms *terms, const struct server_job *job,
+                            void *state, struct actions *out)
+{
+    CHECK(f->idle && terms->roster == f->terms.roster);
+    f->now_us = now_us;
+    f->audience.n = 0;
+    f->terms = *terms;
+    f->job = job;
+    f->state = state;
+    f->error = (struct error){0};
+    f->idle = f->started = false;
+    for (size_t i = 0; i < terms->roster->n; i++) {
+        f->peer[i].barred = false;
+        f->peer[i].losses = 0;
+        f->peer[i].member = -1;
+    }
+    carry_out(f, out, server_gather(f, out));
 }
 
 void server_federation_work(struct server_federation *f)

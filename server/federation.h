@@ -143,7 +143,8 @@ struct server_federation {
     struct error error; /* why the job failed, or the last reason to drop a peer */
     struct server_peer peer[WIRE_MEMBERS_MAX];
     struct server_set set;
-    bool started; /* a first generation has trained: `drop` may go on without somebody */
+    bool started; /* a first generation has begun: `drop` may go on without somebody */
+    bool idle;    /* the job is over, and there is no other yet */
     struct server_audience audience;
     struct server_agree agree;
     struct server_counts counts;
@@ -155,6 +156,11 @@ enum status server_federation_init(struct server_federation *f, const struct ser
 void server_federation_deinit(struct server_federation *f); /* safe on a zeroed one */
 void server_federation_step(struct server_federation *f, uint64_t now_us, const struct event *e,
                             struct actions *out);
+/* After an ACTION_FINISH: another job, with who is there and who comes.  Its terms are of the same
+ * roster. */
+void server_federation_play(struct server_federation *f, uint64_t now_us,
+                            const struct server_terms *terms, const struct server_job *job,
+                            void *state, struct actions *out);
 /* The job's work, that an ACTION_WORK asked for. */
 void server_federation_work(struct server_federation *f);
 
@@ -162,6 +168,8 @@ void server_federation_work(struct server_federation *f);
 struct server_next server_gather(struct server_federation *f, struct actions *a) MUST_USE;
 struct server_next server_joined(struct server_federation *f, struct actions *a,
                                  const struct event *e) MUST_USE;
+/* False: f->error says why it is not let in. */
+bool server_admit(struct server_federation *f, uint32_t peer, const struct wire_join *j) MUST_USE;
 struct server_next server_lost(struct server_federation *f, struct actions *a,
                                uint32_t peer) MUST_USE;
 /* Re-key, or gather again. */

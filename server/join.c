@@ -51,7 +51,8 @@ static bool set_found(struct server_federation *f)
 
 struct server_next server_gather(struct server_federation *f, struct actions *a)
 {
-    sm_move(&f->sm, PHASE_GATHER, f->set.generation);
+    if (f->sm.phase != PHASE_GATHER)
+        sm_move(&f->sm, PHASE_GATHER, f->set.generation);
     for (size_t i = 0; i < f->terms.roster->n; i++) {
         f->peer[i].answered = f->peer[i].present && !f->peer[i].barred;
         f->peer[i].excluded = false; /* too few without the late ones */
@@ -113,18 +114,16 @@ static bool join_is_good(struct server_federation *f, uint32_t peer, const struc
                   "%s: takes part among %u parties or more, and the roster has %zu",
                   server_name(f, peer), j->min_parties, f->terms.roster->n);
     else
-        return f->job->fits == NULL || f->job->fits(f->state, peer, j) == STATUS_OK;
+        return f->idle || f->job->fits == NULL || f->job->fits(f->state, peer, j) == STATUS_OK;
     return false;
 }
 
-struct server_next server_joined(struct server_federation *f, struct actions *a,
-                                 const struct event *e)
+bool server_admit(struct server_federation *f, uint32_t peer, const struct wire_join *j)
 {
-    const struct wire_join *j = &e->msg->join;
-    struct server_peer *p = &f->peer[e->peer];
+    struct server_peer *p = &f->peer[peer];
 
-    if (!join_is_good(f, e->peer, j))
-        return next_of_peer(NEXT_DROP, e->peer);
+    if (!join_is_good(f, peer, j))
+        return false;
     p->present = p->answered = true;
     p->excluded = f->started && f->sm.phase != PHASE_GATHER;
     p->member = -1;
@@ -132,10 +131,18 @@ struct server_next server_joined(struct server_federation *f, struct actions *a,
     /* A server that was killed may not remember the last generations it offered. */
     if (j->generation > f->set.known)
         f->set.known = j->generation;
-    f->counts.joined[e->peer]++;
-    log_info("%s joined (%u of %zu)", server_name(f, e->peer), ready(f), f->terms.roster->n);
+    f->counts.joined[peer]++;
+    log_info("%s joined (%u of %zu)", server_name(f, peer), ready(f), f->terms.roster->n);
+    return true;
+}
+
+struct server_next server_joined(struct server_federation *f, struct actions *a,
+                                 const struct event *e)
+{
+    if (!server_admit(f, e->peer, &e->msg->join))
+        return next_of_peer(NEXT_DROP, e->peer);
     if (f->job->joined != NULL)
-        f->job->joined(f->state, e->peer, j);
+        f->job->joined(f->state, e->peer, &e->msg->join);
     if (f->sm.phase == PHASE_GATHER)
         return set_found(f) ? server_offer(f, a) : next_of(NEXT_WAIT);
     return phase_trains(f->sm.phase) ? f->job->came(f->state, a) : next_of(NEXT_WAIT);

@@ -109,7 +109,6 @@ void server_say_over(struct server_federation *f, struct actions *a, enum wire_o
         if (f->peer[i].present)
             to[n++] = (uint8_t)i;
     }
-    sm_move(&f->sm, PHASE_OVER, f->set.generation);
     actions_add(a, ACTION_DISARM);
     tell(f, a, outcome, to, n);
 }

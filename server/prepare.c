@@ -90,9 +90,6 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
         p->shape.outputs = 2; /* a file with one class only still is a two-class task */
     if (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID)
         p->shape.outputs = 1;
-    if (p->training.batch > p->shape.train_rows)
-        return error_set(err, STATUS_CONFIG, "training.batch: %u is more than the %u training rows",
-                         p->training.batch, p->shape.train_rows);
     s = plan_check(p, err);
     if (s == STATUS_OK && !wire_fits(p))
         return error_set(err, STATUS_CONFIG,

@@ -5,6 +5,8 @@
 
 #include "common/config/aggregation.h"
 
+#include <stdio.h>
+
 static bool coded_of_few(const struct plan *p)
 {
     const struct aggregation *a = aggregation_of(p);
@@ -20,6 +22,16 @@ static bool masked_alone(const struct plan *p)
 static bool batch_too_large(const struct plan *p)
 {
     return (uint64_t)p->training.batch * p->model.embedding > PLAN_VALUES_MAX;
+}
+
+static bool batch_beyond_rows(const struct plan *p)
+{
+    return p->shape.parties > 0 && p->training.batch > p->shape.train_rows;
+}
+
+static void rows_numbers(const struct plan *p, char *out, size_t size)
+{
+    snprintf(out, size, " (batch %u, rows %u)", p->training.batch, p->shape.train_rows);
 }
 
 static bool concat_too_wide(const struct plan *p)
@@ -40,6 +52,11 @@ static const struct plan_rule rules[] = {
      .key = "training.batch",
      .with = {"model.embedding"},
      .reason = "batch times embedding must stay within 2^24 values"},
+    {.broken = batch_beyond_rows,
+     .key = "training.batch",
+     .with = {"shape.train_rows"},
+     .reason = "a step has at most all of the training rows",
+     .numbers = rows_numbers},
     {.broken = concat_too_wide,
      .key = "model.embedding",
      .with = {"model.fusion"},

@@ -135,7 +135,8 @@ static const struct phase_row table[PHASES] = {
      .to_member = ALWAYS_DOWN,
      .quorum = ALWAYS(QUORUM_NONE),
      .limit = {LIMIT_NONE, LIMIT_NONE},
-     .patiences = 1},
+     .patiences = 1,
+     .next = TO(GATHER)},
 };
 
 const struct phase_row *phase_row(enum phase p)

@@ -4,20 +4,12 @@
 #include "common/wire/message.h"
 
 #include "common/base/check.h"
+#include "common/wire/fields.h"
 
 const char *wire_kind_name(enum wire_kind k)
 {
-    static const char *const names[WIRE_KINDS] = {
-        [WIRE_NONE] = "none",     [WIRE_JOIN] = "join",           [WIRE_OFFER] = "offer",
-        [WIRE_BEHIND] = "behind", [WIRE_REPLAY] = "replay",       [WIRE_HELLO] = "hello",
-        [WIRE_HELLOS] = "hellos", [WIRE_CONFIRM] = "confirm",     [WIRE_CONFIRMS] = "confirms",
-        [WIRE_UPLOAD] = "upload", [WIRE_BROADCAST] = "broadcast", [WIRE_SHARE] = "share",
-        [WIRE_RELAY] = "relay",   [WIRE_KEPT] = "kept",           [WIRE_FINISH] = "finish",
-        [WIRE_REFUSE] = "refuse",
-    };
-
     CHECK(k < WIRE_KINDS);
-    return names[k];
+    return fields_messages[k].name;
 }
 
 const char *wire_purpose_name(enum wire_purpose p)
@@ -51,16 +43,13 @@ const char *wire_outcome_name(enum wire_outcome o)
 
 size_t wire_payload_bytes(const struct wire_msg *m)
 {
-    if (m->kind == WIRE_BROADCAST)
-        return m->broadcast.gradient.n;
-    if (m->kind == WIRE_UPLOAD)
-        return m->upload.payload.n;
-    if (m->kind == WIRE_SHARE)
-        return m->share.sealed.n;
-    if (m->kind == WIRE_RELAY)
-        return m->relay.sealed.n;
-    if (m->kind == WIRE_REPLAY)
-        return m->replay.gradient.n;
+    const struct message *t = &fields_messages[m->kind];
+    const uint8_t *body = (const void *)&m->join; /* where all bodies stand */
+
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->field[i].payload)
+            return ((const struct wire_bytes *)(const void *)(body + t->field[i].here))->n;
+    }
     return 0;
 }
 

@@ -265,11 +265,6 @@ static enum status save(const void *state, struct buf *out)
     return server_train_save(state, out);
 }
 
-static bool goes_on_alone(const void *state)
-{
-    return ((const struct server_train *)state)->trainer.stored.alone;
-}
-
 static struct server_next alone(void *state, struct actions *a, const struct event *e)
 {
     struct server_train *s = state;
@@ -305,7 +300,6 @@ const struct server_job server_job_train = {
     .kept = kept,
     .state = job_state,
     .save = save,
-    .goes_on_alone = goes_on_alone,
     .alone = alone,
     .ended = ended,
 };

@@ -208,6 +208,7 @@ bool server_stored_begin(struct server_train *s, struct actions *a)
         return false;
     s->trainer.stored.alone = true;
     server_say_over(s->fed, a, OUTCOME_COMPLETED);
+    sm_move(&s->fed->sm, PHASE_OVER, s->fed->set.generation);
     go_on(a);
     return true;
 }

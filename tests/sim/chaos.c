@@ -131,8 +131,12 @@ static void draw_training(struct chaos *c, struct dice *d)
     bool train = one_in(d, 3);
     uint32_t batch = (uint32_t)between(d, 2, 5);
 
+    batch += (c->segments - batch % c->segments) % c->segments;
+    if (c->options.train_rows < batch)
+        c->options.train_rows = batch;
+
     set(c, "model.embedding=%u", (unsigned)between(d, 2, 4));
-    set(c, "training.batch=%u", batch + (c->segments - batch % c->segments) % c->segments);
+    set(c, "training.batch=%u", batch);
     set(c, "training.seed=%u", (unsigned)between(d, 1, 1000));
     set(c, "training.epochs=%s", PICK(d, "1", "1.5", "2", "3"));
     set(c, "training.optimizer=%s", PICK(d, "sgd", "momentum", "adam"));

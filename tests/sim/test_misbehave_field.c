@@ -97,6 +97,8 @@ static const struct exception exceptions[] = {
     {"relay.tags zeros", "", 0, ALWAYS, ALL, MIS(UNOPENED)},
     {"relay.tags ones", "", 0, ALWAYS, ALL, MIS(UNOPENED)},
 
+    /* That of no job there is: p2 says so, and goes on with another. */
+    {"offer.job.kind", "", 0, ALWAYS, ALL, MIS(DATA) | MIS(REFUSED)},
     /* A step that the server has not done, or that p2 cannot go back to, is a state put back; fedvs
      * deals once more, and then the views differ. */
     {"offer.step", "", 0, ALWAYS, ON(ASYNC), MIS(SAME)},

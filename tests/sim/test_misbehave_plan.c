@@ -232,6 +232,7 @@ static void products_beyond_all(enum mis_which which, size_t least)
         {.set = {"model.embedding=65536", "training.batch=256"}},
         {.set = {"model.embedding=65536", "shape.train_rows=100000000"}},
         {.set = {"shape.train_rows=4294967295"}},
+        {.set = {"training.batch=1024"}}, /* more than there are rows */
         {.set = {"shape.train_rows=100000000", "shape.test_rows=100000000"}},
         {.set = {"shape.parties=256", "model.embedding=65536", "model.fusion=concat"}},
         {.set = {"model.head=[65536, 65536, 65536, 65536, 65536, 65536, 65536, 65536]",

@@ -138,7 +138,7 @@ static void test_plans_without_sense_are_refused_in_one_line(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"training: {batch: 101}\n", "training.batch: 101 is more than the 100 rows here"},
+        {"training: {batch: 101}\n", "at most all of the training rows (batch 101, rows 100)"},
         {"protocol: {pbm: {beta: 0.3}}\n", "protocol.pbm.beta"},
         {"protocol: {encoding: float32}\n", "encoding"},
         {"nothing: 1\n", "nothing"},

@@ -80,7 +80,7 @@ static void disk_full(struct sim *s)
     struct error full = {STATUS_IO, SECRET "/state/ledger.db: no space left (xyzzy)"};
 
     in_the_run(s);
-    world_tell_party(s, WHO, &(struct event){.kind = EVENT_KEPT, .error = &full});
+    world_kept(s, WHO, &full);
 }
 
 static void ledger_named(struct sim *s)
@@ -88,7 +88,39 @@ static void ledger_named(struct sim *s)
     struct error lost = {STATUS_POLICY, "ledger: " SECRET "/state/ledger.db ends at 0"};
 
     in_the_run(s);
-    world_tell_party(s, WHO, &(struct event){.kind = EVENT_KEPT, .error = &lost});
+    world_kept(s, WHO, &lost);
+}
+
+static void budget_spent(struct sim *s)
+{
+    struct error spent = {STATUS_BUDGET,
+                          "policy.max_releases.record: a record would reach 12 releases (xyzzy)"};
+
+    in_the_run(s);
+    world_kept(s, WHO, &spent);
+}
+
+static void ledger_full(struct sim *s)
+{
+    struct error full = {STATUS_BUDGET, "the ledger has accounts for 9 mechanisms (xyzzy)"};
+
+    in_the_run(s);
+    world_kept(s, WHO, &full);
+}
+
+/* By the price of the plan, before anything is sent. */
+static void budget_short(struct sim *s)
+{
+    s->party[WHO].config.policy.releases_record = 1;
+}
+
+static void epsilon_short(struct sim *s)
+{
+    struct config_policy *policy = &s->party[WHO].config.policy;
+
+    policy->epsilon_adversary = ADVERSARY_SERVER;
+    policy->epsilon_adjacency = ADJACENCY_RECORD_RAW;
+    policy->epsilon_value = 1e-6;
 }
 
 static const struct fault {
@@ -101,6 +133,10 @@ static const struct fault {
     {load_strange, "model.load: not the weights of this bottom", "model.load: ", 2},
     {noise_without_grid, "model.noise: no grid for this bottom", "model.noise: ", 2},
     {disk_full, "local I/O failure", "no space left (xyzzy)", 6},
+    {budget_spent, "policy.max_releases.record: over its limit", "would reach 12 releases", 5},
+    {ledger_full, "refused by privacy budget", "accounts for 9 mechanisms", 5},
+    {budget_short, "policy.max_releases.record: over its limit", " times, 1 is the most", 5},
+    {epsilon_short, "policy.max_epsilon: over its limit", "the plan costs epsilon ", 5},
     {ledger_named, "refused by policy", SECRET "/state/ledger.db ends at 0", 5},
 };
 
@@ -109,7 +145,7 @@ static void heard(struct wire_msg *m, void *owner)
     snprintf(owner, WIRE_TEXT_MAX + 1, "%s", m->refuse.text);
 }
 
-static void test_a_refusal_says_nothing_of_private_files(void **state)
+static void test_a_refusal_says_nothing_of_private_files_or_of_the_ledger(void **state)
 {
     struct sim_options o = private_files();
 
@@ -155,7 +191,7 @@ static void test_a_refusal_says_which_rule_of_the_policy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_refusal_says_nothing_of_private_files),
+        cmocka_unit_test(test_a_refusal_says_nothing_of_private_files_or_of_the_ledger),
         cmocka_unit_test(test_a_refusal_says_which_rule_of_the_policy),
     };
 

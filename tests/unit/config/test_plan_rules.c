@@ -270,11 +270,25 @@ static void test_a_round_has_a_largest_size(void **state)
 {
     (void)state;
     start();
-    p.training.batch = 65536;
+    p.training.batch = p.shape.train_rows = 65536;
     p.model.embedding = 256;
     pass();
     p.model.embedding = 257;
     refuse("training.batch: batch times embedding");
+}
+
+static void test_a_batch_has_at_most_all_rows(void **state)
+{
+    (void)state;
+    start();
+    p.shape.parties = 3;
+    p.shape.train_rows = 100;
+    p.training.batch = 100;
+    pass();
+    p.training.batch = 101;
+    refuse("training.batch: a step has at most all of the training rows (batch 101, rows 100)");
+    p.shape.parties = 0; /* not yet known */
+    pass();
 }
 
 static void test_concat_keeps_the_head_within_its_width(void **state)
@@ -454,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_masks_need_two_parties),
         cmocka_unit_test(test_sums_stay_within_31_bits),
         cmocka_unit_test(test_a_round_has_a_largest_size),
+        cmocka_unit_test(test_a_batch_has_at_most_all_rows),
         cmocka_unit_test(test_concat_keeps_the_head_within_its_width),
         cmocka_unit_test(test_beta_moves_at_least_one_threshold),
         cmocka_unit_test(test_gaussian_noise_is_said_exactly_once),

@@ -1,0 +1,322 @@
+/* test_federation.c -- a server's federation and parties play probes one after another, with
+ * nothing of training at the server: what it sums, who refuses, who comes and goes in between.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/check.h"
+#include "common/flow/job.h"
+#include "party/core.h"
+#include "tests/sim/compared.h"
+#include "tests/sim/probe_server.h"
+#include "tests/sim/world.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PARTIES = 3, FRAME_MAX = 1 << 16, MAIL_MAX = 64 };
+
+struct mail {
+    bool up;
+    uint32_t party;
+    struct buf frame;
+};
+
+struct play {
+    struct sim *s;
+    struct party_session *party[PARTIES];
+    bool away[PARTIES];
+    struct server_federation fed;
+    struct probe_server probe;
+    uint8_t digest[WIRE_DIGEST_BYTES];
+    struct mail mail[MAIL_MAX];
+    size_t first, mails;
+    struct wire_unpacker unpacker;
+    struct actions to_do;
+    enum wire_outcome outcome; /* of the last job that has ended, at the server, and ... */
+    struct error error;        /* ... why */
+    uint32_t ended, parties_ended, dropped;
+};
+
+static const struct party_job *const known[] = {&probe_party_job, NULL};
+
+static void post(struct play *p, bool up, uint32_t party, const struct wire_msg *m)
+{
+    struct mail *l = &p->mail[p->mails % MAIL_MAX];
+
+    CHECK(p->mails - p->first < MAIL_MAX);
+    *l = (struct mail){.up = up, .party = party};
+    buf_init(&l->frame, FRAME_MAX);
+    assert_int_equal(wire_pack(&l->frame, m), STATUS_OK);
+    p->mails++;
+}
+
+/* --- what each side asks for --- */
+
+static void tell_server(struct play *p, struct event e);
+
+static void do_server(struct play *p, const struct actions *a)
+{
+    bool works = false;
+
+    for (size_t k = 0; k < a->n; k++) {
+        const struct action *act = &a->item[k];
+
+        for (size_t i = 0; act->kind == ACTION_SEND && i < act->to_n; i++)
+            post(p, false, act->to[i], &act->msg);
+        works |= act->kind == ACTION_WORK;
+        p->dropped += act->kind == ACTION_DROP;
+        if (act->kind != ACTION_FINISH)
+            continue;
+        p->ended++;
+        p->outcome = act->outcome;
+        p->error = *act->error;
+    }
+    if (!works)
+        return;
+    server_federation_work(&p->fed);
+    tell_server(p, (struct event){.kind = EVENT_DONE});
+}
+
+static void tell_server(struct play *p, struct event e)
+{
+    struct actions a = {.n = 0};
+
+    server_federation_step(&p->fed, 1000, &e, &a);
+    do_server(p, &a);
+}
+
+static void tell_party(struct play *p, uint32_t i, struct event e)
+{
+    struct actions *a = &p->to_do;
+    bool works = false;
+
+    a->n = 0;
+    party_session_step(p->party[i], 1000, &e, a);
+    for (size_t k = 0; k < a->n; k++) {
+        if (a->item[k].kind == ACTION_SEND)
+            post(p, true, i, &a->item[k].msg);
+        works |= a->item[k].kind == ACTION_WORK;
+        p->parties_ended += a->item[k].kind == ACTION_FINISH;
+    }
+    if (!works)
+        return;
+    party_session_work(p->party[i]);
+    tell_party(p, i, (struct event){.kind = EVENT_DONE});
+}
+
+/* Until nobody has anything to say. */
+static void deliver_all(struct play *p)
+{
+    while (p->first < p->mails) {
+        struct mail l = p->mail[p->first++ % MAIL_MAX];
+        struct error err = {0};
+        struct wire_msg m;
+
+        assert_int_equal(wire_unpack(&m, &p->unpacker, l.frame.data, l.frame.len, &err), STATUS_OK);
+        if (!p->away[l.party]) {
+            struct event e = {.kind = EVENT_MESSAGE, .peer = l.party, .msg = &m};
+
+            e.kind = l.up && m.kind == WIRE_JOIN ? EVENT_JOINED : EVENT_MESSAGE;
+            if (l.up)
+                tell_server(p, e);
+            else
+                tell_party(p, l.party, e);
+        }
+        buf_deinit(&l.frame);
+    }
+}
+
+/* --- a federation --- */
+
+static struct server_terms terms_of(struct play *p, const char *text)
+{
+    job_digest(p->digest, PROBE, text, strlen(text));
+    return (struct server_terms){
+        .roster = &p->s->roster,
+        .kind = PROBE,
+        .text = {(const uint8_t *)text, strlen(text)},
+        .digest = p->digest,
+        .straggler = STRAGGLER_WAIT,
+        .patience_ms = 5000,
+        .deadline_ms = 5000,
+        .smallest = 2,
+        .train_rows = p->s->plan.shape.train_rows,
+        .test_rows = p->s->plan.shape.test_rows,
+        .train = &p->s->train,
+        .test = &p->s->test,
+        .counts = compared_counts(&p->s->disk.compared),
+        .id_mismatches = 9,
+    };
+}
+
+static void comes(struct play *p, uint32_t i)
+{
+    p->away[i] = false;
+    tell_party(p, i, (struct event){.kind = EVENT_JOINED});
+}
+
+static void goes(struct play *p, uint32_t i)
+{
+    const struct error why = {.status = STATUS_NET};
+
+    p->away[i] = true;
+    tell_server(p, (struct event){.kind = EVENT_LOST, .peer = i, .error = &why});
+    tell_party(p, i, (struct event){.kind = EVENT_LOST, .error = &why});
+}
+
+/* With a first job, for which all come. */
+static void begin(struct play *p, const char *text, uint32_t values)
+{
+    static const struct sim_options three = {.parties = PARTIES, .quiet = true};
+    struct server_terms terms;
+
+    *p = (struct play){.s = sim_new(&three)};
+    assert_int_equal(wire_unpacker_init(&p->unpacker, FRAME_MAX), STATUS_OK);
+    terms = terms_of(p, text);
+    p->probe = (struct probe_server){.fed = &p->fed, .values = values};
+    assert_int_equal(server_federation_init(&p->fed, &terms, &probe_server_job, &p->probe),
+                     STATUS_OK);
+    tell_server(p, (struct event){.kind = EVENT_START});
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        p->party[i] = p->s->party[i].session;
+        p->party[i]->setup.jobs = known;
+        tell_party(p, i, (struct event){.kind = EVENT_START});
+        comes(p, i);
+    }
+    deliver_all(p);
+}
+
+/* And another. */
+static void next_job(struct play *p, const char *text, uint32_t values)
+{
+    struct server_terms terms = terms_of(p, text);
+    struct actions a = {.n = 0};
+
+    secagg_server_free(p->probe.sum);
+    p->probe = (struct probe_server){.fed = &p->fed, .values = values};
+    server_federation_play(&p->fed, 1000, &terms, &probe_server_job, &p->probe, &a);
+    do_server(p, &a);
+    deliver_all(p);
+}
+
+static void end(struct play *p)
+{
+    secagg_server_free(p->probe.sum);
+    server_federation_deinit(&p->fed);
+    wire_unpacker_deinit(&p->unpacker);
+    sim_free(p->s);
+}
+
+/* The masks have gone, nothing is left, and all are where they were before. */
+static void expect_played(struct play *p, uint32_t values, uint32_t jobs)
+{
+    float step = 2 * p->probe.shape.encode.clip / (float)p->probe.shape.encode.value_max;
+
+    assert_int_equal(p->ended, jobs);
+    assert_string_equal(p->error.text, "");
+    assert_int_equal(p->parties_ended, PARTIES * jobs);
+    assert_int_equal(p->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(p->fed.sm.phase, PHASE_GATHER);
+    assert_int_equal(p->dropped, 0);
+    for (uint32_t k = 0; k < values; k++)
+        assert_true(fabsf(p->probe.out[k]) <= PARTIES * step); /* each is cut to a code */
+    for (uint32_t i = 0; i < PARTIES; i++)
+        assert_int_equal(party_session_report(p->party[i])->phase, PHASE_GATHER);
+}
+
+static void test_both_sides_play_one_job_after_another(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    expect_played(&p, 8, 1);
+    next_job(&p, "5", 5);
+    expect_played(&p, 5, 2);
+    next_job(&p, "5", 5);
+    expect_played(&p, 5, 3);
+    assert_int_equal(p.fed.set.generation, 3);
+    end(&p);
+}
+
+/* It is over for all; whoever was there is there for the next. */
+static void test_a_job_that_a_party_refuses_costs_that_job_alone(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    next_job(&p, "0", 0);
+    assert_int_equal(p.ended, 2);
+    assert_int_equal(p.outcome, OUTCOME_FAILED);
+    assert_int_equal(p.error.status, STATUS_POLICY);
+    assert_non_null(strstr(p.error.text, " refuses: "));
+    assert_int_equal(p.fed.sm.phase, PHASE_GATHER);
+    assert_int_equal(p.dropped, 0);
+    next_job(&p, "4", 4);
+    assert_int_equal(p.ended, 3);
+    assert_int_equal(p.outcome, OUTCOME_COMPLETED);
+    end(&p);
+}
+
+/* Between two jobs nobody is waited for, and the next waits for everybody. */
+static void test_who_goes_between_two_jobs_is_waited_for_in_the_next(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    goes(&p, 1);
+    assert_int_equal(p.ended, 1);
+    next_job(&p, "6", 6);
+    assert_int_equal(p.ended, 1);
+    assert_int_equal(p.fed.sm.phase, PHASE_GATHER);
+    comes(&p, 1);
+    deliver_all(&p);
+    assert_int_equal(p.ended, 2);
+    assert_int_equal(p.outcome, OUTCOME_COMPLETED);
+    goes(&p, 2);
+    comes(&p, 2);
+    deliver_all(&p);
+    next_job(&p, "7", 7);
+    assert_int_equal(p.ended, 3);
+    assert_int_equal(p.outcome, OUTCOME_COMPLETED);
+    end(&p);
+}
+
+/* A member that goes in the middle: the round is void, and a generation with it ends the job. */
+static void test_a_job_goes_on_when_a_member_has_come_back(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    p.away[0] = true; /* its answers are lost with its connection */
+    next_job(&p, "6", 6);
+    assert_int_equal(p.fed.sm.phase, PHASE_AGREE);
+    goes(&p, 0);
+    assert_int_equal(p.fed.sm.phase, PHASE_GATHER);
+    comes(&p, 0);
+    deliver_all(&p);
+    assert_int_equal(p.ended, 2);
+    assert_int_equal(p.outcome, OUTCOME_COMPLETED);
+    end(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both_sides_play_one_job_after_another),
+        cmocka_unit_test(test_a_job_that_a_party_refuses_costs_that_job_alone),
+        cmocka_unit_test(test_who_goes_between_two_jobs_is_waited_for_in_the_next),
+        cmocka_unit_test(test_a_job_goes_on_when_a_member_has_come_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
