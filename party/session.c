@@ -386,6 +386,7 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
         refuse(p, out);
         break;
     case EVENT_STOP: finish(p, out, OUTCOME_STOPPED); break;
+    case EVENT_RECALLED: CHECK(!"a party keeps no journal");
     }
 }
 
