@@ -41,6 +41,7 @@ struct party_result {
     bool interrupted;   /* it was left between two local iterations: EVENT_STOP is next */
     bool saved;         /* there is a checkpoint to keep */
     uint64_t clipped;   /* rows of gradients */
+    uint32_t accused;   /* roster index + 1 of the member whose share did not open; or 0 */
 };
 
 /* Messages that go up. */

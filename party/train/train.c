@@ -139,6 +139,7 @@ static enum party_next worked(struct party_train *p, struct actions *a)
 
     p->count.clipped += r->clipped;
     if (r->status != STATUS_OK) {
+        *p->accused = r->accused;
         *p->error = r->error;
         p->error->status = r->status;
         return PARTY_REFUSE;
@@ -305,6 +306,7 @@ static enum status new_job(void **state, const struct party_host *host)
     p->stop = host->stop;
     p->sm = host->sm;
     p->error = host->error;
+    p->accused = host->accused;
     p->spans = host->spans;
     s = begin_life(p);
     if (s == STATUS_OK)
