@@ -45,7 +45,7 @@ enum status rng_renew(struct rng *r)
 {
     uint8_t key[RNG_KEY_BYTES];
 
-    if (RAND_bytes(key, sizeof key) != 1)
+    if (RAND_bytes(key, RNG_KEY_BYTES) != 1)
         return STATUS_CRYPTO;
     rng_rekey(r, key);
     secret_wipe(key, sizeof key);
