@@ -26,20 +26,13 @@
 
 struct server_session;
 
-/* Where released sums and gradients are kept for a process that comes later
- * (common/daemon/journal); append NULL: nowhere.  Called from step and work, never from both at
- * once. */
+/* What the journal of released sums and gradients (common/daemon/journal) has, for a process that
+ * comes later; first NULL: there is none.  To be written to, and read at length, it takes actions
+ * (APPEND, TURN, RECALL, FORGET).  Called from step alone. */
 struct server_store {
     void *owner;
-    enum status (*append)(void *owner, const struct journal_record *r, struct error *err);
-    /* Gradients of `step` and those after it, side by side, up to bytes_max (at least one). */
-    enum status (*gradients)(void *owner, uint64_t step, size_t bytes_max, struct buf *out,
-                             uint64_t *steps, struct error *err);
     bool (*trail)(void *owner, uint64_t applied, uint8_t trail[WIRE_DIGEST_BYTES]);
     uint64_t (*first)(void *owner); /* oldest step it has the gradient of */
-    /* A checkpoint of `step` steps is about to be written. */
-    enum status (*turn)(void *owner, uint64_t step, struct error *err);
-    void (*forget)(void *owner, uint64_t before_step); /* nobody needs those again */
 };
 
 /* Somebody who is told what the server sees and says (transcript.h), by all six; ask NULL: nobody.
@@ -130,8 +123,9 @@ const uint8_t *server_session_plan_digest(const struct server_session *s); /* WI
 
 void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                          struct actions *out);
-/* The work an ACTION_WORK asked for; may run on another thread while no step runs. */
-void server_session_work(struct server_session *s);
+/* The work an ACTION_WORK asked for, and what it wants written then (APPEND, TURN); may run on
+ * another thread while no step runs. */
+void server_session_work(struct server_session *s, struct actions *out);
 
 const struct server_report *server_session_report(struct server_session *s);
 /* fedvs, once all hellos of a generation are in: what they amount to. */

@@ -127,12 +127,20 @@ struct server_round {
     struct server_stream *stream; /* async */
 };
 
+/* Gradients that are on their way out of the journal, into keep.replay. */
+struct server_recall {
+    uint32_t peer; /* who has asked for them */
+    uint64_t step, steps;
+};
+
 /* What a later process goes on from, and who is behind is brought up with. */
 struct server_keep {
-    struct buf bytes, replay;    /* what ACTION_KEEP writes; gradients for who is behind */
-    bool spoiled;                /* the head has taken a step that the run has not */
-    bool under_way;              /* the driver has it */
-    uint64_t step, durable_step; /* steps in `bytes`, and in the last durable checkpoint */
+    struct buf bytes, replay;     /* what ACTION_KEEP writes; gradients for who is behind */
+    bool spoiled;                 /* the head has taken a step that the run has not */
+    bool under_way;               /* the driver has it */
+    uint64_t step, durable_step;  /* steps in `bytes`, and in the last durable checkpoint */
+    struct journal_record record; /* what ACTION_APPEND writes: its floats are the head's */
+    struct server_recall recall;
 };
 
 /* What comes of a piece of work. */
@@ -140,6 +148,7 @@ struct server_worked {
     enum status status; /* the federation's error says why not */
     bool swept;         /* an evaluation is complete */
     bool keep;          /* a checkpoint is in keep.bytes */
+    bool append;        /* keep.record is for the journal */
 };
 
 struct server_train {
@@ -194,6 +203,8 @@ enum status server_model_fits(struct server_train *s, uint32_t peer,
 void server_model_came(struct server_train *s, uint32_t peer, const struct wire_join *j);
 struct server_next server_behind(struct server_train *s, struct actions *a, uint32_t peer,
                                  const struct wire_behind *b) MUST_USE;
+struct server_next server_recalled(struct server_train *s, struct actions *a,
+                                   const struct error *result) MUST_USE;
 
 /* round.c */
 bool server_choose_round(struct server_train *s); /* what comes next; false: the agenda is done */
@@ -231,10 +242,11 @@ void server_stream_go_on(struct server_train *s, uint64_t arrivals); /* from a c
 
 /* close.c */
 void server_close_run(struct server_train *s, struct actions *a);
-struct server_next server_kept(struct server_train *s, uint32_t peer,
+struct server_next server_kept(struct server_train *s, struct actions *a, uint32_t peer,
                                const struct wire_kept *k) MUST_USE;
 void server_keep(struct server_train *s, struct actions *a);
-struct server_next server_keep_done(struct server_train *s, const struct error *result) MUST_USE;
+struct server_next server_keep_done(struct server_train *s, struct actions *a,
+                                    const struct error *result) MUST_USE;
 struct server_next server_all_closed(struct server_train *s, struct actions *a) MUST_USE;
 
 /* stored.c */

@@ -151,10 +151,11 @@ static void count_round(struct server_train *s, bool swept)
     }
 }
 
-static enum status append(struct server_train *s)
+static void note_record(struct server_train *s)
 {
     bool train = s->round.purpose == PURPOSE_TRAIN;
-    struct journal_record r = {
+
+    s->keep.record = (struct journal_record){
         .purpose = s->round.purpose,
         .round = s->round.number,
         .place = s->round.place,
@@ -168,10 +169,7 @@ static enum status append(struct server_train *s)
         .gradient_words = train ? gradient_words_n(s) : 0,
     };
 
-    if (s->setup.store.append == NULL)
-        return STATUS_OK;
-    memcpy(r.trail, s->trainer.trail.value, sizeof r.trail);
-    return s->setup.store.append(s->setup.store.owner, &r, &s->fed->error);
+    memcpy(s->keep.record.trail, s->trainer.trail.value, sizeof s->keep.record.trail);
 }
 
 enum status server_save(struct server_train *s, bool *saved)
@@ -180,11 +178,9 @@ enum status server_save(struct server_train *s, bool *saved)
 
     if (s->keep.under_way)
         return STATUS_OK; /* the one before is still on its way */
-    if (s->setup.store.append != NULL)
-        st = s->setup.store.turn(s->setup.store.owner, s->trainer.steps_done, &s->fed->error);
     s->keep.bytes.len = 0;
     s->keep.step = s->trainer.steps_done;
-    if (st == STATUS_OK && server_train_save(s, &s->keep.bytes) != STATUS_OK)
+    if (server_train_save(s, &s->keep.bytes) != STATUS_OK)
         st = error_set(&s->fed->error, STATUS_MEMORY, "no memory for a checkpoint");
     *saved = st == STATUS_OK;
     return st;
@@ -202,7 +198,7 @@ static bool save_is_due(const struct server_train *s)
 static struct server_worked close_round(struct server_train *s)
 {
     const bool train = s->round.purpose == PURPOSE_TRAIN;
-    struct server_worked w = {STATUS_OK, false, false};
+    struct server_worked w = {.status = STATUS_OK};
 
     s->keep.spoiled = true;
     if (train)
@@ -220,8 +216,9 @@ static struct server_worked close_round(struct server_train *s)
     if (w.status != STATUS_OK)
         return w;
     count_round(s, w.swept);
-    w.status = append(s);
-    if (w.status == STATUS_OK && save_is_due(s))
+    note_record(s);
+    w.append = true;
+    if (save_is_due(s))
         w.status = server_save(s, &w.keep);
     s->keep.spoiled = w.status != STATUS_OK;
     return w;
@@ -230,7 +227,7 @@ static struct server_worked close_round(struct server_train *s)
 struct server_worked server_work(struct server_train *s)
 {
     uint64_t start = s->setup.clock_us(), combined;
-    struct server_worked w = {STATUS_OK, false, false};
+    struct server_worked w = {.status = STATUS_OK};
 
     w.status = secagg_combine(s->round.sum.secagg, s->trainer.head.fused, s->plan.model.embedding,
                               &s->fed->error);
