@@ -56,6 +56,16 @@ static enum status make_masks(struct party_train *p, const struct secagg_pair *p
     return STATUS_OK;
 }
 
+/* Of noise: no generation goes on with what drew that of the one before. */
+static enum status renew_draws(struct party_train *p)
+{
+    enum status s = rng_renew(&p->round.noise);
+
+    if (s == STATUS_OK)
+        s = party_dp_renew(&p->learner.bottom.dp);
+    return s == STATUS_OK ? s : error_set(p->error, s, "no fresh keys");
+}
+
 static enum status begin(void *state, const struct secagg_pair *pairs)
 {
     struct party_train *p = state;
@@ -69,7 +79,8 @@ static enum status begin(void *state, const struct secagg_pair *pairs)
     if (s != STATUS_OK)
         return s;
     party_witness_hellos(p);
-    return make_masks(p, pairs);
+    s = renew_draws(p);
+    return s == STATUS_OK ? make_masks(p, pairs) : s;
 }
 
 static void confirm(const void *state, struct agree_confirm *c)

@@ -8,6 +8,7 @@
 
 #include "common/base/subnormal.h"
 #include "common/nn/state.h"
+#include "common/secagg/draw.h"
 
 #include <string.h>
 
@@ -161,6 +162,7 @@ static enum status protect(struct party_train *p, const float *x, size_t n,
     seed_noise(p);
     s = secagg_protect(p->round.masks, p->round.upload.payload, p->round.upload.check, x, n, round,
                        &p->round.noise);
+    draw_forget(&p->round.noise);
     if (s == STATUS_OK && p->learner.sent.kept && p->round.task.purpose == PURPOSE_TRAIN)
         note_own(p, x, n, round);
     return s;
