@@ -90,12 +90,13 @@ struct server_terms {
 
 /* One party of the roster. */
 struct server_peer {
-    bool present;         /* connected, and its join was good */
-    bool excluded;        /* `drop`: too late; sits out until it is let in again */
-    bool answered;        /* has answered in this phase (hello, confirm, upload) */
-    bool barred;          /* `drop`: lost or late too often */
-    uint32_t losses;      /* times lost or late as a member, since its last whole round */
-    int member;           /* index in the generation; -1: none */
+    bool present;     /* connected, and its join was good */
+    bool excluded;    /* `drop`: too late; sits out until it is let in again */
+    bool answered;    /* has answered in this phase (hello, confirm, upload) */
+    bool barred;      /* `drop`: lost or late too often */
+    uint32_t losses;  /* times lost or late as a member, since its last whole round */
+    uint32_t at_odds; /* roster index + 1 of whom a share between them did not open with; or 0 */
+    int member;       /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
     struct log_few comes; /* its joins in the log: it may come and go as often as it likes */
 };
