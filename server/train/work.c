@@ -174,22 +174,6 @@ static enum status append(struct server_train *s)
     return s->setup.store.append(s->setup.store.owner, &r, &s->fed->error);
 }
 
-enum status server_save(struct server_train *s, bool *saved)
-{
-    enum status st = STATUS_OK;
-
-    if (s->keep.under_way)
-        return STATUS_OK; /* the one before is still on its way */
-    if (s->setup.store.append != NULL)
-        st = s->setup.store.turn(s->setup.store.owner, s->trainer.steps_done, &s->fed->error);
-    s->keep.bytes.len = 0;
-    s->keep.step = s->trainer.steps_done;
-    if (st == STATUS_OK && server_train_save(s, &s->keep.bytes) != STATUS_OK)
-        st = error_set(&s->fed->error, STATUS_MEMORY, "no memory for a checkpoint");
-    *saved = st == STATUS_OK;
-    return st;
-}
-
 /* Every so many steps, and always between two steps: never in the middle of a sweep. */
 static bool save_is_due(const struct server_train *s)
 {
@@ -221,8 +205,7 @@ static struct server_worked close_round(struct server_train *s)
         return w;
     count_round(s, w.swept);
     w.status = append(s);
-    if (w.status == STATUS_OK && save_is_due(s))
-        w.status = server_save(s, &w.keep);
+    w.keep = w.status == STATUS_OK && save_is_due(s);
     s->keep.spoiled = w.status != STATUS_OK;
     return w;
 }
