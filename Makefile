@@ -189,7 +189,7 @@ $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/repl
     private LDFLAGS += $(FAST_WRAPS) -Wl,--wrap=rng_init_system,-u,__wrap_sign_check
 # Memory is short in a session, not in the world around it.
 $(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
-    f,server_session_step server_session_work party_session_step party_session_work disk_store \
+    f,server_session_step server_session_work party_session_step party_session_work disk_recall \
     disk_holdings world_pack,-Wl,--wrap=$(f))
 $(BUILD)/tests/interference/test_%: $(BUILD)/obj/tests/interference/test_%.o $(PAIRS_OBJ) \
         $(SIM_LIB) $(BUILD)/lib/libtests.a $(BUILD)/lib/libserver.a $(BUILD)/lib/libparty.a \

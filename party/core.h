@@ -16,6 +16,7 @@ struct party_session {
     struct party_setup setup;
     struct sm sm;
     struct error error;
+    uint32_t accused; /* roster index + 1 of the member whose share did not open; or 0 */
     atomic_bool stop; /* set by another thread while this one works */
     struct party_federation fed;
     struct party_host host;

@@ -26,6 +26,7 @@ struct party_host {
     const atomic_bool *stop; /* another thread wants the work to end early */
     struct sm *sm;
     struct error *error; /* why something was refused, or failed */
+    uint32_t *accused;   /* roster index + 1 of the member whose share did not open; or 0 */
     struct spans *spans;
 };
 

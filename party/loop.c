@@ -58,7 +58,11 @@ static enum status act(void *owner, const struct action *a)
     case ACTION_ARM:
     case ACTION_DISARM:
     case ACTION_KEEP:
-    case ACTION_WORK: CHECK(!"a party drops nobody and reports nothing, the reactor does the rest");
+    case ACTION_APPEND:
+    case ACTION_TURN:
+    case ACTION_RECALL:
+    case ACTION_FORGET:
+    case ACTION_WORK: CHECK(!"a party drops nobody and has no journal; the reactor does the rest");
     }
     return STATUS_OK;
 }

@@ -171,6 +171,9 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
         if (rep->applied > 0 || rep->rounds > 0) /* else an earlier one stays */
             s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,
                             self->model_sha256, err);
+        /* Of the very records that claims are about, which it would tell of at no price. */
+        if (!r->options->seeded)
+            self->model_sha256[0] = 0;
     }
     snprintf(path, sizeof path, "%.*s/summary.json", CONFIG_PATH_MAX - 32, r->in->config.state);
     return s == STATUS_OK ? report_write(&r->summary, path, err) : s;

@@ -85,6 +85,7 @@ static void refuse(struct party_session *p, struct actions *a)
 
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
+    send->msg.refuse.accused = p->accused;
     tell(p, send->msg.refuse.text);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
@@ -385,6 +386,7 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
         refuse(p, out);
         break;
     case EVENT_STOP: finish(p, out, OUTCOME_STOPPED); break;
+    case EVENT_RECALLED: CHECK(!"a party keeps no journal");
     }
 }
 
@@ -410,6 +412,7 @@ static enum status begin_life(struct party_session *p)
         .stop = &p->stop,
         .sm = &p->sm,
         .error = &p->error,
+        .accused = &p->accused,
         .spans = &p->spans,
     };
     if (s != STATUS_OK)

@@ -83,10 +83,10 @@ static void check_peer(struct connections *c, struct link *k, int peer)
     const char *address = net_conn_address(k->conn);
 
     if (peer < 0 || c->barred[peer]) {
-        link_warn(k, &c->strangers, "%s: its key is not in the roster", address);
+        link_warn(k, &c->few, "%s: its key is not in the roster", address);
         refuse(c, k, STATUS_KIND_CONFIG, "this certificate's key is not in the server's roster");
     } else if (!net_conn_has_name(k->conn, roster_of(c)->party[peer].name)) {
-        link_warn(k, &c->strangers, "%s: the certificate does not carry the name %s", address,
+        link_warn(k, &c->few, "%s: the certificate does not carry the name %s", address,
                   roster_of(c)->party[peer].name);
         refuse(c, k, STATUS_KIND_CONFIG,
                "this certificate does not carry the name that the roster has for its key");
@@ -136,13 +136,14 @@ static void take_join(struct connections *c, struct link *k, const struct wire_m
     struct event e = {.kind = EVENT_JOINED, .peer = k->peer, .msg = m};
 
     if (m->kind != WIRE_JOIN) {
-        link_warn(k, &c->strangers, "%s: %s before join", net_conn_address(k->conn),
+        link_warn(k, &c->few, "%s: %s before join", net_conn_address(k->conn),
                   wire_kind_name(m->kind));
         refuse(c, k, STATUS_KIND_PEER, "the first message must be join");
         return;
     }
     if (old != NULL) {
-        log_warn("%s: a second connection replaces the first", roster_of(c)->party[k->peer].name);
+        link_warn(old, &c->few, "%s: a second connection replaces the first",
+                  roster_of(c)->party[k->peer].name);
         detach(c, old);
         refuse(c, old, STATUS_KIND_PEER, "replaced by a newer connection of the same key");
     }
@@ -160,7 +161,7 @@ static void not_read(struct connections *c, struct link *k, const struct error *
     const bool was = k->joined;
     const struct event lost = {.kind = EVENT_LOST, .peer = k->peer, .error = why};
 
-    link_warn(k, &c->strangers, "%s: %s",
+    link_warn(k, &c->few, "%s: %s",
               was ? roster_of(c)->party[k->peer].name : net_conn_address(k->conn), why->text);
     detach(c, k);
     refuse(c, k, STATUS_KIND_PEER, why->text);
@@ -179,7 +180,7 @@ static void on_frame(void *owner, struct net_conn *conn, uint8_t *bytes, size_t 
     if (k == NULL || c->closed || k->refused)
         return;
     if (!k->joined && n > WIRE_JOIN_MAX) {
-        link_warn(k, &c->strangers, "%s: a first message of %zu bytes", net_conn_address(conn), n);
+        link_warn(k, &c->few, "%s: a first message of %zu bytes", net_conn_address(conn), n);
         refuse(c, k, STATUS_KIND_PEER, "the first message is longer than any join");
         return;
     }
@@ -213,7 +214,7 @@ static void on_close(void *owner, struct net_conn *conn, const struct error *why
     bool mine = k != NULL && k->joined && c->party[k->peer] == k;
 
     if (why->status != STATUS_OK && !c->closed)
-        link_warn(k, &c->strangers, "%s", why->text);
+        link_warn(k, &c->few, "%s", why->text);
     if (k == NULL)
         return;
     e.peer = k->peer;

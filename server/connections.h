@@ -25,7 +25,7 @@ struct connections {
     struct wire_unpacker unpacker;
     struct buf frame;
     size_t up_max;
-    struct log_few strangers;
+    struct link_few few;
 };
 
 /* Listens, and says where in the state directory.  c->run has begun; it and c->driver outlive c.

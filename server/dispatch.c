@@ -82,6 +82,8 @@ static struct server_next refused(struct server_federation *f, uint32_t peer,
     if (why == STATUS_POLICY && f->job->state(f->state, &outcome) != JOB_FRESH)
         why = STATUS_BUDGET;
     error_set(&f->error, why, "%s refuses: %s", server_name(f, peer), r->text);
+    if (r->accused > 0 && r->accused <= f->terms.roster->n && server_does_without(f))
+        server_accuses(f, peer, r->accused - 1);
     return next_of_peer(NEXT_BLAME, peer);
 }
 
@@ -111,11 +113,9 @@ static bool in_turn(const struct server_federation *f, const struct server_peer 
 }
 
 /* Every answer of who is behind is progress, but nobody may be brought up for ever. */
-static struct server_next behind(struct server_federation *f, struct actions *a,
-                                 const struct event *e)
+static struct server_next progress(struct server_federation *f, struct actions *a,
+                                   struct server_next next)
 {
-    const struct server_next next = f->job->message(f->state, a, e->peer, e->msg);
-
     if (next.kind == NEXT_WAIT && f->now_us < f->agree.until_us)
         server_arm(a, f->terms.patience_ms);
     return next;
@@ -127,7 +127,7 @@ static struct server_next take(struct server_federation *f, struct actions *a,
     switch (e->msg->kind) {
     case WIRE_REFUSE: return refused(f, e->peer, &e->msg->refuse);
     case WIRE_HELLO: return server_hello(f, a, e->peer, &e->msg->hello);
-    case WIRE_BEHIND: return behind(f, a, e);
+    case WIRE_BEHIND: return progress(f, a, f->job->message(f->state, a, e->peer, e->msg));
     case WIRE_CONFIRM: return server_confirm(f, a, e->peer, &e->msg->confirm);
     case WIRE_KEPT:
     case WIRE_SHARE:
@@ -266,7 +266,8 @@ static struct server_next step(struct server_federation *f, const struct event *
     case EVENT_LOST: return server_lost(f, a, e->peer);
     case EVENT_MESSAGE: return message(f, a, e);
     case EVENT_TIMER: return out_of_time(f, a);
-    case EVENT_DONE: return f->job->done(f->state, a);
+    case EVENT_DONE: return f->job->done(f->state, a, e->error);
+    case EVENT_RECALLED: return progress(f, a, f->job->recalled(f->state, a, e->error));
     case EVENT_KEPT: return kept(f, a, e->error);
     case EVENT_UNSENT: return unsent(f);
     case EVENT_STOP: return next_finish(OUTCOME_STOPPED);
@@ -335,9 +336,9 @@ void server_federation_play(struct server_federation *f, uint64_t now_us,
     carry_out(f, out, server_gather(f, out));
 }
 
-void server_federation_work(struct server_federation *f)
+void server_federation_work(struct server_federation *f, struct actions *out)
 {
-    f->job->work(f->state);
+    f->job->work(f->state, out);
 }
 
 /* --- life --- */

@@ -18,6 +18,7 @@
 #ifndef COLONNADE_SERVER_FEDERATION_H
 #define COLONNADE_SERVER_FEDERATION_H
 
+#include "common/base/log.h"
 #include "common/config/plan.h"
 #include "common/data/table.h"
 #include "common/flow/action.h"
@@ -89,13 +90,15 @@ struct server_terms {
 
 /* One party of the roster. */
 struct server_peer {
-    bool present;         /* connected, and its join was good */
-    bool excluded;        /* `drop`: too late; sits out until it is let in again */
-    bool answered;        /* has answered in this phase (hello, confirm, upload) */
-    bool barred;          /* `drop`: lost or late too often */
-    uint32_t losses;      /* times lost or late as a member, since its last whole round */
-    int member;           /* index in the generation; -1: none */
+    bool present;     /* connected, and its join was good */
+    bool excluded;    /* `drop`: too late; sits out until it is let in again */
+    bool answered;    /* has answered in this phase (hello, confirm, upload) */
+    bool barred;      /* `drop`: lost or late too often */
+    uint32_t losses;  /* times lost or late as a member, since its last whole round */
+    uint32_t at_odds; /* roster index + 1 of whom a share between them did not open with; or 0 */
+    int member;       /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
+    struct log_few comes; /* its joins in the log: it may come and go as often as it likes */
 };
 
 /* What AGREE and CONFIRM have of this generation. */
@@ -161,7 +164,7 @@ void server_federation_play(struct server_federation *f, uint64_t now_us,
                             const struct server_terms *terms, const struct server_job *job,
                             void *state, struct actions *out);
 /* The job's work, that an ACTION_WORK asked for. */
-void server_federation_work(struct server_federation *f);
+void server_federation_work(struct server_federation *f, struct actions *out);
 
 /* join.c */
 struct server_next server_gather(struct server_federation *f, struct actions *a) MUST_USE;

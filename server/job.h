@@ -45,8 +45,12 @@ struct server_job {
     bool (*lost)(void *s, bool had_answered);
     struct server_next (*settle)(void *s, struct actions *a);
     void (*left_behind)(void *s, uint32_t peer); /* or NULL */
-    void (*work)(void *s);
-    struct server_next (*done)(void *s, struct actions *a);
+    /* What it wants written first goes to `out` (APPEND, TURN); `written` says what became of it.
+     */
+    void (*work)(void *s, struct actions *out);
+    struct server_next (*done)(void *s, struct actions *a, const struct error *written);
+    /* What it asked for by RECALL is there, or not; NULL: it never asks. */
+    struct server_next (*recalled)(void *s, struct actions *a, const struct error *result);
     struct server_next (*kept)(void *s, struct actions *a,
                                const struct error *result); /* or NULL */
 

@@ -132,7 +132,9 @@ bool server_admit(struct server_federation *f, uint32_t peer, const struct wire_
     if (j->generation > f->set.known)
         f->set.known = j->generation;
     f->counts.joined[peer]++;
-    log_info("%s joined (%u of %zu)", server_name(f, peer), ready(f), f->terms.roster->n);
+    p->comes.about = server_name(f, peer);
+    if (log_few_more(&p->comes, f->now_us))
+        log_info("%s joined (%u of %zu)", server_name(f, peer), ready(f), f->terms.roster->n);
     return true;
 }
 

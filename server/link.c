@@ -48,12 +48,15 @@ void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum st
     net_conn_close(k->conn, true);
 }
 
-void link_warn(const struct link *k, struct log_few *few, const char *fmt, ...)
+void link_warn(const struct link *k, struct link_few *few, const char *fmt, ...)
 {
+    const bool joined = k != NULL && k->joined;
+    struct log_few *of = joined ? &few->party[k->peer] : &few->strangers;
     char text[ERROR_TEXT_MAX];
     va_list args;
 
-    if ((k == NULL || !k->joined) && !log_few_more(few, clock_us()))
+    of->about = joined ? "connections of one party" : NULL;
+    if (!log_few_more(of, clock_us()))
         return;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);

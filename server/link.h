@@ -31,7 +31,11 @@ void link_send(struct link *k, struct traffic *t, const struct buf *frame,
 void link_refuse(struct link *k, struct traffic *t, struct buf *scratch, enum status_kind kind,
                  const char *text);
 
-/* A warning; of all those about connections that have not joined (NULL: nor shaken hands), few. */
-void link_warn(const struct link *k, struct log_few *few, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Of warnings that whoever is at the other end can cause, few: of all connections that have not
+ * joined (NULL: nor shaken hands) together, and of each party. */
+struct link_few {
+    struct log_few strangers, party[WIRE_MEMBERS_MAX];
+};
+void link_warn(const struct link *k, struct link_few *few, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 #endif

@@ -82,11 +82,15 @@ static enum status act(void *owner, const struct action *a)
     case ACTION_SEND: return send_message(l, a);
     case ACTION_DROP: connections_drop(&l->connections, a); break;
     case ACTION_REPORT: report(l); break;
+    case ACTION_FORGET: journal_forget(l->run.journal, a->step); break;
     case ACTION_FINISH: finish(l, a); break;
     case ACTION_CHARGE:
     case ACTION_ARM:
     case ACTION_DISARM:
     case ACTION_KEEP:
+    case ACTION_APPEND:
+    case ACTION_TURN:
+    case ACTION_RECALL:
     case ACTION_WORK: CHECK(!"the server keeps no ledger, and the reactor does the others");
     }
     return STATUS_OK;
@@ -102,9 +106,7 @@ static void step(void *owner, const struct event *e, struct actions *out)
 
 static void work(void *owner, const struct action *a, struct error *result)
 {
-    (void)a;
-    (void)result;
-    server_session_work(((struct loop *)owner)->run.session);
+    result->status = server_run_work(&((struct loop *)owner)->run, a, result);
 }
 
 static void keep(void *owner, const struct wire_bytes *kept, struct error *result)

@@ -176,6 +176,30 @@ void server_sits_out(struct server_federation *f, uint32_t peer)
                  server_name(f, peer), SERVER_LOSSES_MAX);
 }
 
+static void at_odds(struct server_federation *f, uint32_t peer, uint32_t with)
+{
+    struct server_peer *p = &f->peer[peer];
+
+    if (p->at_odds != 0 && p->at_odds != with + 1) {
+        p->barred = true;
+        log_warn("%s is at odds with %s, and was with %s: it is shut out", server_name(f, peer),
+                 server_name(f, with), server_name(f, p->at_odds - 1));
+    }
+    p->at_odds = with + 1;
+}
+
+/* One of the two lies, or this server, and nobody can tell which: so it costs both. */
+void server_accuses(struct server_federation *f, uint32_t peer, uint32_t accused)
+{
+    if (f->peer[accused].member < 0 || accused == peer)
+        return;
+    log_warn("%s says that a share of %s did not open: both sit out", server_name(f, peer),
+             server_name(f, accused));
+    server_sits_out(f, accused);
+    at_odds(f, accused, peer);
+    at_odds(f, peer, accused);
+}
+
 uint32_t server_largest_set(const struct server_federation *f, bool of_all,
                             bool in[WIRE_MEMBERS_MAX])
 {

@@ -7,6 +7,7 @@
  */
 #include "server/run.h"
 
+#include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
@@ -14,22 +15,11 @@
 
 #include <stdio.h>
 
-/* --- the session's store --- */
+/* --- what the session asks --- */
 
 static struct journal *journal_of(void *owner)
 {
     return ((struct server_run *)owner)->journal;
-}
-
-static enum status append(void *owner, const struct journal_record *r, struct error *err)
-{
-    return journal_append(journal_of(owner), r, err);
-}
-
-static enum status gradients(void *owner, uint64_t step, size_t bytes_max, struct buf *out,
-                             uint64_t *steps, struct error *err)
-{
-    return journal_gradients(journal_of(owner), step, bytes_max, out, steps, err);
 }
 
 static bool trail(void *owner, uint64_t applied, uint8_t out[WIRE_DIGEST_BYTES])
@@ -40,11 +30,6 @@ static bool trail(void *owner, uint64_t applied, uint8_t out[WIRE_DIGEST_BYTES])
 static uint64_t first(void *owner)
 {
     return journal_first(journal_of(owner));
-}
-
-static enum status turn(void *owner, uint64_t step, struct error *err)
-{
-    return journal_turn(journal_of(owner), step, err);
 }
 
 static enum status watch_ask(void *owner, const struct transcript_ask *a, struct error *err)
@@ -75,11 +60,6 @@ static enum status watch_arrival(void *owner, const struct transcript_arrival *r
 static enum status watch_end(void *owner, const struct transcript_end *e, struct error *err)
 {
     return transcript_end(((struct server_run *)owner)->transcript, e, err);
-}
-
-static void forget(void *owner, uint64_t before_step)
-{
-    journal_forget(journal_of(owner), before_step);
 }
 
 static uint64_t compared(void *owner, const uint8_t key[WIRE_KEY_BYTES])
@@ -181,7 +161,7 @@ static enum status begin_session(struct server_run *r, struct error *err)
     enum status s;
 
     if (journals(r))
-        setup.store = (struct server_store){r, append, gradients, trail, first, turn, forget};
+        setup.store = (struct server_store){r, trail, first};
     if (r->transcript != NULL)
         setup.watch = (struct server_watch){r,           watch_ask,     watch_upload, watch_sum,
                                             watch_again, watch_arrival, watch_end};
@@ -282,6 +262,31 @@ void server_run_deinit(struct server_run *r)
     guesses_close(&r->guesses);
     sign_key_deinit(&r->key);
     file_unlock(r->lock);
+}
+
+/* --- work --- */
+
+static enum status write_all(struct server_run *r, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; i < r->written.n && s == STATUS_OK; i++) {
+        const struct action *a = &r->written.item[i];
+        CHECK(a->kind == ACTION_APPEND || a->kind == ACTION_TURN);
+        s = a->kind == ACTION_APPEND ? journal_append(r->journal, a->record, err)
+                                     : journal_turn(r->journal, a->step, err);
+    }
+    return s;
+}
+
+enum status server_run_work(struct server_run *r, const struct action *a, struct error *err)
+{
+    if (a->kind == ACTION_RECALL)
+        return journal_gradients(r->journal, a->step, a->recall.bytes_max, a->recall.out,
+                                 a->recall.steps, err);
+    r->written.n = 0;
+    server_session_work(r->session, &r->written);
+    return write_all(r, err);
 }
 
 enum status server_run_keep(const struct server_run *r, const struct wire_bytes *kept,

@@ -20,6 +20,7 @@ struct server_run {
     struct server_results results;
     struct sign_key key; /* signs what is counted under state */
     struct guesses guesses;
+    struct actions written; /* by the session's work */
     enum wire_outcome outcome;
     struct error error;
     int lock; /* of the state directory */
@@ -32,6 +33,10 @@ enum status server_run_begin(struct server_run *r, struct error *err) MUST_USE;
 enum status server_run_end(struct server_run *r, struct error *err) MUST_USE;
 void server_run_deinit(struct server_run *r); /* safe on a zeroed struct */
 
+/* WORK and RECALL of the session; may run on a worker thread while nothing is told to it.
+ * What its work wants in the journal is there when this returns. */
+enum status server_run_work(struct server_run *r, const struct action *a,
+                            struct error *err) MUST_USE;
 /* Writes what the session wants kept; may run on a worker thread while the session goes on. */
 enum status server_run_keep(const struct server_run *r, const struct wire_bytes *kept,
                             struct error *err) MUST_USE;

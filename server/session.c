@@ -87,9 +87,9 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
     server_federation_step(&s->fed, now_us, e, out);
 }
 
-void server_session_work(struct server_session *s)
+void server_session_work(struct server_session *s, struct actions *out)
 {
-    server_federation_work(&s->fed);
+    server_federation_work(&s->fed, out);
 }
 
 enum status server_session_save(const struct server_session *s, struct buf *out)

@@ -36,8 +36,9 @@ const uint8_t *server_session_plan_digest(const struct server_session *s); /* WI
 
 void server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                          struct actions *out);
-/* The work an ACTION_WORK asked for; may run on another thread while no step runs. */
-void server_session_work(struct server_session *s);
+/* The work an ACTION_WORK asked for, and what it wants written then (APPEND, TURN); may run on
+ * another thread while no step runs. */
+void server_session_work(struct server_session *s, struct actions *out);
 
 const struct server_report *server_session_report(struct server_session *s);
 /* fedvs, once all hellos of a generation are in: what they amount to. */

@@ -19,20 +19,13 @@
 #include "common/secagg/fedvs_terms.h"
 #include "server/train/transcript.h"
 
-/* Where released sums and gradients are kept for a process that comes later
- * (common/daemon/journal); append NULL: nowhere.  Called from step and work, never from both at
- * once. */
+/* What the journal of released sums and gradients (common/daemon/journal) has, for a process that
+ * comes later; first NULL: there is none.  To be written to, and read at length, it takes actions
+ * (APPEND, TURN, RECALL, FORGET).  Called from step alone. */
 struct server_store {
     void *owner;
-    enum status (*append)(void *owner, const struct journal_record *r, struct error *err);
-    /* Gradients of `step` and those after it, side by side, up to bytes_max (at least one). */
-    enum status (*gradients)(void *owner, uint64_t step, size_t bytes_max, struct buf *out,
-                             uint64_t *steps, struct error *err);
     bool (*trail)(void *owner, uint64_t applied, uint8_t trail[WIRE_DIGEST_BYTES]);
     uint64_t (*first)(void *owner); /* oldest step it has the gradient of */
-    /* A checkpoint of `step` steps is about to be written. */
-    enum status (*turn)(void *owner, uint64_t step, struct error *err);
-    void (*forget)(void *owner, uint64_t before_step); /* nobody needs those again */
 };
 
 /* Somebody who is told what the server sees and says (transcript.h), by all six; ask NULL: nobody.

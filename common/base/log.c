@@ -104,9 +104,9 @@ bool log_few_more(struct log_few *f, uint64_t now_us)
 
     if (minute != f->minute) {
         if (f->left_out > 0)
-            log_warn("%llu lines about strangers were left out, so that they do not fill the log",
-                     (unsigned long long)f->left_out);
-        *f = (struct log_few){.minute = minute};
+            log_warn("%llu lines about %s were left out, so that they do not fill the log",
+                     (unsigned long long)f->left_out, f->about == NULL ? "strangers" : f->about);
+        *f = (struct log_few){.minute = minute, .about = f->about};
     }
     if (f->shown < LOG_FEW_MAX) {
         f->shown++;

@@ -23,6 +23,7 @@ void log_write(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
 enum { LOG_FEW_MAX = 100 };
 struct log_few {
     uint64_t minute, shown, left_out;
+    const char *about; /* whom, kept by reference; NULL: strangers */
 };
 bool log_few_more(struct log_few *f, uint64_t now_us) MUST_USE;
 

@@ -6,6 +6,7 @@
 #ifndef COLONNADE_FLOW_ACTION_H
 #define COLONNADE_FLOW_ACTION_H
 
+#include "common/base/buf.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/privacy/account.h"
@@ -23,7 +24,13 @@ enum action_kind {
     ACTION_KEEP,   /* write a checkpoint, while the session goes on; then tell it EVENT_KEPT */
     ACTION_DROP,   /* refuse `peer` with error and close its connection */
     ACTION_REPORT, /* an evaluation is complete: write it down */
+    ACTION_RECALL, /* gradients of steps gone by, out of the journal; then tell it EVENT_RECALLED */
+    ACTION_FORGET, /* nobody needs the journal's steps before `step` again */
     ACTION_FINISH, /* the run is over: outcome, error */
+    /* By work alone, which has a list of its own: done on its thread when it has returned, and
+     * before anything else is; EVENT_DONE says what went wrong. */
+    ACTION_APPEND, /* `record` to the journal */
+    ACTION_TURN,   /* the journal's segment ends: a checkpoint at `step` is about to be written */
 };
 
 /* Releases of rows of one split under one mechanism, and what is to be durable with them.  A charge
@@ -44,6 +51,16 @@ struct action_charge {
     size_t seen_n;
 };
 
+struct journal_record; /* common/daemon/journal.h */
+
+/* Of `step` and those after it, side by side, up to bytes_max (at least one); all belongs to the
+ * core. */
+struct action_recall {
+    size_t bytes_max;
+    struct buf *out;
+    uint64_t *steps; /* how many these are */
+};
+
 struct action {
     enum action_kind kind;
     uint32_t peer;
@@ -53,6 +70,9 @@ struct action {
     uint64_t after_ms;
     double flops; /* WORK: for the choice between loop and pool */
     struct action_charge charge;
+    uint64_t step; /* RECALL, FORGET, TURN: a training step */
+    struct action_recall recall;
+    const struct journal_record *record; /* APPEND */
     struct wire_bytes kept; /* KEEP: secret, seal it; the core leaves them alone until EVENT_KEPT */
     enum wire_outcome outcome;
     const struct error *error;

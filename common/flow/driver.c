@@ -23,6 +23,8 @@ static bool is_work(const struct action *a, enum event_kind *answer)
         *answer = EVENT_DONE;
     else if (a->kind == ACTION_CHARGE && !a->charge.give_back)
         *answer = EVENT_CHARGED;
+    else if (a->kind == ACTION_RECALL)
+        *answer = EVENT_RECALLED;
     else
         return false;
     return true;
@@ -38,6 +40,7 @@ static bool act(struct driver *d, const struct action *a)
     CHECK(a->kind != ACTION_KEEP || !d->keeping);
     d->keeping |= a->kind == ACTION_KEEP;
     d->over = a->kind == ACTION_FINISH;
+    CHECK(a->kind != ACTION_APPEND && a->kind != ACTION_TURN); /* work asks for these */
     s = d->calls->act(d->owner, a);
     CHECK(s == STATUS_OK || (s == STATUS_MEMORY && a->kind == ACTION_SEND));
     return s == STATUS_OK;
@@ -117,6 +120,7 @@ static void hold(struct driver *d, const struct event *e)
     case EVENT_MESSAGE:
     case EVENT_DONE:
     case EVENT_CHARGED:
+    case EVENT_RECALLED:
     case EVENT_KEPT:
     case EVENT_UNSENT: CHECK(!"the core is at work: nobody may say anything to it");
     }
@@ -124,8 +128,8 @@ static void hold(struct driver *d, const struct event *e)
 
 void driver_tell(struct driver *d, const struct event *e)
 {
-    CHECK(e->kind != EVENT_DONE && e->kind != EVENT_CHARGED && e->kind != EVENT_KEPT &&
-          e->kind != EVENT_UNSENT); /* these are the driver's own */
+    CHECK(e->kind != EVENT_DONE && e->kind != EVENT_CHARGED && e->kind != EVENT_RECALLED &&
+          e->kind != EVENT_KEPT && e->kind != EVENT_UNSENT); /* these are the driver's own */
     if (d->working)
         hold(d, e);
     else if (!d->over)

@@ -1,7 +1,7 @@
 /* driver.h -- between a session core and the world: what is told when, and what is done in which
  * order.
  *
- * A core knows one thing at a time.  While a piece of work is under way (WORK, CHARGE) it
+ * A core knows one thing at a time.  While a piece of work is under way (WORK, CHARGE, RECALL) it
  * is told nothing: the driver holds losses, a durable checkpoint, a stop and the timer back, and
  * tells them in this order once the work's own answer has been told.  Each may ask for more work;
  * what is left is then held on.  What is held is held once: of several losses of one peer the first
@@ -28,10 +28,10 @@ struct driver_calls {
     /* The core's step. */
     void (*step)(void *owner, const struct event *e, struct actions *out);
     /* Does one of these: SEND, ARM, DISARM, KEEP (begins it: driver_kept when it has ended), DROP,
-     * REPORT, FINISH, and a CHARGE that gives back.  STATUS_MEMORY: a SEND that could not
+     * REPORT, FORGET, FINISH, and a CHARGE that gives back.  STATUS_MEMORY: a SEND that could not
      * be packed; all else has to be STATUS_OK. */
     enum status (*act)(void *owner, const struct action *a);
-    /* Begins WORK or CHARGE.  True: it has ended already, with *result (given as none) for
+    /* Begins WORK, CHARGE or RECALL.  True: it has ended already, with *result (given as none) for
      * the answer; false: driver_done comes when it has, and until then nobody may call the core,
      * nor driver_tell with a message. */
     bool (*begin)(void *owner, const struct action *a, struct error *result);

@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/base/record.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,10 +50,16 @@ struct printed {
     double loss_sum;
 };
 
+static const struct record_field printed_field[] = {
+    RECORD_FIELD(struct printed, rows),
+    RECORD_FIELD(struct printed, loss_sum),
+};
+enum { PRINTED_FIELDS = sizeof printed_field / sizeof printed_field[0] };
+
 enum status score_board_print(const struct score_board *b, struct buf *out)
 {
     struct printed head = {b->rows, b->loss_sum};
-    enum status s = buf_append(out, &head, sizeof head);
+    enum status s = record_print(out, printed_field, PRINTED_FIELDS, &head);
 
     if (s == STATUS_OK)
         s = buf_append(out, b->prob, b->rows * b->classes * sizeof *b->prob);
@@ -61,23 +68,22 @@ enum status score_board_print(const struct score_board *b, struct buf *out)
 
 enum status score_board_parse(struct score_board *b, const uint8_t *bytes, size_t n, size_t *used)
 {
+    const size_t begin = record_bytes(printed_field, PRINTED_FIELDS);
     struct printed head;
     size_t probs;
 
-    if (n < sizeof head)
-        return STATUS_DATA;
-    memcpy(&head, bytes, sizeof head);
-    if (head.rows > b->rows_max)
+    if (n < begin || !record_parse(&head, printed_field, PRINTED_FIELDS, bytes) ||
+        head.rows > b->rows_max)
         return STATUS_DATA;
     probs = head.rows * b->classes * sizeof *b->prob;
-    *used = sizeof head + probs + head.rows * sizeof *b->target;
+    *used = begin + probs + head.rows * sizeof *b->target;
     if (n < *used)
         return STATUS_DATA;
     b->rows = head.rows;
     b->loss_sum = head.loss_sum;
     if (head.rows > 0) {
-        memcpy(b->prob, bytes + sizeof head, probs);
-        memcpy(b->target, bytes + sizeof head + probs, head.rows * sizeof *b->target);
+        memcpy(b->prob, bytes + begin, probs);
+        memcpy(b->target, bytes + begin + probs, head.rows * sizeof *b->target);
     }
     return STATUS_OK;
 }

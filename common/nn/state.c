@@ -3,6 +3,8 @@
  */
 #include "common/nn/state.h"
 
+#include "common/base/le.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +21,11 @@ size_t nn_state_bytes(const struct nn_net *n)
 
 enum status nn_state_print(const struct nn_net *n, struct buf *out)
 {
-    enum status s = buf_append(out, &n->steps, sizeof n->steps);
+    uint8_t steps[sizeof n->steps];
+    enum status s;
+
+    le_put(steps, n->steps, sizeof steps);
+    s = buf_append(out, steps, sizeof steps);
 
     for (size_t i = 0; i < n->spec.layers && s == STATUS_OK; i++) {
         const struct nn_layer *l = &n->layer[i];
@@ -49,7 +55,7 @@ enum status nn_state_parse(struct nn_net *n, const uint8_t *bytes, size_t len)
 
     if (len != nn_state_bytes(n) || !all_finite(at, (len - sizeof n->steps) / sizeof(float)))
         return STATUS_DATA;
-    memcpy(&n->steps, bytes, sizeof n->steps);
+    n->steps = le_take(&bytes, sizeof n->steps);
     for (size_t i = 0; i < n->spec.layers; i++) {
         struct nn_layer *l = &n->layer[i];
         float *parts[] = {l->w, l->m1, l->m2};

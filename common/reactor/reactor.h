@@ -15,12 +15,12 @@
 #include <uv.h>
 
 struct reactor_calls {
-    /* The core's step, and its actions but for ARM, DISARM, KEEP, WORK and the CHARGE that is
-     * waited for: as in driver.h.  FINISH has to call reactor_close. */
+    /* The core's step, and its actions but for ARM, DISARM, KEEP and what `work` is for: as in
+     * driver.h.  FINISH has to call reactor_close. */
     void (*step)(void *owner, const struct event *e, struct actions *out);
     enum status (*act)(void *owner, const struct action *a);
-    /* WORK and CHARGE: on a thread of the pool, while nothing is told to the core; work of less
-     * than about a millisecond on the reactor's own.  *result comes as none. */
+    /* WORK, CHARGE and RECALL: on a thread of the pool, while nothing is told to the core; work of
+     * less than about a millisecond on the reactor's own.  *result comes as none. */
     void (*work)(void *owner, const struct action *a, struct error *result);
     /* The same while the core goes on. */
     void (*keep)(void *owner, const struct wire_bytes *kept, struct error *result);

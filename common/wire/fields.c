@@ -184,6 +184,7 @@ static const struct field finish[] = {
 static const struct field refuse[] = {
     {FAULT(Refuse, refuse, STATUS_KIND_NONE + 1)},
     {WORDS(Refuse, refuse, text)},
+    {FIELD_U32, ROW(Refuse, refuse, accused, uint32_t, uint32_t), FROM(0, WIRE_MEMBERS_MAX, 1)},
 };
 
 /* --- rules about several fields --- */

@@ -181,6 +181,7 @@ struct wire_finish {
 struct wire_refuse {
     enum status_kind kind;
     char text[WIRE_TEXT_MAX + 1];
+    uint32_t accused; /* roster index + 1 of the member whose share did not open; 0: of none */
 };
 
 struct wire_msg {

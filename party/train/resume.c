@@ -10,22 +10,50 @@
  */
 #include "party/train/train.h"
 
+#include "common/base/check.h"
+#include "common/base/record.h"
 #include "common/crypto/secret.h"
 #include "common/nn/state.h"
 #include "party/policy.h"
 
 #include <string.h>
 
-enum { RESUME_VERSION = 7 };
+enum { RESUME_VERSION = 8 };
 
 struct kept {
-    uint64_t version, applied, final, plan_len;
-    uint64_t train, fitted; /* what the bottom was made of: enum config_train, data.scale fit */
-    uint64_t raw;           /* the bottom has counted as raw: for good */
+    uint32_t version;
+    uint64_t applied, plan_len;
+    uint32_t train;         /* what the bottom was made of: enum config_train, */
+    bool fitted;            /* and data.scale fit */
+    bool raw;               /* the bottom has counted as raw: for good */
+    bool final;             /* the last broadcast has come */
     struct party_paid paid; /* how far the ledger had come */
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
 };
+
+static const struct record_field kept_field[] = {
+    RECORD_FIELD(struct kept, version),     RECORD_FIELD(struct kept, applied),
+    RECORD_FIELD(struct kept, plan_len),    RECORD_FIELD(struct kept, train),
+    RECORD_FIELD(struct kept, fitted),      RECORD_FIELD(struct kept, raw),
+    RECORD_FIELD(struct kept, final),       RECORD_FIELD(struct kept, paid.last),
+    RECORD_FIELD(struct kept, paid.rounds), RECORD_FIELD(struct kept, paid.step),
+    RECORD_FIELD(struct kept, trail),       RECORD_FIELD(struct kept, deal),
+};
+enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
+
+static size_t kept_bytes(void)
+{
+    return record_bytes(kept_field, KEPT_FIELDS);
+}
+
+/* Out of a checkpoint; false: it has none of this version, with its plan. */
+static bool take_kept(struct kept *k, const uint8_t *bytes, size_t n)
+{
+    return n >= kept_bytes() && record_parse(k, kept_field, KEPT_FIELDS, bytes) &&
+           k->version == RESUME_VERSION && k->plan_len <= PLAN_TEXT_MAX &&
+           k->plan_len <= n - kept_bytes();
+}
 
 static bool fitted(const struct party_train *p)
 {
@@ -51,7 +79,7 @@ enum status party_train_save(const void *state, struct buf *out)
         return STATUS_OK; /* nothing that another start would not make as well */
     memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
-    s = buf_append(out, &k, sizeof k);
+    s = record_print(out, kept_field, KEPT_FIELDS, &k);
     secret_wipe(&k, sizeof k);
     if (s == STATUS_OK)
         s = buf_append(out, p->learner.plan_text.data, p->learner.plan_text.len);
@@ -77,7 +105,7 @@ static enum status take(struct party_train *p, const struct kept *k, const uint8
         return unfit(p);
     memcpy(p->learner.trail.value, k->trail, sizeof k->trail);
     p->learner.applied = k->applied;
-    p->learner.final = k->final != 0;
+    p->learner.final = k->final;
     return STATUS_OK;
 }
 
@@ -85,18 +113,19 @@ static enum status take(struct party_train *p, const struct kept *k, const uint8
 static enum status remember(struct party_train *p)
 {
     const struct party_setup *setup = p->setup;
+    const size_t head = kept_bytes();
     struct kept k;
+    bool ours;
 
     if (buf_append(&p->keep.last, setup->saved, setup->saved_n) != STATUS_OK)
         return error_set(p->error, STATUS_MEMORY, "no memory for a checkpoint");
-    if (setup->saved_before_n < sizeof k)
-        return STATUS_OK;
-    memcpy(&k, setup->saved_before, sizeof k);
     /* One of more steps is of a line of steps that the server had lost. */
-    if (k.version != RESUME_VERSION || k.plan_len != p->learner.plan_text.len ||
-        k.applied > p->learner.applied || setup->saved_before_n - sizeof k < k.plan_len ||
-        memcmp(setup->saved_before + sizeof k, p->learner.plan_text.data,
-               p->learner.plan_text.len) != 0)
+    ours = take_kept(&k, setup->saved_before, setup->saved_before_n) &&
+           k.plan_len == p->learner.plan_text.len && k.applied <= p->learner.applied &&
+           memcmp(setup->saved_before + head, p->learner.plan_text.data,
+                  p->learner.plan_text.len) == 0;
+    secret_wipe(k.deal, sizeof k.deal);
+    if (!ours)
         return STATUS_OK;
     p->keep.before_step = k.applied;
     if (buf_append(&p->keep.before, setup->saved_before, setup->saved_before_n) != STATUS_OK)
@@ -112,12 +141,9 @@ static bool counts_raw(const struct party_train *p)
     return policy_raw_because(p->setup->config, spent, n) != NULL;
 }
 
-/* What comes before anything is made of it: `left` bytes follow. */
-static enum status check_kept(struct party_train *p, const struct kept *k, size_t left)
+/* What comes before anything is made of it. */
+static enum status check_kept(struct party_train *p, const struct kept *k)
 {
-    if (k->version != RESUME_VERSION || k->plan_len > left || k->plan_len > PLAN_TEXT_MAX ||
-        k->raw > 1)
-        return unfit(p);
     /* A bottom that has trained on raw records does not become a frozen one. */
     if (k->train != p->setup->config->train || k->fitted != fitted(p))
         return error_set(p->error, STATUS_CONFIG,
@@ -125,12 +151,12 @@ static enum status check_kept(struct party_train *p, const struct kept *k, size_
                          "data.scale; use another state directory");
     /* Which weights were loaded and how inputs were scaled is in the bottom, whatever the
      * configuration says by now. */
-    if (k->raw != 0 && !counts_raw(p))
+    if (k->raw && !counts_raw(p))
         return error_set(p->error, STATUS_CONFIG,
                          "state: the saved bottom counts as raw, which model.load and data.scale "
                          "would not say of it by now; put them back, or use another state "
                          "directory");
-    p->learner.raw = k->raw != 0;
+    p->learner.raw = k->raw;
     return party_witness_restore(p, &k->paid);
 }
 
@@ -152,21 +178,17 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
 
 enum status party_restore(struct party_train *p)
 {
-    const uint8_t *at = p->setup->saved;
-    size_t left = p->setup->saved_n;
+    const size_t head = kept_bytes();
     struct kept k;
     enum status s;
 
-    if (at == NULL)
+    if (p->setup->saved == NULL)
         return STATUS_OK;
-    if (left < sizeof k)
+    if (!take_kept(&k, p->setup->saved, p->setup->saved_n))
         return unfit(p);
-    memcpy(&k, at, sizeof k);
-    at += sizeof k;
-    left -= sizeof k;
-    s = check_kept(p, &k, left);
+    s = check_kept(p, &k);
     if (s == STATUS_OK)
-        s = restore(p, &k, at, left);
+        s = restore(p, &k, p->setup->saved + head, p->setup->saved_n - head);
     secret_wipe(&k, sizeof k);
     return s;
 }
@@ -176,8 +198,9 @@ static enum status go_back_to(struct party_train *p, const struct buf *to)
     struct kept k;
     size_t head;
 
-    memcpy(&k, to->data, sizeof k);
-    head = sizeof k + (size_t)k.plan_len;
+    CHECK(take_kept(&k, to->data, to->len)); /* it was printed here, or taken before */
+    secret_wipe(k.deal, sizeof k.deal);
+    head = kept_bytes() + (size_t)k.plan_len;
     return take(p, &k, to->data + head, to->len - head);
 }
 
@@ -200,16 +223,12 @@ enum status party_go_back(struct party_train *p, uint64_t step)
 bool party_session_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64_t *was)
 {
     struct kept k;
-    bool ours;
+    const bool ours = take_kept(&k, saved, n);
 
-    if (n < sizeof k)
-        return false;
-    memcpy(&k, saved, sizeof k);
-    ours = k.version == RESUME_VERSION;
     if (ours) {
         *was = k.paid.last;
         k.paid = (struct party_paid){.last = last, .rounds = PARTY_PAID_FORGOTTEN};
-        memcpy(saved, &k, sizeof k);
+        record_write(saved, kept_field, KEPT_FIELDS, &k);
     }
     secret_wipe(&k, sizeof k);
     return ours;

@@ -309,6 +309,7 @@ static enum status new_job(void **state, const struct party_host *host)
     p->stop = host->stop;
     p->sm = host->sm;
     p->error = host->error;
+    p->accused = host->accused;
     p->spans = host->spans;
     s = begin_life(p);
     if (s == STATUS_OK)

@@ -42,6 +42,7 @@ struct party_train {
     const atomic_bool *stop;
     struct sm *sm;
     struct error *error;
+    uint32_t *accused;
     struct spans *spans;
 
     struct party_learner learner;

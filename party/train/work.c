@@ -220,10 +220,12 @@ static enum status work_on_sum(struct party_train *p)
                          p->error);
 
     spans_add(p->spans, SPAN_PROTECT, p->setup->clock_us() - start);
-    if (s == STATUS_AUTH)
+    if (s == STATUS_AUTH) {
+        *p->accused = p->set->members[faulty] + 1;
         error_wrap(p->error, "round %llu: the share of %s (or the server that passed it on)",
                    (unsigned long long)p->round.task.round,
                    p->setup->roster->party[p->set->members[faulty]].name);
+    }
     return s;
 }
 

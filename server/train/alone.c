@@ -58,7 +58,7 @@ struct server_worked server_stored_work(struct server_train *s)
 {
     struct server_stored *t = &s->trainer.stored;
     const uint64_t start = s->setup.clock_us(), epoch = agenda_epoch_steps(&t->agenda);
-    struct server_worked w = {STATUS_OK, false, false};
+    struct server_worked w = {.status = STATUS_OK};
 
     s->keep.spoiled = true; /* the checkpoint is of the moment when the parties left */
     do {
@@ -136,6 +136,7 @@ struct server_next server_stored_step(struct server_train *s, struct actions *a,
     case EVENT_DONE:
     case EVENT_LOST:
     case EVENT_MESSAGE:
+    case EVENT_RECALLED:
     case EVENT_KEPT:
     case EVENT_CHARGED: break;
     }

@@ -12,7 +12,7 @@ static bool reachable(const struct server_train *s, uint64_t applied)
     const struct server_store *store = &s->setup.store;
     uint64_t first = s->trainer.close.any ? s->trainer.close.step : s->trainer.steps_done;
 
-    if (store->append != NULL && store->first(store->owner) < first)
+    if (store->first != NULL && store->first(store->owner) < first)
         first = store->first(store->owner);
     return applied == s->trainer.steps_done ||
            (applied < s->trainer.steps_done && applied >= first);
@@ -32,7 +32,7 @@ static bool trail_differs(const struct server_train *s, const struct wire_join *
     if (s->trainer.steps_done == 0)
         return false;
     if (j->applied != s->trainer.steps_done) {
-        if (store->append == NULL || !store->trail(store->owner, j->applied, trail))
+        if (store->first == NULL || !store->trail(store->owner, j->applied, trail))
             return false;
         ours = trail;
     }
@@ -87,57 +87,74 @@ void server_model_came(struct server_train *s, uint32_t peer, const struct wire_
     m->kept[1] = j->kept_before;
 }
 
-/* What one member's gradients of `step` and perhaps more are, into s->keep.replay. */
-static enum status recall(struct server_train *s, uint32_t peer, uint64_t step, uint64_t *steps)
+/* The last one, which is here.  Under concat each member has a part of it. */
+static enum status take_last(struct server_train *s, uint32_t peer)
 {
-    const struct server_store *store = &s->setup.store;
-    size_t bytes = s->trainer.close.words * sizeof *s->trainer.head.blob,
-           block = (size_t)s->fed->peer[peer].member * bytes;
-    enum status st;
+    const size_t bytes = s->trainer.close.words * sizeof *s->trainer.head.blob,
+                 block = (size_t)s->fed->peer[peer].member * bytes;
 
-    s->keep.replay.len = 0;
-    *steps = 1;
-    if (s->trainer.close.any && step == s->trainer.close.step)
-        return buf_append(&s->keep.replay,
-                          (const uint8_t *)s->trainer.head.blob +
-                              (s->trainer.close.blocks > 1 ? block : 0),
-                          bytes);
-    st = store->gradients(store->owner, step, s->trainer.head.apart ? 1 : WIRE_REPLAY_MAX,
-                          &s->keep.replay, steps, &s->fed->error);
-    if (st == STATUS_OK && s->trainer.head.apart) { /* of one step, everybody's side by side */
-        bytes = s->keep.replay.len / s->fed->set.n;
-        memmove(s->keep.replay.data,
-                s->keep.replay.data + (size_t)s->fed->peer[peer].member * bytes, bytes);
-        s->keep.replay.len = bytes;
-    }
-    return st;
+    return buf_append(
+        &s->keep.replay,
+        (const uint8_t *)s->trainer.head.blob + (s->trainer.close.blocks > 1 ? block : 0), bytes);
+}
+
+/* What is in keep.replay, so many steps from `step` on, to who is behind. */
+static struct server_next bring_up(struct server_train *s, struct actions *a, uint32_t peer,
+                                   uint64_t step, uint64_t steps)
+{
+    struct action *send;
+
+    s->member[peer].applied = step + steps; /* it only grows: an end to the asking */
+    s->report.degraded.replayed += steps;
+    if (server_watch_again(s, peer, step, steps) != STATUS_OK)
+        return next_of(NEXT_FAIL);
+    send = server_send_one(s->fed, a, peer, WIRE_REPLAY);
+    send->msg.replay = (struct wire_replay){
+        s->fed->set.generation, step, {s->keep.replay.data, s->keep.replay.len}};
+    return next_of(NEXT_WAIT);
 }
 
 struct server_next server_behind(struct server_train *s, struct actions *a, uint32_t peer,
                                  const struct wire_behind *b)
 {
-    struct train_member *m = &s->member[peer];
-    struct action *send;
-    uint64_t steps;
+    struct action *recall;
 
-    if (!server_waits(s->fed) || b->applied < m->applied || b->applied >= s->trainer.steps_done ||
-        !reachable(s, b->applied)) {
+    if (!server_waits(s->fed) || b->applied < s->member[peer].applied ||
+        b->applied >= s->trainer.steps_done || !reachable(s, b->applied)) {
         error_set(&s->fed->error, STATUS_PROTOCOL,
                   "%s: is behind by what it should have (%llu of %llu)", server_name(s->fed, peer),
                   (unsigned long long)b->applied, (unsigned long long)s->trainer.steps_done);
         return next_of_peer(NEXT_DROP, peer);
     }
-    if (recall(s, peer, b->applied, &steps) != STATUS_OK) {
-        if (s->fed->error.status == STATUS_OK)
-            error_set(&s->fed->error, STATUS_MEMORY, "no memory for a replay");
+    s->keep.replay.len = 0;
+    if (s->trainer.close.any && b->applied == s->trainer.close.step) {
+        if (take_last(s, peer) == STATUS_OK)
+            return bring_up(s, a, peer, b->applied, 1);
+        error_set(&s->fed->error, STATUS_MEMORY, "no memory for a replay");
         return next_of(NEXT_FAIL);
     }
-    m->applied = b->applied + steps; /* it only grows: an end to the asking */
-    s->report.degraded.replayed += steps;
-    if (server_watch_again(s, peer, b->applied, steps) != STATUS_OK)
-        return next_of(NEXT_FAIL);
-    send = server_send_one(s->fed, a, peer, WIRE_REPLAY);
-    send->msg.replay = (struct wire_replay){
-        s->fed->set.generation, b->applied, {s->keep.replay.data, s->keep.replay.len}};
+    s->keep.recall = (struct server_recall){.peer = peer, .step = b->applied};
+    recall = actions_add(a, ACTION_RECALL);
+    recall->step = b->applied;
+    recall->recall = (struct action_recall){s->trainer.head.apart ? 1 : WIRE_REPLAY_MAX,
+                                            &s->keep.replay, &s->keep.recall.steps};
     return next_of(NEXT_WAIT);
+}
+
+struct server_next server_recalled(struct server_train *s, struct actions *a,
+                                   const struct error *result)
+{
+    const struct server_recall *r = &s->keep.recall;
+    struct buf *replay = &s->keep.replay;
+
+    if (result->status != STATUS_OK) {
+        s->fed->error = *result;
+        return next_of(NEXT_FAIL);
+    }
+    if (s->trainer.head.apart) { /* of one step, everybody's side by side */
+        replay->len /= s->fed->set.n;
+        memmove(replay->data, replay->data + (size_t)s->fed->peer[r->peer].member * replay->len,
+                replay->len);
+    }
+    return bring_up(s, a, r->peer, r->step, r->steps);
 }

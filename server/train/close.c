@@ -23,7 +23,7 @@ void server_hand_over(struct server_train *s, struct actions *a)
 
 /* Steps that somebody may still ask for: a party goes back at most to the checkpoint before its
  * last, or without any misses the last gradient.  Under drop nobody does. */
-static void forget_what_nobody_needs(struct server_train *s)
+static void forget_what_nobody_needs(struct server_train *s, struct actions *a)
 {
     uint64_t floor = s->keep.durable_step;
 
@@ -39,11 +39,12 @@ static void forget_what_nobody_needs(struct server_train *s)
         floor = s->trainer.steps_done - WIRE_BEHIND_MAX; /* no peer fills this side's disk */
     if (floor > s->keep.durable_step)
         floor = s->keep.durable_step;
-    if (s->setup.store.append != NULL)
-        s->setup.store.forget(s->setup.store.owner, floor);
+    if (s->setup.store.first != NULL)
+        actions_add(a, ACTION_FORGET)->step = floor;
 }
 
-struct server_next server_keep_done(struct server_train *s, const struct error *result)
+struct server_next server_keep_done(struct server_train *s, struct actions *a,
+                                    const struct error *result)
 {
     s->keep.under_way = false;
     if (result->status != STATUS_OK) {
@@ -51,13 +52,14 @@ struct server_next server_keep_done(struct server_train *s, const struct error *
         return next_of(NEXT_FAIL);
     }
     s->keep.durable_step = s->keep.step;
-    forget_what_nobody_needs(s);
+    forget_what_nobody_needs(s, a);
     if (s->fed->sm.phase == PHASE_CLOSE && (s->trainer.complete || server_all_answered(s->fed)))
         return next_of(NEXT_CLOSED);
     return next_of(NEXT_WAIT);
 }
 
-struct server_next server_kept(struct server_train *s, uint32_t peer, const struct wire_kept *k)
+struct server_next server_kept(struct server_train *s, struct actions *a, uint32_t peer,
+                               const struct wire_kept *k)
 {
     const struct server_peer *p = &s->fed->peer[peer];
     struct train_member *m = &s->member[peer];
@@ -65,7 +67,7 @@ struct server_next server_kept(struct server_train *s, uint32_t peer, const stru
     if (k->step > m->kept[0]) {
         m->kept[1] = m->kept[0];
         m->kept[0] = k->step;
-        forget_what_nobody_needs(s);
+        forget_what_nobody_needs(s, a);
     }
     if (s->fed->sm.phase == PHASE_CLOSE && k->final && p->member >= 0 && !p->answered &&
         server_answered(s->fed, peer))

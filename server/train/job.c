@@ -117,7 +117,7 @@ static struct server_next message(void *state, struct actions *a, uint32_t peer,
     struct server_train *s = state;
 
     switch (m->kind) {
-    case WIRE_KEPT: return follow(s, a, server_kept(s, peer, &m->kept));
+    case WIRE_KEPT: return follow(s, a, server_kept(s, a, peer, &m->kept));
     case WIRE_BEHIND: return server_behind(s, a, peer, &m->behind);
     case WIRE_SHARE: return follow(s, a, s->mode->share(s, a, peer, &m->share));
     case WIRE_UPLOAD: return follow(s, a, server_upload(s, a, peer, &m->upload));
@@ -224,17 +224,17 @@ static enum status save_now(struct server_train *s, bool *saved)
     *saved = false;
     if (s->keep.under_way)
         return STATUS_OK; /* the one before is still on its way */
-    if (s->setup.store.append != NULL)
-        st = s->setup.store.turn(s->setup.store.owner, s->trainer.steps_done, &s->fed->error);
     s->keep.bytes.len = 0;
     s->keep.step = s->trainer.steps_done;
-    if (st == STATUS_OK && server_train_save(s, &s->keep.bytes) != STATUS_OK)
+    if (server_train_save(s, &s->keep.bytes) != STATUS_OK)
         st = error_set(&s->fed->error, STATUS_MEMORY, "no memory for a checkpoint");
     *saved = st == STATUS_OK;
     return st;
 }
 
-static void work(void *state)
+/* What is released is in the journal before anything of it is sent, and a checkpoint never ahead of
+ * it. */
+static void work(void *state, struct actions *out)
 {
     struct server_train *s = state;
     const uint64_t mode = subnormal_flush();
@@ -245,29 +245,45 @@ static void work(void *state)
         s->keep.spoiled = s->worked.status != STATUS_OK;
     }
     subnormal_restore(mode);
+    if (s->worked.status != STATUS_OK || s->setup.store.first == NULL)
+        return;
+    if (s->worked.append)
+        actions_add(out, ACTION_APPEND)->record = &s->keep.record;
+    if (s->worked.keep)
+        actions_add(out, ACTION_TURN)->step = s->keep.step;
 }
 
-static struct server_worked take_worked(struct server_train *s)
+static struct server_worked take_worked(struct server_train *s, const struct error *written)
 {
-    const struct server_worked w = s->worked;
+    struct server_worked w = s->worked;
 
-    s->worked = (struct server_worked){STATUS_OK, false, false};
+    s->worked = (struct server_worked){.status = STATUS_OK};
+    if (w.status != STATUS_OK || written->status == STATUS_OK)
+        return w;
+    s->fed->error = *written;
+    s->keep.spoiled = true;
+    w.status = written->status;
     return w;
 }
 
-static struct server_next done(void *state, struct actions *a)
+static struct server_next done(void *state, struct actions *a, const struct error *written)
 {
     struct server_train *s = state;
-    const struct server_worked w = take_worked(s);
+    const struct server_worked w = take_worked(s, written);
 
     if (w.status == STATUS_OK && w.keep)
         server_hand_over(s, a);
     return follow(s, a, s->mode->done(s, a, &w));
 }
 
+static struct server_next recalled(void *state, struct actions *a, const struct error *result)
+{
+    return server_recalled(state, a, result);
+}
+
 static struct server_next kept(void *state, struct actions *a, const struct error *result)
 {
-    return follow(state, a, server_keep_done(state, result));
+    return follow(state, a, server_keep_done(state, a, result));
 }
 
 /* --- what there is of it --- */
@@ -295,9 +311,12 @@ static enum status save(const void *state, struct buf *out)
 static struct server_next alone(void *state, struct actions *a, const struct event *e)
 {
     struct server_train *s = state;
-    const struct server_worked w = take_worked(s);
+    struct server_worked w;
 
-    return e->kind == EVENT_DONE ? server_stored_done(s, a, &w) : server_stored_step(s, a, e);
+    if (e->kind != EVENT_DONE)
+        return server_stored_step(s, a, e);
+    w = take_worked(s, e->error);
+    return server_stored_done(s, a, &w);
 }
 
 static void ended(void *state, enum wire_outcome outcome)
@@ -324,6 +343,7 @@ const struct server_job server_job_train = {
     .left_behind = left_behind,
     .work = work,
     .done = done,
+    .recalled = recalled,
     .kept = kept,
     .state = job_state,
     .save = save,

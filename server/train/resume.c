@@ -9,39 +9,81 @@
  */
 #include "server/train/train.h"
 
+#include "common/base/record.h"
 #include "common/nn/state.h"
 
 #include <string.h>
 
-enum { RESUME_VERSION = 3 };
+enum { RESUME_VERSION = 4 };
 
 struct kept {
-    uint64_t version, generation, round, steps_done, arrivals;
-    uint64_t sweep, swept_at, sweep_row, rounds, void_rounds, sweeps;
-    uint64_t integrity_failures;
+    uint32_t version;
+    uint64_t generation, round, steps_done, arrivals;
+    uint64_t rounds, void_rounds, sweeps, integrity_failures;
     struct server_degraded degraded;
-    uint64_t close_any, close_step, close_words, close_blocks;
+    struct server_sweep sweep;
+    bool close_any;
+    uint64_t close_step, close_words, close_blocks;
     uint8_t trail[WIRE_DIGEST_BYTES];
-    uint8_t sweep_running, sweep_on_train, target_reached, complete;
+    bool target_reached, complete;
     struct server_reached reached;
     struct score train, test;
 };
+
+#define KEPT(member) RECORD_FIELD(struct kept, member)
+#define KEPT_SCORE(of)                                                                             \
+    KEPT(of.loss), KEPT(of.accuracy), KEPT(of.auc), KEPT(of.auprc), KEPT(of.f1),                   \
+        KEPT(of.has_loss), KEPT(of.has_classes), KEPT(of.has_auc)
+
+static const struct record_field kept_field[] = {
+    KEPT(version),
+    KEPT(generation),
+    KEPT(round),
+    KEPT(steps_done),
+    KEPT(arrivals),
+    KEPT(rounds),
+    KEPT(void_rounds),
+    KEPT(sweeps),
+    KEPT(integrity_failures),
+    KEPT(degraded.missing),
+    KEPT(degraded.late),
+    KEPT(degraded.absent),
+    KEPT(degraded.stale),
+    KEPT(degraded.unseen),
+    KEPT(degraded.unverified),
+    KEPT(degraded.faulty),
+    KEPT(degraded.replayed),
+    KEPT(sweep.number),
+    KEPT(sweep.done_at),
+    KEPT(sweep.running),
+    KEPT(sweep.on_train),
+    KEPT(sweep.next_place),
+    KEPT(close_any),
+    KEPT(close_step),
+    KEPT(close_words),
+    KEPT(close_blocks),
+    KEPT(trail),
+    KEPT(target_reached),
+    KEPT(complete),
+    KEPT(reached.yes),
+    KEPT(reached.epoch),
+    KEPT(reached.value),
+    KEPT(reached.round),
+    KEPT_SCORE(train),
+    KEPT_SCORE(test),
+};
+enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
 static struct kept kept_of(const struct server_train *s)
 {
     struct kept k;
 
-    memset(&k, 0, sizeof k); /* padding goes to disk too */
     k.version = RESUME_VERSION;
     k.generation = s->fed->set.generation;
     k.round = s->round.number;
     k.steps_done = s->trainer.steps_done;
     k.arrivals = server_stream_arrivals(s);
-    k.sweep = s->trainer.sweep.number;
-    k.swept_at = s->trainer.sweep.done_at;
-    k.sweep_row = s->trainer.sweep.next_place;
-    k.sweep_running = s->trainer.sweep.running;
-    k.sweep_on_train = s->trainer.sweep.on_train;
+    k.sweep = s->trainer.sweep;
     k.rounds = s->report.rounds;
     k.void_rounds = s->report.void_rounds;
     k.integrity_failures = s->report.integrity_failures;
@@ -75,7 +117,7 @@ enum status server_train_save(const struct server_train *s, struct buf *out)
     const struct score_board *board[BOARDS] = {&s->trainer.scores.running, &s->trainer.scores.test,
                                                &s->trainer.scores.train};
     struct kept k = kept_of(s);
-    enum status st = buf_append(out, &k, sizeof k);
+    enum status st = record_print(out, kept_field, KEPT_FIELDS, &k);
 
     if (st == STATUS_OK)
         st = buf_append(out, s->trainer.head.blob,
@@ -93,8 +135,8 @@ static bool fits(const struct server_train *s, const struct kept *k)
 
     return k->version == RESUME_VERSION && k->steps_done <= s->trainer.agenda.steps &&
            k->close_words <= down_words(&s->trainer.head.down, s->plan.training.batch) &&
-           k->close_blocks <= blocks && k->sweep <= s->trainer.agenda.sweeps &&
-           k->sweep_row <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
+           k->close_blocks <= blocks && k->sweep.number <= s->trainer.agenda.sweeps &&
+           k->sweep.next_place <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
 }
 
 static void take(struct server_train *s, const struct kept *k)
@@ -102,13 +144,7 @@ static void take(struct server_train *s, const struct kept *k)
     s->round.number = k->round;
     s->trainer.steps_done = k->steps_done;
     server_stream_go_on(s, k->arrivals);
-    s->trainer.sweep = (struct server_sweep){
-        .number = k->sweep,
-        .done_at = k->swept_at,
-        .running = k->sweep_running,
-        .on_train = k->sweep_on_train,
-        .next_place = (uint32_t)k->sweep_row,
-    };
+    s->trainer.sweep = k->sweep;
     s->report.rounds = k->rounds;
     s->report.void_rounds = k->void_rounds;
     s->report.integrity_failures = k->integrity_failures;
@@ -120,7 +156,7 @@ static void take(struct server_train *s, const struct kept *k)
     s->trainer.target_reached = k->target_reached;
     s->trainer.complete = k->complete;
     s->trainer.close = (struct server_close){
-        .any = k->close_any != 0,
+        .any = k->close_any,
         .step = k->close_step,
         .words = (size_t)k->close_words,
         .blocks = (uint32_t)k->close_blocks,
@@ -134,12 +170,9 @@ enum status server_train_restore(struct server_train *s, const uint8_t *bytes, s
 {
     struct score_board *board[BOARDS];
     struct kept k;
-    size_t at = sizeof k, used;
+    size_t at = record_bytes(kept_field, KEPT_FIELDS), used;
 
-    if (n < sizeof k)
-        return STATUS_DATA;
-    memcpy(&k, bytes, sizeof k);
-    if (!fits(s, &k))
+    if (n < at || !record_parse(&k, kept_field, KEPT_FIELDS, bytes) || !fits(s, &k))
         return STATUS_DATA;
     used = (size_t)(k.close_words * k.close_blocks) * sizeof *s->trainer.head.blob;
     if (n - at < used)

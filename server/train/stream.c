@@ -322,7 +322,7 @@ static struct server_worked work(struct server_train *s)
     struct server_stream *t = s->round.stream;
     /* of a row of the gradient, or of its first factor */
     size_t width = gradient_row_values(&s->trainer.head.down.gradient, 1);
-    struct server_worked w = {STATUS_OK, false, false};
+    struct server_worked w = {.status = STATUS_OK};
 
     s->keep.spoiled = true;
     keep_arrival(s);

@@ -1,4 +1,5 @@
 /* train.h -- the inside of a training job at the server, shared by the files of this folder.
+ * SPDX-License-Identifier: Apache-2.0
  *
  *   job.c       the table, and what follows of the verdicts
  *   again.c     rounds that an earlier process has closed
@@ -22,7 +23,6 @@
  * The job stands on the federation (server/federation.h), of which it reads the set and counts the
  * answers (server/members.h).  Its own state has parts, each open to the files named at it.
  *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SERVER_TRAIN_TRAIN_H
 #define COLONNADE_SERVER_TRAIN_TRAIN_H
@@ -137,12 +137,20 @@ struct server_round {
     struct server_stream *stream; /* async */
 };
 
+/* Gradients that are on their way out of the journal, into keep.replay. */
+struct server_recall {
+    uint32_t peer; /* who has asked for them */
+    uint64_t step, steps;
+};
+
 /* What a later process goes on from, and who is behind is brought up with. */
 struct server_keep {
-    struct buf bytes, replay;    /* what ACTION_KEEP writes; gradients for who is behind */
-    bool spoiled;                /* the head has taken a step that the run has not */
-    bool under_way;              /* the driver has it */
-    uint64_t step, durable_step; /* steps in `bytes`, and in the last durable checkpoint */
+    struct buf bytes, replay;     /* what ACTION_KEEP writes; gradients for who is behind */
+    bool spoiled;                 /* the head has taken a step that the run has not */
+    bool under_way;               /* the driver has it */
+    uint64_t step, durable_step;  /* steps in `bytes`, and in the last durable checkpoint */
+    struct journal_record record; /* what ACTION_APPEND writes: its floats are the head's */
+    struct server_recall recall;
 };
 
 /* What comes of a piece of work. */
@@ -150,6 +158,7 @@ struct server_worked {
     enum status status; /* the federation's error says why not */
     bool swept;         /* an evaluation is complete */
     bool keep;          /* a checkpoint is due; then: it is in keep.bytes */
+    bool append;        /* keep.record is for the journal */
 };
 
 struct server_train {
@@ -204,6 +213,8 @@ enum status server_model_fits(struct server_train *s, uint32_t peer,
 void server_model_came(struct server_train *s, uint32_t peer, const struct wire_join *j);
 struct server_next server_behind(struct server_train *s, struct actions *a, uint32_t peer,
                                  const struct wire_behind *b) MUST_USE;
+struct server_next server_recalled(struct server_train *s, struct actions *a,
+                                   const struct error *result) MUST_USE;
 
 /* round.c */
 bool server_choose_round(struct server_train *s); /* what comes next; false: the agenda is done */
@@ -241,10 +252,11 @@ void server_stream_go_on(struct server_train *s, uint64_t arrivals); /* from a c
 
 /* close.c */
 void server_close_run(struct server_train *s, struct actions *a);
-struct server_next server_kept(struct server_train *s, uint32_t peer,
+struct server_next server_kept(struct server_train *s, struct actions *a, uint32_t peer,
                                const struct wire_kept *k) MUST_USE;
 void server_hand_over(struct server_train *s, struct actions *a); /* keep.bytes, to the driver */
-struct server_next server_keep_done(struct server_train *s, const struct error *result) MUST_USE;
+struct server_next server_keep_done(struct server_train *s, struct actions *a,
+                                    const struct error *result) MUST_USE;
 struct server_next server_all_closed(struct server_train *s, struct actions *a) MUST_USE;
 
 /* stored.c */

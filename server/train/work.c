@@ -151,10 +151,11 @@ static void count_round(struct server_train *s, bool swept)
     }
 }
 
-static enum status append(struct server_train *s)
+static void note_record(struct server_train *s)
 {
     bool train = s->round.purpose == PURPOSE_TRAIN;
-    struct journal_record r = {
+
+    s->keep.record = (struct journal_record){
         .purpose = s->round.purpose,
         .round = s->round.number,
         .place = s->round.place,
@@ -168,10 +169,7 @@ static enum status append(struct server_train *s)
         .gradient_words = train ? gradient_words_n(s) : 0,
     };
 
-    if (s->setup.store.append == NULL)
-        return STATUS_OK;
-    memcpy(r.trail, s->trainer.trail.value, sizeof r.trail);
-    return s->setup.store.append(s->setup.store.owner, &r, &s->fed->error);
+    memcpy(s->keep.record.trail, s->trainer.trail.value, sizeof s->keep.record.trail);
 }
 
 /* Every so many steps, and always between two steps: never in the middle of a sweep. */
@@ -186,7 +184,7 @@ static bool save_is_due(const struct server_train *s)
 static struct server_worked close_round(struct server_train *s)
 {
     const bool train = s->round.purpose == PURPOSE_TRAIN;
-    struct server_worked w = {STATUS_OK, false, false};
+    struct server_worked w = {.status = STATUS_OK};
 
     s->keep.spoiled = true;
     if (train)
@@ -204,8 +202,9 @@ static struct server_worked close_round(struct server_train *s)
     if (w.status != STATUS_OK)
         return w;
     count_round(s, w.swept);
-    w.status = append(s);
-    w.keep = w.status == STATUS_OK && save_is_due(s);
+    note_record(s);
+    w.append = true;
+    w.keep = save_is_due(s);
     s->keep.spoiled = w.status != STATUS_OK;
     return w;
 }
@@ -213,7 +212,7 @@ static struct server_worked close_round(struct server_train *s)
 struct server_worked server_work(struct server_train *s)
 {
     uint64_t start = s->setup.clock_us(), combined;
-    struct server_worked w = {STATUS_OK, false, false};
+    struct server_worked w = {.status = STATUS_OK};
 
     w.status = secagg_combine(s->round.sum.secagg, s->trainer.head.fused, s->plan.model.embedding,
                               &s->fed->error);

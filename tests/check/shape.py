@@ -12,6 +12,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import os
+import random
 import re
 import sys
 
@@ -28,13 +29,13 @@ COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 MEMBER = re.compile(r'[\s\*](\w+)(?:\[[^\]]*\])*(?=[,;])')
 
 
-def sources(side):
-    """{stem: text of its .c and .h} of a side, stems with the folder below it."""
+def sources(side, endings=('.c', '.h')):
+    """{stem: text of its files} of a side, stems with the folder below it."""
     found = {}
     for at, _, names in os.walk(side):
         for name in sorted(names):
             stem, ext = os.path.splitext(os.path.relpath(os.path.join(at, name), side))
-            if ext in ('.c', '.h'):
+            if ext in endings:
                 with open(os.path.join(at, name), encoding='utf-8') as f:
                     found[stem] = found.get(stem, '') + f.read()
     return found
@@ -46,7 +47,7 @@ def bare(text):
 
 def arrows(side, texts):
     """{(from, to): why}"""
-    defines = {}
+    defines, calls = {}, sources(side, ('.c',))
     for stem, text in texts.items():
         for name in DEFINED.findall(COMMENT.sub(' ', text)):
             defines[name] = stem
@@ -56,7 +57,8 @@ def arrows(side, texts):
             to = os.path.splitext(path)[0]
             if to.startswith(side + '/') and to[len(side) + 1:] != stem:
                 found.setdefault((stem, to[len(side) + 1:]), 'includes it')
-        for word in set(re.findall(r'\w+', DECLARED.sub('', bare(text)))):
+        for word in set(re.findall(r'\b\w+(?=\()|\b\w+(?=[,;})])',
+                                   DECLARED.sub('', bare(calls.get(stem, ''))))):
             to = defines.get(word)
             if to is not None and to != stem:
                 found[(stem, to)] = word
@@ -91,23 +93,27 @@ def fields(side, texts):
 
 
 def best(stems, found):
-    """The order with few arrows back up, by moving one file at a time: what a folder is at least."""
-    order = sorted(stems, key=lambda s: sum(t == s for _, t in found) - sum(f == s for f, _ in found))
-
-    def ups(o):
-        place = {s: i for i, s in enumerate(o)}
-        return sum(place[f] > place[t] for f, t in found)
-
-    least, moved = ups(order), True
-    while moved:
-        moved = False
-        for s in list(order):
-            for i in range(len(order)):
-                o = [x for x in order if x != s]
-                o.insert(i, s)
-                if ups(o) < least:
-                    order, least, moved = o, ups(o), True
-    return order
+    """An order with few arrows back up: what a folder is at least, as far as sixty tries tell."""
+    least = None
+    for seed in range(60):
+        order = sorted(stems)
+        random.Random(seed).shuffle(order)
+        moved = True
+        while moved:
+            moved = False
+            for s in list(order):
+                # Arrows that run back up because of s alone, with s at each place.
+                rest = [x for x in order if x != s]
+                costs = [sum((t, s) in found for t in rest[i:]) + sum((s, t) in found for t in rest[:i])
+                         for i in range(len(order))]
+                i, now = min(range(len(costs)), key=costs.__getitem__), order.index(s)
+                if costs[i] < costs[now]:
+                    order, moved = rest[:i] + [s] + rest[i:], True
+        place = {s: i for i, s in enumerate(order)}
+        ups = sum(place[f] > place[t] for f, t in found)
+        if least is None or ups < least[0]:
+            least = (ups, order)
+    return least[1]
 
 
 def main():

@@ -87,6 +87,14 @@ expect 0 '' 'a run with another seed' \
     cluster --quiet --out third --seed 8 --set training.epochs=2 --party '*:model.layers=[8]' --party 2:data.scale=none
 differ "$(value run/summary.json model_sha256 head)" "$(value third/summary.json model_sha256 head)" 'does not'
 
+# --- without a seed, nobody can try records on what is said of a party's model ---
+expect 0 '' 'a run without a seed' \
+    cluster --quiet --out drawn --parties 2 --set training.epochs=1 --party '*:model.layers=[4]'
+differ '' "$(value drawn/summary.json model_sha256 head)" 'says which head it has made'
+same '' "$(value drawn/summary.json model_sha256 parties)$(grep -l model_sha256 drawn/party-*/summary.json)" \
+    'and of no party which bottom'
+same 2 "$(find drawn -path '*party-*/model.safetensors' | wc -l)" 'though they are there'
+
 # --- a start after the end is another run; while that has done nothing, the model is the one there was ---
 stamp=$(sha256sum third/server/model.safetensors)
 "$VFL_BIN/vfl-server" -c third/server/config.yaml --set listen=127.0.0.1:0 2>third-said &

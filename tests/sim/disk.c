@@ -129,39 +129,49 @@ static struct sim *sim_of(void *owner)
     return owner;
 }
 
-static enum status append(void *owner, const struct journal_record *r, struct error *err)
+static void append(struct sim *s, const struct journal_record *r)
 {
-    struct sim *s = sim_of(owner);
     struct sim_records *j = &s->disk.journal;
     bool train = r->purpose == JOURNAL_TRAIN;
     /* A session tells its own step in the middle of it. */
     uint64_t next = j->n == 0 ? (train ? r->place : line_next(s)) : line_next(s);
 
-    (void)err;
     CHECK(!train || r->place <= next);
     /* A step that was there before has gone back: what followed the earlier one is dead. */
     while (train && j->n > 0 && j->record[j->n - 1].applied > r->place)
         drop_record(j, j->n - 1);
     add_record(j, r, train ? r->place + 1 : next);
     oracle_appended(s, r);
-    return STATUS_OK;
 }
 
-static enum status gradients(void *owner, uint64_t step, size_t bytes_max, struct buf *out,
-                             uint64_t *steps, struct error *err)
+void disk_write(struct sim *s, const struct actions *written)
 {
-    const struct sim_record *r = find(sim_of(owner), step);
+    for (size_t i = 0; i < written->n; i++) {
+        const struct action *a = &written->item[i];
+        if (a->kind == ACTION_APPEND)
+            append(s, a->record);
+        else
+            CHECK(a->kind == ACTION_TURN && a->step == line_next(s));
+    }
+}
 
-    *steps = 0;
-    while (r != NULL &&
-           (*steps == 0 || (*steps < 2 && bytes_max > 1))) { /* two at a time, no more */
-        enum status st = buf_append(out, r->gradient, r->r.gradient_words * sizeof(float));
+/* Two at a time, no more. */
+void disk_recall(struct sim *s, const struct action *a, struct error *err)
+{
+    const struct sim_record *r = find(s, a->step);
+    uint64_t n = 0;
+
+    for (; r != NULL && (n == 0 || (n < 2 && a->recall.bytes_max > 1)); n++) {
+        enum status st =
+            buf_append(a->recall.out, r->gradient, r->r.gradient_words * sizeof(float));
 
         if (st != STATUS_OK)
-            return error_set(err, st, "journal: %s", status_words(st));
-        r = find(sim_of(owner), step + ++*steps);
+            error_set(err, st, "journal: %s", status_words(st));
+        r = find(s, a->step + n + 1);
     }
-    return *steps > 0 ? STATUS_OK : error_set(err, STATUS_DATA, "no such step");
+    *a->recall.steps = n;
+    if (n == 0)
+        error_set(err, STATUS_DATA, "no such step");
 }
 
 static bool trail(void *owner, uint64_t applied, uint8_t out[WIRE_DIGEST_BYTES])
@@ -187,17 +197,10 @@ static uint64_t first(void *owner)
     return first_of(&sim_of(owner)->disk.journal);
 }
 
-static enum status turn(void *owner, uint64_t step, struct error *err)
-{
-    (void)err;
-    CHECK(step == line_next(sim_of(owner)));
-    return STATUS_OK;
-}
-
 /* The real one forgets whole segments; here nothing is kept that it need not keep. */
-static void forget(void *owner, uint64_t before_step)
+void disk_forget(struct sim *s, uint64_t before_step)
 {
-    struct sim_records *j = &sim_of(owner)->disk.journal;
+    struct sim_records *j = &s->disk.journal;
 
     while (j->n > 1 &&
            (trains(&j->record[0]) ? j->record[0].r.place : j->record[0].applied) < before_step)
@@ -206,7 +209,7 @@ static void forget(void *owner, uint64_t before_step)
 
 struct server_store disk_store(struct sim *s)
 {
-    return (struct server_store){s, append, gradients, trail, first, turn, forget};
+    return (struct server_store){s, trail, first};
 }
 
 static bool refuse(struct sim *s, const char *why)

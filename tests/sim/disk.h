@@ -14,7 +14,11 @@ void disk_copy(struct sim *s, int who);
 void disk_copy_journal(struct sim_disk *to, const struct sim_disk *from);
 void disk_put_back(struct sim *s, int who);
 void disk_lose_records(struct sim *s, size_t n);
+/* The server's journal: what it may ask of it, and its actions. */
 struct server_store disk_store(struct sim *s);
+void disk_write(struct sim *s, const struct actions *written);
+void disk_recall(struct sim *s, const struct action *a, struct error *err);
+void disk_forget(struct sim *s, uint64_t before_step);
 /* Where a party's session keeps the shares of everybody's data. */
 struct party_holdings disk_holdings(struct sim_disk *d);
 void disk_lose_shares(struct sim_disk *d);

@@ -208,7 +208,11 @@ static enum status server_acts(void *owner, const struct action *a)
         finish(s, SIM_SERVER, a);
         close_all(s);
         break;
+    case ACTION_FORGET: disk_forget(s, a->step); break;
     case ACTION_REPORT: break;
+    case ACTION_APPEND:
+    case ACTION_TURN:
+    case ACTION_RECALL:
     case ACTION_WORK:
     case ACTION_CHARGE: CHECK(!"the server keeps no ledger, and work is begun");
     }
@@ -270,7 +274,11 @@ static enum status party_acts(void *owner, const struct action *a)
     case ACTION_FINISH: finish(p->world, (int)p->self, a); break;
     case ACTION_DROP:
     case ACTION_REPORT:
-    case ACTION_WORK: CHECK(!"a party drops nobody and reports nothing, and work is begun");
+    case ACTION_APPEND:
+    case ACTION_TURN:
+    case ACTION_RECALL:
+    case ACTION_FORGET:
+    case ACTION_WORK: CHECK(!"a party drops nobody and has no journal, and work is begun");
     }
     return STATUS_OK;
 }
@@ -286,8 +294,12 @@ static void left(struct sim *s, int who)
 
 static void work(struct sim *s, int who, const struct action *a, struct error *result)
 {
-    if (who == SIM_SERVER) {
-        server_session_work(s->server);
+    if (who == SIM_SERVER && a->kind == ACTION_RECALL) {
+        disk_recall(s, a, result);
+    } else if (who == SIM_SERVER) {
+        s->written.n = 0;
+        server_session_work(s->server, &s->written);
+        disk_write(s, &s->written);
         oracle_combined(s);
     } else if (a->kind == ACTION_WORK) {
         party_session_work(s->party[who].session);

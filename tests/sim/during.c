@@ -23,6 +23,8 @@ static const char *word_of(enum action_kind work, bool begins)
         return begins ? "keeping" : "kept";
     if (work == ACTION_CHARGE)
         return begins ? "charging" : "charged";
+    if (work == ACTION_RECALL)
+        return begins ? "recalling" : "recalled";
     return begins ? "working" : "worked";
 }
 

@@ -52,18 +52,20 @@ static struct server_next message(void *state, struct actions *a, uint32_t peer,
     return next_of(NEXT_WAIT);
 }
 
-static void work(void *state)
+static void work(void *state, struct actions *out)
 {
     struct probe_server *p = state;
 
+    (void)out;
     p->worked = secagg_combine(p->sum, p->out, p->values, &p->fed->error);
 }
 
-static struct server_next done(void *state, struct actions *a)
+static struct server_next done(void *state, struct actions *a, const struct error *written)
 {
     struct probe_server *p = state;
 
     (void)a;
+    (void)written; /* it wants nothing written */
     p->over = p->worked == STATUS_OK;
     return p->over ? next_finish(OUTCOME_COMPLETED) : next_of(NEXT_FAIL);
 }

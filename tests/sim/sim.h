@@ -73,7 +73,7 @@ struct sim_rule {
  * it then takes a while.  The server's in OVER is its own training, when the parties have gone. */
 struct sim_during {
     int who;               /* SIM_SERVER or a party */
-    enum action_kind work; /* WORK, CHARGE, KEEP */
+    enum action_kind work; /* WORK, CHARGE, RECALL, KEEP */
     enum phase phase;
     uint32_t nth; /* from 1 */
     enum { SIM_LOSS, SIM_STOP, SIM_TIMER } deed;

@@ -28,13 +28,14 @@ enum { PARTIES = 3, SETS = 4, DEEDS = 3, BEHIND = 3 };
 struct run {
     const char *sets[SETS], *party_sets[SETS];
     uint32_t parties;   /* 0: PARTIES */
-    bool disk;          /* checkpoints every second step */
+    uint32_t every;     /* steps from checkpoint to checkpoint; 0: none */
     uint32_t dies_late; /* p2, before its upload of this number: it then has steps to catch up */
 };
 
 static const struct run masked = {.sets = {"training.epochs=2"}};
-static const struct run kept = {.sets = {"training.epochs=2"}, .disk = true};
-static const struct run behind = {.sets = {"training.epochs=2"}, .disk = true, .dies_late = 4};
+static const struct run kept = {.sets = {"training.epochs=2"}, .every = 2};
+static const struct run behind = {.sets = {"training.epochs=2"}, .every = 2, .dies_late = 4};
+static const struct run far = {.sets = {"training.epochs=4"}, .every = 6, .dies_late = 5};
 static const struct run coded = {.sets = {"protocol.aggregation=coded", "training.epochs=2"}};
 static const struct run async = {.sets = {"protocol.aggregation=clear", "protocol.straggler=async",
                                           "protocol.encoding=float32", "training.epochs=2"},
@@ -48,7 +49,7 @@ static const struct run fedvs = {.sets = {"protocol.aggregation=fedvs"},
 static struct sim *begin(const struct run *r)
 {
     struct sim_options o = {.parties = r->parties > 0 ? r->parties : PARTIES,
-                            .checkpoint_rounds = r->disk ? 2 : 0};
+                            .checkpoint_rounds = r->every};
     size_t n = 0;
     struct sim *s;
 
@@ -168,6 +169,23 @@ static const struct {
           "-- working server\n-- stop server\n-- worked server\n"},
          {OUTCOME_COMPLETED, OUTCOME_COMPLETED,
           "-- working server\n-- no timer server\n-- worked server\n"},
+     }},
+    {"steps out of the journal",
+     &far,
+     SIM_SERVER,
+     ACTION_RECALL,
+     PHASE_AGREE,
+     1,
+     {
+         {OUTCOME_COMPLETED, OUTCOME_COMPLETED,
+          "-- recalling server\n-- lost p2\n-- recalled server\n"
+          "server: replay -> p2\np2: join\nserver: offer 3\n"},
+         {OUTCOME_STOPPED, OUTCOME_STOPPED,
+          "-- recalling server\n-- stop server\n-- recalled server\n"
+          "server: replay -> p2\nserver: finish stopped\np2: behind\n"},
+         {OUTCOME_COMPLETED, OUTCOME_COMPLETED,
+          "-- recalling server\n-- timer server\n-- recalled server\n"
+          "server: replay -> p2\np2: behind\nserver: replay -> p2\n"},
      }},
     {"a checkpoint of the server",
      &kept,
@@ -330,8 +348,10 @@ enum { WORKS = sizeof works / sizeof *works };
 /* The lines of the work and of what comes right behind it. */
 static void lines_of(const struct sim *s, char *out, size_t max)
 {
-    static const char *const begins[] = {"-- working ", "-- charging ", "-- keeping "},
-                             *const ends[] = {"-- worked ", "-- charged ", "-- kept "};
+    static const char *const begins[] = {"-- working ", "-- charging ", "-- recalling ",
+                                         "-- keeping "},
+                             *const ends[] = {"-- worked ", "-- charged ", "-- recalled ",
+                                              "-- kept "};
     const char *at = NULL, *end = NULL, *next;
     size_t n = 0;
 
@@ -390,7 +410,7 @@ static void test_each_event_during_each_kind_of_work_is_this_transcript(void **s
 
             lines_of(s, got, sizeof got);
             if (strcmp(got, want->lines) != 0)
-                print_error("%s, deed %d:\n", works[i].what, deed);
+                print_error("%s, deed %d:\n%s\n", works[i].what, deed, got);
             assert_string_equal(got, want->lines);
             assert_int_equal(sim_server_end(s)->outcome, want->server);
             assert_int_equal(sim_party_end(s, 1)->outcome, want->party);

@@ -308,7 +308,7 @@ static void test_no_bit_of_what_was_missed_can_be_turned(void **state)
 static void test_no_bit_of_a_refusal_can_be_turned(void **state)
 {
     struct mis_script *c = mis_script(MIS_MASKED);
-    struct wire_msg m = {.kind = WIRE_REFUSE, .refuse = {STATUS_KIND_PEER, "they are not mine"}};
+    struct wire_msg m = {.kind = WIRE_REFUSE, .refuse = {STATUS_KIND_PEER, "they are not mine", 0}};
     struct buf refusal = {0};
 
     (void)state;

@@ -4,7 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/check.h"
-#include "tests/sim/sim.h"
+#include "common/base/log.h"
+#include "server/parts.h"
+#include "tests/sim/world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,29 +52,45 @@ static void other_records(struct sim *s, float by)
     }
 }
 
+/* What goes to stderr from ear_open() to ear_close(). */
+struct ear {
+    FILE *log;
+    int terminal;
+};
+
+static struct ear ear_open(void)
+{
+    struct ear e = {tmpfile(), dup(STDERR_FILENO)};
+
+    CHECK(e.log != NULL && e.terminal >= 0);
+    setenv("SIM_LOG", "1", 1);
+    fflush(stderr);
+    CHECK(dup2(fileno(e.log), STDERR_FILENO) >= 0);
+    return e;
+}
+
+static void ear_close(const struct ear *e, struct said *out)
+{
+    fflush(stderr);
+    CHECK(dup2(e->terminal, STDERR_FILENO) >= 0);
+    close(e->terminal);
+    read_back(out, e->log);
+    fclose(e->log);
+}
+
 /* All that a run says at level debug; p3 is lost once on the way. */
 static void run(struct said *out, const struct sim_options *o, float by)
 {
-    FILE *log = tmpfile();
-    int terminal = dup(STDERR_FILENO);
-    struct sim *s;
+    const struct ear e = ear_open();
+    struct sim *s = sim_new(o);
 
-    CHECK(log != NULL && terminal >= 0);
-    setenv("SIM_LOG", "1", 1);
-    fflush(stderr);
-    CHECK(dup2(fileno(log), STDERR_FILENO) >= 0);
-    s = sim_new(o);
     if (by != 0)
         other_records(s, by);
     sim_rule(s,
              (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 2, .kind = WIRE_CONFIRM, .nth = 1});
     sim_run(s, HOUR_US);
     sim_free(s);
-    fflush(stderr);
-    CHECK(dup2(terminal, STDERR_FILENO) >= 0);
-    close(terminal);
-    read_back(out, log);
-    fclose(log);
+    ear_close(&e, out);
 }
 
 static void says_the_same(struct sim_options o)
@@ -91,6 +109,39 @@ static void says_the_same(struct sim_options o)
     assert_string_equal(once.text, others.text);
 }
 
+/* Somebody of the roster who comes and goes all the time. */
+static void test_a_member_that_comes_and_goes_does_not_fill_the_log(void **state)
+{
+    enum { TIMES = LOG_FEW_MAX + 50 };
+    static struct said out;
+    const struct sim_options o = {.parties = 3, .train_rows = 12, .quiet = true};
+    const struct ear ear = ear_open();
+    struct sim *s = sim_new(&o);
+    struct error why = {.status = STATUS_NET};
+    struct wire_msg m = {
+        .kind = WIRE_JOIN,
+        .join = {.version = WIRE_VERSION, .roster_digest = s->roster.digest, .min_parties = 1}};
+    const struct event comes = {.kind = EVENT_JOINED, .peer = 1, .msg = &m};
+    const struct event goes = {.kind = EVENT_LOST, .peer = 1, .error = &why};
+    const struct server_peer *p = &s->server->fed.peer[1];
+    struct actions a;
+    size_t lines = 0;
+
+    (void)state;
+    server_session_step(s->server, 1, &(struct event){.kind = EVENT_START}, &a);
+    for (int i = 0; i < TIMES; i++) {
+        server_session_step(s->server, 1, &comes, &a);
+        assert_true(p->present);
+        server_session_step(s->server, 1, &goes, &a);
+        assert_false(p->present);
+    }
+    sim_free(s);
+    ear_close(&ear, &out);
+    for (const char *at = out.text; (at = strstr(at, "p2 joined")) != NULL; at++)
+        lines++;
+    assert_int_equal(lines, LOG_FEW_MAX);
+}
+
 static void test_the_log_says_nothing_of_records_and_keys(void **state)
 {
     (void)state;
@@ -105,6 +156,7 @@ static void test_the_log_says_nothing_of_records_and_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_member_that_comes_and_goes_does_not_fill_the_log),
         cmocka_unit_test(test_the_log_says_nothing_of_records_and_keys),
     };
 

@@ -103,8 +103,8 @@ void __real_server_session_step(struct server_session *s, uint64_t now_us, const
                                 struct actions *out);
 void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const struct event *e,
                                 struct actions *out);
-void __real_server_session_work(struct server_session *s);
-void __wrap_server_session_work(struct server_session *s);
+void __real_server_session_work(struct server_session *s, struct actions *out);
+void __wrap_server_session_work(struct server_session *s, struct actions *out);
 void __real_party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
                                struct actions *out);
 void __wrap_party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
@@ -120,10 +120,10 @@ void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const
     leave(SHORTAGE_SERVER);
 }
 
-void __wrap_server_session_work(struct server_session *s)
+void __wrap_server_session_work(struct server_session *s, struct actions *out)
 {
     enter();
-    __real_server_session_work(s);
+    __real_server_session_work(s, out);
     leave(SHORTAGE_SERVER);
 }
 
@@ -157,30 +157,20 @@ enum status __wrap_world_pack(struct sim *s, int who, const struct wire_msg *m)
     return st;
 }
 
+/* What is recalled goes to a buffer of the session's. */
+void __real_disk_recall(struct sim *s, const struct action *a, struct error *err);
+void __wrap_disk_recall(struct sim *s, const struct action *a, struct error *err);
+
+void __wrap_disk_recall(struct sim *s, const struct action *a, struct error *err)
+{
+    enter();
+    __real_disk_recall(s, a, err);
+    leave(SHORTAGE_SERVER);
+}
+
 /* --- the disks, which sessions call, are of the world --- */
 
-static struct server_store store;
 static struct party_holdings holdings;
-
-static enum status store_append(void *owner, const struct journal_record *r, struct error *err)
-{
-    enum status s;
-
-    suspend();
-    s = store.append(owner, r, err);
-    resume();
-    return s;
-}
-
-static enum status store_turn(void *owner, uint64_t step, struct error *err)
-{
-    enum status s;
-
-    suspend();
-    s = store.turn(owner, step, err);
-    resume();
-    return s;
-}
 
 static enum status holdings_map(void *owner, uint8_t **memory, size_t *bytes, struct error *err)
 {
@@ -192,19 +182,8 @@ static enum status holdings_map(void *owner, uint8_t **memory, size_t *bytes, st
     return s;
 }
 
-struct server_store __real_disk_store(struct sim *s);
-struct server_store __wrap_disk_store(struct sim *s);
 struct party_holdings __real_disk_holdings(struct sim_disk *d);
 struct party_holdings __wrap_disk_holdings(struct sim_disk *d);
-
-struct server_store __wrap_disk_store(struct sim *s)
-{
-    struct server_store watched = store = __real_disk_store(s);
-
-    watched.append = store_append;
-    watched.turn = store_turn;
-    return watched;
-}
 
 struct party_holdings __wrap_disk_holdings(struct sim_disk *d)
 {
@@ -466,16 +445,11 @@ int main(void)
     cmocka_unit_test(test_##options##_without_one_block_of_ours),                                  \
         cmocka_unit_test(test_##options##_without_one_block_of_openssl)
     const struct CMUnitTest tests[] = {
-        BOTH(masked),
-        BOTH(coded),
-        BOTH(fedvs),
-        BOTH(kept_masked),
-        BOTH(kept_coded),
-        BOTH(kept_fedvs),
-        BOTH(dp),
-        BOTH(frozen_once),
-        BOTH(compressed),
-        cmocka_unit_test(test_steps_of_the_ratchet_without_one_block),
+        BOTH(masked),     BOTH(coded),
+        BOTH(fedvs),      BOTH(kept_masked),
+        BOTH(kept_coded), BOTH(kept_fedvs),
+        BOTH(dp),         BOTH(frozen_once),
+        BOTH(compressed), cmocka_unit_test(test_steps_of_the_ratchet_without_one_block),
     };
 
     openssl_mem_init();

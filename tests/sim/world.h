@@ -113,7 +113,8 @@ struct sim {
     struct table labels; /* the training targets, as parties have them */
     struct server_session *server;
     struct wire_unpacker unpacker;
-    struct driver driver; /* the server's */
+    struct driver driver;   /* the server's */
+    struct actions written; /* of its work */
     struct sim_work work;
     struct sim_end server_end;
     uint32_t id_mismatches; /* limits.id_mismatches */

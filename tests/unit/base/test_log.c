@@ -181,7 +181,7 @@ static void test_of_lines_that_anybody_can_cause_few_are_said_in_a_minute(void *
 
 static void test_the_number_of_those_left_out_is_said_once(void **state)
 {
-    struct log_few f = {0};
+    struct log_few f = {0}, members = {.about = "members"};
 
     (void)state;
     open_ear();
@@ -190,8 +190,13 @@ static void test_the_number_of_those_left_out_is_said_once(void **state)
         (void)!log_few_more(&f, MINUTE_US);
     assert_true(log_few_more(&f, 2 * MINUTE_US));
     assert_true(log_few_more(&f, 3 * (uint64_t)MINUTE_US));
+    for (uint64_t minute = 1; minute <= 3; minute++)
+        for (uint64_t i = 0; i < LOG_FEW_MAX + minute; i++)
+            (void)!log_few_more(&members, minute * MINUTE_US);
     close_ear();
     expect_match(heard(), " p1 warn: 3 lines about strangers were left out");
+    expect_match(heard(), " p1 warn: 1 lines about members were left out");
+    expect_match(heard(), " p1 warn: 2 lines about members were left out");
     assert_string_equal(heard(), "");
     close(ends[0]);
 }

@@ -52,7 +52,7 @@ static bool next_row(void)
 
 /* --- a core that asks for what is chosen, in a world that looks at all that is done --- */
 
-enum asked { NOTHING, LONG_WORK, SHORT_WORK, CHARGE, KEEP, ARM, UNSENT, END, ASKED };
+enum asked { NOTHING, LONG_WORK, SHORT_WORK, CHARGE, RECALL, KEEP, ARM, UNSENT, END, ASKED };
 
 /* In the order in which they are told when they were held back. */
 enum held { HELD_LOST, HELD_KEPT = HELD_LOST + PEERS, HELD_STOP, HELD_TIMER, HELDS };
@@ -107,6 +107,8 @@ static void ask(enum asked what, struct actions *out)
         actions_add(out, ACTION_WORK)->flops = what == SHORT_WORK ? 0 : 1;
     if (what == CHARGE)
         actions_add(out, ACTION_CHARGE)->charge.give_back = false;
+    if (what == RECALL)
+        actions_add(out, ACTION_RECALL);
     if (what == KEEP && !world.keeping)
         actions_add(out, ACTION_KEEP);
     if (what == ARM)
@@ -130,7 +132,8 @@ static void step(void *owner, const struct event *e, struct actions *out)
 
 static bool begun_last(const struct action *a)
 {
-    return a->kind == ACTION_WORK || (a->kind == ACTION_CHARGE && !a->charge.give_back);
+    return a->kind == ACTION_WORK || a->kind == ACTION_RECALL ||
+           (a->kind == ACTION_CHARGE && !a->charge.give_back);
 }
 
 /* Of the last list this one is next, but for work. */
@@ -171,8 +174,10 @@ static bool begin(void *owner, const struct action *a, struct error *result)
     assert_int_equal(world.done, world.driver.actions.n); /* all else has been done */
     assert_false(world.unsent);
     assert_int_equal(result->status, STATUS_OK);
-    world.answer = a->kind == ACTION_WORK ? EVENT_DONE : EVENT_CHARGED;
-    world.working = a->kind == ACTION_CHARGE || a->flops > 0;
+    world.answer = a->kind == ACTION_WORK     ? EVENT_DONE
+                   : a->kind == ACTION_CHARGE ? EVENT_CHARGED
+                                              : EVENT_RECALLED;
+    world.working = a->kind != ACTION_WORK || a->flops > 0;
     return !world.working;
 }
 
@@ -276,10 +281,10 @@ static char told[256];
 static void note_step(void *owner, const struct event *e, struct actions *out)
 {
     static const char *const words[] = {
-        [EVENT_START] = "start",     [EVENT_JOINED] = "joined", [EVENT_LOST] = "lost",
-        [EVENT_MESSAGE] = "message", [EVENT_TIMER] = "timer",   [EVENT_DONE] = "done",
-        [EVENT_CHARGED] = "charged", [EVENT_KEPT] = "kept",     [EVENT_UNSENT] = "unsent",
-        [EVENT_STOP] = "stop",
+        [EVENT_START] = "start",     [EVENT_JOINED] = "joined",     [EVENT_LOST] = "lost",
+        [EVENT_MESSAGE] = "message", [EVENT_TIMER] = "timer",       [EVENT_DONE] = "done",
+        [EVENT_CHARGED] = "charged", [EVENT_KEPT] = "kept",         [EVENT_UNSENT] = "unsent",
+        [EVENT_STOP] = "stop",       [EVENT_RECALLED] = "recalled",
     };
     size_t n = strlen(told);
 
@@ -423,6 +428,13 @@ static void two_keeps(void *owner, const struct event *e, struct actions *out)
     actions_add(out, ACTION_KEEP);
 }
 
+static void writes(void *owner, const struct event *e, struct actions *out)
+{
+    (void)owner;
+    (void)e;
+    actions_add(out, ACTION_APPEND); /* work asks for that, no step */
+}
+
 static void start_with(void (*core)(void *, const struct event *, struct actions *))
 {
     static struct driver d;
@@ -445,6 +457,12 @@ static void keep_twice(void *arg)
     start_with(two_keeps);
 }
 
+static void write_in_a_step(void *arg)
+{
+    (void)arg;
+    start_with(writes);
+}
+
 static void test_mistakes_end_the_process(void **state)
 {
     static struct driver d;
@@ -457,6 +475,7 @@ static void test_mistakes_end_the_process(void **state)
     assert_true(aborts(told_what_is_the_drivers, &d));
     assert_true(aborts(work_twice, NULL));
     assert_true(aborts(keep_twice, NULL));
+    assert_true(aborts(write_in_a_step, NULL));
 }
 
 int main(void)

@@ -40,10 +40,10 @@ static void note(struct host *h, const char *what)
 static void step(void *owner, const struct event *e, struct actions *out)
 {
     static const char *const words[] = {
-        [EVENT_START] = "START",     [EVENT_JOINED] = "JOINED", [EVENT_LOST] = "LOST",
-        [EVENT_MESSAGE] = "MESSAGE", [EVENT_TIMER] = "TIMER",   [EVENT_DONE] = "DONE",
-        [EVENT_CHARGED] = "CHARGED", [EVENT_KEPT] = "KEPT",     [EVENT_UNSENT] = "UNSENT",
-        [EVENT_STOP] = "STOP",
+        [EVENT_START] = "START",     [EVENT_JOINED] = "JOINED",     [EVENT_LOST] = "LOST",
+        [EVENT_MESSAGE] = "MESSAGE", [EVENT_TIMER] = "TIMER",       [EVENT_DONE] = "DONE",
+        [EVENT_CHARGED] = "CHARGED", [EVENT_KEPT] = "KEPT",         [EVENT_UNSENT] = "UNSENT",
+        [EVENT_STOP] = "STOP",       [EVENT_RECALLED] = "RECALLED",
     };
     struct host *h = owner;
 
