@@ -10,7 +10,7 @@
 #include "common/flow/sm.h"
 #include "party/federation.h"
 #include "party/job.h"
-#include "party/session.h"
+#include "party/setup.h"
 
 struct party_session {
     struct party_setup setup;

@@ -13,7 +13,7 @@
 #include "common/flow/agree.h"
 #include "common/flow/ids.h"
 #include "common/wire/message.h"
-#include "party/session.h"
+#include "party/setup.h"
 
 /* Who takes part in a generation, and what it is known by. */
 struct party_set {

@@ -15,7 +15,7 @@
 #include "common/flow/sm.h"
 #include "common/secagg/secagg.h"
 #include "party/federation.h"
-#include "party/session.h"
+#include "party/setup.h"
 
 #include <stdatomic.h>
 

@@ -9,92 +9,9 @@
 #ifndef COLONNADE_PARTY_SESSION_H
 #define COLONNADE_PARTY_SESSION_H
 
-#include "common/config/config.h"
-#include "common/crypto/sign.h"
-#include "common/data/table.h"
-#include "common/flow/action.h"
-#include "common/flow/agenda.h"
-#include "common/flow/event.h"
-#include "common/flow/ids.h"
-#include "common/flow/phase.h"
-#include "common/flow/roster.h"
-#include "common/metrics/spans.h"
-#include "common/nn/net.h"
-#include "party/persons.h"
-
-enum {
-    PARTY_FIRST_PATIENCE_MS = 120000, /* before a plan is known */
-    PARTY_STALLED_MAX = 64,           /* generations without a step forward */
-    PARTY_GO_BACK_MAX = 16,           /* returns of one process to earlier steps */
-    PARTY_CHARGE_ROUNDS = 128,        /* rounds reserved in the ledger at once, at most */
-};
+#include "party/setup.h"
 
 struct party_session;
-struct party_job;
-
-/* Memory for the shares of everybody's data (fedvs), which may be more than the machine has and
- * should outlive the process.  map NULL: the session takes it from the heap. */
-struct party_holdings {
-    void *owner;
-    /* *bytes of it, 0 for what an earlier process left (none: *bytes stays 0); it stays the
-     * owner's, and what was mapped before is no more. */
-    enum status (*map)(void *owner, uint8_t **memory, size_t *bytes, struct error *err);
-    enum status (*sync)(void *owner,
-                        struct error *err); /* to the disk; NULL: it does not outlive */
-};
-
-/* Everything stays the caller's and must outlive the session. */
-struct party_setup {
-    /* The kinds of jobs that it plays, NULL behind the last; `saved` is of the first. */
-    const struct party_job *const *jobs;
-    const struct config_party *config;
-    const struct roster *roster;
-    uint32_t self; /* index in the roster */
-    const struct sign_key *key;
-    const struct table *train, *test; /* test: no rows when there is none */
-    const struct table *labels;       /* of the training rows, in their order; NULL: none here */
-    const struct persons *persons;    /* whose rows they are; NULL: each is its own */
-    const uint8_t *weights;           /* of model.load; NULL: they are drawn */
-    size_t weights_n;
-    bool seeded;
-    uint64_t seed;
-    /* What an earlier process saved of this party's part in a run; NULL: nothing. */
-    const uint8_t *saved;
-    size_t saved_n;
-    const uint8_t *saved_before; /* the checkpoint before that */
-    size_t saved_before_n;
-    /* What the ledger holds already, asked when a plan is priced; its last number; and the highest
-     * number of the ledger of another one of the roster that this party has ever seen, asked once,
-     * at the start. */
-    size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
-    /* Has the ledger an account for a mechanism, or room for one? */
-    bool (*takes)(void *owner, const struct account_entry *mechanism);
-    uint64_t records; /* in the ledger, those of train and test among them */
-    uint64_t (*sequence)(void *owner);
-    uint64_t (*seen)(void *owner, uint32_t party);
-    void *owner;
-    uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
-    uint32_t checkpoint_rounds; /* training steps between two ACTION_KEEP; 0: never any */
-    struct party_holdings holdings;
-    struct ids_counts counts;
-};
-
-struct party_report {
-    enum phase phase;
-    uint64_t generation, rounds, applied, clipped;
-    uint64_t furthest;  /* grows with each step that is a step forward */
-    uint32_t last_rows; /* of the last upload */
-    bool planned;       /* a plan was accepted, or is that of what was saved */
-    bool dismissed;     /* the server itself has said that the run is over, and well */
-    bool final;         /* the last broadcast has come: the model is final */
-    bool keeping;       /* bytes of an ACTION_KEEP are still needed */
-    bool shared;        /* fedvs: the shares of everybody's data are all here */
-    struct plan plan;
-    struct agenda agenda;
-    struct account_entry mechanism; /* of the current generation */
-    const struct nn_net *bottom;    /* NULL before a plan was accepted */
-    size_t down_max;                /* largest frame the server may send under the plan */
-};
 
 enum status party_session_new(struct party_session **out, const struct party_setup *setup,
                               struct error *err) MUST_USE;
@@ -103,12 +20,6 @@ void party_session_free(struct party_session *p); /* wipes keys; NULL is fine */
 /* What a later process needs to go on from here (empty before the first upload).  The bottom's
  * weights are in there: seal it. */
 enum status party_session_save(const struct party_session *p, struct buf *out) MUST_USE;
-/* It names the last number of the ledger, and no session goes on from it with a ledger that lacks
- * what was spent: STATUS_POLICY.  By order of an operator whose ledger is lost for good, these
- * bytes ask for no more than `last`; *was is what they asked for.  False, and nothing is changed,
- * when they are not what a session of this version saved. */
-bool party_session_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64_t *was) MUST_USE;
-
 void party_session_step(struct party_session *p, uint64_t now_us, const struct event *e,
                         struct actions *out);
 void party_session_work(struct party_session *p);

@@ -10,6 +10,7 @@
 #include "common/privacy/ledger.h"
 #include "party/books.h"
 #include "party/checkpoint.h"
+#include "party/train/resume.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -124,8 +125,8 @@ static enum status forget_own(const struct party_inputs *in, uint64_t last, stru
     enum status s = load_both(in, &saved, &before, err);
 
     if (s == STATUS_OK) {
-        any = party_session_forget_ledger(before.data, before.len, last, &was_before);
-        any |= party_session_forget_ledger(saved.data, saved.len, last, &was);
+        any = party_train_forget_ledger(before.data, before.len, last, &was_before);
+        any |= party_train_forget_ledger(saved.data, saved.len, last, &was);
     }
     if (any)
         s = write_both(in, &saved, &before, err);

@@ -41,6 +41,17 @@ void rng_rekey(struct rng *r, const uint8_t key[RNG_KEY_BYTES])
     r->left = 0;
 }
 
+enum status rng_renew(struct rng *r)
+{
+    uint8_t key[RNG_KEY_BYTES];
+
+    if (RAND_bytes(key, RNG_KEY_BYTES) != 1)
+        return STATUS_CRYPTO;
+    rng_rekey(r, key);
+    secret_wipe(key, sizeof key);
+    return STATUS_OK;
+}
+
 void rng_deinit(struct rng *r)
 {
     stream_free(r->ctx);

@@ -26,6 +26,8 @@ enum status rng_init_system(struct rng *r) MUST_USE; /* keyed by RAND_bytes */
 enum status rng_init_key(struct rng *r, const uint8_t key[RNG_KEY_BYTES]) MUST_USE;
 /* Starts another stream in place, without allocation. */
 void rng_rekey(struct rng *r, const uint8_t key[RNG_KEY_BYTES]);
+/* Likewise, of a key by RAND_bytes: whoever knew the state before knows nothing of it. */
+enum status rng_renew(struct rng *r) MUST_USE;
 void rng_deinit(struct rng *r); /* wipes; safe on a zeroed struct */
 
 /* key = SHA-256("vfl/seed/1" || seed || party || purpose || place): the same draws on any

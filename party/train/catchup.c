@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include "common/base/log.h"
 
@@ -94,7 +94,7 @@ enum party_next party_catch_up(struct party_train *p, struct actions *a)
     enum party_next next;
     struct action *send;
 
-    party_train_arm(p, a);
+    party_arm(p, a);
     p->keep.awaited = false;
     party_witness_offered(p);
     if (keeps_first(p, a, &next))
@@ -144,7 +144,7 @@ enum status party_replay(struct party_train *p, struct actions *a, const struct 
 
     if (!p->learner.behind.replay_due || r->generation != p->set->generation ||
         r->step != p->learner.applied || steps == 0)
-        s = party_violation(p, "replays what was not asked for, from step", r->step);
+        s = party_violation(p->error, "replays what was not asked for, from step", r->step);
     p->round.received.len = 0;
     if (s == STATUS_OK && buf_reserve(&p->round.received, r->gradient.n) != STATUS_OK)
         s = error_set(p->error, STATUS_MEMORY, "no memory for a replay");

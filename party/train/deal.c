@@ -16,7 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include <string.h>
 
@@ -194,7 +194,7 @@ static enum status check_room(struct party_train *p, size_t bytes)
 }
 
 /* Memory for them; what is in it stays when it fits. */
-static enum status make_room(struct party_train *p)
+static enum status make_room(struct party_train *p, struct error *err)
 {
     struct party_deal *d = &p->deal;
     size_t bytes = room(p);
@@ -207,17 +207,17 @@ static enum status make_room(struct party_train *p)
         d->x_floats = d->x == NULL ? 0 : floats;
     }
     if (d->x == NULL)
-        return error_set(p->error, STATUS_MEMORY, "no memory to deal data from");
+        return error_set(err, STATUS_MEMORY, "no memory to deal data from");
     if (bytes == d->bytes && d->memory != NULL)
         return STATUS_OK;
     d->bytes = bytes;
     if (p->setup->holdings.map != NULL)
-        return p->setup->holdings.map(p->setup->holdings.owner, &d->memory, &d->bytes, p->error);
+        return p->setup->holdings.map(p->setup->holdings.owner, &d->memory, &d->bytes, err);
     mem_free(d->memory);
     d->memory = mem_alloc(bytes, 1);
-    return d->memory != NULL ? STATUS_OK
-                             : error_set(p->error, STATUS_MEMORY,
-                                         "no memory for %zu bytes of data shares", bytes);
+    return d->memory != NULL
+               ? STATUS_OK
+               : error_set(err, STATUS_MEMORY, "no memory for %zu bytes of data shares", bytes);
 }
 
 enum status party_deal_begin(struct party_train *p)
@@ -249,10 +249,10 @@ enum status party_plan_deal(struct party_train *p, const struct wire_broadcast *
     bool keys = b->purpose == PURPOSE_DEAL_KEYS;
 
     if (!party_deals(p))
-        return party_violation(p, "deals what the plan does not share, round", b->round);
+        return party_violation(p->error, "deals what the plan does not share, round", b->round);
     if (keys != d->keys_due || (keys ? b->place != 0 : b->place != d->held) ||
         (!keys && d->held >= d->chunks.chunks))
-        return party_violation(p, "deals out of order: place", b->place);
+        return party_violation(p->error, "deals out of order: place", b->place);
     p->round.task.coded = 0;
     p->round.task.rows = 0;
     if (!keys) {
@@ -302,34 +302,34 @@ static void key_masks(struct party_train *p, const struct dealing_chunk *c)
     secret_wipe(key, sizeof key);
 }
 
-static enum status sync_memory(struct party_train *p)
+static enum status sync_memory(struct party_train *p, struct error *err)
 {
     if (p->setup->holdings.sync == NULL)
         return STATUS_OK;
-    return p->setup->holdings.sync(p->setup->holdings.owner, p->error);
+    return p->setup->holdings.sync(p->setup->holdings.owner, err);
 }
 
 /* Everybody has confirmed the hellos that say how much room it takes.  That not all is there is on
  * the disk before a chunk is written over. */
-static enum status begin_chunks(struct party_train *p)
+static enum status begin_chunks(struct party_train *p, struct error *err)
 {
     const struct party_deal *d = &p->deal;
-    enum status s = make_room(p);
+    enum status s = make_room(p, err);
 
     if (s != STATUS_OK || d->held == d->chunks.chunks)
         return s;
     memset(d->memory, 0, sizeof(struct header));
-    return sync_memory(p);
+    return sync_memory(p, err);
 }
 
-enum status party_work_deal(struct party_train *p, const struct secagg_round *r)
+enum status party_work_deal(struct party_train *p, const struct secagg_round *r, struct error *err)
 {
     struct party_deal *d = &p->deal;
     struct dealing_chunk c;
     enum status s;
 
     if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
-        s = begin_chunks(p);
+        s = begin_chunks(p, err);
         return s == STATUS_OK ? secagg_deal_keys(p->round.masks, p->round.upload.payload,
                                                  p->round.upload.check, r)
                               : s;
@@ -362,21 +362,21 @@ const void *party_deal_shares(const struct party_train *p)
 }
 
 /* The last share is in: from here on another process may use them too. */
-static enum status finish(struct party_train *p)
+static enum status finish(struct party_train *p, struct error *err)
 {
     struct header h = {.held = p->deal.held, .bytes = p->deal.bytes};
-    enum status s = sync_memory(p);
+    enum status s = sync_memory(p, err);
 
     memcpy(h.holds, p->deal.holds, sizeof h.holds);
     header_digest(h.digest, &h);
     if (s != STATUS_OK)
         return s;
     memcpy(p->deal.memory, &h, sizeof h);
-    return sync_memory(p);
+    return sync_memory(p, err);
 }
 
 enum status party_work_take(struct party_train *p, const uint8_t *sealed, const uint8_t *tags,
-                            const struct secagg_round *r, uint32_t *faulty)
+                            const struct secagg_round *r, uint32_t *faulty, struct error *err)
 {
     struct party_deal *d = &p->deal;
     const struct fedvs_terms *t = &p->round.shape.terms;
@@ -384,14 +384,14 @@ enum status party_work_take(struct party_train *p, const uint8_t *sealed, const 
     enum status s;
 
     if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
-        s = secagg_take_keys(p->round.masks, sealed, tags, r, faulty, p->error);
+        s = secagg_take_keys(p->round.masks, sealed, tags, r, faulty, err);
         d->keys_due = s != STATUS_OK;
         return s;
     }
     c = dealing_chunk(&d->chunks, p->round.task.place);
     s = secagg_take(p->round.masks,
                     split_at(p, c.test) + (size_t)c.first * t->inputs_n * t->field->bytes, sealed,
-                    tags, c.rows, r, faulty, p->error);
+                    tags, c.rows, r, faulty, err);
     if (s != STATUS_OK)
         return s;
     if (++d->held > d->furthest)
@@ -400,5 +400,5 @@ enum status party_work_take(struct party_train *p, const uint8_t *sealed, const 
         return STATUS_OK;
     log_info("everybody's data is here in shares: %u training and %u test rows of %u elements",
              d->chunks.train_len, d->chunks.test_len, t->inputs_n);
-    return finish(p);
+    return finish(p, err);
 }

@@ -8,6 +8,7 @@
 #include "common/crypto/secret.h"
 #include "common/nn/dpsgd.h"
 #include "common/privacy/account.h"
+#include "common/secagg/draw.h"
 
 _Static_assert((long)DPSUM_RATIO_MIN >= (long)GAUSS_SIGMA_MIN, "a grid that is too coarse");
 _Static_assert((long)DPSUM_RATIO_MAX <= (long)GAUSS_SIGMA_MAX, "a grid that is too fine");
@@ -44,6 +45,11 @@ enum status party_dp_init(struct party_dp *d, const struct config_party *config,
     return rng_init_system(&d->rng);
 }
 
+enum status party_dp_renew(struct party_dp *d)
+{
+    return d->draws == NULL ? STATUS_OK : rng_renew(&d->rng);
+}
+
 void party_dp_seed(struct party_dp *d, uint64_t seed, uint32_t party)
 {
     d->seeded = true;
@@ -78,6 +84,7 @@ void party_dp_backward(struct party_dp *d, struct nn_net *net, const float *dy, 
     d->rows += net->rows;
     d->cut += dpsgd_backward(&d->sum, net, dy, d->clip * mean, d->factor);
     gauss_sample(&d->gauss, d->draws, d->sum.params, &d->rng);
+    draw_forget(&d->rng);
     dpsum_release(&d->sum, net, d->draws, d->noise * d->clip * mean / d->gauss.sigma);
     secret_wipe(d->draws, d->sum.params * sizeof *d->draws);
 }

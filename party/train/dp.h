@@ -41,6 +41,8 @@ enum status party_dp_init(struct party_dp *d, const struct config_party *config,
                           const struct nn_spec *spec, uint32_t batch) MUST_USE;
 /* --insecure-seed: what is drawn depends on seed, party and place in the schedule alone. */
 void party_dp_seed(struct party_dp *d, uint64_t seed, uint32_t party);
+/* What comes is of another key of the system's (a seed says its own all the same). */
+enum status party_dp_renew(struct party_dp *d) MUST_USE;
 /* Logs how many gradients were cut.  Safe on a zeroed struct. */
 void party_dp_deinit(struct party_dp *d);
 

@@ -8,10 +8,10 @@
 #include "party/train/keep.h"
 
 #include "common/base/check.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 /* The last durable one becomes the one before. */
-static enum status save(struct party_train *p)
+static enum status save(struct party_train *p, struct error *err)
 {
     struct buf before = p->keep.before;
 
@@ -24,30 +24,29 @@ static enum status save(struct party_train *p)
     p->keep.last_step = p->learner.applied;
     if (party_train_save(p, &p->keep.last) == STATUS_OK)
         return STATUS_OK;
-    return error_set(p->error, STATUS_MEMORY, "no memory for a checkpoint");
+    return error_set(err, STATUS_MEMORY, "no memory for a checkpoint");
 }
 
-enum status party_save_when_due(struct party_train *p)
+enum status party_save_when_due(struct party_train *p, struct party_result *r)
 {
     uint32_t every = p->setup->checkpoint_rounds;
 
     if (every == 0 || p->keep.writing || p->learner.applied % every != 0)
         return STATUS_OK;
-    p->keep.due = true;
-    return save(p);
+    r->saved = true;
+    return save(p, &r->error);
 }
 
 void party_keep(struct party_train *p, struct actions *a)
 {
     CHECK(!p->keep.writing);
     p->keep.writing = true;
-    p->keep.due = false;
     actions_add(a, ACTION_KEEP)->kept = (struct wire_bytes){p->keep.last.data, p->keep.last.len};
 }
 
 enum status party_keep_now(struct party_train *p, struct actions *a)
 {
-    enum status s = save(p);
+    enum status s = save(p, p->error);
 
     if (s == STATUS_OK)
         party_keep(p, a);
@@ -86,7 +85,7 @@ enum status party_close(struct party_train *p, struct actions *a)
     p->learner.final = true;
     if (p->sm->phase != PHASE_CLOSE)
         sm_move(p->sm, PHASE_CLOSE, p->set->generation);
-    party_train_arm(p, a);
+    party_arm(p, a);
     if (p->keep.writing)
         return STATUS_OK; /* comes back here */
     p->keep.final = true;

@@ -17,7 +17,7 @@ enum { PARTY_KEEP_MAX = 1 << 30 }; /* bytes of a checkpoint */
 
 struct party_keep {
     struct buf last, before; /* what ACTION_KEEP writes; the durable one before that */
-    bool writing, due;       /* writing: the driver has it; due: made in the work just done */
+    bool writing;            /* the driver has it */
     bool awaited;            /* an offer cannot be answered before it is durable */
     bool any, final;         /* one is durable; that of the final model is made */
     uint64_t last_step, kept_step, before_step;

@@ -47,4 +47,11 @@ struct party_learner {
     struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
 };
 
+/* The most that `undo` holds. */
+size_t party_undo_bytes(const struct party_learner *l);
+/* A step of several local iterations may be left between two of them: what it would change is kept,
+ * and put back. */
+enum status party_note_before(struct party_learner *l, struct error *err) MUST_USE;
+enum status party_undo(struct party_learner *l, struct error *err) MUST_USE;
+
 #endif

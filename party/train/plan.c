@@ -1,7 +1,7 @@
 /* plan.c -- the plan of an offer: read, checked, priced, and room made for what it asks for.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
@@ -85,7 +85,7 @@ static enum status make_room(struct party_train *p, const uint8_t *text, size_t 
             secagg_scratch_bytes(&p->round.shape, (size_t)p->learner.plan.training.batch *
                                                       p->learner.plan.model.embedding));
     if (s == STATUS_OK)
-        s = buf_reserve(&p->learner.undo, party_undo_bytes(p));
+        s = buf_reserve(&p->learner.undo, party_undo_bytes(&p->learner));
     return s;
 }
 

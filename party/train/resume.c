@@ -8,12 +8,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/resume.h"
 
 #include "common/base/check.h"
 #include "common/base/record.h"
 #include "common/crypto/secret.h"
 #include "common/nn/state.h"
+#include "party/train/parts.h"
 #include "party/policy.h"
 
 #include <string.h>
@@ -71,7 +72,7 @@ enum status party_train_save(const void *state, struct buf *out)
         .train = p->setup->config->train,
         .fitted = fitted(p),
         .raw = p->learner.raw,
-        .paid = party_witness_paid(p),
+        .paid = party_witness_paid(p, party_unopened(p)),
     };
     enum status s;
 
@@ -220,7 +221,7 @@ enum status party_go_back(struct party_train *p, uint64_t step)
     return STATUS_OK;
 }
 
-bool party_session_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64_t *was)
+bool party_train_forget_ledger(uint8_t *saved, size_t n, uint64_t last, uint64_t *was)
 {
     struct kept k;
     const bool ours = take_kept(&k, saved, n);

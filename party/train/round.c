@@ -12,7 +12,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/config/aggregation.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include <string.h>
 
@@ -35,9 +35,10 @@ static enum status plan_close(struct party_train *p, const struct wire_broadcast
     if (!b->closes)
         return STATUS_OK;
     if (b->close_step != p->learner.applied || !p->learner.pending)
-        return party_violation(p, "closes a step that this party did not upload", b->close_step);
+        return party_violation(p->error, "closes a step that this party did not upload",
+                               b->close_step);
     if (b->absent.n > 0 && !aggregation_partial(&p->learner.plan))
-        return party_violation(p, "closes a step without some members", b->close_step);
+        return party_violation(p->error, "closes a step without some members", b->close_step);
     p->round.task.close = true;
     p->round.task.apply = !among(&b->absent, p->set->self);
     p->round.task.close_step = b->close_step;
@@ -56,9 +57,10 @@ static uint64_t applied_then(const struct party_train *p)
 static enum status plan_step(struct party_train *p, const struct wire_broadcast *b)
 {
     if (b->place != applied_then(p) || b->place >= p->learner.agenda.party_steps)
-        return party_violation(p, "opens a step out of order", b->place);
+        return party_violation(p->error, "opens a step out of order", b->place);
     if (p->learner.pending && !p->round.task.close)
-        return party_violation(p, "asks for the same step twice in one generation", b->place);
+        return party_violation(p->error, "asks for the same step twice in one generation",
+                               b->place);
     return STATUS_OK;
 }
 
@@ -86,12 +88,12 @@ static enum status plan_sweep(struct party_train *p, const struct wire_broadcast
     agenda_segments(&s, &p->learner.plan, test);
     all = s.len;
     if (!test && !p->learner.plan.training.evaluate_train)
-        return party_violation(p, "evaluates training rows, which is not in the plan: sweep",
+        return party_violation(p->error, "evaluates training rows, which is not in the plan: sweep",
                                b->sweep);
     if (!sweep_is_due(p, b->sweep))
-        return party_violation(p, "an evaluation that is not due: sweep", b->sweep);
+        return party_violation(p->error, "an evaluation that is not due: sweep", b->sweep);
     if (b->place >= all || b->place % most != 0 || !later)
-        return party_violation(p, "evaluates rows out of order: row", b->place);
+        return party_violation(p->error, "evaluates rows out of order: row", b->place);
     p->round.task.coded = all - (uint32_t)b->place < most ? all - (uint32_t)b->place : most;
     p->round.task.rows = segments_range(&s, NULL, (uint32_t)b->place, p->round.task.coded);
     p->round.task.row = NULL;
@@ -109,7 +111,7 @@ static enum status plan_open(struct party_train *p, const struct wire_broadcast 
     if (!b->opens)
         return STATUS_OK;
     if (b->round <= p->round.last)
-        return party_violation(p, "a round that does not grow", b->round);
+        return party_violation(p->error, "a round that does not grow", b->round);
     p->round.task.purpose = b->purpose;
     p->round.task.round = b->round;
     p->round.task.place = b->place;
@@ -117,7 +119,7 @@ static enum status plan_open(struct party_train *p, const struct wire_broadcast 
     if (wire_purpose_deals(b->purpose))
         s = party_plan_deal(p, b);
     else if (!party_dealt(p))
-        s = party_violation(p, "opens a round before the data is dealt", b->round);
+        s = party_violation(p->error, "opens a round before the data is dealt", b->round);
     else
         s = b->purpose == PURPOSE_TRAIN ? plan_step(p, b) : plan_sweep(p, b);
     if (s == STATUS_OK && !wire_purpose_deals(b->purpose))
@@ -162,9 +164,10 @@ enum status party_broadcast(struct party_train *p, struct actions *a,
     enum status s = STATUS_OK;
 
     if (b->generation != p->set->generation)
-        s = party_violation(p, "a broadcast of another generation", b->generation);
+        s = party_violation(p->error, "a broadcast of another generation", b->generation);
     else if (p->round.relay_due)
-        s = party_violation(p, "goes on without relaying the shares of round", p->round.task.round);
+        s = party_violation(p->error, "goes on without relaying the shares of round",
+                            p->round.task.round);
     if (s == STATUS_OK)
         s = plan_close(p, b);
     if (s == STATUS_OK)
@@ -191,11 +194,9 @@ enum status party_round_worked(struct party_train *p, struct actions *a)
 
     if (t->close)
         p->learner.pending = false;
-    if (t->last) {
-        p->keep.due = false; /* the final one is made right now */
-        return party_close(p, a);
-    }
-    if (p->keep.due)
+    if (t->last)
+        return party_close(p, a); /* which makes the final checkpoint right now */
+    if (p->round.result.saved)
         party_keep(p, a);
     if (!t->open)
         return STATUS_OK;
@@ -211,6 +212,6 @@ enum status party_round_worked(struct party_train *p, struct actions *a)
         party_send_share(p, a);
     else
         party_send_upload(p, a);
-    party_train_arm(p, a);
+    party_arm(p, a);
     return STATUS_OK;
 }

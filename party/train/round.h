@@ -31,7 +31,17 @@ struct party_task {
     uint32_t rows;
     const uint32_t *row; /* TRAIN: the batch */
     uint32_t coded;      /* fedvs: coded rows that the round is on */
-    enum status status;  /* of the work */
+};
+
+/* What the work on it has come to, of which the session hears when it is done.  What it changed on
+ * the way is the learner's and the deal's, and what there is to send. */
+struct party_result {
+    enum status status;
+    struct error error; /* why, if not OK */
+    bool interrupted;   /* it was left between two local iterations: EVENT_STOP is next */
+    bool saved;         /* there is a checkpoint to keep */
+    uint64_t clipped;   /* rows of gradients */
+    uint32_t accused;   /* roster index + 1 of the member whose share did not open; or 0 */
 };
 
 /* Messages that go up. */
@@ -49,6 +59,7 @@ struct party_sweep {
 
 struct party_round {
     struct party_task task;
+    struct party_result result;
     uint64_t last;  /* number, in this generation */
     bool relay_due; /* a share was sent, and the others' are awaited */
     struct party_sweep sweep;

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
@@ -123,7 +123,7 @@ enum status party_relay(struct party_train *p, struct actions *a, const struct w
     if (!p->round.relay_due || w->generation != p->set->generation ||
         w->round != p->round.task.round || w->purpose != p->round.task.purpose ||
         w->sealed.n != sealed || w->tags.n != tags)
-        s = party_violation(p, "relays shares that were not due, round", w->round);
+        s = party_violation(p->error, "relays shares that were not due, round", w->round);
     p->round.received.len = 0;
     if (s == STATUS_OK && (buf_append(&p->round.received, w->sealed.data, sealed) != STATUS_OK ||
                            buf_append(&p->round.received, w->tags.data, tags) != STATUS_OK))

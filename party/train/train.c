@@ -7,21 +7,13 @@
 #include "common/base/log.h"
 #include "common/crypto/secret.h"
 #include "common/flow/job.h"
+#include "party/train/parts.h"
 
 #include <string.h>
 
-/* The server gives up on others after its patience and then says so: this side waits longer than
- * that. */
 static uint64_t patience_ms(const void *state)
 {
-    const struct party_train *p = state;
-
-    return p->learner.planned ? 2 * (uint64_t)p->learner.plan.protocol.patience_ms + 10000 : 0;
-}
-
-void party_train_arm(const struct party_train *p, struct actions *a)
-{
-    actions_add(a, ACTION_ARM)->after_ms = patience_ms(p);
+    return party_patience_ms(state);
 }
 
 /* --- a set comes together --- */
@@ -47,7 +39,7 @@ static void say(const void *state, struct wire_hello *h)
 {
     const struct party_train *p = state;
 
-    h->ledger = party_number(p);
+    h->ledger = party_number(p, party_unopened(p));
     party_deal_say(p, h);
 }
 
@@ -64,6 +56,16 @@ static enum status make_masks(struct party_train *p, const struct secagg_pair *p
     return STATUS_OK;
 }
 
+/* Of noise: no generation goes on with what drew that of the one before. */
+static enum status renew_draws(struct party_train *p)
+{
+    enum status s = rng_renew(&p->round.noise);
+
+    if (s == STATUS_OK)
+        s = party_dp_renew(&p->learner.bottom.dp);
+    return s == STATUS_OK ? s : error_set(p->error, s, "no fresh keys");
+}
+
 static enum status begin(void *state, const struct secagg_pair *pairs)
 {
     struct party_train *p = state;
@@ -77,7 +79,8 @@ static enum status begin(void *state, const struct secagg_pair *pairs)
     if (s != STATUS_OK)
         return s;
     party_witness_hellos(p);
-    return make_masks(p, pairs);
+    s = renew_draws(p);
+    return s == STATUS_OK ? make_masks(p, pairs) : s;
 }
 
 static void confirm(const void *state, struct agree_confirm *c)
@@ -143,21 +146,26 @@ static enum party_next message(void *state, struct actions *a, const struct wire
 
 static enum party_next worked(struct party_train *p, struct actions *a)
 {
-    if (p->round.task.status != STATUS_OK) {
-        p->error->status = p->round.task.status;
+    const struct party_result *r = &p->round.result;
+
+    p->count.clipped += r->clipped;
+    if (r->status != STATUS_OK) {
+        *p->accused = r->accused;
+        *p->error = r->error;
+        p->error->status = r->status;
         return PARTY_REFUSE;
     }
-    if (p->learner.bottom.interrupted)
+    if (r->interrupted)
         return PARTY_WAIT; /* EVENT_STOP is next */
     switch (p->round.task.work) {
     case WORK_ROUND: return unless(party_round_worked(p, a));
     case WORK_SUM:
         if (!wire_purpose_deals(p->round.task.purpose))
             party_send_upload(p, a);
-        party_train_arm(p, a);
+        party_arm(p, a);
         return PARTY_WAIT;
     case WORK_REPLAY:
-        if (p->keep.due)
+        if (r->saved)
             party_keep(p, a);
         return party_catch_up(p, a);
     }

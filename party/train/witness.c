@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
@@ -26,9 +26,9 @@ void party_witness_init(struct party_train *p)
         p->purse.witness.seen[i] = p->setup->seen(p->setup->owner, i);
 }
 
-uint64_t party_number(const struct party_train *p)
+uint64_t party_number(const struct party_train *p, uint64_t unopened)
 {
-    uint64_t last = p->setup->sequence(p->setup->owner), unopened = party_unopened(p);
+    uint64_t last = p->setup->sequence(p->setup->owner);
 
     CHECK(unopened <= last);
     return last - unopened;
@@ -116,9 +116,9 @@ void party_witness_charge(struct party_train *p, struct action_charge *c)
 
 /* --- the own checkpoint --- */
 
-struct party_paid party_witness_paid(const struct party_train *p)
+struct party_paid party_witness_paid(const struct party_train *p, uint64_t unopened)
 {
-    const uint64_t last = p->setup->sequence(p->setup->owner), unopened = party_unopened(p);
+    const uint64_t last = p->setup->sequence(p->setup->owner);
     struct party_paid now = p->purse.witness.paid;
 
     now.last = last;

@@ -4,10 +4,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include "common/base/subnormal.h"
 #include "common/nn/state.h"
+#include "common/secagg/draw.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ static bool has_turn(const struct party_train *p, uint64_t step)
 /* --- steps --- */
 
 /* What came down for the step, to Q local steps. */
-static enum status step_down(struct party_train *p, bool apply)
+static enum status step_down(struct party_train *p, bool apply, struct party_result *r)
 {
     const double clip = p->setup->config->policy.gradient_clip;
     struct party_bottom *b = &p->learner.bottom;
@@ -67,7 +68,7 @@ static enum status step_down(struct party_train *p, bool apply)
     enum status s;
 
     if (b->down.with_gradient && !party_bottom_expand(b))
-        return party_violation(p, "a gradient with a value that is not finite, step",
+        return party_violation(&r->error, "a gradient with a value that is not finite, step",
                                p->learner.applied);
     if (!apply)
         return STATUS_OK;
@@ -76,34 +77,34 @@ static enum status step_down(struct party_train *p, bool apply)
             party_sent_weigh(&p->learner.sent, b->gradient, b->batch_rows);
         if (b->frozen)
             return STATUS_OK;
-        p->count.clipped += party_bottom_apply(b, &p->learner.plan, p->learner.applied, clip);
+        r->clipped += party_bottom_apply(b, &p->learner.plan, p->learner.applied, clip);
         return STATUS_OK;
     }
     round = round_of(p, PURPOSE_TRAIN, p->learner.applied, 0);
     s = party_refresh_take(&p->learner.refresh, b, &p->round.shape, &p->learner.sent, &round,
-                           p->error);
+                           &r->error);
     if (s != STATUS_OK)
-        return error_wrap(p->error, "the server: step %llu",
+        return error_wrap(&r->error, "the server: step %llu",
                           (unsigned long long)p->learner.applied);
     if (b->frozen)
         return STATUS_OK;
     party_refresh_apply(&p->learner.refresh, b, &p->learner.sent, &p->learner.plan,
                         p->learner.applied, clip);
-    p->count.clipped += p->learner.refresh.clipped;
+    r->clipped += p->learner.refresh.clipped;
     return STATUS_OK;
 }
 
 /* What is in bottom.received ends step p->applied. */
-static enum status take_step(struct party_train *p, bool apply)
+static enum status take_step(struct party_train *p, bool apply, struct party_result *r)
 {
-    enum status s = party_note_before(p);
+    enum status s = party_note_before(&p->learner, &r->error);
 
     if (s == STATUS_OK)
-        s = step_down(p, apply && has_turn(p, p->learner.applied));
+        s = step_down(p, apply && has_turn(p, p->learner.applied), r);
     if (s != STATUS_OK)
         return s;
     if (p->learner.bottom.interrupted)
-        return party_undo(p);
+        return party_undo(&p->learner, &r->error);
     trail_add(&p->learner.trail, &p->learner.digest, p->learner.applied, p->learner.bottom.received,
               down_words(&p->learner.bottom.down, p->learner.bottom.batch_rows) *
                   sizeof *p->learner.bottom.received);
@@ -111,7 +112,7 @@ static enum status take_step(struct party_train *p, bool apply)
         party_sent_close(&p->learner.sent);
     if (++p->learner.applied > p->learner.behind.furthest)
         p->learner.behind.furthest = p->learner.applied;
-    return party_save_when_due(p);
+    return party_save_when_due(p, r);
 }
 
 static void view_round(struct party_train *p)
@@ -161,12 +162,13 @@ static enum status protect(struct party_train *p, const float *x, size_t n,
     seed_noise(p);
     s = secagg_protect(p->round.masks, p->round.upload.payload, p->round.upload.check, x, n, round,
                        &p->round.noise);
+    draw_forget(&p->round.noise);
     if (s == STATUS_OK && p->learner.sent.kept && p->round.task.purpose == PURPOSE_TRAIN)
         note_own(p, x, n, round);
     return s;
 }
 
-static enum status work_on_round(struct party_train *p)
+static enum status work_on_round(struct party_train *p, struct party_result *r)
 {
     struct party_task *t = &p->round.task;
     uint64_t start = p->setup->clock_us(), computed;
@@ -176,7 +178,7 @@ static enum status work_on_round(struct party_train *p)
     size_t n;
 
     if (t->close)
-        s = take_step(p, t->apply);
+        s = take_step(p, t->apply, r);
     if (s != STATUS_OK || !t->open || p->learner.bottom.interrupted) {
         spans_add(p->spans, SPAN_COMPUTE, p->setup->clock_us() - start);
         return s;
@@ -184,11 +186,11 @@ static enum status work_on_round(struct party_train *p)
     view_round(p);
     round = round_of_task(p);
     if (wire_purpose_deals(t->purpose)) {
-        s = party_work_deal(p, &round);
+        s = party_work_deal(p, &round, &r->error);
         spans_add(p->spans, SPAN_PROTECT, p->setup->clock_us() - start);
-        if (s != STATUS_OK && p->error->status != s) /* it says no more */
-            error_set(p->error, s, "%s", status_words(s));
-        return s == STATUS_OK ? s : error_wrap(p->error, "dealing");
+        if (s != STATUS_OK && r->error.status != s) /* it says no more */
+            error_set(&r->error, s, "%s", status_words(s));
+        return s == STATUS_OK ? s : error_wrap(&r->error, "dealing");
     }
     x = embed(p, &n);
     computed = p->setup->clock_us();
@@ -196,12 +198,12 @@ static enum status work_on_round(struct party_train *p)
     s = protect(p, x, n, &round);
     spans_add(p->spans, SPAN_PROTECT, p->setup->clock_us() - computed);
     if (s != STATUS_OK)
-        error_set(p->error, s, "round %llu: %s", (unsigned long long)t->round, status_words(s));
+        error_set(&r->error, s, "round %llu: %s", (unsigned long long)t->round, status_words(s));
     return s;
 }
 
 /* A share that does not open is the dealer's fault or the server's: nobody here can tell. */
-static enum status work_on_sum(struct party_train *p)
+static enum status work_on_sum(struct party_train *p, struct party_result *r)
 {
     struct secagg_round round = round_of_task(p);
     uint64_t start = p->setup->clock_us();
@@ -214,15 +216,15 @@ static enum status work_on_sum(struct party_train *p)
     enum status s;
 
     if (wire_purpose_deals(p->round.task.purpose))
-        s = party_work_take(p, sealed, tags, &round, &faulty);
+        s = party_work_take(p, sealed, tags, &round, &faulty, &r->error);
     else
         s = secagg_relay(p->round.masks, p->round.upload.payload, sealed, tags, n, &round, &faulty,
-                         p->error);
+                         &r->error);
 
     spans_add(p->spans, SPAN_PROTECT, p->setup->clock_us() - start);
     if (s == STATUS_AUTH) {
-        *p->accused = p->set->members[faulty] + 1;
-        error_wrap(p->error, "round %llu: the share of %s (or the server that passed it on)",
+        r->accused = p->set->members[faulty] + 1;
+        error_wrap(&r->error, "round %llu: the share of %s (or the server that passed it on)",
                    (unsigned long long)p->round.task.round,
                    p->setup->roster->party[p->set->members[faulty]].name);
     }
@@ -238,7 +240,7 @@ static size_t step_bytes(struct party_train *p, uint64_t step, const uint32_t **
 
 /* Where gradients come, none is applied unless all are.  What is shown is looked at step by step:
  * it takes the model of that step to do so. */
-static enum status check_replay(struct party_train *p)
+static enum status check_replay(struct party_train *p, struct party_result *r)
 {
     const uint8_t *at = p->round.received.data, *end = at + p->round.received.len;
     const struct down *down = &p->learner.bottom.down;
@@ -249,7 +251,8 @@ static enum status check_replay(struct party_train *p)
         size_t bytes = step_bytes(p, step, &row, &rows);
 
         if (!gradient_unpack(&down->gradient, p->learner.bottom.factors, at, rows))
-            return party_violation(p, "a gradient with a value that is not finite, step", step);
+            return party_violation(&r->error, "a gradient with a value that is not finite, step",
+                                   step);
         at += bytes;
     }
     return STATUS_OK;
@@ -269,11 +272,11 @@ static void embed_again(struct party_train *p, const uint32_t *row, uint32_t row
     note_own(p, h, n, &round);
 }
 
-static enum status work_on_replay(struct party_train *p)
+static enum status work_on_replay(struct party_train *p, struct party_result *r)
 {
     const uint8_t *at = p->round.received.data, *end = at + p->round.received.len;
     uint64_t start = p->setup->clock_us();
-    enum status s = check_replay(p);
+    enum status s = check_replay(p, r);
 
     while (at < end && s == STATUS_OK && !p->learner.bottom.interrupted) {
         const uint32_t *row;
@@ -282,7 +285,7 @@ static enum status work_on_replay(struct party_train *p)
 
         memcpy(p->learner.bottom.received, at, bytes);
         embed_again(p, row, rows);
-        s = take_step(p, true);
+        s = take_step(p, true, r);
         at += bytes;
         p->learner.bottom.interrupted |= atomic_load(p->stop);
     }
@@ -293,12 +296,15 @@ static enum status work_on_replay(struct party_train *p)
 void party_train_work(void *state)
 {
     struct party_train *p = state;
+    struct party_result r = {0};
     const uint64_t mode = subnormal_flush();
 
     switch (p->round.task.work) {
-    case WORK_ROUND: p->round.task.status = work_on_round(p); break;
-    case WORK_SUM: p->round.task.status = work_on_sum(p); break;
-    case WORK_REPLAY: p->round.task.status = work_on_replay(p); break;
+    case WORK_ROUND: r.status = work_on_round(p, &r); break;
+    case WORK_SUM: r.status = work_on_sum(p, &r); break;
+    case WORK_REPLAY: r.status = work_on_replay(p, &r); break;
     }
+    r.interrupted = p->learner.bottom.interrupted;
     subnormal_restore(mode);
+    p->round.result = r;
 }

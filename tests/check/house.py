@@ -113,7 +113,7 @@ HEADER_OF_ALL = {'common/config/plan_rules_*.c': 'common/config/plan_rules_group
                  'common/secagg/encode_*.c': 'common/secagg/encode_ops.h'}
 PHASE_HEADER = {'server/': 'server/federation.h', 'server/train/': 'server/train/train.h',
                 'party/': 'party/federation.h',
-                'party/train/': 'party/train/train.h'}  # one file per phase
+                'party/train/': 'party/train/parts.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
              'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c', 'tests/lib/draws.c')
 

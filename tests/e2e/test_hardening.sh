@@ -163,6 +163,11 @@ done
 for tool in "$VFL_BIN"/*; do
     [ -e "sandboxed/${tool##*/}" ] || ln -s "$tool" sandboxed
 done
+for name in party server; do
+    unit=$root/deploy/systemd/vfl-$name.service
+    same 'Restart=on-failure' "$(grep '^Restart=\|^RestartPrevent\|^StartLimit' "$unit")" \
+        "$name: whatever code others bring about, its unit starts it again"
+done
 "$root/tests/lib/sandbox.py" "$root/deploy/systemd/vfl-party.service" /bin/true
 case $? in
 0)

@@ -144,8 +144,12 @@ static void append(struct sim *s, const struct journal_record *r)
     oracle_appended(s, r);
 }
 
-void disk_write(struct sim *s, const struct actions *written)
+void disk_write(struct sim *s, const struct actions *written, struct error *err)
 {
+    if (written->n > 0 && s->disk.full) {
+        error_set(err, STATUS_IO, "journal: no space left");
+        return;
+    }
     for (size_t i = 0; i < written->n; i++) {
         const struct action *a = &written->item[i];
         if (a->kind == ACTION_APPEND)

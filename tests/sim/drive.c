@@ -299,7 +299,7 @@ static void work(struct sim *s, int who, const struct action *a, struct error *r
     } else if (who == SIM_SERVER) {
         s->written.n = 0;
         server_session_work(s->server, &s->written);
-        disk_write(s, &s->written);
+        disk_write(s, &s->written, result);
         oracle_combined(s);
     } else if (a->kind == ACTION_WORK) {
         party_session_work(s->party[who].session);

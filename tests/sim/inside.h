@@ -5,7 +5,7 @@
 #define COLONNADE_TESTS_SIM_INSIDE_H
 
 #include "party/core.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 static inline struct party_train *inside(const struct party_session *p)
 {

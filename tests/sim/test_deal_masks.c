@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/train.h"
+#include "party/train/parts.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
@@ -113,11 +113,11 @@ static void deal(struct party_train *p, const struct given *g, struct stream *ou
                 KEYS_BYTES_MAX);
     assert_null(p->deal.memory);
     p->round.task = (struct party_task){.purpose = PURPOSE_DEAL_KEYS};
-    assert_int_equal(party_work_deal(p, &keys), STATUS_OK);
+    assert_int_equal(party_work_deal(p, &keys, NULL), STATUS_OK);
     assert_non_null(p->deal.memory);
     p->round.task = (struct party_task){.purpose = PURPOSE_DEAL_DATA, .place = g->chunk};
-    assert_int_equal(party_work_deal(p, &round), STATUS_OK);
-    assert_int_equal(party_work_deal(p, &round), STATUS_PROTOCOL);
+    assert_int_equal(party_work_deal(p, &round, NULL), STATUS_OK);
+    assert_int_equal(party_work_deal(p, &round, NULL), STATUS_PROTOCOL);
     rng_fill(&p->deal.masks, out->beginning, sizeof out->beginning);
     secagg_party_free(p->round.masks);
     mem_free(p->round.upload.payload);

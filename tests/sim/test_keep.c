@@ -307,6 +307,27 @@ static void test_a_checkpoint_that_fails_ends_the_server(void **state)
     sim_free(s);
 }
 
+/* Nothing of a sum that is not in the journal is sent, and no checkpoint has its step. */
+static void test_a_journal_that_is_full_ends_the_server_before_it_says_more(void **state)
+{
+    struct sim_options o = three();
+    struct sim *s = sim_new(&o);
+    uint32_t said;
+
+    (void)state;
+    run_until(s, "p2: upload\n", 2);
+    s->disk.full = true;
+    said = sim_sent(s, SIM_SERVER, WIRE_BROADCAST);
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_sent(s, SIM_SERVER, WIRE_BROADCAST), said);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+    assert_int_equal(status_exit_code(sim_server_end(s)->error.status), 6);
+    assert_string_equal(sim_server_end(s)->error.text, "journal: no space left");
+    assert_false(server_session_sound(s->server));
+    assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_FAILED);
+    sim_free(s);
+}
+
 /* --- the end --- */
 
 static uint64_t said_at(struct sim *s, const char *line, size_t times)
@@ -544,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_a_checkpoint_said_twice_is_one),
         cmocka_unit_test(test_a_checkpoint_that_fails_ends_the_party),
         cmocka_unit_test(test_a_checkpoint_that_fails_ends_the_server),
+        cmocka_unit_test(test_a_journal_that_is_full_ends_the_server_before_it_says_more),
         cmocka_unit_test(test_the_run_ends_when_every_final_model_is_durable),
         cmocka_unit_test(test_a_final_model_that_is_not_heard_of_is_waited_for),
         cmocka_unit_test(test_drop_waits_for_it_until_the_deadline),

@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/check.h"
+#include "party/core.h"
+#include "party/train/train.h"
 #include "tests/sim/misbehave.h"
 
 #include <setjmp.h>
@@ -85,10 +87,47 @@ static void test_a_seed_says_the_noise_of_each_party(void **state)
     }
 }
 
+/* Noise that was sent could be taken off its upload by whoever finds the key that drew it in this
+ * process later: nothing of it is left.  Half of every buffer would be unread else. */
+static void expect_forgotten(const struct rng *r)
+{
+    static const uint8_t nothing[sizeof r->buffer];
+
+    assert_int_equal(r->left, 0);
+    assert_memory_equal(r->buffer, nothing, sizeof nothing);
+}
+
+static void test_what_drew_the_noise_is_gone_after_each_round(void **state)
+{
+    struct sim_options o = {.parties = PARTIES,
+                            .train_rows = 10,
+                            .quiet = true,
+                            .unseeded = true,
+                            .party_sets = {"model.train=dp", "model.clip=1", "model.noise=2"},
+                            .sets = {"training.epochs=3"}};
+    struct sim *s = sim_new(&o);
+    const struct party_train *p;
+
+    (void)state;
+    for (uint64_t us = 100; sim_server_report(s)->steps < 2 && us < HOUR_US; us += 100)
+        sim_run(s, us);
+    assert_int_equal(sim_server_report(s)->steps, 2);
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        p = s->party[i].session->state;
+        assert_true(p->count.rounds > 0);
+        expect_forgotten(&p->round.noise);
+        expect_forgotten(&p->learner.bottom.dp.rng);
+    }
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_noise_is_new_in_every_run_and_of_no_other_party),
+        cmocka_unit_test(test_what_drew_the_noise_is_gone_after_each_round),
         cmocka_unit_test(test_a_seed_says_the_noise_of_each_party),
     };
 

@@ -6,6 +6,7 @@
  */
 #include "common/base/check.h"
 #include "party/core.h"
+#include "party/train/resume.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/world.h"
@@ -64,7 +65,7 @@ static uint64_t asked(struct sim *s, uint32_t party)
     buf_init(&copy, 1 << 24);
     CHECK(buf_append(&copy, disk_of(s, party)->saved.data, disk_of(s, party)->saved.len) ==
           STATUS_OK);
-    assert_true(party_session_forget_ledger(copy.data, copy.len, 0, &number));
+    assert_true(party_train_forget_ledger(copy.data, copy.len, 0, &number));
     buf_deinit(&copy);
     return number;
 }
@@ -426,9 +427,9 @@ static void forget(struct sim *s, uint32_t party, uint64_t last)
     struct sim_disk *d = disk_of(s, party);
     uint64_t was;
 
-    assert_true(party_session_forget_ledger(d->saved.data, d->saved.len, last, &was));
+    assert_true(party_train_forget_ledger(d->saved.data, d->saved.len, last, &was));
     if (d->before.len > 0)
-        assert_true(party_session_forget_ledger(d->before.data, d->before.len, last, &was));
+        assert_true(party_train_forget_ledger(d->before.data, d->before.len, last, &was));
 }
 
 static void test_an_operator_who_lets_the_ledger_go_goes_on(void **state)
@@ -478,9 +479,9 @@ static void test_bytes_of_another_version_are_not_changed(void **state)
     uint64_t was = 7;
 
     (void)state;
-    assert_false(party_session_forget_ledger(bytes, sizeof bytes, 3, &was));
-    assert_false(party_session_forget_ledger(bytes, 4, 3, &was));
-    assert_false(party_session_forget_ledger(NULL, 0, 3, &was));
+    assert_false(party_train_forget_ledger(bytes, sizeof bytes, 3, &was));
+    assert_false(party_train_forget_ledger(bytes, 4, 3, &was));
+    assert_false(party_train_forget_ledger(NULL, 0, 3, &was));
     assert_memory_equal(bytes, same, sizeof bytes);
     assert_int_equal(was, 7);
 }

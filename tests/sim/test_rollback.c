@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/check.h"
+#include "party/train/resume.h"
 #include "tests/sim/inside.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/world.h"
@@ -108,9 +109,9 @@ static void silence(struct sim *s)
     uint64_t was;
 
     if (d->saved.len > 0)
-        assert_true(party_session_forget_ledger(d->saved.data, d->saved.len, 0, &was));
+        assert_true(party_train_forget_ledger(d->saved.data, d->saved.len, 0, &was));
     if (d->before.len > 0)
-        assert_true(party_session_forget_ledger(d->before.data, d->before.len, 0, &was));
+        assert_true(party_train_forget_ledger(d->before.data, d->before.len, 0, &was));
 }
 
 /* --- in the middle of a run --- */

@@ -185,8 +185,8 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     uint8_t key[RNG_KEY_BYTES];
     uint64_t place = task->purpose == PURPOSE_TRAIN ? task->place : task->sweep << 32 | task->place;
 
-    if (task->work != WORK_ROUND || !task->open || task->status != STATUS_OK || !sums(s) ||
-        wire_purpose_deals(task->purpose))
+    if (task->work != WORK_ROUND || !task->open || inside(p)->round.result.status != STATUS_OK ||
+        !sums(s) || wire_purpose_deals(task->purpose))
         return;
     c->generation = p->fed.set.generation;
     c->round = task->round;

@@ -49,6 +49,7 @@ struct sim_disk {
     struct sim_shares shares, shares_copy;
     struct sim_ledger ledger, ledger_copy;
     bool keeps_shares; /* or else they end with the process */
+    bool full;         /* the journal takes nothing more */
     struct compared compared;
 };
 

@@ -270,6 +270,24 @@ static void test_normal_has_mean_0_and_variance_1(void **state)
     assert_true(normal_deviation(1, 0.1) > 20);
 }
 
+static void test_renewed_streams_of_one_key_differ(void **state)
+{
+    static const uint8_t key[RNG_KEY_BYTES] = {3};
+    struct rng a = {0}, b = {0};
+
+    (void)state;
+    assert_int_equal(rng_init_key(&a, key), STATUS_OK);
+    assert_int_equal(rng_init_key(&b, key), STATUS_OK);
+    assert_true(rng_u64(&a) == rng_u64(&b));
+    assert_int_equal(rng_renew(&a), STATUS_OK);
+    assert_int_equal(a.left, 0);
+    assert_true(rng_u64(&a) != rng_u64(&b));
+    assert_int_equal(rng_renew(&b), STATUS_OK);
+    assert_true(rng_u64(&a) != rng_u64(&b));
+    rng_deinit(&a);
+    rng_deinit(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_what_was_read_is_no_longer_in_the_buffer),
         cmocka_unit_test(test_rekey_starts_the_stream_of_the_new_key),
         cmocka_unit_test(test_system_streams_differ),
+        cmocka_unit_test(test_renewed_streams_of_one_key_differ),
         cmocka_unit_test(test_seed_key_is_a_digest_of_seed_party_purpose_and_place),
         cmocka_unit_test(test_below_is_uniform),
         cmocka_unit_test(test_the_statistic_sees_a_plain_remainder),
