@@ -4,7 +4,7 @@
  * compares ids, and then lets the job play (job.h); it knows nothing of what a job computes.
  * Files, and what each may touch:
  *
- *   federation.c  events in, verdicts carried out     everything but `agree`
+ *   dispatch.c    events in, verdicts carried out     everything but `agree`
  *   members.c     messages to members, who answered   everything but `agree`
  *   join.c        GATHER, lost parties, sets          everything but `agree`
  *   keys.c        AGREE, CONFIRM                      everything
@@ -152,7 +152,7 @@ struct server_federation {
     struct server_counts counts;
 };
 
-/* federation.c: f is zeroed.  The terms' and the job's pointers must outlive it. */
+/* dispatch.c: f is zeroed.  The terms' and the job's pointers must outlive it. */
 enum status server_federation_init(struct server_federation *f, const struct server_terms *terms,
                                    const struct server_job *job, void *state) MUST_USE;
 void server_federation_deinit(struct server_federation *f); /* safe on a zeroed one */

@@ -5,7 +5,6 @@
 #define COLONNADE_SERVER_PARTS_H
 
 #include "server/federation.h"
-#include "server/session.h"
 #include "server/train/train.h"
 
 struct server_session {

@@ -9,98 +9,11 @@
 #ifndef COLONNADE_SERVER_SESSION_H
 #define COLONNADE_SERVER_SESSION_H
 
-#include "common/config/plan.h"
-#include "common/daemon/journal.h"
-#include "common/data/table.h"
 #include "common/flow/action.h"
-#include "common/flow/agenda.h"
 #include "common/flow/event.h"
-#include "common/flow/ids.h"
-#include "common/flow/phase.h"
-#include "common/flow/roster.h"
-#include "common/metrics/score.h"
-#include "common/metrics/spans.h"
-#include "common/nn/net.h"
-#include "common/secagg/fedvs_terms.h"
-#include "server/train/transcript.h"
+#include "server/setup.h"
 
 struct server_session;
-
-/* What the journal of released sums and gradients (common/daemon/journal) has, for a process that
- * comes later; first NULL: there is none.  To be written to, and read at length, it takes actions
- * (APPEND, TURN, RECALL, FORGET).  Called from step alone. */
-struct server_store {
-    void *owner;
-    bool (*trail)(void *owner, uint64_t applied, uint8_t trail[WIRE_DIGEST_BYTES]);
-    uint64_t (*first)(void *owner); /* oldest step it has the gradient of */
-};
-
-/* Somebody who is told what the server sees and says (transcript.h), by all six; ask NULL: nobody.
- * Called from step and work; what does not succeed ends the run. */
-struct server_watch {
-    void *owner;
-    enum status (*ask)(void *owner, const struct transcript_ask *a, struct error *err);
-    enum status (*upload)(void *owner, const struct transcript_upload *u, struct error *err);
-    enum status (*sum)(void *owner, const struct transcript_sum *m, struct error *err);
-    enum status (*again)(void *owner, const struct transcript_again *g, struct error *err);
-    enum status (*arrival)(void *owner, const struct transcript_arrival *r, struct error *err);
-    enum status (*end)(void *owner, const struct transcript_end *e, struct error *err);
-};
-
-/* Everything stays the caller's and must outlive the session. */
-struct server_setup {
-    const struct plan *plan; /* shape filled in */
-    const struct roster *roster;
-    const struct table *train, *test; /* label tables; test NULL: none */
-    const float *train_target, *test_target;
-    bool seeded; /* --insecure-seed */
-    uint64_t seed;
-    uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
-    struct server_store store;
-    struct server_watch watch;
-    uint32_t checkpoint_rounds; /* training rounds between two ACTION_KEEP; 0: never any */
-    struct ids_counts counts;
-    uint32_t id_mismatches; /* that are counted of one party, at most; 0: no limit */
-};
-
-struct server_reached {
-    bool yes;
-    double epoch, value;
-    uint64_t round;
-};
-
-/* What was worse than it might have been: every degradation is counted and shown. */
-struct server_degraded {
-    uint64_t missing;    /* members that a training round closed without */
-    uint64_t late;       /* uploads that their training round did not wait for */
-    uint64_t absent;     /* drop: parties that a training round had no part for */
-    uint64_t stale;      /* async: embeddings used that are older than the arrival */
-    uint64_t unseen;     /* async: embeddings that were not there yet */
-    uint64_t unverified; /* coded: decodes without a surplus upload to check them by */
-    uint64_t faulty;     /* coded: uploads found to be wrong */
-    uint64_t replayed;   /* gradients sent again to who had missed them */
-};
-
-/* What the driver shows and writes down. */
-struct server_report {
-    enum phase phase;
-    uint64_t generation, rounds /* of training */, void_rounds, steps, sweeps, stale_messages,
-        integrity_failures;
-    struct server_degraded degraded;
-    uint32_t missing_now; /* parties of the roster that the last training round closed without */
-    double epochs, last_loss;
-    struct score train, test;
-    struct server_reached reached;
-    struct agenda agenda;
-    uint32_t members_n;
-    int waiting_for;           /* roster index of a member whose answer is missing; -1: nobody */
-    uint64_t waiting_since_us; /* when it was asked */
-    uint64_t wait_us[WIRE_MEMBERS_MAX], slowest_rounds[WIRE_MEMBERS_MAX];
-    uint64_t share_wait_us[WIRE_MEMBERS_MAX], slowest_shares[WIRE_MEMBERS_MAX];
-    uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
-    /* Whose part of `degraded` it was, in this process. */
-    uint64_t missing[WIRE_MEMBERS_MAX], late[WIRE_MEMBERS_MAX], absent[WIRE_MEMBERS_MAX];
-};
 
 enum status server_session_new(struct server_session **out, const struct server_setup *setup,
                                struct error *err) MUST_USE;

@@ -14,7 +14,7 @@
 /* --- checkpoints --- */
 
 /* What was saved in the work just done, or of a complete run, goes to the driver. */
-void server_keep(struct server_train *s, struct actions *a)
+void server_hand_over(struct server_train *s, struct actions *a)
 {
     CHECK(!s->keep.under_way);
     s->keep.under_way = true;
@@ -105,7 +105,7 @@ struct server_next server_all_closed(struct server_train *s, struct actions *a)
             return next_of(NEXT_FAIL);
         }
         actions_add(a, ACTION_DISARM);
-        server_keep(s, a);
+        server_hand_over(s, a);
         return next_of(NEXT_WAIT);
     }
     if (server_stored_begin(s, a))

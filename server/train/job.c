@@ -71,7 +71,10 @@ static uint64_t step(const void *state)
 
 static enum status agreed(void *state, const struct agree_hello *hellos)
 {
-    return server_deal_terms(state, hellos);
+    struct server_train *s = state;
+    const enum status st = server_deal_terms(s, hellos);
+
+    return st == STATUS_OK && server_deals(s) ? server_shares_size(s) : st;
 }
 
 static enum status prepare(void *state)
@@ -213,6 +216,22 @@ static void left_behind(void *state, uint32_t peer)
     s->member[peer].owes = phase_row(s->fed->sm.phase)->member_answers == WIRE_UPLOAD;
 }
 
+/* The job as it stands into keep.bytes, unless one is on its way already. */
+static enum status save_now(struct server_train *s, bool *saved)
+{
+    enum status st = STATUS_OK;
+
+    *saved = false;
+    if (s->keep.under_way)
+        return STATUS_OK; /* the one before is still on its way */
+    s->keep.bytes.len = 0;
+    s->keep.step = s->trainer.steps_done;
+    if (server_train_save(s, &s->keep.bytes) != STATUS_OK)
+        st = error_set(&s->fed->error, STATUS_MEMORY, "no memory for a checkpoint");
+    *saved = st == STATUS_OK;
+    return st;
+}
+
 /* What is released is in the journal before anything of it is sent, and a checkpoint never ahead of
  * it. */
 static void work(void *state, struct actions *out)
@@ -221,6 +240,10 @@ static void work(void *state, struct actions *out)
     const uint64_t mode = subnormal_flush();
 
     s->worked = s->trainer.stored.alone ? server_stored_work(s) : s->mode->work(s);
+    if (s->worked.keep) {
+        s->worked.status = save_now(s, &s->worked.keep);
+        s->keep.spoiled = s->worked.status != STATUS_OK;
+    }
     subnormal_restore(mode);
     if (s->worked.status != STATUS_OK || s->setup.store.first == NULL)
         return;
@@ -248,6 +271,8 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     struct server_train *s = state;
     const struct server_worked w = take_worked(s, written);
 
+    if (w.status == STATUS_OK && w.keep)
+        server_hand_over(s, a);
     return follow(s, a, s->mode->done(s, a, &w));
 }
 

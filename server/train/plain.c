@@ -245,8 +245,6 @@ struct server_next server_sum_done(struct server_train *s, struct actions *a,
     s->round.sum.spoiled_in_a_row = 0;
     note_verdict(s);
     note_members(s);
-    if (w->keep)
-        server_keep(s, a);
     if (w->swept)
         actions_add(a, ACTION_REPORT);
     if (others_come_in(s, a))

@@ -341,9 +341,8 @@ static struct server_worked work(struct server_train *s)
                                     s->trainer.head.top.concat ? parties : 1);
     t->arrivals++;
     s->report.rounds++;
-    if (w.status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
-        t->arrivals % ((uint64_t)parties * s->setup.checkpoint_rounds) == 0)
-        w.status = server_save(s, &w.keep);
+    w.keep = w.status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
+             t->arrivals % ((uint64_t)parties * s->setup.checkpoint_rounds) == 0;
     s->keep.spoiled = w.status != STATUS_OK;
     spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
     return w;
@@ -367,8 +366,6 @@ static struct server_next done(struct server_train *s, struct actions *a,
 
     if (w->status != STATUS_OK)
         return next_of(NEXT_FAIL);
-    if (w->keep)
-        server_keep(s, a);
     s->member[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
     if (!t->draining && t->arrivals / s->plan.shape.parties > s->trainer.steps_done) {
         s->trainer.steps_done++;

@@ -1,18 +1,28 @@
 /* train.h -- the inside of a training job at the server, shared by the files of this folder.
+ * SPDX-License-Identifier: Apache-2.0
  *
- *   job.c       the table, and what follows of the verdicts      modes.c    how rounds are played
- *   round.c     plain rounds: open, upload, after the work       share.c    coded rounds: SHARE,
- * SUM deal.c      what goes before the rounds of fedvs             stream.c   a step at each
- * arrival behind.c    who may join, and is brought up to the run       close.c    CLOSE,
- * checkpoints work.c      the work between two broadcasts, and its replay  evaluate.c sweeps,
- * scores, targets stored.c    releases once: sums that are kept, and the head on them, when the
- * parties have gone watch.c     what --transcript is told                        resume.c   to
- * bytes and back head.c      the top model
+ *   job.c       the table, and what follows of the verdicts
+ *   again.c     rounds that an earlier process has closed
+ *   round.c     one round after the other: which is next
+ *   close.c     CLOSE, and checkpoints on their way
+ *   resume.c    to bytes and back
+ *   share.c     coded rounds: SHARE and SUM          (a mode)
+ *   stream.c    STREAM: a step at each arrival       (a mode)
+ *   plain.c     plain rounds, and what coded ones have in common with them (a mode)
+ *   behind.c    who may join, and is brought up to the run
+ *   alone.c     the head on sums that were kept, when the parties have gone
+ *   work.c      the work between two broadcasts
+ *   evaluate.c  sweeps, scores, targets
+ *   watch.c     what --transcript is told
+ *   broadcast.c what a round is of, and what goes down before it
+ *   deal.c      what goes before the rounds of fedvs
+ *   stored.c    releases once: sums that are kept
+ *   head.c      the top model
+ *   init.c      made, and unmade
  *
  * The job stands on the federation (server/federation.h), of which it reads the set and counts the
  * answers (server/members.h).  Its own state has parts, each open to the files named at it.
  *
- * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SERVER_TRAIN_TRAIN_H
 #define COLONNADE_SERVER_TRAIN_TRAIN_H
@@ -26,7 +36,7 @@
 #include "common/secagg/secagg.h"
 #include "server/job.h"
 #include "server/members.h"
-#include "server/session.h"
+#include "server/setup.h"
 #include "server/train/head.h"
 
 enum {
@@ -147,7 +157,7 @@ struct server_keep {
 struct server_worked {
     enum status status; /* the federation's error says why not */
     bool swept;         /* an evaluation is complete */
-    bool keep;          /* a checkpoint is in keep.bytes */
+    bool keep;          /* a checkpoint is due; then: it is in keep.bytes */
     bool append;        /* keep.record is for the journal */
 };
 
@@ -244,7 +254,7 @@ void server_stream_go_on(struct server_train *s, uint64_t arrivals); /* from a c
 void server_close_run(struct server_train *s, struct actions *a);
 struct server_next server_kept(struct server_train *s, struct actions *a, uint32_t peer,
                                const struct wire_kept *k) MUST_USE;
-void server_keep(struct server_train *s, struct actions *a);
+void server_hand_over(struct server_train *s, struct actions *a); /* keep.bytes, to the driver */
 struct server_next server_keep_done(struct server_train *s, struct actions *a,
                                     const struct error *result) MUST_USE;
 struct server_next server_all_closed(struct server_train *s, struct actions *a) MUST_USE;
@@ -255,6 +265,12 @@ enum status server_stored_new(struct server_train *s) MUST_USE;
 void server_stored_free(struct server_train *s);
 /* The round's sum, in head.fused, is kept; a sweep moves on. */
 void server_stored_keep(struct server_train *s);
+enum status server_stored_print(const struct server_train *s, struct buf *out) MUST_USE;
+enum status server_stored_parse(struct server_train *s, const uint8_t *bytes, size_t n,
+                                size_t *used) MUST_USE;
+double server_epochs(const struct server_train *s); /* of the head */
+
+/* alone.c */
 /* The parties have their final models: they are told so, and the head begins.  False: nothing is
  * stored. */
 bool server_stored_begin(struct server_train *s, struct actions *a);
@@ -264,15 +280,12 @@ struct server_next server_stored_done(struct server_train *s, struct actions *a,
 /* Any event but that, when the parties have gone. */
 struct server_next server_stored_step(struct server_train *s, struct actions *a,
                                       const struct event *e) MUST_USE;
-enum status server_stored_print(const struct server_train *s, struct buf *out) MUST_USE;
-enum status server_stored_parse(struct server_train *s, const uint8_t *bytes, size_t n,
-                                size_t *used) MUST_USE;
-double server_epochs(const struct server_train *s); /* of the head */
 
 /* resume.c: what a later process needs to go on, and back (server/session.h). */
 enum status server_train_save(const struct server_train *s, struct buf *out) MUST_USE;
 enum status server_train_restore(struct server_train *s, const uint8_t *bytes, size_t n,
                                  uint64_t *generation) MUST_USE;
+/* again.c */
 enum status server_train_replay(struct server_train *s, const struct journal_record *r,
                                 uint64_t *generation, struct error *err) MUST_USE;
 
@@ -285,8 +298,6 @@ void server_take_targets(struct server_train *s);
  * the place in the schedule alone.  STATUS_DATA when they or the loss are not finite: every party
  * would take that for a broken server. */
 enum status server_pack_gradient(struct server_train *s, uint64_t place, uint32_t blocks) MUST_USE;
-/* The job as it stands into keep.bytes, unless one is on its way already. */
-enum status server_save(struct server_train *s, bool *saved) MUST_USE;
 
 /* evaluate.c */
 bool server_next_evaluation(struct server_train *s); /* fills s->round; false: nothing is left */

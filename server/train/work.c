@@ -172,20 +172,6 @@ static void note_record(struct server_train *s)
     memcpy(s->keep.record.trail, s->trainer.trail.value, sizeof s->keep.record.trail);
 }
 
-enum status server_save(struct server_train *s, bool *saved)
-{
-    enum status st = STATUS_OK;
-
-    if (s->keep.under_way)
-        return STATUS_OK; /* the one before is still on its way */
-    s->keep.bytes.len = 0;
-    s->keep.step = s->trainer.steps_done;
-    if (server_train_save(s, &s->keep.bytes) != STATUS_OK)
-        st = error_set(&s->fed->error, STATUS_MEMORY, "no memory for a checkpoint");
-    *saved = st == STATUS_OK;
-    return st;
-}
-
 /* Every so many steps, and always between two steps: never in the middle of a sweep. */
 static bool save_is_due(const struct server_train *s)
 {
@@ -218,8 +204,7 @@ static struct server_worked close_round(struct server_train *s)
     count_round(s, w.swept);
     note_record(s);
     w.append = true;
-    if (save_is_due(s))
-        w.status = server_save(s, &w.keep);
+    w.keep = save_is_due(s);
     s->keep.spoiled = w.status != STATUS_OK;
     return w;
 }

@@ -1,4 +1,4 @@
-/* federation.c -- events to those whose they are, and what follows of their verdicts.
+/* dispatch.c -- events to those whose they are, and what follows of their verdicts.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "server/federation.h"
