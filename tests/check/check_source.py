@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True  # the tree stays as it is
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'mutants'))
 
 import house  # noqa: E402
+import shape  # noqa: E402
 from mutant import Mutant  # noqa: E402
 
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
@@ -459,6 +460,19 @@ def rule_mutants(tree):
         yield readme, 1, 'does not say how many there are'
     elif int(told[1]) != n:
         yield readme, tree.text[readme][:told.start()].count('\n') + 1, f'says {told[1]}, there are {n}'
+
+
+def rule_arrows(tree):
+    """inside server/ and party/ every file has its place, and few uses run back up"""
+    path = 'tests/check/order.txt'
+    code = {p: tree.text[p] for p in tree.code if p.endswith(('.c', '.h'))}
+    for side, order in shape.stated(tree.text.get(path, '')).items():
+        for stem in sorted(set(order) ^ set(shape.sources(code, side))):
+            yield path, 1, f'{side}/{stem} stands {"there alone" if stem in order else "nowhere"}'
+        found = shape.arrows(code, side)
+        back = shape.up(found, order)
+        for f, t in back if len(back) > house.ARROWS_UP_MAX else ():
+            yield path, 1, f'{side}: {f} uses {t} ({found[(f, t)]}); at most {house.ARROWS_UP_MAX} run back up'
 
 
 def main(arguments):

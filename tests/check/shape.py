@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""shape.py [FOLDER...]: how tangled server/ and party/ are, in figures.
+"""shape.py [--best]: how tangled server/ and party/ are, in figures.
 
 Files of a folder stand in an order from the outside in (tests/check/order.txt): a file may use what
-stands below it.  An arrow is a pair of files, one of which includes the other's header or calls one
+stands below it.  check_source.py refuses a folder with more than a few arrows back up; --best finds
+an order with few.  An arrow is a pair of files, one of which includes the other's header or calls one
 of its functions; an arrow that runs back up is named.  Also: fields of the shared headers that more
 than FILES_MAX files touch, and how many files ask for a mode by its name.
 
@@ -29,15 +30,26 @@ COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 MEMBER = re.compile(r'[\s\*](\w+)(?:\[[^\]]*\])*(?=[,;])')
 
 
-def sources(side, endings=('.c', '.h')):
+def read(*folders):
+    """{path: text} of all sources below."""
+    found = {}
+    for folder in folders:
+        for at, _, names in os.walk(folder):
+            for name in names:
+                if name.endswith(('.c', '.h')):
+                    with open(os.path.join(at, name), encoding='utf-8') as f:
+                        found[os.path.join(at, name)] = f.read()
+    return found
+
+
+def sources(tree, side, endings=('.c', '.h')):
     """{stem: text of its files} of a side, stems with the folder below it."""
     found = {}
-    for at, _, names in os.walk(side):
-        for name in sorted(names):
-            stem, ext = os.path.splitext(os.path.relpath(os.path.join(at, name), side))
-            if ext in endings:
-                with open(os.path.join(at, name), encoding='utf-8') as f:
-                    found[stem] = found.get(stem, '') + f.read()
+    for path in sorted(tree):
+        stem, ext = os.path.splitext(path)
+        if path.startswith(side + '/') and ext in endings:
+            stem = stem[len(side) + 1:]
+            found[stem] = found.get(stem, '') + tree[path]
     return found
 
 
@@ -45,9 +57,9 @@ def bare(text):
     return COMMENT.sub(' ', text)
 
 
-def arrows(side, texts):
+def arrows(tree, side):
     """{(from, to): why}"""
-    defines, calls = {}, sources(side, ('.c',))
+    texts, calls, defines = sources(tree, side), sources(tree, side, ('.c',)), {}
     for stem, text in texts.items():
         for name in DEFINED.findall(COMMENT.sub(' ', text)):
             defines[name] = stem
@@ -65,29 +77,31 @@ def arrows(side, texts):
     return found
 
 
-def stated(path):
+def stated(text):
     """{side: stems from the outside in}"""
     order, side = {}, None
-    with open(path, encoding='utf-8') as f:
-        for line in f:
-            line = line.split('#')[0].strip()
-            if line.endswith(':'):
-                side = order.setdefault(line[:-1], [])
-            elif line:
-                side += line.split()
+    for line in text.split('\n'):
+        line = line.split('#')[0].strip()
+        if line.endswith(':'):
+            side = order.setdefault(line[:-1], [])
+        elif line:
+            side += line.split()
     return order
 
 
-def fields(side, texts):
+def up(found, order):
+    """Arrows that run back up, in order."""
+    place = {s: i for i, s in enumerate(order)}
+    return sorted((f, t) for f, t in found
+                  if f in place and t in place and place[f] > place[t])
+
+
+def fields(tree, side):
     """{field: files that touch it} of the structs in the side's headers."""
-    names = set()
-    for at, _, files in os.walk(side):
-        for name in files:
-            if name.endswith('.h'):
-                with open(os.path.join(at, name), encoding='utf-8') as f:
-                    text = COMMENT.sub(' ', f.read())
-                for body in re.findall(r'^struct \w+ \{\n(.*?)^\};', text, re.M | re.S):
-                    names |= set(MEMBER.findall(body))
+    texts, names = sources(tree, side), set()
+    for text in sources(tree, side, ('.h',)).values():
+        for body in re.findall(r'^struct \w+ \{\n(.*?)^\};', COMMENT.sub(' ', text), re.M | re.S):
+            names |= set(MEMBER.findall(body))
     plain = {stem: bare(text) for stem, text in texts.items()}
     return {n: [s for s, t in plain.items() if re.search(r'(?:->|\.)%s\b' % n, t)] for n in names}
 
@@ -117,36 +131,28 @@ def best(stems, found):
 
 
 def main():
-    sides = [a for a in sys.argv[1:] if a != '--best'] or SIDES
-    order = stated(ORDER) if os.path.exists(ORDER) else {}
-    bad = 0
-    for side in sides:
-        texts = sources(side)
-        found = arrows(side, texts)
+    tree = read('common', *SIDES)
+    with open(ORDER, encoding='utf-8') as f:
+        order = stated(f.read())
+    for side in SIDES:
+        found = arrows(tree, side)
+        texts = sources(tree, side)
         if '--best' in sys.argv:
             order[side] = best(texts, found)
             print('%s:\n%s' % (side, '\n'.join(order[side])))
-        place = {s: i for i, s in enumerate(order.get(side, ()))}
-        for stem in sorted(set(texts) ^ set(place)):
-            print('%s/%s: %s order.txt' % (side, stem, 'not in' if stem in texts else 'only in'))
-            bad += 1
-        up = sorted((f, t) for f, t in found
-                    if f in place and t in place and place[f] > place[t])
-        for f, t in up:
+        back = up(found, order[side])
+        for f, t in back:
             print('%s: %s -> %s (%s)' % (side, f, t, found[(f, t)]))
-        wide = {n: s for n, s in fields(side, texts).items() if len(s) > FILES_MAX}
-        lines = sum(t.count('\n') for t in texts.values())
+        wide = sum(len(s) > FILES_MAX for s in fields(tree, side).values())
         asks = sum(len(PREDICATE.findall(bare(t))) for t in texts.values())
         print('%s: %d of %d arrows run back up, %d fields in more than %d files, '
               '%d questions for a mode, %d lines'
-              % (side, len(up), len(found), len(wide), FILES_MAX, asks, lines))
+              % (side, len(back), len(found), wide, FILES_MAX, asks,
+                 sum(t.count('\n') for t in texts.values())))
     for name in NAMES:
-        n = 0
-        for side in ('common', *SIDES):
-            n += sum(name in bare(t) for t in sources(side).values())
-        print('%s*: %d files' % (name, n))
-    return bad > 0
+        print('%s*: %d files' % (name, sum(
+            name in bare(t) for side in ('common', *SIDES) for t in sources(tree, side).values())))
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    main()

@@ -287,6 +287,10 @@ mutant tests/unit/base/test_mem common/base/mem.c '#include "common/base/mem.h"'
 refused mutants "tests/mutants/README.md:${told%%:*}" 'one more than the page says'
 new tests/mutants/README.md '# Planted bugs'
 refused mutants tests/mutants/README.md:1 'a page that does not say how many'
+new server/train/planted.c 'int planted(void);'
+refused arrows tests/check/order.txt:1 'a file of the server that has no place'
+for of in learner purse deal keep round sent; do add party/train/$of.h '#include "party/session.h"'; done
+refused arrows tests/check/order.txt:1 'one more use of what stands further out than there may be'
 check=$tree/tests/check/check_source.py
 add tests/check/house.py "TESTED_BY['common/base/gone.c'] = 'x'"
 refused tests "tests/check/house.py:$line" 'an exception for what is gone'
