@@ -168,6 +168,7 @@ static enum status new_job(struct party_session *p, const struct party_job *job)
     p->job = job;
     p->state = state;
     p->ended = false;
+    p->accused = 0;
     p->fed.furthest = 0;
     p->setup.saved = NULL; /* that was for the first */
     return STATUS_OK;
@@ -206,7 +207,7 @@ static void offer(struct party_session *p, struct actions *a, const struct wire_
         refuse_if(p, a, s);
         return;
     }
-    party_take_offer(&p->fed, o);
+    party_take_offer(&p->fed, o, job->digest(p->state));
     sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
     follow(p, a, job->ready(p->state, a));
 }
