@@ -76,7 +76,7 @@ lay() { # WHAT WHERE
     folder) mkdir "$2" ;;
     esac
 }
-openssl rand 32 >state.key
+openssl rand -hex 32 >state.key
 chmod 600 state.key
 for file in lock ledger.db checkpoint.sealed; do
     for what in link pipe folder; do
