@@ -61,8 +61,9 @@ void party_join(const struct party_federation *f, struct wire_join *j);
 enum status party_check_offer(struct party_federation *f, const struct wire_offer *o,
                               uint64_t furthest) MUST_USE;
 enum status party_take_members(struct party_federation *f, const struct wire_offer *o) MUST_USE;
-/* The offer is taken: its generation begins. */
-void party_take_offer(struct party_federation *f, const struct wire_offer *o);
+/* The offer is taken: its generation begins, with a job of this digest. */
+void party_take_offer(struct party_federation *f, const struct wire_offer *o,
+                      const uint8_t digest[WIRE_DIGEST_BYTES]);
 /* Keys live in memory only and with one generation only (threats A4). */
 void party_forget_keys(struct party_federation *f);
 

@@ -5,7 +5,6 @@
 
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
-#include "common/flow/job.h"
 
 #include <string.h>
 
@@ -79,9 +78,10 @@ enum status party_take_members(struct party_federation *f, const struct wire_off
                : error_set(f->error, STATUS_PROTOCOL, "offer: this party is not among the members");
 }
 
-void party_take_offer(struct party_federation *f, const struct wire_offer *o)
+void party_take_offer(struct party_federation *f, const struct wire_offer *o,
+                      const uint8_t digest[WIRE_DIGEST_BYTES])
 {
     f->set.generation = o->generation;
-    job_digest(f->job, o->job.kind, o->job.text.data, o->job.text.n);
+    memcpy(f->job, digest, sizeof f->job);
     memcpy(f->ids.offered, o->element, sizeof f->ids.offered);
 }

@@ -178,6 +178,20 @@ static enum status read_weights(struct party_inputs *in, struct error *err)
     return s;
 }
 
+/* A record counts as one person's, whichever table it is in. */
+static enum status same_persons(const struct party_inputs *in, const struct group *g,
+                                struct error *err)
+{
+    const size_t row = group_at_odds(g, &in->train, &in->test);
+
+    if (row == in->test.rows)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA,
+                     "%.160s: data.group: row %zu by id is in %.160s too, with another value in "
+                     "column \"%s\"",
+                     in->config.data_test, row + 1, in->config.data_train, in->config.group);
+}
+
 static enum status read_persons(struct party_inputs *in, struct error *err)
 {
     const char *column = in->config.group;
@@ -188,6 +202,8 @@ static enum status read_persons(struct party_inputs *in, struct error *err)
         s = group_read(&g, in->config.data_test, column, &in->test, err);
     if (s == STATUS_OK)
         s = group_number(&g, err);
+    if (s == STATUS_OK)
+        s = same_persons(in, &g, err);
     if (s == STATUS_OK)
         s = persons_init(&in->persons, &g, in->train.rows, err);
     group_deinit(&g);

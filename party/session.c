@@ -187,6 +187,7 @@ static enum status new_job(struct party_session *p, const struct party_job *job)
     p->job = job;
     p->state = state;
     p->ended = false;
+    p->accused = 0;
     p->fed.furthest = 0;
     p->setup.saved = NULL; /* that was for the first */
     return STATUS_OK;
@@ -226,7 +227,7 @@ static void offer(struct party_session *p, struct actions *a, const struct wire_
         return;
     }
     p->gave_up = false;
-    party_take_offer(&p->fed, o);
+    party_take_offer(&p->fed, o, job->digest(p->state));
     sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
     follow(p, a, job->ready(p->state, a));
 }

@@ -23,16 +23,19 @@ struct record_field {
     size_t at, bytes; /* in the struct; bytes: on the disk as well */
 };
 
+#define RECORD_KIND(member)                                                                        \
+    _Generic((member), uint32_t                                                                    \
+             : RECORD_U32, uint64_t                                                                \
+             : RECORD_U64, double                                                                  \
+             : RECORD_DOUBLE, bool                                                                 \
+             : RECORD_BOOL, uint8_t *                                                              \
+             : RECORD_BYTES)
+
 /* The row of one field; `member` may be a member of a member.  Any other type does not compile. */
-#define RECORD_FIELD(type, member)                                                                   \
-    {                                                                                                \
-        _Generic(((type *)NULL)->member,                                                           \
-            uint32_t: RECORD_U32,                                                                  \
-            uint64_t: RECORD_U64,                                                                  \
-            double: RECORD_DOUBLE,                                                                 \
-            bool: RECORD_BOOL,                                                                     \
-            uint8_t *: RECORD_BYTES),                                                              \
-            offsetof(type, member), sizeof(((type *)NULL)->member) \
+#define RECORD_FIELD(type, member)                                                                 \
+    {                                                                                              \
+        RECORD_KIND(((type *)NULL)->member), offsetof(type, member),                               \
+            sizeof(((type *)NULL)->member)                                                         \
     }
 
 /* Bytes of a record of `n` fields. */

@@ -167,6 +167,19 @@ enum status group_number(struct group *g, struct error *err)
     return STATUS_OK;
 }
 
+size_t group_at_odds(const struct group *g, const struct table *a, const struct table *b)
+{
+    CHECK(g->of != NULL && g->rows == a->rows + b->rows);
+    for (size_t i = 0; i < b->rows; i++) {
+        const char *id = table_id(b, i);
+        const size_t there = row_of(a, id, strlen(id));
+
+        if (there < a->rows && g->of[there] != g->of[a->rows + i])
+            return i;
+    }
+    return b->rows;
+}
+
 void group_deinit(struct group *g)
 {
     mem_free(g->at);

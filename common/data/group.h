@@ -25,6 +25,9 @@ enum status group_read(struct group *g, const char *path, const char *name, cons
                        struct error *err) MUST_USE;
 /* Numbers the groups of all that was read. */
 enum status group_number(struct group *g, struct error *err) MUST_USE;
+/* Of the rows of b, which were read right behind those of a, the first whose id a has in another
+ * group, once group_number was called; b->rows: there is none. */
+size_t group_at_odds(const struct group *g, const struct table *a, const struct table *b);
 void group_deinit(struct group *g); /* safe on a zeroed struct */
 
 const char *group_name(const struct group *g, size_t row);

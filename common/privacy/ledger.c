@@ -177,7 +177,7 @@ static bool was_released(const struct ledger *l, uint32_t slot)
 }
 
 /* Row i, whose id has this digest, is of a person.  STATUS_POLICY: it was released as another one's
- * or as its own. */
+ * or as its own.  STATUS_DATA: it is bound as another one's. */
 static enum status find_person(struct ledger *l, struct binding *b, size_t i,
                                const uint8_t row[LEDGER_ID_BYTES], const uint8_t **named,
                                uint8_t person[LEDGER_ID_BYTES])
@@ -192,6 +192,8 @@ static enum status find_person(struct ledger *l, struct binding *b, size_t i,
     slot = ledger_ids_find(&l->ids, person);
     if (was_released(l, own) || (was != slot && was_released(l, was)))
         return STATUS_POLICY;
+    if (was != slot && ledger_members_held(&l->members, row))
+        return STATUS_DATA;
     if (slot == UINT32_MAX)
         slot = (uint32_t)l->ids.n;
     if (was != slot) {
@@ -202,6 +204,8 @@ static enum status find_person(struct ledger *l, struct binding *b, size_t i,
         if (was == UINT32_MAX)
             s = ledger_members_put(&l->members, row, slot);
     }
+    if (s == STATUS_OK)
+        ledger_members_hold(&l->members, row);
     return s;
 }
 
@@ -235,6 +239,11 @@ static enum status find_slots(struct ledger *l, struct binding *b, struct error 
                              "ledger %s: data.group: a row that it has released (number %zu by id) "
                              "counted as another record or person then, and would begin from "
                              "nothing",
+                             l->store.path, i + 1);
+        if (s == STATUS_DATA)
+            return error_set(err, s,
+                             "ledger %s: data.group: row %zu by id is another person's in a table "
+                             "that was bound before",
                              l->store.path, i + 1);
     }
     return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
@@ -315,6 +324,7 @@ enum status ledger_bind_persons(struct ledger *l, uint32_t **slots, uint32_t *se
     enum status s;
 
     CHECK(rows->n > 0 && rows->n < LEDGER_SLOTS_MAX);
+    l->members.turn++;
     b.slots = *slots = mem_alloc(rows->n, sizeof **slots);
     b.change = mem_alloc(rows->persons != NULL ? rows->n : 1, LEDGER_MEMBER_BYTES);
     s = b.slots != NULL && b.change != NULL ? find_slots(l, &b, err) : no_memory(l, err);

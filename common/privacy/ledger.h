@@ -72,7 +72,8 @@ enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const
 
 /* The same for rows that are of persons: row i, whose id is ids[i], is of persons[i], whose name is
  * no id.  In either, STATUS_POLICY when a row that was released would count as another record than
- * it did: as its own instead of a person's, or as another person's. */
+ * it did: as its own instead of a person's, or as another person's; STATUS_DATA when a row that was
+ * bound as a person's since this ledger was opened would be another's. */
 struct ledger_rows {
     const char *const *ids, *const *persons;
     size_t n;

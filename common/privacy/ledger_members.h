@@ -11,12 +11,16 @@
 
 #include "common/privacy/ledger_ids.h"
 
+#include <stdbool.h>
+
 enum { LEDGER_MEMBER_BYTES = LEDGER_ID_BYTES + 4 };
 
 struct ledger_members {
     struct ledger_ids row; /* only the digests and where they are */
     uint32_t *slot;        /* of each */
-    size_t slot_max;
+    uint32_t *held;        /* of each: the turn that holds it to its slot; 0: none does */
+    size_t slot_max, held_max;
+    uint32_t turn; /* the data set that is being bound, from 1 */
 };
 
 void ledger_members_deinit(struct ledger_members *m); /* safe on a zeroed struct */
@@ -27,7 +31,12 @@ uint32_t ledger_members_find(const struct ledger_members *m, const uint8_t row[L
  */
 enum status ledger_members_put(struct ledger_members *m, const uint8_t row[LEDGER_ID_BYTES],
                                uint32_t slot) MUST_USE;
-/* Forgets those from number n on. */
+/* It stays with its slot as long as the ledger is open, from this turn on; the row is known
+ * (CHECK).
+ */
+void ledger_members_hold(struct ledger_members *m, const uint8_t row[LEDGER_ID_BYTES]);
+bool ledger_members_held(const struct ledger_members *m, const uint8_t row[LEDGER_ID_BYTES]);
+/* Forgets those from number n on, and holds none that this turn began to. */
 void ledger_members_cut(struct ledger_members *m, size_t n);
 
 /* Number i as it stands in the file; returns behind it. */

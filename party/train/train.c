@@ -30,6 +30,11 @@ static void join(const void *state, struct wire_join *j)
     j->resumes = p->learner.planned;
 }
 
+static const uint8_t *digest(const void *state)
+{
+    return ((const struct party_train *)state)->learner.plan_digest;
+}
+
 static enum party_next ready(void *state, struct actions *a)
 {
     return party_catch_up(state, a);
@@ -335,6 +340,7 @@ const struct party_job party_train_job = {
     .free = free_job,
     .join = join,
     .offer = party_train_offer,
+    .digest = digest,
     .ready = ready,
     .say = say,
     .begin = begin,

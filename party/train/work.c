@@ -40,7 +40,9 @@ static struct secagg_round round_of(struct party_train *p, enum wire_purpose pur
         .dither = p->round.dither,
         .importance = party_sent_importance(&p->learner.sent),
         .scratch = p->learner.sent.scratch,
-        .data = party_deals(p) ? party_deal_shares(p) : NULL,
+        /* Where shares are dealt there may be none yet. */
+        .data = party_deals(p) && !wire_purpose_deals(p->round.task.purpose) ? party_deal_shares(p)
+                                                                             : NULL,
         .coded = p->round.coded,
         .coded_n = p->round.task.coded,
     };

@@ -112,5 +112,18 @@ expect 2 'no column "nobody"' 'a column that is not there' \
 expect 2 'data.group=id: must be the name' 'nor is the id one' party 1 -n --set data.group=id
 expect 2 'party-1-test.csv:1: no column "who"' 'a column in one table only' \
     party 1 -n --set data.train=who-train.csv --set data.group=who
+# An id that is in both tables is one record's, and of one person.
+id=$(awk -F, 'NR == 2 { print $1 }' who-train.csv)
+for who in "$(awk -F, 'NR == 2 { print $2 }' who-train.csv)" 'somebody else'; do
+    awk -F, -v OFS=, -v id="$id" -v who="$who" '$1 == id { next } { print } NR == 2 { $1 = id; $2 = who; print }' \
+        who-test.csv >both.csv
+    # shellcheck disable=SC2086
+    case $who in
+    some*) expect 2 'both.csv: data.group: row [0-9]* by id is in .*/who-train.csv too' 'but not of two' \
+        party 1 -n $grouped --set data.test=both.csv ;;
+    *) expect 0 '40 persons' 'an id may be in both tables' party 1 -n $grouped --set data.test=both.csv \
+        --plan base/server/resolved.yaml ;;
+    esac
+done
 
 closing

@@ -241,11 +241,11 @@ static void draw_gaussian(struct pair *p, struct dice *d)
 void pair_draw_plan(struct pair *p, struct dice *d)
 {
     static const char *const begin[][2] = {{"training.epochs", "1"},
-                                           {"training.batch", "3"},
                                            {"training.seed", "3"},
                                            {"model.embedding", "4"},
                                            {"protocol.pbm.trials", "16"}};
     size_t tries = 2 * PLAN_KEYS_N;
+    char batch[16];
 
     memset(p->set, 0, sizeof p->set);
     plan_defaults(&p->plan);
@@ -253,6 +253,9 @@ void pair_draw_plan(struct pair *p, struct dice *d)
     p->plan.shape.parties = p->options.parties;
     p->plan.shape.train_rows = p->options.train_rows;
     p->plan.shape.test_rows = p->options.test_rows;
+    /* First: with the default batch no plan for so few rows is admitted. */
+    snprintf(batch, sizeof batch, "%u", p->options.train_rows < 3 ? p->options.train_rows : 3);
+    set_to(p, "training.batch", batch);
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
         set_to(p, begin[i][0], begin[i][1]);
     draw_aggregation(p, d);

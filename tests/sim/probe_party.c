@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/config/plan.h"
+#include "common/flow/job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ enum { PAYLOAD_MAX = 1024, CHECK_MAX = 1024, PATIENCE_MS = 5000 };
 struct probe {
     struct party_host host;
     uint32_t values;
+    uint8_t digest[WIRE_DIGEST_BYTES];
     struct secagg_shape shape;
     struct secagg_party *masks;
     struct rng noise;
@@ -77,10 +79,16 @@ static enum status offer(void *state, struct actions *a, const struct wire_offer
     (void)a;
     CHECK(o->job.text.n < sizeof text);
     memcpy(text, o->job.text.data, o->job.text.n);
+    job_digest(p->digest, PROBE, text, o->job.text.n);
     p->values = (uint32_t)strtoul(text, NULL, 10);
     CHECK(p->values <= PROBE_VALUES_MAX);
     return p->values > 0 ? STATUS_OK
                          : error_set(p->host.error, STATUS_POLICY, "a probe of nothing");
+}
+
+static const uint8_t *digest(const void *state)
+{
+    return ((const struct probe *)state)->digest;
 }
 
 static enum party_next ready(void *state, struct actions *a)
@@ -216,6 +224,7 @@ const struct party_job probe_party_job = {
     .free = free_probe,
     .join = join,
     .offer = offer,
+    .digest = digest,
     .ready = ready,
     .say = say,
     .begin = begin,

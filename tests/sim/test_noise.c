@@ -5,7 +5,7 @@
  */
 #include "common/base/check.h"
 #include "party/core.h"
-#include "party/train/train.h"
+#include "party/train/parts.h"
 #include "tests/sim/misbehave.h"
 
 #include <setjmp.h>

@@ -87,6 +87,38 @@ static void test_values_are_compared_as_bytes_and_over_both_tables(void **state)
     table_deinit(&b);
 }
 
+static size_t odd_row(const char *train_text, const char *test_text)
+{
+    const char *train = scratch_write_text("train.csv", train_text);
+    const char *test = scratch_write_text("test.csv", test_text);
+    struct table a, b;
+    struct error err = {0};
+    struct group g = {0};
+    size_t row;
+
+    read_table(&a, train, &BY_WHO);
+    read_table(&b, test, &BY_WHO);
+    assert_int_equal(group_read(&g, train, "who", &a, &err), STATUS_OK);
+    assert_int_equal(group_read(&g, test, "who", &b, &err), STATUS_OK);
+    assert_int_equal(group_number(&g, &err), STATUS_OK);
+    row = group_at_odds(&g, &a, &b);
+    group_deinit(&g);
+    table_deinit(&a);
+    table_deinit(&b);
+    return row;
+}
+
+static void test_an_id_in_both_tables_is_of_one_group(void **state)
+{
+    static const char train[] = "id,who,a\n1,ann,0\n2,bob,0\n30,ann,0\n";
+
+    (void)state;
+    assert_int_equal(odd_row(train, "id,who,a\n2,bob,0\n1,ann,0\n4,new,0\n"), 3);
+    assert_int_equal(odd_row(train, "id,who,a\n3,bob,0\n4,ann,0\n"), 2);
+    assert_int_equal(odd_row(train, "id,who,a\n30,bob,0\n2,bob,0\n1,ann,0\n"), 2);
+    assert_int_equal(odd_row(train, "id,who,a\n30,new,0\n2,new,0\n4,ann,0\n"), 0);
+}
+
 static void refused(const char *text, const char *words)
 {
     const char *path = scratch_write_text("bad.csv", text);
@@ -187,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_column_is_no_feature_and_the_rest_is_as_without_it),
         cmocka_unit_test(test_values_are_compared_as_bytes_and_over_both_tables),
+        cmocka_unit_test(test_an_id_in_both_tables_is_of_one_group),
         cmocka_unit_test(test_what_is_no_such_column_is_refused_with_its_place),
         cmocka_unit_test(test_a_table_of_images_has_no_such_column),
         cmocka_unit_test(test_another_file_under_the_name_is_noticed),

@@ -26,7 +26,9 @@ static enum status bind_as(struct ledger *l, const char *const *persons, size_t 
 
     assert_true((s == STATUS_OK) == (*slots != NULL));
     if (s != STATUS_OK)
-        assert_non_null(strstr(err.text, "data.group: a row that it has released"));
+        assert_non_null(strstr(err.text, s == STATUS_DATA
+                                             ? "row 1 by id is another person's in a table"
+                                             : "data.group: a row that it has released"));
     return s;
 }
 
@@ -94,9 +96,8 @@ static void test_before_its_release_a_row_may_be_anybodys(void **state)
     struct ledger *l = open_at(path);
 
     (void)state;
-    for (int again = 0; again < 2; again++) {
-        for (size_t i = 0; i < OTHERS; i++)
-            expect_bound(l, others[i], ROWS, STATUS_OK);
+    for (size_t i = 0; i < 2 * OTHERS; i++) {
+        expect_bound(l, others[i % OTHERS], ROWS, STATUS_OK);
         ledger_close(l);
         l = open_at(path);
     }
@@ -105,6 +106,51 @@ static void test_before_its_release_a_row_may_be_anybodys(void **state)
     l = open_at(path);
     expect_bound(l, pairs, ROWS, STATUS_POLICY);
     expect_bound(l, shifted, ROWS, STATUS_OK);
+    ledger_close(l);
+}
+
+/* A row that is in two tables is one person's in both; a binding that was refused holds nobody. */
+static void test_a_row_that_is_bound_gets_no_other_person_before_the_ledger_is_closed(void **state)
+{
+    const char *path = scratch_path("both.db");
+    struct ledger *l = open_at(path);
+
+    (void)state;
+    expect_bound(l, renamed, 1, STATUS_OK);
+    expect_bound(l, pairs, 2, STATUS_DATA);
+    expect_bound(l, renamed, ROWS, STATUS_OK);
+    release(l, renamed, ROWS);
+    ledger_close(l);
+    l = open_at(path);
+    expect_bound(l, pairs, ROWS, STATUS_POLICY);
+    expect_bound(l, renamed, ROWS, STATUS_OK);
+    ledger_close(l);
+}
+
+/* What it began to hold, a row known before, may be anybody's. */
+static void test_a_binding_that_is_refused_holds_no_row(void **state)
+{
+    static const char *const last_first[] = {"3", "0"}, *const one[] = {"x", "y"},
+                             *const other[] = {"z", "x"};
+    const char *path = scratch_path("refused.db");
+    struct ledger *l = open_at(path);
+    struct error err = {0};
+    uint32_t *slots;
+
+    (void)state;
+    expect_bound(l, renamed, ROWS, STATUS_OK);
+    ledger_close(l);
+    l = open_at(path);
+    expect_bound(l, renamed, 1, STATUS_OK);
+    assert_int_equal(
+        ledger_bind_persons(l, &slots, NULL,
+                            &(struct ledger_rows){.ids = last_first, .persons = one, .n = 2}, &err),
+        STATUS_DATA);
+    assert_int_equal(ledger_bind_persons(
+                         l, &slots, NULL,
+                         &(struct ledger_rows){.ids = last_first, .persons = other, .n = 2}, &err),
+                     STATUS_OK);
+    mem_free(slots);
     ledger_close(l);
 }
 
@@ -165,6 +211,8 @@ int main(void)
         cmocka_unit_test(test_released_rows_stay_with_their_person),
         cmocka_unit_test(test_released_rows_of_nobody_get_no_person),
         cmocka_unit_test(test_before_its_release_a_row_may_be_anybodys),
+        cmocka_unit_test(test_a_row_that_is_bound_gets_no_other_person_before_the_ledger_is_closed),
+        cmocka_unit_test(test_a_binding_that_is_refused_holds_no_row),
         cmocka_unit_test(test_another_row_of_a_person_inherits_what_it_has_spent),
         cmocka_unit_test(test_a_refused_data_set_leaves_nothing_behind),
         cmocka_unit_test(test_it_is_known_when_all_was_written_anew),
