@@ -52,13 +52,14 @@ static void finish(struct party_session *p, struct actions *a, enum wire_outcome
 }
 
 /* What failed on this machine, and where its files lie, is in the own log and no matter of the
- * server's. */
+ * server's.  A text without an end may end in the midst of such a path. */
 static bool own_alone(const struct party_session *p)
 {
     char folder[CONFIG_PATH_MAX + 1];
 
     snprintf(folder, sizeof folder, "%s/", p->setup.config->state);
     return status_kind(p->error.status) == STATUS_KIND_LOCAL ||
+           strlen(p->error.text) == sizeof p->error.text - 1 ||
            strstr(p->error.text, folder) != NULL;
 }
 

@@ -91,6 +91,18 @@ static void ledger_named(struct sim *s)
     world_kept(s, WHO, &lost);
 }
 
+/* Its text is cut before the path is at its end. */
+static void ledger_deep(struct sim *s)
+{
+    struct config_party *c = &s->party[WHO].config;
+    struct error lost;
+
+    snprintf(c->state, sizeof c->state, SECRET "/%0*d", CONFIG_PATH_MAX - 32, 0);
+    error_set(&lost, STATUS_POLICY, "ledger: %s/ledger.db ends at 0", c->state);
+    in_the_run(s);
+    world_kept(s, WHO, &lost);
+}
+
 static void budget_spent(struct sim *s)
 {
     struct error spent = {STATUS_BUDGET,
@@ -138,6 +150,7 @@ static const struct fault {
     {budget_short, "policy.max_releases.record: over its limit", " times, 1 is the most", 5},
     {epsilon_short, "policy.max_epsilon: over its limit", "the plan costs epsilon ", 5},
     {ledger_named, "refused by policy", SECRET "/state/ledger.db ends at 0", 5},
+    {ledger_deep, "refused by policy", SECRET "/000", 5},
 };
 
 static void heard(struct wire_msg *m, void *owner)
