@@ -34,6 +34,8 @@ enum party_next {
     PARTY_WAIT,   /* for the next event */
     PARTY_READY,  /* in AGREE: the hello may be said */
     PARTY_REFUSE, /* *error says why: the server is told, and the job is over */
+    PARTY_ACCUSE, /* *error says of *accused what did not open: the server is told, and the
+                     generation is over, for this party; it waits for the next offer */
     PARTY_FAIL,   /* the same without a word */
     PARTY_DONE,   /* it is over, and well */
 };

@@ -78,17 +78,35 @@ static void tell(const struct party_session *p, char to[WIRE_TEXT_MAX + 1])
         snprintf(to, WIRE_TEXT_MAX + 1, "%.*s", WIRE_TEXT_MAX, text);
 }
 
-/* p->error says why; the server is told. */
-static void refuse(struct party_session *p, struct actions *a)
+static void say_why(const struct party_session *p, struct actions *a)
 {
     struct action *send = actions_add(a, ACTION_SEND);
-    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->applied > 0;
 
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
     send->msg.refuse.accused = p->accused;
     tell(p, send->msg.refuse.text);
+}
+
+/* p->error says why; the server is told. */
+static void refuse(struct party_session *p, struct actions *a)
+{
+    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->applied > 0;
+
+    say_why(p, a);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
+}
+
+/* Where parties are done without, whoever dealt what does not open must not end this one. */
+static void accuse(struct party_session *p, struct actions *a)
+{
+    say_why(p, a);
+    log_warn("%s; waiting for a generation without it", p->error.text);
+    forget_keys(p);
+    p->error = (struct error){0};
+    p->accused = 0;
+    p->gave_up = true;
+    arm(p, a);
 }
 
 static void refuse_if(struct party_session *p, struct actions *a, enum status s)
@@ -123,6 +141,7 @@ static void follow(struct party_session *p, struct actions *a, enum party_next n
     case PARTY_WAIT: break;
     case PARTY_READY: say_hello(p, a); break;
     case PARTY_REFUSE: refuse(p, a); break;
+    case PARTY_ACCUSE: accuse(p, a); break;
     case PARTY_FAIL: finish(p, a, OUTCOME_FAILED); break;
     case PARTY_DONE: finish(p, a, OUTCOME_COMPLETED); break;
     }
@@ -208,6 +227,7 @@ static void offer(struct party_session *p, struct actions *a, const struct wire_
         refuse_if(p, a, s);
         return;
     }
+    p->gave_up = false;
     party_take_offer(&p->fed, o, job->digest(p->state));
     sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
     follow(p, a, job->ready(p->state, a));
@@ -279,7 +299,7 @@ static void connected(struct party_session *p, struct actions *a)
 
 static void disconnected(struct party_session *p, struct actions *a, const struct error *why)
 {
-    p->fed.connected = false;
+    p->fed.connected = p->gave_up = false;
     forget_keys(p);
     if (why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
         p->error = *why;
@@ -323,6 +343,9 @@ static void finished(struct party_session *p, struct actions *a, const struct wi
 
 static void message(struct party_session *p, struct actions *a, const struct wire_msg *m)
 {
+    /* On its way when the server heard of it. */
+    if (p->gave_up && (m->kind == WIRE_BROADCAST || m->kind == WIRE_RELAY))
+        return;
     if (!phase_expects(p->sm.phase, false, m->kind)) {
         error_set(&p->error, STATUS_PROTOCOL, "the server sent %s in phase %s",
                   wire_kind_name(m->kind), phase_row(p->sm.phase)->name);

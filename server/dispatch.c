@@ -83,7 +83,7 @@ static struct server_next refused(struct server_federation *f, uint32_t peer,
         why = STATUS_BUDGET;
     error_set(&f->error, why, "%s refuses: %s", server_name(f, peer), r->text);
     if (r->accused > 0 && r->accused <= f->terms.roster->n && server_does_without(f))
-        server_accuses(f, peer, r->accused - 1);
+        return next_of(server_accuses(f, peer, r->accused - 1) ? NEXT_SET : NEXT_WAIT);
     return next_of_peer(NEXT_BLAME, peer);
 }
 

@@ -80,7 +80,8 @@ struct server_terms {
     const uint8_t *digest;  /* ... and is called by */
     enum plan_straggler straggler;
     uint32_t patience_ms, deadline_ms;
-    uint32_t smallest; /* set that the job can be played by */
+    uint32_t smallest;  /* set that the job can be played by */
+    uint32_t colluders; /* that may lie about shares together, and nobody else is shut out for it */
     uint32_t train_rows, test_rows;
     const struct table *train, *test; /* ids that the first member's are compared with; test NULL:
                                          none */
@@ -90,13 +91,14 @@ struct server_terms {
 
 /* One party of the roster. */
 struct server_peer {
-    bool present;     /* connected, and its join was good */
-    bool excluded;    /* `drop`: too late; sits out until it is let in again */
-    bool answered;    /* has answered in this phase (hello, confirm, upload) */
-    bool barred;      /* `drop`: lost or late too often */
-    uint32_t losses;  /* times lost or late as a member, since its last whole round */
-    uint32_t at_odds; /* roster index + 1 of whom a share between them did not open with; or 0 */
-    int member;       /* index in the generation; -1: none */
+    bool present;                   /* connected, and its join was good */
+    bool excluded;                  /* `drop`: too late; sits out until it is let in again */
+    bool answered;                  /* has answered in this phase (hello, confirm, upload) */
+    bool barred;                    /* `drop`: lost or late too often */
+    uint32_t losses;                /* times lost or late as a member, since its last whole round */
+    bool at_odds[WIRE_MEMBERS_MAX]; /* with this one of the roster: a share did not open, ... */
+    uint32_t odds, again; /* ... with so many of them, and with one of them again so many times */
+    int member;           /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
     struct log_few comes; /* its joins in the log: it may come and go as often as it likes */
 };

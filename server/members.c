@@ -176,28 +176,38 @@ void server_sits_out(struct server_federation *f, uint32_t peer)
                  server_name(f, peer), SERVER_LOSSES_MAX);
 }
 
+/* Whoever is at odds with more than can collude is so with somebody honest, or lies itself. */
 static void at_odds(struct server_federation *f, uint32_t peer, uint32_t with)
 {
     struct server_peer *p = &f->peer[peer];
+    const uint32_t most = f->terms.colluders > 1 ? f->terms.colluders : 1;
 
-    if (p->at_odds != 0 && p->at_odds != with + 1) {
-        p->barred = true;
-        log_warn("%s is at odds with %s, and was with %s: it is shut out", server_name(f, peer),
-                 server_name(f, with), server_name(f, p->at_odds - 1));
-    }
-    p->at_odds = with + 1;
+    p->again += p->at_odds[with];
+    p->odds += !p->at_odds[with];
+    p->at_odds[with] = true;
+    if (p->barred || (p->odds <= most && p->again < SERVER_LOSSES_MAX))
+        return;
+    p->barred = true;
+    log_warn("%s is at odds with %s, and has been with %u in all: it is shut out",
+             server_name(f, peer), server_name(f, with), p->odds);
 }
 
-/* One of the two lies, or this server, and nobody can tell which: so it costs both. */
-void server_accuses(struct server_federation *f, uint32_t peer, uint32_t accused)
+/* One of the two lies, or this server, and nobody can tell which.  The first time it is the accused
+ * that sits out, so that a liar to all is left alone; a second time both do. */
+bool server_accuses(struct server_federation *f, uint32_t peer, uint32_t accused)
 {
-    if (f->peer[accused].member < 0 || accused == peer)
-        return;
-    log_warn("%s says that a share of %s did not open: both sit out", server_name(f, peer),
-             server_name(f, accused));
-    server_sits_out(f, accused);
+    struct server_peer *by = &f->peer[peer], *of = &f->peer[accused];
+    const bool again = by->at_odds[accused], there = of->member >= 0;
+
+    if (by->member < 0 || accused == peer)
+        return false;
+    log_warn("%s says that a share of %s did not open: %s", server_name(f, peer),
+             server_name(f, accused), again ? "both sit out" : "that one sits out");
+    of->excluded = true;
+    by->excluded |= again;
     at_odds(f, accused, peer);
     at_odds(f, peer, accused);
+    return there || by->excluded || by->barred || phase_trains(f->sm.phase);
 }
 
 uint32_t server_largest_set(const struct server_federation *f, bool of_all,

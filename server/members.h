@@ -41,9 +41,10 @@ void server_missing(const struct server_federation *f, char *out,
 
 /* Until it is let in again; or for good, when it has been late or lost too often in a row. */
 void server_sits_out(struct server_federation *f, uint32_t peer);
-/* `peer` refuses a share of `accused`: so does that, and who is at odds with a second one is out
- * for good. */
-void server_accuses(struct server_federation *f, uint32_t peer, uint32_t accused);
+/* `peer` says that a share of `accused` did not open: the accused sits out until it is let in
+ * again, both do when it was so before, and who is at odds with more than can collude, or over and
+ * over, is out for good.  True: the generation cannot go on. */
+bool server_accuses(struct server_federation *f, uint32_t peer, uint32_t accused);
 /* Who sits out and is in the largest set that is large enough for each of its members; false:
  * nobody. */
 bool server_may_come_in(const struct server_federation *f, bool who[WIRE_MEMBERS_MAX]);

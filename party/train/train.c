@@ -158,7 +158,9 @@ static enum party_next worked(struct party_train *p, struct actions *a)
         *p->accused = r->accused;
         *p->error = r->error;
         p->error->status = r->status;
-        return PARTY_REFUSE;
+        return r->accused > 0 && p->learner.plan.protocol.straggler != STRAGGLER_WAIT
+                   ? PARTY_ACCUSE
+                   : PARTY_REFUSE;
     }
     if (r->interrupted)
         return PARTY_WAIT; /* EVENT_STOP is next */
