@@ -84,17 +84,13 @@ static void go_on(struct actions *a)
 static struct server_next comes_back(struct server_train *s, struct actions *a,
                                      const struct event *e)
 {
-    struct action *drop;
-
     if (e->msg->join.resumes) {
         server_say_over_to(s->fed, a, e->peer);
         return next_of(NEXT_WAIT);
     }
     error_set(&s->fed->error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
               server_name(s->fed, e->peer));
-    drop = actions_add(a, ACTION_DROP);
-    drop->peer = e->peer;
-    drop->error = &s->fed->error;
+    server_drop(s->fed, a, e->peer);
     return next_of(NEXT_WAIT);
 }
 

@@ -36,6 +36,7 @@
 #include "common/secagg/secagg.h"
 #include "server/job.h"
 #include "server/members.h"
+#include "server/seats.h"
 #include "server/setup.h"
 #include "server/train/head.h"
 
