@@ -447,19 +447,6 @@ static enum status line_of(char **text, size_t *n, const struct report_evaluatio
     return STATUS_OK;
 }
 
-enum status report_append(const char *path, const struct report_evaluation *e, struct error *err)
-{
-    char *text;
-    size_t n;
-    enum status s = line_of(&text, &n, e);
-
-    if (s != STATUS_OK)
-        return error_set(err, s, "%s: %s", path, status_words(s));
-    s = append_text(path, text, n, err);
-    report_json_free(text);
-    return s;
-}
-
 /* What a line says that another process comes to as well; NULL when it is no line of ours. */
 static json_t *outcome_of(const char *line, size_t n)
 {
@@ -508,8 +495,10 @@ static enum status append_once(const char *path, const char *text, size_t n, str
     return s;
 }
 
-enum status report_append_once(const char *path, const struct report_evaluation *e,
-                               struct error *err)
+static enum status append(const char *path, const struct report_evaluation *e,
+                          enum status (*how)(const char *path, const char *text, size_t n,
+                                             struct error *err),
+                          struct error *err)
 {
     char *text;
     size_t n;
@@ -517,9 +506,20 @@ enum status report_append_once(const char *path, const struct report_evaluation 
 
     if (s != STATUS_OK)
         return error_set(err, s, "%s: %s", path, status_words(s));
-    s = append_once(path, text, n, err);
+    s = how(path, text, n, err);
     report_json_free(text);
     return s;
+}
+
+enum status report_append(const char *path, const struct report_evaluation *e, struct error *err)
+{
+    return append(path, e, append_text, err);
+}
+
+enum status report_append_once(const char *path, const struct report_evaluation *e,
+                               struct error *err)
+{
+    return append(path, e, append_once, err);
 }
 
 /* --- one line for all of it --- */
