@@ -139,6 +139,8 @@ enum status party_run_end(struct party_run *r, struct error *err)
     if (needed) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
+    if (!needed && rep->final && written == STATUS_OK)
+        written = party_results_package(&r->results, r->session, &unwritten);
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, &unwritten);
     if ((!needed || !rep->shared) && written == STATUS_OK)

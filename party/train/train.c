@@ -285,6 +285,7 @@ static void report(const void *state, struct party_report *r)
     r->agenda = l->agenda;
     r->mechanism = p->purse.mechanism;
     r->bottom = l->planned ? &l->bottom.net : NULL;
+    r->trail = l->trail.value;
     if (l->planned)
         r->down_max = wire_down_max(&l->plan, p->round.upload.share_max);
 }
