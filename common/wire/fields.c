@@ -8,6 +8,8 @@
  */
 #include "common/wire/fields.h"
 
+#include "common/wire/purpose.h"
+
 #include "proto/vfl.pb-c.h"
 
 #include <string.h>
@@ -222,8 +224,8 @@ static const char *relay_rule(const void *ours)
 {
     const struct wire_shares *w = ours;
 
-    return w->purpose == PURPOSE_DEAL_KEYS || w->sealed.n >= w->tags.n / WIRE_TAG_BYTES ? NULL
-                                                                                        : "relay";
+    return purpose_of(w->purpose)->keys || w->sealed.n >= w->tags.n / WIRE_TAG_BYTES ? NULL
+                                                                                     : "relay";
 }
 
 static const char *share_rule(const void *ours)

@@ -5,7 +5,7 @@
 
 uint64_t server_round_values(const struct server_train *s)
 {
-    if (wire_purpose_deals(s->round.purpose))
+    if (purpose_of(s->round.purpose)->deals)
         return s->round.coded;
     if (server_deals(s))
         return (uint64_t)s->round.coded * s->plan.protocol.fedvs.segments * s->plan.model.embedding;

@@ -53,7 +53,7 @@ bool server_next_deal(struct server_train *s)
 
 void server_dealt(struct server_train *s)
 {
-    if (s->round.purpose == PURPOSE_DEAL_KEYS)
+    if (purpose_of(s->round.purpose)->keys)
         s->round.deal.keys_due = false;
     else
         s->round.deal.next++;

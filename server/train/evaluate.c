@@ -88,7 +88,7 @@ bool server_score_batch(struct server_train *s, double loss)
 {
     struct score_board *board = &s->trainer.scores.running;
 
-    if (s->round.purpose == PURPOSE_TRAIN) {
+    if (purpose_of(s->round.purpose)->trains) {
         s->report.last_loss = loss;
         if (board->rows + s->round.rows > board->rows_max) /* an epoch is full */
             score_board_reset(board);
@@ -96,7 +96,7 @@ bool server_score_batch(struct server_train *s, double loss)
         board = s->trainer.sweep.on_train ? &s->trainer.scores.train : &s->trainer.scores.test;
     }
     score_board_add(board, s->trainer.head.prob, s->trainer.head.target, s->round.rows, loss);
-    return s->round.purpose != PURPOSE_TRAIN && advance_sweep(s);
+    return !purpose_of(s->round.purpose)->trains && advance_sweep(s);
 }
 
 static double metric_of(const struct score *sc, enum plan_metric m)

@@ -183,7 +183,7 @@ static bool spared(const struct server_train *s, bool had_answered)
     case SPARES_NOBODY: return false;
     case SPARES_PARTIAL: return s->round.sum.shape.partial;
     case SPARES_SHARED:
-        return had_answered && !wire_purpose_deals(s->round.purpose) && server_decodes_without(s);
+        return had_answered && !purpose_of(s->round.purpose)->deals && server_decodes_without(s);
     case SPARES_DECODES: return server_decodes_without(s);
     case SPARES_ANYBODY: return true;
     case SPARES_ANSWERED: return had_answered || !server_waits(s->fed);

@@ -29,14 +29,14 @@ static void begin_sum(struct server_train *s)
 
 struct server_next server_ask_all(struct server_train *s, struct actions *a, enum phase phase)
 {
-    const bool patient =
-        phase == PHASE_ROUND && (s->round.purpose != PURPOSE_TRAIN && s->round.sum.shape.partial);
+    const bool patient = phase == PHASE_ROUND &&
+                         (!purpose_of(s->round.purpose)->trains && s->round.sum.shape.partial);
     struct wire_broadcast b;
 
     s->round.number++;
     s->round.opened_us = s->round.last_answer_us = s->fed->now_us;
     server_next_question(s->fed);
-    if (!wire_purpose_deals(s->round.purpose))
+    if (!purpose_of(s->round.purpose)->deals)
         begin_sum(s);
     if (s->fed->sm.phase != phase)
         sm_move(&s->fed->sm, phase, s->fed->set.generation);
@@ -66,8 +66,8 @@ static bool upload_fits(struct server_train *s, uint32_t peer, const struct wire
         s->fed->sm.phase == PHASE_SHARE || s->fed->sm.phase == PHASE_CLOSE)
         error_set(&s->fed->error, STATUS_PROTOCOL,
                   "%s: upload for round %llu (%s) while round %llu (%s) is open", name,
-                  (unsigned long long)u->round, wire_purpose_name(u->purpose),
-                  (unsigned long long)s->round.number, wire_purpose_name(s->round.purpose));
+                  (unsigned long long)u->round, purpose_of(u->purpose)->name,
+                  (unsigned long long)s->round.number, purpose_of(s->round.purpose)->name);
     else if (s->fed->peer[peer].answered)
         error_set(&s->fed->error, STATUS_PROTOCOL, "%s: second upload for round %llu", name,
                   (unsigned long long)u->round);
@@ -127,7 +127,7 @@ static struct server_next settle(struct server_train *s, struct actions *a)
 static struct server_next out_of_time(struct server_train *s, struct actions *a, bool may_leave)
 {
     (void)a;
-    if (may_leave && s->round.sum.shape.partial && s->round.purpose == PURPOSE_TRAIN &&
+    if (may_leave && s->round.sum.shape.partial && purpose_of(s->round.purpose)->trains &&
         s->fed->set.answers > 0)
         return next_of(NEXT_SUM);
     return next_of(NEXT_LATE);
@@ -226,7 +226,7 @@ static void note_members(struct server_train *s)
  * if the set it makes is large enough for it. */
 static bool others_come_in(struct server_train *s, struct actions *a)
 {
-    if (s->round.purpose != PURPOSE_TRAIN || server_waits(s->fed) ||
+    if (!purpose_of(s->round.purpose)->trains || server_waits(s->fed) ||
         s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) != 0)
         return false;
     if (!server_let_in(s->fed))

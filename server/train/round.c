@@ -37,7 +37,7 @@ static const struct server_mode *mode_without_steps(const struct server_train *s
 /* Async streams its training rounds alone. */
 static const struct server_mode *mode_of_round(const struct server_train *s)
 {
-    if (s->round.stream != NULL && s->round.purpose == PURPOSE_TRAIN)
+    if (s->round.stream != NULL && purpose_of(s->round.purpose)->trains)
         return &server_streamed;
     return mode_without_steps(s);
 }
@@ -91,7 +91,7 @@ static bool is_late(const struct server_train *s, uint32_t peer, const struct wi
 
 void server_count_late(struct server_train *s, uint32_t peer, const struct wire_upload *u)
 {
-    if (u->purpose != PURPOSE_TRAIN)
+    if (!purpose_of(u->purpose)->trains)
         return;
     s->report.degraded.late++;
     s->report.late[peer]++;

@@ -97,18 +97,6 @@ void server_shares_free(struct server_train *s)
     mem_free(s->round.shares);
 }
 
-static enum secagg_part part_of_round(const struct server_train *s)
-{
-    switch (s->round.purpose) {
-    case PURPOSE_DEAL_KEYS: return SECAGG_PART_KEYS;
-    case PURPOSE_DEAL_DATA: return SECAGG_PART_DATA;
-    case PURPOSE_TRAIN:
-    case PURPOSE_EVALUATE_TEST:
-    case PURPOSE_EVALUATE_TRAIN: break;
-    }
-    return SECAGG_PART_ROUND;
-}
-
 static struct server_next open_round(struct server_train *s, struct actions *a)
 {
     s->round.shares->in = 0;
@@ -142,7 +130,7 @@ static void sort(struct server_train *s, uint32_t from, const struct wire_shares
 {
     enum plan_aggregation agg = s->plan.protocol.aggregation;
     struct server_shares *h = s->round.shares;
-    enum secagg_part part = part_of_round(s);
+    enum secagg_part part = dealing_part(s->round.purpose);
     const uint8_t *sealed = w->sealed.data, *tag = w->tags.data;
     size_t n = server_round_values(s), before = 0,
            each = secagg_part_bytes(agg, &s->round.sum.shape, part, from, n);
@@ -176,7 +164,8 @@ static struct wire_shares relay_for(const struct server_train *s, uint32_t to)
         .round = s->round.number,
         .purpose = s->round.purpose,
         .sealed = {h->relay + to * h->relay_max,
-                   secagg_relay_bytes(agg, &s->round.sum.shape, part_of_round(s), to, n)},
+                   secagg_relay_bytes(agg, &s->round.sum.shape, dealing_part(s->round.purpose), to,
+                                      n)},
         .tags = {h->tags + to * h->tags_max, secagg_tag_bytes(agg, &s->round.sum.shape)},
     };
 }
@@ -184,7 +173,7 @@ static struct wire_shares relay_for(const struct server_train *s, uint32_t to)
 /* Everybody has shared: a member that has left since is not needed any more, except for dealing. */
 static struct server_next relay(struct server_train *s, struct actions *a)
 {
-    bool deals = wire_purpose_deals(s->round.purpose);
+    bool deals = purpose_of(s->round.purpose)->deals;
 
     CHECK(s->round.shares->in == s->fed->set.n);
     if (!deals)
@@ -209,8 +198,8 @@ static struct server_next share(struct server_train *s, struct actions *a, uint3
     enum plan_aggregation agg = s->plan.protocol.aggregation;
     size_t member = (size_t)s->fed->peer[peer].member;
     bool all;
-    size_t sealed = secagg_share_bytes(agg, &s->round.sum.shape, part_of_round(s), (uint32_t)member,
-                                       server_round_values(s)),
+    size_t sealed = secagg_share_bytes(agg, &s->round.sum.shape, dealing_part(s->round.purpose),
+                                       (uint32_t)member, server_round_values(s)),
            tags = secagg_tag_bytes(agg, &s->round.sum.shape);
 
     if (w->round != s->round.number || w->purpose != s->round.purpose || w->sealed.n != sealed ||

@@ -57,11 +57,11 @@ static void keep(float *all, const struct server_train *s)
 
 void server_stored_keep(struct server_train *s)
 {
-    if (s->round.purpose == PURPOSE_TRAIN) {
+    if (purpose_of(s->round.purpose)->trains) {
         keep(s->trainer.stored.train, s);
         return;
     }
-    CHECK(s->round.purpose == PURPOSE_EVALUATE_TEST);
+    CHECK(purpose_of(s->round.purpose)->test);
     keep(s->trainer.stored.test, s);
     s->trainer.sweep.next_place += s->round.rows;
     if (s->trainer.sweep.next_place < s->plan.shape.test_rows)

@@ -234,7 +234,7 @@ static struct server_next upload(struct server_train *s, struct actions *a, uint
     struct action *work;
     enum status st;
 
-    if (!lane->open || u->round != lane->round || u->purpose != PURPOSE_TRAIN ||
+    if (!lane->open || u->round != lane->round || !purpose_of(u->purpose)->trains ||
         u->payload.n !=
             secagg_payload_bytes(s->plan.protocol.aggregation, &s->round.sum.shape, values) ||
         u->check.n != 0) {

@@ -34,6 +34,7 @@
 #include "common/flow/dither.h"
 #include "common/flow/trail.h"
 #include "common/secagg/secagg.h"
+#include "common/wire/purpose.h"
 #include "server/job.h"
 #include "server/members.h"
 #include "server/seats.h"

@@ -57,7 +57,7 @@ enum status server_watch_ask(struct server_train *s, int party)
         .row = s->round.row,
     };
 
-    if (!anybody(s) || wire_purpose_deals(a.purpose))
+    if (!anybody(s) || purpose_of(a.purpose)->deals)
         return STATUS_OK;
     if (s->watched != NULL)
         s->watched->ask[a.round % SERVER_ASKS_KEPT] = (struct asked){
@@ -113,7 +113,8 @@ enum status server_watch_upload(struct server_train *s, uint32_t peer, const str
 
 enum status server_watch_sum(struct server_train *s, uint64_t round, uint32_t blocks)
 {
-    const bool goes_down = s->round.purpose == PURPOSE_TRAIN && s->trainer.head.down.with_gradient;
+    const bool goes_down =
+        purpose_of(s->round.purpose)->trains && s->trainer.head.down.with_gradient;
     const struct transcript_sum m = {
         .round = round,
         .sum = s->trainer.head.fused,

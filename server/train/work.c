@@ -16,7 +16,7 @@
 void server_take_targets(struct server_train *s)
 {
     const float *all =
-        s->round.purpose == PURPOSE_EVALUATE_TEST ? s->setup.test_target : s->setup.train_target;
+        purpose_of(s->round.purpose)->test ? s->setup.test_target : s->setup.train_target;
 
     for (uint32_t r = 0; r < s->round.rows; r++)
         s->trainer.head.target[r] =
@@ -66,12 +66,12 @@ static bool use_sum(struct server_train *s, uint32_t members)
 {
     double loss;
 
-    if (server_stores(s) && s->round.purpose != PURPOSE_TRAIN) {
+    if (server_stores(s) && !purpose_of(s->round.purpose)->trains) {
         server_stored_keep(s);
         return false;
     }
     server_take_targets(s);
-    if (s->round.purpose != PURPOSE_TRAIN) {
+    if (!purpose_of(s->round.purpose)->trains) {
         return server_score_batch(s, server_head_evaluate(&s->trainer.head, s->round.rows));
     }
     s->trainer.close = (struct server_close){
@@ -141,7 +141,7 @@ static enum status show(struct server_train *s)
 /* The step is done, once its gradient is final. */
 static void count_round(struct server_train *s, bool swept)
 {
-    if (s->round.purpose == PURPOSE_TRAIN) {
+    if (purpose_of(s->round.purpose)->trains) {
         trail_add(&s->trainer.trail, &s->trainer.digest, s->trainer.steps_done,
                   s->trainer.head.blob, gradient_words_n(s) * sizeof *s->trainer.head.blob);
         s->report.rounds++;
@@ -153,7 +153,7 @@ static void count_round(struct server_train *s, bool swept)
 
 static void note_record(struct server_train *s)
 {
-    bool train = s->round.purpose == PURPOSE_TRAIN;
+    bool train = purpose_of(s->round.purpose)->trains;
 
     s->keep.record = (struct journal_record){
         .purpose = s->round.purpose,
@@ -177,13 +177,13 @@ static bool save_is_due(const struct server_train *s)
 {
     uint32_t every = s->setup.checkpoint_rounds;
 
-    return every > 0 && s->trainer.steps_done % every == 0 && s->round.purpose == PURPOSE_TRAIN;
+    return every > 0 && s->trainer.steps_done % every == 0 && purpose_of(s->round.purpose)->trains;
 }
 
 /* From the sum to what goes out: it is in the journal by then, or the run does not go on. */
 static struct server_worked close_round(struct server_train *s)
 {
-    const bool train = s->round.purpose == PURPOSE_TRAIN;
+    const bool train = purpose_of(s->round.purpose)->trains;
     struct server_worked w = {.status = STATUS_OK};
 
     s->keep.spoiled = true;
@@ -229,7 +229,7 @@ struct server_worked server_work(struct server_train *s)
 
 enum status server_work_again(struct server_train *s, const struct journal_record *r)
 {
-    const bool train = r->purpose == PURPOSE_TRAIN;
+    const bool train = purpose_of(r->purpose)->trains;
     bool swept;
 
     server_head_members(&s->trainer.head, r->present);
