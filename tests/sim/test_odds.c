@@ -304,36 +304,33 @@ static void test_one_more_stops_whom_they_have_seen(void **state)
     sim_free(s);
 }
 
-/* It knows better than to refuse, and is done without all the same. */
-static void says_nothing_of_its_ledger(struct wire_msg *m, void *owner)
-{
-    (void)owner;
-    m->kind = WIRE_KEPT;
-    m->kept = (struct wire_kept){.step = 0};
-}
-
+/* It hears of nothing, and so says nothing: a liar would do the same. */
 static void test_who_was_put_back_and_does_not_say_so_keeps_nobody_waiting(void **state)
 {
+    enum { AT_US = 20000 };
     struct sim_options o = dropping();
     struct sim *s;
+    uint64_t generation;
 
     (void)state;
     o.checkpoint_rounds = 3;
     s = sim_new(&o);
     sim_break_at(s, (struct sim_break){.what = SIM_DEATH,
                                        .who = 2,
-                                       .at_us = 20000,
+                                       .at_us = AT_US,
                                        .down_us = 1000,
                                        .lose_ledger = true,
                                        .lose_saved = true});
-    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
-                                  .from = 2,
-                                  .kind = WIRE_REFUSE,
-                                  .alter = says_nothing_of_its_ledger});
+    sim_run(s, AT_US - 1);
+    generation = sim_server_report(s)->generation;
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_SWALLOW, .from = SIM_SERVER, .party = 2, .kind = WIRE_CONFIRMS});
     sim_run(s, HOUR_US);
     expect_others_complete(s, 1u << 2);
     assert_int_equal(status_exit_code(sim_party_end(s, 2)->error.status), 5);
-    assert_true(sim_server_report(s)->generation <= 4);
+    assert_non_null(strstr(sim_party_end(s, 2)->error.text, "more of the ledger of p3 than there"));
+    /* One without it, one in which it is seen, one without it. */
+    assert_int_equal(sim_server_report(s)->generation, generation + 3);
     sim_free(s);
 }
 
