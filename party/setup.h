@@ -81,12 +81,14 @@ struct party_report {
     bool planned;       /* a plan was accepted, or is that of what was saved */
     bool dismissed;     /* the server itself has said that the run is over, and well */
     bool final;         /* the last broadcast has come: the model is final */
+    bool begun;         /* something was trained or released, by this process or one before it */
     bool keeping;       /* bytes of an ACTION_KEEP are still needed */
     bool shared;        /* fedvs: the shares of everybody's data are all here */
     struct plan plan;
     struct agenda agenda;
     struct account_entry mechanism; /* of the current generation */
     const struct nn_net *bottom;    /* NULL before a plan was accepted */
+    const uint8_t *trail;           /* of it, after `applied` steps (common/flow/trail.h) */
     size_t down_max;                /* largest frame the server may send under the plan */
 };
 

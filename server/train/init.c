@@ -33,6 +33,10 @@ enum status server_train_init(struct server_train *s, const struct server_setup 
     st = init_parts(s);
     if (st != STATUS_OK)
         return error_set(err, st, "session: %s", status_words(st));
+    if (setup->weights != NULL)
+        st = server_trainer_load(&s->trainer, err);
+    if (st != STATUS_OK)
+        return st;
     s->report.agenda = s->trainer.agenda;
     server_trainer_begin(&s->trainer, fed->terms.digest);
     return STATUS_OK;

@@ -5,6 +5,7 @@
 
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/nn/safetensors.h"
 #include "server/train/stored.h"
 
 static enum status init_head(struct server_trainer *t)
@@ -57,6 +58,16 @@ enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
     if (st == STATUS_OK && p->training.releases == RELEASES_ONCE)
         st = server_stored_new(&t->stored, p, t->head.top.inputs, setup->checkpoint_rounds > 0);
     return st == STATUS_OK ? rng_init_system(&t->rounding) : st;
+}
+
+enum status server_trainer_load(struct server_trainer *t, struct error *err)
+{
+    struct nn_net *net = &t->head.top.net;
+
+    if (safetensors_parse(net, t->setup->weights, t->setup->weights_n, err) != STATUS_OK)
+        return error_wrap(err, "model.load");
+    nn_net_limit(net);
+    return STATUS_OK;
 }
 
 void server_trainer_deinit(struct server_trainer *t)

@@ -59,6 +59,8 @@ struct server_trainer {
 /* t is zeroed; plan and setup must outlive it. */
 enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
                                 const struct server_setup *setup) MUST_USE;
+/* The head's first weights are not drawn: they are the setup's (model.load). */
+enum status server_trainer_load(struct server_trainer *t, struct error *err) MUST_USE;
 void server_trainer_deinit(struct server_trainer *t); /* safe after init failed */
 /* The trail of a run of this plan that has taken no step. */
 void server_trainer_begin(struct server_trainer *t, const uint8_t *plan_digest);
