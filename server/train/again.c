@@ -18,8 +18,8 @@ static enum status replay(struct server_train *s, const struct journal_record *r
 {
     struct server_task task;
 
-    if (!server_choose_round(s, &task) || r->purpose != task.purpose || r->place != task.place ||
-        r->sweep != task.sweep || r->rows != task.rows ||
+    if (!server_choose_round(&s->trainer, &s->deal, &task) || r->purpose != task.purpose ||
+        r->place != task.place || r->sweep != task.sweep || r->rows != task.rows ||
         r->sum_floats != (size_t)r->rows * s->trainer.head.top.inputs)
         return unfit(r, err);
     s->round.number = r->round;

@@ -92,28 +92,26 @@ static struct server_next comes_back(struct server_federation *f, struct actions
     return next_of(NEXT_WAIT);
 }
 
-bool server_stored_begin(struct server_train *s, struct actions *a)
+bool server_stored_begin(struct server_federation *f, struct actions *a, struct server_trainer *t)
 {
-    if (s->trainer.stored == NULL)
+    if (t->stored == NULL)
         return false;
-    s->trainer.stored->alone = true;
-    server_say_over(s->fed, a, OUTCOME_COMPLETED);
-    sm_move(&s->fed->sm, PHASE_OVER, s->fed->set.generation);
+    t->stored->alone = true;
+    server_say_over(f, a, OUTCOME_COMPLETED);
+    sm_move(&f->sm, PHASE_OVER, f->set.generation);
     go_on(a);
     return true;
 }
 
-struct server_next server_stored_done(struct server_train *s, struct actions *a,
+struct server_next server_stored_done(const struct server_trainer *t, struct actions *a,
                                       const struct server_worked *w)
 {
-    const struct server_stored *d = s->trainer.stored;
-
     if (w->error.status != STATUS_OK)
         return next_of(NEXT_FAIL);
     if (w->swept)
         actions_add(a, ACTION_REPORT);
-    if (d->step == d->agenda.steps || s->trainer.target_reached)
-        return next_finish(server_trainer_outcome(&s->trainer));
+    if (t->stored->step == t->stored->agenda.steps || t->target_reached)
+        return next_finish(server_trainer_outcome(t));
     go_on(a);
     return next_of(NEXT_WAIT);
 }

@@ -50,29 +50,30 @@ static uint64_t comes_from(uint64_t steps_done, const struct wire_join *j)
  * to its last step.  Under `drop` it may have missed any number (and the server too, when a power
  * cut took its last records), under `async` it counts its own.
  */
-enum status server_model_fits(struct server_train *s, uint32_t peer, const struct wire_join *j)
+enum status server_model_fits(struct server_federation *f, const struct server_trainer *t,
+                              uint32_t peer, const struct wire_join *j)
 {
     /* One that is ahead goes back to its checkpoint (a power cut took the journal's last records).
      */
-    uint64_t from = comes_from(s->trainer.steps_done, j);
+    uint64_t from = comes_from(t->steps_done, j);
     const char *what = NULL;
 
-    if (server_waits(s->fed)) {
-        if (!j->resumes && (s->trainer.steps_done > 0 || j->applied > 0))
+    if (server_waits(f)) {
+        if (!j->resumes && (t->steps_done > 0 || j->applied > 0))
             what = "comes without the model that it had in this run";
-        else if (from > s->trainer.steps_done)
+        else if (from > t->steps_done)
             what = "is ahead of this server, whose state was lost or put back";
-        else if (!reachable(&s->trainer, from))
+        else if (!reachable(t, from))
             what = "is further back than this server remembers";
-        else if (j->resumes && trail_differs(&s->trainer, j))
+        else if (j->resumes && trail_differs(t, j))
             what = "brings a model of another run";
     }
     if (what == NULL)
         return STATUS_OK;
-    return error_set(&s->fed->error, STATUS_DATA,
+    return error_set(&f->error, STATUS_DATA,
                      "%s %s: it has applied %llu training steps, this run has done %llu",
-                     server_name(s->fed, peer), what, (unsigned long long)j->applied,
-                     (unsigned long long)s->trainer.steps_done);
+                     server_name(f, peer), what, (unsigned long long)j->applied,
+                     (unsigned long long)t->steps_done);
 }
 
 void server_model_came(struct server_train *s, uint32_t peer, const struct wire_join *j)

@@ -101,7 +101,7 @@ void server_close_run(struct server_train *s, struct actions *a)
 struct server_next server_all_closed(struct server_train *s, struct actions *a)
 {
     if (s->keep.under_way) {
-        server_arm(a, s->plan.protocol.patience_ms);
+        server_arm(a, s->fed->terms.patience_ms);
         return next_of(NEXT_WAIT); /* an older checkpoint is on its way: comes back here */
     }
     if (!s->trainer.complete && s->setup.checkpoint_rounds > 0) {
@@ -112,7 +112,7 @@ struct server_next server_all_closed(struct server_train *s, struct actions *a)
         server_hand_over(&s->keep, a);
         return next_of(NEXT_WAIT);
     }
-    if (server_stored_begin(s, a))
+    if (server_stored_begin(s->fed, a, &s->trainer))
         return next_of(NEXT_WAIT);
     return next_finish(server_trainer_outcome(&s->trainer));
 }

@@ -28,14 +28,16 @@ static struct server_next start(void *state, struct actions *a, bool *over)
     struct server_train *s = state;
 
     *over = s->trainer.complete;
-    if (!s->trainer.complete || server_stored_begin(s, a))
+    if (!s->trainer.complete || server_stored_begin(s->fed, a, &s->trainer))
         return next_of(NEXT_WAIT);
     return next_finish(server_trainer_outcome(&s->trainer));
 }
 
 static enum status fits(void *state, uint32_t peer, const struct wire_join *j)
 {
-    return server_model_fits(state, peer, j);
+    struct server_train *s = state;
+
+    return server_model_fits(s->fed, &s->trainer, peer, j);
 }
 
 static void joined(void *state, uint32_t peer, const struct wire_join *j)
@@ -65,7 +67,7 @@ static enum status agreed(void *state, const struct agree_hello *hellos)
     struct error *err = &s->fed->error;
     enum status st;
 
-    if (!secagg_deals(s->plan.protocol.aggregation))
+    if (!secagg_deals(s->sum.plan->protocol.aggregation))
         return STATUS_OK;
     st = server_deal_terms(&s->deal, &s->sum, hellos, s->fed->set.n, err);
     return st == STATUS_OK ? server_shares_size(s->shares, &s->sum, s->deal.chunks.chunk_rows, err)
@@ -290,7 +292,7 @@ static struct server_next alone(void *state, struct actions *a, const struct eve
     if (e->kind != EVENT_DONE)
         return server_stored_step(s->fed, a, e);
     w = take_worked(s, e->error);
-    return server_stored_done(s, a, &w);
+    return server_stored_done(&s->trainer, a, &w);
 }
 
 static void ended(void *state, enum wire_outcome outcome)

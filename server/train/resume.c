@@ -131,12 +131,13 @@ enum status server_train_save(const struct server_train *s, struct buf *out)
 
 static bool fits(const struct server_train *s, const struct kept *k)
 {
-    uint64_t blocks = s->trainer.head.apart ? s->plan.shape.parties : 1;
+    uint64_t blocks = s->trainer.head.apart ? s->trainer.plan->shape.parties : 1;
 
     return k->version == RESUME_VERSION && k->steps_done <= s->trainer.agenda.steps &&
-           k->close_words <= down_words(&s->trainer.head.down, s->plan.training.batch) &&
+           k->close_words <= down_words(&s->trainer.head.down, s->trainer.plan->training.batch) &&
            k->close_blocks <= blocks && k->sweep.number <= s->trainer.agenda.sweeps &&
-           k->sweep.next_place <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
+           k->sweep.next_place <=
+               s->trainer.plan->shape.train_rows + (uint64_t)s->trainer.plan->shape.test_rows;
 }
 
 static void take(struct server_train *s, const struct kept *k)

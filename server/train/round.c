@@ -11,15 +11,14 @@
 
 #include "common/config/aggregation.h"
 
-bool server_choose_round(struct server_train *s, struct server_task *out)
+bool server_choose_round(struct server_trainer *t, const struct server_deal *d,
+                         struct server_task *out)
 {
-    struct server_trainer *t = &s->trainer;
-
-    if (server_next_deal(&s->deal, out) || server_next_evaluation(t, out))
+    if (server_next_deal(d, out) || server_next_evaluation(t, out))
         return true;
-    if (t->steps_done == t->agenda.steps || t->target_reached)
+    if (server_trainer_ended(t))
         return false;
-    *out = server_task_step(&s->plan, &t->schedule, t->steps_done,
+    *out = server_task_step(t->plan, &t->schedule, t->steps_done,
                             agenda_batch(&t->agenda, t->steps_done));
     return true;
 }
@@ -43,7 +42,8 @@ static const struct server_mode *mode_of(const struct server_train *s,
 /* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can. */
 static bool set_is_whole(const struct server_train *s)
 {
-    return s->fed->set.left == 0 || (aggregation_of(&s->plan)->plaintext && !server_waits(s->fed));
+    return s->fed->set.left == 0 ||
+           (aggregation_of(s->sum.plan)->plaintext && !server_waits(s->fed));
 }
 
 struct train_next server_next_round(struct server_train *s, struct actions *a)
@@ -54,7 +54,7 @@ struct train_next server_next_round(struct server_train *s, struct actions *a)
         server_flush_close(s->fed, a, &s->trainer, s->round.number);
         return train_say(NEXT_SET);
     }
-    if (!server_choose_round(s, &task)) {
+    if (!server_choose_round(&s->trainer, &s->deal, &task)) {
         s->mode = mode_without_steps(s);
         server_close_run(s, a);
         return train_say(NEXT_WAIT);
@@ -73,7 +73,7 @@ void server_sum_up(struct server_train *s, struct actions *a)
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
     work->flops = nn_net_flops(&s->trainer.head.top.net.spec, task->rows) *
-                      s->plan.protocol.local_iterations +
+                      s->trainer.plan->protocol.local_iterations +
                   server_sum_flops(&s->sum, task);
     if (every > 0 && (s->trainer.steps_done + 1) % every == 0)
         work->flops += SERVER_SLOW_FLOPS; /* it will wait for the disk */

@@ -56,7 +56,7 @@ static struct train_next share(struct server_train *s, struct actions *a, uint32
     const struct server_task *task = &s->round.task;
     const uint32_t member = (uint32_t)s->fed->peer[peer].member;
     const size_t sealed = server_shares_due(&s->sum, task, member),
-                 tags = secagg_tag_bytes(s->plan.protocol.aggregation, &s->sum.shape);
+                 tags = server_shares_tags(&s->sum);
     bool all;
 
     if (w->round != task->number || w->purpose != task->purpose || w->sealed.n != sealed ||

@@ -102,6 +102,11 @@ size_t server_shares_due(const struct server_sum *sum, const struct server_task 
                               dealing_part(task->purpose), member, task->values);
 }
 
+size_t server_shares_tags(const struct server_sum *sum)
+{
+    return secagg_tag_bytes(sum->plan->protocol.aggregation, &sum->shape);
+}
+
 /* Each part of a member's share to its place in the relay of the member that it is for. */
 void server_shares_take(struct server_shares *h, const struct server_sum *sum,
                         const struct server_task *task, uint32_t from, const struct wire_shares *w)
@@ -144,6 +149,6 @@ struct wire_shares server_shares_for(const struct server_shares *h, const struct
         .sealed = {h->relay + to * h->relay_max,
                    secagg_relay_bytes(agg, &sum->shape, dealing_part(task->purpose), to,
                                       task->values)},
-        .tags = {h->tags + to * h->tags_max, secagg_tag_bytes(agg, &sum->shape)},
+        .tags = {h->tags + to * h->tags_max, server_shares_tags(sum)},
     };
 }

@@ -21,9 +21,10 @@ void server_shares_free(struct server_shares *h);       /* NULL is fine */
 size_t server_share_max(const struct server_shares *h); /* a whole frame; NULL: 0 */
 
 void server_shares_begin(struct server_shares *h); /* a round */
-/* Bytes that are due from a member. */
+/* Bytes that are due from a member, and bytes of the tags beside them. */
 size_t server_shares_due(const struct server_sum *sum, const struct server_task *task,
                          uint32_t member);
+size_t server_shares_tags(const struct server_sum *sum);
 /* They are here, and as many as are due. */
 void server_shares_take(struct server_shares *h, const struct server_sum *sum,
                         const struct server_task *task, uint32_t from, const struct wire_shares *w);

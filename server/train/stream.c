@@ -104,7 +104,7 @@ void server_stream_begin(struct server_train *s)
         lane->steps = s->member[s->fed->set.member[m]].applied;
         lane->open = false;
     }
-    server_head_members(&s->trainer.head, s->plan.shape.parties);
+    server_head_members(&s->trainer.head, s->stream->parties);
 }
 
 /* --- asking --- */
@@ -112,7 +112,7 @@ void server_stream_begin(struct server_train *s)
 /* The next step of this party's own. */
 static enum status open_lane(struct server_train *s, struct lane *lane)
 {
-    lane->task = server_task_step(&s->plan, &lane->schedule, lane->steps, lane->steps);
+    lane->task = server_task_step(s->trainer.plan, &lane->schedule, lane->steps, lane->steps);
     lane->task.number = ++s->round.number;
     return server_watch_ask(&s->watcher, &lane->task, s->fed->set.generation, lane->peer,
                             &s->fed->error);
@@ -199,7 +199,7 @@ static struct train_next open_stream(struct server_train *s, struct actions *a,
         if (ask(s, a, s->fed->set.member[m], false) != STATUS_OK)
             return train_say(NEXT_FAIL);
     }
-    server_arm(a, s->plan.protocol.patience_ms);
+    server_arm(a, s->fed->terms.patience_ms);
     return when_drained(s, a);
 }
 
@@ -230,7 +230,7 @@ static struct train_next out_of_time(struct server_train *s, struct actions *a, 
             (unsigned long long)s->trainer.steps_done);
         return train_say(NEXT_FAIL);
     }
-    server_arm(a, s->plan.protocol.patience_ms);
+    server_arm(a, s->fed->terms.patience_ms);
     return when_drained(s, a);
 }
 
@@ -380,7 +380,7 @@ static struct train_next done(struct server_train *s, struct actions *a,
     s->round.last_answer_us = s->fed->now_us;
     if (s->fed->peer[peer].member >= 0 && ask(s, a, peer, true) != STATUS_OK)
         return train_say(NEXT_FAIL);
-    server_arm(a, s->plan.protocol.patience_ms);
+    server_arm(a, s->fed->terms.patience_ms);
     return when_drained(s, a);
 }
 

@@ -163,8 +163,8 @@ extern const struct server_job server_job_train;
 
 /* behind.c */
 /* Is this party's model where the run needs it?  STATUS_DATA: not, and the error says why. */
-enum status server_model_fits(struct server_train *s, uint32_t peer,
-                              const struct wire_join *j) MUST_USE;
+enum status server_model_fits(struct server_federation *f, const struct server_trainer *t,
+                              uint32_t peer, const struct wire_join *j) MUST_USE;
 void server_model_came(struct server_train *s, uint32_t peer, const struct wire_join *j);
 struct server_next server_behind(struct server_train *s, struct actions *a, uint32_t peer,
                                  const struct wire_behind *b) MUST_USE;
@@ -173,7 +173,8 @@ struct server_next server_recalled(struct server_train *s, struct actions *a,
 
 /* round.c */
 /* What comes next; false: the agenda is done. */
-bool server_choose_round(struct server_train *s, struct server_task *out);
+bool server_choose_round(struct server_trainer *t, const struct server_deal *d,
+                         struct server_task *out);
 struct train_next server_next_round(struct server_train *s, struct actions *a) MUST_USE;
 struct train_next server_upload(struct server_train *s, struct actions *a, uint32_t peer,
                                 const struct wire_upload *u) MUST_USE;
@@ -219,10 +220,10 @@ struct server_next server_all_closed(struct server_train *s, struct actions *a) 
 /* alone.c */
 /* The parties have their final models: they are told so, and the head begins.  False: nothing is
  * stored. */
-bool server_stored_begin(struct server_train *s, struct actions *a);
+bool server_stored_begin(struct server_federation *f, struct actions *a, struct server_trainer *t);
 bool server_stored_alone(const struct server_trainer *t); /* it has begun */
 struct server_worked server_stored_work(struct server_trainer *t, struct server_report *r);
-struct server_next server_stored_done(struct server_train *s, struct actions *a,
+struct server_next server_stored_done(const struct server_trainer *t, struct actions *a,
                                       const struct server_worked *w) MUST_USE;
 /* Any event but that, when the parties have gone. */
 struct server_next server_stored_step(struct server_federation *f, struct actions *a,

@@ -104,6 +104,11 @@ double server_trainer_epochs(const struct server_trainer *t)
     return agenda_epochs(&t->agenda, t->steps_done);
 }
 
+bool server_trainer_ended(const struct server_trainer *t)
+{
+    return t->target_reached || t->steps_done == t->agenda.steps;
+}
+
 enum wire_outcome server_trainer_outcome(const struct server_trainer *t)
 {
     return t->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED;

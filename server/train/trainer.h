@@ -68,6 +68,7 @@ void server_trainer_begin(struct server_trainer *t, const uint8_t *plan_digest);
 /* What the head predicts of the task's rows. */
 void server_trainer_aim(struct server_trainer *t, const struct server_task *task);
 double server_trainer_epochs(const struct server_trainer *t); /* of the head */
+bool server_trainer_ended(const struct server_trainer *t);    /* no step is left to take */
 /* How the run ends, if it is complete. */
 enum wire_outcome server_trainer_outcome(const struct server_trainer *t);
 
