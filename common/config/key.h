@@ -27,6 +27,7 @@ enum key_type {
     KEY_SCALE,   /* one of choices, or a path */
     KEY_ADDRESS, /* char[CONFIG_PATH_MAX]: host:port, port >= lo */
     KEY_COLUMN,  /* char[CONFIG_COLUMN_MAX]: a name in the header of a table */
+    KEY_TEXT,    /* char[CONFIG_COLUMN_MAX]: printable UTF-8, as in a cell of a table */
     KEY_SHA256,  /* char[65]: 64 lowercase hex digits */
     KEY_WIDTHS,  /* struct plan_widths, each width in [lo, hi] */
     KEY_NAMES,   /* struct config_names */

@@ -17,6 +17,7 @@ bool key_print_needed(const struct key *k, const void *field)
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
+    case KEY_TEXT:
     case KEY_SHA256: return *(const char *)field != 0;
     case KEY_SEED: return *(const bool *)((const char *)field + k->given);
     case KEY_U32:
@@ -117,6 +118,7 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
     case KEY_PATH:
     case KEY_ADDRESS:
     case KEY_COLUMN:
+    case KEY_TEXT:
     case KEY_SHA256: return key_print_quoted(field, out);
     case KEY_WIDTHS: return print_widths(field, out);
     case KEY_NAMES: return print_names(field, out);
