@@ -10,6 +10,7 @@
 #include "common/config/peers.h"
 #include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
+#include "common/wire/purpose.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static void crash_if_asked(const struct connections *c, const struct wire_broadc
 {
     uint32_t at = config_of(c)->inject.crash_at_round;
 
-    if (at > 0 && b->purpose == PURPOSE_TRAIN && b->place + 1 >= at)
+    if (at > 0 && purpose_of(b->purpose)->trains && b->place + 1 >= at)
         raise(SIGKILL);
 }
 

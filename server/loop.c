@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/reactor/reactor.h"
+#include "common/wire/purpose.h"
 #include "server/connections.h"
 #include "server/run.h"
 
@@ -36,8 +37,8 @@ static enum status send_message(struct loop *l, const struct action *a)
     spans_add(spans, SPAN_SERIALISE, clock_us() - start);
     if (a->msg.kind != WIRE_BROADCAST || !b->opens)
         return STATUS_OK;
-    spans_phase(spans, (enum traffic_phase)wire_purpose_phase(b->purpose), start);
-    if (b->purpose == PURPOSE_TRAIN)
+    spans_phase(spans, (enum traffic_phase)purpose_of(b->purpose)->phase, start);
+    if (purpose_of(b->purpose)->trains)
         server_results_round(&l->run.results, (uint32_t)a->to_n,
                              agenda_batch_rows(&server_session_report(l->run.session)->agenda,
                                                &l->run.in->config.plan, b->place),

@@ -18,6 +18,7 @@ struct server_inputs {
     struct table train, test; /* test: no rows when there is none */
     float *train_target, *test_target;
     struct classes classes; /* of labels that are texts */
+    struct buf weights;     /* of model.load; empty: none */
 };
 
 /* Of the options: file, sets, and the seed for a schedule whose own is not given. */

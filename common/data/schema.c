@@ -52,24 +52,43 @@ static bool is_plain(const struct schema *s)
     return true;
 }
 
-/* name=level, name=other, name?; a name that is too long is cut off. */
+/* `first`, the sign and `second` as a name; what is too long is cut off between characters. */
+static void put_name(char out[TABLE_NAME_MAX], const char *first, const char *second)
+{
+    const size_t room[2] = {strlen(second) < 60 ? TABLE_NAME_MAX - 1 - strlen(second) : 66, 60};
+    const char *part[2] = {first, second};
+    size_t used = 0;
+
+    for (int i = 0; i < 2; i++) {
+        size_t n = strnlen(part[i], room[i]);
+
+        while (part[i][n] != 0 && ((unsigned char)part[i][n] & 0xc0) == 0x80)
+            n--;
+        memcpy(out + used, part[i], n);
+        used += n;
+    }
+    out[used] = 0;
+}
+
+/* name=level, name=other, name?. */
 static void put_names(char *out, const struct schema_column *c)
 {
     const size_t width = schema_width(c);
+    char level[LEVELS_TEXT_MAX + 2];
 
     if (c->kind == SCHEMA_CATEGORY) {
-        for (uint32_t i = 0; i < c->levels.n; i++)
+        for (uint32_t i = 0; i < c->levels.n; i++) {
+            snprintf(level, sizeof level, "=%s", levels_text(&c->levels, i));
             if (c->place[i] != LEVELS_NONE)
-                snprintf(out + c->place[i] * (size_t)TABLE_NAME_MAX, TABLE_NAME_MAX, "%.60s=%.60s",
-                         c->name, levels_text(&c->levels, i));
+                put_name(out + c->place[i] * (size_t)TABLE_NAME_MAX, c->name, level);
+        }
         if (c->other)
-            snprintf(out + (size_t)c->kept * TABLE_NAME_MAX, TABLE_NAME_MAX, "%.120s=other",
-                     c->name);
+            put_name(out + (size_t)c->kept * TABLE_NAME_MAX, c->name, "=other");
     } else if (width > 0) {
         memcpy(out, c->name, TABLE_NAME_MAX);
     }
     if (c->indicator)
-        snprintf(out + (width - 1) * TABLE_NAME_MAX, TABLE_NAME_MAX, "%.120s?", c->name);
+        put_name(out + (width - 1) * TABLE_NAME_MAX, c->name, "?");
 }
 
 /* One cell's features; out is zeroed. */

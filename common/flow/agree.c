@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { PURPOSE_BYTES = 10 }; /* of a pair key's info */
+enum { USE_BYTES = 10 }; /* of a pair key's info */
 
 /* What belongs together is there together. */
 static bool dealing_whole(const struct wire_hello *h)
@@ -201,18 +201,18 @@ struct wire_confirm agree_show_confirm(const struct agree_confirm *kept, uint64_
                                  .seen = {kept->seen, WIRE_SEEN_BYTES * kept->members}};
 }
 
-/* HKDF with info = purpose || a || b. */
+/* HKDF with info = use || a || b. */
 static enum status pair_key(uint8_t key[SECAGG_KEY_BYTES], const uint8_t shared[KEX_BYTES],
-                            const uint8_t *sid, const char purpose[PURPOSE_BYTES + 1], uint32_t a,
+                            const uint8_t *sid, const char use[USE_BYTES + 1], uint32_t a,
                             uint32_t b)
 {
-    uint8_t info[PURPOSE_BYTES + 4];
+    uint8_t info[USE_BYTES + 4];
 
-    memcpy(info, purpose, PURPOSE_BYTES);
-    info[PURPOSE_BYTES] = (uint8_t)a;
-    info[PURPOSE_BYTES + 1] = (uint8_t)(a >> 8);
-    info[PURPOSE_BYTES + 2] = (uint8_t)b;
-    info[PURPOSE_BYTES + 3] = (uint8_t)(b >> 8);
+    memcpy(info, use, USE_BYTES);
+    info[USE_BYTES] = (uint8_t)a;
+    info[USE_BYTES + 1] = (uint8_t)(a >> 8);
+    info[USE_BYTES + 2] = (uint8_t)b;
+    info[USE_BYTES + 3] = (uint8_t)(b >> 8);
     return kex_hkdf(key, SECAGG_KEY_BYTES, shared, KEX_BYTES, sid, WIRE_DIGEST_BYTES, info,
                     sizeof info);
 }

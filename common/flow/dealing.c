@@ -7,6 +7,7 @@
 #include "common/base/le.h"
 #include "common/crypto/digest.h"
 #include "common/data/segments.h"
+#include "common/wire/purpose.h"
 
 #include <string.h>
 
@@ -97,4 +98,13 @@ uint64_t dealing_start(const struct agree_hello *hellos, size_t n)
         least = hellos[i].held < least ? hellos[i].held : least;
     }
     return least;
+}
+
+enum secagg_part dealing_part(enum wire_purpose purpose)
+{
+    const struct purpose *is = purpose_of(purpose);
+
+    if (!is->deals)
+        return SECAGG_PART_ROUND;
+    return is->keys ? SECAGG_PART_KEYS : SECAGG_PART_DATA;
 }

@@ -18,6 +18,7 @@
 #include "common/config/plan.h"
 #include "common/flow/agree.h"
 #include "common/secagg/fedvs_terms.h"
+#include "common/secagg/secagg.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,6 +53,9 @@ struct dealing_chunk dealing_chunk(const struct dealing *d, uint64_t c);
  * what a member says as `holds` once it has shares of them.  The shapes are in it because field,
  * chunks and columns follow from them: shares that were cut for others are none of these. */
 void dealing_holds(uint8_t out[WIRE_DIGEST_BYTES], const struct agree_hello *hellos, size_t n);
+
+/* What members seal for each other in a round for this. */
+enum secagg_part dealing_part(enum wire_purpose purpose);
 
 /* The first chunk that has to be dealt: the least `held` when everybody holds shares of exactly
  * these dealings of these shapes, else 0.  Not below d->chunks: none. */

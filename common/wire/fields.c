@@ -8,6 +8,8 @@
  */
 #include "common/wire/fields.h"
 
+#include "common/wire/purpose.h"
+
 #include "proto/vfl.pb-c.h"
 
 #include <string.h>
@@ -53,6 +55,7 @@ static const struct field join[] = {
     {FLAG(Join, join, keeps)},
     {U32(Join, join, min_parties)},
     {U64(Join, join, kept_before)},
+    {FLAG(Join, join, between_jobs)},
 };
 
 /* A kind is compared with names: nothing but small letters, so that each has one form. */
@@ -221,8 +224,8 @@ static const char *relay_rule(const void *ours)
 {
     const struct wire_shares *w = ours;
 
-    return w->purpose == PURPOSE_DEAL_KEYS || w->sealed.n >= w->tags.n / WIRE_TAG_BYTES ? NULL
-                                                                                        : "relay";
+    return purpose_of(w->purpose)->keys || w->sealed.n >= w->tags.n / WIRE_TAG_BYTES ? NULL
+                                                                                     : "relay";
 }
 
 static const char *share_rule(const void *ours)

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/wire/fields.h"
+#include "common/wire/purpose.h"
 
 const char *wire_kind_name(enum wire_kind k)
 {
@@ -14,19 +15,12 @@ const char *wire_kind_name(enum wire_kind k)
 
 const char *wire_purpose_name(enum wire_purpose p)
 {
-    switch (p) {
-    case PURPOSE_TRAIN: return "train";
-    case PURPOSE_EVALUATE_TEST: return "evaluate test";
-    case PURPOSE_EVALUATE_TRAIN: return "evaluate train";
-    case PURPOSE_DEAL_KEYS: return "deal_keys";
-    case PURPOSE_DEAL_DATA: return "deal_data";
-    }
-    return "?";
+    return purpose_of(p)->name;
 }
 
 bool wire_purpose_deals(enum wire_purpose p)
 {
-    return p == PURPOSE_DEAL_KEYS || p == PURPOSE_DEAL_DATA;
+    return purpose_of(p)->deals;
 }
 
 const char *wire_outcome_name(enum wire_outcome o)
@@ -55,9 +49,7 @@ size_t wire_payload_bytes(const struct wire_msg *m)
 
 enum wire_phase wire_purpose_phase(enum wire_purpose p)
 {
-    if (wire_purpose_deals(p))
-        return WIRE_PHASE_SETUP;
-    return p == PURPOSE_TRAIN ? WIRE_PHASE_TRAIN : WIRE_PHASE_EVALUATE;
+    return purpose_of(p)->phase;
 }
 
 enum wire_phase wire_phase_of(const struct wire_msg *m)

@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/wire/purpose.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,7 +100,7 @@ enum status transcript_ask(struct transcript *t, const struct transcript_ask *a,
     if (a->party >= 0)
         fprintf(t->to, ",\"party\":%d", a->party + 1);
     fprintf(t->to, ",\"purpose\":\"%s\",\"place\":%" PRIu64 ",\"sweep\":%" PRIu64 ",\"rows\":[",
-            wire_purpose_name(a->purpose), a->place, a->sweep);
+            purpose_of(a->purpose)->name, a->place, a->sweep);
     for (uint32_t i = 0; i < a->rows; i++)
         fprintf(t->to, "%s%" PRIu64, i > 0 ? "," : "",
                 a->row != NULL ? (uint64_t)a->row[i] : a->place + i);

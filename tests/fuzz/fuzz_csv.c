@@ -5,20 +5,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/base/check.h"
 #include "common/data/group.h"
 #include "common/data/intake.h"
 #include "common/data/order.h"
 #include "common/data/schema_fit.h"
 #include "common/data/text.h"
+#include "tests/fuzz/feed.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_values(const struct table *t)
 {
@@ -95,15 +90,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct schema schema = {0};
     struct error err = {0};
     struct table t;
-    char path[64];
+    char path[FEED_PATH_MAX];
     int fd;
 
     if (size == 0)
         return 0;
-    fd = memfd_create("fuzz", MFD_CLOEXEC);
-    CHECK(fd >= 0);
-    CHECK(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    fd = feed_file(path, data + 1, size - 1);
     if (intake_read(&t, &schema, path, &want, &err) == STATUS_OK) {
         prepare(&t, &schema, &want, path);
         if (want.group != NULL)
@@ -112,8 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         schema_deinit(&schema);
     } else {
         CHECK(err.status == STATUS_DATA && strncmp(err.text, path, strlen(path)) == 0);
-        for (const char *c = err.text; *c != 0; c++)
-            CHECK(*c >= 0x20 && *c <= 0x7e);
+        feed_check_words(err.text);
         CHECK(t.x == NULL && t.id_text == NULL && t.names == NULL && schema.n == 0);
     }
     close(fd);

@@ -6,6 +6,7 @@
 #include "common/base/mem.h"
 #include "common/data/intake.h"
 #include "common/data/schema_fit.h"
+#include "common/data/text.h"
 #include "tests/lib/scratch.h"
 
 #include <math.h>
@@ -149,6 +150,30 @@ static void test_each_level_is_a_feature_in_the_order_of_texts(void **state)
     }
 }
 
+/* Names are cut off between characters, the column's first. */
+static void test_long_names_stay_names(void **state)
+{
+    char text[2000], name[128] = "", level[LEVELS_TEXT_MAX + 1] = "";
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    for (int i = 0; i < 62; i++)
+        strcat(name, "\xc3\xa4");
+    for (int i = 0; i < 80; i++)
+        strcat(level, "\xe2\x82\xac");
+    snprintf(text, sizeof text, "id,%s\n1,%s\n2,b\n3,%s\n4,b\n5,\n", name, level, level);
+    train(&t, &s, text);
+    assert_int_equal(t.cols, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(text_is_name(t.names + i * TABLE_NAME_MAX, strlen(t.names + i * TABLE_NAME_MAX),
+                                 TABLE_NAME_MAX - 1));
+    assert_int_equal(strlen(t.names + TABLE_NAME_MAX), 66 + 1 + 19 * 3);
+    assert_string_equal(t.names + 2 * TABLE_NAME_MAX + 124, "?");
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
 static void test_an_unseen_level_is_none_where_no_level_was_rare(void **state)
 {
     struct schema s = {0};
@@ -271,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_a_missing_number_is_the_mean_and_says_so),
         cmocka_unit_test(test_the_median_and_a_constant_fill_in_too),
         cmocka_unit_test(test_each_level_is_a_feature_in_the_order_of_texts),
+        cmocka_unit_test(test_long_names_stay_names),
         cmocka_unit_test(test_an_unseen_level_is_none_where_no_level_was_rare),
         cmocka_unit_test(test_the_most_frequent_levels_are_kept),
         cmocka_unit_test(test_what_tells_who_a_row_is_is_ignored),

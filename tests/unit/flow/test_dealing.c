@@ -352,6 +352,17 @@ static void test_a_member_without_a_dealing_aborts(void **state)
     assert_true(aborts(start, h));
 }
 
+/* --- what a round deals --- */
+
+static void test_a_round_deals_keys_or_data_or_what_every_round_needs(void **state)
+{
+    (void)state;
+    assert_int_equal(dealing_part(PURPOSE_DEAL_KEYS), SECAGG_PART_KEYS);
+    assert_int_equal(dealing_part(PURPOSE_DEAL_DATA), SECAGG_PART_DATA);
+    for (int p = PURPOSE_TRAIN; p <= PURPOSE_EVALUATE_TRAIN; p++)
+        assert_int_equal(dealing_part((enum wire_purpose)p), SECAGG_PART_ROUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_a_member_of_another_shape_begins_anew),
         cmocka_unit_test(test_any_member_that_holds_others_or_none_begins_anew),
         cmocka_unit_test(test_a_member_without_a_dealing_aborts),
+        cmocka_unit_test(test_a_round_deals_keys_or_data_or_what_every_round_needs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
