@@ -163,6 +163,36 @@ static void test_a_pull_adds_to_the_gradient_and_nothing_else(void **state)
     assert_memory_equal(c.w, was, sizeof was);
 }
 
+static void test_a_ridge_adds_the_slope_of_the_squares_to_the_gradient(void **state)
+{
+    struct case_of c;
+    float was[N];
+
+    (void)state;
+    start(&c);
+    for (size_t i = 0; i < N; i++)
+        c.want[i] = (double)c.g[0][i] + 0.25 * (double)c.w[i];
+    memcpy(was, c.w, sizeof was);
+    optim_ridge(c.g[0], c.w, N, 0.25F);
+    assert_int_equal(sample_misses(c.g[0], c.want, N, 1e-6, 1e-7), 0);
+    assert_memory_equal(c.w, was, sizeof was);
+}
+
+static void test_what_decays_is_the_rate_times_lambda_of_each_weight(void **state)
+{
+    struct case_of c;
+
+    (void)state;
+    start(&c);
+    for (size_t i = 0; i < N; i++)
+        c.want[i] = (double)c.w[i] * (1 - 0.5 * 0.125);
+    optim_decay(c.w, N, 0.5F, 0.125F);
+    assert_int_equal(sample_misses(c.w, c.want, N, 1e-6, 1e-7), 0);
+    optim_decay(c.w, N, 8, 0.125F);
+    for (size_t i = 0; i < N; i++)
+        assert_true(c.w[i] == 0);
+}
+
 /* Each rule, many steps, from anywhere, whatever the gradients are. */
 static void test_weights_and_state_are_finite_after_every_step(void **state)
 {
@@ -177,6 +207,8 @@ static void test_weights_and_state_are_finite_after_every_step(void **state)
             for (size_t i = 0; i < N; i++)
                 g[i] = t % 3 == 0 ? slopes[(i + t) % 7] : slopes[i % 7];
             optim_pull(g, w, m, N, 1e6F);
+            optim_ridge(g, w, N, 1e-3F);
+            optim_decay(w, N, 1000, 1e-3F);
             if (rule == 0)
                 optim_sgd(w, g, N, 1000);
             else if (rule == 1)
@@ -227,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_a_wrong_bias_correction_would_be_seen),
         cmocka_unit_test(test_adam_does_not_move_without_a_gradient),
         cmocka_unit_test(test_a_pull_adds_to_the_gradient_and_nothing_else),
+        cmocka_unit_test(test_a_ridge_adds_the_slope_of_the_squares_to_the_gradient),
+        cmocka_unit_test(test_what_decays_is_the_rate_times_lambda_of_each_weight),
         cmocka_unit_test(test_weights_and_state_are_finite_after_every_step),
         cmocka_unit_test(test_a_gradient_that_is_no_number_moves_nothing),
         cmocka_unit_test(test_weights_from_elsewhere_get_the_same_bounds),
