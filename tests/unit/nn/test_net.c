@@ -335,54 +335,6 @@ static void test_a_short_arena_is_out_of_memory_at_every_size(void **state)
     arena_deinit(&a);
 }
 
-/* Steps of a net of one layer with weight decay against the rules of PyTorch's optimisers, in
- * double: L2 enters the gradient, so that adam divides it too; what adamw takes away it does not
- * see. */
-static void expect_decay(enum nn_optimizer rule)
-{
-    enum { PARAMS = 8, TURNS = 4 };
-    const double lr = 0.05, lambda = 0.3;
-    const struct nn_spec s = {1, {3, 2}, {NN_ACT_NONE}, 1.0F, 1, rule, .weight_decay = 0.3F};
-    double w[PARAMS], m[PARAMS] = {0}, v[PARAMS] = {0};
-    struct nn_net n;
-    struct arena a;
-
-    assert_int_equal(arena_init(&a, nn_net_bytes(&s)), STATUS_OK);
-    assert_int_equal(nn_net_init(&n, &s, &a), STATUS_OK);
-    for (int i = 0; i < PARAMS; i++)
-        w[i] = (double)(n.layer[0].w[i] = 0.5F - 0.25F * (float)i);
-    for (int t = 1; t <= TURNS; t++) {
-        for (int i = 0; i < PARAMS; i++) {
-            double g = (double)(n.layer[0].dw[i] = 0.01F * (float)(i * t - 7));
-
-            if (rule == NN_ADAMW)
-                w[i] -= lr * lambda * w[i];
-            else
-                g += lambda * w[i];
-            if (rule == NN_SGD) {
-                w[i] -= lr * g;
-            } else if (rule == NN_MOMENTUM) {
-                w[i] -= lr * (m[i] = 0.9 * m[i] + g);
-            } else {
-                m[i] = 0.9 * m[i] + 0.1 * g;
-                v[i] = 0.999 * v[i] + 0.001 * g * g;
-                w[i] -= lr * m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.999, t))) + 1e-8);
-            }
-        }
-        nn_net_step(&n, (float)lr);
-    }
-    for (int i = 0; i < PARAMS; i++)
-        assert_true(fabs((double)n.layer[0].w[i] - w[i]) < 2e-6);
-    arena_deinit(&a);
-}
-
-static void test_weights_decay_as_the_optimiser_has_it(void **state)
-{
-    (void)state;
-    for (int rule = NN_SGD; rule <= NN_ADAMW; rule++)
-        expect_decay((enum nn_optimizer)rule);
-}
-
 /* Two nets and something odd in one arena: the sum of their bytes and the odd thing is enough. */
 static void test_net_bytes_suffice_from_any_place_in_an_arena(void **state)
 {
@@ -613,7 +565,6 @@ int main(void)
         cmocka_unit_test(test_the_same_input_gives_the_same_bits),
         cmocka_unit_test(test_nothing_is_allocated_after_init),
         cmocka_unit_test(test_a_short_arena_is_out_of_memory_at_every_size),
-        cmocka_unit_test(test_weights_decay_as_the_optimiser_has_it),
         cmocka_unit_test(test_net_bytes_suffice_from_any_place_in_an_arena),
         cmocka_unit_test(test_a_net_beyond_any_memory_has_the_largest_size),
         cmocka_unit_test(test_a_reused_arena_leaves_no_trace),

@@ -7,6 +7,7 @@
  */
 #include "common/nn/optim.h"
 
+#include "common/nn/net.h"
 #include "tests/unit/nn/sample.h"
 
 #include <float.h>
@@ -249,6 +250,54 @@ static void test_weights_from_elsewhere_get_the_same_bounds(void **state)
                 w[4] == -OPTIM_WEIGHT_MAX);
 }
 
+/* Steps of a net of one layer with weight decay against the rules of PyTorch's optimisers, in
+ * double: L2 enters the gradient, so that adam divides it too; what adamw takes away it does not
+ * see. */
+static void expect_decay(enum nn_optimizer rule)
+{
+    enum { PARAMS = 8, TURNS = 4 };
+    const double lr = 0.05, lambda = 0.3;
+    const struct nn_spec s = {1, {3, 2}, {NN_ACT_NONE}, 1.0F, 1, rule, .weight_decay = 0.3F};
+    double w[PARAMS], m[PARAMS] = {0}, v[PARAMS] = {0};
+    struct nn_net n;
+    struct arena a;
+
+    assert_int_equal(arena_init(&a, nn_net_bytes(&s)), STATUS_OK);
+    assert_int_equal(nn_net_init(&n, &s, &a), STATUS_OK);
+    for (int i = 0; i < PARAMS; i++)
+        w[i] = (double)(n.layer[0].w[i] = 0.5F - 0.25F * (float)i);
+    for (int t = 1; t <= TURNS; t++) {
+        for (int i = 0; i < PARAMS; i++) {
+            double g = (double)(n.layer[0].dw[i] = 0.01F * (float)(i * t - 7));
+
+            if (rule == NN_ADAMW)
+                w[i] -= lr * lambda * w[i];
+            else
+                g += lambda * w[i];
+            if (rule == NN_SGD) {
+                w[i] -= lr * g;
+            } else if (rule == NN_MOMENTUM) {
+                w[i] -= lr * (m[i] = 0.9 * m[i] + g);
+            } else {
+                m[i] = 0.9 * m[i] + 0.1 * g;
+                v[i] = 0.999 * v[i] + 0.001 * g * g;
+                w[i] -= lr * m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.999, t))) + 1e-8);
+            }
+        }
+        nn_net_step(&n, (float)lr);
+    }
+    for (int i = 0; i < PARAMS; i++)
+        assert_true(fabs((double)n.layer[0].w[i] - w[i]) < 2e-6);
+    arena_deinit(&a);
+}
+
+static void test_weights_decay_as_the_optimiser_has_it(void **state)
+{
+    (void)state;
+    for (int rule = NN_SGD; rule <= NN_ADAMW; rule++)
+        expect_decay((enum nn_optimizer)rule);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_a_pull_adds_to_the_gradient_and_nothing_else),
         cmocka_unit_test(test_a_ridge_adds_the_slope_of_the_squares_to_the_gradient),
         cmocka_unit_test(test_what_decays_is_the_rate_times_lambda_of_each_weight),
+        cmocka_unit_test(test_weights_decay_as_the_optimiser_has_it),
         cmocka_unit_test(test_weights_and_state_are_finite_after_every_step),
         cmocka_unit_test(test_a_gradient_that_is_no_number_moves_nothing),
         cmocka_unit_test(test_weights_from_elsewhere_get_the_same_bounds),
