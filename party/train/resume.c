@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 8 };
+enum { RESUME_VERSION = 9 };
 
 struct kept {
     uint32_t version;
@@ -27,6 +27,7 @@ struct kept {
     uint32_t train;         /* what the bottom was made of: enum config_train, */
     bool fitted;            /* and data.scale fit */
     bool raw;               /* the bottom has counted as raw: for good */
+    bool trained;           /* it has taken a step; under drop `applied` may be put back to 0 */
     bool final;             /* the last broadcast has come */
     struct party_paid paid; /* how far the ledger had come */
     uint8_t trail[WIRE_DIGEST_BYTES];
@@ -34,12 +35,13 @@ struct kept {
 };
 
 static const struct record_field kept_field[] = {
-    RECORD_FIELD(struct kept, version),     RECORD_FIELD(struct kept, applied),
-    RECORD_FIELD(struct kept, plan_len),    RECORD_FIELD(struct kept, train),
-    RECORD_FIELD(struct kept, fitted),      RECORD_FIELD(struct kept, raw),
-    RECORD_FIELD(struct kept, final),       RECORD_FIELD(struct kept, paid.last),
-    RECORD_FIELD(struct kept, paid.rounds), RECORD_FIELD(struct kept, paid.step),
-    RECORD_FIELD(struct kept, trail),       RECORD_FIELD(struct kept, deal),
+    RECORD_FIELD(struct kept, version),   RECORD_FIELD(struct kept, applied),
+    RECORD_FIELD(struct kept, plan_len),  RECORD_FIELD(struct kept, train),
+    RECORD_FIELD(struct kept, fitted),    RECORD_FIELD(struct kept, raw),
+    RECORD_FIELD(struct kept, trained),   RECORD_FIELD(struct kept, final),
+    RECORD_FIELD(struct kept, paid.last), RECORD_FIELD(struct kept, paid.rounds),
+    RECORD_FIELD(struct kept, paid.step), RECORD_FIELD(struct kept, trail),
+    RECORD_FIELD(struct kept, deal),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
@@ -72,6 +74,7 @@ enum status party_train_save(const void *state, struct buf *out)
         .train = p->setup->config->train,
         .fitted = fitted(p),
         .raw = p->learner.raw,
+        .trained = p->learner.trained,
         .paid = party_witness_paid(p, party_unopened(p)),
     };
     enum status s;
@@ -106,6 +109,7 @@ static enum status take(struct party_train *p, const struct kept *k, const uint8
         return unfit(p);
     memcpy(p->learner.trail.value, k->trail, sizeof k->trail);
     p->learner.applied = k->applied;
+    p->learner.trained |= k->trained;
     p->learner.final = k->final;
     return STATUS_OK;
 }
@@ -118,18 +122,18 @@ static enum status remember(struct party_train *p)
     struct kept k;
     bool ours;
 
-    if (buf_append(&p->keep.last, setup->saved, setup->saved_n) != STATUS_OK)
+    if (buf_append(&p->keep.last, setup->saved.last, setup->saved.last_n) != STATUS_OK)
         return error_set(p->error, STATUS_MEMORY, "no memory for a checkpoint");
     /* One of more steps is of a line of steps that the server had lost. */
-    ours = take_kept(&k, setup->saved_before, setup->saved_before_n) &&
+    ours = take_kept(&k, setup->saved.before, setup->saved.before_n) &&
            k.plan_len == p->learner.plan_text.len && k.applied <= p->learner.applied &&
-           memcmp(setup->saved_before + head, p->learner.plan_text.data,
+           memcmp(setup->saved.before + head, p->learner.plan_text.data,
                   p->learner.plan_text.len) == 0;
     secret_wipe(k.deal, sizeof k.deal);
     if (!ours)
         return STATUS_OK;
     p->keep.before_step = k.applied;
-    if (buf_append(&p->keep.before, setup->saved_before, setup->saved_before_n) != STATUS_OK)
+    if (buf_append(&p->keep.before, setup->saved.before, setup->saved.before_n) != STATUS_OK)
         return error_set(p->error, STATUS_MEMORY, "no memory for a checkpoint");
     return STATUS_OK;
 }
@@ -183,13 +187,13 @@ enum status party_restore(struct party_train *p)
     struct kept k;
     enum status s;
 
-    if (p->setup->saved == NULL)
+    if (p->setup->saved.last == NULL)
         return STATUS_OK;
-    if (!take_kept(&k, p->setup->saved, p->setup->saved_n))
+    if (!take_kept(&k, p->setup->saved.last, p->setup->saved.last_n))
         return unfit(p);
     s = check_kept(p, &k);
     if (s == STATUS_OK)
-        s = restore(p, &k, p->setup->saved + head, p->setup->saved_n - head);
+        s = restore(p, &k, p->setup->saved.last + head, p->setup->saved.last_n - head);
     secret_wipe(&k, sizeof k);
     return s;
 }

@@ -46,13 +46,27 @@ static enum status plan_close(struct party_train *p, const struct wire_broadcast
                                down_words(&p->learner.bottom.down, p->learner.bottom.batch_rows));
 }
 
-/* --- the round that begins --- */
-
 /* Steps behind this party once the task is done. */
 static uint64_t applied_then(const struct party_train *p)
 {
     return p->learner.applied + (p->round.task.close ? 1 : 0);
 }
+
+/* Only the server sees that a target is reached; and under async a party's own steps do not tell
+ * how many the run has done. */
+static enum status plan_end(struct party_train *p, const struct wire_broadcast *b)
+{
+    const struct plan *plan = &p->learner.plan;
+
+    p->round.task.last = b->last;
+    if (b->last && applied_then(p) < p->learner.agenda.steps &&
+        plan->training.stop.metric == METRIC_NONE && plan->protocol.straggler != STRAGGLER_ASYNC)
+        return party_violation(p->error, "ends the run before the plan does, after step",
+                               applied_then(p));
+    return STATUS_OK;
+}
+
+/* --- the round that begins --- */
 
 static enum status plan_step(struct party_train *p, const struct wire_broadcast *b)
 {
@@ -171,12 +185,15 @@ enum status party_broadcast(struct party_train *p, struct actions *a,
     if (s == STATUS_OK)
         s = plan_close(p, b);
     if (s == STATUS_OK)
+        s = plan_end(p, b);
+    if (s == STATUS_OK)
         s = plan_open(p, b);
     if (s != STATUS_OK)
         return s;
     party_witness_ended(p);
     p->round.task.work = WORK_ROUND;
-    p->round.task.last = b->last;
+    if (b->opens && b->purpose == PURPOSE_TRAIN)
+        p->learner.final = false; /* a server that lost its end trains on */
     if (p->sm->phase == PHASE_SUM && p->round.task.open)
         sm_move(p->sm, PHASE_SHARE, p->set->generation);
     if (!p->round.task.close && !p->round.task.open)

@@ -117,6 +117,7 @@ static void start(void *state)
     sm_move(p->sm, phase_of_rounds(p), p->set->generation);
     p->round.last = 0;
     p->round.sweep.number = 0;
+    p->keep.final = false; /* of a generation before, if any was: CLOSE comes again */
     if (p->learner.plan.protocol.straggler != STRAGGLER_WAIT) /* members may have missed steps */
         trail_begin(&p->learner.trail, &p->learner.digest, p->learner.plan_digest);
 }
@@ -240,8 +241,10 @@ static enum party_next dismissed(void *state, const struct wire_finish *f)
     (void)f;
     if (!l->planned || l->final)
         return PARTY_DONE;
-    log_warn("the server ended after %llu of %llu steps", (unsigned long long)l->applied,
-             (unsigned long long)l->agenda.steps);
+    log_warn(
+        "the server ended after %llu of %llu steps; what this party has of the run stays in its "
+        "state",
+        (unsigned long long)l->applied, (unsigned long long)l->agenda.steps);
     if (l->plan.protocol.straggler != STRAGGLER_WAIT)
         return PARTY_DONE;
     error_set(
@@ -275,12 +278,14 @@ static void report(const void *state, struct party_report *r)
     r->furthest = l->behind.furthest + p->deal.furthest;
     r->planned = l->planned;
     r->final = l->final;
+    r->begun = l->trained || l->applied > 0 || p->count.rounds > 0;
     r->keeping = p->keep.writing;
     r->shared = party_deal_whole(p);
     r->plan = l->plan;
     r->agenda = l->agenda;
     r->mechanism = p->purse.mechanism;
     r->bottom = l->planned ? &l->bottom.net : NULL;
+    r->trail = l->trail.value;
     if (l->planned)
         r->down_max = wire_down_max(&l->plan, p->round.upload.share_max);
 }

@@ -112,6 +112,7 @@ static enum status take_step(struct party_train *p, bool apply, struct party_res
                   sizeof *p->learner.bottom.received);
     if (apply)
         party_sent_close(&p->learner.sent);
+    p->learner.trained = true;
     if (++p->learner.applied > p->learner.behind.furthest)
         p->learner.behind.furthest = p->learner.applied;
     return party_save_when_due(p, r);
