@@ -44,11 +44,7 @@ enum server_next_kind {
     NEXT_DROP,   /* peer has broken the rules */
     NEXT_BLAME,  /* the fault of peer: it costs that one alone where the others can go on */
     NEXT_SET,    /* the set has changed: new keys, or gather again */
-    NEXT_LATE,   /* who has not answered is left behind */
-    /* Within a job. */
-    NEXT_ROUND, /* what its agenda has next */
-    NEXT_SUM,   /* the round ends with what is in */
-    NEXT_CLOSED /* all members are done */
+    NEXT_LATE    /* who has not answered is left behind */
 };
 
 struct server_next {
@@ -93,7 +89,7 @@ struct server_terms {
 struct server_peer {
     bool present;                   /* connected, and its join was good */
     bool excluded;                  /* `drop`: too late; sits out until it is let in again */
-    bool answered;                  /* has answered in this phase (hello, confirm, upload) */
+    bool answered;                  /* what it was asked last */
     bool barred;                    /* `drop`: lost or late too often */
     uint32_t losses;                /* times lost or late as a member, since its last whole round */
     bool at_odds[WIRE_MEMBERS_MAX]; /* with this one of the roster: a share did not open, ... */
