@@ -13,6 +13,7 @@
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
 #include "common/nn/safetensors.h"
+#include "common/privacy/ledger.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/limits.h"
 #include "server/train/checkpoint.h"
@@ -86,6 +87,11 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
 {
     struct plan *p = &in->config.plan;
     enum status s;
+
+    if (!p->privacy.delta_given) {
+        p->privacy.delta = ledger_delta(in->train.rows + in->test.rows);
+        p->privacy.delta_given = true;
+    }
 
     p->shape.parties = (uint32_t)in->roster.n;
     p->shape.train_rows = (uint32_t)in->train.rows;

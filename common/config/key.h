@@ -22,6 +22,7 @@ enum key_type {
     KEY_REAL,    /* double in [lo, hi] or (lo, hi] */
     KEY_BOOL,    /* bool */
     KEY_CHOICE,  /* an enum (uint32_t): index into choices */
+    KEY_AUTO,    /* double as KEY_REAL, or `auto`, until when it is `open`; a bool as KEY_SEED's */
     KEY_SEED,    /* uint64_t or `random`; a bool `given` bytes after it says which */
     KEY_PATH,    /* char[CONFIG_PATH_MAX]; a relative one is resolved when it is read */
     KEY_SCALE,   /* one of choices, or a path */
@@ -41,6 +42,7 @@ struct key {
     size_t offset, given;
     double lo, hi;
     bool lo_open;               /* the range is (lo, hi] */
+    double open;                /* of KEY_AUTO */
     const char *const *choices; /* NULL-terminated, in the order of the enum */
     const char *fallback;       /* the default as text; NULL: required; "": may stay empty */
     const char *help;

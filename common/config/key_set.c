@@ -96,6 +96,22 @@ static bool set_real(const struct key *k, const struct key_value_item *item, dou
     return true;
 }
 
+static bool set_auto(const struct key *k, const struct key_value_item *item, double *out,
+                     struct key_set_fault *f)
+{
+    bool *given = (bool *)((char *)out + k->given);
+
+    if (!item->quoted && strcmp(item->text, "auto") == 0) {
+        *given = false;
+        *out = k->open;
+        return true;
+    }
+    if (!set_real(k, item, out, f))
+        return false;
+    *given = true;
+    return true;
+}
+
 static bool set_bool(const struct key_value_item *item, bool *out, struct key_set_fault *f)
 {
     bool yes = strcmp(item->text, "true") == 0;
@@ -342,6 +358,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_U32: return set_u32(k, item, field, f);
     case KEY_U64: return set_u64(k, item, field, f);
     case KEY_REAL: return set_real(k, item, field, f);
+    case KEY_AUTO: return set_auto(k, item, field, f);
     case KEY_BOOL: return set_bool(item, field, f);
     case KEY_CHOICE: return set_choice(k, item, field, f);
     case KEY_SEED: return set_seed(k, item, field, f);

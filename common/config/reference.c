@@ -30,6 +30,7 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_U32:
     case KEY_U64: snprintf(out, size, "whole number %s", range); return;
     case KEY_REAL: snprintf(out, size, "number %s", range); return;
+    case KEY_AUTO: snprintf(out, size, "`auto` or a number %s", range); return;
     case KEY_BOOL: snprintf(out, size, "`true`, `false`"); return;
     case KEY_CHOICE: snprintf(out, size, "%s", choices); return;
     case KEY_SEED: snprintf(out, size, "`random` or a whole number below 2^64"); return;
