@@ -48,11 +48,7 @@ enum server_next_kind {
     NEXT_DROP,   /* peer has broken the rules */
     NEXT_BLAME,  /* the fault of peer: it costs that one alone where the others can go on */
     NEXT_SET,    /* the set has changed: new keys, or gather again */
-    NEXT_LATE,   /* who has not answered is left behind */
-    /* Within a job. */
-    NEXT_ROUND, /* what its agenda has next */
-    NEXT_SUM,   /* the round ends with what is in */
-    NEXT_CLOSED /* all members are done */
+    NEXT_LATE    /* who has not answered is left behind */
 };
 
 struct server_next {
