@@ -168,7 +168,7 @@ static bool spared(const struct server_train *s, bool had_answered)
 {
     switch (phase_row(s->fed->sm.phase)->spares) {
     case SPARES_NOBODY: return false;
-    case SPARES_PARTIAL: return s->sum.shape.partial;
+    case SPARES_PARTIAL: return s->mode->partial;
     case SPARES_SHARED:
         return had_answered && !purpose_of(s->round.task.purpose)->deals &&
                server_decodes_without(s);

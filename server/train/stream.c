@@ -386,18 +386,11 @@ static struct train_next done(struct server_train *s, struct actions *a,
 
 /* --- the mode --- */
 
-static bool takes_late(const struct server_train *s)
-{
-    (void)s;
-    return false;
-}
-
 const struct server_mode server_streamed = {
     .open = open_stream,
     .upload = upload,
     .settle = when_drained,
     .out_of_time = out_of_time,
-    .takes_late = takes_late,
     .work = work,
     .done = done,
 };
