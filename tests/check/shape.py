@@ -5,7 +5,8 @@ Files of a folder stand in an order from the outside in (tests/check/order.txt):
 stands below it.  check_source.py refuses a folder with more than a few arrows back up; --best finds
 an order with few.  An arrow is a pair of files, one of which includes the other's header or calls one
 of its functions; an arrow that runs back up is named.  Also: fields of the shared headers that more
-than FILES_MAX files touch, and how many files ask for a mode by its name.
+than WRITERS_MAX files write, and those that more than FILES_MAX touch, and how many files ask for a
+mode by its name.
 
 Files are told by their stem, so x.c and x.h are one.  Fields are told by struct and name (typed.py),
 and the struct with the most wide ones is named; by their names alone, as it once was counted, a name
