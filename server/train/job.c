@@ -87,7 +87,6 @@ static struct server_next begin(void *state, struct actions *a)
 
     for (size_t i = 0; i < s->fed->terms.roster->n; i++)
         s->member[i].uploaded = 0;
-    s->sum.combined_round = 0;
     if (!server_waits(s->fed))
         server_trainer_begin(&s->trainer, s->fed->terms.digest);
     if (s->stream != NULL)

@@ -246,7 +246,7 @@ static void note_members(struct server_train *s)
         if (p->member < 0)
             continue;
         if (p->answered || s->fed->sm.phase != PHASE_ROUND) /* in clear it may have done without */
-            p->losses = 0;
+            server_was_whole(s->fed, peer);
         if (server_waits(s->fed))
             s->member[peer].applied = s->trainer.steps_done; /* once the next broadcast is there */
     }
