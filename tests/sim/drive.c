@@ -165,7 +165,7 @@ static void finish(struct sim *s, int who, const struct action *a)
     end->over = driver_over(driver_of(s, who));
     end->jobs++;
     end->outcome = a->outcome;
-    end->error = *a->error;
+    end->error = a->error;
     if (s->standing != NULL)
         standing_ended(s, who, a);
     if (s->ear.ended != NULL)
@@ -203,7 +203,7 @@ static enum status server_acts(void *owner, const struct action *a)
     case ACTION_SEND: return say(s, SIM_SERVER, a);
     case ACTION_ARM: s->server_timer_us = s->now_us + a->after_ms * 1000; break;
     case ACTION_DISARM: s->server_timer_us = 0; break;
-    case ACTION_DROP: drop(s, a->peer, a->error); break;
+    case ACTION_DROP: drop(s, a->peer, &a->error); break;
     case ACTION_KEEP:
         disk_keep(&s->disk, s, &a->kept);
         during_begins(s, SIM_SERVER, a);

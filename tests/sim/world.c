@@ -91,6 +91,7 @@ static const char *const server_base[] = {
     "listen=127.0.0.1:0", "identity.cert=x", "identity.key=x",    "identity.ca=x",
     "roster=x",           "state=x",         "labels.train=x",    "training.epochs=1",
     "training.batch=3",   "training.seed=3", "model.embedding=4", "protocol.pbm.trials=16",
+    "privacy.delta=1e-5",
 };
 
 static const char *const party_base[] = {
