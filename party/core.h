@@ -12,18 +12,30 @@
 #include "party/job.h"
 #include "party/setup.h"
 
+/* Where this party is in a job that it met in an offer, for the server to know (protocol.md, 2.1).
+ * Until everybody's hellos show that the server does, it is what it was before that offer. */
+struct party_standing {
+    bool said; /* the server has been told, or has nothing to ask */
+    bool agreed;
+    struct wire_join join; /* with this trail */
+    uint8_t trail[WIRE_DIGEST_BYTES];
+};
+
 struct party_session {
     struct party_setup setup;
     struct sm sm;
     struct error error;
-    uint32_t accused; /* roster index + 1 of the member whose share did not open; or 0 */
-    bool gave_up; /* a share of this generation did not open: what else comes of it is of no use */
+    uint32_t accused; /* roster index + 1 of a member that it cannot go on with; or 0 */
+    bool gave_up;     /* nor with this generation: what else comes of it is of no use */
     atomic_bool stop; /* set by another thread while this one works */
     struct party_federation fed;
     struct party_host host;
     const struct party_job *job; /* of the last offer; before one, the first kind */
     bool ended;                  /* it is over: the next offer is of another one */
+    bool taken;                  /* an offer of it was */
+    bool dismissed;              /* the server has said that it is over, and well */
     void *state; /* of it; stays when the job is over, until another one is offered */
+    struct party_standing standing;
     struct party_report report;
     struct spans spans;
 };

@@ -8,6 +8,7 @@
 #include "common/base/mem.h"
 #include "server/job.h"
 #include "server/members.h"
+#include "server/seats.h"
 
 /* --- what follows --- */
 
@@ -25,22 +26,19 @@ static void finish(struct server_federation *f, struct actions *a, enum wire_out
         f->job->ended(f->state, outcome);
     if (f->sm.phase != PHASE_GATHER)
         sm_move(&f->sm, PHASE_GATHER, f->set.generation);
+    server_compare_forget(f);
     f->idle = true;
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
-    finish->error = &f->error;
+    finish->error = f->error;
 }
 
 static struct server_next drop(struct server_federation *f, struct actions *a, uint32_t peer)
 {
-    struct action *drop;
-
     if (status_kind(f->error.status) == STATUS_KIND_LOCAL) /* no fault of a peer */
         return next_of(NEXT_FAIL);
     log_warn("%s", f->error.text);
-    drop = actions_add(a, ACTION_DROP);
-    drop->peer = peer;
-    drop->error = &f->error;
+    server_drop(f, a, peer);
     return server_lost(f, a, peer);
 }
 
@@ -57,10 +55,7 @@ static void carry_out(struct server_federation *f, struct actions *a, struct ser
         case NEXT_DROP: next = drop(f, a, next.peer); break;
         case NEXT_BLAME: next.kind = server_does_without(f) ? NEXT_DROP : NEXT_FAIL; break;
         case NEXT_SET: next = server_set_changed(f, a); break;
-        case NEXT_LATE:
-        case NEXT_ROUND:
-        case NEXT_SUM:
-        case NEXT_CLOSED: CHECK(!"nobody else's business");
+        case NEXT_LATE: CHECK(!"the business of who asked");
         }
     }
 }
@@ -68,7 +63,7 @@ static void carry_out(struct server_federation *f, struct actions *a, struct ser
 /* --- messages --- */
 
 /* A party will not go on. */
-static struct server_next refused(struct server_federation *f, uint32_t peer,
+static struct server_next refused(struct server_federation *f, struct actions *a, uint32_t peer,
                                   const struct wire_refuse *r)
 {
     static const enum status as[] = {
@@ -82,8 +77,8 @@ static struct server_next refused(struct server_federation *f, uint32_t peer,
     if (why == STATUS_POLICY && f->job->state(f->state, &outcome) != JOB_FRESH)
         why = STATUS_BUDGET;
     error_set(&f->error, why, "%s refuses: %s", server_name(f, peer), r->text);
-    if (r->accused > 0 && r->accused <= f->terms.roster->n && server_does_without(f))
-        return next_of(server_accuses(f, peer, r->accused - 1) ? NEXT_SET : NEXT_WAIT);
+    if (r->accused > 0 && server_does_without(f))
+        return server_accused(f, a, peer, r);
     return next_of_peer(NEXT_BLAME, peer);
 }
 
@@ -125,7 +120,7 @@ static struct server_next take(struct server_federation *f, struct actions *a,
                                const struct event *e)
 {
     switch (e->msg->kind) {
-    case WIRE_REFUSE: return refused(f, e->peer, &e->msg->refuse);
+    case WIRE_REFUSE: return refused(f, a, e->peer, &e->msg->refuse);
     case WIRE_HELLO: return server_hello(f, a, e->peer, &e->msg->hello);
     case WIRE_BEHIND: return progress(f, a, f->job->message(f->state, a, e->peer, e->msg));
     case WIRE_CONFIRM: return server_confirm(f, a, e->peer, &e->msg->confirm);
@@ -164,6 +159,10 @@ static struct server_next message(struct server_federation *f, struct actions *a
 
     if (!p->present)
         return next_of(NEXT_WAIT);
+    if (e->msg->kind == WIRE_JOIN && (!p->spoken || p->spoke_again > 0))
+        return server_speaks_again(f, e->peer, &e->msg->join);
+    if (!p->spoken)
+        return next_of(NEXT_WAIT); /* of a job before this one */
     if (f->job->arrival != NULL && f->job->arrival(f->state, e->peer, e->msg) != STATUS_OK)
         return next_of(NEXT_FAIL);
     if (e->msg->kind == WIRE_REFUSE || e->msg->kind == WIRE_KEPT)
@@ -228,27 +227,21 @@ static struct server_next start(struct server_federation *f, struct actions *a)
 {
     struct server_next next = next_of(NEXT_WAIT);
     bool over = false;
+    uint32_t peer;
 
     if (f->job->start != NULL)
         next = f->job->start(f->state, a, &over);
-    if (!over)
-        server_arm(a, f->terms.patience_ms);
-    return next;
+    if (over || next.kind != NEXT_WAIT)
+        return next;
+    while (!server_hear_held(f, &peer))
+        carry_out(f, a, next_of_peer(NEXT_DROP, peer));
+    return f->idle ? next : server_gather(f, a);
 }
 
 static struct server_next unsent(struct server_federation *f)
 {
     error_set(&f->error, STATUS_MEMORY, "no memory for a message");
     return next_of(NEXT_FAIL);
-}
-
-/* The same key came again: the new connection replaces the old. */
-static struct server_next joined(struct server_federation *f, struct actions *a,
-                                 const struct event *e)
-{
-    if (f->peer[e->peer].present)
-        carry_out(f, a, server_lost(f, a, e->peer));
-    return f->idle ? next_of(NEXT_WAIT) : server_joined(f, a, e);
 }
 
 static struct server_next kept(struct server_federation *f, struct actions *a,
@@ -262,7 +255,7 @@ static struct server_next step(struct server_federation *f, const struct event *
 {
     switch (e->kind) {
     case EVENT_START: return start(f, a);
-    case EVENT_JOINED: return joined(f, a, e);
+    case EVENT_JOINED: return server_joined(f, a, e);
     case EVENT_LOST: return server_lost(f, a, e->peer);
     case EVENT_MESSAGE: return message(f, a, e);
     case EVENT_TIMER: return out_of_time(f, a);
@@ -283,6 +276,27 @@ static void between_jobs(struct server_federation *f, struct actions *a, const s
         CHECK(server_lost(f, a, e->peer).kind == NEXT_WAIT);
     if (e->kind == EVENT_JOINED && !server_admit(f, e->peer, &e->msg->join))
         (void)drop(f, a, e->peer);
+    if (e->kind == EVENT_STOP) {
+        struct action *finish = actions_add(a, ACTION_FINISH);
+
+        f->error = (struct error){0};
+        finish->outcome = OUTCOME_STOPPED;
+        finish->error = f->error;
+    }
+}
+
+/* The parties have been told that the job is over.  Who leaves is no loss to it, and who comes, or
+ * stays, is there for the next. */
+static void job_alone(struct server_federation *f, struct actions *a, const struct event *e)
+{
+    const struct server_next next = f->job->alone(f->state, a, e);
+
+    if (e->kind == EVENT_LOST || e->kind == EVENT_JOINED)
+        f->peer[e->peer].present = f->peer[e->peer].answered = false;
+    if (e->kind == EVENT_JOINED && next.kind == NEXT_WAIT &&
+        !server_admit(f, e->peer, &e->msg->join))
+        log_warn("%s", f->error.text);
+    carry_out(f, a, next);
 }
 
 /* What holds after every step, whatever peers have sent: members stand where they say, and answers
@@ -306,34 +320,17 @@ void server_federation_step(struct server_federation *f, uint64_t now_us, const 
 {
     f->now_us = now_us;
     f->audience.n = 0;
+    /* The same key came again: the new connection replaces the old, whose loss may end the job. */
+    if (e->kind == EVENT_JOINED && !f->idle && f->sm.phase != PHASE_OVER)
+        carry_out(f, out, server_lost(f, out, e->peer));
     if (f->idle) {
         between_jobs(f, out, e);
     } else if (f->sm.phase == PHASE_OVER) {
-        carry_out(f, out, f->job->alone(f->state, out, e));
+        job_alone(f, out, e);
     } else {
         carry_out(f, out, step(f, e, out));
         check_members(f);
     }
-}
-
-void server_federation_play(struct server_federation *f, uint64_t now_us,
-                            const struct server_terms *terms, const struct server_job *job,
-                            void *state, struct actions *out)
-{
-    CHECK(f->idle && terms->roster == f->terms.roster);
-    f->now_us = now_us;
-    f->audience.n = 0;
-    f->terms = *terms;
-    f->job = job;
-    f->state = state;
-    f->error = (struct error){0};
-    f->idle = f->started = false;
-    for (size_t i = 0; i < terms->roster->n; i++) {
-        f->peer[i].barred = false;
-        f->peer[i].losses = 0;
-        f->peer[i].member = -1;
-    }
-    carry_out(f, out, server_gather(f, out));
 }
 
 void server_federation_work(struct server_federation *f, struct actions *out)
@@ -352,6 +349,7 @@ enum status server_federation_init(struct server_federation *f, const struct ser
     f->terms = *terms;
     f->job = job;
     f->state = state;
+    f->idle = job == NULL;
     for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
         f->peer[i].member = -1;
     g->hellos = mem_alloc(n, sizeof *g->hellos);

@@ -5,10 +5,13 @@
  * Files, and what each may touch:
  *
  *   dispatch.c    events in, verdicts carried out     everything but `agree`
+ *   jobs.c        one job after another               everything
  *   members.c     messages to members, who answered   everything but `agree`
- *   join.c        GATHER, lost parties, sets          everything but `agree`
+ *   seats.c       who is in the next set              `peer`, `odds`
+ *   join.c        GATHER, lost parties                everything but `agree`
  *   keys.c        AGREE, CONFIRM                      everything
  *   compare.c     are the ids those of the members    everything
+ *   accused.c     what one member says of another     `peer`, `odds`
  *
  * A job reads what it needs, counts answers through members.c, says in `error` what went wrong, and
  * moves `sm`; it changes nothing else here, and tells by a struct server_next what follows.
@@ -27,6 +30,7 @@
 #include "common/flow/ids.h"
 #include "common/flow/roster.h"
 #include "common/flow/sm.h"
+#include "server/odds.h"
 
 struct server_job;
 
@@ -44,11 +48,7 @@ enum server_next_kind {
     NEXT_DROP,   /* peer has broken the rules */
     NEXT_BLAME,  /* the fault of peer: it costs that one alone where the others can go on */
     NEXT_SET,    /* the set has changed: new keys, or gather again */
-    NEXT_LATE,   /* who has not answered is left behind */
-    /* Within a job. */
-    NEXT_ROUND, /* what its agenda has next */
-    NEXT_SUM,   /* the round ends with what is in */
-    NEXT_CLOSED /* all members are done */
+    NEXT_LATE    /* who has not answered is left behind */
 };
 
 struct server_next {
@@ -89,15 +89,23 @@ struct server_terms {
     uint32_t id_mismatches; /* that are counted of one party, at most; 0: no limit */
 };
 
+/* The join of a party that came when there was no job, for the next one. */
+struct server_held {
+    bool any;
+    struct wire_join join; /* with this trail */
+    uint8_t trail[WIRE_DIGEST_BYTES];
+};
+
 /* One party of the roster. */
 struct server_peer {
-    bool present;                   /* connected, and its join was good */
-    bool excluded;                  /* `drop`: too late; sits out until it is let in again */
-    bool answered;                  /* has answered in this phase (hello, confirm, upload) */
-    bool barred;                    /* `drop`: lost or late too often */
-    uint32_t losses;                /* times lost or late as a member, since its last whole round */
-    bool at_odds[WIRE_MEMBERS_MAX]; /* with this one of the roster: a share did not open, ... */
-    uint32_t odds, again; /* ... with so many of them, and with one of them again so many times */
+    bool present;         /* connected, and its join was good */
+    bool excluded;        /* `drop`: too late; sits out until it is let in again */
+    bool spoken;          /* has said where it is in this job; or it speaks of others */
+    uint64_t spoke_again; /* ... to the offer of this generation; 0: when it joined */
+    struct server_held held;
+    bool answered;        /* has answered in this phase (hello, confirm, upload) */
+    bool barred;          /* `drop`: lost or late too often, or at odds with too many */
+    uint32_t losses;      /* times lost or late as a member, since its last whole round */
     int member;           /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
     struct log_few comes; /* its joins in the log: it may come and go as often as it likes */
@@ -124,6 +132,13 @@ struct server_set {
     uint32_t n, left;           /* left: members lost since the generation began */
     uint8_t member[WIRE_MEMBERS_MAX];
     uint32_t answers;
+    bool shown; /* everybody's confirmations, to all: from then on one may accuse another */
+};
+
+/* The generation before, of which accusations may still be on their way. */
+struct server_past {
+    uint64_t generation;
+    bool shown, in[WIRE_MEMBERS_MAX];
 };
 
 /* Whom the messages of one step go to: members still there; at the end, everybody who is. */
@@ -147,6 +162,8 @@ struct server_federation {
     struct error error; /* why the job failed, or the last reason to drop a peer */
     struct server_peer peer[WIRE_MEMBERS_MAX];
     struct server_set set;
+    struct server_past past;
+    struct odds odds;
     bool started; /* a first generation has begun: `drop` may go on without somebody */
     bool idle;    /* the job is over, and there is no other yet */
     struct server_audience audience;
@@ -154,19 +171,30 @@ struct server_federation {
     struct server_counts counts;
 };
 
-/* dispatch.c: f is zeroed.  The terms' and the job's pointers must outlive it. */
+/* dispatch.c: f is zeroed.  The terms' and the job's pointers must outlive it.  job NULL: none yet;
+ * of the terms the roster counts. */
 enum status server_federation_init(struct server_federation *f, const struct server_terms *terms,
                                    const struct server_job *job, void *state) MUST_USE;
 void server_federation_deinit(struct server_federation *f); /* safe on a zeroed one */
 void server_federation_step(struct server_federation *f, uint64_t now_us, const struct event *e,
                             struct actions *out);
-/* After an ACTION_FINISH: another job, with who is there and who comes.  Its terms are of the same
- * roster. */
-void server_federation_play(struct server_federation *f, uint64_t now_us,
-                            const struct server_terms *terms, const struct server_job *job,
-                            void *state, struct actions *out);
 /* The job's work, that an ACTION_WORK asked for. */
 void server_federation_work(struct server_federation *f, struct actions *out);
+
+/* jobs.c */
+/* After an ACTION_FINISH: another job, with who is there and who comes.  Its terms are of the same
+ * roster, and EVENT_START begins it. */
+void server_federation_play(struct server_federation *f, const struct server_terms *terms,
+                            const struct server_job *job, void *state);
+/* This party says where it is in the job.  False: f->error says why it cannot take part. */
+bool server_speaks(struct server_federation *f, uint32_t peer, const struct wire_join *j);
+/* Between two jobs: for the next one, which hears them as it begins.  False: the one of *peer is
+ * as above, and those after it have yet to be heard. */
+void server_hold_join(struct server_federation *f, uint32_t peer, const struct wire_join *j);
+bool server_hear_held(struct server_federation *f, uint32_t *peer);
+/* Who was there before the job answers its offer by a join. */
+struct server_next server_speaks_again(struct server_federation *f, uint32_t peer,
+                                       const struct wire_join *j) MUST_USE;
 
 /* join.c */
 struct server_next server_gather(struct server_federation *f, struct actions *a) MUST_USE;
@@ -201,6 +229,16 @@ enum status server_compare_may_answer(struct server_federation *f,
 enum status server_compare_end(struct server_federation *f) MUST_USE;
 /* All have confirmed.  STATUS_DATA: *peer has other ids than the one before it. */
 enum status server_compare_check(struct server_federation *f, uint32_t *peer) MUST_USE;
+/* Has member m, not the first, the ids of the one before it, by what both have shown? */
+bool server_compare_alike(const struct server_federation *f, uint32_t m);
 void server_compare_forget(struct server_federation *f);
+
+/* accused.c: where parties are done without. */
+/* `by` says of another member that it cannot go on with it. */
+struct server_next server_accused(struct server_federation *f, struct actions *a, uint32_t by,
+                                  const struct wire_refuse *r) MUST_USE;
+/* Neighbours have shown other ids: so they say of each other. */
+struct server_next server_neighbours_differ(struct server_federation *f,
+                                            struct actions *a) MUST_USE;
 
 #endif

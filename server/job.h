@@ -15,8 +15,6 @@
 enum server_job_state { JOB_FRESH, JOB_BEGUN, JOB_DONE };
 
 struct server_job {
-    const char *kind;
-
     /* --- a set comes together; s is the job's own state --- */
     /* The process has begun.  *over: the job was done before. */
     struct server_next (*start)(void *s, struct actions *a, bool *over); /* or NULL */
@@ -41,6 +39,8 @@ struct server_job {
     /* Out of time in a phase of the job's own, and these members may be left behind; NULL: nobody
      * may.  NEXT_LATE: they are, or the job fails. */
     struct server_next (*timer)(void *s, struct actions *a, const char *missing);
+    /* The set changes, and what is under way is void; or NULL. */
+    void (*voided)(void *s);
     /* A member has left: does what is under way go on without it?  Then it is settled. */
     bool (*lost)(void *s, bool had_answered);
     struct server_next (*settle)(void *s, struct actions *a);

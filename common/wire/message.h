@@ -79,6 +79,7 @@ struct wire_join {
     bool keeps;                   /* writes checkpoints */
     uint32_t min_parties;         /* smallest set it takes part in */
     uint64_t kept_before;         /* training steps in the checkpoint before the last */
+    bool between_jobs;            /* says nothing of a job, until one is offered */
 };
 
 struct wire_job {
@@ -181,7 +182,8 @@ struct wire_finish {
 struct wire_refuse {
     enum status_kind kind;
     char text[WIRE_TEXT_MAX + 1];
-    uint32_t accused; /* roster index + 1 of the member whose share did not open; 0: of none */
+    uint32_t accused;    /* roster index + 1 of a member that it cannot go on with, ... */
+    uint64_t generation; /* ... and in which generation; both or neither, 0 */
 };
 
 struct wire_msg {

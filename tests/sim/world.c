@@ -88,6 +88,7 @@ static const char *const server_base[] = {
     "listen=127.0.0.1:0", "identity.cert=x", "identity.key=x",    "identity.ca=x",
     "roster=x",           "state=x",         "labels.train=x",    "training.epochs=1",
     "training.batch=3",   "training.seed=3", "model.embedding=4", "protocol.pbm.trials=16",
+    "privacy.delta=1e-5",
 };
 
 static const char *const party_base[] = {
@@ -110,6 +111,18 @@ enum {
     PARTY_BASE = sizeof party_base / sizeof *party_base
 };
 
+/* The task is binary where nothing else is said; the labels, which it is about, are made here. */
+static void fit_task(struct plan *p, uint32_t classes)
+{
+    const bool sigmoid = p->model.binary_loss == BINARY_SIGMOID;
+
+    if (p->model.task == TASK_AUTO)
+        p->model.task = TASK_BINARY;
+    p->shape.outputs = p->model.task == TASK_REGRESSION || sigmoid ? 1 : 2;
+    if (p->model.task == TASK_MULTICLASS)
+        p->shape.outputs = classes > 0 ? classes : 3;
+}
+
 static void make_plan(struct sim *s)
 {
     const char *sets[SERVER_BASE + SIM_SETS_MAX];
@@ -125,11 +138,10 @@ static void make_plan(struct sim *s)
     }
     s->plan = c.plan;
     s->id_mismatches = c.id_mismatches;
-    s->plan.model.task = TASK_BINARY;
     s->plan.shape.parties = s->options.parties;
     s->plan.shape.train_rows = s->options.train_rows;
     s->plan.shape.test_rows = s->options.test_rows;
-    s->plan.shape.outputs = s->plan.model.binary_loss == BINARY_SIGMOID ? 1 : 2;
+    fit_task(&s->plan, s->options.classes);
     if (plan_check(&s->plan, &err) != STATUS_OK) {
         fprintf(stderr, "sim: %s\n", err.text);
         abort();
@@ -194,10 +206,10 @@ void world_new_party(struct sim *s, uint32_t i)
         .owner = p,
         .clock_us = still,
         .checkpoint_rounds = disk ? s->options.checkpoint_rounds : 0,
-        .saved = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
-        .saved_n = p->disk.saved.len,
-        .saved_before = p->disk.before.data,
-        .saved_before_n = p->disk.before.len,
+        .saved = {.last = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
+                  .last_n = p->disk.saved.len,
+                  .before = p->disk.before.data,
+                  .before_n = p->disk.before.len},
         .counts = compared_counts(&p->disk.compared),
     };
     struct party_session *old = p->session;

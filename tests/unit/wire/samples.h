@@ -90,8 +90,8 @@ static inline struct wire_msg sample(enum wire_kind kind)
 
     switch (kind) {
     case WIRE_JOIN:
-        m.join =
-            (struct wire_join){1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299, true, 3, 60};
+        m.join = (struct wire_join){
+            1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299, true, 3, 60, true};
         break;
     case WIRE_OFFER:
         m.offer = (struct wire_offer){
@@ -136,7 +136,7 @@ static inline struct wire_msg sample(enum wire_kind kind)
         m.finish = (struct wire_finish){OUTCOME_FAILED, STATUS_KIND_PEER, "party p2 lied"};
         break;
     case WIRE_REFUSE:
-        m.refuse = (struct wire_refuse){STATUS_KIND_POLICY, "policy.min_parties: 2 < 3", 3};
+        m.refuse = (struct wire_refuse){STATUS_KIND_POLICY, "policy.min_parties: 2 < 3", 3, 7};
         break;
     case WIRE_NONE:
     case WIRE_KINDS: CHECK(!"a message of no kind");
@@ -203,7 +203,8 @@ static inline bool same_join(const struct wire_join *a, const struct wire_join *
            memcmp(a->roster_digest, b->roster_digest, WIRE_DIGEST_BYTES) == 0 &&
            memcmp(a->trail, b->trail, WIRE_DIGEST_BYTES) == 0 && a->resumes == b->resumes &&
            a->generation == b->generation && a->keeps == b->keeps &&
-           a->min_parties == b->min_parties && a->kept_before == b->kept_before;
+           a->min_parties == b->min_parties && a->kept_before == b->kept_before &&
+           a->between_jobs == b->between_jobs;
 }
 
 static inline bool same_shares(const struct wire_shares *a, const struct wire_shares *b)
@@ -248,6 +249,7 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
                strcmp(a->finish.text, b->finish.text) == 0;
     case WIRE_REFUSE:
         return a->refuse.kind == b->refuse.kind && a->refuse.accused == b->refuse.accused &&
+               a->refuse.generation == b->refuse.generation &&
                strcmp(a->refuse.text, b->refuse.text) == 0;
     case WIRE_NONE:
     case WIRE_KINDS: break;
