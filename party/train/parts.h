@@ -100,8 +100,7 @@ uint64_t party_number(const struct party_train *p, uint64_t unopened);
 void party_witness_hellos(struct party_train *p); /* all are good */
 /* Into the own confirmation; and does another one remember more of this party than it has? */
 void party_witness_say(const struct party_train *p, struct agree_confirm *c);
-enum status party_witness_check(struct party_train *p, uint32_t member,
-                                const struct wire_confirm *c) MUST_USE;
+enum status party_witness_check(struct party_train *p, const struct wire_confirms *cs) MUST_USE;
 /* Into a checkpoint. */
 struct party_paid party_witness_paid(const struct party_train *p, uint64_t unopened);
 /* Out of one: is the ledger the one that it was made with, or a later one? */

@@ -95,12 +95,12 @@ static void confirm(const void *state, struct agree_confirm *c)
 
 static enum status check(void *state, const struct wire_confirms *cs)
 {
-    struct party_train *p = state;
-    enum status s = STATUS_OK;
+    return party_witness_check(state, cs);
+}
 
-    for (uint32_t m = 0; m < p->set->members_n && s == STATUS_OK; m++)
-        s = party_witness_check(p, m, &cs->confirm[m]);
-    return s;
+static bool does_without(const void *state)
+{
+    return ((const struct party_train *)state)->learner.plan.protocol.straggler != STRAGGLER_WAIT;
 }
 
 static enum phase phase_of_rounds(const struct party_train *p)
@@ -159,9 +159,7 @@ static enum party_next worked(struct party_train *p, struct actions *a)
         *p->accused = r->accused;
         *p->error = r->error;
         p->error->status = r->status;
-        return r->accused > 0 && p->learner.plan.protocol.straggler != STRAGGLER_WAIT
-                   ? PARTY_ACCUSE
-                   : PARTY_REFUSE;
+        return r->accused > 0 && does_without(p) ? PARTY_ACCUSE : PARTY_REFUSE;
     }
     if (r->interrupted)
         return PARTY_WAIT; /* EVENT_STOP is next */
@@ -352,6 +350,7 @@ const struct party_job party_train_job = {
     .confirm = confirm,
     .check = check,
     .start = start,
+    .does_without = does_without,
     .message = message,
     .work = party_train_work,
     .done = done,

@@ -3,8 +3,9 @@
  * A ledger's numbers only grow, by one at least for each round that this party sends something in.
  * Every hello says how far the speaker's has come; from then on every round that ends has taken one
  * more of each member, since all of them had to send for it.  That is kept, and said in the next
- * confirmation.  A party of whom others have seen more than its ledger has stops: the file was put
- * back or replaced, and its claims would be false (threats B4, F2).
+ * confirmation.  A party of whom enough others (common/flow/witness.h) have seen more than its
+ * ledger has stops: the file was put back or replaced, and its claims would be false (threats B4,
+ * F2).
  *
  * The own checkpoint remembers too, and so does the server, who says how many steps are done: a
  * ledger that lacks what they took has no need of a witness.
@@ -16,6 +17,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/config/aggregation.h"
+#include "common/flow/witness.h"
 #include "common/privacy/ledger.h"
 
 _Static_assert(LEDGER_NUMBER_MAX == WIRE_LEDGER_MAX, "what is said can be kept");
@@ -71,18 +73,33 @@ void party_witness_say(const struct party_train *p, struct agree_confirm *c)
                                          : p->purse.witness.seen[p->set->members[m]]);
 }
 
-enum status party_witness_check(struct party_train *p, uint32_t member,
-                                const struct wire_confirm *c)
+/* Too few are named in the log; where they are enough, the first one is in the error. */
+enum status party_witness_check(struct party_train *p, const struct wire_confirms *cs)
 {
-    uint64_t seen = agree_seen(c, p->set->self), own = p->set->hellos[p->set->self].ledger;
+    const uint64_t own = p->set->hellos[p->set->self].ledger;
+    const uint32_t needed = witness_needed(p->learner.plan.protocol.straggler,
+                                           plan_withstands(&p->learner.plan), p->set->members_n);
+    bool who[WIRE_MEMBERS_MAX];
+    const uint32_t n = witness_count(who, cs->confirm, p->set->members_n, p->set->self, own);
+    enum status s = STATUS_OK;
 
-    if (seen <= own)
-        return STATUS_OK;
-    return error_set(p->error, STATUS_POLICY,
-                     "ledger: %s has seen number %llu of this ledger, which ends at %llu: it was "
-                     "put back or replaced",
-                     p->setup->roster->party[p->set->members[member]].name,
-                     (unsigned long long)seen, (unsigned long long)own);
+    for (uint32_t m = 0; m < p->set->members_n; m++) {
+        const char *name = p->setup->roster->party[p->set->members[m]].name;
+        const unsigned long long seen = agree_seen(&cs->confirm[m], p->set->self);
+
+        if (!who[m])
+            continue;
+        if (n < needed)
+            log_warn("ledger: %s says that it has seen number %llu of this ledger, which ends at "
+                     "%llu; it would take %u of the others to stop this party",
+                     name, seen, (unsigned long long)own, needed);
+        else if (s == STATUS_OK)
+            s = error_set(p->error, STATUS_POLICY,
+                          "ledger: %s has seen number %llu of this ledger, which ends at %llu: it "
+                          "was put back or replaced",
+                          name, seen, (unsigned long long)own);
+    }
+    return s;
 }
 
 /* In clear, a round may end without members that it did not wait for. */
