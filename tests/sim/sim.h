@@ -87,6 +87,7 @@ struct sim_during {
 struct sim_options {
     uint32_t parties;
     uint32_t train_rows, test_rows, columns; /* 0: 6, 3, 2 */
+    uint32_t classes;                        /* under model.task multiclass; 0: 3 */
     const char *sets[SIM_SETS_MAX];          /* plan: "protocol.straggler=drop"; NULL-terminated */
     const char *party_sets[SIM_SETS_MAX];    /* policies of all parties */
     bool quiet;                              /* keep no transcript */
@@ -106,6 +107,7 @@ struct sim_options {
     struct server_watch told; /* what the server sees and says (server/train/transcript.h) */
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
+    bool stands; /* processes play one job after another, of which none is there yet (standing.h) */
     uint64_t work_us; /* a piece of work takes up to so long, as the seed says; 0: no time at all */
 };
 
@@ -149,7 +151,8 @@ void sim_run_to_step(struct sim *s, uint64_t step);
 const char *sim_transcript(const struct sim *s);
 
 struct sim_end {
-    bool over;
+    bool over;     /* the process is */
+    uint32_t jobs; /* that have ended; the rest is of the last */
     enum wire_outcome outcome;
     struct error error;
 };
