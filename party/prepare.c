@@ -7,7 +7,7 @@
 #include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/crypto/digest.h"
-#include "common/data/scale.h"
+#include "common/daemon/package.h"
 #include "common/nn/safetensors.h"
 
 #include <string.h>
@@ -117,27 +117,26 @@ static enum status check_given(const struct scale *given, const struct party_inp
 static enum status scale_tables(struct party_inputs *in, struct error *err)
 {
     const char *how = in->config.scale;
-    struct scale scale = {0};
+    struct scale *scale = &in->scale;
     enum status s;
 
     if (strcmp(how, "none") == 0)
         return STATUS_OK;
     if (strcmp(how, "fit") == 0) {
-        s = scale_fit(&scale, &in->train);
+        s = scale_fit(scale, &in->train);
         if (s != STATUS_OK)
             error_set(err, s, "data.scale: %s", status_words(s));
     } else {
-        s = scale_load(&scale, how, &in->train, err);
+        s = scale_load(scale, how, &in->train, err);
         if (s == STATUS_OK && in->config.scale_given)
-            s = check_given(&scale, in, err);
+            s = check_given(scale, in, err);
     }
-    if (s == STATUS_OK) {
-        scale_apply(&scale, &in->train);
-        if (in->test.rows > 0)
-            scale_apply(&scale, &in->test);
-    }
-    scale_deinit(&scale);
-    return s;
+    if (s != STATUS_OK)
+        return s;
+    scale_apply(scale, &in->train);
+    if (in->test.rows > 0)
+        scale_apply(scale, &in->test);
+    return STATUS_OK;
 }
 
 /* What a model is given has a bound, whatever the files and the scale say. */
@@ -165,6 +164,22 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
         in->config.labels_train, in->labels.rows, in->train.rows, in->config.data_train);
 }
 
+/* Weights that say which columns they are for are for no others. */
+static enum status check_package(const struct party_inputs *in, struct error *err)
+{
+    struct package p;
+    enum status s;
+
+    package_init(&p);
+    s = package_parse(&p, in->weights.data, in->weights.len, err);
+    if (s == STATUS_OK && p.role != PACKAGE_BOTTOM)
+        s = error_set(err, STATUS_DATA, "it is a head's package");
+    if (s == STATUS_OK)
+        s = package_columns(&p, &in->train, err);
+    package_deinit(&p);
+    return s;
+}
+
 /* Whether they fit a plan is seen when there is one; that they are numbers is seen now, before a
  * word is said to anybody. */
 static enum status read_weights(struct party_inputs *in, struct error *err)
@@ -173,6 +188,8 @@ static enum status read_weights(struct party_inputs *in, struct error *err)
 
     if (s == STATUS_OK)
         s = safetensors_numbers(in->weights.data, in->weights.len, err);
+    if (s == STATUS_OK && package_is(in->weights.data, in->weights.len))
+        s = check_package(in, err);
     if (s == STATUS_DATA)
         error_wrap(err, "model.load: %s", in->config.load);
     return s;
@@ -239,6 +256,7 @@ void party_inputs_deinit(struct party_inputs *in)
     table_deinit(&in->train);
     table_deinit(&in->test);
     table_deinit(&in->labels);
+    scale_deinit(&in->scale);
     sign_key_deinit(&in->key);
     buf_deinit(&in->weights);
     persons_deinit(&in->persons);

@@ -4,9 +4,12 @@
 #include "party/results.h"
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
 #include "common/daemon/model.h"
+#include "common/daemon/models.h"
 #include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
 #include "common/privacy/noise.h"
@@ -138,6 +141,53 @@ void party_results_count(struct party_results *r, enum traffic_direction d,
     traffic_add_tls(&r->traffic, at, now->tls_in - r->tls_in);
     r->tls_in = now->tls_in;
     r->tls_out = now->tls_out;
+}
+
+static enum status copy_columns(struct package *m, const struct party_inputs *in)
+{
+    const struct table *t = &in->train;
+    const size_t cols = in->scale.cols;
+
+    m->cols = t->cols;
+    if (t->names != NULL) {
+        m->names = mem_alloc(t->cols, TABLE_NAME_MAX);
+        if (m->names == NULL)
+            return STATUS_MEMORY;
+        memcpy(m->names, t->names, t->cols * TABLE_NAME_MAX);
+    }
+    if (cols == 0)
+        return STATUS_OK;
+    m->scale.mean = mem_alloc(cols, sizeof *m->scale.mean);
+    m->scale.sd = mem_alloc(cols, sizeof *m->scale.sd);
+    if (m->scale.mean == NULL || m->scale.sd == NULL)
+        return STATUS_MEMORY;
+    m->scale.cols = cols;
+    memcpy(m->scale.mean, in->scale.mean, cols * sizeof *m->scale.mean);
+    memcpy(m->scale.sd, in->scale.sd, cols * sizeof *m->scale.sd);
+    return STATUS_OK;
+}
+
+enum status party_results_package(const struct party_results *r, struct party_session *p,
+                                  struct error *err)
+{
+    const struct party_report *rep = party_session_report(p);
+    struct package m;
+    enum status s;
+
+    package_init(&m);
+    m.role = PACKAGE_BOTTOM;
+    m.plan = rep->plan;
+    m.steps = rep->applied;
+    m.epochs = agenda_epochs(&rep->agenda, rep->applied);
+    if (package_has_trail(&rep->plan))
+        memcpy(m.trail, rep->trail, sizeof m.trail);
+    s = copy_columns(&m, r->in);
+    s = s == STATUS_OK ? models_keep(r->in->config.state, &m, rep->bottom, err)
+                       : error_set(err, s, "model package: %s", status_words(s));
+    if (s == STATUS_OK)
+        log_info("the model of run %s is kept, and in use", m.run);
+    package_deinit(&m);
+    return s;
 }
 
 enum status party_results_end(struct party_results *r, struct party_session *p,

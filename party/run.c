@@ -143,6 +143,8 @@ enum status party_run_end(struct party_run *r, struct error *err)
     if (!complete && begun) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
+    if (complete && rep->final && written == STATUS_OK)
+        written = party_results_package(&r->results, r->session, &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, &unwritten);
     if ((complete || !rep->shared) && written == STATUS_OK)

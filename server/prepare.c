@@ -3,12 +3,15 @@
  */
 #include "server/prepare.h"
 
+#include "common/base/file.h"
 #include "common/base/folder.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/crypto/rng.h"
+#include "common/daemon/package.h"
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
+#include "common/nn/safetensors.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/limits.h"
 #include "server/train/checkpoint.h"
@@ -175,11 +178,32 @@ static enum status check_price(const struct server_inputs *in, struct error *err
         epsilon, p->privacy.max_epsilon);
 }
 
+/* That they are numbers, and a head's: before a word is said to anybody. */
+static enum status read_weights(struct server_inputs *in, struct error *err)
+{
+    struct package p;
+    enum status s = file_read(in->config.load, &in->weights, err);
+
+    package_init(&p);
+    if (s == STATUS_OK)
+        s = safetensors_numbers(in->weights.data, in->weights.len, err);
+    if (s == STATUS_OK && package_is(in->weights.data, in->weights.len)) {
+        s = package_parse(&p, in->weights.data, in->weights.len, err);
+        if (s == STATUS_OK && p.role != PACKAGE_HEAD)
+            s = error_set(err, STATUS_DATA, "it is a bottom's package");
+    }
+    package_deinit(&p);
+    if (s == STATUS_DATA)
+        error_wrap(err, "model.load: %s", in->config.load);
+    return s;
+}
+
 enum status server_inputs_load(struct server_inputs *in, const struct options *o, struct error *err)
 {
     enum status s;
 
     memset(in, 0, sizeof *in);
+    buf_init(&in->weights, PACKAGE_FILE_MAX);
     s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
     if (s == STATUS_OK)
         s = folder_check(in->config.state, err);
@@ -193,6 +217,8 @@ enum status server_inputs_load(struct server_inputs *in, const struct options *o
         s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
+    if (s == STATUS_OK && in->config.load[0] != 0)
+        s = read_weights(in, err);
     if (s == STATUS_OK)
         s = check_price(in, err);
     return s == STATUS_OK ? resolve_seed(&in->config, o->seeded, o->seed, err) : s;
@@ -202,6 +228,7 @@ void server_inputs_deinit(struct server_inputs *in)
 {
     table_deinit(&in->train);
     table_deinit(&in->test);
+    buf_deinit(&in->weights);
     mem_free(in->train_target);
     mem_free(in->test_target);
     in->train_target = in->test_target = NULL;

@@ -16,6 +16,7 @@ struct server_inputs {
     struct roster roster;
     struct table train, test; /* test: no rows when there is none */
     float *train_target, *test_target;
+    struct buf weights; /* of model.load; empty: none */
 };
 
 /* Of the options: file, sets, and the seed for a schedule whose own is not given. */

@@ -4,8 +4,10 @@
 #include "server/results.h"
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
+#include "common/daemon/models.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/train/formula.h"
@@ -261,6 +263,28 @@ static void fill_parties(struct server_results *r, const struct server_report *r
         p->rejoined = rep->joined[i] > 0 ? rep->joined[i] - 1 : 0;
         fill_lateness(p, &r->in->config.plan, rep, i);
     }
+}
+
+enum status server_results_package(const struct server_results *r, struct server_session *s,
+                                   struct error *err)
+{
+    const struct server_report *rep = server_session_report(s);
+    struct package m;
+    enum status st;
+
+    package_init(&m);
+    m.role = PACKAGE_HEAD;
+    m.plan = r->in->config.plan;
+    m.steps = rep->steps;
+    m.epochs = rep->epochs;
+    if (package_has_trail(&m.plan))
+        memcpy(m.trail, rep->trail, sizeof m.trail);
+    package_score(m.score, &rep->train, &rep->test);
+    st = models_keep(r->in->config.state, &m, server_session_head(s), err);
+    if (st == STATUS_OK)
+        log_info("the model of run %s is kept, and in use", m.run);
+    package_deinit(&m);
+    return st;
 }
 
 enum status server_results_end(struct server_results *r, struct server_session *s,

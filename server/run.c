@@ -150,6 +150,8 @@ static enum status begin_session(struct server_run *r, struct error *err)
         .test = &in->test,
         .train_target = in->train_target,
         .test_target = in->test_target,
+        .weights = in->weights.len > 0 ? in->weights.data : NULL,
+        .weights_n = in->weights.len,
         .seeded = r->options->seeded,
         .seed = r->options->seed,
         .clock_us = clock_us,
@@ -246,6 +248,8 @@ enum status server_run_end(struct server_run *r, struct error *err)
         s = save_at_the_end(r, err);
     written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                  clock_us(), &unwritten);
+    if (complete && begun && written == STATUS_OK)
+        written = server_results_package(&r->results, r->session, &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
         written = forget_run(r, &unwritten);
     if (s == STATUS_OK)

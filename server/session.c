@@ -128,6 +128,7 @@ const struct server_report *server_session_report(struct server_session *s)
     memcpy(r->joined, f->counts.joined, sizeof r->joined);
     r->steps = s->train.trainer.steps_done;
     r->epochs = server_epochs(&s->train);
+    r->trail = s->train.trainer.trail.value;
     r->members_n = f->set.n;
     r->waiting_for = -1;
     r->waiting_since_us = s->train.round.opened_us;

@@ -46,6 +46,8 @@ struct server_setup {
     const struct roster *roster;
     const struct table *train, *test; /* label tables; test NULL: none */
     const float *train_target, *test_target;
+    const uint8_t *weights; /* of model.load; NULL: they are drawn */
+    size_t weights_n;
     bool seeded; /* --insecure-seed */
     uint64_t seed;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
@@ -85,6 +87,7 @@ struct server_report {
     struct score train, test;
     struct server_reached reached;
     struct agenda agenda;
+    const uint8_t *trail; /* after `steps` (common/flow/trail.h) */
     uint32_t members_n;
     int waiting_for;           /* roster index of a member whose answer is missing; -1: nobody */
     uint64_t waiting_since_us; /* when it was asked */

@@ -5,6 +5,8 @@
 
 #include "common/base/mem.h"
 
+#include <string.h>
+
 enum status arena_init(struct arena *a, size_t size)
 {
     a->used = 0;
@@ -28,4 +30,15 @@ void *arena_alloc(struct arena *a, size_t n, size_t size)
         return NULL;
     a->used = start + bytes;
     return a->base + start;
+}
+
+const char *arena_text(struct arena *a, const char *text, size_t n)
+{
+    char *copy = arena_alloc(a, n + 1, 1);
+
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    return copy;
 }

@@ -24,5 +24,7 @@ void arena_deinit(struct arena *a); /* safe on a zeroed struct */
 /* n * size bytes, aligned to MEM_ALIGNMENT; zeroed; NULL when they do not
  * fit. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
+/* A copy of n bytes of text, 0-terminated; NULL when it does not fit. */
+const char *arena_text(struct arena *a, const char *text, size_t n);
 
 #endif

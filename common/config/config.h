@@ -71,6 +71,7 @@ struct config_server {
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
     uint32_t checkpoint_rounds; /* with a state_key only */
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
+    char load[CONFIG_PATH_MAX]; /* first weights of the head; "": drawn */
     struct config_names insecure_peers;
     uint32_t connections_per_address; /* unauthenticated, threats E4 */
     uint32_t id_mismatches;           /* other lists of ids of one party, at most */

@@ -96,6 +96,9 @@ static const struct key server_keys[] = {
          "Lists of ids with which one party may come without showing that they are the server's: "
          "each lets it try one guess, the same one again tells it nothing. With yet another one it "
          "is refused until --ids-forget."},
+    {"model.load", KEY_PATH, SERVER(load), .fallback = "",
+     .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
+             "write them; left out: drawn as model.init says."},
 };
 
 const struct key_table config_keys_server = {
@@ -185,8 +188,9 @@ static const struct key party_keys[] = {
          "sigma G in every weight and every local step; dp only, which needs it above 0, and times "
          "the square root of the number of weights at most 32768."},
     {"model.load", KEY_PATH, PARTY(load), .fallback = "",
-     .help = "First weights of the bottom (safetensors, as --export writes them), which must not "
-             "come from these records; left out: drawn as model.init says."},
+     .help = "First weights of the bottom, which must not come from these records: a model package "
+             "for the same columns, or safetensors as --export or PyTorch write them; left out: "
+             "drawn as model.init says."},
     {"policy.min_parties", KEY_U32, PARTY(policy.min_parties), .lo = 1, .hi = PLAN_PARTIES_MAX,
      .fallback = "3", .help = "Fewest parties with which this one takes part."},
     {"policy.min_m_eff", KEY_U32, PARTY(policy.min_m_eff), .lo = 1, .hi = PLAN_PARTIES_MAX,

@@ -20,6 +20,35 @@ bool key_value_add(struct key_value *v, const char *text, size_t n, bool quoted,
     return true;
 }
 
+static bool add_scalar(struct key_value *v, const struct tree *t, int *line, const char **reason)
+{
+    *line = t->value_line;
+    *reason = "too long, or too many items";
+    return key_value_add(v, t->text, strlen(t->text), t->quoted, t->value_line);
+}
+
+bool key_value_read(struct key_value *v, const struct tree *t, int *line, const char **reason)
+{
+    if (t->kind == TREE_SCALAR)
+        return add_scalar(v, t, line, reason);
+    if (t->kind == TREE_MAP) {
+        *line = t->value_line;
+        *reason = "takes a value, not keys of its own";
+        return false;
+    }
+    v->list = true;
+    for (const struct tree *item = t->first; item != NULL; item = item->next) {
+        if (item->kind != TREE_SCALAR) {
+            *line = item->value_line;
+            *reason = "a list here holds single values only";
+            return false;
+        }
+        if (!add_scalar(v, item, line, reason))
+            return false;
+    }
+    return true;
+}
+
 static bool add_trimmed(struct key_value *v, const char *text, size_t n)
 {
     while (n > 0 && text[0] == ' ') {

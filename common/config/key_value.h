@@ -6,6 +6,8 @@
 #ifndef COLONNADE_CONFIG_KEY_VALUE_H
 #define COLONNADE_CONFIG_KEY_VALUE_H
 
+#include "common/config/tree.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,6 +30,8 @@ struct key_value {
 
 /* false when the pool or the list is full, or the text holds a 0 byte. */
 bool key_value_add(struct key_value *v, const char *text, size_t n, bool quoted, int line);
+/* A scalar, or a list of scalars, of a file or grid; false with the line and why it is neither. */
+bool key_value_read(struct key_value *v, const struct tree *t, int *line, const char **reason);
 /* `[a,b]` becomes a list, anything else one scalar; blanks around items do not count.  false as
  * above. */
 bool key_value_split(struct key_value *v, const char *text, size_t n);

@@ -4,50 +4,119 @@
 #include "common/config/load.h"
 
 #include "common/base/buf.h"
-#include "common/base/check.h"
 #include "common/base/file.h"
-#include "common/config/document.h"
 #include "common/config/key_set.h"
+#include "common/config/key_value.h"
+#include "common/config/tree.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Enough of an assignment to recognise it in a message. */
-enum { SET_SHOWN = 120 };
+enum {
+    SET_SHOWN = 120, /* enough of an assignment to recognise it in a message */
+    BYTES_MAX = 65536,
+    REASON_MAX = 384
+};
+
+/* A file has each key of its table at most once, with no more items than a value may have. */
+static const struct tree_limits limits = {.bytes = BYTES_MAX,
+                                          .depth = 8,
+                                          .nodes = KEY_TABLE_MAX * (KEY_VALUE_ITEMS_MAX + 4),
+                                          .text_max = BYTES_MAX};
 
 /* --- the file --- */
 
-static enum document_kind sink_kind(void *ctx, const char *path, struct document_fault *f)
+static enum status refuse(const struct load *l, int line, const char *path, const char *reason,
+                          struct error *err)
 {
-    struct load *l = ctx;
-
-    if (key_find(l->table, path) >= 0)
-        return DOCUMENT_VALUE;
-    if (key_is_section(l->table, path))
-        return DOCUMENT_SECTION;
-    key_unknown(l->table, path, f->reason, sizeof f->reason);
-    return DOCUMENT_UNKNOWN;
+    return error_set(err, STATUS_CONFIG, "%s:%d: %s%s%s", l->file, line, path,
+                     path[0] == 0 ? "" : ": ", reason);
 }
 
-static bool sink_value(void *ctx, const char *path, const struct key_value *v,
-                       struct document_fault *f)
+static enum status take_value(struct load *l, int i, const struct tree *t, struct error *err)
 {
-    struct load *l = ctx;
-    int i = key_find(l->table, path);
+    struct key_value v = {0};
     struct key_set_fault bad;
-    const struct key *k;
+    char reason[REASON_MAX];
+    const char *why;
     size_t offset;
+    int line;
+    const struct key *k = key_at(l->table, (size_t)i, &offset);
 
-    k = key_at(l->table, (size_t)i, &offset);
-    l->origin[i].line = f->line;
-    if (key_set(k, (char *)l->base + offset, v, l->dir, &bad))
-        return true;
-    if (bad.line > 0)
-        f->line = bad.line;
-    snprintf(f->reason, sizeof f->reason, "%s is not %s", bad.value, bad.want);
-    return false;
+    if (tree_is_empty(t))
+        return refuse(l, t->value_line, k->path, "has no value", err);
+    if (!key_value_read(&v, t, &line, &why))
+        return refuse(l, line, k->path, why, err);
+    l->origin[i].line = t->value_line;
+    if (key_set(k, (char *)l->base + offset, &v, l->dir, &bad))
+        return STATUS_OK;
+    snprintf(reason, sizeof reason, "%s is not %s", bad.value, bad.want);
+    return refuse(l, bad.line > 0 ? bad.line : t->value_line, k->path, reason, err);
+}
+
+static enum status take_section(struct load *l, const struct tree *t, char path[KEY_PATH_MAX],
+                                struct error *err);
+
+/* The path is that of the map around it, and is so again. */
+static enum status take_entry(struct load *l, const struct tree *t, char path[KEY_PATH_MAX],
+                              struct error *err)
+{
+    const size_t used = strlen(path), n = strlen(t->name);
+    char reason[REASON_MAX];
+    enum status s;
+    int i;
+
+    if (used + n + 2 > KEY_PATH_MAX ||
+        strspn(t->name, "abcdefghijklmnopqrstuvwxyz0123456789_") != n)
+        return refuse(l, t->line, path, "a key is a name of lowercase letters, digits and _", err);
+    snprintf(path + used, KEY_PATH_MAX - used, "%s%s", used > 0 ? "." : "", t->name);
+    i = key_find(l->table, path);
+    if (i >= 0) {
+        s = take_value(l, i, t, err);
+    } else if (key_is_section(l->table, path)) {
+        s = take_section(l, t, path, err);
+    } else {
+        key_unknown(l->table, path, reason, sizeof reason);
+        s = refuse(l, t->line, path, reason, err);
+    }
+    path[used] = 0;
+    return s;
+}
+
+/* Recursion is as deep as the sections of the table. */
+static enum status take_section(struct load *l, const struct tree *t, char path[KEY_PATH_MAX],
+                                struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    if (tree_is_empty(t))
+        return refuse(l, t->value_line, path, "is a section without keys", err);
+    if (t->kind != TREE_MAP)
+        return refuse(l, t->value_line, path, "is a section: it takes keys of its own, not a value",
+                      err);
+    for (const struct tree *e = t->first; s == STATUS_OK && e != NULL; e = e->next)
+        s = take_entry(l, e, path, err);
+    return s;
+}
+
+enum status load_text(struct load *l, const char *text, size_t n, struct error *err)
+{
+    char path[KEY_PATH_MAX] = "";
+    const struct tree *root;
+    struct tree_fault f;
+    struct arena a;
+    enum status s = tree_read(&root, &a, text, n, &limits, &f);
+
+    if (s != STATUS_OK)
+        s = tree_refuse(l->file, s, &f, err);
+    else if (root != NULL && !tree_is_empty(root))
+        s = root->kind == TREE_MAP
+                ? take_section(l, root, path, err)
+                : refuse(l, root->line, path, "not a list of `key: value` lines", err);
+    arena_deinit(&a);
+    return s;
 }
 
 /* The absolute directory of l->file, or the working directory when there is no file. */
@@ -76,30 +145,16 @@ static enum status find_dir(struct load *l, const char *file, struct error *err)
     return STATUS_OK;
 }
 
-enum status load_text(struct load *l, const char *text, size_t n, struct error *err)
-{
-    const struct document_sink sink = {l, sink_kind, sink_value};
-    struct document_fault f;
-    char line[16] = "";
-
-    if (document_read(text, n, &sink, &f))
-        return STATUS_OK;
-    if (f.line > 0)
-        snprintf(line, sizeof line, ":%d", f.line);
-    return error_set(err, STATUS_CONFIG, "%s%s: %s%s%s", l->file, line, f.key,
-                     f.key[0] == 0 ? "" : ": ", f.reason);
-}
-
 static enum status read_file(struct load *l, struct error *err)
 {
     struct error local = {0};
     struct buf text;
     enum status s;
 
-    buf_init(&text, DOCUMENT_BYTES_MAX);
+    buf_init(&text, BYTES_MAX);
     s = file_read(l->file, &text, &local);
     if (s == STATUS_OK)
-        s = load_text(l, text.data == NULL ? "" : (const char *)text.data, text.len, err);
+        s = load_text(l, (const char *)text.data, text.len, err);
     else
         s = error_set(err, s == STATUS_MEMORY ? s : STATUS_CONFIG, "%s", local.text);
     buf_deinit(&text);
@@ -118,21 +173,46 @@ static bool is_literal(const struct key *k, const char *text)
     return text[0] == 0 || (textual && text[0] != '"' && text[0] != '\'');
 }
 
+/* *reason: why not. */
+static enum status read_assigned(struct key_value *v, const char *text, char reason[REASON_MAX])
+{
+    const struct tree *root;
+    struct tree_fault f;
+    const char *why;
+    struct arena a;
+    int line;
+    enum status s = tree_read(&root, &a, text, strlen(text), &limits, &f);
+
+    if (s != STATUS_OK) {
+        snprintf(reason, REASON_MAX, "%s", f.reason);
+    } else if (root == NULL) {
+        key_value_add(v, "", 0, true, 0);
+    } else if (!key_value_read(v, root, &line, &why)) {
+        snprintf(reason, REASON_MAX, "%s", why);
+        s = STATUS_CONFIG;
+    }
+    arena_deinit(&a);
+    return s;
+}
+
 static enum status set_value(struct load *l, int i, const char *set, struct error *err)
 {
     const char *text = strchr(set, '=') + 1;
     struct key_value v = {0};
-    struct document_fault f;
     struct key_set_fault bad;
+    char reason[REASON_MAX] = "";
     const struct key *k;
     size_t offset;
+    enum status s;
 
     k = key_at(l->table, (size_t)i, &offset);
     if (is_literal(k, text)) {
         if (!key_value_add(&v, text, strlen(text), true, 0))
             return error_set(err, STATUS_CONFIG, "--set %.*s...: too long", SET_SHOWN, set);
-    } else if (!document_read_value(text, strlen(text), &v, &f)) {
-        return error_set(err, STATUS_CONFIG, "--set %.*s: %s", SET_SHOWN, set, f.reason);
+    } else {
+        s = read_assigned(&v, text, reason);
+        if (s != STATUS_OK)
+            return error_set(err, s, "--set %.*s: %s", SET_SHOWN, set, reason);
     }
     if (!key_set(k, (char *)l->base + offset, &v, l->dir, &bad))
         return error_set(err, STATUS_CONFIG, "--set %.*s: must be %s", SET_SHOWN, set, bad.want);
@@ -143,7 +223,7 @@ static enum status set_value(struct load *l, int i, const char *set, struct erro
 static enum status assign(struct load *l, const char *set, struct error *err)
 {
     const char *equals = strchr(set, '=');
-    char path[KEY_PATH_MAX], reason[384];
+    char path[KEY_PATH_MAX], reason[REASON_MAX];
     int i;
 
     if (equals == NULL || equals == set)

@@ -9,9 +9,16 @@ void driver_init(struct driver *d, const struct driver_calls *calls, void *owner
     d->owner = owner;
     d->actions.n = 0;
     d->in_step = d->working = d->keeping = d->over = false;
-    d->kept = d->stop = d->timer = false;
+    d->kept = d->stop = d->timer = d->stands = d->stopped = false;
+    d->ending = NULL;
     for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
         d->lost[i].any = false;
+}
+
+void driver_stand(struct driver *d)
+{
+    CHECK(d->calls->pause != NULL);
+    d->stands = true;
 }
 
 /* --- actions --- */
@@ -39,11 +46,29 @@ static bool act(struct driver *d, const struct action *a)
         d->timer = false; /* an older one that ran out meanwhile counts no more */
     CHECK(a->kind != ACTION_KEEP || !d->keeping);
     d->keeping |= a->kind == ACTION_KEEP;
-    d->over = a->kind == ACTION_FINISH;
     CHECK(a->kind != ACTION_APPEND && a->kind != ACTION_TURN); /* work asks for these */
     s = d->calls->act(d->owner, a);
     CHECK(s == STATUS_OK || (s == STATUS_MEMORY && a->kind == ACTION_SEND));
     return s == STATUS_OK;
+}
+
+static void end_job(struct driver *d, const struct action *finish)
+{
+    d->over = !d->stands || d->stopped;
+    d->ending = NULL;
+    CHECK(act(d, finish));
+}
+
+static void finish(struct driver *d, const struct action *a)
+{
+    if (d->kept) /* while it worked */
+        d->keeping = d->kept = false;
+    if (!d->keeping || !d->stands || d->stopped) {
+        end_job(d, a);
+        return;
+    }
+    d->ending = a;
+    d->calls->pause(d->owner, true);
 }
 
 /* One step of the core and all that it asks for.  True: *e is what it has to be told at once; its
@@ -54,9 +79,14 @@ static bool step(struct driver *d, struct event *e, struct error *result)
     bool unsent = false;
 
     d->actions.n = 0;
+    d->stopped |= e->kind == EVENT_STOP;
     d->calls->step(d->owner, e, &d->actions);
-    for (size_t i = 0; i < d->actions.n && !d->over; i++) {
+    for (size_t i = 0; i < d->actions.n; i++) {
         const struct action *a = &d->actions.item[i];
+        if (a->kind == ACTION_FINISH) {
+            finish(d, a);
+            return false;
+        }
         if (is_work(a, &d->answer)) {
             CHECK(work == NULL);
             work = a;
@@ -64,7 +94,7 @@ static bool step(struct driver *d, struct event *e, struct error *result)
             unsent = true;
         }
     }
-    if (d->over || (work == NULL && !unsent))
+    if (work == NULL && !unsent)
         return false;
     *e = (struct event){.kind = unsent ? EVENT_UNSENT : d->answer, .error = result};
     *result = (struct error){0};
@@ -82,9 +112,9 @@ static void run(struct driver *d, const struct event *e)
     struct event next = *e;
     struct error result;
 
-    CHECK(!d->working && !d->in_step); /* the core belongs to its work now, or is being told */
+    CHECK(!driver_works(d) && !d->in_step); /* the core belongs to its work, or is being told */
     d->in_step = true;
-    while (!d->over && step(d, &next, &result))
+    while (step(d, &next, &result))
         ;
     d->in_step = false;
 }
@@ -112,7 +142,7 @@ static void hold(struct driver *d, const struct event *e)
     case EVENT_TIMER: d->timer = true; break;
     case EVENT_STOP:
         d->stop = true;
-        if (d->calls->interrupt != NULL)
+        if (d->working && d->calls->interrupt != NULL)
             d->calls->interrupt(d->owner);
         break;
     case EVENT_START:
@@ -130,7 +160,7 @@ void driver_tell(struct driver *d, const struct event *e)
 {
     CHECK(e->kind != EVENT_DONE && e->kind != EVENT_CHARGED && e->kind != EVENT_RECALLED &&
           e->kind != EVENT_KEPT && e->kind != EVENT_UNSENT); /* these are the driver's own */
-    if (d->working)
+    if (driver_works(d))
         hold(d, e);
     else if (!d->over)
         run(d, e);
@@ -171,6 +201,12 @@ static bool tell_held(struct driver *d)
            tell_once(d, &d->timer, &(struct event){.kind = EVENT_TIMER});
 }
 
+static void tell_all_held(struct driver *d)
+{
+    while (!driver_works(d) && !d->over && tell_held(d))
+        ;
+}
+
 bool driver_done(struct driver *d, const struct error *result)
 {
     const struct event e = {.kind = d->answer, .error = result};
@@ -178,14 +214,27 @@ bool driver_done(struct driver *d, const struct error *result)
     CHECK(d->working);
     d->working = false;
     run(d, &e);
-    while (!d->working && !d->over && tell_held(d))
-        ;
-    return !d->working;
+    tell_all_held(d);
+    return !driver_works(d);
+}
+
+/* The job that it was of is over, and has nothing more to hear. */
+static void kept_at_the_end(struct driver *d)
+{
+    d->keeping = false;
+    end_job(d, d->ending);
+    tell_all_held(d);
+    if (!driver_works(d) && !d->over)
+        d->calls->pause(d->owner, false);
 }
 
 void driver_kept(struct driver *d, const struct error *result)
 {
     CHECK(d->keeping && !d->kept);
+    if (d->ending != NULL) {
+        kept_at_the_end(d);
+        return;
+    }
     d->kept = d->working;
     if (d->working)
         d->kept_result = *result;
@@ -195,7 +244,7 @@ void driver_kept(struct driver *d, const struct error *result)
 
 bool driver_works(const struct driver *d)
 {
-    return d->working;
+    return d->working || d->ending != NULL;
 }
 
 bool driver_over(const struct driver *d)

@@ -10,7 +10,9 @@
  * What a core asks for is done in the order of its list, and its piece of work after all else.
  * There is one piece of work at a time and one checkpoint.  When a message could not be packed
  * (memory), the rest of the list is done, but no work is begun: the core is told EVENT_UNSENT.
- * After ACTION_FINISH nothing is done and nothing is told.
+ *
+ * With ACTION_FINISH a job ends, and the driver with it: nothing more is done, and nothing told.
+ * For a core that plays one job after another it goes on (driver_stand).
  *
  * It knows no socket, no thread and no clock: the calls below are the surroundings, a daemon's
  * (common/reactor) or those of tests/sim.
@@ -37,6 +39,9 @@ struct driver_calls {
     bool (*begin)(void *owner, const struct action *a, struct error *result);
     /* A stop waits for the work under way, which may end early.  May be NULL. */
     void (*interrupt)(void *owner);
+    /* The end of a job waits for its checkpoint: no messages until it does not.  NULL where no
+     * driver stands. */
+    void (*pause)(void *owner, bool on);
 };
 
 struct driver_loss {
@@ -49,7 +54,9 @@ struct driver {
     void *owner;
     struct actions actions; /* of the last step */
     bool in_step, working, keeping, over;
-    enum event_kind answer; /* to the work under way */
+    bool stands, stopped;        /* stopped: an order to has been told */
+    const struct action *ending; /* a FINISH that waits for the checkpoint under way */
+    enum event_kind answer;      /* to the work under way */
     /* Held back. */
     struct driver_loss lost[WIRE_MEMBERS_MAX];
     bool kept, stop, timer;
@@ -58,6 +65,12 @@ struct driver {
 
 /* `calls` and `owner` outlive the driver.  There is nothing to free. */
 void driver_init(struct driver *d, const struct driver_calls *calls, void *owner);
+/* It goes on after the end of a job; said once, before anything is told.  FINISH then waits for a
+ * checkpoint under way, whose bytes are that job's, as the core waits for its work; that it is
+ * durable nobody is told.  So no job hears of what the one before has kept, or keeps something at
+ * the same time.  The driver is over with the FINISH that answers EVENT_STOP, between two jobs,
+ * too. */
+void driver_stand(struct driver *d);
 
 /* START, JOINED, MESSAGE (never while work is under way), LOST, STOP, TIMER.  What `e` points to
  * may go when this returns. */
@@ -67,7 +80,7 @@ bool driver_done(struct driver *d, const struct error *result);
 /* The checkpoint under way is durable, or not. */
 void driver_kept(struct driver *d, const struct error *result);
 
-bool driver_works(const struct driver *d); /* the core belongs to its work */
+bool driver_works(const struct driver *d); /* the core belongs to its work, or to its last words */
 bool driver_over(const struct driver *d);
 
 #endif

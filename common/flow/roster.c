@@ -6,37 +6,30 @@
 #include "common/base/buf.h"
 #include "common/base/check.h"
 #include "common/base/file.h"
-#include "common/config/shape.h"
+#include "common/config/tree.h"
 #include "common/crypto/cert_name.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <yaml.h>
 
 enum { ROSTER_FILE_MAX = 128 * 1024 };
 
 /* The file, its entries, an entry, and one more, of which the reader says where it is too much. */
-static const struct shape_limits roster_shape = {
-    .depth = 4, .nodes = 16 + 8 * (WIRE_MEMBERS_MAX + 1), .scalar_max = 256};
+static const struct tree_limits limits = {.bytes = ROSTER_FILE_MAX,
+                                          .depth = 4,
+                                          .nodes = 16 + 8 * (WIRE_MEMBERS_MAX + 1),
+                                          .text_max = 256};
 
 struct reader {
     const char *path;
-    yaml_document_t doc;
     struct error *err;
 };
 
-static enum status fail(const struct reader *rd, const yaml_node_t *at, const char *what)
+static enum status refuse(const struct reader *rd, int line, const char *what)
 {
-    return error_set(rd->err, STATUS_CONFIG, "%s:%zu: %s", rd->path,
-                     at == NULL ? (size_t)1 : at->start_mark.line + 1, what);
-}
-
-static bool scalar_is(const yaml_node_t *node, const char *word)
-{
-    return node->type == YAML_SCALAR_NODE && node->data.scalar.length == strlen(word) &&
-           memcmp(node->data.scalar.value, word, strlen(word)) == 0;
+    return error_set(rd->err, STATUS_CONFIG, "%s:%d: %s", rd->path, line, what);
 }
 
 static bool key_given(const struct roster_entry *e)
@@ -47,155 +40,106 @@ static bool key_given(const struct roster_entry *e)
 }
 
 static enum status read_word(const struct reader *rd, char out[WIRE_NAME_MAX + 1],
-                             const yaml_node_t *key, const yaml_node_t *value)
+                             const struct tree *t)
 {
-    const char *text = (const char *)value->data.scalar.value;
+    const size_t n = strlen(t->text);
 
-    if (out[0] != 0)
-        return fail(rd, key, "given twice");
-    if (!cert_name_is(text, value->data.scalar.length))
-        return fail(rd, value, "a name or operator is none: " CERT_NAME_RULE);
-    memcpy(out, text, value->data.scalar.length + 1);
+    if (!cert_name_is(t->text, n))
+        return refuse(rd, t->value_line, "a name or operator is none: " CERT_NAME_RULE);
+    memcpy(out, t->text, n + 1);
     return STATUS_OK;
 }
 
-static enum status read_field(const struct reader *rd, struct roster_entry *e,
-                              const yaml_node_t *key, const yaml_node_t *value)
+static enum status read_field(const struct reader *rd, struct roster_entry *e, const struct tree *t)
 {
-    if (value->type != YAML_SCALAR_NODE)
-        return fail(rd, key, "a roster entry is {name: ..., key: ..., operator: ...}");
-    if (scalar_is(key, "name"))
-        return read_word(rd, e->name, key, value);
-    if (scalar_is(key, "operator"))
-        return read_word(rd, e->operator_name, key, value);
-    if (!scalar_is(key, "key"))
-        return fail(rd, key, "unknown key in a roster entry; known: name, key, operator");
-    if (key_given(e))
-        return fail(rd, key, "given twice");
-    if (value->data.scalar.length != DIGEST_HEX_CHARS ||
-        !digest_from_hex(e->key, ROSTER_KEY_BYTES, (const char *)value->data.scalar.value) ||
-        !key_given(e))
-        return fail(rd, value,
-                    "key: 64 hexadecimal digits expected (see `deploy/vfl pki fingerprint`)");
+    if (t->kind != TREE_SCALAR)
+        return refuse(rd, t->line, "a roster entry is {name: ..., key: ..., operator: ...}");
+    if (strcmp(t->name, "name") == 0)
+        return read_word(rd, e->name, t);
+    if (strcmp(t->name, "operator") == 0)
+        return read_word(rd, e->operator_name, t);
+    if (strcmp(t->name, "key") != 0)
+        return refuse(rd, t->line, "unknown key in a roster entry; known: name, key, operator");
+    if (strlen(t->text) != DIGEST_HEX_CHARS ||
+        !digest_from_hex(e->key, ROSTER_KEY_BYTES, t->text) || !key_given(e))
+        return refuse(rd, t->value_line,
+                      "key: 64 hexadecimal digits expected (see `deploy/vfl pki fingerprint`)");
     return STATUS_OK;
 }
 
-static enum status read_entry(struct reader *rd, struct roster_entry *e, const yaml_node_t *node)
+static enum status read_entry(const struct reader *rd, struct roster_entry *e, const struct tree *t)
 {
     memset(e, 0, sizeof *e);
-    if (node == NULL || node->type != YAML_MAPPING_NODE)
-        return fail(rd, node, "a roster entry is {name: ..., key: ..., operator: ...}");
-    for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
-         p++) {
-        enum status s = read_field(rd, e, yaml_document_get_node(&rd->doc, p->key),
-                                   yaml_document_get_node(&rd->doc, p->value));
+    if (t->kind != TREE_MAP)
+        return refuse(rd, t->value_line, "a roster entry is {name: ..., key: ..., operator: ...}");
+    for (const struct tree *field = t->first; field != NULL; field = field->next) {
+        enum status s = read_field(rd, e, field);
+
         if (s != STATUS_OK)
             return s;
     }
     if (e->name[0] == 0 || !key_given(e))
-        return fail(rd, node, "a roster entry needs name and key");
+        return refuse(rd, t->value_line, "a roster entry needs name and key");
     if (e->operator_name[0] == 0)
         memcpy(e->operator_name, e->name, sizeof e->name);
     return STATUS_OK;
 }
 
-static enum status read_parties(struct reader *rd, struct roster *r, const yaml_node_t *node)
+static enum status read_parties(const struct reader *rd, struct roster *r, const struct tree *t)
 {
-    if (node->type != YAML_SEQUENCE_NODE)
-        return fail(rd, node, "parties: a list expected");
-    for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top;
-         i++) {
-        const yaml_node_t *item = yaml_document_get_node(&rd->doc, *i);
+    if (t->kind != TREE_LIST)
+        return refuse(rd, t->value_line, "parties: a list expected");
+    for (const struct tree *item = t->first; item != NULL; item = item->next) {
         struct roster_entry *e = &r->party[r->n];
         enum status s;
 
         if (r->n == WIRE_MEMBERS_MAX)
-            return fail(rd, item, "more than 256 parties");
+            return refuse(rd, item->line, "more than 256 parties");
         s = read_entry(rd, e, item);
         if (s != STATUS_OK)
             return s;
         if (roster_find_name(r, e->name) >= 0 || strcmp(e->name, r->server.name) == 0)
-            return fail(rd, item, "two entries of one name");
+            return refuse(rd, item->line, "two entries of one name");
         if (roster_find_key(r, e->key) >= 0 || memcmp(e->key, r->server.key, sizeof e->key) == 0)
-            return fail(rd, item, "two entries of one key");
+            return refuse(rd, item->line, "two entries of one key");
         r->n++;
     }
-    return r->n == 0 ? fail(rd, node, "parties: nobody is listed") : STATUS_OK;
+    return r->n == 0 ? refuse(rd, t->value_line, "parties: nobody is listed") : STATUS_OK;
 }
 
-static enum status read_document(struct reader *rd, struct roster *r)
+static enum status read_roster(const struct reader *rd, struct roster *r, const struct tree *root)
 {
-    const yaml_node_t *root = yaml_document_get_root_node(&rd->doc), *parties = NULL;
+    const struct tree *parties = NULL;
 
-    if (root == NULL || root->type != YAML_MAPPING_NODE)
-        return fail(rd, root, "a roster has the keys server and parties");
-    for (yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top;
-         p++) {
-        const yaml_node_t *key = yaml_document_get_node(&rd->doc, p->key);
-        const yaml_node_t *value = yaml_document_get_node(&rd->doc, p->value);
+    if (root == NULL || root->kind != TREE_MAP)
+        return refuse(rd, root == NULL ? 1 : root->line,
+                      "a roster has the keys server and parties");
+    for (const struct tree *t = root->first; t != NULL; t = t->next) {
+        enum status s = STATUS_OK;
 
-        if (scalar_is(key, "server")) {
-            enum status s = r->server.name[0] != 0 ? fail(rd, key, "given twice")
-                                                   : read_entry(rd, &r->server, value);
-            if (s != STATUS_OK)
-                return s;
-        } else if (scalar_is(key, "parties")) {
-            if (parties != NULL)
-                return fail(rd, key, "given twice");
-            parties = value;
-        } else {
-            return fail(rd, key, "unknown key in a roster; known: server, parties");
-        }
+        if (strcmp(t->name, "server") == 0)
+            s = read_entry(rd, &r->server, t);
+        else if (strcmp(t->name, "parties") == 0)
+            parties = t;
+        else
+            s = refuse(rd, t->line, "unknown key in a roster; known: server, parties");
+        if (s != STATUS_OK)
+            return s;
     }
     if (r->server.name[0] == 0 || parties == NULL)
-        return fail(rd, root, "a roster has the keys server and parties");
+        return refuse(rd, root->line, "a roster has the keys server and parties");
     return read_parties(rd, r, parties);
 }
 
-static enum status not_yaml(const struct reader *rd, const yaml_parser_t *parser)
+static enum status read_text(const struct reader *rd, struct roster *r, const struct buf *text)
 {
-    return error_set(rd->err, STATUS_CONFIG, "%s:%zu: %s", rd->path, parser->problem_mark.line + 1,
-                     parser->problem == NULL ? "not YAML" : parser->problem);
-}
+    const struct tree *root;
+    struct tree_fault f;
+    struct arena a;
+    enum status s = tree_read(&root, &a, (const char *)text->data, text->len, &limits, &f);
 
-/* What stands behind a second `---` would look like part of the roster and be none. */
-static enum status expect_end(const struct reader *rd, yaml_parser_t *parser)
-{
-    enum status s = STATUS_OK;
-    yaml_document_t more;
-    const yaml_node_t *root;
-
-    if (!yaml_parser_load(parser, &more))
-        return not_yaml(rd, parser);
-    root = yaml_document_get_root_node(&more);
-    if (root != NULL)
-        s = fail(rd, root, "a second document");
-    yaml_document_delete(&more);
-    return s;
-}
-
-static enum status read_text(struct reader *rd, struct roster *r, const struct buf *text)
-{
-    const char *bytes = text->len > 0 ? (const char *)text->data : "", *reason;
-    yaml_parser_t parser;
-    size_t line;
-    enum status s;
-
-    if (!shape_within(bytes, text->len, &roster_shape, &line, &reason))
-        return error_set(rd->err, STATUS_CONFIG, "%s:%zu: %s", rd->path, line, reason);
-    if (yaml_parser_initialize(&parser) == 0)
-        return error_set(rd->err, STATUS_CONFIG, "%s: %s", rd->path, status_words(STATUS_MEMORY));
-    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, text->len);
-    if (!yaml_parser_load(&parser, &rd->doc)) {
-        s = not_yaml(rd, &parser);
-    } else {
-        s = read_document(rd, r);
-        if (s == STATUS_OK)
-            s = expect_end(rd, &parser);
-        yaml_document_delete(&rd->doc);
-    }
-    yaml_parser_delete(&parser);
+    s = s == STATUS_OK ? read_roster(rd, r, root) : tree_refuse(rd->path, s, &f, rd->err);
+    arena_deinit(&a);
     return s;
 }
 

@@ -46,6 +46,7 @@ struct net_conn {
     struct error err;
     struct sockaddr_storage peer;
     char address[ADDR_TEXT_MAX];
+    uint8_t key[NET_SPKI_BYTES]; /* digest of the peer's; zeros before it has shown one */
 
     /* input.c */
     bool paused, in_input, peer_ended, plain_is_kept;

@@ -95,7 +95,6 @@ static bool step_result(struct net_conn *c, enum tls_result r, const struct erro
 
 static bool step_handshake(struct net_conn *c)
 {
-    uint8_t spki[NET_SPKI_BYTES];
     struct error err = {0};
     enum tls_result r;
 
@@ -104,13 +103,14 @@ static bool step_handshake(struct net_conn *c)
     output_flush(c);
     if (r != TLS_DONE)
         return step_result(c, r, &err);
-    if (!tls_peer_spki(c->tls, spki)) {
+    if (!tls_peer_spki(c->tls, c->key)) {
         conn_fail(c, STATUS_MEMORY, "peer's key: out of memory");
         return false;
     }
     uv_timer_stop(&c->read_timer);
     conn_opened(c);
-    c->events.on_open(c->owner, c, spki);
+    listen_shown(c);
+    c->events.on_open(c->owner, c, c->key);
     return true;
 }
 

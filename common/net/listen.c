@@ -11,7 +11,14 @@
 
 #include <string.h>
 
-enum { BACKLOG = 256, RETRY_MS = 100, PAUSE_MS = 50 };
+/* BACKLOG: the kernel's queue.  Whoever is in it has its turn before it gives up dialling, since a
+ * place is free every NET_YIELD_MS / NET_PENDING_MAX at the latest.  Longer, and those at its end
+ * would dial in vain; shorter, and who finds it full depends on when its system asks again. */
+enum {
+    BACKLOG = NET_PENDING_MAX * (NET_HANDSHAKE_MS / NET_YIELD_MS - 2),
+    RETRY_MS = 100,
+    PAUSE_MS = 50,
+};
 
 struct net_listener {
     uv_tcp_t tcp;
@@ -110,6 +117,16 @@ void listen_forget(struct net_conn *c)
     read_on(c);
     if (l->full)
         uv_timer_start(&l->retry, on_retry, 0, 0);
+}
+
+void listen_shown(struct net_conn *c)
+{
+    if (c->listener == NULL)
+        return;
+    /* Its place is free once it has gone: nothing is taken out of the list here. */
+    for (struct net_conn *p = c->listener->pending; p != NULL; p = p->pending_next)
+        if (p != c && memcmp(p->key, c->key, sizeof c->key) == 0)
+            conn_fail(p, STATUS_NET, "it has not joined, and a newer one of the same key has come");
 }
 
 static void remember(struct net_listener *l, struct net_conn *c)

@@ -18,6 +18,10 @@ void listen_time_end(const struct listen_time *t);
 /* Nothing is to be read from it just now: it is one of the pending, and they owe time. */
 bool listen_must_wait(struct net_conn *c);
 
+/* It has shown its certificate.  Of one key one connection is pending, the newest: whoever has one
+ * key, or a few, holds as many places and not all of them. */
+void listen_shown(struct net_conn *c);
+
 /* The connection is not pending any more (or never was). */
 void listen_forget(struct net_conn *c);
 

@@ -16,7 +16,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
 
-enum { LENGTH_BYTES = 8, HEADER_MAX = 65536, TENSORS_MAX = 2 * NN_LAYERS_MAX, NAME_BYTES = 40 };
+enum { LENGTH_BYTES = 8, HEADER_MAX = 1 << 24, TENSORS_MAX = 2 * NN_LAYERS_MAX, NAME_BYTES = 40 };
 _Static_assert((int)NN_DEGREE_MAX <= (int)TENSORS_MAX, "a tensor for each power");
 
 struct tensor {
@@ -25,6 +25,7 @@ struct tensor {
     size_t rank;
     uint64_t shape[2];
     char name[NAME_BYTES];
+    char torch[NAME_BYTES]; /* what PyTorch calls it; "": nothing */
 };
 
 static size_t tensors(const struct nn_net *n)
@@ -37,7 +38,7 @@ static struct tensor power_of(const struct nn_net *n, size_t index)
 {
     const uint32_t in = n->spec.width[0], out = n->spec.width[1];
     const size_t count = (size_t)in * out;
-    struct tensor t = {n->layer[0].w + index * count, count, 2, {in, out}, ""};
+    struct tensor t = {n->layer[0].w + index * count, count, 2, {in, out}, "", ""};
 
     snprintf(t.name, sizeof t.name, "w%zu", index + 1);
     return t;
@@ -51,10 +52,11 @@ static struct tensor dense_of(const struct nn_net *n, size_t index)
     struct tensor t;
 
     if (index % 2 == 0)
-        t = (struct tensor){l->w, (size_t)l->in * l->out, 2, {l->in, l->out}, ""};
+        t = (struct tensor){l->w, (size_t)l->in * l->out, 2, {l->in, l->out}, "", ""};
     else
-        t = (struct tensor){l->b, l->out, 1, {l->out, 0}, ""};
+        t = (struct tensor){l->b, l->out, 1, {l->out, 0}, "", ""};
     snprintf(t.name, sizeof t.name, "layer.%zu.%s", i, index % 2 == 0 ? "weight" : "bias");
+    snprintf(t.torch, sizeof t.torch, "%zu.%s", 2 * i, index % 2 == 0 ? "weight" : "bias");
     return t;
 }
 
@@ -63,10 +65,18 @@ static struct tensor tensor_of(const struct nn_net *n, size_t index)
     return n->spec.degree > 0 ? power_of(n, index) : dense_of(n, index);
 }
 
-static enum status print_header(const struct nn_net *n, struct buf *out)
+static enum status print_header(const struct nn_net *n, const char *metadata, struct buf *out)
 {
     size_t offset = 0;
     enum status s = buf_printf(out, "{");
+
+    if (s == STATUS_OK && metadata != NULL) {
+        s = buf_printf(out, "\"__metadata__\":");
+        if (s == STATUS_OK)
+            s = buf_append(out, metadata, strlen(metadata));
+        if (s == STATUS_OK && tensors(n) > 0)
+            s = buf_printf(out, ",");
+    }
 
     for (size_t i = 0; i < tensors(n) && s == STATUS_OK; i++) {
         const struct tensor t = tensor_of(n, i);
@@ -83,7 +93,7 @@ static enum status print_header(const struct nn_net *n, struct buf *out)
     return s == STATUS_OK ? buf_printf(out, "}") : s;
 }
 
-static enum status print_all(const struct nn_net *n, struct buf *out)
+static enum status print_all(const struct nn_net *n, const char *metadata, struct buf *out)
 {
     static const char padding[LENGTH_BYTES] = "        ";
     const size_t start = out->len;
@@ -91,7 +101,7 @@ static enum status print_all(const struct nn_net *n, struct buf *out)
     enum status s = buf_append(out, &length, sizeof length);
 
     if (s == STATUS_OK)
-        s = print_header(n, out);
+        s = print_header(n, metadata, out);
     if (s == STATUS_OK)
         s = buf_append(out, padding,
                        (LENGTH_BYTES - (out->len - start) % LENGTH_BYTES) % LENGTH_BYTES);
@@ -107,22 +117,35 @@ static enum status print_all(const struct nn_net *n, struct buf *out)
     return s;
 }
 
-enum status safetensors_print(const struct nn_net *n, struct buf *out)
+enum status safetensors_print_with(const struct nn_net *n, const char *metadata, struct buf *out)
 {
     const size_t start = out->len;
-    const enum status s = print_all(n, out);
+    const enum status s = print_all(n, metadata, out);
 
     if (s != STATUS_OK)
         out->len = start;
     return s;
 }
 
+enum status safetensors_print(const struct nn_net *n, struct buf *out)
+{
+    return safetensors_print_with(n, NULL, out);
+}
+
 /* Where each of our tensors lies in the data part. */
 struct places {
     size_t count;
     int found[TENSORS_MAX];
+    int turned[TENSORS_MAX]; /* out x in, as PyTorch has a weight */
     uint64_t begin[TENSORS_MAX], end[TENSORS_MAX];
 };
+
+static int same_shape(const struct safetensors_entry *e, const struct tensor *t, int turned)
+{
+    const uint64_t shape[2] = {t->shape[turned ? 1 : 0], t->shape[turned ? 0 : 1]};
+
+    return e->rank == t->rank && memcmp(e->shape, shape, t->rank * sizeof shape[0]) == 0;
+}
 
 static enum status place_entry(struct places *p, const struct nn_net *n,
                                const struct safetensors_entry *e, uint64_t data_len,
@@ -131,12 +154,14 @@ static enum status place_entry(struct places *p, const struct nn_net *n,
     for (size_t i = 0; i < p->count; i++) {
         const struct tensor t = tensor_of(n, i);
 
-        if (!safetensors_text_is(&e->name, t.name))
+        const int torch = t.torch[0] != 0 && safetensors_text_is(&e->name, t.torch);
+
+        if (!torch && !safetensors_text_is(&e->name, t.name))
             continue;
         if (p->found[i])
             return error_set(err, STATUS_DATA, "%s stands twice", t.name);
-        if (!safetensors_text_is(&e->dtype, "F32") || e->rank != t.rank ||
-            memcmp(e->shape, t.shape, t.rank * sizeof t.shape[0]) != 0)
+        p->turned[i] = torch && t.rank == 2;
+        if (!safetensors_text_is(&e->dtype, "F32") || !same_shape(e, &t, p->turned[i]))
             return error_set(err, STATUS_DATA, "%s has another type or shape than the plan's model",
                              t.name);
         if (e->end > data_len || e->end - e->begin != t.count * sizeof(float))
@@ -227,19 +252,58 @@ static enum status find_places(struct places *p, const struct nn_net *n, const c
     return check_places(p, n, data_len, err);
 }
 
+static enum status header_length(uint64_t *header_len, const uint8_t *bytes, size_t n,
+                                 struct error *err)
+{
+    if (n < LENGTH_BYTES)
+        return error_set(err, STATUS_DATA, "shorter than a safetensors file");
+    memcpy(header_len, bytes, sizeof *header_len);
+    if (*header_len > HEADER_MAX || *header_len > n - LENGTH_BYTES)
+        return error_set(err, STATUS_DATA, "a header of %llu bytes does not fit",
+                         (unsigned long long)*header_len);
+    return STATUS_OK;
+}
+
+enum status safetensors_metadata(struct safetensors_text *metadata, size_t *data_bytes,
+                                 const uint8_t *bytes, size_t n, struct error *err)
+{
+    struct safetensors_header h;
+    struct safetensors_entry e;
+    uint64_t header_len = 0;
+    enum status s = header_length(&header_len, bytes, n, err);
+    int more;
+
+    if (s != STATUS_OK)
+        return s;
+    safetensors_header_init(&h, (const char *)bytes + LENGTH_BYTES, (size_t)header_len);
+    while ((more = safetensors_header_next(&h, &e)) == 1)
+        continue;
+    if (more < 0)
+        return error_set(err, STATUS_DATA, "the header is not that of a safetensors file");
+    *metadata = h.metadata;
+    *data_bytes = n - LENGTH_BYTES - (size_t)header_len;
+    return STATUS_OK;
+}
+
+/* values (in x out) from out x in. */
+static void turn(struct tensor *t, const uint8_t *from)
+{
+    const size_t in = t->shape[0], out = t->shape[1];
+
+    for (size_t o = 0; o < out; o++)
+        for (size_t i = 0; i < in; i++)
+            memcpy(&t->values[i * out + o], from + (o * in + i) * sizeof(float), sizeof(float));
+}
+
 enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, struct error *err)
 {
     const uint8_t *file = bytes;
     struct places p;
-    uint64_t header_len;
-    enum status s;
+    uint64_t header_len = 0;
+    enum status s = header_length(&header_len, file, len, err);
 
-    if (len < LENGTH_BYTES)
-        return error_set(err, STATUS_DATA, "shorter than a safetensors file");
-    memcpy(&header_len, file, sizeof header_len);
-    if (header_len > HEADER_MAX || header_len > len - LENGTH_BYTES)
-        return error_set(err, STATUS_DATA, "a header of %llu bytes does not fit",
-                         (unsigned long long)header_len);
+    if (s != STATUS_OK)
+        return s;
     file += LENGTH_BYTES;
     len -= LENGTH_BYTES + (size_t)header_len;
     s = find_places(&p, n, (const char *)file, (size_t)header_len, len, err);
@@ -249,9 +313,12 @@ enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, s
     if (s != STATUS_OK)
         return s;
     for (size_t i = 0; i < p.count; i++) {
-        const struct tensor t = tensor_of(n, i);
+        struct tensor t = tensor_of(n, i);
 
-        memcpy(t.values, file + p.begin[i], t.count * sizeof(float));
+        if (p.turned[i])
+            turn(&t, file + p.begin[i]);
+        else
+            memcpy(t.values, file + p.begin[i], t.count * sizeof(float));
     }
     return STATUS_OK;
 }

@@ -13,11 +13,20 @@
 #include "common/nn/net.h"
 
 enum status safetensors_print(const struct nn_net *n, struct buf *out) MUST_USE;
+/* The same with "__metadata__" first: `metadata` is a JSON object of strings, braces included. */
+enum status safetensors_print_with(const struct nn_net *n, const char *metadata,
+                                   struct buf *out) MUST_USE;
+/* The metadata of a file as it stands, braces included, into the bytes; empty when it has none.
+ * *data_bytes: of its tensors.  STATUS_DATA when it is no safetensors file. */
+struct safetensors_text;
+enum status safetensors_metadata(struct safetensors_text *metadata, size_t *data_bytes,
+                                 const uint8_t *bytes, size_t n, struct error *err) MUST_USE;
 /* STATUS_DATA when a value of the data part is not finite, whatever net it may be of; what is no
  * safetensors file at all is left to the next. */
 enum status safetensors_numbers(const uint8_t *bytes, size_t n, struct error *err) MUST_USE;
-/* Reads the weights back into a net of the same shape; STATUS_DATA when
- * the file does not fit it. */
+/* Reads the weights back into a net of the same shape; STATUS_DATA when the file does not fit it.
+ * Of dense layers, PyTorch's own are taken, too: of a torch.nn.Sequential of Linear layers with one
+ * activation between each two, "0.weight" (out x in), "0.bias", "2.weight", ... */
 enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len,
                               struct error *err) MUST_USE;
 

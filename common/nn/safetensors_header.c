@@ -90,17 +90,84 @@ static size_t read_numbers(struct safetensors_header *h, uint64_t *out, size_t m
     return n;
 }
 
-static void skip_metadata(struct safetensors_header *h)
+static void pass_metadata(struct safetensors_header *h)
 {
+    const char *start;
+
+    peek(h);
+    start = h->at;
     expect(h, '{');
-    if (accept(h, '}'))
-        return;
-    do {
-        read_text(h);
-        expect(h, ':');
-        read_text(h);
-    } while (!h->bad && accept(h, ','));
-    expect(h, '}');
+    if (h->metadata.at != NULL)
+        h->bad = 1;
+    if (!accept(h, '}')) {
+        do {
+            read_text(h);
+            expect(h, ':');
+            read_text(h);
+        } while (!h->bad && accept(h, ','));
+        expect(h, '}');
+    }
+    h->metadata = (struct safetensors_text){start, (size_t)(h->at - start)};
+}
+
+void safetensors_metadata_init(struct safetensors_header *m, const struct safetensors_text *text)
+{
+    safetensors_header_init(m, text->len > 0 ? text->at : "{}", text->len > 0 ? text->len : 2);
+}
+
+int safetensors_metadata_next(struct safetensors_header *m, struct safetensors_text *key,
+                              struct safetensors_text *value)
+{
+    if (accept(m, '}'))
+        return 0;
+    if (m->entries++ > 0)
+        expect(m, ',');
+    *key = read_text(m);
+    expect(m, ':');
+    *value = read_text(m);
+    return m->bad ? -1 : 1;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* One escape from its backslash on: the byte it stands for and how long it is, or -1. */
+static int decode_escape(const char *at, size_t left, size_t *len)
+{
+    static const char from[] = "\"\\/nrt", to[] = "\"\\/\n\r\t";
+    const char *known = left > 1 && at[1] != 0 ? strchr(from, at[1]) : NULL;
+
+    *len = 2;
+    if (known != NULL)
+        return (unsigned char)to[known - from];
+    if (left < 6 || memcmp(at, "\\u00", 4) != 0 || hex_digit(at[4]) < 0 || hex_digit(at[4]) > 7 ||
+        hex_digit(at[5]) < 0)
+        return -1;
+    *len = 6;
+    return hex_digit(at[4]) * 16 + hex_digit(at[5]);
+}
+
+size_t safetensors_text_decode(char *out, const struct safetensors_text *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0, len = 1; i < t->len; i += len, n++) {
+        const int byte =
+            t->at[i] == '\\' ? decode_escape(t->at + i, t->len - i, &len) : (unsigned char)t->at[i];
+
+        if (t->at[i] != '\\')
+            len = 1;
+        if (byte < 0)
+            return SIZE_MAX;
+        out[n] = (char)byte;
+    }
+    return n;
 }
 
 /* Three different fields out of three known ones are all of them, each once. */
@@ -146,6 +213,7 @@ void safetensors_header_init(struct safetensors_header *h, const char *text, siz
     h->end = text + len;
     h->bad = 0;
     h->entries = 0;
+    h->metadata = (struct safetensors_text){NULL, 0};
     expect(h, '{');
 }
 
@@ -166,7 +234,7 @@ int safetensors_header_next(struct safetensors_header *h, struct safetensors_ent
         if (h->bad)
             break;
         if (safetensors_text_is(&e->name, "__metadata__")) {
-            skip_metadata(h);
+            pass_metadata(h);
             continue;
         }
         read_tensor(h, e);

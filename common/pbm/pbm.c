@@ -57,7 +57,7 @@ uint16_t pbm_threshold(const struct pbm *p, float x)
 }
 
 WIDE_CLONES static void take_thresholds(uint16_t t[PBM_BLOCK], const struct pbm *p,
-                                       const float *restrict x)
+                                        const float *restrict x)
 {
     const double slope = SCALE * p->beta / p->clip, lo = p->t_lo, hi = p->t_hi;
 

@@ -53,6 +53,13 @@ static void interrupt(void *owner)
         r->calls->interrupt(r->owner);
 }
 
+static void pause_reading(void *owner, bool on)
+{
+    struct reactor *r = owner;
+
+    r->calls->pause(r->owner, on);
+}
+
 /* --- checkpoints --- */
 
 static void keep_on_thread(uv_work_t *w)
@@ -128,7 +135,7 @@ static void on_reload(uv_signal_t *s, int number)
 
 void reactor_init(struct reactor *r, const struct reactor_calls *calls, void *owner)
 {
-    static const struct driver_calls own = {step, act, begin, interrupt};
+    static const struct driver_calls own = {step, act, begin, interrupt, pause_reading};
 
     memset(r, 0, sizeof *r);
     r->calls = calls;

@@ -16,7 +16,7 @@
 
 struct reactor_calls {
     /* The core's step, and its actions but for ARM, DISARM, KEEP and what `work` is for: as in
-     * driver.h.  FINISH has to call reactor_close. */
+     * driver.h.  A FINISH with which the driver is over has to call reactor_close. */
     void (*step)(void *owner, const struct event *e, struct actions *out);
     enum status (*act)(void *owner, const struct action *a);
     /* WORK, CHARGE and RECALL: on a thread of the pool, while nothing is told to the core; work of
@@ -24,7 +24,8 @@ struct reactor_calls {
     void (*work)(void *owner, const struct action *a, struct error *result);
     /* The same while the core goes on. */
     void (*keep)(void *owner, const struct wire_bytes *kept, struct error *result);
-    /* Work has begun on the pool: no message may be told any more; or it has ended. */
+    /* Work has begun on the pool, or the end of a job waits for its checkpoint: no message may be
+     * told any more; or that has ended. */
     void (*pause)(void *owner, bool on);
     void (*reload)(void *owner);    /* SIGHUP; the core may be at work */
     void (*interrupt)(void *owner); /* as in driver.h; may be NULL */

@@ -102,7 +102,7 @@ static void put_integers(struct clear_party *p, uint8_t *to, const float *x, siz
 
 /* All values of an upload at once: they have a scale in common. */
 static void protect_bytes(struct clear_party *p, uint8_t *payload, const float *x, size_t n,
-                                 const struct secagg_round *r)
+                          const struct secagg_round *r)
 {
     uint8_t key[COMPRESS_KEY_BYTES];
     const struct compress_round round = {key, r->importance};

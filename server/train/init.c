@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/crypto/secret.h"
+#include "common/nn/safetensors.h"
 
 /* What secagg shows is written where common/compress has left room for it. */
 static void check_shown(const struct server_train *s)
@@ -58,6 +59,18 @@ static enum status init_protocol(struct server_train *s, struct error *err)
     if (st == STATUS_OK)
         st = rng_init_system(&s->trainer.rounding);
     return st == STATUS_OK ? st : error_set(err, st, "session: %s", status_words(st));
+}
+
+/* The head's first weights, of model.load. */
+static enum status load_head(struct server_train *s, struct error *err)
+{
+    struct nn_net *net = &s->trainer.head.top.net;
+    const enum status st = safetensors_parse(net, s->setup.weights, s->setup.weights_n, err);
+
+    if (st != STATUS_OK)
+        return error_wrap(err, "model.load");
+    nn_net_limit(net);
+    return STATUS_OK;
 }
 
 static enum status init_model(struct server_train *s)
@@ -115,6 +128,10 @@ enum status server_train_init(struct server_train *s, const struct server_setup 
         st = init_scores(s);
     if (st != STATUS_OK)
         return error_set(err, st, "session: %s", status_words(st));
+    if (s->setup.weights != NULL)
+        st = load_head(s, err);
+    if (st != STATUS_OK)
+        return st;
     st = init_protocol(s, err);
     if (st == STATUS_OK)
         trail_begin(&s->trainer.trail, &s->trainer.digest, fed->terms.digest);

@@ -93,7 +93,7 @@ expect 0 '' 'a run without a seed' \
 differ '' "$(value drawn/summary.json model_sha256 head)" 'says which head it has made'
 same '' "$(value drawn/summary.json model_sha256 parties)$(grep -l model_sha256 drawn/party-*/summary.json)" \
     'and of no party which bottom'
-same 2 "$(find drawn -path '*party-*/model.safetensors' | wc -l)" 'though they are there'
+same 2 "$(find drawn -path '*party-?/model.safetensors' | wc -l)" 'though they are there'
 
 # --- a start after the end is another run; while that has done nothing, the model is the one there was ---
 stamp=$(sha256sum third/server/model.safetensors)

@@ -160,8 +160,11 @@ python3 - <<'NESTS'
 for name, unit in (("square", "["), ("curly", "{"), ("keys", "{a: "), ("dashes", "- "), ("marks", "? ")):
     open(name + ".yaml", "w").write(unit * (60000 // len(unit)))
 NESTS
-for nest in square curly keys dashes marks; do
-    expect 2 "$nest.yaml:1: nested too deeply" "60 KB of $nest" quick 60 "$vfl" pki digest $nest.yaml
+for nest in square keys dashes; do
+    expect 2 "$nest.yaml:1: .*nested too deeply" "60 KB of $nest" quick 60 "$vfl" pki digest $nest.yaml
+done
+for nest in curly marks; do
+    expect 2 "$nest.yaml:1: a key is a single name" "60 KB of $nest" quick 60 "$vfl" pki digest $nest.yaml
 done
 for name in '"a\\nb"' "'\$(id)'" '"a b"' 'a/b' '-rf' "'{x'"; do
     sed "s|name: p1|name: $name|" good.yaml >bad.yaml

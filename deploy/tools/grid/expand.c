@@ -4,6 +4,7 @@
 #include "deploy/tools/grid/grid.h"
 #include "deploy/tools/grid/read.h"
 #include "deploy/tools/grid/run.h"
+#include "deploy/tools/grid/value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static bool among(const struct tree *value, const char *text, struct arena *a)
     const struct tree *item = value->kind == TREE_LIST ? value->first : value;
 
     for (; item != NULL; item = value->kind == TREE_LIST ? item->next : NULL) {
-        const char *one = tree_text(item, a);
+        const char *one = value_text(item, a);
 
         if (one != NULL && strcmp(one, text) == 0)
             return true;

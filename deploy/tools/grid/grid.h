@@ -11,7 +11,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/status.h"
-#include "deploy/tools/grid/tree.h"
+#include "common/config/tree.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -86,6 +86,7 @@ struct grid {
     bool has_cases;
     const char *column[GRID_COLUMNS_MAX]; /* labels, then axes */
     size_t columns, labels;
+    struct arena text; /* the file's tree */
     struct arena arena;
 };
 

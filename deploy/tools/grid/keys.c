@@ -32,18 +32,6 @@ static bool is_taken(bool party, const char *key)
     return false;
 }
 
-static bool add_value(struct key_value *v, const struct tree *t)
-{
-    if (t->kind == TREE_SCALAR)
-        return key_value_add(v, t->text, strlen(t->text), t->quoted, 0);
-    v->list = true;
-    for (const struct tree *item = t->first; item != NULL; item = item->next)
-        if (item->kind != TREE_SCALAR ||
-            !key_value_add(v, item->text, strlen(item->text), item->quoted, 0))
-            return false;
-    return true;
-}
-
 bool keys_is_server(const char *key)
 {
     return key_find(&config_keys_server, key) >= 0 || key_is_section(&config_keys_server, key);
@@ -59,8 +47,9 @@ bool keys_check(bool party, const char *key, const struct tree *value, bool *fil
     struct key_set_fault bad;
     struct key_value v = {0};
     const struct key *k;
+    const char *why;
     size_t offset;
-    int i = key_find(table, key);
+    int i = key_find(table, key), line;
 
     if (i < 0 && key_is_section(table, key)) {
         snprintf(reason, KEYS_REASON_MAX, "is a section: name one of its keys");
@@ -74,8 +63,8 @@ bool keys_check(bool party, const char *key, const struct tree *value, bool *fil
         snprintf(reason, KEYS_REASON_MAX, "is written by vfl cluster itself");
         return false;
     }
-    if (!add_value(&v, value)) {
-        snprintf(reason, KEYS_REASON_MAX, "too long, or a list of more than single values");
+    if (!key_value_read(&v, value, &line, &why)) {
+        snprintf(reason, KEYS_REASON_MAX, "%s", why);
         return false;
     }
     k = key_at(table, (size_t)i, &offset);

@@ -4,15 +4,15 @@
 #ifndef COLONNADE_TOOLS_GRID_KEYS_H
 #define COLONNADE_TOOLS_GRID_KEYS_H
 
-#include "deploy/tools/grid/tree.h"
+#include "common/config/tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { KEYS_REASON_MAX = 512 };
 
-/* A key of the server's file, or of a party's; `line` becomes the guilty item's. *file: the value
- * names a file. false with the reason. */
+/* A key of the server's file, or of a party's.  *file: the value names a file.  false with the
+ * reason. */
 bool keys_check(bool party, const char *key, const struct tree *value, bool *file,
                 char reason[KEYS_REASON_MAX]);
 /* Whether keys of the server's file start with `key.`, or are it. */

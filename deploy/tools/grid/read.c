@@ -3,6 +3,7 @@
  */
 #include "deploy/tools/grid/read.h"
 
+#include "common/base/file.h"
 #include "common/config/number.h"
 #include "deploy/tools/grid/columns.h"
 
@@ -11,7 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ARENA_BYTES = 32 << 20, JOBS_MAX = 1024, NAME_MAX_BYTES = 64 };
+enum { ARENA_BYTES = 32 << 20, FILE_BYTES_MAX = 65536, JOBS_MAX = 1024, NAME_MAX_BYTES = 64 };
+
+static const struct tree_limits limits = {
+    .bytes = FILE_BYTES_MAX, .depth = 12, .nodes = FILE_BYTES_MAX / 2, .text_max = FILE_BYTES_MAX};
 
 #define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
@@ -476,6 +480,28 @@ static enum status find_folder(struct grid *g, const char *data, struct error *e
     return error_set(err, STATUS_CONFIG, "%s: no such folder", file);
 }
 
+static enum status read_tree(const struct tree **root, struct grid *g, struct error *err)
+{
+    struct error local = {0};
+    struct tree_fault f;
+    struct buf text;
+    enum status s;
+
+    buf_init(&text, FILE_BYTES_MAX);
+    s = file_read(g->file, &text, &local);
+    if (s != STATUS_OK) {
+        s = error_set(err, s == STATUS_MEMORY ? s : STATUS_CONFIG, "%s", local.text);
+    } else {
+        s = tree_read(root, &g->text, (const char *)text.data, text.len, &limits, &f);
+        if (s != STATUS_OK)
+            tree_refuse(g->file, s, &f, err);
+        else if (*root == NULL)
+            s = error_set(err, STATUS_CONFIG, "%s:1: empty", g->file);
+    }
+    buf_deinit(&text);
+    return s;
+}
+
 enum status grid_read(struct grid *g, const char *file, const char *data, struct error *err)
 {
     struct read r = {.g = g, .err = err};
@@ -486,7 +512,7 @@ enum status grid_read(struct grid *g, const char *file, const char *data, struct
     s = arena_init(&g->arena, ARENA_BYTES);
     if (s != STATUS_OK)
         return error_set(err, s, "%s", status_words(s));
-    s = tree_read(&root, file, &g->arena, err);
+    s = read_tree(&root, g, err);
     if (s == STATUS_OK)
         s = find_folder(g, data, err);
     if (s != STATUS_OK)
@@ -501,5 +527,6 @@ enum status grid_read(struct grid *g, const char *file, const char *data, struct
 
 void grid_deinit(struct grid *g)
 {
+    arena_deinit(&g->text);
     arena_deinit(&g->arena);
 }

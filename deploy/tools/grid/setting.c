@@ -3,6 +3,7 @@
  */
 #include "deploy/tools/grid/keys.h"
 #include "deploy/tools/grid/read.h"
+#include "deploy/tools/grid/value.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ void *read_make(struct read *r, size_t size)
 
 const char *read_text(struct read *r, const struct tree *t)
 {
-    const char *text = t->kind == TREE_MAP ? NULL : tree_text(t, &r->g->arena);
+    const char *text = t->kind == TREE_MAP ? NULL : value_text(t, &r->g->arena);
 
     if (text == NULL)
         read_refuse(r, t->line, t->name, "takes a value or a list of values");
@@ -64,10 +65,10 @@ static const char *find_file(struct read *r, const struct tree *t, const char *t
         used = snprintf(path, sizeof path, "%s/%.*s", r->g->folder, (int)n, text);
     if (used + 4 < (int)sizeof path) {
         if (access(path, R_OK) == 0)
-            return tree_copy(&r->g->arena, path, (size_t)used);
+            return arena_text(&r->g->arena, path, (size_t)used);
         strcpy(path + used, ".gz");
         if (access(path, R_OK) == 0)
-            return tree_copy(&r->g->arena, path, (size_t)used + 3);
+            return arena_text(&r->g->arena, path, (size_t)used + 3);
         path[used] = 0;
     }
     read_refuse(r, t->line, t->name, "no file %.300s (another folder: --data)", path);
@@ -89,7 +90,7 @@ static const char *find_files(struct read *r, const struct tree *t)
     if (two == NULL)
         return NULL;
     snprintf(both, sizeof both, "%s,%s", one, two);
-    return tree_copy(&r->g->arena, both, strlen(both));
+    return arena_text(&r->g->arena, both, strlen(both));
 }
 
 /* --- one setting --- */
@@ -143,7 +144,7 @@ static bool add_keys(struct read *r, struct setting made, const struct tree *val
         if (snprintf(path, sizeof path, "%s%s%s", made.key, made.key[0] == 0 ? "" : ".", t->name) >=
             (int)sizeof path)
             return read_refuse(r, t->line, t->name, "too long");
-        inner.key = tree_copy(&r->g->arena, path, strlen(path));
+        inner.key = arena_text(&r->g->arena, path, strlen(path));
         if (inner.key == NULL || !add_keys(r, inner, t, list))
             return false;
     }
@@ -162,7 +163,7 @@ static bool add_link(struct read *r, const char *key, const struct tree *value,
         return read_refuse(r, value->line, key,
                            "unknown; a link has delay_ms, jitter_ms, rate_mbit");
     snprintf(path, sizeof path, "inject.link.%s", key);
-    made.key = tree_copy(&r->g->arena, path, strlen(path));
+    made.key = arena_text(&r->g->arena, path, strlen(path));
     if (made.key == NULL || !add_setting(r, made, value, list))
         return false;
     made.kind = SETTING_PARTY;
@@ -197,7 +198,7 @@ bool read_entry(struct read *r, const char *name, const struct tree *value, stru
 
     if (n > 0) {
         made.kind = SETTING_PARTY;
-        made.who = tree_copy(&r->g->arena, name, n);
+        made.who = arena_text(&r->g->arena, name, n);
         made.key = name + n + 1;
         return made.who != NULL && add_keys(r, made, value, list);
     }

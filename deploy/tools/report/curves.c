@@ -308,11 +308,9 @@ static void put_script(FILE *to, const struct fold *f, struct pool *p)
     put_quoted(to, tables_score_name(f->want, p), "");
     fprintf(to, " noenhanced\n");
     put_key(to, f, n);
-    fprintf(
-        to,
-        "begin = \"if (format eq 'svg') { set terminal svg size 760,height dynamic font "
-        "'sans-serif,12' background 'white' } else { set terminal pngcairo size "
-        "760,height dashlength 1.2 font 'sans-serif,11' background 'white' }\"\n");
+    fprintf(to, "begin = \"if (format eq 'svg') { set terminal svg size 760,height dynamic font "
+                "'sans-serif,12' background 'white' } else { set terminal pngcairo size "
+                "760,height dashlength 1.2 font 'sans-serif,11' background 'white' }\"\n");
     put_styles(to, n);
     if (f->want->has_target)
         fprintf(to,

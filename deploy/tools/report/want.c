@@ -114,20 +114,14 @@ static enum status read_option(struct want *w, int option, struct error *err)
 
 enum status want_read(struct want *w, int argc, char **argv, struct error *err)
 {
-    static const struct option known[] = {{"target", required_argument, NULL, 't'},
-                                          {"score", required_argument, NULL, 's'},
-                                          {"by", required_argument, NULL, 'b'},
-                                          {"where", required_argument, NULL, 'w'},
-                                          {"best", required_argument, NULL, 'e'},
-                                          {"by-curve", no_argument, NULL, 'u'},
-                                          {"base", required_argument, NULL, 'r'},
-                                          {"plots", required_argument, NULL, 'p'},
-                                          {"html", required_argument, NULL, 'h'},
-                                          {"csv", required_argument, NULL, 'c'},
-                                          {"title", required_argument, NULL, 'i'},
-                                          {"command", required_argument, NULL, 'o'},
-                                          {"quiet", no_argument, NULL, 'q'},
-                                          {0}};
+    static const struct option known[] = {
+        {"target", required_argument, NULL, 't'}, {"score", required_argument, NULL, 's'},
+        {"by", required_argument, NULL, 'b'},     {"where", required_argument, NULL, 'w'},
+        {"best", required_argument, NULL, 'e'},   {"by-curve", no_argument, NULL, 'u'},
+        {"base", required_argument, NULL, 'r'},   {"plots", required_argument, NULL, 'p'},
+        {"html", required_argument, NULL, 'h'},   {"csv", required_argument, NULL, 'c'},
+        {"title", required_argument, NULL, 'i'},  {"command", required_argument, NULL, 'o'},
+        {"quiet", no_argument, NULL, 'q'},        {0}};
     enum status status = STATUS_OK;
 
     *w = (struct want){.fold = {.best = FOLD_BEST_NONE}};

@@ -77,6 +77,21 @@ static void test_short_memory_is_said_and_leaves_nothing(void **state)
     arena_deinit(&a);
 }
 
+static void test_a_text_is_copied_with_its_end(void **state)
+{
+    struct arena a;
+    const char *copy;
+
+    (void)state;
+    assert_int_equal(arena_init(&a, 64 + 4), STATUS_OK);
+    memset(a.base, 0xff, a.size);
+    copy = arena_text(&a, "abcdef", 3);
+    assert_string_equal(copy, "abc");
+    assert_null(arena_text(&a, "abcd", 4));
+    assert_string_equal(arena_text(&a, "abc", 3), "abc");
+    arena_deinit(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +99,7 @@ int main(void)
         cmocka_unit_test(test_an_arena_gives_exactly_its_size_and_not_a_byte_more),
         cmocka_unit_test(test_a_refused_piece_takes_no_room),
         cmocka_unit_test(test_short_memory_is_said_and_leaves_nothing),
+        cmocka_unit_test(test_a_text_is_copied_with_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,8 @@
 
 #include "common/config/config.h"
 #include "common/config/config_keys.h"
-#include "common/config/document.h"
 #include "common/config/key_print.h"
+#include "common/config/tree.h"
 
 #include <setjmp.h>
 #include <math.h>
@@ -474,9 +474,14 @@ static void test_quoted_text_is_read_back_and_control_characters_are_refused(voi
 {
     static const char *const good[] = {"h.example:7400", "[::1]:1", "a\"b\\c", "h\xc3\xb6",
                                        "{a: b}",         "# x",     "'",       "$(id)"};
+    static const struct tree_limits limits = {.bytes = 64, .nodes = 1, .text_max = 64};
     static const char *const bad[] = {"h\nx: 1", "a\tb", "\x1b[31m", "a\rb",
                                       "\x7f",    "\xc3", "\xc2\x85", "\xe2\x80\xa8"};
-    struct document_fault f;
+    const struct tree *root;
+    struct tree_fault f;
+    const char *why;
+    struct arena a;
+    int line;
     struct buf out;
 
     (void)state;
@@ -486,8 +491,11 @@ static void test_quoted_text_is_read_back_and_control_characters_are_refused(voi
 
         out.len = 0;
         assert_int_equal(key_print_quoted(good[i], &out), STATUS_OK);
-        assert_true(document_read_value((const char *)out.data, out.len, &v, &f));
+        assert_int_equal(tree_read(&root, &a, (const char *)out.data, out.len, &limits, &f),
+                         STATUS_OK);
+        assert_true(key_value_read(&v, root, &line, &why));
         assert_string_equal(v.item[0].text, good[i]);
+        arena_deinit(&a);
     }
     out.len = 0;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)

@@ -62,6 +62,35 @@ static void test_key_value_add_refuses_a_nul(void **state)
     assert_true(key_value_add(&v, "a b", 3, false, 1));
 }
 
+static void test_a_node_is_a_text_or_a_list_of_texts(void **state)
+{
+    struct tree last = {.text = "b", .quoted = true, .value_line = 3};
+    struct tree first = {.text = "a", .value_line = 2, .next = &last};
+    const struct tree list = {.kind = TREE_LIST, .value_line = 1, .n = 2, .first = &first};
+    const struct tree map = {.kind = TREE_MAP, .value_line = 7};
+    struct key_value v = {0};
+    const char *why;
+    int line;
+
+    (void)state;
+    assert_true(key_value_read(&v, &last, &line, &why));
+    assert_true(!v.list && v.n == 1 && v.item[0].quoted && v.item[0].line == 3);
+    memset(&v, 0, sizeof v);
+    assert_true(key_value_read(&v, &list, &line, &why));
+    assert_true(v.list && v.n == 2 && !v.item[0].quoted && v.item[1].quoted);
+    assert_string_equal(v.item[0].text, "a");
+    assert_int_equal(v.item[0].line, 2);
+
+    memset(&v, 0, sizeof v);
+    assert_false(key_value_read(&v, &map, &line, &why));
+    assert_int_equal(line, 7);
+    assert_string_equal(why, "takes a value, not keys of its own");
+    last.kind = TREE_LIST;
+    assert_false(key_value_read(&v, &list, &line, &why));
+    assert_int_equal(line, 3);
+    assert_string_equal(why, "a list here holds single values only");
+}
+
 static void test_key_value_show_is_printable_and_fits(void **state)
 {
     struct key_value v;
@@ -91,6 +120,7 @@ int main(void)
         cmocka_unit_test(test_key_value_split_knows_scalars_from_lists),
         cmocka_unit_test(test_key_value_add_refuses_more_than_fits),
         cmocka_unit_test(test_key_value_add_refuses_a_nul),
+        cmocka_unit_test(test_a_node_is_a_text_or_a_list_of_texts),
         cmocka_unit_test(test_key_value_show_is_printable_and_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

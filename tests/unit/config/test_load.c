@@ -133,6 +133,54 @@ static void test_a_mistake_is_file_line_key_reason(void **state)
            ":10: did not find expected node content while parsing a flow node");
 }
 
+static void test_keys_stand_where_their_table_has_them(void **state)
+{
+    (void)state;
+    refuse(GOOD "privacy:\n# delta: 1e-5\n", ":9: privacy: is a section without keys");
+    refuse(GOOD "privacy: [1]\n",
+           ":9: privacy: is a section: it takes keys of its own, not a value");
+    pass(GOOD "privacy: {}\n", NULL);
+    refuse(GOOD "training:\n  batch: {a: 1}\n",
+           ":10: training.batch: takes a value, not keys of its own");
+    refuse(GOOD "training:\n  batch:\n", ":10: training.batch: has no value");
+    refuse(GOOD "state_key: \n", ":9: state_key: has no value");
+    pass(GOOD "state_key: ''\n", NULL);
+    refuse("- listen\n", ":1: not a list of `key: value` lines");
+    refuse("listen\n", ":1: not a list of `key: value` lines");
+    refuse(GOOD "\"privacy \": 1\n", ":9: a key is a name of lowercase letters, digits and _");
+    refuse(GOOD "privacy: {Delta: 1}\n",
+           ":9: privacy: a key is a name of lowercase letters, digits and _");
+    refuse(GOOD "privacy.delta: 1\n", ":9: a key is a name of lowercase letters, digits and _");
+    refuse(GOOD
+           "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+           "nnnnnnnnnn: 1\n",
+           ":9: a key is a name of lowercase letters, digits and _");
+}
+
+static void test_a_list_has_at_most_16_single_values(void **state)
+{
+    (void)state;
+    pass(GOOD "model: {head: [1,1,1,1,1,1,1,1]}\n", NULL);
+    refuse(GOOD "model: {head: [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,\n1]}\n",
+           ":10: model.head: too long, or too many items");
+    refuse(GOOD "model: {head: [1,\n[1]]}\n",
+           ":10: model.head: a list here holds single values only");
+    refuse(GOOD "model: {head: [1, {a: 1}]}\n",
+           ":9: model.head: a list here holds single values only");
+}
+
+static void test_a_file_is_no_larger_than_its_table(void **state)
+{
+    static char text[40000];
+    size_t n = sizeof GOOD - 1;
+
+    (void)state;
+    memcpy(text, GOOD "model: {head: [", n + 15);
+    for (n += 15; n < sizeof text - 1; n += 2)
+        memcpy(text + n, "1,", 3);
+    refuse(text, ":9: model.head: more entries than there may be");
+}
+
 static void test_a_combination_is_blamed_on_the_line_of_its_key(void **state)
 {
     (void)state;
@@ -187,6 +235,11 @@ static void test_set_uses_the_same_table(void **state)
     refuse_set("training.batch=", "--set training.batch=: must be a whole number");
     refuse_set("training.batch={a: 1}",
                "--set training.batch={a: 1}: takes a value, not keys of its own");
+    refuse_set("model.head=[1, [2]]",
+               "--set model.head=[1, [2]]: a list here holds single values only");
+    refuse_set("training.batch=1\n---\n2",
+               "--set training.batch=1\n---\n2: a second document is not accepted");
+    refuse_set("training.batch=# 1", "--set training.batch=# 1: must be a whole number");
     refuse_set("training.batch=*a", "--set training.batch=*a: aliases are not accepted");
 }
 
@@ -282,7 +335,10 @@ static void test_hostile_bytes_do_not_reach_a_message(void **state)
     (void)state;
     assert_int_equal(load(GOOD "training: {batch: \"\\e[31m\\r\\nx\"}\n", NULL, &err),
                      STATUS_CONFIG);
-    assert_non_null(strstr(err.text, ":9: training.batch: \"?[31m??x\" is not a whole number"));
+    assert_non_null(
+        strstr(err.text, ":9: training.batch: a text of several lines, or with control"));
+    assert_int_equal(load(GOOD "training: {batch: \"\\u00e9\"}\n", NULL, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, ":9: training.batch: \"??\" is not a whole number"));
 }
 
 int main(void)
@@ -292,6 +348,9 @@ int main(void)
         cmocka_unit_test(test_a_file_needs_only_its_required_keys),
         cmocka_unit_test(test_a_missing_required_key_is_named),
         cmocka_unit_test(test_a_mistake_is_file_line_key_reason),
+        cmocka_unit_test(test_keys_stand_where_their_table_has_them),
+        cmocka_unit_test(test_a_list_has_at_most_16_single_values),
+        cmocka_unit_test(test_a_file_is_no_larger_than_its_table),
         cmocka_unit_test(test_a_combination_is_blamed_on_the_line_of_its_key),
         cmocka_unit_test(test_set_comes_after_the_file_in_order),
         cmocka_unit_test(test_set_uses_the_same_table),

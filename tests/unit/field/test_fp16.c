@@ -3,7 +3,6 @@
  */
 #include "common/field/fp16.h"
 
-
 #include <stdlib.h>
 #include <string.h>
 #include <stdarg.h>

@@ -8,10 +8,42 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FEW = 3 };
+enum { FEW = 3, MORE = 4 };
+
+static struct net_tls *client_of[FEW + MORE]; /* each has a key of its own */
+
+static int setup_clients(void **state)
+{
+    static const char *const names[] = {"q1", "q2", "q3", "q4", "q5", "q6", "q7"};
+
+    setup(state);
+    for (size_t i = 0; i < FEW + MORE; i++) {
+        struct net_identity id;
+
+        test_pki_issue(&pki, &(struct test_cert){.name = names[i]});
+        id = world_identity(&pki, names[i], pki.ca, "");
+        client_of[i] = world_tls(false, &id);
+    }
+    return 0;
+}
+
+static int teardown_clients(void **state)
+{
+    for (size_t i = 0; i < FEW + MORE; i++)
+        net_tls_free(client_of[i]);
+    return teardown(state);
+}
+
+/* The i-th client dials. */
+static struct end *dial_as(struct world *w, size_t i, const char *address)
+{
+    w->client_tls = client_of[i];
+    return world_dial(w, address, "server");
+}
 
 static size_t count_open(const struct world *w)
 {
@@ -50,7 +82,7 @@ static void test_address_over_its_limit_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < FEW + 2; i++)
-        world_dial(w, net_listener_address(l), "server");
+        dial_as(w, i, net_listener_address(l));
     for (size_t i = 0; i < FEW + 2; i++)
         while (!w->client_ends[i].closed && !w->client_ends[i].opened)
             uv_run(&w->loop, UV_RUN_ONCE);
@@ -101,14 +133,13 @@ static void test_gone_peer_makes_room(void **state)
 
 static void test_connections_over_the_total_wait_and_are_served(void **state)
 {
-    enum { MORE = 4 };
     struct world *w;
 
     (void)state;
     tls_context_limits(server_tls)->pending_max = FEW;
     w = world_new(server_tls, client_tls);
     for (size_t i = 0; i < FEW + MORE; i++)
-        world_dial(w, net_listener_address(w->listener), "server");
+        dial_as(w, i, net_listener_address(w->listener));
     world_until_count(w, &w->servers, FEW);
     turn(w);
     assert_int_equal(count_open(w), FEW);
@@ -144,8 +175,8 @@ static void test_who_owes_time_waits_and_is_served_when_there_is_some(void **sta
     (void)state;
     allow_no_time();
     w = world_new(server_tls, client_tls);
-    world_dial(w, net_listener_address(w->listener), "server");
-    world_dial(w, net_listener_address(w->listener), "server");
+    dial_as(w, 0, net_listener_address(w->listener));
+    dial_as(w, 1, net_listener_address(w->listener));
     turn(w);
     assert_int_equal(w->servers, 0);
     assert_int_equal(server_tls->holders, holders + 2); /* the listener, and one connection */
@@ -242,18 +273,24 @@ static void test_place_of_a_silent_connection_is_free_in_time(void **state)
     world_free(w);
 }
 
-/* A connection from this address of loopback, which says nothing. */
-static int say_nothing(const struct world *w, const char *from)
+/* A connection from this address of loopback, which says nothing; with SOCK_NONBLOCK it may not be
+ * there yet. */
+static int knock(const struct world *w, const char *from, int flags)
 {
     struct sockaddr_in own = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 
     inet_pton(AF_INET, from, &own.sin_addr);
     inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
     to.sin_port = htons((uint16_t)world_port(w));
     assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof own), 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_true(connect(fd, (struct sockaddr *)&to, sizeof to) == 0 || errno == EINPROGRESS);
     return fd;
+}
+
+static int say_nothing(const struct world *w, const char *from)
+{
+    return knock(w, from, 0);
 }
 
 /* Has the server ended it? */
@@ -330,6 +367,91 @@ static void test_who_has_shown_a_certificate_keeps_his_place(void **state)
     assert_false(w->server_ends[0].closed);
     net_conn_accept(w->server_ends[0].conn, WORLD_FRAME_MAX);
     world_until(w, &second->opened);
+    world_free(w);
+}
+
+static void test_of_one_key_the_newest_connection_waits(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+    const char *address = net_listener_address(w->listener);
+    struct end *first, *second, *other;
+
+    (void)state;
+    other = dial_as(w, 1, address);
+    world_until_count(w, &w->servers, 1);
+    first = dial_as(w, 0, address);
+    world_until_count(w, &w->servers, 2);
+    second = dial_as(w, 0, address);
+    world_until_count(w, &w->servers, 3);
+    world_until(w, &w->server_ends[1].closed);
+    world_until(w, &first->closed);
+    turn(w);
+    assert_says(&w->server_ends[1].err, STATUS_NET, "a newer one of the same key");
+    assert_false(second->closed);
+    assert_false(other->closed); /* another key's */
+    world_free(w);
+}
+
+static void test_who_is_accepted_is_not_ended_by_who_waits(void **state)
+{
+    struct world *w = world_new(server_tls, client_tls);
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        dial_as(w, 0, net_listener_address(w->listener));
+        world_until_count(w, &w->servers, i + 1);
+        if (i == 0)
+            net_conn_accept(w->server_ends[0].conn, WORLD_FRAME_MAX);
+    }
+    turn(w);
+    assert_false(w->server_ends[0].closed); /* which of them speaks for the key, its owner says */
+    assert_false(w->server_ends[1].closed);
+    world_free(w);
+}
+
+static size_t kernel_queue_max(void)
+{
+    FILE *file = fopen("/proc/sys/net/core/somaxconn", "r");
+    size_t n = 0;
+
+    if (file == NULL || fscanf(file, "%zu", &n) != 1)
+        n = 0;
+    if (file != NULL)
+        fclose(file);
+    return n;
+}
+
+/* A dialler is told that it is connected as long as there is room in the kernel's queue. */
+static bool is_connected(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    int failed = 1;
+    socklen_t n = sizeof failed;
+
+    return poll(&p, 1, 0) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &n) == 0 &&
+           failed == 0;
+}
+
+/* Nobody is taken out of the queue here: the loop stands still. */
+static void test_the_queue_is_as_long_as_is_served_before_a_dialler_gives_up(void **state)
+{
+    enum { LINE = 500 };
+    struct world *w = world_new(server_tls, client_tls);
+    size_t connected = 0;
+    int fd[LINE];
+
+    (void)state;
+    for (size_t i = 0; i < LINE; i++) {
+        char from[INET_ADDRSTRLEN];
+        snprintf(from, sizeof from, "127.1.%zu.1", i / 4 + 1);
+        fd[i] = knock(w, from, SOCK_NONBLOCK);
+    }
+    for (size_t i = 0; i < LINE; i++)
+        connected += is_connected(fd[i]);
+    if (kernel_queue_max() >= LINE)
+        assert_int_equal(connected, LINE);
+    for (size_t i = 0; i < LINE; i++)
+        close(fd[i]);
     world_free(w);
 }
 
@@ -411,8 +533,11 @@ int main(void)
         TEST(test_who_shows_no_certificate_gives_way),
         TEST(test_host_that_holds_the_most_gives_way),
         TEST(test_who_has_shown_a_certificate_keeps_his_place),
+        TEST(test_of_one_key_the_newest_connection_waits),
+        TEST(test_who_is_accepted_is_not_ended_by_who_waits),
+        TEST(test_the_queue_is_as_long_as_is_served_before_a_dialler_gives_up),
         TEST(test_closing_the_listener_ends_unfinished_handshakes),
         TEST(test_place_to_listen_must_make_sense_and_be_free),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup_clients, teardown_clients);
 }

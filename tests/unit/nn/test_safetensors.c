@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/safetensors.h"
+#include "common/nn/safetensors_header.h"
 
 #include "common/base/mem.h"
 #include "tests/lib/scratch.h"
@@ -228,9 +229,9 @@ static void test_a_huge_header_length_is_refused(void **state)
 }
 
 /* The limit itself is read, eight bytes more are not, though all of them are there. */
-static void test_a_header_is_64_kib_at_most(void **state)
+static void test_a_header_is_16_mib_at_most(void **state)
 {
-    enum { LIMIT = 65536 };
+    enum { LIMIT = 1 << 24 };
     struct fixture *f = *state;
     const size_t header = f->file.len - DATA - 8;
     uint8_t *file = mem_alloc(1, 8 + LIMIT + 8 + DATA);
@@ -248,6 +249,70 @@ static void test_a_header_is_64_kib_at_most(void **state)
             assert_refused(f, file, 8 + (size_t)n + DATA);
     }
     mem_free(file);
+}
+
+/* torch.nn.Sequential(Linear(3, 4), ReLU(), Linear(4, 2)): out x in, and only under its names. */
+static void test_pytorchs_weights_are_turned(void **state)
+{
+    static const char torch[] =
+        "{\"0.bias\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[48,64]},"
+        "\"0.weight\":{\"dtype\":\"F32\",\"shape\":[4,3],\"data_offsets\":[0,48]},"
+        "\"2.bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[96,104]},"
+        "\"2.weight\":{\"dtype\":\"F32\",\"shape\":[2,4],\"data_offsets\":[64,96]}}";
+    struct fixture *f = *state;
+    float data[DATA / 4];
+    char turned[sizeof torch];
+    uint8_t file[1024];
+    size_t n;
+
+    for (size_t i = 0; i < DATA / 4; i++)
+        data[i] = (float)i;
+    n = compose(file, f, torch, 0);
+    memcpy(file + n, data, DATA);
+    assert_int_equal(safetensors_parse(&f->other, file, n + DATA, &f->err), STATUS_OK);
+    for (size_t in = 0; in < 3; in++)
+        for (size_t out = 0; out < 4; out++)
+            assert_true(f->other.layer[0].w[in * 4 + out] == data[out * 3 + in]);
+    assert_true(f->other.layer[0].b[1] == 13 && f->other.layer[1].b[1] == 25);
+    assert_true(f->other.layer[1].w[2 * 2 + 1] == data[16 + 1 * 4 + 2]);
+    memcpy(turned, torch, sizeof torch);
+    memcpy(strstr(turned, "[4,3]"), "[3,4]", 5);
+    n = compose(file, f, turned, 0);
+    memcpy(file + n, data, DATA);
+    assert_refused(f, file, n + DATA);
+}
+
+static void test_metadata_is_written_and_found(void **state)
+{
+    static const char metadata[] = "{\"a\":\"1\\n\\\"\\u0007\",\"b\":\"\"}";
+    struct fixture *f = *state;
+    struct safetensors_text found, key, value;
+    struct safetensors_header m;
+    char text[16];
+    size_t data;
+    struct buf b;
+
+    buf_init(&b, 4096);
+    assert_int_equal(safetensors_print_with(&f->net, metadata, &b), STATUS_OK);
+    assert_int_equal(safetensors_parse(&f->other, b.data, b.len, &f->err), STATUS_OK);
+    assert_true(same_weights(&f->net, &f->other));
+    assert_int_equal(safetensors_metadata(&found, &data, b.data, b.len, &f->err), STATUS_OK);
+    assert_int_equal(data, DATA);
+    assert_int_equal(found.len, strlen(metadata));
+    assert_memory_equal(found.at, metadata, found.len);
+    safetensors_metadata_init(&m, &found);
+    assert_int_equal(safetensors_metadata_next(&m, &key, &value), 1);
+    assert_true(safetensors_text_is(&key, "a"));
+    assert_int_equal(safetensors_text_decode(text, &value), 4);
+    assert_memory_equal(text, "1\n\"\a", 4);
+    assert_int_equal(safetensors_metadata_next(&m, &key, &value), 1);
+    assert_int_equal(safetensors_metadata_next(&m, &key, &value), 0);
+    assert_int_equal(safetensors_metadata(&found, &data, f->file.data, f->file.len, &f->err),
+                     STATUS_OK);
+    assert_int_equal(found.len, 0);
+    value = (struct safetensors_text){"\\u0100", 6};
+    assert_true(safetensors_text_decode(text, &value) == SIZE_MAX);
+    buf_deinit(&b);
 }
 
 static void test_a_value_that_is_not_finite_is_refused(void **state)
@@ -403,7 +468,11 @@ int main(void)
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_a_huge_header_length_is_refused, open_fixture,
                                         close_fixture),
-        cmocka_unit_test_setup_teardown(test_a_header_is_64_kib_at_most, open_fixture,
+        cmocka_unit_test_setup_teardown(test_a_header_is_16_mib_at_most, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(test_pytorchs_weights_are_turned, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(test_metadata_is_written_and_found, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_a_value_that_is_not_finite_is_refused, open_fixture,
                                         close_fixture),

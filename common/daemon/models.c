@@ -1,0 +1,257 @@
+/* models.c -- folders of packages.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/models.h"
+
+#include "common/base/file.h"
+#include "common/base/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_DIGITS = 16, SERVED_MAX = MODELS_MAX * (PACKAGE_RUN_MAX + 1) };
+
+static void path_of(char out[PATH_MAX], const char *state, const char *run, const char *file)
+{
+    snprintf(out, PATH_MAX, "%s/models/%s%s%s", state, run, file[0] != 0 ? "/" : "", file);
+}
+
+static bool there_is(const char *path)
+{
+    struct stat is;
+
+    return lstat(path, &is) == 0 || errno != ENOENT;
+}
+
+bool models_name(const char *run)
+{
+    const size_t n = strlen(run);
+
+    return n > 0 && n <= PACKAGE_RUN_MAX && strcmp(run, "served") != 0 &&
+           strspn(run, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+/* --- which is in use --- */
+
+/* The file, or nothing where there is none. */
+static enum status read_served(const char *state, struct buf *out, struct error *err)
+{
+    char path[PATH_MAX];
+
+    path_of(path, state, "served", "");
+    return there_is(path) ? file_read_own(path, out, err) : STATUS_OK;
+}
+
+static enum status write_served(const char *state, const struct buf *b, struct error *err)
+{
+    char path[PATH_MAX];
+
+    path_of(path, state, "served", "");
+    return file_write_atomic(path, b->data, b->len, 0600, err);
+}
+
+/* The last line without its end into run, and where it begins; "" when there is none. */
+static size_t last_line(const struct buf *b, char run[PACKAGE_RUN_MAX + 1])
+{
+    size_t end = b->len, at;
+
+    if (end > 0 && b->data[end - 1] == '\n')
+        end--;
+    for (at = end; at > 0 && b->data[at - 1] != '\n';)
+        at--;
+    snprintf(run, PACKAGE_RUN_MAX + 1, "%.*s", (int)(end - at),
+             end > at ? (char *)b->data + at : "");
+    return at;
+}
+
+static enum status put_into_use(const char *state, const char *run, struct error *err)
+{
+    char last[PACKAGE_RUN_MAX + 1];
+    struct buf b;
+    enum status s;
+
+    buf_init(&b, SERVED_MAX);
+    s = read_served(state, &b, err);
+    if (s == STATUS_OK) {
+        last_line(&b, last);
+        if (strcmp(last, run) != 0) {
+            s = buf_printf(&b, "%s\n", run);
+            s = s == STATUS_OK ? write_served(state, &b, err)
+                               : error_set(err, s, "models/served: %s", status_words(s));
+        }
+    }
+    buf_deinit(&b);
+    return s;
+}
+
+enum status models_served(const char *state, char run[PACKAGE_RUN_MAX + 1], struct error *err)
+{
+    struct buf b;
+    enum status s;
+
+    buf_init(&b, SERVED_MAX);
+    run[0] = 0;
+    s = read_served(state, &b, err);
+    if (s == STATUS_OK)
+        last_line(&b, run);
+    if (s == STATUS_OK && run[0] != 0 && !models_name(run))
+        s = error_set(err, STATUS_IO, "%s/models/served: its last line names no run", state);
+    buf_deinit(&b);
+    return s;
+}
+
+enum status models_rollback(const char *state, char run[PACKAGE_RUN_MAX + 1], struct error *err)
+{
+    char path[PATH_MAX];
+    struct buf b;
+    enum status s;
+
+    buf_init(&b, SERVED_MAX);
+    run[0] = 0;
+    s = read_served(state, &b, err);
+    if (s == STATUS_OK) {
+        b.len = last_line(&b, run);
+        /* Past those that were removed since. */
+        for (size_t at = last_line(&b, run); b.len > 0; at = last_line(&b, run)) {
+            path_of(path, state, run, "model.safetensors");
+            if (models_name(run) && there_is(path))
+                break;
+            b.len = at;
+        }
+        s = b.len > 0 ? write_served(state, &b, err)
+                      : error_set(err, STATUS_CONFIG,
+                                  "%s/models: no model was in use before this one", state);
+    }
+    buf_deinit(&b);
+    return s;
+}
+
+/* --- packages --- */
+
+static enum status keep_as(const char *state, const char *run, const struct buf *package,
+                           bool *taken, struct error *err)
+{
+    char path[PATH_MAX];
+    struct buf there;
+    enum status s;
+
+    path_of(path, state, run, "");
+    s = folder_make(path, err);
+    path_of(path, state, run, "model.safetensors");
+    *taken = false;
+    if (s != STATUS_OK)
+        return s;
+    if (!there_is(path))
+        return file_write_atomic(path, package->data, package->len, 0600, err);
+    buf_init(&there, PACKAGE_FILE_MAX);
+    s = file_read_own(path, &there, err);
+    if (s == STATUS_OK)
+        *taken = there.len != package->len || memcmp(there.data, package->data, there.len) != 0;
+    buf_deinit(&there);
+    return s;
+}
+
+/* A name is part of the package, so it is printed for each that is tried. */
+enum status models_keep(const char *state, struct package *p, const struct nn_net *n,
+                        struct error *err)
+{
+    char hex[DIGEST_HEX_CHARS + 1];
+    struct buf out;
+    bool taken = true;
+    enum status s;
+
+    buf_init(&out, PACKAGE_FILE_MAX);
+    snprintf(p->run, sizeof p->run, "x");
+    s = package_print(p, n, &out, err); /* for the plan's digest */
+    digest_hex(hex, p->plan_sha256, sizeof p->plan_sha256);
+    for (unsigned k = 1; s == STATUS_OK && taken && k <= MODELS_MAX; k++) {
+        snprintf(p->run, sizeof p->run, k > 1 ? "%.*s-%u" : "%.*s", NAME_DIGITS, hex, k);
+        s = package_print(p, n, &out, err);
+        if (s == STATUS_OK)
+            s = keep_as(state, p->run, &out, &taken, err);
+    }
+    buf_deinit(&out);
+    if (s == STATUS_OK && taken)
+        s = error_set(err, STATUS_LIMIT, "%s/models: %d runs of one plan", state, MODELS_MAX);
+    return s == STATUS_OK ? put_into_use(state, p->run, err) : s;
+}
+
+enum status models_load(const char *state, const char *run, struct package *p, struct error *err)
+{
+    char served[PACKAGE_RUN_MAX + 1], path[PATH_MAX];
+    enum status s = STATUS_OK;
+
+    if (run[0] == 0) {
+        s = models_served(state, served, err);
+        if (s == STATUS_OK && served[0] == 0)
+            s = error_set(err, STATUS_CONFIG, "%s/models: no model is in use", state);
+        run = served;
+    }
+    if (s != STATUS_OK)
+        return s;
+    path_of(path, state, models_name(run) ? run : "no-such-name", "model.safetensors");
+    if (!models_name(run) || !there_is(path))
+        return error_set(err, STATUS_CONFIG, "%s/models: there is no model of run %.40s", state,
+                         run);
+    s = package_load(p, path, err);
+    if (s == STATUS_OK && strcmp(p->run, run) != 0)
+        s = error_set(err, STATUS_DATA, "%s: it is the model of run %s", path, p->run);
+    return s;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+enum status models_list(const char *state, char (*runs)[PACKAGE_RUN_MAX + 1], size_t max, size_t *n,
+                        struct error *err)
+{
+    char path[PATH_MAX];
+    DIR *d;
+
+    *n = 0;
+    snprintf(path, sizeof path, "%s/models", state);
+    d = opendir(path);
+    if (d == NULL && errno == ENOENT)
+        return STATUS_OK;
+    if (d == NULL)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    for (const struct dirent *e; (e = readdir(d)) != NULL && *n < max;) {
+        path_of(path, state, models_name(e->d_name) ? e->d_name : "x", "model.safetensors");
+        if (models_name(e->d_name) && there_is(path))
+            snprintf(runs[(*n)++], sizeof *runs, "%s", e->d_name);
+    }
+    closedir(d);
+    qsort(runs, *n, sizeof *runs, by_name);
+    return STATUS_OK;
+}
+
+enum status models_remove(const char *state, const char *run, struct error *err)
+{
+    char served[PACKAGE_RUN_MAX + 1], path[PATH_MAX];
+    enum status s = models_served(state, served, err);
+
+    if (s != STATUS_OK)
+        return s;
+    path_of(path, state, models_name(run) ? run : "no-such-name", "model.safetensors");
+    if (!models_name(run) || !there_is(path))
+        return error_set(err, STATUS_CONFIG, "%s/models: there is no model of run %.40s", state,
+                         run);
+    if (strcmp(served, run) == 0)
+        return error_set(err, STATUS_CONFIG,
+                         "%s/models: run %s is in use; go back first, or train another", state,
+                         run);
+    if (unlink(path) != 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    path_of(path, state, run, "");
+    if (rmdir(path) != 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    return STATUS_OK;
+}

@@ -1,0 +1,40 @@
+/* models.h -- the packages that a side keeps: state/models/RUN/model.safetensors, and which of them
+ * is in use.
+ *
+ * A package is written once and never over another.  state/models/served lists the runs that were
+ * put into use, one a line, the one in use last: a run's end puts its own there, going back takes
+ * it away.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DAEMON_MODELS_H
+#define COLONNADE_DAEMON_MODELS_H
+
+#include "common/daemon/package.h"
+
+enum { MODELS_MAX = 4096 }; /* that one side keeps */
+
+/* Writes a package (filled in but for its name, package_print) and puts it into use.  Its run is
+ * called by the first 16 digits of the plan's digest, and -2, -3, ... where another run of the same
+ * plan has that name.  The same package again is the one that is there. */
+enum status models_keep(const char *state, struct package *p, const struct nn_net *n,
+                        struct error *err) MUST_USE;
+
+/* Is it a name that a run can have? */
+bool models_name(const char *run);
+/* p is initialised; run "": the one in use. */
+enum status models_load(const char *state, const char *run, struct package *p,
+                        struct error *err) MUST_USE;
+/* "" when none is. */
+enum status models_served(const char *state, char run[PACKAGE_RUN_MAX + 1],
+                          struct error *err) MUST_USE;
+/* Names in their order; how many, in *n. */
+enum status models_list(const char *state, char (*runs)[PACKAGE_RUN_MAX + 1], size_t max, size_t *n,
+                        struct error *err) MUST_USE;
+/* Not the one in use: STATUS_CONFIG. */
+enum status models_remove(const char *state, const char *run, struct error *err) MUST_USE;
+/* Back to the one that was in use before, which is still there. */
+enum status models_rollback(const char *state, char run[PACKAGE_RUN_MAX + 1],
+                            struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,81 @@
+/* package.h -- a model with all that using it takes: what a run leaves behind on each side.
+ *
+ * A safetensors file whose metadata says what the weights are for (docs/models.md has the format).
+ * The bottom's package and the head's are of one run when their plans' digests are the same, and,
+ * under straggler wait, their trails.  A package is read only as it was written: metadata in
+ * another order or form, or with a key more, is refused.  Weights alone, of PyTorch too, are
+ * model.load's business (common/nn/safetensors.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DAEMON_PACKAGE_H
+#define COLONNADE_DAEMON_PACKAGE_H
+
+#include "common/base/buf.h"
+#include "common/config/plan.h"
+#include "common/crypto/digest.h"
+#include "common/data/scale.h"
+#include "common/metrics/score.h"
+#include "common/nn/net.h"
+
+#include <stdbool.h>
+
+enum {
+    PACKAGE_RUN_MAX = 40,        /* characters of a run's name: a-z, 0-9 and '-' */
+    PACKAGE_FILE_MAX = 1 << 30,  /* bytes */
+    PACKAGE_WIDTH_MAX = 1 << 24, /* of a layer: M P under concat */
+    PACKAGE_TEXT_MAX = 13 << 20, /* of the metadata: 65536 columns */
+    PACKAGE_SCORE_MAX = 512,
+};
+#define PACKAGE_FORMAT "colonnade-model/1"
+
+enum package_role { PACKAGE_BOTTOM, PACKAGE_HEAD };
+
+struct package {
+    enum package_role role;
+    char run[PACKAGE_RUN_MAX + 1];
+    struct plan plan; /* of the run, resolved */
+    uint8_t plan_sha256[DIGEST_BYTES];
+    uint8_t trail[DIGEST_BYTES]; /* common/flow/trail.h; zeros: it tells nothing under this plan */
+    double epochs;               /* that it has trained for */
+    uint64_t steps;
+    struct nn_spec spec; /* the net's; rows_max and optimizer are its user's */
+    /* Of a bottom: its columns in order.  names NULL: the file had none (IDX).  scale.cols 0: they
+     * are taken as they are. */
+    size_t cols;
+    char *names; /* cols x TABLE_NAME_MAX */
+    struct scale scale;
+    char score[PACKAGE_SCORE_MAX]; /* of a head: lines `test.auc=0.9`, as package_score has them */
+    struct buf file;               /* what it was read from, weights and all */
+};
+
+/* names, scale and file are the package's own. */
+void package_init(struct package *p);
+void package_deinit(struct package *p); /* safe on a zeroed one */
+
+/* Do all sides of a run under this plan end with one trail? */
+bool package_has_trail(const struct plan *plan);
+
+void package_score(char out[PACKAGE_SCORE_MAX], const struct score *train,
+                   const struct score *test);
+/* Plan, role, run and the rest are filled in; spec and plan_sha256 are taken from `n` and the plan.
+ * Replaces what is in out. */
+enum status package_print(struct package *p, const struct nn_net *n, struct buf *out,
+                          struct error *err) MUST_USE;
+/* p is initialised; STATUS_DATA with the reason.  Nothing is allocated that the file is not as long
+ * as.  The bytes are copied. */
+enum status package_parse(struct package *p, const uint8_t *bytes, size_t n,
+                          struct error *err) MUST_USE;
+/* The same of a file that this user alone can have written; the path is in the text. */
+enum status package_load(struct package *p, const char *path, struct error *err) MUST_USE;
+
+/* Does it say of itself that it is one? */
+bool package_is(const uint8_t *bytes, size_t n);
+/* A bottom's columns are those of the table, by name and in their order. */
+enum status package_columns(const struct package *p, const struct table *t,
+                            struct error *err) MUST_USE;
+
+/* Its weights into a net of its spec. */
+enum status package_weights(const struct package *p, struct nn_net *n, struct error *err) MUST_USE;
+
+#endif

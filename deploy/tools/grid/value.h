@@ -1,0 +1,14 @@
+/* value.h -- what stands behind a name in a grid, as the text that a command line takes.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TOOLS_GRID_VALUE_H
+#define COLONNADE_TOOLS_GRID_VALUE_H
+
+#include "common/base/arena.h"
+#include "common/config/tree.h"
+
+/* A scalar's text, or a list as `[a,b]`; NULL when memory is short or it is too long.  Not for
+ * maps. */
+const char *value_text(const struct tree *t, struct arena *a);
+
+#endif

@@ -1,0 +1,257 @@
+/* models.c -- vfl-models: the packages that one side keeps (common/daemon/models.h).
+ *
+ *   vfl-models [--state DIR] list           runs, which one is in use, what they are and scored
+ *   vfl-models [--state DIR] show [RUN]     all that a package says of itself, but for its plan
+ *   vfl-models [--state DIR] compare RUN RUN   what differs, and how far the weights are apart
+ *   vfl-models [--state DIR] remove RUN     not the one in use
+ *   vfl-models [--state DIR] rollback       back to the one that was in use before
+ *
+ * DIR is a daemon's state directory, without it the working directory.  Nothing that is printed is
+ * of records, but scores, names of columns, their means and deviations are.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/mem.h"
+#include "common/daemon/models.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: vfl models [--state DIR] list | show [RUN] | compare RUN RUN | remove RUN | rollback\n"
+    "  --state DIR   a daemon's state directory; without it the working directory\n";
+
+static const char *role_name(const struct package *p)
+{
+    return p->role == PACKAGE_HEAD ? "head" : "bottom";
+}
+
+/* One figure of the scores, or nothing. */
+static void print_score(const struct package *p, const char *name)
+{
+    const char *at = strstr(p->score, name);
+
+    if (at != NULL)
+        printf("  %.*s", (int)strcspn(at, "\n"), at);
+}
+
+static enum status list(const char *state, struct error *err)
+{
+    char(*runs)[PACKAGE_RUN_MAX + 1] = mem_alloc(MODELS_MAX, sizeof *runs),
+                                  served[PACKAGE_RUN_MAX + 1];
+    size_t n = 0;
+    enum status s = models_served(state, served, err);
+
+    if (runs == NULL)
+        s = error_set(err, STATUS_MEMORY, "no memory");
+    if (s == STATUS_OK)
+        s = models_list(state, runs, MODELS_MAX, &n, err);
+    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
+        struct package p;
+
+        package_init(&p);
+        s = models_load(state, runs[i], &p, err);
+        if (s == STATUS_OK) {
+            printf("%c %-20s %s  epochs %g  steps %llu", strcmp(runs[i], served) == 0 ? '*' : ' ',
+                   runs[i], role_name(&p), p.epochs, (unsigned long long)p.steps);
+            print_score(&p, "test.auc=");
+            print_score(&p, "test.loss=");
+            printf("\n");
+        }
+        package_deinit(&p);
+    }
+    mem_free(runs);
+    return s;
+}
+
+static void print_layers(const struct package *p)
+{
+    printf("layers      ");
+    for (size_t i = 0; i <= p->spec.layers; i++)
+        printf("%s%u", i > 0 ? " -> " : "", p->spec.width[i]);
+    if (p->spec.degree > 0)
+        printf(" (polynomial of degree %u)", p->spec.degree);
+    printf("\n");
+}
+
+static enum status show(const char *state, const char *run, struct error *err)
+{
+    char hex[DIGEST_HEX_CHARS + 1];
+    struct package p;
+    enum status s;
+
+    package_init(&p);
+    s = models_load(state, run, &p, err);
+    if (s == STATUS_OK) {
+        digest_hex(hex, p.plan_sha256, sizeof p.plan_sha256);
+        printf("run         %s\nrole        %s\nplan        %s\n", p.run, role_name(&p), hex);
+        digest_hex(hex, p.trail, sizeof p.trail);
+        printf("trail       %s\nepochs      %g\nsteps       %llu\nparties     %u\n", hex, p.epochs,
+               (unsigned long long)p.steps, p.plan.shape.parties);
+        print_layers(&p);
+        for (size_t c = 0; c < p.cols; c++) {
+            if (p.names != NULL)
+                printf("column      %s", p.names + c * TABLE_NAME_MAX);
+            else
+                printf("column      %zu", c + 1);
+            if (p.scale.cols > 0)
+                printf("  (x - %.9g) / %.9g", (double)p.scale.mean[c], (double)p.scale.sd[c]);
+            printf("\n");
+        }
+        printf("%s", p.score);
+    }
+    package_deinit(&p);
+    return s;
+}
+
+static enum status weights_of(const struct package *p, struct arena *arena, float **out, size_t *n,
+                              struct error *err)
+{
+    struct nn_spec spec = p->spec;
+    struct nn_net net;
+    enum status s;
+
+    spec.rows_max = 1;
+    *n = nn_spec_params(&spec);
+    *out = mem_alloc(*n + 1, sizeof **out);
+    s = *out == NULL ? STATUS_MEMORY : arena_init(arena, nn_net_bytes(&spec));
+    if (s == STATUS_OK)
+        s = nn_net_init(&net, &spec, arena);
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s", status_words(s));
+    s = package_weights(p, &net, err);
+    if (s == STATUS_OK)
+        nn_net_copy_params(&net, *out);
+    return s;
+}
+
+static void say_differs(bool same, const char *what)
+{
+    printf("%-12s%s\n", what, same ? "the same" : "different");
+}
+
+static bool same_columns(const struct package *a, const struct package *b)
+{
+    return a->cols == b->cols && (a->names == NULL) == (b->names == NULL) &&
+           (a->names == NULL || memcmp(a->names, b->names, a->cols * TABLE_NAME_MAX) == 0);
+}
+
+static bool same_scale(const struct package *a, const struct package *b)
+{
+    const size_t bytes = a->scale.cols * sizeof(float);
+
+    return a->scale.cols == b->scale.cols &&
+           (bytes == 0 || (memcmp(a->scale.mean, b->scale.mean, bytes) == 0 &&
+                           memcmp(a->scale.sd, b->scale.sd, bytes) == 0));
+}
+
+static enum status compare_weights(const struct package *a, const struct package *b,
+                                   struct error *err)
+{
+    struct arena arena[2] = {{0}, {0}};
+    float *w[2] = {NULL, NULL};
+    size_t n[2] = {0, 0};
+    enum status s = weights_of(a, &arena[0], &w[0], &n[0], err);
+
+    if (s == STATUS_OK)
+        s = weights_of(b, &arena[1], &w[1], &n[1], err);
+    if (s == STATUS_OK && n[0] == n[1]) {
+        double largest = 0, square = 0;
+
+        for (size_t i = 0; i < n[0]; i++) {
+            const double d = (double)w[0][i] - (double)w[1][i];
+
+            largest = fmax(largest, fabs(d));
+            square += d * d;
+        }
+        printf("weights     %zu, apart by at most %.6g, %.6g in all\n", n[0], largest,
+               sqrt(square));
+    } else if (s == STATUS_OK) {
+        printf("weights     %zu and %zu\n", n[0], n[1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        mem_free(w[i]);
+        arena_deinit(&arena[i]);
+    }
+    return s;
+}
+
+static enum status compare(const char *state, const char *x, const char *y, struct error *err)
+{
+    struct package a, b;
+    enum status s;
+
+    package_init(&a);
+    package_init(&b);
+    s = models_load(state, x, &a, err);
+    if (s == STATUS_OK)
+        s = models_load(state, y, &b, err);
+    if (s == STATUS_OK) {
+        say_differs(memcmp(a.plan_sha256, b.plan_sha256, DIGEST_BYTES) == 0, "plan");
+        if (a.role == PACKAGE_BOTTOM) {
+            say_differs(same_columns(&a, &b), "columns");
+            say_differs(same_scale(&a, &b), "preparation");
+        }
+        printf("epochs      %g and %g\n", a.epochs, b.epochs);
+        s = compare_weights(&a, &b, err);
+        if (a.score[0] != 0)
+            printf("%s:\n%s%s:\n%s", x, a.score, y, b.score);
+    }
+    package_deinit(&a);
+    package_deinit(&b);
+    return s;
+}
+
+static enum status rollback(const char *state, struct error *err)
+{
+    char run[PACKAGE_RUN_MAX + 1];
+    enum status s = models_rollback(state, run, err);
+
+    if (s == STATUS_OK)
+        printf("run %s is in use\n", run);
+    return s;
+}
+
+static enum status carry_out(const char *state, char **word, int n, struct error *err)
+{
+    const char *command = n > 0 ? word[0] : "";
+
+    if (strcmp(command, "list") == 0 && n == 1)
+        return list(state, err);
+    if (strcmp(command, "show") == 0 && (n == 1 || n == 2))
+        return show(state, n == 2 ? word[1] : "", err);
+    if (strcmp(command, "compare") == 0 && n == 3)
+        return compare(state, word[1], word[2], err);
+    if (strcmp(command, "remove") == 0 && n == 2)
+        return models_remove(state, word[1], err);
+    if (strcmp(command, "rollback") == 0 && n == 1)
+        return rollback(state, err);
+    return error_set(err, STATUS_CONFIG, "unknown command or wrong arguments\n%s", usage);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"state", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
+    const char *state = ".";
+    struct error err = {0};
+    enum status s = STATUS_OK;
+
+    for (int c; s == STATUS_OK && (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(usage, stdout);
+            return 0;
+        }
+        if (c == 's')
+            state = optarg;
+        else
+            s = error_set(&err, STATUS_CONFIG, "unknown option\n%s", usage);
+    }
+    if (s == STATUS_OK)
+        s = carry_out(state, argv + optind, argc - optind, &err);
+    if (s != STATUS_OK)
+        fprintf(stderr, "vfl models: %s\n", err.text);
+    return status_exit_code(s);
+}

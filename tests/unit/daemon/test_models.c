@@ -1,0 +1,161 @@
+/* test_models.c -- packages are kept once each, never over another, and one is in use.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/daemon/models.h"
+#include "tests/unit/daemon/packages.h"
+
+static void keep(const char *state, struct packages *s, char run[PACKAGE_RUN_MAX + 1])
+{
+    struct package p;
+    struct error err = {0};
+
+    packages_head(&p);
+    assert_int_equal(models_keep(state, &p, &s->head, &err), STATUS_OK);
+    snprintf(run, PACKAGE_RUN_MAX + 1, "%s", p.run);
+    package_deinit(&p);
+}
+
+static void assert_served(const char *state, const char *want)
+{
+    char run[PACKAGE_RUN_MAX + 1];
+    struct error err = {0};
+
+    assert_int_equal(models_served(state, run, &err), STATUS_OK);
+    assert_string_equal(run, want);
+}
+
+static void test_a_run_of_the_same_plan_gets_another_name(void **state)
+{
+    const char *dir = *state;
+    char first[PACKAGE_RUN_MAX + 1], again[PACKAGE_RUN_MAX + 1], second[PACKAGE_RUN_MAX + 1],
+        want[PACKAGE_RUN_MAX + 8], runs[4][PACKAGE_RUN_MAX + 1];
+    struct packages s = {0};
+    struct package p;
+    struct error err = {0};
+    size_t n;
+
+    packages_init(&s);
+    assert_served(dir, "");
+    keep(dir, &s, first);
+    keep(dir, &s, again); /* an end that is written down twice */
+    assert_string_equal(again, first);
+    s.head.layer[0].w[0] += 1;
+    keep(dir, &s, second);
+    snprintf(want, sizeof want, "%s-2", first);
+    assert_string_equal(second, want);
+    assert_served(dir, second);
+    assert_int_equal(models_list(dir, runs, 4, &n, &err), STATUS_OK);
+    assert_int_equal(n, 2);
+    assert_string_equal(runs[0], first);
+    assert_string_equal(runs[1], second);
+    package_init(&p);
+    assert_int_equal(models_load(dir, first, &p, &err), STATUS_OK);
+    assert_string_equal(p.run, first);
+    package_deinit(&p);
+    packages_deinit(&s);
+}
+
+static void test_going_back_is_to_the_one_before_that_is_still_there(void **state)
+{
+    const char *dir = *state;
+    char run[3][PACKAGE_RUN_MAX + 1], now[PACKAGE_RUN_MAX + 1];
+    struct packages s = {0};
+    struct error err = {0};
+
+    packages_init(&s);
+    for (int i = 0; i < 3; i++) {
+        s.head.layer[0].w[0] += 1;
+        keep(dir, &s, run[i]);
+    }
+    assert_int_equal(models_remove(dir, run[2], &err), STATUS_CONFIG); /* it is in use */
+    assert_int_equal(models_remove(dir, run[1], &err), STATUS_OK);
+    assert_int_equal(models_remove(dir, run[1], &err), STATUS_CONFIG);
+    assert_int_equal(models_rollback(dir, now, &err), STATUS_OK);
+    assert_string_equal(now, run[0]);
+    assert_served(dir, run[0]);
+    assert_int_equal(models_rollback(dir, now, &err), STATUS_CONFIG);
+    assert_served(dir, run[0]);
+    packages_deinit(&s);
+}
+
+static void test_a_name_leads_nowhere_else(void **state)
+{
+    const char *dir = *state, *const names[] = {"..", "../x", "a/b", "served", "A", "", "a b"};
+    struct error err = {0};
+    struct package p;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_false(models_name(names[i]));
+        package_init(&p);
+        assert_int_equal(models_load(dir, names[i], &p, &err), STATUS_CONFIG);
+        package_deinit(&p);
+        assert_int_equal(models_remove(dir, names[i], &err), STATUS_CONFIG);
+    }
+    assert_true(models_name("0123456789abcdef-2"));
+}
+
+/* Moved to another run's folder it would be taken for that run's. */
+static void test_a_package_in_another_runs_folder_is_refused(void **state)
+{
+    const char *dir = *state;
+    char run[PACKAGE_RUN_MAX + 1], from[512], to[512];
+    struct packages s = {0};
+    struct package p;
+    struct error err = {0};
+
+    packages_init(&s);
+    keep(dir, &s, run);
+    snprintf(from, sizeof from, "%s/models/%s", dir, run);
+    snprintf(to, sizeof to, "%s/models/other", dir);
+    assert_int_equal(rename(from, to), 0);
+    package_init(&p);
+    assert_int_equal(models_load(dir, "other", &p, &err), STATUS_DATA);
+    package_deinit(&p);
+    packages_deinit(&s);
+}
+
+static int make_state(void **state)
+{
+    static char dir[64];
+
+    snprintf(dir, sizeof dir, "/tmp/colonnade-models.XXXXXX");
+    *state = mkdtemp(dir);
+    return *state == NULL;
+}
+
+static int remove_one(const char *path, const struct stat *is, int type, struct FTW *at)
+{
+    (void)is;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static int remove_state(void **state)
+{
+    return nftw(*state, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_state, remove_state)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_run_of_the_same_plan_gets_another_name),
+        TEST(test_going_back_is_to_the_one_before_that_is_still_there),
+        TEST(test_a_name_leads_nowhere_else),
+        TEST(test_a_package_in_another_runs_folder_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
