@@ -447,7 +447,58 @@ static enum status line_of(char **text, size_t *n, const struct report_evaluatio
     return STATUS_OK;
 }
 
-enum status report_append(const char *path, const struct report_evaluation *e, struct error *err)
+/* What a line says that another process comes to as well; NULL when it is no line of ours. */
+static json_t *outcome_of(const char *line, size_t n)
+{
+    static const char *const own[] = {"seconds", "train_s", "bytes", "traffic", "degraded"};
+    json_t *o = json_loadb(line, n, JSON_REJECT_DUPLICATES, NULL);
+
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        json_object_del(o, own[i]);
+    return o;
+}
+
+static bool has_evaluation(const struct buf *file, const json_t *outcome)
+{
+    const char *at = (const char *)file->data;
+    size_t left = file->len;
+    bool found = false;
+
+    while (left > 0 && !found) {
+        const char *end = memchr(at, '\n', left);
+        const size_t length = end == NULL ? left : (size_t)(end - at) + 1;
+        json_t *one = outcome_of(at, length);
+
+        found = json_equal(one, outcome);
+        json_decref(one);
+        at += length;
+        left -= length;
+    }
+    return found;
+}
+
+static enum status append_once(const char *path, const char *text, size_t n, struct error *err)
+{
+    json_t *outcome = outcome_of(text, n);
+    struct buf file;
+    enum status s = STATUS_OK;
+
+    if (outcome == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
+    buf_init(&file, METRICS_BYTES_MAX);
+    if (access(path, F_OK) == 0)
+        s = file_read_own(path, &file, err);
+    if (s == STATUS_OK && !has_evaluation(&file, outcome))
+        s = append_text(path, text, n, err);
+    buf_deinit(&file);
+    json_decref(outcome);
+    return s;
+}
+
+static enum status append(const char *path, const struct report_evaluation *e,
+                          enum status (*how)(const char *path, const char *text, size_t n,
+                                             struct error *err),
+                          struct error *err)
 {
     char *text;
     size_t n;
@@ -455,66 +506,20 @@ enum status report_append(const char *path, const struct report_evaluation *e, s
 
     if (s != STATUS_OK)
         return error_set(err, s, "%s: %s", path, status_words(s));
-    s = append_text(path, text, n, err);
+    s = how(path, text, n, err);
     report_json_free(text);
     return s;
 }
 
-/* Where `key` begins in a line of n bytes; n when it is not there. */
-static size_t find(const char *line, size_t n, const char *key)
+enum status report_append(const char *path, const struct report_evaluation *e, struct error *err)
 {
-    const char *at = memmem(line, n, key, strlen(key));
-
-    return at == NULL ? n : (size_t)(at - line);
-}
-
-/* Epoch, round and scores, which another process comes to as well; the rest is one process's own.
- */
-static bool same_evaluation(const char *a, size_t a_n, const char *b, size_t b_n)
-{
-    size_t head = find(a, a_n, ",\"seconds\":"), tail = find(a, a_n, ",\"train\":");
-
-    if (tail == a_n)
-        tail = find(a, a_n, ",\"test\":");
-    return head <= b_n && memcmp(a, b, head) == 0 && find(b, b_n, ",\"seconds\":") == head &&
-           a_n - tail <= b_n && memcmp(a + tail, b + b_n - (a_n - tail), a_n - tail) == 0;
-}
-
-static bool has_evaluation(const struct buf *file, const char *line, size_t n)
-{
-    const char *at = (const char *)file->data;
-    size_t left = file->len;
-
-    while (left > 0) {
-        const char *end = memchr(at, '\n', left);
-        size_t length = end == NULL ? left : (size_t)(end - at) + 1;
-
-        if (same_evaluation(line, n, at, length))
-            return true;
-        at += length;
-        left -= length;
-    }
-    return false;
+    return append(path, e, append_text, err);
 }
 
 enum status report_append_once(const char *path, const struct report_evaluation *e,
                                struct error *err)
 {
-    struct buf file;
-    char *text;
-    size_t n;
-    enum status s = line_of(&text, &n, e);
-
-    if (s != STATUS_OK)
-        return error_set(err, s, "%s: %s", path, status_words(s));
-    buf_init(&file, METRICS_BYTES_MAX);
-    if (access(path, F_OK) == 0)
-        s = file_read_own(path, &file, err);
-    if (s == STATUS_OK && !has_evaluation(&file, text, n))
-        s = append_text(path, text, n, err);
-    buf_deinit(&file);
-    report_json_free(text);
-    return s;
+    return append(path, e, append_once, err);
 }
 
 /* --- one line for all of it --- */

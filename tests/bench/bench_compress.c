@@ -16,10 +16,10 @@
 #include "common/compress/lattice_scale.h"
 #include "common/compress/lattice_stream.h"
 #include "common/crypto/rng.h"
+#include "tests/lib/median.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { REPETITIONS = 9, VALUES_MAX = 25600, DIMS = 8 };
@@ -165,19 +165,6 @@ static double time_of(void (*work)(struct bench *), struct bench *b, size_t turn
     return 1e6 * (clock_cpu_s() - start) / (double)turns;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double v = *(const double *)a, w = *(const double *)b;
-
-    return (v > w) - (v < w);
-}
-
-static double median(double v[REPETITIONS])
-{
-    qsort(v, REPETITIONS, sizeof *v, by_value);
-    return v[REPETITIONS / 2];
-}
-
 static void compare(const char *name, enum plan_encoding kind, uint32_t bits, size_t n)
 {
     struct bench b = {.c = {kind, bits, kind == ENCODING_TOPK ? 64 : 0}, .n = n};
@@ -194,12 +181,12 @@ static void compare(const char *name, enum plan_encoding kind, uint32_t bits, si
         const double ours = time_of(quantise, &b, turns);
         gain[k] = time_of(naive, &b, turns / 20 + 1) / ours;
     }
-    printf("%-7s b = %u, %5zu values: pack %6.1f us", name, bits, n, median(all));
+    printf("%-7s b = %u, %5zu values: pack %6.1f us", name, bits, n, median(all, REPETITIONS));
     if (kind != ENCODING_TOPK)
-        printf(" (scale %6.1f)", median(found));
-    printf(", unpack %6.1f us", median(back));
+        printf(" (scale %6.1f)", median(found, REPETITIONS));
+    printf(", unpack %6.1f us", median(back, REPETITIONS));
     if (kind != ENCODING_TOPK)
-        printf("; naive twin %5.1f x", median(gain));
+        printf("; naive twin %5.1f x", median(gain, REPETITIONS));
     printf("\n");
 }
 

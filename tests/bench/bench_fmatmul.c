@@ -15,6 +15,7 @@
 #include "common/field/fp31_vec.h"
 #include "common/field/fp61_mat.h"
 #include "common/field/fp61_vec.h"
+#include "tests/lib/median.h"
 
 #include <flint/nmod_mat.h>
 #include <stdio.h>
@@ -30,19 +31,6 @@ static const struct mat_shape SHAPES[] = {
     {256, 392, 128, 392, 128, 128},
     {1024, 1024, 256, 1024, 256, 256},
 };
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *x)
-{
-    qsort(x, REPETITIONS, sizeof *x, by_value);
-    return x[REPETITIONS / 2];
-}
 
 static void *zeroed(size_t n, size_t size)
 {
@@ -167,10 +155,12 @@ static void product(uint32_t bits, const struct mat_shape *s)
             compare(&p, kernels[k]->name);
         }
     }
-    printf("%u bits, %zu x %zu x %zu: FLINT %.2f", bits, s->n, s->k, s->m, median(flint));
+    printf("%u bits, %zu x %zu x %zu: FLINT %.2f", bits, s->n, s->k, s->m,
+           median(flint, REPETITIONS));
     for (size_t k = 0; k < n; k++)
         if (kernels[k]->runs_here())
-            printf(", %s %.2f (%.1f x)", kernels[k]->name, median(ours[k]), median(ratio[k]));
+            printf(", %s %.2f (%.1f x)", kernels[k]->name, median(ours[k], REPETITIONS),
+                   median(ratio[k], REPETITIONS));
     printf("\n");
     fflush(stdout);
     tear_down(&p);
@@ -271,7 +261,7 @@ static void vectors(void)
                 arms[k].run(&v);
             rate[r] = 1e-9 * TURNS * VECTOR * sizeof *v.x / (clock_cpu_s() - start);
         }
-        printf("%s %s %.1f", k > 0 ? "," : "", arms[k].name, median(rate));
+        printf("%s %s %.1f", k > 0 ? "," : "", arms[k].name, median(rate, REPETITIONS));
     }
     printf("\n");
     prg_deinit(&v.prg);

@@ -10,12 +10,12 @@
 #include "common/base/clock.h"
 #include "common/base/mem.h"
 #include "common/gauss/gauss_kernel.h"
+#include "tests/lib/median.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { VALUES = 1 << 18, REPETITIONS = 9 };
 
@@ -33,13 +33,6 @@ static void run_gsl(struct bench *b, size_t n)
         b->z[i] = (int32_t)lrint(gsl_ran_gaussian_ziggurat(b->gsl, b->gauss.sigma));
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Median of million draws per second. */
 static double measure(struct bench *b, size_t n)
 {
@@ -54,8 +47,7 @@ static double measure(struct bench *b, size_t n)
             gauss_sample_by(b->kernel, &b->gauss, b->z, n, &b->rng);
         rate[k] = 1e-6 * (double)n / (clock_cpu_s() - start);
     }
-    qsort(rate, REPETITIONS, sizeof rate[0], by_value);
-    return rate[REPETITIONS / 2];
+    return median(rate, REPETITIONS);
 }
 
 static void compare(struct bench *b, double sigma)

@@ -17,10 +17,10 @@
 #include "common/base/clock.h"
 #include "common/base/mem.h"
 #include "common/lcc/lcc.h"
+#include "tests/lib/median.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { REPETITIONS = 9 };
@@ -175,19 +175,6 @@ static double time_of(void (*work)(struct bench *), struct bench *b, size_t turn
     return 1e6 * (clock_cpu_s() - start) / (double)turns;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double v[REPETITIONS])
-{
-    qsort(v, REPETITIONS, sizeof *v, by_value);
-    return v[REPETITIONS / 2];
-}
-
 static size_t turns_of(const struct bench *b)
 {
     const size_t work = b->n * b->code.shape.parties;
@@ -205,8 +192,9 @@ static void compare_one(const char *what, struct bench *b, void (*const arm[4])(
         for (int a = 1; a < 4; a++)
             ratio[a - 1][k] = time_of(arm[a], b, turns / 8 + 1) / us[k];
     }
-    printf("   %s %8.1f us: naive %5.1f x, lazy %5.1f x, plain C %4.1f x", what, median(us),
-           median(ratio[0]), median(ratio[1]), median(ratio[2]));
+    printf("   %s %8.1f us: naive %5.1f x, lazy %5.1f x, plain C %4.1f x", what,
+           median(us, REPETITIONS), median(ratio[0], REPETITIONS), median(ratio[1], REPETITIONS),
+           median(ratio[2], REPETITIONS));
 }
 
 static void compare(const struct lcc_shape *s, size_t n)

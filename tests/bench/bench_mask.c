@@ -18,10 +18,10 @@
 #include "common/crypto/prg.h"
 #include "common/secagg/mask.h"
 #include "common/secagg/secagg.h"
+#include "tests/lib/median.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { REPETITIONS = 9, RUN = 16384, CODE_BITS = 8 };
@@ -120,19 +120,6 @@ static double time_of(void (*work)(struct bench *), struct bench *b, size_t turn
     return 1e6 * (clock_cpu_s() - start) / (double)turns;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double v[REPETITIONS])
-{
-    qsort(v, REPETITIONS, sizeof *v, by_value);
-    return v[REPETITIONS / 2];
-}
-
 static void set_up(struct bench *b)
 {
     struct plan plan;
@@ -200,8 +187,9 @@ static void compare(struct bench *b, size_t n, uint32_t parties)
     printf("%7zu values, M = %3u: protect %8.1f us; of the EVP limit: masks %5.1f %%, packed %5.1f "
            "%%, "
            "encoded %5.1f %%; naive twin %4.1f x\n",
-           n, parties, median(us), 100 * median(alone), 100 * median(packed), 100 * median(all),
-           median(gain));
+           n, parties, median(us, REPETITIONS), 100 * median(alone, REPETITIONS),
+           100 * median(packed, REPETITIONS), 100 * median(all, REPETITIONS),
+           median(gain, REPETITIONS));
     tear_down(b);
 }
 

@@ -9,11 +9,11 @@
 #include "common/base/clock.h"
 #include "common/base/mem.h"
 #include "common/pbm/pbm_kernel.h"
+#include "tests/lib/median.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { VALUES = 1 << 18, REPETITIONS = 9 };
 
@@ -35,13 +35,6 @@ static void run_gsl(struct bench *b, size_t n)
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Median of million samples per second. */
 static double measure(struct bench *b, size_t n)
 {
@@ -56,8 +49,7 @@ static double measure(struct bench *b, size_t n)
             pbm_sample_by(b->kernel, &b->pbm, b->q, b->x, n, &b->rng);
         rate[k] = 1e-6 * (double)n / (clock_cpu_s() - start);
     }
-    qsort(rate, REPETITIONS, sizeof rate[0], by_value);
-    return rate[REPETITIONS / 2];
+    return median(rate, REPETITIONS);
 }
 
 static void compare(struct bench *b, uint32_t trials)

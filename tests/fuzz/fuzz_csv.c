@@ -5,19 +5,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/base/check.h"
 #include "common/data/csv.h"
 #include "common/data/group.h"
 #include "common/data/order.h"
 #include "common/data/text.h"
+#include "tests/fuzz/feed.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_table(const struct table *t, const struct table_want *want)
 {
@@ -67,15 +62,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               .group = size > 0 && data[0] % 4 == 2 ? "g" : NULL};
     struct error err = {0};
     struct table t;
-    char path[64];
+    char path[FEED_PATH_MAX];
     int fd;
 
     if (size == 0)
         return 0;
-    fd = memfd_create("fuzz", MFD_CLOEXEC);
-    CHECK(fd >= 0);
-    CHECK(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    fd = feed_file(path, data + 1, size - 1);
     if (csv_read(&t, path, &want, &limits, &err) == STATUS_OK) {
         check_table(&t, &want);
         if (want.group != NULL)
@@ -83,8 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         table_deinit(&t);
     } else {
         CHECK(err.status == STATUS_DATA && strncmp(err.text, path, strlen(path)) == 0);
-        for (const char *c = err.text; *c != 0; c++)
-            CHECK(*c >= 0x20 && *c <= 0x7e);
+        feed_check_words(err.text);
         CHECK(t.x == NULL && t.id_text == NULL && t.names == NULL);
     }
     close(fd);

@@ -4,31 +4,23 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/base/check.h"
 #include "common/data/idx.h"
+#include "tests/fuzz/feed.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct table_want want = {.labels = size > 0 && data[0] % 2 == 1};
     struct error err = {0};
     struct table t;
-    char path[64];
+    char path[FEED_PATH_MAX];
     int fd;
 
     if (size == 0)
         return 0;
-    fd = memfd_create("fuzz", MFD_CLOEXEC);
-    CHECK(fd >= 0);
-    CHECK(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    fd = feed_file(path, data + 1, size - 1);
     if (idx_read(&t, path, &want, &err) == STATUS_OK) {
         CHECK(t.rows > 0 && t.cols > 0 && (!want.labels || t.cols == 1));
         for (size_t i = 0; i < t.rows * t.cols; i++)

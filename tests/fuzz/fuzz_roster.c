@@ -5,15 +5,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/base/check.h"
 #include "common/flow/roster.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/feed.h"
 
 static void check_entry(const struct roster *r, const struct roster_entry *e)
 {
@@ -49,11 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct roster r, again;
     struct error err = {0};
-    char path[64];
-    int fd = memfd_create("roster", MFD_CLOEXEC);
+    char path[FEED_PATH_MAX];
+    const int fd = feed_file(path, data, size);
 
-    CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (roster_load(&r, path, &err) != STATUS_OK) {
         CHECK(err.status == STATUS_CONFIG && strncmp(err.text, path, strlen(path)) == 0);
         CHECK(err.text[strlen(path)] == ':');

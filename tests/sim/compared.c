@@ -4,6 +4,7 @@
 #include "tests/sim/compared.h"
 
 #include "common/base/check.h"
+#include "tests/sim/world.h"
 
 #include <string.h>
 
@@ -16,6 +17,14 @@ uint64_t compared_with(const struct compared *c, const uint8_t key[WIRE_KEY_BYTE
             count += c->row[i].count;
     }
     return count;
+}
+
+uint64_t compared_between(const struct sim *s, int who, int other)
+{
+    const struct compared *c = who == SIM_SERVER ? &s->disk.compared : &s->party[who].disk.compared;
+
+    return compared_with(c,
+                         other == SIM_SERVER ? s->roster.server.key : s->roster.party[other].key);
 }
 
 static uint64_t count(void *owner, const uint8_t key[WIRE_KEY_BYTES])

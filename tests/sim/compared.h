@@ -22,4 +22,8 @@ void compared_init(struct compared *c, int who);
 struct ids_counts compared_counts(struct compared *c);
 uint64_t compared_with(const struct compared *c, const uint8_t key[WIRE_KEY_BYTES]);
 
+struct sim;
+/* How often `who` has compared with `other` in vain, of SIM_SERVER and parties. */
+uint64_t compared_between(const struct sim *s, int who, int other);
+
 #endif

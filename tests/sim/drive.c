@@ -372,8 +372,10 @@ void world_new_driver(struct sim *s, int who)
 {
     static const struct driver_calls server = {
         .step = server_steps, .act = server_acts, .begin = server_begins};
-    static const struct driver_calls party = {party_steps, party_acts, party_begins,
-                                              interrupt_party};
+    static const struct driver_calls party = {.step = party_steps,
+                                              .act = party_acts,
+                                              .begin = party_begins,
+                                              .interrupt = interrupt_party};
 
     *work_of(s, who) = (struct sim_work){0};
     if (who == SIM_SERVER)

@@ -192,6 +192,18 @@ void sim_run(struct sim *s, uint64_t us)
     }
 }
 
+void sim_run_to_step(struct sim *s, uint64_t step)
+{
+    uint64_t us = 100;
+
+    while (sim_server_report(s)->steps < step) {
+        const uint64_t before = s->now_us;
+
+        sim_run(s, us);
+        us = s->now_us == before ? us + 100 : 100;
+    }
+}
+
 /* --- asking and arranging --- */
 
 void sim_rule(struct sim *s, struct sim_rule r)

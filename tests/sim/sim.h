@@ -143,6 +143,8 @@ void sim_lose_records(struct sim *s, size_t n);
 
 /* Runs until everything is over or nothing is left to happen; at most `us` of virtual time. */
 void sim_run(struct sim *s, uint64_t us);
+/* Until the server has taken so many steps. */
+void sim_run_to_step(struct sim *s, uint64_t step);
 
 const char *sim_transcript(const struct sim *s);
 

@@ -68,6 +68,33 @@ static void test_a_coded_round_is_this_transcript(void **state)
     sim_free(s);
 }
 
+/* A whole run under these rules, and its models. */
+static struct sim *run_under(const struct sim_rule *rules, size_t n, char models[6][65])
+{
+    struct sim_options o = five();
+    struct sim *s = sim_new(&o);
+
+    for (size_t i = 0; i < n; i++)
+        sim_rule(s, rules[i]);
+    sim_run(s, HOUR_US);
+    expect_completed(s);
+    model_of(s, models);
+    return s;
+}
+
+/* The same, which come to the models of a run without any; *undisturbed_us: how long that took. */
+static struct sim *run_to_the_same(const struct sim_rule *rules, size_t n, uint64_t *undisturbed_us)
+{
+    char calm[6][65], got[6][65];
+    struct sim *s = run_under(NULL, 0, calm);
+
+    *undisturbed_us = sim_now_us(s);
+    sim_free(s);
+    s = run_under(rules, n, got);
+    assert_memory_equal(calm, got, sizeof calm);
+    return s;
+}
+
 static void test_coded_gives_the_model_of_masked(void **state)
 {
     struct sim_options coded = five(), masked = five();
@@ -92,24 +119,14 @@ static void test_coded_gives_the_model_of_masked(void **state)
 /* Two uploads of five never come, in no round. */
 static void test_missing_uploads_change_nothing_and_cost_no_time(void **state)
 {
-    struct sim_options o = five();
-    char a[6][65], b[6][65];
+    static const struct sim_rule missing[] = {
+        {.act = SIM_SWALLOW, .from = 1, .kind = WIRE_UPLOAD},
+        {.act = SIM_SWALLOW, .from = 4, .kind = WIRE_UPLOAD},
+    };
     uint64_t undisturbed_us;
-    struct sim *s = sim_new(&o);
+    struct sim *s = run_to_the_same(missing, 2, &undisturbed_us);
 
     (void)state;
-    sim_run(s, HOUR_US);
-    expect_completed(s);
-    model_of(s, a);
-    undisturbed_us = sim_now_us(s);
-    sim_free(s);
-    s = sim_new(&o);
-    sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 1, .kind = WIRE_UPLOAD});
-    sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 4, .kind = WIRE_UPLOAD});
-    sim_run(s, HOUR_US);
-    expect_completed(s);
-    model_of(s, b);
-    assert_memory_equal(a, b, sizeof a);
     assert_true(sim_now_us(s) < undisturbed_us + SECOND_US / 100);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
     assert_int_equal(sim_server_report(s)->degraded.missing, 2 * 6);
@@ -139,20 +156,12 @@ static void test_one_upload_too_few_is_waited_for_and_named(void **state)
 /* A connection that breaks after its share was sent: the round decodes without it. */
 static void test_a_party_lost_after_sharing_costs_no_round(void **state)
 {
-    struct sim_options o = five();
-    char a[6][65], b[6][65];
-    struct sim *s = sim_new(&o);
+    static const struct sim_rule cut = {
+        .act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 2};
+    uint64_t us;
+    struct sim *s = run_to_the_same(&cut, 1, &us);
 
     (void)state;
-    sim_run(s, HOUR_US);
-    model_of(s, a);
-    sim_free(s);
-    s = sim_new(&o);
-    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 2});
-    sim_run(s, HOUR_US);
-    expect_completed(s);
-    model_of(s, b);
-    assert_memory_equal(a, b, sizeof a);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
     assert_int_equal(sim_server_report(s)->generation, 2);
     assert_int_equal(sim_server_report(s)->degraded.replayed, 1);
@@ -162,20 +171,12 @@ static void test_a_party_lost_after_sharing_costs_no_round(void **state)
 /* The negative twin: lost before its share, the round is void and repeated. */
 static void test_a_party_lost_before_sharing_voids_the_round(void **state)
 {
-    struct sim_options o = five();
-    char a[6][65], b[6][65];
-    struct sim *s = sim_new(&o);
+    static const struct sim_rule cut = {
+        .act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_SHARE, .nth = 2};
+    uint64_t us;
+    struct sim *s = run_to_the_same(&cut, 1, &us);
 
     (void)state;
-    sim_run(s, HOUR_US);
-    model_of(s, a);
-    sim_free(s);
-    s = sim_new(&o);
-    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_SHARE, .nth = 2});
-    sim_run(s, HOUR_US);
-    expect_completed(s);
-    model_of(s, b);
-    assert_memory_equal(a, b, sizeof a);
     assert_int_equal(sim_server_report(s)->void_rounds, 1);
     sim_free(s);
 }

@@ -192,17 +192,6 @@ static void test_a_checkpoint_of_lost_steps_is_as_good_as_none(void **state)
     }
 }
 
-static void run_to_step(struct sim *s, uint64_t step)
-{
-    uint64_t us = 100;
-
-    while (sim_server_report(s)->steps < step) {
-        uint64_t before = sim_now_us(s);
-        sim_run(s, us);
-        us = sim_now_us(s) == before ? us + 100 : 100;
-    }
-}
-
 /* All lose power at once, and the server comes back at step 7: the parties' last checkpoints are of
  * step 9, the ones before of step 6. */
 static void test_a_process_finds_the_checkpoint_before_the_last_one_too(void **state)
@@ -215,9 +204,9 @@ static void test_a_process_finds_the_checkpoint_before_the_last_one_too(void **s
     (void)state;
     o.keep_us = 100;
     s = sim_new(&o);
-    run_to_step(s, 7);
+    sim_run_to_step(s, 7);
     disk_copy(s, SIM_SERVER);
-    run_to_step(s, 11);
+    sim_run_to_step(s, 11);
     us = sim_now_us(s) + 1;
     sim_break_at(
         s, (struct sim_break){.what = SIM_DEATH, .who = SIM_SERVER, .at_us = us, .put_back = true});

@@ -72,6 +72,21 @@ struct seen {
     const char *lines;
 };
 
+/* Of shares to a sum, and to a product. */
+#define SHARES_TO_A_SUM                                                                            \
+    {                                                                                              \
+        {OUTCOME_COMPLETED, OUTCOME_COMPLETED,                                                     \
+         "-- working server\n-- lost p2\n-- worked server\n"                                       \
+         "server: broadcast close 0 open train 1\np1: share\np3: share\n"},                        \
+            {OUTCOME_STOPPED, OUTCOME_STOPPED,                                                     \
+             "-- working server\n-- stop server\n-- worked server\n"                               \
+             "server: broadcast close 0 open train 1\nserver: finish stopped\n"                    \
+             "p1: share\n"},                                                                       \
+            {OUTCOME_COMPLETED, OUTCOME_COMPLETED,                                                 \
+             "-- working server\n-- no timer server\n-- worked server\n"                           \
+             "server: broadcast close 0 open train 1\np1: share\np2: share\n"},                    \
+    }
+
 static const struct {
     const char *what;
     const struct run *run;
@@ -99,42 +114,8 @@ static const struct {
           "-- working server\n-- no timer server\n-- worked server\n"
           "server: broadcast close 0 open train 1\np1: upload\np2: upload\n"},
      }},
-    {"shares to a sum",
-     &coded,
-     SIM_SERVER,
-     ACTION_WORK,
-     PHASE_SUM,
-     1,
-     {
-         {OUTCOME_COMPLETED, OUTCOME_COMPLETED,
-          "-- working server\n-- lost p2\n-- worked server\n"
-          "server: broadcast close 0 open train 1\np1: share\np3: share\n"},
-         {OUTCOME_STOPPED, OUTCOME_STOPPED,
-          "-- working server\n-- stop server\n-- worked server\n"
-          "server: broadcast close 0 open train 1\nserver: finish stopped\n"
-          "p1: share\n"},
-         {OUTCOME_COMPLETED, OUTCOME_COMPLETED,
-          "-- working server\n-- no timer server\n-- worked server\n"
-          "server: broadcast close 0 open train 1\np1: share\np2: share\n"},
-     }},
-    {"a product of shares",
-     &fedvs,
-     SIM_SERVER,
-     ACTION_WORK,
-     PHASE_SUM,
-     1,
-     {
-         {OUTCOME_COMPLETED, OUTCOME_COMPLETED,
-          "-- working server\n-- lost p2\n-- worked server\n"
-          "server: broadcast close 0 open train 1\np1: share\np3: share\n"},
-         {OUTCOME_STOPPED, OUTCOME_STOPPED,
-          "-- working server\n-- stop server\n-- worked server\n"
-          "server: broadcast close 0 open train 1\nserver: finish stopped\n"
-          "p1: share\n"},
-         {OUTCOME_COMPLETED, OUTCOME_COMPLETED,
-          "-- working server\n-- no timer server\n-- worked server\n"
-          "server: broadcast close 0 open train 1\np1: share\np2: share\n"},
-     }},
+    {"shares to a sum", &coded, SIM_SERVER, ACTION_WORK, PHASE_SUM, 1, SHARES_TO_A_SUM},
+    {"a product of shares", &fedvs, SIM_SERVER, ACTION_WORK, PHASE_SUM, 1, SHARES_TO_A_SUM},
     {"one arrival under async",
      &async,
      SIM_SERVER,

@@ -27,22 +27,13 @@ enum { PARTIES = 4 };
 static const struct sim_options four = {
     .parties = PARTIES, .quiet = true, .sets = {"protocol.patience_ms=2000"}};
 
-/* How often `who` has compared with `other` in vain. */
-static uint64_t counted(const struct sim *s, int who, int other)
-{
-    const struct compared *c = who == SIM_SERVER ? &s->disk.compared : &s->party[who].disk.compared;
-
-    return compared_with(c,
-                         other == SIM_SERVER ? s->roster.server.key : s->roster.party[other].key);
-}
-
 static uint64_t all_counted(const struct sim *s)
 {
     uint64_t n = 0;
 
     for (int who = SIM_SERVER; who < (int)s->options.parties; who++) {
         for (int other = SIM_SERVER; other < (int)s->options.parties; other++)
-            n += counted(s, who, other);
+            n += compared_between(s, who, other);
     }
     return n;
 }
@@ -95,8 +86,8 @@ static void test_a_set_of_one_compares_with_the_server_alone(void **state)
             sim_party_train(s, 0)->id_text[0] = '9';
         sim_run(s, HOUR_US);
         assert_int_equal(sim_server_end(s)->outcome, other ? OUTCOME_FAILED : OUTCOME_COMPLETED);
-        assert_int_equal(counted(s, SIM_SERVER, 0), other);
-        assert_int_equal(counted(s, 0, SIM_SERVER), other);
+        assert_int_equal(compared_between(s, SIM_SERVER, 0), other);
+        assert_int_equal(compared_between(s, 0, SIM_SERVER), other);
         sim_free(s);
     }
 }
@@ -153,7 +144,7 @@ static void test_only_neighbours_who_differ_are_counted(void **state)
             for (int other = SIM_SERVER; other < PARTIES; other++) {
                 const bool neighbours = who - other == 1 || other - who == 1;
 
-                assert_int_equal(counted(s, who, other),
+                assert_int_equal(compared_between(s, who, other),
                                  neighbours && (who == odd || other == odd));
             }
         }
@@ -274,8 +265,8 @@ static void expect_p1(enum wire_kind kind, void (*how)(struct sim *, struct wire
     if (strstr(sim_party_end(s, 0)->error.text, words) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", sim_party_end(s, 0)->error.text, words);
     assert_int_equal(sim_party_end(s, 0)->error.status, status);
-    assert_int_equal(counted(s, 0, 1), p2_counted);
-    assert_int_equal(counted(s, 0, SIM_SERVER), server_counted);
+    assert_int_equal(compared_between(s, 0, 1), p2_counted);
+    assert_int_equal(compared_between(s, 0, SIM_SERVER), server_counted);
     assert_int_equal(sim_uploaded(s, 0), 0);
     sim_free(s);
 }
@@ -411,9 +402,9 @@ static void test_a_comparison_that_never_ends_counts_until_one_does(void **state
                  .act = SIM_SWALLOW, .from = SIM_SERVER, .party = SIM_ANY, .kind = WIRE_CONFIRMS});
     sim_run(s, HOUR_US);
     assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(counted(s, 1, 0), 1);
-    assert_int_equal(counted(s, 1, 2), 1);
-    assert_int_equal(counted(s, 0, SIM_SERVER), 1);
+    assert_int_equal(compared_between(s, 1, 0), 1);
+    assert_int_equal(compared_between(s, 1, 2), 1);
+    assert_int_equal(compared_between(s, 0, SIM_SERVER), 1);
     s = later(s);
     assert_true(all_counted(s) > 0);
     sim_run(s, HOUR_US);
@@ -429,7 +420,7 @@ static struct sim *guess(struct sim *s, char digit, uint64_t count)
     sim_run(s, HOUR_US);
     expect_named(s, 2);
     assert_int_equal(sim_sent(s, 1, WIRE_CONFIRM), 1);
-    assert_int_equal(counted(s, 1, 2), count);
+    assert_int_equal(compared_between(s, 1, 2), count);
     return later(s);
 }
 
@@ -452,7 +443,7 @@ static void test_who_guesses_is_shut_out(void **state)
     assert_int_equal(sim_sent(s, 1, WIRE_CONFIRM), 0);
     assert_int_equal(sim_sent(s, 3, WIRE_CONFIRM), 0);
     expect_nothing_sent(s);
-    assert_int_equal(counted(s, 1, 2), 3);
+    assert_int_equal(compared_between(s, 1, 2), 3);
     assert_int_equal(status_exit_code(sim_party_end(s, 1)->error.status), 5);
     assert_non_null(strstr(sim_party_end(s, 1)->error.text, "policy.max_id_mismatches"));
     assert_non_null(strstr(sim_party_end(s, 1)->error.text, "p3"));
@@ -521,8 +512,10 @@ static void test_under_drop_who_differs_is_left_out(void **state)
         if (i != 2)
             assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
     }
-    assert_true(counted(s, 1, 2) > 0 && counted(s, 3, 2) > 0);
-    assert_int_equal(counted(s, 0, 1) + counted(s, 1, 0) + counted(s, 0, SIM_SERVER), 0);
+    assert_true(compared_between(s, 1, 2) > 0 && compared_between(s, 3, 2) > 0);
+    assert_int_equal(compared_between(s, 0, 1) + compared_between(s, 1, 0) +
+                         compared_between(s, 0, SIM_SERVER),
+                     0);
     sim_free(s);
 }
 

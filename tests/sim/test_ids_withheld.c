@@ -24,14 +24,6 @@ enum { PARTIES = 4, WITHHELD = 200 };
 static const struct sim_options four = {
     .parties = PARTIES, .quiet = true, .sets = {"protocol.patience_ms=2000"}};
 
-static uint64_t counted(const struct sim *s, int who, int other)
-{
-    const struct compared *c = who == SIM_SERVER ? &s->disk.compared : &s->party[who].disk.compared;
-
-    return compared_with(c,
-                         other == SIM_SERVER ? s->roster.server.key : s->roster.party[other].key);
-}
-
 /* No two honest ends have counted more than the one list that the other has. */
 static uint64_t most_counted(const struct sim *s)
 {
@@ -39,8 +31,8 @@ static uint64_t most_counted(const struct sim *s)
 
     for (int who = SIM_SERVER; who < PARTIES; who++) {
         for (int other = SIM_SERVER; other < PARTIES; other++) {
-            if (counted(s, who, other) > most)
-                most = counted(s, who, other);
+            if (compared_between(s, who, other) > most)
+                most = compared_between(s, who, other);
         }
     }
     return most;
@@ -137,11 +129,11 @@ static void test_who_withholds_and_guesses_gets_as_many_answers_as_it_may_have(v
     for (uint32_t life = 0; !sim_party_end(s, 1)->over && life < WITHHELD; life++)
         go_on(s, life);
     assert_int_equal(sim_sent(s, 1, WIRE_CONFIRM), most);
-    assert_int_equal(counted(s, 1, 2), most);
+    assert_int_equal(compared_between(s, 1, 2), most);
     assert_int_equal(status_exit_code(sim_party_end(s, 1)->error.status), 5);
     assert_non_null(strstr(sim_party_end(s, 1)->error.text, "p3 comes with yet another list"));
-    assert_int_equal(counted(s, 1, 0), 1);
-    assert_int_equal(counted(s, 0, 1), 1);
+    assert_int_equal(compared_between(s, 1, 0), 1);
+    assert_int_equal(compared_between(s, 0, 1), 1);
     sim_free(s);
 }
 

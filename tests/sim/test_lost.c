@@ -40,6 +40,22 @@ static void models(struct sim *s, char out[5][65])
         sim_model(s, i, out[i]);
 }
 
+enum { CUTS = 2 * 2 * 4 * 5 };
+
+/* Before or after each message from or to p2; of uploads and broadcasts five. */
+static struct sim_rule cut_at(unsigned w)
+{
+    const bool from_server = w & 1, after = w & 2;
+    const enum wire_kind kind = from_server ? down[w / 4 % 4] : up[w / 4 % 4];
+
+    return (struct sim_rule){.act = after ? SIM_CUT_AFTER : SIM_CUT_BEFORE,
+                             .from = from_server ? SIM_SERVER : 1,
+                             .party = 1,
+                             .kind = kind,
+                             .nth = kind == WIRE_UPLOAD || kind == WIRE_BROADCAST ? 1 + w / 16 * 3
+                                                                                  : 1};
+}
+
 /* Under `wait` a cut costs time and a void round, never the result. */
 static void test_a_cut_at_any_message_changes_no_model_under_wait(void **state)
 {
@@ -50,15 +66,8 @@ static void test_a_cut_at_any_message_changes_no_model_under_wait(void **state)
     (void)state;
     models(s, calm);
     sim_free(s);
-    for (unsigned w = 0; w < 2 * 2 * 4 * 5; w++) {
-        bool from_server = w & 1, after = w & 2;
-        enum wire_kind kind = from_server ? down[w / 4 % 4] : up[w / 4 % 4];
-        uint32_t nth = kind == WIRE_UPLOAD || kind == WIRE_BROADCAST ? 1 + w / 16 * 3 : 1;
-        struct sim_rule r = {.act = after ? SIM_CUT_AFTER : SIM_CUT_BEFORE,
-                             .from = from_server ? SIM_SERVER : 1,
-                             .party = 1,
-                             .kind = kind,
-                             .nth = nth};
+    for (unsigned w = 0; w < CUTS; w++) {
+        const struct sim_rule r = cut_at(w);
         s = run_with(&r, NULL);
         assert_true(sim_server_end(s)->over);
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
@@ -80,15 +89,8 @@ static void test_a_cut_at_any_message_changes_no_model_under_wait(void **state)
 static void test_a_cut_at_any_message_ends_in_order_under_drop(void **state)
 {
     (void)state;
-    for (unsigned w = 0; w < 2 * 2 * 4 * 5; w++) {
-        bool from_server = w & 1, after = w & 2;
-        enum wire_kind kind = from_server ? down[w / 4 % 4] : up[w / 4 % 4];
-        uint32_t nth = kind == WIRE_UPLOAD || kind == WIRE_BROADCAST ? 1 + w / 16 * 3 : 1;
-        struct sim_rule r = {.act = after ? SIM_CUT_AFTER : SIM_CUT_BEFORE,
-                             .from = from_server ? SIM_SERVER : 1,
-                             .party = 1,
-                             .kind = kind,
-                             .nth = nth};
+    for (unsigned w = 0; w < CUTS; w++) {
+        const struct sim_rule r = cut_at(w);
         struct sim *s = run_with(&r, "protocol.straggler=drop");
         assert_true(sim_server_end(s)->over);
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);

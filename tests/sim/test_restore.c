@@ -45,17 +45,6 @@ static struct sim_disk *disk_of(struct sim *s, uint32_t party)
     return &s->party[party].disk;
 }
 
-static void run_to_step(struct sim *s, uint64_t step)
-{
-    uint64_t us = 100;
-
-    while (sim_server_report(s)->steps < step) {
-        uint64_t before = sim_now_us(s);
-        sim_run(s, us);
-        us = sim_now_us(s) == before ? us + 100 : 100;
-    }
-}
-
 /* What its last durable checkpoint asks of a ledger. */
 static uint64_t asked(struct sim *s, uint32_t party)
 {
@@ -104,7 +93,7 @@ static void test_all_ledgers_deleted_at_once_are_missed_by_the_checkpoints(void 
     uint32_t sent;
 
     (void)state;
-    run_to_step(s, 11);
+    sim_run_to_step(s, 11);
     die(s, 0, PARTIES - 1, &(struct sim_ledger){0});
     sim_run(s, DOWN_US / 2);
     sent = messages_with_data(s);
@@ -125,7 +114,7 @@ static struct sim *with_less(uint64_t less)
     struct sim *s = sim_new(&o);
     struct sim_ledger l;
 
-    run_to_step(s, 11);
+    sim_run_to_step(s, 11);
     l = disk_of(s, VICTIM)->ledger;
     l.number = asked(s, VICTIM) - less;
     die(s, VICTIM, VICTIM, &l);
@@ -148,7 +137,7 @@ static void test_a_later_ledger_than_the_checkpoint_goes_on(void **state)
     struct sim *s = sim_new(&o);
 
     (void)state;
-    run_to_step(s, 17);
+    sim_run_to_step(s, 17);
     assert_true(asked(s, VICTIM) < disk_of(s, VICTIM)->ledger.number);
     die(s, VICTIM, VICTIM, &disk_of(s, VICTIM)->ledger);
     sim_run(s, HOUR_US);
@@ -176,7 +165,7 @@ static void test_the_servers_steps_tell_what_an_old_checkpoint_cannot(void **sta
             o.party_sets[0] = "model.train=frozen";
         }
         s = sim_new(&o);
-        run_to_step(s, 3);
+        sim_run_to_step(s, 3);
         assert_int_equal(asked(s, VICTIM), 0);
         die(s, 0, PARTIES - 1, &(struct sim_ledger){0});
         sim_run(s, DOWN_US / 2);
@@ -196,7 +185,7 @@ static void test_a_refused_checkpoint_stays_refused(void **state)
     struct sim *s = sim_new(&o);
 
     (void)state;
-    run_to_step(s, 9);
+    sim_run_to_step(s, 9);
     die(s, 0, PARTIES - 1, &(struct sim_ledger){0});
     sim_run(s, HOUR_US);
     for (int again = 0; again < 3; again++) {
@@ -270,7 +259,7 @@ static void test_all_state_folders_deleted_at_once_are_missed_by_the_steps(void 
     uint32_t sent;
 
     (void)state;
-    run_to_step(s, 11);
+    sim_run_to_step(s, 11);
     lose_folders(s, 0, PARTIES - 1, true);
     sim_run(s, DOWN_US / 2);
     sent = messages_with_data(s);
@@ -296,7 +285,7 @@ static void test_a_lost_folder_is_missed_where_no_checkpoints_are_kept(void **st
     (void)state;
     o.diskless = 1u << VICTIM;
     s = sim_new(&o);
-    run_to_step(s, 5);
+    sim_run_to_step(s, 5);
     lose_folders(s, VICTIM, VICTIM, true);
     sim_run(s, HOUR_US);
     expect_lacking_steps(s, VICTIM, 5);
@@ -314,7 +303,7 @@ static void test_an_intact_ledger_goes_on_without_a_checkpoint(void **state)
 
         o.diskless = diskless;
         s = sim_new(&o);
-        run_to_step(s, 11);
+        sim_run_to_step(s, 11);
         lose_folders(s, 0, PARTIES - 1, false);
         sim_run(s, HOUR_US);
         expect_completed(s);
@@ -331,7 +320,7 @@ static void test_parties_without_checkpoints_outlive_their_server(void **state)
     (void)state;
     o.diskless = (1u << PARTIES) - 1;
     s = sim_new(&o);
-    run_to_step(s, 11);
+    sim_run_to_step(s, 11);
     sim_kill_at(s, SIM_SERVER, sim_now_us(s) + 1);
     sim_run(s, HOUR_US);
     expect_completed(s);
@@ -348,7 +337,7 @@ static void test_numbers_of_earlier_runs_do_not_stand_for_steps(void **state)
     (void)state;
     for (uint32_t i = 0; i < PARTIES; i++)
         disk_of(s, i)->ledger.number = 800;
-    run_to_step(s, 11);
+    sim_run_to_step(s, 11);
     l = disk_of(s, VICTIM)->ledger;
     l.number = 805;
     die(s, VICTIM, VICTIM, &l);
@@ -390,7 +379,7 @@ static void test_steps_that_were_never_done_are_not_the_ledgers_fault_alone(void
     uint32_t sent;
 
     (void)state;
-    run_to_step(s, 11);
+    sim_run_to_step(s, 11);
     lie(s);
     die(s, VICTIM, VICTIM, &disk_of(s, VICTIM)->ledger);
     sim_run(s, DOWN_US / 2);
@@ -441,7 +430,7 @@ static void test_an_operator_who_lets_the_ledger_go_goes_on(void **state)
         struct sim_options o = three(every[i]);
         struct sim *s = sim_new(&o);
 
-        run_to_step(s, 11);
+        sim_run_to_step(s, 11);
         die(s, 0, PARTIES - 1, &(struct sim_ledger){0});
         sim_run(s, DOWN_US / 2);
         for (uint32_t k = 0; k < PARTIES; k++)
@@ -460,7 +449,7 @@ static void test_an_operator_who_has_lost_all_lets_it_go_after_a_refusal(void **
     struct sim *s = sim_new(&o);
 
     (void)state;
-    run_to_step(s, 11);
+    sim_run_to_step(s, 11);
     lose_folders(s, 0, PARTIES - 1, true);
     sim_run(s, HOUR_US);
     for (uint32_t i = 0; i < PARTIES; i++) {

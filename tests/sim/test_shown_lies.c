@@ -265,25 +265,33 @@ static void expect_found_out(struct sim *s, const char *name, const char *words,
     assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
 }
 
-/* Told to p2 alone at the end of the first step. */
+/* The run in which p2 alone is told this at the end of the first step. */
+static struct sim *run_with_lie(const struct lie *lie)
+{
+    static struct liar l;
+    struct sim_options o = options_of(lie->sets);
+
+    l = (struct liar){.sim = sim_new(&o), .lie = lie};
+    sim_rule(l.sim, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = SIM_SERVER,
+                                      .party = 1,
+                                      .kind = WIRE_BROADCAST,
+                                      .nth = 2,
+                                      .alter = tell,
+                                      .owner = &l});
+    sim_run(l.sim, HOUR_US);
+    assert_true(l.told);
+    return l.sim;
+}
+
 static void test_what_no_server_can_show_is_refused_in_one_line(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        struct sim_options o = options_of(lies[i].sets);
-        struct liar l = {.sim = sim_new(&o), .lie = &lies[i]};
+        struct sim *s = run_with_lie(&lies[i]);
 
-        sim_rule(l.sim, (struct sim_rule){.act = SIM_ALTER,
-                                          .from = SIM_SERVER,
-                                          .party = 1,
-                                          .kind = WIRE_BROADCAST,
-                                          .nth = 2,
-                                          .alter = tell,
-                                          .owner = &l});
-        sim_run(l.sim, HOUR_US);
-        assert_true(l.told);
-        expect_found_out(l.sim, lies[i].name, lies[i].words, ROWS);
-        sim_free(l.sim);
+        expect_found_out(s, lies[i].name, lies[i].words, ROWS);
+        sim_free(s);
     }
 }
 
@@ -418,22 +426,12 @@ static void test_what_could_be_is_noise_when_it_is_shown_to_one_party_alone(void
 
     (void)state;
     for (size_t i = 0; i < sizeof plausible / sizeof *plausible; i++) {
-        struct sim_options o = options_of(plausible[i].sets);
-        struct liar l = {.sim = sim_new(&o), .lie = &plausible[i]};
+        struct sim *s = run_with_lie(&plausible[i]);
 
-        sim_rule(l.sim, (struct sim_rule){.act = SIM_ALTER,
-                                          .from = SIM_SERVER,
-                                          .party = 1,
-                                          .kind = WIRE_BROADCAST,
-                                          .nth = 2,
-                                          .alter = tell,
-                                          .owner = &l});
-        sim_run(l.sim, HOUR_US);
-        assert_true(l.told);
-        assert_int_equal(sim_server_end(l.sim)->outcome, OUTCOME_FAILED);
-        assert_int_equal(sim_server_end(l.sim)->error.status, STATUS_INTEGRITY);
-        assert_true(sim_server_report(l.sim)->integrity_failures > 0);
-        sim_free(l.sim);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+        assert_int_equal(sim_server_end(s)->error.status, STATUS_INTEGRITY);
+        assert_true(sim_server_report(s)->integrity_failures > 0);
+        sim_free(s);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "common/config/load.h"
 #include "common/config/plan_matrix.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -305,26 +306,13 @@ static void test_the_examples_show_every_key_with_its_default(void **state)
 
 static void test_the_documented_reference_is_that_of_the_program(void **state)
 {
-    static const char begin[] = "<!-- vfl-reference: begin -->\n",
-                      end[] = "<!-- vfl-reference: end -->\n";
-    struct buf doc, out;
-    struct error err = {0};
-    const char *from, *to;
+    struct buf out;
 
     (void)state;
-    buf_init(&doc, TEXT_MAX);
     buf_init(&out, TEXT_MAX);
-    assert_int_equal(file_read("docs/configuration.md", &doc, &err), STATUS_OK);
     assert_int_equal(config_reference(&out), STATUS_OK);
     assert_int_equal(plan_matrix(&out), STATUS_OK);
-    from = memmem(doc.data, doc.len, begin, sizeof begin - 1);
-    to = memmem(doc.data, doc.len, end, sizeof end - 1);
-    assert_true(from != NULL && to != NULL);
-    from += sizeof begin - 1;
-    if ((size_t)(to - from) != out.len || memcmp(from, out.data, out.len) != 0)
-        fail_msg(
-            "docs/configuration.md: print the part between its markers anew with vfl-reference");
-    buf_deinit(&doc);
+    page_expect("docs/configuration.md", "vfl-reference", &out);
     buf_deinit(&out);
 }
 

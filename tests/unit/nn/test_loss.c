@@ -1,8 +1,10 @@
-/* test_loss.c -- losses, gradients and predictions against golden vectors and finite differences.
+/* test_loss.c -- losses, gradients and predictions against golden golden_vectors and finite
+ * differences.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/loss.h"
 
+#include "tests/unit/nn/golden.h"
 #include "tests/unit/nn/sample.h"
 
 #include <string.h>
@@ -26,25 +28,9 @@ static const struct {
 } KINDS[] = {
     {"softmax", NN_LOSS_SOFTMAX}, {"sigmoid", NN_LOSS_SIGMOID}, {"squared", NN_LOSS_SQUARED}};
 
-static json_t *vectors;
-
-static int load(void **state)
-{
-    (void)state;
-    vectors = json_load_file("tests/golden/nn.json", 0, NULL);
-    return vectors == NULL ? -1 : 0;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    json_decref(vectors);
-    return 0;
-}
-
 static struct golden golden_of(size_t kind)
 {
-    const json_t *v = json_object_get(json_object_get(vectors, "loss"), KINDS[kind].name);
+    const json_t *v = json_object_get(json_object_get(golden_vectors, "loss"), KINDS[kind].name);
     struct golden g;
     size_t n = sample_floats(g.logits, MOST, json_object_get(v, "logits"));
 
@@ -185,5 +171,5 @@ int main(void)
         cmocka_unit_test(test_logits_of_any_size_give_a_finite_loss),
         cmocka_unit_test(test_a_nan_logit_gives_a_nan_loss),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, golden_load, golden_unload);
 }

@@ -6,6 +6,7 @@
 #include "common/nn/net.h"
 
 #include "common/nn/loss.h"
+#include "tests/unit/nn/golden.h"
 #include "tests/unit/nn/sample.h"
 
 #include <string.h>
@@ -20,25 +21,9 @@ enum { ROWS = 7, PARAMS = 119, OUT = 3, STEPS = 3 };
 static const char *const RULES[] = {"sgd", "momentum",
                                     "adam"}; /* in the order of enum nn_optimizer */
 
-static json_t *vectors;
-
-static int load(void **state)
-{
-    (void)state;
-    vectors = json_load_file("tests/golden/nn.json", 0, NULL);
-    return vectors == NULL ? -1 : 0;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    json_decref(vectors);
-    return 0;
-}
-
 static const json_t *golden(const char *key)
 {
-    return json_object_get(json_object_get(vectors, "net"), key);
+    return json_object_get(json_object_get(golden_vectors, "net"), key);
 }
 
 struct trial {
@@ -166,5 +151,5 @@ int main(void)
         cmocka_unit_test(test_another_rule_misses_them),
         cmocka_unit_test(test_adam_that_forgets_its_step_misses_them),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, golden_load, golden_unload);
 }

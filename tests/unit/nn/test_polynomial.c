@@ -9,6 +9,7 @@
 #include "common/nn/safetensors.h"
 #include "common/nn/state.h"
 #include "tests/lib/scratch.h"
+#include "tests/unit/nn/golden.h"
 #include "tests/unit/nn/sample.h"
 
 #include <math.h>
@@ -27,25 +28,9 @@ static const char *const RULES[] = {"sgd", "momentum",
                                     "adam"}; /* in the order of enum nn_optimizer */
 static const uint8_t KEY[RNG_KEY_BYTES] = {5, 6, 7};
 
-static json_t *vectors;
-
-static int load(void **state)
-{
-    (void)state;
-    vectors = json_load_file("tests/golden/nn.json", 0, NULL);
-    return vectors == NULL ? -1 : 0;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    json_decref(vectors);
-    return 0;
-}
-
 static const json_t *golden(const char *key)
 {
-    return json_object_get(json_object_get(vectors, "polynomial"), key);
+    return json_object_get(json_object_get(golden_vectors, "polynomial"), key);
 }
 
 static struct nn_spec spec_of(uint32_t features, uint32_t degree, uint32_t out)
@@ -552,5 +537,5 @@ int main(void)
         cmocka_unit_test(test_python_reads_one_matrix_for_each_power),
         cmocka_unit_test(test_a_file_comes_back_into_its_degree_and_no_other),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, golden_load, golden_unload);
 }

@@ -3,6 +3,8 @@
  */
 #include "common/privacy/account.h"
 
+#include "tests/unit/privacy/accounts.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,18 +14,13 @@
 
 static struct account_entry dp_entry(void)
 {
-    return (struct account_entry){.kind = ACCOUNT_PBM,
-                                  .trials = 4,
-                                  .beta = 0.1,
-                                  .bottom = ACCOUNT_DP,
-                                  .step_noise = 20,
-                                  .steps = 5,
-                                  .coordinates = 2,
-                                  .parties = 5,
-                                  .colluders = 1,
-                                  .releases = 100000,
-                                  .participations_max = 10,
-                                  .trained_max = 10};
+    struct account_entry e = pbm(4, 0.1, 5, 2, 10);
+
+    e.releases = 100000;
+    e.bottom = ACCOUNT_DP;
+    e.step_noise = 20;
+    e.steps = 5;
+    return e;
 }
 
 static double divergence(const struct account_entry *e, double excess)

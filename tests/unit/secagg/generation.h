@@ -197,4 +197,25 @@ static inline float generation_value(const struct secagg_shape *s, uint32_t q)
     return (float)(2.0 * (double)s->encode.clip * q / s->encode.value_max - (double)s->encode.clip);
 }
 
+/* Members that name a round alike get on; with any other number, purpose, sid or broadcast they
+ * come to `refusal`. */
+static inline void generation_expect_one_name(enum status (*meet)(const struct secagg_round *theirs,
+                                                                  const struct secagg_round *own),
+                                              enum status refusal)
+{
+    static uint8_t sid[32] = {1}, broadcast[32] = {2}, other[32] = {3};
+    static uint8_t flipped[32] = {2, [31] = 0x80};
+    const struct secagg_round theirs = {.round = 5, .sid = sid, .broadcast = broadcast};
+    struct secagg_round own[5] = {theirs, theirs, theirs, theirs, theirs};
+
+    own[0].round = 6;
+    own[1].round = 256 + 5;
+    own[2].purpose = 1;
+    own[3].sid = other;
+    own[4].broadcast = flipped;
+    CHECK(meet(&theirs, &theirs) == STATUS_OK);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        CHECK(meet(&theirs, &own[i]) == refusal);
+}
+
 #endif
