@@ -30,6 +30,13 @@ static enum status check_label(const struct party_inputs *in, const char *label,
     return error_set(err, STATUS_CONFIG, "%s: the checkpoint of \"%s\"", in->config.state, label);
 }
 
+bool party_checkpoint_needed(const struct party_report *rep, enum wire_outcome outcome)
+{
+    const bool well = outcome == OUTCOME_COMPLETED || outcome == OUTCOME_TARGET;
+
+    return rep->begun && !(well && rep->final);
+}
+
 enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out, struct error *err)
 {
     struct checkpoint_place at = place_of(in);

@@ -1,7 +1,7 @@
 /* checkpoint.h -- this party's part of a run in a sealed file of its state directory.
  *
- * Written when a run ends before it is complete, if there is a state_key; read when the party
- * starts again; removed when the run is complete.
+ * Written when the process ends before its model is final, if there is a state_key; read when the
+ * party starts again; removed when the run is complete.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +10,10 @@
 
 #include "party/prepare.h"
 #include "party/session.h"
+
+/* Has the process left something that another may go on with?  The server's word that the run is
+ * over is not enough: it may lie, or be mistaken.  Only the last broadcast makes a model final. */
+bool party_checkpoint_needed(const struct party_report *rep, enum wire_outcome outcome);
 
 /* Leaves out empty when there is no checkpoint.  The caller ends with secret_buf_deinit, whatever
  * the answer. */

@@ -131,23 +131,19 @@ enum status party_run_end(struct party_run *r, struct error *err)
 {
     const struct party_report *rep = party_session_report(r->session);
     struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
-    bool well = r->outcome == OUTCOME_TARGET || r->outcome == OUTCOME_COMPLETED;
-    /* Under drop and async a run may end without this party. */
-    bool complete =
-        well && (rep->final || (rep->dismissed && rep->plan.protocol.straggler != STRAGGLER_WAIT));
-    bool begun = rep->applied > 0 || rep->rounds > 0;
+    const bool needed = party_checkpoint_needed(rep, r->outcome);
     struct error unwritten = {0};
     enum status s = STATUS_OK, written;
 
     spans_stop(party_session_spans(r->session), end.now_us);
-    if (!complete && begun) /* first of all: nothing else may keep the run from going on */
+    if (needed) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
-    if (complete && rep->final && written == STATUS_OK)
+    if (!needed && rep->final && written == STATUS_OK)
         written = party_results_package(&r->results, r->session, &unwritten);
-    if ((complete || !begun) && written == STATUS_OK)
+    if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, &unwritten);
-    if ((complete || !rep->shared) && written == STATUS_OK)
+    if ((!needed || !rep->shared) && written == STATUS_OK)
         written = holdings_remove(&r->holdings, &unwritten);
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;

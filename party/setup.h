@@ -81,6 +81,7 @@ struct party_report {
     bool planned;       /* a plan was accepted, or is that of what was saved */
     bool dismissed;     /* the server itself has said that the run is over, and well */
     bool final;         /* the last broadcast has come: the model is final */
+    bool begun;         /* something was trained or released, by this process or one before it */
     bool keeping;       /* bytes of an ACTION_KEEP are still needed */
     bool shared;        /* fedvs: the shares of everybody's data are all here */
     struct plan plan;

@@ -8,6 +8,7 @@
 #include "common/crypto/secret.h"
 #include "common/daemon/guesses.h"
 #include "common/privacy/ledger.h"
+#include "common/privacy/ledger_print.h"
 #include "party/books.h"
 #include "party/checkpoint.h"
 #include "party/train/resume.h"

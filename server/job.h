@@ -56,7 +56,6 @@ struct server_job {
 
     /* --- what there is of it --- */
     enum server_job_state (*state)(const void *s, enum wire_outcome *outcome);
-    enum status (*save)(const void *s, struct buf *out); /* for a later process; or NULL */
     /* Where the protocol is over and the job is not (it has moved to OVER): it is told each event.
      * NULL: it never does. */
     struct server_next (*alone)(void *s, struct actions *a, const struct event *e);

@@ -127,7 +127,7 @@ const struct server_report *server_session_report(struct server_session *s)
     memcpy(r->lost, f->counts.lost, sizeof r->lost);
     memcpy(r->joined, f->counts.joined, sizeof r->joined);
     r->steps = s->train.trainer.steps_done;
-    r->epochs = server_epochs(&s->train);
+    r->epochs = server_trainer_epochs(&s->train.trainer);
     r->trail = s->train.trainer.trail.value;
     r->members_n = f->set.n;
     r->waiting_for = -1;
@@ -156,7 +156,7 @@ bool server_session_opened(const struct server_session *s)
 
 const struct fedvs_terms *server_session_terms(const struct server_session *s)
 {
-    return &s->train.round.sum.shape.terms;
+    return &s->train.sum.shape.terms;
 }
 
 const struct nn_net *server_session_head(const struct server_session *s)
@@ -166,15 +166,15 @@ const struct nn_net *server_session_head(const struct server_session *s)
 
 size_t server_session_up_max(const struct server_session *s)
 {
-    size_t upload = wire_up_max(s->train.round.sum.payload_max, s->train.round.sum.check_bytes),
-           share = server_share_max(&s->train);
+    size_t upload = wire_up_max(s->train.sum.payload_max, s->train.sum.check_bytes),
+           share = server_share_max(s->train.shares);
 
     return share > upload ? share : upload;
 }
 
 size_t server_session_down_max(const struct server_session *s)
 {
-    return wire_down_max(&s->train.plan, server_share_max(&s->train));
+    return wire_down_max(&s->train.plan, server_share_max(s->train.shares));
 }
 
 struct spans *server_session_spans(struct server_session *s)

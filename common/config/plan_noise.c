@@ -83,7 +83,8 @@ uint32_t plan_noise_reach(const struct plan *p, uint32_t parties)
 
 /* --- rules --- */
 
-uint32_t plan_set_least(const struct plan *p)
+/* The smallest set that a generation of this plan may have; all parties under straggler wait. */
+static uint32_t set_least(const struct plan *p)
 {
     if (p->protocol.straggler == STRAGGLER_WAIT && p->shape.parties > 0)
         return p->shape.parties;
@@ -125,13 +126,12 @@ static bool noise_out_of_range(const struct plan *p)
     if (most == 0) /* not yet known: is there any set at all? */
         return !(plan_noise_steps(p, PLAN_PARTIES_MAX) >= PLAN_NOISE_STEPS_MIN &&
                  plan_noise_steps(p, 1) <= PLAN_NOISE_STEPS_MAX);
-    return !in_range(plan_noise_steps(p, plan_set_least(p))) ||
-           !in_range(plan_noise_steps(p, most));
+    return !in_range(plan_noise_steps(p, set_least(p))) || !in_range(plan_noise_steps(p, most));
 }
 
 static void steps_numbers(const struct plan *p, char *out, size_t size)
 {
-    const uint32_t least = plan_set_least(p), most = p->shape.parties;
+    const uint32_t least = set_least(p), most = p->shape.parties;
     const uint32_t set = most == 0 || !in_range(plan_noise_steps(p, least)) ? least : most;
     const double steps = plan_noise_steps(p, set);
 

@@ -45,7 +45,4 @@ double plan_noise_steps(const struct plan *p, uint32_t parties);
  * PLAN_NOISE_REACH_MAX, or no noise. */
 uint32_t plan_noise_reach(const struct plan *p, uint32_t parties);
 
-/* The smallest set that a generation of this plan may have; all parties under straggler wait. */
-uint32_t plan_set_least(const struct plan *p);
-
 #endif

@@ -4,6 +4,7 @@
 #include "common/crypto/equality.h"
 
 #include "common/base/check.h"
+#include "common/base/public.h"
 #include "common/crypto/secret.h"
 
 #include <sodium.h>
@@ -58,8 +59,8 @@ enum status equality_begin(struct equality *e, const char *label, const void *se
         crypto_core_ristretto255_scalar_reduce(e->scalar, random); /* uniform but for 2^-259 */
         expand(hash, label, secret, n);
         /* Neither can be but by a broken generator: a scalar or a base of 0. */
-        if (crypto_core_ristretto255_from_hash(base, hash) != 0 ||
-            crypto_scalarmult_ristretto255(e->element, e->scalar, base) != 0)
+        if (public_bit(crypto_core_ristretto255_from_hash(base, hash) != 0) ||
+            public_bit(crypto_scalarmult_ristretto255(e->element, e->scalar, base) != 0))
             s = STATUS_CRYPTO;
         secret_wipe(hash, sizeof hash);
         secret_wipe(base, sizeof base);
@@ -77,7 +78,7 @@ enum status equality_end(uint8_t result[EQUALITY_BYTES], struct equality *e,
     /* The library refuses what is no element, and a product that is the identity; the order of the
      * group is prime, so there is no other small one. */
     if (memcmp(element, e->element, EQUALITY_BYTES) != 0 &&
-        crypto_scalarmult_ristretto255(result, e->scalar, element) == 0)
+        public_bit(crypto_scalarmult_ristretto255(result, e->scalar, element) == 0))
         s = STATUS_OK;
     if (s != STATUS_OK)
         secret_wipe(result, EQUALITY_BYTES);

@@ -330,8 +330,8 @@ enum status guesses_equal(struct guesses *g, const uint8_t *const *peers, size_t
     return settle(g, next, rows, s, err);
 }
 
-enum status guesses_forget(struct guesses *g, const uint8_t peer[GUESSES_KEY_BYTES], uint64_t *was,
-                           struct error *err)
+/* None of this one (NULL: of nobody) any more.  *was: how many there were. */
+static enum status forget(struct guesses *g, const uint8_t *peer, uint64_t *was, struct error *err)
 {
     struct guesses_row *next = copy(g);
     size_t rows = 0;
@@ -352,7 +352,7 @@ static enum status forget_by_order(struct guesses *g, const uint8_t *peer, const
                                    struct buf *out, struct error *err)
 {
     uint64_t was;
-    enum status s = guesses_forget(g, peer, &was, err);
+    enum status s = forget(g, peer, &was, err);
 
     if (s != STATUS_OK)
         return s;

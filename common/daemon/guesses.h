@@ -65,12 +65,8 @@ enum status guesses_note(struct guesses *g, const uint8_t *const *peers,
 /* Each of n has shown that it holds this list: none on it any more.  As durable. */
 enum status guesses_equal(struct guesses *g, const uint8_t *const *peers, size_t n,
                           const uint8_t list[GUESSES_KEY_BYTES], struct error *err) MUST_USE;
-/* By order of the operator: none of this one (NULL: of nobody), durably.  *was: how many there
- * were. */
-enum status guesses_forget(struct guesses *g, const uint8_t peer[GUESSES_KEY_BYTES], uint64_t *was,
-                           struct error *err) MUST_USE;
-
-/* `--ids-forget NAME` of a daemon that is not running: guesses_forget, and a line of what it did.
+/* `--ids-forget NAME` of a daemon that is not running: none of this one any more, durably, and a
+ * line that says how many there were.
  * peer NULL: of everybody where the name is GUESSES_ALL; else the roster has nobody of that name
  * (STATUS_CONFIG). */
 enum status guesses_order(const char *state, const struct sign_key *key, const uint8_t *peer,

@@ -150,8 +150,5 @@ size_t ledger_entries(const struct ledger *l, struct account_entry out[ACCOUNT_M
 /* The delta for claims over that many records: 1e-5, or the largest power of ten below one over
  * them when that is less, since a delta of one in them promises nothing (threats B13). */
 double ledger_delta(uint64_t records);
-/* What --ledger prints: releases, histogram of participations, entries by plan and data set,
- * mechanisms, claims at ledger_delta() of its records. */
-enum status ledger_print(const struct ledger *l, struct buf *out) MUST_USE;
 
 #endif

@@ -57,11 +57,6 @@ static struct group of_bottom(enum account_bottom bottom)
     return (struct group){dp, bottom == ACCOUNT_DP ? sizeof dp / sizeof *dp : 0};
 }
 
-const char *ledger_mechanism_kind(enum account_kind kind)
-{
-    return noise_names[kind];
-}
-
 const char *ledger_mechanism_bottom(enum account_bottom bottom)
 {
     return bottoms[bottom];

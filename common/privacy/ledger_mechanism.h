@@ -25,8 +25,7 @@ bool ledger_mechanism_read(struct account_entry *out, const char *text);
 /* Whether the ledger keeps one account for both: of any two, also those that are not possible. */
 bool ledger_mechanism_same(const struct account_entry *a, const struct account_entry *b);
 
-/* The words for a kind and for a bottom. */
-const char *ledger_mechanism_kind(enum account_kind kind);
+/* The word for a bottom. */
 const char *ledger_mechanism_bottom(enum account_bottom bottom);
 
 #endif

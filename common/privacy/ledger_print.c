@@ -4,7 +4,6 @@
 #include "common/privacy/ledger_print.h"
 
 #include "common/crypto/digest.h"
-#include "common/privacy/ledger.h"
 #include "common/privacy/ledger_inside.h"
 #include "common/privacy/noise.h"
 
@@ -164,7 +163,7 @@ static enum status print_room(const struct ledger *l, struct buf *out)
         ledger_mechanisms(l), ACCOUNT_MECHANISMS_MAX);
 }
 
-enum status ledger_print_claims(const struct account_entry *entries, size_t n, double delta,
+static enum status print_claims(const struct account_entry *entries, size_t n, double delta,
                                 struct buf *out)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
@@ -209,7 +208,7 @@ enum status ledger_print(const struct ledger *l, struct buf *out)
     if (s == STATUS_OK)
         s = print_room(l, out);
     if (s == STATUS_OK && n > 0)
-        s = ledger_print_claims(entries, n, ledger_delta(totals.records), out);
+        s = print_claims(entries, n, ledger_delta(totals.records), out);
     if (s == STATUS_OK && n > 0)
         s = buf_printf(out, "  delta is below one over the %" PRIu64 " records\n", totals.records);
     return s;

@@ -1,18 +1,13 @@
-/* ledger_print.h -- the table of claims as people read it, also for a plan that is priced and not
- * yet run.
- *
+/* ledger_print.h -- the ledger for people.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_PRIVACY_LEDGER_PRINT_H
 #define COLONNADE_PRIVACY_LEDGER_PRINT_H
 
-#include "common/base/buf.h"
-#include "common/base/status.h"
-#include "common/privacy/account.h"
+#include "common/privacy/ledger.h"
 
-#include <stddef.h>
-
-enum status ledger_print_claims(const struct account_entry *entries, size_t n, double delta,
-                                struct buf *out) MUST_USE;
+/* What --ledger prints: releases, histogram of participations, entries by plan and data set,
+ * mechanisms, claims at ledger_delta() of its records. */
+enum status ledger_print(const struct ledger *l, struct buf *out) MUST_USE;
 
 #endif

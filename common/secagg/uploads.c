@@ -64,12 +64,6 @@ static enum status take(struct uploads *u, struct uploads_round *r, uint32_t mem
     return STATUS_OK;
 }
 
-enum status uploads_add(struct uploads *u, uint32_t member, const uint8_t *payload,
-                        struct error *err)
-{
-    return take(u, u->open, member, payload, err);
-}
-
 /* --- combined --- */
 
 static enum lcc_verdict check(struct uploads *u, const struct uploads_round *r, uint32_t n,
@@ -84,7 +78,10 @@ static enum lcc_verdict check(struct uploads *u, const struct uploads_round *r, 
                               : LCC_UNVERIFIED;
 }
 
-enum status uploads_choose(struct uploads *u, struct secagg_server *base, struct error *err)
+/* Compares all that are in, and chooses the quorum to decode from, in the order they came.  Leaves
+ * verdict and faulty at the server.  STATUS_INTEGRITY when they contradict each other and it cannot
+ * be told who is wrong. */
+static enum status choose_quorum(struct uploads *u, struct secagg_server *base, struct error *err)
 {
     uint32_t faulty_n;
     enum lcc_verdict verdict;
@@ -117,14 +114,34 @@ struct uploads_rows uploads_basis(struct uploads *u, size_t at, size_t len)
     return (struct uploads_rows){u->row, u->open->basis, u->code.quorum, len};
 }
 
-void uploads_combined(struct uploads *u, bool well)
+/* --- a server of them --- */
+
+enum status uploads_server_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
+                               const uint8_t *check_part, struct error *err)
 {
-    u->open->combined = well;
+    struct uploads *u = &((struct uploads_server *)base)->uploads;
+
+    (void)check_part;
+    return take(u, u->open, member, payload, err);
 }
 
-enum status uploads_late(struct uploads *u, uint32_t member, const uint8_t *payload, size_t bytes,
-                         struct error *err)
+enum status uploads_server_combine(struct secagg_server *base, float *out, uint32_t width,
+                                   struct error *err)
 {
+    struct uploads_server *p = (struct uploads_server *)base;
+    enum status s = choose_quorum(&p->uploads, base, err);
+
+    (void)width;
+    if (s == STATUS_OK)
+        s = p->decode(p, out, err);
+    p->uploads.open->combined = s == STATUS_OK;
+    return s;
+}
+
+enum status uploads_server_late(struct secagg_server *base, uint32_t member, const uint8_t *payload,
+                                size_t bytes, struct error *err)
+{
+    struct uploads *u = &((struct uploads_server *)base)->uploads;
     struct uploads_round *r = u->open->combined ? u->open : u->other;
     const uint32_t quorum = u->code.quorum;
     uint32_t faulty_n;
@@ -146,32 +163,4 @@ enum status uploads_late(struct uploads *u, uint32_t member, const uint8_t *payl
                          "a late upload that the decoded sum contradicts: it or a dealer's shares "
                          "is wrong");
     return STATUS_OK;
-}
-
-/* --- a server of them --- */
-
-enum status uploads_server_add(struct secagg_server *base, uint32_t member, const uint8_t *payload,
-                               const uint8_t *check_part, struct error *err)
-{
-    (void)check_part;
-    return uploads_add(&((struct uploads_server *)base)->uploads, member, payload, err);
-}
-
-enum status uploads_server_combine(struct secagg_server *base, float *out, uint32_t width,
-                                   struct error *err)
-{
-    struct uploads_server *p = (struct uploads_server *)base;
-    enum status s = uploads_choose(&p->uploads, base, err);
-
-    (void)width;
-    if (s == STATUS_OK)
-        s = p->decode(p, out, err);
-    uploads_combined(&p->uploads, s == STATUS_OK);
-    return s;
-}
-
-enum status uploads_server_late(struct secagg_server *base, uint32_t member, const uint8_t *payload,
-                                size_t bytes, struct error *err)
-{
-    return uploads_late(&((struct uploads_server *)base)->uploads, member, payload, bytes, err);
 }

@@ -78,21 +78,8 @@ void uploads_deinit(struct uploads *u); /* safe on a zeroed struct */
 
 /* Opens a round of rows of len elements.  One that was combined stays until the next one is. */
 void uploads_begin(struct uploads *u, size_t len);
-/* Takes a member's row into the open round.  STATUS_PROTOCOL, and it may still come, when it is not
- * of the field. */
-enum status uploads_add(struct uploads *u, uint32_t member, const uint8_t *payload,
-                        struct error *err) MUST_USE;
-/* Compares all that are in, and chooses the quorum to decode from, in the order they came.  Leaves
- * verdict and faulty at the server.  STATUS_INTEGRITY when they contradict each other and it cannot
- * be told who is wrong. */
-enum status uploads_choose(struct uploads *u, struct secagg_server *base,
-                           struct error *err) MUST_USE;
-/* The rows of that quorum from column `at` on, until the next call of any of these. */
+/* The rows of the quorum that a combination has chosen, from column `at` on, until the next call of
+ * any of these. */
 struct uploads_rows uploads_basis(struct uploads *u, size_t at, size_t len);
-/* How decoding them went. */
-void uploads_combined(struct uploads *u, bool well);
-/* The contract of secagg_late(). */
-enum status uploads_late(struct uploads *u, uint32_t member, const uint8_t *payload, size_t bytes,
-                         struct error *err) MUST_USE;
 
 #endif

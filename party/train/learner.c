@@ -104,6 +104,7 @@ void party_learner_advance(struct party_learner *l)
 {
     trail_add(&l->trail, &l->digest, l->applied, l->bottom.received,
               party_step_bytes(l, l->bottom.batch_rows));
+    l->trained = true;
     if (++l->applied > l->behind.furthest)
         l->behind.furthest = l->applied;
 }

@@ -31,8 +31,9 @@ struct party_learner {
     struct digest digest; /* scratch */
     struct trail trail;   /* after `applied` steps */
     uint64_t applied;     /* training steps that are behind this party */
+    bool trained;         /* by this process or one before it; whatever `applied` is by now */
     bool pending;         /* an upload for step `applied` awaits its gradient */
-    bool final;           /* the last broadcast has come */
+    bool final;           /* the last broadcast has come, and no step since */
     struct party_behind behind;
     struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
 };

@@ -81,7 +81,7 @@ static enum status same_plan(struct party_train *p, const struct wire_offer *o)
         return STATUS_OK;
     /* The first checkpoint of a run that ended before it began: its server has forgotten it, too,
      * and a fresh model is as good as that one. */
-    if (!p->course.taken && p->learner.applied == 0 && !p->learner.final) {
+    if (!p->course.taken && !p->learner.trained && !p->learner.final) {
         log_info("state: its run had done no step, and the server's is another one: begun anew");
         forget_plan(p);
         return party_take_plan(p, o->job.text.data, o->job.text.n);

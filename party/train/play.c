@@ -43,6 +43,8 @@ static enum status plan_task(struct party_train *p, const struct wire_broadcast 
     if (s == STATUS_OK && r->task.close)
         s = party_learner_receive(&p->learner, b->gradient, p->learner.bottom.batch_rows, err);
     if (s == STATUS_OK)
+        s = party_round_plan_end(r, &p->learner, &p->course, b, err);
+    if (s == STATUS_OK)
         s = party_round_plan_open(r, b, err);
     return s == STATUS_OK && r->task.open ? plan_rows(p, b) : s;
 }
@@ -65,7 +67,8 @@ enum status party_broadcast(struct party_train *p, struct actions *a,
         return s;
     party_witness_ended(&p->purse.witness, &p->course, set);
     t->work = WORK_ROUND;
-    t->last = b->last;
+    if (t->open && purpose_of(t->purpose)->trains)
+        p->learner.final = false; /* a server that lost its end trains on */
     if (p->host->sm->phase == PHASE_SUM && t->open)
         sm_move(p->host->sm, p->course.mode->opens, set->generation);
     if (!t->close && !t->open)

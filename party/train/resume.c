@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 8 };
+enum { RESUME_VERSION = 9 };
 
 struct kept {
     uint32_t version;
@@ -27,6 +27,7 @@ struct kept {
     uint32_t train;         /* what the bottom was made of: enum config_train, */
     bool fitted;            /* and data.scale fit */
     bool raw;               /* the bottom has counted as raw: for good */
+    bool trained;           /* it has taken a step; under drop `applied` may be put back to 0 */
     bool final;             /* the last broadcast has come */
     struct party_paid paid; /* how far the ledger had come */
     uint8_t trail[WIRE_DIGEST_BYTES];
@@ -34,12 +35,13 @@ struct kept {
 };
 
 static const struct record_field kept_field[] = {
-    RECORD_FIELD(struct kept, version),     RECORD_FIELD(struct kept, applied),
-    RECORD_FIELD(struct kept, plan_len),    RECORD_FIELD(struct kept, train),
-    RECORD_FIELD(struct kept, fitted),      RECORD_FIELD(struct kept, raw),
-    RECORD_FIELD(struct kept, final),       RECORD_FIELD(struct kept, paid.last),
-    RECORD_FIELD(struct kept, paid.rounds), RECORD_FIELD(struct kept, paid.step),
-    RECORD_FIELD(struct kept, trail),       RECORD_FIELD(struct kept, deal),
+    RECORD_FIELD(struct kept, version),   RECORD_FIELD(struct kept, applied),
+    RECORD_FIELD(struct kept, plan_len),  RECORD_FIELD(struct kept, train),
+    RECORD_FIELD(struct kept, fitted),    RECORD_FIELD(struct kept, raw),
+    RECORD_FIELD(struct kept, trained),   RECORD_FIELD(struct kept, final),
+    RECORD_FIELD(struct kept, paid.last), RECORD_FIELD(struct kept, paid.rounds),
+    RECORD_FIELD(struct kept, paid.step), RECORD_FIELD(struct kept, trail),
+    RECORD_FIELD(struct kept, deal),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
@@ -73,6 +75,7 @@ enum status party_train_save(const void *state, struct buf *out)
         .train = setup->config->train,
         .fitted = fitted(setup),
         .raw = p->purse.raw,
+        .trained = p->learner.trained,
         .paid = party_witness_paid(&p->purse.witness, setup, &p->learner,
                                    party_unopened(&p->purse, &p->course.plan)),
     };
@@ -108,6 +111,7 @@ static enum status take(struct party_train *p, const struct kept *k, const uint8
         return unfit(p->host->error);
     memcpy(p->learner.trail.value, k->trail, sizeof k->trail);
     p->learner.applied = k->applied;
+    p->learner.trained |= k->trained;
     p->learner.final = k->final;
     return STATUS_OK;
 }

@@ -128,6 +128,27 @@ enum status party_round_plan_close(struct party_round *r, const struct party_lea
     return STATUS_OK;
 }
 
+/* Steps behind this party once the task is done. */
+static uint64_t applied_then(const struct party_task *t, const struct party_learner *l)
+{
+    return l->applied + (t->close ? 1 : 0);
+}
+
+/* Only the server sees that a target is reached; and a party's own steps may not tell how many the
+ * run has done. */
+enum status party_round_plan_end(struct party_round *r, const struct party_learner *l,
+                                 const struct party_course *c, const struct wire_broadcast *b,
+                                 struct error *err)
+{
+    const uint64_t applied = applied_then(&r->task, l);
+
+    r->task.last = b->last;
+    if (b->last && applied < c->agenda.steps && c->plan.training.stop.metric == METRIC_NONE &&
+        !c->mode->own_steps)
+        return party_violation(err, "ends the run before the plan does, after step", applied);
+    return STATUS_OK;
+}
+
 /* --- the round that begins --- */
 
 static enum status plan_step(const struct party_task *t, const struct party_learner *l,
@@ -194,8 +215,7 @@ enum status party_round_plan_open(struct party_round *r, const struct wire_broad
 enum status party_round_plan_rows(struct party_round *r, const struct party_learner *l,
                                   const struct party_course *c, struct error *err)
 {
-    /* Steps behind this party once the task is done. */
-    const uint64_t applied = l->applied + (r->task.close ? 1 : 0);
+    const uint64_t applied = applied_then(&r->task, l);
 
     return purpose_of(r->task.purpose)->trains ? plan_step(&r->task, l, applied, &c->agenda, err)
                                                : plan_sweep(r, c, applied, err);

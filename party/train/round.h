@@ -68,11 +68,14 @@ enum status party_round_make_masks(struct party_round *r, const struct party_cou
 void party_round_start(struct party_round *r);
 void party_round_end(struct party_round *r);
 
-/* A broadcast, into the task: the step that it closes, the round that it opens, and of which rows
- * that is, unless it deals. */
+/* A broadcast, into the task: the step that it closes, whether the run ends with it, the round that
+ * it opens, and of which rows that is, unless it deals. */
 enum status party_round_plan_close(struct party_round *r, const struct party_learner *l,
                                    const struct party_course *c, const struct party_set *set,
                                    const struct wire_broadcast *b, struct error *err) MUST_USE;
+enum status party_round_plan_end(struct party_round *r, const struct party_learner *l,
+                                 const struct party_course *c, const struct wire_broadcast *b,
+                                 struct error *err) MUST_USE;
 enum status party_round_plan_open(struct party_round *r, const struct wire_broadcast *b,
                                   struct error *err) MUST_USE;
 enum status party_round_plan_rows(struct party_round *r, const struct party_learner *l,

@@ -102,6 +102,7 @@ static void start(void *state)
 
     sm_move(p->host->sm, p->course.mode->opens, p->host->set->generation);
     party_round_start(&p->round);
+    p->keep.final = false;      /* of a generation before, if any was: CLOSE comes again */
     if (p->course.does_without) /* members may have missed steps */
         trail_begin(&p->learner.trail, &p->learner.digest, p->course.digest);
 }
@@ -216,8 +217,10 @@ static enum party_next dismissed(void *state, const struct wire_finish *f)
     (void)f;
     if (!c->planned || l->final)
         return PARTY_DONE;
-    log_warn("the server ended after %llu of %llu steps", (unsigned long long)l->applied,
-             (unsigned long long)c->agenda.steps);
+    log_warn(
+        "the server ended after %llu of %llu steps; what this party has of the run stays in its "
+        "state",
+        (unsigned long long)l->applied, (unsigned long long)c->agenda.steps);
     if (c->does_without)
         return PARTY_DONE;
     error_set(
@@ -252,6 +255,7 @@ static void report(const void *state, struct party_report *r)
     r->furthest = l->behind.furthest + p->deal.furthest;
     r->planned = c->planned;
     r->final = l->final;
+    r->begun = l->trained || l->applied > 0 || p->count.rounds > 0;
     r->keeping = p->keep.writing;
     r->shared = party_deal_whole(&p->deal);
     r->plan = c->plan;

@@ -5,6 +5,8 @@
 
 #include "common/base/subnormal.h"
 
+#include <string.h>
+
 static enum status unfit(const struct journal_record *r, struct error *err)
 {
     return error_set(err, STATUS_DATA,
@@ -14,12 +16,20 @@ static enum status unfit(const struct journal_record *r, struct error *err)
 
 static enum status replay(struct server_train *s, const struct journal_record *r, struct error *err)
 {
-    if (!server_choose_round(s) || r->purpose != s->round.purpose || r->place != s->round.place ||
-        r->sweep != s->round.sweep || r->rows != s->round.rows ||
+    struct server_task task;
+
+    if (!server_choose_round(&s->trainer, &s->deal, &task) || r->purpose != task.purpose ||
+        r->place != task.place || r->sweep != task.sweep || r->rows != task.rows ||
         r->sum_floats != (size_t)r->rows * s->trainer.head.top.inputs)
         return unfit(r, err);
     s->round.number = r->round;
-    return server_work_again(s, r) == STATUS_OK ? STATUS_OK : unfit(r, err);
+    if (server_work_again(&s->trainer, &s->report, &task, r) != STATUS_OK)
+        return unfit(r, err);
+    /* Else a step has left gradients of more than one kind behind it. */
+    if (purpose_of(task.purpose)->trains && server_waits(s->fed) &&
+        memcmp(s->trainer.trail.value, r->trail, sizeof r->trail) != 0)
+        return unfit(r, err);
+    return STATUS_OK;
 }
 
 enum status server_train_replay(struct server_train *s, const struct journal_record *r,

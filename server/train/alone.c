@@ -4,72 +4,66 @@
 #include "server/train/train.h"
 
 #include <math.h>
-#include <string.h>
 
-/* A batch, or rows of the test split, as a round would have brought them. */
-static void bring(struct server_train *s, const float *all)
+/* The task's rows, as a round would have brought them. */
+static void bring(struct server_trainer *t, const struct server_task *task)
 {
-    const size_t width = s->trainer.head.top.inputs;
-
-    for (uint32_t r = 0; r < s->round.rows; r++) {
-        size_t row = s->round.row != NULL ? s->round.row[r] : s->round.place + r;
-        memcpy(s->trainer.head.fused + r * width, all + row * width, width * sizeof *all);
-    }
-    server_take_targets(s);
+    server_stored_get(t->stored, task, t->head.fused);
+    server_trainer_aim(t, task);
 }
 
-static enum status train_step(struct server_train *s)
+static enum status train_step(struct server_trainer *t, struct server_report *r, struct error *err)
 {
-    struct server_stored *t = &s->trainer.stored;
+    struct server_stored *d = t->stored;
+    const struct server_task task = server_task_step(t->plan, &t->schedule, d->step, d->step);
     double loss;
 
-    s->round.purpose = PURPOSE_TRAIN;
-    s->round.place = t->step;
-    s->round.row = schedule_batch(&s->trainer.schedule, t->step, &s->round.rows);
-    bring(s, t->train);
-    loss = server_head_train(&s->trainer.head, &s->plan, t->step, s->round.rows);
+    bring(t, &task);
+    loss = server_head_train(&t->head, t->plan, d->step, task.rows);
     if (!isfinite(loss))
-        return error_set(&s->fed->error, STATUS_DATA,
+        return error_set(err, STATUS_DATA,
                          "training diverged in step %llu: try a smaller learning_rate",
-                         (unsigned long long)t->step);
-    (void)server_score_batch(s, loss);
-    t->step++;
+                         (unsigned long long)d->step);
+    server_score_batch(t, r, &task, loss);
+    d->step++;
     return STATUS_OK;
 }
 
-static void evaluate(struct server_train *s)
+static void evaluate(struct server_trainer *t, struct server_report *r)
 {
-    const uint32_t all = s->plan.shape.test_rows, most = agenda_round_places(&s->plan);
+    struct server_task task;
 
-    server_begin_sweep(s, agenda_sweeps_until(&s->trainer.stored.agenda, s->trainer.stored.step));
-    s->round.purpose = PURPOSE_EVALUATE_TEST;
-    s->round.row = NULL;
-    for (uint32_t place = 0; place < all; place += s->round.rows) {
-        s->round.place = place;
-        s->round.rows = all - place < most ? all - place : most;
-        bring(s, s->trainer.stored.test);
-        (void)server_score_batch(s, server_head_evaluate(&s->trainer.head, s->round.rows));
-    }
-    server_sweep_done(s);
+    server_begin_sweep(t, agenda_sweeps_until(&t->stored->agenda, t->stored->step));
+    do {
+        task = server_task_part(t->plan, true, t->sweep.number, t->sweep.next_place, NULL);
+        bring(t, &task);
+        server_score_batch(t, r, &task, server_head_evaluate(&t->head, task.rows));
+    } while (!server_sweep_on(t, &task));
+    server_sweep_done(t);
+    server_sweep_told(t, r);
+}
+
+bool server_stored_alone(const struct server_trainer *t)
+{
+    return t->stored != NULL && t->stored->alone;
 }
 
 /* Until the next evaluation, and that; or to the end of an epoch. */
-struct server_worked server_stored_work(struct server_train *s)
+struct server_worked server_stored_work(struct server_trainer *t, struct server_report *r)
 {
-    struct server_stored *t = &s->trainer.stored;
-    const uint64_t start = s->setup.clock_us(), epoch = agenda_epoch_steps(&t->agenda);
-    struct server_worked w = {.status = STATUS_OK};
+    const struct server_stored *d = t->stored;
+    const uint64_t start = t->setup->clock_us(), epoch = agenda_epoch_steps(&d->agenda);
+    /* The checkpoint is of the moment when the parties left. */
+    struct server_worked w = {.spoiled = true};
 
-    s->keep.spoiled = true; /* the checkpoint is of the moment when the parties left */
     do {
-        w.status = train_step(s);
-        if (w.status != STATUS_OK)
+        if (train_step(t, r, &w.error) != STATUS_OK)
             return w;
-        w.swept = agenda_due(&t->agenda, t->step);
-    } while (!w.swept && t->step < t->agenda.steps && t->step % epoch != 0);
+        w.swept = agenda_due(&d->agenda, d->step);
+    } while (!w.swept && d->step < d->agenda.steps && d->step % epoch != 0);
     if (w.swept)
-        evaluate(s);
-    spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
+        evaluate(t, r);
+    w.head_us = t->setup->clock_us() - start;
     return w;
 }
 
@@ -81,56 +75,56 @@ static void go_on(struct actions *a)
 }
 
 /* One that was killed before it heard; nobody else has anything to do here. */
-static struct server_next comes_back(struct server_train *s, struct actions *a,
+static struct server_next comes_back(struct server_federation *f, struct actions *a,
                                      const struct event *e)
 {
     struct action *drop;
 
     if (e->msg->join.resumes) {
-        server_say_over_to(s->fed, a, e->peer);
+        server_say_over_to(f, a, e->peer);
         return next_of(NEXT_WAIT);
     }
-    error_set(&s->fed->error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
-              server_name(s->fed, e->peer));
+    error_set(&f->error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
+              server_name(f, e->peer));
     drop = actions_add(a, ACTION_DROP);
     drop->peer = e->peer;
-    drop->error = &s->fed->error;
+    drop->error = &f->error;
     return next_of(NEXT_WAIT);
 }
 
-bool server_stored_begin(struct server_train *s, struct actions *a)
+bool server_stored_begin(struct server_federation *f, struct actions *a, struct server_trainer *t)
 {
-    if (!server_stores(s))
+    if (t->stored == NULL)
         return false;
-    s->trainer.stored.alone = true;
-    server_say_over(s->fed, a, OUTCOME_COMPLETED);
-    sm_move(&s->fed->sm, PHASE_OVER, s->fed->set.generation);
+    t->stored->alone = true;
+    server_say_over(f, a, OUTCOME_COMPLETED);
+    sm_move(&f->sm, PHASE_OVER, f->set.generation);
     go_on(a);
     return true;
 }
 
-struct server_next server_stored_done(struct server_train *s, struct actions *a,
+struct server_next server_stored_done(const struct server_trainer *t, struct actions *a,
                                       const struct server_worked *w)
 {
-    if (w->status != STATUS_OK)
+    if (w->error.status != STATUS_OK)
         return next_of(NEXT_FAIL);
     if (w->swept)
         actions_add(a, ACTION_REPORT);
-    if (s->trainer.stored.step == s->trainer.stored.agenda.steps || s->trainer.target_reached)
-        return next_finish(s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+    if (t->stored->step == t->stored->agenda.steps || t->target_reached)
+        return next_finish(server_trainer_outcome(t));
     go_on(a);
     return next_of(NEXT_WAIT);
 }
 
-struct server_next server_stored_step(struct server_train *s, struct actions *a,
+struct server_next server_stored_step(struct server_federation *f, struct actions *a,
                                       const struct event *e)
 {
     switch (e->kind) {
     case EVENT_TIMER: actions_add(a, ACTION_WORK)->flops = SERVER_SLOW_FLOPS; break;
     case EVENT_STOP: actions_add(a, ACTION_DISARM); return next_finish(OUTCOME_STOPPED);
-    case EVENT_JOINED: return comes_back(s, a, e);
+    case EVENT_JOINED: return comes_back(f, a, e);
     case EVENT_UNSENT:
-        error_set(&s->fed->error, STATUS_MEMORY, "no memory for a message");
+        error_set(&f->error, STATUS_MEMORY, "no memory for a message");
         return next_of(NEXT_FAIL);
     case EVENT_START:
     case EVENT_DONE:

@@ -7,31 +7,30 @@
 #include <string.h>
 
 /* Can a party that has applied so many steps be brought up to this run's? */
-static bool reachable(const struct server_train *s, uint64_t applied)
+static bool reachable(const struct server_trainer *t, uint64_t applied)
 {
-    const struct server_store *store = &s->setup.store;
-    uint64_t first = s->trainer.close.any ? s->trainer.close.step : s->trainer.steps_done;
+    const struct server_store *store = &t->setup->store;
+    uint64_t first = t->close.any ? t->close.step : t->steps_done;
 
     if (store->first != NULL && store->first(store->owner) < first)
         first = store->first(store->owner);
-    return applied == s->trainer.steps_done ||
-           (applied < s->trainer.steps_done && applied >= first);
+    return applied == t->steps_done || (applied < t->steps_done && applied >= first);
 }
 
-static bool trail_differs(const struct server_train *s, const struct wire_join *j)
+static bool trail_differs(const struct server_trainer *t, const struct wire_join *j)
 {
-    const struct server_store *store = &s->setup.store;
+    const struct server_store *store = &t->setup->store;
     uint8_t trail[WIRE_DIGEST_BYTES];
-    const uint8_t *ours = s->trainer.trail.value;
+    const uint8_t *ours = t->trail.value;
 
     /* Each its own gradients; not known here. */
-    if (s->trainer.head.apart || j->applied > s->trainer.steps_done)
+    if (t->head.apart || j->applied > t->steps_done)
         return false;
     /* A model of no steps is as good as a fresh one: the party looks whether the plan is its own.
      */
-    if (s->trainer.steps_done == 0)
+    if (t->steps_done == 0)
         return false;
-    if (j->applied != s->trainer.steps_done) {
+    if (j->applied != t->steps_done) {
         if (store->first == NULL || !store->trail(store->owner, j->applied, trail))
             return false;
         ours = trail;
@@ -40,40 +39,41 @@ static bool trail_differs(const struct server_train *s, const struct wire_join *
 }
 
 /* Steps that this party goes on from: what it has applied, or where it can go back to. */
-static uint64_t comes_from(const struct server_train *s, const struct wire_join *j)
+static uint64_t comes_from(uint64_t steps_done, const struct wire_join *j)
 {
-    if (j->applied <= s->trainer.steps_done)
+    if (j->applied <= steps_done)
         return j->applied;
-    return j->kept <= s->trainer.steps_done ? j->kept : j->kept_before;
+    return j->kept <= steps_done ? j->kept : j->kept_before;
 }
 
 /* Is this party's model where the run needs it?  Under `wait` it is of this run, and can be brought
  * to its last step.  Under `drop` it may have missed any number (and the server too, when a power
  * cut took its last records), under `async` it counts its own.
  */
-enum status server_model_fits(struct server_train *s, uint32_t peer, const struct wire_join *j)
+enum status server_model_fits(struct server_federation *f, const struct server_trainer *t,
+                              uint32_t peer, const struct wire_join *j)
 {
     /* One that is ahead goes back to its checkpoint (a power cut took the journal's last records).
      */
-    uint64_t from = comes_from(s, j);
+    uint64_t from = comes_from(t->steps_done, j);
     const char *what = NULL;
 
-    if (server_waits(s->fed)) {
-        if (!j->resumes && (s->trainer.steps_done > 0 || j->applied > 0))
+    if (server_waits(f)) {
+        if (!j->resumes && (t->steps_done > 0 || j->applied > 0))
             what = "comes without the model that it had in this run";
-        else if (from > s->trainer.steps_done)
+        else if (from > t->steps_done)
             what = "is ahead of this server, whose state was lost or put back";
-        else if (!reachable(s, from))
+        else if (!reachable(t, from))
             what = "is further back than this server remembers";
-        else if (j->resumes && trail_differs(s, j))
+        else if (j->resumes && trail_differs(t, j))
             what = "brings a model of another run";
     }
     if (what == NULL)
         return STATUS_OK;
-    return error_set(&s->fed->error, STATUS_DATA,
+    return error_set(&f->error, STATUS_DATA,
                      "%s %s: it has applied %llu training steps, this run has done %llu",
-                     server_name(s->fed, peer), what, (unsigned long long)j->applied,
-                     (unsigned long long)s->trainer.steps_done);
+                     server_name(f, peer), what, (unsigned long long)j->applied,
+                     (unsigned long long)t->steps_done);
 }
 
 void server_model_came(struct server_train *s, uint32_t peer, const struct wire_join *j)
@@ -81,24 +81,22 @@ void server_model_came(struct server_train *s, uint32_t peer, const struct wire_
     struct train_member *m = &s->member[peer];
 
     m->owes = false;
-    m->applied = server_waits(s->fed) ? comes_from(s, j) : j->applied;
+    m->applied = server_waits(s->fed) ? comes_from(s->trainer.steps_done, j) : j->applied;
     m->keeps = j->keeps;
     m->kept[0] = j->kept;
     m->kept[1] = j->kept_before;
 }
 
 /* The last one, which is here.  Under concat each member has a part of it. */
-static enum status take_last(struct server_train *s, uint32_t peer)
+static enum status take_last(struct buf *out, const struct server_trainer *t, int member)
 {
-    const size_t bytes = s->trainer.close.words * sizeof *s->trainer.head.blob,
-                 block = (size_t)s->fed->peer[peer].member * bytes;
+    const size_t bytes = t->close.words * sizeof *t->head.blob, block = (size_t)member * bytes;
 
-    return buf_append(
-        &s->keep.replay,
-        (const uint8_t *)s->trainer.head.blob + (s->trainer.close.blocks > 1 ? block : 0), bytes);
+    return buf_append(out, (const uint8_t *)t->head.blob + (t->close.blocks > 1 ? block : 0),
+                      bytes);
 }
 
-/* What is in keep.replay, so many steps from `step` on, to who is behind. */
+/* What is in recall.replay, so many steps from `step` on, to who is behind. */
 static struct server_next bring_up(struct server_train *s, struct actions *a, uint32_t peer,
                                    uint64_t step, uint64_t steps)
 {
@@ -106,11 +104,11 @@ static struct server_next bring_up(struct server_train *s, struct actions *a, ui
 
     s->member[peer].applied = step + steps; /* it only grows: an end to the asking */
     s->report.degraded.replayed += steps;
-    if (server_watch_again(s, peer, step, steps) != STATUS_OK)
+    if (server_watch_again(&s->watcher, peer, step, steps, &s->fed->error) != STATUS_OK)
         return next_of(NEXT_FAIL);
     send = server_send_one(s->fed, a, peer, WIRE_REPLAY);
     send->msg.replay = (struct wire_replay){
-        s->fed->set.generation, step, {s->keep.replay.data, s->keep.replay.len}};
+        s->fed->set.generation, step, {s->recall.replay.data, s->recall.replay.len}};
     return next_of(NEXT_WAIT);
 }
 
@@ -120,32 +118,33 @@ struct server_next server_behind(struct server_train *s, struct actions *a, uint
     struct action *recall;
 
     if (!server_waits(s->fed) || b->applied < s->member[peer].applied ||
-        b->applied >= s->trainer.steps_done || !reachable(s, b->applied)) {
+        b->applied >= s->trainer.steps_done || !reachable(&s->trainer, b->applied)) {
         error_set(&s->fed->error, STATUS_PROTOCOL,
                   "%s: is behind by what it should have (%llu of %llu)", server_name(s->fed, peer),
                   (unsigned long long)b->applied, (unsigned long long)s->trainer.steps_done);
         return next_of_peer(NEXT_DROP, peer);
     }
-    s->keep.replay.len = 0;
+    s->recall.replay.len = 0;
     if (s->trainer.close.any && b->applied == s->trainer.close.step) {
-        if (take_last(s, peer) == STATUS_OK)
+        if (take_last(&s->recall.replay, &s->trainer, s->fed->peer[peer].member) == STATUS_OK)
             return bring_up(s, a, peer, b->applied, 1);
         error_set(&s->fed->error, STATUS_MEMORY, "no memory for a replay");
         return next_of(NEXT_FAIL);
     }
-    s->keep.recall = (struct server_recall){.peer = peer, .step = b->applied};
+    s->recall.peer = peer;
+    s->recall.step = b->applied;
     recall = actions_add(a, ACTION_RECALL);
     recall->step = b->applied;
     recall->recall = (struct action_recall){s->trainer.head.apart ? 1 : WIRE_REPLAY_MAX,
-                                            &s->keep.replay, &s->keep.recall.steps};
+                                            &s->recall.replay, &s->recall.steps};
     return next_of(NEXT_WAIT);
 }
 
 struct server_next server_recalled(struct server_train *s, struct actions *a,
                                    const struct error *result)
 {
-    const struct server_recall *r = &s->keep.recall;
-    struct buf *replay = &s->keep.replay;
+    const struct server_recall *r = &s->recall;
+    struct buf *replay = &s->recall.replay;
 
     if (result->status != STATUS_OK) {
         s->fed->error = *result;

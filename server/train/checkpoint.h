@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_SERVER_CHECKPOINT_H
-#define COLONNADE_SERVER_CHECKPOINT_H
+#ifndef COLONNADE_SERVER_TRAIN_CHECKPOINT_H
+#define COLONNADE_SERVER_TRAIN_CHECKPOINT_H
 
 #include "common/config/config.h"
 #include "server/session.h"

@@ -13,12 +13,20 @@
 
 /* --- checkpoints --- */
 
-/* What was saved in the work just done, or of a complete run, goes to the driver. */
-void server_hand_over(struct server_train *s, struct actions *a)
+enum status server_save_now(struct server_train *s, struct error *err)
 {
-    CHECK(!s->keep.under_way);
-    s->keep.under_way = true;
-    actions_add(a, ACTION_KEEP)->kept = (struct wire_bytes){s->keep.bytes.data, s->keep.bytes.len};
+    s->keep.bytes.len = 0;
+    s->keep.step = s->trainer.steps_done;
+    if (server_train_save(s, &s->keep.bytes) == STATUS_OK)
+        return STATUS_OK;
+    return error_set(err, STATUS_MEMORY, "no memory for a checkpoint");
+}
+
+void server_hand_over(struct server_keep *k, struct actions *a)
+{
+    CHECK(!k->under_way);
+    k->under_way = true;
+    actions_add(a, ACTION_KEEP)->kept = (struct wire_bytes){k->bytes.data, k->bytes.len};
 }
 
 /* Steps that somebody may still ask for: a party goes back at most to the checkpoint before its
@@ -43,23 +51,23 @@ static void forget_what_nobody_needs(struct server_train *s, struct actions *a)
         actions_add(a, ACTION_FORGET)->step = floor;
 }
 
-struct server_next server_keep_done(struct server_train *s, struct actions *a,
-                                    const struct error *result)
+struct train_next server_keep_done(struct server_train *s, struct actions *a,
+                                   const struct error *result)
 {
     s->keep.under_way = false;
     if (result->status != STATUS_OK) {
         s->fed->error = *result;
-        return next_of(NEXT_FAIL);
+        return train_say(NEXT_FAIL);
     }
     s->keep.durable_step = s->keep.step;
     forget_what_nobody_needs(s, a);
     if (s->fed->sm.phase == PHASE_CLOSE && (s->trainer.complete || server_all_answered(s->fed)))
-        return next_of(NEXT_CLOSED);
-    return next_of(NEXT_WAIT);
+        return train_next(TRAIN_CLOSED);
+    return train_say(NEXT_WAIT);
 }
 
-struct server_next server_kept(struct server_train *s, struct actions *a, uint32_t peer,
-                               const struct wire_kept *k)
+struct train_next server_kept(struct server_train *s, struct actions *a, uint32_t peer,
+                              const struct wire_kept *k)
 {
     const struct server_peer *p = &s->fed->peer[peer];
     struct train_member *m = &s->member[peer];
@@ -71,21 +79,21 @@ struct server_next server_kept(struct server_train *s, struct actions *a, uint32
     }
     if (s->fed->sm.phase == PHASE_CLOSE && k->final && p->member >= 0 && !p->answered &&
         server_answered(s->fed, peer))
-        return next_of(NEXT_CLOSED);
-    return next_of(NEXT_WAIT);
+        return train_next(TRAIN_CLOSED);
+    return train_say(NEXT_WAIT);
 }
 
 /* --- CLOSE --- */
 
 void server_close_run(struct server_train *s, struct actions *a)
 {
-    struct wire_broadcast b = server_broadcast_of(s, false);
+    struct wire_broadcast b =
+        server_broadcast_of(&s->trainer, s->fed->set.generation, s->round.number);
 
     b.last = true;
     sm_move(&s->fed->sm, PHASE_CLOSE, s->fed->set.generation);
     server_next_question(s->fed);
-    server_send_broadcast(s, a, &b);
-    s->trainer.close.fresh = false;
+    server_send_broadcast(s->fed, a, &s->trainer, &b);
     server_arm_phase(s->fed, a, false);
 }
 
@@ -93,22 +101,18 @@ void server_close_run(struct server_train *s, struct actions *a)
 struct server_next server_all_closed(struct server_train *s, struct actions *a)
 {
     if (s->keep.under_way) {
-        server_arm(a, s->plan.protocol.patience_ms);
+        server_arm(a, s->fed->terms.patience_ms);
         return next_of(NEXT_WAIT); /* an older checkpoint is on its way: comes back here */
     }
     if (!s->trainer.complete && s->setup.checkpoint_rounds > 0) {
         s->trainer.complete = true;
-        s->keep.bytes.len = 0;
-        s->keep.step = s->trainer.steps_done;
-        if (server_train_save(s, &s->keep.bytes) != STATUS_OK) {
-            error_set(&s->fed->error, STATUS_MEMORY, "no memory for a checkpoint");
+        if (server_save_now(s, &s->fed->error) != STATUS_OK)
             return next_of(NEXT_FAIL);
-        }
         actions_add(a, ACTION_DISARM);
-        server_hand_over(s, a);
+        server_hand_over(&s->keep, a);
         return next_of(NEXT_WAIT);
     }
-    if (server_stored_begin(s, a))
+    if (server_stored_begin(s->fed, a, &s->trainer))
         return next_of(NEXT_WAIT);
-    return next_finish(s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED);
+    return next_finish(server_trainer_outcome(&s->trainer));
 }

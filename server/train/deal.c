@@ -8,53 +8,41 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/train/train.h"
+#include "server/train/deal.h"
 
-bool server_deals(const struct server_train *s)
+enum status server_deal_terms(struct server_deal *d, struct server_sum *sum,
+                              const struct agree_hello *hellos, uint32_t n, struct error *err)
 {
-    return secagg_deals(s->plan.protocol.aggregation);
-}
-
-/* A set whose sums would wrap around, or that is too small, is nobody's fault but the plan's. */
-enum status server_deal_terms(struct server_train *s, const struct agree_hello *hellos)
-{
-    struct server_deal *d = &s->round.deal;
     enum status st;
 
-    if (!server_deals(s))
-        return STATUS_OK;
-    s->round.sum.shape.parties = s->fed->set.n;
-    st = dealing_terms(&s->round.sum.shape.terms, &s->plan, hellos, s->fed->set.n, &s->fed->error);
+    sum->shape.parties = n;
+    st = dealing_terms(&sum->shape.terms, sum->plan, hellos, n, err);
     if (st != STATUS_OK)
         return st;
-    dealing_make(&d->chunks, &s->plan, &s->round.sum.shape.terms);
-    d->next = dealing_start(hellos, s->fed->set.n);
+    server_sum_terms_known(sum);
+    dealing_make(&d->chunks, sum->plan, &sum->shape.terms);
+    d->next = dealing_start(hellos, n);
     if (d->next > d->chunks.chunks)
         d->next = 0;
     d->keys_due = true;
-    s->round.sum.payload_max = secagg_payload_bytes(
-        s->plan.protocol.aggregation, &s->round.sum.shape, s->round.sum.shape.values_max);
     return STATUS_OK;
 }
 
-bool server_next_deal(struct server_train *s)
+bool server_next_deal(const struct server_deal *d, struct server_task *out)
 {
-    const struct server_deal *d = &s->round.deal;
-
-    if (!server_deals(s) || (!d->keys_due && d->next == d->chunks.chunks))
+    if (d->keys_due)
+        *out = server_task_keys();
+    else if (d->next < d->chunks.chunks)
+        *out = server_task_data(d->next, dealing_chunk(&d->chunks, d->next).rows);
+    else
         return false;
-    s->round.purpose = d->keys_due ? PURPOSE_DEAL_KEYS : PURPOSE_DEAL_DATA;
-    s->round.place = d->keys_due ? 0 : d->next;
-    s->round.row = NULL;
-    s->round.rows = 0;
-    s->round.coded = d->keys_due ? 0 : dealing_chunk(&d->chunks, d->next).rows;
     return true;
 }
 
-void server_dealt(struct server_train *s)
+void server_dealt(struct server_deal *d, const struct server_task *task)
 {
-    if (purpose_of(s->round.purpose)->keys)
-        s->round.deal.keys_due = false;
+    if (purpose_of(task->purpose)->keys)
+        d->keys_due = false;
     else
-        s->round.deal.next++;
+        d->next++;
 }

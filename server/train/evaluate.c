@@ -5,99 +5,69 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/train/train.h"
+#include "server/train/evaluate.h"
 
 #include <math.h>
 
-/* Places of the split the running sweep is on: rows, under fedvs coded rows. */
-static uint32_t split_places(const struct server_train *s)
+void server_begin_sweep(struct server_trainer *t, uint64_t number)
 {
-    return agenda_places(&s->plan, !s->trainer.sweep.on_train);
+    t->sweep.running = true;
+    t->sweep.number = number;
+    t->sweep.next_place = 0;
+    t->sweep.on_train = t->plan->training.evaluate_train;
+    score_board_reset(&t->scores.test);
+    if (t->plan->training.evaluate_train)
+        score_board_reset(&t->scores.train);
 }
 
-/* The rows of coded rows place .. place + coded, segment by segment: what a sum of fedvs is in. */
-static void list_rows(struct server_train *s)
+bool server_next_evaluation(struct server_trainer *t, struct server_task *out)
 {
-    struct segments segments;
+    const struct server_sweep *sweep = &t->sweep;
 
-    agenda_segments(&segments, &s->plan, !s->trainer.sweep.on_train);
-    s->round.row = s->trainer.sweep_row;
-    s->round.rows =
-        segments_range(&segments, s->trainer.sweep_row, (uint32_t)s->round.place, s->round.coded);
-}
-
-void server_begin_sweep(struct server_train *s, uint64_t number)
-{
-    s->trainer.sweep.running = true;
-    s->trainer.sweep.number = number;
-    s->trainer.sweep.next_place = 0;
-    s->trainer.sweep.on_train = s->plan.training.evaluate_train;
-    score_board_reset(&s->trainer.scores.test);
-    if (s->plan.training.evaluate_train)
-        score_board_reset(&s->trainer.scores.train);
-}
-
-bool server_next_evaluation(struct server_train *s)
-{
-    uint32_t most = agenda_round_places(&s->plan), places;
-
-    if (!s->trainer.sweep.running) {
-        if (!agenda_due(&s->trainer.agenda, s->trainer.steps_done) ||
-            s->trainer.sweep.done_at == s->trainer.steps_done)
+    if (!sweep->running) {
+        if (!agenda_due(&t->agenda, t->steps_done) || sweep->done_at == t->steps_done)
             return false;
-        server_begin_sweep(s, agenda_sweeps_until(&s->trainer.agenda, s->trainer.steps_done));
+        server_begin_sweep(t, agenda_sweeps_until(&t->agenda, t->steps_done));
     }
-    places = split_places(s) - s->trainer.sweep.next_place;
-    places = places < most ? places : most;
-    s->round.purpose = s->trainer.sweep.on_train ? PURPOSE_EVALUATE_TRAIN : PURPOSE_EVALUATE_TEST;
-    s->round.place = s->trainer.sweep.next_place;
-    s->round.sweep = s->trainer.sweep.number;
-    s->round.row = NULL;
-    s->round.rows = s->round.coded = places;
-    if (server_deals(s))
-        list_rows(s);
+    *out =
+        server_task_part(t->plan, !sweep->on_train, sweep->number, sweep->next_place, t->sweep_row);
     return true;
 }
 
-static bool regression(const struct server_train *s)
+void server_score_batch(struct server_trainer *t, struct server_report *r,
+                        const struct server_task *task, double loss)
 {
-    return s->plan.model.task == TASK_REGRESSION;
-}
+    const struct purpose *is = purpose_of(task->purpose);
+    struct score_board *board = is->test ? &t->scores.test : &t->scores.train;
 
-/* The sweep went past the round just scored: on to the other split, or done (true). */
-static bool advance_sweep(struct server_train *s)
-{
-    s->trainer.sweep.next_place += s->round.row != NULL ? s->round.coded : s->round.rows;
-    if (s->trainer.sweep.next_place < split_places(s))
-        return false;
-    if (s->trainer.sweep.on_train && s->plan.shape.test_rows > 0) {
-        s->trainer.sweep.on_train = false;
-        s->trainer.sweep.next_place = 0;
-        return false;
-    }
-    if (s->plan.shape.test_rows > 0)
-        score_board_read(&s->trainer.scores.test, regression(s), &s->report.test);
-    if (s->plan.training.evaluate_train)
-        score_board_read(&s->trainer.scores.train, regression(s), &s->report.train);
-    else
-        score_board_read(&s->trainer.scores.running, regression(s), &s->report.train);
-    return true;
-}
-
-bool server_score_batch(struct server_train *s, double loss)
-{
-    struct score_board *board = &s->trainer.scores.running;
-
-    if (purpose_of(s->round.purpose)->trains) {
-        s->report.last_loss = loss;
-        if (board->rows + s->round.rows > board->rows_max) /* an epoch is full */
+    if (is->trains) {
+        board = &t->scores.running;
+        r->last_loss = loss;
+        if (board->rows + task->rows > board->rows_max) /* an epoch is full */
             score_board_reset(board);
-    } else {
-        board = s->trainer.sweep.on_train ? &s->trainer.scores.train : &s->trainer.scores.test;
     }
-    score_board_add(board, s->trainer.head.prob, s->trainer.head.target, s->round.rows, loss);
-    return !purpose_of(s->round.purpose)->trains && advance_sweep(s);
+    score_board_add(board, t->head.prob, t->head.target, task->rows, loss);
 }
+
+bool server_sweep_on(struct server_trainer *t, const struct server_task *task)
+{
+    t->sweep.next_place += task->places;
+    if (t->sweep.next_place < agenda_places(t->plan, !t->sweep.on_train))
+        return false;
+    if (!t->sweep.on_train || t->plan->shape.test_rows == 0)
+        return true;
+    t->sweep.on_train = false;
+    t->sweep.next_place = 0;
+    return false;
+}
+
+void server_sweep_done(struct server_trainer *t)
+{
+    t->sweep.running = false;
+    t->sweep.done_at = t->steps_done;
+}
+
+/* --- what it amounts to --- */
 
 static double metric_of(const struct score *sc, enum plan_metric m)
 {
@@ -112,26 +82,31 @@ static double metric_of(const struct score *sc, enum plan_metric m)
     return NAN;
 }
 
-static void check_target(struct server_train *s)
+static void check_target(struct server_trainer *t, struct server_report *r)
 {
-    enum plan_metric m = s->plan.training.stop.metric;
-    bool test = s->plan.training.stop.split == SPLIT_TEST;
-    double value, wanted = s->plan.training.stop.value;
+    enum plan_metric m = t->plan->training.stop.metric;
+    bool test = t->plan->training.stop.split == SPLIT_TEST;
+    double value, wanted = t->plan->training.stop.value;
 
     if (m == METRIC_NONE)
         return;
-    value = metric_of(test ? &s->report.test : &s->report.train, m);
+    value = metric_of(test ? &r->test : &r->train, m);
     if (m == METRIC_LOSS ? !(value <= wanted) : !(value >= wanted))
         return;
-    s->trainer.target_reached = true;
-    s->report.reached = (struct server_reached){true, s->report.epochs, value, s->report.rounds};
+    t->target_reached = true;
+    r->reached = (struct server_reached){true, r->epochs, value, r->rounds};
 }
 
-void server_sweep_done(struct server_train *s)
+void server_sweep_told(struct server_trainer *t, struct server_report *r)
 {
-    s->trainer.sweep.running = false;
-    s->trainer.sweep.done_at = s->trainer.steps_done;
-    s->report.sweeps = s->trainer.sweep.number;
-    s->report.epochs = server_epochs(s);
-    check_target(s);
+    const bool regression = t->plan->model.task == TASK_REGRESSION;
+    struct score_board *train =
+        t->plan->training.evaluate_train ? &t->scores.train : &t->scores.running;
+
+    if (t->plan->shape.test_rows > 0)
+        score_board_read(&t->scores.test, regression, &r->test);
+    score_board_read(train, regression, &r->train);
+    r->sweeps = t->sweep.number;
+    r->epochs = server_trainer_epochs(t);
+    check_target(t, r);
 }

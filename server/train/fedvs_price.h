@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_SERVER_FEDVS_PRICE_H
-#define COLONNADE_SERVER_FEDVS_PRICE_H
+#ifndef COLONNADE_SERVER_TRAIN_FEDVS_PRICE_H
+#define COLONNADE_SERVER_TRAIN_FEDVS_PRICE_H
 
 #include "common/base/buf.h"
 #include "common/config/plan.h"

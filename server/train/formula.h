@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_SERVER_FORMULA_H
-#define COLONNADE_SERVER_FORMULA_H
+#ifndef COLONNADE_SERVER_TRAIN_FORMULA_H
+#define COLONNADE_SERVER_TRAIN_FORMULA_H
 
 #include "common/config/plan.h"
 #include "common/secagg/fedvs_terms.h"

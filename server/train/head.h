@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_SERVER_HEAD_H
-#define COLONNADE_SERVER_HEAD_H
+#ifndef COLONNADE_SERVER_TRAIN_HEAD_H
+#define COLONNADE_SERVER_TRAIN_HEAD_H
 
 #include "common/base/arena.h"
 #include "common/compress/down.h"

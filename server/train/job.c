@@ -9,44 +9,35 @@
 #include "common/flow/job.h"
 
 /* A round leads to the next, a sum to work; what is not the job's own goes to the federation. */
-static struct server_next follow(struct server_train *s, struct actions *a, struct server_next next)
+static struct server_next follow(struct server_train *s, struct actions *a, struct train_next next)
 {
     for (;;) {
         switch (next.kind) {
-        case NEXT_ROUND: next = server_next_round(s, a); break;
-        case NEXT_SUM: server_sum_up(s, a); return next_of(NEXT_WAIT);
-        case NEXT_CLOSED: next = server_all_closed(s, a); break;
-        case NEXT_WAIT:
-        case NEXT_FAIL:
-        case NEXT_FINISH:
-        case NEXT_DROP:
-        case NEXT_BLAME:
-        case NEXT_SET:
-        case NEXT_LATE: return next;
+        case TRAIN_SAY: return next.said;
+        case TRAIN_ROUND: next = server_next_round(s, a); break;
+        case TRAIN_SUM: server_sum_up(s, a); return next_of(NEXT_WAIT);
+        case TRAIN_CLOSED: return server_all_closed(s, a);
         }
     }
 }
 
 /* --- a set comes together --- */
 
-static enum wire_outcome outcome_of(const struct server_train *s)
-{
-    return s->trainer.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED;
-}
-
 static struct server_next start(void *state, struct actions *a, bool *over)
 {
     struct server_train *s = state;
 
     *over = s->trainer.complete;
-    if (!s->trainer.complete || server_stored_begin(s, a))
+    if (!s->trainer.complete || server_stored_begin(s->fed, a, &s->trainer))
         return next_of(NEXT_WAIT);
-    return next_finish(outcome_of(s));
+    return next_finish(server_trainer_outcome(&s->trainer));
 }
 
 static enum status fits(void *state, uint32_t peer, const struct wire_join *j)
 {
-    return server_model_fits(state, peer, j);
+    struct server_train *s = state;
+
+    return server_model_fits(s->fed, &s->trainer, peer, j);
 }
 
 static void joined(void *state, uint32_t peer, const struct wire_join *j)
@@ -69,31 +60,26 @@ static uint64_t step(const void *state)
     return ((const struct server_train *)state)->trainer.steps_done;
 }
 
+/* Where data is dealt, sizes are known from here on. */
 static enum status agreed(void *state, const struct agree_hello *hellos)
 {
     struct server_train *s = state;
-    const enum status st = server_deal_terms(s, hellos);
+    struct error *err = &s->fed->error;
+    enum status st;
 
-    return st == STATUS_OK && server_deals(s) ? server_shares_size(s) : st;
+    if (!secagg_deals(s->sum.plan->protocol.aggregation))
+        return STATUS_OK;
+    st = server_deal_terms(&s->deal, &s->sum, hellos, s->fed->set.n, err);
+    return st == STATUS_OK ? server_shares_size(s->shares, &s->sum, s->deal.chunks.chunk_rows, err)
+                           : st;
 }
 
 static enum status prepare(void *state)
 {
     struct server_train *s = state;
-    struct server_sum *sum = &s->round.sum;
-    const enum plan_aggregation agg = s->plan.protocol.aggregation;
-    const uint32_t n = s->fed->set.n;
-    enum status st = encode_init(&sum->shape.encode, &s->plan, n);
 
-    if (st != STATUS_OK)
-        return st;
-    sum->shape.parties = n;
-    sum->shape.self = 0;
-    sum->check_bytes = secagg_check_bytes(agg, &sum->shape); /* follows the width */
-    secagg_server_free(sum->secagg);
-    sum->secagg = NULL;
-    server_head_members(&s->trainer.head, n);
-    return secagg_server_new(&sum->secagg, agg, &sum->shape);
+    server_head_members(&s->trainer.head, s->fed->set.n);
+    return server_sum_members(&s->sum, s->fed->set.n);
 }
 
 static struct server_next begin(void *state, struct actions *a)
@@ -103,10 +89,10 @@ static struct server_next begin(void *state, struct actions *a)
     for (size_t i = 0; i < s->fed->terms.roster->n; i++)
         s->member[i].uploaded = 0;
     if (!server_waits(s->fed))
-        trail_begin(&s->trainer.trail, &s->trainer.digest, s->fed->terms.digest);
-    if (s->round.stream != NULL)
+        server_trainer_begin(&s->trainer, s->fed->terms.digest);
+    if (s->stream != NULL)
         server_stream_begin(s);
-    return follow(s, a, next_of(NEXT_ROUND));
+    return follow(s, a, train_next(TRAIN_ROUND));
 }
 
 /* --- it is played --- */
@@ -141,7 +127,10 @@ static struct server_next message(void *state, struct actions *a, uint32_t peer,
 
 static enum status arrival(void *state, uint32_t peer, const struct wire_msg *m)
 {
-    return server_watch_arrival(state, peer, m);
+    struct server_train *s = state;
+
+    return server_watch_arrival(&s->watcher, peer, m, s->fed->now_us - s->round.opened_us,
+                                &s->fed->error);
 }
 
 /* An upload of a generation that is over: nothing is made of it, but it was seen. */
@@ -154,23 +143,23 @@ static enum status overtaken(void *state, uint32_t peer, const struct wire_msg *
     if (s->member[peer].owes)
         server_count_late(s, peer, &m->upload);
     s->member[peer].owes = false;
-    return server_watch_upload(s, peer, &m->upload, true);
+    return server_watch_upload(&s->watcher, s->fed, peer, &m->upload, true, &s->fed->error);
 }
 
 static struct server_next timer(void *state, struct actions *a, const char *missing)
 {
     struct server_train *s = state;
-    struct server_next next = next_of(NEXT_LATE);
+    struct train_next next = train_say(NEXT_LATE);
 
     if (s->fed->sm.phase == PHASE_CLOSE) {
         if (missing == NULL)
-            return next;
+            return next.said;
         log_warn("going on without %s: no answer in phase %s", missing,
                  phase_row(s->fed->sm.phase)->name);
-        return follow(s, a, next_of(NEXT_CLOSED));
+        return follow(s, a, train_next(TRAIN_CLOSED));
     }
     next = s->mode->out_of_time(s, a, missing != NULL);
-    if (next.kind == NEXT_LATE && missing != NULL)
+    if (next.kind == TRAIN_SAY && next.said.kind == NEXT_LATE && missing != NULL)
         s->report.void_rounds++;
     return follow(s, a, next);
 }
@@ -180,9 +169,10 @@ static bool spared(const struct server_train *s, bool had_answered)
 {
     switch (phase_row(s->fed->sm.phase)->spares) {
     case SPARES_NOBODY: return false;
-    case SPARES_PARTIAL: return s->round.sum.shape.partial;
+    case SPARES_PARTIAL: return s->sum.shape.partial;
     case SPARES_SHARED:
-        return had_answered && !purpose_of(s->round.purpose)->deals && server_decodes_without(s);
+        return had_answered && !purpose_of(s->round.task.purpose)->deals &&
+               server_decodes_without(s);
     case SPARES_DECODES: return server_decodes_without(s);
     case SPARES_ANYBODY: return true;
     case SPARES_ANSWERED: return had_answered || !server_waits(s->fed);
@@ -206,7 +196,7 @@ static struct server_next settle(void *state, struct actions *a)
 
     if (s->fed->sm.phase != PHASE_CLOSE)
         return follow(s, a, s->mode->settle(s, a));
-    return follow(s, a, next_of(server_all_answered(s->fed) ? NEXT_CLOSED : NEXT_WAIT));
+    return server_all_answered(s->fed) ? server_all_closed(s, a) : next_of(NEXT_WAIT);
 }
 
 static void left_behind(void *state, uint32_t peer)
@@ -216,53 +206,44 @@ static void left_behind(void *state, uint32_t peer)
     s->member[peer].owes = phase_row(s->fed->sm.phase)->member_answers == WIRE_UPLOAD;
 }
 
-/* The job as it stands into keep.bytes, unless one is on its way already. */
-static enum status save_now(struct server_train *s, bool *saved)
-{
-    enum status st = STATUS_OK;
-
-    *saved = false;
-    if (s->keep.under_way)
-        return STATUS_OK; /* the one before is still on its way */
-    s->keep.bytes.len = 0;
-    s->keep.step = s->trainer.steps_done;
-    if (server_train_save(s, &s->keep.bytes) != STATUS_OK)
-        st = error_set(&s->fed->error, STATUS_MEMORY, "no memory for a checkpoint");
-    *saved = st == STATUS_OK;
-    return st;
-}
-
 /* What is released is in the journal before anything of it is sent, and a checkpoint never ahead of
  * it. */
 static void work(void *state, struct actions *out)
 {
     struct server_train *s = state;
+    struct server_worked *w = &s->worked;
     const uint64_t mode = subnormal_flush();
 
-    s->worked = s->trainer.stored.alone ? server_stored_work(s) : s->mode->work(s);
-    if (s->worked.keep) {
-        s->worked.status = save_now(s, &s->worked.keep);
-        s->keep.spoiled = s->worked.status != STATUS_OK;
-    }
+    *w = server_stored_alone(&s->trainer) ? server_stored_work(&s->trainer, &s->report)
+                                          : s->mode->work(s);
+    s->keep.spoiled = w->spoiled;
+    if (s->keep.under_way) /* the one before is still on its way */
+        w->keep = false;
+    if (w->error.status == STATUS_OK && w->keep)
+        s->keep.spoiled = server_save_now(s, &w->error) != STATUS_OK;
     subnormal_restore(mode);
-    if (s->worked.status != STATUS_OK || s->setup.store.first == NULL)
+    if (w->error.status != STATUS_OK || s->setup.store.first == NULL)
         return;
-    if (s->worked.append)
-        actions_add(out, ACTION_APPEND)->record = &s->keep.record;
-    if (s->worked.keep)
+    if (w->append)
+        actions_add(out, ACTION_APPEND)->record = &w->record;
+    if (w->keep)
         actions_add(out, ACTION_TURN)->step = s->keep.step;
 }
 
+/* What became of it, and of what it wanted written. */
 static struct server_worked take_worked(struct server_train *s, const struct error *written)
 {
     struct server_worked w = s->worked;
 
-    s->worked = (struct server_worked){.status = STATUS_OK};
-    if (w.status != STATUS_OK || written->status == STATUS_OK)
-        return w;
-    s->fed->error = *written;
-    s->keep.spoiled = true;
-    w.status = written->status;
+    s->worked = (struct server_worked){0};
+    spans_add(&s->spans, SPAN_COMBINE, w.combine_us);
+    spans_add(&s->spans, SPAN_HEAD, w.head_us);
+    if (w.error.status == STATUS_OK && written->status != STATUS_OK) {
+        w.error = *written;
+        s->keep.spoiled = true;
+    }
+    if (w.error.status != STATUS_OK)
+        s->fed->error = w.error;
     return w;
 }
 
@@ -271,8 +252,8 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     struct server_train *s = state;
     const struct server_worked w = take_worked(s, written);
 
-    if (w.status == STATUS_OK && w.keep)
-        server_hand_over(s, a);
+    if (w.error.status == STATUS_OK && w.keep)
+        server_hand_over(&s->keep, a);
     return follow(s, a, s->mode->done(s, a, &w));
 }
 
@@ -295,17 +276,12 @@ static enum server_job_state job_state(const void *state, enum wire_outcome *out
     const bool measured =
         !agenda_due(&t->agenda, t->steps_done) || t->sweep.done_at == t->steps_done;
 
-    *outcome = outcome_of(s);
+    *outcome = server_trainer_outcome(t);
     if (t->steps_done == 0)
         return JOB_FRESH;
     if (t->target_reached || (t->steps_done == t->agenda.steps && measured && !t->sweep.running))
         return JOB_DONE;
     return JOB_BEGUN;
-}
-
-static enum status save(const void *state, struct buf *out)
-{
-    return server_train_save(state, out);
 }
 
 static struct server_next alone(void *state, struct actions *a, const struct event *e)
@@ -314,14 +290,16 @@ static struct server_next alone(void *state, struct actions *a, const struct eve
     struct server_worked w;
 
     if (e->kind != EVENT_DONE)
-        return server_stored_step(s, a, e);
+        return server_stored_step(s->fed, a, e);
     w = take_worked(s, e->error);
-    return server_stored_done(s, a, &w);
+    return server_stored_done(&s->trainer, a, &w);
 }
 
 static void ended(void *state, enum wire_outcome outcome)
 {
-    server_watch_end(state, outcome);
+    struct server_train *s = state;
+
+    server_watch_end(&s->watcher, outcome, status_exit_code(s->fed->error.status));
 }
 
 const struct server_job server_job_train = {
@@ -346,7 +324,6 @@ const struct server_job server_job_train = {
     .recalled = recalled,
     .kept = kept,
     .state = job_state,
-    .save = save,
     .alone = alone,
     .ended = ended,
 };

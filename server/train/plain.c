@@ -17,41 +17,43 @@
 
 enum { SPOILED_IN_A_ROW_MAX = 3 };
 
-static void begin_sum(struct server_train *s)
+static void note_opened(struct server_round *r, const struct server_task *task, uint64_t now_us)
 {
-    secagg_begin_padded(s->round.sum.secagg, server_round_values(s), server_real_values(s));
-    if (!plan_compresses(&s->plan))
-        return;
-    dither_make(s->round.sum.dither, &s->trainer.digest, &s->plan, s->round.purpose, s->round.place,
-                s->round.sweep);
-    secagg_dither(s->round.sum.secagg, s->round.sum.dither);
+    r->task = *task;
+    r->task.number = ++r->number;
+    r->opened_us = r->last_answer_us = now_us;
 }
 
-struct server_next server_ask_all(struct server_train *s, struct actions *a, enum phase phase)
+struct train_next server_ask_all(struct server_train *s, struct actions *a, enum phase phase,
+                                 const struct server_task *task)
 {
-    const bool patient = phase == PHASE_ROUND &&
-                         (!purpose_of(s->round.purpose)->trains && s->round.sum.shape.partial);
+    const struct purpose *is = purpose_of(task->purpose);
+    const bool patient = phase == PHASE_ROUND && !is->trains && s->sum.shape.partial;
     struct wire_broadcast b;
 
-    s->round.number++;
-    s->round.opened_us = s->round.last_answer_us = s->fed->now_us;
+    note_opened(&s->round, task, s->fed->now_us);
     server_next_question(s->fed);
-    if (!purpose_of(s->round.purpose)->deals)
-        begin_sum(s);
+    if (!is->deals)
+        server_sum_begin(&s->sum, task);
     if (s->fed->sm.phase != phase)
         sm_move(&s->fed->sm, phase, s->fed->set.generation);
-    if (server_watch_ask(s, -1) != STATUS_OK)
-        return next_of(NEXT_FAIL);
-    b = server_broadcast_of(s, true);
-    server_send_broadcast(s, a, &b);
-    s->trainer.close.fresh = false;
+    if (server_watch_ask(&s->watcher, &s->round.task, s->fed->set.generation, -1, &s->fed->error) !=
+        STATUS_OK)
+        return train_say(NEXT_FAIL);
+    b = server_broadcast_of(&s->trainer, s->fed->set.generation, s->round.number);
+    b.opens = true;
+    b.purpose = task->purpose;
+    b.place = task->place;
+    b.sweep = task->sweep;
+    server_send_broadcast(s->fed, a, &s->trainer, &b);
     server_arm_phase(s->fed, a, patient);
-    return next_of(NEXT_WAIT);
+    return train_say(NEXT_WAIT);
 }
 
-static struct server_next open_round(struct server_train *s, struct actions *a)
+static struct train_next open_round(struct server_train *s, struct actions *a,
+                                    const struct server_task *task)
 {
-    return server_ask_all(s, a, PHASE_ROUND);
+    return server_ask_all(s, a, PHASE_ROUND, task);
 }
 
 /* --- uploads --- */
@@ -59,96 +61,118 @@ static struct server_next open_round(struct server_train *s, struct actions *a)
 static bool upload_fits(struct server_train *s, uint32_t peer, const struct wire_upload *u)
 {
     const char *name = server_name(s->fed, peer);
-    enum plan_aggregation agg = s->plan.protocol.aggregation;
-    size_t payload = secagg_payload_bytes(agg, &s->round.sum.shape, server_round_values(s));
+    const size_t payload = server_sum_payload(&s->sum, s->round.task.values);
 
-    if (u->round != s->round.number || u->purpose != s->round.purpose ||
+    if (u->round != s->round.number || u->purpose != s->round.task.purpose ||
         s->fed->sm.phase == PHASE_SHARE || s->fed->sm.phase == PHASE_CLOSE)
         error_set(&s->fed->error, STATUS_PROTOCOL,
                   "%s: upload for round %llu (%s) while round %llu (%s) is open", name,
                   (unsigned long long)u->round, purpose_of(u->purpose)->name,
-                  (unsigned long long)s->round.number, purpose_of(s->round.purpose)->name);
+                  (unsigned long long)s->round.number, purpose_of(s->round.task.purpose)->name);
     else if (s->fed->peer[peer].answered)
         error_set(&s->fed->error, STATUS_PROTOCOL, "%s: second upload for round %llu", name,
                   (unsigned long long)u->round);
-    else if (u->payload.n != payload || u->check.n != s->round.sum.check_bytes)
+    else if (u->payload.n != payload || u->check.n != s->sum.check_bytes)
         error_set(&s->fed->error, STATUS_PROTOCOL,
                   "%s: upload of %zu + %zu bytes where %zu + %zu were due", name, u->payload.n,
-                  u->check.n, payload, s->round.sum.check_bytes);
+                  u->check.n, payload, s->sum.check_bytes);
     else
         return true;
     return false;
 }
 
-struct server_next server_add_upload(struct server_train *s, uint32_t peer,
-                                     const struct wire_upload *u)
+struct train_next server_add_upload(struct server_train *s, uint32_t peer,
+                                    const struct wire_upload *u)
 {
     enum status st;
 
     if (!upload_fits(s, peer, u))
-        return next_of_peer(NEXT_DROP, peer);
-    st = secagg_add(s->round.sum.secagg, (uint32_t)s->fed->peer[peer].member, u->payload.data,
+        return train_drop(peer);
+    st = secagg_add(s->sum.secagg, (uint32_t)s->fed->peer[peer].member, u->payload.data,
                     u->check.data, &s->fed->error);
     if (st != STATUS_OK) {
         error_wrap(&s->fed->error, "%s: upload", server_name(s->fed, peer));
-        return next_of_peer(NEXT_DROP, peer);
+        return train_drop(peer);
     }
-    if (server_watch_upload(s, peer, u, false) != STATUS_OK)
-        return next_of(NEXT_FAIL);
+    if (server_watch_upload(&s->watcher, s->fed, peer, u, false, &s->fed->error) != STATUS_OK)
+        return train_say(NEXT_FAIL);
     s->member[peer].uploaded = u->round;
-    return next_of(NEXT_WAIT);
+    return train_say(NEXT_WAIT);
 }
 
-static struct server_next upload(struct server_train *s, struct actions *a, uint32_t peer,
-                                 const struct wire_upload *u)
+void server_note_answer(struct server_round *r, uint64_t now_us, bool last, uint64_t *times,
+                        uint64_t *waited_us)
 {
-    struct server_next next = server_add_upload(s, peer, u);
+    if (last) {
+        ++*times;
+        *waited_us += now_us - r->last_answer_us;
+    }
+    r->last_answer_us = now_us;
+}
+
+static struct train_next upload(struct server_train *s, struct actions *a, uint32_t peer,
+                                const struct wire_upload *u)
+{
+    struct train_next next = server_add_upload(s, peer, u);
     bool all;
 
     (void)a;
-    if (next.kind != NEXT_WAIT)
+    if (next.said.kind != NEXT_WAIT)
         return next;
     all = server_answered(s->fed, peer);
-    server_note_arrival(s, peer, all);
-    return next_of(all ? NEXT_SUM : NEXT_WAIT);
+    server_note_answer(&s->round, s->fed->now_us, all, &s->report.slowest_rounds[peer],
+                       &s->report.wait_us[peer]);
+    return all ? train_next(TRAIN_SUM) : train_say(NEXT_WAIT);
 }
 
 /* --- without somebody --- */
 
-static struct server_next settle(struct server_train *s, struct actions *a)
+static struct train_next settle(struct server_train *s, struct actions *a)
 {
     (void)a;
     if (!server_all_answered(s->fed))
-        return next_of(NEXT_WAIT);
-    return next_of(s->fed->set.answers > 0 ? NEXT_SUM : NEXT_SET); /* or nobody is left */
+        return train_say(NEXT_WAIT);
+    return s->fed->set.answers > 0 ? train_next(TRAIN_SUM)
+                                   : train_say(NEXT_SET); /* or nobody is left */
 }
 
 /* A sum in clear ends a training round without the late, but a test needs all of its rows. */
-static struct server_next out_of_time(struct server_train *s, struct actions *a, bool may_leave)
+static struct train_next out_of_time(struct server_train *s, struct actions *a, bool may_leave)
 {
     (void)a;
-    if (may_leave && s->round.sum.shape.partial && purpose_of(s->round.purpose)->trains &&
+    if (may_leave && s->sum.shape.partial && purpose_of(s->round.task.purpose)->trains &&
         s->fed->set.answers > 0)
-        return next_of(NEXT_SUM);
-    return next_of(NEXT_LATE);
+        return train_next(TRAIN_SUM);
+    return train_say(NEXT_LATE);
 }
 
 /* Of a round that did not wait for it. */
 static bool takes_late(const struct server_train *s)
 {
-    return s->round.sum.shape.partial;
+    return s->sum.shape.partial;
 }
 
-static struct server_next late_upload(struct server_train *s, uint32_t peer,
-                                      const struct wire_upload *u)
+static struct train_next late_upload(struct server_train *s, uint32_t peer,
+                                     const struct wire_upload *u)
 {
     (void)s;
     (void)peer;
     (void)u;
-    return next_of(NEXT_WAIT);
+    return train_say(NEXT_WAIT);
 }
 
-/* --- after the work --- */
+/* --- the work, and after it --- */
+
+struct server_worked server_sum_work(struct server_train *s)
+{
+    struct server_worked w =
+        server_work(&s->trainer, &s->sum, &s->report, &s->fed->set, &s->round.task);
+
+    if (w.error.status == STATUS_OK)
+        w.spoiled = server_watch_sum(&s->watcher, &s->trainer.head, &s->round.task,
+                                     s->trainer.close.blocks, &w.error) != STATUS_OK;
+    return w;
+}
 
 /* Nobody can tell whose upload it was: it is one of these. */
 static void name_members(const struct server_train *s, char *out, size_t n)
@@ -165,36 +189,36 @@ static void name_members(const struct server_train *s, char *out, size_t n)
 
 /* The sum was not what it should be.  Everybody pays for its repetition, so a member that spoils
  * some of them, even if never many in a row, must not have that for as long as it likes. */
-static struct server_next integrity_failed(struct server_train *s)
+static struct train_next integrity_failed(struct server_train *s)
 {
     char members[256];
 
     s->report.integrity_failures++;
-    s->round.sum.spoiled++;
-    s->round.sum.spoiled_in_a_row++;
+    s->sum.spoiled++;
+    s->sum.spoiled_in_a_row++;
     log_warn("round %llu: %s", (unsigned long long)s->round.number, s->fed->error.text);
     s->report.void_rounds++;
-    if (s->round.sum.spoiled_in_a_row >= SPOILED_IN_A_ROW_MAX ||
-        s->round.sum.spoiled > WIRE_SPOILED_MAX + s->report.rounds / WIRE_SPOILED_ONE_IN) {
+    if (s->sum.spoiled_in_a_row >= SPOILED_IN_A_ROW_MAX ||
+        s->sum.spoiled > WIRE_SPOILED_MAX + s->report.rounds / WIRE_SPOILED_ONE_IN) {
         name_members(s, members, sizeof members);
         error_wrap(&s->fed->error, "%u rounds in vain, %u of them in a row, by one of %s or more",
-                   s->round.sum.spoiled, s->round.sum.spoiled_in_a_row, members);
-        return next_of(NEXT_FAIL);
+                   s->sum.spoiled, s->sum.spoiled_in_a_row, members);
+        return train_say(NEXT_FAIL);
     }
-    return next_of(NEXT_SET);
+    return train_say(NEXT_SET);
 }
 
 static void note_verdict(struct server_train *s)
 {
     const uint8_t *faulty;
     size_t n;
-    enum secagg_verdict v = secagg_verdict(s->round.sum.secagg, &faulty, &n);
+    enum secagg_verdict v = secagg_verdict(s->sum.secagg, &faulty, &n);
 
-    s->round.sum.combined_round = s->round.number;
+    s->sum.combined_round = s->round.number;
     if (v == SECAGG_UNVERIFIED && s->report.degraded.unverified++ == 0)
         log_info("round %llu: unverified: only the %u uploads that decoding needs had come; said "
                  "once, counted from now on",
-                 (unsigned long long)s->round.number, secagg_quorum(s->round.sum.secagg));
+                 (unsigned long long)s->round.number, secagg_quorum(s->sum.secagg));
     if (v != SECAGG_LOCATED)
         return;
     s->report.integrity_failures++;
@@ -226,30 +250,30 @@ static void note_members(struct server_train *s)
  * if the set it makes is large enough for it. */
 static bool others_come_in(struct server_train *s, struct actions *a)
 {
-    if (!purpose_of(s->round.purpose)->trains || server_waits(s->fed) ||
+    if (!purpose_of(s->round.task.purpose)->trains || server_waits(s->fed) ||
         s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) != 0)
         return false;
     if (!server_let_in(s->fed))
         return false;
-    server_flush_close(s, a);
+    server_flush_close(s->fed, a, &s->trainer, s->round.number);
     return true;
 }
 
-struct server_next server_sum_done(struct server_train *s, struct actions *a,
-                                   const struct server_worked *w)
+struct train_next server_sum_done(struct server_train *s, struct actions *a,
+                                  const struct server_worked *w)
 {
-    if (w->status == STATUS_INTEGRITY)
+    if (w->error.status == STATUS_INTEGRITY)
         return integrity_failed(s);
-    if (w->status != STATUS_OK)
-        return next_of(NEXT_FAIL);
-    s->round.sum.spoiled_in_a_row = 0;
+    if (w->error.status != STATUS_OK)
+        return train_say(NEXT_FAIL);
+    s->sum.spoiled_in_a_row = 0;
     note_verdict(s);
     note_members(s);
     if (w->swept)
         actions_add(a, ACTION_REPORT);
     if (others_come_in(s, a))
-        return next_of(NEXT_SET);
-    return next_of(NEXT_ROUND);
+        return train_say(NEXT_SET);
+    return train_next(TRAIN_ROUND);
 }
 
 const struct server_mode server_plain = {
@@ -259,6 +283,6 @@ const struct server_mode server_plain = {
     .out_of_time = out_of_time,
     .takes_late = takes_late,
     .late_upload = late_upload,
-    .work = server_work,
+    .work = server_sum_work,
     .done = server_sum_done,
 };

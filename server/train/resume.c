@@ -82,7 +82,7 @@ static struct kept kept_of(const struct server_train *s)
     k.generation = s->fed->set.generation;
     k.round = s->round.number;
     k.steps_done = s->trainer.steps_done;
-    k.arrivals = server_stream_arrivals(s);
+    k.arrivals = server_stream_arrivals(s->stream);
     k.sweep = s->trainer.sweep;
     k.rounds = s->report.rounds;
     k.void_rounds = s->report.void_rounds;
@@ -125,25 +125,26 @@ enum status server_train_save(const struct server_train *s, struct buf *out)
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     if (st == STATUS_OK)
-        st = server_stored_print(s, out);
+        st = server_stored_print(s->trainer.stored, out);
     return st == STATUS_OK ? nn_state_print(&s->trainer.head.top.net, out) : st;
 }
 
 static bool fits(const struct server_train *s, const struct kept *k)
 {
-    uint64_t blocks = s->trainer.head.apart ? s->plan.shape.parties : 1;
+    uint64_t blocks = s->trainer.head.apart ? s->trainer.plan->shape.parties : 1;
 
     return k->version == RESUME_VERSION && k->steps_done <= s->trainer.agenda.steps &&
-           k->close_words <= down_words(&s->trainer.head.down, s->plan.training.batch) &&
+           k->close_words <= down_words(&s->trainer.head.down, s->trainer.plan->training.batch) &&
            k->close_blocks <= blocks && k->sweep.number <= s->trainer.agenda.sweeps &&
-           k->sweep.next_place <= s->plan.shape.train_rows + (uint64_t)s->plan.shape.test_rows;
+           k->sweep.next_place <=
+               s->trainer.plan->shape.train_rows + (uint64_t)s->trainer.plan->shape.test_rows;
 }
 
 static void take(struct server_train *s, const struct kept *k)
 {
     s->round.number = k->round;
     s->trainer.steps_done = k->steps_done;
-    server_stream_go_on(s, k->arrivals);
+    server_stream_go_on(s->stream, k->arrivals);
     s->trainer.sweep = k->sweep;
     s->report.rounds = k->rounds;
     s->report.void_rounds = k->void_rounds;
@@ -185,7 +186,7 @@ enum status server_train_restore(struct server_train *s, const uint8_t *bytes, s
             return STATUS_DATA;
         at += used;
     }
-    if (server_stored_parse(s, bytes + at, n - at, &used) != STATUS_OK)
+    if (server_stored_parse(s->trainer.stored, bytes + at, n - at, &used) != STATUS_OK)
         return STATUS_DATA;
     at += used;
     if (nn_state_parse(&s->trainer.head.top.net, bytes + at, n - at) != STATUS_OK)

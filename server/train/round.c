@@ -11,19 +11,15 @@
 
 #include "common/config/aggregation.h"
 
-bool server_choose_round(struct server_train *s)
+bool server_choose_round(struct server_trainer *t, const struct server_deal *d,
+                         struct server_task *out)
 {
-    s->round.sweep = 0;
-    if (server_next_deal(s) || server_next_evaluation(s))
+    if (server_next_deal(d, out) || server_next_evaluation(t, out))
         return true;
-    if (s->trainer.steps_done == s->trainer.agenda.steps || s->trainer.target_reached)
+    if (server_trainer_ended(t))
         return false;
-    s->round.purpose = PURPOSE_TRAIN;
-    s->round.place = s->trainer.steps_done;
-    s->round.row =
-        schedule_batch(&s->trainer.schedule,
-                       agenda_batch(&s->trainer.agenda, s->trainer.steps_done), &s->round.rows);
-    s->round.coded = s->trainer.schedule.coded_n;
+    *out = server_task_step(t->plan, &t->schedule, t->steps_done,
+                            agenda_batch(&t->agenda, t->steps_done));
     return true;
 }
 
@@ -31,13 +27,14 @@ bool server_choose_round(struct server_train *s)
 
 static const struct server_mode *mode_without_steps(const struct server_train *s)
 {
-    return s->round.shares != NULL ? &server_coded : &server_plain;
+    return s->shares != NULL ? &server_coded : &server_plain;
 }
 
 /* Async streams its training rounds alone. */
-static const struct server_mode *mode_of_round(const struct server_train *s)
+static const struct server_mode *mode_of(const struct server_train *s,
+                                         const struct server_task *task)
 {
-    if (s->round.stream != NULL && purpose_of(s->round.purpose)->trains)
+    if (s->stream != NULL && purpose_of(task->purpose)->trains)
         return &server_streamed;
     return mode_without_steps(s);
 }
@@ -45,36 +42,39 @@ static const struct server_mode *mode_of_round(const struct server_train *s)
 /* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can. */
 static bool set_is_whole(const struct server_train *s)
 {
-    return s->fed->set.left == 0 || (aggregation_of(&s->plan)->plaintext && !server_waits(s->fed));
+    return s->fed->set.left == 0 ||
+           (aggregation_of(s->sum.plan)->plaintext && !server_waits(s->fed));
 }
 
-struct server_next server_next_round(struct server_train *s, struct actions *a)
+struct train_next server_next_round(struct server_train *s, struct actions *a)
 {
+    struct server_task task;
+
     if (!set_is_whole(s)) {
-        server_flush_close(s, a);
-        return next_of(NEXT_SET);
+        server_flush_close(s->fed, a, &s->trainer, s->round.number);
+        return train_say(NEXT_SET);
     }
-    if (!server_choose_round(s)) {
+    if (!server_choose_round(&s->trainer, &s->deal, &task)) {
         s->mode = mode_without_steps(s);
         server_close_run(s, a);
-        return next_of(NEXT_WAIT);
+        return train_say(NEXT_WAIT);
     }
-    s->mode = mode_of_round(s);
-    return s->mode->open(s, a);
+    s->mode = mode_of(s, &task);
+    return s->mode->open(s, a, &task);
 }
 
 void server_sum_up(struct server_train *s, struct actions *a)
 {
-    uint32_t every = s->setup.checkpoint_rounds;
+    const struct server_task *task = &s->round.task;
+    const uint32_t every = s->setup.checkpoint_rounds;
     struct action *work;
 
     spans_add(&s->spans, SPAN_WAIT, s->fed->now_us - s->round.opened_us);
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
-    work->flops =
-        nn_net_flops(&s->trainer.head.top.net.spec, s->round.rows) *
-            s->plan.protocol.local_iterations +
-        2.0 * (double)server_round_values(s) * (server_deals(s) ? 8.0 * s->fed->set.n : 1.0);
+    work->flops = nn_net_flops(&s->trainer.head.top.net.spec, task->rows) *
+                      s->trainer.plan->protocol.local_iterations +
+                  server_sum_flops(&s->sum, task);
     if (every > 0 && (s->trainer.steps_done + 1) % every == 0)
         work->flops += SERVER_SLOW_FLOPS; /* it will wait for the disk */
 }
@@ -97,14 +97,14 @@ void server_count_late(struct server_train *s, uint32_t peer, const struct wire_
     s->report.late[peer]++;
 }
 
-struct server_next server_upload(struct server_train *s, struct actions *a, uint32_t peer,
-                                 const struct wire_upload *u)
+struct train_next server_upload(struct server_train *s, struct actions *a, uint32_t peer,
+                                const struct wire_upload *u)
 {
     if (!is_late(s, peer, u))
         return s->mode->upload(s, a, peer, u);
     s->member[peer].uploaded = u->round;
     server_count_late(s, peer, u);
-    if (server_watch_upload(s, peer, u, true) != STATUS_OK)
-        return next_of(NEXT_FAIL);
+    if (server_watch_upload(&s->watcher, s->fed, peer, u, true, &s->fed->error) != STATUS_OK)
+        return train_say(NEXT_FAIL);
     return s->mode->late_upload(s, peer, u);
 }

@@ -1,108 +1,90 @@
-/* stored.c -- training.releases once: every row's sum is kept, and the head trains on what was
- * kept.
+/* stored.c -- sums that are kept, row by row.
  *
  * The happy path: one epoch of rounds and a sweep over the test rows, of which nothing goes down
  * -> CLOSE -> finish, and the parties are gone -> the head trains for training.epochs and is
- * evaluated, all on kept sums.  Bottoms are frozen, so another release of a row would say the same
- * thing again, at the price of a release.
+ * evaluated, all on kept sums (alone.c).  Bottoms are frozen, so another release of a row would say
+ * the same thing again, at the price of a release.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/train/train.h"
+#include "server/train/stored.h"
 
-#include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 
 #include <string.h>
 
-bool server_stores(const struct server_train *s)
+enum status server_stored_new(struct server_stored **out, const struct plan *p, size_t width,
+                              bool keeps)
 {
-    return s->plan.training.releases == RELEASES_ONCE;
-}
+    struct server_stored *d = *out = mem_alloc(1, sizeof *d);
 
-enum status server_stored_new(struct server_train *s)
-{
-    struct server_stored *t = &s->trainer.stored;
-    const size_t width = s->trainer.head.top.inputs;
-
-    if (!server_stores(s))
-        return STATUS_OK;
-    if (s->setup.checkpoint_rounds == 0)
+    if (d == NULL)
+        return STATUS_MEMORY;
+    if (!keeps)
         log_warn("without a state_key the sums of rows that are released once live in memory "
                  "alone, and an early end loses them");
-    agenda_make_head(&t->agenda, &s->plan);
-    t->train = mem_alloc(s->plan.shape.train_rows, width * sizeof *t->train);
-    t->test = mem_alloc(s->plan.shape.test_rows + 1u, width * sizeof *t->test);
-    return t->train == NULL || t->test == NULL ? STATUS_MEMORY : STATUS_OK;
+    agenda_make_head(&d->agenda, p);
+    d->width = width;
+    d->train_rows = p->shape.train_rows;
+    d->test_rows = p->shape.test_rows;
+    d->train = mem_alloc(d->train_rows, width * sizeof *d->train);
+    d->test = mem_alloc(d->test_rows + 1u, width * sizeof *d->test);
+    return d->train == NULL || d->test == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
-void server_stored_free(struct server_train *s)
+void server_stored_free(struct server_stored *d)
 {
-    mem_free(s->trainer.stored.train);
-    mem_free(s->trainer.stored.test);
-}
-
-/* --- while parties are there --- */
-
-static void keep(float *all, const struct server_train *s)
-{
-    const size_t width = s->trainer.head.top.inputs;
-
-    for (uint32_t r = 0; r < s->round.rows; r++) {
-        size_t row = s->round.row != NULL ? s->round.row[r] : s->round.place + r;
-        memcpy(all + row * width, s->trainer.head.fused + r * width, width * sizeof *all);
-    }
-}
-
-void server_stored_keep(struct server_train *s)
-{
-    if (purpose_of(s->round.purpose)->trains) {
-        keep(s->trainer.stored.train, s);
+    if (d == NULL)
         return;
-    }
-    CHECK(purpose_of(s->round.purpose)->test);
-    keep(s->trainer.stored.test, s);
-    s->trainer.sweep.next_place += s->round.rows;
-    if (s->trainer.sweep.next_place < s->plan.shape.test_rows)
-        return;
-    s->trainer.sweep.running = false;
-    s->trainer.sweep.done_at = s->trainer.steps_done;
+    mem_free(d->train);
+    mem_free(d->test);
+    mem_free(d);
 }
 
-enum status server_stored_print(const struct server_train *s, struct buf *out)
+static float *row_of(const struct server_stored *d, const struct server_task *task, uint32_t r)
 {
-    const size_t width = s->trainer.head.top.inputs * sizeof(float);
-    enum status st = STATUS_OK;
-
-    if (!server_stores(s))
-        return st;
-    st = buf_append(out, s->trainer.stored.train, s->plan.shape.train_rows * width);
-    return st == STATUS_OK
-               ? buf_append(out, s->trainer.stored.test, s->plan.shape.test_rows * width)
-               : st;
+    return (purpose_of(task->purpose)->test ? d->test : d->train) +
+           server_task_row(task, r) * d->width;
 }
 
-enum status server_stored_parse(struct server_train *s, const uint8_t *bytes, size_t n,
+void server_stored_put(struct server_stored *d, const struct server_task *task, const float *fused)
+{
+    for (uint32_t r = 0; r < task->rows; r++)
+        memcpy(row_of(d, task, r), fused + r * d->width, d->width * sizeof *fused);
+}
+
+void server_stored_get(const struct server_stored *d, const struct server_task *task, float *fused)
+{
+    for (uint32_t r = 0; r < task->rows; r++)
+        memcpy(fused + r * d->width, row_of(d, task, r), d->width * sizeof *fused);
+}
+
+enum status server_stored_print(const struct server_stored *d, struct buf *out)
+{
+    enum status st;
+
+    if (d == NULL)
+        return STATUS_OK;
+    st = buf_append(out, d->train, d->train_rows * d->width * sizeof *d->train);
+    return st == STATUS_OK ? buf_append(out, d->test, d->test_rows * d->width * sizeof *d->test)
+                           : st;
+}
+
+enum status server_stored_parse(struct server_stored *d, const uint8_t *bytes, size_t n,
                                 size_t *used)
 {
-    const size_t width = s->trainer.head.top.inputs * sizeof(float);
-    const size_t train = s->plan.shape.train_rows * width, test = s->plan.shape.test_rows * width;
+    size_t train, test;
 
     *used = 0;
-    if (!server_stores(s))
+    if (d == NULL)
         return STATUS_OK;
+    train = d->train_rows * d->width * sizeof *d->train;
+    test = d->test_rows * d->width * sizeof *d->test;
     if (n < train + test)
         return STATUS_DATA;
-    memcpy(s->trainer.stored.train, bytes, train);
-    memcpy(s->trainer.stored.test, bytes + train, test);
+    memcpy(d->train, bytes, train);
+    memcpy(d->test, bytes + train, test);
     *used = train + test;
     return STATUS_OK;
-}
-
-double server_epochs(const struct server_train *s)
-{
-    if (server_stores(s))
-        return agenda_epochs(&s->trainer.stored.agenda, s->trainer.stored.step);
-    return agenda_epochs(&s->trainer.agenda, s->trainer.steps_done);
 }

@@ -22,37 +22,41 @@
 struct lane {
     uint8_t peer; /* roster index: an address that a new generation does not move */
     struct schedule schedule;
-    uint64_t steps, round; /* taken; of the open broadcast */
-    const uint32_t *row;
-    uint32_t rows;
-    bool open; /* an upload is awaited */
+    uint64_t steps;          /* taken */
+    struct server_task task; /* of the last broadcast that asked for something */
+    bool open;               /* an upload is awaited */
 };
 
 struct server_stream {
+    uint32_t parties, train_rows;
+    size_t width;      /* P */
     struct lane *lane; /* by roster index */
     float *kept;       /* parties x training rows x P */
     uint8_t *seen;     /* parties x training rows */
     float *arrived;    /* rows of the largest round x P */
     float *factor;     /* the same rows: M / seen */
     uint64_t arrivals;
+    uint32_t peer; /* whose upload the work is on */
     bool draining;
 };
 
-enum status server_stream_new(struct server_train *s)
+enum status server_stream_new(struct server_stream **out, const struct plan *p, uint32_t values_max)
 {
-    const struct plan *p = &s->plan;
-    size_t parties = p->shape.parties, rows = p->shape.train_rows;
+    const size_t parties = p->shape.parties, rows = p->shape.train_rows;
     struct server_stream *t;
 
     if (p->protocol.straggler != STRAGGLER_ASYNC)
         return STATUS_OK;
-    t = s->round.stream = mem_alloc(1, sizeof *t);
+    t = *out = mem_alloc(1, sizeof *t);
     if (t == NULL)
         return STATUS_MEMORY;
+    t->parties = p->shape.parties;
+    t->train_rows = p->shape.train_rows;
+    t->width = p->model.embedding;
     t->lane = mem_alloc(parties, sizeof *t->lane);
-    t->kept = mem_alloc(parties * rows, p->model.embedding * sizeof *t->kept);
+    t->kept = mem_alloc(parties * rows, t->width * sizeof *t->kept);
     t->seen = mem_alloc(parties, rows);
-    t->arrived = mem_alloc(s->round.sum.shape.values_max, sizeof *t->arrived);
+    t->arrived = mem_alloc(values_max, sizeof *t->arrived);
     t->factor = mem_alloc(p->training.batch, sizeof *t->factor);
     if (t->lane == NULL || t->kept == NULL || t->seen == NULL || t->arrived == NULL ||
         t->factor == NULL)
@@ -67,13 +71,11 @@ enum status server_stream_new(struct server_train *s)
     return STATUS_OK;
 }
 
-void server_stream_free(struct server_train *s)
+void server_stream_free(struct server_stream *t)
 {
-    struct server_stream *t = s->round.stream;
-
     if (t == NULL)
         return;
-    for (uint32_t i = 0; t->lane != NULL && i < s->plan.shape.parties; i++)
+    for (uint32_t i = 0; t->lane != NULL && i < t->parties; i++)
         schedule_deinit(&t->lane[i].schedule);
     mem_free(t->lane);
     mem_free(t->kept);
@@ -83,54 +85,51 @@ void server_stream_free(struct server_train *s)
     mem_free(t);
 }
 
-uint64_t server_stream_arrivals(const struct server_train *s)
+uint64_t server_stream_arrivals(const struct server_stream *t)
 {
-    return s->round.stream == NULL ? 0 : s->round.stream->arrivals;
+    return t == NULL ? 0 : t->arrivals;
 }
 
-void server_stream_go_on(struct server_train *s, uint64_t arrivals)
+void server_stream_go_on(struct server_stream *t, uint64_t arrivals)
 {
-    if (s->round.stream != NULL)
-        s->round.stream->arrivals = arrivals;
+    if (t != NULL)
+        t->arrivals = arrivals;
 }
 
 void server_stream_begin(struct server_train *s)
 {
-    s->round.stream->draining = false;
+    s->stream->draining = false;
     for (uint32_t m = 0; m < s->fed->set.n; m++) {
-        struct lane *lane = &s->round.stream->lane[s->fed->set.member[m]];
+        struct lane *lane = &s->stream->lane[s->fed->set.member[m]];
         lane->steps = s->member[s->fed->set.member[m]].applied;
         lane->open = false;
     }
-    server_head_members(&s->trainer.head, s->plan.shape.parties);
+    server_head_members(&s->trainer.head, s->stream->parties);
 }
 
 /* --- asking --- */
 
-/* The next step of this party's own, as the round in progress. */
+/* The next step of this party's own. */
 static enum status open_lane(struct server_train *s, struct lane *lane)
 {
-    lane->row = schedule_batch(&lane->schedule, lane->steps, &lane->rows);
-    lane->round = ++s->round.number;
-    s->round.purpose = PURPOSE_TRAIN;
-    s->round.place = lane->steps;
-    s->round.row = lane->row;
-    s->round.rows = lane->rows;
-    return server_watch_ask(s, lane->peer);
+    lane->task = server_task_step(s->trainer.plan, &lane->schedule, lane->steps, lane->steps);
+    lane->task.number = ++s->round.number;
+    return server_watch_ask(&s->watcher, &lane->task, s->fed->set.generation, lane->peer,
+                            &s->fed->error);
 }
 
 static enum status ask(struct server_train *s, struct actions *a, uint32_t peer, bool closes)
 {
-    struct lane *lane = &s->round.stream->lane[peer];
+    struct lane *lane = &s->stream->lane[peer];
     /* A server that was killed has forgotten arrivals, and a party no step of its own: it has an
      * end to them, whatever the run has done. */
     struct wire_broadcast b = {
         .generation = s->fed->set.generation,
-        .opens = !s->round.stream->draining && lane->steps < s->trainer.agenda.party_steps,
+        .opens = !s->stream->draining && lane->steps < s->trainer.agenda.party_steps,
     };
 
     if (closes) {
-        size_t words = down_words(&s->trainer.head.down, lane->rows);
+        size_t words = down_words(&s->trainer.head.down, lane->task.rows);
         const uint32_t *g = s->trainer.head.blob + (s->trainer.head.apart ? peer * words : 0);
 
         b.closes = true;
@@ -140,9 +139,9 @@ static enum status ask(struct server_train *s, struct actions *a, uint32_t peer,
     if (b.opens) {
         if (open_lane(s, lane) != STATUS_OK)
             return s->fed->error.status;
-        b.round = lane->round;
-        b.purpose = PURPOSE_TRAIN;
-        b.place = lane->steps;
+        b.round = lane->task.number;
+        b.purpose = lane->task.purpose;
+        b.place = lane->task.place;
     }
     lane->open = b.opens;
     s->fed->peer[peer].answered = !b.opens;
@@ -164,56 +163,60 @@ static bool somebody_may_come_in(const struct server_train *s)
 /* Everybody still there has answered: what the members were held back for can happen.  Or they have
  * no steps left, since a server that died forgot some: then those who sit out are needed now, and
  * with nobody here, whoever comes before patience ends. */
-static struct server_next when_drained(struct server_train *s, struct actions *a)
+static struct train_next when_drained(struct server_train *s, struct actions *a)
 {
     uint32_t there = 0;
 
     for (uint32_t m = 0; m < s->fed->set.n; m++) {
         const struct server_peer *p = &s->fed->peer[s->fed->set.member[m]];
         there += p->member >= 0;
-        if (p->member >= 0 && s->round.stream->lane[s->fed->set.member[m]].open)
-            return next_of(NEXT_WAIT);
+        if (p->member >= 0 && s->stream->lane[s->fed->set.member[m]].open)
+            return train_say(NEXT_WAIT);
     }
     if (there == 0)
-        return next_of(NEXT_SET);
-    if (!s->round.stream->draining && !somebody_may_come_in(s))
-        return next_of(NEXT_WAIT);
+        return train_say(NEXT_SET);
+    if (!s->stream->draining && !somebody_may_come_in(s))
+        return train_say(NEXT_WAIT);
     if (server_let_in(s->fed)) {
-        server_flush_close(s, a);
-        return next_of(NEXT_SET);
+        server_flush_close(s->fed, a, &s->trainer, s->round.number);
+        return train_say(NEXT_SET);
     }
-    return next_of(s->fed->set.left > 0 ? NEXT_SET : NEXT_ROUND); /* a test is over whole sets */
+    /* A test is over whole sets. */
+    return s->fed->set.left > 0 ? train_say(NEXT_SET) : train_next(TRAIN_ROUND);
 }
 
-static struct server_next open_stream(struct server_train *s, struct actions *a)
+/* Which steps are asked for is each member's own to say. */
+static struct train_next open_stream(struct server_train *s, struct actions *a,
+                                     const struct server_task *task)
 {
+    (void)task;
     sm_move(&s->fed->sm, PHASE_STREAM, s->fed->set.generation);
-    s->round.stream->draining = false;
+    s->stream->draining = false;
     s->round.opened_us = s->round.last_answer_us = s->fed->now_us;
     for (uint32_t m = 0; m < s->fed->set.n; m++) {
         if (s->fed->peer[s->fed->set.member[m]].member < 0)
             continue;
         if (ask(s, a, s->fed->set.member[m], false) != STATUS_OK)
-            return next_of(NEXT_FAIL);
+            return train_say(NEXT_FAIL);
     }
-    server_arm(a, s->plan.protocol.patience_ms);
+    server_arm(a, s->fed->terms.patience_ms);
     return when_drained(s, a);
 }
 
 /* Who has said nothing for so long sits out until an epoch begins; its embeddings serve on. */
-static struct server_next out_of_time(struct server_train *s, struct actions *a, bool may_leave)
+static struct train_next out_of_time(struct server_train *s, struct actions *a, bool may_leave)
 {
     bool asked = false;
 
     if (!may_leave)
-        return next_of(NEXT_LATE);
+        return train_say(NEXT_LATE);
     for (uint32_t m = 0; m < s->fed->set.n; m++) {
         struct server_peer *p = &s->fed->peer[s->fed->set.member[m]];
 
-        if (p->member < 0 || !s->round.stream->lane[s->fed->set.member[m]].open)
+        if (p->member < 0 || !s->stream->lane[s->fed->set.member[m]].open)
             continue;
         asked = true;
-        s->round.stream->lane[s->fed->set.member[m]].open = false;
+        s->stream->lane[s->fed->set.member[m]].open = false;
         p->member = -1;
         s->member[s->fed->set.member[m]].owes = true;
         server_sits_out(s->fed, s->fed->set.member[m]);
@@ -225,126 +228,129 @@ static struct server_next out_of_time(struct server_train *s, struct actions *a,
             "every party here has taken all steps that its agenda has, the run only %llu: the "
             "server's state was lost or put back too often",
             (unsigned long long)s->trainer.steps_done);
-        return next_of(NEXT_FAIL);
+        return train_say(NEXT_FAIL);
     }
-    server_arm(a, s->plan.protocol.patience_ms);
+    server_arm(a, s->fed->terms.patience_ms);
     return when_drained(s, a);
 }
 
 /* --- an arrival --- */
 
-static struct server_next upload(struct server_train *s, struct actions *a, uint32_t peer,
-                                 const struct wire_upload *u)
+static bool upload_fits(struct server_train *s, const struct lane *lane,
+                        const struct wire_upload *u)
 {
-    struct lane *lane = &s->round.stream->lane[peer];
-    uint64_t values = (uint64_t)lane->rows * s->plan.model.embedding;
-    struct action *work;
-    enum status st;
+    if (lane->open && u->round == lane->task.number && u->purpose == lane->task.purpose &&
+        u->payload.n == server_sum_payload(&s->sum, lane->task.values) && u->check.n == 0)
+        return true;
+    error_set(&s->fed->error, STATUS_PROTOCOL, "%s: upload of %zu bytes for round %llu, not asked",
+              server_name(s->fed, lane->peer), u->payload.n, (unsigned long long)u->round);
+    return false;
+}
 
-    if (!lane->open || u->round != lane->round || !purpose_of(u->purpose)->trains ||
-        u->payload.n !=
-            secagg_payload_bytes(s->plan.protocol.aggregation, &s->round.sum.shape, values) ||
-        u->check.n != 0) {
-        error_set(&s->fed->error, STATUS_PROTOCOL,
-                  "%s: upload of %zu bytes for round %llu, not asked", server_name(s->fed, peer),
-                  u->payload.n, (unsigned long long)u->round);
-        return next_of_peer(NEXT_DROP, peer);
-    }
-    dither_make(s->round.sum.dither, &s->trainer.digest, &s->plan, PURPOSE_TRAIN, lane->steps, 0);
-    st = secagg_open(&s->round.sum.shape, s->round.stream->arrived, u->payload.data, values,
-                     (uint32_t)s->fed->peer[peer].member, s->round.sum.dither, &s->fed->error);
-    if (st != STATUS_OK) {
+static struct train_next upload(struct server_train *s, struct actions *a, uint32_t peer,
+                                const struct wire_upload *u)
+{
+    struct server_stream *t = s->stream;
+    struct lane *lane = &t->lane[peer];
+    struct action *work;
+
+    if (!upload_fits(s, lane, u))
+        return train_drop(peer);
+    if (server_sum_open(&s->sum, t->arrived, &lane->task, u, (uint32_t)s->fed->peer[peer].member,
+                        &s->fed->error) != STATUS_OK) {
         error_wrap(&s->fed->error, "%s: upload", server_name(s->fed, peer));
-        return next_of_peer(NEXT_DROP, peer);
+        return train_drop(peer);
     }
-    if (server_watch_values(s, peer, u->round, s->round.stream->arrived, values) != STATUS_OK)
-        return next_of(NEXT_FAIL);
+    if (server_watch_values(&s->watcher, peer, u->round, t->arrived, lane->task.values,
+                            &s->fed->error) != STATUS_OK)
+        return train_say(NEXT_FAIL);
     lane->open = false;
     s->fed->peer[peer].answered = true;
     s->fed->peer[peer].losses = 0;
-    s->round.peer = peer;
-    s->round.purpose = PURPOSE_TRAIN;
-    s->round.row = lane->row;
-    s->round.rows = lane->rows;
+    t->peer = peer;
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
-    work->flops = nn_net_flops(&s->trainer.head.top.net.spec, lane->rows) +
-                  2.0 * (double)values * s->plan.shape.parties;
-    return next_of(NEXT_WAIT);
+    work->flops = nn_net_flops(&s->trainer.head.top.net.spec, lane->task.rows) +
+                  2.0 * (double)lane->task.values * t->parties;
+    return train_say(NEXT_WAIT);
 }
 
-static void keep_arrival(struct server_train *s)
+static void keep_arrival(struct server_stream *t, const struct server_task *task)
 {
-    struct server_stream *t = s->round.stream;
-    size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding, peer = s->round.peer;
-
-    for (uint32_t r = 0; r < s->round.rows; r++) {
-        size_t row = peer * all + s->round.row[r];
-        memcpy(t->kept + row * width, t->arrived + r * width, width * sizeof *t->kept);
+    for (uint32_t r = 0; r < task->rows; r++) {
+        size_t row = (size_t)t->peer * t->train_rows + task->row[r];
+        memcpy(t->kept + row * t->width, t->arrived + r * t->width, t->width * sizeof *t->kept);
         t->seen[row] = 1;
     }
 }
 
 /* head.fused from the latest embeddings of the arrival's rows. */
-static void gather_latest(struct server_train *s)
+static void gather_latest(struct server_stream *t, const struct server_task *task,
+                          struct server_head *h, struct server_degraded *degraded)
 {
-    struct server_stream *t = s->round.stream;
-    size_t all = s->plan.shape.train_rows, width = s->plan.model.embedding;
-    uint32_t parties = s->plan.shape.parties;
-
-    memset(s->trainer.head.fused, 0, s->round.rows * s->trainer.head.top.inputs * sizeof(float));
-    for (uint32_t r = 0; r < s->round.rows; r++) {
-        float *to = s->trainer.head.fused + (size_t)r * s->trainer.head.top.inputs;
+    memset(h->fused, 0, task->rows * h->top.inputs * sizeof(float));
+    for (uint32_t r = 0; r < task->rows; r++) {
+        float *to = h->fused + (size_t)r * h->top.inputs;
         uint32_t seen = 0;
 
-        for (uint32_t m = 0; m < parties; m++) {
-            size_t row = m * all + s->round.row[r];
-            float *part = to + (s->trainer.head.top.concat ? m * width : 0);
+        for (uint32_t m = 0; m < t->parties; m++) {
+            size_t row = (size_t)m * t->train_rows + task->row[r];
+            float *part = to + (h->top.concat ? m * t->width : 0);
 
             if (!t->seen[row])
                 continue;
             seen++;
-            for (size_t i = 0; i < width; i++)
-                part[i] += t->kept[row * width + i];
+            for (size_t i = 0; i < t->width; i++)
+                part[i] += t->kept[row * t->width + i];
         }
-        t->factor[r] = s->trainer.head.top.concat ? 1 : (float)parties / (float)seen;
-        for (size_t i = 0; i < width && !s->trainer.head.top.concat; i++)
+        t->factor[r] = h->top.concat ? 1 : (float)t->parties / (float)seen;
+        for (size_t i = 0; i < t->width && !h->top.concat; i++)
             to[i] *= t->factor[r];
-        s->report.degraded.stale += seen - 1;
-        s->report.degraded.unseen += parties - seen;
+        degraded->stale += seen - 1;
+        degraded->unseen += t->parties - seen;
     }
+}
+
+/* A step of the head on an arrival, and the gradient that goes back to it. */
+static enum status take_step(struct server_stream *t, const struct server_task *task,
+                             struct server_trainer *trainer, struct server_report *r,
+                             struct error *err)
+{
+    struct server_head *h = &trainer->head;
+    /* of a row of the gradient, or of its first factor */
+    const size_t width = gradient_row_values(&h->down.gradient, 1);
+
+    keep_arrival(t, task);
+    gather_latest(t, task, h, &r->degraded);
+    server_head_fuse(h, task->rows);
+    server_trainer_aim(trainer, task);
+    server_score_batch(trainer, r, task,
+                       server_head_train(h, trainer->plan, trainer->steps_done, task->rows));
+    for (uint32_t i = 0; i < task->rows && !h->top.concat; i++) {
+        for (size_t j = 0; j < width; j++)
+            h->values[i * width + j] *= t->factor[i];
+    }
+    return server_pack_gradient(trainer, task, t->arrivals, h->apart ? t->parties : 1, r->last_loss,
+                                err);
 }
 
 static struct server_worked work(struct server_train *s)
 {
-    uint64_t start = s->setup.clock_us();
-    const uint32_t parties = s->plan.shape.parties;
-    struct server_stream *t = s->round.stream;
-    /* of a row of the gradient, or of its first factor */
-    size_t width = gradient_row_values(&s->trainer.head.down.gradient, 1);
-    struct server_worked w = {.status = STATUS_OK};
+    const uint64_t start = s->setup.clock_us();
+    struct server_stream *t = s->stream;
+    const struct server_task *task = &t->lane[t->peer].task;
+    const uint64_t every = (uint64_t)t->parties * s->setup.checkpoint_rounds;
+    struct server_worked w = {0};
+    enum status st = take_step(t, task, &s->trainer, &s->report, &w.error);
 
-    s->keep.spoiled = true;
-    keep_arrival(s);
-    gather_latest(s);
-    server_head_fuse(&s->trainer.head, s->round.rows);
-    server_take_targets(s);
-    (void)server_score_batch(
-        s, server_head_train(&s->trainer.head, &s->plan, s->trainer.steps_done, s->round.rows));
-    for (uint32_t r = 0; r < s->round.rows && !s->trainer.head.top.concat; r++) {
-        for (size_t i = 0; i < width; i++)
-            s->trainer.head.values[r * width + i] *= t->factor[r];
-    }
-    w.status = server_pack_gradient(s, t->arrivals, s->trainer.head.apart ? parties : 1);
-    if (w.status == STATUS_OK)
-        w.status = server_watch_sum(s, t->lane[s->round.peer].round,
-                                    s->trainer.head.top.concat ? parties : 1);
+    if (st == STATUS_OK)
+        st = server_watch_sum(&s->watcher, &s->trainer.head, task,
+                              s->trainer.head.top.concat ? t->parties : 1, &w.error);
     t->arrivals++;
     s->report.rounds++;
-    w.keep = w.status == STATUS_OK && s->setup.checkpoint_rounds > 0 &&
-             t->arrivals % ((uint64_t)parties * s->setup.checkpoint_rounds) == 0;
-    s->keep.spoiled = w.status != STATUS_OK;
-    spans_add(&s->spans, SPAN_HEAD, s->setup.clock_us() - start);
+    w.keep = st == STATUS_OK && every > 0 && t->arrivals % every == 0;
+    w.spoiled = st != STATUS_OK;
+    w.head_us = s->setup.clock_us() - start;
     return w;
 }
 
@@ -358,23 +364,23 @@ static bool must_drain(const struct server_train *s)
            somebody_may_come_in(s);
 }
 
-static struct server_next done(struct server_train *s, struct actions *a,
-                               const struct server_worked *w)
+static struct train_next done(struct server_train *s, struct actions *a,
+                              const struct server_worked *w)
 {
-    struct server_stream *t = s->round.stream;
-    uint32_t peer = s->round.peer;
+    struct server_stream *t = s->stream;
+    const uint32_t peer = t->peer;
 
-    if (w->status != STATUS_OK)
-        return next_of(NEXT_FAIL);
+    if (w->error.status != STATUS_OK)
+        return train_say(NEXT_FAIL);
     s->member[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
-    if (!t->draining && t->arrivals / s->plan.shape.parties > s->trainer.steps_done) {
+    if (!t->draining && t->arrivals / t->parties > s->trainer.steps_done) {
         s->trainer.steps_done++;
         t->draining = must_drain(s);
     }
-    server_note_arrival(s, peer, false);
+    s->round.last_answer_us = s->fed->now_us;
     if (s->fed->peer[peer].member >= 0 && ask(s, a, peer, true) != STATUS_OK)
-        return next_of(NEXT_FAIL);
-    server_arm(a, s->plan.protocol.patience_ms);
+        return train_say(NEXT_FAIL);
+    server_arm(a, s->fed->terms.patience_ms);
     return when_drained(s, a);
 }
 

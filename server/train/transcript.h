@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_SERVER_TRANSCRIPT_H
-#define COLONNADE_SERVER_TRANSCRIPT_H
+#ifndef COLONNADE_SERVER_TRAIN_TRANSCRIPT_H
+#define COLONNADE_SERVER_TRAIN_TRANSCRIPT_H
 
 #include "common/base/status.h"
 #include "common/wire/message.h"

@@ -5,138 +5,128 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "server/train/train.h"
+#include "server/train/watch.h"
 
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 
-struct asked {
-    uint64_t round, generation, place, sweep;
-    enum wire_purpose purpose;
-    size_t values;
+enum { ASKS_KEPT = 64 }; /* rounds that a late upload is opened for */
+
+struct server_asked {
+    struct server_task task;
+    uint64_t generation;
 };
 
-struct server_watched {
-    struct asked ask[SERVER_ASKS_KEPT]; /* by round */
-    float *upload;
-};
-
-static bool anybody(const struct server_train *s)
+static bool anybody(const struct server_watcher *w)
 {
-    return s->setup.watch.ask != NULL;
+    return w->told->ask != NULL;
 }
 
-enum status server_watch_new(struct server_train *s)
+enum status server_watch_new(struct server_watcher *w, const struct server_watch *told,
+                             struct server_sum *sum)
 {
-    if (!anybody(s) || !aggregation_of(&s->plan)->plaintext)
+    w->told = told;
+    w->sum = sum;
+    if (!anybody(w) || !aggregation_of(sum->plan)->plaintext)
         return STATUS_OK;
-    s->watched = mem_alloc(1, sizeof *s->watched);
-    if (s->watched == NULL)
-        return STATUS_MEMORY;
-    s->watched->upload = mem_alloc(s->round.sum.shape.values_max, sizeof *s->watched->upload);
-    return s->watched->upload == NULL ? STATUS_MEMORY : STATUS_OK;
+    w->ask = mem_alloc(ASKS_KEPT, sizeof *w->ask);
+    w->upload = mem_alloc(sum->shape.values_max, sizeof *w->upload);
+    return w->ask == NULL || w->upload == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
-void server_watch_free(struct server_train *s)
+void server_watch_free(struct server_watcher *w)
 {
-    if (s->watched != NULL)
-        mem_free(s->watched->upload);
-    mem_free(s->watched);
+    mem_free(w->ask);
+    mem_free(w->upload);
 }
 
-enum status server_watch_ask(struct server_train *s, int party)
+enum status server_watch_ask(struct server_watcher *w, const struct server_task *task,
+                             uint64_t generation, int party, struct error *err)
 {
     const struct transcript_ask a = {
-        .round = s->round.number,
-        .generation = s->fed->set.generation,
-        .purpose = s->round.purpose,
+        .round = task->number,
+        .generation = generation,
+        .purpose = task->purpose,
         .party = party,
-        .place = s->round.place,
-        .sweep = s->round.sweep,
-        .rows = s->round.rows,
-        .row = s->round.row,
+        .place = task->place,
+        .sweep = task->sweep,
+        .rows = task->rows,
+        .row = task->row,
     };
 
-    if (!anybody(s) || purpose_of(a.purpose)->deals)
+    if (!anybody(w) || purpose_of(task->purpose)->deals)
         return STATUS_OK;
-    if (s->watched != NULL)
-        s->watched->ask[a.round % SERVER_ASKS_KEPT] = (struct asked){
-            a.round, a.generation, a.place, a.sweep, a.purpose, server_real_values(s)};
-    return s->setup.watch.ask(s->setup.watch.owner, &a, &s->fed->error);
+    if (w->ask != NULL)
+        w->ask[a.round % ASKS_KEPT] = (struct server_asked){*task, generation};
+    return w->told->ask(w->told->owner, &a, err);
 }
 
-enum status server_watch_values(struct server_train *s, uint32_t peer, uint64_t round,
-                                const float *x, size_t n)
+enum status server_watch_values(struct server_watcher *w, uint32_t peer, uint64_t round,
+                                const float *x, size_t n, struct error *err)
 {
     const struct transcript_upload u = {round, peer, false, x, n};
 
-    if (s->watched == NULL)
-        return STATUS_OK;
-    return s->setup.watch.upload(s->setup.watch.owner, &u, &s->fed->error);
+    return w->ask != NULL ? w->told->upload(w->told->owner, &u, err) : STATUS_OK;
 }
 
-/* As many values as `a` asked for, into watched->upload. */
-static bool open_upload(struct server_train *s, uint32_t peer, const struct wire_upload *u,
-                        const struct asked *a)
+/* As many values as `a` asked for, into w->upload. */
+static bool open_upload(struct server_watcher *w, const struct server_federation *f, uint32_t peer,
+                        const struct wire_upload *u, const struct server_asked *a)
 {
-    const size_t bytes =
-        secagg_payload_bytes(s->plan.protocol.aggregation, &s->round.sum.shape, a->values);
-    uint8_t dither[WIRE_DIGEST_BYTES];
     struct error why = {0};
 
-    if (a->round != u->round || a->purpose != u->purpose || u->payload.n != bytes)
+    if (a->task.number != u->round || a->task.purpose != u->purpose ||
+        u->payload.n != server_sum_payload(w->sum, a->task.real))
         return false;
     /* Whose dither it is goes by the members of its generation. */
-    if (plan_compresses(&s->plan) && a->generation != s->fed->set.generation)
+    if (plan_compresses(w->sum->plan) && a->generation != f->set.generation)
         return false;
-    dither_make(dither, &s->trainer.digest, &s->plan, a->purpose, a->place, a->sweep);
-    return secagg_open(&s->round.sum.shape, s->watched->upload, u->payload.data, a->values,
-                       (uint32_t)s->fed->peer[peer].member,
-                       plan_compresses(&s->plan) ? dither : NULL, &why) == STATUS_OK;
+    return server_sum_open(w->sum, w->upload, &a->task, u, (uint32_t)f->peer[peer].member, &why) ==
+           STATUS_OK;
 }
 
-enum status server_watch_upload(struct server_train *s, uint32_t peer, const struct wire_upload *u,
-                                bool late)
+enum status server_watch_upload(struct server_watcher *w, const struct server_federation *f,
+                                uint32_t peer, const struct wire_upload *u, bool late,
+                                struct error *err)
 {
-    const struct asked *a;
+    const struct server_asked *a;
     struct transcript_upload seen = {.round = u->round, .party = peer, .late = late};
 
-    if (s->watched == NULL)
+    if (w->ask == NULL)
         return STATUS_OK;
-    a = &s->watched->ask[u->round % SERVER_ASKS_KEPT];
-    if (open_upload(s, peer, u, a)) {
-        seen.values = s->watched->upload;
-        seen.n = a->values;
+    a = &w->ask[u->round % ASKS_KEPT];
+    if (open_upload(w, f, peer, u, a)) {
+        seen.values = w->upload;
+        seen.n = a->task.real;
     }
-    return s->setup.watch.upload(s->setup.watch.owner, &seen, &s->fed->error);
+    return w->told->upload(w->told->owner, &seen, err);
 }
 
-enum status server_watch_sum(struct server_train *s, uint64_t round, uint32_t blocks)
+enum status server_watch_sum(struct server_watcher *w, const struct server_head *h,
+                             const struct server_task *task, uint32_t blocks, struct error *err)
 {
-    const bool goes_down =
-        purpose_of(s->round.purpose)->trains && s->trainer.head.down.with_gradient;
+    const bool goes_down = purpose_of(task->purpose)->trains && h->down.with_gradient;
     const struct transcript_sum m = {
-        .round = round,
-        .sum = s->trainer.head.fused,
-        .sum_n = (size_t)s->round.rows * s->trainer.head.top.inputs,
-        .gradient = s->trainer.head.values,
-        .gradient_n =
-            goes_down ? gradient_values(&s->trainer.head.down.gradient, s->round.rows) * blocks : 0,
+        .round = task->number,
+        .sum = h->fused,
+        .sum_n = (size_t)task->rows * h->top.inputs,
+        .gradient = h->values,
+        .gradient_n = goes_down ? gradient_values(&h->down.gradient, task->rows) * blocks : 0,
     };
 
-    if (!anybody(s))
-        return STATUS_OK;
-    return s->setup.watch.sum(s->setup.watch.owner, &m, &s->fed->error);
+    return anybody(w) ? w->told->sum(w->told->owner, &m, err) : STATUS_OK;
 }
 
-enum status server_watch_again(struct server_train *s, uint32_t peer, uint64_t step, uint64_t steps)
+enum status server_watch_again(struct server_watcher *w, uint32_t peer, uint64_t step,
+                               uint64_t steps, struct error *err)
 {
     const struct transcript_again g = {peer, step, steps};
 
-    return anybody(s) ? s->setup.watch.again(s->setup.watch.owner, &g, &s->fed->error) : STATUS_OK;
+    return anybody(w) ? w->told->again(w->told->owner, &g, err) : STATUS_OK;
 }
 
-enum status server_watch_arrival(struct server_train *s, uint32_t peer, const struct wire_msg *m)
+enum status server_watch_arrival(struct server_watcher *w, uint32_t peer, const struct wire_msg *m,
+                                 uint64_t after_us, struct error *err)
 {
     const bool upload = m->kind == WIRE_UPLOAD;
     const struct transcript_arrival r = {
@@ -144,19 +134,19 @@ enum status server_watch_arrival(struct server_train *s, uint32_t peer, const st
         .party = peer,
         .bytes =
             upload ? m->upload.payload.n + m->upload.check.n : m->share.sealed.n + m->share.tags.n,
-        .us = s->fed->now_us - s->round.opened_us,
+        .us = after_us,
     };
 
-    if (!anybody(s) || (!upload && m->kind != WIRE_SHARE))
+    if (!anybody(w) || (!upload && m->kind != WIRE_SHARE))
         return STATUS_OK;
-    return s->setup.watch.arrival(s->setup.watch.owner, &r, &s->fed->error);
+    return w->told->arrival(w->told->owner, &r, err);
 }
 
-void server_watch_end(struct server_train *s, enum wire_outcome outcome)
+void server_watch_end(struct server_watcher *w, enum wire_outcome outcome, int exit_code)
 {
-    const struct transcript_end e = {outcome, status_exit_code(s->fed->error.status)};
+    const struct transcript_end e = {outcome, exit_code};
     struct error why = {0}; /* the run is over, with its own reason */
 
-    if (anybody(s))
-        (void)!s->setup.watch.end(s->setup.watch.owner, &e, &why);
+    if (anybody(w))
+        (void)!w->told->end(w->told->owner, &e, &why);
 }

@@ -7,8 +7,9 @@ an order with few.  An arrow is a pair of files, one of which includes the other
 of its functions; an arrow that runs back up is named.  Also: fields of the shared headers that more
 than FILES_MAX files touch, and how many files ask for a mode by its name.
 
-Files are told by their stem, so x.c and x.h are one.  Fields are told by their names alone, without
-types: a name that two structs share counts for both.
+Files are told by their stem, so x.c and x.h are one.  Fields are told by struct and name (typed.py),
+and the struct with the most wide ones is named; by their names alone, as it once was counted, a name
+that two structs share counts for both.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -16,6 +17,8 @@ import os
 import random
 import re
 import sys
+
+from typed import MEMBER, STRUCT, returned, shapes, touched
 
 FILES_MAX = 4  # that may touch a field which is nobody's own
 SIDES = ('server', 'party')
@@ -27,7 +30,6 @@ PREDICATE = re.compile(r'\b(?:server_(?:waits|deals|stores)|party_deals|secagg_s
 DEFINED = re.compile(r'^(?!static\b|typedef\b)[a-z][\w \*]*?\**(\w+)\([^;{]*\)\n\{', re.M)
 DECLARED = re.compile(r'^[a-z][^\n;{=]*\([^;{]*\)[ A-Z_]*;', re.M)  # not yet a call
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
-MEMBER = re.compile(r'[\s\*](\w+)(?:\[[^\]]*\])*(?=[,;])')
 
 
 def read(*folders):
@@ -97,13 +99,32 @@ def up(found, order):
 
 
 def fields(tree, side):
-    """{field: files that touch it} of the structs in the side's headers."""
-    texts, names = sources(tree, side), set()
+    """{(struct, field): files that touch it} of the structs in the side's headers."""
+    plain = {path: bare(text) for path, text in tree.items()}
+    known, returns, found = shapes(plain.values()), returned(plain.values()), {}
+    own = {s for text in sources(plain, side, ('.h',)).values() for s, _ in STRUCT.findall(text)}
+    for stem, text in sources(plain, side).items():
+        for struct, field in touched(text, known, returns):
+            if struct in own:
+                found.setdefault((struct, field), []).append(stem)
+    return found
+
+
+def widest(wide):
+    """The struct with the most of these fields, and how many it has."""
+    structs = [s for s, _ in wide]
+    return max(((s, structs.count(s)) for s in sorted(set(structs))), key=lambda x: x[1],
+               default=('none', 0))
+
+
+def names(tree, side):
+    """{field: files that touch it}, without types."""
+    texts, known = sources(tree, side), set()
     for text in sources(tree, side, ('.h',)).values():
         for body in re.findall(r'^struct \w+ \{\n(.*?)^\};', COMMENT.sub(' ', text), re.M | re.S):
-            names |= set(MEMBER.findall(body))
+            known |= set(MEMBER.findall(body))
     plain = {stem: bare(text) for stem, text in texts.items()}
-    return {n: [s for s, t in plain.items() if re.search(r'(?:->|\.)%s\b' % n, t)] for n in names}
+    return {n: [s for s, t in plain.items() if re.search(r'(?:->|\.)%s\b' % n, t)] for n in known}
 
 
 def best(stems, found):
@@ -143,12 +164,13 @@ def main():
         back = up(found, order[side])
         for f, t in back:
             print('%s: %s -> %s (%s)' % (side, f, t, found[(f, t)]))
-        wide = sum(len(s) > FILES_MAX for s in fields(tree, side).values())
+        wide = [f for f, s in fields(tree, side).items() if len(s) > FILES_MAX]
+        same = sum(len(s) > FILES_MAX for s in names(tree, side).values())
         asks = sum(len(PREDICATE.findall(bare(t))) for t in texts.values())
-        print('%s: %d of %d arrows run back up, %d fields in more than %d files, '
-              '%d questions for a mode, %d lines'
-              % (side, len(back), len(found), wide, FILES_MAX, asks,
-                 sum(t.count('\n') for t in texts.values())))
+        print('%s: %d of %d arrows run back up, %d questions for a mode, %d lines'
+              % (side, len(back), len(found), asks, sum(t.count('\n') for t in texts.values())))
+        print('%s: %d fields in more than %d files, at most %d of one struct (%s); by name alone %d'
+              % (side, len(wide), FILES_MAX, widest(wide)[1], widest(wide)[0], same))
     for name in NAMES:
         print('%s*: %d files' % (name, sum(
             name in bare(t) for side in ('common', *SIDES) for t in sources(tree, side).values())))

@@ -104,7 +104,7 @@ static void train_alone(struct sim *s)
 {
     const struct event timer = {.kind = EVENT_TIMER};
 
-    while (s->server->train.trainer.stored.alone && !s->server_end.over)
+    while (server_stored_alone(&s->server->train.trainer) && !s->server_end.over)
         world_tell_server(s, &timer);
 }
 

@@ -31,6 +31,18 @@ size_t expect_count(const struct sim *s, const char *line)
     return n;
 }
 
+void expect_until(struct sim *s, const char *line, size_t times)
+{
+    uint64_t us = 100;
+
+    while (expect_count(s, line) < times && us < 5000000) {
+        const uint64_t before = sim_now_us(s);
+        sim_run(s, us);
+        us = sim_now_us(s) == before ? us + 100 : 100;
+    }
+    assert_int_equal(expect_count(s, line), times);
+}
+
 void expect_other_upload(struct wire_msg *m, void *owner)
 {
     uint8_t *at = (uint8_t *)(uintptr_t)m->upload.payload.data;

@@ -2,7 +2,9 @@
  * asking.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,6 +123,29 @@ static void test_an_excluded_party_waits_for_the_next_epoch_however_long(void **
     sim_free(s);
 }
 
+/* p2 was cut off, and waits for the end of the epoch; all the same it answers in a round. */
+static void test_who_waits_for_the_next_epoch_answers_for_nobody(void **state)
+{
+    struct sim_options o = {
+        .parties = 4, .train_rows = 90, .sets = {"protocol.straggler=drop", "training.epochs=2"}};
+    struct sim *s = sim_new(&o);
+    struct wire_msg m = {.kind = WIRE_UPLOAD};
+    const struct event e = {.kind = EVENT_MESSAGE, .peer = 1, .msg = &m};
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 3});
+    expect_until(s, "p2: join\n", 2);
+    expect_until(s, "p1: upload\n", expect_count(s, "p1: upload\n") + 2);
+    m.upload.generation = sim_party_report(s, 0)->generation;
+    assert_true(m.upload.generation > sim_party_report(s, 1)->generation);
+    world_tell_server(s, &e);
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(status_exit_code(sim_party_end(s, 1)->error.status), 3);
+    assert_non_null(strstr(sim_party_end(s, 1)->error.text, "p2: upload in phase round"));
+    sim_free(s);
+}
+
 /* The last gradient and the last word go out together, to different sets. */
 static void test_the_last_gradient_goes_to_the_members_and_to_nobody_else(void **state)
 {
@@ -227,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_a_late_party_comes_back_at_once_where_it_is_needed),
         cmocka_unit_test(test_a_party_that_is_always_late_is_shut_out),
         cmocka_unit_test(test_an_excluded_party_waits_for_the_next_epoch_however_long),
+        cmocka_unit_test(test_who_waits_for_the_next_epoch_answers_for_nobody),
         cmocka_unit_test(test_the_last_gradient_goes_to_the_members_and_to_nobody_else),
         cmocka_unit_test(test_a_sweep_has_one_number_and_no_other),
         cmocka_unit_test(test_a_step_is_not_asked_for_without_end),

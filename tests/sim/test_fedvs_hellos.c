@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/sim/inside.h"
+#include "tests/sim/three_dealers.h"
 #include "tests/sim/world.h"
 
 #include <setjmp.h>
@@ -13,19 +14,6 @@
 #include <cmocka.h>
 
 #define HOUR_US 3600000000ull
-
-/* 3 parties of degrees 1, 2, 3; K = T = 1. */
-static struct sim_options three(void)
-{
-    return (struct sim_options){
-        .parties = 3,
-        .train_rows = 4,
-        .test_rows = 3,
-        .motley = true,
-        .watch = true,
-        .party_sets = {"model.layers=[]", "model.polynomial.degree=1"},
-        .sets = {"protocol.aggregation=fedvs", "training.batch=2", "protocol.patience_ms=2000"}};
-}
 
 /* --- hellos, well signed, that do not say the truth --- */
 
@@ -144,7 +132,7 @@ static void test_a_hello_that_cannot_be_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wrong_hellos / sizeof *wrong_hellos; i++) {
-        struct sim_options o = three();
+        struct sim_options o = three_dealers();
         struct sim *s = sim_new(&o);
         struct told t = {s, 1, wrong_hellos[i].change};
         const struct sim_end *end;
@@ -205,7 +193,7 @@ static void test_a_hello_that_may_be_wrong_costs_at_most_a_dealing(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
-        struct sim_options o = three();
+        struct sim_options o = three_dealers();
         struct sim *s = sim_new(&o);
         struct told t = {s, 1, claims[i].change};
         const char *from;
@@ -241,7 +229,7 @@ static void test_a_hello_that_may_be_wrong_costs_at_most_a_dealing(void **state)
 /* Nobody is left to say how many there are: everything is dealt again. */
 static void test_when_all_hold_more_chunks_than_there_are_nobody_holds_any(void **state)
 {
-    struct sim_options o = three();
+    struct sim_options o = three_dealers();
     struct sim *s = sim_new(&o);
     struct told t[3];
     const char *from;
@@ -276,7 +264,7 @@ static void of_another_view(struct wire_msg *m, void *owner)
 /* What a hello asks of others' disks is taken when all have confirmed it, and not before. */
 static void test_no_room_is_taken_before_all_have_confirmed(void **state)
 {
-    struct sim_options o = three();
+    struct sim_options o = three_dealers();
     struct sim *s;
 
     (void)state;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/core.h"
+#include "tests/sim/three_dealers.h"
 #include "tests/sim/world.h"
 
 #include <setjmp.h>
@@ -13,19 +14,6 @@
 #include <cmocka.h>
 
 #define HOUR_US 3600000000ull
-
-/* 3 parties of degrees 1, 2, 3; K = T = 1. */
-static struct sim_options three(void)
-{
-    return (struct sim_options){
-        .parties = 3,
-        .train_rows = 4,
-        .test_rows = 3,
-        .motley = true,
-        .watch = true,
-        .party_sets = {"model.layers=[]", "model.polynomial.degree=1"},
-        .sets = {"protocol.aggregation=fedvs", "training.batch=2", "protocol.patience_ms=2000"}};
-}
 
 struct lie {
     const char *name;
@@ -185,7 +173,7 @@ static void test_each_lie_of_a_server_is_refused_by_whom_it_is_told(void **state
     (void)state;
     for (size_t i = 0; i < sizeof server_lies / sizeof *server_lies; i++) {
         const struct lie *l = &server_lies[i];
-        struct sim_options o = three();
+        struct sim_options o = three_dealers();
         struct sim *s = sim_new(&o);
 
         sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
@@ -212,7 +200,7 @@ static void test_relays_that_are_left_out_or_come_twice_end_the_party_that_sees_
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         for (uint32_t nth = 1; nth <= 3; nth++) {
-            struct sim_options o = three();
+            struct sim_options o = three_dealers();
             struct sim *s = sim_new(&o);
 
             sim_rule(s, (struct sim_rule){.act = acts[i].act,
@@ -236,7 +224,7 @@ static void test_nothing_is_dealt_under_another_aggregation(void **state)
 
     (void)state;
     for (size_t i = 0; i < 6; i++) {
-        struct sim_options o = three();
+        struct sim_options o = three_dealers();
         struct sim *s;
 
         o.sets[0] = others[i / 2];
@@ -310,7 +298,7 @@ static void test_each_lie_of_a_party_is_refused_and_named(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof party_lies / sizeof *party_lies; i++) {
         const struct lie *l = &party_lies[i];
-        struct sim_options o = three();
+        struct sim_options o = three_dealers();
         struct sim *s = sim_new(&o);
 
         sim_rule(
@@ -328,7 +316,7 @@ static void test_shares_that_come_twice_are_refused(void **state)
 {
     (void)state;
     for (uint32_t nth = 1; nth <= 3; nth++) {
-        struct sim_options o = three();
+        struct sim_options o = three_dealers();
         struct sim *s = sim_new(&o);
 
         sim_rule(s,
@@ -351,7 +339,7 @@ static void test_a_damaged_share_is_refused_and_its_dealer_named(void **state)
 {
     (void)state;
     for (uint32_t nth = 1; nth <= 4; nth++) {
-        struct sim_options o = three();
+        struct sim_options o = three_dealers();
         struct sim *s = sim_new(&o);
 
         sim_rule(s, (struct sim_rule){.act = SIM_ALTER,

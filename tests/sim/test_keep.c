@@ -26,19 +26,6 @@ static struct sim_options three(void)
                                          "protocol.patience_ms=2000", "protocol.straggler=wait"}};
 }
 
-/* From event to event until this line has been said so many times. */
-static void run_until(struct sim *s, const char *line, size_t times)
-{
-    uint64_t us = 100;
-
-    while (expect_count(s, line) < times && us < 5 * SECOND_US) {
-        uint64_t before = sim_now_us(s);
-        sim_run(s, us);
-        us = sim_now_us(s) == before ? us + 100 : 100;
-    }
-    assert_int_equal(expect_count(s, line), times);
-}
-
 /* --- the first checkpoint --- */
 
 struct hello {
@@ -98,7 +85,7 @@ static void test_a_model_that_was_not_durable_yet_was_never_heard_of(void **stat
     char first[65];
 
     (void)state;
-    run_until(s, "server: offer 1\n", 1);
+    expect_until(s, "server: offer 1\n", 1);
     sim_run(s, 20000);
     sim_model(s, 1, first);
     assert_int_equal(expect_count(s, "p2: hello\n"), 0);
@@ -122,7 +109,7 @@ static struct sim *after_another_run(uint64_t steps, const char *straggler)
     o.sets[3] = straggler;
     o.sets[4] = "training.seed=11";
     was = sim_new(&o);
-    run_until(was, "p2: upload\n", steps + 1);
+    expect_until(was, "p2: upload\n", steps + 1);
     assert_true(was->party[1].disk.saved.len > 0);
     o.sets[4] = "training.seed=12";
     s = sim_new(&o);
@@ -243,7 +230,7 @@ static void test_under_drop_nothing_is_remembered_for_a_party(void **state)
         o.sets[3] = policies[drop];
         s = sim_new(&o);
         sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 2, .kind = WIRE_KEPT});
-        run_until(s, "p2: upload\n", 10);
+        expect_until(s, "p2: upload\n", 10);
         assert_int_equal(s->disk.journal.record[0].r.place, drop ? 8 : 0);
         sim_free(s);
     }
@@ -266,7 +253,7 @@ static void test_a_checkpoint_that_fails_ends_the_party(void **state)
     struct error full = {STATUS_IO, "state: no space left"};
 
     (void)state;
-    run_until(s, "p2: upload\n", EVERY + 1);
+    expect_until(s, "p2: upload\n", EVERY + 1);
     assert_true(s->party[1].disk.durable_us > 0);
     s->party[1].disk.durable_us = 0;
     world_kept(s, 1, &full);
@@ -291,7 +278,7 @@ static void test_a_checkpoint_that_fails_ends_the_server(void **state)
     struct error full = {STATUS_IO, "state: no space left"};
 
     (void)state;
-    run_until(s, "p2: upload\n", EVERY + 1);
+    expect_until(s, "p2: upload\n", EVERY + 1);
     assert_true(s->disk.durable_us > 0);
     s->disk.durable_us = 0;
     world_kept(s, SIM_SERVER, &full);
@@ -315,7 +302,7 @@ static void test_a_journal_that_is_full_ends_the_server_before_it_says_more(void
     uint32_t said;
 
     (void)state;
-    run_until(s, "p2: upload\n", 2);
+    expect_until(s, "p2: upload\n", 2);
     s->disk.full = true;
     said = sim_sent(s, SIM_SERVER, WIRE_BROADCAST);
     sim_run(s, HOUR_US);
@@ -332,7 +319,7 @@ static void test_a_journal_that_is_full_ends_the_server_before_it_says_more(void
 
 static uint64_t said_at(struct sim *s, const char *line, size_t times)
 {
-    run_until(s, line, times);
+    expect_until(s, line, times);
     return sim_now_us(s);
 }
 
@@ -371,7 +358,7 @@ static void test_a_final_model_that_is_not_heard_of_is_waited_for(void **state)
         struct sim_options o = three();
         struct sim *s = sim_new(&o);
 
-        run_until(s, "server: broadcast last\n", 1);
+        expect_until(s, "server: broadcast last\n", 1);
         sim_rule(s, (struct sim_rule){
                         .act = acts[i], .from = 2, .kind = WIRE_KEPT, .alter = not_the_last});
         sim_run(s, HOUR_US);
@@ -415,7 +402,7 @@ static void test_a_party_lost_before_the_last_broadcast_comes_back_for_it(void *
         sim_model(s, i, want[i]);
     sim_free(s);
     s = sim_new(&o);
-    run_until(s, "p2: upload\n", STEPS + 1); /* the evaluation */
+    expect_until(s, "p2: upload\n", STEPS + 1); /* the evaluation */
     sim_rule(s, (struct sim_rule){
                     .act = SIM_CUT_BEFORE, .from = SIM_SERVER, .party = 1, .kind = WIRE_BROADCAST});
     sim_run(s, 4000);
@@ -488,7 +475,7 @@ static void test_a_server_killed_before_it_knows_comes_back_to_the_close(void **
     (void)state;
     o.keep_us = 100000;
     s = sim_new(&o);
-    run_until(s, "p3: kept\n", 2); /* its first and its final one */
+    expect_until(s, "p3: kept\n", 2); /* its first and its final one */
     sim_run(s, 1500);
     assert_true(s->disk.durable_us > 0); /* finals are durable, the server's word is not */
     assert_int_equal(expect_count(s, "finish"), 0);
@@ -527,7 +514,7 @@ static void test_nor_does_a_process_that_finds_the_final_model_on_its_disk(void 
     (void)state;
     sim_rule(s, (struct sim_rule){
                     .act = SIM_CUT_BEFORE, .from = SIM_SERVER, .party = 1, .kind = WIRE_FINISH});
-    run_until(s, "server: finish completed\n", 1);
+    expect_until(s, "server: finish completed\n", 1);
     world_new_party(s, 1);
     world_tell_party(s, 1, &(struct event){.kind = EVENT_START});
     assert_true(sim_party_report(s, 1)->final);

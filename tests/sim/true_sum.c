@@ -226,8 +226,8 @@ static void concatenate(struct true_sum *t, const struct server_session *v, cons
 {
     for (size_t i = 0; i < c->n; i++) {
         float *to = &t->want[place_of(v, i, member)];
-        if (v->train.round.sum.shape.encode.integers)
-            encode_estimate(&v->train.round.sum.shape.encode, to, &c->q[i], 1, 1);
+        if (v->train.sum.shape.encode.integers)
+            encode_estimate(&v->train.sum.shape.encode, to, &c->q[i], 1, 1);
         else
             *to = c->y[i];
     }
@@ -237,7 +237,7 @@ static void add_up(struct true_sum *t, const struct server_session *v, const boo
                    uint32_t in_n)
 {
     double factor = (double)v->fed.set.n / in_n;
-    size_t n = (size_t)v->train.round.rows * v->train.plan.model.embedding;
+    size_t n = (size_t)v->train.round.task.rows * v->train.plan.model.embedding;
 
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
@@ -246,20 +246,20 @@ static void add_up(struct true_sum *t, const struct server_session *v, const boo
             const struct codes *c = &t->of[v->fed.set.member[m]];
             if (!in[m])
                 continue;
-            t->sum[i] += v->train.round.sum.shape.encode.integers ? c->q[i] : 0;
-            sum += v->train.round.sum.shape.encode.integers ? 0 : (double)c->y[i];
+            t->sum[i] += v->train.sum.shape.encode.integers ? c->q[i] : 0;
+            sum += v->train.sum.shape.encode.integers ? 0 : (double)c->y[i];
         }
         t->want[i] = (float)sum;
     }
-    if (v->train.round.sum.shape.encode.integers)
-        encode_estimate(&v->train.round.sum.shape.encode, t->want, t->sum, n, in_n);
+    if (v->train.sum.shape.encode.integers)
+        encode_estimate(&v->train.sum.shape.encode, t->want, t->sum, n, in_n);
     for (size_t i = 0; i < n && in_n < v->fed.set.n; i++)
         t->want[i] = (float)((double)t->want[i] * factor);
 }
 
 static void add_products(struct true_sum *t, const struct server_session *v)
 {
-    size_t n = (size_t)v->train.round.rows * v->train.plan.model.embedding;
+    size_t n = (size_t)v->train.round.task.rows * v->train.plan.model.embedding;
     int bits = (int)(v->train.plan.protocol.fedvs.x_bits + v->train.plan.protocol.fedvs.w_bits);
 
     for (size_t i = 0; i < n; i++) {
@@ -275,8 +275,8 @@ static uint32_t members_in(const struct true_sum *t, const struct server_session
                            char *why)
 {
     uint8_t absent[WIRE_MEMBERS_MAX];
-    uint32_t n = secagg_present(v->train.round.sum.secagg, absent), k = 0;
-    bool some = v->train.round.sum.shape.partial;
+    uint32_t n = secagg_present(v->train.sum.secagg, absent), k = 0;
+    bool some = v->train.sum.shape.partial;
 
     n = some ? n : v->fed.set.n;
     for (uint32_t m = 0; m < v->fed.set.n; m++) {
@@ -284,7 +284,7 @@ static uint32_t members_in(const struct true_sum *t, const struct server_session
         in[m] = !some || k >= v->fed.set.n - n || absent[k] != m;
         k += !in[m];
         if (in[m] && (c->generation != v->fed.set.generation || c->round != v->train.round.number ||
-                      c->n != (size_t)v->train.round.rows * v->train.plan.model.embedding)) {
+                      c->n != (size_t)v->train.round.task.rows * v->train.plan.model.embedding)) {
             snprintf(why, 128, "round %llu has a sum, p%u did not work on it",
                      (unsigned long long)v->train.round.number, v->fed.set.member[m] + 1u);
             return 0;
@@ -316,11 +316,12 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
 {
     const struct server_session *v = s->server;
-    size_t values = (size_t)v->train.round.rows * v->train.trainer.head.top.inputs;
+    size_t values = (size_t)v->train.round.task.rows * v->train.trainer.head.top.inputs;
     bool in[WIRE_MEMBERS_MAX];
     uint32_t in_n;
 
-    if (v->train.worked.status != STATUS_OK || v->train.trainer.stored.alone || !sums(s))
+    if (v->train.worked.error.status != STATUS_OK || server_stored_alone(&v->train.trainer) ||
+        !sums(s))
         return true;
     t->want = room(t->want, t->max, values, sizeof *t->want);
     t->sum = room(t->sum, t->max, values, sizeof *t->sum);
@@ -344,7 +345,8 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
     if (memcmp(t->want, v->train.trainer.head.fused, values * sizeof *t->want) == 0)
         return true;
     snprintf(why, 128, "round %llu (%s %llu): not the sum of its members' codes",
-             (unsigned long long)v->train.round.number, wire_purpose_name(v->train.round.purpose),
-             (unsigned long long)v->train.round.place);
+             (unsigned long long)v->train.round.number,
+             purpose_of(v->train.round.task.purpose)->name,
+             (unsigned long long)v->train.round.task.place);
     return false;
 }

@@ -6,10 +6,12 @@
 
 #include "common/crypto/aead.h"
 #include "common/crypto/digest.h"
+#include "common/crypto/equality.h"
 #include "common/crypto/kex.h"
 #include "common/crypto/prg.h"
 #include "common/crypto/rng.h"
 #include "common/crypto/secret.h"
+#include "common/flow/ids.h"
 
 #include <string.h>
 
@@ -125,6 +127,56 @@ static void test_derived_keys_are_branch_free_on_their_source(void **state)
     assert_true(is_secret(key, sizeof key));
 }
 
+/* libsodium looks whether the base is an element, in so many places: it always is, since a hash to
+ * the group made it.  Whether the product is the identity, as by a scalar of 0, is public.h's. */
+enum { LIBRARY_MAX = 2 };
+
+#define BRANCHES_OF_LIBRARY(call)                                                                  \
+    do {                                                                                           \
+        unsigned before_ = slips();                                                                \
+        call;                                                                                      \
+        assert_in_range(slips() - before_, 0, LIBRARY_MAX);                                        \
+    } while (0)
+
+static void test_comparing_secrets_is_branch_free_but_for_whether_the_base_is_one(void **state)
+{
+    static const uint8_t others[EQUALITY_RANDOM_BYTES] = {5};
+    uint8_t result[EQUALITY_BYTES];
+    struct equality own, other;
+
+    (void)state;
+    assert_int_equal(equality_begin(&other, "label", "a secret", 8, others), STATUS_OK);
+    BRANCHES_OF_LIBRARY(assert_int_equal(equality_begin(&own, "label", a, N, b), STATUS_OK));
+    assert_true(is_secret(own.scalar, sizeof own.scalar));
+    assert_true(is_secret(own.element, sizeof own.element));
+    show(own.element, sizeof own.element); /* it is sent */
+    BRANCH_FREE(assert_int_equal(equality_end(result, &own, other.element), STATUS_OK));
+    assert_true(is_secret(result, sizeof result));
+    assert_false(is_secret(own.scalar, sizeof own.scalar)); /* wiped */
+}
+
+static void test_comparing_ids_is_branch_free_but_for_whether_the_base_is_one(void **state)
+{
+    static const uint8_t list[WIRE_DIGEST_BYTES] = {4}, secret[IDS_SECRET_BYTES] = {6};
+    static const uint8_t before[WIRE_KEY_BYTES] = {1}, after[WIRE_KEY_BYTES] = {2},
+                         sid[WIRE_DIGEST_BYTES] = {3};
+    const struct ids_own known = {list, secret}, hidden = {a, b};
+    struct ids_pair other, own;
+    bool same;
+
+    (void)state;
+    assert_int_equal(ids_begin(&other, &known, before, after, IDS_BEFORE), STATUS_OK);
+    BRANCHES_OF_LIBRARY(
+        assert_int_equal(ids_begin(&own, &hidden, before, after, IDS_AFTER), STATUS_OK));
+    show(own.own.element, sizeof own.own.element);
+    BRANCH_FREE(assert_int_equal(ids_end(&own, other.own.element, sid), STATUS_OK));
+    assert_true(is_secret(own.expected, sizeof own.expected));
+    BRANCH_FREE(same = ids_equal(&own, sid));
+    assert_true(is_secret(&same, sizeof same));
+    show(&same, sizeof same);
+    assert_false(same);
+}
+
 static void test_wiping_is_branch_free(void **state)
 {
     (void)state;
@@ -143,6 +195,8 @@ int main(void)
         TEST(test_streams_are_branch_free_on_their_keys),
         TEST(test_sealing_is_branch_free_on_key_and_text),
         TEST(test_derived_keys_are_branch_free_on_their_source),
+        TEST(test_comparing_secrets_is_branch_free_but_for_whether_the_base_is_one),
+        TEST(test_comparing_ids_is_branch_free_but_for_whether_the_base_is_one),
         TEST(test_wiping_is_branch_free),
     };
 

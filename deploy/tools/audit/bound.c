@@ -22,7 +22,8 @@ static double ln_tail(size_t hits, size_t n, double p)
     return last + log(sum);
 }
 
-double bound_upper(size_t hits, size_t n)
+/* The largest p under which `hits` of n or less still happen with probability BOUND_ERROR. */
+static double upper_bound(size_t hits, size_t n)
 {
     double low = (double)hits / (double)n, high = 1;
 
@@ -39,9 +40,11 @@ double bound_upper(size_t hits, size_t n)
     return high;
 }
 
-double bound_epsilon(size_t false_hits, size_t n, size_t misses, size_t m, double delta)
+/* The lower bound from `false_hits` of n trials under D and `misses` of m under D'; never below 0.
+ */
+static double least_epsilon(size_t false_hits, size_t n, size_t misses, size_t m, double delta)
 {
-    const double f = bound_upper(false_hits, n), g = bound_upper(misses, m);
+    const double f = upper_bound(false_hits, n), g = upper_bound(misses, m);
     const double one = 1 - delta - g, other = 1 - delta - f;
     double epsilon = 0;
 
@@ -82,7 +85,7 @@ static struct bound_test judge(const double *d, size_t n, const double *d_prime,
 
     t.false_hits = above(d, n, threshold);
     t.misses = m - above(d_prime, m, threshold);
-    t.epsilon = bound_epsilon(t.false_hits, n, t.misses, m, delta);
+    t.epsilon = least_epsilon(t.false_hits, n, t.misses, m, delta);
     return t;
 }
 

@@ -14,13 +14,6 @@
 /* One-sided: each of the two ends is passed with a probability of at most this. */
 #define BOUND_ERROR 5e-4
 
-/* The largest p under which `hits` of n or less still happen with probability BOUND_ERROR. */
-double bound_upper(size_t hits, size_t n);
-
-/* The lower bound from `false_hits` of n trials under D and `misses` of m under D'; never below 0.
- */
-double bound_epsilon(size_t false_hits, size_t n, size_t misses, size_t m, double delta);
-
 /* A test by threshold on a statistic that is larger under D': the threshold with the largest bound
  * on the first half of each side, then the bound on the other halves.  Both arrays are reordered.
  */

@@ -22,7 +22,8 @@ static bool better(const struct fold_want *want, double a, double b)
     return isnan(b) || (want->metric == RUNS_LOSS ? a < b : a > b);
 }
 
-bool fold_reaches(const struct fold_want *want, double score)
+/* Is it as good as the target, or better? */
+static bool reaches(const struct fold_want *want, double score)
 {
     return want->metric == RUNS_LOSS ? score <= want->target : score >= want->target;
 }
@@ -62,7 +63,7 @@ static void add_run(struct fold_setting *s, const struct fold_want *want, const 
     spread_add(&s->formula_up, run->formula_up);
     spread_add(&s->formula_down, run->formula_down);
     for (size_t i = 0; want->has_target && !want->by_curve && i < run->moments; i++)
-        if (fold_reaches(want, score_of(want, &run->moment[i]))) {
+        if (reaches(want, score_of(want, &run->moment[i]))) {
             s->reached++;
             add_moment(s->at, &run->moment[i]);
             break;
@@ -130,7 +131,7 @@ static void reach_by_curve(struct fold_setting *s, const struct fold_want *want)
         for (size_t i = 0; i < s->runs; i++)
             if (s->run[i]->whole)
                 spread_add(&score, score_until(want, s->run[i], s->point[k].epoch));
-        if (!fold_reaches(want, score.mean))
+        if (!reaches(want, score.mean))
             continue;
         s->reached = s->whole;
         memcpy(s->at, s->point[k].figure, sizeof s->at);

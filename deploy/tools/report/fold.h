@@ -75,7 +75,4 @@ bool fold_vacuous(enum runs_figure figure, const struct spread *s);
 /* spread_ratio is worth saying of this figure: a part of an epsilon that says nothing is none. */
 bool fold_compares(enum runs_figure figure, const struct spread *s, const struct spread *of);
 
-/* True when `score` is as good as the target, or better. */
-bool fold_reaches(const struct fold_want *want, double score);
-
 #endif

@@ -31,7 +31,8 @@ size_t label_axis(const struct runs *r, const char *name, size_t n)
     return found;
 }
 
-const char *label_short(const struct runs *r, size_t axis, const bool *among)
+/* The shortest end of the axis' name that no other axis among `among` has. */
+static const char *short_name(const struct runs *r, size_t axis, const bool *among)
 {
     const char *name = r->axis[axis], *end = name + strlen(name);
 
@@ -74,7 +75,7 @@ const char *label_of(struct runs *r, const struct run *run, const bool *which, c
             label = pool_text(&r->pool, "%s%s%s", label, between, value);
         else
             label =
-                pool_text(&r->pool, "%s%s%s=%s", label, between, label_short(r, i, among), value);
+                pool_text(&r->pool, "%s%s%s=%s", label, between, short_name(r, i, among), value);
         between = ", ";
     }
     return label[0] != 0 ? label : any ? "default" : r->run[0].title;

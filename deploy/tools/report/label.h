@@ -16,9 +16,6 @@
  * r->axes when there is none, or more than one. */
 size_t label_axis(const struct runs *r, const char *name, size_t n);
 
-/* The shortest end of the axis' name that no other axis among `among` has. */
-const char *label_short(const struct runs *r, size_t axis, const bool *among);
-
 /* "fedbcd, local_iterations=5": the values of a run's axes in `which`; "default" when it has none
  * of them.  When `which` is empty, the title of the first run. */
 const char *label_of(struct runs *r, const struct run *run, const bool *which, const bool *among);

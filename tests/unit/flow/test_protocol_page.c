@@ -15,6 +15,7 @@
 
 #include "common/base/file.h"
 #include "common/flow/phase.h"
+#include "common/wire/limits.h"
 #include "tests/lib/page.h"
 
 enum { TEXT_MAX = 1 << 20 };
@@ -37,6 +38,18 @@ static void read_text(struct buf *b, const char *path)
     buf_init(b, TEXT_MAX);
     assert_int_equal(file_read(path, b, &err), STATUS_OK);
     assert_int_equal(buf_append(b, "", 1), STATUS_OK); /* a string from here on */
+}
+
+static void test_the_page_is_about_the_version_that_is_spoken(void **state)
+{
+    char begins[64];
+    struct buf doc;
+
+    (void)state;
+    read_text(&doc, "docs/protocol.md");
+    snprintf(begins, sizeof begins, "# The protocol\n\nVersion %d (`vfl/1`).", WIRE_VERSION);
+    assert_memory_equal(doc.data, begins, strlen(begins));
+    buf_deinit(&doc);
 }
 
 /* The first line of a clause, NULL when the page has no such clause. */
@@ -109,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_documented_phases_are_those_of_the_program),
+        cmocka_unit_test(test_the_page_is_about_the_version_that_is_spoken),
         cmocka_unit_test(test_every_clause_of_the_table_is_in_the_page),
         cmocka_unit_test(test_every_message_stands_at_the_clause_that_it_names),
     };

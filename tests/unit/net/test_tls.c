@@ -57,24 +57,6 @@ static void test_server_refuses_another_protocol_and_none(void **state)
     }
 }
 
-static struct error dial_peer(struct test_peer *peer)
-{
-    struct world *w = world_new(NULL, client_tls);
-    char address[64];
-    struct error err;
-    struct end *e;
-
-    test_peer_start(peer);
-    snprintf(address, sizeof address, "127.0.0.1:%d", peer->port);
-    e = world_dial(w, address, "server");
-    world_until(w, &e->closed);
-    assert_false(e->opened);
-    test_peer_join(peer);
-    err = e->err;
-    world_free(w);
-    return err;
-}
-
 static struct test_peer good_server(void)
 {
     return (struct test_peer){.server = true,
@@ -90,7 +72,7 @@ static void test_client_refuses_a_tls12_server(void **state)
 
     (void)state;
     peer.tls12 = true;
-    err = dial_peer(&peer);
+    err = end_of_dial(client_tls, &peer);
     assert_says(&err, STATUS_PROTOCOL, "peer does not speak TLS 1.3");
 }
 
@@ -101,7 +83,7 @@ static void test_client_refuses_a_server_without_the_protocol(void **state)
 
     (void)state;
     peer.alpn = NULL;
-    err = dial_peer(&peer);
+    err = end_of_dial(client_tls, &peer);
     assert_says(&err, STATUS_PROTOCOL, "peer does not speak vfl/1");
 }
 

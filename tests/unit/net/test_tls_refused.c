@@ -65,30 +65,10 @@ static void issue(struct test_pki *by, const struct test_cert *how, bool server,
     peer->hang_up = server;
 }
 
-/* How a client with these rules ends its connection to such a server. */
-static struct error end_of_client(struct net_tls *tls, struct test_peer *peer)
-{
-    struct world *w = world_new(NULL, tls);
-    char address[64];
-    struct error err;
-    struct end *e;
-
-    test_peer_start(peer);
-    snprintf(address, sizeof address, "127.0.0.1:%d", peer->port);
-    e = world_dial(w, address, "server");
-    world_until(w, &e->closed);
-    test_peer_join(peer);
-    err = e->err;
-    if (err.status == STATUS_AUTH)
-        assert_false(e->opened);
-    world_free(w);
-    return err;
-}
-
 static void refused_by(struct net_tls *tls, struct test_peer *peer, const char *what,
                        const char *words)
 {
-    struct error err = peer->server ? end_of_client(tls, peer) : end_of(tls, peer, NULL, NULL);
+    struct error err = peer->server ? end_of_dial(tls, peer) : end_of(tls, peer, NULL, NULL);
 
     if (err.status != STATUS_AUTH || strstr(err.text, words) == NULL)
         fail_msg("%s, of a %s: %d: %s", what, peer->server ? "server" : "client", (int)err.status,
@@ -175,8 +155,7 @@ static void test_good_ones_of_the_ca_and_of_one_below_it_are_admitted(void **sta
 
         issue(g->by, &g->cert, i % 2 == 1, &peer);
         peer.hang_up = true;
-        err =
-            peer.server ? end_of_client(client_tls, &peer) : end_of(server_tls, &peer, NULL, NULL);
+        err = peer.server ? end_of_dial(client_tls, &peer) : end_of(server_tls, &peer, NULL, NULL);
         assert_says(&err, STATUS_NET, "closed the connection");
     }
 }
@@ -218,7 +197,7 @@ static void test_a_certificate_without_its_key_is_no_identity(void **state)
         struct error err;
 
         issue(&pki, &(struct test_cert){.chain = false}, server, &peer);
-        err = server ? end_of_client(client_tls, &peer) : end_of(server_tls, &peer, NULL, NULL);
+        err = server ? end_of_dial(client_tls, &peer) : end_of(server_tls, &peer, NULL, NULL);
         assert_int_equal(status_kind(err.status), STATUS_KIND_PEER);
         assert_non_null(strstr(err.text, "bad signature"));
         assert_int_equal(peer.received, 0);

@@ -375,4 +375,24 @@ static inline struct error end_of(struct net_tls *tls, struct test_peer *peer,
     return err;
 }
 
+/* The same of a client that dials the peer; one that refuses it has never had it open. */
+static inline struct error end_of_dial(struct net_tls *tls, struct test_peer *peer)
+{
+    struct world *w = world_new(NULL, tls);
+    char address[64];
+    struct error err;
+    struct end *e;
+
+    test_peer_start(peer);
+    snprintf(address, sizeof address, "127.0.0.1:%d", peer->port);
+    e = world_dial(w, address, "server");
+    world_until(w, &e->closed);
+    test_peer_join(peer);
+    err = e->err;
+    if (err.status == STATUS_AUTH || err.status == STATUS_PROTOCOL)
+        assert_false(e->opened);
+    world_free(w);
+    return err;
+}
+
 #endif

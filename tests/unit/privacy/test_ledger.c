@@ -3,6 +3,7 @@
  */
 #include "common/privacy/ledger.h"
 
+#include "common/privacy/ledger_print.h"
 #include "tests/unit/privacy/ledgers.h"
 
 #include <string.h>

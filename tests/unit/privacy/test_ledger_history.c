@@ -3,6 +3,7 @@
  */
 #include "common/privacy/ledger_history.h"
 
+#include "common/privacy/ledger_print.h"
 #include "common/privacy/ledger_records.h"
 #include "tests/unit/privacy/ledgers.h"
 #include "tests/unit/privacy/sealed_ledger.h"

@@ -1,0 +1,115 @@
+/* trainer.c -- what training takes, made and unmade.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/train/trainer.h"
+
+#include "common/base/mem.h"
+#include "common/config/aggregation.h"
+#include "common/nn/safetensors.h"
+#include "server/train/stored.h"
+
+static enum status init_head(struct server_trainer *t)
+{
+    uint8_t key[RNG_KEY_BYTES];
+    struct rng init = {0};
+    enum status st;
+
+    if (t->setup->seeded) {
+        rng_seed_key(key, t->setup->seed, 0, "init", 0);
+        st = rng_init_key(&init, key);
+    } else {
+        st = rng_init_system(&init);
+    }
+    if (st == STATUS_OK)
+        st = server_head_init(&t->head, t->plan, wire_evaluate_rows(t->plan), &init);
+    rng_deinit(&init);
+    return st;
+}
+
+static enum status init_scores(struct server_scores *scores, const struct plan *p, uint32_t outputs)
+{
+    enum status st = score_board_init(&scores->running, p->shape.train_rows, outputs);
+
+    if (st == STATUS_OK && p->shape.test_rows > 0)
+        st = score_board_init(&scores->test, p->shape.test_rows, outputs);
+    if (st == STATUS_OK && p->training.evaluate_train)
+        st = score_board_init(&scores->train, p->shape.train_rows, outputs);
+    return st;
+}
+
+enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
+                                const struct server_setup *setup)
+{
+    enum status st;
+
+    t->plan = p;
+    t->setup = setup;
+    agenda_make(&t->agenda, p);
+    st = schedule_init(&t->schedule, p->training.seed, p->shape.train_rows, p->training.batch,
+                       p->protocol.fedvs.segments);
+    if (st == STATUS_OK)
+        st = init_head(t);
+    if (st == STATUS_OK)
+        st = init_scores(&t->scores, p, t->head.top.outputs);
+    if (st == STATUS_OK && aggregation_of(p)->polynomial) {
+        t->sweep_row = mem_alloc(wire_evaluate_rows(p), sizeof *t->sweep_row);
+        st = t->sweep_row == NULL ? STATUS_MEMORY : STATUS_OK;
+    }
+    if (st == STATUS_OK && p->training.releases == RELEASES_ONCE)
+        st = server_stored_new(&t->stored, p, t->head.top.inputs, setup->checkpoint_rounds > 0);
+    return st == STATUS_OK ? rng_init_system(&t->rounding) : st;
+}
+
+enum status server_trainer_load(struct server_trainer *t, struct error *err)
+{
+    struct nn_net *net = &t->head.top.net;
+
+    if (safetensors_parse(net, t->setup->weights, t->setup->weights_n, err) != STATUS_OK)
+        return error_wrap(err, "model.load");
+    nn_net_limit(net);
+    return STATUS_OK;
+}
+
+void server_trainer_deinit(struct server_trainer *t)
+{
+    server_head_deinit(&t->head);
+    schedule_deinit(&t->schedule);
+    score_board_deinit(&t->scores.running);
+    score_board_deinit(&t->scores.test);
+    score_board_deinit(&t->scores.train);
+    server_stored_free(t->stored);
+    digest_deinit(&t->digest);
+    rng_deinit(&t->rounding);
+    mem_free(t->sweep_row);
+}
+
+void server_trainer_begin(struct server_trainer *t, const uint8_t *plan_digest)
+{
+    trail_begin(&t->trail, &t->digest, plan_digest);
+}
+
+void server_trainer_aim(struct server_trainer *t, const struct server_task *task)
+{
+    const float *all =
+        purpose_of(task->purpose)->test ? t->setup->test_target : t->setup->train_target;
+
+    for (uint32_t r = 0; r < task->rows; r++)
+        t->head.target[r] = all[server_task_row(task, r)];
+}
+
+double server_trainer_epochs(const struct server_trainer *t)
+{
+    if (t->stored != NULL)
+        return agenda_epochs(&t->stored->agenda, t->stored->step);
+    return agenda_epochs(&t->agenda, t->steps_done);
+}
+
+bool server_trainer_ended(const struct server_trainer *t)
+{
+    return t->target_reached || t->steps_done == t->agenda.steps;
+}
+
+enum wire_outcome server_trainer_outcome(const struct server_trainer *t)
+{
+    return t->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED;
+}

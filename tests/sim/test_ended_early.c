@@ -1,0 +1,280 @@
+/* test_ended_early.c -- a server that says too early that the run is over: what a party keeps.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/checkpoint.h"
+#include "tests/sim/expect.h"
+#include "tests/sim/sim.h"
+#include "tests/sim/world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOUR_US 3600000000ull
+
+enum { PARTIES = 3, LIED_TO = 1, NTH = 6 };
+
+static const char *const stragglers[] = {"protocol.straggler=wait", "protocol.straggler=drop"};
+
+static struct sim_options three(const char *straggler)
+{
+    return (struct sim_options){.parties = PARTIES,
+                                .train_rows = 18,
+                                .checkpoint_rounds = 100,
+                                .sets = {"training.epochs=2", "training.evaluate_every=0",
+                                         "protocol.patience_ms=2000", straggler}};
+}
+
+static bool needed(struct sim *s)
+{
+    return party_checkpoint_needed(sim_party_report(s, LIED_TO),
+                                   sim_party_end(s, LIED_TO)->outcome);
+}
+
+/* --- finish --- */
+
+static void to_finish(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    *m = (struct wire_msg){.kind = WIRE_FINISH, .finish.outcome = OUTCOME_COMPLETED};
+}
+
+/* In place of the nth message of this kind the second party is told that all is done. */
+static struct sim *dismissed_at(const struct sim_options *o, enum wire_kind kind, uint32_t nth)
+{
+    struct sim *s = sim_new(o);
+
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = SIM_SERVER,
+                                  .party = LIED_TO,
+                                  .kind = kind,
+                                  .nth = nth,
+                                  .alter = to_finish});
+    return s;
+}
+
+static void test_a_finish_in_mid_run_takes_no_checkpoint_away(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim_options o = three(stragglers[i]);
+        struct sim *s = dismissed_at(&o, WIRE_BROADCAST, NTH);
+
+        sim_run(s, HOUR_US);
+        assert_true(sim_party_end(s, LIED_TO)->over);
+        assert_false(sim_party_report(s, LIED_TO)->final);
+        assert_true(needed(s));
+        sim_free(s);
+    }
+}
+
+/* The negative twin: after the last broadcast nothing is left to go on with. */
+static void test_after_the_last_broadcast_no_checkpoint_is_needed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim_options o = three(stragglers[i]);
+        struct sim *s = sim_new(&o);
+
+        sim_run(s, HOUR_US);
+        expect_completed(s);
+        assert_true(sim_party_report(s, LIED_TO)->final);
+        assert_false(needed(s));
+        sim_free(s);
+    }
+}
+
+/* --- an offer of no step --- */
+
+static void at_no_step(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->offer.step = 0;
+}
+
+/* A process that goes on from a checkpoint of some steps is offered none, and then told that all is
+ * done: under drop it takes the server's step for the run's.  Its disk goes to `kept`. */
+static struct sim *put_back_and_dismissed(struct buf *kept)
+{
+    struct sim_options o = three("protocol.straggler=drop");
+    struct sim *s;
+
+    o.checkpoint_rounds = 2;
+    s = dismissed_at(&o, WIRE_HELLOS, 2);
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = SIM_SERVER,
+                                  .party = LIED_TO,
+                                  .kind = WIRE_OFFER,
+                                  .nth = 2,
+                                  .alter = at_no_step});
+    sim_rule(s,
+             (struct sim_rule){.act = SIM_KILL, .from = LIED_TO, .kind = WIRE_UPLOAD, .nth = NTH});
+    sim_run(s, HOUR_US);
+    assert_true(sim_party_end(s, LIED_TO)->over);
+    assert_int_equal(sim_party_report(s, LIED_TO)->applied, 0);
+    assert_int_equal(sim_party_report(s, LIED_TO)->rounds, 0);
+    buf_init(kept, 1 << 20);
+    assert_int_equal(party_session_save(s->party[LIED_TO].session, kept), STATUS_OK);
+    return s;
+}
+
+static void test_an_offer_of_no_step_takes_no_checkpoint_away(void **state)
+{
+    struct buf kept;
+    struct sim *s = put_back_and_dismissed(&kept);
+
+    (void)state;
+    assert_true(needed(s));
+    buf_deinit(&kept);
+    sim_free(s);
+}
+
+/* A party of this disk, with the server of another plan. */
+static const struct sim_end *another_run(struct sim *s, const struct buf *disk)
+{
+    assert_int_equal(buf_append(&s->party[LIED_TO].disk.saved, disk->data, disk->len), STATUS_OK);
+    sim_kill_at(s, LIED_TO, 1);
+    sim_run(s, HOUR_US);
+    return sim_party_end(s, LIED_TO);
+}
+
+static void test_nor_does_another_plan_after_it(void **state)
+{
+    struct sim_options o = three("protocol.straggler=drop");
+    struct buf kept;
+    struct sim *s = put_back_and_dismissed(&kept), *other;
+
+    (void)state;
+    o.sets[4] = "training.seed=12";
+    other = sim_new(&o);
+    other->party[LIED_TO].disk.ledger = s->party[LIED_TO].disk.ledger;
+    sim_free(s);
+    assert_int_equal(status_exit_code(another_run(other, &kept)->error.status), 2);
+    buf_deinit(&kept);
+    sim_free(other);
+}
+
+/* The negative twin: what has learned nothing is no loss. */
+static void test_of_a_run_that_did_not_begin_no_checkpoint_is_needed(void **state)
+{
+    struct sim_options o = three("protocol.straggler=drop");
+    struct sim *s = dismissed_at(&o, WIRE_HELLOS, 1);
+
+    (void)state;
+    sim_run(s, HOUR_US);
+    assert_true(sim_party_end(s, LIED_TO)->over);
+    assert_false(needed(s));
+    sim_free(s);
+}
+
+/* --- the last broadcast --- */
+
+static void to_the_last(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->broadcast.opens = false;
+    m->broadcast.last = true;
+}
+
+static struct sim *last_too_early(const struct sim_options *o)
+{
+    struct sim *s = sim_new(o);
+
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = SIM_SERVER,
+                                  .party = LIED_TO,
+                                  .kind = WIRE_BROADCAST,
+                                  .nth = NTH,
+                                  .alter = to_the_last});
+    sim_run(s, HOUR_US);
+    return s;
+}
+
+static void test_an_end_before_the_plans_is_a_violation(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim_options o = three(stragglers[i]);
+        struct sim *s = last_too_early(&o);
+        const struct sim_end *end = sim_party_end(s, LIED_TO);
+
+        assert_int_equal(end->outcome, OUTCOME_FAILED);
+        assert_int_equal(status_exit_code(end->error.status), 3);
+        assert_non_null(strstr(end->error.text, "ends the run before the plan does"));
+        assert_true(needed(s));
+        sim_free(s);
+    }
+}
+
+/* The negative twin: whether a target is reached the server alone can tell. */
+static void test_with_a_target_in_the_plan_it_is_none(void **state)
+{
+    struct sim_options o = three("protocol.straggler=wait");
+    struct sim *s;
+
+    (void)state;
+    o.sets[4] = "training.stop.metric=accuracy";
+    o.sets[5] = "training.stop.split=train";
+    o.sets[6] = "training.stop.value=0.9999";
+    s = last_too_early(&o);
+    assert_true(sim_party_report(s, LIED_TO)->final);
+    sim_free(s);
+}
+
+/* --- an end that is taken back --- */
+
+/* All have come to the end when the server loses its journal, goes back to the first step, and in
+ * mid-run is gone for longer than anybody waits. */
+static struct sim *gone_after_the_end(const char *straggler, uint32_t opened_again)
+{
+    struct sim_options o = three(straggler);
+    struct sim *s = sim_new(&o);
+    char line[64];
+
+    expect_until(s, "p3: kept\n", 2); /* the first and the final one */
+    assert_true(sim_party_report(s, LIED_TO)->final);
+    sim_lose_records(s, 1000);
+    sim_kill_at(s, SIM_SERVER, sim_now_us(s) + 1);
+    snprintf(line, sizeof line, "p%d: upload\n", LIED_TO + 1);
+    expect_until(s, line, expect_count(s, line) + opened_again);
+    sim_break_at(s, (struct sim_break){.what = SIM_DEATH,
+                                       .who = SIM_SERVER,
+                                       .at_us = sim_now_us(s) + 1,
+                                       .down_us = HOUR_US / 60});
+    sim_run(s, HOUR_US / 120);
+    return s;
+}
+
+static void test_a_model_that_is_trained_on_is_not_final(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim *s = gone_after_the_end(stragglers[i], 3);
+
+        assert_true(sim_party_end(s, LIED_TO)->over);
+        assert_false(sim_party_report(s, LIED_TO)->final);
+        assert_int_equal(sim_party_end(s, LIED_TO)->outcome, OUTCOME_FAILED);
+        assert_int_equal(status_exit_code(sim_party_end(s, LIED_TO)->error.status), 4);
+        assert_true(needed(s));
+        sim_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_finish_in_mid_run_takes_no_checkpoint_away),
+        cmocka_unit_test(test_after_the_last_broadcast_no_checkpoint_is_needed),
+        cmocka_unit_test(test_an_offer_of_no_step_takes_no_checkpoint_away),
+        cmocka_unit_test(test_nor_does_another_plan_after_it),
+        cmocka_unit_test(test_of_a_run_that_did_not_begin_no_checkpoint_is_needed),
+        cmocka_unit_test(test_an_end_before_the_plans_is_a_violation),
+        cmocka_unit_test(test_with_a_target_in_the_plan_it_is_none),
+        cmocka_unit_test(test_a_model_that_is_trained_on_is_not_final),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
