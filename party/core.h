@@ -12,6 +12,15 @@
 #include "party/job.h"
 #include "party/setup.h"
 
+/* Where this party is in a job that it met in an offer, for the server to know (protocol.md, 2.1).
+ * Until everybody's hellos show that the server does, it is what it was before that offer. */
+struct party_standing {
+    bool said; /* the server has been told, or has nothing to ask */
+    bool agreed;
+    struct wire_join join; /* with this trail */
+    uint8_t trail[WIRE_DIGEST_BYTES];
+};
+
 struct party_session {
     struct party_setup setup;
     struct sm sm;
@@ -23,7 +32,10 @@ struct party_session {
     struct party_host host;
     const struct party_job *job; /* of the last offer; before one, the first kind */
     bool ended;                  /* it is over: the next offer is of another one */
+    bool taken;                  /* an offer of it was */
+    bool dismissed;              /* the server has said that it is over, and well */
     void *state; /* of it; stays when the job is over, until another one is offered */
+    struct party_standing standing;
     struct party_report report;
     struct spans spans;
 };

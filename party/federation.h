@@ -64,6 +64,8 @@ enum status party_take_members(struct party_federation *f, const struct wire_off
 /* The offer is taken: its generation begins, with a job of this digest. */
 void party_take_offer(struct party_federation *f, const struct wire_offer *o,
                       const uint8_t digest[WIRE_DIGEST_BYTES]);
+/* Another job begins: of the one before only the last generation is known. */
+void party_forget_job(struct party_federation *f);
 /* Keys live in memory only and with one generation only (threats A4). */
 void party_forget_keys(struct party_federation *f);
 

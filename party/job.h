@@ -43,7 +43,7 @@ enum party_next {
 struct party_job {
     const char *kind;
 
-    /* With what an earlier process has saved of such a job (setup->saved), or nothing. */
+    /* With what has been saved of this job (setup->saved), or nothing. */
     enum status (*new)(void **state, const struct party_host *host) MUST_USE;
     void (*free)(void *state); /* wipes */
 

@@ -41,6 +41,23 @@ void party_forget_keys(struct party_federation *f)
     party_compare_forget(f);
 }
 
+void party_forget_job(struct party_federation *f)
+{
+    struct agree_hello *hellos = f->set.hellos;
+
+    party_forget_keys(f);
+    memset(hellos, 0, f->setup->roster->n * sizeof *hellos);
+    f->set = (struct party_set){.generation = f->set.generation, .hellos = hellos};
+    f->stalled = 0;
+    f->furthest = 0;
+    memset(f->job, 0, sizeof f->job);
+    memset(f->nonce, 0, sizeof f->nonce);
+    memset(f->kex_public, 0, sizeof f->kex_public);
+    memset(f->ids.offered, 0, sizeof f->ids.offered);
+    f->own = (struct agree_hello){.ledger = 0};
+    f->own_confirm = (struct agree_confirm){.members = 0};
+}
+
 /* --- an offer --- */
 
 enum status party_check_offer(struct party_federation *f, const struct wire_offer *o,

@@ -8,6 +8,9 @@
 #include "common/base/log.h"
 #include "common/crypto/digest.h"
 #include "common/daemon/package.h"
+#include "common/data/classes.h"
+#include "common/data/intake.h"
+#include "common/data/schema_fit.h"
 #include "common/nn/safetensors.h"
 
 #include <string.h>
@@ -152,9 +155,11 @@ static void limit_tables(struct party_inputs *in)
 /* The same records in the same order, or labels would go to others. */
 static enum status read_labels(struct party_inputs *in, struct error *err)
 {
-    const struct table_want labels = {.labels = true};
-    enum status s = table_read(&in->labels, in->config.labels_train, &labels, err);
+    struct classes classes = {0};
+    enum status s = classes_read(&classes, &in->labels, in->config.labels_train,
+                                 in->config.labels_positive, err);
 
+    classes_deinit(&classes);
     if (s != STATUS_OK)
         return s;
     if (table_same_ids(&in->labels, &in->train))
@@ -227,17 +232,58 @@ static enum status read_persons(struct party_inputs *in, struct error *err)
     return s;
 }
 
-enum status party_inputs_read(struct party_inputs *in, struct error *err)
+/* The rows decide what columns are and which features they make, unless something that others see
+ * or claims for single records hang on it: then there is nothing to decide, and all are numbers. */
+static bool rows_may_decide(const struct config_party *c)
 {
-    const char *column = in->config.group;
-    struct table_want features = {.labels = false, .group = column[0] != 0 ? column : NULL};
-    enum status s = table_read(&in->train, in->config.data_train, &features, err);
+    return c->degree == 0 && (c->train == TRAIN_RAW || strcmp(c->scale, "fit") == 0);
+}
 
-    if (s == STATUS_OK && in->config.data_test[0] != 0) {
-        s = table_read(&in->test, in->config.data_test, &features, err);
+static enum status apply_schema(struct party_inputs *in, struct table *t, const char *path,
+                                struct error *err)
+{
+    size_t unseen = 0, filled = 0;
+    enum status s = schema_apply(&in->schema, t, &unseen, &filled, err);
+
+    if (s != STATUS_OK)
+        return error_wrap(err, "%s", path);
+    if (t == &in->test && unseen + filled > 0)
+        log_warn(
+            "%s: %zu texts that no training row has, %zu missing cells in columns where none is "
+            "missing there",
+            path, unseen, filled);
+    return STATUS_OK;
+}
+
+static enum status read_tables(struct party_inputs *in, struct error *err)
+{
+    const struct config_party *c = &in->config;
+    const bool decide = rows_may_decide(c);
+    const struct intake_want want = {.group = c->group[0] != 0 ? c->group : NULL,
+                                     .kind = decide ? SCHEMA_AUTO : SCHEMA_NUMBER,
+                                     .complete = !decide,
+                                     .limits = &INTAKE_LIMITS};
+    enum status s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
+
+    if (s == STATUS_OK && decide)
+        s = schema_fit(&in->schema, &in->train, err);
+    if (s == STATUS_OK && c->data_test[0] != 0)
+        s = intake_read(&in->test, &in->schema, c->data_test, &want, err);
+    if (s == STATUS_OK)
+        s = apply_schema(in, &in->train, c->data_train, err);
+    if (s == STATUS_OK && c->data_test[0] != 0) {
+        s = apply_schema(in, &in->test, c->data_test, err);
         if (s == STATUS_OK)
             s = same_columns(in, err);
     }
+    return s;
+}
+
+enum status party_inputs_read(struct party_inputs *in, struct error *err)
+{
+    const char *column = in->config.group;
+    enum status s = read_tables(in, err);
+
     if (s == STATUS_OK && column[0] != 0)
         s = read_persons(in, err);
     if (s == STATUS_OK && in->config.labels_train[0] != 0)
@@ -260,4 +306,5 @@ void party_inputs_deinit(struct party_inputs *in)
     sign_key_deinit(&in->key);
     buf_deinit(&in->weights);
     persons_deinit(&in->persons);
+    schema_deinit(&in->schema);
 }

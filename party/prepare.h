@@ -9,6 +9,7 @@
 #include "common/config/config.h"
 #include "common/crypto/sign.h"
 #include "common/data/scale.h"
+#include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
 #include "party/persons.h"
@@ -19,6 +20,7 @@ struct party_inputs {
     uint32_t self; /* index in the roster */
     struct sign_key key;
     struct table train, test; /* test: no rows when there is none */
+    struct schema schema;     /* how both came out of their files; empty for IDX */
     struct scale scale;       /* what data.scale has made of them; cols 0: nothing */
     struct table labels;      /* of the training rows, when this party holds them */
     struct buf weights;       /* of model.load */

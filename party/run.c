@@ -66,10 +66,10 @@ static enum status begin_session(struct party_run *r, struct error *err)
     static const struct party_job *const jobs[] = {&party_train_job, NULL};
     struct party_setup setup = {
         .jobs = jobs,
-        .saved = r->saved.len > 0 ? r->saved.data : NULL,
-        .saved_n = r->saved.len,
-        .saved_before = r->saved_before.data,
-        .saved_before_n = r->saved_before.len,
+        .saved = {.last = r->saved.len > 0 ? r->saved.data : NULL,
+                  .last_n = r->saved.len,
+                  .before = r->saved_before.data,
+                  .before_n = r->saved_before.len},
         .config = c,
         .roster = &r->in->roster,
         .self = r->in->self,

@@ -45,6 +45,7 @@ static void finish(struct party_session *p, struct actions *a, enum wire_outcome
     if (!p->ended)
         p->job->end(p->state, a);
     p->ended = true;
+    p->standing.said = p->gave_up = false;
     actions_add(a, ACTION_DISARM);
     act = actions_add(a, ACTION_FINISH);
     act->outcome = outcome;
@@ -156,16 +157,48 @@ static const struct party_job *job_of_kind(const struct party_session *p, const 
     return *known;
 }
 
+/* --- where it is in a job --- */
+
+static void note_standing(struct party_session *p, bool any)
+{
+    struct party_standing *n = &p->standing;
+
+    n->agreed = false;
+    n->join = (struct wire_join){0};
+    party_join(&p->fed, &n->join);
+    if (any)
+        p->job->join(p->state, &n->join);
+    memcpy(n->trail, n->join.trail, sizeof n->trail);
+    n->join.trail = n->trail;
+}
+
+static void send_join(struct actions *a, const struct wire_join *j)
+{
+    struct action *send = actions_add(a, ACTION_SEND);
+
+    send->msg.kind = WIRE_JOIN;
+    send->msg.join = *j;
+}
+
+/* Before anything else: what a party says earlier is of the job before, and not heard. */
+static void say_standing(struct party_session *p, struct actions *a, const struct wire_offer *o)
+{
+    p->standing.join.generation = o->generation;
+    if (!p->standing.said)
+        send_join(a, &p->standing.join);
+}
+
+/* --- an offer --- */
+
 /* It ends that job, for all; what this party is ready for is as it was. */
-static void refuse_unseen(struct actions *a, const struct wire_job *j, enum status_kind kind,
-                          const char *why)
+static void refuse_unseen(struct actions *a, const struct wire_job *j)
 {
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = WIRE_REFUSE;
-    send->msg.refuse.kind = kind;
-    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text, "a job of kind %s, %s", j->kind,
-             why);
+    send->msg.refuse.kind = STATUS_KIND_CONFIG;
+    snprintf(send->msg.refuse.text, sizeof send->msg.refuse.text,
+             "a job of kind %s, of which this party knows nothing", j->kind);
 }
 
 static void free_job(struct party_session *p)
@@ -174,12 +207,13 @@ static void free_job(struct party_session *p)
         p->job->free(p->state);
 }
 
-/* What another job of this process has left in memory is not its own. */
+/* With p->setup.saved, which is of no other. */
 static enum status new_job(struct party_session *p, const struct party_job *job)
 {
     void *state = NULL;
     enum status s = job->new (&state, &p->host);
 
+    p->setup.saved = (struct party_saved){0};
     if (s != STATUS_OK)
         return p->error.status != STATUS_OK
                    ? s
@@ -187,25 +221,54 @@ static enum status new_job(struct party_session *p, const struct party_job *job)
     free_job(p);
     p->job = job;
     p->state = state;
-    p->ended = false;
-    p->accused = 0;
-    p->fed.furthest = 0;
-    p->setup.saved = NULL; /* that was for the first */
+    p->ended = p->taken = false;
     return STATUS_OK;
+}
+
+/* Nothing that another job of this process has left in memory is this one's. */
+static void forget_job(struct party_session *p)
+{
+    party_forget_job(&p->fed);
+    p->error = (struct error){0};
+    p->accused = 0;
+    p->gave_up = p->dismissed = false;
+    p->spans = (struct spans){0};
+}
+
+/* An offer of a job that this party is not in. */
+static enum status meet_job(struct party_session *p, const struct wire_job *j,
+                            const struct party_job *job)
+{
+    uint8_t digest[WIRE_DIGEST_BYTES];
+    enum status s = STATUS_OK;
+
+    if (!p->ended && p->taken)
+        return error_set(&p->error, STATUS_PROTOCOL,
+                         "the server offers a job of kind %s in the middle of one of kind %s",
+                         j->kind, p->job->kind);
+    forget_job(p);
+    job_digest(digest, j->kind, j->text.data, j->text.n);
+    if (p->setup.recall != NULL)
+        s = p->setup.recall(p->setup.owner, digest, &p->setup.saved, &p->error);
+    return s == STATUS_OK ? new_job(p, job) : s;
 }
 
 static enum status take_offer(struct party_session *p, struct actions *a,
                               const struct wire_offer *o, const struct party_job *job)
 {
-    enum status s = party_check_offer(&p->fed, o, party_session_report(p)->furthest);
+    enum status s = STATUS_OK;
 
+    if (job != p->job || p->ended) {
+        s = meet_job(p, &o->job, job);
+        note_standing(p, s == STATUS_OK);
+    }
+    say_standing(p, a, o);
+    if (s == STATUS_OK)
+        s = party_check_offer(&p->fed, o, party_session_report(p)->furthest);
     if (s != STATUS_OK)
         return s;
     forget_keys(p);
-    if (job != p->job || p->ended)
-        s = new_job(p, job);
-    if (s == STATUS_OK)
-        s = party_take_members(&p->fed, o);
+    s = party_take_members(&p->fed, o);
     return s == STATUS_OK ? job->offer(p->state, a, o) : s;
 }
 
@@ -215,11 +278,10 @@ static void offer(struct party_session *p, struct actions *a, const struct wire_
     enum status s;
 
     if (job == NULL) {
-        refuse_unseen(a, &o->job, STATUS_KIND_CONFIG, "of which this party knows nothing");
-        return;
-    }
-    if (p->ended && party_session_report(p)->keeping) {
-        refuse_unseen(a, &o->job, STATUS_KIND_LOCAL, "while the one before is still being kept");
+        if (!p->standing.said)
+            note_standing(p, false);
+        say_standing(p, a, o);
+        refuse_unseen(a, &o->job);
         return;
     }
     s = take_offer(p, a, o, job);
@@ -228,6 +290,7 @@ static void offer(struct party_session *p, struct actions *a, const struct wire_
         return;
     }
     p->gave_up = false;
+    p->taken = true;
     party_take_offer(&p->fed, o, job->digest(p->state));
     sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
     follow(p, a, job->ready(p->state, a));
@@ -262,6 +325,7 @@ static void hellos(struct party_session *p, struct actions *a, const struct wire
         refuse(p, a);
         return;
     }
+    p->standing.said = p->standing.agreed = true;
     sm_move(&p->sm, PHASE_CONFIRM, p->fed.set.generation);
     send = actions_add(a, ACTION_SEND);
     send->msg.kind = WIRE_CONFIRM;
@@ -286,13 +350,16 @@ static void confirms(struct party_session *p, struct actions *a, const struct wi
 
 static void connected(struct party_session *p, struct actions *a)
 {
-    struct action *send = actions_add(a, ACTION_SEND);
+    struct wire_join j = {0};
 
-    send->msg.kind = WIRE_JOIN;
-    send->msg.join = (struct wire_join){0};
-    party_join(&p->fed, &send->msg.join);
-    if (!p->ended)
-        p->job->join(p->state, &send->msg.join);
+    party_join(&p->fed, &j);
+    j.between_jobs = p->ended;
+    if (!p->ended && p->standing.agreed)
+        p->job->join(p->state, &j);
+    else if (!p->ended)
+        j = p->standing.join;
+    send_join(a, &j);
+    p->standing.said = !p->ended;
     p->fed.connected = true;
     arm(p, a);
 }
@@ -301,7 +368,7 @@ static void disconnected(struct party_session *p, struct actions *a, const struc
 {
     p->fed.connected = p->gave_up = false;
     forget_keys(p);
-    if (why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
+    if (!p->ended && why->status != STATUS_OK && status_kind(why->status) != STATUS_KIND_NET) {
         p->error = *why;
         finish(p, a, OUTCOME_FAILED); /* trying again would end the same way */
         return;
@@ -330,11 +397,11 @@ static void finished(struct party_session *p, struct actions *a, const struct wi
     bool well = f->outcome != OUTCOME_FAILED && f->outcome != OUTCOME_BUDGET;
     bool complete = f->outcome == OUTCOME_COMPLETED || f->outcome == OUTCOME_TARGET;
 
-    if (complete && !p->ended && p->job->dismissed(p->state, f) == PARTY_FAIL) {
+    if (complete && p->job->dismissed(p->state, f) == PARTY_FAIL) {
         finish(p, a, OUTCOME_FAILED);
         return;
     }
-    p->report.dismissed = complete;
+    p->dismissed = complete;
     if (!well)
         error_set(&p->error, s == STATUS_OK ? STATUS_PROTOCOL : s, "the server ends the run: %s",
                   f->text);
@@ -346,6 +413,8 @@ static void message(struct party_session *p, struct actions *a, const struct wir
     /* On its way when the server heard of it. */
     if (p->gave_up && (m->kind == WIRE_BROADCAST || m->kind == WIRE_RELAY))
         return;
+    if (p->ended && m->kind != WIRE_OFFER)
+        return; /* of a job that is over here */
     if (!phase_expects(p->sm.phase, false, m->kind)) {
         error_set(&p->error, STATUS_PROTOCOL, "the server sent %s in phase %s",
                   wire_kind_name(m->kind), phase_row(p->sm.phase)->name);
@@ -406,6 +475,8 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
     case EVENT_CHARGED:
     case EVENT_KEPT: follow(p, out, p->job->done(p->state, out, e)); break;
     case EVENT_UNSENT:
+        if (p->ended)
+            break;
         error_set(&p->error, STATUS_MEMORY, "no memory for a message in phase %s",
                   phase_row(p->sm.phase)->name);
         refuse(p, out);
@@ -442,7 +513,10 @@ static enum status begin_life(struct party_session *p)
     };
     if (s != STATUS_OK)
         return error_set(&p->error, s, "no memory for a session");
-    return new_job(p, p->setup.jobs[0]);
+    p->standing.said = p->standing.agreed = true; /* the first join says it */
+    s = new_job(p, p->setup.jobs[0]);
+    p->ended = p->setup.recall != NULL;
+    return s;
 }
 
 enum status party_session_new(struct party_session **out, const struct party_setup *setup,
@@ -483,9 +557,12 @@ const struct party_report *party_session_report(struct party_session *p)
 {
     struct party_report *r = &p->report;
 
-    r->phase = p->sm.phase;
-    r->generation = p->fed.set.generation;
-    r->down_max = WIRE_SETUP_MAX;
+    *r = (struct party_report){
+        .phase = p->sm.phase,
+        .generation = p->fed.set.generation,
+        .dismissed = p->dismissed,
+        .down_max = WIRE_SETUP_MAX,
+    };
     p->job->report(p->state, r);
     return r;
 }

@@ -26,6 +26,13 @@ enum {
 
 struct party_job;
 
+/* What earlier processes, or this one, have kept of this party's part in a job: the last checkpoint
+ * and the one before; last NULL: nothing. */
+struct party_saved {
+    const uint8_t *last, *before;
+    size_t last_n, before_n;
+};
+
 /* Memory for the shares of everybody's data (fedvs), which may be more than the machine has and
  * should outlive the process.  map NULL: the session takes it from the heap. */
 struct party_holdings {
@@ -39,7 +46,8 @@ struct party_holdings {
 
 /* Everything stays the caller's and must outlive the session. */
 struct party_setup {
-    /* The kinds of jobs that it plays, NULL behind the last; `saved` is of the first. */
+    /* The kinds of jobs that it plays, NULL behind the last.  `saved` is of one of the first kind,
+     * which this party says that it goes on with, before it knows what will be offered. */
     const struct party_job *const *jobs;
     const struct config_party *config;
     const struct roster *roster;
@@ -52,11 +60,12 @@ struct party_setup {
     size_t weights_n;
     bool seeded;
     uint64_t seed;
-    /* What an earlier process saved of this party's part in a run; NULL: nothing. */
-    const uint8_t *saved;
-    size_t saved_n;
-    const uint8_t *saved_before; /* the checkpoint before that */
-    size_t saved_before_n;
+    struct party_saved saved;
+    /* What is kept of the job of this digest: asked when one is offered that another has gone
+     * before, and of the first as well, where this is set; `saved` is nothing then.  NULL: of jobs
+     * to come nothing is kept.  What it answers with has to stay until the next is asked for. */
+    enum status (*recall)(void *owner, const uint8_t digest[WIRE_DIGEST_BYTES],
+                          struct party_saved *out, struct error *err);
     /* What the ledger holds already, asked when a plan is priced; its last number; and the highest
      * number of the ledger of another one of the roster that this party has ever seen, asked once,
      * at the start. */

@@ -25,6 +25,7 @@ static void finish(struct server_federation *f, struct actions *a, enum wire_out
         f->job->ended(f->state, outcome);
     if (f->sm.phase != PHASE_GATHER)
         sm_move(&f->sm, PHASE_GATHER, f->set.generation);
+    server_compare_forget(f);
     f->idle = true;
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
@@ -57,10 +58,7 @@ static void carry_out(struct server_federation *f, struct actions *a, struct ser
         case NEXT_DROP: next = drop(f, a, next.peer); break;
         case NEXT_BLAME: next.kind = server_does_without(f) ? NEXT_DROP : NEXT_FAIL; break;
         case NEXT_SET: next = server_set_changed(f, a); break;
-        case NEXT_LATE:
-        case NEXT_ROUND:
-        case NEXT_SUM:
-        case NEXT_CLOSED: CHECK(!"nobody else's business");
+        case NEXT_LATE: CHECK(!"the business of who asked");
         }
     }
 }
@@ -164,6 +162,10 @@ static struct server_next message(struct server_federation *f, struct actions *a
 
     if (!p->present)
         return next_of(NEXT_WAIT);
+    if (e->msg->kind == WIRE_JOIN && (!p->spoken || p->spoke_again > 0))
+        return server_speaks_again(f, e->peer, &e->msg->join);
+    if (!p->spoken)
+        return next_of(NEXT_WAIT); /* of a job before this one */
     if (f->job->arrival != NULL && f->job->arrival(f->state, e->peer, e->msg) != STATUS_OK)
         return next_of(NEXT_FAIL);
     if (e->msg->kind == WIRE_REFUSE || e->msg->kind == WIRE_KEPT)
@@ -228,12 +230,15 @@ static struct server_next start(struct server_federation *f, struct actions *a)
 {
     struct server_next next = next_of(NEXT_WAIT);
     bool over = false;
+    uint32_t peer;
 
     if (f->job->start != NULL)
         next = f->job->start(f->state, a, &over);
-    if (!over)
-        server_arm(a, f->terms.patience_ms);
-    return next;
+    if (over || next.kind != NEXT_WAIT)
+        return next;
+    while (!server_hear_held(f, &peer))
+        carry_out(f, a, next_of_peer(NEXT_DROP, peer));
+    return f->idle ? next : server_gather(f, a);
 }
 
 static struct server_next unsent(struct server_federation *f)
@@ -283,6 +288,27 @@ static void between_jobs(struct server_federation *f, struct actions *a, const s
         CHECK(server_lost(f, a, e->peer).kind == NEXT_WAIT);
     if (e->kind == EVENT_JOINED && !server_admit(f, e->peer, &e->msg->join))
         (void)drop(f, a, e->peer);
+    if (e->kind == EVENT_STOP) {
+        struct action *finish = actions_add(a, ACTION_FINISH);
+
+        f->error = (struct error){0};
+        finish->outcome = OUTCOME_STOPPED;
+        finish->error = &f->error;
+    }
+}
+
+/* The parties have been told that the job is over.  Who leaves is no loss to it, and who comes, or
+ * stays, is there for the next. */
+static void job_alone(struct server_federation *f, struct actions *a, const struct event *e)
+{
+    const struct server_next next = f->job->alone(f->state, a, e);
+
+    if (e->kind == EVENT_LOST || e->kind == EVENT_JOINED)
+        f->peer[e->peer].present = f->peer[e->peer].answered = false;
+    if (e->kind == EVENT_JOINED && next.kind == NEXT_WAIT &&
+        !server_admit(f, e->peer, &e->msg->join))
+        log_warn("%s", f->error.text);
+    carry_out(f, a, next);
 }
 
 /* What holds after every step, whatever peers have sent: members stand where they say, and answers
@@ -309,31 +335,11 @@ void server_federation_step(struct server_federation *f, uint64_t now_us, const 
     if (f->idle) {
         between_jobs(f, out, e);
     } else if (f->sm.phase == PHASE_OVER) {
-        carry_out(f, out, f->job->alone(f->state, out, e));
+        job_alone(f, out, e);
     } else {
         carry_out(f, out, step(f, e, out));
         check_members(f);
     }
-}
-
-void server_federation_play(struct server_federation *f, uint64_t now_us,
-                            const struct server_terms *terms, const struct server_job *job,
-                            void *state, struct actions *out)
-{
-    CHECK(f->idle && terms->roster == f->terms.roster);
-    f->now_us = now_us;
-    f->audience.n = 0;
-    f->terms = *terms;
-    f->job = job;
-    f->state = state;
-    f->error = (struct error){0};
-    f->idle = f->started = false;
-    for (size_t i = 0; i < terms->roster->n; i++) {
-        f->peer[i].barred = false;
-        f->peer[i].losses = 0;
-        f->peer[i].member = -1;
-    }
-    carry_out(f, out, server_gather(f, out));
 }
 
 void server_federation_work(struct server_federation *f, struct actions *out)
@@ -352,6 +358,7 @@ enum status server_federation_init(struct server_federation *f, const struct ser
     f->terms = *terms;
     f->job = job;
     f->state = state;
+    f->idle = job == NULL;
     for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
         f->peer[i].member = -1;
     g->hellos = mem_alloc(n, sizeof *g->hellos);

@@ -5,6 +5,7 @@
  * Files, and what each may touch:
  *
  *   dispatch.c    events in, verdicts carried out     everything but `agree`
+ *   jobs.c        one job after another               everything
  *   members.c     messages to members, who answered   everything but `agree`
  *   join.c        GATHER, lost parties, sets          everything but `agree`
  *   keys.c        AGREE, CONFIRM                      everything
@@ -44,11 +45,7 @@ enum server_next_kind {
     NEXT_DROP,   /* peer has broken the rules */
     NEXT_BLAME,  /* the fault of peer: it costs that one alone where the others can go on */
     NEXT_SET,    /* the set has changed: new keys, or gather again */
-    NEXT_LATE,   /* who has not answered is left behind */
-    /* Within a job. */
-    NEXT_ROUND, /* what its agenda has next */
-    NEXT_SUM,   /* the round ends with what is in */
-    NEXT_CLOSED /* all members are done */
+    NEXT_LATE    /* who has not answered is left behind */
 };
 
 struct server_next {
@@ -89,10 +86,20 @@ struct server_terms {
     uint32_t id_mismatches; /* that are counted of one party, at most; 0: no limit */
 };
 
+/* The join of a party that came when there was no job, for the next one. */
+struct server_held {
+    bool any;
+    struct wire_join join; /* with this trail */
+    uint8_t trail[WIRE_DIGEST_BYTES];
+};
+
 /* One party of the roster. */
 struct server_peer {
-    bool present;                   /* connected, and its join was good */
-    bool excluded;                  /* `drop`: too late; sits out until it is let in again */
+    bool present;         /* connected, and its join was good */
+    bool excluded;        /* `drop`: too late; sits out until it is let in again */
+    bool spoken;          /* has said where it is in this job; or it speaks of others */
+    uint64_t spoke_again; /* ... to the offer of this generation; 0: when it joined */
+    struct server_held held;
     bool answered;                  /* has answered in this phase (hello, confirm, upload) */
     bool barred;                    /* `drop`: lost or late too often */
     uint32_t losses;                /* times lost or late as a member, since its last whole round */
@@ -154,19 +161,30 @@ struct server_federation {
     struct server_counts counts;
 };
 
-/* dispatch.c: f is zeroed.  The terms' and the job's pointers must outlive it. */
+/* dispatch.c: f is zeroed.  The terms' and the job's pointers must outlive it.  job NULL: none yet;
+ * of the terms the roster counts. */
 enum status server_federation_init(struct server_federation *f, const struct server_terms *terms,
                                    const struct server_job *job, void *state) MUST_USE;
 void server_federation_deinit(struct server_federation *f); /* safe on a zeroed one */
 void server_federation_step(struct server_federation *f, uint64_t now_us, const struct event *e,
                             struct actions *out);
-/* After an ACTION_FINISH: another job, with who is there and who comes.  Its terms are of the same
- * roster. */
-void server_federation_play(struct server_federation *f, uint64_t now_us,
-                            const struct server_terms *terms, const struct server_job *job,
-                            void *state, struct actions *out);
 /* The job's work, that an ACTION_WORK asked for. */
 void server_federation_work(struct server_federation *f, struct actions *out);
+
+/* jobs.c */
+/* After an ACTION_FINISH: another job, with who is there and who comes.  Its terms are of the same
+ * roster, and EVENT_START begins it. */
+void server_federation_play(struct server_federation *f, const struct server_terms *terms,
+                            const struct server_job *job, void *state);
+/* This party says where it is in the job.  False: f->error says why it cannot take part. */
+bool server_speaks(struct server_federation *f, uint32_t peer, const struct wire_join *j);
+/* Between two jobs: for the next one, which hears them as it begins.  False: the one of *peer is
+ * as above, and those after it have yet to be heard. */
+void server_hold_join(struct server_federation *f, uint32_t peer, const struct wire_join *j);
+bool server_hear_held(struct server_federation *f, uint32_t *peer);
+/* Who was there before the job answers its offer by a join. */
+struct server_next server_speaks_again(struct server_federation *f, uint32_t peer,
+                                       const struct wire_join *j) MUST_USE;
 
 /* join.c */
 struct server_next server_gather(struct server_federation *f, struct actions *a) MUST_USE;

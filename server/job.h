@@ -15,8 +15,6 @@
 enum server_job_state { JOB_FRESH, JOB_BEGUN, JOB_DONE };
 
 struct server_job {
-    const char *kind;
-
     /* --- a set comes together; s is the job's own state --- */
     /* The process has begun.  *over: the job was done before. */
     struct server_next (*start)(void *s, struct actions *a, bool *over); /* or NULL */

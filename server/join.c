@@ -106,7 +106,7 @@ static bool join_is_good(struct server_federation *f, uint32_t peer, const struc
     else if (j->generation > f->set.known + FORGOTTEN_MAX)
         error_set(&f->error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
                   server_name(f, peer), (unsigned long long)j->generation);
-    else if (f->peer[peer].barred)
+    else if (f->peer[peer].barred && !f->idle)
         error_set(&f->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
                   server_name(f, peer));
     else if (server_does_without(f) && j->min_parties > f->terms.roster->n)
@@ -114,7 +114,7 @@ static bool join_is_good(struct server_federation *f, uint32_t peer, const struc
                   "%s: takes part among %u parties or more, and the roster has %zu",
                   server_name(f, peer), j->min_parties, f->terms.roster->n);
     else
-        return f->idle || f->job->fits == NULL || f->job->fits(f->state, peer, j) == STATUS_OK;
+        return true;
     return false;
 }
 
@@ -124,6 +124,12 @@ bool server_admit(struct server_federation *f, uint32_t peer, const struct wire_
 
     if (!join_is_good(f, peer, j))
         return false;
+    p->spoken = false;
+    p->spoke_again = 0;
+    if (f->idle)
+        server_hold_join(f, peer, j);
+    else if (f->sm.phase != PHASE_OVER && !j->between_jobs && !server_speaks(f, peer, j))
+        return false;
     p->present = p->answered = true;
     p->excluded = f->started && f->sm.phase != PHASE_GATHER;
     p->member = -1;
@@ -131,7 +137,6 @@ bool server_admit(struct server_federation *f, uint32_t peer, const struct wire_
     /* A server that was killed may not remember the last generations it offered. */
     if (j->generation > f->set.known)
         f->set.known = j->generation;
-    f->counts.joined[peer]++;
     p->comes.about = server_name(f, peer);
     if (log_few_more(&p->comes, f->now_us))
         log_info("%s joined (%u of %zu)", server_name(f, peer), ready(f), f->terms.roster->n);
@@ -143,8 +148,6 @@ struct server_next server_joined(struct server_federation *f, struct actions *a,
 {
     if (!server_admit(f, e->peer, &e->msg->join))
         return next_of_peer(NEXT_DROP, e->peer);
-    if (f->job->joined != NULL)
-        f->job->joined(f->state, e->peer, &e->msg->join);
     if (f->sm.phase == PHASE_GATHER)
         return set_found(f) ? server_offer(f, a) : next_of(NEXT_WAIT);
     return phase_trains(f->sm.phase) ? f->job->came(f->state, a) : next_of(NEXT_WAIT);

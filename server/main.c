@@ -97,6 +97,8 @@ int main(int argc, char **argv)
     run.seed = o.seed;
     if (s == STATUS_OK)
         s = server_inputs_load(&in, &o, &err);
+    if (s == STATUS_OK && !o.check_only)
+        server_inputs_show_classes(&in);
     if (s == STATUS_OK && o.check_only)
         s = keyfiles_check(&in.config.identity, true, in.config.state_key, &err);
     if (s == STATUS_OK)

@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/folder.h"
+#include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/crypto/rng.h"
@@ -12,6 +13,7 @@
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
 #include "common/nn/safetensors.h"
+#include "common/privacy/ledger.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/limits.h"
 #include "server/train/checkpoint.h"
@@ -23,14 +25,16 @@
 static enum status read_labels(struct server_inputs *in, const char *path, struct table *t,
                                float **target, struct error *err)
 {
-    struct table_want want = {.labels = true};
     struct plan *p = &in->config.plan;
     uint32_t classes = 0;
     int32_t *label;
-    enum status s = table_read(t, path, &want, err);
+    enum status s = classes_read(&in->classes, t, path, in->config.labels_positive, err);
 
     if (s != STATUS_OK)
         return s;
+    if (in->classes.n > 0 && p->model.task == TASK_REGRESSION)
+        return error_set(err, STATUS_DATA,
+                         "%s: labels are texts, model.task regression needs numbers", path);
     *target = mem_alloc(t->rows, sizeof **target);
     label = mem_alloc(t->rows, sizeof *label);
     if (*target == NULL || label == NULL) {
@@ -83,6 +87,11 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
 {
     struct plan *p = &in->config.plan;
     enum status s;
+
+    if (!p->privacy.delta_given) {
+        p->privacy.delta = ledger_delta(in->train.rows + in->test.rows);
+        p->privacy.delta_given = true;
+    }
 
     p->shape.parties = (uint32_t)in->roster.n;
     p->shape.train_rows = (uint32_t)in->train.rows;
@@ -231,6 +240,7 @@ void server_inputs_deinit(struct server_inputs *in)
     buf_deinit(&in->weights);
     mem_free(in->train_target);
     mem_free(in->test_target);
+    classes_deinit(&in->classes);
     in->train_target = in->test_target = NULL;
 }
 
@@ -275,6 +285,28 @@ static enum status print_bytes(const struct plan *p, const struct secagg_shape *
         shape->segments + shape->privacy, p->shape.parties - shape->segments - shape->privacy);
 }
 
+void server_inputs_show_classes(const struct server_inputs *in)
+{
+    char name[256];
+
+    for (uint32_t k = 0; k < in->classes.n; k++) {
+        classes_name(&in->classes, k, name, sizeof name);
+        log_info("labels: class %u is %s", k, name);
+    }
+}
+
+static enum status print_classes(const struct classes *c, struct buf *out)
+{
+    enum status s = STATUS_OK;
+    char name[256];
+
+    for (uint32_t k = 0; s == STATUS_OK && k < c->n; k++) {
+        classes_name(c, k, name, sizeof name);
+        s = buf_printf(out, "# class %u is %s\n", k, name);
+    }
+    return s;
+}
+
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
 {
     const struct plan *p = &in->config.plan;
@@ -300,6 +332,8 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
                    p->shape.parties, p->shape.train_rows, p->shape.test_rows, p->shape.outputs,
                    (unsigned long long)agenda.steps, p->training.batch,
                    (unsigned long long)agenda.sweeps);
+    if (s == STATUS_OK)
+        s = print_classes(&in->classes, out);
     if (s == STATUS_OK)
         s = aggregation_of(p)->polynomial ? fedvs_price_print(p, out) : print_bytes(p, &shape, out);
     if (s == STATUS_OK)

@@ -8,6 +8,7 @@
 
 #include "common/config/config.h"
 #include "common/daemon/options.h"
+#include "common/data/classes.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
 
@@ -16,7 +17,8 @@ struct server_inputs {
     struct roster roster;
     struct table train, test; /* test: no rows when there is none */
     float *train_target, *test_target;
-    struct buf weights; /* of model.load; empty: none */
+    struct classes classes; /* of labels that are texts */
+    struct buf weights;     /* of model.load; empty: none */
 };
 
 /* Of the options: file, sets, and the seed for a schedule whose own is not given. */
@@ -27,5 +29,8 @@ void server_inputs_deinit(struct server_inputs *in); /* safe on a zeroed struct 
 /* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one
  * party. */
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out) MUST_USE;
+
+/* Into the log: which class each text is.  A name of a class is nobody's label. */
+void server_inputs_show_classes(const struct server_inputs *in);
 
 #endif

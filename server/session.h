@@ -1,8 +1,8 @@
 /* session.h -- the server's side of a run, without I/O: events in, actions out.
  *
- * The session owns the head, the labels' order, the keys' agreement and the round in progress.  It
- * never sees a single party's embedding under masks, only sums.  The same code runs under libuv
- * (loop.c) and on the virtual clock of tests/sim.
+ * A session is a federation and the job that it plays, made together (parts.h).  It never sees a
+ * single party's embedding under masks, only sums.  The same code runs under libuv (loop.c) and on
+ * the virtual clock of tests/sim.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

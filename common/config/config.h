@@ -71,6 +71,7 @@ struct config_server {
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
     uint32_t checkpoint_rounds; /* with a state_key only */
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
+    char labels_positive[CONFIG_COLUMN_MAX]; /* the text of class 1; "": classes by their texts */
     char load[CONFIG_PATH_MAX]; /* first weights of the head; "": drawn */
     struct config_names insecure_peers;
     uint32_t connections_per_address; /* unauthenticated, threats E4 */
@@ -132,10 +133,11 @@ struct config_party {
     uint32_t checkpoint_rounds; /* with a state_key only */
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
-    char scale[CONFIG_PATH_MAX];        /* "fit", "none" or a path */
-    bool scale_given;                   /* the path's content was made without these records */
-    char group[CONFIG_COLUMN_MAX];      /* whose rows they are; "": each is its own */
-    struct plan_widths layers;          /* empty for a polynomial bottom */
+    char labels_positive[CONFIG_COLUMN_MAX];
+    char scale[CONFIG_PATH_MAX];   /* "fit", "none" or a path */
+    bool scale_given;              /* the path's content was made without these records */
+    char group[CONFIG_COLUMN_MAX]; /* whose rows they are; "": each is its own */
+    struct plan_widths layers;     /* empty for a polynomial bottom */
     enum plan_activation activation;
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */
     enum config_train train;

@@ -84,6 +84,10 @@ static const struct key server_keys[] = {
     {"labels.train", KEY_PATH, SERVER(labels_train), .help = "Labels of the training rows."},
     {"labels.test", KEY_PATH, SERVER(labels_test), .fallback = "",
      .help = "Labels of the test rows; left out: nothing is tested."},
+    {"labels.positive", KEY_TEXT, SERVER(labels_positive), .fallback = "",
+     .help =
+         "The label that is class 1, all others being class 0; left out: labels that are numbers "
+         "are classes themselves, and texts are classes in their order.  The log shows the map."},
     {"insecure_peers", KEY_NAMES, SERVER(insecure_peers), .fallback = "[]",
      .help = "Addresses besides loopback with which --insecure-seed is allowed; 192.0.2. is all "
              "that begins with it."},
@@ -150,6 +154,8 @@ static const struct key party_keys[] = {
      .help = "Labels of the training rows, for plans whose protocol.local_view is refreshed and "
              "that count this party among the label holders; left out: it holds none. A label that "
              "is no class of the plan's counts as 0, and the log says how many there were."},
+    {"data.labels.positive", KEY_TEXT, PARTY(labels_positive), .fallback = "",
+     .help = "As labels.positive at the server, whose classes they have to be."},
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
      .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
              "name,mean,sd. What is beyond 1e12 in size after that is cut off there."},

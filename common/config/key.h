@@ -22,11 +22,13 @@ enum key_type {
     KEY_REAL,    /* double in [lo, hi] or (lo, hi] */
     KEY_BOOL,    /* bool */
     KEY_CHOICE,  /* an enum (uint32_t): index into choices */
+    KEY_AUTO,    /* double as KEY_REAL, or `auto`, until when it is `open`; a bool as KEY_SEED's */
     KEY_SEED,    /* uint64_t or `random`; a bool `given` bytes after it says which */
     KEY_PATH,    /* char[CONFIG_PATH_MAX]; a relative one is resolved when it is read */
     KEY_SCALE,   /* one of choices, or a path */
     KEY_ADDRESS, /* char[CONFIG_PATH_MAX]: host:port, port >= lo */
     KEY_COLUMN,  /* char[CONFIG_COLUMN_MAX]: a name in the header of a table */
+    KEY_TEXT,    /* char[CONFIG_COLUMN_MAX]: printable UTF-8, as in a cell of a table */
     KEY_SHA256,  /* char[65]: 64 lowercase hex digits */
     KEY_WIDTHS,  /* struct plan_widths, each width in [lo, hi] */
     KEY_NAMES,   /* struct config_names */
@@ -40,6 +42,7 @@ struct key {
     size_t offset, given;
     double lo, hi;
     bool lo_open;               /* the range is (lo, hi] */
+    double open;                /* of KEY_AUTO */
     const char *const *choices; /* NULL-terminated, in the order of the enum */
     const char *fallback;       /* the default as text; NULL: required; "": may stay empty */
     const char *help;

@@ -17,7 +17,9 @@ bool key_print_needed(const struct key *k, const void *field)
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
+    case KEY_TEXT:
     case KEY_SHA256: return *(const char *)field != 0;
+    case KEY_AUTO:
     case KEY_SEED: return *(const bool *)((const char *)field + k->given);
     case KEY_U32:
     case KEY_U64:
@@ -107,6 +109,10 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
     case KEY_U32: return buf_printf(out, "%" PRIu32, *(const uint32_t *)field);
     case KEY_U64: return buf_printf(out, "%" PRIu64, *(const uint64_t *)field);
     case KEY_REAL: return print_real(*(const double *)field, out);
+    case KEY_AUTO:
+        if (!key_print_needed(k, field))
+            return buf_printf(out, "auto");
+        return print_real(*(const double *)field, out);
     case KEY_BOOL: return buf_printf(out, "%s", *(const bool *)field ? "true" : "false");
     case KEY_CHOICE: return buf_printf(out, "%s", k->choices[*(const uint32_t *)field]);
     case KEY_SEED:
@@ -117,6 +123,7 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
     case KEY_PATH:
     case KEY_ADDRESS:
     case KEY_COLUMN:
+    case KEY_TEXT:
     case KEY_SHA256: return key_print_quoted(field, out);
     case KEY_WIDTHS: return print_widths(field, out);
     case KEY_NAMES: return print_names(field, out);

@@ -96,6 +96,22 @@ static bool set_real(const struct key *k, const struct key_value_item *item, dou
     return true;
 }
 
+static bool set_auto(const struct key *k, const struct key_value_item *item, double *out,
+                     struct key_set_fault *f)
+{
+    bool *given = (bool *)((char *)out + k->given);
+
+    if (!item->quoted && strcmp(item->text, "auto") == 0) {
+        *given = false;
+        *out = k->open;
+        return true;
+    }
+    if (!set_real(k, item, out, f))
+        return false;
+    *given = true;
+    return true;
+}
+
 static bool set_bool(const struct key_value_item *item, bool *out, struct key_set_fault *f)
 {
     bool yes = strcmp(item->text, "true") == 0;
@@ -241,6 +257,17 @@ static bool set_column(const struct key_value_item *item, char *out, struct key_
     return true;
 }
 
+static bool set_text(const struct key_value_item *item, char *out, struct key_set_fault *f)
+{
+    const size_t n = strlen(item->text);
+
+    if (n >= CONFIG_COLUMN_MAX || !key_text_is_printable(item->text))
+        return refuse(f, "a text of at most %d printable bytes", CONFIG_COLUMN_MAX - 1);
+    memset(out, 0, CONFIG_COLUMN_MAX);
+    memcpy(out, item->text, n + 1);
+    return true;
+}
+
 static bool set_sha256(const struct key_value_item *item, char *out, struct key_set_fault *f)
 {
     size_t n = strlen(item->text);
@@ -331,6 +358,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_U32: return set_u32(k, item, field, f);
     case KEY_U64: return set_u64(k, item, field, f);
     case KEY_REAL: return set_real(k, item, field, f);
+    case KEY_AUTO: return set_auto(k, item, field, f);
     case KEY_BOOL: return set_bool(item, field, f);
     case KEY_CHOICE: return set_choice(k, item, field, f);
     case KEY_SEED: return set_seed(k, item, field, f);
@@ -338,6 +366,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_SCALE: return set_path(k, item, dir, field, f);
     case KEY_ADDRESS: return set_address(k, item, field, f);
     case KEY_COLUMN: return set_column(item, field, f);
+    case KEY_TEXT: return set_text(item, field, f);
     case KEY_SHA256: return set_sha256(item, field, f);
     case KEY_WIDTHS: return set_widths(k, v, field, f);
     case KEY_NAMES: return set_names(v, field, f);

@@ -90,7 +90,7 @@ enum status plan_print(const struct plan *p, struct buf *out)
     const struct key *k;
     size_t offset;
 
-    CHECK(p->training.seed_given);
+    CHECK(p->training.seed_given && p->privacy.delta_given);
     for (size_t i = 0; (k = key_at(&plan_keys_text, i, &offset)) != NULL; i++) {
         enum status s = buf_printf(out, "%s=", k->path);
 
@@ -123,7 +123,7 @@ static enum status parse_line(const struct key *k, void *field, const char *line
         return error_set(err, STATUS_PROTOCOL, "%s: too long, or not text", k->path);
     if (!key_set(k, field, &v, NULL, &f))
         return error_set(err, STATUS_PROTOCOL, "%s: %s is not %s", k->path, f.value, f.want);
-    if (k->type == KEY_SEED && !key_print_needed(k, field))
+    if (!key_print_needed(k, field))
         return error_set(err, STATUS_PROTOCOL, "%s: must be a number here", k->path);
     buf_init(&canonical, PLAN_TEXT_MAX);
     s = key_print(k, field, &canonical);

@@ -27,7 +27,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 55,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 59,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -71,10 +71,16 @@ enum plan_gradient_type { GRADIENT_FLOAT32, GRADIENT_BFLOAT16, GRADIENT_INT8 };
  * it, from which it computes the gradient anew. */
 enum plan_view { VIEW_STALE, VIEW_REFRESHED };
 enum plan_order { ORDER_PARALLEL, ORDER_SEQUENTIAL }; /* FedBCD-p, FedBCD-s */
-enum plan_schedule { SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT, SCHEDULE_INVERSE_SQRT_PARTIES };
+enum plan_schedule {
+    SCHEDULE_CONSTANT,
+    SCHEDULE_INVERSE_SQRT,
+    SCHEDULE_INVERSE_SQRT_PARTIES,
+    SCHEDULE_COSINE,
+    SCHEDULE_STEP
+};
 /* How often a training row is released; ONCE: the head trains on what was kept of it. */
 enum plan_releases { RELEASES_EVERY_EPOCH, RELEASES_ONCE };
-enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM };
+enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
 enum plan_metric { METRIC_NONE, METRIC_LOSS, METRIC_ACCURACY, METRIC_AUC, METRIC_AUPRC, METRIC_F1 };
 enum plan_split { SPLIT_TEST, SPLIT_TRAIN };
 enum plan_binary_loss { BINARY_SOFTMAX, BINARY_SIGMOID };
@@ -146,8 +152,13 @@ struct plan {
         uint32_t batch;
         double learning_rate;
         enum plan_schedule schedule;
+        double warmup; /* epochs over which the rate grows to what the schedule says */
+        struct {
+            double epochs, factor; /* of schedule step */
+        } step;
         enum plan_optimizer optimizer;
-        uint64_t seed; /* of the public schedule only */
+        double weight_decay; /* lambda */
+        uint64_t seed;       /* of the public schedule only */
         bool seed_given;
         double evaluate_every; /* epochs; 0: only at the end */
         bool evaluate_train;
@@ -158,7 +169,9 @@ struct plan {
         } stop;
     } training;
     struct {
-        double delta, max_epsilon; /* max_epsilon 0: no limit on this side */
+        double delta; /* not given: that of a small table, until the rows are known */
+        bool delta_given;
+        double max_epsilon; /* 0: no limit on this side */
     } privacy;
     /* Filled by the server from its labels, never by a configuration. */
     struct {
@@ -195,8 +208,8 @@ void plan_defaults(struct plan *p);
  * matrix): STATUS_CONFIG. While shape.parties is 0 the shape counts as not yet known. */
 enum status plan_check(const struct plan *p, struct error *err) MUST_USE;
 
-/* Appends the canonical text (every key once, table order) to out.  seed_given must be true
- * (CHECK): what is sent and signed has its seed. */
+/* Appends the canonical text (every key once, table order) to out.  seed_given and delta_given must
+ * be true (CHECK): what is sent and signed leaves nothing open. */
 enum status plan_print(const struct plan *p, struct buf *out) MUST_USE;
 
 /* Reads a peer's text of n bytes: every key exactly once, in order, in range, in the canonical

@@ -28,8 +28,9 @@ static const char *const gradient_types[] = {"float32", "bfloat16", "int8", NULL
 static const char *const views[] = {"stale", "refreshed", NULL};
 static const char *const orders[] = {"parallel", "sequential", NULL};
 static const char *const releases[] = {"every_epoch", "once", NULL};
-static const char *const schedules[] = {"constant", "inverse_sqrt", "inverse_sqrt_parties", NULL};
-static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
+static const char *const schedules[] = {"constant", "inverse_sqrt", "inverse_sqrt_parties",
+                                        "cosine",   "step",         NULL};
+static const char *const optimizers[] = {"sgd", "momentum", "adam", "adamw", NULL};
 static const char *const metrics[] = {"none", "loss", "accuracy", "auc", "auprc", "f1", NULL};
 static const char *const splits[] = {"test", "train", NULL};
 
@@ -212,10 +213,27 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .lo_open = true, .fallback = "0.01", .help = "Step size of head and bottoms."},
     {"training.schedule", KEY_CHOICE, AT(training.schedule), .choices = schedules,
      .fallback = "constant",
-     .help = "Step size over time; inverse_sqrt divides it by the root of the local iterations, "
-             "inverse_sqrt_parties by the root of these times the parties."},
+     .help =
+         "Step size over time; inverse_sqrt divides it by the root of the local iterations, "
+         "inverse_sqrt_parties by the root of these times the parties; cosine takes it down to 0 "
+         "at the end along half a wave; step multiplies it by step.factor every step.epochs."},
+    {"training.warmup", KEY_REAL, AT(training.warmup), .lo = 0, .hi = 100000, .fallback = "0",
+     .help =
+         "Epochs at the start over which the step size grows in equal parts to what the schedule "
+         "says; fractions allowed."},
+    {"training.step.epochs", KEY_REAL, AT(training.step.epochs), .lo = 0, .hi = 100000,
+     .fallback = "0", .help = "Epochs between two steps down; needed with schedule step."},
+    {"training.step.factor", KEY_REAL, AT(training.step.factor), .lo = 0, .hi = 1, .lo_open = true,
+     .fallback = "0.1", .help = "What the step size is multiplied by at each of them."},
     {"training.optimizer", KEY_CHOICE, AT(training.optimizer), .choices = optimizers,
-     .fallback = "sgd", .help = "The rule of a step."},
+     .fallback = "sgd",
+     .help = "The rule of a step; adamw is adam whose weights decay apart from it."},
+    {"training.weight_decay", KEY_REAL, AT(training.weight_decay), .lo = 0, .hi = 1000,
+     .fallback = "0",
+     .help =
+         "lambda, for all weights of head and bottoms: under adamw each step first takes the step "
+         "size times lambda of them away, under the others the loss has lambda / 2 times the sum "
+         "of their squares besides."},
     {"training.seed", KEY_SEED, AT(training.seed),
      .given = AT(training.seed_given) - AT(training.seed), .fallback = "random",
      .help = "Seed of the public schedule of rows, and of nothing else."},
@@ -232,8 +250,12 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .help = "The value to reach: from above for loss, from below for the others; needed with "
              "stop.metric."},
 
-    {"privacy.delta", KEY_REAL, AT(privacy.delta), .lo = 0, .hi = 1e-3, .lo_open = true,
-     .fallback = "1e-5", .help = "The delta at which epsilon is stated."},
+    {"privacy.delta", KEY_AUTO, AT(privacy.delta),
+     .given = AT(privacy.delta_given) - AT(privacy.delta), .lo = 0, .hi = 1e-3, .lo_open = true,
+     .open = 1e-5, .fallback = "auto",
+     .help = "The delta at which epsilon is stated; auto: 1e-5, or the first power of ten below "
+             "one over "
+             "the rows."},
     {"privacy.max_epsilon", KEY_REAL, AT(privacy.max_epsilon), .lo = 0, .hi = 1e9, .fallback = "0",
      .help = "The server refuses its own plan when one record of a party would cost more than this "
              "against the server (record_raw, under releases once record_frozen); 0: no limit on "

@@ -28,6 +28,7 @@ extern const struct plan_rules plan_rules_identity; /* no head */
 extern const struct plan_rules plan_rules_sizes;    /* of sets, rounds and heads */
 extern const struct plan_rules encoding_rules;      /* each encoding's own (encoding.c) */
 extern const struct plan_rules plan_noise_rules;    /* gaussian (plan_noise.c) */
+extern const struct plan_rules plan_rules_rate;     /* the size of a step */
 extern const struct plan_rules plan_rules_task;     /* the task, and when to stop */
 
 #endif

@@ -107,6 +107,62 @@ static const struct plan_rule of_feedback[] = {
 };
 const struct plan_rules plan_rules_feedback = PLAN_RULES(of_feedback);
 
+/* --- the size of a step --- */
+
+static bool steps_down(const struct plan *p)
+{
+    return p->training.schedule == SCHEDULE_STEP;
+}
+
+static bool step_unsaid(const struct plan *p)
+{
+    return steps_down(p) && !(p->training.step.epochs > 0);
+}
+
+static bool step_idle(const struct plan *p)
+{
+    return !steps_down(p) && p->training.step.epochs > 0;
+}
+
+static bool warmup_too_long(const struct plan *p)
+{
+    return p->training.warmup > p->training.epochs;
+}
+
+/* A step multiplies weights by 1 - lr lambda, before what it makes of the loss. */
+static bool decay_unstable(const struct plan *p)
+{
+    return p->training.learning_rate * p->training.weight_decay > 1;
+}
+
+static void decay_numbers(const struct plan *p, char *out, size_t size)
+{
+    snprintf(out, size, " (weight_decay %g, learning_rate %g)", p->training.weight_decay,
+             p->training.learning_rate);
+}
+
+static const struct plan_rule of_rate[] = {
+    {.broken = step_unsaid,
+     .key = "training.step.epochs",
+     .with = {"training.schedule"},
+     .reason = "must be given (above 0) with schedule step"},
+    {.broken = step_idle,
+     .key = "training.step.epochs",
+     .with = {"training.schedule"},
+     .reason = "has a meaning only with schedule step"},
+    {.broken = warmup_too_long,
+     .key = "training.warmup",
+     .with = {"training.epochs"},
+     .reason = "is longer than the run"},
+    {.broken = decay_unstable,
+     .key = "training.weight_decay",
+     .with = {"training.learning_rate"},
+     .reason = "times training.learning_rate must be at most 1: above it a step overshoots 0, and "
+               "further on no model stays finite",
+     .numbers = decay_numbers},
+};
+const struct plan_rules plan_rules_rate = PLAN_RULES(of_rate);
+
 /* --- no head --- */
 
 static bool identity(const struct plan *p)

@@ -30,6 +30,7 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_U32:
     case KEY_U64: snprintf(out, size, "whole number %s", range); return;
     case KEY_REAL: snprintf(out, size, "number %s", range); return;
+    case KEY_AUTO: snprintf(out, size, "`auto` or a number %s", range); return;
     case KEY_BOOL: snprintf(out, size, "`true`, `false`"); return;
     case KEY_CHOICE: snprintf(out, size, "%s", choices); return;
     case KEY_SEED: snprintf(out, size, "`random` or a whole number below 2^64"); return;
@@ -37,6 +38,7 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_SCALE: snprintf(out, size, "%s or a path", choices); return;
     case KEY_ADDRESS: snprintf(out, size, "host:port, port in [%.0f, 65535]", k->lo); return;
     case KEY_COLUMN: snprintf(out, size, "the name of a column"); return;
+    case KEY_TEXT: snprintf(out, size, "text"); return;
     case KEY_SHA256: snprintf(out, size, "64 lowercase hex digits"); return;
     case KEY_WIDTHS: snprintf(out, size, "list of up to 8 whole numbers %s", range); return;
     case KEY_NAMES: snprintf(out, size, "list of up to 16 names"); return;

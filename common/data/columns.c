@@ -62,30 +62,95 @@ bool columns_number(const char **at, uint32_t max, uint32_t *out)
     return true;
 }
 
-/* 1-3+8,4-7 */
+/* The feature called so, from 0; features: there is none. */
+static uint32_t named(const struct reader *r, const char *name, size_t n)
+{
+    const struct columns_want *w = r->want;
+    uint32_t i = 0;
+
+    for (; w->names != NULL && i < w->features; i++) {
+        const char *there = w->names + (size_t)i * SOURCE_NAME_MAX;
+
+        if (strncmp(there, name, n) == 0 && there[n] == 0)
+            return i;
+    }
+    return w->features;
+}
+
+/* One column, by its name or its number, from 0. */
+static bool one_column(const struct reader *r, const char *text, size_t n, uint32_t *column)
+{
+    const char *at = text;
+
+    *column = named(r, text, n);
+    if (*column < r->want->features)
+        return true;
+    if (!columns_number(&at, TABLE_COLUMNS_MAX, column) || at != text + n)
+        return false;
+    --*column;
+    return true;
+}
+
+/* A name in quotes at *at, which moves behind them. */
+static enum status read_quoted(struct reader *r, const char **at)
+{
+    char name[SOURCE_NAME_MAX] = {0};
+    size_t n = 0;
+    uint32_t column;
+
+    for (++*at; **at != 0 && (**at != '"' || *++*at == '"'); ++*at)
+        if (n + 1 < sizeof name)
+            name[n++] = **at;
+    column = named(r, name, n);
+    if (column < r->want->features)
+        return take(r, column);
+    return error_set(r->err, STATUS_CONFIG, "columns: no column is called \"%s\"", name);
+}
+
+/* A name, a number, or a range of them: all up to the next + or comma. */
+static enum status read_plain(struct reader *r, const char **at)
+{
+    const char *text = *at;
+    const size_t n = strcspn(text, "+,");
+    uint32_t from, to;
+
+    *at += n;
+    if (one_column(r, text, n, &from))
+        return take(r, from);
+    for (size_t dash = 1; dash + 1 < n; dash++) {
+        enum status s = STATUS_OK;
+
+        if (text[dash] != '-' || !one_column(r, text, dash, &from) ||
+            !one_column(r, text + dash + 1, n - dash - 1, &to))
+            continue;
+        if (to < from)
+            return refuse(r, "a range runs backwards");
+        for (uint32_t c = from; s == STATUS_OK && c <= to; c++)
+            s = take(r, c);
+        return s;
+    }
+    if (n > 0 && text[n - 1] == '-')
+        return refuse(r, "a range has no end");
+    if (r->want->names == NULL || n == 0 || (text[0] >= '0' && text[0] <= '9'))
+        return refuse(r, "a column number from 1 is missing");
+    return error_set(r->err, STATUS_CONFIG, "columns: no column is called \"%.*s\"",
+                     (int)(n < SOURCE_NAME_MAX ? n : SOURCE_NAME_MAX), text);
+}
+
+/* 1-3+8,4-7 or age+job,hours */
 static enum status read_list(struct reader *r)
 {
     const char *at = r->want->spec;
     enum status s = next_party(r);
 
     while (s == STATUS_OK) {
-        uint32_t from, to;
-
-        if (!columns_number(&at, TABLE_COLUMNS_MAX, &from))
-            return refuse(r, "a column number from 1 is missing");
-        to = from;
-        if (*at == '-' && (at++, !columns_number(&at, TABLE_COLUMNS_MAX, &to)))
-            return refuse(r, "a range has no end");
-        if (to < from)
-            return refuse(r, "a range runs backwards");
-        for (uint32_t c = from; s == STATUS_OK && c <= to; c++)
-            s = take(r, c - 1);
+        s = *at == '"' ? read_quoted(r, &at) : read_plain(r, &at);
         if (s != STATUS_OK || *at == 0)
             return s;
         if (*at == ',')
             s = next_party(r);
         else if (*at != '+')
-            return refuse(r, "expected '-', '+' or ',' behind a number");
+            return refuse(r, "expected '+' or ',' behind a name in quotes");
         at++;
     }
     return s;

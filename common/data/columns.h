@@ -1,8 +1,10 @@
 /* columns.h -- which columns of one wide set go to which party, when a set is cut for a trial.
  *
  * SPEC  1-3+8,4-7   column numbers from 1; '+' joins, ',' separates parties; may leave columns out
- *       grid:RxC    blocks of an image, row by row
- *       NULL        contiguous runs; the first F mod M parties get one more
+ *       age+job,"a-b"+hours-country   names of the header, where there is one, alone or as ends of
+ * a range; a name that is there wins over a range, and one with + , or - stands in quotes, doubled
+ * inside grid:RxC    blocks of an image, row by row NULL        contiguous runs; the first F mod M
+ * parties get one more
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/config/plan.h"
+#include "common/data/source.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +22,7 @@ struct columns_want {
     const char *spec;       /* NULL: contiguous runs */
     uint32_t parties;       /* 0: as many as spec names; not 0 with spec NULL */
     uint32_t features;      /* 1..TABLE_COLUMNS_MAX */
+    const char *names;      /* of the features, SOURCE_NAME_MAX bytes each; NULL: they have none */
     uint32_t height, width; /* of an image; 0: unknown, a square one is assumed for grid */
 };
 

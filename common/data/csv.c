@@ -1,281 +1,312 @@
-/* csv.c -- a CSV file in two passes: count, allocate once, parse.
+/* csv.c -- cells cut out of lines in place.
  *
- * The first pass only looks at lengths, so a small file that claims a huge table (many columns in
- * the header, millions of empty lines in a gzip of some kilobytes) is refused before its memory is
- * asked for.
+ * Most lines hold no quote; they are cut in one walk.  One that does is first followed to where its
+ * quotes close, joining lines to it as long as they do not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/data/csv.h"
 
 #include "common/base/mem.h"
-#include "common/data/csv_header.h"
 #include "common/data/lines.h"
-#include "common/data/decimal.h"
-#include "common/data/order.h"
+#include "common/data/table.h"
 #include "common/data/text.h"
 
-#include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
-enum { CSV_LINE_MAX = 16 << 20 };
-
-const struct csv_limits CSV_LIMITS = {
-    .line_max = CSV_LINE_MAX,
-    .rows_max = TABLE_ROWS_MAX,
-    .values_max = TABLE_VALUES_MAX,
-};
-
 struct csv {
-    struct table *t;
     struct lines lines;
-    size_t rows, id_bytes; /* counted by the first pass */
-    size_t row, id_used;   /* filled by the second */
-    size_t left_out;       /* the column, counted behind the id, that is no feature */
-    bool sorted;           /* every id so far stood behind the one before it */
+    char delimiter;
 };
 
-static enum status fail(const struct csv *c, struct error *err, const char *reason)
+/* --- records --- */
+
+enum place { CELL_STARTS, IN_CELL, IN_QUOTES, QUOTE_IN_QUOTES };
+
+static bool is_blank(char c, char delimiter)
 {
-    return error_set(err, STATUS_DATA, "%s:%llu: %s", c->lines.source.path,
-                     (unsigned long long)c->lines.number, reason);
+    return (c == ' ' || c == '\t') && c != delimiter;
 }
 
-static size_t id_length(const char *line, size_t len)
+/* Where in a cell one stands behind the bytes from..n of the record, when it was `at` before. */
+static enum place walk(enum place at, const char *record, size_t from, size_t n, char delimiter)
 {
-    const char *comma = memchr(line, ',', len);
+    for (size_t i = from; i < n; i++) {
+        const char c = record[i];
 
-    return comma == NULL ? len : (size_t)(comma - line);
-}
-
-/* Counts rows and bytes of ids up to the end, or up to a line that cannot be good whatever its
- * cells say: the second pass will stop there, or earlier, and say why. */
-static enum status count(struct csv *c, const struct csv_limits *limits, struct error *err)
-{
-    char *line;
-    size_t len, id;
-
-    for (;;) {
-        enum status s = lines_next(&c->lines, &line, &len, err);
-
-        if (s != STATUS_OK)
-            return s;
-        if (line == NULL)
+        switch (at) {
+        case CELL_STARTS:
+        case IN_CELL:
+            if (c == delimiter)
+                at = CELL_STARTS;
+            else if (at == CELL_STARTS && c == '"')
+                at = IN_QUOTES;
+            else if (at == IN_CELL || !is_blank(c, delimiter))
+                at = IN_CELL;
             break;
-        if (c->rows == limits->rows_max)
-            return error_set(err, STATUS_DATA, "%s: more than %zu rows", c->lines.source.path,
-                             limits->rows_max);
-        c->rows++;
-        id = id_length(line, len);
-        if (id > TABLE_ID_MAX || len < 2 * c->t->cols + 1)
+        case IN_QUOTES: at = c == '"' ? QUOTE_IN_QUOTES : IN_QUOTES; break;
+        case QUOTE_IN_QUOTES:
+            at = c == '"' ? IN_QUOTES : c == delimiter ? CELL_STARTS : IN_CELL;
             break;
-        c->id_bytes += id + 1;
-    }
-    if (c->rows == 0)
-        return error_set(err, STATUS_DATA, "%s: no rows below the header", c->lines.source.path);
-    if (c->rows > limits->values_max / c->t->cols || c->id_bytes > UINT32_MAX)
-        return error_set(err, STATUS_DATA, "%s: %zu rows of %zu columns are too large a table",
-                         c->lines.source.path, c->rows, c->t->cols);
-    return STATUS_OK;
-}
-
-static enum status allocate(struct csv *c, struct error *err)
-{
-    struct table *t = c->t;
-
-    t->x = mem_alloc(c->rows, t->cols * sizeof *t->x);
-    t->id_text = mem_alloc(c->id_bytes, 1);
-    t->id_at = mem_alloc(c->rows, sizeof *t->id_at);
-    if (t->x == NULL || t->id_text == NULL || t->id_at == NULL)
-        return error_set(err, STATUS_MEMORY, "%s: no memory for %zu rows of %zu columns",
-                         c->lines.source.path, c->rows, t->cols);
-    return STATUS_OK;
-}
-
-/* Why the cell cell[0..n) of column `col` (0: the first behind the id) is refused.  What is in it
- * stays out of the log (threats F3). */
-static enum status cell_error(const struct csv *c, size_t col, const char *cell, size_t n,
-                              struct error *err)
-{
-    const char *reason = "not a number", *end;
-    float value = 0;
-
-    end = n == 0 ? NULL : decimal_scan(cell, &value);
-    if (n == 0)
-        reason = "empty cell";
-    else if (memchr(cell, '"', n) != NULL)
-        reason = "quotes are not allowed";
-    else if (end == cell + n && !isfinite(value))
-        reason = "too large a number";
-    return error_set(err, STATUS_DATA, "%s:%llu: column %zu \"%s\": %s", c->lines.source.path,
-                     (unsigned long long)c->lines.number, col + 2 + (col >= c->left_out),
-                     c->t->names + col * TABLE_NAME_MAX, reason);
-}
-
-/* A line that parse_values refused: finds the first thing that is wrong with it. */
-static enum status line_error(const struct csv *c, const char *line, size_t len, struct error *err)
-{
-    const char *cell = line + id_length(line, len) + 1, *stop = line + len;
-    size_t cells = 1;
-
-    for (size_t i = 0; i < len; i++)
-        cells += line[i] == ',';
-    if (len == 0)
-        return fail(c, err, "empty line");
-    if (cells != c->t->cols + 1 + (c->left_out != CSV_HEADER_NONE))
-        return error_set(err, STATUS_DATA, "%s:%llu: %zu cells, but the header has %zu",
-                         c->lines.source.path, (unsigned long long)c->lines.number, cells,
-                         c->t->cols + 1 + (c->left_out != CSV_HEADER_NONE));
-    for (size_t col = 0; col < c->t->cols; col++) {
-        size_t n;
-        float value = 0;
-
-        if (col == c->left_out)
-            cell += id_length(cell, (size_t)(stop - cell)) + 1;
-        n = id_length(cell, (size_t)(stop - cell));
-        if (decimal_scan(cell, &value) != cell + n || !isfinite(value))
-            return cell_error(c, col, cell, n, err);
-        cell += n + 1;
-    }
-    return fail(c, err, "malformed line");
-}
-
-/* Behind the comma before it and its own text; what is in it is group.h's to judge. */
-static const char *skip_cell(const char *p, const char *stop)
-{
-    const char *comma;
-
-    if (p == stop || *p != ',')
-        return NULL;
-    comma = memchr(p + 1, ',', (size_t)(stop - p - 1));
-    return comma == NULL ? stop : comma;
-}
-
-/* The cells behind the id; false when anything is wrong with them. */
-static bool parse_values(float *x, size_t cols, size_t left_out, const char *p, const char *stop)
-{
-    for (size_t col = 0; col < cols + (left_out == cols); col++) {
-        if (col == left_out) {
-            p = skip_cell(p, stop);
-            if (p == NULL || col == cols)
-                break;
         }
-        if (*p++ != ',')
-            return false;
-        p = decimal_scan(p, &x[col]);
-        if (p == NULL || !isfinite(x[col]))
-            return false;
     }
-    return p == stop;
+    return at;
 }
 
-static enum status parse_id(struct csv *c, const char *line, size_t n, struct error *err)
+/* Joins lines to the one in hand until its quotes close. */
+static enum status close_quotes(struct source *s, char **record, size_t *n, struct error *err)
 {
-    struct table *t = c->t;
-    char *id = t->id_text + c->id_used, shown[TEXT_EXCERPT_MAX];
+    struct csv *c = s->state;
+    enum place at = CELL_STARTS;
+    size_t walked = 0;
 
-    if (n > TABLE_ID_MAX)
-        return fail(c, err, "id over 64 bytes");
-    if (!text_is_plain(line, n, TABLE_ID_MAX)) {
-        text_excerpt(shown, line, n);
-        return error_set(
-            err, STATUS_DATA,
-            "%s:%llu: column 1 \"id\": an id is printable ASCII without quotes or outer "
-            "spaces: \"%s\"",
-            c->lines.source.path, (unsigned long long)c->lines.number, shown);
-    }
-    if (c->id_used + n + 1 > c->id_bytes)
-        return fail(c, err, "the file changed while it was read");
-    memcpy(id, line, n);
-    id[n] = 0;
-    if (c->row > 0) {
-        const char *before = table_id(t, c->row - 1);
-
-        c->sorted = c->sorted && order_compare(before, strlen(before), id, n) < 0;
-    }
-    t->id_at[c->row] = (uint32_t)c->id_used;
-    c->id_used += n + 1;
-    return STATUS_OK;
-}
-
-static enum status parse_rows(struct csv *c, struct error *err)
-{
-    struct table *t = c->t;
-    char *line;
-    size_t len, id;
-
-    for (;;) {
-        enum status s = lines_next(&c->lines, &line, &len, err);
-
-        if (s != STATUS_OK)
-            return s;
-        if (line == NULL)
-            break;
-        if (c->row == c->rows)
-            return fail(c, err, "the file changed while it was read");
-        id = id_length(line, len);
-        if (!parse_values(t->x + c->row * t->cols, t->cols, c->left_out, line + id, line + len))
-            return line_error(c, line, len, err);
-        s = parse_id(c, line, id, err);
-        if (s != STATUS_OK)
-            return s;
-        c->row++;
-    }
-    if (c->row != c->rows)
-        return fail(c, err, "the file changed while it was read");
-    t->rows = c->rows;
-    return STATUS_OK;
-}
-
-static enum status sort_rows(struct csv *c, struct error *err)
-{
-    uint32_t twice[2] = {0, 0};
-    enum status s;
-
-    if (c->sorted)
+    if (memchr(*record, '"', *n) == NULL)
         return STATUS_OK;
-    s = order_table(c->t, twice);
-    if (s == STATUS_DATA)
-        return error_set(err, s, "%s:%lu: id \"%s\" is already on line %lu", c->lines.source.path,
-                         (unsigned long)twice[1] + 2, table_id(c->t, twice[1]),
-                         (unsigned long)twice[0] + 2);
-    if (s != STATUS_OK)
-        return error_set(err, s, "%s: no memory to sort %zu rows", c->lines.source.path, c->rows);
-    return STATUS_OK;
+    for (;;) {
+        enum status status;
+
+        at = walk(at, *record, walked, *n, c->delimiter);
+        walked = *n;
+        if (at != IN_QUOTES)
+            return STATUS_OK;
+        status = lines_join(&c->lines, record, n, err);
+        if (status == STATUS_OK && *record == NULL)
+            status = source_fail(s, err, "a cell in quotes does not end");
+        if (status != STATUS_OK)
+            return status;
+    }
 }
 
-/* Back to the first row below the header. */
-static enum status rewind_rows(struct csv *c, struct error *err)
+/* The next record, with as many lines as its quotes need; NULL at the end. */
+static enum status next_record(struct source *s, char **record, size_t *n, struct error *err)
 {
-    enum status s = lines_rewind(&c->lines, err);
+    struct csv *c = s->state;
+    enum status status = lines_next(&c->lines, record, n, err);
+
+    s->row = c->lines.number;
+    if (status != STATUS_OK || *record == NULL)
+        return status;
+    return close_quotes(s, record, n, err);
+}
+
+/* --- cells --- */
+
+/* A cell in quotes at *at, unescaped in place; *at moves to the delimiter or the end behind it.
+ * False: something else stands behind the closing quote. */
+static bool cut_quoted(char **at, struct cell *cell, char delimiter)
+{
+    char *from = *at + 1, *to = from;
+
+    cell->text = from;
+    for (; *from != 0; from++) {
+        if (*from == '"' && *++from != '"')
+            break;
+        *to++ = *from;
+    }
+    cell->n = (size_t)(to - cell->text);
+    while (is_blank(*from, delimiter))
+        from++;
+    *at = from;
+    if (*from != delimiter && *from != 0)
+        return false;
+    if (to != from)
+        *to = 0;
+    return true;
+}
+
+static void cut_plain(char **at, struct cell *cell, char delimiter)
+{
+    char *from = *at, *to = from;
+
+    while (*to != delimiter && *to != 0)
+        to++;
+    *at = to;
+    while (to > from && is_blank(to[-1], delimiter))
+        to--;
+    if (to != *at)
+        *to = 0;
+    cell->text = from;
+    cell->n = (size_t)(to - from);
+}
+
+/* The cells of a record, each ended by 0; *n: how many there are, of which no more than max are put
+ * down. */
+static enum status cut_cells(const struct source *s, char *record, struct cell *cell, size_t max,
+                             size_t *n, struct error *err)
+{
+    const char delimiter = ((struct csv *)s->state)->delimiter;
+    struct cell beyond;
+    char *at = record;
+
+    for (*n = 0;; at++) {
+        struct cell *here = *n < max ? &cell[*n] : &beyond;
+        bool last;
+
+        here->kind = CELL_TEXT;
+        while (is_blank(*at, delimiter))
+            at++;
+        if (*at != '"')
+            cut_plain(&at, here, delimiter);
+        else if (!cut_quoted(&at, here, delimiter))
+            return source_fail(s, err, "a cell in quotes goes on behind them");
+        ++*n;
+        last = *at == 0;
+        *at = 0;
+        if (last)
+            return STATUS_OK;
+    }
+}
+
+/* --- the source --- */
+
+/* Nothing but empty lines may follow an empty one. */
+static enum status expect_end(struct source *s, struct error *err)
+{
+    const uint64_t empty = s->row;
+    char *record;
+    size_t n;
+
+    do {
+        enum status status = next_record(s, &record, &n, err);
+
+        if (status != STATUS_OK || record == NULL)
+            return status;
+    } while (n == 0);
+    s->row = empty;
+    return source_fail(s, err, "empty line");
+}
+
+static enum status csv_next(struct source *s, bool *more, struct error *err)
+{
+    size_t n, cells;
+    char *record;
+    enum status status = next_record(s, &record, &n, err);
+
+    *more = record != NULL && n > 0;
+    if (status != STATUS_OK || record == NULL)
+        return status;
+    if (n == 0)
+        return expect_end(s, err);
+    status = cut_cells(s, record, s->cell, s->cols, &cells, err);
+    if (status == STATUS_OK && cells != s->cols)
+        status = source_fail(s, err, "%zu cells, but the header has %zu", cells, s->cols);
+    return status;
+}
+
+/* Lines, of which a row has at least one.  Up to the first that is too short for its delimiters: it
+ * is refused when it is read, or inside quotes, and the table then grows as it is filled. */
+static enum status csv_count(struct source *s, size_t *rows, struct error *err)
+{
+    struct csv *c = s->state;
+    enum status status;
     char *line;
-    size_t len;
+    size_t n;
 
-    return s == STATUS_OK ? lines_next(&c->lines, &line, &len, err) : s;
+    do {
+        status = lines_next(&c->lines, &line, &n, err);
+        if (status != STATUS_OK)
+            return status;
+    } while (line != NULL && n + 1 >= s->cols && n > 0 && ++*rows < TABLE_ROWS_MAX);
+    status = lines_rewind(&c->lines, err);
+    if (status == STATUS_OK)
+        status = next_record(s, &line, &n, err);
+    return status;
 }
 
-enum status csv_read(struct table *t, const char *path, const struct table_want *want,
-                     const struct csv_limits *limits, struct error *err)
+static void csv_close(struct source *s)
 {
-    struct csv c = {.t = t, .sorted = true};
-    enum status s = lines_open(&c.lines, path, limits->line_max, err);
+    struct csv *c = s->state;
 
-    *t = (struct table){0};
-    if (s == STATUS_OK)
-        s = csv_header_read(t, &c.left_out, &c.lines, want, err);
-    if (s == STATUS_OK)
-        s = count(&c, limits, err);
-    if (s == STATUS_OK)
-        s = allocate(&c, err);
-    if (s == STATUS_OK)
-        s = rewind_rows(&c, err);
-    if (s == STATUS_OK)
-        s = parse_rows(&c, err);
-    if (s == STATUS_OK)
-        s = sort_rows(&c, err);
-    lines_close(&c.lines);
-    if (s != STATUS_OK)
-        table_deinit(t);
-    return s;
+    lines_close(&c->lines);
+    mem_free(c);
+}
+
+static const struct source_ops csv_ops = {.next = csv_next, .close = csv_close, .count = csv_count};
+
+static char most_frequent(const char *header)
+{
+    static const char known[] = ",;|\t";
+    size_t count[sizeof known] = {0}, most = 0;
+    bool quoted = false;
+
+    for (const char *c = header; *c != 0; c++) {
+        const char *found = quoted ? NULL : strchr(known, *c);
+
+        quoted ^= *c == '"';
+        if (found != NULL)
+            count[found - known]++;
+    }
+    for (size_t i = 1; i < sizeof known - 1; i++)
+        if (count[i] > count[most])
+            most = i;
+    return known[most];
+}
+
+static enum status read_names(struct source *s, char *record, struct error *err)
+{
+    struct cell one;
+    size_t cols = 1;
+    enum status status;
+    const struct csv *c = s->state;
+
+    for (const char *at = record; *at != 0; at++)
+        cols += *at == c->delimiter;
+    status = source_columns(s, cols, err); /* that many at most */
+    if (status == STATUS_OK)
+        status = cut_cells(s, record, s->cell, cols, &s->cols, err);
+    for (size_t i = 0; status == STATUS_OK && i < s->cols; i++) {
+        one = s->cell[i];
+        status = source_name(s, i, one.text, one.n, err);
+    }
+    return status;
+}
+
+enum status csv_open(struct source *s, const struct source_options *o, struct error *err)
+{
+    struct csv *c = mem_alloc(1, sizeof *c);
+    char *record = NULL;
+    size_t n = 0;
+    enum status status;
+
+    if (c == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+    s->state = c;
+    s->ops = &csv_ops;
+    c->delimiter = o->delimiter;
+    status = lines_open(&c->lines, s->path, o->line_max == 0 ? SOURCE_LINE_MAX : o->line_max, err);
+    if (status == STATUS_OK)
+        status = lines_next(&c->lines, &record, &n, err);
+    if (status != STATUS_OK)
+        return status;
+    if (record == NULL)
+        return error_set(err, STATUS_DATA, "%s: empty file", s->path);
+    s->row = c->lines.number;
+    if (c->delimiter == 0)
+        c->delimiter = most_frequent(record);
+    status = close_quotes(s, &record, &n, err);
+    return status == STATUS_OK ? read_names(s, record, err) : status;
+}
+
+bool csv_delimiter(char c)
+{
+    return c == '\t' || (c != 0 && strchr("!#$%&*,/:;<=>?@\\^_`|~", c) != NULL);
+}
+
+void csv_put(FILE *out, const char *text, size_t n)
+{
+    bool quoted = n > 0 && (is_blank(text[0], ',') || is_blank(text[n - 1], ','));
+
+    for (size_t i = 0; i < n && !quoted; i++)
+        quoted = strchr(",\"\r\n", text[i]) != NULL;
+    if (!quoted) {
+        fwrite(text, 1, n, out);
+        return;
+    }
+    fputc('"', out);
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '"')
+            fputc('"', out);
+        fputc(text[i], out);
+    }
+    fputc('"', out);
 }

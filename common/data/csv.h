@@ -1,32 +1,26 @@
-/* csv.h -- strict CSV to a table, in bounded memory.
+/* csv.h -- CSV files, plain or packed, as a source.
  *
- * Accepted, and nothing else: a header line, then at least one row; first column `id`; lines of the
- * same number of cells, ended by \n or \r\n (the last one may lack it); cells split by commas,
- * without quotes or spaces around them; names and ids of printable ASCII, unique; every other cell
- * a finite decimal number. A feature file has no column `label`; a label file has exactly the
- * columns id,label.
+ * As RFC 4180 has it: a header line, then rows of as many cells; a cell that begins with a quote
+ * ends with one and may hold delimiters, line ends and doubled quotes.  Beyond it: lines may end
+ * with \n alone, a byte order mark is skipped, the delimiter may be another, blanks around cells
+ * without quotes are no part of them, and empty lines may follow the last row.  Text is UTF-8.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_DATA_CSV_H
 #define COLONNADE_DATA_CSV_H
 
-#include "common/base/status.h"
-#include "common/data/table.h"
+#include "common/data/source.h"
 
-#include <stddef.h>
+#include <stdio.h>
 
-/* Checked before anything of that size is allocated. */
-struct csv_limits {
-    size_t line_max; /* bytes in a line */
-    size_t rows_max;
-    size_t values_max; /* rows * columns */
-};
+/* Fills s, whose path is set; on failure what it has made is left to source_close. */
+enum status csv_open(struct source *s, const struct source_options *o, struct error *err) MUST_USE;
 
-extern const struct csv_limits CSV_LIMITS;
+/* May cells be divided by it?  A sign of ASCII punctuation that is in no number and no quote. */
+bool csv_delimiter(char c);
 
-/* t is zeroed before and after a failure.  Errors begin `path:line: ` or `path: `; STATUS_DATA. */
-enum status csv_read(struct table *t, const char *path, const struct table_want *want,
-                     const struct csv_limits *limits, struct error *err) MUST_USE;
+/* Writes n bytes as a cell between commas, in quotes where it needs them. */
+void csv_put(FILE *out, const char *text, size_t n);
 
 #endif

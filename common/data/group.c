@@ -1,6 +1,6 @@
 /* group.c -- one column of a file again, put beside the rows that a table has made of it.
  *
- * The table is in the order of its ids by then, so each line finds its row by its id.
+ * The table is in the order of its ids by then, so each row of the file finds its own by its id.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,56 +8,27 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
-#include "common/data/lines.h"
 #include "common/data/order.h"
+#include "common/data/source.h"
 #include "common/data/text.h"
 
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 16 << 20 };
-
 struct reading {
     struct group *g;
     const struct table *t;
-    struct lines lines;
-    size_t column; /* of the line: 1 stands behind the id */
-    size_t first;  /* row of g that is row 0 of t */
+    struct source source;
+    size_t id, column; /* of the source */
+    size_t first;      /* row of g that is row 0 of t */
 };
 
-static enum status fail(const struct reading *r, struct error *err, const char *reason)
+static enum status find_columns(struct reading *r, const char *name, struct error *err)
 {
-    return error_set(err, STATUS_DATA, "%s:%llu: %s", r->lines.source.path,
-                     (unsigned long long)r->lines.number, reason);
-}
-
-/* The cell `column` (0: the id) of a line; NULL: it has fewer. */
-static const char *cell(const char *line, size_t column, size_t *n)
-{
-    while (column > 0) {
-        line = strchr(line, ',');
-        if (line == NULL)
-            return NULL;
-        line++;
-        column--;
-    }
-    *n = strcspn(line, ",");
-    return line;
-}
-
-static enum status find_column(struct reading *r, const char *name, struct error *err)
-{
-    const char *c;
-    char *line;
-    size_t len, n;
-    enum status s = lines_next(&r->lines, &line, &len, err);
-
-    if (s != STATUS_OK)
-        return s;
-    for (r->column = 1; line != NULL && (c = cell(line, r->column, &n)) != NULL; r->column++) {
-        if (n == strlen(name) && memcmp(c, name, n) == 0)
-            return STATUS_OK;
-    }
-    return error_set(err, STATUS_DATA, "%s:1: no column \"%s\"", r->lines.source.path, name);
+    r->id = source_column(&r->source, "id");
+    r->column = source_column(&r->source, name);
+    if (r->id < r->source.cols && r->column < r->source.cols)
+        return STATUS_OK;
+    return source_fail(&r->source, err, "no column \"%s\"", r->id < r->source.cols ? name : "id");
 }
 
 /* Rows are sorted; t->rows when there is none of that id. */
@@ -80,43 +51,49 @@ static size_t row_of(const struct table *t, const char *id, size_t n)
     return t->rows;
 }
 
-static enum status take_line(struct reading *r, const char *line, struct error *err)
+static enum status take_row(struct reading *r, struct error *err)
 {
+    char id_number[SOURCE_NUMBER_MAX], number[SOURCE_NUMBER_MAX];
+    size_t id_n, n;
+    const char *id = source_text(&r->source.cell[r->id], id_number, &id_n);
+    const char *name = source_text(&r->source.cell[r->column], number, &n);
+    const size_t row = row_of(r->t, id, id_n);
     struct group *g = r->g;
-    size_t id_n, n, row;
-    const char *id = cell(line, 0, &id_n), *name = cell(line, r->column, &n);
     enum status s;
 
-    row = row_of(r->t, id, id_n);
-    if (name == NULL || row == r->t->rows)
-        return fail(r, err, "the file changed while it was read");
+    if (row == r->t->rows)
+        return source_fail(&r->source, err, "the file changed while it was read");
     if (!text_is_plain(name, n, TABLE_ID_MAX))
-        return fail(r, err,
-                    "data.group: a value is 1 to 64 bytes of printable ASCII without quotes or "
-                    "outer spaces");
+        return source_fail(
+            &r->source, err,
+            "data.group: a value is 1 to 64 bytes of printable ASCII without quotes, commas "
+            "or outer spaces");
     g->at[r->first + row] = (uint32_t)g->text.len;
     s = buf_append(&g->text, name, n);
     if (s == STATUS_OK)
         s = buf_append(&g->text, "", 1);
-    return s == STATUS_OK ? s : fail(r, err, "data.group: too many names, or no memory for them");
+    return s == STATUS_OK
+               ? s
+               : source_fail(&r->source, err, "data.group: too many names, or no memory for them");
 }
 
 static enum status read_rows(struct reading *r, struct error *err)
 {
-    size_t rows = 0, len;
-    char *line;
+    size_t rows = 0;
+    bool more;
 
     for (;; rows++) {
-        enum status s = lines_next(&r->lines, &line, &len, err);
+        enum status s = source_next(&r->source, &more, err);
 
-        if (s == STATUS_OK && line != NULL)
-            s = take_line(r, line, err);
+        if (s == STATUS_OK && more)
+            s = take_row(r, err);
         if (s != STATUS_OK)
             return s;
-        if (line == NULL)
+        if (!more)
             break;
     }
-    return rows == r->t->rows ? STATUS_OK : fail(r, err, "the file changed while it was read");
+    return rows == r->t->rows ? STATUS_OK
+                              : source_fail(&r->source, err, "the file changed while it was read");
 }
 
 enum status group_read(struct group *g, const char *path, const char *name, const struct table *t,
@@ -133,12 +110,12 @@ enum status group_read(struct group *g, const char *path, const char *name, cons
     g->rows += t->rows;
     if (g->text.max == 0)
         buf_init(&g->text, UINT32_MAX);
-    s = lines_open(&r.lines, path, LINE_MAX_BYTES, err);
+    s = source_open(&r.source, path, &(struct source_options){0}, err);
     if (s == STATUS_OK)
-        s = find_column(&r, name, err);
+        s = find_columns(&r, name, err);
     if (s == STATUS_OK)
         s = read_rows(&r, err);
-    lines_close(&r.lines);
+    source_close(&r.source);
     return s;
 }
 

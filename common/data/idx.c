@@ -8,28 +8,29 @@
 #include "common/data/idx.h"
 
 #include "common/base/mem.h"
-#include "common/data/source.h"
+#include "common/data/stream.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { IDX_UNSIGNED_BYTE = 0x08, IDX_DIMS_MAX = 8, IDX_CHUNK = 65536, IDX_ID_MAX = 10 };
 
-static enum status refuse(const struct source *s, const char *reason, struct error *err)
+static enum status refuse(const struct stream *s, const char *reason, struct error *err)
 {
     return error_set(err, STATUS_DATA, "%s: %s", s->path, reason);
 }
 
-static enum status read_exactly(struct source *s, uint8_t *out, size_t n, struct error *err)
+static enum status read_exactly(struct stream *s, uint8_t *out, size_t n, struct error *err)
 {
     size_t got;
-    enum status status = source_read(s, out, n, &got, err);
+    enum status status = stream_read(s, out, n, &got, err);
 
     if (status != STATUS_OK)
         return status;
     return got == n ? STATUS_OK : refuse(s, "ends inside the IDX header", err);
 }
 
-static enum status read_dims(struct source *s, size_t n, size_t *rows, size_t *cols,
+static enum status read_dims(struct stream *s, size_t n, size_t *rows, size_t *cols,
                              struct error *err)
 {
     uint8_t bytes[4];
@@ -58,7 +59,7 @@ static enum status read_dims(struct source *s, size_t n, size_t *rows, size_t *c
     return STATUS_OK;
 }
 
-static enum status read_header(struct source *s, const struct table_want *want, size_t *rows,
+static enum status read_header(struct stream *s, const struct table_want *want, size_t *rows,
                                size_t *cols, struct error *err)
 {
     uint8_t magic[4];
@@ -84,12 +85,12 @@ static enum status read_header(struct source *s, const struct table_want *want, 
 }
 
 /* Exactly `bytes` bytes must follow, and then the end. */
-static enum status check_length(struct source *s, uint8_t *chunk, size_t bytes, struct error *err)
+static enum status check_length(struct stream *s, uint8_t *chunk, size_t bytes, struct error *err)
 {
     size_t seen = 0, n;
 
     do {
-        enum status status = source_read(s, chunk, IDX_CHUNK, &n, err);
+        enum status status = stream_read(s, chunk, IDX_CHUNK, &n, err);
 
         if (status != STATUS_OK)
             return status;
@@ -101,7 +102,7 @@ static enum status check_length(struct source *s, uint8_t *chunk, size_t bytes, 
     return STATUS_OK;
 }
 
-static enum status fill_values(struct source *s, uint8_t *chunk, struct table *t, bool labels,
+static enum status fill_values(struct stream *s, uint8_t *chunk, struct table *t, bool labels,
                                struct error *err)
 {
     size_t left = t->rows * t->cols;
@@ -109,7 +110,7 @@ static enum status fill_values(struct source *s, uint8_t *chunk, struct table *t
 
     while (left > 0) {
         size_t want = left < IDX_CHUNK ? left : IDX_CHUNK, n;
-        enum status status = source_read(s, chunk, want, &n, err);
+        enum status status = stream_read(s, chunk, want, &n, err);
 
         if (status != STATUS_OK)
             return status;
@@ -146,7 +147,7 @@ static enum status allocate(struct table *t, const char *path, struct error *err
     return STATUS_OK;
 }
 
-static enum status read_twice(struct table *t, struct source *s, uint8_t *chunk,
+static enum status read_twice(struct table *t, struct stream *s, uint8_t *chunk,
                               const struct table_want *want, struct error *err)
 {
     size_t rows, cols;
@@ -160,7 +161,7 @@ static enum status read_twice(struct table *t, struct source *s, uint8_t *chunk,
     t->cols = cols;
     status = allocate(t, s->path, err);
     if (status == STATUS_OK)
-        status = source_rewind(s, err);
+        status = stream_rewind(s, err);
     if (status == STATUS_OK)
         status = read_header(s, want, &rows, &cols, err);
     if (status == STATUS_OK && (rows != t->rows || cols != t->cols))
@@ -175,9 +176,9 @@ static enum status read_twice(struct table *t, struct source *s, uint8_t *chunk,
 enum status idx_read(struct table *t, const char *path, const struct table_want *want,
                      struct error *err)
 {
-    struct source source;
+    struct stream source;
     uint8_t *chunk = NULL;
-    enum status s = source_open(&source, path, err);
+    enum status s = stream_open(&source, path, err);
 
     *t = (struct table){0};
     if (s != STATUS_OK)
@@ -188,8 +189,38 @@ enum status idx_read(struct table *t, const char *path, const struct table_want 
     else
         s = read_twice(t, &source, chunk, want, err);
     mem_free(chunk);
-    source_close(&source);
+    stream_close(&source);
     if (s != STATUS_OK)
         table_deinit(t);
     return s;
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending);
+
+    return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
+/* No text begins with two bytes 0; every IDX file does. */
+static enum status content_is_idx(bool *idx, const char *path, struct error *err)
+{
+    struct stream stream;
+    char first[2];
+    size_t n = 0;
+    enum status s = stream_open(&stream, path, err);
+
+    if (s == STATUS_OK)
+        s = stream_read(&stream, first, sizeof first, &n, err);
+    *idx = n == 2 && first[0] == 0 && first[1] == 0;
+    stream_close(&stream);
+    return s;
+}
+
+enum status idx_is(bool *idx, const char *path, struct error *err)
+{
+    *idx = ends_with(path, ".idx") || ends_with(path, ".idx.gz");
+    if (*idx || ends_with(path, ".csv") || ends_with(path, ".csv.gz"))
+        return STATUS_OK;
+    return content_is_idx(idx, path, err);
 }

@@ -12,6 +12,9 @@
 #include "common/base/status.h"
 #include "common/data/table.h"
 
+/* Is that an IDX file, by its name, or by its content when the name does not say? */
+enum status idx_is(bool *idx, const char *path, struct error *err) MUST_USE;
+
 /* Features: two dimensions or more, x/255.  Labels: one dimension, the values as they are.  Ids are
  * 0, 1, ... t is zeroed before and after a failure; STATUS_DATA. */
 enum status idx_read(struct table *t, const char *path, const struct table_want *want,

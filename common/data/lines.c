@@ -1,4 +1,4 @@
-/* lines.c -- lines out of a source, cut in place.
+/* lines.c -- lines out of a stream, cut in place.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/data/lines.h"
@@ -9,12 +9,14 @@
 
 enum { LINES_CHUNK = 65536 };
 
+static const char MARK[] = "\xef\xbb\xbf"; /* the byte order mark that some programs put first */
+
 enum status lines_open(struct lines *l, const char *path, size_t line_max, struct error *err)
 {
     enum status s;
 
     *l = (struct lines){.line_max = line_max};
-    s = source_open(&l->source, path, err);
+    s = stream_open(&l->stream, path, err);
     if (s != STATUS_OK)
         return s;
     /* One more than is ever read: the last line may lack its end and still gets its final 0. */
@@ -29,7 +31,7 @@ enum status lines_open(struct lines *l, const char *path, size_t line_max, struc
 
 void lines_close(struct lines *l)
 {
-    source_close(&l->source);
+    stream_close(&l->stream);
     mem_free(l->data);
     *l = (struct lines){0};
 }
@@ -39,13 +41,13 @@ enum status lines_rewind(struct lines *l, struct error *err)
     l->number = 0;
     l->at = l->end = 0;
     l->ended = false;
-    return source_rewind(&l->source, err);
+    return stream_rewind(&l->stream, err);
 }
 
 static enum status too_long(const struct lines *l, struct error *err)
 {
-    return error_set(err, STATUS_DATA, "%s:%llu: line over %zu bytes", l->source.path,
-                     (unsigned long long)l->number + 1, l->line_max);
+    return error_set(err, STATUS_DATA, "%s:%llu: line over %zu bytes", l->stream.path,
+                     (unsigned long long)l->number + 1 - (l->joined > 0), l->line_max);
 }
 
 /* Moves the unread bytes to the front and reads on behind them, growing
@@ -57,19 +59,20 @@ static enum status lines_fill(struct lines *l, struct error *err)
 
     if (unread > l->line_max + 1)
         return too_long(l, err);
-    memmove(l->data, l->data + l->at, unread);
+    if (l->at > 0)
+        memmove(l->data, l->data + l->at, unread);
     l->at = 0;
     l->end = unread;
     if (unread == l->cap) {
         char *grown = mem_grow(l->data, unread, 2 * l->cap + 1);
 
         if (grown == NULL)
-            return error_set(err, STATUS_MEMORY, "%s: %s", l->source.path,
+            return error_set(err, STATUS_MEMORY, "%s: %s", l->stream.path,
                              status_words(STATUS_MEMORY));
         l->data = grown;
         l->cap *= 2;
     }
-    s = source_read(&l->source, l->data + l->end, l->cap - l->end, &n, err);
+    s = stream_read(&l->stream, l->data + l->end, l->cap - l->end, &n, err);
     if (s != STATUS_OK)
         return s;
     l->ended = n < l->cap - l->end;
@@ -77,10 +80,13 @@ static enum status lines_fill(struct lines *l, struct error *err)
     return STATUS_OK;
 }
 
-enum status lines_next(struct lines *l, char **line, size_t *len, struct error *err)
+/* Cuts the line that begins at l->at; its first `seen` bytes are known to be of it.  What the cut
+ * has done to the buffer is remembered for lines_join. */
+static enum status cut(struct lines *l, size_t seen, char **line, size_t *len, struct error *err)
 {
-    size_t seen = 0, n;
+    const size_t known = seen;
     char *start, *stop;
+    size_t n;
 
     *line = NULL;
     *len = 0;
@@ -94,20 +100,46 @@ enum status lines_next(struct lines *l, char **line, size_t *len, struct error *
         if (s != STATUS_OK)
             return s;
     }
-    if (stop == NULL && l->at == l->end)
+    if (stop == NULL && l->at + known == l->end)
         return STATUS_OK;
     n = stop == NULL ? l->end - l->at : (size_t)(stop - start);
-    l->at += stop == NULL ? n : n + 1;
+    l->taken = stop == NULL ? n : n + 1;
+    l->at += l->taken;
     if (n > 0 && start[n - 1] == '\r')
         n--;
     if (n > l->line_max)
         return too_long(l, err);
-    l->number++;
+    l->under = start[n];
     start[n] = 0;
-    if (memchr(start, 0, n) != NULL)
+    if (memchr(start + known, 0, n + 1 - known) != start + n)
         return error_set(err, STATUS_DATA, "%s:%llu: byte 0 in the line: not a text file",
-                         l->source.path, (unsigned long long)l->number);
+                         l->stream.path, (unsigned long long)l->number + 1 - (l->joined > 0));
     *line = start;
     *len = n;
     return STATUS_OK;
+}
+
+enum status lines_next(struct lines *l, char **line, size_t *len, struct error *err)
+{
+    enum status s;
+
+    l->number += l->joined;
+    l->joined = 0;
+    s = cut(l, 0, line, len, err);
+    if (l->number == 0 && *line != NULL && strncmp(*line, MARK, sizeof MARK - 1) == 0) {
+        /* The same line again, from behind the mark on. */
+        (*line)[*len] = l->under;
+        l->at -= l->taken - (sizeof MARK - 1);
+        s = cut(l, 0, line, len, err);
+    }
+    l->number += *line != NULL;
+    return s;
+}
+
+enum status lines_join(struct lines *l, char **line, size_t *len, struct error *err)
+{
+    (*line)[*len] = l->under;
+    l->at -= l->taken;
+    l->joined++;
+    return cut(l, l->taken, line, len, err);
 }

@@ -1,5 +1,5 @@
 /* lines.h -- the lines of a text file, one at a time in one buffer that holds little more than a
- * line.
+ * line.  A byte order mark before the first one is skipped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,19 +7,22 @@
 #define COLONNADE_DATA_LINES_H
 
 #include "common/base/status.h"
-#include "common/data/source.h"
+#include "common/data/stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct lines {
-    struct source source;
+    struct stream stream;
     size_t line_max; /* bytes, without the line end */
-    uint64_t number; /* of the line given last, from 1 */
+    uint64_t number; /* of the line given last, from 1: of its first one when some were joined */
     char *data;      /* unread bytes are data[at..end) */
     size_t cap, at, end;
-    bool ended; /* the source has no more */
+    bool ended;      /* the stream has no more */
+    size_t taken;    /* bytes of the line given last, its end included */
+    char under;      /* what stood where its final 0 is */
+    uint64_t joined; /* lines that were joined to it */
 };
 
 enum status lines_open(struct lines *l, const char *path, size_t line_max,
@@ -30,5 +33,9 @@ enum status lines_rewind(struct lines *l, struct error *err) MUST_USE;
 /* The next line without its \n or \r\n, ended by 0, valid and writable until the next call; NULL at
  * the end of the file.  STATUS_DATA over line_max or with a byte 0 inside. */
 enum status lines_next(struct lines *l, char **line, size_t *len, struct error *err) MUST_USE;
+
+/* The line given last, unchanged since, together with the one behind it and the line end between
+ * them: where a quoted cell goes on.  NULL when there is none. */
+enum status lines_join(struct lines *l, char **line, size_t *len, struct error *err) MUST_USE;
 
 #endif

@@ -113,14 +113,14 @@ static enum status parse_column(struct scale *s, const struct table *t, size_t c
     text_excerpt(shown, line, (size_t)(p - line));
     if ((size_t)(p - line) != strlen(name) || strncmp(line, name, strlen(name)) != 0)
         return error_set(err, STATUS_DATA, "%s:%llu: column \"%s\" where the data has \"%s\"",
-                         l->source.path, (unsigned long long)l->number, shown, name);
+                         l->stream.path, (unsigned long long)l->number, shown, name);
     p = *p == ',' ? decimal_scan(p + 1, &s->mean[col]) : NULL;
     if (p != NULL)
         p = *p == ',' ? decimal_scan(p + 1, &s->sd[col]) : NULL;
     if (p == NULL || *p != 0 || !isfinite(s->mean[col]) || !isfinite(s->sd[col]) || s->sd[col] <= 0)
         return error_set(err, STATUS_DATA,
                          "%s:%llu: column \"%s\": expected name,mean,sd with sd above 0",
-                         l->source.path, (unsigned long long)l->number, shown);
+                         l->stream.path, (unsigned long long)l->number, shown);
     return STATUS_OK;
 }
 
@@ -134,7 +134,7 @@ static enum status parse_file(struct scale *s, const struct table *t, struct lin
     if (status != STATUS_OK)
         return status;
     if (line == NULL || strcmp(line, SCALE_HEADER) != 0)
-        return error_set(err, STATUS_DATA, "%s:1: the header must be %s", l->source.path,
+        return error_set(err, STATUS_DATA, "%s:1: the header must be %s", l->stream.path,
                          SCALE_HEADER);
     for (size_t col = 0;; col++) {
         status = lines_next(l, &line, &len, err);
@@ -142,7 +142,7 @@ static enum status parse_file(struct scale *s, const struct table *t, struct lin
             return status;
         if ((line == NULL) != (col == t->cols))
             return error_set(err, STATUS_DATA, "%s: %s columns than the data, which has %zu",
-                             l->source.path, line == NULL ? "fewer" : "more", t->cols);
+                             l->stream.path, line == NULL ? "fewer" : "more", t->cols);
         if (line == NULL)
             return STATUS_OK;
         status = parse_column(s, t, col, l, line, err);

@@ -1,78 +1,158 @@
-/* source.c -- plain or gzip files through zlib, whose gz functions read both.
+/* source.c -- which kind a source is, and the names of its columns.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/data/source.h"
 
-#include "common/base/check.h"
-#include "common/base/file.h"
+#include "common/base/mem.h"
+#include "common/data/csv.h"
+#include "common/data/order.h"
+#include "common/data/table.h"
+#include "common/data/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
-enum { SOURCE_BUFFER = 65536 };
+_Static_assert(SOURCE_NAME_MAX == (int)TABLE_NAME_MAX, "names of columns are of one length");
+_Static_assert(SOURCE_COLUMNS_MAX == (int)TABLE_COLUMNS_MAX + 2, "as many columns as a table");
 
-enum status source_open(struct source *s, const char *path, struct error *err)
+enum status source_fail(const struct source *s, struct error *err, const char *fmt, ...)
 {
-    int fd;
-    gzFile gz;
+    char words[ERROR_TEXT_MAX], row[24] = "";
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(words, sizeof words, fmt, args);
+    va_end(args);
+    if (s->row > 0)
+        snprintf(row, sizeof row, ":%llu", (unsigned long long)s->row);
+    return error_set(err, STATUS_DATA, "%s%s: %s", s->path, row, words);
+}
+
+enum status source_fault(const struct source *s, size_t column, const char *reason,
+                         struct error *err)
+{
+    char shown[TEXT_EXCERPT_MAX];
+    const char *name = s->names + column * SOURCE_NAME_MAX;
+
+    text_excerpt(shown, name, strlen(name));
+    return source_fail(s, err, "column %zu \"%s\": %s", column + 1, shown, reason);
+}
+
+const char *source_text(const struct cell *c, char number[SOURCE_NUMBER_MAX], size_t *n)
+{
+    number[0] = 0;
+    *n = c->n;
+    if (c->kind == CELL_TEXT)
+        return c->text;
+    if (c->kind == CELL_NUMBER)
+        snprintf(number, SOURCE_NUMBER_MAX, "%.17g", c->number);
+    *n = strlen(number);
+    return number;
+}
+
+static enum status no_memory(const struct source *s, struct error *err)
+{
+    return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+}
+
+enum status source_columns(struct source *s, size_t cols, struct error *err)
+{
+    if (cols > SOURCE_COLUMNS_MAX)
+        return source_fail(s, err, "%zu columns, at most %d", cols, SOURCE_COLUMNS_MAX);
+    s->names = mem_alloc(cols, SOURCE_NAME_MAX);
+    s->cell = mem_alloc(cols, sizeof *s->cell);
+    if (s->names == NULL || s->cell == NULL)
+        return no_memory(s, err);
+    s->cols = cols;
+    return STATUS_OK;
+}
+
+static enum status refuse_name(const struct source *s, size_t column, const char *name, size_t n,
+                               struct error *err)
+{
+    char shown[TEXT_EXCERPT_MAX];
+
+    text_excerpt(shown, name, n);
+    return source_fail(s, err,
+                       "column %zu \"%s\": a name is 1 to %d bytes of UTF-8 without control "
+                       "characters or outer spaces",
+                       column + 1, shown, SOURCE_NAME_MAX - 1);
+}
+
+enum status source_name(struct source *s, size_t column, const char *name, size_t n,
+                        struct error *err)
+{
+    if (text_is_name(name, n, SOURCE_NAME_MAX - 1)) {
+        memcpy(s->names + column * SOURCE_NAME_MAX, name, n);
+        return STATUS_OK;
+    }
+    return refuse_name(s, column, name, n, err);
+}
+
+static enum status check_unique(const struct source *s, struct error *err)
+{
+    struct order_item *items = mem_alloc(s->cols, sizeof *items);
+    size_t i;
+    enum status status = STATUS_OK;
+
+    if (items == NULL)
+        return no_memory(s, err);
+    for (i = 0; i < s->cols; i++)
+        items[i] = order_item(s->names, (uint32_t)(i * SOURCE_NAME_MAX), (uint32_t)i);
+    order_sort(items, s->cols, s->names);
+    i = order_repeated(items, s->cols, s->names);
+    if (i < s->cols) {
+        char shown[TEXT_EXCERPT_MAX];
+
+        text_excerpt(shown, s->names + items[i].at, strlen(s->names + items[i].at));
+        status = source_fail(s, err, "columns %lu and %lu are both \"%s\"",
+                             (unsigned long)items[i].row + 1, (unsigned long)items[i + 1].row + 1,
+                             shown);
+    }
+    mem_free(items);
+    return status;
+}
+
+enum status source_open(struct source *s, const char *path, const struct source_options *o,
+                        struct error *err)
+{
+    enum status status;
 
     *s = (struct source){.path = path};
-    if (file_open(&fd, path, err) != STATUS_OK)
-        return err != NULL ? err->status = STATUS_DATA : STATUS_DATA;
-    gz = gzdopen(fd, "rb");
-    if (gz == NULL) {
-        close(fd);
-        return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
-    }
-    gzbuffer(gz, SOURCE_BUFFER);
-    s->gz = gz;
-    return STATUS_OK;
+    status = csv_open(s, o, err);
+    if (status == STATUS_OK)
+        status = check_unique(s, err);
+    if (status != STATUS_OK)
+        source_close(s);
+    return status;
+}
+
+enum status source_next(struct source *s, bool *more, struct error *err)
+{
+    return s->ops->next(s, more, err);
+}
+
+enum status source_count(struct source *s, size_t *rows, struct error *err)
+{
+    *rows = 0;
+    return s->ops->count == NULL ? STATUS_OK : s->ops->count(s, rows, err);
 }
 
 void source_close(struct source *s)
 {
-    if (s->gz != NULL)
-        gzclose_r(s->gz);
+    if (s->ops != NULL)
+        s->ops->close(s);
+    mem_free(s->names);
+    mem_free(s->cell);
     *s = (struct source){0};
 }
 
-/* zlib reports a stream cut in its middle only here, after it has handed out what it had. */
-static enum status source_error(struct source *s, struct error *err)
+size_t source_column(const struct source *s, const char *name)
 {
-    int code = Z_OK;
+    size_t i = 0;
 
-    gzerror(s->gz, &code);
-    if (code == Z_OK || code == Z_STREAM_END)
-        return STATUS_OK;
-    if (code == Z_ERRNO)
-        return error_set(err, STATUS_IO, "%s: %s", s->path, strerror(errno));
-    if (code == Z_MEM_ERROR)
-        return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
-    if (code == Z_BUF_ERROR)
-        return error_set(err, STATUS_DATA, "%s: gzip data ends too early", s->path);
-    return error_set(err, STATUS_DATA, "%s: damaged gzip data", s->path);
-}
-
-enum status source_read(struct source *s, void *out, size_t max, size_t *n, struct error *err)
-{
-    int got;
-
-    CHECK(max <= INT_MAX);
-    *n = 0;
-    got = gzread(s->gz, out, (unsigned)max);
-    if (got > 0)
-        *n = (size_t)got;
-    return *n == max ? STATUS_OK : source_error(s, err);
-}
-
-enum status source_rewind(struct source *s, struct error *err)
-{
-    if (gzrewind(s->gz) != 0)
-        return error_set(err, STATUS_IO, "%s: cannot read it a second time", s->path);
-    return STATUS_OK;
+    while (i < s->cols && strcmp(s->names + i * SOURCE_NAME_MAX, name) != 0)
+        i++;
+    return i;
 }

@@ -1,4 +1,4 @@
-/* table.c -- tables by id: reading by kind of file, labels as classes, gathering rows.
+/* table.c -- tables by id: labels as classes, gathering rows.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/data/table.h"
@@ -6,51 +6,27 @@
 #include "common/base/check.h"
 #include "common/base/finite.h"
 #include "common/base/mem.h"
-#include "common/data/csv.h"
-#include "common/data/idx.h"
+#include "common/data/intake.h"
 #include "common/data/order.h"
-#include "common/data/source.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { GATHER_AHEAD = 8, CACHE_LINE = 64 };
 
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t n = strlen(path), m = strlen(ending);
-
-    return n >= m && strcmp(path + n - m, ending) == 0;
-}
-
-/* No text begins with two bytes 0; every IDX file does. */
-static enum status content_is_idx(const char *path, bool *idx, struct error *err)
-{
-    struct source source;
-    char first[2];
-    size_t n = 0;
-    enum status s = source_open(&source, path, err);
-
-    if (s == STATUS_OK)
-        s = source_read(&source, first, sizeof first, &n, err);
-    *idx = n == 2 && first[0] == 0 && first[1] == 0;
-    source_close(&source);
-    return s;
-}
-
 enum status table_read(struct table *t, const char *path, const struct table_want *want,
                        struct error *err)
 {
-    bool idx = ends_with(path, ".idx") || ends_with(path, ".idx.gz");
+    const struct intake_want numbers = {.group = want->group,
+                                        .labels = want->labels,
+                                        .kind = SCHEMA_NUMBER,
+                                        .complete = true,
+                                        .limits = &INTAKE_LIMITS};
+    struct schema schema = {0};
+    enum status s = intake_read(t, &schema, path, &numbers, err);
 
-    *t = (struct table){0};
-    if (!idx && !ends_with(path, ".csv") && !ends_with(path, ".csv.gz")) {
-        enum status s = content_is_idx(path, &idx, err);
-
-        if (s != STATUS_OK)
-            return s;
-    }
-    return idx ? idx_read(t, path, want, err) : csv_read(t, path, want, &CSV_LIMITS, err);
+    schema_deinit(&schema);
+    return s;
 }
 
 void table_deinit(struct table *t)

@@ -39,11 +39,10 @@ struct table_want {
         *group; /* a column of the features that is left out (group.h reads it); NULL: none */
 };
 
-/* By the file's name (.csv, .csv.gz, .idx, .idx.gz), or its content when the name says neither.
- * IDX: 2-D or more, unsigned bytes, read as x/255, ids 0, 1, ...; 1-D label files give label
- * values.  Errors name file, line, column and reason: STATUS_DATA.  Strict CSV (csv.h): header,
- * first column `id`, no quotes, no empty cells, finite numbers.  t need not be initialised; it is
- * zeroed on failure. */
+/* A table of nothing but numbers, none missing (intake.h reads others): CSV (csv.h) with a column
+ * `id`, or IDX, 2-D or more, unsigned bytes, read as x/255, ids 0, 1, ...; 1-D label files give
+ * label values.  Errors name file, line, column and reason: STATUS_DATA.  t need not be
+ * initialised; it is zeroed on failure. */
 enum status table_read(struct table *t, const char *path, const struct table_want *want,
                        struct error *err) MUST_USE;
 void table_deinit(struct table *t); /* safe on a zeroed struct */

@@ -3,6 +3,8 @@
  */
 #include "common/data/text.h"
 
+#include "common/config/key_text.h"
+
 #include <string.h>
 
 static bool is_printable(char c)
@@ -19,6 +21,18 @@ bool text_is_plain(const char *bytes, size_t n, size_t max)
             return false;
     }
     return true;
+}
+
+bool text_is_name(const char *bytes, size_t n, size_t max)
+{
+    char text[256];
+
+    if (n == 0 || n > max || n >= sizeof text || bytes[0] == ' ' || bytes[n - 1] == ' ' ||
+        memchr(bytes, 0, n) != NULL)
+        return false;
+    memcpy(text, bytes, n);
+    text[n] = 0;
+    return key_text_is_printable(text);
 }
 
 void text_excerpt(char out[TEXT_EXCERPT_MAX], const char *bytes, size_t n)

@@ -127,17 +127,34 @@ uint32_t agenda_round_places(const struct plan *p)
     return wire_evaluate_rows(p) / aggregation_segments(p);
 }
 
-float agenda_rate(const struct plan *p, uint64_t step, uint32_t local)
+/* Of schedule and plan: `r` local iterations have been, over all batches, of `all`, of which an
+ * epoch has `epoch`. */
+static double scheduled(const struct plan *p, double r, double all, double epoch)
 {
-    double r = (double)(step / turns_of(p)) * p->protocol.local_iterations + local;
+    const double eta = p->training.learning_rate;
 
     switch (p->training.schedule) {
     case SCHEDULE_CONSTANT: break;
-    case SCHEDULE_INVERSE_SQRT: return (float)(p->training.learning_rate / sqrt(r + 1));
-    case SCHEDULE_INVERSE_SQRT_PARTIES:
-        return (float)(p->training.learning_rate / sqrt((r + 1) * p->shape.parties));
+    case SCHEDULE_INVERSE_SQRT: return eta / sqrt(r + 1);
+    case SCHEDULE_INVERSE_SQRT_PARTIES: return eta / sqrt((r + 1) * p->shape.parties);
+    case SCHEDULE_COSINE: return r < all ? eta * (1 + cos(acos(-1) * r / all)) / 2 : 0;
+    case SCHEDULE_STEP:
+        return eta * pow(p->training.step.factor, floor(r / (epoch * p->training.step.epochs)));
     }
-    return (float)p->training.learning_rate;
+    return eta;
+}
+
+float agenda_rate(const struct plan *p, uint64_t step, uint32_t local)
+{
+    const double q = p->protocol.local_iterations, r = (double)(step / turns_of(p)) * q + local;
+    double rate, epoch, grown;
+    struct agenda a;
+
+    agenda_make_head(&a, p);
+    epoch = q * a.rounds_per_epoch;
+    rate = scheduled(p, r, q * (double)(a.steps / a.turns), epoch);
+    grown = (r + 1) / (epoch * p->training.warmup); /* infinite without one */
+    return (float)(grown < 1 ? rate * grown : rate);
 }
 
 void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_releases *out)

@@ -62,9 +62,11 @@ uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done);
  * schedule_batch gives, and exactly as many with one segment. */
 uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step);
 
-/* Learning rate of local iteration `local` (0 .. Q-1) of `step`: eta0, or eta0 / sqrt(r + 1) with r
- * the local iteration counted over the run's batches (FedBCD, section VII), or
- * eta0 / sqrt((r + 1) M). */
+/* Learning rate of local iteration `local` (0 .. Q-1) of `step`, with r the local iteration counted
+ * over the run's batches, of R: eta0; eta0 / sqrt(r + 1) (FedBCD, section VII); eta0 / sqrt((r + 1)
+ * M); cosine: eta0 (1 + cos(pi r / R)) / 2 (Loshchilov & Hutter 2017, without restarts); step: eta0
+ * factor^floor(epochs done / step.epochs).  While r + 1 is below the local iterations of the
+ * warm-up it is that part of them. */
 float agenda_rate(const struct plan *p, uint64_t step, uint32_t local);
 
 /* A sweep goes over rows in order, under fedvs over coded rows (common/data/segments.h): how many

@@ -55,6 +55,7 @@ static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct 
         .out_scale = 1,
         .rows_max = rows_max,
         .optimizer = (enum nn_optimizer)p->training.optimizer,
+        .weight_decay = (float)p->training.weight_decay,
     };
     spec->width[0] = h->inputs;
     for (size_t i = 0; i < p->model.head.n; i++) {

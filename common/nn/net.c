@@ -262,6 +262,16 @@ uint32_t nn_net_lost_backward(const struct nn_net *n)
     return sound_lost(n->sound_back, n->rows);
 }
 
+static void weigh_down(const struct nn_net *n, struct nn_layer *l, float learning_rate)
+{
+    const size_t count = nn_layer_params(l);
+
+    if (n->spec.optimizer == NN_ADAMW)
+        optim_decay(l->w, count, learning_rate, n->spec.weight_decay);
+    else
+        optim_ridge(l->dw, l->w, count, n->spec.weight_decay);
+}
+
 void nn_net_step(struct nn_net *n, float learning_rate)
 {
     n->steps++;
@@ -269,10 +279,13 @@ void nn_net_step(struct nn_net *n, float learning_rate)
         struct nn_layer *l = &n->layer[i];
         const size_t count = nn_layer_params(l);
 
+        if (n->spec.weight_decay > 0.0F)
+            weigh_down(n, l, learning_rate);
         switch (n->spec.optimizer) {
         case NN_SGD: optim_sgd(l->w, l->dw, count, learning_rate); break;
         case NN_MOMENTUM: optim_momentum(l->w, l->m1, l->dw, count, learning_rate); break;
-        case NN_ADAM: optim_adam(l->w, l->m1, l->m2, l->dw, count, learning_rate, n->steps); break;
+        case NN_ADAM:
+        case NN_ADAMW: optim_adam(l->w, l->m1, l->m2, l->dw, count, learning_rate, n->steps); break;
         }
     }
 }

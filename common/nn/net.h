@@ -19,7 +19,7 @@
 enum { NN_LAYERS_MAX = 9, NN_DEGREE_MAX = 8 };
 enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
 enum nn_init { NN_INIT_GLOROT, NN_INIT_HE, NN_INIT_TORCH };
-enum nn_optimizer { NN_SGD, NN_MOMENTUM, NN_ADAM };
+enum nn_optimizer { NN_SGD, NN_MOMENTUM, NN_ADAM, NN_ADAMW };
 
 struct nn_spec {
     size_t layers;                     /* 0 (y = x, nothing to train) .. NN_LAYERS_MAX */
@@ -28,6 +28,9 @@ struct nn_spec {
     float out_scale;                   /* > 0; times the last activation (C for tanh) */
     uint32_t rows_max;
     enum nn_optimizer optimizer;
+    /* lambda, of all parameters: under adamw they decay by it, under the others it is an L2 term of
+     * the loss, as in PyTorch.  The rate times lambda is at most 1. */
+    float weight_decay;
     /* 0: dense layers.  1 .. NN_DEGREE_MAX: the polynomial of this degree; then layers is 1, act[0]
      * NN_ACT_NONE, out_scale 1. */
     uint32_t degree;

@@ -66,6 +66,20 @@ CLONES void optim_pull(float *restrict g, const float *restrict w, const float *
         g[i] += mu * (w[i] - anchor[i]);
 }
 
+CLONES void optim_ridge(float *restrict g, const float *restrict w, size_t n, float lambda)
+{
+    for (size_t i = 0; i < n; i++)
+        g[i] += lambda * w[i];
+}
+
+CLONES void optim_decay(float *w, size_t n, float lr, float lambda)
+{
+    const float keep = 1.0F - lr * lambda;
+
+    for (size_t i = 0; i < n; i++)
+        w[i] *= keep;
+}
+
 CLONES void optim_limit(float *w, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
-/* optim.h -- one step of SGD, SGD with momentum, or Adam over n parameters; the proximal
- * term.
+/* optim.h -- one step of SGD, SGD with momentum, or Adam over n parameters; the proximal term, and
+ * the two ways in which weights decay.
  *
  * Every weight stays within OPTIM_WEIGHT_MAX after a step, and a gradient counts as cut off at
  * OPTIM_GRADIENT_MAX, as 0 where it is no number: so weights and state are finite for ever, in any
@@ -29,6 +29,13 @@ void optim_adam(float *w, float *m, float *v, const float *g, size_t n, float lr
 
 /* g += mu (w - anchor): the slope of (mu / 2) |w - anchor|^2 */
 void optim_pull(float *g, const float *w, const float *anchor, size_t n, float mu);
+
+/* g += lambda w: the slope of (lambda / 2) |w|^2, before a step (L2 regularisation) */
+void optim_ridge(float *g, const float *w, size_t n, float lambda);
+
+/* w *= 1 - lr lambda, before a step that knows nothing of it (Loshchilov & Hutter 2019, Algorithm
+ * 2: AdamW, with the rate's schedule in lr) */
+void optim_decay(float *w, size_t n, float lr, float lambda);
 
 /* The bounds of a step to weights from elsewhere. */
 void optim_limit(float *w, size_t n);

@@ -55,6 +55,7 @@ static const struct field join[] = {
     {FLAG(Join, join, keeps)},
     {U32(Join, join, min_parties)},
     {U64(Join, join, kept_before)},
+    {FLAG(Join, join, between_jobs)},
 };
 
 /* A kind is compared with names: nothing but small letters, so that each has one form. */

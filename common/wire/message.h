@@ -79,6 +79,7 @@ struct wire_join {
     bool keeps;                   /* writes checkpoints */
     uint32_t min_parties;         /* smallest set it takes part in */
     uint64_t kept_before;         /* training steps in the checkpoint before the last */
+    bool between_jobs;            /* says nothing of a job, until one is offered */
 };
 
 struct wire_job {

@@ -9,16 +9,25 @@
 cluster_usage() {
     cat <<'USAGE'
 usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]]
+                   [--label COLUMN] [--id COLUMN] [--positive VALUE] [--delimiter C]
                    [--parties M] [--columns SPEC] [--label-map NAME]
                    [--set key.path=value]... [--party WHO:key.path=value]... [--seed N]
                    [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--transcript]
                    [--out DIR] [--quiet]
 
   --data NAME       a set that comes with the project: breast_cancer (default), digits
-  --train, --test   CSV, plain or .gz: a header, first column id, last column label; without --test a row is
-                    tested when the first byte of SHA-256 of its id, mod 5, is 0
-  --columns SPEC    1-3+8,4-7 ('+' joins, ',' separates parties) or grid:RxC for images; otherwise contiguous
-                    runs, the first F mod M parties getting one more
+  --train, --test   CSV, plain or .gz: a header, first column id, last column label, unless the next two say
+                    otherwise; without --test a row is tested when the first byte of SHA-256 of its id (of its
+                    number from 0, where there is no id), mod 5, is 0.  Text, dates and missing cells are
+                    prepared by each party for itself
+  --label COLUMN    the column that is the label, numbers or text
+  --id COLUMN       the column that is the id; with --label and without it the column id, or else a row's id is
+                    made of its number and its file's digest
+  --positive VALUE  the label that is class 1, all others being class 0
+  --delimiter C     of CSV: one of ,;| or another sign, or tab; otherwise the most frequent one in the header
+  --columns SPEC    age+job,hours-country,7-9: names or numbers of columns ('+' joins, ',' separates parties; a name
+                    with one of + , - may stand in "quotes"), or grid:RxC for images; otherwise contiguous runs,
+                    the first F mod M parties getting one more
   --label-map NAME  evenodd, or binary:K (1 where the label is K)
   --set             a key of the server's file (the plan is there)
   --party WHO:...   a key of the files of some parties: I, I-J, I,J-K, or '*' for all
@@ -37,6 +46,7 @@ USAGE
 cluster_read_options() {
     netns=no links=no transcript=no
     data='' train='' test='' idx_train='' idx_test='' parties='' columns='' label_map='' seed='' strict=no out=''
+    label='' id='' positive='' delimiter=''
     # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
     scratch=$(mktemp -d) || fail 6 "no temporary folder"
     trap 'netns_down; rm -rf "$scratch"' EXIT
@@ -59,6 +69,10 @@ cluster_read_options() {
         --test) test=$2 ;;
         --idx-train) idx_train=$2 ;;
         --idx-test) idx_test=$2 ;;
+        --label) label=$2 ;;
+        --id) id=$2 ;;
+        --positive) positive=$2 ;;
+        --delimiter) delimiter=$2 ;;
         --parties) number --parties "$2" 1 256 && parties=$2 ;;
         --columns) columns=$2 ;;
         --label-map) label_map=$2 ;;
@@ -129,6 +143,7 @@ cluster_find_data() {
     done
     [ $cluster_sources -le 1 ] || fail 2 "--data, --train and --idx-train exclude each other"
     [ -z "$test" ] || [ -n "$train" ] || fail 2 "--test needs --train"
+    [ -z "$label$id$delimiter" ] || [ -n "$train" ] || fail 2 "--label, --id and --delimiter need --train"
     [ -z "$idx_test" ] || [ -n "$idx_train" ] || fail 2 "--idx-test needs --idx-train"
     if [ $cluster_sources -eq 0 ] || [ -n "$data" ]; then
         data=${data:-breast_cancer}
@@ -158,6 +173,9 @@ cluster_pair() {
 cluster_plan() {
     printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
     printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
+    for cluster_role in "label $label" "id $id" "positive $positive" "delimiter $delimiter"; do
+        [ -z "${cluster_role#* }" ] || printf '%s\n' "$cluster_role"
+    done
     printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
     [ "$netns" = no ] || echo netns yes
     cat "$sets"
@@ -198,6 +216,9 @@ cluster_split() {
     [ -z "$parties" ] || set -- "$@" --parties "$parties"
     [ -z "$columns" ] || set -- "$@" --columns "$columns"
     [ -z "$label_map" ] || set -- "$@" --label-map "$label_map"
+    [ -z "$label" ] || set -- "$@" --label "$label"
+    [ -z "$id" ] || set -- "$@" --id "$id"
+    [ -z "$delimiter" ] || set -- "$@" --delimiter "$delimiter"
     "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return
     code=$?
     [ "$fresh" = no ] || rm -rf "$out"
@@ -305,9 +326,11 @@ cluster_daemon() { # server|I ARGUMENTS...
     shift
     if [ "$cluster_who" = server ]; then
         cluster_folder=server cluster_program=vfl-server
+        [ -z "$positive" ] || set -- "$@" --set "labels.positive=$positive"
         [ -z "$seed" ] || set -- "$@" --set "training.seed=$seed"
     else
         cluster_folder=party-$cluster_who cluster_program=vfl-party
+        [ -z "$positive" ] || set -- "$@" --set "data.labels.positive=$positive"
     fi
     [ -z "$seed" ] || set -- "$@" --insecure-seed "$seed"
     while read -r cluster_option cluster_text; do
@@ -376,6 +399,8 @@ cluster_configure() {
     cluster_over server || rm -f "$out/server/summary.json" "$out/server/address"
     cluster_server_config >"$out/server/config.yaml"
     cluster_check server server || cluster_failed server $?
+    [ "${quiet:-no}" = yes ] ||
+        sed -n 's/^# \(class [0-9]* is .*\)/labels: \1/p' "$out/server/resolved.yaml" | head -n 20
     cluster_resolve
     checking='' at_once=0
     for i in $(seq "$m"); do

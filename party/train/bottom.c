@@ -37,6 +37,7 @@ static struct nn_spec spec_of(const struct config_party *config, const struct pl
         .out_scale = 1,
         .rows_max = wire_evaluate_rows(p),
         .optimizer = (enum nn_optimizer)p->training.optimizer,
+        .weight_decay = (float)p->training.weight_decay,
         .degree = config->degree,
         /* As a float it must not become 0, which would be no bound at all. */
         .x_max = config->degree > 0 ? fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN) : 0,

@@ -124,17 +124,17 @@ static enum status remember(struct party_train *p)
     struct kept k;
     bool ours;
 
-    if (buf_append(&p->keep.last, setup->saved, setup->saved_n) != STATUS_OK)
+    if (buf_append(&p->keep.last, setup->saved.last, setup->saved.last_n) != STATUS_OK)
         return error_set(p->host->error, STATUS_MEMORY, "no memory for a checkpoint");
     /* One of more steps is of a line of steps that the server had lost. */
-    ours = take_kept(&k, setup->saved_before, setup->saved_before_n) &&
+    ours = take_kept(&k, setup->saved.before, setup->saved.before_n) &&
            k.plan_len == p->course.text.len && k.applied <= p->learner.applied &&
-           memcmp(setup->saved_before + head, p->course.text.data, p->course.text.len) == 0;
+           memcmp(setup->saved.before + head, p->course.text.data, p->course.text.len) == 0;
     secret_wipe(k.deal, sizeof k.deal);
     if (!ours)
         return STATUS_OK;
     p->keep.before_step = k.applied;
-    if (buf_append(&p->keep.before, setup->saved_before, setup->saved_before_n) != STATUS_OK)
+    if (buf_append(&p->keep.before, setup->saved.before, setup->saved.before_n) != STATUS_OK)
         return error_set(p->host->error, STATUS_MEMORY, "no memory for a checkpoint");
     return STATUS_OK;
 }
@@ -192,13 +192,13 @@ enum status party_restore(struct party_train *p)
     struct kept k;
     enum status s;
 
-    if (setup->saved == NULL)
+    if (setup->saved.last == NULL)
         return STATUS_OK;
-    if (!take_kept(&k, setup->saved, setup->saved_n))
+    if (!take_kept(&k, setup->saved.last, setup->saved.last_n))
         return unfit(p->host->error);
     s = check_kept(p, &k);
     if (s == STATUS_OK)
-        s = restore(p, &k, setup->saved + head, setup->saved_n - head);
+        s = restore(p, &k, setup->saved.last + head, setup->saved.last_n - head);
     secret_wipe(&k, sizeof k);
     return s;
 }

@@ -78,18 +78,15 @@ static void go_on(struct actions *a)
 static struct server_next comes_back(struct server_federation *f, struct actions *a,
                                      const struct event *e)
 {
-    struct action *drop;
-
+    if (e->msg->join.between_jobs)
+        return next_of(NEXT_WAIT); /* it has heard */
     if (e->msg->join.resumes) {
         server_say_over_to(f, a, e->peer);
         return next_of(NEXT_WAIT);
     }
     error_set(&f->error, STATUS_DATA, "%s: the run is complete, and it brings no part of it",
               server_name(f, e->peer));
-    drop = actions_add(a, ACTION_DROP);
-    drop->peer = e->peer;
-    drop->error = &f->error;
-    return next_of(NEXT_WAIT);
+    return next_of_peer(NEXT_DROP, e->peer);
 }
 
 bool server_stored_begin(struct server_federation *f, struct actions *a, struct server_trainer *t)

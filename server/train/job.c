@@ -6,7 +6,6 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/subnormal.h"
-#include "common/flow/job.h"
 
 /* A round leads to the next, a sum to work; what is not the job's own goes to the federation. */
 static struct server_next follow(struct server_train *s, struct actions *a, struct train_next next)
@@ -303,7 +302,6 @@ static void ended(void *state, enum wire_outcome outcome)
 }
 
 const struct server_job server_job_train = {
-    .kind = JOB_TRAIN,
     .start = start,
     .fits = fits,
     .joined = joined,

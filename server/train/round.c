@@ -1,4 +1,4 @@
-/* round.c -- one round after the other: which is next, and what follows when its work is done.
+/* round.c -- one round after the other: which is next, and when its uploads are all there is.
  *
  * The happy path: choose -> open (a broadcast, which ends the step before) -> uploads -> work
  * (combine, head) -> the next.  How a round is opened and what it waits for is its mode's

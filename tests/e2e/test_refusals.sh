@@ -67,10 +67,11 @@ spoil() { # SED-SCRIPT FILE: a spoiled copy of a data file as bad.csv
 }
 spoil '1s/,[^,]*$//' party-1-train.csv
 expect 2 'bad.csv:2' 'a missing column in the header' party 1 1 --set data.train=bad.csv
-spoil '3s/,[^,]*,/,nan,/' party-1-train.csv
-expect 2 'bad.csv:3: column 2' 'a NaN cell, with line and column' party 1 1 --set data.train=bad.csv
+spoil '3s/,[^,]*,/,inf,/' party-1-train.csv
+expect 2 'bad.csv:3: column 2' 'text among numbers, with line and column' party 1 1 --set data.train=bad.csv
 spoil '3s/,[^,]*,/,,/' party-1-train.csv
-expect 2 'bad.csv:3: column 2' 'an empty cell' party 1 1 --set data.train=bad.csv
+expect 2 'bad.csv:3: column 2.*empty cell' 'an empty cell where no row may decide anything' \
+    party 1 1 --set data.train=bad.csv --set model.train=frozen --set data.scale=none
 spoil '3{p}' party-1-train.csv
 expect 2 'bad.csv:4: id.*already on line 3' 'a repeated id, with both lines' party 1 1 --set data.train=bad.csv
 spoil '4s/,[01]$/,7.5/' labels-train.csv

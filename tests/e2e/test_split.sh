@@ -48,7 +48,7 @@ same "$(zcat "$cells" | cut -d, -f31 | sort | sha256sum)" \
 printf 'id,a,b,label\n7,1.50,-0e3,1\n8, x ,,0\n' >t.csv
 printf 'id,a,b,label\n1,9,8,2\n' >e.csv
 expect 0 'train_rows 2' 'a test file is taken whole' "$vfl" split --out c --train t.csv --test e.csv --parties 2
-same "$(printf 'id,a\n7,1.50\n8, x ')" "$(cat c/party-1-train.csv)" 'no cell is reformatted'
+same "$(printf 'id,a\n7,1.50\n8,x')" "$(cat c/party-1-train.csv)" 'no cell is reformatted but for blanks around it'
 same "$(printf 'id,b\n1,8')" "$(cat c/party-2-test.csv)" 'the test rows are those of the test file'
 printf 'id,a,label\n1,0,0\n2,0,1\n3,0,2\n5,0,3\n' >l.csv
 for map in evenodd:0101 binary:2:0010 none:0123; do
@@ -80,9 +80,9 @@ refuse 'bad.csv:1: the header' 'a header without label' --train bad.csv
 printf 'id,label\n1,2\n' >bad.csv
 refuse 'bad.csv:1: the header' 'a set without columns' --train bad.csv
 printf 'id,a,label\n1,2,3\n2,3\n' >bad.csv
-refuse 'bad.csv:3: fewer cells' 'a short line' --train bad.csv --parties 1
+refuse 'bad.csv:3: 2 cells, but the header has 3' 'a short line' --train bad.csv --parties 1
 printf 'id,a,label\n1,2,3\n2,3,4,5\n' >bad.csv
-refuse 'bad.csv:3: more cells' 'a long line' --train bad.csv --parties 1
+refuse 'bad.csv:3: 4 cells, but the header has 3' 'a long line' --train bad.csv --parties 1
 printf 'id,a,label\n1,2,x\n' >bad.csv
 refuse 'bad.csv:2: label' 'a label that no map maps' --train bad.csv --parties 1 --label-map evenodd
 refuse 'another header' 'a test file of other columns' --train t.csv --test l.csv --parties 1

@@ -71,11 +71,11 @@ static inline void plan_feed_training(struct feed *f, struct plan *p)
     p->training.epochs = (double)plan_feed_size(f, 1, 96, 100000 * 16) / 16;
     p->training.releases = (enum plan_releases)feed_among(f, RELEASES_EVERY_EPOCH, RELEASES_ONCE);
     p->training.batch = plan_feed_size(f, 1, 32, PLAN_WIDTH_MAX);
-    p->training.schedule =
-        (enum plan_schedule)feed_among(f, SCHEDULE_CONSTANT, SCHEDULE_INVERSE_SQRT_PARTIES);
-    p->training.optimizer = (enum plan_optimizer)feed_among(f, OPTIMIZER_SGD, OPTIMIZER_ADAM);
+    p->training.schedule = (enum plan_schedule)feed_among(f, SCHEDULE_CONSTANT, SCHEDULE_STEP);
+    p->training.optimizer = (enum plan_optimizer)feed_among(f, OPTIMIZER_SGD, OPTIMIZER_ADAMW);
     p->training.seed = feed_number(f, 8);
     p->training.seed_given = true;
+    p->privacy.delta_given = true;
     p->training.evaluate_every = (double)plan_feed_size(f, 0, 32, 100000 * 16) / 16;
     p->training.evaluate_train = feed_byte(f) % 2 > 0;
 }

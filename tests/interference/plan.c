@@ -105,6 +105,7 @@ static void draw_value(struct dice *d, const struct key *k, char *out)
     switch (k->type) {
     case KEY_U32:
     case KEY_U64: draw_whole(d, k, most, out); return;
+    case KEY_AUTO: /* what is sent is a number */
     case KEY_REAL: draw_real(d, k, most, out); return;
     case KEY_BOOL: strcpy(out, dice_percent(d, 50) ? "true" : "false"); return;
     case KEY_WIDTHS: strcpy(out, DICE_PICK(d, widths)); return;
@@ -120,6 +121,7 @@ static void draw_value(struct dice *d, const struct key *k, char *out)
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
+    case KEY_TEXT:
     case KEY_SHA256:
     case KEY_NAMES:
     case KEY_SET:
@@ -242,6 +244,7 @@ void pair_draw_plan(struct pair *p, struct dice *d)
 {
     static const char *const begin[][2] = {{"training.epochs", "1"},
                                            {"training.seed", "3"},
+                                           {"privacy.delta", "1e-5"},
                                            {"model.embedding", "4"},
                                            {"protocol.pbm.trials", "16"}};
     size_t tries = 2 * PLAN_KEYS_N;

@@ -8,7 +8,6 @@
 #include "common/config/plan.h"
 #include "common/flow/job.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PAYLOAD_MAX = 1024, CHECK_MAX = 1024, PATIENCE_MS = 5000 };
@@ -71,19 +70,31 @@ static void join(const void *state, struct wire_join *j)
     (void)j;
 }
 
+/* More than PROBE_VALUES_MAX: it is none that a probe could have. */
+static uint32_t number_in(struct wire_bytes text)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < text.n && n <= PROBE_VALUES_MAX; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return UINT32_MAX;
+        n = 10 * n + (uint32_t)(text.data[i] - '0');
+    }
+    return n;
+}
+
 static enum status offer(void *state, struct actions *a, const struct wire_offer *o)
 {
     struct probe *p = state;
-    char text[8] = "";
 
     (void)a;
-    CHECK(o->job.text.n < sizeof text);
-    memcpy(text, o->job.text.data, o->job.text.n);
-    job_digest(p->digest, PROBE, text, o->job.text.n);
-    p->values = (uint32_t)strtoul(text, NULL, 10);
-    CHECK(p->values <= PROBE_VALUES_MAX);
-    return p->values > 0 ? STATUS_OK
-                         : error_set(p->host.error, STATUS_POLICY, "a probe of nothing");
+    p->values = number_in(o->job.text);
+    if (p->values > PROBE_VALUES_MAX)
+        return error_set(p->host.error, STATUS_PROTOCOL, "a probe of no number, or too many");
+    if (p->values == 0)
+        return error_set(p->host.error, STATUS_POLICY, "a probe of nothing");
+    job_digest(p->digest, PROBE, o->job.text.data, o->job.text.n);
+    return STATUS_OK;
 }
 
 static const uint8_t *digest(const void *state)

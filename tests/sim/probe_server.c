@@ -100,7 +100,6 @@ static enum server_job_state job_state(const void *state, enum wire_outcome *out
 }
 
 const struct server_job probe_server_job = {
-    .kind = PROBE,
     .came = nothing,
     .prepare = prepare,
     .begin = begin,

@@ -30,7 +30,7 @@ struct mail {
 struct play {
     struct sim *s;
     struct party_session *party[PARTIES];
-    bool away[PARTIES];
+    bool away[PARTIES], joined[PARTIES]; /* joined: the server knows of its connection */
     struct server_federation fed;
     struct probe_server probe;
     uint8_t digest[WIRE_DIGEST_BYTES];
@@ -126,7 +126,9 @@ static void deliver_all(struct play *p)
         if (!p->away[l.party]) {
             struct event e = {.kind = EVENT_MESSAGE, .peer = l.party, .msg = &m};
 
-            e.kind = l.up && m.kind == WIRE_JOIN ? EVENT_JOINED : EVENT_MESSAGE;
+            if (l.up && m.kind == WIRE_JOIN && !p->joined[l.party])
+                e.kind = EVENT_JOINED;
+            p->joined[l.party] |= l.up;
             if (l.up)
                 tell_server(p, e);
             else
@@ -170,6 +172,7 @@ static void goes(struct play *p, uint32_t i)
     const struct error why = {.status = STATUS_NET};
 
     p->away[i] = true;
+    p->joined[i] = false;
     tell_server(p, (struct event){.kind = EVENT_LOST, .peer = i, .error = &why});
     tell_party(p, i, (struct event){.kind = EVENT_LOST, .error = &why});
 }
@@ -200,12 +203,11 @@ static void begin(struct play *p, const char *text, uint32_t values)
 static void next_job(struct play *p, const char *text, uint32_t values)
 {
     struct server_terms terms = terms_of(p, text);
-    struct actions a = {.n = 0};
 
     secagg_server_free(p->probe.sum);
     p->probe = (struct probe_server){.fed = &p->fed, .values = values};
-    server_federation_play(&p->fed, 1000, &terms, &probe_server_job, &p->probe, &a);
-    do_server(p, &a);
+    server_federation_play(&p->fed, &terms, &probe_server_job, &p->probe);
+    tell_server(p, (struct event){.kind = EVENT_START});
     deliver_all(p);
 }
 
@@ -313,6 +315,257 @@ static void test_a_job_goes_on_when_a_member_has_come_back(void **state)
     end(&p);
 }
 
+/* --- what parties say of themselves, job by job --- */
+
+static struct {
+    uint32_t asked, told;
+    int unfit; /* whose join does not fit; -1: nobody's */
+} joins;
+
+static enum status fits(void *state, uint32_t peer, const struct wire_join *j)
+{
+    struct probe_server *p = state;
+
+    assert_false(j->between_jobs);
+    joins.asked++;
+    return (int)peer == joins.unfit ? error_set(&p->fed->error, STATUS_DATA, "it does not fit")
+                                    : STATUS_OK;
+}
+
+static void told(void *state, uint32_t peer, const struct wire_join *j)
+{
+    (void)state;
+    (void)peer;
+    (void)j;
+    joins.told++;
+}
+
+/* A probe that asks where parties are, before it begins. */
+static void play_asking(struct play *p, const char *text, uint32_t values)
+{
+    static struct server_job asking;
+    struct server_terms terms = terms_of(p, text);
+
+    asking = probe_server_job;
+    asking.fits = fits;
+    asking.joined = told;
+    joins.asked = joins.told = 0;
+    joins.unfit = -1;
+    secagg_server_free(p->probe.sum);
+    p->probe = (struct probe_server){.fed = &p->fed, .values = values};
+    server_federation_play(&p->fed, &terms, &asking, &p->probe);
+}
+
+/* Begun as far as its offers are on their way. */
+static void begin_asking(struct play *p, const char *text, uint32_t values)
+{
+    play_asking(p, text, values);
+    tell_server(p, (struct event){.kind = EVENT_START});
+}
+
+/* Who stayed says so to the offer, who came in between has said it, and each is asked of once. */
+static void test_each_job_hears_where_every_party_is(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    goes(&p, 1);
+    comes(&p, 1);
+    deliver_all(&p);
+    begin_asking(&p, "5", 5);
+    deliver_all(&p);
+    assert_int_equal(joins.asked, PARTIES);
+    assert_int_equal(joins.told, PARTIES);
+    expect_played(&p, 5, 2);
+    for (uint32_t i = 0; i < PARTIES; i++)
+        assert_int_equal(p.fed.counts.joined[i], 1); /* of this job */
+    end(&p);
+}
+
+/* It has met no job, and says where it is in the next before that is offered. */
+static void test_a_new_process_is_heard_before_the_next_job(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    for (int unfit = 0; unfit < 2; unfit++) {
+        begin(&p, "8", 8);
+        goes(&p, 1);
+        world_new_party(p.s, 1);
+        p.party[1] = p.s->party[1].session;
+        p.party[1]->setup.jobs = known;
+        tell_party(&p, 1, (struct event){.kind = EVENT_START});
+        comes(&p, 1);
+        deliver_all(&p);
+        play_asking(&p, "5", 5);
+        joins.unfit = unfit ? 1 : -1;
+        tell_server(&p, (struct event){.kind = EVENT_START});
+        assert_int_equal(joins.asked, 1);
+        assert_int_equal(p.dropped, unfit);
+        deliver_all(&p);
+        assert_int_equal(p.ended, 1 + !unfit); /* or it is waited for */
+        end(&p);
+    }
+}
+
+static void test_a_join_that_does_not_fit_ends_that_job_alone(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    begin_asking(&p, "5", 5);
+    joins.unfit = 1;
+    deliver_all(&p);
+    assert_int_equal(joins.told, 1); /* of the one before it; the next was not heard any more */
+    assert_int_equal(p.ended, 2);
+    assert_int_equal(p.outcome, OUTCOME_FAILED);
+    assert_int_equal(p.error.status, STATUS_DATA);
+    assert_int_equal(p.parties_ended, 2 * PARTIES);
+    next_job(&p, "4", 4);
+    assert_int_equal(p.outcome, OUTCOME_COMPLETED);
+    end(&p);
+}
+
+/* --- what was on its way when a job ended --- */
+
+static struct wire_msg refusal(void)
+{
+    return (struct wire_msg){.kind = WIRE_REFUSE,
+                             .refuse = {STATUS_KIND_POLICY, "no more of this", 0}};
+}
+
+static void from_party(struct play *p, uint32_t i, struct wire_msg m)
+{
+    tell_server(p, (struct event){.kind = EVENT_MESSAGE, .peer = i, .msg = &m});
+}
+
+static void test_what_a_party_said_of_one_job_is_not_heard_in_the_next(void **state)
+{
+    const struct wire_msg kept = {.kind = WIRE_KEPT, .kept = {7, true}};
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    begin_asking(&p, "5", 5);
+    from_party(&p, 1, refusal());
+    from_party(&p, 2, kept); /* or else it would be an unheard-of message to a probe */
+    from_party(&p, 0, (struct wire_msg){.kind = WIRE_UPLOAD, .upload = {.generation = 1}});
+    assert_int_equal(p.fed.counts.stale_messages, 0);
+    deliver_all(&p);
+    expect_played(&p, 5, 2);
+    end(&p);
+}
+
+/* The same behind its join. */
+static void test_what_it_says_of_this_one_is(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    begin_asking(&p, "5", 5);
+    p.away[0] = true; /* so that the others wait in AGREE */
+    deliver_all(&p);
+    assert_int_equal(joins.told, PARTIES - 1);
+    from_party(&p, 1, refusal());
+    assert_int_equal(p.ended, 2);
+    assert_int_equal(p.outcome, OUTCOME_FAILED);
+    assert_non_null(strstr(p.error.text, "no more of this"));
+    end(&p);
+}
+
+/* Where it is in a job it says once to each offer, and not of a generation to come. */
+static void test_a_join_too_many_costs_its_party(void **state)
+{
+    static const uint8_t trail[WIRE_DIGEST_BYTES];
+    static struct play p;
+    struct wire_msg m = {.kind = WIRE_JOIN};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        begin(&p, "8", 8);
+        begin_asking(&p, "5", 5);
+        m.join = (struct wire_join){.version = WIRE_VERSION,
+                                    .roster_digest = p.s->roster.digest,
+                                    .trail = trail,
+                                    .generation = k == 1 ? 3 : 2,
+                                    .between_jobs = k == 2};
+        from_party(&p, 1, m);
+        assert_int_equal(p.dropped, k > 0);
+        from_party(&p, 1, m);
+        assert_int_equal(p.dropped, 1);
+        end(&p);
+    }
+}
+
+/* A stop ends who stands between two jobs, too; nobody is told of a job. */
+static void test_an_order_to_stop_is_answered_between_two_jobs(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    tell_server(&p, (struct event){.kind = EVENT_STOP});
+    assert_int_equal(p.ended, 2);
+    assert_int_equal(p.outcome, OUTCOME_STOPPED);
+    assert_int_equal(p.mails, p.first);
+    end(&p);
+}
+
+/* Timers that ran out as the job ended, or a message that could not be packed: of no job. */
+static void test_between_two_jobs_nothing_else_is_answered(void **state)
+{
+    static const struct error none;
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    tell_server(&p, (struct event){.kind = EVENT_TIMER});
+    tell_server(&p, (struct event){.kind = EVENT_UNSENT, .error = &none});
+    tell_server(&p, (struct event){.kind = EVENT_KEPT, .error = &none});
+    from_party(&p, 0, refusal());
+    assert_int_equal(p.ended, 1);
+    assert_int_equal(p.mails, p.first);
+    next_job(&p, "5", 5);
+    expect_played(&p, 5, 2);
+    end(&p);
+}
+
+/* Who was shut out of a job, or sat out, or was lost in it, is in the next as anybody is. */
+static void test_marks_end_with_the_job(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    begin(&p, "8", 8);
+    begin_asking(&p, "6", 6);
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        struct server_peer *peer = &p.fed.peer[i];
+
+        peer->excluded = peer->barred = peer->spoken = true;
+        peer->losses = SERVER_LOSSES_MAX;
+    }
+    tell_server(&p, (struct event){.kind = EVENT_STOP});
+    goes(&p, 1); /* and comes back, though it was shut out */
+    comes(&p, 1);
+    deliver_all(&p);
+    assert_int_equal(p.dropped, 0);
+    play_asking(&p, "5", 5);
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        const struct server_peer *peer = &p.fed.peer[i];
+
+        assert_false(peer->excluded || peer->barred || peer->spoken);
+        assert_int_equal(peer->losses, 0);
+        assert_int_equal(peer->member, -1);
+    }
+    tell_server(&p, (struct event){.kind = EVENT_START});
+    deliver_all(&p);
+    expect_played(&p, 5, 3);
+    end(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +573,15 @@ int main(void)
         cmocka_unit_test(test_a_job_that_a_party_refuses_costs_that_job_alone),
         cmocka_unit_test(test_who_goes_between_two_jobs_is_waited_for_in_the_next),
         cmocka_unit_test(test_a_job_goes_on_when_a_member_has_come_back),
+        cmocka_unit_test(test_each_job_hears_where_every_party_is),
+        cmocka_unit_test(test_a_new_process_is_heard_before_the_next_job),
+        cmocka_unit_test(test_a_join_that_does_not_fit_ends_that_job_alone),
+        cmocka_unit_test(test_what_a_party_said_of_one_job_is_not_heard_in_the_next),
+        cmocka_unit_test(test_what_it_says_of_this_one_is),
+        cmocka_unit_test(test_a_join_too_many_costs_its_party),
+        cmocka_unit_test(test_an_order_to_stop_is_answered_between_two_jobs),
+        cmocka_unit_test(test_between_two_jobs_nothing_else_is_answered),
+        cmocka_unit_test(test_marks_end_with_the_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

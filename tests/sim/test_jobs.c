@@ -6,6 +6,7 @@
 #include "common/flow/job.h"
 #include "party/core.h"
 #include "party/train/train.h"
+#include "tests/sim/inside.h"
 #include "tests/sim/probe_party.h"
 #include "tests/sim/world.h"
 
@@ -73,15 +74,16 @@ static void through(struct play *p, struct wire_msg *m)
     assert_int_equal(wire_unpack(m, &p->unpacker, p->frame.data, p->frame.len, &err), STATUS_OK);
 }
 
-/* What the last one told has sent. */
+/* Of this kind the last one told has sent. */
 static struct wire_msg said(struct play *p, enum wire_kind kind)
 {
-    const struct action *send = asked(p, ACTION_SEND);
-    struct wire_msg m;
+    struct wire_msg m = {.kind = WIRE_NONE};
 
-    assert_non_null(send);
-    assert_int_equal(send->msg.kind, kind);
-    m = send->msg;
+    for (size_t k = 0; k < p->actions.n && m.kind != kind; k++) {
+        if (p->actions.item[k].kind == ACTION_SEND)
+            m = p->actions.item[k].msg;
+    }
+    assert_int_equal(m.kind, kind);
     through(p, &m);
     return m;
 }
@@ -291,6 +293,18 @@ static void test_a_generation_of_the_job_before_is_refused(void **state)
     stop(&p);
 }
 
+/* Offered to the first party alone. */
+static void next_plan(struct play *p, const struct plan *plan)
+{
+    struct buf text;
+
+    buf_init(&text, PLAN_TEXT_MAX);
+    assert_int_equal(plan_print(plan, &text), STATUS_OK);
+    next_generation(p, JOB_TRAIN, text.data, text.len);
+    offer(p, 0, JOB_TRAIN, text.data, text.len);
+    buf_deinit(&text);
+}
+
 static void train(struct play *p, const struct plan *plan)
 {
     struct buf text;
@@ -325,6 +339,174 @@ static void test_training_comes_after_a_probe_and_after_training(void **state)
     stop(&p);
 }
 
+/* --- what was on its way when a job ended here --- */
+
+static void refuses(struct play *p, const char *kind, const char *text, enum status_kind why)
+{
+    next_generation(p, kind, text, strlen(text));
+    offer(p, 0, kind, text, strlen(text));
+    assert_int_equal(said(p, WIRE_REFUSE).refuse.kind, why);
+    assert_non_null(asked(p, ACTION_FINISH));
+    assert_int_equal(phase_of(p, 0), PHASE_GATHER);
+}
+
+static void test_what_the_server_says_of_a_job_that_was_refused_is_not_heard(void **state)
+{
+    struct wire_msg late[] = {
+        {.kind = WIRE_BROADCAST, .broadcast = {.generation = 1, .round = 1}},
+        {.kind = WIRE_FINISH, .finish.outcome = OUTCOME_FAILED},
+        {.kind = WIRE_REFUSE, .refuse.kind = STATUS_KIND_PEER},
+    };
+    struct play p;
+
+    (void)state;
+    begin(&p, &three);
+    refuses(&p, PROBE, "0", STATUS_KIND_POLICY);
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
+        deliver(&p, 0, &late[i]);
+        assert_int_equal(p.actions.n, 0);
+    }
+    play_probe(&p, 4, "4");
+    stop(&p);
+}
+
+static void test_a_probe_of_no_number_is_refused(void **state)
+{
+    struct play p;
+
+    (void)state;
+    begin(&p, &three);
+    refuses(&p, PROBE, "twelve", STATUS_KIND_PEER);
+    refuses(&p, PROBE, "65", STATUS_KIND_PEER);
+    refuses(&p, PROBE, "99999999999999999999999999", STATUS_KIND_PEER);
+    play_probe(&p, 64, "64");
+    stop(&p);
+}
+
+/* One job at a time. */
+static void test_another_job_in_the_middle_of_one_is_refused(void **state)
+{
+    struct play p;
+
+    (void)state;
+    begin(&p, &three);
+    next_plan(&p, &p.s->plan);
+    said(&p, WIRE_HELLO);
+    refuses(&p, PROBE, "8", STATUS_KIND_PEER);
+    play_probe(&p, 8, "8");
+    stop(&p);
+}
+
+/* --- where a party is in a job --- */
+
+static const struct action *first_said(const struct play *p)
+{
+    return asked(p, ACTION_SEND);
+}
+
+/* To the first offer of a job, before anything else; until hellos show that the server knows. */
+static void test_a_party_that_stays_says_where_it_is_in_the_next_job(void **state)
+{
+    struct play p;
+
+    (void)state;
+    begin(&p, &three);
+    play_probe(&p, 8, "8");
+    for (int k = 0; k < 2; k++) {
+        next_generation(&p, PROBE, "5", 1);
+        offer(&p, 0, PROBE, "5", 1);
+        assert_int_equal(first_said(&p)->msg.kind, WIRE_JOIN);
+        assert_int_equal(said(&p, WIRE_JOIN).join.generation, p.generation);
+        assert_false(said(&p, WIRE_JOIN).join.between_jobs);
+        said(&p, WIRE_HELLO);
+    }
+    agree(&p, PROBE, "5", 1);
+    next_generation(&p, PROBE, "5", 1);
+    offer(&p, 0, PROBE, "5", 1);
+    assert_int_equal(first_said(&p)->msg.kind, WIRE_HELLO);
+    next_generation(&p, PROBE, "0", 1);
+    offer(&p, 0, PROBE, "0", 1); /* a set of the same job, with another text */
+    assert_int_equal(first_said(&p)->msg.kind, WIRE_REFUSE);
+    next_generation(&p, "dance", "waltz", 5);
+    offer(&p, 0, "dance", "waltz", 5); /* what is refused, too, is of a job that it has met */
+    assert_int_equal(first_said(&p)->msg.kind, WIRE_JOIN);
+    said(&p, WIRE_REFUSE);
+    stop(&p);
+}
+
+static void test_between_two_jobs_a_join_says_so(void **state)
+{
+    const struct error why = {.status = STATUS_NET};
+    struct play p;
+
+    (void)state;
+    begin(&p, &three);
+    play_probe(&p, 8, "8");
+    tell(&p, 0, (struct event){.kind = EVENT_LOST, .error = &why});
+    tell(&p, 0, (struct event){.kind = EVENT_JOINED});
+    assert_true(said(&p, WIRE_JOIN).join.between_jobs);
+    next_generation(&p, PROBE, "5", 1);
+    offer(&p, 0, PROBE, "5", 1);
+    tell(&p, 0, (struct event){.kind = EVENT_LOST, .error = &why});
+    tell(&p, 0, (struct event){.kind = EVENT_JOINED}); /* in the middle of one it is in that */
+    assert_false(said(&p, WIRE_JOIN).join.between_jobs);
+    stop(&p);
+}
+
+/* --- what is kept of jobs --- */
+
+static struct {
+    uint8_t digest[WIRE_DIGEST_BYTES];
+    struct buf bytes;
+    uint32_t asked;
+} shelf;
+
+static enum status recall(void *owner, const uint8_t digest[WIRE_DIGEST_BYTES],
+                          struct party_saved *out, struct error *err)
+{
+    (void)owner;
+    (void)err;
+    shelf.asked++;
+    if (memcmp(digest, shelf.digest, sizeof shelf.digest) == 0)
+        *out = (struct party_saved){.last = shelf.bytes.data, .last_n = shelf.bytes.len};
+    return STATUS_OK;
+}
+
+/* A run that was stopped goes on, after others, from what was kept of it, and from nothing else. */
+static void test_a_run_goes_on_after_other_jobs(void **state)
+{
+    struct play p;
+    struct plan other;
+
+    (void)state;
+    begin(&p, &three);
+    buf_init(&shelf.bytes, 1 << 20);
+    shelf.asked = 0;
+    p.party[0]->setup.recall = recall;
+    train(&p, &p.s->plan);
+    inside(p.party[0])->learner.applied = 1; /* it had done a step */
+    assert_int_equal(party_session_save(p.party[0], &shelf.bytes), STATUS_OK);
+    memcpy(shelf.digest, p.job, sizeof shelf.digest);
+    other = p.s->plan;
+    other.training.seed++;
+    train(&p, &other);
+    assert_int_equal(party_session_report(p.party[0])->applied, 0);
+    play_probe(&p, 3, "3");
+    assert_false(party_session_report(p.party[0])->planned); /* nothing of a plan in a probe */
+    assert_null(party_session_bottom(p.party[0]));
+    next_plan(&p, &p.s->plan);
+    assert_int_equal(said(&p, WIRE_JOIN).join.applied, 1);
+    assert_true(said(&p, WIRE_JOIN).join.resumes);
+    assert_int_equal(shelf.asked, 3);
+    assert_non_null(asked(&p, ACTION_FINISH)); /* by this offer no step is done */
+    other.training.seed++;
+    next_plan(&p, &other);
+    assert_int_equal(said(&p, WIRE_JOIN).join.applied, 0);
+    assert_false(said(&p, WIRE_JOIN).join.resumes); /* though by now it has a plan */
+    buf_deinit(&shelf.bytes);
+    stop(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +514,12 @@ int main(void)
         cmocka_unit_test(test_a_job_that_is_refused_costs_that_job_alone),
         cmocka_unit_test(test_a_generation_of_the_job_before_is_refused),
         cmocka_unit_test(test_training_comes_after_a_probe_and_after_training),
+        cmocka_unit_test(test_what_the_server_says_of_a_job_that_was_refused_is_not_heard),
+        cmocka_unit_test(test_a_probe_of_no_number_is_refused),
+        cmocka_unit_test(test_another_job_in_the_middle_of_one_is_refused),
+        cmocka_unit_test(test_a_party_that_stays_says_where_it_is_in_the_next_job),
+        cmocka_unit_test(test_between_two_jobs_a_join_says_so),
+        cmocka_unit_test(test_a_run_goes_on_after_other_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,11 @@ static void try_value(struct mis_tally *t, const char *path, const char *value)
 
 /* --- by type --- */
 
+static bool takes_reals(const struct key *k)
+{
+    return k->type == KEY_REAL || k->type == KEY_AUTO;
+}
+
 static void try_number(struct mis_tally *t, const struct key *k)
 {
     static const char *const strange[] = {
@@ -135,11 +140,13 @@ static void try_number(struct mis_tally *t, const struct key *k)
 
     for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
         try_value(t, k->path, strange[i]);
+    if (k->type == KEY_AUTO)
+        try_value(t, k->path, "auto");
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(value, sizeof value, k->type == KEY_REAL ? "%.17g" : "%.0f", ends[i]);
+        snprintf(value, sizeof value, takes_reals(k) ? "%.17g" : "%.0f", ends[i]);
         try_value(t, k->path, value);
     }
-    if (k->type != KEY_REAL)
+    if (!takes_reals(k))
         return;
     snprintf(value, sizeof value, "%.17g", k->hi * (1 + 1e-15));
     try_value(t, k->path, value);
@@ -191,7 +198,7 @@ static void try_key(struct mis_tally *t, const struct key *k)
     static const char *const seeds[] = {
         "random", "-1", "18446744073709551615", "18446744073709551616", "", "7x", NULL};
 
-    if (k->type == KEY_U32 || k->type == KEY_U64 || k->type == KEY_REAL)
+    if (k->type == KEY_U32 || k->type == KEY_U64 || takes_reals(k))
         try_number(t, k);
     else if (k->choices != NULL)
         try_choice(t, k);

@@ -88,6 +88,7 @@ static const char *const server_base[] = {
     "listen=127.0.0.1:0", "identity.cert=x", "identity.key=x",    "identity.ca=x",
     "roster=x",           "state=x",         "labels.train=x",    "training.epochs=1",
     "training.batch=3",   "training.seed=3", "model.embedding=4", "protocol.pbm.trials=16",
+    "privacy.delta=1e-5",
 };
 
 static const char *const party_base[] = {
@@ -194,10 +195,10 @@ void world_new_party(struct sim *s, uint32_t i)
         .owner = p,
         .clock_us = still,
         .checkpoint_rounds = disk ? s->options.checkpoint_rounds : 0,
-        .saved = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
-        .saved_n = p->disk.saved.len,
-        .saved_before = p->disk.before.data,
-        .saved_before_n = p->disk.before.len,
+        .saved = {.last = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
+                  .last_n = p->disk.saved.len,
+                  .before = p->disk.before.data,
+                  .before_n = p->disk.before.len},
         .counts = compared_counts(&p->disk.compared),
     };
     struct party_session *old = p->session;

@@ -94,6 +94,10 @@ static void draw_field(const struct key *k, char *field)
     case KEY_U32: *(uint32_t *)field = (uint32_t)draw_real(k); break;
     case KEY_U64: *(uint64_t *)field = (uint64_t)draw_real(k); break;
     case KEY_REAL: *(double *)field = draw_real(k); break;
+    case KEY_AUTO:
+        *(bool *)(field + k->given) = draw(4) > 0;
+        *(double *)field = *(bool *)(field + k->given) ? draw_real(k) : k->open;
+        break;
     case KEY_BOOL: *(bool *)field = draw(2) == 0; break;
     case KEY_CHOICE: *(uint32_t *)field = draw(choices(k)); break;
     case KEY_SEED:
@@ -111,6 +115,9 @@ static void draw_field(const struct key *k, char *field)
         break;
     case KEY_COLUMN:
         draw(2) == 0 ? (void)sprintf(field, "a 'column': #1") : (void)strcpy(field, "");
+        break;
+    case KEY_TEXT:
+        strcpy(field, draw(2) == 0 ? "<=50K, \"say 'no'\": #1 \xc3\xa4" : "");
         break;
     case KEY_WIDTHS:
     case KEY_NAMES:
@@ -154,6 +161,12 @@ static void make_local_sense(struct plan *p)
         p->protocol.proximal = 0;
     if (p->training.learning_rate * p->protocol.proximal > 1)
         p->protocol.proximal = 0.5 / p->training.learning_rate;
+    if (p->training.learning_rate * p->training.weight_decay > 1)
+        p->training.weight_decay = 0.5 / p->training.learning_rate;
+    if (p->training.warmup > p->training.epochs)
+        p->training.warmup = p->training.epochs;
+    if ((p->training.schedule == SCHEDULE_STEP) != (p->training.step.epochs > 0))
+        p->training.step.epochs = p->training.schedule == SCHEDULE_STEP ? 1 : 0;
     if (!wait || !plan_compresses(p))
         p->protocol.error_feedback = false;
     if (p->model.head.n > 0 || p->model.fusion == FUSION_CONCAT ||

@@ -218,7 +218,8 @@ static void test_a_single_choice_is_taken_and_its_absent_rivals_refused(void **s
     take("model.output", "identity", "identity");
     refuse("model.output", "none", "one of linear, identity");
     take("training.schedule", "inverse_sqrt_parties", "inverse_sqrt_parties");
-    refuse("training.schedule", "cosine", "one of constant, inverse_sqrt, inverse_sqrt_parties");
+    refuse("training.schedule", "linear",
+           "one of constant, inverse_sqrt, inverse_sqrt_parties, cosine, step");
     take("model.train", "raw", "raw");
     refuse("model.train", "thawed", "one of raw, frozen, dp");
 }
@@ -234,6 +235,20 @@ static void test_a_seed_is_64_bits_or_random(void **state)
     assert_false(c.server.plan.training.seed_given);
     refuse("training.seed", "18446744073709551616", "a whole number below 2^64, or random");
     refuse("training.seed", "\"random\"", "a whole number below 2^64, or random");
+}
+
+static void test_a_delta_is_a_number_or_follows_the_rows(void **state)
+{
+    const struct plan *p = &c.server.plan;
+
+    (void)state;
+    take("privacy.delta", "1e-06", "1e-6");
+    assert_true(p->privacy.delta_given && p->privacy.delta == 1e-6);
+    take("privacy.delta", "auto", "auto");
+    assert_true(!p->privacy.delta_given && p->privacy.delta == 1e-5);
+    refuse("privacy.delta", "\"auto\"", "a number");
+    refuse("privacy.delta", "automatic", "a number");
+    refuse("privacy.delta", "0", "in (0, 0.001]");
 }
 
 static void test_paths_start_at_the_directory_given(void **state)
@@ -442,7 +457,8 @@ static void test_defaults_are_those_of_the_design(void **state)
     assert_true(p->training.learning_rate == 0.01 && p->training.evaluate_every == 1);
     assert_false(p->training.evaluate_train || p->training.seed_given);
     assert_int_equal(p->training.stop.metric, METRIC_NONE);
-    assert_true(p->privacy.delta == 1e-5 && p->privacy.max_epsilon == 0);
+    assert_true(p->privacy.delta == 1e-5 && !p->privacy.delta_given && p->privacy.max_epsilon == 0);
+    assert_true(p->training.weight_decay == 0 && p->training.warmup == 0);
     assert_int_equal(c.server.connections_per_address, 4);
     assert_int_equal(c.server.inject.crash_at_round, 0);
     assert_string_equal(c.server.listen, "");
@@ -514,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_choices_are_listed_when_refused),
         cmocka_unit_test(test_a_single_choice_is_taken_and_its_absent_rivals_refused),
         cmocka_unit_test(test_a_seed_is_64_bits_or_random),
+        cmocka_unit_test(test_a_delta_is_a_number_or_follows_the_rows),
         cmocka_unit_test(test_paths_start_at_the_directory_given),
         cmocka_unit_test(test_paths_that_would_not_read_back_are_refused),
         cmocka_unit_test(test_addresses_are_host_and_port),

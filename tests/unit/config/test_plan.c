@@ -19,6 +19,7 @@ static void example(struct plan *p)
     p->model.head = (struct plan_widths){2, {64, 32}};
     p->training.seed = UINT64_C(18446744073709551557);
     p->training.seed_given = true;
+    p->privacy.delta_given = true;
     p->training.learning_rate = 0.1;
     p->privacy.delta = 1e-6;
     p->shape.parties = 5;
@@ -233,9 +234,9 @@ static void test_a_refusal_names_line_key_and_reason(void **state)
          "plan: line 2: model.fusion: expected here");
     edit("shape.outputs=2\n", "shape.outputs=2\nx=1\n", "plan: more text after the last key");
     edit("shape.outputs=2\n", "shape.outputs=2",
-         "plan: line 59: shape.outputs: expected, but the text ends");
+         "plan: line 63: shape.outputs: expected, but the text ends");
     edit("shape.outputs=2\n", "shape.outputs=4097\n",
-         "plan: line 59: shape.outputs: 4097 is not in [1, 4096]");
+         "plan: line 63: shape.outputs: 4097 is not in [1, 4096]");
     edit("model.init=glorot", "model.init=lecun",
          "plan: line 8: model.init: lecun is not one of glorot, he, torch");
     edit("model.head=[64,32]", "model.head=[]", NULL);
@@ -302,7 +303,7 @@ static void test_only_the_canonical_text_of_a_value_is_accepted(void **state)
     edit("learning_rate=0.1", "learning_rate=0.10",
          "plan: line 45: training.learning_rate: 0.10 is not written as 0.1");
     edit("delta=1e-6", "delta=0.000001",
-         "plan: line 54: privacy.delta: 0.000001 is not written as 1e-6");
+         "plan: line 58: privacy.delta: 0.000001 is not written as 1e-6");
     edit("head=[64,32]", "head=[64, 32]",
          "plan: line 3: model.head: [64, 32] is not written as [64,32]");
     edit("epsilon=0\nprotocol.gaussian.levels", "epsilon=-0\nprotocol.gaussian.levels",
@@ -315,9 +316,9 @@ static void test_the_seed_of_a_text_is_a_number(void **state)
     (void)state;
     edit("seed=18446744073709551557", "seed=0", NULL);
     edit("seed=18446744073709551557", "seed=random",
-         "plan: line 48: training.seed: must be a number here");
+         "plan: line 52: training.seed: must be a number here");
     edit("seed=18446744073709551557",
-         "seed=", "plan: line 48: training.seed:  is not a whole number below 2^64, or random");
+         "seed=", "plan: line 52: training.seed:  is not a whole number below 2^64, or random");
 }
 
 static void test_a_text_whose_combination_makes_no_sense_is_refused(void **state)

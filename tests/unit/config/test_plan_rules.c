@@ -449,10 +449,43 @@ static void test_every_rule_is_about_keys_of_a_plan(void **state)
     assert_null(plan_rules_at(n + 1));
 }
 
+static void test_the_size_of_a_step_is_said_whole(void **state)
+{
+    (void)state;
+    start();
+    p.training.schedule = SCHEDULE_STEP;
+    refuse("training.step.epochs: must be given (above 0) with schedule step");
+    p.training.step.epochs = 0.5;
+    pass();
+    p.training.schedule = SCHEDULE_COSINE;
+    refuse("training.step.epochs: has a meaning only with schedule step");
+    p.training.step.epochs = 0;
+    p.training.warmup = p.training.epochs;
+    pass();
+    p.training.warmup = p.training.epochs * 1.001;
+    refuse("training.warmup: is longer than the run");
+}
+
+static void test_weights_never_decay_beyond_nought(void **state)
+{
+    (void)state;
+    for (int o = OPTIMIZER_SGD; o <= OPTIMIZER_ADAMW; o++) {
+        start();
+        p.training.optimizer = (enum plan_optimizer)o;
+        p.training.learning_rate = 0.25;
+        p.training.weight_decay = 4;
+        pass();
+        p.training.weight_decay = 4.001;
+        refuse("training.weight_decay: times training.learning_rate must be at most 1");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_make_sense),
+        cmocka_unit_test(test_the_size_of_a_step_is_said_whole),
+        cmocka_unit_test(test_weights_never_decay_beyond_nought),
         cmocka_unit_test(test_masks_and_shares_take_integers_only),
         cmocka_unit_test(test_masks_and_shares_give_sums_only),
         cmocka_unit_test(test_hidden_fixed_never_goes_on_with_another_set),

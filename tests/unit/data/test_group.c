@@ -143,7 +143,7 @@ static void test_what_is_no_such_column_is_refused_with_its_place(void **state)
     refused("id,who\n1,2\n", "bad.csv:1: no column besides id and \"who\"");
     refused("id,who,a\n1,,2\n", "bad.csv:2: data.group: a value is");
     refused("id,a,who\n1,2,x\n2,3,\n", "bad.csv:3: data.group");
-    refused("id,who,a\n1,\"x\",2\n", "bad.csv:2: data.group");
+    refused("id,who,a\n1,\"x,y\",2\n", "bad.csv:2: data.group");
     refused("id,who,a\n1,aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa,2\n",
             "bad.csv:2: data.group");
     refused("id,who,a\n1,x\n", "bad.csv:2: 2 cells, but the header has 3");

@@ -265,58 +265,6 @@ static void test_long_runs_count_without_a_step_too_many(void **state)
     }
 }
 
-static void test_the_rate_is_constant_or_falls_with_the_root_of_the_iterations(void **state)
-{
-    struct plan p = plan_of(100, 10, (struct fraction){3, 1}, (struct fraction){1, 1});
-
-    (void)state;
-    p.training.learning_rate = 0.25;
-    p.protocol.local_iterations = 5;
-    for (uint64_t step = 0; step < 100; step++) {
-        for (uint32_t q = 0; q < 5; q++)
-            assert_true(agenda_rate(&p, step, q) == 0.25f);
-    }
-    p.training.schedule = SCHEDULE_INVERSE_SQRT;
-    assert_true(agenda_rate(&p, 0, 0) == 0.25f);
-    assert_true(agenda_rate(&p, 0, 3) == 0.125f);      /* the 4th iteration */
-    assert_true(agenda_rate(&p, 3, 0) == 0.0625f);     /* the 16th: 3 steps of 5, and one */
-    assert_true(agenda_rate(&p, 12, 3) == 0.25f / 8);  /* the 64th */
-    assert_true(agenda_rate(&p, 51, 0) == 0.25f / 16); /* the 256th */
-    for (uint64_t r = 0; r < 1000; r++) {
-        double expected = 0.25 / sqrt((double)(r + 1));
-
-        assert_true(fabs((double)agenda_rate(&p, r / 5, (uint32_t)(r % 5)) - expected) <
-                    1e-7 * expected);
-    }
-    p.protocol.local_iterations = 1;
-    assert_true(agenda_rate(&p, 3, 0) == 0.125f);
-}
-
-static void test_the_rate_may_fall_with_the_root_of_the_parties_too(void **state)
-{
-    struct plan p = plan_of(100, 10, (struct fraction){3, 1}, (struct fraction){1, 1});
-
-    (void)state;
-    p.training.learning_rate = 0.25;
-    p.training.schedule = SCHEDULE_INVERSE_SQRT_PARTIES;
-    p.protocol.local_iterations = 5;
-    p.shape.parties = 4;
-    assert_true(agenda_rate(&p, 0, 0) == 0.125f);
-    assert_true(agenda_rate(&p, 0, 3) == 0.0625f);
-    assert_true(agenda_rate(&p, 12, 3) == 0.25f / 16);
-    p.shape.parties = 1;
-    assert_true(agenda_rate(&p, 12, 3) == 0.25f / 8);
-    p.shape.parties = 5;
-    for (uint64_t r = 0; r < 1000; r++) {
-        double expected = 0.25 / (sqrt((double)(r + 1)) * sqrt(5));
-
-        assert_true(fabs((double)agenda_rate(&p, r / 5, (uint32_t)(r % 5)) - expected) <
-                    1e-7 * expected);
-    }
-    p.training.schedule = SCHEDULE_INVERSE_SQRT; /* which does not read them */
-    assert_true(agenda_rate(&p, 0, 3) == 0.125f);
-}
-
 /* --- segments: coded rows are what is counted --- */
 
 /* The schedule's own steps, walked, against what the agenda says of them. */
@@ -530,8 +478,6 @@ int main(void)
         cmocka_unit_test(test_every_epoch_takes_every_row_once),
         cmocka_unit_test(test_evaluation_needs_something_to_evaluate_on),
         cmocka_unit_test(test_long_runs_count_without_a_step_too_many),
-        cmocka_unit_test(test_the_rate_is_constant_or_falls_with_the_root_of_the_iterations),
-        cmocka_unit_test(test_the_rate_may_fall_with_the_root_of_the_parties_too),
         cmocka_unit_test(test_under_async_one_party_may_be_asked_for_every_step_of_all),
         cmocka_unit_test(test_parties_walk_one_order_but_under_async_each_its_own),
         cmocka_unit_test(test_the_price_of_the_rest_is_that_of_the_steps_to_come),

@@ -39,7 +39,10 @@ static void test_under_sequential_all_turns_of_a_batch_have_its_rate(void **stat
     (void)state;
     p.shape.parties = 3;
     p.protocol.local_iterations = 2;
-    for (int s = SCHEDULE_CONSTANT; s <= SCHEDULE_INVERSE_SQRT_PARTIES; s++) {
+    p.training.step.epochs = 0.25;
+    p.training.step.factor = 0.5;
+    p.training.warmup = 0.5;
+    for (int s = SCHEDULE_CONSTANT; s <= SCHEDULE_STEP; s++) {
         p.training.schedule = (enum plan_schedule)s;
         for (uint64_t turn = 0; turn < 30; turn++) {
             for (uint32_t q = 0; q < 2; q++) {

@@ -70,11 +70,11 @@ static bool steps_move(const struct shape *s, enum plan_optimizer optimizer)
 static void test_no_step_moves_the_identity(void **state)
 {
     static const enum plan_optimizer optimizers[] = {OPTIMIZER_SGD, OPTIMIZER_MOMENTUM,
-                                                     OPTIMIZER_ADAM};
+                                                     OPTIMIZER_ADAM, OPTIMIZER_ADAMW};
 
     (void)state;
     for (size_t i = 0; i < SHAPES; i++)
-        for (size_t o = 0; o < 3; o++)
+        for (size_t o = 0; o < 4; o++)
             assert_int_equal(steps_move(&shapes[i], optimizers[o]), i < LINEAR);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "common/nn/optim.h"
 
+#include "common/nn/net.h"
 #include "tests/unit/nn/sample.h"
 
 #include <float.h>
@@ -163,6 +164,36 @@ static void test_a_pull_adds_to_the_gradient_and_nothing_else(void **state)
     assert_memory_equal(c.w, was, sizeof was);
 }
 
+static void test_a_ridge_adds_the_slope_of_the_squares_to_the_gradient(void **state)
+{
+    struct case_of c;
+    float was[N];
+
+    (void)state;
+    start(&c);
+    for (size_t i = 0; i < N; i++)
+        c.want[i] = (double)c.g[0][i] + 0.25 * (double)c.w[i];
+    memcpy(was, c.w, sizeof was);
+    optim_ridge(c.g[0], c.w, N, 0.25F);
+    assert_int_equal(sample_misses(c.g[0], c.want, N, 1e-6, 1e-7), 0);
+    assert_memory_equal(c.w, was, sizeof was);
+}
+
+static void test_what_decays_is_the_rate_times_lambda_of_each_weight(void **state)
+{
+    struct case_of c;
+
+    (void)state;
+    start(&c);
+    for (size_t i = 0; i < N; i++)
+        c.want[i] = (double)c.w[i] * (1 - 0.5 * 0.125);
+    optim_decay(c.w, N, 0.5F, 0.125F);
+    assert_int_equal(sample_misses(c.w, c.want, N, 1e-6, 1e-7), 0);
+    optim_decay(c.w, N, 8, 0.125F);
+    for (size_t i = 0; i < N; i++)
+        assert_true(c.w[i] == 0);
+}
+
 /* Each rule, many steps, from anywhere, whatever the gradients are. */
 static void test_weights_and_state_are_finite_after_every_step(void **state)
 {
@@ -177,6 +208,8 @@ static void test_weights_and_state_are_finite_after_every_step(void **state)
             for (size_t i = 0; i < N; i++)
                 g[i] = t % 3 == 0 ? slopes[(i + t) % 7] : slopes[i % 7];
             optim_pull(g, w, m, N, 1e6F);
+            optim_ridge(g, w, N, 1e-3F);
+            optim_decay(w, N, 1000, 1e-3F);
             if (rule == 0)
                 optim_sgd(w, g, N, 1000);
             else if (rule == 1)
@@ -217,6 +250,54 @@ static void test_weights_from_elsewhere_get_the_same_bounds(void **state)
                 w[4] == -OPTIM_WEIGHT_MAX);
 }
 
+/* Steps of a net of one layer with weight decay against the rules of PyTorch's optimisers, in
+ * double: L2 enters the gradient, so that adam divides it too; what adamw takes away it does not
+ * see. */
+static void expect_decay(enum nn_optimizer rule)
+{
+    enum { PARAMS = 8, TURNS = 4 };
+    const double lr = 0.05, lambda = 0.3;
+    const struct nn_spec s = {1, {3, 2}, {NN_ACT_NONE}, 1.0F, 1, rule, .weight_decay = 0.3F};
+    double w[PARAMS], m[PARAMS] = {0}, v[PARAMS] = {0};
+    struct nn_net n;
+    struct arena a;
+
+    assert_int_equal(arena_init(&a, nn_net_bytes(&s)), STATUS_OK);
+    assert_int_equal(nn_net_init(&n, &s, &a), STATUS_OK);
+    for (int i = 0; i < PARAMS; i++)
+        w[i] = (double)(n.layer[0].w[i] = 0.5F - 0.25F * (float)i);
+    for (int t = 1; t <= TURNS; t++) {
+        for (int i = 0; i < PARAMS; i++) {
+            double g = (double)(n.layer[0].dw[i] = 0.01F * (float)(i * t - 7));
+
+            if (rule == NN_ADAMW)
+                w[i] -= lr * lambda * w[i];
+            else
+                g += lambda * w[i];
+            if (rule == NN_SGD) {
+                w[i] -= lr * g;
+            } else if (rule == NN_MOMENTUM) {
+                w[i] -= lr * (m[i] = 0.9 * m[i] + g);
+            } else {
+                m[i] = 0.9 * m[i] + 0.1 * g;
+                v[i] = 0.999 * v[i] + 0.001 * g * g;
+                w[i] -= lr * m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.999, t))) + 1e-8);
+            }
+        }
+        nn_net_step(&n, (float)lr);
+    }
+    for (int i = 0; i < PARAMS; i++)
+        assert_true(fabs((double)n.layer[0].w[i] - w[i]) < 2e-6);
+    arena_deinit(&a);
+}
+
+static void test_weights_decay_as_the_optimiser_has_it(void **state)
+{
+    (void)state;
+    for (int rule = NN_SGD; rule <= NN_ADAMW; rule++)
+        expect_decay((enum nn_optimizer)rule);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +308,9 @@ int main(void)
         cmocka_unit_test(test_a_wrong_bias_correction_would_be_seen),
         cmocka_unit_test(test_adam_does_not_move_without_a_gradient),
         cmocka_unit_test(test_a_pull_adds_to_the_gradient_and_nothing_else),
+        cmocka_unit_test(test_a_ridge_adds_the_slope_of_the_squares_to_the_gradient),
+        cmocka_unit_test(test_what_decays_is_the_rate_times_lambda_of_each_weight),
+        cmocka_unit_test(test_weights_decay_as_the_optimiser_has_it),
         cmocka_unit_test(test_weights_and_state_are_finite_after_every_step),
         cmocka_unit_test(test_a_gradient_that_is_no_number_moves_nothing),
         cmocka_unit_test(test_weights_from_elsewhere_get_the_same_bounds),

@@ -90,8 +90,8 @@ static inline struct wire_msg sample(enum wire_kind kind)
 
     switch (kind) {
     case WIRE_JOIN:
-        m.join =
-            (struct wire_join){1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299, true, 3, 60};
+        m.join = (struct wire_join){
+            1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299, true, 3, 60, true};
         break;
     case WIRE_OFFER:
         m.offer = (struct wire_offer){
@@ -203,7 +203,8 @@ static inline bool same_join(const struct wire_join *a, const struct wire_join *
            memcmp(a->roster_digest, b->roster_digest, WIRE_DIGEST_BYTES) == 0 &&
            memcmp(a->trail, b->trail, WIRE_DIGEST_BYTES) == 0 && a->resumes == b->resumes &&
            a->generation == b->generation && a->keeps == b->keeps &&
-           a->min_parties == b->min_parties && a->kept_before == b->kept_before;
+           a->min_parties == b->min_parties && a->kept_before == b->kept_before &&
+           a->between_jobs == b->between_jobs;
 }
 
 static inline bool same_shares(const struct wire_shares *a, const struct wire_shares *b)

@@ -1,0 +1,402 @@
+/* intake.c -- cell by cell into one matrix that is allocated once where the rows can be counted.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/intake.h"
+
+#include "common/base/buf.h"
+#include "common/base/mem.h"
+#include "common/data/decimal.h"
+#include "common/data/idx.h"
+#include "common/data/order.h"
+#include "common/data/text.h"
+#include "common/data/when.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS_FIRST = 1024 };
+
+const struct intake_limits INTAKE_LIMITS = {
+    .rows_max = TABLE_ROWS_MAX,
+    .values_max = TABLE_VALUES_MAX,
+};
+
+struct intake {
+    struct source source;
+    struct table *t;
+    struct schema *schema;
+    const struct intake_want *want;
+    size_t id;      /* the column that is the id */
+    size_t *from;   /* schema->n: the column of the source that each one is */
+    bool made;      /* the schema is made of this source */
+    struct buf ids; /* becomes t->id_text */
+    uint64_t *line; /* where each row stands, for errors about two of them */
+    size_t room;    /* rows that t has memory for */
+    bool sorted;    /* every id so far stood behind the one before it */
+};
+
+static enum status no_memory(const struct intake *in, struct error *err)
+{
+    return error_set(err, STATUS_MEMORY, "%s: no memory for %zu rows of %zu columns",
+                     in->source.path, in->room, in->t->cols);
+}
+
+/* --- the header --- */
+
+static enum status find_roles(struct intake *in, size_t *group, struct error *err)
+{
+    const struct intake_want *w = in->want;
+    const struct source *s = &in->source;
+    const char *id = w->id == NULL ? "id" : w->id;
+
+    in->id = source_column(s, id);
+    *group = s->cols;
+    if (in->id == s->cols)
+        return source_fail(s, err, "no column \"%s\"", id);
+    if (w->group != NULL) {
+        *group = source_column(s, w->group);
+        if (*group == s->cols)
+            return source_fail(s, err, "no column \"%s\"", w->group);
+    }
+    if (w->labels && (s->cols != 2 || in->id != 0 || source_column(s, "label") != 1))
+        return source_fail(s, err, "a label file has exactly the columns id,label");
+    if (!w->labels && source_column(s, "label") < s->cols)
+        return source_fault(s, source_column(s, "label"),
+                            "labels belong to the server, in a file of their own", err);
+    if (s->cols == 1 + (size_t)(*group < s->cols))
+        return source_fail(
+            s, err, *group < s->cols ? "no column besides %s and \"%s\"" : "no column besides %s",
+            id, w->group);
+    return STATUS_OK;
+}
+
+/* Which columns are to be read, as a schema that knows no kinds yet. */
+static enum status make_schema(struct intake *in, size_t cols, struct error *err)
+{
+    struct schema *s = in->schema;
+
+    s->column = mem_alloc(cols, sizeof *s->column);
+    if (s->column == NULL)
+        return no_memory(in, err);
+    s->n = cols;
+    for (size_t i = 0; i < cols; i++) {
+        struct schema_column *c = &s->column[i];
+
+        memcpy(c->name, in->source.names + in->from[i] * SOURCE_NAME_MAX, SOURCE_NAME_MAX);
+        c->kind = in->want->kind;
+        if (in->want->complete)
+            c->missing = MISSING_REFUSED;
+    }
+    return STATUS_OK;
+}
+
+static enum status compare_schema(const struct intake *in, size_t cols, struct error *err)
+{
+    const struct schema *s = in->schema;
+
+    if (cols != s->n)
+        return source_fail(&in->source, err, "%zu columns of data, the training table has %zu",
+                           cols, s->n);
+    for (size_t i = 0; i < cols; i++) {
+        const char *name = in->source.names + in->from[i] * SOURCE_NAME_MAX;
+        char shown[TEXT_EXCERPT_MAX];
+
+        text_excerpt(shown, name, strlen(name));
+        if (strcmp(name, s->column[i].name) != 0)
+            return source_fail(&in->source, err,
+                               "column %zu is \"%s\", in the training table it is \"%.100s\"",
+                               in->from[i] + 1, shown, s->column[i].name);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_header(struct intake *in, struct error *err)
+{
+    size_t group = 0, cols = 0;
+    enum status s = find_roles(in, &group, err);
+
+    if (s != STATUS_OK)
+        return s;
+    in->from = mem_alloc(in->source.cols, sizeof *in->from);
+    if (in->from == NULL)
+        return no_memory(in, err);
+    for (size_t i = 0; i < in->source.cols; i++)
+        if (i != in->id && i != group)
+            in->from[cols++] = i;
+    if (cols > TABLE_COLUMNS_MAX)
+        return source_fail(&in->source, err, "%zu columns, at most %d", cols, TABLE_COLUMNS_MAX);
+    in->made = in->schema->n == 0;
+    s = in->made ? make_schema(in, cols, err) : compare_schema(in, cols, err);
+    if (s != STATUS_OK)
+        return s;
+    in->t->names = mem_alloc(cols, TABLE_NAME_MAX);
+    in->t->cols = cols;
+    for (size_t i = 0; in->t->names != NULL && i < cols; i++)
+        memcpy(in->t->names + i * TABLE_NAME_MAX, in->schema->column[i].name, TABLE_NAME_MAX);
+    return in->t->names != NULL ? STATUS_OK : no_memory(in, err);
+}
+
+/* --- rows --- */
+
+static enum status make_room(struct intake *in, size_t rows, struct error *err)
+{
+    struct table *t = in->t;
+    const size_t old = in->room, most = in->want->limits->rows_max;
+    float *x;
+    uint32_t *at;
+    uint64_t *line;
+
+    rows = rows > most ? most : rows;
+    if (old == most || t->rows == most)
+        return error_set(err, STATUS_DATA, "%s: more than %zu rows", in->source.path, most);
+    if (rows > in->want->limits->values_max / t->cols)
+        rows = in->want->limits->values_max / t->cols;
+    if (rows <= old)
+        return error_set(err, STATUS_DATA, "%s: %zu rows of %zu columns are too large a table",
+                         in->source.path, old + 1, t->cols);
+    in->room = rows;
+    x = mem_grow(t->x, old * t->cols * sizeof *x, rows * t->cols * sizeof *x);
+    t->x = x != NULL ? x : t->x;
+    at = mem_grow(t->id_at, old * sizeof *at, rows * sizeof *at);
+    t->id_at = at != NULL ? at : t->id_at;
+    line = mem_grow(in->line, old * sizeof *line, rows * sizeof *line);
+    in->line = line != NULL ? line : in->line;
+    return x != NULL && at != NULL && line != NULL ? STATUS_OK : no_memory(in, err);
+}
+
+static enum status take_id(struct intake *in, struct error *err)
+{
+    char number[SOURCE_NUMBER_MAX];
+    size_t n;
+    const char *text = source_text(&in->source.cell[in->id], number, &n), *before;
+    struct table *t = in->t;
+    enum status s;
+
+    if (!text_is_plain(text, n, TABLE_ID_MAX))
+        return source_fault(&in->source, in->id,
+                            "an id is 1 to 64 bytes of printable ASCII without quotes, commas or "
+                            "outer spaces",
+                            err);
+    if (t->rows > 0) {
+        before = (const char *)in->ids.data + t->id_at[t->rows - 1];
+        in->sorted = in->sorted && order_compare(before, strlen(before), text, n) < 0;
+    }
+    t->id_at[t->rows] = (uint32_t)in->ids.len;
+    s = buf_append(&in->ids, text, n);
+    if (s == STATUS_OK)
+        s = buf_append(&in->ids, "", 1);
+    if (s == STATUS_LIMIT)
+        return error_set(err, STATUS_DATA, "%s: more than 4 GiB of ids", in->source.path);
+    return s == STATUS_OK ? s : no_memory(in, err);
+}
+
+static void decide_kind(struct schema_column *c, const struct cell *cell)
+{
+    float value;
+
+    if (cell->kind == CELL_NUMBER || decimal_scan(cell->text, &value) == cell->text + cell->n)
+        c->kind = SCHEMA_NUMBER;
+    else if (when_scan(cell->text, cell->n, &value))
+        c->kind = SCHEMA_TIME;
+    else
+        c->kind = SCHEMA_CATEGORY;
+}
+
+static enum status take_missing(struct intake *in, size_t col, float *out, struct error *err)
+{
+    const struct schema_column *c = &in->schema->column[col];
+    const char *reason = c->kind == SCHEMA_NUMBER ? "not a number" : "a missing value";
+
+    *out = NAN;
+    if (c->missing != MISSING_REFUSED)
+        return STATUS_OK;
+    if (in->source.cell[in->from[col]].n == 0)
+        reason = "empty cell";
+    return source_fault(&in->source, in->from[col], reason, err);
+}
+
+/* Line ends and tabs in a text are blanks in its level, and blanks at its ends are none of it. */
+static size_t flatten(char out[LEVELS_TEXT_MAX], const char *text, size_t n)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const char c = text[i] == '\n' || text[i] == '\r' || text[i] == '\t' ? ' ' : text[i];
+
+        if (used > 0 || c != ' ')
+            out[used++] = c;
+    }
+    while (used > 0 && out[used - 1] == ' ')
+        used--;
+    return used;
+}
+
+static enum status take_level(struct intake *in, size_t col, float *out, struct error *err)
+{
+    const struct cell *cell = &in->source.cell[in->from[col]];
+    struct schema_column *c = &in->schema->column[col];
+    char text[LEVELS_TEXT_MAX];
+    uint32_t level = 0;
+    enum status s = STATUS_OK;
+    size_t n;
+
+    if (cell->kind == CELL_NUMBER)
+        return source_fault(&in->source, in->from[col], "a number, where rows before have text",
+                            err);
+    if (cell->n > LEVELS_TEXT_MAX) {
+        level = LEVELS_MAX;
+    } else if ((n = flatten(text, cell->text, cell->n)) == 0) {
+        return take_missing(in, col, out, err);
+    } else if (in->made) {
+        s = levels_add(&c->levels, text, n, &level);
+    } else {
+        level = levels_find(&c->levels, text, n);
+        level = level == LEVELS_NONE ? c->levels.n : level;
+    }
+    if (s == STATUS_LIMIT || level == LEVELS_MAX) {
+        c->free_text += in->made;
+        level = LEVELS_MAX;
+        s = STATUS_OK;
+    }
+    *out = (float)level;
+    if (s == STATUS_DATA)
+        return source_fault(&in->source, in->from[col],
+                            "a text that is no UTF-8, or has control characters", err);
+    return s == STATUS_OK ? s : no_memory(in, err);
+}
+
+static enum status take_time(struct intake *in, size_t col, float *out, struct error *err)
+{
+    const struct cell *cell = &in->source.cell[in->from[col]];
+
+    if (cell->kind == CELL_TEXT && when_scan(cell->text, cell->n, out))
+        return STATUS_OK;
+    return source_fault(&in->source, in->from[col], "not a time (YYYY-MM-DD HH:MM:SS)", err);
+}
+
+/* A cell that is not the plain number which take_row expects first. */
+static enum status take_other(struct intake *in, size_t col, float *out, struct error *err)
+{
+    const struct cell *cell = &in->source.cell[in->from[col]];
+    struct schema_column *c = &in->schema->column[col];
+
+    if (c->kind == SCHEMA_IGNORED || cell->kind == CELL_NONE ||
+        (cell->kind == CELL_NUMBER && isnan(cell->number)) ||
+        (cell->kind == CELL_TEXT && schema_is_missing(cell->text, cell->n)))
+        return take_missing(in, col, out, err);
+    if (c->kind == SCHEMA_AUTO)
+        decide_kind(c, cell);
+    switch (c->kind) {
+    case SCHEMA_NUMBER:
+        if (cell->kind == CELL_NUMBER)
+            *out = (float)cell->number;
+        else if (decimal_scan(cell->text, out) != cell->text + cell->n)
+            return source_fault(&in->source, in->from[col], "not a number", err);
+        if (isfinite(*out))
+            return STATUS_OK;
+        return source_fault(&in->source, in->from[col], "too large a number", err);
+    case SCHEMA_CATEGORY:
+    case SCHEMA_ORDERED: return take_level(in, col, out, err);
+    case SCHEMA_TIME: return take_time(in, col, out, err);
+    case SCHEMA_AUTO:
+    case SCHEMA_IGNORED: break;
+    }
+    return STATUS_OK;
+}
+
+static enum status take_row(struct intake *in, struct error *err)
+{
+    struct table *t = in->t;
+    float *x = t->x + t->rows * t->cols;
+    enum status s = take_id(in, err);
+
+    for (size_t i = 0; s == STATUS_OK && i < t->cols; i++) {
+        const struct cell *cell = &in->source.cell[in->from[i]];
+
+        if (in->schema->column[i].kind == SCHEMA_NUMBER && cell->kind == CELL_TEXT &&
+            decimal_scan(cell->text, &x[i]) == cell->text + cell->n && isfinite(x[i]))
+            continue;
+        s = take_other(in, i, &x[i], err);
+    }
+    in->line[t->rows] = in->source.row;
+    t->rows += s == STATUS_OK;
+    return s;
+}
+
+static enum status read_rows(struct intake *in, struct error *err)
+{
+    size_t rows = 0;
+    bool more = true;
+    enum status s = source_count(&in->source, &rows, err);
+
+    if (s == STATUS_OK)
+        s = make_room(in, rows == 0 ? ROWS_FIRST : rows, err);
+    while (s == STATUS_OK) {
+        s = source_next(&in->source, &more, err);
+        if (s != STATUS_OK || !more)
+            break;
+        if (in->t->rows == in->room)
+            s = make_room(in, 2 * in->room, err);
+        if (s == STATUS_OK)
+            s = take_row(in, err);
+    }
+    if (s == STATUS_OK && in->t->rows == 0)
+        s = error_set(err, STATUS_DATA, "%s: no rows below the header", in->source.path);
+    return s;
+}
+
+static enum status sort_rows(struct intake *in, struct error *err)
+{
+    uint32_t twice[2] = {0, 0};
+    enum status s;
+
+    if (in->sorted)
+        return STATUS_OK;
+    s = order_table(in->t, twice);
+    if (s == STATUS_DATA)
+        return error_set(err, s, "%s:%llu: id \"%s\" is already on line %llu", in->source.path,
+                         (unsigned long long)in->line[twice[1]], table_id(in->t, twice[1]),
+                         (unsigned long long)in->line[twice[0]]);
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s: no memory to sort %zu rows", in->source.path, in->t->rows);
+    return STATUS_OK;
+}
+
+static enum status read_source(struct intake *in, const char *path, struct error *err)
+{
+    enum status s = source_open(&in->source, path, &in->want->source, err);
+
+    buf_init(&in->ids, UINT32_MAX);
+    if (s == STATUS_OK)
+        s = read_header(in, err);
+    if (s == STATUS_OK)
+        s = read_rows(in, err);
+    in->t->id_text = (char *)in->ids.data;
+    if (s == STATUS_OK)
+        s = sort_rows(in, err);
+    source_close(&in->source);
+    mem_free(in->from);
+    mem_free(in->line);
+    return s;
+}
+
+enum status intake_read(struct table *t, struct schema *schema, const char *path,
+                        const struct intake_want *want, struct error *err)
+{
+    struct intake in = {.t = t, .schema = schema, .want = want, .sorted = true};
+    const struct table_want idx_want = {.labels = want->labels, .group = want->group};
+    bool idx = false;
+    enum status s;
+
+    *t = (struct table){0};
+    s = idx_is(&idx, path, err);
+    if (s == STATUS_OK)
+        s = idx ? idx_read(t, path, &idx_want, err) : read_source(&in, path, err);
+    if (s == STATUS_OK)
+        return s;
+    table_deinit(t);
+    if (in.made)
+        schema_deinit(schema);
+    return s;
+}

@@ -1,0 +1,196 @@
+/* schema.c -- features out of cells as they were read.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/schema.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void schema_deinit(struct schema *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        levels_deinit(&s->column[i].levels);
+        mem_free(s->column[i].place);
+    }
+    mem_free(s->column);
+    *s = (struct schema){0};
+}
+
+bool schema_is_missing(const char *text, size_t n)
+{
+    static const char *const words[] = {"?", "NA", "N/A", "NaN", "nan", "null", "NULL", "#N/A"};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (n == strlen(words[i]) && memcmp(text, words[i], n) == 0)
+            return true;
+    return n == 0;
+}
+
+size_t schema_width(const struct schema_column *c)
+{
+    switch (c->kind) {
+    case SCHEMA_CATEGORY: return (size_t)c->kept + c->other + c->indicator;
+    case SCHEMA_IGNORED: return 0;
+    case SCHEMA_AUTO: /* nothing but missing cells */
+    case SCHEMA_NUMBER:
+    case SCHEMA_ORDERED:
+    case SCHEMA_TIME: return 1 + (size_t)c->indicator;
+    }
+    CHECK(false);
+}
+
+/* Is a table of these columns what it is already? */
+static bool is_plain(const struct schema *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->column[i].kind == SCHEMA_CATEGORY || schema_width(&s->column[i]) != 1)
+            return false;
+    return true;
+}
+
+/* `first`, the sign and `second` as a name; what is too long is cut off between characters. */
+static void put_name(char out[TABLE_NAME_MAX], const char *first, const char *second)
+{
+    const size_t room[2] = {strlen(second) < 60 ? TABLE_NAME_MAX - 1 - strlen(second) : 66, 60};
+    const char *part[2] = {first, second};
+    size_t used = 0;
+
+    for (int i = 0; i < 2; i++) {
+        size_t n = strnlen(part[i], room[i]);
+
+        while (part[i][n] != 0 && ((unsigned char)part[i][n] & 0xc0) == 0x80)
+            n--;
+        memcpy(out + used, part[i], n);
+        used += n;
+    }
+    out[used] = 0;
+}
+
+/* name=level, name=other, name?. */
+static void put_names(char *out, const struct schema_column *c)
+{
+    const size_t width = schema_width(c);
+    char level[LEVELS_TEXT_MAX + 2];
+
+    if (c->kind == SCHEMA_CATEGORY) {
+        for (uint32_t i = 0; i < c->levels.n; i++) {
+            snprintf(level, sizeof level, "=%s", levels_text(&c->levels, i));
+            if (c->place[i] != LEVELS_NONE)
+                put_name(out + c->place[i] * (size_t)TABLE_NAME_MAX, c->name, level);
+        }
+        if (c->other)
+            put_name(out + (size_t)c->kept * TABLE_NAME_MAX, c->name, "=other");
+    } else if (width > 0) {
+        memcpy(out, c->name, TABLE_NAME_MAX);
+    }
+    if (c->indicator)
+        put_name(out + (width - 1) * TABLE_NAME_MAX, c->name, "?");
+}
+
+/* One cell's features; out is zeroed. */
+static void put(float *out, const struct schema_column *c, float x, size_t *unseen, size_t *filled)
+{
+    const size_t width = schema_width(c);
+    const bool missing = isnan(x);
+
+    if (c->indicator)
+        out[width - 1] = missing ? 1 : 0;
+    else if (missing)
+        ++*filled;
+    if (c->kind != SCHEMA_CATEGORY) {
+        out[0] = missing ? c->fill : x;
+    } else if (!missing) {
+        const uint32_t level = (uint32_t)x;
+        const uint32_t place = level < c->levels.n ? c->place[level] : LEVELS_NONE;
+
+        *unseen += level == c->levels.n;
+        if (place != LEVELS_NONE)
+            out[place] = 1;
+        else if (c->other)
+            out[c->kept] = 1;
+    }
+}
+
+static void fill_in_place(const struct schema *s, struct table *t, size_t *filled)
+{
+    for (size_t i = 0; i < t->rows; i++)
+        for (size_t j = 0; j < t->cols; j++) {
+            float *x = &t->x[i * t->cols + j];
+
+            if (isnan(*x)) {
+                *x = s->column[j].fill;
+                ++*filled;
+            }
+        }
+}
+
+static void put_rows(float *x, size_t cols, const struct schema *s, const struct table *t,
+                     size_t counts[2])
+{
+    for (size_t i = 0; i < t->rows; i++) {
+        float *out = x + i * cols;
+
+        for (size_t j = 0; j < s->n; j++) {
+            const size_t width = schema_width(&s->column[j]);
+
+            if (width > 0)
+                put(out, &s->column[j], t->x[i * t->cols + j], &counts[0], &counts[1]);
+            out += width;
+        }
+    }
+}
+
+static enum status widen(const struct schema *s, struct table *t, size_t counts[2],
+                         struct error *err)
+{
+    size_t cols = 0;
+    float *x;
+    char *names;
+
+    for (size_t i = 0; i < s->n; i++)
+        cols += schema_width(&s->column[i]);
+    if (cols == 0)
+        return error_set(err, STATUS_DATA, "no column is left: all are ignored");
+    if (cols > TABLE_COLUMNS_MAX || t->rows > TABLE_VALUES_MAX / cols)
+        return error_set(err, STATUS_DATA, "%zu rows of %zu features are too large a table",
+                         t->rows, cols);
+    x = mem_alloc(t->rows, cols * sizeof *x);
+    names = mem_alloc(cols, TABLE_NAME_MAX);
+    if (x == NULL || names == NULL) {
+        mem_free(x);
+        mem_free(names);
+        return error_set(err, STATUS_MEMORY, "no memory for %zu rows of %zu features", t->rows,
+                         cols);
+    }
+    put_rows(x, cols, s, t, counts);
+    for (size_t i = 0, at = 0; i < s->n; at += schema_width(&s->column[i++]))
+        put_names(names + at * TABLE_NAME_MAX, &s->column[i]);
+    mem_free(t->x);
+    mem_free(t->names);
+    t->x = x;
+    t->names = names;
+    t->cols = cols;
+    return STATUS_OK;
+}
+
+enum status schema_apply(const struct schema *s, struct table *t, size_t *unseen, size_t *filled,
+                         struct error *err)
+{
+    size_t counts[2] = {0, 0};
+    enum status status = STATUS_OK;
+
+    CHECK(s->n == 0 || t->cols == s->n);
+    if (s->n == 0)
+        status = STATUS_OK;
+    else if (is_plain(s))
+        fill_in_place(s, t, &counts[1]);
+    else
+        status = widen(s, t, counts, err);
+    *unseen = counts[0];
+    *filled = counts[1];
+    return status;
+}

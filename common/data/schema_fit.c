@@ -1,0 +1,161 @@
+/* schema_fit.c -- counting, averaging, and the order of levels.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/schema_fit.h"
+
+#include "common/base/log.h"
+#include "common/base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- levels --- */
+
+static int by_count(const void *a, const void *b, void *of)
+{
+    const struct levels *l = of;
+    const uint32_t *i = a, *j = b;
+    const uint32_t x = l->level[*i].count, y = l->level[*j].count;
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    return strcmp(levels_text(l, *i), levels_text(l, *j));
+}
+
+static int by_text(const void *a, const void *b, void *of)
+{
+    const uint32_t *i = a, *j = b;
+
+    return strcmp(levels_text(of, *i), levels_text(of, *j));
+}
+
+/* The most frequent levels get a feature each, in the order of their texts, which is no row's. */
+static enum status place_levels(struct schema_column *c)
+{
+    struct levels *l = &c->levels;
+    uint32_t *order = mem_alloc(l->n, sizeof *order);
+
+    c->place = mem_alloc(l->n, sizeof *c->place);
+    if (order == NULL || c->place == NULL) {
+        mem_free(order);
+        return STATUS_MEMORY;
+    }
+    for (uint32_t i = 0; i < l->n; i++) {
+        order[i] = i;
+        c->place[i] = LEVELS_NONE;
+    }
+    qsort_r(order, l->n, sizeof *order, by_count, l);
+    c->kept = 0;
+    while (c->kept < l->n && c->kept < SCHEMA_LEVELS_KEPT &&
+           l->level[order[c->kept]].count >= SCHEMA_LEVEL_ROWS)
+        c->kept++;
+    qsort_r(order, c->kept, sizeof *order, by_text, l);
+    for (uint32_t i = 0; i < c->kept; i++)
+        c->place[order[i]] = i;
+    c->other = c->kept < l->n || c->free_text > 0;
+    mem_free(order);
+    return STATUS_OK;
+}
+
+/* Does it say who a row is, and not what? */
+static bool differs_everywhere(const struct schema_column *c, size_t rows)
+{
+    return c->free_text > rows / 2 || (rows >= 64 && c->levels.n > rows / 2);
+}
+
+/* --- missing numbers --- */
+
+/* *missing: how many there are.  NULL: no memory. */
+static float *numbers_of(const struct table *t, size_t col, size_t *n)
+{
+    float *x = mem_alloc(t->rows, sizeof *x);
+
+    *n = 0;
+    for (size_t i = 0; x != NULL && i < t->rows; i++) {
+        const float v = t->x[i * t->cols + col];
+
+        if (!isnan(v))
+            x[(*n)++] = v;
+    }
+    return x;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const float *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static float mean_of(const float *x, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i];
+    return n == 0 ? 0 : (float)(sum / (double)n);
+}
+
+static float median_of(float *x, size_t n)
+{
+    qsort(x, n, sizeof *x, by_size);
+    return n == 0 ? 0 : (x[(n - 1) / 2] / 2 + x[n / 2] / 2);
+}
+
+static enum status fit_number(struct schema_column *c, const struct table *t, size_t col)
+{
+    size_t n = 0;
+    float *x;
+
+    if (c->missing == MISSING_CONSTANT || c->missing == MISSING_REFUSED)
+        return STATUS_OK;
+    x = numbers_of(t, col, &n);
+    if (x == NULL)
+        return STATUS_MEMORY;
+    c->fill = c->missing == MISSING_MEAN ? mean_of(x, n) : median_of(x, n);
+    mem_free(x);
+    return STATUS_OK;
+}
+
+static bool any_missing(const struct table *t, size_t col)
+{
+    for (size_t i = 0; i < t->rows; i++)
+        if (isnan(t->x[i * t->cols + col]))
+            return true;
+    return false;
+}
+
+static enum status fit_column(struct schema_column *c, const struct table *t, size_t col)
+{
+    enum status s;
+
+    if (c->kind == SCHEMA_IGNORED)
+        return STATUS_OK;
+    if (c->kind == SCHEMA_AUTO) {
+        log_warn("column \"%s\": ignored, no training row has a value there", c->name);
+        c->kind = SCHEMA_IGNORED;
+        return STATUS_OK;
+    }
+    if (c->kind == SCHEMA_CATEGORY && differs_everywhere(c, t->rows)) {
+        log_warn("column \"%s\": ignored, since nearly every row has another text there", c->name);
+        c->kind = SCHEMA_IGNORED;
+        return STATUS_OK;
+    }
+    c->indicator = any_missing(t, col);
+    s = c->kind == SCHEMA_CATEGORY ? place_levels(c) : fit_number(c, t, col);
+    return s;
+}
+
+enum status schema_fit(struct schema *s, const struct table *t, struct error *err)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const enum status status = fit_column(&s->column[i], t, i);
+
+        if (status != STATUS_OK)
+            return error_set(err, status, "%s: column \"%s\": %s", "data", s->column[i].name,
+                             status_words(status));
+    }
+    s->fitted = true;
+    return STATUS_OK;
+}

@@ -1,0 +1,20 @@
+/* schema_fit.h -- what a party's own training rows decide about its schema.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DATA_SCHEMA_FIT_H
+#define COLONNADE_DATA_SCHEMA_FIT_H
+
+#include "common/data/schema.h"
+
+enum {
+    SCHEMA_LEVELS_KEPT = 256, /* features of one column at most */
+    SCHEMA_LEVEL_ROWS = 2     /* rows that a level needs for a feature of its own */
+};
+
+/* t: the training rows as intake.h read them for s.  Levels get their features, the most frequent
+ * ones, in the order of their texts; missing numbers get what stands in for them, and an indicator
+ * when there are any.  A column of text that differs nearly everywhere says nothing of a row: it is
+ * ignored, and the log says so. */
+enum status schema_fit(struct schema *s, const struct table *t, struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,99 @@
+/* stream.c -- plain or gzip files through zlib, whose gz functions read both.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/stream.h"
+
+#include "common/base/check.h"
+#include "common/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { STREAM_BUFFER = 65536 };
+
+enum status stream_open(struct stream *s, const char *path, struct error *err)
+{
+    int fd;
+    gzFile gz;
+
+    *s = (struct stream){.path = path};
+    if (file_open(&fd, path, err) != STATUS_OK)
+        return err != NULL ? err->status = STATUS_DATA : STATUS_DATA;
+    gz = gzdopen(fd, "rb");
+    if (gz == NULL) {
+        close(fd);
+        return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
+    }
+    gzbuffer(gz, STREAM_BUFFER);
+    s->gz = gz;
+    return STATUS_OK;
+}
+
+void stream_close(struct stream *s)
+{
+    if (s->gz != NULL)
+        gzclose_r(s->gz);
+    *s = (struct stream){0};
+}
+
+/* zlib reports a stream cut in its middle only here, after it has handed out what it had. */
+static enum status stream_error(struct stream *s, struct error *err)
+{
+    int code = Z_OK;
+
+    gzerror(s->gz, &code);
+    if (code == Z_OK || code == Z_STREAM_END)
+        return STATUS_OK;
+    if (code == Z_ERRNO)
+        return error_set(err, STATUS_IO, "%s: %s", s->path, strerror(errno));
+    if (code == Z_MEM_ERROR)
+        return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+    if (code == Z_BUF_ERROR)
+        return error_set(err, STATUS_DATA, "%s: gzip data ends too early", s->path);
+    return error_set(err, STATUS_DATA, "%s: damaged gzip data", s->path);
+}
+
+enum status stream_read(struct stream *s, void *out, size_t max, size_t *n, struct error *err)
+{
+    int got;
+
+    CHECK(max <= INT_MAX);
+    *n = 0;
+    got = gzread(s->gz, out, (unsigned)max);
+    if (got > 0)
+        *n = (size_t)got;
+    return *n == max ? STATUS_OK : stream_error(s, err);
+}
+
+enum status stream_rewind(struct stream *s, struct error *err)
+{
+    if (gzrewind(s->gz) != 0)
+        return error_set(err, STATUS_IO, "%s: cannot read it a second time", s->path);
+    return STATUS_OK;
+}
+
+enum status stream_digest(uint8_t out[DIGEST_BYTES], const char *path, struct error *err)
+{
+    uint8_t bytes[4096];
+    struct stream in;
+    struct digest d;
+    size_t n = sizeof bytes;
+    enum status s = stream_open(&in, path, err);
+
+    if (s != STATUS_OK)
+        return s;
+    digest_begin(&d);
+    while (s == STATUS_OK && n == sizeof bytes) {
+        s = stream_read(&in, bytes, sizeof bytes, &n, err);
+        if (s == STATUS_OK)
+            digest_update(&d, bytes, n);
+    }
+    digest_final(&d, out);
+    stream_close(&in);
+    return s;
+}

@@ -1,0 +1,34 @@
+/* stream.h -- a data file on disk, plain or gzip, read forward and once more from its start.
+ *
+ * Readers go through a file twice: the first pass counts, so that the table is allocated once, at
+ * its exact size, and only after the limits hold.  That needs a regular file: pipes are refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DATA_STREAM_H
+#define COLONNADE_DATA_STREAM_H
+
+#include "common/base/status.h"
+#include "common/crypto/digest.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct stream {
+    const char *path; /* kept by reference */
+    void *gz;         /* gzFile */
+};
+
+/* STATUS_DATA when there is no such regular file. */
+enum status stream_open(struct stream *s, const char *path, struct error *err) MUST_USE;
+void stream_close(struct stream *s); /* safe on a zeroed struct */
+
+/* *n <= max bytes; fewer only at the end.  Damaged or cut gzip is STATUS_DATA, a failing disk
+ * STATUS_IO. */
+enum status stream_read(struct stream *s, void *out, size_t max, size_t *n,
+                        struct error *err) MUST_USE;
+/* SHA-256 of all that can be read from `path`, so of what a packed file holds. */
+enum status stream_digest(uint8_t out[DIGEST_BYTES], const char *path, struct error *err) MUST_USE;
+enum status stream_rewind(struct stream *s, struct error *err) MUST_USE;
+
+#endif

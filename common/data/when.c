@@ -1,0 +1,105 @@
+/* when.c -- the calendar.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/when.h"
+
+enum { MONTHS = 12, DAY_MINUTES = 1440 };
+
+/* `digits` digits at *at, which moves behind them. */
+static bool scan_number(const char **at, const char *stop, int digits, int *out)
+{
+    *out = 0;
+    for (int i = 0; i < digits; i++, ++*at) {
+        if (*at == stop || **at < '0' || **at > '9')
+            return false;
+        *out = *out * 10 + (**at - '0');
+    }
+    return true;
+}
+
+static bool scan_char(const char **at, const char *stop, char c)
+{
+    if (*at == stop || **at != c)
+        return false;
+    ++*at;
+    return true;
+}
+
+static bool is_leap(int year)
+{
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+/* Days from 2000-01-01; false: there is no such day. */
+static bool day_number(int year, int month, int day, int *out)
+{
+    static const int length[MONTHS] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const int before = year - 1;
+
+    if (year < 1 || month < 1 || month > MONTHS || day < 1 ||
+        day > length[month - 1] + (month == 2 && is_leap(year)))
+        return false;
+    /* 730119 days lie between 0001-01-01 and 2000-01-01. */
+    *out = before * 365 + before / 4 - before / 100 + before / 400 - 730119 + day - 1;
+    for (int m = 1; m < month; m++)
+        *out += length[m - 1] + (m == 2 && is_leap(year));
+    return true;
+}
+
+static bool scan_clock(const char **at, const char *stop, double *minutes)
+{
+    int hour, minute, second = 0;
+    double part = 0, unit = 0.1;
+
+    if (!scan_number(at, stop, 2, &hour) || !scan_char(at, stop, ':') ||
+        !scan_number(at, stop, 2, &minute))
+        return false;
+    if (scan_char(at, stop, ':')) {
+        if (!scan_number(at, stop, 2, &second))
+            return false;
+        if (scan_char(at, stop, '.'))
+            for (; *at < stop && **at >= '0' && **at <= '9'; ++*at, unit /= 10)
+                part += unit * (**at - '0');
+    }
+    *minutes = hour * 60 + minute + (second + part) / 60;
+    return hour < 24 && minute < 60 && second <= 60;
+}
+
+/* Minutes to take off: nothing, Z, +HH:MM, +HHMM or +HH. */
+static bool scan_zone(const char **at, const char *stop, int *minutes)
+{
+    int hour, minute = 0, sign;
+
+    *minutes = 0;
+    if (*at == stop || scan_char(at, stop, 'Z'))
+        return true;
+    sign = **at == '-' ? -1 : 1;
+    if ((**at != '+' && **at != '-') || (++*at, !scan_number(at, stop, 2, &hour)))
+        return false;
+    scan_char(at, stop, ':');
+    if (*at < stop && !scan_number(at, stop, 2, &minute))
+        return false;
+    *minutes = sign * (hour * 60 + minute);
+    return hour <= 14 && minute < 60;
+}
+
+bool when_scan(const char *text, size_t n, float *days)
+{
+    const char *at = text, *stop = text + n;
+    int year, month, day, number, zone = 0;
+    double minutes = 0;
+
+    if (!scan_number(&at, stop, 4, &year) || !scan_char(&at, stop, '-') ||
+        !scan_number(&at, stop, 2, &month) || !scan_char(&at, stop, '-') ||
+        !scan_number(&at, stop, 2, &day) || !day_number(year, month, day, &number))
+        return false;
+    if (at < stop) {
+        if (*at != 'T' && *at != ' ')
+            return false;
+        at++;
+        if (!scan_clock(&at, stop, &minutes) || !scan_zone(&at, stop, &zone))
+            return false;
+    }
+    *days = (float)(number + (minutes - zone) / DAY_MINUTES);
+    return at == stop;
+}

@@ -1,0 +1,15 @@
+/* when.h -- dates and times as days.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DATA_WHEN_H
+#define COLONNADE_DATA_WHEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* YYYY-MM-DD, and behind it T or a space, HH:MM, :SS, a fraction of the second, and Z or +HH:MM,
+ * each of which may be missing (ISO 8601): days since 2000-01-01 00:00, of the calendar as it is
+ * now.  A zone is taken into account, a missing one is none.  False: the text is no such time. */
+bool when_scan(const char *text, size_t n, float *days);
+
+#endif

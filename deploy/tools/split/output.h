@@ -1,0 +1,27 @@
+/* output.h -- the files that a set is cut into: labels-SET.csv and party-I-SET.csv or .idx, I
+ * from 1.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TOOLS_SPLIT_OUTPUT_H
+#define COLONNADE_TOOLS_SPLIT_OUTPUT_H
+
+#include "deploy/tools/split/split.h"
+
+struct output_shape {
+    uint32_t features;
+    const char *names;      /* of columns: SOURCE_NAME_MAX bytes each; NULL: there are none */
+    uint32_t height, width; /* of an image; 0: none */
+};
+
+/* What --label-map says. */
+enum status output_label_map(struct split *s);
+/* Once the first file has shown how many columns there are: who gets which, and all files. */
+enum status output_open(struct split *s, const struct output_shape *shape);
+/* The label under the map; false when the map needs a class and the text is none. */
+bool output_label(const struct split *s, int set, const char *id, const char *text);
+/* The set of a row when there is no test file. */
+int output_set_of(const char *id);
+/* Closes all, and removes the files of a set without rows: a reader would refuse them. */
+enum status output_close(struct split *s, enum status status);
+
+#endif

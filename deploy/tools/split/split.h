@@ -1,0 +1,39 @@
+/* split.h -- what the parts of vfl-split share: the options, and where rows go.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TOOLS_SPLIT_SPLIT_H
+#define COLONNADE_TOOLS_SPLIT_SPLIT_H
+
+#include "common/base/status.h"
+#include "common/data/columns.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { SPLIT_SETS = 2 }; /* train, test */
+
+enum label_map { MAP_NONE, MAP_EVENODD, MAP_BINARY };
+
+struct split_options {
+    const char *out, *train, *test, *idx_train, *idx_test, *columns, *label_map;
+    const char *label; /* the column that is the label; NULL: the last one, called label */
+    const char *id;    /* the column that is the id; NULL: `id`, or else the row's number */
+    char delimiter;    /* of CSV; 0: found out */
+    uint32_t parties;  /* 0: not said */
+};
+
+struct split {
+    struct split_options o;
+    enum label_map map;
+    unsigned long map_class;
+    struct columns columns;
+    uint32_t features;
+    FILE *features_out[SPLIT_SETS][PLAN_PARTIES_MAX];
+    FILE *labels_out[SPLIT_SETS];
+    uint64_t rows[SPLIT_SETS];
+    bool idx; /* the outputs are IDX */
+    struct error err;
+};
+
+#endif

@@ -1,0 +1,138 @@
+#!/bin/sh
+# test_tables.sh -- raw tables: text, quotes, gaps, dates and labels by name, trained by one command.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# shellcheck disable=SC2317 # called by expect
+cluster() {
+    timeout 600 "$vfl" cluster --quiet --set training.epochs=12 --seed 5 "$@"
+}
+
+# One table of people in several spellings: plain.csv as a program would write it, odd.csv with `;`, quotes, a byte
+# order mark, CRLF, lines inside cells, blanks and other words for what is missing, test.csv with levels that the
+# first has not.
+python3 - <<'PY'
+import csv, gzip, random
+random.seed(11)
+job = ['Exec, managerial', 'Sales', 'the "craft"', 'Tech\nsupport', '']
+land = ['US', 'Mexico', "Côte d'Ivoire"]
+def person(jobs, lands):
+    age, work, hours = random.randint(17, 90), random.choice(jobs), random.randint(1, 99)
+    home = random.choice(lands)
+    since = '20%02d-%02d-%02d' % (random.randint(0, 20), random.randint(1, 12), random.randint(1, 28))
+    rich = age / 60 + (work == 'Sales') + (home == 'US') + random.gauss(0, .2) > 1.6
+    gap = lambda text: '' if random.random() < .2 else text
+    return [gap(str(age)), work, gap(str(hours)), home, gap(since), '>50K' if rich else '<=50K']
+head = ['age', 'job', 'hours-per-week', 'country', 'since', 'income']
+rows = [person(job, land) for _ in range(900)]
+tests = [person(job + ['Astronaut'], land + ['Utopia']) for _ in range(200)]
+def plain(name, rows):
+    with open(name, 'w', newline='') as f:
+        csv.writer(f, lineterminator='\n').writerows([head] + rows)
+plain('plain.csv', rows)
+plain('test.csv', tests)
+quote = lambda text: '"' + text.replace('"', '""') + '"'
+def cell(text):
+    if text == '':
+        return random.choice(['', '?', ' NA ', '""', 'null'])
+    return quote(text) if random.random() < .5 or set(text) & set(',;"\n') else ' ' + text + '  '
+with open('odd.csv', 'w', newline='') as f:
+    f.write('\ufeff' + ';'.join(map(quote, head)) + '\r\n')
+    for row in rows:
+        f.write(';'.join(map(cell, row)) + '\r\n')
+    f.write('\r\n\r\n')
+with gzip.open('odd.csv.gz', 'wb') as f:
+    f.write(open('odd.csv', 'rb').read())
+PY
+
+value() { # FILE KEY...
+    python3 -c '
+import json, sys
+v = json.load(open(sys.argv[1]))
+for k in sys.argv[2:]:
+    v = v[k]
+print(v)' "$@" 2>/dev/null
+}
+
+# --- one command ---
+columns='age+job,hours-per-week+country-since'
+expect 0 '' 'a raw table with every oddity trains and is tested' \
+    cluster --out odd --train odd.csv.gz --label income --positive '>50K' --columns "$columns"
+same completed "$(value odd/summary.json status)" 'to its end'
+same yes "$(python3 -c 'import json; t = json.load(open("odd/summary.json"))["test"]
+print("yes" if t["auc"] > 0.75 else t)')" 'and has learned from text and gaps'
+same '# class 1 is ">50K"' "$(grep '^# class 1' odd/server/resolved.yaml)" 'the map of labels is shown'
+expect 0 'labels: class 0 is "<=50K"' 'and logged' cat odd/server/log.txt
+head -n 1 odd/data/party-2-train.csv >got
+same 'id,hours-per-week,country,since' "$(cat got)" 'a name with signs is a name, and a range of names a range'
+
+# --- a spelling decides nothing ---
+expect 0 '' 'the same table without oddities is taken as well' \
+    cluster --out plain --train plain.csv --label income --positive '>50K' --columns "$columns"
+for what in train test; do
+    same "$(value plain/summary.json "$what")" "$(value odd/summary.json "$what")" "and gives the same $what scores"
+done
+same "$(value plain/summary.json model_sha256)" "$(value odd/summary.json model_sha256)" 'and the same model'
+differ "$(sed -n 2p plain/data/labels-train.csv | cut -d- -f1)" "$(sed -n 2p odd/data/labels-train.csv | cut -d- -f1)" \
+    'but no ids in common, since these are two files'
+
+# --- a test file with levels that training has not ---
+expect 0 '' 'a test file may have texts that training has not' \
+    cluster --out two --train plain.csv --test test.csv --label income --columns "$columns"
+same 200 "$(tail -n +2 two/data/labels-test.csv | wc -l)" 'all its rows are tested'
+expect 0 'texts that no training row has' 'and the party is told how many are new to it' cat two/party-1/log.txt
+
+# --- names in --columns ---
+printf 'a+b,"q""x",1,no-id,y\n1,2,3,4,u\n2,3,4,5,v\n3,4,5,6,u\n4,5,6,7,v\n' >names.csv
+expect 0 'parties 3' 'quoted names hold any sign' \
+    "$vfl" split --out n1 --train names.csv --test names.csv --label y --columns '"a+b","q""x"+no-id,"1"'
+same 'id,"q""x",no-id' "$(head -n 1 n1/party-2-train.csv)" 'and go where they are sent'
+same 'id,1' "$(head -n 1 n1/party-3-train.csv)" 'an exact name wins over a number'
+expect 2 'no column is called "age"' 'a name that is none is refused' \
+    "$vfl" split --out n2 --train names.csv --label y --columns '"a+b",age'
+expect 2 'given twice' 'a column goes to one party only' \
+    "$vfl" split --out n2 --train names.csv --label y --columns '1,"1"'
+
+# --- ids ---
+printf 'who,a,y\nann,1,u\nbob,2,v\ncem,3,u\n' >ids.csv
+"$vfl" split --out i1 --train ids.csv --test ids.csv --label y --id who --parties 1 >/dev/null
+same "$(printf 'id,a\nann,1\nbob,2\ncem,3')" "$(cat i1/party-1-train.csv)" '--id names the column of ids'
+"$vfl" split --out i2 --train ids.csv --test ids.csv --label y --columns a >/dev/null
+digest=$(sha256sum <ids.csv | cut -c 1-16)
+same "$(printf 'id,a\n%s-0,1\n%s-1,2\n%s-2,3' "$digest" "$digest" "$digest")" "$(cat i2/party-1-train.csv)" \
+    'without it a row is its number in this file'
+gzip -k ids.csv
+"$vfl" split --out i3 --train ids.csv.gz --test ids.csv --label y --columns a >/dev/null
+same "$(cat i2/party-1-train.csv)" "$(cat i3/party-1-train.csv)" 'packed it is the same file'
+
+# --- what is refused, before anything is said to others ---
+refuse() { # WORDS WHAT ARGUMENTS...
+    words=$1 what=$2
+    shift 2
+    rm -rf x
+    expect 2 "$words" "$what" cluster --out x "$@"
+}
+sed '500s/^[^,]*,/old,/' plain.csv >typed.csv
+refuse 'party-1: .*column 2 "age": not a number' 'another type in a late row has its line and side' \
+    --train typed.csv --label income --columns "$columns"
+refuse 'no column "wages"' 'a label that is no column' --train plain.csv --label wages
+refuse 'no row has the positive label ">60K"' 'a positive label that nobody has' \
+    --train plain.csv --label income --positive '>60K'
+refuse 'a row without a label' 'a gap among the labels' --train odd.csv --label job
+printf 'a,b,y\n1,2,u\n3,4,u\n5,6,u\n' >one.csv
+refuse 'every row has the same label' 'one class only' --train one.csv --test one.csv --label y --parties 2
+sed '$s/<=50K\|>50K/many/' test.csv >other.csv
+refuse 'a label that no training row has' 'a label that only the test file has' \
+    --train plain.csv --test other.csv --label income
+refuse 'column [0-9]* "job": not a number' 'rows decide nothing where claims hold for records' \
+    --train plain.csv --label income --columns "$columns" --party '*:model.train=frozen' --party '*:data.scale=none'
+head -c 100000000 /dev/zero | tr '\0' x >cell.csv
+{ printf 'a,y\n1,u\n"' && cat cell.csv; } >huge.csv
+rm cell.csv
+refuse 'huge.csv:3: line over 16777216 bytes' 'a cell of a hundred million characters' \
+    --train huge.csv --label y --parties 1
+refuse 'expected a sign' 'a delimiter that is a letter' --train plain.csv --label income --delimiter x
+expect 0 '' 'a delimiter may be said' \
+    "$vfl" split --out d --train odd.csv --label income --delimiter ';' --parties 2
+closing

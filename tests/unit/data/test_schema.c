@@ -1,0 +1,308 @@
+/* test_schema.c -- features of prepared columns, on training rows and on others.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/schema.h"
+
+#include "common/base/mem.h"
+#include "common/data/intake.h"
+#include "common/data/schema_fit.h"
+#include "common/data/text.h"
+#include "tests/lib/scratch.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct intake_want ANY = {.limits = &INTAKE_LIMITS};
+static struct error err;
+static size_t unseen, filled;
+
+static void read_as(struct table *t, struct schema *s, const char *text)
+{
+    if (intake_read(t, s, scratch_write_text("t.csv", text), &ANY, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+/* Read and fitted, then applied. */
+static void train(struct table *t, struct schema *s, const char *text)
+{
+    read_as(t, s, text);
+    assert_int_equal(schema_fit(s, t, &err), STATUS_OK);
+    assert_int_equal(schema_apply(s, t, &unseen, &filled, &err), STATUS_OK);
+    assert_int_equal(unseen + filled, 0);
+}
+
+static void apply(struct table *t, const struct schema *s, const char *text)
+{
+    read_as(t, (struct schema *)s, text);
+    assert_int_equal(schema_apply(s, t, &unseen, &filled, &err), STATUS_OK);
+}
+
+/* The names of the features, with blanks between them. */
+static const char *names(const struct table *t)
+{
+    static char out[2000];
+
+    out[0] = 0;
+    for (size_t i = 0; i < t->cols; i++)
+        strcat(strcat(out, i > 0 ? " " : ""), t->names + i * TABLE_NAME_MAX);
+    return out;
+}
+
+static void row_is(const struct table *t, size_t row, const float *x)
+{
+    for (size_t i = 0; i < t->cols; i++)
+        if (t->x[row * t->cols + i] != x[i])
+            fail_msg("row %zu, feature %zu: %g, not %g", row, i, (double)t->x[row * t->cols + i],
+                     (double)x[i]);
+}
+
+static void test_numbers_without_gaps_stay_as_they_are(void **state)
+{
+    struct schema s = {0};
+    struct table t;
+    const float *before;
+
+    (void)state;
+    read_as(&t, &s, "id,a,b\n1,1.5,-2\n2,0,7\n");
+    before = t.x;
+    assert_int_equal(schema_fit(&s, &t, &err), STATUS_OK);
+    assert_int_equal(schema_apply(&s, &t, &unseen, &filled, &err), STATUS_OK);
+    assert_ptr_equal(t.x, before); /* not even copied */
+    assert_string_equal(names(&t), "a b");
+    row_is(&t, 0, (const float[]){1.5f, -2});
+    row_is(&t, 1, (const float[]){0, 7});
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_a_missing_number_is_the_mean_and_says_so(void **state)
+{
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    train(&t, &s, "id,a,b\n1,1,5\n2,,6\n3,4,7\n");
+    assert_string_equal(names(&t), "a a? b");
+    row_is(&t, 0, (const float[]){1, 0, 5});
+    row_is(&t, 1, (const float[]){2.5f, 1, 6});
+    row_is(&t, 2, (const float[]){4, 0, 7});
+    table_deinit(&t);
+    /* Where none was missing in training, one is filled in all the same, and counted. */
+    apply(&t, &s, "id,a,b\n1,NA,\n");
+    row_is(&t, 0, (const float[]){2.5f, 1, 6});
+    assert_int_equal(filled, 1);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_the_median_and_a_constant_fill_in_too(void **state)
+{
+    const char *text = "id,a,b\n1,1,1\n2,2,\n3,9,\n4,,4\n";
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    read_as(&t, &s, text);
+    s.column[0].missing = MISSING_MEDIAN;
+    s.column[1].missing = MISSING_CONSTANT;
+    s.column[1].fill = -7;
+    assert_int_equal(schema_fit(&s, &t, &err), STATUS_OK);
+    assert_int_equal(schema_apply(&s, &t, &unseen, &filled, &err), STATUS_OK);
+    row_is(&t, 1, (const float[]){2, 0, -7, 1});
+    row_is(&t, 3, (const float[]){2, 1, 4, 0});
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_each_level_is_a_feature_in_the_order_of_texts(void **state)
+{
+    static const char *const orders[] = {
+        "id,c\n1,red\n2,blue\n3,red\n4,blue\n5,lone\n6,\n",
+        "id,c\n5,lone\n4,blue\n2,blue\n6,\n3,red\n1,red\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct schema s = {0};
+        struct table t;
+
+        train(&t, &s, orders[i]);
+        assert_string_equal(names(&t), "c=blue c=red c=other c?");
+        row_is(&t, 0, (const float[]){0, 1, 0, 0});
+        row_is(&t, 1, (const float[]){1, 0, 0, 0});
+        row_is(&t, 4, (const float[]){0, 0, 1, 0}); /* a level of one row alone is rare */
+        row_is(&t, 5, (const float[]){0, 0, 0, 1});
+        table_deinit(&t);
+        apply(&t, &s, "id,c\n1,green\n2,lone\n3,blue\n4,\n");
+        row_is(&t, 0, (const float[]){0, 0, 1, 0});
+        row_is(&t, 1, (const float[]){0, 0, 1, 0});
+        row_is(&t, 2, (const float[]){1, 0, 0, 0});
+        row_is(&t, 3, (const float[]){0, 0, 0, 1});
+        assert_int_equal(unseen, 1);
+        table_deinit(&t);
+        schema_deinit(&s);
+    }
+}
+
+/* Names are cut off between characters, the column's first. */
+static void test_long_names_stay_names(void **state)
+{
+    char text[2000], name[128] = "", level[LEVELS_TEXT_MAX + 1] = "";
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    for (int i = 0; i < 62; i++)
+        strcat(name, "\xc3\xa4");
+    for (int i = 0; i < 80; i++)
+        strcat(level, "\xe2\x82\xac");
+    snprintf(text, sizeof text, "id,%s\n1,%s\n2,b\n3,%s\n4,b\n5,\n", name, level, level);
+    train(&t, &s, text);
+    assert_int_equal(t.cols, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(text_is_name(t.names + i * TABLE_NAME_MAX, strlen(t.names + i * TABLE_NAME_MAX),
+                                 TABLE_NAME_MAX - 1));
+    assert_int_equal(strlen(t.names + TABLE_NAME_MAX), 66 + 1 + 19 * 3);
+    assert_string_equal(t.names + 2 * TABLE_NAME_MAX + 124, "?");
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_an_unseen_level_is_none_where_no_level_was_rare(void **state)
+{
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    train(&t, &s, "id,c\n1,red\n2,blue\n3,red\n4,blue\n");
+    assert_string_equal(names(&t), "c=blue c=red");
+    table_deinit(&t);
+    apply(&t, &s, "id,c\n1,green\n2,\n");
+    row_is(&t, 0, (const float[]){0, 0});
+    row_is(&t, 1, (const float[]){0, 0});
+    assert_int_equal(unseen, 1);
+    assert_int_equal(filled, 1);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_the_most_frequent_levels_are_kept(void **state)
+{
+    enum { LEVELS = SCHEMA_LEVELS_KEPT + 10 };
+    static char text[LEVELS * 3 * 24 + 64];
+    struct schema s = {0};
+    struct table t;
+    size_t n = (size_t)sprintf(text, "id,c\n"), id = 0;
+
+    (void)state;
+    for (int i = 0; i < LEVELS; i++)
+        for (int j = 0; j < (i < 10 ? 2 : 3); j++)
+            n += (size_t)sprintf(text + n, "%zu,v%03d\n", id++, i);
+    train(&t, &s, text);
+    assert_int_equal(t.cols, SCHEMA_LEVELS_KEPT + 1);
+    assert_string_equal(t.names, "c=v010");
+    assert_true(t.x[SCHEMA_LEVELS_KEPT] == 1 && t.x[20 * t.cols] == 1);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_what_tells_who_a_row_is_is_ignored(void **state)
+{
+    static char text[100 * 40];
+    struct schema s = {0};
+    struct table t;
+    size_t n = (size_t)sprintf(text, "id,name,none,a\n");
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        n += (size_t)sprintf(text + n, "%d,person %d,,%d\n", i, i, i % 7);
+    train(&t, &s, text);
+    assert_string_equal(names(&t), "a");
+    assert_int_equal(s.column[0].kind, SCHEMA_IGNORED);
+    assert_int_equal(s.column[1].kind, SCHEMA_IGNORED);
+    assert_true(t.x[8] == 1);
+    table_deinit(&t);
+    /* What is in an ignored column no longer matters. */
+    apply(&t, &s, "id,name,none,a\n1,7,\xff,2\n");
+    row_is(&t, 0, (const float[]){2});
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_a_table_of_ignored_columns_alone_is_refused(void **state)
+{
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    read_as(&t, &s, "id,a\n1,\n2,?\n");
+    assert_int_equal(schema_fit(&s, &t, &err), STATUS_OK);
+    assert_int_equal(schema_apply(&s, &t, &unseen, &filled, &err), STATUS_DATA);
+    assert_string_equal(err.text, "no column is left: all are ignored");
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_times_are_days(void **state)
+{
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    train(&t, &s, "id,d\n1,2000-01-03\n2,\n3,2000-01-05T12:00\n");
+    assert_string_equal(names(&t), "d d?");
+    row_is(&t, 0, (const float[]){2, 0});
+    row_is(&t, 1, (const float[]){3.25f, 1});
+    row_is(&t, 2, (const float[]){4.5f, 0});
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_each_failing_allocation_is_reported(void **state)
+{
+    const char *path = scratch_write_text("t.csv", "id,a,b\n1,x,\n2,x,3\n3,y,4\n");
+    enum status status = STATUS_MEMORY;
+    uint64_t n;
+
+    (void)state;
+    for (n = 1; n < 100 && status == STATUS_MEMORY; n++) {
+        struct schema s = {0};
+        struct table t;
+
+        mem_fail_at(n);
+        status = intake_read(&t, &s, path, &ANY, &err);
+        if (status == STATUS_OK)
+            status = schema_fit(&s, &t, &err);
+        if (status == STATUS_OK)
+            status = schema_apply(&s, &t, &unseen, &filled, &err);
+        table_deinit(&t);
+        schema_deinit(&s);
+    }
+    mem_fail_at(0);
+    assert_int_equal(status, STATUS_OK);
+    assert_in_range(n, 20, 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_without_gaps_stay_as_they_are),
+        cmocka_unit_test(test_a_missing_number_is_the_mean_and_says_so),
+        cmocka_unit_test(test_the_median_and_a_constant_fill_in_too),
+        cmocka_unit_test(test_each_level_is_a_feature_in_the_order_of_texts),
+        cmocka_unit_test(test_long_names_stay_names),
+        cmocka_unit_test(test_an_unseen_level_is_none_where_no_level_was_rare),
+        cmocka_unit_test(test_the_most_frequent_levels_are_kept),
+        cmocka_unit_test(test_what_tells_who_a_row_is_is_ignored),
+        cmocka_unit_test(test_a_table_of_ignored_columns_alone_is_refused),
+        cmocka_unit_test(test_times_are_days),
+        cmocka_unit_test(test_each_failing_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
