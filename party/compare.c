@@ -22,6 +22,14 @@ static const struct roster_entry *neighbour(const struct party_federation *f, en
     return f->set.self == 0 ? &r->server : &r->party[f->set.members[f->set.self - 1]];
 }
 
+/* Its index in the roster + 1; of the server 0. */
+static uint32_t index_of(const struct party_federation *f, enum ids_side side)
+{
+    if (side == IDS_AFTER)
+        return f->set.members[f->set.self + 1] + 1u;
+    return f->set.self == 0 ? 0 : f->set.members[f->set.self - 1] + 1u;
+}
+
 static bool has(const struct party_federation *f, enum ids_side side)
 {
     return side == IDS_BEFORE || f->set.self + 1 < f->set.members_n;
@@ -118,7 +126,8 @@ static enum status differs(struct party_federation *f, enum ids_side side)
                      f->setup->config->policy.id_mismatches);
 }
 
-enum status party_compare_check(struct party_federation *f, const struct wire_confirms *cs)
+enum status party_compare_check(struct party_federation *f, const struct wire_confirms *cs,
+                                uint32_t *accused)
 {
     const struct ids_counts *c = &f->setup->counts;
     const uint8_t *keys[IDS_SIDES];
@@ -134,10 +143,12 @@ enum status party_compare_check(struct party_federation *f, const struct wire_co
             proof = cs->confirm[f->set.self + 1].proofs;
         else if (f->set.self > 0)
             proof = cs->confirm[f->set.self - 1].proofs + WIRE_PROOF_BYTES;
-        if (ids_equal(&f->ids.pair[side], proof))
+        if (ids_equal(&f->ids.pair[side], proof)) {
             keys[n++] = neighbour(f, side)->key;
-        else
-            s = differs(f, side);
+            continue;
+        }
+        s = differs(f, side);
+        *accused = index_of(f, side);
     }
     if (n > 0)
         noted = c->equal(c->owner, keys, n, f->ids.list, s == STATUS_OK ? f->error : NULL);

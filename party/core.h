@@ -25,8 +25,8 @@ struct party_session {
     struct party_setup setup;
     struct sm sm;
     struct error error;
-    uint32_t accused; /* roster index + 1 of the member whose share did not open; or 0 */
-    bool gave_up; /* a share of this generation did not open: what else comes of it is of no use */
+    uint32_t accused; /* roster index + 1 of a member that it cannot go on with; or 0 */
+    bool gave_up;     /* nor with this generation: what else comes of it is of no use */
     atomic_bool stop; /* set by another thread while this one works */
     struct party_federation fed;
     struct party_host host;

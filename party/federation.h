@@ -87,9 +87,10 @@ enum status party_check_confirms(struct party_federation *f,
 enum status party_compare_begin(struct party_federation *f) MUST_USE; /* elements for a hello */
 /* All hellos are good, and sid is known: counted, and what is shown into the own confirmation. */
 enum status party_compare_end(struct party_federation *f) MUST_USE;
-/* STATUS_DATA: a neighbour has other ids. */
-enum status party_compare_check(struct party_federation *f,
-                                const struct wire_confirms *cs) MUST_USE;
+/* STATUS_DATA: a neighbour has other ids; *accused: its index in the roster + 1, of the server 0.
+ */
+enum status party_compare_check(struct party_federation *f, const struct wire_confirms *cs,
+                                uint32_t *accused) MUST_USE;
 void party_compare_forget(struct party_federation *f);
 
 #endif

@@ -25,7 +25,7 @@ struct party_host {
     const atomic_bool *stop; /* another thread wants the work to end early */
     struct sm *sm;
     struct error *error; /* why something was refused, or failed */
-    uint32_t *accused;   /* roster index + 1 of the member whose share did not open; or 0 */
+    uint32_t *accused;   /* roster index + 1 of a member that it cannot go on with; or 0 */
     struct spans *spans;
 };
 
@@ -33,7 +33,7 @@ enum party_next {
     PARTY_WAIT,   /* for the next event */
     PARTY_READY,  /* in AGREE: the hello may be said */
     PARTY_REFUSE, /* *error says why: the server is told, and the job is over */
-    PARTY_ACCUSE, /* *error says of *accused what did not open: the server is told, and the
+    PARTY_ACCUSE, /* *error says of *accused why not with it: the server is told, and the
                      generation is over, for this party; it waits for the next offer */
     PARTY_FAIL,   /* the same without a word */
     PARTY_DONE,   /* it is over, and well */
@@ -62,6 +62,8 @@ struct party_job {
     void (*confirm)(const void *state, struct agree_confirm *c); /* of what it has seen */
     enum status (*check)(void *state, const struct wire_confirms *cs) MUST_USE;
     void (*start)(void *state); /* all hold one view: into the first phase of its own */
+    /* Whoever is late, lost or at odds with another costs it that one alone; NULL: never. */
+    bool (*does_without)(const void *state);
 
     /* --- it is played --- */
     /* Of a kind that the phase expects and the session does not know. */

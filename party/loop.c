@@ -41,7 +41,7 @@ static void close_everything(struct loop *l)
 static void finish(struct loop *l, const struct action *a)
 {
     l->run.outcome = a->outcome;
-    l->run.error = *a->error;
+    l->run.error = a->error;
     close_everything(l);
 }
 

@@ -49,7 +49,7 @@ static void finish(struct party_session *p, struct actions *a, enum wire_outcome
     actions_add(a, ACTION_DISARM);
     act = actions_add(a, ACTION_FINISH);
     act->outcome = outcome;
-    act->error = &p->error;
+    act->error = p->error;
 }
 
 /* What failed on this machine, and where its files lie, is in the own log and no matter of the
@@ -86,6 +86,7 @@ static void say_why(const struct party_session *p, struct actions *a)
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
     send->msg.refuse.accused = p->accused;
+    send->msg.refuse.generation = p->accused > 0 ? p->fed.set.generation : 0;
     tell(p, send->msg.refuse.text);
 }
 
@@ -98,7 +99,8 @@ static void refuse(struct party_session *p, struct actions *a)
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 
-/* Where parties are done without, whoever dealt what does not open must not end this one. */
+/* Where parties are done without, nobody whose share does not open, or whose ids are other ones,
+ * must end this one. */
 static void accuse(struct party_session *p, struct actions *a)
 {
     say_why(p, a);
@@ -333,11 +335,23 @@ static void hellos(struct party_session *p, struct actions *a, const struct wire
     arm(p, a);
 }
 
+static bool does_without(const struct party_session *p)
+{
+    return p->job->does_without != NULL && p->job->does_without(p->state);
+}
+
 static void confirms(struct party_session *p, struct actions *a, const struct wire_confirms *cs)
 {
     if (party_check_confirms(&p->fed, cs) != STATUS_OK ||
-        p->job->check(p->state, cs) != STATUS_OK || party_compare_check(&p->fed, cs) != STATUS_OK) {
+        p->job->check(p->state, cs) != STATUS_OK) {
         refuse(p, a);
+        return;
+    }
+    if (party_compare_check(&p->fed, cs, &p->accused) != STATUS_OK) {
+        if (p->accused > 0 && does_without(p))
+            accuse(p, a);
+        else
+            refuse(p, a);
         return;
     }
     log_info("generation %llu: %u parties hold one view", (unsigned long long)p->fed.set.generation,

@@ -91,6 +91,12 @@ enum status server_compare_end(struct server_federation *f)
     return c->note(c->owner, &key, &element, 1, f->agree.list, &f->error);
 }
 
+bool server_compare_alike(const struct server_federation *f, uint32_t m)
+{
+    return secret_equal(f->agree.confirms[m - 1].marks + WIRE_PROOF_BYTES,
+                        f->agree.confirms[m].marks, WIRE_PROOF_BYTES);
+}
+
 /* The first member whose ids are not those of the one before it; members_n: there is none. */
 static uint32_t first_other(const struct server_federation *f)
 {
@@ -98,11 +104,8 @@ static uint32_t first_other(const struct server_federation *f)
 
     if (!ids_equal(&f->agree.ids, f->agree.confirms[0].proofs))
         return 0;
-    for (m = 1; m < f->set.n; m++) {
-        if (!secret_equal(f->agree.confirms[m - 1].marks + WIRE_PROOF_BYTES,
-                          f->agree.confirms[m].marks, WIRE_PROOF_BYTES))
-            return m;
-    }
+    for (m = 1; m < f->set.n && server_compare_alike(f, m);)
+        m++;
     return m;
 }
 

@@ -74,7 +74,7 @@ void connections_drop(struct connections *c, const struct action *a)
     if (k == NULL)
         return;
     detach(c, k);
-    refuse(c, k, status_kind(a->error->status), a->error->text);
+    refuse(c, k, status_kind(a->error.status), a->error.text);
 }
 
 /* --- what a connection does --- */

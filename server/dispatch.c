@@ -8,6 +8,7 @@
 #include "common/base/mem.h"
 #include "server/job.h"
 #include "server/members.h"
+#include "server/seats.h"
 
 /* --- what follows --- */
 
@@ -29,19 +30,15 @@ static void finish(struct server_federation *f, struct actions *a, enum wire_out
     f->idle = true;
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
-    finish->error = &f->error;
+    finish->error = f->error;
 }
 
 static struct server_next drop(struct server_federation *f, struct actions *a, uint32_t peer)
 {
-    struct action *drop;
-
     if (status_kind(f->error.status) == STATUS_KIND_LOCAL) /* no fault of a peer */
         return next_of(NEXT_FAIL);
     log_warn("%s", f->error.text);
-    drop = actions_add(a, ACTION_DROP);
-    drop->peer = peer;
-    drop->error = &f->error;
+    server_drop(f, a, peer);
     return server_lost(f, a, peer);
 }
 
@@ -66,7 +63,7 @@ static void carry_out(struct server_federation *f, struct actions *a, struct ser
 /* --- messages --- */
 
 /* A party will not go on. */
-static struct server_next refused(struct server_federation *f, uint32_t peer,
+static struct server_next refused(struct server_federation *f, struct actions *a, uint32_t peer,
                                   const struct wire_refuse *r)
 {
     static const enum status as[] = {
@@ -80,8 +77,8 @@ static struct server_next refused(struct server_federation *f, uint32_t peer,
     if (why == STATUS_POLICY && f->job->state(f->state, &outcome) != JOB_FRESH)
         why = STATUS_BUDGET;
     error_set(&f->error, why, "%s refuses: %s", server_name(f, peer), r->text);
-    if (r->accused > 0 && r->accused <= f->terms.roster->n && server_does_without(f))
-        return next_of(server_accuses(f, peer, r->accused - 1) ? NEXT_SET : NEXT_WAIT);
+    if (r->accused > 0 && server_does_without(f))
+        return server_accused(f, a, peer, r);
     return next_of_peer(NEXT_BLAME, peer);
 }
 
@@ -123,7 +120,7 @@ static struct server_next take(struct server_federation *f, struct actions *a,
                                const struct event *e)
 {
     switch (e->msg->kind) {
-    case WIRE_REFUSE: return refused(f, e->peer, &e->msg->refuse);
+    case WIRE_REFUSE: return refused(f, a, e->peer, &e->msg->refuse);
     case WIRE_HELLO: return server_hello(f, a, e->peer, &e->msg->hello);
     case WIRE_BEHIND: return progress(f, a, f->job->message(f->state, a, e->peer, e->msg));
     case WIRE_CONFIRM: return server_confirm(f, a, e->peer, &e->msg->confirm);
@@ -247,15 +244,6 @@ static struct server_next unsent(struct server_federation *f)
     return next_of(NEXT_FAIL);
 }
 
-/* The same key came again: the new connection replaces the old. */
-static struct server_next joined(struct server_federation *f, struct actions *a,
-                                 const struct event *e)
-{
-    if (f->peer[e->peer].present)
-        carry_out(f, a, server_lost(f, a, e->peer));
-    return f->idle ? next_of(NEXT_WAIT) : server_joined(f, a, e);
-}
-
 static struct server_next kept(struct server_federation *f, struct actions *a,
                                const struct error *result)
 {
@@ -267,7 +255,7 @@ static struct server_next step(struct server_federation *f, const struct event *
 {
     switch (e->kind) {
     case EVENT_START: return start(f, a);
-    case EVENT_JOINED: return joined(f, a, e);
+    case EVENT_JOINED: return server_joined(f, a, e);
     case EVENT_LOST: return server_lost(f, a, e->peer);
     case EVENT_MESSAGE: return message(f, a, e);
     case EVENT_TIMER: return out_of_time(f, a);
@@ -293,7 +281,7 @@ static void between_jobs(struct server_federation *f, struct actions *a, const s
 
         f->error = (struct error){0};
         finish->outcome = OUTCOME_STOPPED;
-        finish->error = &f->error;
+        finish->error = f->error;
     }
 }
 
@@ -332,6 +320,9 @@ void server_federation_step(struct server_federation *f, uint64_t now_us, const 
 {
     f->now_us = now_us;
     f->audience.n = 0;
+    /* The same key came again: the new connection replaces the old, whose loss may end the job. */
+    if (e->kind == EVENT_JOINED && !f->idle && f->sm.phase != PHASE_OVER)
+        carry_out(f, out, server_lost(f, out, e->peer));
     if (f->idle) {
         between_jobs(f, out, e);
     } else if (f->sm.phase == PHASE_OVER) {

@@ -7,9 +7,11 @@
  *   dispatch.c    events in, verdicts carried out     everything but `agree`
  *   jobs.c        one job after another               everything
  *   members.c     messages to members, who answered   everything but `agree`
- *   join.c        GATHER, lost parties, sets          everything but `agree`
+ *   seats.c       who is in the next set              `peer`, `odds`
+ *   join.c        GATHER, lost parties                everything but `agree`
  *   keys.c        AGREE, CONFIRM                      everything
  *   compare.c     are the ids those of the members    everything
+ *   accused.c     what one member says of another     `peer`, `odds`
  *
  * A job reads what it needs, counts answers through members.c, says in `error` what went wrong, and
  * moves `sm`; it changes nothing else here, and tells by a struct server_next what follows.
@@ -28,6 +30,7 @@
 #include "common/flow/ids.h"
 #include "common/flow/roster.h"
 #include "common/flow/sm.h"
+#include "server/odds.h"
 
 struct server_job;
 
@@ -100,11 +103,9 @@ struct server_peer {
     bool spoken;          /* has said where it is in this job; or it speaks of others */
     uint64_t spoke_again; /* ... to the offer of this generation; 0: when it joined */
     struct server_held held;
-    bool answered;                  /* has answered in this phase (hello, confirm, upload) */
-    bool barred;                    /* `drop`: lost or late too often */
-    uint32_t losses;                /* times lost or late as a member, since its last whole round */
-    bool at_odds[WIRE_MEMBERS_MAX]; /* with this one of the roster: a share did not open, ... */
-    uint32_t odds, again; /* ... with so many of them, and with one of them again so many times */
+    bool answered;        /* has answered in this phase (hello, confirm, upload) */
+    bool barred;          /* `drop`: lost or late too often, or at odds with too many */
+    uint32_t losses;      /* times lost or late as a member, since its last whole round */
     int member;           /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
     struct log_few comes; /* its joins in the log: it may come and go as often as it likes */
@@ -131,6 +132,13 @@ struct server_set {
     uint32_t n, left;           /* left: members lost since the generation began */
     uint8_t member[WIRE_MEMBERS_MAX];
     uint32_t answers;
+    bool shown; /* everybody's confirmations, to all: from then on one may accuse another */
+};
+
+/* The generation before, of which accusations may still be on their way. */
+struct server_past {
+    uint64_t generation;
+    bool shown, in[WIRE_MEMBERS_MAX];
 };
 
 /* Whom the messages of one step go to: members still there; at the end, everybody who is. */
@@ -154,6 +162,8 @@ struct server_federation {
     struct error error; /* why the job failed, or the last reason to drop a peer */
     struct server_peer peer[WIRE_MEMBERS_MAX];
     struct server_set set;
+    struct server_past past;
+    struct odds odds;
     bool started; /* a first generation has begun: `drop` may go on without somebody */
     bool idle;    /* the job is over, and there is no other yet */
     struct server_audience audience;
@@ -219,6 +229,16 @@ enum status server_compare_may_answer(struct server_federation *f,
 enum status server_compare_end(struct server_federation *f) MUST_USE;
 /* All have confirmed.  STATUS_DATA: *peer has other ids than the one before it. */
 enum status server_compare_check(struct server_federation *f, uint32_t *peer) MUST_USE;
+/* Has member m, not the first, the ids of the one before it, by what both have shown? */
+bool server_compare_alike(const struct server_federation *f, uint32_t m);
 void server_compare_forget(struct server_federation *f);
+
+/* accused.c: where parties are done without. */
+/* `by` says of another member that it cannot go on with it. */
+struct server_next server_accused(struct server_federation *f, struct actions *a, uint32_t by,
+                                  const struct wire_refuse *r) MUST_USE;
+/* Neighbours have shown other ids: so they say of each other. */
+struct server_next server_neighbours_differ(struct server_federation *f,
+                                            struct actions *a) MUST_USE;
 
 #endif

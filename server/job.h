@@ -39,6 +39,8 @@ struct server_job {
     /* Out of time in a phase of the job's own, and these members may be left behind; NULL: nobody
      * may.  NEXT_LATE: they are, or the job fails. */
     struct server_next (*timer)(void *s, struct actions *a, const char *missing);
+    /* The set changes, and what is under way is void; or NULL. */
+    void (*voided)(void *s);
     /* A member has left: does what is under way go on without it?  Then it is settled. */
     bool (*lost)(void *s, bool had_answered);
     struct server_next (*settle)(void *s, struct actions *a);

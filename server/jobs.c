@@ -23,11 +23,11 @@ static void forget_marks(struct server_federation *f)
 
         p->excluded = p->barred = p->spoken = false;
         p->answered = p->present;
-        p->losses = p->odds = p->again = 0;
-        memset(p->at_odds, 0, sizeof p->at_odds);
+        p->losses = 0;
         p->member = -1;
         p->spoke_again = 0;
     }
+    f->odds = (struct odds){0};
 }
 
 void server_federation_play(struct server_federation *f, const struct server_terms *terms,

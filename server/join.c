@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "server/job.h"
 #include "server/members.h"
+#include "server/seats.h"
 
 #include <string.h>
 
@@ -21,8 +22,8 @@ static uint32_t ready(const struct server_federation *f)
 {
     uint32_t n = 0;
 
-    for (size_t i = 0; i < f->terms.roster->n; i++)
-        n += f->peer[i].present && !f->peer[i].excluded && !f->peer[i].barred;
+    for (uint32_t i = 0; i < f->terms.roster->n; i++)
+        n += server_may_sit(f, i);
     return n;
 }
 
@@ -30,22 +31,13 @@ static uint32_t ready(const struct server_federation *f)
  * is left out, by name, where the others suffice: it keeps nobody waiting (G10). */
 static bool set_found(struct server_federation *f)
 {
-    bool in[WIRE_MEMBERS_MAX];
-    uint32_t n;
+    enum server_seat seat[WIRE_MEMBERS_MAX];
 
     if (phase_row(PHASE_GATHER)->quorum[server_does_without(f)] == QUORUM_ROSTER)
         return ready(f) == f->terms.roster->n;
-    n = server_largest_set(f, false, in);
-    if (n < f->terms.smallest)
+    if (server_seats(f, false, seat) < f->terms.smallest)
         return false;
-    for (size_t i = 0; i < f->terms.roster->n; i++) {
-        struct server_peer *p = &f->peer[i];
-        if (!p->present || p->excluded || p->barred || in[i])
-            continue;
-        log_warn("going on without %s: it takes part among %u parties or more; the others are %u",
-                 server_name(f, (uint32_t)i), p->min_parties, n);
-        p->excluded = true;
-    }
+    server_take_seats(f, seat);
     return true;
 }
 
@@ -55,7 +47,8 @@ struct server_next server_gather(struct server_federation *f, struct actions *a)
         sm_move(&f->sm, PHASE_GATHER, f->set.generation);
     for (size_t i = 0; i < f->terms.roster->n; i++) {
         f->peer[i].answered = f->peer[i].present && !f->peer[i].barred;
-        f->peer[i].excluded = false; /* too few without the late ones */
+        f->peer[i].excluded = f->odds.out[i] = false; /* too few without the late ones */
+        f->peer[i].member = -1;
     }
     if (set_found(f))
         return server_offer(f, a);
@@ -107,8 +100,7 @@ static bool join_is_good(struct server_federation *f, uint32_t peer, const struc
         error_set(&f->error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
                   server_name(f, peer), (unsigned long long)j->generation);
     else if (f->peer[peer].barred && !f->idle)
-        error_set(&f->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
-                  server_name(f, peer));
+        server_say_barred(f, peer);
     else if (server_does_without(f) && j->min_parties > f->terms.roster->n)
         error_set(&f->error, STATUS_PROTOCOL,
                   "%s: takes part among %u parties or more, and the roster has %zu",
@@ -168,17 +160,14 @@ static bool others_go_on(struct server_federation *f, uint32_t peer)
 struct server_next server_lost(struct server_federation *f, struct actions *a, uint32_t peer)
 {
     struct server_peer *p = &f->peer[peer];
-    int member = p->member;
-    bool had_answered = p->answered, goes_on;
+    const bool member = p->member >= 0, had_answered = p->answered;
+    bool goes_on;
 
     if (!p->present)
         return next_of(NEXT_WAIT);
-    p->present = p->answered = p->excluded = false;
-    p->member = -1;
-    f->counts.lost[peer]++;
-    if (member < 0 || f->sm.phase == PHASE_GATHER || f->sm.phase == PHASE_OVER)
+    server_leaves(f, peer);
+    if (!member || f->sm.phase == PHASE_GATHER || f->sm.phase == PHASE_OVER)
         return next_of(NEXT_WAIT);
-    f->set.left++;
     goes_on = phase_trains(f->sm.phase) && f->job->lost(f->state, had_answered);
     log_warn("%s lost in phase %s: %s", server_name(f, peer), phase_row(f->sm.phase)->name,
              server_waits(f) ? "waiting for it" : "going on without it");

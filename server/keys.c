@@ -12,31 +12,42 @@
 #include "common/base/log.h"
 #include "common/crypto/kex.h"
 #include "common/crypto/secret.h"
+#include "common/flow/witness.h"
 #include "server/job.h"
 #include "server/members.h"
+#include "server/seats.h"
 
 #include <stdio.h>
 #include <string.h>
 
+static void remember_members(struct server_federation *f)
+{
+    f->past = (struct server_past){.generation = f->set.generation, .shown = f->set.shown};
+    for (uint32_t m = 0; m < f->set.n; m++)
+        f->past.in[f->set.member[m]] = true;
+}
+
 static void choose_members(struct server_federation *f)
 {
     f->set.n = 0;
-    for (size_t i = 0; i < f->terms.roster->n; i++) {
+    for (uint32_t i = 0; i < f->terms.roster->n; i++) {
         struct server_peer *p = &f->peer[i];
         p->answered = false;
         p->member = -1;
-        if (p->present && !p->excluded && !p->barred) {
+        if (server_may_sit(f, i)) {
             p->member = (int)f->set.n;
             f->set.member[f->set.n++] = (uint8_t)i;
         }
     }
     f->set.answers = f->set.left = 0;
+    f->set.shown = false;
 }
 
 struct server_next server_offer(struct server_federation *f, struct actions *a)
 {
     struct action *send;
 
+    remember_members(f);
     if (f->set.generation < f->set.known)
         f->set.generation = f->set.known;
     f->set.known = ++f->set.generation;
@@ -142,20 +153,27 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
 
 /* --- confirmations --- */
 
-/* Is a member about to hear that its ledger was put back?  It refuses then, and nobody else need
- * send anything for a round that cannot end. */
-static bool somebody_will_refuse(const struct server_federation *f)
+/* A member whose ledger was put back, by the word of as many others as it takes (witness.h); n:
+ * none.  Fewer may lie: they are named, and the job goes on. */
+static uint32_t find_put_back(const struct server_federation *f)
 {
-    for (uint32_t by = 0; by < f->set.n; by++) {
-        for (uint32_t m = 0; m < f->set.n; m++) {
-            if (agree_seen(&f->agree.show_confirms[by], m) <= f->agree.hellos[m].ledger)
-                continue;
-            log_warn("%s has seen more of the ledger of %s than there is",
-                     server_name(f, f->set.member[by]), server_name(f, f->set.member[m]));
-            return true;
+    const uint32_t needed = witness_needed(f->terms.straggler, server_colluders(f), f->set.n);
+    bool who[WIRE_MEMBERS_MAX];
+    uint32_t m;
+
+    for (m = 0; m < f->set.n; m++) {
+        uint32_t n =
+            witness_count(who, f->agree.show_confirms, f->set.n, m, f->agree.hellos[m].ledger);
+
+        for (uint32_t by = 0; by < f->set.n; by++) {
+            if (who[by])
+                log_warn("%s has seen more of the ledger of %s than there is",
+                         server_name(f, f->set.member[by]), server_name(f, f->set.member[m]));
         }
+        if (n >= needed)
+            break;
     }
-    return false;
+    return m;
 }
 
 static void relay_confirms(struct server_federation *f, struct actions *a)
@@ -168,25 +186,43 @@ static void relay_confirms(struct server_federation *f, struct actions *a)
     send = server_send_members(f, a, WIRE_CONFIRMS);
     send->msg.confirms =
         (struct wire_confirms){f->set.generation, f->set.n, f->agree.show_confirms, f->agree.proof};
+    f->set.shown = true;
+}
+
+/* It refuses, and nobody else need send anything for a round that cannot end.  Where it can be done
+ * without, nobody waits for its word. */
+static struct server_next will_refuse(struct server_federation *f, uint32_t peer)
+{
+    if (!server_does_without(f))
+        return next_of(NEXT_WAIT);
+    error_set(&f->error, STATUS_POLICY,
+              "ledger: others have seen more of the ledger of %s than there is: it was put back or "
+              "replaced",
+              server_name(f, peer));
+    return next_of_peer(NEXT_DROP, peer);
 }
 
 static struct server_next begin(struct server_federation *f, struct actions *a)
 {
+    uint32_t m;
+
     if (f->job->prepare != NULL && f->job->prepare(f->state) != STATUS_OK) {
         error_set(&f->error, STATUS_MEMORY, "no memory for a generation of %u parties", f->set.n);
         return next_of(NEXT_FAIL);
     }
     relay_confirms(f, a);
-    if (somebody_will_refuse(f))
-        return next_of(NEXT_WAIT);
+    m = find_put_back(f);
+    if (m < f->set.n)
+        return will_refuse(f, f->set.member[m]);
     f->started = true;
     return f->job->begin(f->state, a);
 }
 
 /* Where ids differ the job does not begin.  Whoever has to be named ends it where the job needs
  * everybody: then all are shown first what their neighbours have, and nobody who is alike counts as
- * compared with in vain.  Elsewhere the next generation shows the same. */
-static struct server_next all_confirmed(struct server_federation *f, struct actions *a)
+ * compared with in vain.  Elsewhere the next generation shows the same.  What the first member has
+ * shown is held against the server's own; of two others it may be either. */
+static struct server_next compared(struct server_federation *f, struct actions *a)
 {
     uint32_t peer = UINT32_MAX;
 
@@ -194,9 +230,19 @@ static struct server_next all_confirmed(struct server_federation *f, struct acti
         return begin(f, a);
     if (peer == UINT32_MAX)
         return next_of(NEXT_FAIL);
+    if (server_does_without(f) && peer != f->set.member[0])
+        return server_neighbours_differ(f, a);
     if (!server_does_without(f))
         relay_confirms(f, a);
     return next_of_peer(NEXT_BLAME, peer);
+}
+
+static struct server_next all_confirmed(struct server_federation *f, struct actions *a)
+{
+    const struct server_next next = compared(f, a);
+
+    server_compare_forget(f);
+    return next;
 }
 
 struct server_next server_confirm(struct server_federation *f, struct actions *a, uint32_t peer,

@@ -71,7 +71,7 @@ static void finish(struct loop *l, const struct action *a)
 {
     spans_stop(server_session_spans(l->run.session), clock_us());
     l->run.outcome = a->outcome;
-    l->run.error = *a->error;
+    l->run.error = a->error;
     close_everything(l);
 }
 

@@ -163,94 +163,27 @@ void server_missing(const struct server_federation *f, char *out, size_t n)
     }
 }
 
-/* --- who sits out --- */
+/* --- who goes --- */
 
-void server_sits_out(struct server_federation *f, uint32_t peer)
+void server_drop(struct server_federation *f, struct actions *a, uint32_t peer)
+{
+    struct action *drop = actions_add(a, ACTION_DROP);
+
+    drop->peer = peer;
+    drop->error = f->error;
+}
+
+void server_leaves(struct server_federation *f, uint32_t peer)
 {
     struct server_peer *p = &f->peer[peer];
 
-    p->excluded = true;
-    p->barred = ++p->losses >= SERVER_LOSSES_MAX;
-    if (p->barred)
-        log_warn("%s was late or lost %d times in a row without a whole round; it is shut out",
-                 server_name(f, peer), SERVER_LOSSES_MAX);
+    f->set.left += p->member >= 0;
+    p->present = p->answered = p->excluded = false;
+    p->member = -1;
+    f->counts.lost[peer]++;
 }
 
-/* Whoever is at odds with more than can collude is so with somebody honest, or lies itself. */
-static void at_odds(struct server_federation *f, uint32_t peer, uint32_t with)
+uint32_t server_colluders(const struct server_federation *f)
 {
-    struct server_peer *p = &f->peer[peer];
-    const uint32_t most = f->terms.colluders > 1 ? f->terms.colluders : 1;
-
-    p->again += p->at_odds[with];
-    p->odds += !p->at_odds[with];
-    p->at_odds[with] = true;
-    if (p->barred || (p->odds <= most && p->again < SERVER_LOSSES_MAX))
-        return;
-    p->barred = true;
-    log_warn("%s is at odds with %s, and has been with %u in all: it is shut out",
-             server_name(f, peer), server_name(f, with), p->odds);
-}
-
-/* One of the two lies, or this server, and nobody can tell which.  The first time it is the accused
- * that sits out, so that a liar to all is left alone; a second time both do. */
-bool server_accuses(struct server_federation *f, uint32_t peer, uint32_t accused)
-{
-    struct server_peer *by = &f->peer[peer], *of = &f->peer[accused];
-    const bool again = by->at_odds[accused], there = of->member >= 0;
-
-    if (by->member < 0 || accused == peer)
-        return false;
-    log_warn("%s says that a share of %s did not open: %s", server_name(f, peer),
-             server_name(f, accused), again ? "both sit out" : "that one sits out");
-    of->excluded = true;
-    by->excluded |= again;
-    at_odds(f, accused, peer);
-    at_odds(f, peer, accused);
-    return there || by->excluded || by->barred || phase_trains(f->sm.phase);
-}
-
-uint32_t server_largest_set(const struct server_federation *f, bool of_all,
-                            bool in[WIRE_MEMBERS_MAX])
-{
-    uint32_t n = 0, before;
-
-    for (size_t i = 0; i < f->terms.roster->n; i++) {
-        const struct server_peer *p = &f->peer[i];
-        in[i] = p->present && !p->barred && (of_all || !p->excluded);
-        n += in[i];
-    }
-    do {
-        before = n;
-        for (size_t i = 0; i < f->terms.roster->n; i++) {
-            if (in[i] && f->peer[i].min_parties > before) {
-                in[i] = false;
-                n--;
-            }
-        }
-    } while (n < before);
-    return n;
-}
-
-bool server_may_come_in(const struct server_federation *f, bool who[WIRE_MEMBERS_MAX])
-{
-    bool somebody = false;
-    uint32_t n = server_largest_set(f, true, who);
-
-    for (size_t i = 0; i < f->terms.roster->n; i++) {
-        who[i] = who[i] && f->peer[i].excluded && n >= f->terms.smallest;
-        somebody |= who[i];
-    }
-    return somebody;
-}
-
-bool server_let_in(struct server_federation *f)
-{
-    bool who[WIRE_MEMBERS_MAX];
-
-    if (!server_may_come_in(f, who))
-        return false;
-    for (size_t i = 0; i < f->terms.roster->n; i++)
-        f->peer[i].excluded &= !who[i];
-    return true;
+    return f->terms.colluders > 1 ? f->terms.colluders : 1;
 }

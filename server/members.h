@@ -39,20 +39,11 @@ bool server_answered(struct server_federation *f, uint32_t peer);
 void server_missing(const struct server_federation *f, char *out,
                     size_t n); /* "p1, p3" without an answer */
 
-/* Until it is let in again; or for good, when it has been late or lost too often in a row. */
-void server_sits_out(struct server_federation *f, uint32_t peer);
-/* `peer` says that a share of `accused` did not open: the accused sits out until it is let in
- * again, both do when it was so before, and who is at odds with more than can collude, or over and
- * over, is out for good.  True: the generation cannot go on. */
-bool server_accuses(struct server_federation *f, uint32_t peer, uint32_t accused);
-/* Who sits out and is in the largest set that is large enough for each of its members; false:
- * nobody. */
-bool server_may_come_in(const struct server_federation *f, bool who[WIRE_MEMBERS_MAX]);
-/* Lets them in, for the next generation; false: nobody. */
-bool server_let_in(struct server_federation *f);
-/* Of those who are ready, or of all who are here, the largest set whose size is enough for each of
- * its members: who asks for more (min_parties) is in none. */
-uint32_t server_largest_set(const struct server_federation *f, bool of_all,
-                            bool in[WIRE_MEMBERS_MAX]);
+/* `peer` is refused with f->error, and its connection closed.  What it was a member of is another
+ * matter (server_lost, server_leaves). */
+void server_drop(struct server_federation *f, struct actions *a, uint32_t peer);
+void server_leaves(struct server_federation *f, uint32_t peer); /* is here no longer */
+/* That may lie together, and nobody else is shut out for it. */
+uint32_t server_colluders(const struct server_federation *f);
 
 #endif

@@ -8,6 +8,7 @@
 #include "common/base/le.h"
 #include "common/crypto/aead.h"
 #include "common/crypto/digest.h"
+#include "common/crypto/rng.h"
 #include "common/crypto/secret.h"
 
 #include <openssl/rand.h>
@@ -36,6 +37,23 @@ enum status sealed_key_load(uint8_t key[SEALED_KEY_BYTES], const char *path, str
         secret_wipe(text, sizeof text);
     }
     secret_buf_deinit(&file);
+    return s;
+}
+
+enum status sealed_key_make(uint8_t key[SEALED_KEY_BYTES], const char *path, struct error *err)
+{
+    char text[2 * SEALED_KEY_BYTES + 2];
+    struct rng rng;
+    enum status s = rng_init_system(&rng);
+
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s: %s", path, status_words(s));
+    rng_fill(&rng, key, SEALED_KEY_BYTES);
+    rng_deinit(&rng);
+    digest_hex(text, key, SEALED_KEY_BYTES);
+    strcat(text, "\n");
+    s = file_write_atomic(path, text, strlen(text), 0600, err);
+    secret_wipe(text, sizeof text);
     return s;
 }
 

@@ -23,6 +23,10 @@ enum { SEALED_KEY_BYTES = 32, SEALED_LABEL_MAX = 512 };
 enum status sealed_key_load(uint8_t key[SEALED_KEY_BYTES], const char *path,
                             struct error *err) MUST_USE;
 
+/* A new one from the system's generator, and its file, of mode 0600. */
+enum status sealed_key_make(uint8_t key[SEALED_KEY_BYTES], const char *path,
+                            struct error *err) MUST_USE;
+
 enum status sealed_write(const char *path, const uint8_t key[SEALED_KEY_BYTES], const char *label,
                          const void *bytes, size_t n, struct error *err) MUST_USE;
 

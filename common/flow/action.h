@@ -75,7 +75,7 @@ struct action {
     const struct journal_record *record; /* APPEND */
     struct wire_bytes kept; /* KEEP: secret, seal it; the core leaves them alone until EVENT_KEPT */
     enum wire_outcome outcome;
-    const struct error *error;
+    struct error error; /* DROP, FINISH: why */
 };
 
 struct actions {
@@ -92,7 +92,8 @@ static inline struct action *actions_add(struct actions *a, enum action_kind kin
     item->kind = kind;
     item->to = NULL;
     item->to_n = 0;
-    item->error = NULL;
+    item->error.status = STATUS_OK;
+    item->error.text[0] = 0;
     return item;
 }
 

@@ -3,9 +3,6 @@
  */
 #include "common/privacy/ledger_key.h"
 
-#include "common/base/file.h"
-#include "common/crypto/digest.h"
-#include "common/crypto/rng.h"
 #include "common/crypto/sealed.h"
 #include "common/crypto/secret.h"
 
@@ -24,23 +21,6 @@ static bool exists(const char *path)
     struct stat is;
 
     return lstat(path, &is) == 0 || errno != ENOENT;
-}
-
-static enum status make(uint8_t key[LEDGER_KEY_BYTES], const char *path, struct error *err)
-{
-    char text[2 * LEDGER_KEY_BYTES + 2];
-    struct rng rng;
-    enum status s = rng_init_system(&rng);
-
-    if (s != STATUS_OK)
-        return error_set(err, s, "%s: %s", path, status_words(s));
-    rng_fill(&rng, key, LEDGER_KEY_BYTES);
-    rng_deinit(&rng);
-    digest_hex(text, key, LEDGER_KEY_BYTES);
-    strcat(text, "\n");
-    s = file_write_atomic(path, text, strlen(text), 0600, err);
-    secret_wipe(text, sizeof text);
-    return s;
 }
 
 /* A ledger that was begun before there was a state_key stays under its own. */
@@ -78,5 +58,5 @@ enum status ledger_key_load(uint8_t key[LEDGER_KEY_BYTES], const char *path, con
                          "ledger %s: its key is missing: no state_key is configured, and there is "
                          "no %s",
                          path, own);
-    return make(key, own, err);
+    return sealed_key_make(key, own, err);
 }

@@ -188,6 +188,7 @@ static const struct field refuse[] = {
     {FAULT(Refuse, refuse, STATUS_KIND_NONE + 1)},
     {WORDS(Refuse, refuse, text)},
     {FIELD_U32, ROW(Refuse, refuse, accused, uint32_t, uint32_t), FROM(0, WIRE_MEMBERS_MAX, 1)},
+    {U64(Refuse, refuse, generation)},
 };
 
 /* --- rules about several fields --- */
@@ -236,6 +237,13 @@ static const char *share_rule(const void *ours)
     return even && relay_rule(ours) == NULL ? NULL : "share";
 }
 
+static const char *refuse_rule(const void *ours)
+{
+    const struct wire_refuse *r = ours;
+
+    return (r->accused > 0) == (r->generation > 0) ? NULL : "refuse";
+}
+
 /* --- messages --- */
 
 const struct message fields_messages[WIRE_KINDS] = {
@@ -254,7 +262,7 @@ const struct message fields_messages[WIRE_KINDS] = {
     [WIRE_RELAY] = {BODY(RELAY, relay, shares), relay_rule},
     [WIRE_KEPT] = {BODY(KEPT, kept, kept), NULL},
     [WIRE_FINISH] = {BODY(FINISH, finish, finish), NULL},
-    [WIRE_REFUSE] = {BODY(REFUSE, refuse, refuse), NULL},
+    [WIRE_REFUSE] = {BODY(REFUSE, refuse, refuse), refuse_rule},
 };
 
 const struct message fields_hello_body = {MESSAGE("hello body", 0, hello_body, hello), NULL};

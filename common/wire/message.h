@@ -182,7 +182,8 @@ struct wire_finish {
 struct wire_refuse {
     enum status_kind kind;
     char text[WIRE_TEXT_MAX + 1];
-    uint32_t accused; /* roster index + 1 of the member whose share did not open; 0: of none */
+    uint32_t accused;    /* roster index + 1 of a member that it cannot go on with, ... */
+    uint64_t generation; /* ... and in which generation; both or neither, 0 */
 };
 
 struct wire_msg {

@@ -74,8 +74,8 @@ experiment_open() {
     out=$(readlink -f "$out")
     exec 8>"$out/lock" || fail 6 "$out cannot be written"
     flock -n 8 || fail 2 "$out: an experiment is running there"
-    # What was done before the lock was ours may be done now.
-    experiment_grid runs "$@" >"$list" || exit $?
+    # What was done before the lock was ours may be done now; and ids are made under the folder's key.
+    experiment_grid runs --begin "$@" >"$list" || exit $?
     cp "$grid" "$out/grid.yaml" || fail 6 "$out cannot be written"
     total=$(($(wc -l <"$list") - 1))
     before=$(cut -f 2 "$list" | grep -cx 'done')

@@ -1,19 +1,21 @@
 /* grid.c -- vfl-grid: the runs of an experiment, and its tables.
  *
- *   vfl-grid runs   [--data FOLDER] [--out DIR] [--only WORD] GRID.yaml
+ *   vfl-grid runs   [--data FOLDER] [--out DIR] [--only WORD] [--begin] GRID.yaml
  *   vfl-grid list   [--data FOLDER] [--out DIR] [--only WORD] GRID.yaml
  *   vfl-grid tables [--data FOLDER] [--out DIR] GRID.yaml
  *
  * `runs` is for deploy/sh/experiment.sh: a line with the folder, the grid's jobs (0: it does not
  * say) and the most parties of a run, then one for each run: its id, done or todo, the arguments of
  * `vfl cluster`; all with tabs between.  `list` says the same to people.  `tables` writes
- * DIR/results.csv, runs.csv and failed.  The folder is runs/NAME unless said.
+ * DIR/results.csv, runs.csv and failed.  The folder is runs/NAME unless said.  --begin: it is this
+ * experiment's, and gets a key for the ids if it has none (grid/idkey.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/buf.h"
 #include "deploy/tools/grid/found.h"
 #include "deploy/tools/grid/grid.h"
+#include "deploy/tools/grid/idkey.h"
 #include "deploy/tools/grid/run.h"
 #include "deploy/tools/grid/table.h"
 
@@ -29,6 +31,7 @@ enum mode { MODE_RUNS, MODE_LIST, MODE_TABLES };
 struct options {
     enum mode mode;
     const char *data, *out, *only, *file;
+    bool begin;
 };
 
 struct listing {
@@ -90,6 +93,7 @@ static bool read_arguments(struct options *o, int argc, char **argv)
         {"data", required_argument, NULL, 'd'},
         {"out", required_argument, NULL, 'o'},
         {"only", required_argument, NULL, 'w'},
+        {"begin", no_argument, NULL, 'b'},
         {NULL, 0, NULL, 0},
     };
     size_t mode = 0;
@@ -107,6 +111,8 @@ static bool read_arguments(struct options *o, int argc, char **argv)
             o->out = optarg;
         else if (c == 'w')
             o->only = optarg;
+        else if (c == 'b' && o->mode == MODE_RUNS)
+            o->begin = true;
         else
             return false;
     }
@@ -126,7 +132,7 @@ int main(int argc, char **argv)
 
     if (!read_arguments(&o, argc, argv)) {
         fprintf(stderr, "usage: vfl-grid runs|list|tables [--data FOLDER] [--out DIR] "
-                        "[--only WORD] GRID.yaml\n");
+                        "[--only WORD] [--begin] GRID.yaml\n");
         return status_exit_code(STATUS_CONFIG);
     }
     s = grid_read(&g, o.file, o.data, &err);
@@ -135,7 +141,9 @@ int main(int argc, char **argv)
             snprintf(dir, sizeof dir, "%s", o.out);
         else
             snprintf(dir, sizeof dir, "runs/%s", g.name);
-        s = o.mode == MODE_TABLES ? table_write(&g, dir, &err) : list(&g, &o, dir, &err);
+        s = idkey_load(&g, dir, o.begin, &err);
+        if (s == STATUS_OK)
+            s = o.mode == MODE_TABLES ? table_write(&g, dir, &err) : list(&g, &o, dir, &err);
     }
     if (s != STATUS_OK)
         fprintf(stderr, "%s\n", err.text);

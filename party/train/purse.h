@@ -107,11 +107,11 @@ uint64_t party_number(const struct party_setup *setup, uint64_t unopened);
 /* All are good. */
 void party_witness_hellos(struct party_witness *w, const struct party_setup *setup,
                           const struct party_set *set);
-/* Into the own confirmation; and does another one remember more of this party than it has? */
+/* Into the own confirmation; and do enough others remember more of this party than it has? */
 void party_witness_say(const struct party_witness *w, const struct party_set *set,
                        struct agree_confirm *c);
 enum status party_witness_check(const struct party_setup *setup, const struct party_set *set,
-                                uint32_t member, const struct wire_confirm *c,
+                                const struct party_course *c, const struct wire_confirms *cs,
                                 struct error *err) MUST_USE;
 /* Into a checkpoint. */
 struct party_paid party_witness_paid(const struct party_witness *w, const struct party_setup *setup,

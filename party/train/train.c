@@ -88,12 +88,14 @@ static void confirm(const void *state, struct agree_confirm *c)
 static enum status check(void *state, const struct wire_confirms *cs)
 {
     const struct party_train *p = state;
-    const struct party_set *set = p->host->set;
-    enum status s = STATUS_OK;
+    const struct party_host *h = p->host;
 
-    for (uint32_t m = 0; m < set->members_n && s == STATUS_OK; m++)
-        s = party_witness_check(p->host->setup, set, m, &cs->confirm[m], p->host->error);
-    return s;
+    return party_witness_check(h->setup, h->set, &p->course, cs, h->error);
+}
+
+static bool does_without(const void *state)
+{
+    return ((const struct party_train *)state)->course.does_without;
 }
 
 static void start(void *state)
@@ -315,6 +317,7 @@ const struct party_job party_train_job = {
     .confirm = confirm,
     .check = check,
     .start = start,
+    .does_without = does_without,
     .message = message,
     .work = party_train_work,
     .done = done,

@@ -3,8 +3,9 @@
  * A ledger's numbers only grow, by one at least for each round that this party sends something in.
  * Every hello says how far the speaker's has come; from then on every round that ends has taken one
  * more of each member, since all of them had to send for it.  That is kept, and said in the next
- * confirmation.  A party of whom others have seen more than its ledger has stops: the file was put
- * back or replaced, and its claims would be false (threats B4, F2).
+ * confirmation.  A party of whom enough others (common/flow/witness.h) have seen more than its
+ * ledger has stops: the file was put back or replaced, and its claims would be false (threats B4,
+ * F2).
  *
  * The own checkpoint remembers too, and so does the server, who says how many steps are done: a
  * ledger that lacks what they took has no need of a witness.
@@ -16,6 +17,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/config/aggregation.h"
+#include "common/flow/witness.h"
 #include "common/privacy/ledger.h"
 
 _Static_assert(LEDGER_NUMBER_MAX == WIRE_LEDGER_MAX, "what is said can be kept");
@@ -71,18 +73,35 @@ void party_witness_say(const struct party_witness *w, const struct party_set *se
         agree_put_seen(c, m, m == set->self ? set->hellos[m].ledger : w->seen[set->members[m]]);
 }
 
+/* Too few are named in the log; where they are enough, the first one is in the error. */
 enum status party_witness_check(const struct party_setup *setup, const struct party_set *set,
-                                uint32_t member, const struct wire_confirm *c, struct error *err)
+                                const struct party_course *c, const struct wire_confirms *cs,
+                                struct error *err)
 {
-    uint64_t seen = agree_seen(c, set->self), own = set->hellos[set->self].ledger;
+    const uint64_t own = set->hellos[set->self].ledger;
+    const uint32_t needed =
+        witness_needed(c->plan.protocol.straggler, plan_withstands(&c->plan), set->members_n);
+    bool who[WIRE_MEMBERS_MAX];
+    const uint32_t n = witness_count(who, cs->confirm, set->members_n, set->self, own);
+    enum status s = STATUS_OK;
 
-    if (seen <= own)
-        return STATUS_OK;
-    return error_set(err, STATUS_POLICY,
-                     "ledger: %s has seen number %llu of this ledger, which ends at %llu: it was "
-                     "put back or replaced",
-                     setup->roster->party[set->members[member]].name, (unsigned long long)seen,
-                     (unsigned long long)own);
+    for (uint32_t m = 0; m < set->members_n; m++) {
+        const char *name = setup->roster->party[set->members[m]].name;
+        const unsigned long long seen = agree_seen(&cs->confirm[m], set->self);
+
+        if (!who[m])
+            continue;
+        if (n < needed)
+            log_warn("ledger: %s says that it has seen number %llu of this ledger, which ends at "
+                     "%llu; it would take %u of the others to stop this party",
+                     name, seen, (unsigned long long)own, needed);
+        else if (s == STATUS_OK)
+            s = error_set(err, STATUS_POLICY,
+                          "ledger: %s has seen number %llu of this ledger, which ends at %llu: it "
+                          "was put back or replaced",
+                          name, seen, (unsigned long long)own);
+    }
+    return s;
 }
 
 /* In clear, a round may end without members that it did not wait for. */

@@ -87,6 +87,7 @@ static struct server_next begin(void *state, struct actions *a)
 
     for (size_t i = 0; i < s->fed->terms.roster->n; i++)
         s->member[i].uploaded = 0;
+    s->sum.combined_round = 0;
     if (!server_waits(s->fed))
         server_trainer_begin(&s->trainer, s->fed->terms.digest);
     if (s->stream != NULL)
@@ -177,6 +178,13 @@ static bool spared(const struct server_train *s, bool had_answered)
     case SPARES_ANSWERED: return had_answered || !server_waits(s->fed);
     }
     return false;
+}
+
+static void voided(void *state)
+{
+    struct server_train *s = state;
+
+    s->report.void_rounds += s->fed->sm.phase != PHASE_CLOSE;
 }
 
 static bool lost(void *state, bool had_answered)
@@ -314,6 +322,7 @@ const struct server_job server_job_train = {
     .arrival = arrival,
     .overtaken = overtaken,
     .timer = timer,
+    .voided = voided,
     .lost = lost,
     .settle = settle,
     .left_behind = left_behind,

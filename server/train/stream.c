@@ -153,13 +153,6 @@ static enum status ask(struct server_train *s, struct actions *a, uint32_t peer,
     return STATUS_OK;
 }
 
-static bool somebody_may_come_in(const struct server_train *s)
-{
-    bool who[WIRE_MEMBERS_MAX];
-
-    return server_may_come_in(s->fed, who);
-}
-
 /* Everybody still there has answered: what the members were held back for can happen.  Or they have
  * no steps left, since a server that died forgot some: then those who sit out are needed now, and
  * with nobody here, whoever comes before patience ends. */
@@ -175,7 +168,7 @@ static struct train_next when_drained(struct server_train *s, struct actions *a)
     }
     if (there == 0)
         return train_say(NEXT_SET);
-    if (!s->stream->draining && !somebody_may_come_in(s))
+    if (!s->stream->draining && !server_may_come_in(s->fed))
         return train_say(NEXT_WAIT);
     if (server_let_in(s->fed)) {
         server_flush_close(s->fed, a, &s->trainer, s->round.number);
@@ -361,7 +354,7 @@ static bool must_drain(const struct server_train *s)
         agenda_due(&s->trainer.agenda, s->trainer.steps_done))
         return true;
     return s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) == 0 &&
-           somebody_may_come_in(s);
+           server_may_come_in(s->fed);
 }
 
 static struct train_next done(struct server_train *s, struct actions *a,

@@ -26,6 +26,7 @@
 #include "common/base/buf.h"
 #include "server/job.h"
 #include "server/members.h"
+#include "server/seats.h"
 #include "server/setup.h"
 #include "server/train/broadcast.h"
 #include "server/train/deal.h"

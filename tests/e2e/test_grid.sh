@@ -149,13 +149,19 @@ differ "$first" "$(ids)" 'another party, another id'
 mkdir -p data/a other
 printf 'id,x,label\n1,2,0\n' >data/a/set.csv
 printf 'name: x\ncluster: {train: a/set.csv}\n' >g.yaml
-first=$(ids --data data)
+mkdir -p keyed
+first=$(ids --data data --out keyed --begin)
 same "--train $dir/data/a/set.csv --seed 1" "$(arguments --data data g.yaml)" \
     '--data says where files are'
 mkdir other/a && cp data/a/set.csv other/a
-same "$first" "$(ids --data other)" 'the same file elsewhere is the same set'
+same "$first" "$(ids --data other --out keyed)" 'the same file elsewhere is the same set'
+unkeyed=$(ids --data data)
+differ "$first" "$(mkdir -p fresh && ids --data data --out fresh --begin)" \
+    'in another folder it is another id: nobody else can tell from an id what is in a file'
+same 600 "$(stat -c %a keyed/id.key)" 'the key is for its owner alone'
 printf 'id,x,label\n1,3,0\n' >data/a/set.csv
-differ "$first" "$(ids --data data)" 'another content is another set'
+differ "$first" "$(ids --data data --out keyed)" 'another content is another set'
+same "$unkeyed" "$(ids --data data)" 'without a key nothing of a file is in an id'
 gzip -n data/a/set.csv
 same "--train $dir/data/a/set.csv.gz --seed 1" "$(arguments --data data g.yaml)" \
     'a file may be there as .gz'

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* Pairs that were refused before anything say little: of many, so many reach a release at least. */
-enum { MANY = 1000, RELEASED_PERCENT_MIN = 70 };
+enum { MANY = 1000, RELEASED_PERCENT_MIN = 70, TASK_PERCENT_MIN = 5 };
 enum { HANGS_S = 120, BATCH = 2000, MMAP_MIN = 1 << 24, TOP_PAD = 1 << 26 };
 enum { AGGREGATIONS = 4, BOTTOMS = 3, VIEWS = 2, STRAGGLERS = 3 };
 
@@ -31,7 +31,7 @@ struct board {
     uint64_t now, done; /* the seed under way; pairs that came to their end */
     uint64_t differences, crashes, released, refused, troubled, recovered, too_long;
     uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
-    uint64_t once, strict, encoding[ENCODING_TOPK + 1];
+    uint64_t once, strict, encoding[ENCODING_TOPK + 1], task[TASK_REGRESSION + 1];
 };
 
 static double seconds(void)
@@ -54,6 +54,7 @@ static void count(struct board *b, const struct pair *p, const struct play *y)
     b->once += plan->training.releases == RELEASES_ONCE;
     b->strict += p->strict;
     b->encoding[plan->protocol.encoding]++;
+    b->task[plan->model.task]++;
     b->kind[plan->protocol.aggregation][p->bottom[p->victim].train][plan->protocol.local_view]
            [plan->protocol.straggler]++;
 }
@@ -151,6 +152,8 @@ static void print_board(const struct board *b, double took)
     printf("  encodings:");
     for (size_t e = 0; e <= ENCODING_TOPK; e++)
         printf(" %s %" PRIu64, encodings[e], b->encoding[e]);
+    printf("\n  tasks: binary %" PRIu64 " multiclass %" PRIu64 " regression %" PRIu64,
+           b->task[TASK_BINARY], b->task[TASK_MULTICLASS], b->task[TASK_REGRESSION]);
     printf("; once %" PRIu64 "; default policy %" PRIu64 "\n", b->once, b->strict);
     printf("  %.1f %% reached a release, %.1f %% were refused before anything; %.1f %% had trouble "
            "(%" PRIu64 " of them went on to a good end); %.1f ms a pair\n",
@@ -161,13 +164,19 @@ static void print_board(const struct board *b, double took)
 /* What makes the figure say less than it seems to: so many failures more. */
 static uint64_t too_little(const struct board *b)
 {
+    uint64_t rare = 0;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;
 
+    for (size_t t = TASK_BINARY; t <= TASK_REGRESSION; t++)
+        rare += b->done >= MANY && b->task[t] * 100 < b->done * TASK_PERCENT_MIN;
+    if (rare > 0)
+        printf("FAIL  %" PRIu64 " tasks have fewer than %d %% of the pairs\n", rare,
+               TASK_PERCENT_MIN);
     if (b->too_long > 0)
         printf("FAIL  %" PRIu64 " pairs were longer than what is compared\n", b->too_long);
     if (idle)
         printf("FAIL  fewer than %d %% of the pairs reached a release\n", RELEASED_PERCENT_MIN);
-    return b->too_long + idle;
+    return b->too_long + idle + rare;
 }
 
 uint64_t crowd_play(const struct crowd *c, uint64_t *pairs)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DRAW_SHAPE, DRAW_PLAN, DRAW_PARTIES, DRAW_TROUBLE, DRAW_DATA, DRAW_SIDE };
+enum { DRAW_SHAPE, DRAW_PLAN, DRAW_PARTIES, DRAW_TROUBLE, DRAW_DATA, DRAW_SIDE, DRAW_LABELS };
 enum { PAIR_VALUES_MAX = 64 };
 
 /* --- parties --- */
@@ -135,8 +135,27 @@ static void fill_party(const struct pair *p, uint32_t i, int side, struct table 
     }
 }
 
+/* The same in both runs.  The server has read its own and knows them for what the plan says; those
+ * of a party may be others, and come from wherever they come. */
+static void fill_labels(const struct pair *p, struct sim *s)
+{
+    struct dice d = dice_of(p->seed, DRAW_LABELS, 1);
+    const bool strange = dice_percent(&d, 20);
+
+    for (size_t i = 0; i < s->train.rows + s->test.rows; i++) {
+        float *y = i < s->train.rows ? &s->train_target[i] : &s->test_target[i - s->train.rows];
+
+        *y = p->options.classes == 1 ? (float)(4 * dice_real(&d) - 2)
+                                     : (float)dice_between(&d, 0, p->options.classes - 1);
+        if (i < s->train.rows)
+            s->train.x[i] = strange ? DICE_PICK(&d, extremes) : *y;
+    }
+    s->labels.x = s->train.x;
+}
+
 void pair_arrange(const struct pair *p, struct sim *s, int side)
 {
+    fill_labels(p, s);
     for (uint32_t i = 0; i < p->options.parties; i++) {
         struct sim_party *to = &s->party[i];
 
@@ -194,7 +213,9 @@ static void draw_trouble(struct pair *p, struct dice *d)
 void pair_draw(struct pair *p, uint64_t seed)
 {
     struct dice shape = dice_of(seed, DRAW_SHAPE, 0), plan = dice_of(seed, DRAW_PLAN, 0),
-                parties = dice_of(seed, DRAW_PARTIES, 0), trouble = dice_of(seed, DRAW_TROUBLE, 0);
+                parties = dice_of(seed, DRAW_PARTIES, 0), trouble = dice_of(seed, DRAW_TROUBLE, 0),
+                labels = dice_of(seed, DRAW_LABELS, 0);
+    static const uint32_t classes[] = {1, 1, 2, 2, 2, 2, 3, 5}; /* 1: regression */
     size_t n = 0;
 
     memset(p, 0, sizeof *p);
@@ -210,6 +231,7 @@ void pair_draw(struct pair *p, uint64_t seed)
         .unpacker = 1 << 15,
         .checkpoint_rounds = dice_percent(&shape, 30) ? 0 : (uint32_t)dice_between(&shape, 1, 3),
     };
+    p->options.classes = DICE_PICK(&labels, classes);
     pair_draw_plan(p, &plan);
     draw_parties(p, &parties);
     draw_trouble(p, &trouble);
@@ -248,9 +270,10 @@ void pair_print(const struct pair *p, FILE *to)
                                                                      "alter",      "swallow",
                                                                      "hole from",  "kill at"};
 
-    fprintf(to, "pair %llu: %u parties, %u + %u rows, %u columns, checkpoint_rounds %u\n",
-            (unsigned long long)p->seed, p->options.parties, p->options.train_rows,
-            p->options.test_rows, p->options.columns, p->options.checkpoint_rounds);
+    fprintf(
+        to, "pair %llu: %u parties, %u + %u rows, %u columns, %u classes, checkpoint_rounds %u\n",
+        (unsigned long long)p->seed, p->options.parties, p->options.train_rows,
+        p->options.test_rows, p->options.columns, p->options.classes, p->options.checkpoint_rounds);
     for (size_t i = 0; p->options.sets[i] != NULL; i++)
         fprintf(to, "  --set %s\n", p->options.sets[i]);
     for (size_t i = 0; p->options.party_sets[i] != NULL; i++)

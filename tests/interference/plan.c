@@ -32,7 +32,7 @@ static const struct {
     {"protocol.fedvs.segments", 2},
     {"protocol.fedvs.privacy", 2},
     {"protocol.label_holders", 3},
-    {"model.task", 0},           /* the labels say */
+    {"model.task", 0},           /* drawn before all others: it decides the outputs */
     {"training.stop.metric", 0}, /* the server's answer to sums, which are not the script's */
     {"training.stop.split", 0},
     {"training.stop.value", 0},
@@ -142,14 +142,19 @@ static size_t row_of(const char *path)
     return 0;
 }
 
+static uint32_t outputs_of(const struct pair *p, const struct plan *plan)
+{
+    return plan->model.binary_loss == BINARY_SIGMOID ? 1 : p->options.classes;
+}
+
 /* By everybody's rules, and by the server itself, which plays it. */
-static bool admitted(const struct plan *plan)
+static bool admitted(const struct pair *p, const struct plan *plan)
 {
     struct plan shaped = *plan;
     struct encode encode;
     struct error err = {0};
 
-    shaped.shape.outputs = plan->model.binary_loss == BINARY_SIGMOID ? 1 : 2;
+    shaped.shape.outputs = outputs_of(p, plan);
     return plan_check(&shaped, &err) == STATUS_OK &&
            encode_init(&encode, &shaped, shaped.shape.parties) == STATUS_OK;
 }
@@ -168,7 +173,7 @@ static bool set(struct pair *p, const size_t *row, char (*text)[PAIR_SET_MAX], s
         if (!key_set(k, (char *)&now + k->offset, &v, NULL, &fault))
             return false;
     }
-    if (!admitted(&now))
+    if (!admitted(p, &now))
         return false;
     p->plan = now;
     for (size_t i = 0; i < n; i++)
@@ -242,6 +247,7 @@ static void draw_gaussian(struct pair *p, struct dice *d)
 
 void pair_draw_plan(struct pair *p, struct dice *d)
 {
+    static const char *const tasks[] = {"auto", "binary", "multiclass", "regression"};
     static const char *const begin[][2] = {{"training.epochs", "1"},
                                            {"training.seed", "3"},
                                            {"privacy.delta", "1e-5"},
@@ -252,13 +258,16 @@ void pair_draw_plan(struct pair *p, struct dice *d)
 
     memset(p->set, 0, sizeof p->set);
     plan_defaults(&p->plan);
-    p->plan.model.task = TASK_BINARY;
+    p->plan.model.task = p->options.classes == 1   ? TASK_REGRESSION
+                         : p->options.classes == 2 ? TASK_BINARY
+                                                   : TASK_MULTICLASS;
     p->plan.shape.parties = p->options.parties;
     p->plan.shape.train_rows = p->options.train_rows;
     p->plan.shape.test_rows = p->options.test_rows;
     /* First: with the default batch no plan for so few rows is admitted. */
     snprintf(batch, sizeof batch, "%u", p->options.train_rows < 3 ? p->options.train_rows : 3);
     set_to(p, "training.batch", batch);
+    set_to(p, "model.task", tasks[p->plan.model.task]);
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
         set_to(p, begin[i][0], begin[i][1]);
     draw_aggregation(p, d);
@@ -283,5 +292,5 @@ void pair_draw_plan(struct pair *p, struct dice *d)
         if (p->plan.training.learning_rate > 1)
             set_to(p, "training.learning_rate", "0.9");
     }
-    p->plan.shape.outputs = p->plan.model.binary_loss == BINARY_SIGMOID ? 1 : 2;
+    p->plan.shape.outputs = outputs_of(p, &p->plan);
 }

@@ -163,7 +163,7 @@ static void finish(struct sim *s, int who, const struct action *a)
 
     end->over = true;
     end->outcome = a->outcome;
-    end->error = *a->error;
+    end->error = a->error;
     if (s->ear.ended != NULL)
         s->ear.ended(s, who, s->ear.owner);
 }
@@ -199,7 +199,7 @@ static enum status server_acts(void *owner, const struct action *a)
     case ACTION_SEND: return say(s, SIM_SERVER, a);
     case ACTION_ARM: s->server_timer_us = s->now_us + a->after_ms * 1000; break;
     case ACTION_DISARM: s->server_timer_us = 0; break;
-    case ACTION_DROP: drop(s, a->peer, a->error); break;
+    case ACTION_DROP: drop(s, a->peer, &a->error); break;
     case ACTION_KEEP:
         disk_keep(&s->disk, s, &a->kept);
         during_begins(s, SIM_SERVER, a);

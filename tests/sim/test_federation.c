@@ -77,7 +77,7 @@ static void do_server(struct play *p, const struct actions *a)
             continue;
         p->ended++;
         p->outcome = act->outcome;
-        p->error = *act->error;
+        p->error = act->error;
     }
     if (!works)
         return;

@@ -272,7 +272,7 @@ static void test_a_job_that_is_refused_costs_that_job_alone(void **state)
     for (uint32_t i = 0; i < PARTIES; i++) {
         offer(&p, i, PROBE, "0", 1);
         assert_int_equal(said(&p, WIRE_REFUSE).refuse.kind, STATUS_KIND_POLICY);
-        assert_int_equal(asked(&p, ACTION_FINISH)->error->status, STATUS_POLICY);
+        assert_int_equal(asked(&p, ACTION_FINISH)->error.status, STATUS_POLICY);
         assert_int_equal(phase_of(&p, i), PHASE_GATHER);
     }
     play_probe(&p, 4, "4");

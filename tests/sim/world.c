@@ -111,6 +111,18 @@ enum {
     PARTY_BASE = sizeof party_base / sizeof *party_base
 };
 
+/* The task is binary where nothing else is said; the labels, which it is about, are made here. */
+static void fit_task(struct plan *p, uint32_t classes)
+{
+    const bool sigmoid = p->model.binary_loss == BINARY_SIGMOID;
+
+    if (p->model.task == TASK_AUTO)
+        p->model.task = TASK_BINARY;
+    p->shape.outputs = p->model.task == TASK_REGRESSION || sigmoid ? 1 : 2;
+    if (p->model.task == TASK_MULTICLASS)
+        p->shape.outputs = classes > 0 ? classes : 3;
+}
+
 static void make_plan(struct sim *s)
 {
     const char *sets[SERVER_BASE + SIM_SETS_MAX];
@@ -126,11 +138,10 @@ static void make_plan(struct sim *s)
     }
     s->plan = c.plan;
     s->id_mismatches = c.id_mismatches;
-    s->plan.model.task = TASK_BINARY;
     s->plan.shape.parties = s->options.parties;
     s->plan.shape.train_rows = s->options.train_rows;
     s->plan.shape.test_rows = s->options.test_rows;
-    s->plan.shape.outputs = s->plan.model.binary_loss == BINARY_SIGMOID ? 1 : 2;
+    fit_task(&s->plan, s->options.classes);
     if (plan_check(&s->plan, &err) != STATUS_OK) {
         fprintf(stderr, "sim: %s\n", err.text);
         abort();

@@ -143,7 +143,7 @@ static enum status take_seeds(struct expand *e)
         if (e->runs++ == GRID_RUNS_MAX)
             return error_set(e->err, STATUS_CONFIG, "%s: more than %d runs", e->g->file,
                              GRID_RUNS_MAX);
-        s = run_name(&e->run, e->err);
+        s = run_name(&e->run, e->g, e->err);
         if (s == STATUS_OK)
             s = e->take(e->ctx, &e->run);
     }

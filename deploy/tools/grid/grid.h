@@ -25,6 +25,7 @@ enum {
     GRID_SEEDS_MAX = 1000,
     GRID_RUNS_MAX = 100000,
     GRID_ID_MAX = 160,
+    GRID_KEY_BYTES = 32,
 };
 
 enum setting_kind { SETTING_CLUSTER, SETTING_SET, SETTING_PARTY, SETTING_LABEL };
@@ -86,6 +87,8 @@ struct grid {
     bool has_cases;
     const char *column[GRID_COLUMNS_MAX]; /* labels, then axes */
     size_t columns, labels;
+    bool keyed; /* idkey.h */
+    uint8_t key[GRID_KEY_BYTES];
     struct arena text; /* the file's tree */
     struct arena arena;
 };

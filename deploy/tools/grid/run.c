@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/crypto/digest.h"
+#include "deploy/tools/grid/idkey.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,8 +50,10 @@ static enum status digest_file(struct content *c, struct error *err)
     return s;
 }
 
-static enum status add_file(struct digest *d, const char *path, size_t n, struct error *err)
+static enum status add_file(struct digest *d, const struct grid *g, const char *path, size_t n,
+                            struct error *err)
 {
+    uint8_t said[DIGEST_BYTES];
     size_t i = 0;
     enum status s;
 
@@ -66,21 +69,25 @@ static enum status add_file(struct digest *d, const char *path, size_t n, struct
             return s;
         seen_n = i + 1 > seen_n ? i + 1 : seen_n;
     }
-    digest_update(d, seen[i].digest, DIGEST_BYTES);
+    s = idkey_digest(said, g, seen[i].digest);
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s", status_words(s));
+    digest_update(d, said, sizeof said);
     return STATUS_OK;
 }
 
 /* Where files are does not matter, what is in them does. */
-static enum status add_files(struct digest *d, const struct setting *of, struct error *err)
+static enum status add_files(struct digest *d, const struct grid *g, const struct setting *of,
+                             struct error *err)
 {
     const char *value = of->value;
     const char *comma = strncmp(of->key, "idx_", 4) == 0 ? strchr(value, ',') : NULL;
     enum status s;
 
     if (comma == NULL)
-        return add_file(d, value, strlen(value), err);
-    s = add_file(d, value, (size_t)(comma - value), err);
-    return s == STATUS_OK ? add_file(d, comma + 1, strlen(comma + 1), err) : s;
+        return add_file(d, g, value, strlen(value), err);
+    s = add_file(d, g, value, (size_t)(comma - value), err);
+    return s == STATUS_OK ? add_file(d, g, comma + 1, strlen(comma + 1), err) : s;
 }
 
 /* --- the id --- */
@@ -90,7 +97,8 @@ static void add_text(struct digest *d, const char *text)
     digest_update(d, text, strlen(text) + 1);
 }
 
-static enum status digest_run(struct digest *d, const struct run *r, struct error *err)
+static enum status digest_run(struct digest *d, const struct run *r, const struct grid *g,
+                              struct error *err)
 {
     char seed[32];
 
@@ -109,7 +117,7 @@ static enum status digest_run(struct digest *d, const struct run *r, struct erro
             add_text(d, s->value);
             continue;
         }
-        st = add_files(d, s, err);
+        st = add_files(d, g, s, err);
         if (st != STATUS_OK)
             return st;
     }
@@ -149,13 +157,13 @@ static size_t add_choice(char *id, size_t n, const struct axis *axis, const char
     return add_word(id, n, word);
 }
 
-enum status run_name(struct run *r, struct error *err)
+enum status run_name(struct run *r, const struct grid *g, struct error *err)
 {
     uint8_t sum[DIGEST_BYTES];
     char hex[DIGEST_HEX_CHARS + 1];
     struct digest d;
     size_t n = 0;
-    enum status s = digest_run(&d, r, err);
+    enum status s = digest_run(&d, r, g, err);
 
     if (s == STATUS_OK)
         digest_final(&d, sum);

@@ -157,6 +157,23 @@ static enum status load(const char *text, mode_t mode)
     return sealed_key_load(got, path, &err);
 }
 
+static void test_a_key_that_is_made_is_new_and_for_its_owner_alone(void **state)
+{
+    uint8_t first[SEALED_KEY_BYTES], second[SEALED_KEY_BYTES], read[SEALED_KEY_BYTES];
+    struct error err = {0};
+    struct stat is;
+
+    (void)state;
+    assert_int_equal(sealed_key_make(first, path, &err), STATUS_OK);
+    assert_int_equal(sealed_key_load(read, path, &err), STATUS_OK);
+    assert_memory_equal(read, first, sizeof first);
+    assert_int_equal(stat(path, &is), 0);
+    assert_int_equal(is.st_mode & 0777, 0600);
+    assert_int_equal(sealed_key_make(second, path, &err), STATUS_OK);
+    assert_memory_not_equal(first, second, sizeof first);
+    assert_int_equal(sealed_key_make(first, "/nonexistent/key", &err), STATUS_IO);
+}
+
 static void test_a_key_file_is_64_hexadecimal_digits_for_its_owner_alone(void **state)
 {
     static const char hex[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
@@ -184,6 +201,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_the_label_stands_in_the_file_before_nonce_content_and_tag, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_short_memory_is_called_that, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_key_that_is_made_is_new_and_for_its_owner_alone,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_flipped_bit_and_every_cut_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(

@@ -95,20 +95,20 @@ static void test_an_added_action_carries_nothing_of_an_earlier_one(void **state)
 {
     static struct actions actions;
     static const uint8_t to[1];
-    struct error err = {0};
     struct action *a = actions_add(&actions, ACTION_SEND);
 
     (void)state;
     a->to = to;
     a->to_n = 1;
-    a->error = &err;
+    error_set(&a->error, STATUS_DATA, "of another");
     actions.n = 0;
     a = actions_add(&actions, ACTION_FINISH);
     assert_int_equal(actions.n, 1);
     assert_int_equal(a->kind, ACTION_FINISH);
     assert_null(a->to);
     assert_int_equal(a->to_n, 0);
-    assert_null(a->error);
+    assert_int_equal(a->error.status, STATUS_OK);
+    assert_string_equal(a->error.text, "");
 }
 
 int main(void)

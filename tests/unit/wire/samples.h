@@ -136,7 +136,7 @@ static inline struct wire_msg sample(enum wire_kind kind)
         m.finish = (struct wire_finish){OUTCOME_FAILED, STATUS_KIND_PEER, "party p2 lied"};
         break;
     case WIRE_REFUSE:
-        m.refuse = (struct wire_refuse){STATUS_KIND_POLICY, "policy.min_parties: 2 < 3", 3};
+        m.refuse = (struct wire_refuse){STATUS_KIND_POLICY, "policy.min_parties: 2 < 3", 3, 7};
         break;
     case WIRE_NONE:
     case WIRE_KINDS: CHECK(!"a message of no kind");
@@ -249,6 +249,7 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
                strcmp(a->finish.text, b->finish.text) == 0;
     case WIRE_REFUSE:
         return a->refuse.kind == b->refuse.kind && a->refuse.accused == b->refuse.accused &&
+               a->refuse.generation == b->refuse.generation &&
                strcmp(a->refuse.text, b->refuse.text) == 0;
     case WIRE_NONE:
     case WIRE_KINDS: break;

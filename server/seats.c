@@ -1,0 +1,186 @@
+/* seats.c -- who is in the next set, who sits out, and until when.
+ *
+ * Whoever is late or lost sits out until others are let in: at the end of an epoch.  So does one of
+ * two who are at odds, and then it is the other one's turn, in proportion (odds.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/seats.h"
+
+#include "common/base/log.h"
+#include "server/members.h"
+
+#include <stdio.h>
+
+/* --- the late --- */
+
+void server_sits_out(struct server_federation *f, uint32_t peer)
+{
+    struct server_peer *p = &f->peer[peer];
+
+    p->excluded = true;
+    p->barred = ++p->losses >= SERVER_LOSSES_MAX;
+    if (p->barred)
+        log_warn("%s was late or lost %d times in a row without a whole round; it is shut out",
+                 server_name(f, peer), SERVER_LOSSES_MAX);
+}
+
+/* --- the next set --- */
+
+static bool here(const struct server_federation *f, uint32_t peer)
+{
+    return f->peer[peer].present && !f->peer[peer].barred;
+}
+
+/* A turn ends with the last who is here of those that it is against. */
+static bool sits_out_for_odds(const struct server_federation *f, uint32_t peer)
+{
+    for (uint32_t i = 0; f->odds.out[peer] && i < f->terms.roster->n; i++) {
+        if (here(f, i) && odds_between(&f->odds, peer, i))
+            return true;
+    }
+    return false;
+}
+
+bool server_may_sit(const struct server_federation *f, uint32_t peer)
+{
+    return here(f, peer) && !f->peer[peer].excluded && !sits_out_for_odds(f, peer);
+}
+
+static uint32_t seat_all(const struct server_federation *f, bool of_all, bool by_turns,
+                         enum server_seat seat[WIRE_MEMBERS_MAX])
+{
+    const uint32_t roster_n = (uint32_t)f->terms.roster->n;
+    bool may[WIRE_MEMBERS_MAX] = {false}, in[WIRE_MEMBERS_MAX];
+    uint32_t n = 0, before;
+
+    for (uint32_t i = 0; i < roster_n; i++)
+        in[i] = may[i] = of_all ? here(f, i) : server_may_sit(f, i);
+    odds_part(&f->odds, in, roster_n, by_turns);
+    for (uint32_t i = 0; i < roster_n; i++) {
+        seat[i] = in[i] ? SEAT_TAKEN : may[i] ? SEAT_AT_ODDS : SEAT_NONE;
+        n += in[i];
+    }
+    do {
+        before = n;
+        for (uint32_t i = 0; i < roster_n; i++) {
+            if (seat[i] == SEAT_TAKEN && f->peer[i].min_parties > before) {
+                seat[i] = SEAT_TOO_FEW;
+                n--;
+            }
+        }
+    } while (n < before);
+    return n;
+}
+
+/* Nobody has a turn at the price of the job. */
+uint32_t server_seats(const struct server_federation *f, bool of_all,
+                      enum server_seat seat[WIRE_MEMBERS_MAX])
+{
+    const uint32_t n = seat_all(f, of_all, true, seat);
+
+    return n >= f->terms.smallest ? n : seat_all(f, of_all, false, seat);
+}
+
+void server_take_seats(struct server_federation *f, const enum server_seat seat[WIRE_MEMBERS_MAX])
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->terms.roster->n; i++)
+        n += seat[i] == SEAT_TAKEN;
+    for (uint32_t i = 0; i < f->terms.roster->n; i++) {
+        struct server_peer *p = &f->peer[i];
+
+        if (seat[i] == SEAT_TAKEN) {
+            p->excluded = f->odds.out[i] = false;
+        } else if (seat[i] == SEAT_AT_ODDS && !f->odds.out[i]) {
+            log_warn("going on without %s: it is at odds with another party, and one of the two "
+                     "sits out in turn",
+                     server_name(f, i));
+            f->odds.out[i] = true;
+            f->odds.turns[i]++;
+        } else if (seat[i] == SEAT_TOO_FEW && !p->excluded) {
+            log_warn("going on without %s: it takes part among %u parties or more; the others are "
+                     "%u",
+                     server_name(f, i), p->min_parties, n);
+            p->excluded = true;
+        }
+    }
+}
+
+/* --- who comes in --- */
+
+static bool come_in(const struct server_federation *f, enum server_seat seat[WIRE_MEMBERS_MAX])
+{
+    const uint32_t n = server_seats(f, true, seat);
+
+    for (uint32_t i = 0; i < f->terms.roster->n && n >= f->terms.smallest; i++) {
+        if (seat[i] == SEAT_TAKEN && f->peer[i].member < 0)
+            return true;
+    }
+    return false;
+}
+
+bool server_may_come_in(const struct server_federation *f)
+{
+    enum server_seat seat[WIRE_MEMBERS_MAX];
+
+    return come_in(f, seat);
+}
+
+bool server_let_in(struct server_federation *f)
+{
+    enum server_seat seat[WIRE_MEMBERS_MAX];
+    const bool somebody = come_in(f, seat);
+
+    for (uint32_t i = 0; i < f->terms.roster->n; i++) {
+        if (seat[i] == SEAT_AT_ODDS && f->peer[i].member < 0) {
+            f->odds.out[i] = true;
+            f->odds.turns[i]++;
+        }
+    }
+    if (somebody)
+        server_take_seats(f, seat);
+    return somebody;
+}
+
+/* --- shut out --- */
+
+static void name_those_at_odds(const struct server_federation *f, uint32_t peer, char *out,
+                               size_t n)
+{
+    size_t used = 0;
+
+    out[0] = 0;
+    for (uint32_t i = 0; i < f->terms.roster->n && used < n; i++) {
+        int w;
+
+        if (!odds_between(&f->odds, peer, i))
+            continue;
+        w = snprintf(out + used, n - used, "%s%s", used == 0 ? "" : ", ", server_name(f, i));
+        used += w > 0 ? (size_t)w : 0;
+    }
+}
+
+void server_say_barred(struct server_federation *f, uint32_t peer)
+{
+    const uint32_t most = server_colluders(f);
+    char others[200];
+
+    name_those_at_odds(f, peer, others, sizeof others);
+    if (f->odds.others[peer] <= most)
+        error_set(&f->error, STATUS_PROTOCOL, "%s: was lost too often in this run",
+                  server_name(f, peer));
+    else if (odds_about(&f->odds, peer) == ODDS_IDS)
+        error_set(
+            &f->error, STATUS_DATA,
+            "the ids of %s are not those of %s, of whom no more than %u can be wrong: it is shut "
+            "out of this run",
+            server_name(f, peer), others, most);
+    else
+        error_set(
+            &f->error, STATUS_PROTOCOL,
+            "%s is at odds with %s about shares that do not open, and no more than %u of them "
+            "can lie: it is shut out of this run",
+            server_name(f, peer), others, most);
+}

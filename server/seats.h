@@ -1,0 +1,37 @@
+/* seats.h -- who is in the next set: of those who are here, who is on time, not at odds with
+ * another, and content with so many.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_SEATS_H
+#define COLONNADE_SERVER_SEATS_H
+
+#include "server/federation.h"
+
+/* How a party stands to a set that could be chosen now. */
+enum server_seat {
+    SEAT_NONE,    /* not here, too late, or sitting out as before */
+    SEAT_TAKEN,   /* is in it */
+    SEAT_AT_ODDS, /* makes room for one that it is at odds with */
+    SEAT_TOO_FEW, /* takes part among more parties than there are (min_parties) */
+};
+
+/* Late or lost, as a member: sits out until it is let in again; or for good, when that has been so
+ * too often in a row. */
+void server_sits_out(struct server_federation *f, uint32_t peer);
+/* Here, and free to be a member. */
+bool server_may_sit(const struct server_federation *f, uint32_t peer);
+/* The set to choose of those who may sit, or (of_all) of all who are here: no two at odds, and as
+ * many as each of its members asks for.  How many are in it. */
+uint32_t server_seats(const struct server_federation *f, bool of_all,
+                      enum server_seat seat[WIRE_MEMBERS_MAX]);
+/* It is chosen: who has no seat now sits out, and is named. */
+void server_take_seats(struct server_federation *f, const enum server_seat seat[WIRE_MEMBERS_MAX]);
+/* Somebody who sits out now would be in a set of all. */
+bool server_may_come_in(const struct server_federation *f);
+/* Takes the seats of that set, for the next generation; false: nobody would come in. */
+bool server_let_in(struct server_federation *f);
+/* f->error: why this party is shut out. */
+void server_say_barred(struct server_federation *f, uint32_t peer);
+
+#endif
