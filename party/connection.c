@@ -9,7 +9,6 @@
 #include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
 #include "party/inject.h"
-#include "party/policy.h"
 
 #include <string.h>
 

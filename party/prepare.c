@@ -11,6 +11,7 @@
 #include "common/data/classes.h"
 #include "common/data/intake.h"
 #include "common/data/schema_fit.h"
+#include "common/data/schema_text.h"
 #include "common/nn/safetensors.h"
 
 #include <string.h>
@@ -129,6 +130,8 @@ static enum status scale_tables(struct party_inputs *in, struct error *err)
         s = scale_fit(scale, &in->train);
         if (s != STATUS_OK)
             error_set(err, s, "data.scale: %s", status_words(s));
+        else
+            schema_spare_levels(&in->schema, scale);
     } else {
         s = scale_load(scale, how, &in->train, err);
         if (s == STATUS_OK && in->config.scale_given)
@@ -239,6 +242,25 @@ static bool rows_may_decide(const struct config_party *c)
     return c->degree == 0 && (c->train == TRAIN_RAW || strcmp(c->scale, "fit") == 0);
 }
 
+/* data.schema, which knows nothing of data.group: that column is no feature. */
+static enum status load_schema(struct party_inputs *in, struct error *err)
+{
+    const struct config_party *c = &in->config;
+    enum status s = schema_load(&in->schema, c->schema, err);
+
+    if (s != STATUS_OK)
+        return error_wrap(err, "data.schema");
+    for (size_t i = 0; c->group[0] != 0 && i < in->schema.n; i++)
+        if (strcmp(in->schema.column[i].name, c->group) == 0)
+            in->schema.column[i].kind = SCHEMA_IGNORED;
+    if (in->schema.given || rows_may_decide(c))
+        return STATUS_OK;
+    return error_set(err, STATUS_CONFIG,
+                     "data.schema: %s: statistics: fit, where a claim for single records, or the "
+                     "number of inputs that others are told, may not hang on the records",
+                     c->schema);
+}
+
 static enum status apply_schema(struct party_inputs *in, struct table *t, const char *path,
                                 struct error *err)
 {
@@ -263,8 +285,10 @@ static enum status read_tables(struct party_inputs *in, struct error *err)
                                      .kind = decide ? SCHEMA_AUTO : SCHEMA_NUMBER,
                                      .complete = !decide,
                                      .limits = &INTAKE_LIMITS};
-    enum status s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
+    enum status s = c->schema[0] != 0 ? load_schema(in, err) : STATUS_OK;
 
+    if (s == STATUS_OK)
+        s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
     if (s == STATUS_OK && decide)
         s = schema_fit(&in->schema, &in->train, err);
     if (s == STATUS_OK && c->data_test[0] != 0)

@@ -6,7 +6,6 @@
 #include "common/base/bits.h"
 #include "common/base/check.h"
 #include "common/config/encoding.h"
-#include "common/config/plan_noise.h"
 
 enum { WORD = 4 };
 

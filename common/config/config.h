@@ -72,7 +72,7 @@ struct config_server {
     uint32_t checkpoint_rounds; /* with a state_key only */
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
     char labels_positive[CONFIG_COLUMN_MAX]; /* the text of class 1; "": classes by their texts */
-    char load[CONFIG_PATH_MAX]; /* first weights of the head; "": drawn */
+    char load[CONFIG_PATH_MAX];              /* first weights of the head; "": drawn */
     struct config_names insecure_peers;
     uint32_t connections_per_address; /* unauthenticated, threats E4 */
     uint32_t id_mismatches;           /* other lists of ids of one party, at most */
@@ -134,6 +134,7 @@ struct config_party {
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
     char labels_positive[CONFIG_COLUMN_MAX];
+    char schema[CONFIG_PATH_MAX];  /* what columns are; "": found out */
     char scale[CONFIG_PATH_MAX];   /* "fit", "none" or a path */
     bool scale_given;              /* the path's content was made without these records */
     char group[CONFIG_COLUMN_MAX]; /* whose rows they are; "": each is its own */

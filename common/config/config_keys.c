@@ -156,6 +156,10 @@ static const struct key party_keys[] = {
              "is no class of the plan's counts as 0, and the log says how many there were."},
     {"data.labels.positive", KEY_TEXT, PARTY(labels_positive), .fallback = "",
      .help = "As labels.positive at the server, whose classes they have to be."},
+    {"data.schema", KEY_PATH, PARTY(schema), .fallback = "",
+     .help =
+         "What each column is and how it becomes features, as vfl prepare writes it for a person "
+         "to change; left out: found out from the training rows."},
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
      .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
              "name,mean,sd. What is beyond 1e12 in size after that is cut off there."},

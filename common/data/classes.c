@@ -36,6 +36,7 @@ static enum status make_classes(struct classes *c, const char *path, const char 
     for (uint32_t i = 0; i < l->n; i++)
         c->of[order[i]] = i;
     mem_free(order);
+    c->schema.column[0].open = false;
     c->n = l->n;
     if (one) {
         found = levels_find(l, positive, strlen(positive));

@@ -44,15 +44,25 @@ static enum status no_memory(const struct intake *in, struct error *err)
 
 /* --- the header --- */
 
+/* Somebody has written that the table has it, and that it is none of this side's. */
+static bool says_label(const struct schema *s)
+{
+    size_t i = 0;
+
+    while (i < s->n && strcmp(s->column[i].name, "label") != 0)
+        i++;
+    return s->written && i < s->n && schema_width(&s->column[i]) == 0;
+}
+
 static enum status find_roles(struct intake *in, size_t *group, struct error *err)
 {
     const struct intake_want *w = in->want;
     const struct source *s = &in->source;
-    const char *id = w->id == NULL ? "id" : w->id;
+    const char *id = in->schema->id[0] != 0 ? in->schema->id : w->id == NULL ? "id" : w->id;
 
     in->id = source_column(s, id);
     *group = s->cols;
-    if (in->id == s->cols)
+    if (in->id == s->cols && !w->numbered)
         return source_fail(s, err, "no column \"%s\"", id);
     if (w->group != NULL) {
         *group = source_column(s, w->group);
@@ -61,10 +71,10 @@ static enum status find_roles(struct intake *in, size_t *group, struct error *er
     }
     if (w->labels && (s->cols != 2 || in->id != 0 || source_column(s, "label") != 1))
         return source_fail(s, err, "a label file has exactly the columns id,label");
-    if (!w->labels && source_column(s, "label") < s->cols)
+    if (!w->labels && source_column(s, "label") < s->cols && !says_label(in->schema))
         return source_fault(s, source_column(s, "label"),
                             "labels belong to the server, in a file of their own", err);
-    if (s->cols == 1 + (size_t)(*group < s->cols))
+    if (s->cols == (size_t)(in->id < s->cols) + (*group < s->cols))
         return source_fail(
             s, err, *group < s->cols ? "no column besides %s and \"%s\"" : "no column besides %s",
             id, w->group);
@@ -76,39 +86,59 @@ static enum status make_schema(struct intake *in, size_t cols, struct error *err
 {
     struct schema *s = in->schema;
 
-    s->column = mem_alloc(cols, sizeof *s->column);
-    if (s->column == NULL)
+    if (schema_init(s, cols) != STATUS_OK)
         return no_memory(in, err);
-    s->n = cols;
     for (size_t i = 0; i < cols; i++) {
         struct schema_column *c = &s->column[i];
 
         memcpy(c->name, in->source.names + in->from[i] * SOURCE_NAME_MAX, SOURCE_NAME_MAX);
         c->kind = in->want->kind;
+        c->open = true;
         if (in->want->complete)
             c->missing = MISSING_REFUSED;
     }
     return STATUS_OK;
 }
 
-static enum status compare_schema(const struct intake *in, size_t cols, struct error *err)
+/* The columns of the schema, wherever they stand in this source; it has no others. */
+static enum status find_schema(struct intake *in, size_t cols, struct error *err)
 {
+    const struct source *source = &in->source;
     const struct schema *s = in->schema;
+    const size_t none = source->cols;
+    size_t *found = mem_alloc(s->n, sizeof *found), used = 0;
+    char shown[TEXT_EXCERPT_MAX];
+    size_t stray;
 
-    if (cols != s->n)
-        return source_fail(&in->source, err, "%zu columns of data, the training table has %zu",
-                           cols, s->n);
-    for (size_t i = 0; i < cols; i++) {
-        const char *name = in->source.names + in->from[i] * SOURCE_NAME_MAX;
-        char shown[TEXT_EXCERPT_MAX];
+    if (found == NULL)
+        return no_memory(in, err);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct schema_column *c = &s->column[i];
 
-        text_excerpt(shown, name, strlen(name));
-        if (strcmp(name, s->column[i].name) != 0)
-            return source_fail(&in->source, err,
-                               "column %zu is \"%s\", in the training table it is \"%.100s\"",
-                               in->from[i] + 1, shown, s->column[i].name);
+        found[i] = source_column(source, c->name);
+        used += found[i] < none;
+        if (found[i] == none && schema_width(c) > 0) {
+            text_excerpt(shown, c->name, strlen(c->name));
+            mem_free(found);
+            return source_fail(source, err, "no column \"%s\", which the %s has", shown,
+                               s->written ? "schema" : "training table");
+        }
     }
-    return STATUS_OK;
+    for (stray = 0; used < cols && stray < cols; stray++) {
+        size_t i = 0;
+
+        while (i < s->n && found[i] != in->from[stray])
+            i++;
+        if (i == s->n)
+            break;
+    }
+    stray = used < cols ? in->from[stray] : none;
+    mem_free(in->from);
+    in->from = found;
+    if (stray == none)
+        return STATUS_OK;
+    return source_fault(source, stray,
+                        s->written ? "not in the schema" : "not in the training table", err);
 }
 
 static enum status read_header(struct intake *in, struct error *err)
@@ -127,9 +157,10 @@ static enum status read_header(struct intake *in, struct error *err)
     if (cols > TABLE_COLUMNS_MAX)
         return source_fail(&in->source, err, "%zu columns, at most %d", cols, TABLE_COLUMNS_MAX);
     in->made = in->schema->n == 0;
-    s = in->made ? make_schema(in, cols, err) : compare_schema(in, cols, err);
+    s = in->made ? make_schema(in, cols, err) : find_schema(in, cols, err);
     if (s != STATUS_OK)
         return s;
+    cols = in->schema->n;
     in->t->names = mem_alloc(cols, TABLE_NAME_MAX);
     in->t->cols = cols;
     for (size_t i = 0; in->t->names != NULL && i < cols; i++)
@@ -167,10 +198,13 @@ static enum status make_room(struct intake *in, size_t rows, struct error *err)
 
 static enum status take_id(struct intake *in, struct error *err)
 {
+    struct table *t = in->t;
+    const struct cell counted = {.kind = CELL_NUMBER, .number = (double)t->rows};
+    const bool named = in->id < in->source.cols;
     char number[SOURCE_NUMBER_MAX];
     size_t n;
-    const char *text = source_text(&in->source.cell[in->id], number, &n), *before;
-    struct table *t = in->t;
+    const char *text = source_text(named ? &in->source.cell[in->id] : &counted, number, &n);
+    const char *before;
     enum status s;
 
     if (!text_is_plain(text, n, TABLE_ID_MAX))
@@ -248,14 +282,14 @@ static enum status take_level(struct intake *in, size_t col, float *out, struct 
         level = LEVELS_MAX;
     } else if ((n = flatten(text, cell->text, cell->n)) == 0) {
         return take_missing(in, col, out, err);
-    } else if (in->made) {
+    } else if (c->open) {
         s = levels_add(&c->levels, text, n, &level);
     } else {
         level = levels_find(&c->levels, text, n);
         level = level == LEVELS_NONE ? c->levels.n : level;
     }
     if (s == STATUS_LIMIT || level == LEVELS_MAX) {
-        c->free_text += in->made;
+        c->free_text += c->open;
         level = LEVELS_MAX;
         s = STATUS_OK;
     }
@@ -278,11 +312,14 @@ static enum status take_time(struct intake *in, size_t col, float *out, struct e
 /* A cell that is not the plain number which take_row expects first. */
 static enum status take_other(struct intake *in, size_t col, float *out, struct error *err)
 {
-    const struct cell *cell = &in->source.cell[in->from[col]];
     struct schema_column *c = &in->schema->column[col];
+    const struct cell *cell;
 
-    if (c->kind == SCHEMA_IGNORED || cell->kind == CELL_NONE ||
-        (cell->kind == CELL_NUMBER && isnan(cell->number)) ||
+    *out = NAN;
+    if (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL)
+        return STATUS_OK;
+    cell = &in->source.cell[in->from[col]];
+    if (cell->kind == CELL_NONE || (cell->kind == CELL_NUMBER && isnan(cell->number)) ||
         (cell->kind == CELL_TEXT && schema_is_missing(cell->text, cell->n)))
         return take_missing(in, col, out, err);
     if (c->kind == SCHEMA_AUTO)
@@ -300,6 +337,7 @@ static enum status take_other(struct intake *in, size_t col, float *out, struct 
     case SCHEMA_ORDERED: return take_level(in, col, out, err);
     case SCHEMA_TIME: return take_time(in, col, out, err);
     case SCHEMA_AUTO:
+    case SCHEMA_LABEL:
     case SCHEMA_IGNORED: break;
     }
     return STATUS_OK;
@@ -312,11 +350,13 @@ static enum status take_row(struct intake *in, struct error *err)
     enum status s = take_id(in, err);
 
     for (size_t i = 0; s == STATUS_OK && i < t->cols; i++) {
-        const struct cell *cell = &in->source.cell[in->from[i]];
+        if (in->schema->column[i].kind == SCHEMA_NUMBER) {
+            const struct cell *cell = &in->source.cell[in->from[i]];
 
-        if (in->schema->column[i].kind == SCHEMA_NUMBER && cell->kind == CELL_TEXT &&
-            decimal_scan(cell->text, &x[i]) == cell->text + cell->n && isfinite(x[i]))
-            continue;
+            if (cell->kind == CELL_TEXT &&
+                decimal_scan(cell->text, &x[i]) == cell->text + cell->n && isfinite(x[i]))
+                continue;
+        }
         s = take_other(in, i, &x[i], err);
     }
     in->line[t->rows] = in->source.row;

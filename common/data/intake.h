@@ -23,7 +23,8 @@ extern const struct intake_limits INTAKE_LIMITS;
 
 struct intake_want {
     struct source_options source;
-    const char *id;        /* its column; NULL: `id` */
+    const char *id;        /* its column, where the schema says nothing; NULL: `id` */
+    bool numbered;         /* rows of a table without that column are called 0, 1, ... */
     const char *group;     /* a column that is left out (group.h reads it); NULL: none */
     bool labels;           /* the table is the server's: exactly id and `label` */
     enum schema_kind kind; /* of every column; SCHEMA_AUTO: as its first cell is */
@@ -33,8 +34,9 @@ struct intake_want {
 
 /* A schema of n = 0 is made of the file: a column is a number, a time or a category as its first
  * cell is that is not missing, and what comes later must be the same.  (It stays empty for IDX,
- * where there is nothing to prepare.)  One with columns has to be of this table: the same names in
- * the same order; a level that it does not know becomes the number of its levels.  t is zeroed on
+ * where there is nothing to prepare.)  One with columns has to be of this table: its columns, but
+ * for those that make no feature, are there, in whatever order, and no others; a level that it does
+ * not know becomes the number of its levels, or a new one where it is open.  t is zeroed on
  * failure; STATUS_DATA names file, line, column and reason, never what is in a cell. */
 enum status intake_read(struct table *t, struct schema *s, const char *path,
                         const struct intake_want *want, struct error *err) MUST_USE;

@@ -10,6 +10,29 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const schema_kinds[] = {"auto", "number",  "category", "ordered",
+                                    "time", "ignored", "label",    NULL};
+const char *const schema_missings[] = {"mean", "median", "constant", "refused", NULL};
+
+enum status schema_init(struct schema *s, size_t n)
+{
+    *s = (struct schema){0};
+    s->column = mem_alloc(n, sizeof *s->column);
+    s->n = s->column != NULL ? n : 0;
+    return s->column != NULL ? STATUS_OK : STATUS_MEMORY;
+}
+
+enum status schema_place_all(struct schema_column *c)
+{
+    c->place = mem_alloc(c->levels.n, sizeof *c->place);
+    if (c->place == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t i = 0; i < c->levels.n; i++)
+        c->place[i] = i;
+    c->kept = c->levels.n;
+    return STATUS_OK;
+}
+
 void schema_deinit(struct schema *s)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -34,6 +57,7 @@ size_t schema_width(const struct schema_column *c)
 {
     switch (c->kind) {
     case SCHEMA_CATEGORY: return (size_t)c->kept + c->other + c->indicator;
+    case SCHEMA_LABEL:
     case SCHEMA_IGNORED: return 0;
     case SCHEMA_AUTO: /* nothing but missing cells */
     case SCHEMA_NUMBER:
@@ -47,7 +71,8 @@ size_t schema_width(const struct schema_column *c)
 static bool is_plain(const struct schema *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (s->column[i].kind == SCHEMA_CATEGORY || schema_width(&s->column[i]) != 1)
+        if (s->column[i].kind == SCHEMA_CATEGORY || schema_width(&s->column[i]) != 1 ||
+            s->column[i].clipped || s->column[i].log)
             return false;
     return true;
 }
@@ -91,6 +116,13 @@ static void put_names(char *out, const struct schema_column *c)
         put_name(out + (width - 1) * TABLE_NAME_MAX, c->name, "?");
 }
 
+static float transform(const struct schema_column *c, float x)
+{
+    if (c->clipped)
+        x = fminf(fmaxf(x, c->low), c->high);
+    return c->log ? copysignf(log1pf(fabsf(x)), x) : x;
+}
+
 /* One cell's features; out is zeroed. */
 static void put(float *out, const struct schema_column *c, float x, size_t *unseen, size_t *filled)
 {
@@ -102,7 +134,7 @@ static void put(float *out, const struct schema_column *c, float x, size_t *unse
     else if (missing)
         ++*filled;
     if (c->kind != SCHEMA_CATEGORY) {
-        out[0] = missing ? c->fill : x;
+        out[0] = transform(c, missing ? c->fill : x);
     } else if (!missing) {
         const uint32_t level = (uint32_t)x;
         const uint32_t place = level < c->levels.n ? c->place[level] : LEVELS_NONE;
@@ -193,4 +225,22 @@ enum status schema_apply(const struct schema *s, struct table *t, size_t *unseen
     *unseen = counts[0];
     *filled = counts[1];
     return status;
+}
+
+void schema_spare_levels(const struct schema *s, struct scale *scale)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct schema_column *c = &s->column[i];
+        const size_t width = schema_width(c);
+
+        for (size_t j = 0; j < width; j++)
+            if (c->kind == SCHEMA_CATEGORY || j > 0) {
+                scale->mean[at + j] = 0;
+                scale->sd[at + j] = 1;
+            }
+        at += width;
+    }
+    CHECK(s->n == 0 || at == scale->cols);
 }

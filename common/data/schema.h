@@ -12,6 +12,7 @@
 #define COLONNADE_DATA_SCHEMA_H
 
 #include "common/data/levels.h"
+#include "common/data/scale.h"
 #include "common/data/table.h"
 
 #include <stdbool.h>
@@ -25,18 +26,28 @@ enum schema_kind {
     SCHEMA_ORDERED,  /* one feature: the number of the level, in the order given */
     SCHEMA_TIME,     /* one feature: days since 2000-01-01 */
     SCHEMA_IGNORED,  /* none */
+    SCHEMA_LABEL,    /* none: the server's */
 };
+
+extern const char
+    *const schema_kinds[]; /* their words, NULL behind the last; none for AUTO is read */
 
 /* What stands in for a missing number. */
 enum schema_missing { MISSING_MEAN, MISSING_MEDIAN, MISSING_CONSTANT, MISSING_REFUSED };
+
+extern const char *const schema_missings[];
 
 struct schema_column {
     char name[TABLE_NAME_MAX];
     enum schema_kind kind;
     enum schema_missing missing;
-    float fill;           /* of MISSING_CONSTANT; of the others once it is fitted */
-    bool indicator;       /* one more feature: 1 where the cell was missing */
+    float fill;        /* of MISSING_CONSTANT; of the others once it is known */
+    bool filled;       /* it is known */
+    bool indicator;    /* one more feature: 1 where the cell was missing */
+    bool clipped, log; /* numbers are cut off at low and high, and become sign(x) ln(1 + |x|) */
+    float low, high;
     struct levels levels; /* of SCHEMA_CATEGORY and SCHEMA_ORDERED */
+    bool open;            /* the rows that are read add levels to it */
     size_t free_text;     /* rows whose text is too long for a level, or came after LEVELS_MAX */
     uint32_t kept;        /* so many features, of the levels that `place` sends there */
     uint32_t *place;      /* by level: its feature, or LEVELS_NONE: it counts as `other` */
@@ -46,7 +57,9 @@ struct schema_column {
 struct schema {
     size_t n;
     struct schema_column *column; /* of the source, but for the id and the group */
-    bool fitted;                  /* the rows have decided something: levels, what is filled in */
+    bool written;            /* by a person (schema_text.h): the rows decide only what is open */
+    bool given;              /* and what is written was made without these records */
+    char id[TABLE_NAME_MAX]; /* the column of ids, where a schema says so; "": `id` */
 };
 
 void schema_deinit(struct schema *s); /* safe on a zeroed struct */
@@ -54,8 +67,17 @@ void schema_deinit(struct schema *s); /* safe on a zeroed struct */
 /* Does text n bytes long stand for nothing: empty, ?, NA, N/A, NaN, null and the like? */
 bool schema_is_missing(const char *text, size_t n);
 
+/* Room for n columns, all of them zero: numbers of no kind yet. */
+enum status schema_init(struct schema *s, size_t n) MUST_USE;
+/* The levels that are known get the features 0, 1, ... in their order. */
+enum status schema_place_all(struct schema_column *c) MUST_USE;
+
 /* How many features the column makes. */
 size_t schema_width(const struct schema_column *c);
+
+/* Features that are 0 or 1 by what they mean keep their values: only numbers and times are
+ * standardised. */
+void schema_spare_levels(const struct schema *s, struct scale *scale);
 
 /* t, as intake.h read it for s, becomes features: standing in for what is missing, a feature for
  * each level.  *unseen counts cells with a level that the schema does not know, *filled those that

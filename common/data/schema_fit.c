@@ -108,12 +108,13 @@ static enum status fit_number(struct schema_column *c, const struct table *t, si
     size_t n = 0;
     float *x;
 
-    if (c->missing == MISSING_CONSTANT || c->missing == MISSING_REFUSED)
+    if (c->filled || c->missing == MISSING_CONSTANT || c->missing == MISSING_REFUSED)
         return STATUS_OK;
     x = numbers_of(t, col, &n);
     if (x == NULL)
         return STATUS_MEMORY;
     c->fill = c->missing == MISSING_MEAN ? mean_of(x, n) : median_of(x, n);
+    c->filled = true;
     mem_free(x);
     return STATUS_OK;
 }
@@ -126,36 +127,41 @@ static bool any_missing(const struct table *t, size_t col)
     return false;
 }
 
-static enum status fit_column(struct schema_column *c, const struct table *t, size_t col)
+static enum status fit_column(struct schema_column *c, const struct table *t, size_t col,
+                              bool written)
 {
     enum status s;
 
-    if (c->kind == SCHEMA_IGNORED)
+    if (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL)
         return STATUS_OK;
     if (c->kind == SCHEMA_AUTO) {
         log_warn("column \"%s\": ignored, no training row has a value there", c->name);
         c->kind = SCHEMA_IGNORED;
         return STATUS_OK;
     }
-    if (c->kind == SCHEMA_CATEGORY && differs_everywhere(c, t->rows)) {
+    if (c->kind == SCHEMA_CATEGORY && c->open && differs_everywhere(c, t->rows)) {
         log_warn("column \"%s\": ignored, since nearly every row has another text there", c->name);
         c->kind = SCHEMA_IGNORED;
         return STATUS_OK;
     }
-    c->indicator = any_missing(t, col);
-    s = c->kind == SCHEMA_CATEGORY ? place_levels(c) : fit_number(c, t, col);
+    if (!written)
+        c->indicator = any_missing(t, col);
+    if (c->kind != SCHEMA_CATEGORY)
+        s = fit_number(c, t, col);
+    else
+        s = c->open ? place_levels(c) : STATUS_OK;
+    c->open = false;
     return s;
 }
 
 enum status schema_fit(struct schema *s, const struct table *t, struct error *err)
 {
     for (size_t i = 0; i < s->n; i++) {
-        const enum status status = fit_column(&s->column[i], t, i);
+        const enum status status = fit_column(&s->column[i], t, i, s->written);
 
         if (status != STATUS_OK)
-            return error_set(err, status, "%s: column \"%s\": %s", "data", s->column[i].name,
+            return error_set(err, status, "column \"%s\": %s", s->column[i].name,
                              status_words(status));
     }
-    s->fitted = true;
     return STATUS_OK;
 }

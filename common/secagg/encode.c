@@ -7,7 +7,6 @@
 #include "common/base/clones.h"
 #include "common/base/finite.h"
 #include "common/config/encoding.h"
-#include "common/config/encoding.h"
 #include "common/secagg/encode_ops.h"
 #include "common/secagg/lane.h"
 

@@ -39,7 +39,8 @@ enum {
     WIRE_FEATURES_MAX = 65536, /* columns of one party, and ... */
     WIRE_DEGREE_MAX = 8,       /* ... degree of its polynomial, as a hello may say under fedvs */
     WIRE_QUOTA_FACTOR = 4,     /* memory for unpacking: this times the frame, and ... */
-    WIRE_QUOTA_BASE = 65536,   /* ... this (threats E2) */
+    WIRE_QUOTA_LARGE = 2,      /* ... this times one above WIRE_QUOTA_BASE, which is one vector; */
+    WIRE_QUOTA_BASE = 65536,   /* ... and this besides (threats E2) */
 };
 
 /* The highest number that a hello may say of its ledger. */

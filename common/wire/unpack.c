@@ -50,9 +50,7 @@ enum status wire_unpacker_init(struct wire_unpacker *u, size_t frame_max)
 
 enum status wire_unpacker_grow(struct wire_unpacker *u, size_t frame_max)
 {
-    /* Large frames are one vector: twice the frame is room enough, and four times would be wasted
-     * memory. */
-    size_t factor = frame_max > WIRE_QUOTA_BASE ? 2 : WIRE_QUOTA_FACTOR;
+    size_t factor = frame_max > WIRE_QUOTA_BASE ? WIRE_QUOTA_LARGE : WIRE_QUOTA_FACTOR;
     size_t size = factor * frame_max + WIRE_QUOTA_BASE;
     uint8_t *block;
 

@@ -12,7 +12,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/base/buf.h"
 #include "deploy/tools/grid/found.h"
 #include "deploy/tools/grid/grid.h"
 #include "deploy/tools/grid/idkey.h"

@@ -184,6 +184,7 @@ static struct train_next open_stream(struct server_train *s, struct actions *a,
 {
     (void)task;
     sm_move(&s->fed->sm, PHASE_STREAM, s->fed->set.generation);
+    server_next_question(s->fed); /* answers to it are not counted: each has its own */
     s->stream->draining = false;
     s->round.opened_us = s->round.last_answer_us = s->fed->now_us;
     for (uint32_t m = 0; m < s->fed->set.n; m++) {

@@ -6,7 +6,7 @@
 
 # shellcheck disable=SC2317 # called by expect
 cluster() {
-    timeout 600 "$vfl" cluster --quiet --set training.epochs=12 --seed 5 "$@"
+    timeout 600 "$vfl" cluster --quiet --set training.epochs=12 --set training.learning_rate=0.1 --seed 5 "$@"
 }
 
 # One table of people in several spellings: plain.csv as a program would write it, odd.csv with `;`, quotes, a byte
@@ -76,6 +76,43 @@ done
 same "$(value plain/summary.json model_sha256)" "$(value odd/summary.json model_sha256)" 'and the same model'
 differ "$(sed -n 2p plain/data/labels-train.csv | cut -d- -f1)" "$(sed -n 2p odd/data/labels-train.csv | cut -d- -f1)" \
     'but no ids in common, since these are two files'
+
+# --- a schema for a person to change ---
+expect 0 '' 'prepare looks at a raw table' "$vfl" prepare --table odd.csv.gz --label income --out raw.yaml
+expect 0 '{name: "income", kind: label}' 'and knows the label' cat raw.yaml
+expect 0 '{name: "since", kind: time, missing: mean, indicator: true}' 'and dates with gaps' cat raw.yaml
+expect 0 'levels: \["Exec, managerial", "Sales", "Tech support", "the ..craft.."\]' 'and texts' cat raw.yaml
+expect 2 'no column "wages"' 'a label that is none is refused' "$vfl" prepare --table odd.csv --label wages
+expect 2 'plain.csv:1: no column "who"' 'and an id' "$vfl" prepare --table plain.csv --id who
+"$vfl" prepare --table plain/data/party-1-train.csv --out one.yaml
+expect 0 '{name: "id", kind: id}' "a party's own table has its ids" cat one.yaml
+expect 0 '' 'a party with that schema' cluster --out kept --train plain.csv --label income --positive '>50K' \
+    --columns "$columns" --party "1:data.schema=$PWD/one.yaml"
+same "$(value plain/summary.json model_sha256)" "$(value kept/summary.json model_sha256)" \
+    'trains the model that it trains without, since both are found in one way'
+sed -i 's/{name: "age".*/{name: "age", kind: number, missing: median, clip: [18, 65], log: true}/' one.yaml
+expect 0 '' 'and with a changed one' cluster --out changed --train plain.csv --label income --positive '>50K' \
+    --columns "$columns" --party "1:data.schema=$PWD/one.yaml"
+differ "$(value plain/summary.json model_sha256)" "$(value changed/summary.json model_sha256)" 'another'
+frozen='--party 1:model.train=frozen --party 1:data.scale=none'
+# shellcheck disable=SC2086 # words
+expect 2 'data.schema: .*statistics: fit' 'statistics of the records are refused where claims hold for records' \
+    cluster --out x --train plain.csv --label income --columns "$columns" $frozen \
+    --party "1:data.schema=$PWD/one.yaml"
+sed 's/statistics: fit/statistics: given/; s/missing: median/&, fill: 40/' one.yaml >given.yaml
+rm -rf x
+# shellcheck disable=SC2086
+expect 0 '' 'and taken where they are said to be of others' \
+    cluster --out x --train plain.csv --label income --columns "$columns" $frozen \
+    --party "1:data.schema=$PWD/given.yaml"
+same record_frozen "$(python3 -c 'import json
+print({c["adjacency"] for c in json.load(open("x/party-1/summary.json"))["privacy"]["claims"]
+       if c["adjacency"].startswith("record")}.pop())')" 'so that the claim holds'
+sed 's/kind: number.*/kind: what}/' one.yaml >bad.yaml
+rm -rf x
+expect 2 'bad.yaml:6: kind: number' 'a schema with a mistake has its line' \
+    cluster --out x --train plain.csv --label income --columns "$columns" --party "1:data.schema=$PWD/bad.yaml"
+rm -rf x
 
 # --- a test file with levels that training has not ---
 expect 0 '' 'a test file may have texts that training has not' \

@@ -1,7 +1,8 @@
 /* fuzz_uploads.c -- what members upload, to the server that adds it up, under every aggregation.
  *
- * Input: bytes 0 to 2 the aggregation, the encoding, bits and segments, byte 3 who uploads late,
- * or not at all; the rest are payloads and checks, member after member.
+ * Input: bytes 0 to 2 the aggregation, the encoding and bits, of gaussian then its grid and noise
+ * (plan_feed.h); a byte of segments and what is shown, one of who uploads late, or not at all; the
+ * rest are payloads and checks, member after member.
  *
  * Laws: sizes are those that the shape says, whatever is in them; a sum that is given out is finite
  * and what M members can reach; an upload is taken once; what a server shows is what was added up.
@@ -9,7 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/secagg/secagg.h"
-#include "tests/fuzz/feed.h"
+#include "tests/fuzz/plan_feed.h"
 
 #include <math.h>
 
@@ -34,6 +35,7 @@ static struct plan plan_of(struct feed *f, enum plan_aggregation a)
     p.protocol.fedvs.prime = p.protocol.bits % 2 == 0 ? PRIME_31 : PRIME_61;
     p.protocol.fedvs.x_bits = p.protocol.fedvs.w_bits = 4;
     p.protocol.fedvs.x_max = p.protocol.fedvs.w_max = 1;
+    plan_feed_noise(f, &p);
     return p;
 }
 
@@ -52,7 +54,10 @@ static bool shape_of(struct feed *f, struct secagg_shape *s, enum plan_aggregati
     s->concat = a == AGGREGATION_CLEAR && choice & 0x40;
     s->partial = a == AGGREGATION_CLEAR && choice & 0x80;
     s->shown = choice & 0x20 && !s->partial && a != AGGREGATION_FEDVS;
-    CHECK(encode_init(&s->encode, &p, MEMBERS) == STATUS_OK);
+    if (encode_init(&s->encode, &p, MEMBERS) != STATUS_OK) {
+        CHECK(p.protocol.encoding == ENCODING_GAUSSIAN); /* noise that no plan may have */
+        return false;
+    }
     if (a == AGGREGATION_FEDVS)
         CHECK(fedvs_terms_init(&s->terms, &p, MEMBERS, features, degree, NULL) == STATUS_OK);
     return secagg_width(a, s) > 0;

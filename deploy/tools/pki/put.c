@@ -4,7 +4,6 @@
 #include "deploy/tools/pki/put.h"
 
 #include "common/base/file.h"
-#include "common/crypto/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>

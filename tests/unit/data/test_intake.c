@@ -189,6 +189,7 @@ static void test_a_second_table_keeps_to_the_first_ones_schema(void **unused)
 
     (void)unused;
     read_any(&t, &s, "id,a,b\n1,x,1\n2,y,2\n");
+    s.column[0].open = false; /* as schema_fit leaves it */
     table_deinit(&t);
     read_any(&t, &s, "a,id,b\ny,1,5\nz,2,\n,3,7\n");
     assert_true(t.x[0] == 1 && t.x[1] == 5);
@@ -201,11 +202,15 @@ static void test_a_second_table_keeps_to_the_first_ones_schema(void **unused)
         intake_read(&t, &s, scratch_write_text("t.csv", "id,a,c\n1,x,1\n"), &ANY, &reading_error),
         STATUS_DATA);
     assert_string_equal(reading_said(),
-                        "t.csv:1: column 3 is \"c\", in the training table it is \"b\"");
+                        "t.csv:1: no column \"b\", which the training table has");
+    assert_int_equal(intake_read(&t, &s, scratch_write_text("t.csv", "id,b,c,a\n1,1,1,x\n"), &ANY,
+                                 &reading_error),
+                     STATUS_DATA);
+    assert_string_equal(reading_said(), "t.csv:1: column 3 \"c\": not in the training table");
     assert_int_equal(
         intake_read(&t, &s, scratch_write_text("t.csv", "id,a\n1,x\n"), &ANY, &reading_error),
         STATUS_DATA);
-    assert_string_equal(reading_said(), "t.csv:1: 1 columns of data, the training table has 2");
+    assert_string_equal(reading_said(), "t.csv:1: no column \"b\", which the training table has");
     assert_int_equal(
         intake_read(&t, &s, scratch_write_text("t.csv", "id,a,b\n1,x,y\n"), &ANY, &reading_error),
         STATUS_DATA);

@@ -1,0 +1,320 @@
+/* schema_text.c -- YAML to a schema and back.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/schema_text.h"
+
+#include "common/base/file.h"
+#include "common/base/mem.h"
+#include "common/config/key_print.h"
+#include "common/config/number.h"
+#include "common/config/tree.h"
+#include "common/data/text.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct tree_limits limits = {
+    .bytes = SCHEMA_TEXT_MAX, .depth = 5, .nodes = SCHEMA_NODES_MAX, .text_max = LEVELS_TEXT_MAX};
+
+/* --- printing --- */
+
+static enum status print_number(struct buf *out, const char *before, float x)
+{
+    char text[NUMBER_TEXT_MAX];
+
+    number_print(text, (double)x);
+    return buf_printf(out, "%s%s", before, text);
+}
+
+static enum status print_levels(const struct schema_column *c, struct buf *out)
+{
+    uint32_t *at = mem_alloc(c->levels.n, sizeof *at);
+    enum status s = at == NULL ? STATUS_MEMORY : buf_printf(out, ", levels: [");
+
+    for (uint32_t i = 0; s == STATUS_OK && i < c->levels.n; i++)
+        if (c->place[i] != LEVELS_NONE)
+            at[c->place[i]] = i;
+    for (uint32_t i = 0; s == STATUS_OK && i < c->kept; i++) {
+        s = buf_printf(out, "%s", i == 0 ? "" : ", ");
+        if (s == STATUS_OK)
+            s = key_print_quoted(levels_text(&c->levels, at[i]), out);
+    }
+    mem_free(at);
+    if (s == STATUS_OK)
+        s = buf_printf(out, "]");
+    return s == STATUS_OK && c->other ? buf_printf(out, ", other: true") : s;
+}
+
+static enum status print_values(const struct schema_column *c, struct buf *out)
+{
+    enum status s = buf_printf(out, ", missing: %s", schema_missings[c->missing]);
+
+    if (s == STATUS_OK && c->filled)
+        s = print_number(out, ", fill: ", c->fill);
+    if (s == STATUS_OK && c->clipped) {
+        s = print_number(out, ", clip: [", c->low);
+        if (s == STATUS_OK)
+            s = print_number(out, ", ", c->high);
+        if (s == STATUS_OK)
+            s = buf_printf(out, "]");
+    }
+    return s == STATUS_OK && c->log ? buf_printf(out, ", log: true") : s;
+}
+
+static enum status print_column(const struct schema_column *c, struct buf *out)
+{
+    const bool texts = c->kind == SCHEMA_CATEGORY || c->kind == SCHEMA_ORDERED;
+    enum status s = buf_printf(out, "  - {name: ");
+
+    if (s == STATUS_OK)
+        s = key_print_quoted(c->name, out);
+    if (s == STATUS_OK)
+        s = buf_printf(out, ", kind: %s", schema_kinds[c->kind]);
+    if (s == STATUS_OK && texts && !c->open)
+        s = print_levels(c, out);
+    if (s == STATUS_OK && schema_width(c) > 0 && c->kind != SCHEMA_CATEGORY)
+        s = print_values(c, out);
+    if (s == STATUS_OK && c->indicator)
+        s = buf_printf(out, ", indicator: true");
+    return s == STATUS_OK ? buf_printf(out, "}\n") : s;
+}
+
+enum status schema_print(const struct schema *s, struct buf *out)
+{
+    enum status status = buf_printf(out, "statistics: %s\ncolumns:\n", s->given ? "given" : "fit");
+
+    if (status == STATUS_OK && s->id[0] != 0) {
+        status = buf_printf(out, "  - {name: ");
+        if (status == STATUS_OK)
+            status = key_print_quoted(s->id, out);
+        if (status == STATUS_OK)
+            status = buf_printf(out, ", kind: id}\n");
+    }
+    for (size_t i = 0; status == STATUS_OK && i < s->n; i++)
+        status = print_column(&s->column[i], out);
+    return status;
+}
+
+/* --- reading --- */
+
+struct reader {
+    const char *path;
+    struct error *err;
+};
+
+static enum status refuse(const struct reader *r, int line, const char *what)
+{
+    return error_set(r->err, STATUS_CONFIG, "%s:%d: %s", r->path, line, what);
+}
+
+static int word_of(const char *const *words, const char *text)
+{
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], text) == 0)
+            return i;
+    return -1;
+}
+
+static enum status read_number(const struct reader *r, float *out, const struct tree *t)
+{
+    double x;
+
+    if (t->kind != TREE_SCALAR || !number_real(&x, t->text) || !isfinite((float)x))
+        return refuse(r, t->value_line, "a number expected");
+    *out = (float)x;
+    return STATUS_OK;
+}
+
+static enum status read_bool(const struct reader *r, bool *out, const struct tree *t)
+{
+    *out = t->kind == TREE_SCALAR && strcmp(t->text, "true") == 0;
+    if (*out || (t->kind == TREE_SCALAR && strcmp(t->text, "false") == 0))
+        return STATUS_OK;
+    return refuse(r, t->value_line, "true or false expected");
+}
+
+static enum status read_levels(const struct reader *r, struct schema_column *c,
+                               const struct tree *t)
+{
+    uint32_t number;
+
+    if (t->kind != TREE_LIST || t->n == 0)
+        return refuse(r, t->value_line, "levels: a list of texts expected");
+    for (const struct tree *item = t->first; item != NULL; item = item->next) {
+        const uint32_t before = c->levels.n;
+        enum status s;
+
+        if (item->kind != TREE_SCALAR)
+            return refuse(r, item->value_line, "levels: a list of texts expected");
+        s = levels_add(&c->levels, item->text, strlen(item->text), &number);
+        if (s == STATUS_MEMORY)
+            return error_set(r->err, s, "%s: %s", r->path, status_words(s));
+        if (s != STATUS_OK)
+            return refuse(r, item->value_line, "levels: too many of them, or one that is no text");
+        if (c->levels.n == before)
+            return refuse(r, item->value_line, "levels: one stands there twice");
+    }
+    c->open = false;
+    return STATUS_OK;
+}
+
+static enum status read_clip(const struct reader *r, struct schema_column *c, const struct tree *t)
+{
+    enum status s;
+
+    if (t->kind != TREE_LIST || t->n != 2)
+        return refuse(r, t->value_line, "clip: [lowest, highest] expected");
+    s = read_number(r, &c->low, t->first);
+    if (s == STATUS_OK)
+        s = read_number(r, &c->high, t->first->next);
+    c->clipped = true;
+    return s == STATUS_OK && c->low > c->high ? refuse(r, t->value_line, "clip: runs backwards")
+                                              : s;
+}
+
+static enum status read_missing(const struct reader *r, struct schema_column *c,
+                                const struct tree *t)
+{
+    const int word = t->kind == TREE_SCALAR ? word_of(schema_missings, t->text) : -1;
+
+    if (word < 0)
+        return refuse(r, t->value_line, "missing: mean, median, constant or refused expected");
+    c->missing = (enum schema_missing)word;
+    return STATUS_OK;
+}
+
+/* One key of a column, its name and kind aside. */
+static enum status read_key(const struct reader *r, struct schema_column *c, const struct tree *t)
+{
+    const bool texts = c->kind == SCHEMA_CATEGORY || c->kind == SCHEMA_ORDERED;
+    const bool none = c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL;
+
+    if (texts && strcmp(t->name, "levels") == 0)
+        return read_levels(r, c, t);
+    if (c->kind == SCHEMA_CATEGORY && strcmp(t->name, "other") == 0)
+        return read_bool(r, &c->other, t);
+    if (!none && strcmp(t->name, "indicator") == 0)
+        return read_bool(r, &c->indicator, t);
+    if (!none && strcmp(t->name, "missing") == 0)
+        return read_missing(r, c, t);
+    if (none || c->kind == SCHEMA_CATEGORY)
+        return refuse(r, t->line, "no key of a column of this kind");
+    if (strcmp(t->name, "clip") == 0)
+        return read_clip(r, c, t);
+    if (strcmp(t->name, "log") == 0)
+        return read_bool(r, &c->log, t);
+    if (strcmp(t->name, "fill") != 0)
+        return refuse(r, t->line, "no key of a column of this kind");
+    c->filled = true;
+    return read_number(r, &c->fill, t);
+}
+
+static enum status check_column(const struct reader *r, const struct schema *s,
+                                struct schema_column *c, int line)
+{
+    const bool number = schema_width(c) > 0 && c->kind != SCHEMA_CATEGORY;
+
+    if (c->kind == SCHEMA_ORDERED && c->levels.n == 0)
+        return refuse(r, line, "an ordered column needs its levels, the lowest first");
+    if (number && c->missing == MISSING_CONSTANT && !c->filled)
+        return refuse(r, line, "missing: constant needs fill");
+    if (s->given && c->kind == SCHEMA_CATEGORY && c->open)
+        return refuse(r, line, "statistics: given, but this column's levels are not");
+    if (s->given && number && !c->filled && c->missing != MISSING_REFUSED)
+        return refuse(r, line, "statistics: given, but this column's fill is not");
+    if (c->kind == SCHEMA_CATEGORY && !c->open && schema_place_all(c) != STATUS_OK)
+        return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
+    if (c->kind == SCHEMA_ORDERED && schema_place_all(c) != STATUS_OK)
+        return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
+    return STATUS_OK;
+}
+
+/* {name: ..., kind: ..., and what its kind knows}; an id takes no place in s->column. */
+static enum status read_column(const struct reader *r, struct schema *s, const struct tree *t)
+{
+    const struct tree *name = t->kind == TREE_MAP ? t->first : NULL;
+    const struct tree *kind = name != NULL ? name->next : NULL;
+    struct schema_column *c = &s->column[s->n];
+    enum status status = STATUS_OK;
+    int word;
+
+    if (kind == NULL || strcmp(name->name, "name") != 0 || strcmp(kind->name, "kind") != 0 ||
+        name->kind != TREE_SCALAR || kind->kind != TREE_SCALAR)
+        return refuse(r, t->value_line, "a column is {name: ..., kind: ..., ...}, in this order");
+    if (!text_is_name(name->text, strlen(name->text), TABLE_NAME_MAX - 1))
+        return refuse(r, name->value_line, "no name of a column");
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->column[i].name, name->text) == 0)
+            return refuse(r, name->value_line, "two columns of one name");
+    if (strcmp(kind->text, "id") == 0) {
+        if (s->id[0] != 0 || kind->next != NULL)
+            return refuse(r, kind->line, "one column is the id, and has no other keys");
+        strcpy(s->id, name->text);
+        return STATUS_OK;
+    }
+    word = word_of(schema_kinds, kind->text);
+    if (word <= SCHEMA_AUTO)
+        return refuse(r, kind->value_line,
+                      "kind: number, category, ordered, time, ignored, label or "
+                      "id expected");
+    strcpy(c->name, name->text);
+    c->kind = (enum schema_kind)word;
+    c->open = c->kind == SCHEMA_CATEGORY;
+    s->n++;
+    for (const struct tree *key = kind->next; status == STATUS_OK && key != NULL; key = key->next)
+        status = read_key(r, c, key);
+    return status == STATUS_OK ? check_column(r, s, c, t->value_line) : status;
+}
+
+static enum status read_schema(const struct reader *r, struct schema *s, const struct tree *root)
+{
+    const struct tree *how = root != NULL && root->kind == TREE_MAP ? root->first : NULL;
+    const struct tree *columns = how != NULL ? how->next : NULL;
+    enum status status = STATUS_OK;
+
+    if (columns == NULL || columns->next != NULL || strcmp(how->name, "statistics") != 0 ||
+        strcmp(columns->name, "columns") != 0 || columns->kind != TREE_LIST || columns->n == 0)
+        return refuse(r, 1, "a schema has the keys statistics and columns, in this order");
+    if (how->kind != TREE_SCALAR ||
+        (strcmp(how->text, "fit") != 0 && strcmp(how->text, "given") != 0))
+        return refuse(r, how->value_line, "statistics: fit or given expected");
+    if (columns->n > TABLE_COLUMNS_MAX || schema_init(s, columns->n) != STATUS_OK)
+        return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
+    s->n = 0;
+    s->written = true;
+    s->given = strcmp(how->text, "given") == 0;
+    for (const struct tree *t = columns->first; status == STATUS_OK && t != NULL; t = t->next)
+        status = read_column(r, s, t);
+    return status;
+}
+
+enum status schema_parse(struct schema *s, const char *text, size_t n, const char *path,
+                         struct error *err)
+{
+    const struct reader r = {.path = path, .err = err};
+    const struct tree *root;
+    struct tree_fault f;
+    struct arena a;
+    enum status status = tree_read(&root, &a, text, n, &limits, &f);
+
+    *s = (struct schema){0};
+    status = status == STATUS_OK ? read_schema(&r, s, root) : tree_refuse(path, status, &f, err);
+    arena_deinit(&a);
+    if (status != STATUS_OK)
+        schema_deinit(s);
+    return status;
+}
+
+enum status schema_load(struct schema *s, const char *path, struct error *err)
+{
+    struct buf text;
+    enum status status;
+
+    *s = (struct schema){0};
+    buf_init(&text, SCHEMA_TEXT_MAX);
+    status = file_read(path, &text, err);
+    if (status == STATUS_OK)
+        status = schema_parse(s, (const char *)text.data, text.len, path, err);
+    buf_deinit(&text);
+    return status;
+}

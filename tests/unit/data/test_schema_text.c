@@ -1,0 +1,203 @@
+/* test_schema_text.c -- a schema as a person writes it, and as it comes back.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/schema_text.h"
+
+#include "common/base/mem.h"
+#include "common/data/intake.h"
+#include "common/data/schema_fit.h"
+#include "tests/lib/scratch.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct error err;
+
+#define HEAD "statistics: fit\ncolumns:\n"
+
+static enum status parse(struct schema *s, const char *text)
+{
+    err = (struct error){0};
+    return schema_parse(s, text, strlen(text), "s.yaml", &err);
+}
+
+static void comes_back(const char *text)
+{
+    struct schema s;
+    struct buf out;
+
+    if (parse(&s, text) != STATUS_OK)
+        fail_msg("%s", err.text);
+    buf_init(&out, SCHEMA_TEXT_MAX);
+    assert_int_equal(schema_print(&s, &out), STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    assert_string_equal((char *)out.data, text);
+    buf_deinit(&out);
+    schema_deinit(&s);
+}
+
+static void refused(const char *text, const char *expected)
+{
+    struct schema s;
+
+    assert_int_equal(parse(&s, text), STATUS_CONFIG);
+    if (strstr(err.text, expected) == NULL)
+        fail_msg("%s", err.text);
+    assert_true(s.n == 0 && s.column == NULL);
+}
+
+static void test_what_is_printed_comes_back(void **state)
+{
+    (void)state;
+    comes_back(HEAD "  - {name: \"a\", kind: number, missing: mean}\n");
+    comes_back(HEAD "  - {name: \"who\", kind: id}\n"
+                    "  - {name: \"a, \\\"b\\\"\", kind: number, missing: median, fill: -1.5, clip: "
+                    "[-2, 3.25], log: true, indicator: true}\n"
+                    "  - {name: \"b\", kind: category}\n"
+                    "  - {name: \"c\", kind: category, levels: [\"no\", \"1\", \"\xc3\xa4 #\"], "
+                    "other: true, indicator: true}\n"
+                    "  - {name: \"d\", kind: ordered, levels: [\"low\", \"high\"], missing: mean}\n"
+                    "  - {name: \"e\", kind: time, missing: constant, fill: 8000}\n"
+                    "  - {name: \"f\", kind: ignored}\n"
+                    "  - {name: \"g\", kind: label}\n");
+    comes_back("statistics: given\ncolumns:\n"
+               "  - {name: \"a\", kind: number, missing: mean, fill: 2}\n"
+               "  - {name: \"b\", kind: number, missing: refused}\n"
+               "  - {name: \"c\", kind: category, levels: [\"x\"]}\n");
+}
+
+static void test_a_mistake_is_named_with_its_line(void **state)
+{
+    (void)state;
+    refused("", "s.yaml:1: a schema has the keys statistics and columns");
+    refused("statistics: some\ncolumns: [{name: a, kind: number}]\n",
+            "s.yaml:1: statistics: fit or");
+    refused("columns: []\nstatistics: fit\n", "s.yaml:1: a schema has the keys");
+    refused("statistics: fit\ncolumns: []\n", "s.yaml:1: a schema has the keys");
+    refused(HEAD "  - {kind: number, name: a}\n", "s.yaml:3: a column is {name: ..., kind: ...");
+    refused(HEAD "  - {name: a, kind: text}\n", "s.yaml:3: kind: number, category");
+    refused(HEAD "  - {name: a, kind: auto}\n", "s.yaml:3: kind: number, category");
+    refused(HEAD "  - {name: a, kind: number}\n  - {name: a, kind: time}\n",
+            "s.yaml:4: two columns of one name");
+    refused(HEAD "  - {name: a, kind: id}\n  - {name: b, kind: id}\n",
+            "s.yaml:4: one column is the id");
+    refused(HEAD "  - {name: a, kind: number, levels: [x]}\n", "s.yaml:3: no key of a column");
+    refused(HEAD "  - {name: a, kind: category, clip: [0, 1]}\n", "s.yaml:3: no key of a column");
+    refused(HEAD "  - {name: a, kind: ignored, indicator: true}\n", "s.yaml:3: no key of a column");
+    refused(HEAD "  - {name: a, kind: number, clip: [1, 0]}\n", "s.yaml:3: clip: runs backwards");
+    refused(HEAD "  - {name: a, kind: number, clip: [1]}\n", "s.yaml:3: clip: [lowest, highest]");
+    refused(HEAD "  - {name: a, kind: number, clip: [1, 1e99]}\n", "s.yaml:3: a number expected");
+    refused(HEAD "  - {name: a, kind: number, log: 1}\n", "s.yaml:3: true or false expected");
+    refused(HEAD "  - {name: a, kind: number, missing: zero}\n", "s.yaml:3: missing: mean, median");
+    refused(HEAD "  - {name: a, kind: number, missing: constant}\n",
+            "missing: constant needs fill");
+    refused(HEAD "  - {name: a, kind: ordered}\n", "s.yaml:3: an ordered column needs its levels");
+    refused(HEAD "  - {name: a, kind: category, levels: []}\n", "s.yaml:3: levels: a list");
+    refused(HEAD "  - {name: a, kind: category, levels: [x, y, x]}\n",
+            "levels: one stands there twice");
+    refused("statistics: given\ncolumns: [{name: a, kind: number}]\n", "this column's fill is not");
+    refused("statistics: given\ncolumns: [{name: a, kind: category}]\n",
+            "this column's levels are not");
+    refused(HEAD "  - {name: a, kind: &x number}\n", "s.yaml:3");
+}
+
+/* Read for the schema, and fitted where it leaves something open. */
+static void prepare(struct table *t, struct schema *s, const char *text)
+{
+    const struct intake_want any = {.limits = &INTAKE_LIMITS};
+    size_t unseen, filled;
+
+    err = (struct error){0};
+    if (intake_read(t, s, scratch_write_text("t.csv", text), &any, &err) != STATUS_OK ||
+        schema_fit(s, t, &err) != STATUS_OK ||
+        schema_apply(s, t, &unseen, &filled, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+static void test_what_is_written_stands_and_the_rest_is_fitted(void **state)
+{
+    /* a, b, b?, c=z, c=y, d, e=u, e=v */
+    static const float expected[3][8] = {
+        {0, 3, 0, 0, 1, 1, 1, 0},
+        {10, 3, 1, 1, 0, 2, 0, 1},
+        {-1, 5, 0, 0, 0, 0, 1, 0},
+    };
+    struct schema s;
+    struct table t;
+
+    (void)state;
+    assert_int_equal(parse(&s,
+                           HEAD "  - {name: who, kind: id}\n"
+                                "  - {name: a, kind: number, clip: [-1, 10]}\n"
+                                "  - {name: b, kind: number, missing: median, indicator: true}\n"
+                                "  - {name: c, kind: category, levels: [z, y]}\n"
+                                "  - {name: d, kind: ordered, levels: [low, mid, high]}\n"
+                                "  - {name: e, kind: category}\n"
+                                "  - {name: gone, kind: ignored}\n"),
+                     STATUS_OK);
+    prepare(&t, &s,
+            "e,a,b,c,d,who\n"
+            "u,0,3,y,mid,1\nv,12,,z,high,2\nu,-7,5,?,low,3\nv,0,3,x,low,4\nu,0,3,x,low,5\n");
+    assert_int_equal(t.cols, 8);
+    assert_string_equal(t.names + 3 * TABLE_NAME_MAX, "c=z");
+    assert_string_equal(t.names + 6 * TABLE_NAME_MAX, "e=u");
+    assert_memory_equal(t.x, expected, sizeof expected);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_log_and_an_unknown_column(void **state)
+{
+    const struct intake_want any = {.limits = &INTAKE_LIMITS};
+    struct schema s;
+    struct table t;
+
+    (void)state;
+    assert_int_equal(parse(&s, HEAD "  - {name: a, kind: number, log: true}\n"), STATUS_OK);
+    prepare(&t, &s, "id,a\n1,0\n2,-3\n3,3\n");
+    assert_true(t.x[0] == 0 && t.x[2] == log1pf(3) && t.x[1] == -t.x[2]);
+    table_deinit(&t);
+    assert_int_equal(
+        intake_read(&t, &s, scratch_write_text("t.csv", "id,a,b\n1,2,3\n"), &any, &err),
+        STATUS_DATA);
+    assert_non_null(strstr(err.text, "t.csv:1: column 3 \"b\": not in the schema"));
+    assert_int_equal(intake_read(&t, &s, scratch_write_text("t.csv", "id,b\n1,2\n"), &any, &err),
+                     STATUS_DATA);
+    assert_non_null(strstr(err.text, "t.csv:1: no column \"a\", which the schema has"));
+    schema_deinit(&s);
+}
+
+static void test_each_failing_allocation_is_reported(void **state)
+{
+    const char *text = HEAD "  - {name: a, kind: category, levels: [x, y]}\n"
+                            "  - {name: b, kind: ordered, levels: [x, y]}\n";
+    enum status status = STATUS_MEMORY;
+    struct schema s;
+
+    (void)state;
+    for (uint64_t n = 1; n < 100 && status == STATUS_MEMORY; n++) {
+        mem_fail_at(n);
+        status = parse(&s, text);
+    }
+    mem_fail_at(0);
+    assert_int_equal(status, STATUS_OK);
+    schema_deinit(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_printed_comes_back),
+        cmocka_unit_test(test_a_mistake_is_named_with_its_line),
+        cmocka_unit_test(test_what_is_written_stands_and_the_rest_is_fitted),
+        cmocka_unit_test(test_log_and_an_unknown_column),
+        cmocka_unit_test(test_each_failing_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
