@@ -178,6 +178,7 @@ class Trial:
         there = set(os.listdir(daemon.state))
         there -= {'ledger.db-wal'}  # a part of the ledger, when it could not be closed in order
         there -= {'guesses'}  # kept for all runs of a folder
+        there -= {'models'}  # a package for each run that was complete
         if 'the server is gone, but' in daemon.words(daemon.lives):
             there -= {'checkpoint.sealed', 'checkpoint.before.sealed'}  # the server may come back and ask
         found = ['no file %s' % f for f in sorted(files - there - {'metrics.jsonl'})]
