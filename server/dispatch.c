@@ -183,7 +183,7 @@ static struct server_next message(struct server_federation *f, struct actions *a
 /* Under drop and async the late are left behind. */
 static struct server_next leave_behind(struct server_federation *f, const char *missing)
 {
-    const bool in_job = phase_trains(f->sm.phase);
+    const bool in_job = phase_plays(f->sm.phase);
 
     log_warn("going on without %s: no answer in phase %s", missing, phase_row(f->sm.phase)->name);
     for (uint32_t m = 0; m < f->set.n; m++) {
@@ -210,7 +210,7 @@ static struct server_next out_of_time(struct server_federation *f, struct action
             log_warn("went on without %s", missing);
         return next;
     }
-    if (phase_trains(f->sm.phase))
+    if (phase_plays(f->sm.phase))
         next = f->job->timer(f->state, a, may_leave ? missing : NULL);
     if (next.kind != NEXT_LATE)
         return next;
@@ -276,13 +276,8 @@ static void between_jobs(struct server_federation *f, struct actions *a, const s
         CHECK(server_lost(f, a, e->peer).kind == NEXT_WAIT);
     if (e->kind == EVENT_JOINED && !server_admit(f, e->peer, &e->msg->join))
         (void)drop(f, a, e->peer);
-    if (e->kind == EVENT_STOP) {
-        struct action *finish = actions_add(a, ACTION_FINISH);
-
-        f->error = (struct error){0};
-        finish->outcome = OUTCOME_STOPPED;
-        finish->error = f->error;
-    }
+    if (e->kind == EVENT_STOP)
+        actions_add(a, ACTION_FINISH)->outcome = OUTCOME_STOPPED;
 }
 
 /* The parties have been told that the job is over.  Who leaves is no loss to it, and who comes, or
@@ -311,8 +306,14 @@ static void check_members(const struct server_federation *f)
         CHECK(p->member < 0 || (p->present && f->set.member[p->member] == i));
         answered += p->member >= 0 && p->answered;
     }
-    if (f->sm.phase != PHASE_GATHER && f->sm.phase != PHASE_OVER)
-        CHECK(answered <= f->set.answers && f->set.answers <= f->set.n);
+    switch (phase_row(f->sm.phase)->quorum[0]) {
+    case QUORUM_MEMBERS:
+    case QUORUM_DECODES: CHECK(answered <= f->set.answers && f->set.answers <= f->set.n); break;
+    case QUORUM_ANY: CHECK(f->set.answers == 0); break;
+    case QUORUM_ROSTER:
+    case QUORUM_PRESENT:
+    case QUORUM_NONE: break;
+    }
 }
 
 void server_federation_step(struct server_federation *f, uint64_t now_us, const struct event *e,

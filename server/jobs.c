@@ -41,6 +41,8 @@ void server_federation_play(struct server_federation *f, const struct server_ter
     f->error = (struct error){0};
     f->counts = (struct server_counts){0};
     f->set.n = f->set.left = f->set.answers = 0;
+    f->set.shown = false;
+    f->past = (struct server_past){.generation = 0};
     f->idle = f->started = false;
 }
 

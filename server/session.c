@@ -1,4 +1,5 @@
-/* session.c -- a federation and its job, made together, and what the driver may see of them.
+/* session.c -- a federation, one run of training after another or other jobs, and what the driver
+ * may see of them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "server/session.h"
@@ -36,20 +37,45 @@ static struct server_terms terms_of(const struct server_session *s,
     };
 }
 
-static enum status init(struct server_session *s, const struct server_setup *setup,
-                        struct error *err)
+/* Of a run that is over nothing stays. */
+static void forget_run(struct server_session *s)
+{
+    server_train_deinit(&s->train);
+    s->train = (struct server_train){.fed = NULL};
+    s->plan_text.len = 0;
+}
+
+void server_session_play(struct server_session *s, const struct server_terms *terms,
+                         const struct server_job *job, void *state)
+{
+    forget_run(s);
+    server_federation_play(&s->fed, terms, job, state);
+}
+
+enum status server_session_train(struct server_session *s, const struct server_setup *setup,
+                                 struct error *err)
 {
     struct server_terms terms;
-    enum status st = plan_print(setup->plan, &s->plan_text);
+    enum status st;
 
+    forget_run(s);
+    st = plan_print(setup->plan, &s->plan_text);
     if (st != STATUS_OK)
         return error_set(err, st, "session: %s", status_words(st));
     job_digest(s->plan_digest, JOB_TRAIN, s->plan_text.data, s->plan_text.len);
     terms = terms_of(s, setup);
-    st = server_federation_init(&s->fed, &terms, &server_job_train, &s->train);
-    if (st != STATUS_OK)
-        return error_set(err, st, "no memory for %zu parties", setup->roster->n);
+    server_federation_play(&s->fed, &terms, &server_job_train, &s->train);
     return server_train_init(&s->train, setup, &s->fed, err);
+}
+
+static enum status init(struct server_session *s, const struct server_setup *setup,
+                        struct error *err)
+{
+    const struct server_terms nothing = {.roster = setup->roster};
+
+    if (server_federation_init(&s->fed, &nothing, NULL, NULL) != STATUS_OK)
+        return error_set(err, STATUS_MEMORY, "no memory for %zu parties", setup->roster->n);
+    return setup->plan != NULL ? server_session_train(s, setup, err) : STATUS_OK;
 }
 
 enum status server_session_new(struct server_session **out, const struct server_setup *setup,
@@ -103,7 +129,7 @@ enum status server_session_restore(struct server_session *s, const uint8_t *byte
     uint64_t generation = 0;
     enum status st = server_train_restore(&s->train, bytes, n, &generation);
 
-    if (st == STATUS_OK)
+    if (st == STATUS_OK && generation > s->fed.set.known)
         s->fed.set.generation = s->fed.set.known = generation;
     return st;
 }
@@ -166,14 +192,19 @@ const struct nn_net *server_session_head(const struct server_session *s)
 
 size_t server_session_up_max(const struct server_session *s)
 {
-    size_t upload = wire_up_max(s->train.sum.payload_max, s->train.sum.check_bytes),
-           share = server_share_max(s->train.shares);
+    size_t upload, share;
 
+    if (s->plan_text.len == 0)
+        return WIRE_SETUP_MAX;
+    upload = wire_up_max(s->train.sum.payload_max, s->train.sum.check_bytes);
+    share = server_share_max(s->train.shares);
     return share > upload ? share : upload;
 }
 
 size_t server_session_down_max(const struct server_session *s)
 {
+    if (s->plan_text.len == 0)
+        return WIRE_SETUP_MAX;
     return wire_down_max(&s->train.plan, server_share_max(s->train.shares));
 }
 

@@ -1,8 +1,8 @@
 /* session.h -- the server's side of a run, without I/O: events in, actions out.
  *
- * A session is a federation and the job that it plays, made together (parts.h).  It never sees a
- * single party's embedding under masks, only sums.  The same code runs under libuv (loop.c) and on
- * the virtual clock of tests/sim.
+ * A session is a federation and the job that it plays, one after another (parts.h).  It never sees
+ * a single party's embedding under masks, only sums.  The same code runs under libuv (loop.c) and
+ * on the virtual clock of tests/sim.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +13,21 @@
 #include "common/flow/event.h"
 #include "server/setup.h"
 
+struct server_job;
 struct server_session;
+struct server_terms;
 
+/* With a first run of training; setup->plan NULL: with no job, of the roster alone. */
 enum status server_session_new(struct server_session **out, const struct server_setup *setup,
                                struct error *err) MUST_USE;
+/* Without a job, or after an ACTION_FINISH: a run of training, of the same roster, or another job,
+ * whose state stays the caller's.  EVENT_START begins it.  What the session knew of the run before
+ * is gone, so it has been written down by then; when a run could not be made (no memory), another
+ * job may only be played by another session. */
+enum status server_session_train(struct server_session *s, const struct server_setup *setup,
+                                 struct error *err) MUST_USE;
+void server_session_play(struct server_session *s, const struct server_terms *terms,
+                         const struct server_job *job, void *state);
 void server_session_free(struct server_session *s); /* NULL is fine */
 
 /* What a later process needs to go on from here, and back.  A new session of the same plan only:

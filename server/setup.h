@@ -42,7 +42,7 @@ struct server_watch {
 
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
-    const struct plan *plan; /* shape filled in */
+    const struct plan *plan; /* shape filled in; NULL: no run */
     const struct roster *roster;
     const struct table *train, *test; /* label tables; test NULL: none */
     const float *train_target, *test_target;

@@ -13,6 +13,7 @@
 #include "tests/sim/during.h"
 #include "tests/sim/flight.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/standing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -161,9 +162,12 @@ static void finish(struct sim *s, int who, const struct action *a)
 {
     struct sim_end *end = who == SIM_SERVER ? &s->server_end : &s->party[who].end;
 
-    end->over = true;
+    end->over = driver_over(driver_of(s, who));
+    end->jobs++;
     end->outcome = a->outcome;
     end->error = a->error;
+    if (s->standing != NULL)
+        standing_ended(s, who, a);
     if (s->ear.ended != NULL)
         s->ear.ended(s, who, s->ear.owner);
 }
@@ -206,7 +210,8 @@ static enum status server_acts(void *owner, const struct action *a)
         break;
     case ACTION_FINISH:
         finish(s, SIM_SERVER, a);
-        close_all(s);
+        if (s->server_end.over)
+            close_all(s);
         break;
     case ACTION_FORGET: disk_forget(s, a->step); break;
     case ACTION_REPORT: break;
@@ -368,25 +373,45 @@ static void interrupt_party(void *owner)
     party_session_interrupt(((struct sim_party *)owner)->session);
 }
 
+/* What is on its way lands later (flight.c). */
+static void pause_reading(void *owner, bool on)
+{
+    (void)owner;
+    (void)on;
+}
+
 void world_new_driver(struct sim *s, int who)
 {
     static const struct driver_calls server = {
-        .step = server_steps, .act = server_acts, .begin = server_begins};
+        .step = server_steps, .act = server_acts, .begin = server_begins, .pause = pause_reading};
     static const struct driver_calls party = {.step = party_steps,
                                               .act = party_acts,
                                               .begin = party_begins,
-                                              .interrupt = interrupt_party};
+                                              .interrupt = interrupt_party,
+                                              .pause = pause_reading};
 
     *work_of(s, who) = (struct sim_work){0};
     if (who == SIM_SERVER)
         driver_init(&s->driver, &server, s);
     else
         driver_init(&s->party[who].driver, &party, &s->party[who]);
+    if (s->standing != NULL)
+        driver_stand(driver_of(s, who));
+}
+
+/* Who stands between two jobs waits for a checkpoint, which is durable before messages land. */
+uint64_t world_works_until(const struct sim *s, int who)
+{
+    const uint64_t work_us = who == SIM_SERVER ? s->work.us : s->party[who].work.us;
+    const struct driver *d = who == SIM_SERVER ? &s->driver : &s->party[who].driver;
+    const struct sim_disk *disk = who == SIM_SERVER ? &s->disk : &s->party[who].disk;
+
+    return work_us == 0 && world_up(s, who) && driver_works(d) ? disk->durable_us + 1 : work_us;
 }
 
 bool world_works(const struct sim *s, int who)
 {
-    return (who == SIM_SERVER ? s->work.us : s->party[who].work.us) > 0;
+    return world_works_until(s, who) > 0;
 }
 
 bool world_up(const struct sim *s, int who)

@@ -76,7 +76,7 @@ void flight_add(struct sim *s, uint32_t party, bool up, const struct wire_msg *m
 
 static uint64_t lands_us(const struct sim *s, const struct flight *f)
 {
-    const uint64_t busy_us = f->up ? s->work.us : s->party[f->party].work.us;
+    const uint64_t busy_us = world_works_until(s, f->up ? SIM_SERVER : (int)f->party);
 
     return f->at_us > busy_us ? f->at_us : busy_us;
 }

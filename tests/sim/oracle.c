@@ -13,6 +13,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "party/train/train.h"
 #include "tests/sim/inside.h"
 #include "tests/sim/true_sum.h"
 #include "tests/sim/world.h"
@@ -238,15 +239,22 @@ static void was_dealt(struct sim *s, uint32_t party, struct dealt new)
     w->dealt[w->dealt_n++] = new;
 }
 
+/* Another job of a party that stands lets out nothing of a record. */
+static bool trains(const struct party_session *p)
+{
+    return p->job == &party_train_job;
+}
+
 /* A chunk of everybody's rows is here. */
 static void took_shares(struct sim *s, uint32_t party)
 {
     const struct party_session *p = s->party[party].session;
     struct dealing_chunk c;
 
+    if (!trains(p))
+        return;
     if (inside(p)->round.task.work != WORK_SUM ||
-        inside(p)->round.task.purpose != PURPOSE_DEAL_DATA ||
-        inside(p)->round.result.status != STATUS_OK)
+        inside(p)->round.task.purpose != PURPOSE_DEAL_DATA || inside(p)->result.status != STATUS_OK)
         return;
     c = dealing_chunk(&inside(p)->deal.chunks, inside(p)->round.task.place);
     for (uint32_t m = 0; m < p->fed.set.members_n; m++) {
@@ -367,7 +375,7 @@ void oracle_sent(struct sim *s, uint32_t party, const struct wire_msg *m)
         used(s, party,
              (struct use){.kind = m->kind, .purpose = m->upload.purpose, .round = m->upload.round},
              m->upload.payload);
-        if (!shares)
+        if (!shares && trains(s->party[party].session))
             released(s, party);
     }
 }

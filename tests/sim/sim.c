@@ -79,7 +79,7 @@ static void next_of_party(const struct sim *s, uint32_t i, struct next *n)
     if (p->end.over)
         return;
     sooner(n, THING_PARTY_TIMER, i, p->timer_us);
-    if (!p->connected && !s->server_end.over && p->work.us == 0)
+    if (!p->connected && !s->server_end.over && !world_works(s, (int)i))
         sooner(n, THING_CONNECT, i, p->connect_us);
     sooner(n, THING_HEARD, i, p->deaf_us);
     sooner(n, THING_START, i, p->up_us);

@@ -107,6 +107,7 @@ struct sim_options {
     struct server_watch told; /* what the server sees and says (server/train/transcript.h) */
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
+    bool stands; /* processes play one job after another, of which none is there yet (standing.h) */
     uint64_t work_us; /* a piece of work takes up to so long, as the seed says; 0: no time at all */
 };
 
@@ -150,7 +151,8 @@ void sim_run_to_step(struct sim *s, uint64_t step);
 const char *sim_transcript(const struct sim *s);
 
 struct sim_end {
-    bool over;
+    bool over;     /* the process is */
+    uint32_t jobs; /* that have ended; the rest is of the last */
     enum wire_outcome outcome;
     struct error error;
 };

@@ -547,6 +547,7 @@ static void test_marks_end_with_the_job(void **state)
         peer->excluded = peer->barred = peer->spoken = true;
         peer->losses = SERVER_LOSSES_MAX;
     }
+    assert_true(odds_add(&p.fed.odds, 0, 1, ODDS_SHARES));
     tell_server(&p, (struct event){.kind = EVENT_STOP});
     goes(&p, 1); /* and comes back, though it was shut out */
     comes(&p, 1);
@@ -559,6 +560,7 @@ static void test_marks_end_with_the_job(void **state)
         assert_false(peer->excluded || peer->barred || peer->spoken);
         assert_int_equal(peer->losses, 0);
         assert_int_equal(peer->member, -1);
+        assert_int_equal(p.fed.odds.others[i], 0);
     }
     tell_server(&p, (struct event){.kind = EVENT_START});
     deliver_all(&p);

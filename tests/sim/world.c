@@ -7,9 +7,12 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "party/train/train.h"
+#include "server/parts.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/flight.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/probe_party.h"
+#include "tests/sim/standing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,6 +190,7 @@ void world_new_party(struct sim *s, uint32_t i)
     struct sim_party *p = &s->party[i];
     bool disk = s->options.checkpoint_rounds > 0 && !(s->options.diskless >> i & 1);
     static const struct party_job *const jobs[] = {&party_train_job, NULL};
+    static const struct party_job *const both[] = {&party_train_job, &probe_party_job, NULL};
     struct party_setup setup = {
         .jobs = jobs,
         .config = &p->config,
@@ -215,6 +219,11 @@ void world_new_party(struct sim *s, uint32_t i)
     struct party_session *old = p->session;
     struct error err = {0};
 
+    if (s->standing != NULL) {
+        setup.jobs = both;
+        setup.recall = standing_recall;
+        setup.saved = (struct party_saved){0};
+    }
     world_new_driver(s, (int)i);
     p->disk.keeps_shares = disk;
     if (s->options.checkpoint_rounds > 0) /* or else they are on the heap */
@@ -262,7 +271,7 @@ static void make_party(struct sim *s, uint32_t i)
     world_new_party(s, i);
 }
 
-void world_new_server(struct sim *s)
+struct server_setup world_server_setup(struct sim *s)
 {
     struct server_setup setup = {
         .plan = &s->plan,
@@ -279,22 +288,44 @@ void world_new_server(struct sim *s)
         .counts = compared_counts(&s->disk.compared),
         .id_mismatches = s->id_mismatches,
     };
-    struct error err = {0};
 
     if (s->options.checkpoint_rounds > 0 && s->plan.protocol.straggler != STRAGGLER_ASYNC)
         setup.store = disk_store(s);
-    world_new_driver(s, SIM_SERVER);
-    server_session_free(s->server);
-    if (server_session_new(&s->server, &setup, &err) != STATUS_OK) {
-        fprintf(stderr, "sim: %s\n", err.text);
-        abort();
-    }
+    return setup;
+}
+
+void world_restore_server(struct sim *s)
+{
     if (s->disk.saved.len > 0)
         CHECK(server_session_restore(s->server, s->disk.saved.data, s->disk.saved.len) ==
               STATUS_OK);
     else if (s->options.checkpoint_rounds > 0) /* what another start could not make again */
         CHECK(server_session_save(s->server, &s->disk.saved) == STATUS_OK);
     disk_replay(s);
+}
+
+struct server_federation *world_federation(struct sim *s)
+{
+    return &s->server->fed;
+}
+
+void world_new_server(struct sim *s)
+{
+    struct server_setup setup = world_server_setup(s);
+    struct error err = {0};
+
+    if (s->standing != NULL)
+        setup.plan = NULL;
+    world_new_driver(s, SIM_SERVER);
+    server_session_free(s->server);
+    if (server_session_new(&s->server, &setup, &err) != STATUS_OK) {
+        fprintf(stderr, "sim: %s\n", err.text);
+        abort();
+    }
+    if (s->standing != NULL)
+        standing_again(s);
+    else
+        world_restore_server(s);
 }
 
 static void make_labels(struct sim *s)
@@ -364,6 +395,7 @@ static struct sim *make_world(const struct sim_options *o, struct sim *old)
     s->party = mem_alloc(o->parties, sizeof *s->party);
     CHECK(s->party != NULL);
     buf_init(&s->transcript, 1 << 26);
+    s->standing = o->stands ? standing_new() : NULL;
     make_plan(s);
     make_roster(s, old);
     make_labels(s);
@@ -416,6 +448,7 @@ void sim_free(struct sim *s)
     server_session_free(s->server);
     disk_deinit(&s->disk);
     oracle_free(s->oracle);
+    standing_free(s->standing);
     table_deinit(&s->train);
     table_deinit(&s->test);
     wire_unpacker_deinit(&s->unpacker);

@@ -142,6 +142,7 @@ struct sim {
     int stop_who;
     struct buf transcript;
     struct oracle *oracle;
+    struct standing *standing; /* options.stands */
     char broken[256];
 };
 
@@ -152,6 +153,8 @@ enum status world_pack(struct sim *s, int who, const struct wire_msg *m) MUST_US
 void world_new_driver(struct sim *s, int who);
 bool world_up(const struct sim *s, int who);
 bool world_works(const struct sim *s, int who);
+/* When it will hear messages again; 0: now. */
+uint64_t world_works_until(const struct sim *s, int who);
 /* To whoever is there.  No message to who is at work. */
 void world_tell_server(struct sim *s, const struct event *e);
 void world_tell_party(struct sim *s, uint32_t party, const struct event *e);
@@ -160,5 +163,8 @@ void world_worked(struct sim *s, int who);                           /* its work
 void world_cut(struct sim *s, uint32_t party);       /* both ends hear of it at once */
 void world_new_party(struct sim *s, uint32_t party); /* its process, from its disk */
 void world_new_server(struct sim *s);
+struct server_setup world_server_setup(struct sim *s); /* of s->plan */
+void world_restore_server(struct sim *s);              /* a run of it, from its disk */
+struct server_federation *world_federation(struct sim *s);
 
 #endif

@@ -1,0 +1,35 @@
+/* standing.h -- processes that stand (sim_options.stands): one job after another in one simulation.
+ *
+ * A test says what is played next, when the server has ended what was played before (its
+ * sim_end.jobs).  Each run of training has checkpoints and a journal of its own, found by its
+ * digest, so that any may go on after others.  A process that dies, or is stopped and started
+ * again, comes back to the job that is being played.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_STANDING_H
+#define COLONNADE_TESTS_SIM_STANDING_H
+
+#include "tests/sim/sim.h"
+
+struct standing_job {
+    enum { STANDING_TRAIN, STANDING_PROBE } kind;
+    struct plan plan;    /* of training */
+    const char *numbers; /* of a probe: its text */
+};
+
+/* It begins; sim_run plays it. */
+void standing_play(struct sim *s, const struct standing_job *job);
+bool standing_plays(const struct sim *s); /* the server has a job */
+/* SIM_SERVER or a party was stopped, and its process is started again. */
+void standing_start(struct sim *s, int who);
+
+/* For the simulation alone. */
+struct standing *standing_new(void);
+void standing_free(struct standing *st);
+void standing_ended(struct sim *s, int who, const struct action *finish);
+void standing_again(struct sim *s); /* a server without a job: that which was being played */
+enum status standing_recall(void *owner, const uint8_t digest[WIRE_DIGEST_BYTES],
+                            struct party_saved *out, struct error *err);
+
+#endif
