@@ -547,12 +547,14 @@ static void test_marks_end_with_the_job(void **state)
         peer->excluded = peer->barred = peer->spoken = true;
         peer->losses = SERVER_LOSSES_MAX;
     }
+    assert_true(odds_add(&p.fed.odds, 0, 1, ODDS_SHARES));
     tell_server(&p, (struct event){.kind = EVENT_STOP});
     goes(&p, 1); /* and comes back, though it was shut out */
     comes(&p, 1);
     deliver_all(&p);
     assert_int_equal(p.dropped, 0);
     play_asking(&p, "5", 5);
+    assert_false(odds_between(&p.fed.odds, 0, 1));
     for (uint32_t i = 0; i < PARTIES; i++) {
         const struct server_peer *peer = &p.fed.peer[i];
 
