@@ -10,6 +10,7 @@
 #include "common/flow/mechanism.h"
 #include "common/privacy/ledger_file.h"
 #include "common/privacy/ledger_key.h"
+#include "common/wire/purpose.h"
 #include "party/policy.h"
 
 #include <errno.h>
@@ -122,7 +123,7 @@ void books_close(struct books *b)
 
 static enum status collect(struct books *b, const struct action_charge *c, struct error *err)
 {
-    const uint32_t *map = c->purpose == PURPOSE_EVALUATE_TEST ? b->test_slots : b->train_slots;
+    const uint32_t *map = purpose_of(c->purpose)->test ? b->test_slots : b->train_slots;
 
     if (c->n > b->slots_max) {
         uint32_t *grown = mem_alloc(c->n, sizeof *grown);
@@ -199,7 +200,7 @@ static enum status check_epsilon(struct books *b, const struct action_charge *c,
     entries[n] = c->mechanism;
     entries[n].releases = c->n;
     entries[n].participations_max = most_of_one(b, c->n);
-    entries[n].trained_max = c->purpose == PURPOSE_TRAIN ? entries[n].participations_max : 0;
+    entries[n].trained_max = purpose_of(c->purpose)->trains ? entries[n].participations_max : 0;
     if (!policy_exceeded(&e, policy, entries, n + 1, b->delta, b->withstands))
         return STATUS_OK;
     return error_set(err, STATUS_BUDGET,
@@ -228,13 +229,13 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
         .plan = c->plan,
         .data = b->data,
         .at_s = (int64_t)time(NULL),
-        .purpose = c->purpose == PURPOSE_TRAIN ? LEDGER_TRAIN : LEDGER_EVALUATE,
+        .purpose = purpose_of(c->purpose)->trains ? LEDGER_TRAIN : LEDGER_EVALUATE,
         .rounds = c->rounds,
         .n = c->n,
         .scheduled = c->stretch.law.rows > 0,
         .stretch = c->stretch,
         .place = c->place,
-        .set = c->purpose == PURPOSE_EVALUATE_TEST ? b->test_set : b->train_set,
+        .set = purpose_of(c->purpose)->test ? b->test_set : b->train_set,
     };
     enum status s = note_seen(b, c, err);
 

@@ -1,10 +1,9 @@
 /* job.h -- what a federation plays: a table of functions for each kind of job.
  *
  * The happy path: offer -> ready -> say (the hello) -> begin (a set, under its keys) -> confirm,
- * check
- * -> start -> message, work, done, and so on -> end.  A job calls nobody back: what it wants done
- * is in the actions, and what follows for the session is what it returns.  Which of its own phases
- * it is in it moves itself.
+ * check -> start -> message, work, done, and so on -> end.  A job calls nobody back: what it wants
+ * done is in the actions, and what follows for the session is what it returns.  Which of its own
+ * phases it is in it moves itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

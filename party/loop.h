@@ -8,14 +8,6 @@
 
 #include "party/prepare.h"
 
-#include <stdbool.h>
-
-struct party_options {
-    const char *export_file; /* a readable copy of the bottom at the end; NULL: none */
-    bool seeded;
-    uint64_t seed;
-};
-
 /* Dials (again and again, until patience ends), runs the session to its end, writes summary.json
  * and model.safetensors into the state directory.  Returns the run's own status. */
 enum status party_loop_run(const struct party_inputs *in, const struct party_options *o,

@@ -1,5 +1,5 @@
 /* prepare.h -- from a configuration file to everything a party's session needs: roster, key, scaled
- * data.
+ * data; and what else a run is told.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,6 +25,13 @@ struct party_inputs {
     struct table labels;      /* of the training rows, when this party holds them */
     struct buf weights;       /* of model.load */
     struct persons persons;   /* of data.group */
+};
+
+/* What the command line says of a run. */
+struct party_options {
+    const char *export_file; /* a readable copy of the bottom at the end; NULL: none */
+    bool seeded;
+    uint64_t seed;
 };
 
 /* Configuration, roster and key only: enough for --fingerprint and --ledger. */

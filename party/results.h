@@ -7,7 +7,7 @@
 #include "common/metrics/report.h"
 #include "common/net/net.h"
 #include "party/books.h"
-#include "party/loop.h"
+#include "party/prepare.h"
 #include "party/session.h"
 
 struct party_results {

@@ -67,7 +67,7 @@ static struct server_next apart(struct server_federation *f, struct actions *a, 
 
     if (!stuck && !member_out)
         return next_of(NEXT_WAIT);
-    if (phase_trains(f->sm.phase) && f->job->voided != NULL)
+    if (phase_plays(f->sm.phase) && f->job->voided != NULL)
         f->job->voided(f->state);
     return next_of(NEXT_SET);
 }

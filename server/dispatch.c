@@ -183,7 +183,7 @@ static struct server_next message(struct server_federation *f, struct actions *a
 /* Under drop and async the late are left behind. */
 static struct server_next leave_behind(struct server_federation *f, const char *missing)
 {
-    const bool in_job = phase_trains(f->sm.phase);
+    const bool in_job = phase_plays(f->sm.phase);
 
     log_warn("going on without %s: no answer in phase %s", missing, phase_row(f->sm.phase)->name);
     for (uint32_t m = 0; m < f->set.n; m++) {
@@ -210,7 +210,7 @@ static struct server_next out_of_time(struct server_federation *f, struct action
             log_warn("went on without %s", missing);
         return next;
     }
-    if (phase_trains(f->sm.phase))
+    if (phase_plays(f->sm.phase))
         next = f->job->timer(f->state, a, may_leave ? missing : NULL);
     if (next.kind != NEXT_LATE)
         return next;

@@ -2,19 +2,17 @@
  *
  * The federation outlives rounds and generations.  It admits parties, agrees with a set on keys,
  * compares ids, and then lets the job play (job.h); it knows nothing of what a job computes.
- * Files, and what each may touch:
+ * Files:
  *
- *   dispatch.c    events in, verdicts carried out     everything but `agree`
- *   jobs.c        one job after another               everything
- *   members.c     messages to members, who answered   everything but `agree`
- *   seats.c       who is in the next set              `peer`, `odds`
- *   join.c        GATHER, lost parties                everything but `agree`
- *   keys.c        AGREE, CONFIRM                      everything
- *   compare.c     are the ids those of the members    everything
- *   accused.c     what one member says of another     `peer`, `odds`
+ *   dispatch.c, jobs.c     events in, verdicts carried out; one job after another
+ *   members.c, seats.c     messages to members, who answered; who is in the next set
+ *   join.c, keys.c         GATHER, lost parties; AGREE, CONFIRM
+ *   compare.c, accused.c   are the ids those of the members; what one member says of another
  *
- * A job reads what it needs, counts answers through members.c, says in `error` what went wrong, and
- * moves `sm`; it changes nothing else here, and tells by a struct server_next what follows.
+ * What `agree` has is written by keys.c and compare.c alone, `odds` by odds.c and those who choose
+ * sets.  A job reads what it needs, counts answers and losses through members.c and seats.c, says
+ * in `error` what went wrong, and moves `sm`; it changes nothing else here, and tells by a struct
+ * server_next what follows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

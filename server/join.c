@@ -142,7 +142,7 @@ struct server_next server_joined(struct server_federation *f, struct actions *a,
         return next_of_peer(NEXT_DROP, e->peer);
     if (f->sm.phase == PHASE_GATHER)
         return set_found(f) ? server_offer(f, a) : next_of(NEXT_WAIT);
-    return phase_trains(f->sm.phase) ? f->job->came(f->state, a) : next_of(NEXT_WAIT);
+    return phase_plays(f->sm.phase) ? f->job->came(f->state, a) : next_of(NEXT_WAIT);
 }
 
 /* Threats E6: a party that ends three generations in a row does not get another chance to. */
@@ -168,7 +168,7 @@ struct server_next server_lost(struct server_federation *f, struct actions *a, u
     server_leaves(f, peer);
     if (!member || f->sm.phase == PHASE_GATHER || f->sm.phase == PHASE_OVER)
         return next_of(NEXT_WAIT);
-    goes_on = phase_trains(f->sm.phase) && f->job->lost(f->state, had_answered);
+    goes_on = phase_plays(f->sm.phase) && f->job->lost(f->state, had_answered);
     log_warn("%s lost in phase %s: %s", server_name(f, peer), phase_row(f->sm.phase)->name,
              server_waits(f) ? "waiting for it" : "going on without it");
     if (++p->losses >= SERVER_LOSSES_MAX && !others_go_on(f, peer))

@@ -148,6 +148,11 @@ bool server_answered(struct server_federation *f, uint32_t peer)
     return server_all_answered(f);
 }
 
+void server_awaits(struct server_federation *f, uint32_t peer, bool answer)
+{
+    f->peer[peer].answered = !answer;
+}
+
 void server_missing(const struct server_federation *f, char *out, size_t n)
 {
     size_t used = 0;

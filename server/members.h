@@ -36,6 +36,8 @@ void server_next_question(struct server_federation *f); /* nobody has answered y
 bool server_all_answered(const struct server_federation *f);
 /* Counts an answer, and asks the same. */
 bool server_answered(struct server_federation *f, uint32_t peer);
+/* Where each member is asked on its own: this one has an answer to give, or none. */
+void server_awaits(struct server_federation *f, uint32_t peer, bool answer);
 void server_missing(const struct server_federation *f, char *out,
                     size_t n); /* "p1, p3" without an answer */
 

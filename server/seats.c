@@ -25,6 +25,18 @@ void server_sits_out(struct server_federation *f, uint32_t peer)
                  server_name(f, peer), SERVER_LOSSES_MAX);
 }
 
+void server_left_behind(struct server_federation *f, uint32_t peer)
+{
+    f->peer[peer].member = -1;
+    f->set.left++;
+    server_sits_out(f, peer);
+}
+
+void server_was_whole(struct server_federation *f, uint32_t peer)
+{
+    f->peer[peer].losses = 0;
+}
+
 /* --- the next set --- */
 
 static bool here(const struct server_federation *f, uint32_t peer)

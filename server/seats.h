@@ -19,6 +19,10 @@ enum server_seat {
 /* Late or lost, as a member: sits out until it is let in again; or for good, when that has been so
  * too often in a row. */
 void server_sits_out(struct server_federation *f, uint32_t peer);
+/* The same of a member that is late, and the generation goes on without it. */
+void server_left_behind(struct server_federation *f, uint32_t peer);
+/* It has played its part of a round to the end: what it was late or lost before is forgotten. */
+void server_was_whole(struct server_federation *f, uint32_t peer);
 /* Here, and free to be a member. */
 bool server_may_sit(const struct server_federation *f, uint32_t peer);
 /* The set to choose of those who may sit, or (of_all) of all who are here: no two at odds, and as

@@ -160,7 +160,7 @@ uint64_t phase_limit_ms(enum phase p, bool does_without, uint32_t patience_ms, u
     return UINT64_MAX;
 }
 
-bool phase_trains(enum phase p)
+bool phase_plays(enum phase p)
 {
     return p >= PHASE_ROUND && p <= PHASE_CLOSE;
 }

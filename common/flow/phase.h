@@ -73,8 +73,8 @@ bool phase_expects(enum phase p, bool to_server, enum wire_kind kind);
 uint64_t phase_limit_ms(enum phase p, bool does_without, uint32_t patience_ms,
                         uint32_t deadline_ms);
 
-/* Does the phase belong to a generation whose keys are agreed? */
-bool phase_trains(enum phase p);
+/* Is it one in which the job is played: of a generation whose keys are agreed? */
+bool phase_plays(enum phase p);
 
 /* The table in Markdown, for docs/protocol.md. */
 enum status phase_print(struct buf *out) MUST_USE;

@@ -11,67 +11,63 @@
 
 #include "common/base/log.h"
 
-#include <string.h>
-
 /* A server whose last records a power cut took is behind: this party goes back to its checkpoint.
  * What it releases again is charged again, under new keys; and there is an end to it. */
 static void go_back(struct party_train *p)
 {
-    if (p->learner.applied <= p->learner.behind.offered ||
-        p->learner.behind.gone_back >= PARTY_GO_BACK_MAX ||
-        party_go_back(p, p->learner.behind.offered) != STATUS_OK)
+    struct party_learner *l = &p->learner;
+
+    if (l->applied <= l->behind.offered || l->behind.gone_back >= PARTY_GO_BACK_MAX ||
+        party_go_back(p, l->behind.offered) != STATUS_OK)
         return;
-    p->learner.behind.gone_back++;
-    party_opened_back(p);
+    l->behind.gone_back++;
+    party_opened_back(&p->purse, l->applied);
     log_warn("the server has done %llu training steps: going back to the checkpoint of %llu",
-             (unsigned long long)p->learner.behind.offered, (unsigned long long)p->learner.applied);
+             (unsigned long long)l->behind.offered, (unsigned long long)l->applied);
 }
 
-/* Under drop it goes on with the model that it has, so there is no checkpoint to go back to, and
- * the server need not have one of its own: but it comes to an end just so. */
-static void follow(struct party_train *p)
+/* Where parties are done without it goes on with the model that it has, so there is no checkpoint
+ * to go back to, and the server need not have one of its own: but it comes to an end just so. */
+static void follow(struct party_learner *l, struct party_purse *purse, const struct agenda *agenda)
 {
-    if (p->learner.behind.offered > p->learner.agenda.steps)
-        return;
-    const bool back = p->learner.behind.offered < p->learner.applied;
+    const bool back = l->behind.offered < l->applied;
 
-    if (back && p->learner.behind.gone_back++ >= PARTY_GO_BACK_MAX)
+    if (l->behind.offered > agenda->steps)
         return;
-    p->learner.applied = p->learner.behind.offered;
+    if (back && l->behind.gone_back++ >= PARTY_GO_BACK_MAX)
+        return;
+    l->applied = l->behind.offered;
     if (back)
-        party_opened_back(p);
+        party_opened_back(purse, l->applied);
 }
 
 /* Under releases once nothing came down: what was missed is known without being told. */
-static void skip_ahead(struct party_train *p)
+static void skip_ahead(struct party_learner *l, const struct party_course *c)
 {
-    if (p->learner.plan.training.releases != RELEASES_ONCE ||
-        p->learner.behind.offered > p->learner.agenda.steps)
+    if (c->plan.training.releases != RELEASES_ONCE || l->behind.offered > c->agenda.steps)
         return;
-    for (; p->learner.applied < p->learner.behind.offered; p->learner.applied++)
-        trail_add(&p->learner.trail, &p->learner.digest, p->learner.applied,
-                  p->learner.bottom.received, 0);
+    for (; l->applied < l->behind.offered; l->applied++)
+        trail_add(&l->trail, &l->digest, l->applied, l->bottom.received, 0);
 }
 
 static bool where_the_run_is(struct party_train *p)
 {
-    enum plan_straggler policy = p->learner.plan.protocol.straggler;
+    const struct party_course *c = &p->course;
+    struct party_learner *l = &p->learner;
 
-    if (policy == STRAGGLER_ASYNC)
+    if (c->mode->own_steps)
         return true;
-    if (policy == STRAGGLER_DROP)
-        follow(p);
+    if (c->does_without)
+        follow(l, &p->purse, &c->agenda);
     else
         go_back(p);
-    skip_ahead(p);
-    if (p->learner.applied <= p->learner.behind.offered &&
-        p->learner.behind.offered <= p->learner.agenda.steps)
+    skip_ahead(l, c);
+    if (l->applied <= l->behind.offered && l->behind.offered <= c->agenda.steps)
         return true;
-    error_set(p->error, STATUS_DATA,
+    error_set(p->host->error, STATUS_DATA,
               "the server has done %llu training steps, this party has applied %llu: its state was "
               "lost or put back",
-              (unsigned long long)p->learner.behind.offered,
-              (unsigned long long)p->learner.applied);
+              (unsigned long long)l->behind.offered, (unsigned long long)l->applied);
     return false;
 }
 
@@ -81,7 +77,7 @@ static bool where_the_run_is(struct party_train *p)
 static bool keeps_first(struct party_train *p, struct actions *a, enum party_next *next)
 {
     *next = PARTY_WAIT;
-    if (p->setup->checkpoint_rounds == 0 || p->keep.any)
+    if (p->host->setup->checkpoint_rounds == 0 || p->keep.any)
         return false;
     p->keep.awaited = true;
     if (!p->keep.writing && party_keep_now(p, a) != STATUS_OK)
@@ -91,81 +87,86 @@ static bool keeps_first(struct party_train *p, struct actions *a, enum party_nex
 
 enum party_next party_catch_up(struct party_train *p, struct actions *a)
 {
+    const struct party_host *h = p->host;
+    struct party_learner *l = &p->learner;
+    struct party_witness *w = &p->purse.witness;
     enum party_next next;
     struct action *send;
 
-    party_arm(p, a);
+    party_arm(&p->course, a);
     p->keep.awaited = false;
-    party_witness_offered(p);
+    party_witness_offered(w, h->setup, &p->course, l);
     if (keeps_first(p, a, &next))
         return next;
-    if (p->learner.applied > p->learner.behind.offered && p->keep.writing) {
+    if (l->applied > l->behind.offered && p->keep.writing) {
         p->keep.awaited = true; /* it may be the one to go back to */
         return PARTY_WAIT;
     }
-    if (!where_the_run_is(p) || party_witness_steps(p) != STATUS_OK)
+    if (!where_the_run_is(p) ||
+        party_witness_steps(w, h->setup, &p->course, l, h->error) != STATUS_OK)
         return PARTY_REFUSE;
     if (keeps_first(p, a, &next)) /* it has gone back further than to the last one */
         return next;
-    if (p->learner.applied == p->learner.behind.offered ||
-        p->learner.plan.protocol.straggler == STRAGGLER_ASYNC)
+    if (l->applied == l->behind.offered || p->course.mode->own_steps)
         return PARTY_READY;
     send = actions_add(a, ACTION_SEND);
     send->msg.kind = WIRE_BEHIND;
-    send->msg.behind = (struct wire_behind){p->set->generation, p->learner.applied};
-    p->learner.behind.replay_due = true;
+    send->msg.behind = (struct wire_behind){h->set->generation, l->applied};
+    l->behind.replay_due = true;
     return PARTY_WAIT;
 }
 
 /* How many whole steps from `applied` on these bytes are; 0 when they are not whole. */
-static uint64_t steps_in(struct party_train *p, size_t bytes)
+static uint64_t steps_in(const struct party_learner *l, struct party_course *c, size_t bytes)
 {
-    uint64_t step = p->learner.applied;
+    uint64_t step = l->applied;
     uint32_t rows;
 
-    while (bytes > 0 && step < p->learner.behind.offered) {
+    while (bytes > 0 && step < l->behind.offered) {
         size_t one;
 
-        party_batch(p, step, &rows);
-        one = down_words(&p->learner.bottom.down, rows) * sizeof *p->learner.bottom.received;
+        party_batch(c, step, &rows);
+        one = party_step_bytes(l, rows);
         if (bytes < one)
             return 0;
         bytes -= one;
         step++;
     }
-    return bytes == 0 ? step - p->learner.applied : 0;
+    return bytes == 0 ? step - l->applied : 0;
+}
+
+/* Once all of it is charged; until then a block is on its way. */
+void party_start_replay(struct party_train *p, struct actions *a)
+{
+    const struct party_course *c = &p->course;
+    struct party_task *t = &p->round.task;
+    const uint64_t steps = party_charge_again(&p->purse, &p->course, a, t->charged, t->until);
+
+    t->charged += steps;
+    if (steps > 0)
+        return;
+    actions_add(a, ACTION_WORK)->flops =
+        (nn_net_flops(&p->learner.bottom.net.spec, c->plan.training.batch) *
+             c->plan.protocol.local_iterations +
+         party_refresh_flops(&p->learner.refresh, &c->plan)) *
+        (double)(t->until - t->close_step);
 }
 
 enum status party_replay(struct party_train *p, struct actions *a, const struct wire_replay *r)
 {
-    uint64_t steps = steps_in(p, r->gradient.n);
-    size_t words = r->gradient.n / sizeof *p->learner.bottom.received;
-    enum status s = STATUS_OK;
+    struct party_learner *l = &p->learner;
+    const uint64_t steps = steps_in(l, &p->course, r->gradient.n);
 
-    if (!p->learner.behind.replay_due || r->generation != p->set->generation ||
-        r->step != p->learner.applied || steps == 0)
-        s = party_violation(p->error, "replays what was not asked for, from step", r->step);
+    if (!l->behind.replay_due || r->generation != p->host->set->generation ||
+        r->step != l->applied || steps == 0)
+        return party_violation(p->host->error, "replays what was not asked for, from step",
+                               r->step);
     p->round.received.len = 0;
-    if (s == STATUS_OK && buf_reserve(&p->round.received, r->gradient.n) != STATUS_OK)
-        s = error_set(p->error, STATUS_MEMORY, "no memory for a replay");
-    if (s == STATUS_OK)
-        s = party_copy_gradient(p, p->round.received.data, r->gradient, words);
-    if (s != STATUS_OK)
-        return s;
-    p->learner.behind.replay_due = false;
-    p->round.received.len = r->gradient.n;
+    if (buf_append(&p->round.received, r->gradient.data, r->gradient.n) != STATUS_OK)
+        return error_set(p->host->error, STATUS_MEMORY, "no memory for a replay");
+    l->behind.replay_due = false;
     p->round.task = (struct party_task){
         .work = WORK_REPLAY, .close_step = r->step, .charged = r->step, .until = r->step + steps};
-    if (party_replay_reserved(p, a))
-        party_start_replay(p, a);
+    party_start_replay(p, a);
     return STATUS_OK;
-}
-
-void party_start_replay(struct party_train *p, struct actions *a)
-{
-    actions_add(a, ACTION_WORK)->flops =
-        (nn_net_flops(&p->learner.bottom.net.spec, p->learner.plan.training.batch) *
-             p->learner.plan.protocol.local_iterations +
-         party_refresh_flops(&p->learner.refresh, &p->learner.plan)) *
-        (double)(p->round.task.until - p->round.task.close_step);
 }

@@ -6,65 +6,99 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/parts.h"
+#include "party/train/purse.h"
 
 #include "common/base/check.h"
+#include "common/base/mem.h"
 #include "common/privacy/ledger_mechanism.h"
 #include "common/wire/limits.h"
+#include "common/wire/purpose.h"
 
 #include <string.h>
 
-/* Rounds from `place` on, with n rows in charge_rows. */
-static struct action *charge(struct party_train *p, struct actions *a, uint64_t place,
-                             uint64_t rounds, size_t n)
+void party_purse_init(struct party_purse *purse, const struct party_setup *setup)
+{
+    purse->steps_cost = setup->config->train == TRAIN_DP;
+    party_witness_init(&purse->witness, setup);
+}
+
+/* A block of steps, or a whole split. */
+enum status party_purse_make_room(struct party_purse *purse, const struct plan *p)
+{
+    const size_t block = (size_t)p->training.batch * PARTY_CHARGE_ROUNDS;
+    const uint32_t longest =
+        p->shape.test_rows > p->shape.train_rows ? p->shape.test_rows : p->shape.train_rows;
+
+    purse->rows_max = block > longest ? block : longest;
+    purse->rows = mem_alloc(purse->rows_max, sizeof *purse->rows);
+    return purse->rows != NULL ? STATUS_OK : STATUS_MEMORY;
+}
+
+void party_purse_deinit(struct party_purse *purse)
+{
+    mem_free(purse->rows);
+    purse->rows = NULL;
+}
+
+/* --- charges --- */
+
+/* Rounds from `place` on, with n rows in purse->rows. */
+static struct action *charge(struct party_purse *purse, const struct party_course *c,
+                             struct actions *a, uint64_t place, uint64_t rounds, size_t n)
 {
     struct action *act = actions_add(a, ACTION_CHARGE);
 
-    CHECK(n <= p->purse.rows_max && rounds <= UINT32_MAX);
+    CHECK(n <= purse->rows_max && rounds <= UINT32_MAX);
     act->charge = (struct action_charge){
-        .mechanism = p->purse.mechanism,
+        .mechanism = purse->mechanism,
         .purpose = PURPOSE_TRAIN,
-        .plan = p->learner.plan_digest,
+        .plan = c->digest,
         .place = place,
         .rounds = (uint32_t)rounds,
-        .rows = p->purse.rows,
+        .rows = purse->rows,
         .n = n,
     };
-    party_witness_charge(p, &act->charge);
+    party_witness_charge(&purse->witness, &act->charge);
     return act;
 }
 
-/* Of `count` training steps or places of a sweep from `place` on. */
-static struct ledger_stretch stretch(const struct party_train *p, enum wire_purpose purpose,
-                                     uint64_t place, uint64_t count)
+static struct ledger_stretch stretch_of_steps(const struct party_course *c, uint64_t first,
+                                              uint64_t steps)
 {
-    const struct plan *plan = &p->learner.plan;
-    struct ledger_stretch s = {.place = place, .count = count};
+    const struct plan *plan = &c->plan;
+
+    return (struct ledger_stretch){.place = first,
+                                   .count = steps,
+                                   .law = {.kind = LEDGER_STEPS,
+                                           .seed = agenda_seed(plan, c->self),
+                                           .rows = plan->shape.train_rows,
+                                           .batch = plan->training.batch,
+                                           .segments = plan->protocol.fedvs.segments,
+                                           .turns = c->agenda.turns}};
+}
+
+static struct ledger_stretch stretch_of_places(const struct plan *p, bool test, uint64_t first,
+                                               uint64_t end)
+{
     struct segments cut;
 
-    if (purpose == PURPOSE_TRAIN) {
-        s.law = (struct ledger_law){.kind = LEDGER_STEPS,
-                                    .seed = agenda_seed(plan, (uint32_t)p->setup->self),
-                                    .rows = plan->shape.train_rows,
-                                    .batch = plan->training.batch,
-                                    .segments = plan->protocol.fedvs.segments,
-                                    .turns = p->learner.agenda.turns};
-        return s;
-    }
-    agenda_segments(&cut, plan, purpose == PURPOSE_EVALUATE_TEST);
-    s.law = (struct ledger_law){.kind = LEDGER_PLACES, .rows = cut.rows, .segments = cut.k};
-    return s;
+    agenda_segments(&cut, p, test);
+    return (struct ledger_stretch){
+        .place = first,
+        .count = end - first,
+        .law = {.kind = LEDGER_PLACES, .rows = cut.rows, .segments = cut.k}};
 }
 
 /* Rows of training steps first .. first + steps, at most PARTY_CHARGE_ROUNDS of them. */
-static size_t collect_steps(struct party_train *p, uint64_t first, uint64_t steps)
+static size_t collect_steps(struct party_purse *purse, struct party_course *c, uint64_t first,
+                            uint64_t steps)
 {
     size_t n = 0;
 
     for (uint64_t k = 0; k < steps; k++) {
         uint32_t rows;
-        const uint32_t *row = party_batch(p, first + k, &rows);
-        memcpy(p->purse.rows + n, row, rows * sizeof *row);
+        const uint32_t *row = party_batch(c, first + k, &rows);
+        memcpy(purse->rows + n, row, rows * sizeof *row);
         n += rows;
     }
     return n;
@@ -72,57 +106,65 @@ static size_t collect_steps(struct party_train *p, uint64_t first, uint64_t step
 
 /* The rows at places first .. end of a sweep: under fedvs a place stands for one of each segment.
  */
-static size_t collect_places(struct party_train *p, uint64_t first, uint64_t end)
+static size_t collect_places(struct party_purse *purse, const struct plan *p, bool test,
+                             uint64_t first, uint64_t end)
 {
     struct segments s;
 
-    agenda_segments(&s, &p->learner.plan, p->round.task.purpose == PURPOSE_EVALUATE_TEST);
-    return segments_range(&s, p->purse.rows, (uint32_t)first, (uint32_t)(end - first));
+    agenda_segments(&s, p, test);
+    return segments_range(&s, purse->rows, (uint32_t)first, (uint32_t)(end - first));
 }
 
-static struct action *charge_steps(struct party_train *p, struct actions *a, uint64_t first,
-                                   uint64_t steps)
+static struct action *charge_steps(struct party_purse *purse, struct party_course *c,
+                                   struct actions *a, uint64_t first, uint64_t steps)
 {
-    struct action *act = charge(p, a, first, steps, collect_steps(p, first, steps));
+    struct action *act = charge(purse, c, a, first, steps, collect_steps(purse, c, first, steps));
 
-    act->charge.stretch = stretch(p, PURPOSE_TRAIN, first, steps);
+    act->charge.stretch = stretch_of_steps(c, first, steps);
     return act;
 }
 
-static bool reserved_steps(struct party_train *p, struct actions *a)
+/* Steps from `first` on, at most so many, in one block: it is priced by the record that is in it
+ * most often. */
+static uint64_t block_from(const struct agenda *a, uint64_t first, uint64_t most)
 {
-    struct party_reserve *r = &p->purse.train;
-    uint64_t place = p->round.task.place, epoch = agenda_epoch_steps(&p->learner.agenda),
-             in_epoch = epoch - place % epoch;
-    uint64_t steps = p->learner.agenda.party_steps - place;
+    const uint64_t epoch = agenda_epoch_steps(a), in_epoch = epoch - first % epoch;
+    const uint64_t steps = most < in_epoch ? most : in_epoch;
+
+    return steps < PARTY_CHARGE_ROUNDS ? steps : PARTY_CHARGE_ROUNDS;
+}
+
+static bool reserved_steps(struct party_purse *purse, struct party_course *c, uint64_t place,
+                           struct actions *a)
+{
+    struct party_reserve *r = &purse->train;
+    uint64_t steps = 1; /* of a repetition */
 
     if (place >= r->next && place < r->until) {
         r->next = place + 1;
         return true;
     }
-    if (place < r->next) { /* a repetition */
-        steps = 1;
-    } else {
-        steps = steps < in_epoch ? steps : in_epoch;
-        steps = steps < PARTY_CHARGE_ROUNDS ? steps : PARTY_CHARGE_ROUNDS;
+    if (place >= r->next) {
+        steps = block_from(&c->agenda, place, c->agenda.party_steps - place);
         *r = (struct party_reserve){.next = place + 1, .until = place + steps};
     }
-    charge_steps(p, a, place, steps);
+    charge_steps(purse, c, a, place, steps);
     return false;
 }
 
 /* Rounds that places first .. end of a sweep are. */
-static uint64_t sweep_rounds(const struct party_train *p, uint64_t first, uint64_t end)
+static uint64_t sweep_rounds(const struct plan *p, uint64_t first, uint64_t end)
 {
-    uint64_t most = agenda_round_places(&p->learner.plan);
+    uint64_t most = agenda_round_places(p);
 
     return first < end ? (end - first + most - 1) / most : 0;
 }
 
-static bool reserved_sweep(struct party_train *p, struct actions *a)
+static bool reserved_sweep(struct party_purse *purse, const struct party_course *c,
+                           const struct party_task *t, struct actions *a)
 {
-    struct party_reserve *r = &p->purse.sweep;
-    const struct party_task *t = &p->round.task;
+    struct party_reserve *r = &purse->sweep;
+    const bool test = purpose_of(t->purpose)->test;
     bool same = r->sweep == t->sweep && r->purpose == t->purpose;
     uint64_t end = t->place + t->coded;
     struct action *act;
@@ -132,14 +174,15 @@ static bool reserved_sweep(struct party_train *p, struct actions *a)
         return true;
     }
     if (!same || t->place >= r->until) {
-        uint32_t all = agenda_places(&p->learner.plan, t->purpose == PURPOSE_EVALUATE_TEST);
+        uint32_t all = agenda_places(&c->plan, test);
         *r = (struct party_reserve){
             .next = end, .until = all, .sweep = t->sweep, .purpose = t->purpose};
         end = all;
     }
-    act = charge(p, a, t->place, sweep_rounds(p, t->place, end), collect_places(p, t->place, end));
+    act = charge(purse, c, a, t->place, sweep_rounds(&c->plan, t->place, end),
+                 collect_places(purse, &c->plan, test, t->place, end));
     act->charge.purpose = t->purpose;
-    act->charge.stretch = stretch(p, t->purpose, t->place, end - t->place);
+    act->charge.stretch = stretch_of_places(&c->plan, test, t->place, end);
     return false;
 }
 
@@ -147,7 +190,7 @@ static bool further(struct party_opened *o, const struct party_task *t)
 {
     bool more;
 
-    if (t->purpose == PURPOSE_TRAIN) {
+    if (purpose_of(t->purpose)->trains) {
         more = t->place >= o->steps;
         if (more)
             o->steps = t->place + 1;
@@ -156,7 +199,7 @@ static bool further(struct party_opened *o, const struct party_task *t)
     if (t->sweep != o->sweep)
         more = t->sweep > o->sweep;
     else if (t->purpose != o->split)
-        more = t->purpose == PURPOSE_EVALUATE_TEST; /* training rows go first */
+        more = purpose_of(t->purpose)->test; /* training rows go first */
     else
         more = t->place > o->row;
     if (more) {
@@ -167,98 +210,95 @@ static bool further(struct party_opened *o, const struct party_task *t)
     return more;
 }
 
-enum status party_count_opened(struct party_train *p)
+enum status party_count_opened(struct party_purse *purse, const struct party_task *t,
+                               struct error *err)
 {
-    struct party_opened *o = &p->purse.opened;
+    struct party_opened *o = &purse->opened;
 
-    if (further(o, &p->round.task))
+    if (further(o, t))
         o->once++;
     else if (++o->again > WIRE_AGAIN_MAX + o->once)
-        return error_set(p->error, STATUS_PROTOCOL,
+        return error_set(err, STATUS_PROTOCOL,
                          "%llu rounds were opened again, and %llu once: some member, or the "
                          "server, lets none come to its end",
                          (unsigned long long)o->again, (unsigned long long)o->once);
     return STATUS_OK;
 }
 
-void party_opened_back(struct party_train *p)
+void party_opened_back(struct party_purse *purse, uint64_t applied)
 {
-    struct party_opened *o = &p->purse.opened;
-
-    o->steps = p->learner.applied;
-    o->sweep = 0;
+    purse->opened.steps = applied;
+    purse->opened.sweep = 0;
 }
 
-bool party_reserved(struct party_train *p, struct actions *a)
+bool party_reserved(struct party_purse *purse, struct party_course *c, const struct party_task *t,
+                    struct actions *a)
 {
-    if (wire_purpose_deals(p->round.task.purpose))
+    const struct purpose *is = purpose_of(t->purpose);
+
+    if (is->deals)
         return true; /* shares of data go to members, whose any T learn nothing of it */
-    party_witness_opened(p);
-    if (!(p->round.task.purpose == PURPOSE_TRAIN ? reserved_steps(p, a) : reserved_sweep(p, a)))
+    party_witness_opened(&purse->witness);
+    if (!(is->trains ? reserved_steps(purse, c, t->place, a) : reserved_sweep(purse, c, t, a)))
         return false;
-    if (!p->purse.witness.due)
+    if (!purse->witness.due)
         return true;
-    charge(p, a, p->round.task.place, 0, 0);
+    charge(purse, c, a, t->place, 0, 0);
     return false;
 }
 
-uint64_t party_unopened(const struct party_train *p)
+uint64_t party_unopened(const struct party_purse *purse, const struct plan *p)
 {
-    const struct party_reserve *train = &p->purse.train, *sweep = &p->purse.sweep;
+    const struct party_reserve *train = &purse->train, *sweep = &purse->sweep;
 
     return (train->next < train->until ? train->until - train->next : 0) +
            sweep_rounds(p, sweep->next, sweep->until);
 }
 
-bool party_replay_reserved(struct party_train *p, struct actions *a)
+uint64_t party_charge_again(struct party_purse *purse, struct party_course *c, struct actions *a,
+                            uint64_t first, uint64_t until)
 {
-    struct party_task *t = &p->round.task;
-    const uint64_t first = t->charged, left = t->until - first,
-                   epoch = agenda_epoch_steps(&p->learner.agenda), in_epoch = epoch - first % epoch;
-    uint64_t steps = left < PARTY_CHARGE_ROUNDS ? left : PARTY_CHARGE_ROUNDS;
+    const uint64_t steps = purse->steps_cost ? block_from(&c->agenda, first, until - first) : 0;
 
-    /* A block is priced by the record that is in it most often. */
-    steps = steps < in_epoch ? steps : in_epoch;
-
-    if (p->setup->config->train != TRAIN_DP || left == 0)
-        return true;
-    t->charged += steps;
-    charge_steps(p, a, first, steps);
-    return false;
+    if (steps > 0)
+        charge_steps(purse, c, a, first, steps);
+    return steps;
 }
 
-void party_give_back(struct party_train *p, struct actions *a)
+void party_give_back(struct party_purse *purse, struct party_course *c, struct actions *a)
 {
-    struct party_reserve *r = &p->purse.train;
+    struct party_reserve *r = &purse->train;
 
-    /* One block only: charge_rows can hold one, and a sweep's rest is seldom worth a commit. */
+    /* One block only: purse->rows can hold one, and a sweep's rest is seldom worth a commit. */
     if (r->next >= r->until)
         return;
-    charge_steps(p, a, r->next, r->until - r->next)->charge.give_back = true;
+    charge_steps(purse, c, a, r->next, r->until - r->next)->charge.give_back = true;
     *r = (struct party_reserve){0};
 }
 
-void party_settle_up(struct party_train *p, struct actions *a)
+void party_settle_up(struct party_purse *purse, struct party_course *c, struct actions *a,
+                     uint64_t applied)
 {
-    party_give_back(p, a);
-    if (p->purse.witness.dirty)
-        charge(p, a, p->learner.applied, 0, 0)->charge.give_back = true;
+    party_give_back(purse, c, a);
+    if (purse->witness.dirty)
+        charge(purse, c, a, applied, 0, 0)->charge.give_back = true;
 }
 
-void party_forget_reserves(struct party_train *p)
+void party_forget_reserves(struct party_purse *purse)
 {
-    p->purse.train = (struct party_reserve){0};
-    p->purse.sweep = (struct party_reserve){0};
-    p->purse.witness.dirty = true; /* perhaps: the charge that had it may be the one that failed */
+    purse->train = (struct party_reserve){0};
+    purse->sweep = (struct party_reserve){0};
+    purse->witness.dirty = true; /* perhaps: the charge that had it may be the one that failed */
 }
 
-void party_use_mechanism(struct party_train *p, struct actions *a, struct account_entry next)
+void party_use_mechanism(struct party_purse *purse, struct party_course *c, struct actions *a,
+                         struct account_entry next)
 {
     /* Within a run only the set changes, but more follows it than how many there are: without the
      * server's own party it is as many as before, and sigma another. */
-    if (!ledger_mechanism_same(&next, &p->purse.mechanism)) {
-        party_give_back(p, a);
-        party_forget_reserves(p);
+    if (!ledger_mechanism_same(&next, &purse->mechanism)) {
+        party_give_back(purse, c, a);
+        party_forget_reserves(purse);
     }
-    p->purse.mechanism = next;
+    purse->mechanism = next;
 }

@@ -16,7 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
-#include "party/train/parts.h"
+#include "common/wire/purpose.h"
 
 #include <string.h>
 
@@ -30,11 +30,6 @@ struct header {
 enum { HEADER_BYTES = 4096 };
 _Static_assert(sizeof(struct header) <= HEADER_BYTES, "the header fits its page");
 
-bool party_deals(const struct party_train *p)
-{
-    return secagg_deals(p->learner.plan.protocol.aggregation);
-}
-
 /* --- what names a sharing --- */
 
 static void add_table(struct digest *d, const struct table *t)
@@ -46,23 +41,23 @@ static void add_table(struct digest *d, const struct table *t)
 }
 
 /* key = H("vfl/deal/1" || secret || plan || roster || data), name = H("vfl/dealing/1" || key) */
-static void name_dealing(struct party_train *p)
+static void name_dealing(struct party_deal *d, const struct party_course *c,
+                         const struct party_setup *setup)
 {
     static const char key_label[] = "vfl/deal/1", name_label[] = "vfl/dealing/1";
-    struct party_deal *d = &p->deal;
 
-    digest_begin(&p->learner.digest);
-    digest_update(&p->learner.digest, key_label, sizeof key_label - 1);
-    digest_update(&p->learner.digest, d->secret, sizeof d->secret);
-    digest_update(&p->learner.digest, p->learner.plan_digest, sizeof p->learner.plan_digest);
-    digest_update(&p->learner.digest, p->setup->roster->digest, WIRE_DIGEST_BYTES);
-    add_table(&p->learner.digest, p->setup->train);
-    add_table(&p->learner.digest, p->setup->test);
-    digest_final(&p->learner.digest, d->key);
-    digest_begin(&p->learner.digest);
-    digest_update(&p->learner.digest, name_label, sizeof name_label - 1);
-    digest_update(&p->learner.digest, d->key, sizeof d->key);
-    digest_final(&p->learner.digest, d->name);
+    digest_begin(&d->digest);
+    digest_update(&d->digest, key_label, sizeof key_label - 1);
+    digest_update(&d->digest, d->secret, sizeof d->secret);
+    digest_update(&d->digest, c->digest, sizeof c->digest);
+    digest_update(&d->digest, setup->roster->digest, WIRE_DIGEST_BYTES);
+    add_table(&d->digest, setup->train);
+    add_table(&d->digest, setup->test);
+    digest_final(&d->digest, d->key);
+    digest_begin(&d->digest);
+    digest_update(&d->digest, name_label, sizeof name_label - 1);
+    digest_update(&d->digest, d->key, sizeof d->key);
+    digest_final(&d->digest, d->name);
 }
 
 static void header_digest(uint8_t out[WIRE_DIGEST_BYTES], const struct header *h)
@@ -82,24 +77,23 @@ static bool whole(const struct party_deal *d, struct header *h)
     return h->bytes == d->bytes && memcmp(digest, h->digest, sizeof digest) == 0;
 }
 
-bool party_deal_whole(const struct party_train *p)
+bool party_deal_whole(const struct party_deal *d)
 {
     struct header h;
 
-    return whole(&p->deal, &h);
+    return whole(d, &h);
 }
 
 /* What an earlier process left. */
-static enum status recall(struct party_train *p)
+static enum status recall(struct party_deal *d, struct error *err)
 {
-    struct party_deal *d = &p->deal;
     struct header h;
     enum status s;
 
-    if (p->setup->holdings.map == NULL)
+    if (d->holdings.map == NULL)
         return STATUS_OK;
     d->bytes = 0;
-    s = p->setup->holdings.map(p->setup->holdings.owner, &d->memory, &d->bytes, p->error);
+    s = d->holdings.map(d->holdings.owner, &d->memory, &d->bytes, err);
     if (s != STATUS_OK || !whole(d, &h))
         return s;
     d->held = h.held;
@@ -107,40 +101,45 @@ static enum status recall(struct party_train *p)
     return STATUS_OK;
 }
 
-enum status party_deal_init(struct party_train *p)
+enum status party_deal_init(struct party_deal *d, const struct party_course *c,
+                            const struct party_setup *setup, struct error *err)
 {
     struct rng fresh = {0};
     enum status s;
 
-    if (!party_deals(p))
+    d->on = secagg_deals(c->plan.protocol.aggregation);
+    if (!d->on)
         return STATUS_OK;
+    d->holdings = setup->holdings;
     s = rng_init_system(&fresh);
     if (s != STATUS_OK)
         return s;
-    rng_fill(&fresh, p->deal.secret, sizeof p->deal.secret);
+    rng_fill(&fresh, d->secret, sizeof d->secret);
     rng_deinit(&fresh);
-    s = rng_init_key(&p->deal.masks, p->deal.secret);
+    s = rng_init_key(&d->masks, d->secret);
     if (s != STATUS_OK)
         return s;
-    name_dealing(p);
-    return recall(p);
+    name_dealing(d, c, setup);
+    return recall(d, err);
 }
 
-void party_deal_restore(struct party_train *p, const uint8_t secret[RNG_KEY_BYTES])
+void party_deal_restore(struct party_deal *d, const struct party_course *c,
+                        const struct party_setup *setup, const uint8_t secret[RNG_KEY_BYTES])
 {
-    memcpy(p->deal.secret, secret, sizeof p->deal.secret);
-    name_dealing(p);
+    if (!d->on)
+        return;
+    memcpy(d->secret, secret, sizeof d->secret);
+    name_dealing(d, c, setup);
 }
 
-void party_deal_deinit(struct party_train *p)
+void party_deal_deinit(struct party_deal *d)
 {
-    struct party_deal *d = &p->deal;
-
     rng_deinit(&d->masks);
+    digest_deinit(&d->digest);
     if (d->x != NULL)
         secret_wipe(d->x, d->x_floats * sizeof *d->x);
     mem_free(d->x);
-    if (p->setup->holdings.map == NULL && d->memory != NULL) {
+    if (d->holdings.map == NULL && d->memory != NULL) {
         secret_wipe(d->memory, d->bytes);
         mem_free(d->memory);
     }
@@ -149,14 +148,13 @@ void party_deal_deinit(struct party_train *p)
 
 /* --- the generation --- */
 
-void party_deal_say(const struct party_train *p, struct wire_hello *h)
+void party_deal_say(const struct party_deal *d, const struct party_setup *setup,
+                    struct wire_hello *h)
 {
-    const struct party_deal *d = &p->deal;
-
-    if (!party_deals(p))
+    if (!d->on)
         return;
-    h->features = (uint32_t)p->setup->train->cols;
-    h->degree = p->setup->config->degree;
+    h->features = (uint32_t)setup->train->cols;
+    h->degree = setup->config->degree;
     h->dealing = (struct wire_bytes){d->name, sizeof d->name};
     if (d->held == 0)
         return;
@@ -165,41 +163,36 @@ void party_deal_say(const struct party_train *p, struct wire_hello *h)
 }
 
 /* What shares of every coded row of both splits take. */
-static size_t room(const struct party_train *p)
+static size_t room(const struct party_deal *d, const struct fedvs_terms *t)
 {
-    const struct party_deal *d = &p->deal;
-    const struct fedvs_terms *t = &p->round.shape.terms;
-
     return HEADER_BYTES +
            ((size_t)d->chunks.train_len + d->chunks.test_len) * t->inputs_n * t->field->bytes;
 }
 
 /* What others say of their bottoms must not fill this party's disk. */
-static enum status check_room(struct party_train *p, size_t bytes)
+static enum status check_room(const struct fedvs_terms *t, const struct party_setup *setup,
+                              const struct party_set *set, size_t bytes, struct error *err)
 {
-    const struct fedvs_terms *t = &p->round.shape.terms;
-    uint32_t most = p->setup->config->policy.shares_mib, widest = 0;
+    uint32_t most = setup->config->policy.shares_mib, widest = 0;
 
     if (most == 0 || bytes >> 20 <= most)
         return STATUS_OK;
-    for (uint32_t m = 1; m < p->set->members_n; m++) {
+    for (uint32_t m = 1; m < set->members_n; m++) {
         if (t->inputs[m] > t->inputs[widest])
             widest = m;
     }
-    return error_set(p->error, STATUS_POLICY,
+    return error_set(err, STATUS_POLICY,
                      "policy.max_shares_mib: shares of everybody's data take %zu MiB where %u are "
                      "the most; %u of their %u columns are of %s",
                      bytes >> 20, most, t->inputs[widest], t->inputs_n,
-                     p->setup->roster->party[p->set->members[widest]].name);
+                     setup->roster->party[set->members[widest]].name);
 }
 
 /* Memory for them; what is in it stays when it fits. */
-static enum status make_room(struct party_train *p, struct error *err)
+static enum status make_room(struct party_deal *d, const struct fedvs_terms *t, size_t columns,
+                             struct error *err)
 {
-    struct party_deal *d = &p->deal;
-    size_t bytes = room(p);
-    size_t floats =
-        (size_t)p->round.shape.terms.segments * d->chunks.chunk_rows * p->setup->train->cols;
+    size_t bytes = room(d, t), floats = (size_t)t->segments * d->chunks.chunk_rows * columns;
 
     if (floats > d->x_floats) {
         mem_free(d->x);
@@ -211,8 +204,8 @@ static enum status make_room(struct party_train *p, struct error *err)
     if (bytes == d->bytes && d->memory != NULL)
         return STATUS_OK;
     d->bytes = bytes;
-    if (p->setup->holdings.map != NULL)
-        return p->setup->holdings.map(p->setup->holdings.owner, &d->memory, &d->bytes, err);
+    if (d->holdings.map != NULL)
+        return d->holdings.map(d->holdings.owner, &d->memory, &d->bytes, err);
     mem_free(d->memory);
     d->memory = mem_alloc(bytes, 1);
     return d->memory != NULL
@@ -220,62 +213,58 @@ static enum status make_room(struct party_train *p, struct error *err)
                : error_set(err, STATUS_MEMORY, "no memory for %zu bytes of data shares", bytes);
 }
 
-enum status party_deal_begin(struct party_train *p)
+enum status party_deal_begin(struct party_deal *d, struct secagg_shape *shape, const struct plan *p,
+                             const struct party_setup *setup, const struct party_set *set,
+                             struct error *err)
 {
-    struct party_deal *d = &p->deal;
     enum status s;
 
-    if (!party_deals(p))
+    if (!d->on)
         return STATUS_OK;
-    s = dealing_terms(&p->round.shape.terms, &p->learner.plan, p->set->hellos, p->set->members_n,
-                      p->error);
+    s = dealing_terms(&shape->terms, p, set->hellos, set->members_n, err);
     if (s != STATUS_OK)
         return s;
-    dealing_make(&d->chunks, &p->learner.plan, &p->round.shape.terms);
-    p->round.shape.deal_rows_max = d->chunks.chunk_rows;
-    d->held = dealing_start(p->set->hellos, p->set->members_n);
+    dealing_make(&d->chunks, p, &shape->terms);
+    shape->deal_rows_max = d->chunks.chunk_rows;
+    d->held = dealing_start(set->hellos, set->members_n);
     if (d->held > d->chunks.chunks)
         d->held = 0;
-    dealing_holds(d->holds, p->set->hellos, p->set->members_n);
+    dealing_holds(d->holds, set->hellos, set->members_n);
     d->keys_due = true;
-    return check_room(p, room(p));
+    return check_room(&shape->terms, setup, set, room(d, &shape->terms), err);
 }
 
 /* --- a dealing round --- */
 
-enum status party_plan_deal(struct party_train *p, const struct wire_broadcast *b)
+enum status party_deal_plan(const struct party_deal *d, struct party_task *task,
+                            const struct wire_broadcast *b, struct error *err)
 {
-    const struct party_deal *d = &p->deal;
-    bool keys = b->purpose == PURPOSE_DEAL_KEYS;
+    const bool keys = purpose_of(b->purpose)->keys;
 
-    if (!party_deals(p))
-        return party_violation(p->error, "deals what the plan does not share, round", b->round);
+    if (!d->on)
+        return party_violation(err, "deals what the plan does not share, round", b->round);
     if (keys != d->keys_due || (keys ? b->place != 0 : b->place != d->held) ||
         (!keys && d->held >= d->chunks.chunks))
-        return party_violation(p->error, "deals out of order: place", b->place);
-    p->round.task.coded = 0;
-    p->round.task.rows = 0;
-    if (!keys) {
-        struct dealing_chunk c = dealing_chunk(&d->chunks, b->place);
-        p->round.task.coded = c.rows;
-    }
+        return party_violation(err, "deals out of order: place", b->place);
+    task->coded = keys ? 0 : dealing_chunk(&d->chunks, b->place).rows;
+    task->rows = 0;
     return STATUS_OK;
 }
 
 /* Everything is dealt: rounds may be opened. */
-bool party_dealt(const struct party_train *p)
+bool party_dealt(const struct party_deal *d)
 {
-    return !party_deals(p) || (!p->deal.keys_due && p->deal.held == p->deal.chunks.chunks);
+    return !d->on || (!d->keys_due && d->held == d->chunks.chunks);
 }
 
 /* The segments' rows of one chunk, one segment after another; padding is 0. */
-static void gather(struct party_train *p, const struct dealing_chunk *c)
+static void gather(struct party_deal *d, const struct table *t, const struct dealing_chunk *c,
+                   uint32_t segments)
 {
-    const struct table *t = c->test ? p->setup->test : p->setup->train;
-    const uint32_t len = c->test ? p->deal.chunks.test_len : p->deal.chunks.train_len;
-    float *to = p->deal.x;
+    const uint32_t len = c->test ? d->chunks.test_len : d->chunks.train_len;
+    float *to = d->x;
 
-    for (uint32_t k = 0; k < p->round.shape.terms.segments; k++) {
+    for (uint32_t k = 0; k < segments; k++) {
         for (uint32_t r = 0; r < c->rows; r++, to += t->cols) {
             const size_t row = (size_t)k * len + c->first + r;
 
@@ -289,109 +278,110 @@ static void gather(struct party_train *p, const struct dealing_chunk *c)
 
 /* H(key || split || first row || rows || p): another cut of the rows draws other masks, and so does
  * the other field, which a member may bring about by other columns. */
-static void key_masks(struct party_train *p, const struct dealing_chunk *c)
+static void key_masks(struct party_deal *d, const struct dealing_chunk *c,
+                      const struct field *field)
 {
-    const uint64_t place[4] = {c->test, c->first, c->rows, p->round.shape.terms.field->p};
+    const uint64_t place[4] = {c->test, c->first, c->rows, field->p};
     uint8_t key[RNG_KEY_BYTES];
 
-    digest_begin(&p->learner.digest);
-    digest_update(&p->learner.digest, p->deal.key, sizeof p->deal.key);
-    digest_update(&p->learner.digest, place, sizeof place);
-    digest_final(&p->learner.digest, key);
-    rng_rekey(&p->deal.masks, key);
+    digest_begin(&d->digest);
+    digest_update(&d->digest, d->key, sizeof d->key);
+    digest_update(&d->digest, place, sizeof place);
+    digest_final(&d->digest, key);
+    rng_rekey(&d->masks, key);
     secret_wipe(key, sizeof key);
 }
 
-static enum status sync_memory(struct party_train *p, struct error *err)
+static enum status sync_memory(const struct party_deal *d, struct error *err)
 {
-    if (p->setup->holdings.sync == NULL)
+    if (d->holdings.sync == NULL)
         return STATUS_OK;
-    return p->setup->holdings.sync(p->setup->holdings.owner, err);
+    return d->holdings.sync(d->holdings.owner, err);
 }
 
 /* Everybody has confirmed the hellos that say how much room it takes.  That not all is there is on
  * the disk before a chunk is written over. */
-static enum status begin_chunks(struct party_train *p, struct error *err)
+static enum status begin_chunks(struct party_deal *d, const struct fedvs_terms *t, size_t columns,
+                                struct error *err)
 {
-    const struct party_deal *d = &p->deal;
-    enum status s = make_room(p, err);
+    enum status s = make_room(d, t, columns, err);
 
     if (s != STATUS_OK || d->held == d->chunks.chunks)
         return s;
     memset(d->memory, 0, sizeof(struct header));
-    return sync_memory(p, err);
+    return sync_memory(d, err);
 }
 
-enum status party_work_deal(struct party_train *p, const struct secagg_round *r, struct error *err)
+enum status party_deal_work(struct party_deal *d, struct party_round *round,
+                            const struct party_setup *setup, const struct secagg_round *r,
+                            struct error *err)
 {
-    struct party_deal *d = &p->deal;
+    const struct fedvs_terms *t = &round->shape.terms;
+    struct party_upload *u = &round->upload;
     struct dealing_chunk c;
     enum status s;
 
-    if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
-        s = begin_chunks(p, err);
-        return s == STATUS_OK ? secagg_deal_keys(p->round.masks, p->round.upload.payload,
-                                                 p->round.upload.check, r)
-                              : s;
+    if (purpose_of(round->task.purpose)->keys) {
+        s = begin_chunks(d, t, setup->train->cols, err);
+        return s == STATUS_OK ? secagg_deal_keys(round->masks, u->payload, u->check, r) : s;
     }
-    c = dealing_chunk(&d->chunks, p->round.task.place);
-    gather(p, &c);
-    key_masks(p, &c);
-    s = secagg_deal(p->round.masks, p->round.upload.payload, p->round.upload.check, d->x, c.rows, r,
-                    &d->masks);
+    c = dealing_chunk(&d->chunks, round->task.place);
+    gather(d, c.test ? setup->test : setup->train, &c, t->segments);
+    key_masks(d, &c, t->field);
+    s = secagg_deal(round->masks, u->payload, u->check, d->x, c.rows, r, &d->masks);
     secret_wipe(d->x, d->x_floats * sizeof *d->x);
     return s;
 }
 
-double party_flops_to_share(const struct party_train *p)
+static size_t row_bytes(const struct fedvs_terms *t)
 {
-    return party_deals(p) && p->round.task.open ? PARTY_SLOW_FLOPS : 0;
+    return (size_t)t->inputs_n * t->field->bytes;
 }
 
-static uint8_t *split_at(const struct party_train *p, bool test)
+static uint8_t *split_at(const struct party_deal *d, const struct fedvs_terms *t, bool test)
 {
-    const struct fedvs_terms *t = &p->round.shape.terms;
-    size_t row = (size_t)t->inputs_n * t->field->bytes;
-
-    return p->deal.memory + HEADER_BYTES + (test ? p->deal.chunks.train_len * row : 0);
+    return d->memory + HEADER_BYTES + (test ? d->chunks.train_len * row_bytes(t) : 0);
 }
 
-const void *party_deal_shares(const struct party_train *p)
+const void *party_deal_shares(const struct party_deal *d, const struct party_task *t,
+                              const struct secagg_shape *s)
 {
-    return split_at(p, p->round.task.purpose == PURPOSE_EVALUATE_TEST);
+    const struct purpose *is = purpose_of(t->purpose);
+
+    /* While they are dealt there may be none yet. */
+    return is->deals ? NULL : split_at(d, &s->terms, is->test);
 }
 
 /* The last share is in: from here on another process may use them too. */
-static enum status finish(struct party_train *p, struct error *err)
+static enum status finish(struct party_deal *d, struct error *err)
 {
-    struct header h = {.held = p->deal.held, .bytes = p->deal.bytes};
-    enum status s = sync_memory(p, err);
+    struct header h = {.held = d->held, .bytes = d->bytes};
+    enum status s = sync_memory(d, err);
 
-    memcpy(h.holds, p->deal.holds, sizeof h.holds);
+    memcpy(h.holds, d->holds, sizeof h.holds);
     header_digest(h.digest, &h);
     if (s != STATUS_OK)
         return s;
-    memcpy(p->deal.memory, &h, sizeof h);
-    return sync_memory(p, err);
+    memcpy(d->memory, &h, sizeof h);
+    return sync_memory(d, err);
 }
 
-enum status party_work_take(struct party_train *p, const uint8_t *sealed, const uint8_t *tags,
-                            const struct secagg_round *r, uint32_t *faulty, struct error *err)
+enum status party_deal_take(struct party_deal *d, struct party_round *round,
+                            const struct party_sealed *got, const struct secagg_round *r,
+                            uint32_t *faulty, struct error *err)
 {
-    struct party_deal *d = &p->deal;
-    const struct fedvs_terms *t = &p->round.shape.terms;
+    const struct fedvs_terms *t = &round->shape.terms;
     struct dealing_chunk c;
     enum status s;
 
-    if (p->round.task.purpose == PURPOSE_DEAL_KEYS) {
-        s = secagg_take_keys(p->round.masks, sealed, tags, r, faulty, err);
+    if (purpose_of(round->task.purpose)->keys) {
+        s = secagg_take_keys(round->masks, got->sealed, got->tags, r, faulty, err);
         d->keys_due = s != STATUS_OK;
         return s;
     }
-    c = dealing_chunk(&d->chunks, p->round.task.place);
-    s = secagg_take(p->round.masks,
-                    split_at(p, c.test) + (size_t)c.first * t->inputs_n * t->field->bytes, sealed,
-                    tags, c.rows, r, faulty, err);
+    c = dealing_chunk(&d->chunks, round->task.place);
+    s = secagg_take(round->masks, split_at(d, t, c.test) + (size_t)c.first * row_bytes(t),
+                    got->sealed, got->tags, c.rows, r, faulty, err);
     if (s != STATUS_OK)
         return s;
     if (++d->held > d->furthest)
@@ -400,5 +390,5 @@ enum status party_work_take(struct party_train *p, const uint8_t *sealed, const 
         return STATUS_OK;
     log_info("everybody's data is here in shares: %u training and %u test rows of %u elements",
              d->chunks.train_len, d->chunks.test_len, t->inputs_n);
-    return finish(p, err);
+    return finish(d, err);
 }

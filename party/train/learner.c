@@ -1,66 +1,120 @@
-/* learner.c -- small things of the plan and the model that more than one phase needs.
+/* learner.c -- life of what learns, and a stop in the middle of a step.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/train/learner.h"
 
+#include "common/crypto/secret.h"
 #include "common/nn/state.h"
-#include "party/train/parts.h"
 
 #include <string.h>
 
-/* The server gives up on others after its patience and then says so: this side waits longer than
- * that. */
-uint64_t party_patience_ms(const struct party_train *p)
-{
-    return p->learner.planned ? 2 * (uint64_t)p->learner.plan.protocol.patience_ms + 10000 : 0;
-}
+enum { UNDO_MAX = 1 << 30 }; /* bytes */
 
-void party_arm(const struct party_train *p, struct actions *a)
-{
-    actions_add(a, ACTION_ARM)->after_ms = party_patience_ms(p);
-}
-
-enum status party_violation(struct error *err, const char *what, uint64_t number)
-{
-    return error_set(err, STATUS_PROTOCOL, "the server: %s (%llu)", what,
-                     (unsigned long long)number);
-}
-
-const uint32_t *party_batch(struct party_train *p, uint64_t step, uint32_t *rows)
-{
-    return schedule_batch(&p->learner.schedule, agenda_batch(&p->learner.agenda, step), rows);
-}
-
-enum status party_copy_gradient(struct party_train *p, void *to, struct wire_bytes from,
-                                size_t words)
-{
-    if (from.n != words * sizeof *p->learner.bottom.received)
-        return party_violation(p->error, "a gradient of the wrong size", from.n);
-    if (from.n > 0)
-        memcpy(to, from.data, from.n);
-    return STATUS_OK;
-}
-
-/* --- a stop in the middle of a step --- */
+/* --- what a step may change --- */
 
 static size_t weights_bytes(const struct party_learner *l)
 {
     return l->sent.importance != NULL ? l->sent.width * sizeof *l->sent.importance : 0;
 }
 
-size_t party_undo_bytes(const struct party_learner *l)
+static size_t undo_bytes(const struct party_learner *l, const struct plan *p)
 {
-    return l->plan.protocol.local_iterations > 1 && !l->bottom.frozen
+    return p->protocol.local_iterations > 1 && !l->bottom.frozen
                ? nn_state_bytes(&l->bottom.net) + weights_bytes(l)
                : 0;
 }
 
-enum status party_note_before(struct party_learner *l, struct error *err)
+/* --- life --- */
+
+void party_learner_deinit(struct party_learner *l)
+{
+    party_bottom_deinit(&l->bottom);
+    party_sent_deinit(&l->sent);
+    party_refresh_deinit(&l->refresh);
+    secret_buf_deinit(&l->undo);
+    digest_deinit(&l->digest);
+}
+
+static enum status draw_bottom(struct party_learner *l, const struct party_course *c,
+                               const struct party_setup *setup)
+{
+    uint8_t key[RNG_KEY_BYTES];
+    struct rng init = {0};
+    enum status s;
+
+    if (setup->seeded) {
+        rng_seed_key(key, setup->seed, setup->self + 1, "init", 0);
+        s = rng_init_key(&init, key);
+    } else {
+        s = rng_init_system(&init);
+    }
+    if (s == STATUS_OK)
+        s = party_bottom_init(&l->bottom, setup->config, &c->plan, (uint32_t)setup->train->cols,
+                              &init);
+    rng_deinit(&init);
+    if (s == STATUS_OK && setup->seeded)
+        party_dp_seed(&l->bottom.dp, setup->seed, setup->self + 1);
+    return s;
+}
+
+enum status party_learner_make_room(struct party_learner *l, const struct party_course *c,
+                                    const struct party_setup *setup,
+                                    const struct secagg_shape *shape)
+{
+    const size_t batch_values = (size_t)c->plan.training.batch * c->plan.model.embedding;
+    enum status s = draw_bottom(l, c, setup);
+
+    buf_init(&l->undo, UNDO_MAX);
+    if (s == STATUS_OK)
+        s = party_sent_init(&l->sent, &c->plan, party_refreshes(&c->plan, c->self),
+                            secagg_scratch_bytes(shape, batch_values));
+    return s == STATUS_OK ? buf_reserve(&l->undo, undo_bytes(l, &c->plan)) : s;
+}
+
+enum status party_learner_load(struct party_learner *l, const struct party_course *c,
+                               const struct party_setup *setup, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    if (setup->weights != NULL)
+        s = party_bottom_load(&l->bottom, setup->weights, setup->weights_n, err);
+    if (s != STATUS_OK)
+        return s;
+    return party_refresh_init(&l->refresh, &c->plan, c->self, setup->labels, err);
+}
+
+/* --- steps --- */
+
+size_t party_step_bytes(const struct party_learner *l, uint32_t rows)
+{
+    return down_words(&l->bottom.down, rows) * sizeof *l->bottom.received;
+}
+
+enum status party_learner_receive(struct party_learner *l, struct wire_bytes gradient,
+                                  uint32_t rows, struct error *err)
+{
+    if (gradient.n != party_step_bytes(l, rows))
+        return party_violation(err, "a gradient of the wrong size", gradient.n);
+    if (gradient.n > 0)
+        memcpy(l->bottom.received, gradient.data, gradient.n);
+    return STATUS_OK;
+}
+
+void party_learner_advance(struct party_learner *l)
+{
+    trail_add(&l->trail, &l->digest, l->applied, l->bottom.received,
+              party_step_bytes(l, l->bottom.batch_rows));
+    l->trained = true;
+    if (++l->applied > l->behind.furthest)
+        l->behind.furthest = l->applied;
+}
+
+enum status party_note_before(struct party_learner *l, const struct plan *p, struct error *err)
 {
     enum status s = STATUS_OK;
 
     l->undo.len = 0;
-    if (party_undo_bytes(l) == 0)
+    if (undo_bytes(l, p) == 0)
         return STATUS_OK;
     if (weights_bytes(l) > 0)
         s = buf_append(&l->undo, l->sent.importance, weights_bytes(l));

@@ -1,8 +1,7 @@
-/* learner.h -- what learns: the plan and what follows from it, the bottom, and how far both are.
+/* learner.h -- what learns: the bottom, what was sent of it, and how far both are.
  *
- * The plan is taken once, kept over generations, and read everywhere in this folder.  The bottom,
- * what was sent and the trail change in work.c and catchup.c alone, and when a checkpoint is taken
- * up.
+ * Changed by the work alone (work.c, learner.c), by catchup.c, which skips or takes back steps, and
+ * by resume.c out of a checkpoint; `pending` and `final` by train.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,10 +10,9 @@
 
 #include "common/base/buf.h"
 #include "common/crypto/digest.h"
-#include "common/data/schedule.h"
-#include "common/flow/agenda.h"
 #include "common/flow/trail.h"
 #include "party/train/bottom.h"
+#include "party/train/course.h"
 #include "party/train/refresh.h"
 #include "party/train/sent.h"
 
@@ -27,18 +25,10 @@ struct party_behind {
 };
 
 struct party_learner {
-    bool planned;
-    bool taken; /* an offer of it, by this process */
-    struct plan plan;
-    struct buf plan_text;
-    uint8_t plan_digest[WIRE_DIGEST_BYTES];
-    struct agenda agenda;
-    struct schedule schedule;
     struct party_bottom bottom;
-    bool raw; /* it has been priced as raw: for good */
     struct party_sent sent;
     struct party_refresh refresh;
-    struct digest digest; /* of whatever is hashed on this side's only thread at a time */
+    struct digest digest; /* scratch */
     struct trail trail;   /* after `applied` steps */
     uint64_t applied;     /* training steps that are behind this party */
     bool trained;         /* by this process or one before it; whatever `applied` is by now */
@@ -48,11 +38,28 @@ struct party_learner {
     struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
 };
 
-/* The most that `undo` holds. */
-size_t party_undo_bytes(const struct party_learner *l);
+/* For the plan: a bottom with fresh weights, and room for what is kept of a batch, whose messages
+ * have this shape. */
+enum status party_learner_make_room(struct party_learner *l, const struct party_course *c,
+                                    const struct party_setup *setup,
+                                    const struct secagg_shape *shape) MUST_USE;
+/* Other first weights, and labels, where the configuration has them. */
+enum status party_learner_load(struct party_learner *l, const struct party_course *c,
+                               const struct party_setup *setup, struct error *err) MUST_USE;
+void party_learner_deinit(struct party_learner *l);
+
+/* As many 4-byte words as a step of `rows` rows has, to where they are taken from. */
+enum status party_learner_receive(struct party_learner *l, struct wire_bytes gradient,
+                                  uint32_t rows, struct error *err) MUST_USE;
+/* The same in bytes. */
+size_t party_step_bytes(const struct party_learner *l, uint32_t rows);
+/* One more step is behind this party: what came down for it. */
+void party_learner_advance(struct party_learner *l);
+
 /* A step of several local iterations may be left between two of them: what it would change is kept,
  * and put back. */
-enum status party_note_before(struct party_learner *l, struct error *err) MUST_USE;
+enum status party_note_before(struct party_learner *l, const struct plan *p,
+                              struct error *err) MUST_USE;
 enum status party_undo(struct party_learner *l, struct error *err) MUST_USE;
 
 #endif

@@ -58,43 +58,45 @@ static bool take_kept(struct kept *k, const uint8_t *bytes, size_t n)
            k->plan_len <= n - kept_bytes();
 }
 
-static bool fitted(const struct party_train *p)
+static bool fitted(const struct party_setup *setup)
 {
-    return strcmp(p->setup->config->scale, "fit") == 0;
+    return strcmp(setup->config->scale, "fit") == 0;
 }
 
 enum status party_train_save(const void *state, struct buf *out)
 {
     const struct party_train *p = state;
+    const struct party_setup *setup = p->host->setup;
     struct kept k = {
         .version = RESUME_VERSION,
         .applied = p->learner.applied,
         .final = p->learner.final,
-        .plan_len = p->learner.plan_text.len,
-        .train = p->setup->config->train,
-        .fitted = fitted(p),
-        .raw = p->learner.raw,
+        .plan_len = p->course.text.len,
+        .train = setup->config->train,
+        .fitted = fitted(setup),
+        .raw = p->purse.raw,
         .trained = p->learner.trained,
-        .paid = party_witness_paid(p, party_unopened(p)),
+        .paid = party_witness_paid(&p->purse.witness, setup, &p->learner,
+                                   party_unopened(&p->purse, &p->course.plan)),
     };
     enum status s;
 
-    if (!p->learner.planned)
+    if (!p->course.planned)
         return STATUS_OK; /* nothing that another start would not make as well */
     memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
     s = record_print(out, kept_field, KEPT_FIELDS, &k);
     secret_wipe(&k, sizeof k);
     if (s == STATUS_OK)
-        s = buf_append(out, p->learner.plan_text.data, p->learner.plan_text.len);
+        s = buf_append(out, p->course.text.data, p->course.text.len);
     if (s == STATUS_OK)
         s = party_sent_print(&p->learner.sent, out);
     return s == STATUS_OK ? nn_state_print(&p->learner.bottom.net, out) : s;
 }
 
-static enum status unfit(struct party_train *p)
+static enum status unfit(struct error *err)
 {
-    return error_set(p->error, STATUS_CONFIG,
+    return error_set(err, STATUS_CONFIG,
                      "state: the saved model does not fit model.layers, the roster or the data");
 }
 
@@ -103,10 +105,10 @@ static enum status take(struct party_train *p, const struct kept *k, const uint8
 {
     const size_t sent = party_sent_bytes(&p->learner.sent);
 
-    if (k->applied > p->learner.agenda.party_steps || n < sent ||
+    if (k->applied > p->course.agenda.party_steps || n < sent ||
         nn_state_parse(&p->learner.bottom.net, state + sent, n - sent) != STATUS_OK ||
         party_sent_parse(&p->learner.sent, state, sent) != STATUS_OK)
-        return unfit(p);
+        return unfit(p->host->error);
     memcpy(p->learner.trail.value, k->trail, sizeof k->trail);
     p->learner.applied = k->applied;
     p->learner.trained |= k->trained;
@@ -117,52 +119,54 @@ static enum status take(struct party_train *p, const struct kept *k, const uint8
 /* Both checkpoints, to go back to; the older one only if it is of the same run. */
 static enum status remember(struct party_train *p)
 {
-    const struct party_setup *setup = p->setup;
+    const struct party_setup *setup = p->host->setup;
     const size_t head = kept_bytes();
     struct kept k;
     bool ours;
 
     if (buf_append(&p->keep.last, setup->saved.last, setup->saved.last_n) != STATUS_OK)
-        return error_set(p->error, STATUS_MEMORY, "no memory for a checkpoint");
+        return error_set(p->host->error, STATUS_MEMORY, "no memory for a checkpoint");
     /* One of more steps is of a line of steps that the server had lost. */
     ours = take_kept(&k, setup->saved.before, setup->saved.before_n) &&
-           k.plan_len == p->learner.plan_text.len && k.applied <= p->learner.applied &&
-           memcmp(setup->saved.before + head, p->learner.plan_text.data,
-                  p->learner.plan_text.len) == 0;
+           k.plan_len == p->course.text.len && k.applied <= p->learner.applied &&
+           memcmp(setup->saved.before + head, p->course.text.data, p->course.text.len) == 0;
     secret_wipe(k.deal, sizeof k.deal);
     if (!ours)
         return STATUS_OK;
     p->keep.before_step = k.applied;
     if (buf_append(&p->keep.before, setup->saved.before, setup->saved.before_n) != STATUS_OK)
-        return error_set(p->error, STATUS_MEMORY, "no memory for a checkpoint");
+        return error_set(p->host->error, STATUS_MEMORY, "no memory for a checkpoint");
     return STATUS_OK;
 }
 
-static bool counts_raw(const struct party_train *p)
+static bool counts_raw(const struct party_setup *setup)
 {
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
-    const size_t n = p->setup->spent(p->setup->owner, spent);
+    const size_t n = setup->spent(setup->owner, spent);
 
-    return policy_raw_because(p->setup->config, spent, n) != NULL;
+    return policy_raw_because(setup->config, spent, n) != NULL;
 }
 
 /* What comes before anything is made of it. */
 static enum status check_kept(struct party_train *p, const struct kept *k)
 {
+    const struct party_setup *setup = p->host->setup;
+    struct error *err = p->host->error;
+
     /* A bottom that has trained on raw records does not become a frozen one. */
-    if (k->train != p->setup->config->train || k->fitted != fitted(p))
-        return error_set(p->error, STATUS_CONFIG,
+    if (k->train != setup->config->train || k->fitted != fitted(setup))
+        return error_set(err, STATUS_CONFIG,
                          "state: the saved bottom was made under another model.train or "
                          "data.scale; use another state directory");
     /* Which weights were loaded and how inputs were scaled is in the bottom, whatever the
      * configuration says by now. */
-    if (k->raw && !counts_raw(p))
-        return error_set(p->error, STATUS_CONFIG,
+    if (k->raw && !counts_raw(setup))
+        return error_set(err, STATUS_CONFIG,
                          "state: the saved bottom counts as raw, which model.load and data.scale "
                          "would not say of it by now; put them back, or use another state "
                          "directory");
-    p->learner.raw = k->raw;
-    return party_witness_restore(p, &k->paid);
+    p->purse.raw = k->raw;
+    return party_witness_restore(&p->purse.witness, setup, &k->paid, err);
 }
 
 static enum status restore(struct party_train *p, const struct kept *k, const uint8_t *at,
@@ -173,9 +177,9 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
     if (s == STATUS_OK)
         s = take(p, k, at + k->plan_len, left - (size_t)k->plan_len);
     else if (s != STATUS_MEMORY)
-        s = unfit(p);
-    if (s == STATUS_OK && party_deals(p))
-        party_deal_restore(p, k->deal);
+        s = unfit(p->host->error);
+    if (s == STATUS_OK)
+        party_deal_restore(&p->deal, &p->course, p->host->setup, k->deal);
     p->keep.last_step = p->keep.kept_step = p->learner.applied;
     p->keep.any = true;
     return s == STATUS_OK ? remember(p) : s;
@@ -183,17 +187,18 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
 
 enum status party_restore(struct party_train *p)
 {
+    const struct party_setup *setup = p->host->setup;
     const size_t head = kept_bytes();
     struct kept k;
     enum status s;
 
-    if (p->setup->saved.last == NULL)
+    if (setup->saved.last == NULL)
         return STATUS_OK;
-    if (!take_kept(&k, p->setup->saved.last, p->setup->saved.last_n))
-        return unfit(p);
+    if (!take_kept(&k, setup->saved.last, setup->saved.last_n))
+        return unfit(p->host->error);
     s = check_kept(p, &k);
     if (s == STATUS_OK)
-        s = restore(p, &k, p->setup->saved.last + head, p->setup->saved.last_n - head);
+        s = restore(p, &k, setup->saved.last + head, setup->saved.last_n - head);
     secret_wipe(&k, sizeof k);
     return s;
 }

@@ -1,20 +1,102 @@
-/* round.c -- ROUND and STREAM: the gradient of one step in, the protected embeddings of the next
- * batch out; and the first half of SHARE.
+/* round.c -- what a broadcast asks for, against the plan; life of the round's buffers.
  *
- * The happy path: broadcast -> (charge) -> work: apply, forward, encode, protect -> upload, or
- * share.  A request is answered once; within a generation rounds only grow; everything asked must
- * be on the plan's agenda (threats A1, B2, B3).
+ * A request is answered once; within a generation rounds only grow; everything asked must be on the
+ * plan's agenda (threats A1, B2, B3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/train/round.h"
 
-#include "common/base/check.h"
-#include "common/base/log.h"
+#include "common/base/mem.h"
 #include "common/config/aggregation.h"
-#include "party/train/parts.h"
+#include "common/crypto/secret.h"
+#include "common/wire/limits.h"
+#include "common/wire/purpose.h"
 
-#include <string.h>
+/* --- life --- */
+
+enum status party_round_init(struct party_round *r)
+{
+    buf_init(&r->received, WIRE_PAYLOAD_MAX);
+    return rng_init_system(&r->noise);
+}
+
+enum status party_round_make_room(struct party_round *r, const struct party_course *c)
+{
+    const struct plan *plan = &c->plan;
+
+    r->shape = (struct secagg_shape){
+        .concat = plan->model.fusion == FUSION_CONCAT,
+        .parties = plan->shape.parties,
+        .self = c->self, /* until a generation says otherwise */
+        .values_max = wire_evaluate_rows(plan) * plan->model.embedding,
+        .segments = plan->protocol.coded.segments,
+        .privacy = plan->protocol.coded.privacy,
+    };
+    if (encode_init(&r->shape.encode, plan, plan->shape.parties) != STATUS_OK)
+        return STATUS_CONFIG;
+    r->upload.check = mem_alloc((size_t)WIRE_TAGS_MAX + PARTY_CHECK_MAX, 1);
+    r->coded = mem_alloc(wire_evaluate_rows(plan), sizeof *r->coded);
+    if (r->upload.check == NULL || r->coded == NULL)
+        return STATUS_MEMORY;
+    return STATUS_OK;
+}
+
+void party_round_free_room(struct party_round *r)
+{
+    if (r->upload.payload != NULL) /* shares that a failure left unsealed */
+        secret_wipe(r->upload.payload, r->upload.payload_max);
+    mem_free(r->upload.payload);
+    mem_free(r->upload.check);
+    mem_free(r->coded);
+    r->upload.payload = r->upload.check = NULL;
+    r->coded = NULL;
+}
+
+void party_round_deinit(struct party_round *r)
+{
+    party_round_end(r);
+    party_round_free_room(r);
+    rng_deinit(&r->noise);
+    buf_deinit(&r->received);
+}
+
+/* --- the generation --- */
+
+void party_round_begin(struct party_round *r, const struct party_set *set)
+{
+    r->shape.parties = set->members_n;
+    r->shape.self = set->self;
+}
+
+enum status party_round_make_masks(struct party_round *r, const struct party_course *c,
+                                   const struct party_set *set, const struct secagg_pair *pairs,
+                                   struct error *err)
+{
+    enum status s = encode_init(&r->shape.encode, &c->plan, set->members_n);
+
+    if (s == STATUS_OK)
+        s = secagg_party_new(&r->masks, c->plan.protocol.aggregation, &r->shape, pairs);
+    if (s != STATUS_OK)
+        return error_set(err, s, "keys of generation %llu: %s", (unsigned long long)set->generation,
+                         status_words(s));
+    return STATUS_OK;
+}
+
+void party_round_start(struct party_round *r)
+{
+    r->last = 0;
+    r->sweep.number = 0;
+}
+
+void party_round_end(struct party_round *r)
+{
+    r->relay_due = false;
+    if (r->masks != NULL)
+        r->weights_cut += secagg_clipped(r->masks);
+    secagg_party_free(r->masks);
+    r->masks = NULL;
+}
 
 /* --- the gradient of the step that ends --- */
 
@@ -29,206 +111,134 @@ static bool among(const struct wire_bytes *members, uint32_t self)
 
 /* Only the step that this party has just uploaded for can end; in a sum that did without this party
  * there is nothing to apply. */
-static enum status plan_close(struct party_train *p, const struct wire_broadcast *b)
+enum status party_round_plan_close(struct party_round *r, const struct party_learner *l,
+                                   const struct party_course *c, const struct party_set *set,
+                                   const struct wire_broadcast *b, struct error *err)
 {
-    p->round.task.close = p->round.task.apply = false;
+    r->task.close = r->task.apply = false;
     if (!b->closes)
         return STATUS_OK;
-    if (b->close_step != p->learner.applied || !p->learner.pending)
-        return party_violation(p->error, "closes a step that this party did not upload",
-                               b->close_step);
-    if (b->absent.n > 0 && !aggregation_partial(&p->learner.plan))
-        return party_violation(p->error, "closes a step without some members", b->close_step);
-    p->round.task.close = true;
-    p->round.task.apply = !among(&b->absent, p->set->self);
-    p->round.task.close_step = b->close_step;
-    return party_copy_gradient(p, p->learner.bottom.received, b->gradient,
-                               down_words(&p->learner.bottom.down, p->learner.bottom.batch_rows));
+    if (b->close_step != l->applied || !l->pending)
+        return party_violation(err, "closes a step that this party did not upload", b->close_step);
+    if (b->absent.n > 0 && !aggregation_partial(&c->plan))
+        return party_violation(err, "closes a step without some members", b->close_step);
+    r->task.close = true;
+    r->task.apply = !among(&b->absent, set->self);
+    r->task.close_step = b->close_step;
+    return STATUS_OK;
 }
 
 /* Steps behind this party once the task is done. */
-static uint64_t applied_then(const struct party_train *p)
+static uint64_t applied_then(const struct party_task *t, const struct party_learner *l)
 {
-    return p->learner.applied + (p->round.task.close ? 1 : 0);
+    return l->applied + (t->close ? 1 : 0);
 }
 
-/* Only the server sees that a target is reached; and under async a party's own steps do not tell
- * how many the run has done. */
-static enum status plan_end(struct party_train *p, const struct wire_broadcast *b)
+/* Only the server sees that a target is reached; and a party's own steps may not tell how many the
+ * run has done. */
+enum status party_round_plan_end(struct party_round *r, const struct party_learner *l,
+                                 const struct party_course *c, const struct wire_broadcast *b,
+                                 struct error *err)
 {
-    const struct plan *plan = &p->learner.plan;
+    const uint64_t applied = applied_then(&r->task, l);
 
-    p->round.task.last = b->last;
-    if (b->last && applied_then(p) < p->learner.agenda.steps &&
-        plan->training.stop.metric == METRIC_NONE && plan->protocol.straggler != STRAGGLER_ASYNC)
-        return party_violation(p->error, "ends the run before the plan does, after step",
-                               applied_then(p));
+    r->task.last = b->last;
+    if (b->last && applied < c->agenda.steps && c->plan.training.stop.metric == METRIC_NONE &&
+        !c->mode->own_steps)
+        return party_violation(err, "ends the run before the plan does, after step", applied);
     return STATUS_OK;
 }
 
 /* --- the round that begins --- */
 
-static enum status plan_step(struct party_train *p, const struct wire_broadcast *b)
+static enum status plan_step(const struct party_task *t, const struct party_learner *l,
+                             uint64_t applied, const struct agenda *agenda, struct error *err)
 {
-    if (b->place != applied_then(p) || b->place >= p->learner.agenda.party_steps)
-        return party_violation(p->error, "opens a step out of order", b->place);
-    if (p->learner.pending && !p->round.task.close)
-        return party_violation(p->error, "asks for the same step twice in one generation",
-                               b->place);
+    if (t->place != applied || t->place >= agenda->party_steps)
+        return party_violation(err, "opens a step out of order", t->place);
+    if (l->pending && !t->close)
+        return party_violation(err, "asks for the same step twice in one generation", t->place);
     return STATUS_OK;
 }
 
-/* Under async a party's own steps do not tell how many the run has done: there it is the number of
- * the sweep that only grows, and every one is on the agenda. */
-static bool sweep_is_due(const struct party_train *p, uint64_t sweep)
+/* Sweeps come in order, and in one the rows of one split after the other. */
+static bool is_later(const struct party_sweep *last, const struct party_task *t)
 {
-    if (p->learner.plan.protocol.straggler == STRAGGLER_ASYNC)
-        return sweep >= 1 && sweep <= p->learner.agenda.sweeps;
-    return agenda_due(&p->learner.agenda, applied_then(p)) &&
-           sweep == agenda_sweeps_until(&p->learner.agenda, applied_then(p));
+    if (t->sweep != last->number)
+        return t->sweep > last->number;
+    if (t->purpose != last->split)
+        return purpose_of(t->purpose)->test;
+    return t->place > last->row;
 }
 
-static enum status plan_sweep(struct party_train *p, const struct wire_broadcast *b)
+static enum status plan_sweep(struct party_round *r, const struct party_course *c, uint64_t applied,
+                              struct error *err)
 {
-    bool test = b->purpose == PURPOSE_EVALUATE_TEST;
-    uint32_t most = agenda_round_places(&p->learner.plan), all;
+    struct party_task *t = &r->task;
+    const bool test = purpose_of(t->purpose)->test;
+    const uint32_t most = agenda_round_places(&c->plan), place = (uint32_t)t->place;
     struct segments s;
-    bool later =
-        b->sweep > p->round.sweep.number ||
-        (b->sweep == p->round.sweep.number && test && p->round.sweep.split != b->purpose) ||
-        (b->sweep == p->round.sweep.number && b->purpose == p->round.sweep.split &&
-         b->place > p->round.sweep.row);
 
-    agenda_segments(&s, &p->learner.plan, test);
-    all = s.len;
-    if (!test && !p->learner.plan.training.evaluate_train)
-        return party_violation(p->error, "evaluates training rows, which is not in the plan: sweep",
-                               b->sweep);
-    if (!sweep_is_due(p, b->sweep))
-        return party_violation(p->error, "an evaluation that is not due: sweep", b->sweep);
-    if (b->place >= all || b->place % most != 0 || !later)
-        return party_violation(p->error, "evaluates rows out of order: row", b->place);
-    p->round.task.coded = all - (uint32_t)b->place < most ? all - (uint32_t)b->place : most;
-    p->round.task.rows = segments_range(&s, NULL, (uint32_t)b->place, p->round.task.coded);
-    p->round.task.row = NULL;
-    p->round.sweep.number = b->sweep;
-    p->round.sweep.split = b->purpose;
-    p->round.sweep.row = b->place;
+    agenda_segments(&s, &c->plan, test);
+    if (!test && !c->plan.training.evaluate_train)
+        return party_violation(err, "evaluates training rows, which is not in the plan: sweep",
+                               t->sweep);
+    if (!c->mode->sweep_is_due(&c->agenda, applied, t->sweep))
+        return party_violation(err, "an evaluation that is not due: sweep", t->sweep);
+    if (t->place >= s.len || t->place % most != 0 || !is_later(&r->sweep, t))
+        return party_violation(err, "evaluates rows out of order: row", t->place);
+    t->coded = s.len - place < most ? s.len - place : most;
+    t->rows = segments_range(&s, NULL, place, t->coded);
+    t->row = NULL;
+    r->sweep = (struct party_sweep){.number = t->sweep, .row = t->place, .split = t->purpose};
     return STATUS_OK;
 }
 
-static enum status plan_open(struct party_train *p, const struct wire_broadcast *b)
+enum status party_round_plan_open(struct party_round *r, const struct wire_broadcast *b,
+                                  struct error *err)
 {
-    enum status s;
+    struct party_task *t = &r->task;
 
-    p->round.task.open = b->opens;
+    t->open = b->opens;
     if (!b->opens)
         return STATUS_OK;
-    if (b->round <= p->round.last)
-        return party_violation(p->error, "a round that does not grow", b->round);
-    p->round.task.purpose = b->purpose;
-    p->round.task.round = b->round;
-    p->round.task.place = b->place;
-    p->round.task.sweep = b->sweep;
-    if (wire_purpose_deals(b->purpose))
-        s = party_plan_deal(p, b);
-    else if (!party_dealt(p))
-        s = party_violation(p->error, "opens a round before the data is dealt", b->round);
-    else
-        s = b->purpose == PURPOSE_TRAIN ? plan_step(p, b) : plan_sweep(p, b);
-    if (s == STATUS_OK && !wire_purpose_deals(b->purpose))
-        s = party_count_opened(p);
-    if (s == STATUS_OK)
-        p->round.last = b->round;
-    return s;
-}
-
-/* The rows of the round, once the charge is done, which has looked at others. */
-static void list_rows(struct party_train *p)
-{
-    struct party_task *t = &p->round.task;
-
-    if (t->purpose == PURPOSE_TRAIN)
-        t->row = party_batch(p, t->place, &t->rows);
-    if (!party_deals(p) || wire_purpose_deals(t->purpose))
-        return;
-    if (t->purpose == PURPOSE_TRAIN)
-        t->coded = p->learner.schedule.coded_n;
-    for (uint32_t i = 0; i < t->coded; i++)
-        p->round.coded[i] =
-            t->purpose == PURPOSE_TRAIN ? p->learner.schedule.coded[i] : (uint32_t)t->place + i;
-}
-
-void party_start_round(struct party_train *p, struct actions *a)
-{
-    double rows, flops = nn_net_flops(&p->learner.bottom.net.spec, 1);
-
-    if (p->round.task.open)
-        list_rows(p);
-    rows = p->round.task.open ? p->round.task.rows : 0;
-    if (p->round.task.apply)
-        rows += (double)p->learner.bottom.batch_rows * p->learner.plan.protocol.local_iterations;
-    actions_add(a, ACTION_WORK)->flops = rows * flops + party_flops_to_share(p) +
-                                         party_refresh_flops(&p->learner.refresh, &p->learner.plan);
-}
-
-enum status party_broadcast(struct party_train *p, struct actions *a,
-                            const struct wire_broadcast *b)
-{
-    enum status s = STATUS_OK;
-
-    if (b->generation != p->set->generation)
-        s = party_violation(p->error, "a broadcast of another generation", b->generation);
-    else if (p->round.relay_due)
-        s = party_violation(p->error, "goes on without relaying the shares of round",
-                            p->round.task.round);
-    if (s == STATUS_OK)
-        s = plan_close(p, b);
-    if (s == STATUS_OK)
-        s = plan_end(p, b);
-    if (s == STATUS_OK)
-        s = plan_open(p, b);
-    if (s != STATUS_OK)
-        return s;
-    party_witness_ended(p);
-    p->round.task.work = WORK_ROUND;
-    if (b->opens && b->purpose == PURPOSE_TRAIN)
-        p->learner.final = false; /* a server that lost its end trains on */
-    if (p->sm->phase == PHASE_SUM && p->round.task.open)
-        sm_move(p->sm, PHASE_SHARE, p->set->generation);
-    if (!p->round.task.close && !p->round.task.open)
-        return party_close(p, a);
-    if (!p->round.task.open || party_reserved(p, a))
-        party_start_round(p, a);
+    if (b->round <= r->last)
+        return party_violation(err, "a round that does not grow", b->round);
+    r->last = b->round;
+    t->purpose = b->purpose;
+    t->round = b->round;
+    t->place = b->place;
+    t->sweep = b->sweep;
     return STATUS_OK;
 }
 
-/* --- after the work --- */
-
-enum status party_round_worked(struct party_train *p, struct actions *a)
+enum status party_round_plan_rows(struct party_round *r, const struct party_learner *l,
+                                  const struct party_course *c, struct error *err)
 {
-    const struct party_task *t = &p->round.task;
+    const uint64_t applied = applied_then(&r->task, l);
 
-    if (t->close)
-        p->learner.pending = false;
-    if (t->last)
-        return party_close(p, a); /* which makes the final checkpoint right now */
-    if (p->round.result.saved)
-        party_keep(p, a);
-    if (!t->open)
-        return STATUS_OK;
-    p->learner.pending = t->purpose == PURPOSE_TRAIN;
-    log_debug("generation %llu, round %llu: %u rows leave (%s)",
-              (unsigned long long)p->set->generation, (unsigned long long)t->round, t->rows,
-              wire_purpose_name(t->purpose));
-    if (!wire_purpose_deals(t->purpose)) {
-        p->count.rounds++;
-        p->count.last_rows = t->rows;
-    }
-    if (secagg_shares(p->learner.plan.protocol.aggregation))
-        party_send_share(p, a);
-    else
-        party_send_upload(p, a);
-    party_arm(p, a);
-    return STATUS_OK;
+    return purpose_of(r->task.purpose)->trains ? plan_step(&r->task, l, applied, &c->agenda, err)
+                                               : plan_sweep(r, c, applied, err);
+}
+
+void party_round_list(struct party_round *r, struct party_course *c)
+{
+    struct party_task *t = &r->task;
+
+    if (purpose_of(t->purpose)->trains)
+        t->row = party_batch(c, t->place, &t->rows);
+    if (c->mode->list_coded != NULL)
+        c->mode->list_coded(r, &c->schedule);
+}
+
+double party_round_flops(const struct party_round *r, const struct party_learner *l,
+                         const struct party_course *c)
+{
+    const struct party_task *t = &r->task;
+    double rows = t->open ? t->rows : 0;
+
+    if (t->apply)
+        rows += (double)l->bottom.batch_rows * c->plan.protocol.local_iterations;
+    return rows * nn_net_flops(&l->bottom.net.spec, 1) + (t->open ? c->mode->slow : 0) +
+           party_refresh_flops(&l->refresh, &c->plan);
 }

@@ -1,48 +1,20 @@
 /* round.h -- the round that is open: what the last message asked for, the masks of the generation,
  * and room for what goes up and comes down.
  *
- * Touched by round.c, share.c and work.c.
+ * round.c and share.c change it; work.c and deal.c the bytes that go up, and what they draw from;
+ * catchup.c makes a task of missed steps, and puts their gradients in `received`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_PARTY_TRAIN_ROUND_H
 #define COLONNADE_PARTY_TRAIN_ROUND_H
 
-#include "common/base/buf.h"
 #include "common/crypto/rng.h"
-#include "common/flow/dither.h"
-#include "common/secagg/secagg.h"
-#include "common/wire/message.h"
+#include "party/train/course.h"
+#include "party/train/learner.h"
+#include "party/train/task.h"
 
-enum party_work {
-    WORK_ROUND,  /* a gradient in, the next embeddings out */
-    WORK_SUM,    /* others' shares in, their sum out */
-    WORK_REPLAY, /* gradients that were missed */
-};
-
-/* What the last message asked for. */
-struct party_task {
-    enum party_work work;
-    bool close, apply, open, last; /* apply: the closed step had this party in it */
-    uint64_t close_step;
-    uint64_t charged, until; /* REPLAY: steps to charge before it (dp); ends at `until` */
-    enum wire_purpose purpose;
-    uint64_t round, place, sweep;
-    uint32_t rows;
-    const uint32_t *row; /* TRAIN: the batch */
-    uint32_t coded;      /* fedvs: coded rows that the round is on */
-};
-
-/* What the work on it has come to, of which the session hears when it is done.  What it changed on
- * the way is the learner's and the deal's, and what there is to send. */
-struct party_result {
-    enum status status;
-    struct error error; /* why, if not OK */
-    bool interrupted;   /* it was left between two local iterations: EVENT_STOP is next */
-    bool saved;         /* there is a checkpoint to keep */
-    uint64_t clipped;   /* rows of gradients */
-    uint32_t accused;   /* roster index + 1 of the member whose share did not open; or 0 */
-};
+enum { PARTY_CHECK_MAX = 1024 }; /* bytes of check elements */
 
 /* Messages that go up. */
 struct party_upload {
@@ -59,7 +31,6 @@ struct party_sweep {
 
 struct party_round {
     struct party_task task;
-    struct party_result result;
     uint64_t last;  /* number, in this generation */
     bool relay_due; /* a share was sent, and the others' are awaited */
     struct party_sweep sweep;
@@ -68,10 +39,71 @@ struct party_round {
     uint64_t weights_cut; /* fedvs: at w_max, in the generations before */
     uint8_t view[WIRE_DIGEST_BYTES];
     uint8_t dither[WIRE_DIGEST_BYTES];
-    uint32_t *coded; /* fedvs: coded rows of the task */
+    uint32_t *coded; /* coded rows of the task */
     struct rng noise;
     struct party_upload upload;
     struct buf received; /* others' shares, or gradients that were missed */
 };
+
+/* Others' shares, as they are in `received`. */
+struct party_sealed {
+    const uint8_t *sealed, *tags;
+};
+
+/* --- round.c: what is asked, against the plan --- */
+
+enum status party_round_init(struct party_round *r) MUST_USE;
+/* For all rounds of the plan. */
+enum status party_round_make_room(struct party_round *r, const struct party_course *c) MUST_USE;
+void party_round_free_room(struct party_round *r);
+void party_round_deinit(struct party_round *r);
+
+/* All hellos are good: the shape of its rounds, and, once that is complete and messages have room,
+ * masks and encoding.  pairs: the set's keys. */
+void party_round_begin(struct party_round *r, const struct party_set *set);
+enum status party_round_make_masks(struct party_round *r, const struct party_course *c,
+                                   const struct party_set *set, const struct secagg_pair *pairs,
+                                   struct error *err) MUST_USE;
+/* The generation's first one is to come; and: there is no generation any more. */
+void party_round_start(struct party_round *r);
+void party_round_end(struct party_round *r);
+
+/* A broadcast, into the task: the step that it closes, whether the run ends with it, the round that
+ * it opens, and of which rows that is, unless it deals. */
+enum status party_round_plan_close(struct party_round *r, const struct party_learner *l,
+                                   const struct party_course *c, const struct party_set *set,
+                                   const struct wire_broadcast *b, struct error *err) MUST_USE;
+enum status party_round_plan_end(struct party_round *r, const struct party_learner *l,
+                                 const struct party_course *c, const struct wire_broadcast *b,
+                                 struct error *err) MUST_USE;
+enum status party_round_plan_open(struct party_round *r, const struct wire_broadcast *b,
+                                  struct error *err) MUST_USE;
+enum status party_round_plan_rows(struct party_round *r, const struct party_learner *l,
+                                  const struct party_course *c, struct error *err) MUST_USE;
+/* Its rows: once the charge is done, which has looked at others. */
+void party_round_list(struct party_round *r, struct party_course *c);
+/* About what the work on it costs. */
+double party_round_flops(const struct party_round *r, const struct party_learner *l,
+                         const struct party_course *c);
+
+/* --- share.c: messages up, and others' shares --- */
+
+/* The n that the sizes of the task's messages are told by. */
+size_t party_values(const struct party_round *r, const struct party_course *c);
+/* Room for every message of the set's shape.  dealt_rows: of the largest dealt chunk. */
+enum status party_size_messages(struct party_round *r, const struct plan *p, uint32_t dealt_rows,
+                                struct error *err) MUST_USE;
+void party_send_share(struct party_round *r, const struct party_course *c,
+                      const struct party_set *set, struct actions *a);
+void party_send_upload(struct party_round *r, const struct party_course *c,
+                       const struct party_set *set, struct actions *a);
+/* Others' shares are those of the round: they are in r->received, and the task is their sum. */
+enum status party_take_relay(struct party_round *r, const struct party_course *c,
+                             const struct party_set *set, const struct wire_shares *w,
+                             struct error *err) MUST_USE;
+struct party_sealed party_sealed_of(const struct party_round *r, const struct party_course *c,
+                                    const struct party_set *set);
+double party_sum_flops(const struct party_round *r, const struct party_course *c,
+                       const struct party_set *set);
 
 #endif

@@ -1,4 +1,4 @@
-/* share.c -- SHARE and SUM: this party's half of a coded round, and of dealing.
+/* share.c -- what a party sends up, and SHARE and SUM: its half of a coded round, and of dealing.
  *
  * The happy path: broadcast -> own shares, sealed for each other member -> relay: theirs for this
  * one -> work: open, and add or evaluate -> upload.  Dealing ends with the work.  What is sealed
@@ -7,33 +7,26 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/parts.h"
+#include "party/train/round.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/flow/dealing.h"
+#include "common/wire/limits.h"
 
 /* --- sizes --- */
 
-enum secagg_part party_part(const struct party_train *p)
+size_t party_values(const struct party_round *r, const struct party_course *c)
 {
-    switch (p->round.task.purpose) {
-    case PURPOSE_DEAL_KEYS: return SECAGG_PART_KEYS;
-    case PURPOSE_DEAL_DATA: return SECAGG_PART_DATA;
-    case PURPOSE_TRAIN:
-    case PURPOSE_EVALUATE_TEST:
-    case PURPOSE_EVALUATE_TRAIN: break;
-    }
-    return SECAGG_PART_ROUND;
+    return c->mode->values(&r->task, &c->plan, &r->shape);
 }
 
-size_t party_values(const struct party_train *p)
+/* Of the others' shares for this party, all together, in the task. */
+static size_t sealed_bytes(const struct party_round *r, const struct party_course *c,
+                           const struct party_set *set)
 {
-    if (p->round.task.purpose == PURPOSE_DEAL_DATA)
-        return p->round.task.coded;
-    if (party_deals(p))
-        return (size_t)p->round.task.coded * p->round.shape.terms.segments *
-               p->learner.plan.model.embedding;
-    return (size_t)p->round.task.rows * p->learner.plan.model.embedding;
+    return secagg_relay_bytes(c->plan.protocol.aggregation, &r->shape,
+                              dealing_part(r->task.purpose), set->self, party_values(r, c));
 }
 
 static size_t larger(size_t a, size_t b)
@@ -41,12 +34,12 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-enum status party_size_messages(struct party_train *p)
+enum status party_size_messages(struct party_round *r, const struct plan *p, uint32_t dealt_rows,
+                                struct error *err)
 {
-    enum plan_aggregation agg = p->learner.plan.protocol.aggregation;
-    const struct secagg_shape *s = &p->round.shape;
-    size_t n[SECAGG_PARTS] = {
-        [SECAGG_PART_ROUND] = s->values_max, [SECAGG_PART_DATA] = p->deal.chunks.chunk_rows};
+    enum plan_aggregation agg = p->protocol.aggregation;
+    const struct secagg_shape *s = &r->shape;
+    size_t n[SECAGG_PARTS] = {[SECAGG_PART_ROUND] = s->values_max, [SECAGG_PART_DATA] = dealt_rows};
     size_t own = secagg_payload_bytes(agg, s, s->values_max), others = 0;
 
     for (int part = 0; part < SECAGG_PARTS; part++) {
@@ -55,85 +48,84 @@ enum status party_size_messages(struct party_train *p)
             larger(others, secagg_relay_bytes(agg, s, (enum secagg_part)part, s->self, n[part]));
     }
     if (own > WIRE_SHARES_MAX || others > WIRE_SHARES_MAX)
-        return error_set(p->error, STATUS_CONFIG,
+        return error_set(err, STATUS_CONFIG,
                          "shares of %zu bytes among these parties, more than a message holds (%d)",
                          larger(own, others), WIRE_SHARES_MAX);
     CHECK(secagg_check_bytes(agg, s) <= PARTY_CHECK_MAX);
-    p->round.upload.share_max = others == 0 ? 0 : wire_share_max(others, secagg_tag_bytes(agg, s));
-    if (p->round.upload.payload != NULL && own <= p->round.upload.payload_max)
+    r->upload.share_max = others == 0 ? 0 : wire_share_max(others, secagg_tag_bytes(agg, s));
+    if (r->upload.payload != NULL && own <= r->upload.payload_max)
         return STATUS_OK;
-    mem_free(p->round.upload.payload);
-    p->round.upload.payload = mem_alloc(own + 16, 1);
-    p->round.upload.payload_max = own;
-    return p->round.upload.payload != NULL
-               ? STATUS_OK
-               : error_set(p->error, STATUS_MEMORY, "no memory for shares");
+    mem_free(r->upload.payload);
+    r->upload.payload = mem_alloc(own + 16, 1);
+    r->upload.payload_max = own;
+    return r->upload.payload != NULL ? STATUS_OK
+                                     : error_set(err, STATUS_MEMORY, "no memory for shares");
 }
 
 /* --- messages --- */
 
-void party_send_share(struct party_train *p, struct actions *a)
+void party_send_share(struct party_round *r, const struct party_course *c,
+                      const struct party_set *set, struct actions *a)
 {
-    enum plan_aggregation agg = p->learner.plan.protocol.aggregation;
+    enum plan_aggregation agg = c->plan.protocol.aggregation;
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = WIRE_SHARE;
     send->msg.share = (struct wire_shares){
-        .generation = p->set->generation,
-        .round = p->round.task.round,
-        .purpose = p->round.task.purpose,
-        .sealed = {p->round.upload.payload, secagg_share_bytes(agg, &p->round.shape, party_part(p),
-                                                               p->set->self, party_values(p))},
-        .tags = {p->round.upload.check, secagg_tag_bytes(agg, &p->round.shape)},
+        .generation = set->generation,
+        .round = r->task.round,
+        .purpose = r->task.purpose,
+        .sealed = {r->upload.payload,
+                   secagg_share_bytes(agg, &r->shape, dealing_part(r->task.purpose), set->self,
+                                      party_values(r, c))},
+        .tags = {r->upload.check, secagg_tag_bytes(agg, &r->shape)},
     };
-    p->round.relay_due = true;
+    r->relay_due = true;
 }
 
-void party_send_upload(struct party_train *p, struct actions *a)
+void party_send_upload(struct party_round *r, const struct party_course *c,
+                       const struct party_set *set, struct actions *a)
 {
-    enum plan_aggregation agg = p->learner.plan.protocol.aggregation;
+    enum plan_aggregation agg = c->plan.protocol.aggregation;
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = WIRE_UPLOAD;
     send->msg.upload = (struct wire_upload){
-        .generation = p->set->generation,
-        .round = p->round.task.round,
-        .purpose = p->round.task.purpose,
-        .payload = {p->round.upload.payload,
-                    secagg_payload_bytes(agg, &p->round.shape, party_values(p))},
-        .check = {p->round.upload.check, secagg_check_bytes(agg, &p->round.shape)},
+        .generation = set->generation,
+        .round = r->task.round,
+        .purpose = r->task.purpose,
+        .payload = {r->upload.payload, secagg_payload_bytes(agg, &r->shape, party_values(r, c))},
+        .check = {r->upload.check, secagg_check_bytes(agg, &r->shape)},
     };
 }
 
-/* Chunks go to a mapped file, zero shares take the streams of many keys, and the product is over
- * the field: all of fedvs is work for another thread. */
-static double flops_of_sum(const struct party_train *p)
+enum status party_take_relay(struct party_round *r, const struct party_course *c,
+                             const struct party_set *set, const struct wire_shares *w,
+                             struct error *err)
 {
-    return party_deals(p) ? PARTY_SLOW_FLOPS : 0;
+    const size_t sealed = sealed_bytes(r, c, set),
+                 tags = secagg_tag_bytes(c->plan.protocol.aggregation, &r->shape);
+
+    if (!r->relay_due || w->generation != set->generation || w->round != r->task.round ||
+        w->purpose != r->task.purpose || w->sealed.n != sealed || w->tags.n != tags)
+        return party_violation(err, "relays shares that were not due, round", w->round);
+    r->received.len = 0;
+    if (buf_append(&r->received, w->sealed.data, sealed) != STATUS_OK ||
+        buf_append(&r->received, w->tags.data, tags) != STATUS_OK)
+        return error_set(err, STATUS_MEMORY, "no memory for shares");
+    r->relay_due = false;
+    r->task.work = WORK_SUM;
+    return STATUS_OK;
 }
 
-enum status party_relay(struct party_train *p, struct actions *a, const struct wire_shares *w)
+struct party_sealed party_sealed_of(const struct party_round *r, const struct party_course *c,
+                                    const struct party_set *set)
 {
-    enum plan_aggregation agg = p->learner.plan.protocol.aggregation;
-    size_t sealed = secagg_relay_bytes(agg, &p->round.shape, party_part(p), p->set->self,
-                                       party_values(p)),
-           tags = secagg_tag_bytes(agg, &p->round.shape);
-    enum status s = STATUS_OK;
+    return (struct party_sealed){r->received.data, r->received.data + sealed_bytes(r, c, set)};
+}
 
-    if (!p->round.relay_due || w->generation != p->set->generation ||
-        w->round != p->round.task.round || w->purpose != p->round.task.purpose ||
-        w->sealed.n != sealed || w->tags.n != tags)
-        s = party_violation(p->error, "relays shares that were not due, round", w->round);
-    p->round.received.len = 0;
-    if (s == STATUS_OK && (buf_append(&p->round.received, w->sealed.data, sealed) != STATUS_OK ||
-                           buf_append(&p->round.received, w->tags.data, tags) != STATUS_OK))
-        s = error_set(p->error, STATUS_MEMORY, "no memory for shares");
-    if (s != STATUS_OK)
-        return s;
-    p->round.relay_due = false;
-    p->round.task.work = WORK_SUM;
-    if (party_part(p) == SECAGG_PART_ROUND)
-        sm_move(p->sm, PHASE_SUM, p->set->generation);
-    actions_add(a, ACTION_WORK)->flops = 8.0 * (double)sealed + flops_of_sum(p);
-    return STATUS_OK;
+double party_sum_flops(const struct party_round *r, const struct party_course *c,
+                       const struct party_set *set)
+{
+    return 8.0 * (double)sealed_bytes(r, c, set) + c->mode->slow;
 }

@@ -13,7 +13,7 @@
 
 static uint64_t patience_ms(const void *state)
 {
-    return party_patience_ms(state);
+    return party_patience_ms(&((const struct party_train *)state)->course);
 }
 
 /* --- a set comes together --- */
@@ -27,12 +27,12 @@ static void join(const void *state, struct wire_join *j)
     j->kept = k->kept_step;
     j->kept_before = k->before.len > 0 ? k->before_step : k->kept_step;
     j->trail = p->learner.trail.value;
-    j->resumes = p->learner.planned;
+    j->resumes = p->course.planned;
 }
 
 static const uint8_t *digest(const void *state)
 {
-    return ((const struct party_train *)state)->learner.plan_digest;
+    return ((const struct party_train *)state)->course.digest;
 }
 
 static enum party_next ready(void *state, struct actions *a)
@@ -44,21 +44,8 @@ static void say(const void *state, struct wire_hello *h)
 {
     const struct party_train *p = state;
 
-    h->ledger = party_number(p, party_unopened(p));
-    party_deal_say(p, h);
-}
-
-static enum status make_masks(struct party_train *p, const struct secagg_pair *pairs)
-{
-    enum status s = encode_init(&p->round.shape.encode, &p->learner.plan, p->set->members_n);
-
-    if (s == STATUS_OK)
-        s = secagg_party_new(&p->round.masks, p->learner.plan.protocol.aggregation, &p->round.shape,
-                             pairs);
-    if (s != STATUS_OK)
-        return error_set(p->error, s, "keys of generation %llu: %s",
-                         (unsigned long long)p->set->generation, status_words(s));
-    return STATUS_OK;
+    h->ledger = party_number(p->host->setup, party_unopened(&p->purse, &p->course.plan));
+    party_deal_say(&p->deal, p->host->setup, h);
 }
 
 /* Of noise: no generation goes on with what drew that of the one before. */
@@ -68,69 +55,66 @@ static enum status renew_draws(struct party_train *p)
 
     if (s == STATUS_OK)
         s = party_dp_renew(&p->learner.bottom.dp);
-    return s == STATUS_OK ? s : error_set(p->error, s, "no fresh keys");
+    return s == STATUS_OK ? s : error_set(p->host->error, s, "no fresh keys");
 }
 
 static enum status begin(void *state, const struct secagg_pair *pairs)
 {
     struct party_train *p = state;
+    const struct party_setup *setup = p->host->setup;
+    const struct party_set *set = p->host->set;
+    struct party_round *r = &p->round;
+    const struct plan *plan = &p->course.plan;
     enum status s;
 
-    p->round.shape.parties = p->set->members_n;
-    p->round.shape.self = p->set->self;
-    s = party_deal_begin(p);
+    party_round_begin(r, set);
+    s = party_deal_begin(&p->deal, &r->shape, plan, setup, set, p->host->error);
     if (s == STATUS_OK)
-        s = party_size_messages(p);
+        s = party_size_messages(r, plan, p->deal.chunks.chunk_rows, p->host->error);
     if (s != STATUS_OK)
         return s;
-    party_witness_hellos(p);
+    party_witness_hellos(&p->purse.witness, setup, set);
     s = renew_draws(p);
-    return s == STATUS_OK ? make_masks(p, pairs) : s;
+    return s == STATUS_OK ? party_round_make_masks(r, &p->course, set, pairs, p->host->error) : s;
 }
 
 static void confirm(const void *state, struct agree_confirm *c)
 {
-    party_witness_say(state, c);
+    const struct party_train *p = state;
+
+    party_witness_say(&p->purse.witness, p->host->set, c);
 }
 
 static enum status check(void *state, const struct wire_confirms *cs)
 {
-    return party_witness_check(state, cs);
+    const struct party_train *p = state;
+    const struct party_host *h = p->host;
+
+    return party_witness_check(h->setup, h->set, &p->course, cs, h->error);
 }
 
 static bool does_without(const void *state)
 {
-    return ((const struct party_train *)state)->learner.plan.protocol.straggler != STRAGGLER_WAIT;
-}
-
-static enum phase phase_of_rounds(const struct party_train *p)
-{
-    if (secagg_shares(p->learner.plan.protocol.aggregation))
-        return PHASE_SHARE;
-    return p->learner.plan.protocol.straggler == STRAGGLER_ASYNC ? PHASE_STREAM : PHASE_ROUND;
+    return ((const struct party_train *)state)->course.does_without;
 }
 
 static void start(void *state)
 {
     struct party_train *p = state;
 
-    sm_move(p->sm, phase_of_rounds(p), p->set->generation);
-    p->round.last = 0;
-    p->round.sweep.number = 0;
-    p->keep.final = false; /* of a generation before, if any was: CLOSE comes again */
-    if (p->learner.plan.protocol.straggler != STRAGGLER_WAIT) /* members may have missed steps */
-        trail_begin(&p->learner.trail, &p->learner.digest, p->learner.plan_digest);
+    sm_move(p->host->sm, p->course.mode->opens, p->host->set->generation);
+    party_round_start(&p->round);
+    p->keep.final = false;      /* of a generation before, if any was: CLOSE comes again */
+    if (p->course.does_without) /* members may have missed steps */
+        trail_begin(&p->learner.trail, &p->learner.digest, p->course.digest);
 }
 
 static void lost(void *state)
 {
     struct party_train *p = state;
 
-    p->learner.pending = p->round.relay_due = p->learner.behind.replay_due = false;
-    if (p->round.masks != NULL)
-        p->round.weights_cut += secagg_clipped(p->round.masks);
-    secagg_party_free(p->round.masks);
-    p->round.masks = NULL;
+    p->learner.pending = p->learner.behind.replay_due = false;
+    party_round_end(&p->round);
 }
 
 /* --- it is played --- */
@@ -152,27 +136,23 @@ static enum party_next message(void *state, struct actions *a, const struct wire
 
 static enum party_next worked(struct party_train *p, struct actions *a)
 {
-    const struct party_result *r = &p->round.result;
+    const struct party_result *r = &p->result;
 
     p->count.clipped += r->clipped;
     if (r->status != STATUS_OK) {
-        *p->accused = r->accused;
-        *p->error = r->error;
-        p->error->status = r->status;
-        return r->accused > 0 && does_without(p) ? PARTY_ACCUSE : PARTY_REFUSE;
+        *p->host->accused = r->accused;
+        *p->host->error = r->error;
+        p->host->error->status = r->status;
+        return r->accused > 0 && p->course.does_without ? PARTY_ACCUSE : PARTY_REFUSE;
     }
     if (r->interrupted)
         return PARTY_WAIT; /* EVENT_STOP is next */
     switch (p->round.task.work) {
     case WORK_ROUND: return unless(party_round_worked(p, a));
-    case WORK_SUM:
-        if (!wire_purpose_deals(p->round.task.purpose))
-            party_send_upload(p, a);
-        party_arm(p, a);
-        return PARTY_WAIT;
+    case WORK_SUM: party_sum_worked(p, a); return PARTY_WAIT;
     case WORK_REPLAY:
         if (r->saved)
-            party_keep(p, a);
+            party_keep_write(&p->keep, a);
         return party_catch_up(p, a);
     }
     return PARTY_WAIT;
@@ -182,14 +162,14 @@ static enum party_next charged(struct party_train *p, struct actions *a, const s
 {
     if (result->status != STATUS_OK) {
         /* What was refused is not in the ledger, so it must not be given back. */
-        party_forget_reserves(p);
-        *p->error = *result;
+        party_forget_reserves(&p->purse);
+        *p->host->error = *result;
         return PARTY_REFUSE;
     }
-    if (p->round.task.work != WORK_REPLAY)
-        party_start_round(p, a);
-    else if (party_replay_reserved(p, a))
+    if (p->round.task.work == WORK_REPLAY)
         party_start_replay(p, a);
+    else
+        party_start_round(p, a);
     return PARTY_WAIT;
 }
 
@@ -197,7 +177,7 @@ static enum party_next kept(struct party_train *p, struct actions *a, const stru
 {
     enum party_next next = unless(party_kept(p, a, result));
 
-    if (next == PARTY_WAIT && p->keep.awaited && p->sm->phase == PHASE_AGREE)
+    if (next == PARTY_WAIT && p->keep.awaited && p->host->sm->phase == PHASE_AGREE)
         return party_catch_up(p, a);
     return next;
 }
@@ -214,15 +194,14 @@ static enum party_next done(void *state, struct actions *a, const struct event *
 static enum party_next timer(void *state, bool connected)
 {
     const struct party_train *p = state;
-    const enum phase phase = p->sm->phase;
+    const enum phase phase = p->host->sm->phase;
 
     if (p->learner.final && !p->keep.writing &&
         (phase == PHASE_CLOSE || (phase == PHASE_GATHER && !connected))) {
         log_warn("the server is gone or silent, but this party's model is final");
         return PARTY_DONE;
     }
-    if (connected && p->learner.planned &&
-        (phase == PHASE_GATHER || p->learner.plan.protocol.straggler != STRAGGLER_WAIT))
+    if (connected && p->course.planned && (phase == PHASE_GATHER || p->course.does_without))
         return PARTY_WAIT;
     return PARTY_FAIL;
 }
@@ -235,21 +214,22 @@ static enum party_next dismissed(void *state, const struct wire_finish *f)
 {
     struct party_train *p = state;
     const struct party_learner *l = &p->learner;
+    const struct party_course *c = &p->course;
 
     (void)f;
-    if (!l->planned || l->final)
+    if (!c->planned || l->final)
         return PARTY_DONE;
     log_warn(
         "the server ended after %llu of %llu steps; what this party has of the run stays in its "
         "state",
-        (unsigned long long)l->applied, (unsigned long long)l->agenda.steps);
-    if (l->plan.protocol.straggler != STRAGGLER_WAIT)
+        (unsigned long long)l->applied, (unsigned long long)c->agenda.steps);
+    if (c->does_without)
         return PARTY_DONE;
     error_set(
-        p->error, STATUS_DATA,
+        p->host->error, STATUS_DATA,
         "the run is complete, this party only at %llu of %llu steps: its state was lost or put "
         "back",
-        (unsigned long long)l->applied, (unsigned long long)l->agenda.steps);
+        (unsigned long long)l->applied, (unsigned long long)c->agenda.steps);
     return PARTY_FAIL;
 }
 
@@ -260,32 +240,33 @@ static void end(void *state, struct actions *a)
     if (p->round.weights_cut > 0)
         log_warn("%llu times a weight was beyond protocol.fedvs.w_max and cut off",
                  (unsigned long long)p->round.weights_cut);
-    if (p->learner.planned)
-        party_settle_up(p, a);
+    if (p->course.planned)
+        party_settle_up(&p->purse, &p->course, a, p->learner.applied);
 }
 
 static void report(const void *state, struct party_report *r)
 {
     const struct party_train *p = state;
     const struct party_learner *l = &p->learner;
+    const struct party_course *c = &p->course;
 
     r->rounds = p->count.rounds;
     r->clipped = p->count.clipped;
     r->last_rows = p->count.last_rows;
     r->applied = l->applied;
     r->furthest = l->behind.furthest + p->deal.furthest;
-    r->planned = l->planned;
+    r->planned = c->planned;
     r->final = l->final;
     r->begun = l->trained || l->applied > 0 || p->count.rounds > 0;
     r->keeping = p->keep.writing;
-    r->shared = party_deal_whole(p);
-    r->plan = l->plan;
-    r->agenda = l->agenda;
+    r->shared = party_deal_whole(&p->deal);
+    r->plan = c->plan;
+    r->agenda = c->agenda;
     r->mechanism = p->purse.mechanism;
-    r->bottom = l->planned ? &l->bottom.net : NULL;
+    r->bottom = c->planned ? &l->bottom.net : NULL;
     r->trail = l->trail.value;
-    if (l->planned)
-        r->down_max = wire_down_max(&l->plan, p->round.upload.share_max);
+    if (c->planned)
+        r->down_max = wire_down_max(&c->plan, p->round.upload.share_max);
 }
 
 /* --- life --- */
@@ -294,25 +275,13 @@ static void free_job(void *state)
 {
     struct party_train *p = state;
 
-    lost(p);
-    rng_deinit(&p->round.noise);
-    digest_deinit(&p->learner.digest);
-    party_free_plan(p);
-    buf_deinit(&p->round.received);
+    party_round_deinit(&p->round);
+    party_course_deinit(&p->course);
+    party_learner_deinit(&p->learner);
+    party_deal_deinit(&p->deal);
+    party_purse_deinit(&p->purse);
+    party_keep_deinit(&p->keep);
     secret_free(p, 1, sizeof *p);
-}
-
-static enum status begin_life(struct party_train *p)
-{
-    enum status s = rng_init_system(&p->round.noise);
-
-    buf_init(&p->learner.plan_text, PLAN_TEXT_MAX);
-    buf_init(&p->keep.last, PARTY_KEEP_MAX);
-    buf_init(&p->keep.before, PARTY_KEEP_MAX);
-    buf_init(&p->learner.undo, PARTY_KEEP_MAX);
-    buf_init(&p->round.received, WIRE_PAYLOAD_MAX);
-    party_witness_init(p);
-    return s == STATUS_OK ? party_restore(p) : s;
 }
 
 static enum status new_job(void **state, const struct party_host *host)
@@ -322,14 +291,12 @@ static enum status new_job(void **state, const struct party_host *host)
 
     if (p == NULL)
         return STATUS_MEMORY;
-    p->setup = host->setup;
-    p->set = host->set;
-    p->stop = host->stop;
-    p->sm = host->sm;
-    p->error = host->error;
-    p->accused = host->accused;
-    p->spans = host->spans;
-    s = begin_life(p);
+    p->host = host;
+    party_keep_init(&p->keep);
+    party_purse_init(&p->purse, host->setup);
+    s = party_round_init(&p->round);
+    if (s == STATUS_OK)
+        s = party_restore(p);
     if (s == STATUS_OK)
         *state = p;
     else

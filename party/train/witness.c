@@ -12,7 +12,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/parts.h"
+#include "party/train/purse.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
@@ -22,70 +22,72 @@
 
 _Static_assert(LEDGER_NUMBER_MAX == WIRE_LEDGER_MAX, "what is said can be kept");
 
-void party_witness_init(struct party_train *p)
+void party_witness_init(struct party_witness *w, const struct party_setup *setup)
 {
-    for (uint32_t i = 0; i < p->setup->roster->n; i++)
-        p->purse.witness.seen[i] = p->setup->seen(p->setup->owner, i);
+    w->seen_n = setup->roster->n;
+    for (uint32_t i = 0; i < w->seen_n; i++)
+        w->seen[i] = setup->seen(setup->owner, i);
 }
 
-uint64_t party_number(const struct party_train *p, uint64_t unopened)
+uint64_t party_number(const struct party_setup *setup, uint64_t unopened)
 {
-    uint64_t last = p->setup->sequence(p->setup->owner);
+    uint64_t last = setup->sequence(setup->owner);
 
     CHECK(unopened <= last);
     return last - unopened;
 }
 
-static void see(struct party_train *p, uint32_t member, uint64_t number)
+static void see(struct party_witness *w, const struct party_set *set, uint32_t member,
+                uint64_t number)
 {
-    uint64_t *seen = &p->purse.witness.seen[p->set->members[member]];
+    uint64_t *seen = &w->seen[set->members[member]];
 
-    if (member == p->set->self || number <= *seen)
+    if (member == set->self || number <= *seen)
         return;
     *seen = number < WIRE_LEDGER_MAX ? number : WIRE_LEDGER_MAX;
-    p->purse.witness.dirty = true;
+    w->dirty = true;
 }
 
-void party_witness_hellos(struct party_train *p)
+void party_witness_hellos(struct party_witness *w, const struct party_setup *setup,
+                          const struct party_set *set)
 {
-    struct party_witness *w = &p->purse.witness;
+    for (uint32_t m = 0; m < set->members_n; m++) {
+        uint64_t said = set->hellos[m].ledger, seen = w->seen[set->members[m]];
 
-    for (uint32_t m = 0; m < p->set->members_n; m++) {
-        uint64_t said = p->set->hellos[m].ledger, seen = w->seen[p->set->members[m]];
-
-        if (m != p->set->self && said < seen)
+        if (m != set->self && said < seen)
             log_warn("the ledger of %s ends at %llu, and this party has seen %llu: it was put back "
                      "or replaced",
-                     p->setup->roster->party[p->set->members[m]].name, (unsigned long long)said,
+                     setup->roster->party[set->members[m]].name, (unsigned long long)said,
                      (unsigned long long)seen);
-        see(p, m, said);
+        see(w, set, m, said);
     }
     w->opened = w->ended = 0;
     w->due = w->dirty;
 }
 
-void party_witness_say(const struct party_train *p, struct agree_confirm *c)
+void party_witness_say(const struct party_witness *w, const struct party_set *set,
+                       struct agree_confirm *c)
 {
-    c->members = p->set->members_n;
-    for (uint32_t m = 0; m < p->set->members_n; m++)
-        agree_put_seen(c, m,
-                       m == p->set->self ? p->set->hellos[m].ledger
-                                         : p->purse.witness.seen[p->set->members[m]]);
+    c->members = set->members_n;
+    for (uint32_t m = 0; m < set->members_n; m++)
+        agree_put_seen(c, m, m == set->self ? set->hellos[m].ledger : w->seen[set->members[m]]);
 }
 
 /* Too few are named in the log; where they are enough, the first one is in the error. */
-enum status party_witness_check(struct party_train *p, const struct wire_confirms *cs)
+enum status party_witness_check(const struct party_setup *setup, const struct party_set *set,
+                                const struct party_course *c, const struct wire_confirms *cs,
+                                struct error *err)
 {
-    const uint64_t own = p->set->hellos[p->set->self].ledger;
-    const uint32_t needed = witness_needed(p->learner.plan.protocol.straggler,
-                                           plan_withstands(&p->learner.plan), p->set->members_n);
+    const uint64_t own = set->hellos[set->self].ledger;
+    const uint32_t needed =
+        witness_needed(c->plan.protocol.straggler, plan_withstands(&c->plan), set->members_n);
     bool who[WIRE_MEMBERS_MAX];
-    const uint32_t n = witness_count(who, cs->confirm, p->set->members_n, p->set->self, own);
+    const uint32_t n = witness_count(who, cs->confirm, set->members_n, set->self, own);
     enum status s = STATUS_OK;
 
-    for (uint32_t m = 0; m < p->set->members_n; m++) {
-        const char *name = p->setup->roster->party[p->set->members[m]].name;
-        const unsigned long long seen = agree_seen(&cs->confirm[m], p->set->self);
+    for (uint32_t m = 0; m < set->members_n; m++) {
+        const char *name = setup->roster->party[set->members[m]].name;
+        const unsigned long long seen = agree_seen(&cs->confirm[m], set->self);
 
         if (!who[m])
             continue;
@@ -94,7 +96,7 @@ enum status party_witness_check(struct party_train *p, const struct wire_confirm
                      "%llu; it would take %u of the others to stop this party",
                      name, seen, (unsigned long long)own, needed);
         else if (s == STATUS_OK)
-            s = error_set(p->error, STATUS_POLICY,
+            s = error_set(err, STATUS_POLICY,
                           "ledger: %s has seen number %llu of this ledger, which ends at %llu: it "
                           "was put back or replaced",
                           name, seen, (unsigned long long)own);
@@ -103,103 +105,107 @@ enum status party_witness_check(struct party_train *p, const struct wire_confirm
 }
 
 /* In clear, a round may end without members that it did not wait for. */
-static bool all_had_to_send(const struct plan *p)
+static bool all_had_to_send(const struct party_course *c)
 {
-    return !aggregation_of(p)->plaintext || p->protocol.straggler == STRAGGLER_WAIT;
+    return !aggregation_of(&c->plan)->plaintext || !c->does_without;
 }
 
-void party_witness_opened(struct party_train *p)
+void party_witness_opened(struct party_witness *w)
 {
-    p->purse.witness.opened++;
+    w->opened++;
 }
 
-void party_witness_ended(struct party_train *p)
+void party_witness_ended(struct party_witness *w, const struct party_course *c,
+                         const struct party_set *set)
 {
-    struct party_witness *w = &p->purse.witness;
-
-    if (w->ended == w->opened || !all_had_to_send(&p->learner.plan))
+    if (w->ended == w->opened || !all_had_to_send(c))
         return;
     w->ended = w->opened;
-    for (uint32_t m = 0; m < p->set->members_n; m++)
-        see(p, m, p->set->hellos[m].ledger + w->ended);
+    for (uint32_t m = 0; m < set->members_n; m++)
+        see(w, set, m, set->hellos[m].ledger + w->ended);
 }
 
-void party_witness_charge(struct party_train *p, struct action_charge *c)
+void party_witness_charge(struct party_witness *w, struct action_charge *c)
 {
-    c->seen = p->purse.witness.seen;
-    c->seen_n = p->setup->roster->n;
-    p->purse.witness.due = p->purse.witness.dirty = false;
+    c->seen = w->seen;
+    c->seen_n = w->seen_n;
+    w->due = w->dirty = false;
 }
 
 /* --- the own checkpoint --- */
 
-struct party_paid party_witness_paid(const struct party_train *p, uint64_t unopened)
+struct party_paid party_witness_paid(const struct party_witness *w, const struct party_setup *setup,
+                                     const struct party_learner *l, uint64_t unopened)
 {
-    const uint64_t last = p->setup->sequence(p->setup->owner);
-    struct party_paid now = p->purse.witness.paid;
+    const uint64_t last = setup->sequence(setup->owner);
+    struct party_paid now = w->paid;
 
     now.last = last;
-    if (!p->purse.witness.proven) /* what was said before stays said, until it is seen to be true */
+    if (!w->proven) /* what was said before stays said, until it is seen to be true */
         return now;
     now.rounds = unopened < last ? last - unopened : 0;
-    now.step = p->learner.behind.offered > p->learner.applied ? p->learner.behind.offered
-                                                              : p->learner.applied;
+    now.step = l->behind.offered > l->applied ? l->behind.offered : l->applied;
     return now;
 }
 
 /* `besides`: what else may be the reason. */
-static enum status lacks(struct party_train *p, uint64_t least, const char *who,
-                         const char *besides)
+static enum status lacks(const struct party_setup *setup, uint64_t least, const char *who,
+                         const char *besides, struct error *err)
 {
-    uint64_t last = p->setup->sequence(p->setup->owner);
+    uint64_t last = setup->sequence(setup->owner);
 
     if (last >= least)
         return STATUS_OK;
-    return error_set(p->error, STATUS_POLICY,
+    return error_set(err, STATUS_POLICY,
                      "ledger: %s/ledger.db ends at %llu, and %s it had come to %llu: it was put "
                      "back, replaced or deleted%s",
-                     p->setup->config->state, (unsigned long long)last, who,
-                     (unsigned long long)least, besides);
+                     setup->config->state, (unsigned long long)last, who, (unsigned long long)least,
+                     besides);
 }
 
-enum status party_witness_restore(struct party_train *p, const struct party_paid *paid)
+enum status party_witness_restore(struct party_witness *w, const struct party_setup *setup,
+                                  const struct party_paid *paid, struct error *err)
 {
-    p->purse.witness.paid = *paid;
-    return lacks(p, paid->last, "by the checkpoint", "");
+    w->paid = *paid;
+    return lacks(setup, paid->last, "by the checkpoint", "", err);
 }
 
-void party_witness_forget_steps(struct party_train *p)
+void party_witness_forget_steps(struct party_witness *w)
 {
-    p->purse.witness.paid = (struct party_paid){.last = p->purse.witness.paid.last};
-    p->purse.witness.proven = false;
+    w->paid = (struct party_paid){.last = w->paid.last};
+    w->proven = false;
 }
 
 /* Where the ledger has to have come if the server has done what it says.  Of a process without a
  * checkpoint nothing is known to be paid, so that each step counts. */
-static uint64_t least_by_steps(const struct party_train *p)
+static uint64_t least_by_steps(const struct party_witness *w, const struct party_course *c,
+                               const struct party_learner *l)
 {
-    const struct party_paid *paid = &p->purse.witness.paid;
+    const struct party_paid *paid = &w->paid;
     /* The round that was under way may have been counted before its step was. */
     uint64_t least = paid->rounds > 0 ? paid->rounds - 1 : 0;
 
-    if (p->purse.witness.proven || p->learner.plan.protocol.straggler != STRAGGLER_WAIT ||
-        paid->rounds == PARTY_PAID_FORGOTTEN || p->learner.behind.offered <= paid->step)
+    if (w->proven || c->does_without || paid->rounds == PARTY_PAID_FORGOTTEN ||
+        l->behind.offered <= paid->step)
         return 0;
-    return least + (p->learner.behind.offered - paid->step);
+    return least + (l->behind.offered - paid->step);
 }
 
-void party_witness_offered(struct party_train *p)
+void party_witness_offered(struct party_witness *w, const struct party_setup *setup,
+                           const struct party_course *c, const struct party_learner *l)
 {
-    if (p->learner.applied == p->learner.behind.offered &&
-        p->setup->sequence(p->setup->owner) >= least_by_steps(p))
-        p->purse.witness.proven = true; /* what follows is paid for under these eyes */
+    if (l->applied == l->behind.offered && setup->sequence(setup->owner) >= least_by_steps(w, c, l))
+        w->proven = true; /* what follows is paid for under these eyes */
 }
 
-enum status party_witness_steps(struct party_train *p)
+enum status party_witness_steps(struct party_witness *w, const struct party_setup *setup,
+                                const struct party_course *c, const struct party_learner *l,
+                                struct error *err)
 {
-    party_witness_offered(p);
+    party_witness_offered(w, setup, c, l);
     /* The parties have not signed what is offered: the server may be the one who is wrong. */
-    return lacks(p, least_by_steps(p), "by the server's steps",
+    return lacks(setup, least_by_steps(w, c, l), "by the server's steps",
                  ", or the server claims steps that were never done: ask another party how far the "
-                 "run is");
+                 "run is",
+                 err);
 }

@@ -87,7 +87,6 @@ static struct server_next begin(void *state, struct actions *a)
 
     for (size_t i = 0; i < s->fed->terms.roster->n; i++)
         s->member[i].uploaded = 0;
-    s->sum.combined_round = 0;
     if (!server_waits(s->fed))
         server_trainer_begin(&s->trainer, s->fed->terms.digest);
     if (s->stream != NULL)
@@ -169,7 +168,7 @@ static bool spared(const struct server_train *s, bool had_answered)
 {
     switch (phase_row(s->fed->sm.phase)->spares) {
     case SPARES_NOBODY: return false;
-    case SPARES_PARTIAL: return s->sum.shape.partial;
+    case SPARES_PARTIAL: return s->mode->partial;
     case SPARES_SHARED:
         return had_answered && !purpose_of(s->round.task.purpose)->deals &&
                server_decodes_without(s);

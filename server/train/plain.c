@@ -25,15 +25,13 @@ static void note_opened(struct server_round *r, const struct server_task *task, 
 }
 
 struct train_next server_ask_all(struct server_train *s, struct actions *a, enum phase phase,
-                                 const struct server_task *task)
+                                 const struct server_task *task, bool patient)
 {
-    const struct purpose *is = purpose_of(task->purpose);
-    const bool patient = phase == PHASE_ROUND && !is->trains && s->sum.shape.partial;
     struct wire_broadcast b;
 
     note_opened(&s->round, task, s->fed->now_us);
     server_next_question(s->fed);
-    if (!is->deals)
+    if (!purpose_of(task->purpose)->deals)
         server_sum_begin(&s->sum, task);
     if (s->fed->sm.phase != phase)
         sm_move(&s->fed->sm, phase, s->fed->set.generation);
@@ -53,7 +51,14 @@ struct train_next server_ask_all(struct server_train *s, struct actions *a, enum
 static struct train_next open_round(struct server_train *s, struct actions *a,
                                     const struct server_task *task)
 {
-    return server_ask_all(s, a, PHASE_ROUND, task);
+    return server_ask_all(s, a, PHASE_ROUND, task, false);
+}
+
+/* A test needs all of its rows. */
+static struct train_next open_partial(struct server_train *s, struct actions *a,
+                                      const struct server_task *task)
+{
+    return server_ask_all(s, a, PHASE_ROUND, task, !purpose_of(task->purpose)->trains);
 }
 
 /* --- uploads --- */
@@ -136,22 +141,23 @@ static struct train_next settle(struct server_train *s, struct actions *a)
                                    : train_say(NEXT_SET); /* or nobody is left */
 }
 
-/* A sum in clear ends a training round without the late, but a test needs all of its rows. */
 static struct train_next out_of_time(struct server_train *s, struct actions *a, bool may_leave)
 {
+    (void)s;
     (void)a;
-    if (may_leave && s->sum.shape.partial && purpose_of(s->round.task.purpose)->trains &&
-        s->fed->set.answers > 0)
-        return train_next(TRAIN_SUM);
+    (void)may_leave;
     return train_say(NEXT_LATE);
 }
 
-/* Of a round that did not wait for it. */
-static bool takes_late(const struct server_train *s)
+/* A training round ends without the late. */
+static struct train_next without_the_late(struct server_train *s, struct actions *a, bool may_leave)
 {
-    return s->sum.shape.partial;
+    if (may_leave && purpose_of(s->round.task.purpose)->trains && s->fed->set.answers > 0)
+        return train_next(TRAIN_SUM);
+    return out_of_time(s, a, may_leave);
 }
 
+/* It was counted, and nothing else comes of it. */
 static struct train_next late_upload(struct server_train *s, uint32_t peer,
                                      const struct wire_upload *u)
 {
@@ -240,7 +246,7 @@ static void note_members(struct server_train *s)
         if (p->member < 0)
             continue;
         if (p->answered || s->fed->sm.phase != PHASE_ROUND) /* in clear it may have done without */
-            p->losses = 0;
+            server_was_whole(s->fed, peer);
         if (server_waits(s->fed))
             s->member[peer].applied = s->trainer.steps_done; /* once the next broadcast is there */
     }
@@ -281,7 +287,16 @@ const struct server_mode server_plain = {
     .upload = upload,
     .settle = settle,
     .out_of_time = out_of_time,
-    .takes_late = takes_late,
+    .work = server_sum_work,
+    .done = server_sum_done,
+};
+
+const struct server_mode server_partial = {
+    .partial = true,
+    .open = open_partial,
+    .upload = upload,
+    .settle = settle,
+    .out_of_time = without_the_late,
     .late_upload = late_upload,
     .work = server_sum_work,
     .done = server_sum_done,

@@ -9,8 +9,6 @@
  */
 #include "server/train/train.h"
 
-#include "common/config/aggregation.h"
-
 bool server_choose_round(struct server_trainer *t, const struct server_deal *d,
                          struct server_task *out)
 {
@@ -27,7 +25,9 @@ bool server_choose_round(struct server_trainer *t, const struct server_deal *d,
 
 static const struct server_mode *mode_without_steps(const struct server_train *s)
 {
-    return s->shares != NULL ? &server_coded : &server_plain;
+    if (s->shares != NULL)
+        return &server_coded;
+    return s->sum.shape.partial ? &server_partial : &server_plain;
 }
 
 /* Async streams its training rounds alone. */
@@ -39,11 +39,11 @@ static const struct server_mode *mode_of(const struct server_train *s,
     return mode_without_steps(s);
 }
 
-/* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can. */
+/* A set that has shrunk cannot open a round under masks: it is keyed anew.  In clear it can, where
+ * anybody is done without. */
 static bool set_is_whole(const struct server_train *s)
 {
-    return s->fed->set.left == 0 ||
-           (aggregation_of(s->sum.plan)->plaintext && !server_waits(s->fed));
+    return s->fed->set.left == 0 || s->sum.shape.partial || s->stream != NULL;
 }
 
 struct train_next server_next_round(struct server_train *s, struct actions *a)
@@ -84,7 +84,7 @@ void server_sum_up(struct server_train *s, struct actions *a)
 /* Of a round that did not wait for it. */
 static bool is_late(const struct server_train *s, uint32_t peer, const struct wire_upload *u)
 {
-    return s->mode->takes_late(s) && u->round > s->member[peer].uploaded &&
+    return s->mode->late_upload != NULL && u->round > s->member[peer].uploaded &&
            (u->round < s->round.number ||
             (u->round == s->round.number && s->fed->sm.phase == PHASE_CLOSE));
 }

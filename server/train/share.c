@@ -14,7 +14,7 @@ static struct train_next open_round(struct server_train *s, struct actions *a,
                                     const struct server_task *task)
 {
     server_shares_begin(s->shares);
-    return server_ask_all(s, a, PHASE_SHARE, task);
+    return server_ask_all(s, a, PHASE_SHARE, task, false);
 }
 
 bool server_decodes_without(const struct server_train *s)
@@ -96,12 +96,6 @@ static struct train_next upload(struct server_train *s, struct actions *a, uint3
     return train_say(NEXT_WAIT);
 }
 
-static bool takes_late(const struct server_train *s)
-{
-    (void)s;
-    return true;
-}
-
 /* An upload that its round did not wait for still tells whether that round's sum was right. */
 static struct train_next late_upload(struct server_train *s, uint32_t peer,
                                      const struct wire_upload *u)
@@ -154,7 +148,6 @@ const struct server_mode server_coded = {
     .upload = upload,
     .settle = settle,
     .out_of_time = out_of_time,
-    .takes_late = takes_late,
     .late_upload = late_upload,
     .work = server_sum_work,
     .done = server_sum_done,

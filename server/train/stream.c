@@ -144,7 +144,7 @@ static enum status ask(struct server_train *s, struct actions *a, uint32_t peer,
         b.place = lane->task.place;
     }
     lane->open = b.opens;
-    s->fed->peer[peer].answered = !b.opens;
+    server_awaits(s->fed, peer, b.opens);
     if (b.opens || b.closes) {
         struct action *send = server_send_one(s->fed, a, peer, WIRE_BROADCAST);
         send->msg.broadcast = b;
@@ -211,10 +211,8 @@ static struct train_next out_of_time(struct server_train *s, struct actions *a, 
             continue;
         asked = true;
         s->stream->lane[s->fed->set.member[m]].open = false;
-        p->member = -1;
         s->member[s->fed->set.member[m]].owes = true;
-        server_sits_out(s->fed, s->fed->set.member[m]);
-        s->fed->set.left++;
+        server_left_behind(s->fed, s->fed->set.member[m]);
     }
     if (!asked) {
         error_set(
@@ -259,8 +257,8 @@ static struct train_next upload(struct server_train *s, struct actions *a, uint3
                             &s->fed->error) != STATUS_OK)
         return train_say(NEXT_FAIL);
     lane->open = false;
-    s->fed->peer[peer].answered = true;
-    s->fed->peer[peer].losses = 0;
+    server_awaits(s->fed, peer, false);
+    server_was_whole(s->fed, peer);
     t->peer = peer;
     actions_add(a, ACTION_DISARM);
     work = actions_add(a, ACTION_WORK);
@@ -380,18 +378,11 @@ static struct train_next done(struct server_train *s, struct actions *a,
 
 /* --- the mode --- */
 
-static bool takes_late(const struct server_train *s)
-{
-    (void)s;
-    return false;
-}
-
 const struct server_mode server_streamed = {
     .open = open_stream,
     .upload = upload,
     .settle = when_drained,
     .out_of_time = out_of_time,
-    .takes_late = takes_late,
     .work = work,
     .done = done,
 };

@@ -60,6 +60,7 @@ enum status server_sum_members(struct server_sum *sum, uint32_t n)
         return st;
     sum->shape.parties = n;
     sum->shape.self = 0;
+    sum->combined_round = 0;
     sum->check_bytes = secagg_check_bytes(agg, &sum->shape); /* follows the width */
     secagg_server_free(sum->secagg);
     sum->secagg = NULL;

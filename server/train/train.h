@@ -3,7 +3,8 @@
  *
  *   job.c       the table, and what follows of the verdicts
  *   round.c     one round after the other: which is next
- *   plain.c     plain rounds, and what others have in common with them (a mode)
+ *   plain.c     plain rounds, and what others have in common with them (two modes: some close
+ *               without the late)
  *   share.c     coded rounds: SHARE and SUM                            (a mode)
  *   stream.c    STREAM: a step at each arrival                         (a mode)
  *   close.c     CLOSE, and checkpoints on their way
@@ -131,14 +132,14 @@ struct server_train {
 
 /* How the rounds of a job are played, by the federation's set. */
 struct server_mode {
+    bool partial; /* a sum may be of some members alone */
     struct train_next (*open)(struct server_train *s, struct actions *a,
                               const struct server_task *task);
     struct train_next (*share)(struct server_train *s, struct actions *a, uint32_t peer,
                                const struct wire_shares *w); /* or NULL: never expected */
     struct train_next (*upload)(struct server_train *s, struct actions *a, uint32_t peer,
                                 const struct wire_upload *u);
-    /* Of a round that did not wait for it, and is counted already; only where it takes_late. */
-    bool (*takes_late)(const struct server_train *s);
+    /* Of a round that did not wait for it, and is counted already; NULL: none is ever late. */
     struct train_next (*late_upload)(struct server_train *s, uint32_t peer,
                                      const struct wire_upload *u);
     /* A member is lost that the round can do without: has it ended? */
@@ -150,7 +151,7 @@ struct server_mode {
                               const struct server_worked *w);
 };
 
-extern const struct server_mode server_plain, server_coded, server_streamed;
+extern const struct server_mode server_plain, server_partial, server_coded, server_streamed;
 
 /* --- functions --- */
 
@@ -184,8 +185,9 @@ void server_count_late(struct server_train *s, uint32_t peer, const struct wire_
 void server_sum_up(struct server_train *s, struct actions *a);
 
 /* plain.c, and what other rounds have in common with plain ones */
+/* `patient`: nobody is left behind before patience ends. */
 struct train_next server_ask_all(struct server_train *s, struct actions *a, enum phase phase,
-                                 const struct server_task *task) MUST_USE;
+                                 const struct server_task *task, bool patient) MUST_USE;
 /* NEXT_WAIT: it is in the sum. */
 struct train_next server_add_upload(struct server_train *s, uint32_t peer,
                                     const struct wire_upload *u) MUST_USE;

@@ -107,6 +107,9 @@ HEADER_OF = {
     'tests/sim/drive.c': 'tests/sim/world.h',
     'common/wire/pack.c': 'common/wire/message.h',
     'common/wire/unpack.c': 'common/wire/message.h',
+    'party/train/charge.c': 'party/train/purse.h',
+    'party/train/witness.c': 'party/train/purse.h',
+    'party/train/share.c': 'party/train/round.h',
 }
 # The same for all that match.
 HEADER_OF_ALL = {'common/config/plan_rules_*.c': 'common/config/plan_rules_groups.h',

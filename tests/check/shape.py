@@ -5,7 +5,8 @@ Files of a folder stand in an order from the outside in (tests/check/order.txt):
 stands below it.  check_source.py refuses a folder with more than a few arrows back up; --best finds
 an order with few.  An arrow is a pair of files, one of which includes the other's header or calls one
 of its functions; an arrow that runs back up is named.  Also: fields of the shared headers that more
-than FILES_MAX files touch, and how many files ask for a mode by its name.
+than WRITERS_MAX files write, and those that more than FILES_MAX touch, and how many files ask for a
+mode by its name.
 
 Files are told by their stem, so x.c and x.h are one.  Fields are told by struct and name (typed.py),
 and the struct with the most wide ones is named; by their names alone, as it once was counted, a name
@@ -21,6 +22,7 @@ import sys
 from typed import MEMBER, STRUCT, returned, shapes, touched
 
 FILES_MAX = 4  # that may touch a field which is nobody's own
+WRITERS_MAX = 2
 SIDES = ('server', 'party')
 ORDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'order.txt')
 NAMES = ('AGGREGATION_', 'PURPOSE_', 'ENCODING_')
@@ -99,14 +101,15 @@ def up(found, order):
 
 
 def fields(tree, side):
-    """{(struct, field): files that touch it} of the structs in the side's headers."""
+    """{(struct, field): {file that touches it: does it write it?}} of the structs in the side's
+    headers."""
     plain = {path: bare(text) for path, text in tree.items()}
     known, returns, found = shapes(plain.values()), returned(plain.values()), {}
     own = {s for text in sources(plain, side, ('.h',)).values() for s, _ in STRUCT.findall(text)}
     for stem, text in sources(plain, side).items():
-        for struct, field in touched(text, known, returns):
+        for (struct, field), writes in touched(text, known, returns).items():
             if struct in own:
-                found.setdefault((struct, field), []).append(stem)
+                found.setdefault((struct, field), {})[stem] = writes
     return found
 
 
@@ -164,13 +167,17 @@ def main():
         back = up(found, order[side])
         for f, t in back:
             print('%s: %s -> %s (%s)' % (side, f, t, found[(f, t)]))
-        wide = [f for f, s in fields(tree, side).items() if len(s) > FILES_MAX]
+        all_fields = fields(tree, side)
+        wide = [f for f, s in all_fields.items() if len(s) > FILES_MAX]
+        written = sum(sum(s.values()) > WRITERS_MAX for s in all_fields.values())
         same = sum(len(s) > FILES_MAX for s in names(tree, side).values())
         asks = sum(len(PREDICATE.findall(bare(t))) for t in texts.values())
         print('%s: %d of %d arrows run back up, %d questions for a mode, %d lines'
               % (side, len(back), len(found), asks, sum(t.count('\n') for t in texts.values())))
-        print('%s: %d fields in more than %d files, at most %d of one struct (%s); by name alone %d'
-              % (side, len(wide), FILES_MAX, widest(wide)[1], widest(wide)[0], same))
+        print('%s: %d fields written by more than %d files; %d in more than %d, at most %d of one '
+              'struct (%s); by name alone %d'
+              % (side, written, WRITERS_MAX, len(wide), FILES_MAX, widest(wide)[1],
+                 widest(wide)[0], same))
     for name in NAMES:
         print('%s*: %d files' % (name, sum(
             name in bare(t) for side in ('common', *SIDES) for t in sources(tree, side).values())))

@@ -11,9 +11,10 @@ MEMBER = re.compile(r'[\s\*](\w+)(?:\[[^\]]*\])*(?=[,;])')
 OPEN, CLOSE = '([{', ')]}'
 STRUCT = re.compile(r'\bstruct (\w+) \{\n(.*?)^\}', re.M | re.S)
 # `struct x *a, b[3]`: up to the end of a declaration, or of a parameter.
-TYPED = re.compile(r'\bstruct (\w+)\s+(\**(?:const )?\w+[^;{}()]*)')
+TYPED = re.compile(r'\bstruct (\w+)\s+(?=(\**(?:const )?\w+[^;{}()]*))')
 RETURNS = re.compile(r'^(?:[a-z]+ )*struct (\w+) \**(\w+)\(', re.M)
 BODY = re.compile(r'^\w[^;{}]*\([^;{]*\)\n\{.*?^\}', re.M | re.S)
+WRITTEN = re.compile(r'(?:\[[^\]]*\])*\s*(?:=(?!=)|[-+*/|&^%]=|<<=|>>=|\+\+|--)')
 STEP = re.compile(r'\s*(?:->|\.)\s*(\w+)')
 
 
@@ -49,18 +50,23 @@ def shapes(texts):
 
 
 def touched(text, known, returns):
-    """{(struct, field)} that a source touches, by the types of what it declares."""
-    found = set()
+    """{(struct, field): is it written there?} of what a source touches, by the types of what it
+    declares.  To be written is to be assigned to; what is behind a pointer handed on is not seen."""
+    found = {}
 
     def follow(struct, part, at):
+        last = None
         while True:
             while part[at:at + 1] == '[':
                 at = behind(part, at)
             step = STEP.match(part, at)
             if step is None or step.group(1) not in known.get(struct, {}):
-                return
-            found.add((struct, step.group(1)))
+                break
+            last = (struct, step.group(1))
+            found.setdefault(last, False)
             struct, at = known[struct][step.group(1)], step.end()
+        if last is not None and WRITTEN.match(part, at):
+            found[last] = True
 
     for part in BODY.findall(text) + [BODY.sub('', text)]:
         types = {n: of for of, declared in TYPED.findall(part) for n in names_of(declared)}
@@ -71,8 +77,9 @@ def touched(text, known, returns):
                 follow(types.get(word.group(1)), part, word.end())
         for made in re.finditer(r'struct (\w+)(?:\)| \w+ =)\s*(?=\{)', part):
             inside = part[made.end():behind(part, made.end())]
-            found |= {(made.group(1), f) for f in re.findall(r'[{,]\s*\.(\w+)', inside)
-                      if f in known.get(made.group(1), {})}
+            for field in re.findall(r'[{,]\s*\.(\w+)', inside):
+                if field in known.get(made.group(1), {}):
+                    found.setdefault((made.group(1), field), False)
     return found
 
 

@@ -254,8 +254,7 @@ static void took_shares(struct sim *s, uint32_t party)
     if (!trains(p))
         return;
     if (inside(p)->round.task.work != WORK_SUM ||
-        inside(p)->round.task.purpose != PURPOSE_DEAL_DATA ||
-        inside(p)->round.result.status != STATUS_OK)
+        inside(p)->round.task.purpose != PURPOSE_DEAL_DATA || inside(p)->result.status != STATUS_OK)
         return;
     c = dealing_chunk(&inside(p)->deal.chunks, inside(p)->round.task.place);
     for (uint32_t m = 0; m < p->fed.set.members_n; m++) {

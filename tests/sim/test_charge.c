@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/parts.h"
+#include "party/train/purse.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
@@ -18,40 +18,44 @@
 
 enum { ROWS = 23, BATCH = 5, ROUNDS = 5, TEST_ROWS = 100, LONG_ROWS = 500 };
 
-static struct party_train *p;
+/* The parts that it takes. */
+struct charging {
+    struct party_course course;
+    struct party_purse purse;
+    struct party_task task;
+};
+
+static struct charging *p;
 static struct actions actions;
 /* Releases in the ledger and releases sent, by split and row. */
 static int held[2][LONG_ROWS], sent[2][LONG_ROWS];
 
 static void start(uint32_t rows, uint32_t batch, double epochs)
 {
-    static const struct roster five = {.n = 5};
-    static const struct party_setup setup = {.roster = &five};
-
     p = mem_alloc(1, sizeof *p);
     CHECK(p != NULL);
-    p->setup = &setup;
-    plan_defaults(&p->learner.plan);
-    p->learner.plan.shape.train_rows = rows;
-    p->learner.plan.shape.test_rows = TEST_ROWS;
-    p->learner.plan.training.batch = batch;
-    p->learner.plan.training.epochs = epochs;
-    p->learner.plan.training.evaluate_train = true;
-    agenda_make(&p->learner.agenda, &p->learner.plan);
-    CHECK(schedule_init(&p->learner.schedule, agenda_seed(&p->learner.plan, 0), rows, batch, 1) ==
+    plan_defaults(&p->course.plan);
+    p->course.plan.shape.train_rows = rows;
+    p->course.plan.shape.test_rows = TEST_ROWS;
+    p->course.plan.training.batch = batch;
+    p->course.plan.training.epochs = epochs;
+    p->course.plan.training.evaluate_train = true;
+    agenda_make(&p->course.agenda, &p->course.plan);
+    CHECK(schedule_init(&p->course.schedule, agenda_seed(&p->course.plan, 0), rows, batch, 1) ==
           STATUS_OK);
     p->purse.rows_max = rows > TEST_ROWS ? rows : TEST_ROWS;
     p->purse.rows = mem_alloc(p->purse.rows_max, sizeof *p->purse.rows);
     CHECK(p->purse.rows != NULL);
     p->purse.mechanism.parties = 5;
     p->purse.mechanism.colluders = 1;
+    p->purse.witness.seen_n = 5;
     memset(held, 0, sizeof held);
     memset(sent, 0, sizeof sent);
 }
 
 static void stop(void)
 {
-    schedule_deinit(&p->learner.schedule);
+    schedule_deinit(&p->course.schedule);
     mem_free(p->purse.rows);
     mem_free(p);
 }
@@ -107,10 +111,10 @@ static bool train(uint64_t step)
     uint32_t n;
     bool ready;
 
-    p->round.task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
-    ready = party_reserved(p, &actions);
+    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
+    ready = party_reserved(&p->purse, &p->course, &p->task, &actions);
     assert_int_equal(commit(), !ready);
-    row = schedule_batch(&p->learner.schedule, step, &n);
+    row = schedule_batch(&p->course.schedule, step, &n);
     for (uint32_t i = 0; i < n; i++)
         send_row(PURPOSE_TRAIN, row[i]);
     return !ready;
@@ -120,13 +124,13 @@ static bool evaluate(enum wire_purpose purpose, uint64_t sweep, uint32_t place, 
 {
     bool ready;
 
-    p->round.task = (struct party_task){.open = true,
-                                        .purpose = purpose,
-                                        .place = place,
-                                        .sweep = sweep,
-                                        .rows = rows,
-                                        .coded = rows};
-    ready = party_reserved(p, &actions);
+    p->task = (struct party_task){.open = true,
+                                  .purpose = purpose,
+                                  .place = place,
+                                  .sweep = sweep,
+                                  .rows = rows,
+                                  .coded = rows};
+    ready = party_reserved(&p->purse, &p->course, &p->task, &actions);
     assert_int_equal(commit(), !ready);
     for (uint32_t i = 0; i < rows; i++)
         send_row(purpose, place + i);
@@ -149,10 +153,10 @@ static void test_a_run_charges_each_epoch_once_and_exactly_what_it_sends(void **
 {
     (void)state;
     start(ROWS, BATCH, 3);
-    for (uint64_t step = 0; step < p->learner.agenda.steps; step++)
+    for (uint64_t step = 0; step < p->course.agenda.steps; step++)
         assert_int_equal(train(step), step % ROUNDS == 0);
     assert_int_equal(unsent(), 0);
-    party_give_back(p, &actions);
+    party_give_back(&p->purse, &p->course, &actions);
     assert_int_equal(commit(), 0);
     stop();
 }
@@ -163,9 +167,9 @@ static void test_no_block_is_longer_than_the_most_or_goes_beyond_the_last_step(v
 
     (void)state;
     start(LONG_ROWS, 2, 1.5);
-    assert_int_equal(p->learner.agenda.rounds_per_epoch, 250);
-    assert_int_equal(p->learner.agenda.steps, 375);
-    for (uint64_t step = 0; step < p->learner.agenda.steps; step++) {
+    assert_int_equal(p->course.agenda.rounds_per_epoch, 250);
+    assert_int_equal(p->course.agenda.steps, 375);
+    for (uint64_t step = 0; step < p->course.agenda.steps; step++) {
         bool charged = train(step);
 
         assert_int_equal(charged, step % 250 % PARTY_CHARGE_ROUNDS == 0);
@@ -202,11 +206,11 @@ static void test_the_unsent_rest_is_given_back_once(void **state)
     assert_true(train(0));
     assert_false(train(1));
     assert_int_equal(unsent(), ROWS - 2 * BATCH);
-    party_give_back(p, &actions);
+    party_give_back(&p->purse, &p->course, &actions);
     assert_true(actions.item[0].charge.give_back);
     assert_int_equal(commit(), 1);
     assert_int_equal(unsent(), 0);
-    party_give_back(p, &actions);
+    party_give_back(&p->purse, &p->course, &actions);
     assert_int_equal(commit(), 0);
     assert_true(train(2)); /* charged anew */
     assert_int_equal(unsent(), ROWS - 3 * BATCH);
@@ -221,14 +225,15 @@ static void test_another_set_gives_back_and_charges_under_its_own_mechanism(void
     start(ROWS, BATCH, 2);
     assert_true(train(0));
     next = p->purse.mechanism;
-    party_use_mechanism(p, &actions, next); /* the same set again: nothing to do */
+    party_use_mechanism(&p->purse, &p->course, &actions,
+                        next); /* the same set again: nothing to do */
     assert_int_equal(commit(), 0);
     assert_false(train(1));
     for (int change = 0; change < 2; change++) {
         next = p->purse.mechanism;
         next.parties -= change == 0;
         next.colluders += change == 1;
-        party_use_mechanism(p, &actions, next);
+        party_use_mechanism(&p->purse, &p->course, &actions, next);
         assert_int_equal(actions.n, 1);
         assert_true(actions.item[0].charge.give_back);
         assert_int_equal(actions.item[0].charge.mechanism.parties, change == 0 ? 5 : 4);
@@ -255,7 +260,7 @@ static void test_another_sigma_alone_gives_back_and_charges_anew(void **state)
     assert_true(train(0));
     next = p->purse.mechanism;
     next.sigma = 1.5;
-    party_use_mechanism(p, &actions, next);
+    party_use_mechanism(&p->purse, &p->course, &actions, next);
     assert_int_equal(actions.n, 1);
     assert_true(actions.item[0].charge.give_back);
     assert_true(actions.item[0].charge.mechanism.sigma == 1.25 && p->purse.mechanism.sigma == 1.5);
@@ -270,11 +275,11 @@ static void test_a_refused_charge_is_neither_used_nor_given_back(void **state)
 {
     (void)state;
     start(ROWS, BATCH, 2);
-    p->round.task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = 0};
-    assert_false(party_reserved(p, &actions));
+    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = 0};
+    assert_false(party_reserved(&p->purse, &p->course, &p->task, &actions));
     actions.n = 0; /* the ledger said no */
-    party_forget_reserves(p);
-    party_give_back(p, &actions);
+    party_forget_reserves(&p->purse);
+    party_give_back(&p->purse, &p->course, &actions);
     assert_int_equal(commit(), 0);
     assert_true(train(0));
     stop();
@@ -332,7 +337,7 @@ static void test_another_set_charges_the_rest_of_a_sweep_again(void **state)
     assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 0, 40));
     next = p->purse.mechanism;
     next.parties--;
-    party_use_mechanism(p, &actions, next);
+    party_use_mechanism(&p->purse, &p->course, &actions, next);
     assert_int_equal(commit(), 0); /* what is left of a sweep is not given back */
     assert_true(evaluate(PURPOSE_EVALUATE_TEST, 1, 40, 40));
     assert_false(evaluate(PURPOSE_EVALUATE_TEST, 1, 80, 20));
@@ -363,8 +368,8 @@ static const struct action_charge *charged(void)
 
 static void ask(uint64_t step)
 {
-    p->round.task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
-    assert_false(party_reserved(p, &actions));
+    p->task = (struct party_task){.open = true, .purpose = PURPOSE_TRAIN, .place = step};
+    assert_false(party_reserved(&p->purse, &p->course, &p->task, &actions));
 }
 
 static void test_a_charge_says_where_it_begins_and_how_many_rounds_it_pays_for(void **state)
@@ -374,19 +379,19 @@ static void test_a_charge_says_where_it_begins_and_how_many_rounds_it_pays_for(v
     ask(0);
     assert_int_equal(charged()->place, 0);
     assert_int_equal(charged()->rounds, ROUNDS);
-    assert_ptr_equal(charged()->plan, p->learner.plan_digest);
+    assert_ptr_equal(charged()->plan, p->course.digest);
     assert_int_equal(commit(), 1);
     ask(0); /* repeated */
     assert_int_equal(charged()->rounds, 1);
     assert_int_equal(commit(), 1);
     assert_false(train(1));
-    party_give_back(p, &actions);
+    party_give_back(&p->purse, &p->course, &actions);
     assert_int_equal(charged()->place, 2);
     assert_int_equal(charged()->rounds, ROUNDS - 2);
     assert_int_equal(commit(), 1);
-    p->round.task = (struct party_task){
+    p->task = (struct party_task){
         .open = true, .purpose = PURPOSE_EVALUATE_TEST, .sweep = 1, .place = 0, .coded = 40};
-    assert_false(party_reserved(p, &actions));
+    assert_false(party_reserved(&p->purse, &p->course, &p->task, &actions));
     /* All rows fit one round of an evaluation: whoever cuts them smaller pays for each. */
     assert_int_equal(charged()->rounds, 1);
     assert_int_equal(commit(), 1);
@@ -399,14 +404,14 @@ static void test_rounds_of_a_sweep_are_those_of_the_agenda(void **state)
 
     (void)state;
     start(LONG_ROWS, 2, 1);
-    p->learner.plan.model.embedding = 65536; /* so that a round takes few rows */
-    most = agenda_round_places(&p->learner.plan);
+    p->course.plan.model.embedding = 65536; /* so that a round takes few rows */
+    most = agenda_round_places(&p->course.plan);
     assert_true(most < TEST_ROWS / 3);
-    p->round.task = (struct party_task){
+    p->task = (struct party_task){
         .open = true, .purpose = PURPOSE_EVALUATE_TEST, .sweep = 1, .place = 0, .coded = most};
-    assert_false(party_reserved(p, &actions));
+    assert_false(party_reserved(&p->purse, &p->course, &p->task, &actions));
     assert_int_equal(charged()->rounds, (TEST_ROWS + most - 1) / most);
-    assert_int_equal(party_unopened(p), (TEST_ROWS + most - 1) / most - 1);
+    assert_int_equal(party_unopened(&p->purse, &p->course.plan), (TEST_ROWS + most - 1) / most - 1);
     assert_int_equal(commit(), 1);
     stop();
 }
@@ -415,18 +420,18 @@ static void test_what_is_reserved_and_not_opened_is_counted(void **state)
 {
     (void)state;
     start(ROWS, BATCH, 2);
-    assert_int_equal(party_unopened(p), 0);
+    assert_int_equal(party_unopened(&p->purse, &p->course.plan), 0);
     for (uint64_t step = 0; step < ROUNDS; step++) {
         assert_int_equal(train(step), step == 0);
-        assert_int_equal(party_unopened(p), ROUNDS - 1 - step);
+        assert_int_equal(party_unopened(&p->purse, &p->course.plan), ROUNDS - 1 - step);
     }
     assert_true(train(0)); /* a repetition reserves nothing */
-    assert_int_equal(party_unopened(p), 0);
+    assert_int_equal(party_unopened(&p->purse, &p->course.plan), 0);
     assert_true(train(ROUNDS));
-    assert_int_equal(party_unopened(p), ROUNDS - 1);
-    party_give_back(p, &actions);
+    assert_int_equal(party_unopened(&p->purse, &p->course.plan), ROUNDS - 1);
+    party_give_back(&p->purse, &p->course, &actions);
     assert_int_equal(commit(), 1);
-    assert_int_equal(party_unopened(p), 0);
+    assert_int_equal(party_unopened(&p->purse, &p->course.plan), 0);
     stop();
 }
 
@@ -449,17 +454,17 @@ static void test_what_was_seen_goes_with_each_charge_and_alone_where_none_is_due
     assert_int_equal(charged()->n, 0);
     assert_false(charged()->give_back);
     actions.n = 0;
-    assert_int_equal(party_unopened(p), ROUNDS - 3);
+    assert_int_equal(party_unopened(&p->purse, &p->course.plan), ROUNDS - 3);
     assert_false(train(3));
 
     p->purse.witness.dirty = true; /* rounds ended since */
-    party_settle_up(p, &actions);
+    party_settle_up(&p->purse, &p->course, &actions, 0);
     assert_int_equal(charged()->rounds, 1); /* given back, and with it what was seen */
     assert_int_equal(commit(), 1);
-    party_settle_up(p, &actions);
+    party_settle_up(&p->purse, &p->course, &actions, 0);
     assert_int_equal(actions.n, 0);
     p->purse.witness.dirty = true;
-    party_settle_up(p, &actions);
+    party_settle_up(&p->purse, &p->course, &actions, 0);
     assert_int_equal(charged()->rounds, 0);
     assert_true(charged()->give_back); /* nobody waits for it */
     actions.n = 0;

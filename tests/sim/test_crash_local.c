@@ -134,7 +134,7 @@ static void look_at_others(struct wire_msg *msg, void *owner)
 {
     struct whole *w = owner;
     const struct party_session *p = w->sim->party[w->party].session;
-    const struct plan *plan = &inside(p)->learner.plan;
+    const struct plan *plan = &inside(p)->course.plan;
     const double unit = plan->protocol.clip / (plan->protocol.pbm.beta * plan->protocol.pbm.trials);
 
     (void)msg;

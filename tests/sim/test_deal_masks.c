@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/train/parts.h"
+#include "party/train/deal.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
@@ -63,17 +63,17 @@ static void set_plan(struct plan *p, const struct given *g)
     p->shape.test_rows = g->test_rows;
 }
 
-/* A job with what a session would lend it. */
-static struct party_train *begin(struct party_set *set, const struct party_setup *setup,
-                                 struct error *error)
-{
-    struct party_train *p = mem_alloc(1, sizeof *p);
+/* The parts that dealing takes. */
+struct dealt {
+    struct party_course course;
+    struct party_deal deal;
+    struct party_round round;
+};
 
-    CHECK(p != NULL);
-    p->setup = setup;
-    p->set = set;
-    p->error = error;
-    return p;
+static enum status begin(struct dealt *p, const struct party_setup *setup,
+                         const struct party_set *set, struct error *error)
+{
+    return party_deal_begin(&p->deal, &p->round.shape, &p->course.plan, setup, set, error);
 }
 
 static void set_hellos(struct party_set *set, const struct given *g)
@@ -92,7 +92,8 @@ enum { KEYS_BYTES_MAX = 4096 };
 
 /* Subset keys, with which room for shares is made; then the chunk, twice in one round: the second
  * time nothing is drawn. */
-static void deal(struct party_train *p, const struct given *g, struct stream *out)
+static void deal(struct dealt *p, const struct party_setup *setup, const struct given *g,
+                 struct stream *out)
 {
     static const uint8_t sid[WIRE_DIGEST_BYTES], view[WIRE_DIGEST_BYTES];
     const struct secagg_pair pairs[MEMBERS] = {0};
@@ -113,11 +114,11 @@ static void deal(struct party_train *p, const struct given *g, struct stream *ou
                 KEYS_BYTES_MAX);
     assert_null(p->deal.memory);
     p->round.task = (struct party_task){.purpose = PURPOSE_DEAL_KEYS};
-    assert_int_equal(party_work_deal(p, &keys, NULL), STATUS_OK);
+    assert_int_equal(party_deal_work(&p->deal, &p->round, setup, &keys, NULL), STATUS_OK);
     assert_non_null(p->deal.memory);
     p->round.task = (struct party_task){.purpose = PURPOSE_DEAL_DATA, .place = g->chunk};
-    assert_int_equal(party_work_deal(p, &round, NULL), STATUS_OK);
-    assert_int_equal(party_work_deal(p, &round, NULL), STATUS_PROTOCOL);
+    assert_int_equal(party_deal_work(&p->deal, &p->round, setup, &round, NULL), STATUS_OK);
+    assert_int_equal(party_deal_work(&p->deal, &p->round, setup, &round, NULL), STATUS_PROTOCOL);
     rng_fill(&p->deal.masks, out->beginning, sizeof out->beginning);
     secagg_party_free(p->round.masks);
     mem_free(p->round.upload.payload);
@@ -134,27 +135,25 @@ static struct stream stream_of(const struct given *g)
     struct stream out = {0};
     struct party_set set = {0};
     struct party_setup setup;
-    struct party_train *p;
+    struct dealt *p = mem_alloc(1, sizeof *p);
 
-    CHECK(roster != NULL);
+    CHECK(roster != NULL && p != NULL);
     train.x = own.train;
     test.x = own.test;
     memcpy(roster->digest, g->roster_digest, sizeof g->roster_digest);
     setup =
         (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
-    p = begin(&set, &setup, NULL);
-    memcpy(p->learner.plan_digest, g->plan_digest, sizeof p->learner.plan_digest);
-    set_plan(&p->learner.plan, g);
+    memcpy(p->course.digest, g->plan_digest, sizeof p->course.digest);
+    set_plan(&p->course.plan, g);
     set_hellos(&set, g);
-    assert_int_equal(party_deal_init(p), STATUS_OK);
-    party_deal_restore(p, g->secret);
-    assert_int_equal(party_deal_begin(p), STATUS_OK);
-    deal(p, g, &out);
+    assert_int_equal(party_deal_init(&p->deal, &p->course, &setup, NULL), STATUS_OK);
+    party_deal_restore(&p->deal, &p->course, &setup, g->secret);
+    assert_int_equal(begin(p, &setup, &set, NULL), STATUS_OK);
+    deal(p, &setup, g, &out);
     memcpy(out.name, p->deal.name, sizeof out.name);
     out.field = p->round.shape.terms.field;
     out.chunk_rows = p->deal.chunks.chunk_rows;
-    party_deal_deinit(p);
-    digest_deinit(&p->learner.digest);
+    party_deal_deinit(&p->deal);
     mem_free(set.hellos);
     mem_free(roster);
     mem_free(p);
@@ -256,23 +255,22 @@ static void expect_room(uint32_t mib, enum status want)
         .config = &config, .roster = roster, .train = &train, .test = &test};
     struct party_set set = {0};
     struct error error = {0};
-    struct party_train *p = begin(&set, &setup, &error);
+    struct dealt *p = mem_alloc(1, sizeof *p);
 
-    CHECK(roster != NULL);
+    CHECK(roster != NULL && p != NULL);
     strcpy(roster->party[2].name, "wide");
-    set_plan(&p->learner.plan, &g);
+    set_plan(&p->course.plan, &g);
     set_hellos(&set, &g);
     set.hellos[2].features = 20000; /* 24 rows of 20102 columns of 8 bytes: 3.7 MiB */
     set.members[2] = 2;
-    assert_int_equal(party_deal_init(p), STATUS_OK);
-    assert_int_equal(party_deal_begin(p), want);
+    assert_int_equal(party_deal_init(&p->deal, &p->course, &setup, &error), STATUS_OK);
+    assert_int_equal(begin(p, &setup, &set, &error), want);
     if (want != STATUS_OK) {
         assert_non_null(strstr(error.text, "policy.max_shares_mib"));
         assert_non_null(strstr(error.text, "wide"));
         assert_null(p->deal.memory);
     }
-    party_deal_deinit(p);
-    digest_deinit(&p->learner.digest);
+    party_deal_deinit(&p->deal);
     mem_free(set.hellos);
     mem_free(roster);
     mem_free(p);

@@ -561,6 +561,7 @@ static void test_marks_end_with_the_job(void **state)
         assert_false(peer->excluded || peer->barred || peer->spoken);
         assert_int_equal(peer->losses, 0);
         assert_int_equal(peer->member, -1);
+        assert_int_equal(p.fed.odds.others[i], 0);
     }
     tell_server(&p, (struct event){.kind = EVENT_START});
     deliver_all(&p);

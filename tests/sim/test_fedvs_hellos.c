@@ -30,7 +30,7 @@ static void say(struct wire_msg *m, void *owner)
     struct sim_party *liar = &t->sim->party[t->party];
     struct party_session *p = liar->session;
     struct wire_hello h = {
-        .plan_digest = inside(p)->learner.plan_digest,
+        .plan_digest = inside(p)->course.digest,
         .nonce = p->fed.nonce,
         .kex_public = p->fed.kex_public,
         .generation = p->fed.set.generation,
@@ -41,7 +41,7 @@ static void say(struct wire_msg *m, void *owner)
     struct buf body;
 
     memcpy(h.name, p->setup.roster->party[t->party].name, sizeof h.name);
-    party_deal_say(inside(p), &h);
+    party_deal_say(&inside(p)->deal, &p->setup, &h);
     t->change(&h);
     buf_init(&body, WIRE_HELLO_MAX);
     assert_int_equal(wire_pack_hello_body(&body, &h), STATUS_OK);

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "server/parts.h"
 #include "tests/sim/misbehave.h"
 #include "tests/sim/world.h"
 
@@ -519,6 +520,31 @@ static void test_under_drop_who_differs_is_left_out(void **state)
     sim_free(s);
 }
 
+static void look_for_the_list(struct sim *s, struct flight *f, void *owner)
+{
+    static const uint8_t none[WIRE_DIGEST_BYTES];
+    static const struct ids_pair nobody;
+    bool *looked = owner;
+
+    if (!f->up || f->end || sim_sent(s, (int)f->party, WIRE_UPLOAD) == 0)
+        return;
+    assert_memory_equal(s->server->fed.agree.list, none, sizeof none);
+    assert_memory_equal(&s->server->fed.agree.ids, &nobody, sizeof nobody);
+    *looked = true;
+}
+
+static void test_what_ids_were_compared_by_is_forgotten_when_they_have_been(void **state)
+{
+    struct sim *s = sim_new(&four);
+    bool looked = false;
+
+    (void)state;
+    s->tap = (struct sim_tap){look_for_the_list, &looked};
+    sim_run(s, HOUR_US);
+    assert_true(looked);
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -535,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_a_server_that_is_guessed_at_ends_the_run),
         cmocka_unit_test(test_what_cannot_be_counted_is_not_shown),
         cmocka_unit_test(test_under_drop_who_differs_is_left_out),
+        cmocka_unit_test(test_what_ids_were_compared_by_is_forgotten_when_they_have_been),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

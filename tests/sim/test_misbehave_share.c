@@ -7,6 +7,7 @@
 #include "tests/sim/misbehave_scripts.h"
 
 #include "common/base/check.h"
+#include "common/flow/dealing.h"
 #include "tests/sim/inside.h"
 
 #include <setjmp.h>
@@ -153,8 +154,9 @@ static void take_apart(struct parts *p, const struct mis *m, const struct wire_s
     memcpy(p->tag, w->tags.data, sizeof p->tag);
     for (uint32_t k = 0; k < PARTS; k++) {
         p->at[k] = at;
-        p->n[k] = secagg_part_bytes(agg, &inside(s)->round.shape, party_part(inside(s)),
-                                    up ? MIS_VICTIM : 2 * k, party_values(inside(s)));
+        p->n[k] = secagg_part_bytes(
+            agg, &inside(s)->round.shape, dealing_part(inside(s)->round.task.purpose),
+            up ? MIS_VICTIM : 2 * k, party_values(&inside(s)->round, &inside(s)->course));
         at += p->n[k];
     }
     CHECK(at == w->sealed.n);

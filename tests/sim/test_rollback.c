@@ -230,7 +230,8 @@ static void change(struct sim *s, uint32_t party, const struct sim_ledger *to)
 {
     *ledger_of(s, party) = *to;
     ledger_of(s, party)->tampered = true;
-    party_witness_init(inside(s->party[party].session));
+    party_witness_init(&inside(s->party[party].session)->purse.witness,
+                       &s->party[party].session->setup);
 }
 
 static void test_an_untouched_ledger_goes_on(void **state)

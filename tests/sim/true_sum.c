@@ -100,9 +100,9 @@ static size_t rows_of(const struct party_session *p, uint32_t **row)
 {
     const struct party_task *task = &inside(p)->round.task;
     bool test = task->purpose == PURPOSE_EVALUATE_TEST;
-    uint32_t rows = test ? inside(p)->learner.plan.shape.test_rows
-                         : inside(p)->learner.plan.shape.train_rows,
-             k = inside(p)->learner.plan.protocol.fedvs.segments, len = (rows + k - 1) / k;
+    uint32_t rows = test ? inside(p)->course.plan.shape.test_rows
+                         : inside(p)->course.plan.shape.train_rows,
+             k = inside(p)->course.plan.protocol.fedvs.segments, len = (rows + k - 1) / k;
     size_t n = 0;
 
     *row = mem_alloc((size_t)k * task->coded + 1, sizeof **row);
@@ -122,7 +122,7 @@ static void multiply(struct true_sum *t, const struct party_session *p, struct c
 {
     const struct fedvs_terms *terms = &inside(p)->round.shape.terms;
     uint32_t d = (uint32_t)p->setup.train->cols, degree = p->setup.config->degree,
-             width = inside(p)->learner.plan.model.embedding;
+             width = inside(p)->course.plan.model.embedding;
 
     for (uint32_t i = 1; i <= degree; i++)
         fedvs_quantise_x(terms, t->power + (size_t)(i - 1) * d, x, d, i);
@@ -185,7 +185,7 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     uint8_t key[RNG_KEY_BYTES];
     uint64_t place = task->purpose == PURPOSE_TRAIN ? task->place : task->sweep << 32 | task->place;
 
-    if (task->work != WORK_ROUND || !task->open || inside(p)->round.result.status != STATUS_OK ||
+    if (task->work != WORK_ROUND || !task->open || inside(p)->result.status != STATUS_OK ||
         !sums(s) || wire_purpose_deals(task->purpose))
         return;
     c->generation = p->fed.set.generation;
@@ -197,7 +197,7 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
         multiply_rows(t, p, c);
         return;
     }
-    c->n = (size_t)task->rows * inside(p)->learner.plan.model.embedding;
+    c->n = (size_t)task->rows * inside(p)->course.plan.model.embedding;
     c->q = room(c->q, c->max, c->n, sizeof *c->q);
     c->y = room(c->y, c->max, c->n, sizeof *c->y);
     c->max = c->n > c->max ? c->n : c->max;

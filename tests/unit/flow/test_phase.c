@@ -87,17 +87,16 @@ static void test_data_flows_only_after_the_confirmations(void **state)
 {
     (void)state;
     for (int p = 0; p < PHASES; p++) {
-        bool trains = p >= PHASE_ROUND && p <= PHASE_CLOSE;
+        bool plays = p >= PHASE_ROUND && p <= PHASE_CLOSE;
 
-        assert_int_equal(phase_trains((enum phase)p), trains);
-        assert_int_equal(phase_expects((enum phase)p, true, WIRE_UPLOAD), trains);
+        assert_int_equal(phase_plays((enum phase)p), plays);
+        assert_int_equal(phase_expects((enum phase)p, true, WIRE_UPLOAD), plays);
         assert_int_equal(phase_expects((enum phase)p, true, WIRE_SHARE), p == PHASE_SHARE);
         assert_int_equal(phase_expects((enum phase)p, false, WIRE_BROADCAST),
-                         trains && p != PHASE_CLOSE);
+                         plays && p != PHASE_CLOSE);
         assert_int_equal(phase_expects((enum phase)p, false, WIRE_RELAY), p == PHASE_SHARE);
         for (int q = PHASE_ROUND; q <= PHASE_CLOSE; q++)
-            assert_true(!phase_allows((enum phase)p, (enum phase)q) || trains ||
-                        p == PHASE_CONFIRM);
+            assert_true(!phase_allows((enum phase)p, (enum phase)q) || plays || p == PHASE_CONFIRM);
     }
 }
 
