@@ -98,14 +98,16 @@ static void draw_value(struct dice *d, const struct key *k, char *out)
     const double most = limit_of(k);
     size_t n = 0;
 
-    if (k->fallback != NULL && dice_percent(d, 15) && strtod(k->fallback, NULL) <= most) {
+    /* Some fall back to what a server makes of its data: what is sent is a number. */
+    if (k->fallback != NULL && k->given == 0 && dice_percent(d, 15) &&
+        strtod(k->fallback, NULL) <= most) {
         snprintf(out, PAIR_SET_MAX, "%s", k->fallback);
         return;
     }
     switch (k->type) {
     case KEY_U32:
     case KEY_U64: draw_whole(d, k, most, out); return;
-    case KEY_AUTO: /* what is sent is a number */
+    case KEY_AUTO:
     case KEY_REAL: draw_real(d, k, most, out); return;
     case KEY_BOOL: strcpy(out, dice_percent(d, 50) ? "true" : "false"); return;
     case KEY_WIDTHS: strcpy(out, DICE_PICK(d, widths)); return;
