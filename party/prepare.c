@@ -221,10 +221,15 @@ static enum status read_persons(struct party_inputs *in, struct error *err)
 {
     const char *column = in->config.group;
     struct group g = {0};
-    enum status s = group_read(&g, in->config.data_train, column, &in->train, err);
+    struct group_from from = {.path = in->config.data_train,
+                              .source.table = in->config.table,
+                              .id = in->schema.id,
+                              .column = column};
+    enum status s = group_read(&g, &from, &in->train, err);
 
+    from.path = in->config.data_test;
     if (s == STATUS_OK && in->test.rows > 0)
-        s = group_read(&g, in->config.data_test, column, &in->test, err);
+        s = group_read(&g, &from, &in->test, err);
     if (s == STATUS_OK)
         s = group_number(&g, err);
     if (s == STATUS_OK)
@@ -281,7 +286,8 @@ static enum status read_tables(struct party_inputs *in, struct error *err)
 {
     const struct config_party *c = &in->config;
     const bool decide = rows_may_decide(c);
-    const struct intake_want want = {.group = c->group[0] != 0 ? c->group : NULL,
+    const struct intake_want want = {.source.table = c->table,
+                                     .group = c->group[0] != 0 ? c->group : NULL,
                                      .kind = decide ? SCHEMA_AUTO : SCHEMA_NUMBER,
                                      .complete = !decide,
                                      .limits = &INTAKE_LIMITS};

@@ -134,6 +134,7 @@ struct config_party {
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
     char labels_positive[CONFIG_COLUMN_MAX];
+    char table[CONFIG_COLUMN_MAX]; /* of a database; "": the only one */
     char schema[CONFIG_PATH_MAX];  /* what columns are; "": found out */
     char scale[CONFIG_PATH_MAX];   /* "fit", "none" or a path */
     bool scale_given;              /* the path's content was made without these records */

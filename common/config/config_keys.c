@@ -156,6 +156,9 @@ static const struct key party_keys[] = {
              "is no class of the plan's counts as 0, and the log says how many there were."},
     {"data.labels.positive", KEY_TEXT, PARTY(labels_positive), .fallback = "",
      .help = "As labels.positive at the server, whose classes they have to be."},
+    {"data.table", KEY_TEXT, PARTY(table), .fallback = "",
+     .help = "The table or view to be read where data.train and data.test are databases (SQLite); "
+             "left out: the only one."},
     {"data.schema", KEY_PATH, PARTY(schema), .fallback = "",
      .help =
          "What each column is and how it becomes features, as vfl prepare writes it for a person "

@@ -22,13 +22,15 @@ struct reading {
     size_t first;      /* row of g that is row 0 of t */
 };
 
-static enum status find_columns(struct reading *r, const char *name, struct error *err)
+static enum status find_columns(struct reading *r, const struct group_from *from, struct error *err)
 {
-    r->id = source_column(&r->source, "id");
+    const char *id = from->id != NULL && from->id[0] != 0 ? from->id : "id", *name = from->column;
+
+    r->id = source_column(&r->source, id);
     r->column = source_column(&r->source, name);
     if (r->id < r->source.cols && r->column < r->source.cols)
         return STATUS_OK;
-    return source_fail(&r->source, err, "no column \"%s\"", r->id < r->source.cols ? name : "id");
+    return source_fail(&r->source, err, "no column \"%s\"", r->id < r->source.cols ? name : id);
 }
 
 /* Rows are sorted; t->rows when there is none of that id. */
@@ -96,7 +98,7 @@ static enum status read_rows(struct reading *r, struct error *err)
                               : source_fail(&r->source, err, "the file changed while it was read");
 }
 
-enum status group_read(struct group *g, const char *path, const char *name, const struct table *t,
+enum status group_read(struct group *g, const struct group_from *from, const struct table *t,
                        struct error *err)
 {
     struct reading r = {.g = g, .t = t, .first = g->rows};
@@ -104,15 +106,15 @@ enum status group_read(struct group *g, const char *path, const char *name, cons
     enum status s;
 
     if (at == NULL)
-        return error_set(err, STATUS_MEMORY, "%s: no memory for the groups of %zu rows", path,
+        return error_set(err, STATUS_MEMORY, "%s: no memory for the groups of %zu rows", from->path,
                          t->rows);
     g->at = at;
     g->rows += t->rows;
     if (g->text.max == 0)
         buf_init(&g->text, UINT32_MAX);
-    s = source_open(&r.source, path, &(struct source_options){0}, err);
+    s = source_open(&r.source, from->path, &from->source, err);
     if (s == STATUS_OK)
-        s = find_columns(&r, name, err);
+        s = find_columns(&r, from, err);
     if (s == STATUS_OK)
         s = read_rows(&r, err);
     source_close(&r.source);

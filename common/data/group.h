@@ -9,6 +9,7 @@
 #define COLONNADE_DATA_GROUP_H
 
 #include "common/base/buf.h"
+#include "common/data/source.h"
 #include "common/data/table.h"
 
 struct group {
@@ -19,9 +20,16 @@ struct group {
     uint32_t n;   /* groups */
 };
 
-/* The column `name` of the CSV file that t was read from, behind what is there already, in the
- * order of t.  STATUS_DATA names file and line. */
-enum status group_read(struct group *g, const char *path, const char *name, const struct table *t,
+struct group_from {
+    const char *path;
+    struct source_options source;
+    const char *id; /* the column of ids; NULL or "": `id` */
+    const char *column;
+};
+
+/* The column of the source that t was read from, behind what is there already, in the order of t.
+ * STATUS_DATA names file and line. */
+enum status group_read(struct group *g, const struct group_from *from, const struct table *t,
                        struct error *err) MUST_USE;
 /* Numbers the groups of all that was read. */
 enum status group_number(struct group *g, struct error *err) MUST_USE;

@@ -6,6 +6,7 @@
 #include "common/base/mem.h"
 #include "common/data/csv.h"
 #include "common/data/order.h"
+#include "common/data/sqlite.h"
 #include "common/data/table.h"
 #include "common/data/text.h"
 
@@ -114,13 +115,24 @@ static enum status check_unique(const struct source *s, struct error *err)
     return status;
 }
 
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+
+    return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
 enum status source_open(struct source *s, const char *path, const struct source_options *o,
                         struct error *err)
 {
-    enum status status;
+    enum status status = STATUS_OK;
+    bool sqlite = false;
 
     *s = (struct source){.path = path};
-    status = csv_open(s, o, err);
+    if (!ends_with(path, ".csv") && !ends_with(path, ".csv.gz"))
+        status = sqlite_is(&sqlite, path, err);
+    if (status == STATUS_OK)
+        status = sqlite ? sqlite_open(s, o, err) : csv_open(s, o, err);
     if (status == STATUS_OK)
         status = check_unique(s, err);
     if (status != STATUS_OK)

@@ -33,8 +33,9 @@ struct cell {
 };
 
 struct source_options {
-    char delimiter;  /* of CSV; 0: the most frequent of , ; | and tab in its header */
-    size_t line_max; /* bytes in a row of CSV; 0: SOURCE_LINE_MAX */
+    const char *table; /* of a database; NULL or "": the only one */
+    char delimiter;    /* of CSV; 0: the most frequent of , ; | and tab in its header */
+    size_t line_max;   /* bytes in a row of CSV; 0: SOURCE_LINE_MAX */
 };
 
 enum { SOURCE_LINE_MAX = 16 << 20 };

@@ -77,6 +77,18 @@ same "$(value plain/summary.json model_sha256)" "$(value odd/summary.json model_
 differ "$(sed -n 2p plain/data/labels-train.csv | cut -d- -f1)" "$(sed -n 2p odd/data/labels-train.csv | cut -d- -f1)" \
     'but no ids in common, since these are two files'
 
+python3 - <<'PY'
+import csv, sqlite3
+rows = list(csv.reader(open('plain.csv', newline='')))
+db = sqlite3.connect('people.db')
+db.execute('CREATE TABLE people (%s)' % ', '.join('"%s"' % name for name in rows[0]))
+db.executemany('INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)', [[cell or None for cell in row] for row in rows[1:]])
+db.commit()
+PY
+expect 0 '' 'the same table out of a database is taken as well' \
+    cluster --out sqlite --train people.db --label income --positive '>50K' --columns "$columns"
+same "$(value plain/summary.json model_sha256)" "$(value sqlite/summary.json model_sha256)" 'and gives the same model'
+
 # --- a schema for a person to change ---
 expect 0 '' 'prepare looks at a raw table' "$vfl" prepare --table odd.csv.gz --label income --out raw.yaml
 expect 0 '{name: "income", kind: label}' 'and knows the label' cat raw.yaml

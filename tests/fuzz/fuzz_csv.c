@@ -41,7 +41,7 @@ static void check_group(const struct table *t, const char *path, const char *nam
     struct error err = {0};
     struct group g = {0};
 
-    if (group_read(&g, path, name, t, &err) == STATUS_OK) {
+    if (group_read(&g, &(struct group_from){.path = path, .column = name}, t, &err) == STATUS_OK) {
         CHECK(group_number(&g, &err) == STATUS_OK && g.rows == t->rows && g.n <= g.rows);
         for (size_t i = 0; i < g.rows; i++) {
             const char *who = group_name(&g, i);

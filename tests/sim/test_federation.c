@@ -554,6 +554,7 @@ static void test_marks_end_with_the_job(void **state)
     deliver_all(&p);
     assert_int_equal(p.dropped, 0);
     play_asking(&p, "5", 5);
+    assert_false(odds_between(&p.fed.odds, 0, 1));
     for (uint32_t i = 0; i < PARTIES; i++) {
         const struct server_peer *peer = &p.fed.peer[i];
 

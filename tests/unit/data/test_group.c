@@ -5,6 +5,7 @@
 #include "common/data/group.h"
 
 #include "common/base/mem.h"
+#include "common/data/intake.h"
 #include "tests/lib/scratch.h"
 
 #include <setjmp.h>
@@ -49,7 +50,9 @@ static void test_the_column_is_no_feature_and_the_rest_is_as_without_it(void **s
         assert_memory_equal(t.x, plain.x, 6 * sizeof *t.x);
         assert_string_equal(t.names, "a");
         assert_string_equal(t.names + TABLE_NAME_MAX, "b");
-        assert_int_equal(group_read(&g, path, "who", &t, &err), STATUS_OK);
+        assert_int_equal(
+            group_read(&g, &(struct group_from){.path = path, .column = "who"}, &t, &err),
+            STATUS_OK);
         assert_int_equal(group_number(&g, &err), STATUS_OK);
         assert_int_equal(g.n, 2);
         assert_string_equal(group_name(&g, 0), "bob");
@@ -74,8 +77,10 @@ static void test_values_are_compared_as_bytes_and_over_both_tables(void **state)
     (void)state;
     read_table(&a, train, &BY_WHO);
     read_table(&b, test, &BY_WHO);
-    assert_int_equal(group_read(&g, train, "who", &a, &err), STATUS_OK);
-    assert_int_equal(group_read(&g, test, "who", &b, &err), STATUS_OK);
+    assert_int_equal(group_read(&g, &(struct group_from){.path = train, .column = "who"}, &a, &err),
+                     STATUS_OK);
+    assert_int_equal(group_read(&g, &(struct group_from){.path = test, .column = "who"}, &b, &err),
+                     STATUS_OK);
     assert_int_equal(group_number(&g, &err), STATUS_OK);
     assert_int_equal(g.rows, 6);
     assert_int_equal(g.n, 4);
@@ -98,14 +103,38 @@ static size_t odd_row(const char *train_text, const char *test_text)
 
     read_table(&a, train, &BY_WHO);
     read_table(&b, test, &BY_WHO);
-    assert_int_equal(group_read(&g, train, "who", &a, &err), STATUS_OK);
-    assert_int_equal(group_read(&g, test, "who", &b, &err), STATUS_OK);
+    assert_int_equal(group_read(&g, &(struct group_from){.path = train, .column = "who"}, &a, &err),
+                     STATUS_OK);
+    assert_int_equal(group_read(&g, &(struct group_from){.path = test, .column = "who"}, &b, &err),
+                     STATUS_OK);
     assert_int_equal(group_number(&g, &err), STATUS_OK);
     row = group_at_odds(&g, &a, &b);
     group_deinit(&g);
     table_deinit(&a);
     table_deinit(&b);
     return row;
+}
+
+static void test_the_ids_may_stand_in_a_column_of_another_name(void **state)
+{
+    const char *path = scratch_write_text("t.csv", "a,who,key\n1,ann,7\n2,bob,8\n");
+    const struct intake_want want = {.id = "key", .group = "who", .limits = &INTAKE_LIMITS};
+    struct group_from from = {.path = path, .id = "key", .column = "who"};
+    struct schema schema = {0};
+    struct error err = {0};
+    struct group g = {0};
+    struct table t;
+
+    (void)state;
+    assert_int_equal(intake_read(&t, &schema, path, &want, &err), STATUS_OK);
+    assert_int_equal(group_read(&g, &from, &t, &err), STATUS_OK);
+    assert_string_equal(group_name(&g, 1), "bob");
+    from.id = "";
+    assert_int_equal(group_read(&g, &from, &t, &err), STATUS_DATA);
+    assert_non_null(strstr(err.text, "t.csv:1: no column \"id\""));
+    group_deinit(&g);
+    table_deinit(&t);
+    schema_deinit(&schema);
 }
 
 static void test_an_id_in_both_tables_is_of_one_group(void **state)
@@ -128,7 +157,7 @@ static void refused(const char *text, const char *words)
     enum status s = table_read(&t, path, &BY_WHO, &err);
 
     if (s == STATUS_OK)
-        s = group_read(&g, path, "who", &t, &err);
+        s = group_read(&g, &(struct group_from){.path = path, .column = "who"}, &t, &err);
     assert_int_equal(s, STATUS_DATA);
     if (strstr(err.text, words) == NULL)
         fail_msg("%s", err.text);
@@ -181,8 +210,12 @@ static void test_another_file_under_the_name_is_noticed(void **state)
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         struct group g = {0};
 
-        assert_int_equal(group_read(&g, scratch_write_text("t.csv", other[i]), "who", &t, &err),
-                         STATUS_DATA);
+        assert_int_equal(
+            group_read(&g,
+                       &(struct group_from){.path = scratch_write_text("t.csv", other[i]),
+                                            .column = "who"},
+                       &t, &err),
+            STATUS_DATA);
         assert_non_null(strstr(err.text, "changed while"));
         group_deinit(&g);
     }
@@ -202,7 +235,7 @@ static void test_short_memory_is_told(void **state)
         struct group g = {0};
 
         mem_fail_at(++n);
-        s = group_read(&g, path, "who", &t, &err);
+        s = group_read(&g, &(struct group_from){.path = path, .column = "who"}, &t, &err);
         if (s == STATUS_OK)
             s = group_number(&g, &err);
         mem_fail_at(0);
@@ -219,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_column_is_no_feature_and_the_rest_is_as_without_it),
         cmocka_unit_test(test_values_are_compared_as_bytes_and_over_both_tables),
+        cmocka_unit_test(test_the_ids_may_stand_in_a_column_of_another_name),
         cmocka_unit_test(test_an_id_in_both_tables_is_of_one_group),
         cmocka_unit_test(test_what_is_no_such_column_is_refused_with_its_place),
         cmocka_unit_test(test_a_table_of_images_has_no_such_column),

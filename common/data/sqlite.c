@@ -1,0 +1,164 @@
+/* sqlite.c -- one SELECT, row by row.
+ *
+ * The file may come from elsewhere: nothing in its schema is trusted to have effects, and no value
+ * is longer than a row of text may be.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/sqlite.h"
+
+#include "common/base/mem.h"
+#include "common/data/stream.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+struct sqlite {
+    sqlite3 *db;
+    sqlite3_stmt *rows;
+};
+
+static enum status refuse(const struct source *s, struct error *err)
+{
+    const struct sqlite *q = s->state;
+    const int code = sqlite3_errcode(q->db);
+
+    if (code == SQLITE_NOMEM)
+        return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+    if ((code & 0xff) == SQLITE_IOERR)
+        return error_set(err, STATUS_IO, "%s: %s", s->path, sqlite3_errstr(code));
+    return source_fail(s, err, "%s", sqlite3_errstr(code));
+}
+
+enum status sqlite_is(bool *sqlite, const char *path, struct error *err)
+{
+    static const char magic[] = "SQLite format 3"; /* and its final 0 */
+    char first[sizeof magic];
+    struct stream in;
+    size_t n = 0;
+    enum status s = stream_open(&in, path, err);
+
+    if (s == STATUS_OK)
+        s = stream_read(&in, first, sizeof first, &n, err);
+    *sqlite = n == sizeof magic && memcmp(first, magic, sizeof magic) == 0;
+    stream_close(&in);
+    return s;
+}
+
+static enum status sqlite_next(struct source *s, bool *more, struct error *err)
+{
+    const struct sqlite *q = s->state;
+    const int step = sqlite3_step(q->rows);
+
+    *more = step == SQLITE_ROW;
+    s->row++;
+    if (step == SQLITE_DONE)
+        return STATUS_OK;
+    if (step != SQLITE_ROW)
+        return refuse(s, err);
+    for (size_t i = 0; i < s->cols; i++) {
+        struct cell *c = &s->cell[i];
+        const int type = sqlite3_column_type(q->rows, (int)i);
+
+        c->kind = type == SQLITE_NULL ? CELL_NONE : type == SQLITE_FLOAT ? CELL_NUMBER : CELL_TEXT;
+        c->n = 0;
+        if (type == SQLITE_BLOB)
+            return source_fault(s, i, "a blob, which is no text and no number", err);
+        if (c->kind == CELL_NUMBER)
+            c->number = sqlite3_column_double(q->rows, (int)i);
+        if (c->kind != CELL_TEXT)
+            continue;
+        c->text = (const char *)sqlite3_column_text(q->rows, (int)i);
+        c->n = (size_t)sqlite3_column_bytes(q->rows, (int)i);
+        if (c->text == NULL)
+            return refuse(s, err);
+        if (memchr(c->text, 0, c->n) != NULL)
+            return source_fault(s, i, "byte 0 in a text", err);
+    }
+    return STATUS_OK;
+}
+
+static void sqlite_close(struct source *s)
+{
+    struct sqlite *q = s->state;
+
+    sqlite3_finalize(q->rows);
+    sqlite3_close(q->db);
+    mem_free(q);
+}
+
+static const struct source_ops sqlite_ops = {.next = sqlite_next, .close = sqlite_close};
+
+/* The name of the only table or view; the caller's to sqlite3_free. */
+static enum status only_table(struct source *s, char **name, struct error *err)
+{
+    static const char list[] = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND "
+                               "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+    const struct sqlite *q = s->state;
+    sqlite3_stmt *names = NULL;
+    enum status status = STATUS_OK;
+    int n = 0;
+
+    *name = NULL;
+    if (sqlite3_prepare_v2(q->db, list, -1, &names, NULL) != SQLITE_OK)
+        return refuse(s, err);
+    for (; n < 2 && sqlite3_step(names) == SQLITE_ROW; n++)
+        if (n == 0)
+            *name = sqlite3_mprintf("%s", sqlite3_column_text(names, 0));
+    if (sqlite3_errcode(q->db) != SQLITE_ROW && sqlite3_errcode(q->db) != SQLITE_DONE)
+        status = refuse(s, err);
+    else if (n != 1)
+        status = source_fail(s, err, n == 0 ? "no table in it" : "several tables: say which one");
+    sqlite3_finalize(names);
+    return status;
+}
+
+static enum status begin(struct source *s, const char *table, struct error *err)
+{
+    struct sqlite *q = s->state;
+    char *text = sqlite3_mprintf("SELECT * FROM \"%w\"", table);
+    enum status status = STATUS_OK;
+    bool known;
+
+    if (text == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+    known = sqlite3_prepare_v2(q->db, text, -1, &q->rows, NULL) == SQLITE_OK;
+    sqlite3_free(text);
+    if (!known)
+        return sqlite3_errcode(q->db) == SQLITE_ERROR
+                   ? source_fail(s, err, "no table \"%.64s\"", table)
+                   : refuse(s, err);
+    status = source_columns(s, (size_t)sqlite3_column_count(q->rows), err);
+    for (size_t i = 0; status == STATUS_OK && i < s->cols; i++) {
+        const char *name = sqlite3_column_name(q->rows, (int)i);
+
+        status = name == NULL
+                     ? error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY))
+                     : source_name(s, i, name, strlen(name), err);
+    }
+    return status;
+}
+
+enum status sqlite_open(struct source *s, const struct source_options *o, struct error *err)
+{
+    struct sqlite *q = mem_alloc(1, sizeof *q);
+    char *only = NULL;
+    enum status status = STATUS_OK;
+
+    if (q == NULL)
+        return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+    s->state = q;
+    s->ops = &sqlite_ops;
+    if (sqlite3_open_v2(s->path, &q->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        return refuse(s, err);
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH,
+                  (int)(o->line_max == 0 ? SOURCE_LINE_MAX : o->line_max));
+    if (o->table == NULL || o->table[0] == 0)
+        status = only_table(s, &only, err);
+    if (status == STATUS_OK)
+        status = begin(s, only != NULL ? only : o->table, err);
+    sqlite3_free(only);
+    return status;
+}

@@ -1,0 +1,149 @@
+/* test_sqlite.c -- a table of a database reads as the CSV of its rows does.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/sqlite.h"
+
+#include "common/data/intake.h"
+#include "tests/lib/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sqlite3.h>
+#include <cmocka.h>
+
+static struct error err;
+
+static const char *database(const char *statements)
+{
+    const char *path = scratch_path("t.db");
+    sqlite3 *db;
+
+    unlink(path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, statements, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return path;
+}
+
+static enum status read_from(struct table *t, struct schema *s, const char *path, const char *name)
+{
+    const struct intake_want any = {.source.table = name, .limits = &INTAKE_LIMITS};
+
+    err = (struct error){0};
+    return intake_read(t, s, path, &any, &err);
+}
+
+static void test_a_database_reads_as_the_csv_of_its_rows(void **state)
+{
+    const char *csv = "id,a,b,c\n7,1.5,x,\n9007199254740993,-2,\"y, z\",2\n3,,,1e3\n";
+    struct schema first = {0}, second = {0};
+    struct table t, u;
+
+    (void)state;
+    assert_int_equal(read_from(&t, &first, scratch_write_text("t.csv", csv), NULL), STATUS_OK);
+    if (read_from(&u, &second,
+                  database("CREATE TABLE people (id INTEGER, a REAL, b TEXT, c);"
+                           "INSERT INTO people VALUES (7, 1.5, 'x', NULL), (9007199254740993, -2, "
+                           "'y, z', '2'), (3, NULL, NULL, 1000.0)"),
+                  NULL) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_true(t.rows == 3 && u.rows == 3 && t.cols == 3 && u.cols == 3);
+    assert_memory_equal(t.id_text, u.id_text, table_ids_bytes(&t));
+    assert_memory_equal(t.names, u.names, 3 * TABLE_NAME_MAX);
+    for (size_t i = 0; i < 9; i++)
+        assert_true(t.x[i] == u.x[i] || (t.x[i] != t.x[i] && u.x[i] != u.x[i]));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(first.column[i].kind, second.column[i].kind);
+    table_deinit(&t);
+    table_deinit(&u);
+    schema_deinit(&first);
+    schema_deinit(&second);
+}
+
+static void refused(const char *statements, const char *table, const char *expected)
+{
+    struct schema s = {0};
+    struct table t;
+
+    assert_int_equal(read_from(&t, &s, database(statements), table), STATUS_DATA);
+    if (strstr(err.text, expected) == NULL)
+        fail_msg("%s", err.text);
+    assert_true(t.x == NULL && s.n == 0);
+}
+
+#define ONE "CREATE TABLE a (id, x); INSERT INTO a VALUES (1, 2);"
+#define TWO ONE "CREATE VIEW b AS SELECT id, x + 1 AS y FROM a;"
+
+static void test_which_table_is_said_where_there_are_several(void **state)
+{
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    refused("CREATE TABLE a (id, x)", NULL, "t.db: no rows below the header");
+    refused("PRAGMA user_version = 7", NULL, "t.db: no table in it");
+    refused(TWO, NULL, "t.db: several tables: say which one");
+    refused(TWO, "c", "t.db: no table \"c\"");
+    refused(TWO, "a\"; DROP TABLE a; --", "t.db: no table \"a\"; DROP TABLE a; --\"");
+    assert_int_equal(read_from(&t, &s, database(TWO), "b"), STATUS_OK);
+    assert_true(t.x[0] == 3 && strcmp(t.names, "y") == 0);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_what_is_no_cell_is_refused_with_its_row(void **state)
+{
+    (void)state;
+    refused("CREATE TABLE a (id, x); INSERT INTO a VALUES (1, 2), (2, x'00')", NULL,
+            "t.db:2: column 2 \"x\": a blob");
+    refused("CREATE TABLE a (id, x); INSERT INTO a VALUES (1, 2), (2, 'a' || char(0) || 'b')", NULL,
+            "t.db:2: column 2 \"x\": byte 0 in a text");
+    refused("CREATE TABLE a (id, x); INSERT INTO a VALUES (1, 2), (2, 'two')", NULL,
+            "t.db:2: column 2 \"x\": not a number");
+    refused("CREATE TABLE a (id, x); INSERT INTO a VALUES (1, 2), (1, 3)", NULL,
+            "t.db:2: id \"1\" is already on line 1");
+    refused("CREATE TABLE a (id, x); INSERT INTO a VALUES (1, 1e400)", NULL,
+            "t.db:1: column 2 \"x\": too large a number");
+    refused("CREATE TABLE a (id, x); INSERT INTO a VALUES (NULL, 1)", NULL,
+            "t.db:1: column 1 \"id\": an id is");
+    refused("CREATE VIEW a AS SELECT 1 AS id, hex(zeroblob(20000000)) AS x", NULL,
+            "string or blob too big");
+}
+
+static void test_half_a_database_is_refused(void **state)
+{
+    char bytes[40000];
+    struct schema s = {0};
+    struct table t;
+    FILE *f =
+        fopen(database("CREATE TABLE a (id, x); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+                       "SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO a SELECT i, i FROM n"),
+              "rb");
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+
+    (void)state;
+    fclose(f);
+    assert_in_range(n, 20000, sizeof bytes - 1);
+    assert_int_equal(read_from(&t, &s, scratch_write("cut.db", bytes, n - 8192), NULL),
+                     STATUS_DATA);
+    assert_non_null(strstr(err.text, "malformed"));
+    memset(bytes + n - 4096, 0xff, 2048);
+    assert_int_equal(read_from(&t, &s, scratch_write("cut.db", bytes, n), NULL), STATUS_DATA);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_database_reads_as_the_csv_of_its_rows),
+        cmocka_unit_test(test_which_table_is_said_where_there_are_several),
+        cmocka_unit_test(test_what_is_no_cell_is_refused_with_its_row),
+        cmocka_unit_test(test_half_a_database_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
