@@ -3,6 +3,7 @@
  */
 #include "party/books.h"
 
+#include "common/base/file.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
@@ -222,6 +223,46 @@ static enum status note_seen(struct books *b, const struct action_charge *c, str
     return s;
 }
 
+static enum ledger_purpose purpose_in_ledger(const struct action_charge *c)
+{
+    if (c->predicts)
+        return LEDGER_PREDICT;
+    return purpose_of(c->purpose)->trains ? LEDGER_TRAIN : LEDGER_EVALUATE;
+}
+
+/* Ids that were asked for and are nobody's here, over all jobs: durable before they are answered.
+ */
+static enum status count_unknown(const struct books *b, uint32_t more, struct error *err)
+{
+    const uint32_t most = b->in->config.policy.unknown_ids;
+    char path[CONFIG_PATH_MAX], text[32] = "";
+    unsigned long long count;
+    struct stat is;
+    struct buf file;
+    enum status s = STATUS_OK;
+    char *end = text;
+
+    snprintf(path, sizeof path, "%.*s/unknown", CONFIG_PATH_MAX - 16, b->in->config.state);
+    buf_init(&file, sizeof text - 1);
+    if (lstat(path, &is) == 0 || errno != ENOENT)
+        s = file_read_own(path, &file, err);
+    if (s == STATUS_OK && file.len > 0)
+        snprintf(text, sizeof text, "%.*s", (int)file.len, (char *)file.data);
+    buf_deinit(&file);
+    count = strtoull(text, &end, 10);
+    if (s == STATUS_OK && text[0] != 0 && (end == text || *end != '\n' || count > UINT32_MAX))
+        s = error_set(err, STATUS_IO, "%s: no count", path);
+    if (s == STATUS_OK && count + more > most)
+        s = error_set(err, STATUS_POLICY,
+                      "policy.predict.max_unknown: %llu ids that have no row here were asked for "
+                      "before, and now %u, where %u are the most",
+                      count, more, most);
+    if (s != STATUS_OK)
+        return s;
+    snprintf(text, sizeof text, "%llu\n", count + more);
+    return file_write_atomic(path, text, strlen(text), 0600, err);
+}
+
 enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
 {
     const struct config_policy *policy = &b->in->config.policy;
@@ -229,7 +270,7 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
         .plan = c->plan,
         .data = b->data,
         .at_s = (int64_t)time(NULL),
-        .purpose = purpose_of(c->purpose)->trains ? LEDGER_TRAIN : LEDGER_EVALUATE,
+        .purpose = purpose_in_ledger(c),
         .rounds = c->rounds,
         .n = c->n,
         .scheduled = c->stretch.law.rows > 0,
@@ -241,6 +282,8 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
 
     if (s == STATUS_OK && c->rounds == 0)
         return ledger_keep(b->ledger, err);
+    if (s == STATUS_OK && c->unknown > 0)
+        s = count_unknown(b, c->unknown, err);
     if (s == STATUS_OK && !block.scheduled)
         s = collect(b, c, err);
     if (s == STATUS_OK)

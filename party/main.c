@@ -4,6 +4,7 @@
 #include "common/base/process.h"
 #include "common/crypto/digest.h"
 #include "common/daemon/keyfiles.h"
+#include "common/daemon/models.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
 #include "party/loop.h"
@@ -14,7 +15,7 @@
 
 enum { PRINT_MAX = 1 << 20, STATEMENT_MAX = 16 << 20 };
 enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY };
-enum own_value { OWN_PLAN, OWN_FORGET, OWN_FORGET_IDS };
+enum own_value { OWN_PLAN, OWN_FORGET, OWN_FORGET_IDS, OWN_PREDICT };
 
 static const struct options_about about = {
     .program = "vfl-party",
@@ -36,6 +37,9 @@ static const struct options_about about = {
         "                       own name: by its checkpoint), exit: when it is lost for good\n"
         "  --ids-forget NAME    forget how many other lists of ids another party, or the server,\n"
         "                       has come with, exit; all: everybody\n"
+        "  --predict RUN        answer one job of predictions by the model of RUN (served: the one "
+        "in\n"
+        "                       use), for rows of data.predict, and end\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
         "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -45,8 +49,10 @@ static const struct options_about about = {
     .own = {[OWN_LEDGER] = "ledger",
             [OWN_FINGERPRINT] = "fingerprint",
             [OWN_VERIFY] = "verify-accountant"},
-    .own_value =
-        {[OWN_PLAN] = "plan", [OWN_FORGET] = "ledger-forget", [OWN_FORGET_IDS] = "ids-forget"},
+    .own_value = {[OWN_PLAN] = "plan",
+                  [OWN_FORGET] = "ledger-forget",
+                  [OWN_FORGET_IDS] = "ids-forget",
+                  [OWN_PREDICT] = "predict"},
 };
 
 static void print_fingerprint(const struct party_inputs *in)
@@ -146,7 +152,10 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
             s = print_config(in, err);
         return s == STATUS_OK ? print_price(o, in, err) : s;
     }
-    s = party_inputs_read(in, err);
+    if (o->own_value[OWN_PREDICT] != NULL)
+        s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
+    else
+        s = party_inputs_read(in, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;
 }
 

@@ -216,22 +216,29 @@ enum status policy_full(struct error *err)
                      ACCOUNT_MECHANISMS_MAX);
 }
 
+enum status policy_check_entries(const struct config_policy *policy, const struct plan *p,
+                                 const struct policy_set *set, const struct account_entry *entries,
+                                 size_t n, struct error *err)
+{
+    enum status s = check_set(policy, p, set, err);
+
+    if (s == STATUS_OK)
+        s = check_terms(policy, p, err);
+    if (s == STATUS_OK)
+        s = check_releases(policy, entries, n, err);
+    if (s == STATUS_OK)
+        s = check_epsilon(policy, p, set->records, entries, n, err);
+    return s;
+}
+
 enum status policy_check(const struct config_policy *policy, const struct plan *p,
                          const struct policy_set *set, const struct account_entry *spent,
                          size_t spent_n, struct error *err)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
     struct agenda_releases planned;
-    enum status s = check_set(policy, p, set, err);
 
-    if (s == STATUS_OK)
-        s = check_terms(policy, p, err);
-    if (s != STATUS_OK)
-        return s;
     memcpy(entries, spent, spent_n * sizeof *spent);
     entries[spent_n] = policy_planned(p, set, &planned);
-    s = check_releases(policy, entries, spent_n + 1, err);
-    if (s == STATUS_OK)
-        s = check_epsilon(policy, p, set->records, entries, spent_n + 1, err);
-    return s;
+    return policy_check_entries(policy, p, set, entries, spent_n + 1, err);
 }

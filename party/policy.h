@@ -60,6 +60,11 @@ struct account_entry policy_planned(const struct plan *p, const struct policy_se
 
 /* STATUS_BUDGET: the ledger takes no further mechanism, and the plan's is one (ledger_takes()). */
 enum status policy_full(struct error *err) MUST_USE;
+/* The same of releases that no agenda plans: the n entries are what is spent and they themselves.
+ */
+enum status policy_check_entries(const struct config_policy *policy, const struct plan *p,
+                                 const struct policy_set *set, const struct account_entry *entries,
+                                 size_t n, struct error *err) MUST_USE;
 /* STATUS_POLICY or STATUS_BUDGET with the key of the policy that refuses and both numbers.  `spent`
  * is what the ledger holds; the plan's planned releases are priced on top. */
 enum status policy_check(const struct config_policy *policy, const struct plan *p,

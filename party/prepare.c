@@ -7,7 +7,7 @@
 #include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/crypto/digest.h"
-#include "common/daemon/package.h"
+#include "common/daemon/models.h"
 #include "common/data/classes.h"
 #include "common/data/intake.h"
 #include "common/data/schema_fit.h"
@@ -39,6 +39,7 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
     int self;
 
     memset(in, 0, sizeof *in);
+    package_init(&in->model);
     buf_init(&in->weights, WEIGHTS_MAX);
     s = config_load_party(&in->config, file, sets, n, err);
     if (s == STATUS_OK)
@@ -327,12 +328,63 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
     return s;
 }
 
+/* Columns are numbers, all there: what a schema has made of others is in no package yet. */
+static enum status read_predicted(struct party_inputs *in, struct error *err)
+{
+    const char *column = in->config.group, *path = in->config.data_predict;
+    const struct intake_want want = {.group = column[0] != 0 ? column : NULL,
+                                     .kind = SCHEMA_NUMBER,
+                                     .complete = true,
+                                     .limits = &INTAKE_LIMITS};
+    struct group g = {0};
+    enum status s = intake_read(&in->test, &in->schema, path, &want, err);
+
+    if (s == STATUS_OK)
+        s = apply_schema(in, &in->test, path, err);
+    if (s == STATUS_OK) {
+        s = package_columns(&in->model, &in->test, err);
+        if (s != STATUS_OK)
+            error_wrap(err, "%s: the model of run %s", path, in->model.run);
+    }
+    if (s != STATUS_OK || column[0] == 0)
+        return s;
+    s = group_read(&g, &(struct group_from){.path = path, .column = column}, &in->test, err);
+    if (s == STATUS_OK)
+        s = group_number(&g, err);
+    if (s == STATUS_OK)
+        s = persons_init(&in->persons, &g, 0, err);
+    group_deinit(&g);
+    return s;
+}
+
+enum status party_inputs_predict(struct party_inputs *in, const char *run, struct error *err)
+{
+    enum status s;
+
+    in->predicts = true;
+    if (in->config.data_predict[0] == 0)
+        return error_set(err, STATUS_CONFIG, "data.predict: there is none, for --predict");
+    s = models_load(in->config.state, run, &in->model, err);
+    if (s == STATUS_OK && in->model.role != PACKAGE_BOTTOM)
+        s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a head", in->config.state,
+                      in->model.run);
+    if (s == STATUS_OK)
+        s = read_predicted(in, err);
+    if (s != STATUS_OK)
+        return s;
+    if (in->model.scale.cols > 0)
+        scale_apply(&in->model.scale, &in->test);
+    limit_tables(in);
+    return STATUS_OK;
+}
+
 void party_inputs_deinit(struct party_inputs *in)
 {
     table_deinit(&in->train);
     table_deinit(&in->test);
     table_deinit(&in->labels);
     scale_deinit(&in->scale);
+    package_deinit(&in->model);
     sign_key_deinit(&in->key);
     buf_deinit(&in->weights);
     persons_deinit(&in->persons);

@@ -8,6 +8,7 @@
 
 #include "common/config/config.h"
 #include "common/crypto/sign.h"
+#include "common/daemon/package.h"
 #include "common/data/scale.h"
 #include "common/data/schema.h"
 #include "common/data/table.h"
@@ -25,6 +26,9 @@ struct party_inputs {
     struct table labels;      /* of the training rows, when this party holds them */
     struct buf weights;       /* of model.load */
     struct persons persons;   /* of data.group */
+    /* For predictions, `test` is what they are of, and this the model that makes them. */
+    bool predicts;
+    struct package model;
 };
 
 /* What the command line says of a run. */
@@ -39,6 +43,10 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
                                   const char *const *sets, size_t n, struct error *err) MUST_USE;
 /* Then the data, scaled. */
 enum status party_inputs_read(struct party_inputs *in, struct error *err) MUST_USE;
+/* Or, for predictions by the model of `run` ("": the one in use): data.predict, prepared as it
+ * wants it, and nothing else. */
+enum status party_inputs_predict(struct party_inputs *in, const char *run,
+                                 struct error *err) MUST_USE;
 /* The roster file as it is now: what is agreed on in a run is the roster that it began with.
  * STATUS_POLICY: it lacks the server or a member of the run, by their keys, so the run must not go
  * on; *changed: whatever else is new waits for the next run.  Else why it cannot be read. */

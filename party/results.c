@@ -216,15 +216,18 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
     r->summary.traffic = &r->traffic;
     if (rep->planned) {
         r->summary.plaintext = aggregation_of(&rep->plan)->plaintext;
-        r->summary.epochs = agenda_epochs(&rep->agenda, rep->applied);
+        if (!r->in->predicts)
+            r->summary.epochs = agenda_epochs(&rep->agenda, rep->applied);
         fill_privacy(&r->summary.privacy, rep, b);
-        if (rep->applied > 0 || rep->rounds > 0) /* else an earlier one stays */
+        if (!r->in->predicts &&
+            (rep->applied > 0 || rep->rounds > 0)) /* else an earlier one stays */
             s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,
                             self->model_sha256, err);
         /* Of the very records that claims are about, which it would tell of at no price. */
         if (!r->options->seeded)
             self->model_sha256[0] = 0;
     }
-    snprintf(path, sizeof path, "%.*s/summary.json", CONFIG_PATH_MAX - 32, r->in->config.state);
+    snprintf(path, sizeof path, "%.*s/%s.json", CONFIG_PATH_MAX - 32, r->in->config.state,
+             r->in->predicts ? "prediction" : "summary");
     return s == STATUS_OK ? report_write(&r->summary, path, err) : s;
 }

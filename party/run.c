@@ -9,6 +9,7 @@
 #include "common/crypto/secret.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
+#include "party/predict/predict.h"
 #include "party/train/train.h"
 
 #include <stdio.h>
@@ -63,9 +64,12 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
 static enum status begin_session(struct party_run *r, struct error *err)
 {
     const struct config_party *c = &r->in->config;
-    static const struct party_job *const jobs[] = {&party_train_job, NULL};
+    static const struct party_job *const trains[] = {&party_train_job, NULL},
+                                         *const predicts[] = {&party_predict_job, NULL};
+    static const struct table none = {0};
+    const bool predict = r->in->predicts;
     struct party_setup setup = {
-        .jobs = jobs,
+        .jobs = predict ? predicts : trains,
         .saved = {.last = r->saved.len > 0 ? r->saved.data : NULL,
                   .last_n = r->saved.len,
                   .before = r->saved_before.data,
@@ -75,7 +79,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .self = r->in->self,
         .key = &r->in->key,
         .train = &r->in->train,
-        .test = &r->in->test,
+        .test = predict ? &none : &r->in->test, /* ids of predictions are compared with nobody's */
         .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
         .persons = &r->in->persons,
         .weights = r->in->weights.data,
@@ -90,6 +94,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .owner = r,
         .clock_us = clock_us,
         .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,
+        .answers = {&r->in->model, predict ? &r->in->test : NULL},
         .holdings = holdings_for_session(&r->holdings),
         .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
     };
@@ -109,14 +114,15 @@ enum status party_run_begin(struct party_run *r, struct error *err)
         s = books_open(&r->books, r->in, err);
     if (s == STATUS_OK)
         s = guesses_open(&r->guesses, r->in->config.state, &r->in->key, true, err);
-    if (s == STATUS_OK)
+    /* A run that is not complete stays as it is while its models before it predict. */
+    if (s == STATUS_OK && !r->in->predicts)
         s = party_checkpoint_load(r->in, &r->saved, err);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK && !r->in->predicts)
         s = party_checkpoint_load_before(r->in, &r->saved_before, err);
     holdings_init(&r->holdings, &r->in->config);
     if (s == STATUS_OK)
         s = begin_session(r, err);
-    if (s == STATUS_OK && !party_session_report(r->session)->shared)
+    if (s == STATUS_OK && !r->in->predicts && !party_session_report(r->session)->shared)
         s = holdings_remove(&r->holdings, err); /* of a run that this one does not go on with */
     if (s != STATUS_OK)
         return s;
@@ -127,7 +133,20 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 
-enum status party_run_end(struct party_run *r, struct error *err)
+/* Nothing of it is gone on with: each row is released once, and charged. */
+static enum status end_predictions(struct party_run *r, struct error *err)
+{
+    const struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
+    struct error unwritten = {0};
+    enum status s;
+
+    spans_stop(party_session_spans(r->session), end.now_us);
+    s = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
+    *err = s != STATUS_OK ? unwritten : r->error;
+    return err->status;
+}
+
+static enum status end_training(struct party_run *r, struct error *err)
 {
     const struct party_report *rep = party_session_report(r->session);
     struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
@@ -148,6 +167,13 @@ enum status party_run_end(struct party_run *r, struct error *err)
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;
     return err->status;
+}
+
+enum status party_run_end(struct party_run *r, struct error *err)
+{
+    if (r->in->predicts)
+        return end_predictions(r, err);
+    return end_training(r, err);
 }
 
 void party_run_deinit(struct party_run *r)

@@ -25,6 +25,13 @@ enum {
 };
 
 struct party_job;
+struct package;
+
+/* What predictions are made with; rows NULL: none are. */
+struct party_answers {
+    const struct package *model;
+    const struct table *rows; /* prepared as the model wants them */
+};
 
 /* What earlier processes, or this one, have kept of this party's part in a job: the last checkpoint
  * and the one before; last NULL: nothing. */
@@ -79,6 +86,7 @@ struct party_setup {
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
     uint32_t checkpoint_rounds; /* training steps between two ACTION_KEEP; 0: never any */
     struct party_holdings holdings;
+    struct party_answers answers;
     struct ids_counts counts;
 };
 

@@ -11,6 +11,7 @@
 struct server_options {
     const char *export_file; /* a readable copy of the head at the end; NULL: none */
     const char *transcript;  /* what the server sees and says (transcript.h); NULL: nowhere */
+    const char *scores;      /* of predictions, or of the test rows; NULL: nowhere */
     bool progress;           /* one updating line on stdout */
     bool seeded;
     uint64_t seed;

@@ -4,15 +4,17 @@
 #include "common/base/process.h"
 #include "common/daemon/guesses.h"
 #include "common/daemon/keyfiles.h"
+#include "common/daemon/models.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
+#include "server/asked.h"
 #include "server/loop.h"
 
 #include <stdio.h>
 
 enum { PRINT_MAX = 1 << 20 };
 enum own { OWN_PROGRESS };
-enum own_value { OWN_TRANSCRIPT, OWN_FORGET_IDS };
+enum own_value { OWN_TRANSCRIPT, OWN_FORGET_IDS, OWN_PREDICT, OWN_IDS, OWN_SCORES, OWN_ABSENT };
 
 static const struct options_about about = {
     .program = "vfl-server",
@@ -24,6 +26,12 @@ static const struct options_about about = {
         "  --export FILE        also write the head's weights to FILE (safetensors) at the end\n"
         "  --ids-forget NAME    forget how many other lists of ids a party has come with, exit;\n"
         "                       all: everybody\n"
+        "  --predict RUN        one job of predictions by the model of RUN (served: the one in "
+        "use),\n"
+        "                       and end\n"
+        "  --ids FILE           with --predict: of which rows, one id a line\n"
+        "  --absent NAME,...    with --predict: these parties answer with a constant\n"
+        "  --scores FILE        write what is predicted to FILE, in the order of the ids\n"
         "  --transcript FILE    write what the server sees and says to FILE, for audits\n"
         "  --progress           one progress line on standard output\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -31,7 +39,12 @@ static const struct options_about about = {
         "  -v                   log more\n"
         "  -h, -V               this text; the version\n",
     .own = {[OWN_PROGRESS] = "progress"},
-    .own_value = {[OWN_TRANSCRIPT] = "transcript", [OWN_FORGET_IDS] = "ids-forget"},
+    .own_value = {[OWN_TRANSCRIPT] = "transcript",
+                  [OWN_FORGET_IDS] = "ids-forget",
+                  [OWN_PREDICT] = "predict",
+                  [OWN_IDS] = "ids",
+                  [OWN_SCORES] = "scores",
+                  [OWN_ABSENT] = "absent"},
 };
 
 static enum status print_plan(const struct server_inputs *in, struct error *err)
@@ -75,6 +88,24 @@ static enum status serve(const struct options *o, struct server_inputs *in,
     return o->check_only ? print_plan(in, err) : server_loop_run(in, run, err);
 }
 
+/* What the command line asks for: a run, or predictions. */
+static enum status load(struct server_inputs *in, const struct options *o, struct error *err)
+{
+    const struct server_wanted wanted = {
+        o->own_value[OWN_PREDICT] == NULL ? NULL : models_asked(o->own_value[OWN_PREDICT]),
+        o->own_value[OWN_IDS], o->own_value[OWN_ABSENT]};
+
+    if ((wanted.run == NULL) != (wanted.ids == NULL) ||
+        (wanted.run == NULL && wanted.absent != NULL))
+        return error_set(err, STATUS_CONFIG,
+                         "--predict RUN and --ids FILE go together, and --absent with them");
+    if (wanted.run == NULL)
+        return server_inputs_load(in, o, err);
+    if (o->check_only || o->own_value[OWN_TRANSCRIPT] != NULL)
+        return error_set(err, STATUS_CONFIG, "--predict goes without -n and --transcript");
+    return server_asked_load(in, o, &wanted, err);
+}
+
 int main(int argc, char **argv)
 {
     struct server_options run = {0};
@@ -92,12 +123,13 @@ int main(int argc, char **argv)
     s = options_begin(&o, "server", &err);
     run.export_file = o.export_file;
     run.transcript = o.own_value[OWN_TRANSCRIPT];
-    run.progress = o.own[OWN_PROGRESS];
+    run.scores = o.own_value[OWN_SCORES];
+    run.progress = o.own[OWN_PROGRESS] && o.own_value[OWN_PREDICT] == NULL;
     run.seeded = o.seeded;
     run.seed = o.seed;
     if (s == STATUS_OK)
-        s = server_inputs_load(&in, &o, &err);
-    if (s == STATUS_OK && !o.check_only)
+        s = load(&in, &o, &err);
+    if (s == STATUS_OK && !o.check_only && !in.predicts)
         server_inputs_show_classes(&in);
     if (s == STATUS_OK && o.check_only)
         s = keyfiles_check(&in.config.identity, true, in.config.state_key, &err);

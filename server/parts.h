@@ -5,6 +5,7 @@
 #define COLONNADE_SERVER_PARTS_H
 
 #include "server/federation.h"
+#include "server/predict/predict.h"
 #include "server/train/train.h"
 
 struct server_session {
@@ -12,6 +13,7 @@ struct server_session {
     uint8_t plan_digest[WIRE_DIGEST_BYTES];
     struct server_federation fed;
     struct server_train train;
+    struct server_predict *predict; /* NULL: it trains; else `train` is zeros but for its report */
 };
 
 #endif

@@ -235,6 +235,9 @@ enum status server_inputs_load(struct server_inputs *in, const struct options *o
 
 void server_inputs_deinit(struct server_inputs *in)
 {
+    package_deinit(&in->model);
+    buf_deinit(&in->ids);
+    mem_free(in->ids_at);
     table_deinit(&in->train);
     table_deinit(&in->test);
     buf_deinit(&in->weights);

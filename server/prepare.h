@@ -8,9 +8,11 @@
 
 #include "common/config/config.h"
 #include "common/daemon/options.h"
+#include "common/daemon/package.h"
 #include "common/data/classes.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
+#include "server/setup.h"
 
 struct server_inputs {
     struct config_server config; /* plan resolved: task, seed, shape */
@@ -19,6 +21,12 @@ struct server_inputs {
     float *train_target, *test_target;
     struct classes classes; /* of labels that are texts */
     struct buf weights;     /* of model.load; empty: none */
+    /* For predictions: by which model, and of which rows; the plan is the model's. */
+    bool predicts;
+    struct package model;
+    struct server_question asked;
+    struct buf ids;
+    uint32_t *ids_at;
 };
 
 /* Of the options: file, sets, and the seed for a schedule whose own is not given. */

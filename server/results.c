@@ -4,12 +4,14 @@
 #include "server/results.h"
 
 #include "common/base/clock.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
+#include "server/predict/predict.h"
 #include "server/train/formula.h"
 
 #include <stdio.h>
@@ -287,6 +289,46 @@ enum status server_results_package(const struct server_results *r, struct server
     return st;
 }
 
+/* One row: of sigmoid both classes' probabilities, of regression the value. */
+static void print_scores(FILE *f, const struct server_predict *p, const float *score)
+{
+    if (p->head.loss == NN_LOSS_SIGMOID)
+        fprintf(f, ",%.9g", 1 - (double)score[0]);
+    for (uint32_t k = 0; k < p->head.outputs; k++)
+        fprintf(f, ",%.9g", (double)score[k]);
+    fputc('\n', f);
+}
+
+enum status server_results_predictions(const struct server_results *r, struct server_session *s,
+                                       struct error *err)
+{
+    const struct server_predict *p = server_session_predictions(s);
+    const char *path = r->options->scores;
+    const uint32_t columns = server_predict_columns(p);
+    FILE *f = NULL;
+    enum status st = path == NULL ? STATUS_OK : file_create(&f, path, 0600, err);
+    bool bad;
+
+    if (path == NULL || st != STATUS_OK)
+        return st;
+    fputs("id", f);
+    if (p->head.loss == NN_LOSS_SQUARED)
+        fputs(",score", f);
+    for (uint32_t k = 0; p->head.loss != NN_LOSS_SQUARED && k < columns; k++)
+        fprintf(f, ",score_%u", k);
+    fputc('\n', f);
+    for (uint32_t i = 0; i < p->asked.rows; i++) {
+        const uint32_t from = p->asked.at[i], to = p->asked.at[i + 1];
+
+        fprintf(f, "%.*s", (int)(to - from - 1), p->asked.ids + from);
+        print_scores(f, p, p->scores + (size_t)i * p->head.outputs);
+    }
+    bad = ferror(f) != 0;
+    if (fclose(f) != 0 || bad)
+        return error_set(err, STATUS_IO, "%s: it could not be written", path);
+    return STATUS_OK;
+}
+
 enum status server_results_end(struct server_results *r, struct server_session *s,
                                const char *outcome, const struct error *why, uint64_t now_us,
                                struct error *err)
@@ -313,16 +355,18 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;
-    r->summary.has_formula = true;
+    r->summary.rows = r->in->asked.rows;
+    r->summary.has_formula = !r->in->predicts;
     r->summary.formula_up = r->formula_up;
     r->summary.formula_down = r->formula_down;
     r->summary.has_server = true;
     r->summary.server_max_rss_kb = (uint64_t)usage.ru_maxrss;
     r->summary.server_cpu_s = clock_cpu_s();
-    if (server_session_opened(s)) /* an untrained one would replace an earlier run's */
+    if (!r->in->predicts &&
+        server_session_opened(s)) /* an untrained one would replace an earlier run's */
         st = model_write(server_session_head(s), r->in->config.state, r->options->export_file,
                          r->summary.head_sha256, err);
-    path_in_state(path, r, "summary.json");
+    path_in_state(path, r, r->in->predicts ? "prediction.json" : "summary.json");
     if (st == STATUS_OK)
         st = report_write(&r->summary, path, err);
     return st;

@@ -43,7 +43,11 @@ void server_results_progress(struct server_results *r, const struct server_repor
 /* The head of a run that is complete as a package of models (common/daemon/models.h). */
 enum status server_results_package(const struct server_results *r, struct server_session *s,
                                    struct error *err) MUST_USE;
-/* summary.json and, once a round was opened, the head's weights. */
+/* A job of predictions is complete: its scores into o->scores, in the order of the ids. */
+enum status server_results_predictions(const struct server_results *r, struct server_session *s,
+                                       struct error *err) MUST_USE;
+/* summary.json (of predictions prediction.json) and, once a round was opened, the head's weights.
+ */
 enum status server_results_end(struct server_results *r, struct server_session *s,
                                const char *outcome, const struct error *why, uint64_t now_us,
                                struct error *err) MUST_USE;

@@ -91,7 +91,7 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
 
 static bool keeps(const struct server_run *r)
 {
-    return r->in->config.state_key[0] != 0;
+    return r->in->config.state_key[0] != 0 && !r->in->predicts;
 }
 
 /* Under async no sum is a step that could be taken again. */
@@ -144,6 +144,7 @@ static enum status begin_session(struct server_run *r, struct error *err)
 {
     const struct server_inputs *in = r->in;
     struct server_setup setup = {
+        .asked = in->predicts ? &in->asked : NULL,
         .plan = &in->config.plan,
         .roster = &in->roster,
         .train = &in->train,
@@ -168,7 +169,8 @@ static enum status begin_session(struct server_run *r, struct error *err)
         setup.watch = (struct server_watch){r,           watch_ask,     watch_upload, watch_sum,
                                             watch_again, watch_arrival, watch_end};
     s = server_session_new(&r->session, &setup, err);
-    if (s == STATUS_OK)
+    /* A run that is not complete stays as it is while the models before it predict. */
+    if (s == STATUS_OK && !in->predicts)
         s = server_checkpoint_load(&in->config, r->session, &found, err);
     /* What a restart could not make again, the head's first weights and the schedule's seed, is on
      * disk before anybody hears of it. */
@@ -237,7 +239,21 @@ static enum status save_at_the_end(struct server_run *r, struct error *err)
     return s == STATUS_OK ? server_checkpoint_save(&r->in->config, r->session, err) : s;
 }
 
-enum status server_run_end(struct server_run *r, struct error *err)
+static enum status end_predictions(struct server_run *r, struct error *err)
+{
+    struct error unwritten = {0};
+    enum status s = STATUS_OK;
+
+    if (r->outcome == OUTCOME_COMPLETED)
+        s = server_results_predictions(&r->results, r->session, &unwritten);
+    if (s == STATUS_OK)
+        s = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
+                               clock_us(), &unwritten);
+    *err = s != STATUS_OK ? unwritten : r->error;
+    return err->status;
+}
+
+static enum status end_training(struct server_run *r, struct error *err)
 {
     bool complete = r->outcome == OUTCOME_COMPLETED || r->outcome == OUTCOME_TARGET;
     bool begun = server_session_opened(r->session);
@@ -255,6 +271,11 @@ enum status server_run_end(struct server_run *r, struct error *err)
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;
     return err->status;
+}
+
+enum status server_run_end(struct server_run *r, struct error *err)
+{
+    return r->in->predicts ? end_predictions(r, err) : end_training(r, err);
 }
 
 void server_run_deinit(struct server_run *r)

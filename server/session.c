@@ -68,6 +68,43 @@ enum status server_session_train(struct server_session *s, const struct server_s
     return server_train_init(&s->train, setup, &s->fed, err);
 }
 
+/* Ids of predictions are compared with nobody's: they are told. */
+static struct server_terms terms_of_predictions(const struct server_session *s,
+                                                const struct server_setup *setup)
+{
+    static const struct table none = {0};
+    const struct server_predict *p = s->predict;
+
+    return (struct server_terms){
+        .roster = setup->roster,
+        .kind = JOB_PREDICT,
+        .text = {p->text.data, p->text.len},
+        .digest = p->digest,
+        .straggler = STRAGGLER_WAIT,
+        .patience_ms = p->plan.protocol.patience_ms,
+        .deadline_ms = p->plan.protocol.deadline_ms,
+        .smallest = (uint32_t)setup->roster->n,
+        .colluders = plan_withstands(&p->plan),
+        .train = &none,
+        .test = &none,
+        .counts = setup->counts,
+        .id_mismatches = setup->id_mismatches,
+    };
+}
+
+static enum status predict(struct server_session *s, const struct server_setup *setup,
+                           struct error *err)
+{
+    struct server_terms terms;
+    enum status st = server_predict_new(&s->predict, setup, &s->fed, err);
+
+    if (st != STATUS_OK)
+        return st;
+    terms = terms_of_predictions(s, setup);
+    server_federation_play(&s->fed, &terms, &server_job_predict, s->predict);
+    return STATUS_OK;
+}
+
 static enum status init(struct server_session *s, const struct server_setup *setup,
                         struct error *err)
 {
@@ -75,6 +112,8 @@ static enum status init(struct server_session *s, const struct server_setup *set
 
     if (server_federation_init(&s->fed, &nothing, NULL, NULL) != STATUS_OK)
         return error_set(err, STATUS_MEMORY, "no memory for %zu parties", setup->roster->n);
+    if (setup->asked != NULL)
+        return predict(s, setup, err);
     return setup->plan != NULL ? server_session_train(s, setup, err) : STATUS_OK;
 }
 
@@ -101,6 +140,7 @@ void server_session_free(struct server_session *s)
     if (s == NULL)
         return;
     server_train_deinit(&s->train);
+    server_predict_free(s->predict);
     server_federation_deinit(&s->fed);
     buf_deinit(&s->plan_text);
     mem_free(s);
@@ -153,7 +193,10 @@ const struct server_report *server_session_report(struct server_session *s)
     memcpy(r->lost, f->counts.lost, sizeof r->lost);
     memcpy(r->joined, f->counts.joined, sizeof r->joined);
     r->steps = s->train.trainer.steps_done;
-    r->epochs = server_trainer_epochs(&s->train.trainer);
+    if (s->predict == NULL)
+        r->epochs = server_trainer_epochs(&s->train.trainer);
+    else
+        r->rounds = s->predict->rounds;
     r->trail = s->train.trainer.trail.value;
     r->members_n = f->set.n;
     r->waiting_for = -1;
@@ -175,6 +218,11 @@ bool server_session_sound(const struct server_session *s)
     return !s->train.keep.spoiled;
 }
 
+const struct server_predict *server_session_predictions(const struct server_session *s)
+{
+    return s->predict;
+}
+
 bool server_session_opened(const struct server_session *s)
 {
     return s->train.trainer.steps_done > 0 || s->train.round.number > 0;
@@ -190,7 +238,7 @@ const struct nn_net *server_session_head(const struct server_session *s)
     return &s->train.trainer.head.top.net;
 }
 
-size_t server_session_up_max(const struct server_session *s)
+static size_t train_up_max(const struct server_session *s)
 {
     size_t upload, share;
 
@@ -201,8 +249,15 @@ size_t server_session_up_max(const struct server_session *s)
     return share > upload ? share : upload;
 }
 
+size_t server_session_up_max(const struct server_session *s)
+{
+    return s->predict != NULL ? server_predict_up_max(s->predict) : train_up_max(s);
+}
+
 size_t server_session_down_max(const struct server_session *s)
 {
+    if (s->predict != NULL)
+        return server_predict_down_max(s->predict);
     if (s->plan_text.len == 0)
         return WIRE_SETUP_MAX;
     return wire_down_max(&s->train.plan, server_share_max(s->train.shares));

@@ -51,6 +51,9 @@ void server_session_step(struct server_session *s, uint64_t now_us, const struct
  * another thread while no step runs. */
 void server_session_work(struct server_session *s, struct actions *out);
 
+struct server_predict;
+/* NULL: it trains. */
+const struct server_predict *server_session_predictions(const struct server_session *s);
 const struct server_report *server_session_report(struct server_session *s);
 /* fedvs, once all hellos of a generation are in: what they amount to. */
 const struct fedvs_terms *server_session_terms(const struct server_session *s);

@@ -40,9 +40,21 @@ struct server_watch {
     enum status (*end)(void *owner, const struct transcript_end *e, struct error *err);
 };
 
+struct package;
+
+/* Rows to be predicted, by a head's package. */
+struct server_question {
+    const struct package *model;
+    const char *ids;    /* of all rows, a line end behind each */
+    const uint32_t *at; /* rows + 1: where each begins, and where the last one ends */
+    uint32_t rows;
+    bool absent[WIRE_MEMBERS_MAX]; /* by roster index: uploads a constant */
+};
+
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
-    const struct plan *plan; /* shape filled in; NULL: no run */
+    const struct server_question *asked; /* a job of predictions; NULL: training */
+    const struct plan *plan;             /* shape filled in; NULL: no run */
     const struct roster *roster;
     const struct table *train, *test; /* label tables; test NULL: none */
     const float *train_target, *test_target;

@@ -116,6 +116,7 @@ struct config_policy {
     double epsilon_max[CONFIG_ADVERSARIES][CONFIG_LIMITED]; /* 0: no limit */
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
+    uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
     uint32_t id_mismatches;              /* other lists of ids of one other end, at most */
     bool encoding[PLAN_ENCODINGS];       /* by enum plan_encoding */
     bool aggregation[PLAN_AGGREGATIONS]; /* by enum plan_aggregation */
@@ -132,6 +133,7 @@ struct config_party {
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
     uint32_t checkpoint_rounds; /* with a state_key only */
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
+    char data_predict[CONFIG_PATH_MAX]; /* "": none; takes part in no prediction */
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
     char labels_positive[CONFIG_COLUMN_MAX];
     char table[CONFIG_COLUMN_MAX]; /* of a database; "": the only one */

@@ -150,6 +150,9 @@ static const struct key party_keys[] = {
     {"data.train", KEY_PATH, PARTY(data_train), .help = "Columns of the training rows."},
     {"data.test", KEY_PATH, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
+    {"data.predict", KEY_PATH, PARTY(data_predict), .fallback = "",
+     .help = "The same columns of the rows that may be predicted (vfl-party --predict); left out: "
+             "this party takes part in no prediction."},
     {"data.labels.train", KEY_PATH, PARTY(labels_train), .fallback = "",
      .help = "Labels of the training rows, for plans whose protocol.local_view is refreshed and "
              "that count this party among the label holders; left out: it holds none. A label that "
@@ -238,6 +241,10 @@ static const struct key party_keys[] = {
      .help = "Lists of ids with which another party, or the server, may come without showing that "
              "they are this party's: each lets it try one guess, the same one again tells it "
              "nothing. With yet another one it is refused until --ids-forget."},
+    {"policy.predict.max_unknown", KEY_U32, PARTY(policy.unknown_ids), .lo = 0, .hi = 1u << 30,
+     .fallback = "1000",
+     .help = "Ids that predictions may ask for and data.predict does not have, over all jobs: each "
+             "answer tells that this party has no such row (state/unknown counts them)."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encoding_names,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregation_names,

@@ -37,6 +37,11 @@ bool models_name(const char *run)
            strspn(run, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }
 
+const char *models_asked(const char *run)
+{
+    return strcmp(run, "served") == 0 ? "" : run;
+}
+
 /* --- which is in use --- */
 
 /* The file, or nothing where there is none. */

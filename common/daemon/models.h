@@ -22,6 +22,8 @@ enum status models_keep(const char *state, struct package *p, const struct nn_ne
 
 /* Is it a name that a run can have? */
 bool models_name(const char *run);
+/* Of a command line: "served" is the one in use, "". */
+const char *models_asked(const char *run);
 /* p is initialised; run "": the one in use. */
 enum status models_load(const char *state, const char *run, struct package *p,
                         struct error *err) MUST_USE;

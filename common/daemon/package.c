@@ -224,7 +224,8 @@ enum status package_print(struct package *p, const struct nn_net *n, struct buf 
 
 bool package_has_trail(const struct plan *plan)
 {
-    return plan->protocol.straggler == STRAGGLER_WAIT &&
+    /* Side by side each party has a gradient of its own. */
+    return plan->protocol.straggler == STRAGGLER_WAIT && plan->model.fusion != FUSION_CONCAT &&
            plan->training.releases == RELEASES_EVERY_EPOCH;
 }
 

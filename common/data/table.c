@@ -94,6 +94,25 @@ void table_gather(float *out, const struct table *t, const uint32_t *rows, size_
     }
 }
 
+size_t table_find(const struct table *t, const char *id, size_t n)
+{
+    size_t low = 0, high = t->rows;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const char *at = table_id(t, middle);
+        const int order = order_compare(at, strlen(at), id, n);
+
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return t->rows;
+}
+
 /* Both are in the order of ids. */
 bool table_share_ids(const struct table *a, const struct table *b)
 {

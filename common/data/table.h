@@ -61,6 +61,8 @@ size_t table_limit(struct table *t);
 /* out (n x cols, row major) = the rows rows[0..n). */
 void table_gather(float *out, const struct table *t, const uint32_t *rows, size_t n);
 
+/* The row of this id; t->rows: there is none. */
+size_t table_find(const struct table *t, const char *id, size_t n);
 /* Is any id in both? */
 bool table_share_ids(const struct table *a, const struct table *b);
 

@@ -145,6 +145,7 @@ static const struct field broadcast[] = {
     {U64(Broadcast, broadcast, sweep)},
     {BYTES(Broadcast, broadcast, absent), FROM(0, WIRE_MEMBERS_MAX, 1), .words = absentees},
     {FLAG(Broadcast, broadcast, last)},
+    {BYTES(Broadcast, broadcast, ids), FROM(0, WIRE_IDS_MAX, 1)},
 };
 
 static const struct field upload[] = {
@@ -215,7 +216,7 @@ static const char *broadcast_rule(const void *ours)
     const struct wire_broadcast *b = ours;
 
     if ((!b->closes && !b->opens && !b->last) || (b->opens && b->last) ||
-        (!b->closes && b->gradient.n > 0))
+        (!b->closes && b->gradient.n > 0) || (!b->opens && b->ids.n > 0))
         return "broadcast";
     return ascending(b->absent) && (b->closes || b->absent.n == 0) ? NULL : absentees;
 }

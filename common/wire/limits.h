@@ -35,6 +35,7 @@ enum {
     WIRE_SPOILED_ONE_IN = 64,  /* ... that do not; a third in a row is one too many already */
     WIRE_REPLAY_MAX = 1 << 20, /* blobs of one Replay, unless a single one is larger */
     WIRE_EVALUATE_ROWS = 1024, /* rows of one evaluation round, at least */
+    WIRE_IDS_MAX = PLAN_WIDTH_MAX * 65, /* of one round's ids: 64 bytes and a line end each */
     WIRE_DEPTH_MAX = 4,        /* nesting of message types */
     WIRE_FEATURES_MAX = 65536, /* columns of one party, and ... */
     WIRE_DEGREE_MAX = 8,       /* ... degree of its polynomial, as a hello may say under fedvs */

@@ -151,6 +151,7 @@ struct wire_broadcast {
     uint64_t round, place, sweep;
     struct wire_bytes absent; /* member indices, strictly ascending; only with closes */
     bool last;                /* nothing is opened ever after */
+    struct wire_bytes ids;    /* of the round's rows, a line end behind each; only with opens */
 };
 
 struct wire_upload {

@@ -400,7 +400,8 @@ static void print_privacy(const json_t *root)
     put_text("privacy   ", privacy, "mechanism");
     printf(", delta %g, %.0f vectors released\n", number(privacy, "delta"),
            number(json_object_get(privacy, "releases"), "train") +
-               number(json_object_get(privacy, "releases"), "evaluate"));
+               number(json_object_get(privacy, "releases"), "evaluate") +
+               number(json_object_get(privacy, "releases"), "predict"));
     print_claim("", record);
     print_claim("", plain);
     if (worst != plain && worst != record)
@@ -422,8 +423,12 @@ static void print_table(const json_t *root)
         put_text("error     ", root, "error");
         printf("\n");
     }
-    printf("run       %.4g epochs, %.0f rounds (%.0f void), %.0f parties\n", number(root, "epochs"),
-           number(root, "rounds"), number(root, "void_rounds"), number(root, "parties_n"));
+    if (json_object_get(root, "rows") != NULL)
+        printf("rows      %.0f predicted\n", number(root, "rows"));
+    else
+        printf("run       %.4g epochs, %.0f rounds (%.0f void), %.0f parties\n",
+               number(root, "epochs"), number(root, "rounds"), number(root, "void_rounds"),
+               number(root, "parties_n"));
     print_degraded(root);
     print_score(root, "train");
     print_score(root, "test");

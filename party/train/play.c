@@ -61,8 +61,11 @@ enum status party_broadcast(struct party_train *p, struct actions *a,
 {
     struct party_task *t = &p->round.task;
     const struct party_set *set = p->host->set;
-    enum status s = plan_task(p, b);
+    enum status s;
 
+    if (b->ids.n > 0)
+        return party_violation(p->host->error, "names rows, which the plan does: round", b->round);
+    s = plan_task(p, b);
     if (s != STATUS_OK)
         return s;
     party_witness_ended(&p->purse.witness, &p->course, set);

@@ -19,8 +19,10 @@ SCRIPTS = ('*.sh', '*.py', 'deploy/vfl', '.ci/run')
 # Makefile's LAYERS and are not listed here.
 MAY_INCLUDE = {
     'server/train/*': ('common/', 'server/'),
+    'server/predict/*': ('common/', 'server/'),
     'server/*': ('common/',),
     'party/train/*': ('common/', 'party/'),
+    'party/predict/*': ('common/', 'party/'),
     'party/*': ('common/',),
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
@@ -117,7 +119,9 @@ HEADER_OF_ALL = {'common/config/plan_rules_*.c': 'common/config/plan_rules_group
                  'common/secagg/encode_*.c': 'common/secagg/encode_ops.h'}
 PHASE_HEADER = {'server/': 'server/federation.h', 'server/train/': 'server/train/train.h',
                 'party/': 'party/federation.h',
-                'party/train/': 'party/train/parts.h'}  # one file per phase
+                'party/train/': 'party/train/parts.h',
+                'server/predict/': 'server/predict/predict.h',
+                'party/predict/': 'party/predict/parts.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
              'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c', 'tests/lib/draws.c')
 

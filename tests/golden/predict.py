@@ -67,7 +67,10 @@ def scores(about, logits):
     if about["loss"] == "softmax":
         e = np.exp(logits - logits.max(axis=1, keepdims=True))
         return e / e.sum(axis=1, keepdims=True)
-    return 1 / (1 + np.exp(-logits)) if about["loss"] == "sigmoid" else logits
+    if about["loss"] == "sigmoid":
+        p = 1 / (1 + np.exp(-logits))
+        return np.concatenate([1 - p, p], axis=1)
+    return logits
 
 
 def main(head_path, out_path, *parties):

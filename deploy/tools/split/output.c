@@ -45,6 +45,10 @@ bool output_label(const struct split *s, int set, const char *id, const char *te
     FILE *out = s->labels_out[set];
     unsigned long label = 0;
 
+    if (s->o.predict != NULL) {
+        fprintf(out, "%s\n", id);
+        return true;
+    }
     if (s->map == MAP_NONE) {
         fprintf(out, "%s,", id);
         csv_put(out, text, strlen(text));
@@ -69,7 +73,13 @@ int output_set_of(const char *id)
 
 static void path_of(const struct split *s, char out[PATH_MAX], int set, uint32_t party)
 {
-    if (party == s->columns.parties)
+    const char *rest = set == 0 ? "predict" : "none";
+
+    if (s->o.predict != NULL && party == s->columns.parties)
+        snprintf(out, PATH_MAX, "%s/ids-%s.txt", s->o.out, rest);
+    else if (s->o.predict != NULL)
+        snprintf(out, PATH_MAX, "%s/party-%u-%s.csv", s->o.out, party + 1, rest);
+    else if (party == s->columns.parties)
         snprintf(out, PATH_MAX, "%s/labels-%s.csv", s->o.out, set_names[set]);
     else
         snprintf(out, PATH_MAX, "%s/party-%u-%s.%s", s->o.out, party + 1, set_names[set],
@@ -93,7 +103,7 @@ static enum status open_outputs(struct split *s)
             if (file_create(f, path, 0666, &s->err) != STATUS_OK)
                 return s->err.status;
         }
-    for (int set = 0; set < SPLIT_SETS; set++)
+    for (int set = 0; set < SPLIT_SETS && s->o.predict == NULL; set++)
         fputs("id,label\n", s->labels_out[set]);
     return STATUS_OK;
 }

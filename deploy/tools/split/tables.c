@@ -30,6 +30,17 @@ struct table_in {
     char prefix[2 * DIGEST_SHOWN + 2];
 };
 
+static enum status find_roles_without_label(struct table_in *in)
+{
+    const struct source *s = &in->source;
+
+    if (in->split->o.id != NULL && in->id == s->cols)
+        return source_fail(&in->source, &in->split->err, "no column \"%s\"", in->split->o.id);
+    if (s->cols < 1 + (size_t)(in->id < s->cols))
+        return source_fail(&in->source, &in->split->err, "no columns but ids");
+    return STATUS_OK;
+}
+
 /* Which column is what: as the options say, or else the first is id and the last label. */
 static enum status find_roles(struct table_in *in)
 {
@@ -38,6 +49,8 @@ static enum status find_roles(struct table_in *in)
 
     in->label = source_column(s, o->label != NULL ? o->label : "label");
     in->id = source_column(s, o->id != NULL ? o->id : "id");
+    if (o->predict != NULL && in->label == s->cols)
+        return find_roles_without_label(in);
     if (o->label == NULL && (in->label + 1 != s->cols || (o->id == NULL && in->id != 0)))
         return source_fail(&in->source, &in->split->err,
                            "the header must be id, then columns, then label");
@@ -73,7 +86,7 @@ static enum status check_names(const struct table_in *in)
 static enum status open_outputs(struct table_in *in)
 {
     struct split *s = in->split;
-    const size_t n = in->source.cols - 1 - (in->id < in->source.cols);
+    const size_t n = in->source.cols - (in->label < in->source.cols) - (in->id < in->source.cols);
     char *names = mem_alloc(n, SOURCE_NAME_MAX);
     enum status status;
 
@@ -169,8 +182,9 @@ static enum status row_id(const struct table_in *in, char id[TABLE_ID_MAX + 1],
 static enum status put_row(struct table_in *in, int set)
 {
     char id[TABLE_ID_MAX + 1], decides[TABLE_ID_MAX + 1], number[SOURCE_NUMBER_MAX];
-    size_t n;
-    const char *label = source_text(&in->source.cell[in->label], number, &n);
+    const bool labelled = in->label < in->source.cols;
+    size_t n = 0;
+    const char *label = labelled ? source_text(&in->source.cell[in->label], number, &n) : "";
     struct split *s = in->split;
     enum status status = row_id(in, id, decides);
 
@@ -178,7 +192,7 @@ static enum status put_row(struct table_in *in, int set)
         return status;
     if (set < 0)
         set = output_set_of(decides);
-    if (schema_is_missing(label, n))
+    if (s->o.predict == NULL && schema_is_missing(label, n))
         return source_fault(&in->source, in->label, "a row without a label", &s->err);
     put_features(in, set, id);
     if (!output_label(s, set, id, label))
@@ -268,8 +282,10 @@ static enum status one_file(struct split *s, const char *path, int set, char **f
 
 enum status tables_split(struct split *s)
 {
+    const bool predict = s->o.predict != NULL;
     char *first = NULL;
-    enum status status = one_file(s, s->o.train, s->o.test == NULL ? -1 : 0, &first);
+    enum status status = one_file(s, predict ? s->o.predict : s->o.train,
+                                  s->o.test == NULL && !predict ? -1 : 0, &first);
 
     if (status == STATUS_OK && s->o.test != NULL)
         status = one_file(s, s->o.test, 1, &first);

@@ -114,7 +114,8 @@ static inline struct wire_msg sample(enum wire_kind kind)
                                               2048,
                                               5,
                                               {absent, sizeof absent},
-                                              false};
+                                              false,
+                                              {sample_bytes(8), 30}};
         break;
     case WIRE_UPLOAD:
         m.upload = (struct wire_upload){
@@ -194,7 +195,8 @@ static inline bool same_broadcast(const struct wire_broadcast *a, const struct w
     return a->generation == b->generation && a->closes == b->closes && a->opens == b->opens &&
            a->close_step == b->close_step && same_bytes(a->gradient, b->gradient) &&
            a->purpose == b->purpose && a->round == b->round && a->place == b->place &&
-           a->sweep == b->sweep && same_bytes(a->absent, b->absent) && a->last == b->last;
+           a->sweep == b->sweep && same_bytes(a->absent, b->absent) && a->last == b->last &&
+           same_bytes(a->ids, b->ids);
 }
 
 static inline bool same_join(const struct wire_join *a, const struct wire_join *b)

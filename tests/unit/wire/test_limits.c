@@ -51,9 +51,9 @@ static void test_single_messages_fit_the_limits_named_after_them(void **state)
 
     (void)state;
     buf_init(&body, WIRE_HELLO_MAX);
-    m.join =
-        (struct wire_join){UINT32_MAX, sample_bytes(1), UINT64_MAX, UINT64_MAX, sample_bytes(2),
-                           true,       UINT64_MAX,      true,       UINT32_MAX, UINT64_MAX};
+    m.join = (struct wire_join){
+        UINT32_MAX, sample_bytes(1), UINT64_MAX, UINT64_MAX, sample_bytes(2), true, UINT64_MAX,
+        true,       UINT32_MAX,      UINT64_MAX, true};
     assert_true(packed(&m) <= WIRE_JOIN_MAX);
     m.kind = WIRE_HELLO;
     m.hello = longest_hello(&body);
@@ -106,7 +106,7 @@ static struct wire_msg largest_broadcast(const uint8_t *gradient, size_t n)
 
     m.broadcast = (struct wire_broadcast){
         UINT64_MAX, true,       true,       UINT64_MAX, {gradient, n}, PURPOSE_DEAL_DATA,
-        UINT64_MAX, UINT64_MAX, UINT64_MAX, {NULL, 0},  false};
+        UINT64_MAX, UINT64_MAX, UINT64_MAX, {NULL, 0},  false,         {NULL, 0}};
     return m;
 }
 

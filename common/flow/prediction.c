@@ -1,0 +1,160 @@
+/* prediction.c -- the text of a job of predictions.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/prediction.h"
+
+#include "common/config/aggregation.h"
+#include "common/config/encoding.h"
+#include "common/crypto/digest.h"
+#include "common/data/table.h"
+#include "common/data/text.h"
+#include "common/wire/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the text --- */
+
+static enum status print_digest(struct buf *out, const char *key, const uint8_t *digest)
+{
+    char hex[DIGEST_HEX_CHARS + 1];
+
+    digest_hex(hex, digest, WIRE_DIGEST_BYTES);
+    return buf_printf(out, "%s=%s\n", key, hex);
+}
+
+enum status prediction_print(const struct prediction *p, struct buf *out)
+{
+    enum status s = buf_printf(out, "run=%s\n", p->run);
+    bool any = false;
+
+    if (s == STATUS_OK)
+        s = print_digest(out, "plan", p->plan);
+    if (s == STATUS_OK)
+        s = print_digest(out, "trail", p->trail);
+    if (s == STATUS_OK)
+        s = buf_printf(out, "rows=%u\nbatch=%u\nabsent=", p->rows, p->batch);
+    for (unsigned i = 0; i < WIRE_MEMBERS_MAX && s == STATUS_OK; i++) {
+        if (!p->absent[i])
+            continue;
+        s = buf_printf(out, "%s%u", any ? "," : "", i);
+        any = true;
+    }
+    return s == STATUS_OK ? buf_printf(out, "\n") : s;
+}
+
+/* The value of the line that begins with key, into out; where the next line begins, or NULL. */
+static const char *take(const char *at, const char *key, char *out, size_t size)
+{
+    const size_t k = strlen(key);
+    const char *end = at == NULL ? NULL : strchr(at, '\n');
+
+    if (end == NULL || strncmp(at, key, k) != 0 || at[k] != '=' || (size_t)(end - at) - k > size)
+        return NULL;
+    snprintf(out, size, "%.*s", (int)((size_t)(end - at) - k - 1), at + k + 1);
+    return end + 1;
+}
+
+static void take_absent(struct prediction *p, const char *list)
+{
+    for (const char *at = list; *at >= '0' && *at <= '9'; at += *at == ',') {
+        char *end;
+        const unsigned long i = strtoul(at, &end, 10);
+
+        if (i < WIRE_MEMBERS_MAX)
+            p->absent[i] = true;
+        at = end;
+    }
+}
+
+static bool read_text(struct prediction *p, const char *text)
+{
+    char value[WIRE_MEMBERS_MAX * 4 + 1];
+    const char *at = take(text, "run", value, sizeof value);
+
+    if (at == NULL || value[0] == 0 || strlen(value) > PREDICTION_RUN_MAX ||
+        strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(value))
+        return false;
+    snprintf(p->run, sizeof p->run, "%.*s", PREDICTION_RUN_MAX, value);
+    at = take(at, "plan", value, sizeof value);
+    if (at == NULL || !digest_from_hex(p->plan, sizeof p->plan, value))
+        return false;
+    at = take(at, "trail", value, sizeof value);
+    if (at == NULL || !digest_from_hex(p->trail, sizeof p->trail, value))
+        return false;
+    at = take(at, "rows", value, sizeof value);
+    p->rows = at == NULL ? 0 : (uint32_t)strtoul(value, NULL, 10);
+    at = take(at, "batch", value, sizeof value);
+    p->batch = at == NULL ? 0 : (uint32_t)strtoul(value, NULL, 10);
+    at = take(at, "absent", value, sizeof value);
+    if (at != NULL)
+        take_absent(p, value);
+    return at != NULL && p->rows >= 1 && p->rows <= PREDICTION_ROWS_MAX && p->batch >= 1 &&
+           p->batch <= p->rows;
+}
+
+enum status prediction_parse(struct prediction *p, const uint8_t *text, size_t n, struct error *err)
+{
+    char copy[WIRE_JOB_TEXT_MAX + 1];
+    struct buf again;
+    bool same = false;
+
+    *p = (struct prediction){0};
+    if (n < sizeof copy) {
+        memcpy(copy, text, n);
+        copy[n] = 0;
+        buf_init(&again, sizeof copy);
+        same = strlen(copy) == n && read_text(p, copy) &&
+               prediction_print(p, &again) == STATUS_OK && again.len == n &&
+               memcmp(again.data, copy, n) == 0;
+        buf_deinit(&again);
+    }
+    return same ? STATUS_OK : error_set(err, STATUS_PROTOCOL, "no text of a job of predictions");
+}
+
+bool prediction_leaves_out(const struct prediction *p)
+{
+    for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
+        if (p->absent[i])
+            return true;
+    return false;
+}
+
+/* --- its rounds --- */
+
+enum status prediction_plan(struct plan *out, const struct plan *of, struct error *err)
+{
+    *out = *of;
+    out->protocol.straggler = STRAGGLER_WAIT;
+    if (aggregation_of(of)->polynomial)
+        return error_set(err, STATUS_CONFIG,
+                         "models of aggregation fedvs do not predict yet: train with the same "
+                         "polynomial bottoms under masked or coded");
+    return STATUS_OK;
+}
+
+uint32_t prediction_batch_max(const struct plan *p)
+{
+    return wire_evaluate_rows(p);
+}
+
+bool prediction_is_exact(const struct plan *p)
+{
+    return !aggregation_of(p)->plaintext && !encoding_of(p)->noisy;
+}
+
+size_t prediction_next_id(const struct wire_bytes *ids, size_t *at)
+{
+    const uint8_t *from = ids->data + *at, *end;
+    size_t n;
+
+    if (*at >= ids->n)
+        return 0;
+    end = memchr(from, '\n', ids->n - *at);
+    n = end == NULL ? 0 : (size_t)(end - from);
+    if (!text_is_plain((const char *)from, n, TABLE_ID_MAX))
+        return 0;
+    *at += n + 1;
+    return n;
+}

@@ -1,0 +1,49 @@
+/* prediction.h -- what a job of predictions is about: its canonical text, and by which plan its
+ * rounds are computed.
+ *
+ * The text is what every member signs (job.h): which model, how many rows, who is left out.  The
+ * ids come with the rounds, and are part of what masks and shares hang on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_FLOW_PREDICTION_H
+#define COLONNADE_FLOW_PREDICTION_H
+
+#include "common/base/buf.h"
+#include "common/config/plan.h"
+#include "common/wire/message.h"
+
+#include <stdbool.h>
+
+#define JOB_PREDICT "predict"
+
+enum { PREDICTION_RUN_MAX = 40, PREDICTION_ROWS_MAX = 1 << 24 };
+
+struct prediction {
+    char run[PREDICTION_RUN_MAX + 1]; /* of the model, a-z, 0-9 and '-' */
+    uint8_t plan[WIRE_DIGEST_BYTES];  /* SHA-256 of the plan that it was trained by */
+    uint8_t trail[WIRE_DIGEST_BYTES]; /* of that run; zeros where it tells nothing */
+    uint32_t rows, batch;             /* in all; of each round but the last */
+    bool absent[WIRE_MEMBERS_MAX];    /* by roster index: uploads a constant for every row */
+};
+
+/* Lines `key=value` in this order: run, plan, trail, rows, batch, absent (indices, or nothing). */
+enum status prediction_print(const struct prediction *p, struct buf *out) MUST_USE;
+/* Just what prediction_print writes: STATUS_PROTOCOL else. */
+enum status prediction_parse(struct prediction *p, const uint8_t *text, size_t n,
+                             struct error *err) MUST_USE;
+bool prediction_leaves_out(const struct prediction *p);
+
+/* How the model of a plan predicts: by its encoding and aggregation, in rounds of rows, and waiting
+ * for everybody.  STATUS_CONFIG: not at all (fedvs has shares of training and test rows alone). */
+enum status prediction_plan(struct plan *out, const struct plan *of, struct error *err) MUST_USE;
+/* Rows of a round at most. */
+uint32_t prediction_batch_max(const struct plan *p);
+/* Has its encoding no noise, and hides a party only among others? */
+bool prediction_is_exact(const struct plan *p);
+
+/* The ids of a round, with a line end behind each.  The next one from *at on: its length, or 0 when
+ * there is none, or what there is is no id. */
+size_t prediction_next_id(const struct wire_bytes *ids, size_t *at);
+
+#endif

@@ -1,0 +1,145 @@
+# shellcheck shell=sh
+# predict.sh -- scores of new rows by the packages of a finished trial cluster: its daemons once more, for one job.
+#
+# What the cluster's folder says is used as it stands: certificates, configurations, which columns are whose.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # variables are shared with ../vfl and cluster.sh
+
+predict_usage() {
+    cat <<'USAGE'
+usage: vfl predict --run DIR --data FILE [--out scores.csv] [--absent I[,J]] [--quiet]
+
+  --run DIR     the folder of a trial cluster that is complete (vfl cluster --out DIR)
+  --data FILE   CSV, plain or .gz, with the columns that the cluster was trained on; a last column label may be
+                missing, and is not looked at
+  --out FILE    id,score_0,... in the order of FILE; default: DIR/predictions/N/scores.csv
+  --absent I,J  these parties answer with a constant; not where the encoding has no noise
+
+DIR/predictions/N/summary.json has rows, bytes, seconds and what it cost.  Each row is a release that is charged.
+USAGE
+}
+
+predict_read_options() {
+    out='' data='' scores='' absent=''
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --quiet) quiet=yes && shift && continue ;;
+        -h | --help) predict_usage && exit 0 ;;
+        esac
+        [ $# -ge 2 ] || fail 2 "$1: unknown, or its value is missing (vfl predict --help)"
+        case $1 in
+        --run) out=$2 ;;
+        --data) data=$2 ;;
+        --out) scores=$2 ;;
+        --absent)
+            case $2 in '' | *[!0-9,]*) fail 2 "--absent $2: numbers of parties expected, from 1" ;; esac
+            absent=$2
+            ;;
+        *) fail 2 "unknown option $1 (vfl predict --help)" ;;
+        esac
+        shift 2
+    done
+    [ -n "$out" ] && [ -n "$data" ] || fail 2 "--run and --data are needed (vfl predict --help)"
+    [ -e "$out/plan.txt" ] && [ -e "$out/server/models/served" ] ||
+        fail 2 "--run $out: no trial cluster that has come to its end"
+    [ -f "$data" ] || fail 2 "$data: no such file"
+    own_folder "$out"
+    out=$(readlink -f "$out") data=$(readlink -f "$data")
+    exec 9>"$out/lock" || fail 6 "$out cannot be written"
+    flock -n 9 || fail 2 "$out: a cluster is running there"
+}
+
+# What the cluster was made of; its other words are for its daemons (cluster_daemon).
+predict_read_plan() {
+    m=$(sed -n 's/^parties //p' "$out/data.txt")
+    seed=$(sed -n 's/^seed //p' "$out/plan.txt")
+    [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] ||
+        fail 2 "$out was trained on IDX files: only CSV is predicted"
+    netns=no positive=''
+    names=
+    for i in $(printf '%s' "$absent" | tr ',' ' '); do
+        [ "$i" -ge 1 ] && [ "$i" -le "$m" ] || fail 2 "--absent $i: there are $m parties"
+        names=$names${names:+,}p$i
+    done
+    mkdir -p "$out/predictions" || fail 6 "$out/predictions cannot be made"
+    number=1
+    while ! mkdir "$out/predictions/$number" 2>/dev/null; do
+        number=$((number + 1))
+        [ $number -lt 100000 ] || fail 6 "$out/predictions cannot be written"
+    done
+    folder=$out/predictions/$number
+    [ -n "$scores" ] || scores=$folder/scores.csv
+    case $scores in /*) ;; *) scores=$PWD/$scores ;; esac
+    case $scores in *'
+'*) fail 2 "--out: a name of several lines" ;; esac
+}
+
+predict_start() {
+    server_pid='' pids='' stopped=no cluster_under=$cluster_alone
+    trap 'stopped=yes; cluster_signal TERM' INT TERM HUP
+    rm -f "$out/server/address" "$out/server/prediction.json"
+    set -- --predict served --ids "$folder/data/ids-predict.txt" --scores "$scores" --set listen=127.0.0.1:0
+    [ -z "$names" ] || set -- "$@" --absent "$names"
+    cluster_daemon server "$@" 2>"$folder/server/log.txt" &
+    server_pid=$!
+    tries=1200 # of 50 ms
+    until [ -s "$out/server/address" ] || ! cluster_alive $server_pid || [ $tries -eq 0 ]; do
+        tries=$((tries - 1))
+        sleep 0.05
+    done
+    [ -s "$out/server/address" ] || return
+    cluster_read_address
+    for i in $(seq "$m"); do
+        rm -f "$out/party-$i/prediction.json"
+        cluster_daemon "$i" --predict served --set "data.predict=$folder/data/party-$i-predict.csv" \
+            --set "server=$address" >"$folder/party-$i/log.txt" 2>&1 &
+        pids="$pids $!"
+    done
+    [ "$stopped" = no ] || cluster_signal TERM
+}
+
+predict_end() {
+    cluster_wait "$server_pid"
+    echo "server $code" >"$folder/codes"
+    server_pid=
+    cluster_end_parties
+    i=0
+    for pid in $pids; do
+        i=$((i + 1))
+        cluster_wait "$pid"
+        echo "party-$i $code" >>"$folder/codes"
+    done
+    pids=
+    orderly
+    for side in server $(seq -f 'party-%.0f' "$m"); do
+        [ ! -e "$out/$side/prediction.json" ] || mv "$out/$side/prediction.json" "$folder/$side/summary.json"
+    done
+}
+
+predict_main() {
+    need flock awk nproc seq setsid setpriv
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/cluster.sh"
+    predict_read_options "$@"
+    for program in vfl-server vfl-party vfl-split vfl-merge vfl-pki; do
+        [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"
+    done
+    predict_read_plan
+    mkdir "$folder/server" $(seq -f "$folder/party-%.0f" "$m") || fail 6 "$folder cannot be written"
+    set -- --out "$folder/data" --predict "$data" --parties "$m"
+    for word in columns label id delimiter; do
+        value=$(sed -n "s/^$word //p" "$out/plan.txt")
+        [ -z "$value" ] || set -- "$@" "--$word" "$value"
+    done
+    "$vfl_bin/vfl-split" "$@" >"$folder/data.txt" || exit $?
+    predict_start
+    predict_end
+    cluster_why='' started=yes
+    out=$folder # of what follows
+    cluster_judge
+    [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
+    set -- "$folder" "$m"
+    [ "${quiet:-no}" = no ] || set -- --quiet "$@"
+    "$vfl_bin/vfl-merge" "$@" || exit $?
+    say "scores    $scores"
+}

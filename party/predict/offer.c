@@ -1,0 +1,197 @@
+/* offer.c -- the text of a job of predictions: is it about the model that this party answers with,
+ * may it be played with this set, what does it cost; and room for it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/predict/parts.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/config/aggregation.h"
+#include "common/crypto/secret.h"
+#include "common/daemon/package.h"
+#include "common/flow/job.h"
+#include "common/wire/limits.h"
+#include "party/policy.h"
+
+#include <string.h>
+
+_Static_assert((int)PREDICTION_RUN_MAX == (int)PACKAGE_RUN_MAX, "a run has one name");
+
+/* --- what it is about --- */
+
+static enum status check_model(struct party_predict *p)
+{
+    static const uint8_t none[WIRE_DIGEST_BYTES];
+    const struct package *m = p->setup->answers.model;
+    const struct prediction *of = &p->about;
+
+    if (strcmp(of->run, m->run) != 0)
+        return error_set(p->error, STATUS_CONFIG,
+                         "predictions by the model of run %s, this party answers with that of %s",
+                         of->run, m->run);
+    if (memcmp(of->plan, m->plan_sha256, sizeof of->plan) != 0 ||
+        (memcmp(of->trail, none, sizeof none) != 0 &&
+         memcmp(of->trail, m->trail, sizeof of->trail) != 0))
+        return error_set(p->error, STATUS_CONFIG,
+                         "the server's model of run %s is of another run: another plan, or other "
+                         "steps",
+                         of->run);
+    if (m->plan.shape.parties != p->setup->roster->n)
+        return error_set(p->error, STATUS_CONFIG, "the model is of %u parties, the roster has %zu",
+                         m->plan.shape.parties, p->setup->roster->n);
+    return prediction_plan(&p->plan, &m->plan, p->error);
+}
+
+/* The set that a row is answered by is always the same; who is left out is in the text. */
+static enum status check_rows(const struct party_predict *p)
+{
+    const struct prediction *of = &p->about;
+
+    if (p->set->members_n != p->setup->roster->n)
+        return error_set(p->error, STATUS_PROTOCOL, "offer: %u of %zu parties, for predictions",
+                         p->set->members_n, p->setup->roster->n);
+    if (of->batch > prediction_batch_max(&p->plan))
+        return error_set(p->error, STATUS_PROTOCOL, "rounds of %u rows, %u are the most", of->batch,
+                         prediction_batch_max(&p->plan));
+    for (size_t i = p->setup->roster->n; i < WIRE_MEMBERS_MAX; i++)
+        if (of->absent[i])
+            return error_set(p->error, STATUS_PROTOCOL, "leaves out a party that there is not");
+    if (prediction_is_exact(&p->plan) && prediction_leaves_out(of))
+        return error_set(p->error, STATUS_POLICY,
+                         "parties are left out, and the encoding has no noise: beside an answer "
+                         "with all of them it would show what is theirs");
+    return STATUS_OK;
+}
+
+static enum status price(struct party_predict *p)
+{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
+    const size_t n = p->setup->spent(p->setup->owner, entries);
+    const struct policy_set set = {
+        .roster = p->setup->roster,
+        .members = p->set->members,
+        .n = p->set->members_n,
+        .self = p->setup->self,
+        .bottom = policy_bottom_of(p->setup->config, entries, n),
+        .persons = p->setup->persons,
+        .together = 1,
+        .records = p->setup->records,
+    };
+
+    p->mechanism = policy_mechanism(&p->plan, &set);
+    if (!p->setup->takes(p->setup->owner, &p->mechanism))
+        return policy_full(p->error);
+    entries[n] = p->mechanism;
+    entries[n].releases = p->about.rows;
+    entries[n].participations_max = 1; /* each block is judged again as it is charged */
+    return policy_check_entries(&p->setup->config->policy, &p->plan, &set, entries, n + 1,
+                                p->error);
+}
+
+/* --- room --- */
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+enum status predict_sizes(struct party_predict *p)
+{
+    const enum plan_aggregation agg = p->plan.protocol.aggregation;
+    const struct secagg_shape *s = &p->shape;
+    const size_t n = s->values_max, tags = secagg_tag_bytes(agg, s),
+                 relay = secagg_relay_bytes(agg, s, SECAGG_PART_ROUND, s->self, n),
+                 own = larger(secagg_payload_bytes(agg, s, n),
+                              secagg_share_bytes(agg, s, SECAGG_PART_ROUND, s->self, n));
+
+    CHECK(secagg_check_bytes(agg, s) <= PREDICT_CHECK_MAX);
+    if (own > WIRE_SHARES_MAX || relay > WIRE_SHARES_MAX)
+        return error_set(p->error, STATUS_CONFIG, "shares of %zu bytes, more than a message holds",
+                         larger(own, relay));
+    p->share_max = relay == 0 ? 0 : wire_share_max(relay, tags);
+    if (own <= p->payload_max)
+        return STATUS_OK;
+    mem_free(p->payload);
+    p->payload = mem_alloc(own + 16, 1);
+    p->payload_max = p->payload == NULL ? 0 : own;
+    return p->payload != NULL ? STATUS_OK : error_set(p->error, STATUS_MEMORY, "no memory");
+}
+
+static enum status make_net(struct party_predict *p)
+{
+    const struct package *m = p->setup->answers.model;
+    const uint32_t batch = p->about.batch;
+    struct nn_spec spec = m->spec;
+    enum status s;
+
+    spec.rows_max = batch;
+    spec.optimizer = NN_SGD;
+    s = arena_init(&p->arena, nn_net_bytes(&spec) + (size_t)batch * m->cols * sizeof *p->x +
+                                  2 * (size_t)batch * sizeof *p->round.row + (size_t)WIRE_TAGS_MAX +
+                                  PREDICT_CHECK_MAX + 8 * MEM_ALIGNMENT);
+    if (s == STATUS_OK)
+        s = nn_net_init(&p->net, &spec, &p->arena);
+    if (s != STATUS_OK)
+        return error_set(p->error, s, "predictions: %s", status_words(s));
+    p->x = arena_alloc(&p->arena, (size_t)batch * m->cols, sizeof *p->x);
+    p->round.row = arena_alloc(&p->arena, batch, sizeof *p->round.row);
+    p->round.charged = arena_alloc(&p->arena, batch, sizeof *p->round.charged);
+    p->check = arena_alloc(&p->arena, (size_t)WIRE_TAGS_MAX + PREDICT_CHECK_MAX, 1);
+    CHECK(p->x != NULL && p->round.row != NULL && p->round.charged != NULL && p->check != NULL);
+    return package_weights(m, &p->net, p->error);
+}
+
+static enum status make_room(struct party_predict *p)
+{
+    enum status s = make_net(p);
+
+    p->shape = (struct secagg_shape){
+        .concat = p->plan.model.fusion == FUSION_CONCAT,
+        .parties = p->plan.shape.parties,
+        .self = p->setup->self,
+        .values_max = p->about.batch * p->plan.model.embedding,
+        .segments = p->plan.protocol.coded.segments,
+        .privacy = p->plan.protocol.coded.privacy,
+    };
+    if (s == STATUS_OK)
+        s = encode_init(&p->shape.encode, &p->plan, p->plan.shape.parties);
+    if (s != STATUS_OK)
+        return p->error->status != STATUS_OK
+                   ? s
+                   : error_set(p->error, s, "predictions: %s", status_words(s));
+    return predict_sizes(p);
+}
+
+enum status predict_offer(void *state, struct actions *a, const struct wire_offer *o)
+{
+    struct party_predict *p = state;
+    uint8_t digest[WIRE_DIGEST_BYTES];
+    enum status s = STATUS_OK;
+
+    (void)a;
+    if (p->setup->answers.rows == NULL)
+        return error_set(p->error, STATUS_POLICY,
+                         "data.predict: this party takes part in no prediction");
+    job_digest(digest, JOB_PREDICT, o->job.text.data, o->job.text.n);
+    if (p->planned && memcmp(digest, p->digest, sizeof digest) != 0)
+        return error_set(p->error, STATUS_PROTOCOL, "the server changed the job in its middle");
+    if (!p->planned) {
+        s = prediction_parse(&p->about, o->job.text.data, o->job.text.n, p->error);
+        if (s == STATUS_OK)
+            s = check_model(p);
+    }
+    if (s == STATUS_OK)
+        s = check_rows(p);
+    if (s == STATUS_OK)
+        s = price(p);
+    if (s == STATUS_OK && !p->planned)
+        s = make_room(p);
+    if (s != STATUS_OK)
+        return s;
+    if (!p->planned)
+        log_info("asked to predict %u rows by the model of run %s", p->about.rows, p->about.run);
+    memcpy(p->digest, digest, sizeof digest);
+    p->planned = true;
+    return STATUS_OK;
+}

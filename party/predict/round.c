@@ -1,0 +1,293 @@
+/* round.c -- one round of predictions: ids in, protected embeddings of their rows out.
+ *
+ * The happy path: broadcast -> charge -> work: gather, embed, encode, protect -> upload; with
+ * shares in between: share -> relay -> work -> upload.  Rounds go through the job's rows in order,
+ * each place once in a generation.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/predict/parts.h"
+
+#include "common/base/log.h"
+#include "common/base/subnormal.h"
+#include "common/data/table.h"
+#include "common/flow/dither.h"
+#include "common/secagg/draw.h"
+
+#include <string.h>
+
+static enum status violation(struct party_predict *p, const char *what, uint64_t number)
+{
+    return error_set(p->error, STATUS_PROTOCOL, "the server %s %llu", what,
+                     (unsigned long long)number);
+}
+
+static void arm(const struct party_predict *p, struct actions *a)
+{
+    actions_add(a, ACTION_ARM)->after_ms = 2 * (uint64_t)p->plan.protocol.patience_ms;
+}
+
+/* --- what is asked --- */
+
+static enum status find_rows(struct party_predict *p, const struct wire_bytes *ids)
+{
+    const struct table *t = p->setup->answers.rows;
+    struct predict_round *r = &p->round;
+    size_t at = 0;
+
+    r->known = r->unknown = 0;
+    for (uint32_t i = 0; i < r->rows; i++) {
+        const size_t from = at, n = prediction_next_id(ids, &at);
+
+        if (n == 0)
+            return violation(p, "asks for rows by what are no ids, or too few: place", r->place);
+        r->row[i] = (uint32_t)table_find(t, (const char *)ids->data + from, n);
+        if (r->row[i] < t->rows)
+            r->charged[r->known++] = r->row[i];
+        else
+            r->unknown++;
+    }
+    return at == ids->n ? STATUS_OK
+                        : violation(p, "names more rows than it asks for: place", r->place);
+}
+
+static enum status plan_round(struct party_predict *p, const struct wire_broadcast *b)
+{
+    struct predict_round *r = &p->round;
+    const uint32_t left = b->place < p->about.rows ? p->about.rows - (uint32_t)b->place : 0;
+
+    if (b->generation != p->set->generation)
+        return violation(p, "sends a broadcast of another generation,", b->generation);
+    if (r->relay_due)
+        return violation(p, "goes on without relaying the shares of round", r->number);
+    if (b->closes || !b->opens || b->purpose != PURPOSE_EVALUATE_TEST || b->sweep != 0)
+        return violation(p, "opens no round of predictions: round", b->round);
+    if (b->round <= r->number)
+        return violation(p, "opens a round that does not grow,", b->round);
+    /* From where an earlier generation may have ended, then one after the other. */
+    if (left == 0 || b->place % p->about.batch != 0 ||
+        (r->number > 0 && b->place != r->place + p->about.batch))
+        return violation(p, "asks for rows out of order: place", b->place);
+    r->number = b->round;
+    r->place = b->place;
+    r->rows = left < p->about.batch ? left : p->about.batch;
+    return find_rows(p, &b->ids);
+}
+
+/* Beside a later answer, or what the others hold, such an answer would show a row (parts.h). */
+static bool cannot_answer(const struct party_predict *p)
+{
+    return p->round.unknown > 0 && prediction_is_exact(&p->plan);
+}
+
+enum status predict_broadcast(struct party_predict *p, struct actions *a,
+                              const struct wire_broadcast *b)
+{
+    const bool first = p->round.number == 0;
+    struct action_charge *c;
+    enum status s = plan_round(p, b);
+
+    if (s != STATUS_OK)
+        return s;
+    if (!first)
+        predict_witness_ended(p);
+    if (p->sm->phase == PHASE_SUM)
+        sm_move(p->sm, PHASE_SHARE, p->set->generation);
+    trail_add(&p->trail, &p->hash, p->round.place, b->ids.data, b->ids.n);
+    c = &actions_add(a, ACTION_CHARGE)->charge;
+    *c = (struct action_charge){
+        .mechanism = p->mechanism,
+        .purpose = PURPOSE_EVALUATE_TEST,
+        .predicts = true,
+        .unknown = p->round.unknown,
+        .plan = p->digest,
+        .place = p->round.place,
+        .rounds = 1,
+        .rows = p->round.charged,
+        .n = cannot_answer(p) ? 0 : p->round.known,
+        .seen = p->seen,
+        .seen_n = p->setup->roster->n,
+    };
+    return STATUS_OK;
+}
+
+/* That there is no row for some id is counted, then, before it is told. */
+enum status predict_charged(struct party_predict *p, struct actions *a)
+{
+    if (cannot_answer(p))
+        return error_set(p->error, STATUS_DATA,
+                         "%u of the ids have no row here, which without noise cannot be answered",
+                         p->round.unknown);
+    p->released += p->round.known;
+    p->round.summing = false;
+    actions_add(a, ACTION_WORK)->flops = nn_net_flops(&p->net.spec, p->round.rows);
+    return STATUS_OK;
+}
+
+/* --- the work --- */
+
+static struct secagg_round round_of(struct party_predict *p)
+{
+    struct predict_round *r = &p->round;
+
+    if (plan_compresses(&p->plan))
+        dither_make(r->dither, &p->hash, &p->plan, PURPOSE_EVALUATE_TEST, r->place, 0);
+    return (struct secagg_round){.purpose = PURPOSE_EVALUATE_TEST,
+                                 .round = r->number,
+                                 .sid = p->set->sid,
+                                 .broadcast = r->view,
+                                 .dither = r->dither};
+}
+
+/* Members that were asked for other ids, now or before, come to other masks. */
+static void view_round(struct party_predict *p)
+{
+    const struct trail_round at = {.generation = p->set->generation,
+                                   .round = p->round.number,
+                                   .place = p->round.place,
+                                   .purpose = PURPOSE_EVALUATE_TEST};
+
+    trail_view(p->round.view, &p->hash, &p->trail, &at);
+}
+
+/* Zeros for whoever is left out and for what is unknown: a constant that no record is in. */
+static float *embed(struct party_predict *p)
+{
+    const struct table *t = p->setup->answers.rows;
+    const struct predict_round *r = &p->round;
+    const size_t cols = t->cols, width = p->plan.model.embedding;
+    const bool absent = p->about.absent[p->setup->self];
+    float *h;
+
+    for (uint32_t i = 0; i < r->rows; i++) {
+        float *to = p->x + i * cols;
+
+        if (r->row[i] < t->rows)
+            memcpy(to, t->x + (size_t)r->row[i] * cols, cols * sizeof *to);
+        else
+            memset(to, 0, cols * sizeof *to);
+    }
+    /* The net's own room, and nobody goes back through it. */
+    h = (float *)(uintptr_t)nn_net_forward(&p->net, p->x, r->rows);
+    for (uint32_t i = 0; i < r->rows; i++)
+        if (absent || r->row[i] >= t->rows)
+            memset(h + i * width, 0, width * sizeof *h);
+    return h;
+}
+
+static enum status protect(struct party_predict *p)
+{
+    const size_t n = (size_t)p->round.rows * p->plan.model.embedding;
+    uint8_t key[RNG_KEY_BYTES];
+    struct secagg_round round;
+    enum status s;
+    float *h;
+
+    view_round(p);
+    round = round_of(p);
+    if (p->setup->seeded) {
+        rng_seed_key(key, p->setup->seed, p->setup->self + 1, "predict", p->round.place);
+        rng_rekey(&p->noise, key);
+    }
+    h = embed(p);
+    s = secagg_protect(p->masks, p->payload, p->check, h, n, &round, &p->noise);
+    draw_forget(&p->noise);
+    return s == STATUS_OK ? s
+                          : error_set(p->error, s, "round %llu: %s",
+                                      (unsigned long long)p->round.number, status_words(s));
+}
+
+/* A share that does not open is the dealer's fault or the server's: nobody here can tell. */
+static enum status add_shares(struct party_predict *p)
+{
+    const size_t n = (size_t)p->round.rows * p->plan.model.embedding;
+    const uint8_t *sealed = p->received.data;
+    const uint8_t *tags = sealed + secagg_relay_bytes(p->plan.protocol.aggregation, &p->shape,
+                                                      SECAGG_PART_ROUND, p->set->self, n);
+    const struct secagg_round round = round_of(p);
+    uint32_t faulty = 0;
+    enum status s = secagg_relay(p->masks, p->payload, sealed, tags, n, &round, &faulty, p->error);
+
+    if (s == STATUS_AUTH)
+        error_wrap(p->error, "round %llu: the share of %s (or the server that passed it on)",
+                   (unsigned long long)p->round.number,
+                   p->setup->roster->party[p->set->members[faulty]].name);
+    return s;
+}
+
+void predict_work(void *state)
+{
+    struct party_predict *p = state;
+    const uint64_t mode = subnormal_flush();
+
+    p->worked = p->round.summing ? add_shares(p) : protect(p);
+    subnormal_restore(mode);
+}
+
+/* --- what it made --- */
+
+static void send_share(struct party_predict *p, struct actions *a, size_t n)
+{
+    const enum plan_aggregation agg = p->plan.protocol.aggregation;
+    struct action *send = actions_add(a, ACTION_SEND);
+
+    send->msg.kind = WIRE_SHARE;
+    send->msg.share = (struct wire_shares){
+        .generation = p->set->generation,
+        .round = p->round.number,
+        .purpose = PURPOSE_EVALUATE_TEST,
+        .sealed = {p->payload,
+                   secagg_share_bytes(agg, &p->shape, SECAGG_PART_ROUND, p->set->self, n)},
+        .tags = {p->check, secagg_tag_bytes(agg, &p->shape)},
+    };
+    p->round.relay_due = true;
+}
+
+enum status predict_worked(struct party_predict *p, struct actions *a)
+{
+    const enum plan_aggregation agg = p->plan.protocol.aggregation;
+    const size_t n = (size_t)p->round.rows * p->plan.model.embedding;
+    struct action *send;
+
+    if (p->worked != STATUS_OK) {
+        p->error->status = p->worked;
+        return p->worked;
+    }
+    arm(p, a);
+    if (secagg_shares(agg) && !p->round.summing) {
+        send_share(p, a, n);
+        return STATUS_OK;
+    }
+    p->rounds++;
+    send = actions_add(a, ACTION_SEND);
+    send->msg.kind = WIRE_UPLOAD;
+    send->msg.upload = (struct wire_upload){
+        .generation = p->set->generation,
+        .round = p->round.number,
+        .purpose = PURPOSE_EVALUATE_TEST,
+        .payload = {p->payload, secagg_payload_bytes(agg, &p->shape, n)},
+        .check = {p->check, secagg_check_bytes(agg, &p->shape)},
+    };
+    return STATUS_OK;
+}
+
+enum status predict_relay(struct party_predict *p, struct actions *a, const struct wire_shares *w)
+{
+    const enum plan_aggregation agg = p->plan.protocol.aggregation;
+    const size_t n = (size_t)p->round.rows * p->plan.model.embedding,
+                 sealed = secagg_relay_bytes(agg, &p->shape, SECAGG_PART_ROUND, p->set->self, n),
+                 tags = secagg_tag_bytes(agg, &p->shape);
+
+    if (!p->round.relay_due || w->generation != p->set->generation || w->round != p->round.number ||
+        w->purpose != PURPOSE_EVALUATE_TEST || w->sealed.n != sealed || w->tags.n != tags)
+        return violation(p, "relays shares that were not due, round", w->round);
+    p->received.len = 0;
+    if (buf_append(&p->received, w->sealed.data, sealed) != STATUS_OK ||
+        buf_append(&p->received, w->tags.data, tags) != STATUS_OK)
+        return error_set(p->error, STATUS_MEMORY, "no memory for shares");
+    p->round.relay_due = false;
+    p->round.summing = true;
+    sm_move(p->sm, PHASE_SUM, p->set->generation);
+    actions_add(a, ACTION_WORK)->flops = 8.0 * (double)sealed;
+    return STATUS_OK;
+}

@@ -1,0 +1,124 @@
+/* asked.c -- ids and a head's package.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/asked.h"
+
+#include "common/base/folder.h"
+#include "common/base/mem.h"
+#include "common/daemon/models.h"
+#include "common/data/lines.h"
+#include "common/data/text.h"
+#include "common/flow/prediction.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Grows in steps, so that a file without end is not believed first. */
+static enum status note_id(struct server_inputs *in, uint32_t *room, struct error *err)
+{
+    uint32_t *grown;
+
+    if (in->asked.rows + 1 < *room) {
+        in->ids_at[++in->asked.rows] = (uint32_t)in->ids.len;
+        return STATUS_OK;
+    }
+    *room = 2 * *room + 64;
+    grown = mem_alloc(*room, sizeof *grown);
+    if (grown == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory for %u ids", *room);
+    if (in->ids_at != NULL)
+        memcpy(grown, in->ids_at, (in->asked.rows + 1) * sizeof *grown);
+    mem_free(in->ids_at);
+    in->ids_at = grown;
+    in->ids_at[++in->asked.rows] = (uint32_t)in->ids.len;
+    return STATUS_OK;
+}
+
+static enum status take_id(struct server_inputs *in, const struct lines *l, const char *line,
+                           size_t n, uint32_t *room, struct error *err)
+{
+    const unsigned long long number = (unsigned long long)l->number;
+
+    if (!text_is_plain(line, n, TABLE_ID_MAX))
+        return error_set(err, STATUS_DATA, "%s:%llu: no id", l->stream.path, number);
+    if (in->asked.rows == PREDICTION_ROWS_MAX || buf_append(&in->ids, line, n) != STATUS_OK ||
+        buf_append(&in->ids, "\n", 1) != STATUS_OK)
+        return error_set(err, STATUS_DATA, "%s:%llu: more ids than one job can have",
+                         l->stream.path, number);
+    return note_id(in, room, err);
+}
+
+static enum status read_ids(struct server_inputs *in, const char *path, struct error *err)
+{
+    struct lines l = {0};
+    uint32_t room = 64;
+    char *line;
+    size_t n;
+    enum status s = lines_open(&l, path, TABLE_ID_MAX, err);
+
+    in->ids_at = mem_alloc(room, sizeof *in->ids_at);
+    if (s == STATUS_OK && in->ids_at == NULL)
+        s = error_set(err, STATUS_MEMORY, "no memory for ids");
+    if (s == STATUS_OK)
+        in->ids_at[0] = 0;
+    while (s == STATUS_OK) {
+        s = lines_next(&l, &line, &n, err);
+        if (s != STATUS_OK || line == NULL)
+            break;
+        s = take_id(in, &l, line, n, &room, err);
+    }
+    lines_close(&l);
+    if (s == STATUS_OK && in->asked.rows == 0)
+        s = error_set(err, STATUS_DATA, "%s: no ids", path);
+    return s;
+}
+
+static enum status read_absent(struct server_inputs *in, const char *names, struct error *err)
+{
+    char name[WIRE_NAME_MAX + 1];
+
+    for (const char *at = names; at != NULL;) {
+        const size_t n = strcspn(at, ",");
+        int i;
+
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
+        i = roster_find_name(&in->roster, name);
+        if (i < 0)
+            return error_set(err, STATUS_CONFIG, "--absent %s: not in the roster", name);
+        in->asked.absent[i] = true;
+        at = at[n] == ',' ? at + n + 1 : NULL;
+    }
+    return STATUS_OK;
+}
+
+enum status server_asked_load(struct server_inputs *in, const struct options *o,
+                              const struct server_wanted *wanted, struct error *err)
+{
+    enum status s;
+
+    memset(in, 0, sizeof *in);
+    buf_init(&in->ids, UINT32_MAX);
+    package_init(&in->model);
+    in->predicts = true;
+    s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
+    if (s == STATUS_OK)
+        s = folder_check(in->config.state, err);
+    if (s == STATUS_OK)
+        s = roster_load(&in->roster, in->config.roster, err);
+    if (s == STATUS_OK)
+        s = models_load(in->config.state, wanted->run, &in->model, err);
+    if (s == STATUS_OK && in->model.role != PACKAGE_HEAD)
+        s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a bottom", in->config.state,
+                      in->model.run);
+    if (s == STATUS_OK)
+        s = read_ids(in, wanted->ids, err);
+    if (s == STATUS_OK)
+        s = read_absent(in, wanted->absent, err);
+    if (s != STATUS_OK)
+        return s;
+    in->config.plan = in->model.plan;
+    in->asked.model = &in->model;
+    in->asked.ids = (const char *)in->ids.data;
+    in->asked.at = in->ids_at;
+    return STATUS_OK;
+}

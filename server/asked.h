@@ -1,0 +1,20 @@
+/* asked.h -- what a server is asked to predict: from a command line to a session's inputs.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_ASKED_H
+#define COLONNADE_SERVER_ASKED_H
+
+#include "server/prepare.h"
+
+/* What a server is to predict. */
+struct server_wanted {
+    const char *run;    /* "": the model in use */
+    const char *ids;    /* a file: one id a line */
+    const char *absent; /* names of parties between commas; NULL: all take part */
+};
+
+/* Instead of server_inputs_load, of which labels and a plan are no part. */
+enum status server_asked_load(struct server_inputs *in, const struct options *o,
+                              const struct server_wanted *wanted, struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,165 @@
+/* init.c -- a job of predictions is made, and unmade.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/predict/predict.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/config/aggregation.h"
+#include "common/daemon/package.h"
+#include "common/flow/job.h"
+#include "common/wire/limits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert((int)PREDICTION_RUN_MAX == (int)PACKAGE_RUN_MAX, "a run has one name");
+
+static enum status say_about(struct server_predict *p, struct error *err)
+{
+    const struct package *m = p->asked.model;
+    struct prediction *about = &p->about;
+    const uint32_t most = prediction_batch_max(&p->plan);
+    enum status s;
+
+    snprintf(about->run, sizeof about->run, "%s", m->run);
+    memcpy(about->plan, m->plan_sha256, sizeof about->plan);
+    memcpy(about->trail, m->trail, sizeof about->trail);
+    memcpy(about->absent, p->asked.absent, sizeof about->absent);
+    about->rows = p->asked.rows;
+    about->batch = about->rows < most ? about->rows : most;
+    if (prediction_is_exact(&p->plan) && prediction_leaves_out(about))
+        return error_set(err, STATUS_CONFIG,
+                         "absent parties, under an encoding without noise: beside an answer with "
+                         "all of them it would show what is theirs");
+    s = prediction_print(about, &p->text);
+    if (s != STATUS_OK)
+        return error_set(err, s, "predictions: %s", status_words(s));
+    job_digest(p->digest, JOB_PREDICT, p->text.data, p->text.len);
+    return STATUS_OK;
+}
+
+static enum status make_head(struct server_predict *p)
+{
+    const uint32_t batch = p->about.batch;
+    struct nn_head shape;
+    enum status s;
+
+    nn_head_shape(&shape, &p->plan);
+    s = arena_init(&p->arena, nn_head_bytes(&p->plan, batch) +
+                                  sizeof(float) * batch * ((size_t)shape.inputs + 1) +
+                                  4 * MEM_ALIGNMENT);
+    if (s == STATUS_OK)
+        s = nn_head_init(&p->head, &p->plan, batch, &p->arena, NULL);
+    if (s != STATUS_OK)
+        return s;
+    p->fused = arena_alloc(&p->arena, (size_t)batch * shape.inputs, sizeof(float));
+    p->target = arena_alloc(&p->arena, batch, sizeof(float));
+    CHECK(p->fused != NULL && p->target != NULL);
+    memset(p->target, 0, batch * sizeof(float));
+    p->scores = mem_alloc(p->about.rows, shape.outputs * sizeof(float));
+    return p->scores != NULL ? STATUS_OK : STATUS_MEMORY;
+}
+
+static enum status make_sums(struct server_predict *p)
+{
+    const enum plan_aggregation agg = p->plan.protocol.aggregation;
+    enum status s;
+
+    p->shape = (struct secagg_shape){
+        .concat = p->plan.model.fusion == FUSION_CONCAT,
+        .parties = p->plan.shape.parties,
+        .values_max = p->about.batch * p->plan.model.embedding,
+        .segments = p->plan.protocol.coded.segments,
+        .privacy = p->plan.protocol.coded.privacy,
+    };
+    s = encode_init(&p->shape.encode, &p->plan, p->shape.parties);
+    if (s != STATUS_OK)
+        return s;
+    p->check_bytes = secagg_check_bytes(agg, &p->shape);
+    p->payload_max = secagg_payload_bytes(agg, &p->shape, p->shape.values_max);
+    return server_relay_new(p);
+}
+
+static enum status init(struct server_predict *p, const struct server_setup *setup,
+                        struct server_federation *fed, struct error *err)
+{
+    const struct package *m;
+    enum status s;
+
+    p->fed = fed;
+    p->asked = *setup->asked;
+    m = p->asked.model;
+    buf_init(&p->text, WIRE_JOB_TEXT_MAX);
+    if (m->plan.shape.parties != setup->roster->n)
+        return error_set(err, STATUS_CONFIG,
+                         "the model of run %s is of %u parties, the roster has "
+                         "%zu",
+                         m->run, m->plan.shape.parties, setup->roster->n);
+    s = prediction_plan(&p->plan, &m->plan, err);
+    if (s == STATUS_OK)
+        s = say_about(p, err);
+    if (s != STATUS_OK)
+        return s;
+    s = make_head(p);
+    if (s == STATUS_OK)
+        s = make_sums(p);
+    if (s != STATUS_OK)
+        return error_set(err, s, "predictions: %s", status_words(s));
+    return package_weights(m, &p->head.net, err);
+}
+
+enum status server_predict_new(struct server_predict **out, const struct server_setup *setup,
+                               struct server_federation *fed, struct error *err)
+{
+    struct server_predict *p = mem_alloc(1, sizeof *p);
+    enum status s;
+
+    if (p == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory for predictions");
+    s = init(p, setup, fed, err);
+    if (s != STATUS_OK) {
+        server_predict_free(p);
+        return s;
+    }
+    *out = p;
+    return STATUS_OK;
+}
+
+void server_predict_free(struct server_predict *p)
+{
+    if (p == NULL)
+        return;
+    secagg_server_free(p->sum);
+    server_relay_free(p);
+    digest_deinit(&p->hash);
+    arena_deinit(&p->arena);
+    mem_free(p->scores);
+    buf_deinit(&p->text);
+    mem_free(p);
+}
+
+static size_t share_frame(const struct server_predict *p)
+{
+    return p->relay.share_max == 0 ? 0 : wire_share_max(p->relay.share_max, p->relay.tags);
+}
+
+size_t server_predict_up_max(const struct server_predict *p)
+{
+    const size_t upload = wire_up_max(p->payload_max, p->check_bytes), share = share_frame(p);
+
+    return share > upload ? share : upload;
+}
+
+size_t server_predict_down_max(const struct server_predict *p)
+{
+    const size_t ids = (size_t)p->about.batch * 65 + WIRE_OVERHEAD_MAX,
+                 least = wire_down_max(&p->plan, share_frame(p));
+
+    return ids > least ? ids : least;
+}
+
+uint32_t server_predict_columns(const struct server_predict *p)
+{
+    return p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs;
+}

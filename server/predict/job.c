@@ -1,0 +1,202 @@
+/* job.c -- predictions as a federation sees them: the table, and one round after the other.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/predict/predict.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+#include "common/base/subnormal.h"
+#include "common/flow/dither.h"
+#include "server/members.h"
+
+/* --- a set comes together --- */
+
+static enum status prepare(void *state)
+{
+    struct server_predict *p = state;
+    const enum plan_aggregation agg = p->plan.protocol.aggregation;
+    enum status s = encode_init(&p->shape.encode, &p->plan, p->fed->set.n);
+
+    CHECK(p->fed->set.n == p->plan.shape.parties); /* straggler wait: the whole roster */
+    secagg_server_free(p->sum);
+    p->sum = NULL;
+    if (s == STATUS_OK)
+        s = secagg_server_new(&p->sum, agg, &p->shape);
+    return s;
+}
+
+/* The ids of `rows` rows from `place` on stand side by side. */
+static struct wire_bytes ids_of(const struct server_predict *p, uint32_t place, uint32_t rows)
+{
+    const size_t from = p->asked.at[place];
+
+    return (struct wire_bytes){(const uint8_t *)p->asked.ids + from,
+                               p->asked.at[place + rows] - from};
+}
+
+static struct server_next open_round(struct server_predict *p, struct actions *a)
+{
+    const bool shares = secagg_shares(p->plan.protocol.aggregation);
+    const enum phase phase = shares ? PHASE_SHARE : PHASE_ROUND;
+    const uint32_t left = p->about.rows - p->place;
+
+    p->rows = left < p->about.batch ? left : p->about.batch;
+    p->number++;
+    p->relay.in = 0;
+    secagg_begin(p->sum, server_predict_values(p));
+    if (plan_compresses(&p->plan)) {
+        dither_make(p->dither, &p->hash, &p->plan, PURPOSE_EVALUATE_TEST, p->place, 0);
+        secagg_dither(p->sum, p->dither);
+    }
+    if (p->fed->sm.phase != phase)
+        sm_move(&p->fed->sm, phase, p->fed->set.generation);
+    server_next_question(p->fed);
+    server_send_members(p->fed, a, WIRE_BROADCAST)->msg.broadcast =
+        (struct wire_broadcast){.generation = p->fed->set.generation,
+                                .opens = true,
+                                .purpose = PURPOSE_EVALUATE_TEST,
+                                .round = p->number,
+                                .place = p->place,
+                                .ids = ids_of(p, p->place, p->rows)};
+    server_arm_phase(p->fed, a, false);
+    return next_of(NEXT_WAIT);
+}
+
+static struct server_next begin(void *state, struct actions *a)
+{
+    return open_round(state, a);
+}
+
+static struct server_next nothing(void *state, struct actions *a)
+{
+    (void)state;
+    (void)a;
+    return next_of(NEXT_WAIT);
+}
+
+/* --- it is played --- */
+
+static struct server_next take_share(struct server_predict *p, struct actions *a, uint32_t peer,
+                                     const struct wire_shares *w)
+{
+    if (!server_relay_add(p, peer, w))
+        return next_of_peer(NEXT_DROP, peer);
+    if (!server_answered(p->fed, peer))
+        return next_of(NEXT_WAIT);
+    sm_move(&p->fed->sm, PHASE_SUM, p->fed->set.generation);
+    server_next_question(p->fed);
+    server_relay_send(p, a);
+    server_arm_phase(p->fed, a, false);
+    return next_of(NEXT_WAIT);
+}
+
+static bool upload_fits(struct server_predict *p, uint32_t peer, const struct wire_upload *u)
+{
+    return u->round == p->number && u->purpose == PURPOSE_EVALUATE_TEST &&
+           p->fed->sm.phase != PHASE_SHARE && !p->fed->peer[peer].answered &&
+           u->payload.n == secagg_payload_bytes(p->plan.protocol.aggregation, &p->shape,
+                                                server_predict_values(p)) &&
+           u->check.n == p->check_bytes;
+}
+
+static struct server_next take_upload(struct server_predict *p, struct actions *a, uint32_t peer,
+                                      const struct wire_upload *u)
+{
+    struct error *err = &p->fed->error;
+
+    if (!upload_fits(p, peer, u)) {
+        error_set(err, STATUS_PROTOCOL, "%s: no upload of round %llu", server_name(p->fed, peer),
+                  (unsigned long long)p->number);
+        return next_of_peer(NEXT_DROP, peer);
+    }
+    if (secagg_add(p->sum, (uint32_t)p->fed->peer[peer].member, u->payload.data, u->check.data,
+                   err) != STATUS_OK) {
+        error_wrap(err, "%s: upload", server_name(p->fed, peer));
+        return next_of_peer(NEXT_DROP, peer);
+    }
+    if (server_answered(p->fed, peer))
+        actions_add(a, ACTION_WORK)->flops = nn_net_flops(&p->head.net.spec, p->rows);
+    return next_of(NEXT_WAIT);
+}
+
+static struct server_next message(void *state, struct actions *a, uint32_t peer,
+                                  const struct wire_msg *m)
+{
+    struct server_predict *p = state;
+
+    if (m->kind == WIRE_SHARE)
+        return take_share(p, a, peer, &m->share);
+    if (m->kind == WIRE_UPLOAD)
+        return take_upload(p, a, peer, &m->upload);
+    error_set(&p->fed->error, STATUS_PROTOCOL, "%s: %s in a job of predictions",
+              server_name(p->fed, peer), wire_kind_name(m->kind));
+    return next_of_peer(NEXT_DROP, peer);
+}
+
+static struct server_next timer(void *state, struct actions *a, const char *missing)
+{
+    (void)state;
+    (void)a;
+    (void)missing;
+    return next_of(NEXT_LATE);
+}
+
+/* A row is answered by all, or not yet. */
+static bool lost(void *state, bool had_answered)
+{
+    (void)state;
+    (void)had_answered;
+    return false;
+}
+
+static void work(void *state, struct actions *out)
+{
+    struct server_predict *p = state;
+    const uint64_t mode = subnormal_flush();
+
+    (void)out;
+    p->worked = secagg_combine(p->sum, p->fused, p->plan.model.embedding, &p->fed->error);
+    if (p->worked == STATUS_OK) {
+        nn_head_fuse(&p->head, p->fused, p->rows);
+        (void)nn_head_forward(&p->head, p->fused, p->target, p->rows, false);
+        nn_head_predict(&p->head, p->scores + (size_t)p->place * p->head.outputs, p->rows);
+    }
+    subnormal_restore(mode);
+}
+
+static struct server_next done(void *state, struct actions *a, const struct error *written)
+{
+    struct server_predict *p = state;
+
+    (void)written; /* it wants nothing written */
+    if (p->worked != STATUS_OK) {
+        error_wrap(&p->fed->error, "round %llu", (unsigned long long)p->number);
+        return next_of(NEXT_FAIL);
+    }
+    p->rounds++;
+    p->place += p->rows;
+    if (p->place < p->about.rows)
+        return open_round(p, a);
+    return next_finish(OUTCOME_COMPLETED);
+}
+
+static enum server_job_state job_state(const void *state, enum wire_outcome *outcome)
+{
+    const struct server_predict *p = state;
+
+    *outcome = OUTCOME_COMPLETED;
+    return p->place == p->about.rows ? JOB_DONE : p->rounds > 0 ? JOB_BEGUN : JOB_FRESH;
+}
+
+const struct server_job server_job_predict = {
+    .came = nothing,
+    .prepare = prepare,
+    .begin = begin,
+    .message = message,
+    .timer = timer,
+    .lost = lost,
+    .settle = nothing,
+    .work = work,
+    .done = done,
+    .state = job_state,
+};

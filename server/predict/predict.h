@@ -1,0 +1,84 @@
+/* predict.h -- the job `predict` at the server: ids out, sums of protected embeddings in, scores by
+ * the head of a finished run.
+ *
+ * Rounds of rows in the order of the ids, each by all parties.  A generation that ends in between
+ * costs the round that was under way, which is asked again; what was scored stays.
+ *
+ *   job.c    the table of functions (server/job.h), and one round after the other
+ *   relay.c  shares of a coded round, sorted by whom they are for
+ *   init.c   made, and unmade
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_PREDICT_PREDICT_H
+#define COLONNADE_SERVER_PREDICT_PREDICT_H
+
+#include "common/base/arena.h"
+#include "common/base/buf.h"
+#include "common/flow/prediction.h"
+#include "common/metrics/spans.h"
+#include "common/nn/head.h"
+#include "common/secagg/secagg.h"
+#include "server/job.h"
+#include "server/setup.h"
+
+extern const struct server_job server_job_predict;
+
+/* Room for what passes from member to member: for member m at m share_max and m tags. */
+struct predict_relay {
+    size_t share_max, tags;
+    uint8_t *sealed, *tag;
+    uint32_t in;
+};
+
+struct server_predict {
+    struct server_federation *fed;
+    struct server_question asked;
+    struct prediction about;
+    struct plan plan;
+    struct buf text; /* canonical, of `about` */
+    uint8_t digest[WIRE_DIGEST_BYTES];
+
+    struct arena arena;
+    struct nn_head head;
+    float *fused, *target; /* of a round; targets are zeros, and nobody looks at the loss */
+    float *scores;         /* rows x outputs, the first `place` of which are there */
+
+    struct secagg_shape shape;
+    struct secagg_server *sum;
+    size_t payload_max, check_bytes;
+    struct predict_relay relay;
+    struct digest hash;
+    uint8_t dither[WIRE_DIGEST_BYTES];
+
+    uint32_t place, rows; /* of the round under way: its first row, how many */
+    uint64_t number, rounds;
+    enum status worked;
+    struct spans spans;
+};
+
+/* init.c */
+enum status server_predict_new(struct server_predict **out, const struct server_setup *setup,
+                               struct server_federation *fed, struct error *err) MUST_USE;
+void server_predict_free(struct server_predict *p); /* NULL is fine */
+/* Largest frame a member may send, and the server. */
+size_t server_predict_up_max(const struct server_predict *p);
+size_t server_predict_down_max(const struct server_predict *p);
+/* Columns of the scores: of sigmoid both classes. */
+uint32_t server_predict_columns(const struct server_predict *p);
+
+/* relay.c */
+enum status server_relay_new(struct server_predict *p) MUST_USE;
+void server_relay_free(struct server_predict *p);
+/* One member's shares to their places; false: they are not of this round (p->fed->error). */
+bool server_relay_add(struct server_predict *p, uint32_t peer, const struct wire_shares *w);
+/* All have shared: to each what is for it. */
+void server_relay_send(struct server_predict *p, struct actions *a);
+
+/* Values of the round under way. */
+static inline size_t server_predict_values(const struct server_predict *p)
+{
+    return (size_t)p->rows * p->plan.model.embedding;
+}
+
+#endif
