@@ -103,7 +103,7 @@ enum status party_compare_end(struct party_federation *f)
         s = ids_end(pair, elements[n], f->set.sid);
         if (s != STATUS_OK)
             return error_set(f->error, s, "ids: the element of %s: %s", neighbour(f, side)->name,
-                             s == STATUS_AUTH ? "none, or this party's own" : status_words(s));
+                             s == STATUS_AUTH ? "none" : status_words(s));
         s = check_count(f, side, elements[n++]);
         if (s != STATUS_OK)
             return s;

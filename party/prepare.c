@@ -242,10 +242,13 @@ static enum status read_persons(struct party_inputs *in, struct error *err)
 }
 
 /* The rows decide what columns are and which features they make, unless something that others see
- * or claims for single records hang on it: then there is nothing to decide, and all are numbers. */
+ * or claims for single records hang on it: then there is nothing to decide, and all are numbers.
+ * Others see how many features there are where a plan can be refused for it: weights that were
+ * loaded may not fit, and a bottom under dp may be too large for its noise (threats G1). */
 static bool rows_may_decide(const struct config_party *c)
 {
-    return c->degree == 0 && (c->train == TRAIN_RAW || strcmp(c->scale, "fit") == 0);
+    return c->degree == 0 && c->load[0] == 0 && c->train != TRAIN_DP &&
+           (c->train == TRAIN_RAW || strcmp(c->scale, "fit") == 0);
 }
 
 /* data.schema, which knows nothing of data.group: that column is no feature. */

@@ -218,7 +218,7 @@ struct server_next server_confirm(struct server_federation *f, struct actions *a
 /* compare.c: f->error says why not. */
 /* Members are chosen. */
 enum status server_compare_begin(struct server_federation *f) MUST_USE;
-/* Can member m be compared with on either side, as far as the hellos that have come tell? */
+/* Does member m bring an element for each side on which there is somebody, and for no other? */
 bool server_compare_fits(const struct server_federation *f, const struct wire_hello *h, uint32_t m);
 /* The first member's hello.  STATUS_POLICY: one guess at the list more than it has. */
 enum status server_compare_may_answer(struct server_federation *f,

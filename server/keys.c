@@ -138,8 +138,7 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
         return next_of_peer(NEXT_DROP, peer);
     }
     if (!server_compare_fits(f, h, (uint32_t)f->peer[peer].member)) {
-        error_set(&f->error, STATUS_AUTH,
-                  "hello of %s: for the ids of a neighbour no element, or that one's own",
+        error_set(&f->error, STATUS_AUTH, "hello of %s: no element for the ids of a neighbour",
                   server_name(f, peer));
         return next_of_peer(NEXT_DROP, peer);
     }
@@ -157,7 +156,8 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
  * none.  Fewer may lie: they are named, and the job goes on. */
 static uint32_t find_put_back(const struct server_federation *f)
 {
-    const uint32_t needed = witness_needed(f->terms.straggler, server_colluders(f), f->set.n);
+    const uint32_t needed =
+        witness_needed(f->terms.straggler, server_colluders(f), (uint32_t)f->terms.roster->n);
     bool who[WIRE_MEMBERS_MAX];
     uint32_t m;
 

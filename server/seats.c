@@ -11,6 +11,7 @@
 #include "server/members.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* --- the late --- */
 
@@ -59,29 +60,35 @@ bool server_may_sit(const struct server_federation *f, uint32_t peer)
     return here(f, peer) && !f->peer[peer].excluded && !sits_out_for_odds(f, peer);
 }
 
+/* Whoever asks for more than there are does not play, so that nobody makes room for it either. */
 static uint32_t seat_all(const struct server_federation *f, bool of_all, bool by_turns,
                          enum server_seat seat[WIRE_MEMBERS_MAX])
 {
     const uint32_t roster_n = (uint32_t)f->terms.roster->n;
-    bool may[WIRE_MEMBERS_MAX] = {false}, in[WIRE_MEMBERS_MAX];
-    uint32_t n = 0, before;
+    bool may[WIRE_MEMBERS_MAX] = {false}, in[WIRE_MEMBERS_MAX], again;
+    uint32_t n;
 
-    for (uint32_t i = 0; i < roster_n; i++)
-        in[i] = may[i] = of_all ? here(f, i) : server_may_sit(f, i);
-    odds_part(&f->odds, in, roster_n, by_turns);
     for (uint32_t i = 0; i < roster_n; i++) {
-        seat[i] = in[i] ? SEAT_TAKEN : may[i] ? SEAT_AT_ODDS : SEAT_NONE;
-        n += in[i];
+        may[i] = of_all ? here(f, i) : server_may_sit(f, i);
+        seat[i] = SEAT_NONE;
     }
     do {
-        before = n;
+        memcpy(in, may, sizeof in);
+        odds_part(&f->odds, in, roster_n, by_turns);
+        n = 0;
+        for (uint32_t i = 0; i < roster_n; i++)
+            n += in[i];
+        again = false;
         for (uint32_t i = 0; i < roster_n; i++) {
-            if (seat[i] == SEAT_TAKEN && f->peer[i].min_parties > before) {
+            if (in[i] && f->peer[i].min_parties > n) {
                 seat[i] = SEAT_TOO_FEW;
-                n--;
+                may[i] = false;
+                again = true;
             }
         }
-    } while (n < before);
+    } while (again);
+    for (uint32_t i = 0; i < roster_n; i++)
+        seat[i] = in[i] ? SEAT_TAKEN : may[i] ? SEAT_AT_ODDS : seat[i];
     return n;
 }
 

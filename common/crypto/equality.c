@@ -77,8 +77,7 @@ enum status equality_end(uint8_t result[EQUALITY_BYTES], struct equality *e,
 
     /* The library refuses what is no element, and a product that is the identity; the order of the
      * group is prime, so there is no other small one. */
-    if (memcmp(element, e->element, EQUALITY_BYTES) != 0 &&
-        public_bit(crypto_scalarmult_ristretto255(result, e->scalar, element) == 0))
+    if (public_bit(crypto_scalarmult_ristretto255(result, e->scalar, element) == 0))
         s = STATUS_OK;
     if (s != STATUS_OK)
         secret_wipe(result, EQUALITY_BYTES);

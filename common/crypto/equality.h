@@ -41,7 +41,8 @@ struct equality {
 enum status equality_begin(struct equality *e, const char *label, const void *secret, size_t n,
                            const uint8_t random[EQUALITY_RANDOM_BYTES]) MUST_USE;
 /* The result, which is a secret; the scalar is wiped whatever the answer.  STATUS_AUTH when the
- * other's element is none (not canonical, the identity), or the own one come back. */
+ * other's element is none (not canonical, the identity).  The own one come back is an element as
+ * any other: of r^2 base whoever has copied it knows nothing. */
 enum status equality_end(uint8_t result[EQUALITY_BYTES], struct equality *e,
                          const uint8_t element[EQUALITY_BYTES]) MUST_USE;
 

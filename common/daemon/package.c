@@ -22,7 +22,7 @@ static const char *const acts[] = {[NN_ACT_NONE] = "none",
                                    [NN_ACT_RELU] = "relu",
                                    [NN_ACT_TANH] = "tanh",
                                    [NN_ACT_SIGMOID] = "sigmoid"};
-enum { ACTS = sizeof acts / sizeof *acts };
+enum { ACTS = sizeof acts / sizeof *acts, KEYS_MAX = 32, KEY_CHARS = 32 };
 
 void package_init(struct package *p)
 {
@@ -430,12 +430,31 @@ static bool read_pair(struct package *p, const char *key, const char *text, size
     return true;
 }
 
+/* The keys that were read.  What is allocated for one goes by what others have said, so that none
+ * may be said again. */
+struct keys {
+    char name[KEYS_MAX][KEY_CHARS];
+    size_t n;
+};
+
+static bool is_new(struct keys *k, const char *name)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (strcmp(k->name[i], name) == 0)
+            return false;
+    if (k->n == KEYS_MAX)
+        return false;
+    memcpy(k->name[k->n++], name, KEY_CHARS);
+    return true;
+}
+
 static enum status read_metadata(struct package *p, const struct safetensors_text *metadata,
                                  struct error *err)
 {
     struct safetensors_header m;
     struct safetensors_text key, value;
-    char *text = mem_alloc(metadata->len + 1, 1), name[32];
+    struct keys seen = {.n = 0};
+    char *text = mem_alloc(metadata->len + 1, 1), name[KEY_CHARS] = "";
     int more;
 
     if (text == NULL)
@@ -444,10 +463,11 @@ static enum status read_metadata(struct package *p, const struct safetensors_tex
     while ((more = safetensors_metadata_next(&m, &key, &value)) == 1) {
         const size_t n = safetensors_text_decode(text, &value);
 
-        snprintf(name, sizeof name, "%.*s", (int)(key.len < 31 ? key.len : 31), key.at);
+        snprintf(name, sizeof name, "%.*s", (int)(key.len < KEY_CHARS ? key.len : KEY_CHARS - 1),
+                 key.at);
         if (n != SIZE_MAX)
             text[n] = 0;
-        if (n == SIZE_MAX || !read_pair(p, name, text, n)) {
+        if (n == SIZE_MAX || !is_new(&seen, name) || !read_pair(p, name, text, n)) {
             mem_free(text);
             return error_set(err, STATUS_DATA, "its metadata says no such thing as its \"%s\"",
                              strlen(name) == key.len ? name : "key");

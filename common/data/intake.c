@@ -117,7 +117,7 @@ static enum status find_schema(struct intake *in, size_t cols, struct error *err
 
         found[i] = source_column(source, c->name);
         used += found[i] < none;
-        if (found[i] == none && schema_width(c) > 0) {
+        if (found[i] == none && c->kind != SCHEMA_IGNORED && c->kind != SCHEMA_LABEL) {
             text_excerpt(shown, c->name, strlen(c->name));
             mem_free(found);
             return source_fail(source, err, "no column \"%s\", which the %s has", shown,

@@ -83,7 +83,7 @@ void ids_list(uint8_t list[WIRE_DIGEST_BYTES], const struct table *train, const 
 /* `other` is where the other end is.  STATUS_CRYPTO: nothing is left in p then. */
 enum status ids_begin(struct ids_pair *p, const struct ids_own *own, const uint8_t *key_before,
                       const uint8_t *key_after, enum ids_side other) MUST_USE;
-/* The other end's element has come, and is in sid.  STATUS_AUTH when it is none, or the own one.
+/* The other end's element has come, and is in sid.  STATUS_AUTH when it is none.
  * The scalar is wiped whatever the answer. */
 enum status ids_end(struct ids_pair *p, const uint8_t element[EQUALITY_BYTES],
                     const uint8_t sid[WIRE_DIGEST_BYTES]) MUST_USE;

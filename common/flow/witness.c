@@ -5,11 +5,11 @@
 
 #include "common/flow/agree.h"
 
-uint32_t witness_needed(enum plan_straggler straggler, uint32_t colluders, uint32_t n)
+uint32_t witness_needed(enum plan_straggler straggler, uint32_t colluders, uint32_t roster_n)
 {
-    if (straggler == STRAGGLER_WAIT || n <= 2)
+    if (straggler == STRAGGLER_WAIT || roster_n <= 2)
         return 1;
-    return colluders < n - 1 ? colluders + 1 : n - 1;
+    return colluders < roster_n - 1 ? colluders + 1 : roster_n - 1;
 }
 
 uint32_t witness_count(bool who[WIRE_MEMBERS_MAX], const struct wire_confirm *confirm, uint32_t n,

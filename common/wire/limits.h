@@ -36,12 +36,12 @@ enum {
     WIRE_REPLAY_MAX = 1 << 20, /* blobs of one Replay, unless a single one is larger */
     WIRE_EVALUATE_ROWS = 1024, /* rows of one evaluation round, at least */
     WIRE_IDS_MAX = PLAN_WIDTH_MAX * 65, /* of one round's ids: 64 bytes and a line end each */
-    WIRE_DEPTH_MAX = 4,        /* nesting of message types */
-    WIRE_FEATURES_MAX = 65536, /* columns of one party, and ... */
-    WIRE_DEGREE_MAX = 8,       /* ... degree of its polynomial, as a hello may say under fedvs */
-    WIRE_QUOTA_FACTOR = 4,     /* memory for unpacking: this times the frame, and ... */
-    WIRE_QUOTA_LARGE = 2,      /* ... this times one above WIRE_QUOTA_BASE, which is one vector; */
-    WIRE_QUOTA_BASE = 65536,   /* ... and this besides (threats E2) */
+    WIRE_DEPTH_MAX = 4,                 /* nesting of message types */
+    WIRE_FEATURES_MAX = 65536,          /* columns of one party, and ... */
+    WIRE_DEGREE_MAX = 8,     /* ... degree of its polynomial, as a hello may say under fedvs */
+    WIRE_QUOTA_FACTOR = 4,   /* memory for unpacking: this times the frame, and ... */
+    WIRE_QUOTA_LARGE = 2,    /* ... this times one above WIRE_QUOTA_BASE, which is one vector; */
+    WIRE_QUOTA_BASE = 65536, /* ... and this besides (threats E2) */
 };
 
 /* The highest number that a hello may say of its ledger. */

@@ -79,8 +79,8 @@ enum status party_witness_check(const struct party_setup *setup, const struct pa
                                 struct error *err)
 {
     const uint64_t own = set->hellos[set->self].ledger;
-    const uint32_t needed =
-        witness_needed(c->plan.protocol.straggler, plan_withstands(&c->plan), set->members_n);
+    const uint32_t needed = witness_needed(c->plan.protocol.straggler, plan_withstands(&c->plan),
+                                           c->plan.shape.parties);
     bool who[WIRE_MEMBERS_MAX];
     const uint32_t n = witness_count(who, cs->confirm, set->members_n, set->self, own);
     enum status s = STATUS_OK;

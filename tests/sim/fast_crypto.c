@@ -145,8 +145,6 @@ enum status __wrap_equality_end(uint8_t result[EQUALITY_BYTES], struct equality 
     const int order = memcmp(e->element, element, EQUALITY_BYTES);
     uint8_t all[3 * EQUALITY_BYTES];
 
-    if (order == 0)
-        return STATUS_AUTH;
     memcpy(all, e->scalar, EQUALITY_BYTES);
     memcpy(all + EQUALITY_BYTES, order < 0 ? e->element : element, EQUALITY_BYTES);
     memcpy(all + 2 * EQUALITY_BYTES, order < 0 ? element : e->element, EQUALITY_BYTES);

@@ -87,7 +87,7 @@ static void expect_guilty(struct sim *s, struct lie *l)
     sim_run(s, HOUR_US);
     assert_true(l->told);
     assert_int_equal(status_exit_code(sim_party_end(s, l->party)->error.status), 3);
-    assert_non_null(strstr(sim_party_end(s, l->party)->error.text, "no element, or that one's"));
+    assert_non_null(strstr(sim_party_end(s, l->party)->error.text, "no element for the ids"));
     for (uint32_t i = 0; i < s->options.parties; i++) {
         if (i != l->party)
             assert_int_not_equal(status_exit_code(sim_party_end(s, i)->error.status), 3);
@@ -104,9 +104,6 @@ static void test_who_says_no_element_is_named_and_its_neighbours_are_not(void **
         {.party = 1, .half = IDS_BEFORE, .byte = 0xff, .copied = -1},
         {.party = 1, .half = IDS_AFTER, .byte = 0xff, .copied = -1},
         {.party = 3, .half = IDS_AFTER, .byte = 1, .copied = -1},
-        {.party = 1, .half = IDS_BEFORE, .copied = 0},
-        {.party = 1, .half = IDS_AFTER, .copied = 2},
-        {.party = 2, .half = IDS_BEFORE, .copied = 1},
     };
 
     (void)state;
@@ -114,14 +111,6 @@ static void test_who_says_no_element_is_named_and_its_neighbours_are_not(void **
         struct sim *s = sim_new(&four);
         struct lie l = lies[i];
 
-        if (l.copied >= 0) {
-            /* It takes its time, so as to be the second. */
-            sim_rule(s, (struct sim_rule){.act = SIM_DELAY,
-                                          .from = (int)l.party,
-                                          .kind = WIRE_HELLO,
-                                          .nth = 1,
-                                          .us = 500000});
-        }
         expect_guilty(s, &l);
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
         for (uint32_t k = 0; k < PARTIES; k++)
@@ -144,6 +133,80 @@ static void test_under_drop_who_says_no_element_is_left_out(void **state)
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
         assert_int_equal(sim_party_end(s, 0)->outcome, OUTCOME_COMPLETED);
         assert_int_equal(sim_party_end(s, 2)->outcome, OUTCOME_COMPLETED);
+        sim_free(s);
+    }
+}
+
+static const struct lie copies[] = {
+    {.party = 1, .half = IDS_BEFORE, .copied = 0},
+    {.party = 1, .half = IDS_AFTER, .copied = 2},
+    {.party = 2, .half = IDS_BEFORE, .copied = 1},
+};
+
+static struct sim *run_copy(const struct sim_options *o, struct lie *l)
+{
+    struct sim *s = sim_new(o);
+
+    if (l->generation == 0) /* it has to have heard what it copies */
+        sim_rule(s, (struct sim_rule){.act = SIM_DELAY,
+                                      .from = (int)l->party,
+                                      .kind = WIRE_HELLO,
+                                      .nth = 1,
+                                      .us = 500000});
+    else
+        sim_rule(
+            s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 3, .kind = WIRE_UPLOAD, .nth = 3});
+    s->tap = (struct sim_tap){hello_lands, l};
+    sim_run(s, HOUR_US);
+    assert_true(l->told);
+    return s;
+}
+
+/* The party that is made to copy finds its hello altered, and says so: it ends, and nobody else is
+ * named. */
+static void expect_copier_ends(struct sim *s, const struct lie *l)
+{
+    const uint32_t there = l->generation == 0 ? PARTIES : PARTIES - 1;
+    char words[16];
+
+    snprintf(words, sizeof words, "p%u refuses", l->party + 1);
+    assert_non_null(strstr(sim_party_end(s, l->party)->error.text, "was altered"));
+    if (sim_server_end(s)->outcome == OUTCOME_FAILED)
+        assert_non_null(strstr(sim_server_end(s)->error.text, words));
+    for (uint32_t i = 0; i < there; i++) {
+        if (i != l->party && sim_server_end(s)->outcome == OUTCOME_COMPLETED)
+            assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
+    }
+}
+
+static void test_who_says_an_element_that_was_copied_alone_is_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        struct lie l = copies[i];
+        struct sim *s = run_copy(&four, &l);
+
+        expect_copier_ends(s, &l);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+        for (uint32_t k = 0; k < PARTIES; k++)
+            assert_int_equal(sim_uploaded(s, k) + sim_charged(s, k), 0);
+        sim_free(s);
+    }
+}
+
+/* Elements are the same in each generation: whoever is the first to say one need not have made it.
+ */
+static void test_under_drop_an_element_that_was_copied_costs_its_maker_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        struct lie l = copies[i];
+        struct sim *s;
+
+        l.generation = 2;
+        s = run_copy(&dropping, &l);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        expect_copier_ends(s, &l);
         sim_free(s);
     }
 }
@@ -180,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_says_no_element_is_named_and_its_neighbours_are_not),
         cmocka_unit_test(test_under_drop_who_says_no_element_is_left_out),
+        cmocka_unit_test(test_who_says_an_element_that_was_copied_alone_is_named),
+        cmocka_unit_test(test_under_drop_an_element_that_was_copied_costs_its_maker_nothing),
         cmocka_unit_test(test_under_drop_who_is_counted_is_left_out_by_the_server),
     };
 

@@ -334,6 +334,74 @@ static void test_who_was_put_back_and_does_not_say_so_keeps_nobody_waiting(void 
     sim_free(s);
 }
 
+/* --- lies that make sets small --- */
+
+static void accuse_first(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    liars_accuse(m, 0, STATUS_KIND_PEER, 0);
+}
+
+/* The last party accuses the first, and asks for all: it would make room for nobody. */
+static void test_who_accuses_and_asks_for_more_than_there_are_ends_nobody(void **state)
+{
+    static const struct {
+        uint32_t parties, honest;
+        const char *set[3];
+    } runs[] = {
+        {3, 2, {NULL}},
+        {4, 3, {NULL}},
+        {4, 3, {"protocol.aggregation=coded", "protocol.coded.segments=2"}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const uint32_t n = runs[i].parties;
+        struct sim_options o = dropping();
+        char least[40];
+        struct sim *s;
+
+        o.parties = n;
+        memcpy(o.sets + 4, runs[i].set, sizeof runs[i].set);
+        snprintf(least, sizeof least, "policy.min_parties=%u", runs[i].honest);
+        o.party_sets[0] = least;
+        s = sim_new(&o);
+        s->party[n - 1].config.policy.min_parties = n;
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = (int)n - 1,
+                                      .kind = WIRE_UPLOAD,
+                                      .nth = 2,
+                                      .alter = accuse_first});
+        sim_run(s, HOUR_US);
+        expect_others_complete(s, UINT64_C(1) << (n - 1));
+        sim_free(s);
+    }
+}
+
+/* In the set of two that its accusation leaves it is "all others", and no more than may lie. */
+static void test_in_a_set_that_a_liar_made_small_its_word_stops_nobody(void **state)
+{
+    struct sim_options o = dropping();
+    struct sim *s;
+    struct liar l;
+
+    (void)state;
+    o.parties = 3;
+    o.party_sets[0] = "policy.min_parties=2";
+    s = sim_new(&o);
+    l = (struct liar){.s = s, .self = 2, .number = WIRE_LEDGER_MAX};
+    sim_rule(
+        s, (struct sim_rule){
+               .act = SIM_ALTER, .from = 2, .kind = WIRE_UPLOAD, .nth = 2, .alter = accuse_first});
+    sim_rule(
+        s,
+        (struct sim_rule){
+            .act = SIM_ALTER, .from = 2, .kind = WIRE_CONFIRM, .alter = see_too_much, .owner = &l});
+    sim_run(s, HOUR_US);
+    expect_others_complete(s, UINT64_C(1) << 2);
+    sim_free(s);
+}
+
 /* --- anything --- */
 
 /* A liar says, each time that it has something to say, one of all that messages allow. */
@@ -485,6 +553,8 @@ int main(void)
         cmocka_unit_test(test_as_many_as_may_lie_stop_nobody_by_what_they_have_seen),
         cmocka_unit_test(test_one_more_stops_whom_they_have_seen),
         cmocka_unit_test(test_who_was_put_back_and_does_not_say_so_keeps_nobody_waiting),
+        cmocka_unit_test(test_who_accuses_and_asks_for_more_than_there_are_ends_nobody),
+        cmocka_unit_test(test_in_a_set_that_a_liar_made_small_its_word_stops_nobody),
         cmocka_unit_test(test_whatever_liars_say_no_honest_party_is_shut_out_or_ended),
     };
 

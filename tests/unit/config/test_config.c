@@ -116,9 +116,7 @@ static void draw_field(const struct key *k, char *field)
     case KEY_COLUMN:
         draw(2) == 0 ? (void)sprintf(field, "a 'column': #1") : (void)strcpy(field, "");
         break;
-    case KEY_TEXT:
-        strcpy(field, draw(2) == 0 ? "<=50K, \"say 'no'\": #1 \xc3\xa4" : "");
-        break;
+    case KEY_TEXT: strcpy(field, draw(2) == 0 ? "<=50K, \"say 'no'\": #1 \xc3\xa4" : ""); break;
     case KEY_WIDTHS:
     case KEY_NAMES:
     case KEY_SET: draw_list(k, field); break;

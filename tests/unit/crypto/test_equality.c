@@ -85,9 +85,25 @@ static void test_a_scalar_serves_once_and_is_wiped(void **state)
     c = a;
     assert_int_equal(equality_end(result, &a, b.element), STATUS_OK);
     assert_memory_equal(a.scalar, zeros, sizeof zeros);
-    assert_int_equal(equality_end(result, &c, c.element), STATUS_AUTH); /* its own come back */
+    memset(b.element, 0xff, sizeof b.element);
+    assert_int_equal(equality_end(result, &c, b.element), STATUS_AUTH);
     assert_memory_equal(c.scalar, zeros, sizeof zeros);
     assert_memory_equal(result, zeros, sizeof zeros);
+}
+
+/* Whoever shows an end its own element has another result, whatever scalar it has. */
+static void test_an_element_that_comes_back_makes_nobody_equal(void **state)
+{
+    struct equality a = begun("a", "x"), b = begun("a", "x"), same = a;
+    uint8_t shown[EQUALITY_BYTES], of_a[EQUALITY_BYTES], of_b[EQUALITY_BYTES];
+
+    (void)state;
+    memcpy(shown, a.element, sizeof shown);
+    assert_int_equal(equality_end(of_a, &a, shown), STATUS_OK);
+    assert_int_equal(equality_end(of_b, &b, shown), STATUS_OK);
+    assert_memory_not_equal(of_a, of_b, sizeof of_a);
+    assert_int_equal(equality_end(of_b, &same, shown), STATUS_OK); /* but who has its scalar */
+    assert_memory_equal(of_a, of_b, sizeof of_a);
 }
 
 static void unhex(uint8_t out[EQUALITY_BYTES], const char *hex)
@@ -187,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_both_ends_come_to_one_result_when_the_secrets_are_equal),
         cmocka_unit_test(test_an_element_is_that_of_the_bytes_it_was_drawn_from),
         cmocka_unit_test(test_a_scalar_serves_once_and_is_wiped),
+        cmocka_unit_test(test_an_element_that_comes_back_makes_nobody_equal),
         cmocka_unit_test(test_what_is_no_element_is_refused),
         cmocka_unit_test(test_the_base_is_the_hash_of_rfc_9380),
         cmocka_unit_test(test_every_element_is_one_of_every_secret),

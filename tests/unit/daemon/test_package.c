@@ -171,6 +171,8 @@ static void test_what_does_not_fit_together_is_refused(void **state)
         {"\"degree\":\"0\"", "\"degree\":\"0\",\"more\":\"\""},
         {"\"degree\":\"0\"", "\"degree\":\"9\""},
         {"\"out_scale\":\"0.5\"", "\"out_scale\":\"inf\""},
+        /* Said again, when there is memory for as many as were said first. */
+        {"\"standardise\"", "\"widths\":\"65536,4,2\",\"standardise\""},
         {"training.batch=4", "training.batch=0"},
         {"colonnade-model/1", "colonnade-model/2"},
     };

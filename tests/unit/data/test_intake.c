@@ -201,8 +201,7 @@ static void test_a_second_table_keeps_to_the_first_ones_schema(void **unused)
     assert_int_equal(
         intake_read(&t, &s, scratch_write_text("t.csv", "id,a,c\n1,x,1\n"), &ANY, &reading_error),
         STATUS_DATA);
-    assert_string_equal(reading_said(),
-                        "t.csv:1: no column \"b\", which the training table has");
+    assert_string_equal(reading_said(), "t.csv:1: no column \"b\", which the training table has");
     assert_int_equal(intake_read(&t, &s, scratch_write_text("t.csv", "id,b,c,a\n1,1,1,x\n"), &ANY,
                                  &reading_error),
                      STATUS_DATA);
