@@ -151,6 +151,13 @@ static struct server_next overtaken(struct server_federation *f, const struct ev
     return next_of(NEXT_FAIL);
 }
 
+/* Of a party that has not said where it is in this job: all but what names a generation of it. */
+static bool may_be_earlier(const struct server_federation *f, const struct wire_msg *m)
+{
+    return m->kind == WIRE_KEPT || m->kind == WIRE_REFUSE || f->sm.phase == PHASE_GATHER ||
+           generation_of(f, m) < f->set.generation;
+}
+
 static struct server_next message(struct server_federation *f, struct actions *a,
                                   const struct event *e)
 {
@@ -161,7 +168,7 @@ static struct server_next message(struct server_federation *f, struct actions *a
         return next_of(NEXT_WAIT);
     if (e->msg->kind == WIRE_JOIN && (!p->spoken || p->spoke_again > 0))
         return server_speaks_again(f, e->peer, &e->msg->join);
-    if (!p->spoken)
+    if (!p->spoken && may_be_earlier(f, e->msg))
         return next_of(NEXT_WAIT); /* of a job before this one */
     if (f->job->arrival != NULL && f->job->arrival(f->state, e->peer, e->msg) != STATUS_OK)
         return next_of(NEXT_FAIL);
@@ -170,7 +177,7 @@ static struct server_next message(struct server_federation *f, struct actions *a
     if (generation < f->set.generation ||
         (generation == f->set.generation && f->sm.phase == PHASE_GATHER))
         return overtaken(f, e);
-    if (generation > f->set.generation || !in_turn(f, p, e->msg)) {
+    if (generation > f->set.generation || !p->spoken || !in_turn(f, p, e->msg)) {
         error_set(&f->error, STATUS_PROTOCOL, "%s: %s in phase %s", server_name(f, e->peer),
                   wire_kind_name(e->msg->kind), phase_row(f->sm.phase)->name);
         return next_of_peer(NEXT_DROP, e->peer);

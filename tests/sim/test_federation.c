@@ -476,15 +476,16 @@ static void test_what_it_says_of_this_one_is(void **state)
     end(&p);
 }
 
-/* Where it is in a job it says once to each offer, and not of a generation to come. */
-static void test_a_join_too_many_costs_its_party(void **state)
+/* Where it is in a job it says once to each offer, not of a generation to come, and before it says
+ * hello. */
+static void test_a_join_too_many_or_too_few_costs_its_party(void **state)
 {
     static const uint8_t trail[WIRE_DIGEST_BYTES];
     static struct play p;
     struct wire_msg m = {.kind = WIRE_JOIN};
 
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         begin(&p, "8", 8);
         begin_asking(&p, "5", 5);
         m.join = (struct wire_join){.version = WIRE_VERSION,
@@ -492,6 +493,8 @@ static void test_a_join_too_many_costs_its_party(void **state)
                                     .trail = trail,
                                     .generation = k == 1 ? 3 : 2,
                                     .between_jobs = k == 2};
+        if (k == 3)
+            m = (struct wire_msg){.kind = WIRE_HELLO, .hello.generation = 2};
         from_party(&p, 1, m);
         assert_int_equal(p.dropped, k > 0);
         from_party(&p, 1, m);
@@ -581,7 +584,7 @@ int main(void)
         cmocka_unit_test(test_a_join_that_does_not_fit_ends_that_job_alone),
         cmocka_unit_test(test_what_a_party_said_of_one_job_is_not_heard_in_the_next),
         cmocka_unit_test(test_what_it_says_of_this_one_is),
-        cmocka_unit_test(test_a_join_too_many_costs_its_party),
+        cmocka_unit_test(test_a_join_too_many_or_too_few_costs_its_party),
         cmocka_unit_test(test_an_order_to_stop_is_answered_between_two_jobs),
         cmocka_unit_test(test_between_two_jobs_nothing_else_is_answered),
         cmocka_unit_test(test_marks_end_with_the_job),

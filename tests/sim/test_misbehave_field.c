@@ -60,8 +60,6 @@ static const struct exception exceptions[] = {
     {"join.keeps", "", 1, ALWAYS, ALL, MIS(SAME)},
     {"join.generation", "", 1, ALWAYS, ALL, MIS(SAME) | MIS(REFUSED)},
     {"join.min_parties", "", 1, ALWAYS, ALL, MIS(SAME)},
-    /* It has yet to say where it is in this job, and is not heard before it does. */
-    {"join.between_jobs true", "", 1, ALWAYS, ALL, MIS(PATIENCE)},
     {"kept.final false", "", 1, ALWAYS, WAITING, MIS(PATIENCE)},
     {"kept.", "", 1, ALWAYS, ALL, MIS(SAME)},
 
