@@ -32,7 +32,9 @@ apart() { # OUT N
     run=$1 folder=$2
     shift 2
     # The one that has the package of numpy, whichever comes first in PATH.
-    /usr/bin/python3 "$root/tests/golden/predict.py" "$run"/server/models/*/model.safetensors "$folder/want.csv" "$@" || return
+    # The one for which numpy is installed, whichever comes first in PATH.
+    /usr/bin/python3 "$root/tests/golden/predict.py" "$run"/server/models/*/model.safetensors \
+        "$folder/want.csv" "$@" || return
     python3 - "$folder" <<'PY'
 import csv, sys
 read = lambda name: list(csv.reader(open(sys.argv[1] + "/" + name)))

@@ -122,7 +122,8 @@ print({c["adjacency"] for c in json.load(open("x/party-1/summary.json"))["privac
        if c["adjacency"].startswith("record")}.pop())')" 'so that the claim holds'
 rm -rf x
 expect 2 'column .*: not a number' 'rows decide nothing where a plan can be refused for how many features there are' \
-    cluster --out x --train plain.csv --label income --columns "$columns" --party 1:model.train=dp --party 1:model.noise=4
+    cluster --out x --train plain.csv --label income --columns "$columns" \
+    --party 1:model.train=dp --party 1:model.noise=4
 { cat one.yaml && echo '  - {name: "ghost", kind: category}'; } >ghost.yaml
 rm -rf x
 expect 2 'no column "ghost"' 'a column of the schema has to be there, though it has no level yet' \
