@@ -70,8 +70,10 @@ static enum status add_new(struct levels *l, const char *text, size_t n, uint32_
         return STATUS_DATA;
     if (2 * (l->n + 1) > l->buckets)
         s = grow(l);
+    if (s != STATUS_OK)
+        return s;
     level = mem_room(l->level, &l->room, l->n + (size_t)1, sizeof *level);
-    if (s != STATUS_OK || level == NULL)
+    if (level == NULL)
         return STATUS_MEMORY;
     l->level = level;
     if (l->text.max == 0)

@@ -213,6 +213,8 @@ static void next_job(struct play *p, const char *text, uint32_t values)
 
 static void end(struct play *p)
 {
+    for (; p->first < p->mails; p->first++)
+        buf_deinit(&p->mail[p->first % MAIL_MAX].frame);
     secagg_server_free(p->probe.sum);
     server_federation_deinit(&p->fed);
     wire_unpacker_deinit(&p->unpacker);
