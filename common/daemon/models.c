@@ -187,6 +187,16 @@ enum status models_keep(const char *state, struct package *p, const struct nn_ne
     return s == STATUS_OK ? put_into_use(state, p->run, err) : s;
 }
 
+/* Where the model of this run is. */
+static enum status find_model(const char *state, const char *run, char path[PATH_MAX],
+                              struct error *err)
+{
+    path_of(path, state, models_name(run) ? run : "no-such-name", "model.safetensors");
+    if (models_name(run) && there_is(path))
+        return STATUS_OK;
+    return error_set(err, STATUS_CONFIG, "%s/models: there is no model of run %.40s", state, run);
+}
+
 enum status models_load(const char *state, const char *run, struct package *p, struct error *err)
 {
     char served[PACKAGE_RUN_MAX + 1], path[PATH_MAX];
@@ -198,13 +208,10 @@ enum status models_load(const char *state, const char *run, struct package *p, s
             s = error_set(err, STATUS_CONFIG, "%s/models: no model is in use", state);
         run = served;
     }
-    if (s != STATUS_OK)
-        return s;
-    path_of(path, state, models_name(run) ? run : "no-such-name", "model.safetensors");
-    if (!models_name(run) || !there_is(path))
-        return error_set(err, STATUS_CONFIG, "%s/models: there is no model of run %.40s", state,
-                         run);
-    s = package_load(p, path, err);
+    if (s == STATUS_OK)
+        s = find_model(state, run, path, err);
+    if (s == STATUS_OK)
+        s = package_load(p, path, err);
     if (s == STATUS_OK && strcmp(p->run, run) != 0)
         s = error_set(err, STATUS_DATA, "%s: it is the model of run %s", path, p->run);
     return s;
@@ -243,12 +250,10 @@ enum status models_remove(const char *state, const char *run, struct error *err)
     char served[PACKAGE_RUN_MAX + 1], path[PATH_MAX];
     enum status s = models_served(state, served, err);
 
+    if (s == STATUS_OK)
+        s = find_model(state, run, path, err);
     if (s != STATUS_OK)
         return s;
-    path_of(path, state, models_name(run) ? run : "no-such-name", "model.safetensors");
-    if (!models_name(run) || !there_is(path))
-        return error_set(err, STATUS_CONFIG, "%s/models: there is no model of run %.40s", state,
-                         run);
     if (strcmp(served, run) == 0)
         return error_set(err, STATUS_CONFIG,
                          "%s/models: run %s is in use; go back first, or train another", state,

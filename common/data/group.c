@@ -33,33 +33,13 @@ static enum status find_columns(struct reading *r, const struct group_from *from
     return source_fail(&r->source, err, "no column \"%s\"", r->id < r->source.cols ? name : id);
 }
 
-/* Rows are sorted; t->rows when there is none of that id. */
-static size_t row_of(const struct table *t, const char *id, size_t n)
-{
-    size_t low = 0, high = t->rows;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const char *there = table_id(t, middle);
-        const int order = order_compare(there, strlen(there), id, n);
-
-        if (order == 0)
-            return middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return t->rows;
-}
-
 static enum status take_row(struct reading *r, struct error *err)
 {
     char id_number[SOURCE_NUMBER_MAX], number[SOURCE_NUMBER_MAX];
     size_t id_n, n;
     const char *id = source_text(&r->source.cell[r->id], id_number, &id_n);
     const char *name = source_text(&r->source.cell[r->column], number, &n);
-    const size_t row = row_of(r->t, id, id_n);
+    const size_t row = table_find(r->t, id, id_n);
     struct group *g = r->g;
     enum status s;
 
@@ -151,7 +131,7 @@ size_t group_at_odds(const struct group *g, const struct table *a, const struct 
     CHECK(g->of != NULL && g->rows == a->rows + b->rows);
     for (size_t i = 0; i < b->rows; i++) {
         const char *id = table_id(b, i);
-        const size_t there = row_of(a, id, strlen(id));
+        const size_t there = table_find(a, id, strlen(id));
 
         if (there < a->rows && g->of[there] != g->of[a->rows + i])
             return i;
