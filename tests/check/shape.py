@@ -19,7 +19,7 @@ import random
 import re
 import sys
 
-from typed import MEMBER, STRUCT, returned, shapes, touched
+from typed import STRUCT, fields_of, returned, shapes, touched
 
 FILES_MAX = 4  # that may touch a field which is nobody's own
 WRITERS_MAX = 2
@@ -125,7 +125,7 @@ def names(tree, side):
     texts, known = sources(tree, side), set()
     for text in sources(tree, side, ('.h',)).values():
         for body in re.findall(r'^struct \w+ \{\n(.*?)^\};', COMMENT.sub(' ', text), re.M | re.S):
-            known |= set(MEMBER.findall(body))
+            known |= set(fields_of(body))
     plain = {stem: bare(text) for stem, text in texts.items()}
     return {n: [s for s, t in plain.items() if re.search(r'(?:->|\.)%s\b' % n, t)] for n in known}
 

@@ -43,7 +43,7 @@ static void test_and_is_shut_out_under_drop(void **state)
     sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_server_report(s)->lost[1], 3);
+    assert_int_equal(sim_server_report(s)->presence.lost[1], 3);
     assert_int_equal(sim_server_report(s)->steps, 80);
     assert_non_null(strstr(sim_party_end(s, 1)->error.text, "too often"));
     sim_free(s);
@@ -209,7 +209,7 @@ static void test_a_step_is_not_asked_for_without_end(void **state)
     }
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_true(sim_server_report(s)->generation <= PARTY_STALLED_MAX);
+    assert_true(sim_server_report(s)->presence.generation <= PARTY_STALLED_MAX);
     sim_free(s);
 }
 

@@ -120,7 +120,7 @@ static void test_each_arrival_is_a_step_with_the_others_as_they_last_came(void *
         assert_true(m.arrivals >= PARTIES * STEPS);
         assert_true(m.arrivals < PARTIES * (STEPS + 2)); /* a drain after each of two epochs */
         assert_int_equal(sim_server_report(s)->void_rounds, 0);
-        assert_int_equal(sim_server_report(s)->generation, 1);
+        assert_int_equal(sim_server_report(s)->presence.generation, 1);
         mirror_deinit(&m);
         sim_free(s);
     }
@@ -239,7 +239,7 @@ static void test_an_evaluation_drains_the_stream_which_then_goes_on(void **state
     mirror_init(&m, s);
     slow(s, 2, 9000);
     run_beside(&m);
-    assert_int_equal(sim_server_report(s)->sweeps, 4);
+    assert_int_equal(sim_server_report(s)->measured.sweeps, 4);
     assert_int_equal(expect_count(s, "open evaluate test 0\n"), 4);
     assert_int_equal(expect_count(s, "close 0 open evaluate"),
                      0); /* the stream has closed its steps */
@@ -264,9 +264,9 @@ static void test_a_lost_party_costs_nothing_and_is_back_at_an_epoch(void **state
     run_beside(&m);
     r = sim_server_report(s);
     assert_int_equal(r->void_rounds, 0);
-    assert_int_equal(r->generation, 2);
-    assert_int_equal(r->lost[1], 1);
-    assert_int_equal(r->joined[1], 2);
+    assert_int_equal(r->presence.generation, 2);
+    assert_int_equal(r->presence.lost[1], 1);
+    assert_int_equal(r->presence.joined[1], 2);
     assert_int_equal(expect_count(s, "server: offer 2\n"), 1);
     assert_true(m.taken[1] > 3 && m.taken[1] < m.taken[0]);
     mirror_deinit(&m);
@@ -483,7 +483,7 @@ static void test_whoever_dies_whenever_the_run_comes_to_its_end(void **state)
                              sim_party_end(s, i)->error.text);
             }
             assert_int_equal(sim_server_report(s)->steps, STEPS);
-            assert_int_equal(sim_server_report(s)->sweeps, 2);
+            assert_int_equal(sim_server_report(s)->measured.sweeps, 2);
             for (uint32_t i = 0; i < PARTIES; i++)
                 assert_true(sim_uploaded(s, i) <= sim_charged(s, i));
             sim_free(s);

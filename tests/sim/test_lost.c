@@ -146,7 +146,8 @@ static void test_a_restarted_party_joins_the_next_epoch_under_drop(void **state)
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_server_report(s)->generation, 3); /* three, then two, then three again */
+    assert_int_equal(sim_server_report(s)->presence.generation,
+                     3); /* three, then two, then three again */
     sim_free(s);
 }
 

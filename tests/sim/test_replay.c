@@ -399,7 +399,7 @@ static void test_a_generation_above_the_servers_is_believed(void **state)
         s, (struct sim_rule){
                .act = SIM_ALTER, .from = 1, .kind = WIRE_JOIN, .nth = 2, .alter = some_generation});
     (void)completed(s);
-    assert_int_equal(sim_server_report(s)->generation, 42);
+    assert_int_equal(sim_server_report(s)->presence.generation, 42);
     sim_free(s);
 }
 

@@ -116,7 +116,7 @@ static void play(struct sim *s, const struct standing_job *job)
 /* Whoever is there is in no job, and waits for the next. */
 static void expect_idle(struct sim *s)
 {
-    assert_int_equal(sim_server_report(s)->phase, PHASE_GATHER);
+    assert_int_equal(sim_server_report(s)->presence.phase, PHASE_GATHER);
     for (uint32_t i = 0; i < PARTIES; i++) {
         assert_int_equal(sim_party_report(s, i)->phase, PHASE_GATHER);
         assert_true(s->party[i].session->ended);

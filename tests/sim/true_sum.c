@@ -214,7 +214,7 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 /* By place in the sum: value i of member m of a concatenation, or simply i. */
 static size_t place_of(const struct server_session *v, size_t i, uint32_t member)
 {
-    size_t width = v->train.plan.model.embedding;
+    size_t width = v->train.trainer.plan->model.embedding;
 
     return v->train.trainer.head.top.concat
                ? (i / width * v->fed.set.n + member) * width + i % width
@@ -237,7 +237,7 @@ static void add_up(struct true_sum *t, const struct server_session *v, const boo
                    uint32_t in_n)
 {
     double factor = (double)v->fed.set.n / in_n;
-    size_t n = (size_t)v->train.round.task.rows * v->train.plan.model.embedding;
+    size_t n = (size_t)v->train.round.task.rows * v->train.trainer.plan->model.embedding;
 
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
@@ -259,8 +259,9 @@ static void add_up(struct true_sum *t, const struct server_session *v, const boo
 
 static void add_products(struct true_sum *t, const struct server_session *v)
 {
-    size_t n = (size_t)v->train.round.task.rows * v->train.plan.model.embedding;
-    int bits = (int)(v->train.plan.protocol.fedvs.x_bits + v->train.plan.protocol.fedvs.w_bits);
+    size_t n = (size_t)v->train.round.task.rows * v->train.trainer.plan->model.embedding;
+    int bits = (int)(v->train.trainer.plan->protocol.fedvs.x_bits +
+                     v->train.trainer.plan->protocol.fedvs.w_bits);
 
     for (size_t i = 0; i < n; i++) {
         int64_t sum = 0;
@@ -283,8 +284,9 @@ static uint32_t members_in(const struct true_sum *t, const struct server_session
         const struct codes *c = &t->of[v->fed.set.member[m]];
         in[m] = !some || k >= v->fed.set.n - n || absent[k] != m;
         k += !in[m];
-        if (in[m] && (c->generation != v->fed.set.generation || c->round != v->train.round.number ||
-                      c->n != (size_t)v->train.round.task.rows * v->train.plan.model.embedding)) {
+        if (in[m] &&
+            (c->generation != v->fed.set.generation || c->round != v->train.round.number ||
+             c->n != (size_t)v->train.round.task.rows * v->train.trainer.plan->model.embedding)) {
             snprintf(why, 128, "round %llu has a sum, p%u did not work on it",
                      (unsigned long long)v->train.round.number, v->fed.set.member[m] + 1u);
             return 0;
