@@ -212,7 +212,7 @@ static const char *same_models(const struct chaos *c, struct sim *s, const struc
             who == SIM_SERVER ? sim_server_end(s) : sim_party_end(s, (uint32_t)who);
         if (!well(end->outcome))
             continue;
-        if (who != SIM_SERVER && !sim_party_report(s, (uint32_t)who)->final)
+        if (who != SIM_SERVER && !sim_party_report(s, (uint32_t)who)->progress.final)
             return wrong("I6: p%d completed without its final model", who + 1);
         sim_model(s, who, model);
         if (strcmp(model, r->model[who + 1]) != 0)

@@ -57,7 +57,7 @@ static void test_a_run_is_this_transcript(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         assert_true(sim_party_end(s, i)->over);
         assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-        assert_int_equal(sim_party_report(s, i)->applied, 2);
+        assert_int_equal(sim_party_report(s, i)->progress.applied, 2);
     }
     assert_int_equal(sim_server_report(s)->rounds, 2);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);

@@ -185,8 +185,9 @@ static void test_a_lost_party_is_not_waited_for_and_is_back_at_the_next_epoch(vo
     assert_int_equal(r->degraded.late, 0);
     assert_int_equal(r->presence.lost[2], 1);
     assert_int_equal(r->presence.joined[2], 2);
-    assert_int_equal(expect_count(s, "server: offer 2\n"), 1);    /* to all */
-    assert_int_equal(sim_party_report(s, 2)->applied, 2 * EPOCH); /* what it missed is behind it */
+    assert_int_equal(expect_count(s, "server: offer 2\n"), 1); /* to all */
+    assert_int_equal(sim_party_report(s, 2)->progress.applied,
+                     2 * EPOCH); /* what it missed is behind it */
     mirror_deinit(&m);
     sim_free(s);
 }

@@ -263,7 +263,7 @@ static void test_async_asks_no_party_beyond_its_agenda(void **state)
                .act = SIM_KILL, .from = SIM_SERVER, .party = 0, .kind = WIRE_BROADCAST, .nth = 6});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_party_report(s, 0)->applied, 6);
+    assert_int_equal(sim_party_report(s, 0)->progress.applied, 6);
     sim_free(s);
 }
 

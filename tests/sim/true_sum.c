@@ -121,7 +121,7 @@ static void multiply(struct true_sum *t, const struct party_session *p, struct c
                      const float *x)
 {
     const struct fedvs_terms *terms = &inside(p)->round.shape.terms;
-    uint32_t d = (uint32_t)p->setup.train->cols, degree = p->setup.config->degree,
+    uint32_t d = (uint32_t)p->setup.data.train->cols, degree = p->setup.config->degree,
              width = inside(p)->course.plan.model.embedding;
 
     for (uint32_t i = 1; i <= degree; i++)
@@ -137,8 +137,9 @@ static void multiply(struct true_sum *t, const struct party_session *p, struct c
 static void multiply_rows(struct true_sum *t, const struct party_session *p, struct codes *c)
 {
     const struct nn_layer *model = &inside(p)->learner.bottom.net.layer[0];
-    const struct table *table =
-        inside(p)->round.task.purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
+    const struct table *table = inside(p)->round.task.purpose == PURPOSE_EVALUATE_TEST
+                                    ? p->setup.data.test
+                                    : p->setup.data.train;
     size_t weights = (size_t)model->in * model->out, rows, inputs = model->in;
     uint64_t clipped = 0;
     uint32_t *row;
@@ -191,7 +192,8 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     c->generation = p->fed.set.generation;
     c->round = task->round;
     memcpy(c->trail, inside(p)->learner.trail.value, sizeof c->trail);
-    rng_seed_key(key, p->setup.seed, party + 1, "noise", (uint64_t)task->purpose << 62 | place);
+    rng_seed_key(key, p->setup.start.seed, party + 1, "noise",
+                 (uint64_t)task->purpose << 62 | place);
     rng_rekey(&t->noise, key);
     if (multiplies(s)) {
         multiply_rows(t, p, c);
