@@ -40,11 +40,9 @@ def names_of(declared):
 def fields_of(body):
     """{field: the struct that it is or points to, or None} of what stands between a struct's
     braces, without comments.  A pointer to a function is a field, its parameters are none."""
-    found = {}
+    found = dict.fromkeys(FUNCTION.findall(body))
     for declared in re.sub(r'\[[^\]]*\]', '', body).split(';'):
-        function = FUNCTION.search(declared)
-        if function is not None:
-            found[function.group(1)] = None
+        if FUNCTION.search(declared):
             continue
         of = re.match(r'\s*(?:const )?struct (\w+)', declared)
         for part in declared.split(','):
