@@ -117,7 +117,6 @@ static bool does_without(const struct party_session *p)
     return p->job->does_without != NULL && p->job->does_without(p->state);
 }
 
-/* Of a neighbour's ids; of the server nobody can do without. */
 static void accuse_or_refuse(struct party_session *p, struct actions *a)
 {
     if (p->accused > 0 && does_without(p))
