@@ -118,12 +118,12 @@ enum status party_pair_keys(struct party_federation *f, struct secagg_pair *pair
 
 /* --- confirmations --- */
 
-enum status party_make_confirm(struct party_federation *f)
+enum status party_make_confirm(struct party_federation *f, uint32_t *accused)
 {
     enum status s;
 
     memcpy(f->own_confirm.sid, f->set.sid, sizeof f->own_confirm.sid);
-    s = party_compare_end(f);
+    s = party_compare_end(f, accused);
     if (s != STATUS_OK)
         return s;
     s = agree_sign_confirm(&f->own_confirm, f->setup->key);

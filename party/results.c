@@ -10,6 +10,7 @@
 #include "common/config/encoding.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
+#include "common/data/schema_text.h"
 #include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
 #include "common/privacy/noise.h"
@@ -143,11 +144,29 @@ void party_results_count(struct party_results *r, enum traffic_direction d,
     r->tls_out = now->tls_out;
 }
 
+/* As whoever reads the package will have it. */
+static enum status copy_schema(struct package *m, const struct schema *s)
+{
+    struct error ignored = {0};
+    struct buf text;
+    enum status status;
+
+    buf_init(&text, SCHEMA_TEXT_MAX);
+    status = schema_print(s, &text);
+    if (status == STATUS_OK && s->n > 0)
+        status = schema_parse(&m->schema, (const char *)text.data, text.len, "schema", &ignored);
+    buf_deinit(&text);
+    return status;
+}
+
 static enum status copy_columns(struct package *m, const struct party_inputs *in)
 {
     const struct table *t = &in->train;
     const size_t cols = in->scale.cols;
+    const enum status s = copy_schema(m, &in->schema);
 
+    if (s != STATUS_OK)
+        return s;
     m->cols = t->cols;
     if (t->names != NULL) {
         m->names = mem_alloc(t->cols, TABLE_NAME_MAX);

@@ -130,7 +130,7 @@ struct server_set {
     uint32_t n, left;           /* left: members lost since the generation began */
     uint8_t member[WIRE_MEMBERS_MAX];
     uint32_t answers;
-    bool shown; /* everybody's confirmations, to all: from then on one may accuse another */
+    bool shown; /* everybody's hellos, to all: from then on one may accuse another */
 };
 
 /* The generation before, of which accusations may still be on their way. */

@@ -100,6 +100,7 @@ static struct server_next relay_hellos(struct server_federation *f, struct actio
     sm_move(&f->sm, PHASE_CONFIRM, f->set.generation);
     send = server_send_members(f, a, WIRE_HELLOS);
     send->msg.hellos = (struct wire_hellos){f->set.generation, f->set.n, f->agree.show_hellos};
+    f->set.shown = true;
     server_arm_phase(f, a, false);
     return next_of(NEXT_WAIT);
 }
@@ -187,7 +188,6 @@ static void relay_confirms(struct server_federation *f, struct actions *a)
     send = server_send_members(f, a, WIRE_CONFIRMS);
     send->msg.confirms =
         (struct wire_confirms){f->set.generation, f->set.n, f->agree.show_confirms, f->agree.proof};
-    f->set.shown = true;
 }
 
 /* It refuses, and nobody else need send anything for a round that cannot end.  Where it can be done

@@ -292,7 +292,7 @@ refused arrows tests/check/order.txt:1 'a file of the server that has no place'
 for of in learner purse deal keep round sent; do add party/train/$of.h '#include "party/session.h"'; done
 refused arrows tests/check/order.txt:1 'one more use of what stands further out than there may be'
 wide() { # N: the round that is open at the server, which ten files read, has N fields more
-    new server/train/train.h "$(sed "s/^struct server_round {/&$(seq -f '\\n    int more%g;' -s '' "$1")/" \
+    new server/train/train.h "$(sed "s/^struct server_round {/&$(seq -f '\n    int more%g;' -s '' "$1")/" \
         "$root/server/train/train.h")"
     line=$(grep -n '^struct server_round {' server/train/train.h)
 }
