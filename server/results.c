@@ -279,6 +279,7 @@ enum status server_results_package(const struct server_results *r, struct server
     m.plan = r->in->config.plan;
     m.steps = rep->steps;
     m.epochs = rep->epochs;
+    m.reach = fedvs_reach(server_session_terms(s));
     if (package_has_trail(&m.plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
     package_score(m.score, &rep->train, &rep->test);

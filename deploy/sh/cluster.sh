@@ -295,7 +295,11 @@ cluster_party_config() { # I
     printf '  min_parties: %s\n' $((m < 3 ? m : 3))
     [ "$m" -ge 3 ] || printf '  min_m_eff: 1\n'
     printf '  encodings: [%s]\n' "$resolved_encoding"
-    printf '  aggregations: [%s]\n' "$resolved_aggregation"
+    # Other rows than those that fedvs has dealt are predicted in masked sums.
+    case $resolved_aggregation in
+    fedvs) echo '  aggregations: [fedvs, masked]' ;;
+    *) printf '  aggregations: [%s]\n' "$resolved_aggregation" ;;
+    esac
     printf '  max_learning_rate: 1000\n'
 }
 
