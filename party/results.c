@@ -196,8 +196,8 @@ enum status party_results_package(const struct party_results *r, struct party_se
     package_init(&m);
     m.role = PACKAGE_BOTTOM;
     m.plan = rep->plan;
-    m.steps = rep->applied;
-    m.epochs = agenda_epochs(&rep->agenda, rep->applied);
+    m.steps = rep->progress.applied;
+    m.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
     m.reach = rep->reach;
     if (package_has_trail(&rep->plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
@@ -230,17 +230,17 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
     r->summary.status = end->outcome;
     r->summary.error = end->why->text;
     r->summary.insecure_seed = r->options->seeded;
-    r->summary.rounds = rep->rounds;
+    r->summary.rounds = rep->progress.rounds;
     r->summary.total_s = 1e-6 * (double)(end->now_us - r->start_us);
     r->summary.spans = party_session_spans(p);
     r->summary.traffic = &r->traffic;
     if (rep->planned) {
         r->summary.plaintext = aggregation_of(&rep->plan)->plaintext;
         if (!r->in->predicts)
-            r->summary.epochs = agenda_epochs(&rep->agenda, rep->applied);
+            r->summary.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
         fill_privacy(&r->summary.privacy, rep, b);
         if (!r->in->predicts &&
-            (rep->applied > 0 || rep->rounds > 0)) /* else an earlier one stays */
+            (rep->progress.applied > 0 || rep->progress.rounds > 0)) /* else an earlier one stays */
             s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,
                             self->model_sha256, err);
         /* Of the very records that claims are about, which it would tell of at no price. */
