@@ -42,7 +42,7 @@ enum status party_compare_begin(struct party_federation *f)
     enum status s = STATUS_OK;
 
     party_compare_forget(f);
-    ids_list(f->ids.list, f->setup->train, f->setup->test);
+    ids_list(f->ids.list, f->setup->data.train, f->setup->data.test);
     memset(f->ids.elements, 0, sizeof f->ids.elements);
     for (enum ids_side side = IDS_BEFORE; side < IDS_SIDES && s == STATUS_OK; side++) {
         if (!has(f, side))
@@ -123,7 +123,7 @@ static enum status differs(struct party_federation *f, enum ids_side side)
     return error_set(f->error, STATUS_DATA,
                      "the ids of %s are not this side's, though both have %zu training and %zu "
                      "test rows (other lists from there: %llu, %u are the most)",
-                     who->name, f->setup->train->rows, f->setup->test->rows,
+                     who->name, f->setup->data.train->rows, f->setup->data.test->rows,
                      (unsigned long long)c->count(c->owner, who->key),
                      f->setup->config->policy.id_mismatches);
 }

@@ -93,7 +93,7 @@ static void say_why(const struct party_session *p, struct actions *a)
 /* p->error says why; the server is told. */
 static void refuse(struct party_session *p, struct actions *a)
 {
-    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->applied > 0;
+    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->progress.applied > 0;
 
     say_why(p, a);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
@@ -279,7 +279,7 @@ static enum status take_offer(struct party_session *p, struct actions *a,
     }
     say_standing(p, a, o);
     if (s == STATUS_OK)
-        s = party_check_offer(&p->fed, o, party_session_report(p)->furthest);
+        s = party_check_offer(&p->fed, o, party_session_report(p)->progress.furthest);
     if (s != STATUS_OK)
         return s;
     forget_keys(p);

@@ -67,8 +67,8 @@ static struct server_next apart(struct server_federation *f, struct actions *a, 
 
     if (!stuck && !member_out)
         return next_of(NEXT_WAIT);
-    if (phase_plays(f->sm.phase) && f->job->voided != NULL)
-        f->job->voided(f->state);
+    if (phase_plays(f->sm.phase) && f->play.job->voided != NULL)
+        f->play.job->voided(f->play.state);
     return next_of(NEXT_SET);
 }
 
