@@ -54,8 +54,9 @@ for name, n in (("train", 120), ("new", 30)):
     with open(name + "-labels.idx", "wb") as f:
         f.write(struct.pack(">II", 0x801, n) + bytes(random.randrange(3) for _ in range(n)))
 PY
-"$vfl" cluster --idx-train train.idx,train-labels.idx --columns grid:2x2 --set training.epochs=1 --seed 5 \
-    --set training.batch=30 --quiet --set protocol.encoding=float32 --set protocol.aggregation=clear --out images || not_ok 'training on images'
+"$vfl" cluster --idx-train train.idx,train-labels.idx --columns grid:2x2 --set training.epochs=1 --seed 5 --quiet \
+    --set training.batch=30 --set protocol.encoding=float32 --set protocol.aggregation=clear --out images ||
+    not_ok 'training on images'
 expect 0 '' 'images are predicted' predict images --data new.idx
 within 'as numpy does' 0 10000 "$(apart images 1)"
 same 'id,score_0,score_1,score_2' "$(head -n 1 images/predictions/1/scores.csv)" 'a score for each class'
