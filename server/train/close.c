@@ -18,6 +18,7 @@ enum status server_save_now(struct server_train *s, struct error *err)
 {
     s->keep.bytes.len = 0;
     s->keep.step = s->trainer.steps_done;
+    s->keep.marks = server_marks(s->fed);
     if (server_train_save(s, &s->keep.bytes) == STATUS_OK)
         return STATUS_OK;
     return error_set(err, STATUS_MEMORY, "no memory for a checkpoint");

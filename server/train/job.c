@@ -224,6 +224,8 @@ static void work(void *state, struct actions *out)
     *w = server_stored_alone(&s->trainer) ? server_stored_work(&s->trainer, &s->report)
                                           : s->round.mode->work(s);
     s->keep.spoiled = w->spoiled;
+    if (w->may_keep && s->keep.marks != server_marks(s->fed)) /* no liar is forgiven by a kill */
+        w->keep = true;
     if (s->keep.under_way) /* the one before is still on its way */
         w->keep = false;
     if (w->error.status == STATUS_OK && w->keep)

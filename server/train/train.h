@@ -101,6 +101,7 @@ struct server_keep {
     bool complete;               /* every member's final model is durable */
     bool under_way;              /* the driver has it */
     uint64_t step, durable_step; /* steps in `bytes`, and in the last durable checkpoint */
+    uint32_t marks;              /* server_marks() of `bytes` */
 };
 
 /* Gradients that are on their way out of the journal.  Written by behind.c alone. */
