@@ -115,6 +115,7 @@ struct party_progress {
     bool final;         /* the last broadcast has come: the model is final */
 };
 
+/* Written by the job that is played, train.c or predict.c, but for what session.c knows. */
 struct party_report {
     enum phase phase;
     uint64_t generation;

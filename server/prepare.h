@@ -14,6 +14,7 @@
 #include "common/flow/roster.h"
 #include "server/setup.h"
 
+/* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct server_inputs {
     struct config_server config; /* plan resolved: task, seed, shape */
     struct roster roster;

@@ -95,7 +95,7 @@ predict_check_all() {
 }
 
 predict_start() {
-    server_pid='' pids='' stopped=no cluster_under=$cluster_alone
+    server_pid='' pids='' whose='' stopped=no cluster_under=$cluster_alone
     trap 'stopped=yes; cluster_signal TERM' INT TERM HUP
     rm -f "$out/server/address" "$out/server/prediction.json"
     set -- --predict served --ids "$folder/data/ids-predict.txt" --scores "$scores" --set listen=127.0.0.1:0
@@ -113,23 +113,13 @@ predict_start() {
         rm -f "$out/party-$i/prediction.json"
         cluster_daemon "$i" --predict served --set "data.predict=$folder/data/party-$i-predict.$ending" \
             --set "server=$address" >"$folder/party-$i/log.txt" 2>&1 &
-        pids="$pids $!"
+        pids="$pids $!" whose="$whose $i"
     done
     [ "$stopped" = no ] || cluster_signal TERM
 }
 
 predict_end() {
-    cluster_wait "$server_pid"
-    echo "server $code" >"$folder/codes"
-    server_pid=
-    cluster_end_parties
-    i=0
-    for pid in $pids; do
-        i=$((i + 1))
-        cluster_wait "$pid"
-        echo "party-$i $code" >>"$folder/codes"
-    done
-    pids=
+    cluster_end "$folder/codes"
     orderly
     for side in server $(seq -f 'party-%.0f' "$m"); do
         [ ! -e "$out/$side/prediction.json" ] || mv "$out/$side/prediction.json" "$folder/$side/summary.json"
@@ -160,11 +150,7 @@ predict_main() {
     predict_end
     cluster_why='' started=yes
     out=$folder # of what follows
-    cluster_judge
-    [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
-    set -- "$folder" "$m"
-    [ "${quiet:-no}" = no ] || set -- --quiet "$@"
-    "$vfl_bin/vfl-merge" "$@" || exit $?
+    cluster_show
     say "scores    $scores"
     [ "${quiet:-no}" = yes ] || sed -n 's/^# class \([0-9]*\) is \(.*\)/score_\1   \2/p' "$folder/server/checked.txt"
 }
