@@ -270,6 +270,10 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
                      c->schema);
 }
 
+#define UNEXPECTED                                                                                 \
+    "%s: %zu texts that no training row has, %zu missing cells in columns where none is missing "  \
+    "there"
+
 static enum status apply_schema(struct party_inputs *in, struct table *t, const char *path,
                                 struct error *err)
 {
@@ -279,10 +283,7 @@ static enum status apply_schema(struct party_inputs *in, struct table *t, const 
     if (s != STATUS_OK)
         return error_wrap(err, "%s", path);
     if (t == &in->test && unseen + filled > 0)
-        log_warn(
-            "%s: %zu texts that no training row has, %zu missing cells in columns where none is "
-            "missing there",
-            path, unseen, filled);
+        log_warn(UNEXPECTED, path, unseen, filled);
     return STATUS_OK;
 }
 
@@ -331,27 +332,40 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
     return s;
 }
 
-/* Columns are numbers, all there: what a schema has made of others is in no package yet. */
+/* data.predict as the model wants it: by the schema that its training rows have made. */
 static enum status read_predicted(struct party_inputs *in, struct error *err)
 {
     const char *column = in->config.group, *path = in->config.data_predict;
-    const struct intake_want want = {.group = column[0] != 0 ? column : NULL,
+    const struct intake_want want = {.source.table = in->config.table,
+                                     .group = column[0] != 0 ? column : NULL,
                                      .kind = SCHEMA_NUMBER,
                                      .complete = true,
                                      .limits = &INTAKE_LIMITS};
-    struct group g = {0};
-    enum status s = intake_read(&in->test, &in->schema, path, &want, err);
+    struct schema none = {0}; /* of a model of IDX files */
+    struct schema *schema = in->model.schema.n > 0 ? &in->model.schema : &none;
+    size_t unseen = 0, filled = 0;
+    enum status s = intake_read(&in->test, schema, path, &want, err);
 
-    if (s == STATUS_OK)
-        s = apply_schema(in, &in->test, path, err);
+    schema_deinit(&none);
     if (s == STATUS_OK) {
-        s = package_columns(&in->model, &in->test, err);
+        s = package_prepare(&in->model, &in->test, &unseen, &filled, err);
         if (s != STATUS_OK)
             error_wrap(err, "%s: the model of run %s", path, in->model.run);
     }
-    if (s != STATUS_OK || column[0] == 0)
-        return s;
-    s = group_read(&g, &(struct group_from){.path = path, .column = column}, &in->test, err);
+    if (s == STATUS_OK && unseen + filled > 0)
+        log_warn(UNEXPECTED, path, unseen, filled);
+    return s;
+}
+
+static enum status read_predicted_persons(struct party_inputs *in, struct error *err)
+{
+    const struct group_from from = {.path = in->config.data_predict,
+                                    .source.table = in->config.table,
+                                    .id = in->model.schema.id,
+                                    .column = in->config.group};
+    struct group g = {0};
+    enum status s = group_read(&g, &from, &in->test, err);
+
     if (s == STATUS_OK)
         s = group_number(&g, err);
     if (s == STATUS_OK)
@@ -373,12 +387,11 @@ enum status party_inputs_predict(struct party_inputs *in, const char *run, struc
                       in->model.run);
     if (s == STATUS_OK)
         s = read_predicted(in, err);
-    if (s != STATUS_OK)
-        return s;
-    if (in->model.scale.cols > 0)
-        scale_apply(&in->model.scale, &in->test);
-    limit_tables(in);
-    return STATUS_OK;
+    if (s == STATUS_OK && in->config.group[0] != 0)
+        s = read_predicted_persons(in, err);
+    if (s == STATUS_OK)
+        limit_tables(in);
+    return s;
 }
 
 void party_inputs_deinit(struct party_inputs *in)

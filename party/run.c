@@ -78,19 +78,21 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .roster = &r->in->roster,
         .self = r->in->self,
         .key = &r->in->key,
-        .train = &r->in->train,
-        .test = predict ? &none : &r->in->test, /* ids of predictions are compared with nobody's */
-        .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
-        .persons = &r->in->persons,
-        .weights = r->in->weights.data,
-        .weights_n = r->in->weights.len,
-        .seeded = r->options->seeded,
-        .seed = r->options->seed,
-        .spent = spent,
-        .takes = takes,
-        .records = books_records(&r->books),
-        .sequence = sequence,
-        .seen = seen,
+        .data = {.train = &r->in->train,
+                 /* Ids of predictions are compared with nobody's. */
+                 .test = predict ? &none : &r->in->test,
+                 .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
+                 .persons = &r->in->persons},
+        .start = {.weights = r->in->weights.data,
+                  .weights_n = r->in->weights.len,
+                  .seeded = r->options->seeded,
+                  .seed = r->options->seed},
+        .ledger = {.owner = r,
+                   .spent = spent,
+                   .takes = takes,
+                   .sequence = sequence,
+                   .seen = seen,
+                   .records = books_records(&r->books)},
         .owner = r,
         .clock_us = clock_us,
         .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,
@@ -158,7 +160,7 @@ static enum status end_training(struct party_run *r, struct error *err)
     if (needed) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
-    if (!needed && rep->final && written == STATUS_OK)
+    if (!needed && rep->progress.final && written == STATUS_OK)
         written = party_results_package(&r->results, r->session, &unwritten);
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, &unwritten);

@@ -93,7 +93,7 @@ static void say_why(const struct party_session *p, struct actions *a)
 /* p->error says why; the server is told. */
 static void refuse(struct party_session *p, struct actions *a)
 {
-    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->applied > 0;
+    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->progress.applied > 0;
 
     say_why(p, a);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
@@ -110,6 +110,19 @@ static void accuse(struct party_session *p, struct actions *a)
     p->accused = 0;
     p->gave_up = true;
     arm(p, a);
+}
+
+static bool does_without(const struct party_session *p)
+{
+    return p->job->does_without != NULL && p->job->does_without(p->state);
+}
+
+static void accuse_or_refuse(struct party_session *p, struct actions *a)
+{
+    if (p->accused > 0 && does_without(p))
+        accuse(p, a);
+    else
+        refuse(p, a);
 }
 
 static void refuse_if(struct party_session *p, struct actions *a, enum status s)
@@ -266,7 +279,7 @@ static enum status take_offer(struct party_session *p, struct actions *a,
     }
     say_standing(p, a, o);
     if (s == STATUS_OK)
-        s = party_check_offer(&p->fed, o, party_session_report(p)->furthest);
+        s = party_check_offer(&p->fed, o, party_session_report(p)->progress.furthest);
     if (s != STATUS_OK)
         return s;
     forget_keys(p);
@@ -321,10 +334,10 @@ static void hellos(struct party_session *p, struct actions *a, const struct wire
         s = begin(p);
     if (s == STATUS_OK) {
         p->job->confirm(p->state, &p->fed.own_confirm);
-        s = party_make_confirm(&p->fed);
+        s = party_make_confirm(&p->fed, &p->accused);
     }
     if (s != STATUS_OK) {
-        refuse(p, a);
+        accuse_or_refuse(p, a);
         return;
     }
     p->standing.said = p->standing.agreed = true;
@@ -335,11 +348,6 @@ static void hellos(struct party_session *p, struct actions *a, const struct wire
     arm(p, a);
 }
 
-static bool does_without(const struct party_session *p)
-{
-    return p->job->does_without != NULL && p->job->does_without(p->state);
-}
-
 static void confirms(struct party_session *p, struct actions *a, const struct wire_confirms *cs)
 {
     if (party_check_confirms(&p->fed, cs) != STATUS_OK ||
@@ -348,10 +356,7 @@ static void confirms(struct party_session *p, struct actions *a, const struct wi
         return;
     }
     if (party_compare_check(&p->fed, cs, &p->accused) != STATUS_OK) {
-        if (p->accused > 0 && does_without(p))
-            accuse(p, a);
-        else
-            refuse(p, a);
+        accuse_or_refuse(p, a);
         return;
     }
     log_info("generation %llu: %u parties hold one view", (unsigned long long)p->fed.set.generation,

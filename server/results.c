@@ -4,8 +4,8 @@
 #include "server/results.h"
 
 #include "common/base/clock.h"
-#include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
@@ -13,6 +13,7 @@
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/predict/predict.h"
+#include "server/scores.h"
 #include "server/train/formula.h"
 
 #include <stdio.h>
@@ -135,15 +136,15 @@ static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results
 /* Of the process that reached the target, or else of the one that ends the run. */
 static void note_reached(struct server_results *r, const struct server_report *rep, uint64_t now_us)
 {
-    if (!rep->reached.yes || r->summary.reached.metric != NULL)
+    if (!rep->measured.reached.yes || r->summary.reached.metric != NULL)
         return;
     r->summary.reached = (struct report_reached){
         .metric = metric_name(r->in->config.plan.training.stop.metric),
         .split = r->in->config.plan.training.stop.split == SPLIT_TEST ? "test" : "train",
-        .value = rep->reached.value,
-        .epoch = rep->reached.epoch,
+        .value = rep->measured.reached.value,
+        .epoch = rep->measured.reached.epoch,
         .seconds = seconds_since(r->first_round_us, now_us),
-        .round = rep->reached.round,
+        .round = rep->measured.reached.round,
         .payload_bytes = training_payload(&r->traffic),
     };
 }
@@ -159,8 +160,8 @@ static struct report_evaluation evaluation_of(const struct server_results *r,
         .bytes = training_payload(&r->traffic),
         .traffic = &r->traffic,
         .degraded = degraded_of(&r->in->config.plan, rep),
-        .train = rep->train,
-        .test = rep->test,
+        .train = rep->measured.train,
+        .test = rep->measured.test,
     };
 }
 
@@ -192,12 +193,12 @@ enum status server_results_replayed(struct server_results *r, const struct serve
 static const struct score *scored(const struct server_results *r, const struct server_report *rep,
                                   struct verdict_rows *rows, const char **split)
 {
-    const bool test = rep->test.has[SCORE_LOSS];
+    const bool test = rep->measured.test.has[SCORE_LOSS];
 
     *rows = test ? (struct verdict_rows){r->in->test_target, r->in->test.rows}
                  : (struct verdict_rows){r->in->train_target, r->in->train.rows};
     *split = test ? "test" : "train";
-    return test ? &rep->test : &rep->train;
+    return test ? &rep->measured.test : &rep->measured.train;
 }
 
 static void shown_metric(const struct server_results *r, const struct server_report *rep,
@@ -236,7 +237,7 @@ void server_results_progress(struct server_results *r, const struct server_repor
     struct report_progress p = {
         .epoch = rep->epochs,
         .epochs = r->in->config.plan.training.epochs,
-        .loss = rep->last_loss,
+        .loss = rep->measured.last_loss,
         .bytes = all_frames(&r->traffic),
         .missing = rep->missing_now,
         .degraded = degraded_of(&r->in->config.plan, rep),
@@ -257,8 +258,8 @@ void server_results_progress(struct server_results *r, const struct server_repor
         p.rounds_per_s =
             (double)(rep->rounds - r->last_rounds) / seconds_since(r->first_round_us, now_us);
     /* Somebody is always last; a line names nobody for less than a visible pause. */
-    if (rep->waiting_for >= 0 && now_us - rep->waiting_since_us > SLOW_US)
-        p.slow = r->in->roster.party[rep->waiting_for].name;
+    if (rep->presence.waiting_for >= 0 && now_us - rep->presence.waiting_since_us > SLOW_US)
+        p.slow = r->in->roster.party[rep->presence.waiting_for].name;
     shown_metric(r, rep, &p);
     report_progress_line(line, &p);
     printf(terminal ? "\r%s\033[K%s" : "%s%s", line, line_end || !terminal ? "\n" : "");
@@ -271,13 +272,13 @@ static void fill_lateness(struct report_party *p, const struct plan *plan,
                           const struct server_report *rep, size_t i)
 {
     p->has_shares = secagg_shares(plan->protocol.aggregation);
-    p->share_wait_s = 1e-6 * (double)rep->share_wait_us[i];
-    p->slowest_shares = rep->slowest_shares[i];
+    p->share_wait_s = 1e-6 * (double)rep->shares.us[i];
+    p->slowest_shares = rep->shares.times[i];
     p->can_miss = can_miss(plan) || can_be_absent(plan);
-    p->missing_uploads = rep->missing[i];
-    p->late_uploads = rep->late[i];
+    p->missing_uploads = rep->whose.missing[i];
+    p->late_uploads = rep->whose.late[i];
     p->can_be_absent = can_be_absent(plan);
-    p->absent_rounds = rep->absent[i];
+    p->absent_rounds = rep->whose.absent[i];
 }
 
 static void fill_parties(struct server_results *r, const struct server_report *rep)
@@ -286,10 +287,10 @@ static void fill_parties(struct server_results *r, const struct server_report *r
     for (size_t i = 0; i < r->in->roster.n; i++) {
         struct report_party *p = &r->summary.party[i];
         snprintf(p->name, sizeof p->name, "%s", r->in->roster.party[i].name);
-        p->wait_s = 1e-6 * (double)rep->wait_us[i];
-        p->slowest_rounds = rep->slowest_rounds[i];
-        p->lost = rep->lost[i];
-        p->rejoined = rep->joined[i] > 0 ? rep->joined[i] - 1 : 0;
+        p->wait_s = 1e-6 * (double)rep->uploads.us[i];
+        p->slowest_rounds = rep->uploads.times[i];
+        p->lost = rep->presence.lost[i];
+        p->rejoined = rep->presence.joined[i] > 0 ? rep->presence.joined[i] - 1 : 0;
         fill_lateness(p, &r->in->config.plan, rep, i);
     }
 }
@@ -306,54 +307,71 @@ enum status server_results_package(const struct server_results *r, struct server
     m.plan = r->in->config.plan;
     m.steps = rep->steps;
     m.epochs = rep->epochs;
+    m.reach = fedvs_reach(server_session_terms(s));
     if (package_has_trail(&m.plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
-    package_score(m.score, &rep->train, &rep->test);
-    st = models_keep(r->in->config.state, &m, server_session_head(s), err);
+    package_score(m.score, &rep->measured.train, &rep->measured.test);
+    st = classes_print(&r->in->classes, &m.classes);
+    st = st == STATUS_OK ? models_keep(r->in->config.state, &m, server_session_head(s), err)
+                         : error_set(err, st, "model package: %s", status_words(st));
     if (st == STATUS_OK)
         log_info("the model of run %s is kept, and in use", m.run);
     package_deinit(&m);
     return st;
 }
 
-/* One row: of sigmoid both classes' probabilities, of regression the value. */
-static void print_scores(FILE *f, const struct server_predict *p, const float *score)
-{
-    if (p->head.loss == NN_LOSS_SIGMOID)
-        fprintf(f, ",%.9g", 1 - (double)score[0]);
-    for (uint32_t k = 0; k < p->head.outputs; k++)
-        fprintf(f, ",%.9g", (double)score[k]);
-    fputc('\n', f);
-}
-
 enum status server_results_predictions(const struct server_results *r, struct server_session *s,
                                        struct error *err)
 {
-    const struct server_predict *p = server_session_predictions(s);
-    const char *path = r->options->scores;
-    const uint32_t columns = server_predict_columns(p);
-    FILE *f = NULL;
-    enum status st = path == NULL ? STATUS_OK : file_create(&f, path, 0600, err);
-    bool bad;
+    const struct predict_scored p = server_predict_scored(server_session_predictions(s));
+    struct scores out = {.loss = p.loss, .outputs = p.outputs};
+    enum status st = STATUS_OK;
 
-    if (path == NULL || st != STATUS_OK)
+    if (r->options->scores == NULL)
         return st;
-    fputs("id", f);
-    if (p->head.loss == NN_LOSS_SQUARED)
-        fputs(",score", f);
-    for (uint32_t k = 0; p->head.loss != NN_LOSS_SQUARED && k < columns; k++)
-        fprintf(f, ",score_%u", k);
-    fputc('\n', f);
-    for (uint32_t i = 0; i < p->asked.rows; i++) {
-        const uint32_t from = p->asked.at[i], to = p->asked.at[i + 1];
+    st = scores_open(&out, r->options->scores, false, err);
+    if (st != STATUS_OK)
+        return st;
+    for (uint32_t i = 0; i < p.asked->rows; i++) {
+        const uint32_t from = p.asked->at[i], to = p.asked->at[i + 1];
 
-        fprintf(f, "%.*s", (int)(to - from - 1), p->asked.ids + from);
-        print_scores(f, p, p->scores + (size_t)i * p->head.outputs);
+        scores_put(&out, p.asked->ids + from, to - from - 1, NULL,
+                   p.scores + (size_t)i * p.outputs);
     }
-    bad = ferror(f) != 0;
-    if (fclose(f) != 0 || bad)
-        return error_set(err, STATUS_IO, "%s: it could not be written", path);
-    return STATUS_OK;
+    return scores_close(&out, err);
+}
+
+enum status server_results_scores(const struct server_results *r, struct server_session *s,
+                                  struct error *err)
+{
+    const struct table *test = &r->in->test;
+    struct server_tested t;
+    struct scores out = {0};
+    enum status st;
+
+    if (r->options->scores == NULL)
+        return STATUS_OK;
+    st = server_session_tested(s, &t);
+    if (st == STATUS_DATA) {
+        log_warn("%s is not written: the run has no scores of all its test rows",
+                 r->options->scores);
+        return STATUS_OK;
+    }
+    out.loss = t.loss;
+    out.outputs = t.outputs;
+    if (st != STATUS_OK)
+        return error_set(err, st, "scores: %s", status_words(st));
+    st = scores_open(&out, r->options->scores, true, err);
+    for (size_t i = 0; i < test->rows && st == STATUS_OK; i++) {
+        const char *id = table_id(test, i);
+
+        scores_put(&out, id, strlen(id), &r->in->test_target[i],
+                   t.prob + (size_t)t.at[i] * t.outputs);
+    }
+    if (st == STATUS_OK)
+        st = scores_close(&out, err);
+    mem_free(t.at);
+    return st;
 }
 
 enum status server_results_end(struct server_results *r, struct server_session *s,
@@ -377,8 +395,8 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.void_rounds = rep->void_rounds;
     r->summary.degraded = degraded_of(p, rep);
     r->summary.epochs = rep->epochs;
-    r->summary.train = rep->train;
-    r->summary.test = rep->test;
+    r->summary.train = rep->measured.train;
+    r->summary.test = rep->measured.test;
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;

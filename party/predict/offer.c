@@ -40,7 +40,7 @@ static enum status check_model(struct party_predict *p)
     if (m->plan.shape.parties != p->setup->roster->n)
         return error_set(p->error, STATUS_CONFIG, "the model is of %u parties, the roster has %zu",
                          m->plan.shape.parties, p->setup->roster->n);
-    return prediction_plan(&p->plan, &m->plan, p->error);
+    return prediction_plan(&p->plan, &m->plan, m->reach, p->error);
 }
 
 /* The set that a row is answered by is always the same; who is left out is in the text. */
@@ -67,20 +67,20 @@ static enum status check_rows(const struct party_predict *p)
 static enum status price(struct party_predict *p)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
-    const size_t n = p->setup->spent(p->setup->owner, entries);
+    const size_t n = p->setup->ledger.spent(p->setup->ledger.owner, entries);
     const struct policy_set set = {
         .roster = p->setup->roster,
         .members = p->set->members,
         .n = p->set->members_n,
         .self = p->setup->self,
         .bottom = policy_bottom_of(p->setup->config, entries, n),
-        .persons = p->setup->persons,
+        .persons = p->setup->data.persons,
         .together = 1,
-        .records = p->setup->records,
+        .records = p->setup->ledger.records,
     };
 
     p->mechanism = policy_mechanism(&p->plan, &set);
-    if (!p->setup->takes(p->setup->owner, &p->mechanism))
+    if (!p->setup->ledger.takes(p->setup->ledger.owner, &p->mechanism))
         return policy_full(p->error);
     entries[n] = p->mechanism;
     entries[n].releases = p->about.rows;

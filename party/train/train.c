@@ -250,20 +250,23 @@ static void report(const void *state, struct party_report *r)
     const struct party_learner *l = &p->learner;
     const struct party_course *c = &p->course;
 
-    r->rounds = p->count.rounds;
-    r->clipped = p->count.clipped;
-    r->last_rows = p->count.last_rows;
-    r->applied = l->applied;
-    r->furthest = l->behind.furthest + p->deal.furthest;
+    r->progress = (struct party_progress){
+        .rounds = p->count.rounds,
+        .clipped = p->count.clipped,
+        .last_rows = p->count.last_rows,
+        .applied = l->applied,
+        .furthest = l->behind.furthest + p->deal.furthest,
+        .begun = l->trained || l->applied > 0 || p->count.rounds > 0,
+        .final = l->final,
+    };
     r->planned = c->planned;
-    r->final = l->final;
-    r->begun = l->trained || l->applied > 0 || p->count.rounds > 0;
     r->keeping = p->keep.writing;
     r->shared = party_deal_whole(&p->deal);
     r->plan = c->plan;
     r->agenda = c->agenda;
     r->mechanism = p->purse.mechanism;
     r->bottom = c->planned ? &l->bottom.net : NULL;
+    r->reach = fedvs_reach(&p->round.shape.terms);
     r->trail = l->trail.value;
     if (c->planned)
         r->down_max = wire_down_max(&c->plan, p->round.upload.share_max);

@@ -7,6 +7,8 @@
  */
 #include "server/train/evaluate.h"
 
+#include "common/base/mem.h"
+
 void server_begin_sweep(struct server_trainer *t, uint64_t number)
 {
     t->sweep.running = true;
@@ -40,7 +42,7 @@ void server_score_batch(struct server_trainer *t, struct server_report *r,
 
     if (is->trains) {
         board = &t->scores.running;
-        r->last_loss = loss;
+        r->measured.last_loss = loss;
         if (board->rows + task->rows > board->rows_max) /* an epoch is full */
             score_board_reset(board);
     }
@@ -69,7 +71,8 @@ void server_sweep_done(struct server_trainer *t)
 
 static void check_target(struct server_trainer *t, struct server_report *r)
 {
-    const struct score *s = t->plan->training.stop.split == SPLIT_TEST ? &r->test : &r->train;
+    const struct score *s =
+        t->plan->training.stop.split == SPLIT_TEST ? &r->measured.test : &r->measured.train;
     const double wanted = t->plan->training.stop.value;
     enum score_metric m;
     double value;
@@ -81,7 +84,7 @@ static void check_target(struct server_trainer *t, struct server_report *r)
     if (!s->has[m] || !(score_falls(m) ? value <= wanted : value >= wanted))
         return;
     t->target_reached = true;
-    r->reached = (struct server_reached){true, r->epochs, value, r->rounds};
+    r->measured.reached = (struct server_reached){true, r->epochs, value, r->rounds};
 }
 
 void server_sweep_told(struct server_trainer *t, struct server_report *r)
@@ -91,9 +94,34 @@ void server_sweep_told(struct server_trainer *t, struct server_report *r)
         t->plan->training.evaluate_train ? &t->scores.train : &t->scores.running;
 
     if (t->plan->shape.test_rows > 0)
-        score_board_read(&t->scores.test, regression, &r->test);
-    score_board_read(train, regression, &r->train);
-    r->sweeps = t->sweep.number;
+        score_board_read(&t->scores.test, regression, &r->measured.test);
+    score_board_read(train, regression, &r->measured.train);
+    r->measured.sweeps = t->sweep.number;
     r->epochs = server_trainer_epochs(t);
     check_target(t, r);
+}
+
+/* --- row by row --- */
+
+enum status server_tested(struct server_tested *out, const struct server_trainer *t)
+{
+    const struct score_board *b = &t->scores.test;
+    const uint32_t places = agenda_places(t->plan, true);
+    uint32_t scored = 0;
+
+    *out = (struct server_tested){t->head.top.loss, t->head.top.outputs, b->prob, NULL};
+    if (b->rows == 0 || b->rows != t->plan->shape.test_rows)
+        return STATUS_DATA;
+    out->at = mem_alloc(b->rows, sizeof *out->at);
+    if (out->at == NULL)
+        return STATUS_MEMORY;
+    /* As the sweep has gone through them. */
+    for (uint32_t place = 0; place < places;) {
+        const struct server_task part = server_task_part(t->plan, true, 0, place, t->sweep_row);
+
+        for (uint32_t r = 0; r < part.rows; r++)
+            out->at[server_task_row(&part, r)] = scored++;
+        place += part.places;
+    }
+    return STATUS_OK;
 }

@@ -1,9 +1,9 @@
 /* resume.c -- a session to bytes and back, between rounds.
  *
  * Kept: how far the run is, the last gradient (a party may not have seen it), what the running
- * scores are made of, the head with its optimiser.  Not kept: keys, masks, the round in progress,
- * and under async the embeddings of others, which count as never seen.  A restarted server opens a
- * new generation.
+ * scores are made of, the head with its optimiser, and who is shut out or at odds.  Not kept: keys,
+ * masks, the round in progress, and under async the embeddings of others, which count as never
+ * seen.  A restarted server opens a new generation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -90,16 +90,16 @@ static struct kept kept_of(const struct server_train *s)
     k.void_rounds = s->report.void_rounds;
     k.integrity_failures = s->report.integrity_failures;
     k.degraded = s->report.degraded;
-    k.sweeps = s->report.sweeps;
+    k.sweeps = s->report.measured.sweeps;
     k.close_any = s->trainer.close.any;
     k.close_step = s->trainer.close.step;
     k.close_words = s->trainer.close.words;
     k.close_blocks = s->trainer.close.blocks;
     k.target_reached = s->trainer.target_reached;
-    k.complete = s->trainer.complete;
-    k.reached = s->report.reached;
-    k.train = s->report.train;
-    k.test = s->report.test;
+    k.complete = s->keep.complete;
+    k.reached = s->report.measured.reached;
+    k.train = s->report.measured.train;
+    k.test = s->report.measured.test;
     memcpy(k.trail, s->trainer.trail.value, sizeof k.trail);
     return k;
 }
@@ -127,6 +127,8 @@ enum status server_train_save(const struct server_train *s, struct buf *out)
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     if (st == STATUS_OK)
+        st = server_marks_print(s->fed, out);
+    if (st == STATUS_OK)
         st = server_stored_print(s->trainer.stored, out);
     return st == STATUS_OK ? nn_state_print(&s->trainer.head.top.net, out) : st;
 }
@@ -152,12 +154,12 @@ static void take(struct server_train *s, const struct kept *k)
     s->report.void_rounds = k->void_rounds;
     s->report.integrity_failures = k->integrity_failures;
     s->report.degraded = k->degraded;
-    s->report.sweeps = k->sweeps;
-    s->report.reached = k->reached;
-    s->report.train = k->train;
-    s->report.test = k->test;
+    s->report.measured.sweeps = k->sweeps;
+    s->report.measured.reached = k->reached;
+    s->report.measured.train = k->train;
+    s->report.measured.test = k->test;
     s->trainer.target_reached = k->target_reached;
-    s->trainer.complete = k->complete;
+    s->keep.complete = k->complete;
     s->trainer.close = (struct server_close){
         .any = k->close_any,
         .step = k->close_step,
@@ -166,6 +168,7 @@ static void take(struct server_train *s, const struct kept *k)
     };
     memcpy(s->trainer.trail.value, k->trail, sizeof k->trail);
     s->keep.durable_step = k->steps_done;
+    s->keep.marks = server_marks(s->fed);
 }
 
 enum status server_train_restore(struct server_train *s, const uint8_t *bytes, size_t n,
@@ -188,6 +191,9 @@ enum status server_train_restore(struct server_train *s, const uint8_t *bytes, s
             return STATUS_DATA;
         at += used;
     }
+    if (server_marks_parse(s->fed, bytes + at, n - at, &used) != STATUS_OK)
+        return STATUS_DATA;
+    at += used;
     if (server_stored_parse(s->trainer.stored, bytes + at, n - at, &used) != STATUS_OK)
         return STATUS_DATA;
     at += used;

@@ -52,7 +52,7 @@ enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
     if (st == STATUS_OK)
         st = init_scores(&t->scores, p, t->head.top.outputs);
     if (st == STATUS_OK)
-        nn_head_weigh(&t->head.top, setup->train_target, p->shape.train_rows);
+        nn_head_weigh(&t->head.top, setup->labels.train_target, p->shape.train_rows);
     if (st == STATUS_OK && aggregation_of(p)->polynomial) {
         t->sweep_row = mem_alloc(wire_evaluate_rows(p), sizeof *t->sweep_row);
         st = t->sweep_row == NULL ? STATUS_MEMORY : STATUS_OK;
@@ -92,8 +92,8 @@ void server_trainer_begin(struct server_trainer *t, const uint8_t *plan_digest)
 
 void server_trainer_aim(struct server_trainer *t, const struct server_task *task)
 {
-    const float *all =
-        purpose_of(task->purpose)->test ? t->setup->test_target : t->setup->train_target;
+    const float *all = purpose_of(task->purpose)->test ? t->setup->labels.test_target
+                                                       : t->setup->labels.train_target;
 
     for (uint32_t r = 0; r < task->rows; r++)
         t->head.target[r] = all[server_task_row(task, r)];

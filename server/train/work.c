@@ -30,9 +30,9 @@ static void count_missing(struct server_report *r, const struct server_set *set,
     for (uint32_t m = 0; m < set->n; m++)
         member[set->member[m]] = true;
     for (uint32_t i = 0; i < n; i++)
-        r->missing[set->member[missing[i]]]++;
+        r->whose.missing[set->member[missing[i]]]++;
     for (size_t i = 0; i < parties; i++)
-        r->absent[i] += !member[i];
+        r->whose.absent[i] += !member[i];
     r->missing_now = (uint32_t)parties - set->n + n;
     r->degraded.missing += n;
     r->degraded.absent += parties - set->n;
@@ -91,7 +91,7 @@ static bool use_sum(struct server_trainer *t, struct server_report *r,
     if (task->place % t->agenda.turns == 0) /* a batch counts once */
         server_score_batch(t, r, task, loss);
     else
-        r->last_loss = loss;
+        r->measured.last_loss = loss;
     return false;
 }
 
@@ -178,12 +178,14 @@ static struct journal_record record_of(const struct server_trainer *t, const str
     return r;
 }
 
-/* Every so many steps, and always between two steps: never in the middle of a sweep. */
-static bool save_is_due(const struct server_trainer *t, const struct server_task *task)
+/* Always between two steps, never in the middle of a sweep; and due every so many of them. */
+static void say_when_to_keep(struct server_worked *w, const struct server_trainer *t,
+                             const struct server_task *task)
 {
-    uint32_t every = t->setup->checkpoint_rounds;
+    const uint32_t every = t->setup->checkpoint_rounds;
 
-    return every > 0 && t->steps_done % every == 0 && purpose_of(task->purpose)->trains;
+    w->may_keep = every > 0 && purpose_of(task->purpose)->trains;
+    w->keep = w->may_keep && t->steps_done % every == 0;
 }
 
 /* From the sum to what goes out: it is in the journal by then, or the run does not go on. */
@@ -200,14 +202,14 @@ static void close_round(struct server_worked *w, struct server_trainer *t, struc
     w->swept = use_sum(t, r, task, set->n);
     if (train) {
         note_absent(t, sum, r, set, task);
-        if (server_pack_gradient(t, task, task->place, t->close.blocks, r->last_loss, &w->error) !=
-            STATUS_OK)
+        if (server_pack_gradient(t, task, task->place, t->close.blocks, r->measured.last_loss,
+                                 &w->error) != STATUS_OK)
             return;
     }
     count_round(t, r, task, w->swept);
     w->record = record_of(t, set, task);
     w->append = true;
-    w->keep = save_is_due(t, task);
+    say_when_to_keep(w, t, task);
     w->spoiled = false;
 }
 

@@ -3,11 +3,14 @@
 #
 #   predict.py HEAD.safetensors OUT.csv BOTTOM.safetensors COLUMNS.csv [BOTTOM COLUMNS ...]
 #
-# COLUMNS.csv is a party's table: id, then the columns of its bottom in their order.  All tables list the same ids in
-# the same order.  OUT.csv: id,score_0,...
+# COLUMNS.csv is a party's table: a column id, and those that the schema of its bottom has.  All tables list the same
+# ids in the same order.  OUT.csv: id,score_0,...
 # SPDX-License-Identifier: Apache-2.0
 import csv
+import datetime
 import json
+import math
+import re
 import struct
 import sys
 
@@ -40,11 +43,24 @@ def forward(about, tensors, x):
         limit = float(about["x_max"])
         x = np.clip(x, -limit, limit) if limit > 0 else x
         h = sum(x**i @ tensors["w%d" % i] for i in range(1, int(about["degree"]) + 1))
-        return np.clip(h, -float(about["clip"]), float(about["clip"]))
+        limit = float(about["reach"]) or float(about["clip"])
+        return np.clip(h, -limit, limit)
     names = about["activations"].split(",") if about["activations"] else []
     for i, name in enumerate(names):
         x = activate(name, x @ tensors["layer.%d.weight" % i] + tensors["layer.%d.bias" % i])
     return x * float(about["out_scale"])
+
+
+# What the sum is made of where values are sent as integers without noise: the nearest of 2^bits points.
+def rounded(about, h):
+    plan = dict(line.split("=", 1) for line in about["plan"].splitlines())
+    limit, bits = float(about["clip"]), int(plan["protocol.fixed.bits"])
+    if plan["protocol.aggregation"] == "fedvs":
+        limit, bits = float(about["reach"]), min(24, int(math.log2(2**31 / int(about["parties"]))))
+    elif plan["protocol.encoding"] != "fixed":
+        return h
+    unit = 2 * limit / (2**bits - 1)
+    return np.floor((np.clip(h, -limit, limit) + limit) / unit + 0.5) * unit - limit
 
 
 def prepare(about, x):
@@ -55,12 +71,63 @@ def prepare(about, x):
     return ((x - mean) / sd).astype(np.float32).astype(np.float64)
 
 
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "#N/A")
+
+
+# The columns of a schema, one a line in flow style: as JSON once bare words have quotes.
+def read_schema(text):
+    columns = []
+    for line in text.splitlines()[2:]:
+        words = re.findall(r'"(?:[^"\\]|\\.)*"|[][{}:,]|[^][{}:,\s]+', line[4:])
+        bare = lambda w: w if w[0] in '"[]{}:,' or re.match(r"-?[0-9]|true$", w) else '"%s"' % w
+        column = json.loads("".join(bare(w) for w in words))
+        if column["kind"] not in ("id", "ignored", "label"):
+            columns.append(column)
+    return columns
+
+
+def days(text):
+    at = datetime.datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        at = at.replace(tzinfo=datetime.timezone.utc)
+    return (at - datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc)).total_seconds() / 86400
+
+
+def features(column, cell):
+    cell = cell.strip()
+    missing = cell in MISSING
+    end = [float(missing)] if column.get("indicator") else []
+    if column["kind"] == "category":
+        known = [float(cell == level) for level in column["levels"]]
+        other = [float(not missing and not any(known))] if column.get("other") else []
+        return known + other + end
+    if missing:
+        x = column["fill"]
+    elif column["kind"] == "ordered":
+        x = column["levels"].index(cell)
+    else:
+        x = days(cell) if column["kind"] == "time" else float(cell)
+    if "clip" in column:
+        x = min(max(x, column["clip"][0]), column["clip"][1])
+    return [math.copysign(math.log1p(abs(x)), x) if column.get("log") else x] + end
+
+
+def read_images(path):
+    raw = open(path, "rb").read()
+    rows, columns = struct.unpack(">II", raw[4:12])
+    x = np.frombuffer(raw[12:], np.uint8).reshape(rows, columns).astype(np.float32) / np.float32(255)
+    return [str(i) for i in range(rows)], x.astype(np.float64)
+
+
 def read_rows(path, about):
+    if not about["schema"]:
+        return read_images(path)
     with open(path, newline="") as f:
         rows = list(csv.reader(f))
-    if about["columns"]:
-        assert rows[0][1:] == about["columns"].splitlines(), (path, rows[0])
-    return [r[0] for r in rows[1:]], np.array([r[1:] for r in rows[1:]], dtype=np.float32).astype(np.float64)
+    at = {name: i for i, name in enumerate(rows[0])}
+    columns = read_schema(about["schema"])
+    x = [sum((features(c, r[at[c["name"]]]) for c in columns), []) for r in rows[1:]]
+    return [r[at["id"]] for r in rows[1:]], np.array(x, dtype=np.float32).astype(np.float64)
 
 
 def scores(about, logits):
@@ -82,13 +149,14 @@ def main(head_path, out_path, *parties):
         own, x = read_rows(table, bottom)
         assert ids in (None, own)
         ids = own
-        parts.append(forward(bottom, weights, prepare(bottom, x)))
+        parts.append(rounded(bottom, forward(bottom, weights, prepare(bottom, x))))
     fused = np.concatenate(parts, axis=1) if about["fusion"] == "concat" else sum(parts)
     if about["fusion"] == "mean":
         fused = fused / int(about["parties"])
     out = scores(about, forward(about, tensors, fused))
     with open(out_path, "w") as f:
-        f.write("id," + ",".join("score_%d" % k for k in range(out.shape[1])) + "\n")
+        names = ["score"] if about["loss"] == "squared" else ["score_%d" % k for k in range(out.shape[1])]
+        f.write(",".join(["id"] + names) + "\n")
         for i, row in zip(ids, out):
             f.write(i + "," + ",".join("%.9g" % v for v in row) + "\n")
 

@@ -415,8 +415,8 @@ static void test_nothing_is_allocated_after_init(void **state)
     }
 }
 
-/* Of five rows of class 0 and one of class 1 each counts 6/10 and 6/2: in training, and there
- * alone. */
+/* Of five rows of class 0 and one of class 1, with k classes, each counts 6 / 5k and 6 / k: in
+ * training, and there alone. */
 static void test_balanced_classes_weigh_the_same_in_training(void **state)
 {
     const float target[] = {0, 0, 1, 0, 0, 0};
@@ -433,12 +433,13 @@ static void test_balanced_classes_weigh_the_same_in_training(void **state)
         p.training.class_weights = CLASS_WEIGHTS_BALANCED;
         trial_open(&t, &shapes[i], &p);
         nn_head_weigh(&t.h, target, sizeof target / sizeof *target);
-        assert_true(t.h.class_weight[0] == 0.6F && t.h.class_weight[1] == 3.0F);
+        assert_true(t.h.class_weight[0] == (float)(6.0 / t.h.weights / 5.0));
+        assert_true(t.h.class_weight[1] == (float)(6.0 / t.h.weights));
         for (uint32_t c = 2; c < t.h.weights; c++)
             assert_true(t.h.class_weight[c] == 0.0F);
         /* The first row alone: all of its gradient is that many times as large. */
         for (int class = 0; class < 2; class ++) {
-            const double times = class == 0 ? 0.6 : 3.0;
+            const double times = (double)t.h.class_weight[class];
             double loss;
 
             t.target[0] = plain.target[0] = (float)class;
