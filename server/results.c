@@ -4,14 +4,15 @@
 #include "server/results.h"
 
 #include "common/base/clock.h"
-#include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/predict/predict.h"
+#include "server/scores.h"
 #include "server/train/formula.h"
 
 #include <stdio.h>
@@ -280,6 +281,7 @@ enum status server_results_package(const struct server_results *r, struct server
     m.plan = r->in->config.plan;
     m.steps = rep->steps;
     m.epochs = rep->epochs;
+    m.reach = fedvs_reach(server_session_terms(s));
     if (package_has_trail(&m.plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
     package_score(m.score, &rep->measured.train, &rep->measured.test);
@@ -292,43 +294,58 @@ enum status server_results_package(const struct server_results *r, struct server
     return st;
 }
 
-/* One row: of sigmoid both classes' probabilities, of regression the value. */
-static void print_scores(FILE *f, const struct predict_scored *p, const float *score)
-{
-    if (p->loss == NN_LOSS_SIGMOID)
-        fprintf(f, ",%.9g", 1 - (double)score[0]);
-    for (uint32_t k = 0; k < p->outputs; k++)
-        fprintf(f, ",%.9g", (double)score[k]);
-    fputc('\n', f);
-}
-
 enum status server_results_predictions(const struct server_results *r, struct server_session *s,
                                        struct error *err)
 {
     const struct predict_scored p = server_predict_scored(server_session_predictions(s));
-    const char *path = r->options->scores;
-    FILE *f = NULL;
-    enum status st = path == NULL ? STATUS_OK : file_create(&f, path, 0600, err);
-    bool bad;
+    struct scores out = {.loss = p.loss, .outputs = p.outputs};
+    enum status st = STATUS_OK;
 
-    if (path == NULL || st != STATUS_OK)
+    if (r->options->scores == NULL)
         return st;
-    fputs("id", f);
-    if (p.loss == NN_LOSS_SQUARED)
-        fputs(",score", f);
-    for (uint32_t k = 0; p.loss != NN_LOSS_SQUARED && k < p.columns; k++)
-        fprintf(f, ",score_%u", k);
-    fputc('\n', f);
+    st = scores_open(&out, r->options->scores, false, err);
+    if (st != STATUS_OK)
+        return st;
     for (uint32_t i = 0; i < p.asked->rows; i++) {
         const uint32_t from = p.asked->at[i], to = p.asked->at[i + 1];
 
-        fprintf(f, "%.*s", (int)(to - from - 1), p.asked->ids + from);
-        print_scores(f, &p, p.scores + (size_t)i * p.outputs);
+        scores_put(&out, p.asked->ids + from, to - from - 1, NULL,
+                   p.scores + (size_t)i * p.outputs);
     }
-    bad = ferror(f) != 0;
-    if (fclose(f) != 0 || bad)
-        return error_set(err, STATUS_IO, "%s: it could not be written", path);
-    return STATUS_OK;
+    return scores_close(&out, err);
+}
+
+enum status server_results_scores(const struct server_results *r, struct server_session *s,
+                                  struct error *err)
+{
+    const struct table *test = &r->in->test;
+    struct server_tested t;
+    struct scores out = {0};
+    enum status st;
+
+    if (r->options->scores == NULL)
+        return STATUS_OK;
+    st = server_session_tested(s, &t);
+    if (st == STATUS_DATA) {
+        log_warn("%s is not written: the run has no scores of all its test rows",
+                 r->options->scores);
+        return STATUS_OK;
+    }
+    out.loss = t.loss;
+    out.outputs = t.outputs;
+    if (st != STATUS_OK)
+        return error_set(err, st, "scores: %s", status_words(st));
+    st = scores_open(&out, r->options->scores, true, err);
+    for (size_t i = 0; i < test->rows && st == STATUS_OK; i++) {
+        const char *id = table_id(test, i);
+
+        scores_put(&out, id, strlen(id), &r->in->test_target[i],
+                   t.prob + (size_t)t.at[i] * t.outputs);
+    }
+    if (st == STATUS_OK)
+        st = scores_close(&out, err);
+    mem_free(t.at);
+    return st;
 }
 
 enum status server_results_end(struct server_results *r, struct server_session *s,

@@ -46,6 +46,9 @@ enum status server_results_package(const struct server_results *r, struct server
 /* A job of predictions is complete: its scores into o->scores, in the order of the ids. */
 enum status server_results_predictions(const struct server_results *r, struct server_session *s,
                                        struct error *err) MUST_USE;
+/* A run is complete: the scores of its test rows, by its last evaluation, into o->scores. */
+enum status server_results_scores(const struct server_results *r, struct server_session *s,
+                                  struct error *err) MUST_USE;
 /* summary.json (of predictions prediction.json) and, once a round was opened, the head's weights.
  */
 enum status server_results_end(struct server_results *r, struct server_session *s,

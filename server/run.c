@@ -266,6 +266,8 @@ static enum status end_training(struct server_run *r, struct error *err)
                                  clock_us(), &unwritten);
     if (complete && begun && written == STATUS_OK)
         written = server_results_package(&r->results, r->session, &unwritten);
+    if (complete && begun && written == STATUS_OK)
+        written = server_results_scores(&r->results, r->session, &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
         written = forget_run(r, &unwritten);
     if (s == STATUS_OK)

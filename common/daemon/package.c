@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 #include "common/daemon/package_text.h"
 #include "common/nn/safetensors.h"
 #include "common/nn/safetensors_header.h"
@@ -108,6 +109,8 @@ static enum status check_shape(const struct package *p, size_t data_bytes, struc
         spec->width[spec->layers] != (head ? plan->shape.outputs : plan->model.embedding) ||
         (!head && spec->layers == 0))
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
+    if (p->reach > 0 && !aggregation_of(plan)->polynomial)
+        return error_set(err, STATUS_DATA, "its plan cuts embeddings off, and it says otherwise");
     if (p->schema.n > 0 && (head || features_of(&p->schema) != p->cols))
         return error_set(err, STATUS_DATA, "its schema does not make its columns");
     if (p->classes != NULL && (!head || names_of(p->classes) != package_classes(plan)))

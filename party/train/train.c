@@ -266,6 +266,7 @@ static void report(const void *state, struct party_report *r)
     r->agenda = c->agenda;
     r->mechanism = p->purse.mechanism;
     r->bottom = c->planned ? &l->bottom.net : NULL;
+    r->reach = fedvs_reach(&p->round.shape.terms);
     r->trail = l->trail.value;
     if (c->planned)
         r->down_max = wire_down_max(&c->plan, p->round.upload.share_max);

@@ -7,6 +7,8 @@
  */
 #include "server/train/evaluate.h"
 
+#include "common/base/mem.h"
+
 #include <math.h>
 
 void server_begin_sweep(struct server_trainer *t, uint64_t number)
@@ -109,4 +111,29 @@ void server_sweep_told(struct server_trainer *t, struct server_report *r)
     r->measured.sweeps = t->sweep.number;
     r->epochs = server_trainer_epochs(t);
     check_target(t, r);
+}
+
+/* --- row by row --- */
+
+enum status server_tested(struct server_tested *out, const struct server_trainer *t)
+{
+    const struct score_board *b = &t->scores.test;
+    const uint32_t places = agenda_places(t->plan, true);
+    uint32_t scored = 0;
+
+    *out = (struct server_tested){t->head.top.loss, t->head.top.outputs, b->prob, NULL};
+    if (b->rows == 0 || b->rows != t->plan->shape.test_rows)
+        return STATUS_DATA;
+    out->at = mem_alloc(b->rows, sizeof *out->at);
+    if (out->at == NULL)
+        return STATUS_MEMORY;
+    /* As the sweep has gone through them. */
+    for (uint32_t place = 0; place < places;) {
+        const struct server_task part = server_task_part(t->plan, true, 0, place, t->sweep_row);
+
+        for (uint32_t r = 0; r < part.rows; r++)
+            out->at[server_task_row(&part, r)] = scored++;
+        place += part.places;
+    }
+    return STATUS_OK;
 }
