@@ -7,7 +7,7 @@
 #define COLONNADE_SERVER_RESULTS_H
 
 #include "common/metrics/report.h"
-#include "server/loop.h"
+#include "server/prepare.h"
 #include "server/session.h"
 
 struct server_results {
