@@ -9,6 +9,7 @@
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
+#include "common/metrics/verdict.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/predict/predict.h"
@@ -123,9 +124,7 @@ static uint64_t all_frames(const struct traffic *t)
 
 static const char *metric_name(enum plan_metric m)
 {
-    static const char *const names[] = {NULL, "loss", "accuracy", "auc", "auprc", "f1"};
-
-    return names[m];
+    return score_names[m - METRIC_FIRST];
 }
 
 static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results *r,
@@ -190,18 +189,45 @@ enum status server_results_replayed(struct server_results *r, const struct serve
     return report_append_once(path, &e, err);
 }
 
-static void shown_metric(const struct server_report *rep, struct report_progress *p)
+/* The scores that count, those of the test rows if there are any, and whose labels they are of. */
+static const struct score *scored(const struct server_results *r, const struct server_report *rep,
+                                  struct verdict_rows *rows, const char **split)
 {
-    const struct score *s =
-        rep->measured.test.has_loss ? &rep->measured.test : &rep->measured.train;
+    const bool test = rep->measured.test.has[SCORE_LOSS];
 
-    if (s->has_classes) {
-        p->metric_name = s == &rep->measured.test ? "test accuracy" : "train accuracy";
-        p->metric = s->accuracy;
-    } else if (s->has_loss) {
-        p->metric_name = s == &rep->measured.test ? "test loss" : "train loss";
-        p->metric = s->loss;
-    }
+    *rows = test ? (struct verdict_rows){r->in->test_target, r->in->test.rows}
+                 : (struct verdict_rows){r->in->train_target, r->in->train.rows};
+    *split = test ? "test" : "train";
+    return test ? &rep->measured.test : &rep->measured.train;
+}
+
+static void shown_metric(const struct server_results *r, const struct server_report *rep,
+                         struct report_progress *p)
+{
+    struct verdict_rows rows;
+    enum score_metric m;
+    const struct score *s = scored(r, rep, &rows, &p->split);
+
+    if (!verdict_metric(&m, s, &rows))
+        return;
+    p->metric_name = score_names[m];
+    p->metric = s->value[m];
+}
+
+void server_results_verdict(const struct server_results *r, const struct server_report *rep)
+{
+    struct verdict_rows rows;
+    enum score_metric m;
+    const char *split, *nothing;
+    const struct score *s = scored(r, rep, &rows, &split);
+
+    if (!verdict_metric(&m, s, &rows))
+        return;
+    log_info("the model's %s %s is %.4f after %g epochs", split, score_names[m], s->value[m],
+             rep->epochs);
+    nothing = verdict_learned_nothing(s, &rows);
+    if (nothing != NULL)
+        log_warn("the model has learned nothing that the %s rows show: %s", split, nothing);
 }
 
 void server_results_progress(struct server_results *r, const struct server_report *rep,
@@ -234,7 +260,7 @@ void server_results_progress(struct server_results *r, const struct server_repor
     /* Somebody is always last; a line names nobody for less than a visible pause. */
     if (rep->presence.waiting_for >= 0 && now_us - rep->presence.waiting_since_us > SLOW_US)
         p.slow = r->in->roster.party[rep->presence.waiting_for].name;
-    shown_metric(rep, &p);
+    shown_metric(r, rep, &p);
     report_progress_line(line, &p);
     printf(terminal ? "\r%s\033[K%s" : "%s%s", line, line_end || !terminal ? "\n" : "");
     fflush(stdout);
