@@ -199,7 +199,8 @@ static const char *same_steps(const struct sim *s, const struct reference *r)
 
 static bool same_score(const struct score *a, const struct score *b)
 {
-    return a->loss == b->loss && a->accuracy == b->accuracy;
+    return a->value[SCORE_LOSS] == b->value[SCORE_LOSS] &&
+           a->value[SCORE_ACCURACY] == b->value[SCORE_ACCURACY];
 }
 
 /* I6. */
