@@ -332,7 +332,7 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
 }
 
 /* Columns are numbers, all there: what a schema has made of others is in no package yet. */
-static enum status read_predicted(struct party_inputs *in, struct error *err)
+enum status party_inputs_read_predicted(struct party_inputs *in, struct error *err)
 {
     const char *column = in->config.group, *path = in->config.data_predict;
     const struct intake_want want = {.group = column[0] != 0 ? column : NULL,
@@ -344,11 +344,6 @@ static enum status read_predicted(struct party_inputs *in, struct error *err)
 
     if (s == STATUS_OK)
         s = apply_schema(in, &in->test, path, err);
-    if (s == STATUS_OK) {
-        s = package_columns(&in->model, &in->test, err);
-        if (s != STATUS_OK)
-            error_wrap(err, "%s: the model of run %s", path, in->model.run);
-    }
     if (s != STATUS_OK || column[0] == 0)
         return s;
     s = group_read(&g, &(struct group_from){.path = path, .column = column}, &in->test, err);
@@ -360,6 +355,31 @@ static enum status read_predicted(struct party_inputs *in, struct error *err)
     return s;
 }
 
+enum status party_inputs_load_model(struct party_inputs *in, const char *run, struct error *err)
+{
+    enum status s;
+
+    package_deinit(&in->model);
+    package_init(&in->model);
+    s = models_load(in->config.state, run, &in->model, err);
+    if (s == STATUS_OK && in->model.role != PACKAGE_BOTTOM)
+        s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a head", in->config.state,
+                      in->model.run);
+    return s;
+}
+
+enum status party_inputs_fit_model(struct party_inputs *in, struct error *err)
+{
+    enum status s = package_columns(&in->model, &in->test, err);
+
+    if (s != STATUS_OK)
+        return error_wrap(err, "%s: the model of run %s", in->config.data_predict, in->model.run);
+    if (in->model.scale.cols > 0)
+        scale_apply(&in->model.scale, &in->test);
+    limit_tables(in);
+    return STATUS_OK;
+}
+
 enum status party_inputs_predict(struct party_inputs *in, const char *run, struct error *err)
 {
     enum status s;
@@ -367,18 +387,10 @@ enum status party_inputs_predict(struct party_inputs *in, const char *run, struc
     in->predicts = true;
     if (in->config.data_predict[0] == 0)
         return error_set(err, STATUS_CONFIG, "data.predict: there is none, for --predict");
-    s = models_load(in->config.state, run, &in->model, err);
-    if (s == STATUS_OK && in->model.role != PACKAGE_BOTTOM)
-        s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a head", in->config.state,
-                      in->model.run);
+    s = party_inputs_load_model(in, run, err);
     if (s == STATUS_OK)
-        s = read_predicted(in, err);
-    if (s != STATUS_OK)
-        return s;
-    if (in->model.scale.cols > 0)
-        scale_apply(&in->model.scale, &in->test);
-    limit_tables(in);
-    return STATUS_OK;
+        s = party_inputs_read_predicted(in, err);
+    return s == STATUS_OK ? party_inputs_fit_model(in, err) : s;
 }
 
 void party_inputs_deinit(struct party_inputs *in)

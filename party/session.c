@@ -223,7 +223,7 @@ static enum status new_job(struct party_session *p, const struct party_job *job)
     free_job(p);
     p->job = job;
     p->state = state;
-    p->ended = p->taken = false;
+    p->ended = p->taken = p->unmet = false;
     return STATUS_OK;
 }
 
@@ -249,9 +249,10 @@ static enum status meet_job(struct party_session *p, const struct wire_job *j,
                          "the server offers a job of kind %s in the middle of one of kind %s",
                          j->kind, p->job->kind);
     forget_job(p);
+    p->unmet = true;
     job_digest(digest, j->kind, j->text.data, j->text.n);
     if (p->setup.recall != NULL)
-        s = p->setup.recall(p->setup.owner, digest, &p->setup.saved, &p->error);
+        s = p->setup.recall(p->setup.owner, j, digest, &p->setup, &p->error);
     return s == STATUS_OK ? new_job(p, job) : s;
 }
 
@@ -427,6 +428,8 @@ static void message(struct party_session *p, struct actions *a, const struct wir
     /* On its way when the server heard of it. */
     if (p->gave_up && (m->kind == WIRE_BROADCAST || m->kind == WIRE_RELAY))
         return;
+    if (p->ended && m->kind == WIRE_REFUSE)
+        log_warn("the server refuses: %s", m->refuse.text); /* its connection is all it ends */
     if (p->ended && m->kind != WIRE_OFFER)
         return; /* of a job that is over here */
     if (!phase_expects(p->sm.phase, false, m->kind)) {
@@ -496,6 +499,7 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
         refuse(p, out);
         break;
     case EVENT_STOP: finish(p, out, OUTCOME_STOPPED); break;
+    case EVENT_CANCEL: CHECK(!"the server's alone");
     case EVENT_RECALLED: CHECK(!"a party keeps no journal");
     }
 }
@@ -575,6 +579,7 @@ const struct party_report *party_session_report(struct party_session *p)
         .phase = p->sm.phase,
         .generation = p->fed.set.generation,
         .dismissed = p->dismissed,
+        .unmet = p->unmet,
         .down_max = WIRE_SETUP_MAX,
     };
     p->job->report(p->state, r);

@@ -30,7 +30,8 @@ struct package;
 /* What predictions are made with; rows NULL: none are. */
 struct party_answers {
     const struct package *model;
-    const struct table *rows; /* prepared as the model wants them */
+    const struct table *rows;      /* prepared as the model wants them */
+    const struct persons *persons; /* whose they are; NULL: each is its own */
 };
 
 /* What earlier processes, or this one, have kept of this party's part in a job: the last checkpoint
@@ -68,11 +69,13 @@ struct party_setup {
     bool seeded;
     uint64_t seed;
     struct party_saved saved;
-    /* What is kept of the job of this digest: asked when one is offered that another has gone
+    /* What there is of the job of this digest: asked when one is offered that another has gone
      * before, and of the first as well, where this is set; `saved` is nothing then.  NULL: of jobs
-     * to come nothing is kept.  What it answers with has to stay until the next is asked for. */
-    enum status (*recall)(void *owner, const uint8_t digest[WIRE_DIGEST_BYTES],
-                          struct party_saved *out, struct error *err);
+     * to come nothing is kept.  It fills in what of the setup is one job's: train, test, saved,
+     * answers and records; that has to stay until the next is asked for. */
+    enum status (*recall)(void *owner, const struct wire_job *job,
+                          const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
+                          struct error *err);
     /* What the ledger holds already, asked when a plan is priced; its last number; and the highest
      * number of the ledger of another one of the roster that this party has ever seen, asked once,
      * at the start. */
@@ -100,6 +103,7 @@ struct party_report {
     bool final;         /* the last broadcast has come: the model is final */
     bool begun;         /* something was trained or released, by this process or one before it */
     bool keeping;       /* bytes of an ACTION_KEEP are still needed */
+    bool unmet;         /* the job that is over could not be made: nothing here is of it */
     bool shared;        /* fedvs: the shares of everybody's data are all here */
     struct plan plan;
     struct agenda agenda;

@@ -270,6 +270,7 @@ static struct server_next step(struct server_federation *f, const struct event *
     case EVENT_RECALLED: return progress(f, a, f->job->recalled(f->state, a, e->error));
     case EVENT_KEPT: return kept(f, a, e->error);
     case EVENT_UNSENT: return unsent(f);
+    case EVENT_CANCEL:
     case EVENT_STOP: return next_finish(OUTCOME_STOPPED);
     case EVENT_CHARGED: CHECK(!"the server keeps no ledger");
     }

@@ -282,7 +282,7 @@ enum status server_results_package(const struct server_results *r, struct server
     if (package_has_trail(&m.plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
     package_score(m.score, &rep->train, &rep->test);
-    st = models_keep(r->in->config.state, &m, server_session_head(s), err);
+    st = models_keep(r->in->home, &m, server_session_head(s), err);
     if (st == STATUS_OK)
         log_info("the model of run %s is kept, and in use", m.run);
     package_deinit(&m);

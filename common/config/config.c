@@ -61,6 +61,36 @@ enum status config_load_server(struct config_server *c, const char *file, const 
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
 }
 
+static const struct key_table plan_only = {
+    .name = "plan", .parts = 1, .part = {{plan_keys, PLAN_KEYS_N, 0}}};
+
+#define JOB_PLAN "the job's plan"
+
+enum status config_check_job(const char *text, size_t n, struct error *err)
+{
+    struct plan p;
+    struct load l = {.table = &plan_only, .base = &p, .file = JOB_PLAN};
+
+    memset(&p, 0, sizeof p);
+    key_set_defaults(l.table, l.base);
+    return load_text(&l, text, n, err);
+}
+
+enum status config_load_server_job(struct config_server *c, const struct config_job *job,
+                                   struct error *err)
+{
+    struct load l = {.table = &config_keys_server, .base = c, .file = job->file};
+    enum status s = config_check_job(job->plan, job->plan_n, err);
+
+    memset(c, 0, sizeof *c);
+    if (s == STATUS_OK)
+        s = load_run(&l, job->sets, job->sets_n, err);
+    l.file = JOB_PLAN;
+    if (s == STATUS_OK)
+        s = load_text(&l, job->plan, job->plan_n, err);
+    return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
+}
+
 static bool admits_polynomial_alone(const struct config_policy *policy)
 {
     bool some = false, others = false;
@@ -185,8 +215,6 @@ enum status config_print_party(const struct config_party *c, struct buf *out)
 
 enum status config_print_plan_file(const char *file, struct buf *out, struct error *err)
 {
-    static const struct key_table plan_only = {
-        .name = "plan", .parts = 1, .part = {{plan_keys, PLAN_KEYS_N, 0}}};
     struct plan p;
     struct load l = {.table = &plan_only, .base = &p, .file = file};
     enum status s;

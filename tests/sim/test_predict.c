@@ -305,7 +305,7 @@ static void begin(struct play *p, const char *const *sets)
         setup.jobs = jobs;
         setup.train = setup.test = &none;
         setup.seeded = true;
-        setup.answers = (struct party_answers){&who->model, &who->rows};
+        setup.answers = (struct party_answers){&who->model, &who->rows, NULL};
         assert_int_equal(party_session_new(&who->session, &setup, &err), STATUS_OK);
     }
 }
