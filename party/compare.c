@@ -42,7 +42,7 @@ enum status party_compare_begin(struct party_federation *f)
     enum status s = STATUS_OK;
 
     party_compare_forget(f);
-    ids_list(f->ids.list, f->setup->train, f->setup->test);
+    ids_list(f->ids.list, f->setup->data.train, f->setup->data.test);
     memset(f->ids.elements, 0, sizeof f->ids.elements);
     for (enum ids_side side = IDS_BEFORE; side < IDS_SIDES && s == STATUS_OK; side++) {
         if (!has(f, side))
@@ -66,9 +66,10 @@ static const uint8_t *element_of(const struct party_federation *f, enum ids_side
                             : f->set.hellos[f->set.self - 1].elements + EQUALITY_BYTES;
 }
 
-/* Has who is on this side a guess left, if this element is one? */
+/* Has who is on this side a guess left, if this element is one?  Who has none is not answered: it
+ * is this side's affair with that one alone, and no reason to end for want of it. */
 static enum status check_count(struct party_federation *f, enum ids_side side,
-                               const uint8_t *element)
+                               const uint8_t *element, uint32_t *accused)
 {
     const struct roster_entry *who = neighbour(f, side);
     const struct ids_counts *c = &f->setup->counts;
@@ -76,6 +77,7 @@ static enum status check_count(struct party_federation *f, enum ids_side side,
 
     if (ids_may_answer(c, who->key, f->ids.list, element, most))
         return STATUS_OK;
+    *accused = index_of(f, side);
     return error_set(f->error, STATUS_POLICY,
                      "policy.max_id_mismatches: %s comes with yet another list of ids, after %llu "
                      "that it did not show to be this side's, %u are the most (vfl-party "
@@ -83,7 +85,7 @@ static enum status check_count(struct party_federation *f, enum ids_side side,
                      who->name, (unsigned long long)c->count(c->owner, who->key), most, who->name);
 }
 
-enum status party_compare_end(struct party_federation *f)
+enum status party_compare_end(struct party_federation *f, uint32_t *accused)
 {
     const struct ids_counts *c = &f->setup->counts;
     const uint8_t *keys[IDS_SIDES], *elements[IDS_SIDES];
@@ -104,7 +106,7 @@ enum status party_compare_end(struct party_federation *f)
         if (s != STATUS_OK)
             return error_set(f->error, s, "ids: the element of %s: %s", neighbour(f, side)->name,
                              s == STATUS_AUTH ? "none" : status_words(s));
-        s = check_count(f, side, elements[n++]);
+        s = check_count(f, side, elements[n++], accused);
         if (s != STATUS_OK)
             return s;
         memcpy(own->proofs + side * WIRE_PROOF_BYTES, pair->shown, WIRE_PROOF_BYTES);
@@ -121,7 +123,7 @@ static enum status differs(struct party_federation *f, enum ids_side side)
     return error_set(f->error, STATUS_DATA,
                      "the ids of %s are not this side's, though both have %zu training and %zu "
                      "test rows (other lists from there: %llu, %u are the most)",
-                     who->name, f->setup->train->rows, f->setup->test->rows,
+                     who->name, f->setup->data.train->rows, f->setup->data.test->rows,
                      (unsigned long long)c->count(c->owner, who->key),
                      f->setup->config->policy.id_mismatches);
 }

@@ -44,7 +44,7 @@ enum status connection_send(struct connection *c, const struct action *a)
 
     if (config_of(c)->inject.crash_at_round > 0)
         inject_crash(&config_of(c)->inject, a->msg.kind,
-                     party_session_report(c->run->session)->rounds);
+                     party_session_report(c->run->session)->progress.rounds);
     s = wire_pack(frame, &a->msg);
     if (s != STATUS_OK)
         return s;

@@ -77,18 +77,19 @@ enum status party_take_hellos(struct party_federation *f, const struct wire_hell
 struct secagg_pair;
 /* All are good: sid, and the keys with each other member: secrets, the caller's to wipe. */
 enum status party_pair_keys(struct party_federation *f, struct secagg_pair *pairs) MUST_USE;
-/* f->show_confirm, of f->own_confirm. */
-enum status party_make_confirm(struct party_federation *f) MUST_USE;
+/* f->show_confirm, of f->own_confirm.  *accused as below. */
+enum status party_make_confirm(struct party_federation *f, uint32_t *accused) MUST_USE;
 enum status party_check_confirms(struct party_federation *f,
                                  const struct wire_confirms *cs) MUST_USE;
 
 /* --- compare.c --- */
 
 enum status party_compare_begin(struct party_federation *f) MUST_USE; /* elements for a hello */
-/* All hellos are good, and sid is known: counted, and what is shown into the own confirmation. */
-enum status party_compare_end(struct party_federation *f) MUST_USE;
-/* STATUS_DATA: a neighbour has other ids; *accused: its index in the roster + 1, of the server 0.
- */
+/* All hellos are good, and sid is known: counted, and what is shown into the own confirmation.
+ * STATUS_POLICY: a neighbour has tried too many lists; *accused: its index in the roster + 1, of
+ * the server 0. */
+enum status party_compare_end(struct party_federation *f, uint32_t *accused) MUST_USE;
+/* STATUS_DATA: a neighbour has other ids; *accused is that one, likewise. */
 enum status party_compare_check(struct party_federation *f, const struct wire_confirms *cs,
                                 uint32_t *accused) MUST_USE;
 void party_compare_forget(struct party_federation *f);

@@ -62,8 +62,8 @@ enum status party_make_hello(struct party_federation *f, struct wire_hello *h)
     h->nonce = f->nonce;
     h->kex_public = f->kex_public;
     h->generation = f->set.generation;
-    h->train_rows = (uint32_t)f->setup->train->rows;
-    h->test_rows = (uint32_t)f->setup->test->rows;
+    h->train_rows = (uint32_t)f->setup->data.train->rows;
+    h->test_rows = (uint32_t)f->setup->data.test->rows;
     h->elements = f->ids.elements;
     memcpy(h->name, f->setup->roster->party[f->setup->self].name, sizeof h->name);
     return sign_hello(f, h);
@@ -118,12 +118,12 @@ enum status party_pair_keys(struct party_federation *f, struct secagg_pair *pair
 
 /* --- confirmations --- */
 
-enum status party_make_confirm(struct party_federation *f)
+enum status party_make_confirm(struct party_federation *f, uint32_t *accused)
 {
     enum status s;
 
     memcpy(f->own_confirm.sid, f->set.sid, sizeof f->own_confirm.sid);
-    s = party_compare_end(f);
+    s = party_compare_end(f, accused);
     if (s != STATUS_OK)
         return s;
     s = agree_sign_confirm(&f->own_confirm, f->setup->key);

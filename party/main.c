@@ -39,7 +39,8 @@ static const struct options_about about = {
         "                       has come with, exit; all: everybody\n"
         "  --predict RUN        answer one job of predictions by the model of RUN (served: the one "
         "in\n"
-        "                       use), for rows of data.predict, and end\n"
+        "                       use), for rows of data.predict, and end; with -n: check them "
+        "only\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
         "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -134,6 +135,20 @@ static enum status print_price(const struct options *o, const struct party_input
     return s;
 }
 
+/* -n --predict: all that this side can see to before the server asks. */
+static enum status check_predictions(const struct options *o, struct party_inputs *in,
+                                     struct error *err)
+{
+    enum status s = keyfiles_check(&in->config.identity, false, in->config.state_key, err);
+
+    if (s == STATUS_OK)
+        s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
+    if (s == STATUS_OK)
+        printf("# %zu rows can be predicted by the model of run %s\n", in->test.rows,
+               in->model.run);
+    return s;
+}
+
 static enum status run(const struct options *o, struct party_inputs *in, struct error *err)
 {
     struct party_options how = {o->export_file, o->seeded, o->seed};
@@ -146,6 +161,8 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own[OWN_LEDGER] || o->own_value[OWN_FORGET] != NULL ||
         o->own_value[OWN_FORGET_IDS] != NULL)
         return print_statement(o, in, err);
+    if (o->check_only && o->own_value[OWN_PREDICT] != NULL)
+        return check_predictions(o, in, err);
     if (o->check_only) {
         s = keyfiles_check(&in->config.identity, false, in->config.state_key, err);
         if (s == STATUS_OK)

@@ -270,6 +270,10 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
                      c->schema);
 }
 
+#define UNEXPECTED                                                                                 \
+    "%s: %zu texts that no training row has, %zu missing cells in columns where none is missing "  \
+    "there"
+
 static enum status apply_schema(struct party_inputs *in, struct table *t, const char *path,
                                 struct error *err)
 {
@@ -279,10 +283,7 @@ static enum status apply_schema(struct party_inputs *in, struct table *t, const 
     if (s != STATUS_OK)
         return error_wrap(err, "%s", path);
     if (t == &in->test && unseen + filled > 0)
-        log_warn(
-            "%s: %zu texts that no training row has, %zu missing cells in columns where none is "
-            "missing there",
-            path, unseen, filled);
+        log_warn(UNEXPECTED, path, unseen, filled);
     return STATUS_OK;
 }
 
@@ -331,22 +332,40 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
     return s;
 }
 
-/* Columns are numbers, all there: what a schema has made of others is in no package yet. */
-enum status party_inputs_read_predicted(struct party_inputs *in, struct error *err)
+/* data.predict as the model wants it: by the schema that its training rows have made. */
+static enum status read_predicted(struct party_inputs *in, struct error *err)
 {
     const char *column = in->config.group, *path = in->config.data_predict;
-    const struct intake_want want = {.group = column[0] != 0 ? column : NULL,
+    const struct intake_want want = {.source.table = in->config.table,
+                                     .group = column[0] != 0 ? column : NULL,
                                      .kind = SCHEMA_NUMBER,
                                      .complete = true,
                                      .limits = &INTAKE_LIMITS};
-    struct group g = {0};
-    enum status s = intake_read(&in->test, &in->schema, path, &want, err);
+    struct schema none = {0}; /* of a model of IDX files */
+    struct schema *schema = in->model.schema.n > 0 ? &in->model.schema : &none;
+    size_t unseen = 0, filled = 0;
+    enum status s = intake_read(&in->test, schema, path, &want, err);
 
-    if (s == STATUS_OK)
-        s = apply_schema(in, &in->test, path, err);
-    if (s != STATUS_OK || column[0] == 0)
-        return s;
-    s = group_read(&g, &(struct group_from){.path = path, .column = column}, &in->test, err);
+    schema_deinit(&none);
+    if (s == STATUS_OK) {
+        s = package_prepare(&in->model, &in->test, &unseen, &filled, err);
+        if (s != STATUS_OK)
+            error_wrap(err, "%s: the model of run %s", path, in->model.run);
+    }
+    if (s == STATUS_OK && unseen + filled > 0)
+        log_warn(UNEXPECTED, path, unseen, filled);
+    return s;
+}
+
+static enum status read_predicted_persons(struct party_inputs *in, struct error *err)
+{
+    const struct group_from from = {.path = in->config.data_predict,
+                                    .source.table = in->config.table,
+                                    .id = in->model.schema.id,
+                                    .column = in->config.group};
+    struct group g = {0};
+    enum status s = group_read(&g, &from, &in->test, err);
+
     if (s == STATUS_OK)
         s = group_number(&g, err);
     if (s == STATUS_OK)
@@ -355,12 +374,13 @@ enum status party_inputs_read_predicted(struct party_inputs *in, struct error *e
     return s;
 }
 
-enum status party_inputs_load_model(struct party_inputs *in, const char *run, struct error *err)
+enum status party_inputs_model(struct party_inputs *in, const char *run, struct error *err)
 {
     enum status s;
 
-    package_deinit(&in->model);
-    package_init(&in->model);
+    in->predicts = true;
+    if (in->config.data_predict[0] == 0)
+        return error_set(err, STATUS_CONFIG, "data.predict: there is none, for --predict");
     s = models_load(in->config.state, run, &in->model, err);
     if (s == STATUS_OK && in->model.role != PACKAGE_BOTTOM)
         s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a head", in->config.state,
@@ -368,29 +388,22 @@ enum status party_inputs_load_model(struct party_inputs *in, const char *run, st
     return s;
 }
 
-enum status party_inputs_fit_model(struct party_inputs *in, struct error *err)
+enum status party_inputs_predicted(struct party_inputs *in, struct error *err)
 {
-    enum status s = package_columns(&in->model, &in->test, err);
+    enum status s = read_predicted(in, err);
 
-    if (s != STATUS_OK)
-        return error_wrap(err, "%s: the model of run %s", in->config.data_predict, in->model.run);
-    if (in->model.scale.cols > 0)
-        scale_apply(&in->model.scale, &in->test);
-    limit_tables(in);
-    return STATUS_OK;
+    if (s == STATUS_OK && in->config.group[0] != 0)
+        s = read_predicted_persons(in, err);
+    if (s == STATUS_OK)
+        limit_tables(in);
+    return s;
 }
 
 enum status party_inputs_predict(struct party_inputs *in, const char *run, struct error *err)
 {
-    enum status s;
+    enum status s = party_inputs_model(in, run, err);
 
-    in->predicts = true;
-    if (in->config.data_predict[0] == 0)
-        return error_set(err, STATUS_CONFIG, "data.predict: there is none, for --predict");
-    s = party_inputs_load_model(in, run, err);
-    if (s == STATUS_OK)
-        s = party_inputs_read_predicted(in, err);
-    return s == STATUS_OK ? party_inputs_fit_model(in, err) : s;
+    return s == STATUS_OK ? party_inputs_predicted(in, err) : s;
 }
 
 void party_inputs_deinit(struct party_inputs *in)

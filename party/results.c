@@ -10,6 +10,7 @@
 #include "common/config/encoding.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
+#include "common/data/schema_text.h"
 #include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
 #include "common/privacy/noise.h"
@@ -157,11 +158,29 @@ void party_results_count(struct party_results *r, enum traffic_direction d,
     r->tls_out = now->tls_out;
 }
 
+/* As whoever reads the package will have it. */
+static enum status copy_schema(struct package *m, const struct schema *s)
+{
+    struct error ignored = {0};
+    struct buf text;
+    enum status status;
+
+    buf_init(&text, SCHEMA_TEXT_MAX);
+    status = schema_print(s, &text);
+    if (status == STATUS_OK && s->n > 0)
+        status = schema_parse(&m->schema, (const char *)text.data, text.len, "schema", &ignored);
+    buf_deinit(&text);
+    return status;
+}
+
 static enum status copy_columns(struct package *m, const struct party_inputs *in)
 {
     const struct table *t = &in->train;
     const size_t cols = in->scale.cols;
+    const enum status s = copy_schema(m, &in->schema);
 
+    if (s != STATUS_OK)
+        return s;
     m->cols = t->cols;
     if (t->names != NULL) {
         m->names = mem_alloc(t->cols, TABLE_NAME_MAX);
@@ -191,8 +210,8 @@ enum status party_results_package(const struct party_results *r, struct party_se
     package_init(&m);
     m.role = PACKAGE_BOTTOM;
     m.plan = rep->plan;
-    m.steps = rep->applied;
-    m.epochs = agenda_epochs(&rep->agenda, rep->applied);
+    m.steps = rep->progress.applied;
+    m.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
     if (package_has_trail(&rep->plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
     s = copy_columns(&m, r->in);
@@ -224,16 +243,17 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
     r->summary.status = end->outcome;
     r->summary.error = end->why->text;
     r->summary.insecure_seed = r->options->seeded;
-    r->summary.rounds = rep->rounds;
+    r->summary.rounds = rep->progress.rounds;
     r->summary.total_s = 1e-6 * (double)(end->now_us - r->start_us);
     r->summary.spans = party_session_spans(p);
     r->summary.traffic = &r->traffic;
     if (rep->planned) {
         r->summary.plaintext = aggregation_of(&rep->plan)->plaintext;
         if (!r->predicts)
-            r->summary.epochs = agenda_epochs(&rep->agenda, rep->applied);
+            r->summary.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
         fill_privacy(&r->summary.privacy, rep, b);
-        if (!r->predicts && (rep->applied > 0 || rep->rounds > 0)) /* else an earlier one stays */
+        if (!r->predicts &&
+            (rep->progress.applied > 0 || rep->progress.rounds > 0)) /* else an earlier one stays */
             s = model_write(party_session_bottom(p), r->folder, r->options->export_file,
                             self->model_sha256, err);
         /* Of the very records that claims are about, which it would tell of at no price. */

@@ -94,8 +94,9 @@ static enum status recall_run(struct party_run *r, struct party_setup *setup, st
 {
     enum status s = party_checkpoint_load(r->in, r->folder, &r->saved, err);
 
-    setup->train = &r->in->train;
-    setup->test = &r->in->test;
+    setup->answers = (struct party_answers){.model = NULL};
+    setup->data.train = &r->in->train;
+    setup->data.test = &r->in->test;
     if (s == STATUS_OK)
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
     if (s == STATUS_OK && r->saved.len == 0)
@@ -115,13 +116,13 @@ static enum status recall_answers(struct party_run *r, const struct wire_job *jo
     struct error none = {0};
     struct prediction about;
 
-    setup->answers = (struct party_answers){0};
-    setup->train = setup->test = &no_rows; /* ids are told, and compared with nobody's */
+    setup->answers = (struct party_answers){.model = NULL};
+    setup->data.train = setup->data.test = &no_rows; /* ids are told, and compared with nobody's */
     r->results.predicts = true;
-    if (r->answers == NULL ||
+    if (r->in->config.data_predict[0] == 0 ||
         prediction_parse(&about, job->text.data, job->text.n, &none) != STATUS_OK)
         return STATUS_OK;
-    return answers_for(r->answers, about.run, &setup->answers, err);
+    return answers_for(&r->answers, r->in, &r->books, about.run, &setup->answers, err);
 }
 
 static enum status recall(void *owner, const struct wire_job *job,
@@ -132,7 +133,7 @@ static enum status recall(void *owner, const struct wire_job *job,
     enum status s = enter_run(r, digest, err);
 
     r->playing = true;
-    setup->records = books_records(&r->books);
+    setup->ledger.records = books_records(&r->books);
     if (s != STATUS_OK)
         return s;
     s = party_results_again(&r->results, clock_us());
@@ -168,24 +169,27 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .roster = &r->in->roster,
         .self = r->in->self,
         .key = &r->in->key,
-        .train = &r->in->train,
-        .test =
-            predict ? &no_rows : &r->in->test, /* ids of predictions are compared with nobody's */
-        .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
-        .persons = &r->in->persons,
-        .weights = r->in->weights.data,
-        .weights_n = r->in->weights.len,
-        .seeded = r->options->seeded,
-        .seed = r->options->seed,
-        .spent = spent,
-        .takes = takes,
-        .records = books_records(&r->books),
-        .sequence = sequence,
-        .seen = seen,
+        .data = {.train = &r->in->train,
+                 /* Ids of predictions are compared with nobody's. */
+                 .test = predict ? &no_rows : &r->in->test,
+                 .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
+                 .persons = &r->in->persons},
+        .start = {.weights = r->in->weights.data,
+                  .weights_n = r->in->weights.len,
+                  .seeded = r->options->seeded,
+                  .seed = r->options->seed},
+        .ledger = {.owner = r,
+                   .spent = spent,
+                   .takes = takes,
+                   .sequence = sequence,
+                   .seen = seen,
+                   .records = books_records(&r->books)},
         .owner = r,
         .clock_us = clock_us,
         .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,
-        .answers = {&r->in->model, predict ? &r->in->test : NULL, &r->in->persons},
+        .answers = {.model = &r->in->model,
+                    .rows = predict ? &r->in->test : NULL,
+                    .persons = &r->in->persons},
         .holdings = holdings_for_session(&r->holdings),
         .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
     };
@@ -206,8 +210,6 @@ enum status party_run_begin(struct party_run *r, struct error *err)
         s = books_open(&r->books, r->in, err);
     if (s == STATUS_OK)
         s = guesses_open(&r->guesses, r->in->config.state, &r->in->key, true, err);
-    if (s == STATUS_OK && stands(r))
-        s = answers_open(&r->answers, r->in, &r->books, err);
     /* A run that is not complete stays as it is while its models before it predict. */
     if (s == STATUS_OK && !r->in->predicts && !stands(r))
         s = party_checkpoint_load(r->in, r->folder, &r->saved, err);
@@ -253,7 +255,7 @@ static enum status end_training(struct party_run *r, struct error *err)
     if (needed) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->folder, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
-    if (!needed && rep->final && written == STATUS_OK)
+    if (!needed && rep->progress.final && written == STATUS_OK)
         written = party_results_package(&r->results, r->session, &unwritten);
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, r->folder, &unwritten);
@@ -277,7 +279,7 @@ static bool leaves_files(struct party_run *r)
 {
     const struct party_report *rep = party_session_report(r->session);
 
-    return !rep->unmet && (rep->begun || rep->rounds > 0);
+    return !rep->unmet && (rep->progress.begun || rep->progress.rounds > 0);
 }
 
 void party_run_job_ended(struct party_run *r)
@@ -303,7 +305,7 @@ void party_run_job_ended(struct party_run *r)
 void party_run_deinit(struct party_run *r)
 {
     party_session_free(r->session);
-    answers_close(r->answers);
+    answers_deinit(&r->answers);
     holdings_deinit(&r->holdings);
     books_close(&r->books);
     guesses_close(&r->guesses);
@@ -324,7 +326,7 @@ enum status party_run_keep(const struct party_run *r, const struct wire_bytes *k
 
 enum status party_run_charge(struct party_run *r, const struct action_charge *c, struct error *err)
 {
-    struct books *b = c->predicts && r->answers != NULL ? &r->answers->books : &r->books;
+    struct books *b = c->predicts && stands(r) ? &r->answers.books : &r->books;
 
     books_judge(b, &party_session_report(r->session)->plan);
     return books_charge(b, c, err);

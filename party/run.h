@@ -18,7 +18,7 @@ struct party_run {
     const struct party_options *options;
     char folder[CONFIG_PATH_MAX]; /* of this run's files: the state, or one in it */
     bool playing;                 /* a job that was offered is not over */
-    struct answers *answers;      /* of a party that stands; NULL: it predicts nothing */
+    struct answers answers;       /* of a party that stands, to its last job of predictions */
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     struct holdings holdings;

@@ -12,6 +12,7 @@
 #include "common/crypto/secret.h"
 #include "common/flow/job.h"
 #include "party/core.h"
+#include "party/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,33 +53,6 @@ static void finish(struct party_session *p, struct actions *a, enum wire_outcome
     act->error = p->error;
 }
 
-/* What failed on this machine, and where its files lie, is in the own log and no matter of the
- * server's.  A text without an end may end in the midst of such a path. */
-static bool own_alone(const struct party_session *p)
-{
-    char folder[CONFIG_PATH_MAX + 1];
-
-    snprintf(folder, sizeof folder, "%s/", p->setup.config->state);
-    return status_kind(p->error.status) == STATUS_KIND_LOCAL ||
-           strlen(p->error.text) == sizeof p->error.text - 1 ||
-           strstr(p->error.text, folder) != NULL;
-}
-
-/* What the server may read of it.  Figures of a budget come from the ledger: other runs, and whose
- * rows are together, are in them. */
-static void tell(const struct party_session *p, char to[WIRE_TEXT_MAX + 1])
-{
-    const char *text = p->error.text;
-    const bool budget = p->error.status == STATUS_BUDGET;
-
-    if (own_alone(p) || (budget && strncmp(text, "policy.", 7) != 0))
-        snprintf(to, WIRE_TEXT_MAX + 1, "%s", status_words(p->error.status));
-    else if (budget)
-        snprintf(to, WIRE_TEXT_MAX + 1, "%.*s: over its limit", (int)strcspn(text, ":"), text);
-    else
-        snprintf(to, WIRE_TEXT_MAX + 1, "%.*s", WIRE_TEXT_MAX, text);
-}
-
 static void say_why(const struct party_session *p, struct actions *a)
 {
     struct action *send = actions_add(a, ACTION_SEND);
@@ -87,13 +61,13 @@ static void say_why(const struct party_session *p, struct actions *a)
     send->msg.refuse.kind = status_kind(p->error.status);
     send->msg.refuse.accused = p->accused;
     send->msg.refuse.generation = p->accused > 0 ? p->fed.set.generation : 0;
-    tell(p, send->msg.refuse.text);
+    words_for_server(send->msg.refuse.text, &p->error, p->setup.config->state);
 }
 
 /* p->error says why; the server is told. */
 static void refuse(struct party_session *p, struct actions *a)
 {
-    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->applied > 0;
+    bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->progress.applied > 0;
 
     say_why(p, a);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
@@ -112,10 +86,26 @@ static void accuse(struct party_session *p, struct actions *a)
     arm(p, a);
 }
 
+static bool does_without(const struct party_session *p)
+{
+    return p->job->does_without != NULL && p->job->does_without(p->state);
+}
+
+static void accuse_or_refuse(struct party_session *p, struct actions *a)
+{
+    if (p->accused > 0 && does_without(p))
+        accuse(p, a);
+    else
+        refuse(p, a);
+}
+
 static void refuse_if(struct party_session *p, struct actions *a, enum status s)
 {
     p->error.status = s;
-    refuse(p, a);
+    if (p->setup.answers.silent) /* for what the rows are, maybe: as one who is not there */
+        finish(p, a, OUTCOME_FAILED);
+    else
+        refuse(p, a);
 }
 
 /* --- agreeing on a set --- */
@@ -267,7 +257,7 @@ static enum status take_offer(struct party_session *p, struct actions *a,
     }
     say_standing(p, a, o);
     if (s == STATUS_OK)
-        s = party_check_offer(&p->fed, o, party_session_report(p)->furthest);
+        s = party_check_offer(&p->fed, o, party_session_report(p)->progress.furthest);
     if (s != STATUS_OK)
         return s;
     forget_keys(p);
@@ -322,10 +312,10 @@ static void hellos(struct party_session *p, struct actions *a, const struct wire
         s = begin(p);
     if (s == STATUS_OK) {
         p->job->confirm(p->state, &p->fed.own_confirm);
-        s = party_make_confirm(&p->fed);
+        s = party_make_confirm(&p->fed, &p->accused);
     }
     if (s != STATUS_OK) {
-        refuse(p, a);
+        accuse_or_refuse(p, a);
         return;
     }
     p->standing.said = p->standing.agreed = true;
@@ -336,11 +326,6 @@ static void hellos(struct party_session *p, struct actions *a, const struct wire
     arm(p, a);
 }
 
-static bool does_without(const struct party_session *p)
-{
-    return p->job->does_without != NULL && p->job->does_without(p->state);
-}
-
 static void confirms(struct party_session *p, struct actions *a, const struct wire_confirms *cs)
 {
     if (party_check_confirms(&p->fed, cs) != STATUS_OK ||
@@ -349,10 +334,7 @@ static void confirms(struct party_session *p, struct actions *a, const struct wi
         return;
     }
     if (party_compare_check(&p->fed, cs, &p->accused) != STATUS_OK) {
-        if (p->accused > 0 && does_without(p))
-            accuse(p, a);
-        else
-            refuse(p, a);
+        accuse_or_refuse(p, a);
         return;
     }
     log_info("generation %llu: %u parties hold one view", (unsigned long long)p->fed.set.generation,
@@ -499,8 +481,8 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
         refuse(p, out);
         break;
     case EVENT_STOP: finish(p, out, OUTCOME_STOPPED); break;
-    case EVENT_CANCEL: CHECK(!"the server's alone");
-    case EVENT_RECALLED: CHECK(!"a party keeps no journal");
+    case EVENT_CANCEL:
+    case EVENT_RECALLED: CHECK(!"the server's alone");
     }
 }
 

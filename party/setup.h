@@ -32,6 +32,7 @@ struct party_answers {
     const struct package *model;
     const struct table *rows;      /* prepared as the model wants them */
     const struct persons *persons; /* whose they are; NULL: each is its own */
+    bool silent; /* the rows cannot be read: nobody is told, this side looks absent */
 };
 
 /* What earlier processes, or this one, have kept of this party's part in a job: the last checkpoint
@@ -52,6 +53,35 @@ struct party_holdings {
                         struct error *err); /* to the disk; NULL: it does not outlive */
 };
 
+/* Its rows; test: no rows when there are none. */
+struct party_data {
+    const struct table *train, *test;
+    const struct table *labels;    /* of the training rows, in their order; NULL: none here */
+    const struct persons *persons; /* whose rows they are; NULL: each is its own */
+};
+
+/* What its model begins with, and what is drawn for it. */
+struct party_start {
+    const uint8_t *weights; /* of model.load; NULL: they are drawn */
+    size_t weights_n;
+    bool seeded; /* --insecure-seed */
+    uint64_t seed;
+};
+
+/* What the ledger says when it is asked. */
+struct party_ledger {
+    void *owner;
+    /* What it holds already, asked when a plan is priced. */
+    size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
+    /* Has it an account for a mechanism, or room for one? */
+    bool (*takes)(void *owner, const struct account_entry *mechanism);
+    uint64_t (*sequence)(void *owner); /* its last number */
+    /* The highest number of the ledger of another one of the roster that this party has ever seen,
+     * asked once, at the start. */
+    uint64_t (*seen)(void *owner, uint32_t party);
+    uint64_t records; /* in it, those of train and test among them */
+};
+
 /* Everything stays the caller's and must outlive the session. */
 struct party_setup {
     /* The kinds of jobs that it plays, NULL behind the last.  `saved` is of one of the first kind,
@@ -61,31 +91,18 @@ struct party_setup {
     const struct roster *roster;
     uint32_t self; /* index in the roster */
     const struct sign_key *key;
-    const struct table *train, *test; /* test: no rows when there is none */
-    const struct table *labels;       /* of the training rows, in their order; NULL: none here */
-    const struct persons *persons;    /* whose rows they are; NULL: each is its own */
-    const uint8_t *weights;           /* of model.load; NULL: they are drawn */
-    size_t weights_n;
-    bool seeded;
-    uint64_t seed;
+    struct party_data data;
+    struct party_start start;
     struct party_saved saved;
     /* What there is of the job of this digest: asked when one is offered that another has gone
      * before, and of the first as well, where this is set; `saved` is nothing then.  NULL: of jobs
-     * to come nothing is kept.  It fills in what of the setup is one job's: train, test, saved,
-     * answers and records; that has to stay until the next is asked for. */
+     * to come nothing is kept.  It fills in what of the setup is one job's: the tables of data,
+     * saved, answers and the ledger's records; that has to stay until the next is asked for. */
     enum status (*recall)(void *owner, const struct wire_job *job,
                           const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
                           struct error *err);
-    /* What the ledger holds already, asked when a plan is priced; its last number; and the highest
-     * number of the ledger of another one of the roster that this party has ever seen, asked once,
-     * at the start. */
-    size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
-    /* Has the ledger an account for a mechanism, or room for one? */
-    bool (*takes)(void *owner, const struct account_entry *mechanism);
-    uint64_t records; /* in the ledger, those of train and test among them */
-    uint64_t (*sequence)(void *owner);
-    uint64_t (*seen)(void *owner, uint32_t party);
     void *owner;
+    struct party_ledger ledger;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
     uint32_t checkpoint_rounds; /* training steps between two ACTION_KEEP; 0: never any */
     struct party_holdings holdings;
@@ -93,18 +110,24 @@ struct party_setup {
     struct ids_counts counts;
 };
 
-struct party_report {
-    enum phase phase;
-    uint64_t generation, rounds, applied, clipped;
+/* How far the job has come. */
+struct party_progress {
+    uint64_t rounds, applied, clipped;
     uint64_t furthest;  /* grows with each step that is a step forward */
     uint32_t last_rows; /* of the last upload */
-    bool planned;       /* a plan was accepted, or is that of what was saved */
-    bool dismissed;     /* the server itself has said that the run is over, and well */
-    bool final;         /* the last broadcast has come: the model is final */
     bool begun;         /* something was trained or released, by this process or one before it */
-    bool keeping;       /* bytes of an ACTION_KEEP are still needed */
-    bool unmet;         /* the job that is over could not be made: nothing here is of it */
-    bool shared;        /* fedvs: the shares of everybody's data are all here */
+    bool final;         /* the last broadcast has come: the model is final */
+};
+
+struct party_report {
+    enum phase phase;
+    uint64_t generation;
+    bool dismissed; /* the server itself has said that the run is over, and well */
+    bool planned;   /* a plan was accepted, or is that of what was saved */
+    bool keeping;   /* bytes of an ACTION_KEEP are still needed */
+    bool unmet;     /* the job that is over could not be made: nothing here is of it */
+    bool shared;    /* fedvs: the shares of everybody's data are all here */
+    struct party_progress progress;
     struct plan plan;
     struct agenda agenda;
     struct account_entry mechanism; /* of the current generation */

@@ -1,7 +1,7 @@
 /* accused.c -- what one member says of another that nobody else can check: they are at odds.
  *
- * Heard is who was a member with the accused, after all had been shown everybody's confirmations:
- * nobody has seen a share, or a proof, before that.  Of the generation before, since it may have
+ * Heard is who was a member with the accused, after all had been shown everybody's hellos: nobody
+ * has seen an element, a proof or a share before that.  Of the generation before, since it may have
  * been on its way; what is older is late, and counts for nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -67,8 +67,8 @@ static struct server_next apart(struct server_federation *f, struct actions *a, 
 
     if (!stuck && !member_out)
         return next_of(NEXT_WAIT);
-    if (phase_plays(f->sm.phase) && f->job->voided != NULL)
-        f->job->voided(f->state);
+    if (phase_plays(f->sm.phase) && f->play.job->voided != NULL)
+        f->play.job->voided(f->play.state);
     return next_of(NEXT_SET);
 }
 
@@ -83,7 +83,8 @@ struct server_next server_accused(struct server_federation *f, struct actions *a
                                   const struct wire_refuse *r)
 {
     const uint32_t of = r->accused - 1;
-    const enum odds_about about = r->kind == STATUS_KIND_CONFIG ? ODDS_IDS : ODDS_SHARES;
+    const enum odds_about about =
+        r->kind == STATUS_KIND_CONFIG || r->kind == STATUS_KIND_POLICY ? ODDS_IDS : ODDS_SHARES;
 
     if (f->sm.phase == PHASE_GATHER || r->generation < f->past.generation) {
         f->counts.stale_messages++;

@@ -90,6 +90,29 @@ static enum status read_absent(struct server_inputs *in, const char *names, stru
     return STATUS_OK;
 }
 
+/* What no party would take part in is not asked of any. */
+static enum status check_model(const struct server_inputs *in, struct error *err)
+{
+    const struct plan *of = &in->model.plan;
+    bool any = false;
+    struct plan p;
+    enum status s = prediction_plan(&p, of, err);
+
+    for (size_t i = 0; i < in->roster.n; i++)
+        any |= in->asked.absent[i];
+    if (s != STATUS_OK)
+        return s;
+    if (of->shape.parties != in->roster.n)
+        return error_set(err, STATUS_CONFIG,
+                         "the model of run %s is of %u parties, the roster has %zu", in->model.run,
+                         of->shape.parties, in->roster.n);
+    if (any && prediction_is_exact(&p))
+        return error_set(err, STATUS_CONFIG,
+                         "absent parties, under an encoding without noise: beside an answer with "
+                         "all of them it would show what is theirs");
+    return STATUS_OK;
+}
+
 static enum status load_wanted(struct server_inputs *in, const struct server_wanted *wanted,
                                struct error *err)
 {
@@ -102,6 +125,9 @@ static enum status load_wanted(struct server_inputs *in, const struct server_wan
         s = read_ids(in, wanted->ids, err);
     if (s == STATUS_OK)
         s = read_absent(in, wanted->absent, err);
+    if (s != STATUS_OK)
+        return s;
+    s = check_model(in, err);
     if (s != STATUS_OK)
         return s;
     in->config.plan = in->model.plan;
@@ -137,4 +163,16 @@ enum status server_asked_errand(struct server_inputs *in, const struct server_in
     snprintf(in->home, sizeof in->home, "%s", whole->home);
     begin(in);
     return load_wanted(in, wanted, err);
+}
+
+void server_asked_print(const struct server_inputs *in)
+{
+    const struct package *m = &in->model;
+    char name[LEVELS_TEXT_MAX + 1];
+
+    printf("# %u rows are asked for, by the model of run %s\n", in->asked.rows, m->run);
+    for (uint32_t k = 0; m->classes != NULL && k < package_classes(&m->plan); k++) {
+        package_class(m, k, name, sizeof name);
+        printf("# class %u is \"%s\"\n", k, name);
+    }
 }

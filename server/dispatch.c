@@ -22,12 +22,12 @@ static void finish(struct server_federation *f, struct actions *a, enum wire_out
         f->error = (struct error){0};
     if (f->sm.phase != PHASE_OVER)
         server_say_over(f, a, outcome);
-    if (f->job->ended != NULL)
-        f->job->ended(f->state, outcome);
+    if (f->play.job->ended != NULL)
+        f->play.job->ended(f->play.state, outcome);
     if (f->sm.phase != PHASE_GATHER)
         sm_move(&f->sm, PHASE_GATHER, f->set.generation);
     server_compare_forget(f);
-    f->idle = true;
+    f->play.idle = true;
     finish = actions_add(a, ACTION_FINISH);
     finish->outcome = outcome;
     finish->error = f->error;
@@ -74,7 +74,7 @@ static struct server_next refused(struct server_federation *f, struct actions *a
     enum wire_outcome outcome;
     enum status why = as[r->kind];
 
-    if (why == STATUS_POLICY && f->job->state(f->state, &outcome) != JOB_FRESH)
+    if (why == STATUS_POLICY && f->play.job->state(f->play.state, &outcome) != JOB_FRESH)
         why = STATUS_BUDGET;
     error_set(&f->error, why, "%s refuses: %s", server_name(f, peer), r->text);
     if (r->accused > 0 && server_does_without(f))
@@ -122,11 +122,12 @@ static struct server_next take(struct server_federation *f, struct actions *a,
     switch (e->msg->kind) {
     case WIRE_REFUSE: return refused(f, a, e->peer, &e->msg->refuse);
     case WIRE_HELLO: return server_hello(f, a, e->peer, &e->msg->hello);
-    case WIRE_BEHIND: return progress(f, a, f->job->message(f->state, a, e->peer, e->msg));
+    case WIRE_BEHIND:
+        return progress(f, a, f->play.job->message(f->play.state, a, e->peer, e->msg));
     case WIRE_CONFIRM: return server_confirm(f, a, e->peer, &e->msg->confirm);
     case WIRE_KEPT:
     case WIRE_SHARE:
-    case WIRE_UPLOAD: return f->job->message(f->state, a, e->peer, e->msg);
+    case WIRE_UPLOAD: return f->play.job->message(f->play.state, a, e->peer, e->msg);
     case WIRE_NONE:
     case WIRE_JOIN:
     case WIRE_OFFER:
@@ -146,7 +147,8 @@ static struct server_next take(struct server_federation *f, struct actions *a,
 static struct server_next overtaken(struct server_federation *f, const struct event *e)
 {
     f->counts.stale_messages++;
-    if (f->job->overtaken == NULL || f->job->overtaken(f->state, e->peer, e->msg) == STATUS_OK)
+    if (f->play.job->overtaken == NULL ||
+        f->play.job->overtaken(f->play.state, e->peer, e->msg) == STATUS_OK)
         return next_of(NEXT_WAIT);
     return next_of(NEXT_FAIL);
 }
@@ -170,7 +172,8 @@ static struct server_next message(struct server_federation *f, struct actions *a
         return server_speaks_again(f, e->peer, &e->msg->join);
     if (!p->spoken && may_be_earlier(f, e->msg))
         return next_of(NEXT_WAIT); /* of a job before this one */
-    if (f->job->arrival != NULL && f->job->arrival(f->state, e->peer, e->msg) != STATUS_OK)
+    if (f->play.job->arrival != NULL &&
+        f->play.job->arrival(f->play.state, e->peer, e->msg) != STATUS_OK)
         return next_of(NEXT_FAIL);
     if (e->msg->kind == WIRE_REFUSE || e->msg->kind == WIRE_KEPT)
         return take(f, a, e);
@@ -199,8 +202,8 @@ static struct server_next leave_behind(struct server_federation *f, const char *
         if (f->peer[peer].member < 0 || f->peer[peer].answered)
             continue;
         server_sits_out(f, peer);
-        if (in_job && f->job->left_behind != NULL)
-            f->job->left_behind(f->state, peer);
+        if (in_job && f->play.job->left_behind != NULL)
+            f->play.job->left_behind(f->play.state, peer);
     }
     return next_of(NEXT_SET);
 }
@@ -218,7 +221,7 @@ static struct server_next out_of_time(struct server_federation *f, struct action
         return next;
     }
     if (phase_plays(f->sm.phase))
-        next = f->job->timer(f->state, a, may_leave ? missing : NULL);
+        next = f->play.job->timer(f->play.state, a, may_leave ? missing : NULL);
     if (next.kind != NEXT_LATE)
         return next;
     if (may_leave)
@@ -236,13 +239,13 @@ static struct server_next start(struct server_federation *f, struct actions *a)
     bool over = false;
     uint32_t peer;
 
-    if (f->job->start != NULL)
-        next = f->job->start(f->state, a, &over);
+    if (f->play.job->start != NULL)
+        next = f->play.job->start(f->play.state, a, &over);
     if (over || next.kind != NEXT_WAIT)
         return next;
     while (!server_hear_held(f, &peer))
         carry_out(f, a, next_of_peer(NEXT_DROP, peer));
-    return f->idle ? next : server_gather(f, a);
+    return f->play.idle ? next : server_gather(f, a);
 }
 
 static struct server_next unsent(struct server_federation *f)
@@ -254,7 +257,8 @@ static struct server_next unsent(struct server_federation *f)
 static struct server_next kept(struct server_federation *f, struct actions *a,
                                const struct error *result)
 {
-    return f->job->kept != NULL ? f->job->kept(f->state, a, result) : next_of(NEXT_WAIT);
+    return f->play.job->kept != NULL ? f->play.job->kept(f->play.state, a, result)
+                                     : next_of(NEXT_WAIT);
 }
 
 static struct server_next step(struct server_federation *f, const struct event *e,
@@ -266,8 +270,8 @@ static struct server_next step(struct server_federation *f, const struct event *
     case EVENT_LOST: return server_lost(f, a, e->peer);
     case EVENT_MESSAGE: return message(f, a, e);
     case EVENT_TIMER: return out_of_time(f, a);
-    case EVENT_DONE: return f->job->done(f->state, a, e->error);
-    case EVENT_RECALLED: return progress(f, a, f->job->recalled(f->state, a, e->error));
+    case EVENT_DONE: return f->play.job->done(f->play.state, a, e->error);
+    case EVENT_RECALLED: return progress(f, a, f->play.job->recalled(f->play.state, a, e->error));
     case EVENT_KEPT: return kept(f, a, e->error);
     case EVENT_UNSENT: return unsent(f);
     case EVENT_CANCEL:
@@ -292,7 +296,7 @@ static void between_jobs(struct server_federation *f, struct actions *a, const s
  * stays, is there for the next. */
 static void job_alone(struct server_federation *f, struct actions *a, const struct event *e)
 {
-    const struct server_next next = f->job->alone(f->state, a, e);
+    const struct server_next next = f->play.job->alone(f->play.state, a, e);
 
     if (e->kind == EVENT_LOST || e->kind == EVENT_JOINED)
         f->peer[e->peer].present = f->peer[e->peer].answered = false;
@@ -330,9 +334,9 @@ void server_federation_step(struct server_federation *f, uint64_t now_us, const 
     f->now_us = now_us;
     f->audience.n = 0;
     /* The same key came again: the new connection replaces the old, whose loss may end the job. */
-    if (e->kind == EVENT_JOINED && !f->idle && f->sm.phase != PHASE_OVER)
+    if (e->kind == EVENT_JOINED && !f->play.idle && f->sm.phase != PHASE_OVER)
         carry_out(f, out, server_lost(f, out, e->peer));
-    if (f->idle) {
+    if (f->play.idle) {
         between_jobs(f, out, e);
     } else if (f->sm.phase == PHASE_OVER) {
         job_alone(f, out, e);
@@ -344,7 +348,7 @@ void server_federation_step(struct server_federation *f, uint64_t now_us, const 
 
 void server_federation_work(struct server_federation *f, struct actions *out)
 {
-    f->job->work(f->state, out);
+    f->play.job->work(f->play.state, out);
 }
 
 /* --- life --- */
@@ -356,9 +360,9 @@ enum status server_federation_init(struct server_federation *f, const struct ser
     struct server_agree *g = &f->agree;
 
     f->terms = *terms;
-    f->job = job;
-    f->state = state;
-    f->idle = job == NULL;
+    f->play.job = job;
+    f->play.state = state;
+    f->play.idle = job == NULL;
     for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
         f->peer[i].member = -1;
     g->hellos = mem_alloc(n, sizeof *g->hellos);

@@ -130,7 +130,7 @@ struct server_set {
     uint32_t n, left;           /* left: members lost since the generation began */
     uint8_t member[WIRE_MEMBERS_MAX];
     uint32_t answers;
-    bool shown; /* everybody's confirmations, to all: from then on one may accuse another */
+    bool shown; /* everybody's hellos, to all: from then on one may accuse another */
 };
 
 /* The generation before, of which accusations may still be on their way. */
@@ -150,10 +150,17 @@ struct server_counts {
     uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
 };
 
+/* The job, and how far the federation has come with it. */
+struct server_play {
+    const struct server_job *job;
+    void *state;  /* the job's */
+    bool started; /* a first generation has begun: `drop` may go on without somebody */
+    bool idle;    /* it is over, and there is no other yet */
+};
+
 struct server_federation {
     struct server_terms terms;
-    const struct server_job *job;
-    void *state; /* the job's */
+    struct server_play play;
     struct sm sm;
     uint64_t now_us;    /* of the step under way */
     uint64_t clock_us;  /* since when this phase has run, with the one whose time it shares */
@@ -162,8 +169,6 @@ struct server_federation {
     struct server_set set;
     struct server_past past;
     struct odds odds;
-    bool started; /* a first generation has begun: `drop` may go on without somebody */
-    bool idle;    /* the job is over, and there is no other yet */
     struct server_audience audience;
     struct server_agree agree;
     struct server_counts counts;

@@ -33,17 +33,17 @@ static void forget_marks(struct server_federation *f)
 void server_federation_play(struct server_federation *f, const struct server_terms *terms,
                             const struct server_job *job, void *state)
 {
-    CHECK(f->idle && terms->roster == f->terms.roster);
+    CHECK(f->play.idle && terms->roster == f->terms.roster);
     forget_marks(f);
     f->terms = *terms;
-    f->job = job;
-    f->state = state;
+    f->play.job = job;
+    f->play.state = state;
     f->error = (struct error){0};
     f->counts = (struct server_counts){0};
     f->set.n = f->set.left = f->set.answers = 0;
     f->set.shown = false;
     f->past = (struct server_past){.generation = 0};
-    f->idle = f->started = false;
+    f->play.idle = f->play.started = false;
 }
 
 void server_federation_rest(struct server_federation *f)
@@ -52,9 +52,9 @@ void server_federation_rest(struct server_federation *f)
 
     forget_marks(f);
     f->terms = none;
-    f->job = NULL;
-    f->state = NULL;
-    f->idle = true;
+    f->play.job = NULL;
+    f->play.state = NULL;
+    f->play.idle = true;
 }
 
 /* --- where a party is in the job --- */
@@ -63,10 +63,10 @@ bool server_speaks(struct server_federation *f, uint32_t peer, const struct wire
 {
     struct server_peer *p = &f->peer[peer];
 
-    if (f->job->fits != NULL && f->job->fits(f->state, peer, j) != STATUS_OK)
+    if (f->play.job->fits != NULL && f->play.job->fits(f->play.state, peer, j) != STATUS_OK)
         return false;
-    if (f->job->joined != NULL)
-        f->job->joined(f->state, peer, j);
+    if (f->play.job->joined != NULL)
+        f->play.job->joined(f->play.state, peer, j);
     f->counts.joined[peer] += !p->spoken;
     p->spoken = true;
     return true;

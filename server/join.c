@@ -63,7 +63,7 @@ bool server_gather_ends(struct server_federation *f, struct actions *a, struct s
 
     if (f->sm.phase != PHASE_GATHER)
         return false;
-    state = f->job->state(f->state, &outcome);
+    state = f->play.job->state(f->play.state, &outcome);
     if (state == JOB_FRESH)
         return false;
     if (ready(f) == 0 && state == JOB_DONE) {
@@ -74,7 +74,7 @@ bool server_gather_ends(struct server_federation *f, struct actions *a, struct s
     }
     if (server_waits(f))
         return false;
-    f->started = true;
+    f->play.started = true;
     if (!set_found(f))
         return false;
     *next = server_offer(f, a);
@@ -99,7 +99,7 @@ static bool join_is_good(struct server_federation *f, uint32_t peer, const struc
     else if (j->generation > f->set.known + FORGOTTEN_MAX)
         error_set(&f->error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
                   server_name(f, peer), (unsigned long long)j->generation);
-    else if (f->peer[peer].barred && !f->idle)
+    else if (f->peer[peer].barred && !f->play.idle)
         server_say_barred(f, peer);
     else if (server_does_without(f) && j->min_parties > f->terms.roster->n)
         error_set(&f->error, STATUS_PROTOCOL,
@@ -118,12 +118,12 @@ bool server_admit(struct server_federation *f, uint32_t peer, const struct wire_
         return false;
     p->spoken = false;
     p->spoke_again = 0;
-    if (f->idle)
+    if (f->play.idle)
         server_hold_join(f, peer, j);
     else if (f->sm.phase != PHASE_OVER && !j->between_jobs && !server_speaks(f, peer, j))
         return false;
     p->present = p->answered = true;
-    p->excluded = f->started && f->sm.phase != PHASE_GATHER;
+    p->excluded = f->play.started && f->sm.phase != PHASE_GATHER;
     p->member = -1;
     p->min_parties = j->min_parties;
     /* A server that was killed may not remember the last generations it offered. */
@@ -142,7 +142,7 @@ struct server_next server_joined(struct server_federation *f, struct actions *a,
         return next_of_peer(NEXT_DROP, e->peer);
     if (f->sm.phase == PHASE_GATHER)
         return set_found(f) ? server_offer(f, a) : next_of(NEXT_WAIT);
-    return phase_plays(f->sm.phase) ? f->job->came(f->state, a) : next_of(NEXT_WAIT);
+    return phase_plays(f->sm.phase) ? f->play.job->came(f->play.state, a) : next_of(NEXT_WAIT);
 }
 
 /* Threats E6: a party that ends three generations in a row does not get another chance to. */
@@ -168,10 +168,10 @@ struct server_next server_lost(struct server_federation *f, struct actions *a, u
     server_leaves(f, peer);
     if (!member || f->sm.phase == PHASE_GATHER || f->sm.phase == PHASE_OVER)
         return next_of(NEXT_WAIT);
-    goes_on = phase_plays(f->sm.phase) && f->job->lost(f->state, had_answered);
+    goes_on = phase_plays(f->sm.phase) && f->play.job->lost(f->play.state, had_answered);
     log_warn("%s lost in phase %s: %s", server_name(f, peer), phase_row(f->sm.phase)->name,
              server_waits(f) ? "waiting for it" : "going on without it");
     if (++p->losses >= SERVER_LOSSES_MAX && !others_go_on(f, peer))
         return next_of(NEXT_FAIL);
-    return goes_on ? f->job->settle(f->state, a) : next_of(NEXT_SET);
+    return goes_on ? f->play.job->settle(f->play.state, a) : next_of(NEXT_SET);
 }

@@ -61,7 +61,7 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
     send = server_send_members(f, a, WIRE_OFFER);
     send->msg.offer = (struct wire_offer){
         .generation = f->set.generation,
-        .step = f->job->step == NULL ? 0 : f->job->step(f->state),
+        .step = f->play.job->step == NULL ? 0 : f->play.job->step(f->play.state),
         .job = {.text = f->terms.text},
         .members = {f->set.member, f->set.n},
         .element = f->agree.element,
@@ -91,7 +91,8 @@ static struct server_next relay_hellos(struct server_federation *f, struct actio
 
     agree_sid(f->agree.sid, &terms, f->agree.hellos, f->set.n);
     if (server_compare_end(f) != STATUS_OK ||
-        (f->job->agreed != NULL && f->job->agreed(f->state, f->agree.hellos) != STATUS_OK))
+        (f->play.job->agreed != NULL &&
+         f->play.job->agreed(f->play.state, f->agree.hellos) != STATUS_OK))
         return next_of(NEXT_FAIL);
     for (uint32_t m = 0; m < f->set.n; m++)
         f->agree.show_hellos[m] = agree_show_hello(&f->agree.hellos[m]);
@@ -99,6 +100,7 @@ static struct server_next relay_hellos(struct server_federation *f, struct actio
     sm_move(&f->sm, PHASE_CONFIRM, f->set.generation);
     send = server_send_members(f, a, WIRE_HELLOS);
     send->msg.hellos = (struct wire_hellos){f->set.generation, f->set.n, f->agree.show_hellos};
+    f->set.shown = true;
     server_arm_phase(f, a, false);
     return next_of(NEXT_WAIT);
 }
@@ -186,7 +188,6 @@ static void relay_confirms(struct server_federation *f, struct actions *a)
     send = server_send_members(f, a, WIRE_CONFIRMS);
     send->msg.confirms =
         (struct wire_confirms){f->set.generation, f->set.n, f->agree.show_confirms, f->agree.proof};
-    f->set.shown = true;
 }
 
 /* It refuses, and nobody else need send anything for a round that cannot end.  Where it can be done
@@ -206,7 +207,7 @@ static struct server_next begin(struct server_federation *f, struct actions *a)
 {
     uint32_t m;
 
-    if (f->job->prepare != NULL && f->job->prepare(f->state) != STATUS_OK) {
+    if (f->play.job->prepare != NULL && f->play.job->prepare(f->play.state) != STATUS_OK) {
         error_set(&f->error, STATUS_MEMORY, "no memory for a generation of %u parties", f->set.n);
         return next_of(NEXT_FAIL);
     }
@@ -214,8 +215,8 @@ static struct server_next begin(struct server_federation *f, struct actions *a)
     m = find_put_back(f);
     if (m < f->set.n)
         return will_refuse(f, f->set.member[m]);
-    f->started = true;
-    return f->job->begin(f->state, a);
+    f->play.started = true;
+    return f->play.job->begin(f->play.state, a);
 }
 
 /* Where ids differ the job does not begin.  Whoever has to be named ends it where the job needs

@@ -213,7 +213,8 @@ static void cancelled(void *owner)
 static enum status open_control(struct loop *l, struct error *err)
 {
     char path[CONFIG_PATH_MAX], token[HTTP_TOKEN_MAX];
-    const struct http_setup setup = {path, token, control_answer, &l->control};
+    const struct http_setup setup = {
+        .path = path, .token = token, .answer = control_answer, .owner = &l->control};
     enum status s = control_token(token, l->run.in->home, err);
 
     l->control = (struct control){&l->stand, submitted, cancelled, l};

@@ -29,7 +29,8 @@ static const struct options_about about = {
         "  --predict RUN        one job of predictions by the model of RUN (served: the one in "
         "use),\n"
         "                       and end\n"
-        "  --ids FILE           with --predict: of which rows, one id a line\n"
+        "  --ids FILE           with --predict: of which rows, one id a line; with -n: check both "
+        "only\n"
         "  --absent NAME,...    with --predict: these parties answer with a constant\n"
         "  --scores FILE        write what is predicted to FILE, in the order of the ids\n"
         "  --transcript FILE    write what the server sees and says to FILE, for audits\n"
@@ -85,6 +86,10 @@ static enum status serve(const struct options *o, struct server_inputs *in,
 {
     if (o->own_value[OWN_FORGET_IDS] != NULL)
         return forget_ids(in, o->own_value[OWN_FORGET_IDS], err);
+    if (o->check_only && in->predicts) {
+        server_asked_print(in);
+        return STATUS_OK;
+    }
     return o->check_only ? print_plan(in, err) : server_loop_run(in, run, o, err);
 }
 
@@ -118,8 +123,8 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
         return load_to_play(in, o, err);
     if (wanted.run == NULL)
         return server_inputs_load(in, o, err);
-    if (o->check_only || o->own_value[OWN_TRANSCRIPT] != NULL)
-        return error_set(err, STATUS_CONFIG, "--predict goes without -n and --transcript");
+    if (o->own_value[OWN_TRANSCRIPT] != NULL)
+        return error_set(err, STATUS_CONFIG, "--predict goes without --transcript");
     return server_asked_load(in, o, &wanted, err);
 }
 

@@ -20,7 +20,7 @@ bool server_waits(const struct server_federation *f)
 
 bool server_does_without(const struct server_federation *f)
 {
-    return !server_waits(f) && f->started;
+    return !server_waits(f) && f->play.started;
 }
 
 /* --- deadlines --- */

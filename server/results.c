@@ -136,15 +136,15 @@ static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results
 /* Of the process that reached the target, or else of the one that ends the run. */
 static void note_reached(struct server_results *r, const struct server_report *rep, uint64_t now_us)
 {
-    if (!rep->reached.yes || r->summary.reached.metric != NULL)
+    if (!rep->measured.reached.yes || r->summary.reached.metric != NULL)
         return;
     r->summary.reached = (struct report_reached){
         .metric = metric_name(r->in->config.plan.training.stop.metric),
         .split = r->in->config.plan.training.stop.split == SPLIT_TEST ? "test" : "train",
-        .value = rep->reached.value,
-        .epoch = rep->reached.epoch,
+        .value = rep->measured.reached.value,
+        .epoch = rep->measured.reached.epoch,
         .seconds = seconds_since(r->first_round_us, now_us),
-        .round = rep->reached.round,
+        .round = rep->measured.reached.round,
         .payload_bytes = training_payload(&r->traffic),
     };
 }
@@ -160,8 +160,8 @@ static struct report_evaluation evaluation_of(const struct server_results *r,
         .bytes = training_payload(&r->traffic),
         .traffic = &r->traffic,
         .degraded = degraded_of(&r->in->config.plan, rep),
-        .train = rep->train,
-        .test = rep->test,
+        .train = rep->measured.train,
+        .test = rep->measured.test,
     };
 }
 
@@ -191,13 +191,14 @@ enum status server_results_replayed(struct server_results *r, const struct serve
 
 static void shown_metric(const struct server_report *rep, struct report_progress *p)
 {
-    const struct score *s = rep->test.has_loss ? &rep->test : &rep->train;
+    const struct score *s =
+        rep->measured.test.has_loss ? &rep->measured.test : &rep->measured.train;
 
     if (s->has_classes) {
-        p->metric_name = s == &rep->test ? "test accuracy" : "train accuracy";
+        p->metric_name = s == &rep->measured.test ? "test accuracy" : "train accuracy";
         p->metric = s->accuracy;
     } else if (s->has_loss) {
-        p->metric_name = s == &rep->test ? "test loss" : "train loss";
+        p->metric_name = s == &rep->measured.test ? "test loss" : "train loss";
         p->metric = s->loss;
     }
 }
@@ -209,7 +210,7 @@ void server_results_progress(struct server_results *r, const struct server_repor
     struct report_progress p = {
         .epoch = rep->epochs,
         .epochs = r->in->config.plan.training.epochs,
-        .loss = rep->last_loss,
+        .loss = rep->measured.last_loss,
         .bytes = all_frames(&r->traffic),
         .missing = rep->missing_now,
         .degraded = degraded_of(&r->in->config.plan, rep),
@@ -230,8 +231,8 @@ void server_results_progress(struct server_results *r, const struct server_repor
         p.rounds_per_s =
             (double)(rep->rounds - r->last_rounds) / seconds_since(r->first_round_us, now_us);
     /* Somebody is always last; a line names nobody for less than a visible pause. */
-    if (rep->waiting_for >= 0 && now_us - rep->waiting_since_us > SLOW_US)
-        p.slow = r->in->roster.party[rep->waiting_for].name;
+    if (rep->presence.waiting_for >= 0 && now_us - rep->presence.waiting_since_us > SLOW_US)
+        p.slow = r->in->roster.party[rep->presence.waiting_for].name;
     shown_metric(rep, &p);
     report_progress_line(line, &p);
     printf(terminal ? "\r%s\033[K%s" : "%s%s", line, line_end || !terminal ? "\n" : "");
@@ -244,13 +245,13 @@ static void fill_lateness(struct report_party *p, const struct plan *plan,
                           const struct server_report *rep, size_t i)
 {
     p->has_shares = secagg_shares(plan->protocol.aggregation);
-    p->share_wait_s = 1e-6 * (double)rep->share_wait_us[i];
-    p->slowest_shares = rep->slowest_shares[i];
+    p->share_wait_s = 1e-6 * (double)rep->shares.us[i];
+    p->slowest_shares = rep->shares.times[i];
     p->can_miss = can_miss(plan) || can_be_absent(plan);
-    p->missing_uploads = rep->missing[i];
-    p->late_uploads = rep->late[i];
+    p->missing_uploads = rep->whose.missing[i];
+    p->late_uploads = rep->whose.late[i];
     p->can_be_absent = can_be_absent(plan);
-    p->absent_rounds = rep->absent[i];
+    p->absent_rounds = rep->whose.absent[i];
 }
 
 static void fill_parties(struct server_results *r, const struct server_report *rep)
@@ -259,10 +260,10 @@ static void fill_parties(struct server_results *r, const struct server_report *r
     for (size_t i = 0; i < r->in->roster.n; i++) {
         struct report_party *p = &r->summary.party[i];
         snprintf(p->name, sizeof p->name, "%s", r->in->roster.party[i].name);
-        p->wait_s = 1e-6 * (double)rep->wait_us[i];
-        p->slowest_rounds = rep->slowest_rounds[i];
-        p->lost = rep->lost[i];
-        p->rejoined = rep->joined[i] > 0 ? rep->joined[i] - 1 : 0;
+        p->wait_s = 1e-6 * (double)rep->uploads.us[i];
+        p->slowest_rounds = rep->uploads.times[i];
+        p->lost = rep->presence.lost[i];
+        p->rejoined = rep->presence.joined[i] > 0 ? rep->presence.joined[i] - 1 : 0;
         fill_lateness(p, &r->in->config.plan, rep, i);
     }
 }
@@ -281,8 +282,10 @@ enum status server_results_package(const struct server_results *r, struct server
     m.epochs = rep->epochs;
     if (package_has_trail(&m.plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
-    package_score(m.score, &rep->train, &rep->test);
-    st = models_keep(r->in->home, &m, server_session_head(s), err);
+    package_score(m.score, &rep->measured.train, &rep->measured.test);
+    st = classes_print(&r->in->classes, &m.classes);
+    st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), err)
+                         : error_set(err, st, "model package: %s", status_words(st));
     if (st == STATUS_OK)
         log_info("the model of run %s is kept, and in use", m.run);
     package_deinit(&m);
@@ -290,11 +293,11 @@ enum status server_results_package(const struct server_results *r, struct server
 }
 
 /* One row: of sigmoid both classes' probabilities, of regression the value. */
-static void print_scores(FILE *f, const struct server_predict *p, const float *score)
+static void print_scores(FILE *f, const struct predict_scored *p, const float *score)
 {
-    if (p->head.loss == NN_LOSS_SIGMOID)
+    if (p->loss == NN_LOSS_SIGMOID)
         fprintf(f, ",%.9g", 1 - (double)score[0]);
-    for (uint32_t k = 0; k < p->head.outputs; k++)
+    for (uint32_t k = 0; k < p->outputs; k++)
         fprintf(f, ",%.9g", (double)score[k]);
     fputc('\n', f);
 }
@@ -302,9 +305,8 @@ static void print_scores(FILE *f, const struct server_predict *p, const float *s
 enum status server_results_predictions(const struct server_results *r, struct server_session *s,
                                        struct error *err)
 {
-    const struct server_predict *p = server_session_predictions(s);
+    const struct predict_scored p = server_predict_scored(server_session_predictions(s));
     const char *path = r->options->scores;
-    const uint32_t columns = server_predict_columns(p);
     FILE *f = NULL;
     enum status st = path == NULL ? STATUS_OK : file_create(&f, path, 0600, err);
     bool bad;
@@ -312,16 +314,16 @@ enum status server_results_predictions(const struct server_results *r, struct se
     if (path == NULL || st != STATUS_OK)
         return st;
     fputs("id", f);
-    if (p->head.loss == NN_LOSS_SQUARED)
+    if (p.loss == NN_LOSS_SQUARED)
         fputs(",score", f);
-    for (uint32_t k = 0; p->head.loss != NN_LOSS_SQUARED && k < columns; k++)
+    for (uint32_t k = 0; p.loss != NN_LOSS_SQUARED && k < p.columns; k++)
         fprintf(f, ",score_%u", k);
     fputc('\n', f);
-    for (uint32_t i = 0; i < p->asked.rows; i++) {
-        const uint32_t from = p->asked.at[i], to = p->asked.at[i + 1];
+    for (uint32_t i = 0; i < p.asked->rows; i++) {
+        const uint32_t from = p.asked->at[i], to = p.asked->at[i + 1];
 
-        fprintf(f, "%.*s", (int)(to - from - 1), p->asked.ids + from);
-        print_scores(f, p, p->scores + (size_t)i * p->head.outputs);
+        fprintf(f, "%.*s", (int)(to - from - 1), p.asked->ids + from);
+        print_scores(f, &p, p.scores + (size_t)i * p.outputs);
     }
     bad = ferror(f) != 0;
     if (fclose(f) != 0 || bad)
@@ -350,8 +352,8 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.void_rounds = rep->void_rounds;
     r->summary.degraded = degraded_of(p, rep);
     r->summary.epochs = rep->epochs;
-    r->summary.train = rep->train;
-    r->summary.test = rep->test;
+    r->summary.train = rep->measured.train;
+    r->summary.test = rep->measured.test;
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;

@@ -108,12 +108,12 @@ static struct journal_place place_of(const struct server_run *r)
 static enum status replay(void *owner, const struct journal_record *record)
 {
     struct server_run *r = owner;
-    uint64_t sweeps = server_session_report(r->session)->sweeps;
+    uint64_t sweeps = server_session_report(r->session)->measured.sweeps;
     enum status s = server_session_replay(r->session, record, &r->error);
     const struct server_report *rep = server_session_report(r->session);
     struct error err = {0};
 
-    if (s == STATUS_OK && rep->sweeps > sweeps &&
+    if (s == STATUS_OK && rep->measured.sweeps > sweeps &&
         server_results_replayed(&r->results, rep, clock_us(), &err) != STATUS_OK)
         log_error("%s", err.text);
     return s;
@@ -147,10 +147,10 @@ static enum status begin_session(struct server_run *r, struct error *err)
         .asked = in->predicts ? &in->asked : NULL,
         .plan = &in->config.plan,
         .roster = &in->roster,
-        .train = &in->train,
-        .test = &in->test,
-        .train_target = in->train_target,
-        .test_target = in->test_target,
+        .labels.train = &in->train,
+        .labels.test = &in->test,
+        .labels.train_target = in->train_target,
+        .labels.test_target = in->test_target,
         .weights = in->weights.len > 0 ? in->weights.data : NULL,
         .weights_n = in->weights.len,
         .seeded = r->options->seeded,

@@ -30,8 +30,8 @@ static struct server_terms terms_of(const struct server_session *s,
         .colluders = plan_withstands(p),
         .train_rows = p->shape.train_rows,
         .test_rows = p->shape.test_rows,
-        .train = setup->train,
-        .test = setup->test,
+        .train = setup->labels.train,
+        .test = setup->labels.test,
         .counts = setup->counts,
         .id_mismatches = setup->id_mismatches,
     };
@@ -70,30 +70,6 @@ enum status server_session_train(struct server_session *s, const struct server_s
     return server_train_init(&s->train, setup, &s->fed, err);
 }
 
-/* Ids of predictions are compared with nobody's: they are told. */
-static struct server_terms terms_of_predictions(const struct server_session *s,
-                                                const struct server_setup *setup)
-{
-    static const struct table none = {0};
-    const struct server_predict *p = s->predict;
-
-    return (struct server_terms){
-        .roster = setup->roster,
-        .kind = JOB_PREDICT,
-        .text = {p->text.data, p->text.len},
-        .digest = p->digest,
-        .straggler = STRAGGLER_WAIT,
-        .patience_ms = p->plan.protocol.patience_ms,
-        .deadline_ms = p->plan.protocol.deadline_ms,
-        .smallest = (uint32_t)setup->roster->n,
-        .colluders = plan_withstands(&p->plan),
-        .train = &none,
-        .test = &none,
-        .counts = setup->counts,
-        .id_mismatches = setup->id_mismatches,
-    };
-}
-
 static enum status predict(struct server_session *s, const struct server_setup *setup,
                            struct error *err)
 {
@@ -104,7 +80,7 @@ static enum status predict(struct server_session *s, const struct server_setup *
     st = server_predict_new(&s->predict, setup, &s->fed, err);
     if (st != STATUS_OK)
         return st;
-    terms = terms_of_predictions(s, setup);
+    terms = server_predict_terms(s->predict, setup);
     server_federation_play(&s->fed, &terms, &server_job_predict, s->predict);
     return STATUS_OK;
 }
@@ -208,23 +184,23 @@ const struct server_report *server_session_report(struct server_session *s)
     struct server_report *r = &s->train.report;
     const struct server_federation *f = &s->fed;
 
-    r->phase = f->sm.phase;
-    r->generation = f->set.generation;
-    r->stale_messages = f->counts.stale_messages;
-    memcpy(r->lost, f->counts.lost, sizeof r->lost);
-    memcpy(r->joined, f->counts.joined, sizeof r->joined);
+    r->presence.phase = f->sm.phase;
+    r->presence.generation = f->set.generation;
+    r->presence.stale_messages = f->counts.stale_messages;
+    memcpy(r->presence.lost, f->counts.lost, sizeof r->presence.lost);
+    memcpy(r->presence.joined, f->counts.joined, sizeof r->presence.joined);
     r->steps = s->train.trainer.steps_done;
     if (s->predict == NULL)
         r->epochs = server_trainer_epochs(&s->train.trainer);
     else
-        r->rounds = s->predict->rounds;
+        r->rounds = server_predict_rounds(s->predict);
     r->trail = s->train.trainer.trail.value;
-    r->members_n = f->set.n;
-    r->waiting_for = -1;
-    r->waiting_since_us = s->train.round.opened_us;
+    r->presence.members_n = f->set.n;
+    r->presence.waiting_for = -1;
+    r->presence.waiting_since_us = s->train.round.opened_us;
     for (size_t i = 0; i < f->terms.roster->n; i++) {
         if ((f->sm.phase == PHASE_GATHER || f->peer[i].member >= 0) && !f->peer[i].answered)
-            r->waiting_for = (int)i;
+            r->presence.waiting_for = (int)i;
     }
     return r;
 }
@@ -281,7 +257,7 @@ size_t server_session_down_max(const struct server_session *s)
         return server_predict_down_max(s->predict);
     if (s->plan_text.len == 0)
         return WIRE_SETUP_MAX;
-    return wire_down_max(&s->train.plan, server_share_max(s->train.shares));
+    return wire_down_max(s->train.trainer.plan, server_share_max(s->train.shares));
 }
 
 struct spans *server_session_spans(struct server_session *s)

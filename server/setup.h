@@ -51,13 +51,18 @@ struct server_question {
     bool absent[WIRE_MEMBERS_MAX]; /* by roster index: uploads a constant */
 };
 
+/* Whose rows are predicted, and what they are in truth; test NULL: there is none. */
+struct server_labels {
+    const struct table *train, *test;
+    const float *train_target, *test_target;
+};
+
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
     const struct server_question *asked; /* a job of predictions; NULL: training */
     const struct plan *plan;             /* shape filled in; NULL: no run */
     const struct roster *roster;
-    const struct table *train, *test; /* label tables; test NULL: none */
-    const float *train_target, *test_target;
+    struct server_labels labels;
     const uint8_t *weights; /* of model.load; NULL: they are drawn */
     size_t weights_n;
     bool seeded; /* --insecure-seed */
@@ -88,26 +93,49 @@ struct server_degraded {
     uint64_t replayed;   /* gradients sent again to who had missed them */
 };
 
-/* What the driver shows and writes down. */
-struct server_report {
-    enum phase phase;
-    uint64_t generation, rounds /* of training */, void_rounds, steps, sweeps, stale_messages,
-        integrity_failures;
-    struct server_degraded degraded;
-    uint32_t missing_now; /* parties of the roster that the last training round closed without */
-    double epochs, last_loss;
+/* Whose part of that it was, in this process; by roster index, as all that follows. */
+struct server_whose {
+    uint64_t missing[WIRE_MEMBERS_MAX], late[WIRE_MEMBERS_MAX], absent[WIRE_MEMBERS_MAX];
+};
+
+/* Whose answer was the last to come: how often, and for how long after all others. */
+struct server_waited {
+    uint64_t times[WIRE_MEMBERS_MAX], us[WIRE_MEMBERS_MAX];
+};
+
+/* How good the model is, by the last evaluation; last_loss: of the last training round. */
+struct server_measured {
+    uint64_t sweeps;
+    double last_loss;
     struct score train, test;
     struct server_reached reached;
-    struct agenda agenda;
-    const uint8_t *trail; /* after `steps` (common/flow/trail.h) */
+};
+
+/* Who is there: session.c says it when it is asked, as the federation stands then. */
+struct server_presence {
+    enum phase phase;
+    uint64_t generation, stale_messages;
     uint32_t members_n;
-    int waiting_for;           /* roster index of a member whose answer is missing; -1: nobody */
+    int waiting_for;           /* a member whose answer is missing; -1: nobody */
     uint64_t waiting_since_us; /* when it was asked */
-    uint64_t wait_us[WIRE_MEMBERS_MAX], slowest_rounds[WIRE_MEMBERS_MAX];
-    uint64_t share_wait_us[WIRE_MEMBERS_MAX], slowest_shares[WIRE_MEMBERS_MAX];
     uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
-    /* Whose part of `degraded` it was, in this process. */
-    uint64_t missing[WIRE_MEMBERS_MAX], late[WIRE_MEMBERS_MAX], absent[WIRE_MEMBERS_MAX];
+};
+
+/* What the driver shows and writes down.  Training counts in it as it goes; session.c adds what
+ * stands in the first block. */
+struct server_report {
+    struct server_presence presence;
+    uint64_t steps;
+    double epochs;
+    const uint8_t *trail; /* after `steps` (common/flow/trail.h) */
+
+    struct agenda agenda;
+    uint64_t rounds /* of training */, void_rounds, integrity_failures;
+    uint32_t missing_now; /* parties of the roster that the last training round closed without */
+    struct server_degraded degraded;
+    struct server_whose whose;
+    struct server_waited uploads, shares;
+    struct server_measured measured;
 };
 
 #endif

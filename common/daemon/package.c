@@ -1,28 +1,17 @@
-/* package.c -- the metadata of a package, written and read.
- *
- * Reading ends with writing: a package is accepted when its metadata is, byte for byte, what this
- * program would write of what it has read.
- *
+/* package.c -- a package as a file: metadata (package_text.h), then weights.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/daemon/package.h"
 
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/daemon/package_text.h"
 #include "common/nn/safetensors.h"
 #include "common/nn/safetensors_header.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static const char *const roles[] = {[PACKAGE_BOTTOM] = "bottom", [PACKAGE_HEAD] = "head"};
-static const char *const acts[] = {[NN_ACT_NONE] = "none",
-                                   [NN_ACT_RELU] = "relu",
-                                   [NN_ACT_TANH] = "tanh",
-                                   [NN_ACT_SIGMOID] = "sigmoid"};
-enum { ACTS = sizeof acts / sizeof *acts, KEYS_MAX = 32, KEY_CHARS = 32 };
 
 void package_init(struct package *p)
 {
@@ -32,178 +21,12 @@ void package_init(struct package *p)
 
 void package_deinit(struct package *p)
 {
+    schema_deinit(&p->schema);
     mem_free(p->names);
     scale_deinit(&p->scale);
+    mem_free(p->classes);
     buf_deinit(&p->file);
-    p->names = NULL;
-}
-
-/* --- writing --- */
-
-/* One pair: `text` with what JSON does not take as it is escaped. */
-static enum status pair(struct buf *out, const char *key, const char *text, size_t n)
-{
-    enum status s = buf_printf(out, "%s\"%s\":\"", out->len > 1 ? "," : "", key);
-
-    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
-        const unsigned char c = (unsigned char)text[i];
-
-        if (c == '\n')
-            s = buf_append(out, "\\n", 2);
-        else if (c == '"' || c == '\\')
-            s = buf_append(out, (char[]){'\\', (char)c}, 2);
-        else if (c < 0x20 || c == 0x7f)
-            s = buf_printf(out, "\\u00%02x", c);
-        else
-            s = buf_append(out, &text[i], 1);
-    }
-    return s == STATUS_OK ? buf_append(out, "\"", 1) : s;
-}
-
-static enum status pair_text(struct buf *out, const char *key, const char *text)
-{
-    return pair(out, key, text, strlen(text));
-}
-
-static enum status pair_digest(struct buf *out, const char *key, const uint8_t digest[DIGEST_BYTES])
-{
-    char hex[DIGEST_HEX_CHARS + 1];
-
-    digest_hex(hex, digest, DIGEST_BYTES);
-    return pair_text(out, key, hex);
-}
-
-static enum status pair_number(struct buf *out, const char *key, double value)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%.17g", value);
-    return pair_text(out, key, text);
-}
-
-static enum status pair_float(struct buf *out, const char *key, float value)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%.9g", (double)value);
-    return pair_text(out, key, text);
-}
-
-static enum status pair_layers(struct buf *out, const struct nn_spec *spec)
-{
-    char widths[(NN_LAYERS_MAX + 1) * 12] = "", names[NN_LAYERS_MAX * 12] = "";
-    size_t w = 0, a = 0;
-    enum status s;
-
-    for (size_t i = 0; i <= spec->layers; i++)
-        w += (size_t)snprintf(widths + w, sizeof widths - w, "%s%u", i > 0 ? "," : "",
-                              spec->width[i]);
-    for (size_t i = 0; i < spec->layers; i++)
-        a += (size_t)snprintf(names + a, sizeof names - a, "%s%s", i > 0 ? "," : "",
-                              acts[spec->act[i]]);
-    s = pair_text(out, "widths", widths);
-    if (s == STATUS_OK)
-        s = pair_text(out, "activations", names);
-    if (s == STATUS_OK)
-        s = pair_float(out, "out_scale", spec->out_scale);
-    if (s == STATUS_OK)
-        s = pair_number(out, "degree", spec->degree);
-    return s == STATUS_OK ? pair_float(out, "x_max", spec->x_max) : s;
-}
-
-/* Names one a line; empty when the file had none. */
-static enum status pair_columns(struct buf *out, const struct package *p, struct buf *text)
-{
-    enum status s = STATUS_OK;
-
-    text->len = 0;
-    for (size_t c = 0; p->names != NULL && c < p->cols && s == STATUS_OK; c++)
-        s = buf_printf(text, "%s\n", p->names + c * TABLE_NAME_MAX);
-    return s == STATUS_OK ? pair(out, "columns", (const char *)text->data, text->len) : s;
-}
-
-/* x <- (x - mean) / sd, a line `mean,sd` for each column; empty: x stays x. */
-static enum status pair_preparation(struct buf *out, const struct package *p, struct buf *text)
-{
-    enum status s = STATUS_OK;
-
-    text->len = 0;
-    for (size_t c = 0; c < p->scale.cols && s == STATUS_OK; c++)
-        s = buf_printf(text, "%.9g,%.9g\n", (double)p->scale.mean[c], (double)p->scale.sd[c]);
-    return s == STATUS_OK ? pair(out, "standardise", (const char *)text->data, text->len) : s;
-}
-
-static const char *loss_name(const struct plan *p)
-{
-    if (p->model.task == TASK_REGRESSION)
-        return "squared";
-    return p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID ? "sigmoid"
-                                                                                  : "softmax";
-}
-
-/* What the plan says of using the model, so that a reader needs no parser of plans. */
-static enum status pair_use(struct buf *out, const struct plan *p)
-{
-    static const char *const fusions[] = {
-        [FUSION_SUM] = "sum", [FUSION_MEAN] = "mean", [FUSION_CONCAT] = "concat"};
-    enum status s = pair_text(out, "fusion", fusions[p->model.fusion]);
-
-    if (s == STATUS_OK)
-        s = pair_number(out, "parties", p->shape.parties);
-    if (s == STATUS_OK)
-        s = pair_number(out, "clip", p->protocol.clip);
-    if (s == STATUS_OK)
-        s = pair_text(out, "output", p->model.output == OUTPUT_IDENTITY ? "identity" : "linear");
-    if (s == STATUS_OK)
-        s = pair_text(out, "loss", loss_name(p));
-    return s == STATUS_OK ? pair_number(out, "outputs", p->shape.outputs) : s;
-}
-
-static enum status pair_run(struct buf *out, struct package *p, struct buf *text)
-{
-    enum status s = pair_text(out, "format", PACKAGE_FORMAT);
-
-    text->len = 0;
-    if (s == STATUS_OK)
-        s = pair_text(out, "role", roles[p->role]);
-    if (s == STATUS_OK)
-        s = pair_text(out, "run", p->run);
-    if (s == STATUS_OK)
-        s = plan_print(&p->plan, text);
-    if (s != STATUS_OK)
-        return s;
-    digest_sha256(p->plan_sha256, text->data, text->len);
-    s = pair_digest(out, "plan_sha256", p->plan_sha256);
-    if (s == STATUS_OK)
-        s = pair(out, "plan", (const char *)text->data, text->len);
-    if (s == STATUS_OK)
-        s = pair_digest(out, "trail", p->trail);
-    if (s == STATUS_OK)
-        s = pair_number(out, "epochs", p->epochs);
-    return s == STATUS_OK ? pair_number(out, "steps", (double)p->steps) : s;
-}
-
-/* All of it, braces included and a final 0 behind; p->plan_sha256 is filled in. */
-static enum status print_metadata(struct package *p, struct buf *out)
-{
-    struct buf text;
-    enum status s = buf_append(out, "{", 1);
-
-    buf_init(&text, PACKAGE_TEXT_MAX);
-    if (s == STATUS_OK)
-        s = pair_run(out, p, &text);
-    if (s == STATUS_OK)
-        s = pair_use(out, &p->plan);
-    if (s == STATUS_OK)
-        s = pair_layers(out, &p->spec);
-    if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
-        s = pair_columns(out, p, &text);
-    if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
-        s = pair_preparation(out, p, &text);
-    if (s == STATUS_OK && p->role == PACKAGE_HEAD)
-        s = pair_text(out, "score", p->score);
-    buf_deinit(&text);
-    return s == STATUS_OK ? buf_append(out, "}", 2) : s;
+    p->names = p->classes = NULL;
 }
 
 enum status package_print(struct package *p, const struct nn_net *n, struct buf *out,
@@ -215,7 +38,7 @@ enum status package_print(struct package *p, const struct nn_net *n, struct buf 
     buf_init(&metadata, PACKAGE_TEXT_MAX);
     p->spec = n->spec;
     out->len = 0;
-    s = print_metadata(p, &metadata);
+    s = package_text_print(p, &metadata);
     if (s == STATUS_OK)
         s = safetensors_print_with(n, (const char *)metadata.data, out);
     buf_deinit(&metadata);
@@ -254,248 +77,22 @@ void package_score(char out[PACKAGE_SCORE_MAX], const struct score *train, const
 
 /* --- reading --- */
 
-/* `n` numbers at most, between commas, nothing else; how many, or SIZE_MAX. */
-static size_t read_widths(uint32_t *out, size_t max, const char *text)
+static size_t features_of(const struct schema *s)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        width += schema_width(&s->column[i]);
+    return width;
+}
+
+static size_t names_of(const char *lines)
 {
     size_t n = 0;
-    char *end;
 
-    for (const char *at = text;; at = end + 1) {
-        unsigned long width = *at >= '1' && *at <= '9' ? strtoul(at, &end, 10) : 0;
-
-        if (width == 0 || width > PACKAGE_WIDTH_MAX || n == max)
-            return SIZE_MAX;
-        out[n++] = (uint32_t)width;
-        if (*end == 0)
-            return n;
-        if (*end != ',')
-            return SIZE_MAX;
-    }
-}
-
-static bool read_activations(struct nn_spec *spec, const char *text)
-{
-    const char *at = text;
-
-    for (size_t i = 0; i < spec->layers; i++) {
-        const size_t len = strcspn(at, ",");
-        int act = 0;
-
-        while (act < ACTS && (strlen(acts[act]) != len || strncmp(acts[act], at, len) != 0))
-            act++;
-        if (act == ACTS)
-            return false;
-        spec->act[i] = (enum nn_act)act;
-        at += len;
-        if (i + 1 < spec->layers && *at++ != ',')
-            return false;
-    }
-    return *at == 0;
-}
-
-static size_t lines_of(const char *text, size_t n)
-{
-    size_t lines = 0;
-
-    for (size_t i = 0; i < n; i++)
-        lines += text[i] == '\n';
-    return lines;
-}
-
-static bool read_columns(struct package *p, const char *text, size_t n)
-{
-    const size_t lines = lines_of(text, n);
-    const char *at = text;
-
-    if (n == 0)
-        return true;
-    if (lines != p->cols || text[n - 1] != '\n')
-        return false;
-    p->names = mem_alloc(lines, TABLE_NAME_MAX);
-    for (size_t c = 0; p->names != NULL && c < lines; c++) {
-        const size_t len = (size_t)(strchr(at, '\n') - at);
-
-        if (len >= TABLE_NAME_MAX)
-            return false;
-        memcpy(p->names + c * TABLE_NAME_MAX, at, len);
-        at += len + 1;
-    }
-    return p->names != NULL;
-}
-
-static bool read_preparation(struct package *p, const char *text, size_t n)
-{
-    const size_t lines = lines_of(text, n);
-    const char *at = text;
-
-    if (n == 0)
-        return true;
-    if (lines != p->cols)
-        return false;
-    p->scale.mean = mem_alloc(lines, sizeof *p->scale.mean);
-    p->scale.sd = mem_alloc(lines, sizeof *p->scale.sd);
-    if (p->scale.mean == NULL || p->scale.sd == NULL)
-        return false;
-    p->scale.cols = lines;
-    for (size_t c = 0; c < lines; c++) {
-        char *end;
-
-        p->scale.mean[c] = strtof(at, &end);
-        if (*end != ',')
-            return false;
-        p->scale.sd[c] = strtof(end + 1, &end);
-        if (*end != '\n' || !isfinite(p->scale.mean[c]) || !(p->scale.sd[c] > 0) ||
-            !isfinite(p->scale.sd[c]))
-            return false;
-        at = end + 1;
-    }
-    return true;
-}
-
-static bool read_layers(struct package *p, const char *key, const char *text)
-{
-    struct nn_spec *spec = &p->spec;
-    size_t widths;
-
-    if (strcmp(key, "widths") == 0) {
-        widths = read_widths(spec->width, NN_LAYERS_MAX + 1, text);
-        spec->layers = widths - 1;
-        p->cols = p->role == PACKAGE_BOTTOM && widths != SIZE_MAX ? spec->width[0] : 0;
-        return widths != SIZE_MAX && p->cols <= TABLE_COLUMNS_MAX;
-    }
-    if (strcmp(key, "activations") == 0)
-        return read_activations(spec, text);
-    if (strcmp(key, "out_scale") == 0) {
-        spec->out_scale = strtof(text, NULL);
-        return spec->out_scale > 0 && isfinite(spec->out_scale);
-    }
-    if (strcmp(key, "degree") == 0) {
-        spec->degree = (uint32_t)strtoul(text, NULL, 10);
-        return spec->degree <= NN_DEGREE_MAX &&
-               (spec->degree == 0 ||
-                (spec->layers == 1 && spec->act[0] == NN_ACT_NONE && spec->out_scale == 1));
-    }
-    spec->x_max = strtof(text, NULL);
-    return spec->x_max >= 0 && isfinite(spec->x_max);
-}
-
-static bool read_run(struct package *p, const char *key, const char *text, size_t n)
-{
-    struct error ignored = {0};
-
-    if (strcmp(key, "role") == 0) {
-        p->role = strcmp(text, roles[PACKAGE_HEAD]) == 0 ? PACKAGE_HEAD : PACKAGE_BOTTOM;
-        return true;
-    }
-    if (strcmp(key, "run") == 0) {
-        const bool good = n > 0 && n <= PACKAGE_RUN_MAX &&
-                          strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
-
-        snprintf(p->run, sizeof p->run, "%s", good ? text : "");
-        return good;
-    }
-    if (strcmp(key, "plan") == 0)
-        return plan_parse(&p->plan, text, n, &ignored) == STATUS_OK;
-    if (strcmp(key, "trail") == 0)
-        return digest_from_hex(p->trail, DIGEST_BYTES, text) != 0;
-    if (strcmp(key, "epochs") == 0) {
-        p->epochs = strtod(text, NULL);
-        return p->epochs >= 0 && isfinite(p->epochs);
-    }
-    p->steps = strtoull(text, NULL, 10);
-    return p->steps < (UINT64_C(1) << 53);
-}
-
-/* One pair into its field, in any order that needs no other; what is written anyhow is not looked
- * at, since all has to be as it would be written again. */
-static bool read_pair(struct package *p, const char *key, const char *text, size_t n)
-{
-    static const char *const of_run[] = {"role", "run", "plan", "trail", "epochs", "steps"};
-    static const char *const of_net[] = {"widths", "activations", "out_scale", "degree", "x_max"};
-
-    if (strlen(text) != n) /* a zero byte */
-        return false;
-    for (size_t i = 0; i < sizeof of_run / sizeof *of_run; i++)
-        if (strcmp(key, of_run[i]) == 0)
-            return read_run(p, key, text, n);
-    for (size_t i = 0; i < sizeof of_net / sizeof *of_net; i++)
-        if (strcmp(key, of_net[i]) == 0)
-            return read_layers(p, key, text);
-    if (strcmp(key, "columns") == 0)
-        return p->names == NULL && read_columns(p, text, n);
-    if (strcmp(key, "standardise") == 0)
-        return p->scale.mean == NULL && read_preparation(p, text, n);
-    if (strcmp(key, "score") == 0)
-        return snprintf(p->score, sizeof p->score, "%s", text) < (int)sizeof p->score;
-    return true;
-}
-
-/* The keys that were read.  What is allocated for one goes by what others have said, so that none
- * may be said again. */
-struct keys {
-    char name[KEYS_MAX][KEY_CHARS];
-    size_t n;
-};
-
-static bool is_new(struct keys *k, const char *name)
-{
-    for (size_t i = 0; i < k->n; i++)
-        if (strcmp(k->name[i], name) == 0)
-            return false;
-    if (k->n == KEYS_MAX)
-        return false;
-    memcpy(k->name[k->n++], name, KEY_CHARS);
-    return true;
-}
-
-static enum status read_metadata(struct package *p, const struct safetensors_text *metadata,
-                                 struct error *err)
-{
-    struct safetensors_header m;
-    struct safetensors_text key, value;
-    struct keys seen = {.n = 0};
-    char *text = mem_alloc(metadata->len + 1, 1), name[KEY_CHARS] = "";
-    int more;
-
-    if (text == NULL)
-        return error_set(err, STATUS_MEMORY, "no memory for the metadata");
-    safetensors_metadata_init(&m, metadata);
-    while ((more = safetensors_metadata_next(&m, &key, &value)) == 1) {
-        const size_t n = safetensors_text_decode(text, &value);
-
-        snprintf(name, sizeof name, "%.*s", (int)(key.len < KEY_CHARS ? key.len : KEY_CHARS - 1),
-                 key.at);
-        if (n != SIZE_MAX)
-            text[n] = 0;
-        if (n == SIZE_MAX || !is_new(&seen, name) || !read_pair(p, name, text, n)) {
-            mem_free(text);
-            return error_set(err, STATUS_DATA, "its metadata says no such thing as its \"%s\"",
-                             strlen(name) == key.len ? name : "key");
-        }
-    }
-    mem_free(text);
-    return more == 0 ? STATUS_OK : error_set(err, STATUS_DATA, "its metadata is no map of strings");
-}
-
-/* Written again it is the same: nothing was left out, nothing misread. */
-static enum status check_form(struct package *p, const struct safetensors_text *metadata,
-                              struct error *err)
-{
-    struct buf again;
-    enum status s;
-
-    if (p->plan.shape.parties == 0)
-        return error_set(err, STATUS_DATA, "no model package: it has no plan");
-    buf_init(&again, PACKAGE_TEXT_MAX);
-    s = print_metadata(p, &again);
-    if (s == STATUS_OK &&
-        (again.len != metadata->len + 1 || memcmp(again.data, metadata->at, metadata->len) != 0))
-        s = error_set(err, STATUS_DATA, "no model package (%s), or one that was changed",
-                      PACKAGE_FORMAT);
-    else if (s != STATUS_OK)
-        error_set(err, s, "%s", status_words(s));
-    buf_deinit(&again);
-    return s;
+    for (const char *at = lines; at != NULL && *at != 0; at++)
+        n += *at == '\n';
+    return n;
 }
 
 /* Does it fit the plan that stands in it? */
@@ -511,6 +108,10 @@ static enum status check_shape(const struct package *p, size_t data_bytes, struc
         spec->width[spec->layers] != (head ? plan->shape.outputs : plan->model.embedding) ||
         (!head && spec->layers == 0))
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
+    if (p->schema.n > 0 && (head || features_of(&p->schema) != p->cols))
+        return error_set(err, STATUS_DATA, "its schema does not make its columns");
+    if (p->classes != NULL && (!head || names_of(p->classes) != package_classes(plan)))
+        return error_set(err, STATUS_DATA, "it has not a name for each of its classes");
     if (nn_spec_params(spec) != data_bytes / sizeof(float))
         return error_set(err, STATUS_DATA, "its weights are not as many as its layers have");
     return STATUS_OK;
@@ -525,9 +126,7 @@ enum status package_parse(struct package *p, const uint8_t *bytes, size_t n, str
     if (s == STATUS_OK && (metadata.len == 0 || metadata.len > PACKAGE_TEXT_MAX))
         s = error_set(err, STATUS_DATA, "weights without the metadata of a model package");
     if (s == STATUS_OK)
-        s = read_metadata(p, &metadata, err);
-    if (s == STATUS_OK)
-        s = check_form(p, &metadata, err);
+        s = package_text_read(p, &metadata, err);
     if (s == STATUS_OK)
         s = check_shape(p, data_bytes, err);
     if (s == STATUS_OK && p->file.data != bytes) {
@@ -573,6 +172,43 @@ enum status package_columns(const struct package *p, const struct table *t, stru
                              c + 1, want, is);
     }
     return STATUS_OK;
+}
+
+enum status package_prepare(const struct package *p, struct table *t, size_t *unseen,
+                            size_t *filled, struct error *err)
+{
+    enum status s;
+
+    *unseen = *filled = 0;
+    if ((p->names == NULL) != (t->names == NULL))
+        return error_set(err, STATUS_DATA,
+                         p->names == NULL ? "it is for IDX, whose columns have no names"
+                                          : "it is for columns with names, which IDX has not");
+    s = schema_apply(&p->schema, t, unseen, filled, err);
+    if (s == STATUS_OK)
+        s = package_columns(p, t, err);
+    if (s == STATUS_OK && p->scale.cols > 0)
+        scale_apply(&p->scale, t);
+    return s;
+}
+
+uint32_t package_classes(const struct plan *plan)
+{
+    if (plan->model.task == TASK_REGRESSION)
+        return 0;
+    return plan->shape.outputs == 1 ? 2 : plan->shape.outputs; /* 1: of two, by a sigmoid */
+}
+
+void package_class(const struct package *p, uint32_t k, char *out, size_t n)
+{
+    const char *at = p->classes;
+
+    for (uint32_t i = 0; at != NULL && i < k; i++)
+        at = strchr(at, '\n') + 1;
+    if (at == NULL)
+        snprintf(out, n, "%u", k);
+    else
+        snprintf(out, n, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
 enum status package_weights(const struct package *p, struct nn_net *n, struct error *err)

@@ -15,6 +15,7 @@
 #include "common/config/plan.h"
 #include "common/crypto/digest.h"
 #include "common/data/scale.h"
+#include "common/data/schema.h"
 #include "common/metrics/score.h"
 #include "common/nn/net.h"
 
@@ -24,7 +25,7 @@ enum {
     PACKAGE_RUN_MAX = 40,        /* characters of a run's name: a-z, 0-9 and '-' */
     PACKAGE_FILE_MAX = 1 << 30,  /* bytes */
     PACKAGE_WIDTH_MAX = 1 << 24, /* of a layer: M P under concat */
-    PACKAGE_TEXT_MAX = 13 << 20, /* of the metadata: 65536 columns */
+    PACKAGE_TEXT_MAX = 60 << 20, /* of the metadata: 65536 columns, thrice */
     PACKAGE_SCORE_MAX = 512,
 };
 #define PACKAGE_FORMAT "colonnade-model/1"
@@ -40,16 +41,20 @@ struct package {
     double epochs;               /* that it has trained for */
     uint64_t steps;
     struct nn_spec spec; /* the net's; rows_max and optimizer are its user's */
-    /* Of a bottom: its columns in order.  names NULL: the file had none (IDX).  scale.cols 0: they
-     * are taken as they are. */
+    /* Of a bottom: what a table's columns become, then its inputs in order, then their scale.
+     * schema.n 0, names NULL: the file had no names (IDX).  scale.cols 0: they are taken as they
+     * are. */
+    struct schema schema;
     size_t cols;
     char *names; /* cols x TABLE_NAME_MAX */
     struct scale scale;
+    /* Of a head: what each class is called, a line for each; NULL: by its number. */
+    char *classes;
     char score[PACKAGE_SCORE_MAX]; /* of a head: lines `test.auc=0.9`, as package_score has them */
     struct buf file;               /* what it was read from, weights and all */
 };
 
-/* names, scale and file are the package's own. */
+/* schema, names, scale, classes and file are the package's own. */
 void package_init(struct package *p);
 void package_deinit(struct package *p); /* safe on a zeroed one */
 
@@ -71,6 +76,14 @@ enum status package_load(struct package *p, const char *path, struct error *err)
 
 /* Does it say of itself that it is one? */
 bool package_is(const uint8_t *bytes, size_t n);
+/* A table whose columns are what the schema knows becomes the bottom's inputs: features, scaled.
+ * The counts are schema_apply's.  STATUS_DATA: they are not those that it was trained on. */
+enum status package_prepare(const struct package *p, struct table *t, size_t *unseen,
+                            size_t *filled, struct error *err) MUST_USE;
+/* How many classes a plan's scores are of; 0 under regression. */
+uint32_t package_classes(const struct plan *plan);
+/* What class k is called: its number where it has no name.  n bytes of room. */
+void package_class(const struct package *p, uint32_t k, char *out, size_t n);
 /* A bottom's columns are those of the table, by name and in their order. */
 enum status package_columns(const struct package *p, const struct table *t,
                             struct error *err) MUST_USE;

@@ -96,6 +96,28 @@ void classes_name(const struct classes *c, uint32_t k, char *out, size_t n)
                                      levels_text(l, i));
 }
 
+enum status classes_print(const struct classes *c, char **out)
+{
+    const struct levels *l = c->n > 0 ? &c->schema.column[0].levels : NULL;
+    size_t used = 0;
+
+    *out = NULL;
+    if (c->n == 0)
+        return STATUS_OK;
+    *out = mem_alloc(c->n, LEVELS_TEXT_MAX + 2);
+    if (*out == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t k = 0; k < c->n; k++) {
+        const char *name = NULL;
+
+        for (uint32_t i = 0; i < l->n; i++)
+            if (c->of[i] == k)
+                name = name == NULL ? levels_text(l, i) : "other";
+        used += (size_t)sprintf(*out + used, "%s\n", name);
+    }
+    return STATUS_OK;
+}
+
 void classes_deinit(struct classes *c)
 {
     schema_deinit(&c->schema);

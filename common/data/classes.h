@@ -23,6 +23,9 @@ enum status classes_read(struct classes *c, struct table *t, const char *path, c
                          struct error *err) MUST_USE;
 /* The texts of class k, `a, b or ...`, cut off at n bytes. */
 void classes_name(const struct classes *c, uint32_t k, char *out, size_t n);
+/* What each class is called, a line for each: its text, or `other` where it has several; NULL where
+ * labels are numbers.  *out is the caller's (mem_free). */
+enum status classes_print(const struct classes *c, char **out) MUST_USE;
 void classes_deinit(struct classes *c); /* safe on a zeroed struct */
 
 #endif

@@ -10,17 +10,17 @@
  */
 #include "common/data/decimal.h"
 
+#include "common/base/bytes8.h"
 #include "common/base/check.h"
 
 #include <locale.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { POWER_MAX = 22, EXPONENT_MAX = 100000 };
-static const uint64_t DIGITS_ROOM = ((UINT64_C(1) << 53) - 9) / 10; /* one more digit stays exact */
+static const uint64_t DIGITS_EXACT = UINT64_C(1) << 53;
+static const uint64_t DIGITS_ROOM = (DIGITS_EXACT - 9) / 10; /* one more digit stays exact */
 
 /* A double has 29 more mantissa bits than a float: 1 and 28 zeros is half-way. */
 static const uint64_t BELOW_FLOAT = (UINT64_C(1) << 29) - 1;
@@ -101,12 +101,24 @@ static float from_text(const char *text, const char *end)
     return value;
 }
 
+/* digits * 10^exponent; false where its double stands between two floats. */
+static bool from_digits(uint64_t digits, int exponent, bool minus, float *out)
+{
+    /* 1e-22 <= value < 2^53 * 1e22 or 0: always a normal float, where
+     * the half-way test is right. */
+    const double value =
+        exponent < 0 ? (double)digits / POWER[-exponent] : (double)digits * POWER[exponent];
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    *out = (float)(minus ? -value : value);
+    return (bits & BELOW_FLOAT) != HALF_WAY;
+}
+
 const char *decimal_scan(const char *text, float *out)
 {
     struct parsed d = {.exact = true};
     const char *end = scan(text, &d);
-    double value;
-    uint64_t bits;
 
     if (end == NULL)
         return NULL;
@@ -114,14 +126,69 @@ const char *decimal_scan(const char *text, float *out)
         *out = from_text(text, end);
         return end;
     }
-    /* 1e-22 <= value < 2^53 * 1e22 or 0: always a normal float, where
-     * the half-way test is right. */
-    value = d.exponent < 0 ? (double)d.digits / POWER[-d.exponent]
-                           : (double)d.digits * POWER[d.exponent];
-    memcpy(&bits, &value, sizeof bits);
-    if ((bits & BELOW_FLOAT) == HALF_WAY)
+    if (!from_digits(d.digits, d.exponent, d.minus, out))
         *out = from_text(text, end);
-    else
-        *out = (float)(d.minus ? -value : value);
     return end;
+}
+
+/* --- short numbers, without a branch for each digit --- */
+
+enum { NO_POINT = DECIMAL_SHORT };
+
+static const uint64_t EIGHT_DIGITS = 100000000;
+
+/* Takes the first point out of eight bytes; those before it move up, behind `carry`.  Returns how
+ * many bytes stood behind it. */
+static unsigned take_point(uint64_t *w, uint64_t carry)
+{
+    const uint64_t points = bytes8_equal(*w, '.');
+    unsigned at;
+    uint64_t before;
+
+    if (points == 0)
+        return NO_POINT;
+    at = bytes8_first(points);
+    before = ((uint64_t)1 << (8 * at)) - 1;
+    *w = (*w & ~(before << 8 | 0xff)) | (*w & before) << 8 | carry;
+    return BYTES8 - 1 - at;
+}
+
+/* The first n bytes, 1 <= n <= 8, behind zeros that fill them up to eight. */
+static uint64_t fill(const char *text, unsigned n)
+{
+    return bytes8_load(text) << (8 * (BYTES8 - n)) | (bytes8_of('0') >> 8) >> (8 * (n - 1));
+}
+
+/* Digits and at most one point, 1 <= n <= DECIMAL_SHORT bytes of them. */
+static bool read_short(const char *text, size_t n, bool minus, float *out)
+{
+    uint64_t last, first = bytes8_of('0'), digits;
+    unsigned decimals;
+
+    if (n <= BYTES8) {
+        last = fill(text, (unsigned)n);
+        decimals = take_point(&last, '0');
+    } else {
+        last = bytes8_load(text + n - BYTES8);
+        first = fill(text, (unsigned)n - BYTES8);
+        decimals = take_point(&last, first >> 56);
+        if (decimals != NO_POINT)
+            first = first << 8 | '0';
+        else if ((decimals = take_point(&first, '0')) != NO_POINT)
+            decimals += BYTES8;
+    }
+    if (!bytes8_digits(last) || !bytes8_digits(first) || (n == 1 && decimals == 0))
+        return false;
+    digits = bytes8_number(first) * EIGHT_DIGITS + bytes8_number(last);
+    decimals = decimals == NO_POINT ? 0 : decimals;
+    return digits <= DIGITS_EXACT && from_digits(digits, -(int)decimals, minus, out);
+}
+
+bool decimal_read(const char *text, size_t n, float *out)
+{
+    const size_t sign = *text == '-';
+
+    if (n > sign && n <= DECIMAL_SHORT && read_short(text + sign, n - sign, sign != 0, out))
+        return true;
+    return decimal_scan(text, out) == text + n;
 }

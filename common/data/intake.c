@@ -229,7 +229,7 @@ static void decide_kind(struct schema_column *c, const struct cell *cell)
 {
     float value;
 
-    if (cell->kind == CELL_NUMBER || decimal_scan(cell->text, &value) == cell->text + cell->n)
+    if (cell->kind == CELL_NUMBER || decimal_read(cell->text, cell->n, &value))
         c->kind = SCHEMA_NUMBER;
     else if (when_scan(cell->text, cell->n, &value))
         c->kind = SCHEMA_TIME;
@@ -328,7 +328,7 @@ static enum status take_other(struct intake *in, size_t col, float *out, struct 
     case SCHEMA_NUMBER:
         if (cell->kind == CELL_NUMBER)
             *out = (float)cell->number;
-        else if (decimal_scan(cell->text, out) != cell->text + cell->n)
+        else if (!decimal_read(cell->text, cell->n, out))
             return source_fault(&in->source, in->from[col], "not a number", err);
         if (isfinite(*out))
             return STATUS_OK;
@@ -353,8 +353,8 @@ static enum status take_row(struct intake *in, struct error *err)
         if (in->schema->column[i].kind == SCHEMA_NUMBER) {
             const struct cell *cell = &in->source.cell[in->from[i]];
 
-            if (cell->kind == CELL_TEXT &&
-                decimal_scan(cell->text, &x[i]) == cell->text + cell->n && isfinite(x[i]))
+            if (cell->kind == CELL_TEXT && decimal_read(cell->text, cell->n, &x[i]) &&
+                isfinite(x[i]))
                 continue;
         }
         s = take_other(in, i, &x[i], err);

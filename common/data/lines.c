@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-enum { LINES_CHUNK = 65536 };
+/* Behind what is read: the final 0 of a last line without an end, and what may be read behind it.
+ */
+enum { LINES_CHUNK = 65536, LINES_BEHIND = 1 + LINES_READABLE };
 
 static const char MARK[] = "\xef\xbb\xbf"; /* the byte order mark that some programs put first */
 
@@ -19,8 +21,7 @@ enum status lines_open(struct lines *l, const char *path, size_t line_max, struc
     s = stream_open(&l->stream, path, err);
     if (s != STATUS_OK)
         return s;
-    /* One more than is ever read: the last line may lack its end and still gets its final 0. */
-    l->data = mem_alloc(LINES_CHUNK + 1, 1);
+    l->data = mem_alloc(LINES_CHUNK + LINES_BEHIND, 1);
     if (l->data == NULL) {
         lines_close(l);
         return error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY));
@@ -64,7 +65,7 @@ static enum status lines_fill(struct lines *l, struct error *err)
     l->at = 0;
     l->end = unread;
     if (unread == l->cap) {
-        char *grown = mem_grow(l->data, unread, 2 * l->cap + 1);
+        char *grown = mem_grow(l->data, unread, 2 * l->cap + LINES_BEHIND);
 
         if (grown == NULL)
             return error_set(err, STATUS_MEMORY, "%s: %s", l->stream.path,

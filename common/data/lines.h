@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { LINES_READABLE = 32 }; /* bytes behind a line that may be read, whatever they are */
+
 struct lines {
     struct stream stream;
     size_t line_max; /* bytes, without the line end */

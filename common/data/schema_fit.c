@@ -151,6 +151,10 @@ static enum status fit_column(struct schema_column *c, const struct table *t, si
     else
         s = c->open ? place_levels(c) : STATUS_OK;
     c->open = false;
+    if (s == STATUS_OK && schema_width(c) == 0) {
+        log_warn("column \"%s\": ignored, no training row has a value there", c->name);
+        c->kind = SCHEMA_IGNORED;
+    }
     return s;
 }
 

@@ -13,9 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-static const struct tree_limits limits = {
-    .bytes = SCHEMA_TEXT_MAX, .depth = 5, .nodes = SCHEMA_NODES_MAX, .text_max = LEVELS_TEXT_MAX};
-
 /* --- printing --- */
 
 static enum status print_number(struct buf *out, const char *before, float x)
@@ -74,6 +71,8 @@ static enum status print_column(const struct schema_column *c, struct buf *out)
         s = print_levels(c, out);
     if (s == STATUS_OK && schema_width(c) > 0 && c->kind != SCHEMA_CATEGORY)
         s = print_values(c, out);
+    else if (s == STATUS_OK && c->kind == SCHEMA_CATEGORY && c->missing == MISSING_REFUSED)
+        s = buf_printf(out, ", missing: %s", schema_missings[c->missing]);
     if (s == STATUS_OK && c->indicator)
         s = buf_printf(out, ", indicator: true");
     return s == STATUS_OK ? buf_printf(out, "}\n") : s;
@@ -138,7 +137,7 @@ static enum status read_levels(const struct reader *r, struct schema_column *c,
 {
     uint32_t number;
 
-    if (t->kind != TREE_LIST || t->n == 0)
+    if (t->kind != TREE_LIST)
         return refuse(r, t->value_line, "levels: a list of texts expected");
     for (const struct tree *item = t->first; item != NULL; item = item->next) {
         const uint32_t before = c->levels.n;
@@ -214,6 +213,8 @@ static enum status check_column(const struct reader *r, const struct schema *s,
 {
     const bool number = schema_width(c) > 0 && c->kind != SCHEMA_CATEGORY;
 
+    if (c->kind == SCHEMA_CATEGORY && !c->open && c->levels.n == 0 && schema_width(c) == 0)
+        return refuse(r, line, "levels: a list that is empty needs other: true");
     if (c->kind == SCHEMA_ORDERED && c->levels.n == 0)
         return refuse(r, line, "an ordered column needs its levels, the lowest first");
     if (number && c->missing == MISSING_CONSTANT && !c->filled)
@@ -292,6 +293,11 @@ enum status schema_parse(struct schema *s, const char *text, size_t n, const cha
                          struct error *err)
 {
     const struct reader r = {.path = path, .err = err};
+    /* No text has more entries than bytes. */
+    const struct tree_limits limits = {.bytes = SCHEMA_TEXT_MAX,
+                                       .depth = 5,
+                                       .nodes = n < SCHEMA_NODES_MAX ? n + 1 : SCHEMA_NODES_MAX,
+                                       .text_max = LEVELS_TEXT_MAX};
     const struct tree *root;
     struct tree_fault f;
     struct arena a;

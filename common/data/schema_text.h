@@ -17,7 +17,8 @@
 #include "common/base/buf.h"
 #include "common/data/schema.h"
 
-enum { SCHEMA_TEXT_MAX = 1 << 22, SCHEMA_NODES_MAX = 1 << 18 };
+/* A table of as many columns as there may be, with all that may be said of them. */
+enum { SCHEMA_TEXT_MAX = 1 << 25, SCHEMA_NODES_MAX = 1 << 20 };
 
 enum status schema_print(const struct schema *s, struct buf *out) MUST_USE;
 /* s is zeroed on failure; STATUS_CONFIG with `path:line: reason`.  `path` is only for that. */

@@ -26,7 +26,8 @@ enum {
 enum cell_kind { CELL_TEXT, CELL_NUMBER, CELL_NONE };
 
 struct cell {
-    const char *text; /* of CELL_TEXT: n bytes of UTF-8 and a final 0, valid until the next row */
+    const char *text; /* of CELL_TEXT: n bytes of UTF-8 and a final 0, valid until the next row, as
+                       * readable as decimal_read wants a number */
     size_t n;
     double number; /* of CELL_NUMBER */
     enum cell_kind kind;

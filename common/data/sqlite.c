@@ -8,6 +8,7 @@
 #include "common/data/sqlite.h"
 
 #include "common/base/mem.h"
+#include "common/data/decimal.h"
 #include "common/data/stream.h"
 
 #include <sqlite3.h>
@@ -16,6 +17,7 @@
 struct sqlite {
     sqlite3 *db;
     sqlite3_stmt *rows;
+    char (*readable)[DECIMAL_READABLE]; /* by column: its text, where that is short (source.h) */
 };
 
 static enum status refuse(const struct source *s, struct error *err)
@@ -74,6 +76,8 @@ static enum status sqlite_next(struct source *s, bool *more, struct error *err)
             return refuse(s, err);
         if (memchr(c->text, 0, c->n) != NULL)
             return source_fault(s, i, "byte 0 in a text", err);
+        if (c->n <= DECIMAL_SHORT)
+            c->text = memcpy(q->readable[i], c->text, c->n + 1);
     }
     return STATUS_OK;
 }
@@ -84,6 +88,7 @@ static void sqlite_close(struct source *s)
 
     sqlite3_finalize(q->rows);
     sqlite3_close(q->db);
+    mem_free(q->readable);
     mem_free(q);
 }
 
@@ -129,6 +134,11 @@ static enum status begin(struct source *s, const char *table, struct error *err)
                    ? source_fail(s, err, "no table \"%.64s\"", table)
                    : refuse(s, err);
     status = source_columns(s, (size_t)sqlite3_column_count(q->rows), err);
+    if (status == STATUS_OK) {
+        q->readable = mem_alloc(s->cols, sizeof *q->readable);
+        if (q->readable == NULL)
+            return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+    }
     for (size_t i = 0; status == STATUS_OK && i < s->cols; i++) {
         const char *name = sqlite3_column_name(q->rows, (int)i);
 

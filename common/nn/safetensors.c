@@ -16,7 +16,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
 
-enum { LENGTH_BYTES = 8, HEADER_MAX = 1 << 24, TENSORS_MAX = 2 * NN_LAYERS_MAX, NAME_BYTES = 40 };
+enum { LENGTH_BYTES = 8, HEADER_MAX = 1 << 26, TENSORS_MAX = 2 * NN_LAYERS_MAX, NAME_BYTES = 40 };
 _Static_assert((int)NN_DEGREE_MAX <= (int)TENSORS_MAX, "a tensor for each power");
 
 struct tensor {

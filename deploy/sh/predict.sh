@@ -55,7 +55,7 @@ predict_read_plan() {
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
     [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] ||
         fail 2 "$out was trained on IDX files: only CSV is predicted"
-    netns=no positive=''
+    netns=no positive='' ending=csv
     names=
     for i in $(printf '%s' "$absent" | tr ',' ' '); do
         [ "$i" -ge 1 ] && [ "$i" -le "$m" ] || fail 2 "--absent $i: there are $m parties"
@@ -72,6 +72,26 @@ predict_read_plan() {
     case $scores in /*) ;; *) scores=$PWD/$scores ;; esac
     case $scores in *'
 '*) fail 2 "--out: a name of several lines" ;; esac
+}
+
+# What one side cannot predict is refused here, in its words, before anybody waits for the others.
+predict_check() { # server|I FOLDER ARGUMENTS...
+    predict_who=$1 predict_folder=$2
+    shift 2
+    (cluster_daemon "$predict_who" -n --predict served "$@") >"$folder/$predict_folder/checked.txt" \
+        2>"$folder/$predict_folder/log.txt" && return
+    code=$?
+    predict_words=$(grep -a ' error: ' "$folder/$predict_folder/log.txt" | tail -n 1)
+    fail "$code" "$predict_folder: ${predict_words#* error: }"
+}
+
+predict_check_all() {
+    set -- --ids "$folder/data/ids-predict.txt" --set listen=127.0.0.1:0
+    [ -z "$names" ] || set -- "$@" --absent "$names"
+    predict_check server server "$@"
+    for i in $(seq "$m"); do
+        predict_check "$i" "party-$i" --set "data.predict=$folder/data/party-$i-predict.$ending"
+    done
 }
 
 predict_start() {
@@ -91,7 +111,7 @@ predict_start() {
     cluster_read_address
     for i in $(seq "$m"); do
         rm -f "$out/party-$i/prediction.json"
-        cluster_daemon "$i" --predict served --set "data.predict=$folder/data/party-$i-predict.csv" \
+        cluster_daemon "$i" --predict served --set "data.predict=$folder/data/party-$i-predict.$ending" \
             --set "server=$address" >"$folder/party-$i/log.txt" 2>&1 &
         pids="$pids $!"
     done
@@ -132,6 +152,7 @@ predict_main() {
         [ -z "$value" ] || set -- "$@" "--$word" "$value"
     done
     "$vfl_bin/vfl-split" "$@" >"$folder/data.txt" || exit $?
+    predict_check_all
     predict_start
     predict_end
     cluster_why='' started=yes
@@ -142,4 +163,5 @@ predict_main() {
     [ "${quiet:-no}" = no ] || set -- --quiet "$@"
     "$vfl_bin/vfl-merge" "$@" || exit $?
     say "scores    $scores"
+    [ "${quiet:-no}" = yes ] || sed -n 's/^# class \([0-9]*\) is \(.*\)/score_\1   \2/p' "$folder/server/checked.txt"
 }

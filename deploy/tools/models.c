@@ -13,6 +13,7 @@
  */
 #include "common/base/mem.h"
 #include "common/daemon/models.h"
+#include "common/data/schema_text.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -76,6 +77,47 @@ static void print_layers(const struct package *p)
     printf("\n");
 }
 
+static void print_columns(const struct package *p)
+{
+    for (size_t c = 0; c < p->cols; c++) {
+        if (p->names != NULL)
+            printf("column      %s", p->names + c * TABLE_NAME_MAX);
+        else
+            printf("column      %zu", c + 1);
+        if (p->scale.cols > 0)
+            printf("  (x - %.9g) / %.9g", (double)p->scale.mean[c], (double)p->scale.sd[c]);
+        printf("\n");
+    }
+}
+
+static void print_classes(const struct package *p)
+{
+    char name[LEVELS_TEXT_MAX + 1];
+
+    for (uint32_t k = 0; p->classes != NULL && k < package_classes(&p->plan); k++) {
+        package_class(p, k, name, sizeof name);
+        printf("class       %u %s\n", k, name);
+    }
+}
+
+/* What a table becomes before that, in the words of data.schema. */
+static enum status print_schema(const struct package *p, struct error *err)
+{
+    struct buf text;
+    enum status s;
+
+    if (p->schema.n == 0)
+        return STATUS_OK;
+    buf_init(&text, SCHEMA_TEXT_MAX);
+    s = schema_print(&p->schema, &text);
+    if (s == STATUS_OK)
+        printf("schema\n%.*s", (int)text.len, (char *)text.data);
+    else
+        error_set(err, s, "%s", status_words(s));
+    buf_deinit(&text);
+    return s;
+}
+
 static enum status show(const char *state, const char *run, struct error *err)
 {
     char hex[DIGEST_HEX_CHARS + 1];
@@ -91,16 +133,10 @@ static enum status show(const char *state, const char *run, struct error *err)
         printf("trail       %s\nepochs      %g\nsteps       %llu\nparties     %u\n", hex, p.epochs,
                (unsigned long long)p.steps, p.plan.shape.parties);
         print_layers(&p);
-        for (size_t c = 0; c < p.cols; c++) {
-            if (p.names != NULL)
-                printf("column      %s", p.names + c * TABLE_NAME_MAX);
-            else
-                printf("column      %zu", c + 1);
-            if (p.scale.cols > 0)
-                printf("  (x - %.9g) / %.9g", (double)p.scale.mean[c], (double)p.scale.sd[c]);
-            printf("\n");
-        }
+        print_columns(&p);
+        print_classes(&p);
         printf("%s", p.score);
+        s = print_schema(&p, err);
     }
     package_deinit(&p);
     return s;

@@ -66,7 +66,7 @@ static enum schema_kind narrowed(enum schema_kind kind, const struct cell *cell)
     if (cell->kind == CELL_NONE ||
         (cell->kind == CELL_TEXT && schema_is_missing(cell->text, cell->n)))
         return kind;
-    if (cell->kind == CELL_NUMBER || decimal_scan(cell->text, &value) == cell->text + cell->n)
+    if (cell->kind == CELL_NUMBER || decimal_read(cell->text, cell->n, &value))
         is = SCHEMA_NUMBER;
     else if (when_scan(cell->text, cell->n, &value))
         is = SCHEMA_TIME;

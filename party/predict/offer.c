@@ -67,7 +67,7 @@ static enum status check_rows(const struct party_predict *p)
 static enum status price(struct party_predict *p)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
-    const size_t n = p->setup->spent(p->setup->owner, entries);
+    const size_t n = p->setup->ledger.spent(p->setup->ledger.owner, entries);
     const struct policy_set set = {
         .roster = p->setup->roster,
         .members = p->set->members,
@@ -76,11 +76,11 @@ static enum status price(struct party_predict *p)
         .bottom = policy_bottom_of(p->setup->config, entries, n),
         .persons = p->setup->answers.persons,
         .together = 1,
-        .records = p->setup->records,
+        .records = p->setup->ledger.records,
     };
 
     p->mechanism = policy_mechanism(&p->plan, &set);
-    if (!p->setup->takes(p->setup->owner, &p->mechanism))
+    if (!p->setup->ledger.takes(p->setup->ledger.owner, &p->mechanism))
         return policy_full(p->error);
     entries[n] = p->mechanism;
     entries[n].releases = p->about.rows;

@@ -37,7 +37,7 @@ static void say(const void *state, struct wire_hello *h)
 {
     const struct party_predict *p = state;
 
-    h->ledger = p->setup->sequence(p->setup->owner);
+    h->ledger = p->setup->ledger.sequence(p->setup->ledger.owner);
 }
 
 static enum status begin(void *state, const struct secagg_pair *pairs)
@@ -177,8 +177,7 @@ static void report(const void *state, struct party_report *r)
 {
     const struct party_predict *p = state;
 
-    r->rounds = p->rounds;
-    r->furthest = p->rounds;
+    r->progress = (struct party_progress){.rounds = p->rounds, .furthest = p->rounds};
     r->planned = p->planned;
     r->plan = p->plan;
     r->mechanism = p->mechanism;

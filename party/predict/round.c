@@ -185,8 +185,8 @@ static enum status protect(struct party_predict *p)
 
     view_round(p);
     round = round_of(p);
-    if (p->setup->seeded) {
-        rng_seed_key(key, p->setup->seed, p->setup->self + 1, "predict", p->round.place);
+    if (p->setup->start.seeded) {
+        rng_seed_key(key, p->setup->start.seed, p->setup->self + 1, "predict", p->round.place);
         rng_rekey(&p->noise, key);
     }
     h = embed(p);

@@ -11,7 +11,7 @@
 void predict_witness_init(struct party_predict *p)
 {
     for (uint32_t i = 0; i < p->setup->roster->n; i++)
-        p->seen[i] = p->setup->seen(p->setup->owner, i);
+        p->seen[i] = p->setup->ledger.seen(p->setup->ledger.owner, i);
 }
 
 static void see(struct party_predict *p, uint32_t member, uint64_t number)

@@ -100,7 +100,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     *b = (struct party_bottom){
         .width = p->model.embedding,
         .rows_max = spec.rows_max,
-        .down = down,
+        .back.down = down,
         .frozen = config->train == TRAIN_FROZEN,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
         .clip = aggregation_of(p)->polynomial ? INFINITY : (float)p->protocol.clip,
@@ -111,16 +111,16 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (s != STATUS_OK)
         return s;
     b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
-    b->gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
-    b->received = arena_alloc(&b->arena, words, sizeof *b->received);
-    b->factors = down.gradient.form == GRADIENT_FULL
-                     ? b->gradient
-                     : arena_alloc(&b->arena, values, sizeof *b->factors);
-    b->turned = arena_alloc(&b->arena, turned, sizeof *b->turned);
+    b->back.gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
+    b->back.received = arena_alloc(&b->arena, words, sizeof *b->back.received);
+    b->back.factors = down.gradient.form == GRADIENT_FULL
+                          ? b->back.gradient
+                          : arena_alloc(&b->arena, values, sizeof *b->back.factors);
+    b->back.turned = arena_alloc(&b->arena, turned, sizeof *b->back.turned);
     if (anchor > 0)
         b->anchor = arena_alloc(&b->arena, anchor, sizeof *b->anchor);
-    CHECK(b->gradient != NULL && b->received != NULL && b->factors != NULL && b->turned != NULL &&
-          (anchor == 0 || b->anchor != NULL));
+    CHECK(b->back.gradient != NULL && b->back.received != NULL && b->back.factors != NULL &&
+          b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     return party_dp_init(&b->dp, config, &spec, batch);
 }
@@ -142,18 +142,18 @@ enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size
 
 void party_bottom_deinit(struct party_bottom *b)
 {
-    if (b->beyond > 0)
+    if (b->cut.beyond > 0)
         log_info("%.2f %% of the embedding values of training batches were beyond protocol.clip "
                  "and cut off",
-                 100.0 * (double)b->beyond / (double)b->values);
-    if (b->inputs_beyond > 0)
+                 100.0 * (double)b->cut.beyond / (double)b->cut.values);
+    if (b->cut.inputs_beyond > 0)
         log_info("%.2f %% of the input values of training batches were beyond protocol.fedvs.x_max "
                  "and cut off",
-                 100.0 * (double)b->inputs_beyond / (double)b->inputs);
-    if (b->lost > 0)
+                 100.0 * (double)b->cut.inputs_beyond / (double)b->cut.inputs);
+    if (b->cut.lost > 0)
         log_warn("%llu passes of single records were not finite, and counted as nothing: "
                  "data.scale may help, or smaller steps",
-                 (unsigned long long)b->lost);
+                 (unsigned long long)b->cut.lost);
     party_dp_deinit(&b->dp);
     arena_deinit(&b->arena);
     *b = (struct party_bottom){0};
@@ -176,12 +176,12 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
     table_gather(b->batch, t, rows, n);
     b->batch_rows = n;
     h = nn_net_forward(&b->net, b->batch, n);
-    b->lost += nn_net_lost_forward(&b->net);
+    b->cut.lost += nn_net_lost_forward(&b->net);
     if (b->net.spec.degree > 0) {
-        b->values += (uint64_t)n * b->width;
-        b->beyond += count_beyond(h, (size_t)n * b->width, b->clip);
-        b->inputs += (uint64_t)n * t->cols;
-        b->inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.x_max);
+        b->cut.values += (uint64_t)n * b->width;
+        b->cut.beyond += count_beyond(h, (size_t)n * b->width, b->clip);
+        b->cut.inputs += (uint64_t)n * t->cols;
+        b->cut.inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.x_max);
     }
     return h;
 }
@@ -193,23 +193,23 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
 
     CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
     h = nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
-    b->lost += nn_net_lost_forward(&b->net);
+    b->cut.lost += nn_net_lost_forward(&b->net);
     return h;
 }
 
 /* D (rows x k), W (P x k) to D W', by the products that a head's backward makes of them. */
 bool party_bottom_expand(struct party_bottom *b)
 {
-    const struct gradient_form *form = &b->down.gradient;
+    const struct gradient_form *form = &b->back.down.gradient;
     const uint32_t k = form->inner;
 
-    if (!gradient_unpack(form, b->factors, b->received, b->batch_rows))
+    if (!gradient_unpack(form, b->back.factors, b->back.received, b->batch_rows))
         return false;
     if (form->form == GRADIENT_FULL)
         return true;
-    gemm_transpose(b->turned, b->factors + (size_t)b->batch_rows * k, b->width, k);
-    gemm_nn(b->gradient, b->factors, b->turned, b->batch_rows, b->width, k);
-    return lane_finite(b->gradient,
+    gemm_transpose(b->back.turned, b->back.factors + (size_t)b->batch_rows * k, b->width, k);
+    gemm_nn(b->back.gradient, b->back.factors, b->back.turned, b->batch_rows, b->width, k);
+    return lane_finite(b->back.gradient,
                        (size_t)b->batch_rows * b->width); /* finite factors may not do */
 }
 
@@ -218,7 +218,7 @@ uint32_t party_bottom_clip(struct party_bottom *b, double most)
     uint32_t clipped = 0;
 
     for (uint32_t r = 0; r < b->batch_rows && most > 0; r++) {
-        float *g = b->gradient + (size_t)r * b->width;
+        float *g = b->back.gradient + (size_t)r * b->width;
         double norm = 0;
         for (uint32_t i = 0; i < b->width; i++)
             norm += (double)g[i] * g[i];
@@ -252,10 +252,11 @@ void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t st
     if (q == 0 && b->anchor != NULL)
         nn_net_copy_params(&b->net, b->anchor);
     if (b->dp.factor != NULL)
-        party_dp_backward(&b->dp, &b->net, b->gradient, step * p->protocol.local_iterations + q);
+        party_dp_backward(&b->dp, &b->net, b->back.gradient,
+                          step * p->protocol.local_iterations + q);
     else
-        nn_net_backward(&b->net, NULL, b->gradient);
-    b->lost += nn_net_lost_backward(&b->net);
+        nn_net_backward(&b->net, NULL, b->back.gradient);
+    b->cut.lost += nn_net_lost_backward(&b->net);
     if (b->anchor != NULL)
         nn_net_pull(&b->net, b->anchor, (float)p->protocol.proximal);
     nn_net_step(&b->net, agenda_rate(p, step, q));

@@ -13,6 +13,26 @@
 
 #include <stdatomic.h>
 
+/* What comes down at the end of a step, and what is made of it. */
+struct party_back {
+    struct down down;
+    uint32_t *received; /* as it came */
+    float *factors;     /* the gradient's values; full: `gradient` */
+    float *turned;      /* factored: W' */
+    float *gradient;    /* rows x P */
+};
+
+/* What was cut off, or counted as nothing, for the log. */
+struct party_cut {
+    /* Of a polynomial's embeddings of training batches: how many values there were, and how many of
+     * them beyond [-C, C]. */
+    uint64_t values, beyond;
+    /* The same of its inputs, beyond [-x_max, x_max]. */
+    uint64_t inputs, inputs_beyond;
+    /* Passes of single records, forward or back, that were not finite and counted as nothing. */
+    uint64_t lost;
+};
+
 struct party_bottom {
     struct arena arena;
     struct nn_net net;
@@ -20,22 +40,12 @@ struct party_bottom {
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;
-    struct down down;
-    uint32_t *received; /* what came down at the end of the step */
-    float *factors;     /* the gradient's values; full: `gradient` */
-    float *turned;      /* factored: W' */
-    float *gradient;    /* rows x P */
+    struct party_back back;
+    struct party_cut cut;
+    float clip;         /* C; under fedvs none */
     bool frozen;        /* never steps */
     struct party_dp dp; /* on when model.train is dp */
     float *anchor;      /* the parameters as the round found them; NULL without a proximal term */
-    /* Of a polynomial's embeddings of training batches: how many values there were, and how many of
-     * them beyond [-C, C]. */
-    uint64_t values, beyond;
-    float clip; /* C; under fedvs none */
-    /* Passes of single records, forward or back, that were not finite and counted as nothing. */
-    uint64_t lost;
-    /* The same of its inputs, beyond [-x_max, x_max]. */
-    uint64_t inputs, inputs_beyond;
     /* Set by another thread: no further local step begins; NULL: never.  interrupted: one did not,
      * and the parameters are those of a step half taken. */
     const atomic_bool *stop;
@@ -74,21 +84,21 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
  * bottom's until its next forward. */
 const float *party_bottom_again(struct party_bottom *b);
 
-/* b->received has a gradient: makes b->gradient of it.  False when a value of it, or
+/* b->back.received has a gradient: makes b->back.gradient of it.  False when a value of it, or
  * one that it is made of, is not finite (gradient.h). */
 bool party_bottom_expand(struct party_bottom *b) MUST_USE;
 
-/* Rows of b->gradient to at most this l2 norm, 0: to none.  Returns how many were longer. */
+/* Rows of b->back.gradient to at most this l2 norm, 0: to none.  Returns how many were longer. */
 uint32_t party_bottom_clip(struct party_bottom *b, double most);
 /* Whether local iteration q is to be taken.  The first always is, so that a step is never half
  * taken where there is one iteration alone. */
 bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q);
-/* Nothing where the bottom is frozen.  Local iteration q with b->gradient for the last forward,
- * which was that of the kept batch.  With protocol.proximal mu it is drawn back to where iteration
- * 0 began (FedBCD, eq. 13). */
+/* Nothing where the bottom is frozen.  Local iteration q with b->back.gradient for the last
+ * forward, which was that of the kept batch.  With protocol.proximal mu it is drawn back to where
+ * iteration 0 began (FedBCD, eq. 13). */
 void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q);
 
-/* b->gradient (batch_rows x P) is there: Q local steps with it, the Jacobian recomputed before
+/* b->back.gradient (batch_rows x P) is there: Q local steps with it, the Jacobian recomputed before
  * each but the first (FedBCD's passive party; Q = 1 is PBM-VFL, Algorithm 2, lines 16-18).  clip:
  * largest l2 norm of a row's gradient, 0: none.  Returns how many rows were clipped. */
 uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64_t step,

@@ -47,7 +47,7 @@ static void skip_ahead(struct party_learner *l, const struct party_course *c)
     if (c->plan.training.releases != RELEASES_ONCE || l->behind.offered > c->agenda.steps)
         return;
     for (; l->applied < l->behind.offered; l->applied++)
-        trail_add(&l->trail, &l->digest, l->applied, l->bottom.received, 0);
+        trail_add(&l->trail, &l->digest, l->applied, l->bottom.back.received, 0);
 }
 
 static bool where_the_run_is(struct party_train *p)

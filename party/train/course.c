@@ -25,12 +25,13 @@ static enum status check_shape(const struct plan *p, const struct party_setup *s
         return error_set(err, STATUS_PROTOCOL,
                          "the server's plan: for %u parties, the roster has %zu", p->shape.parties,
                          setup->roster->n);
-    if (p->shape.train_rows == setup->train->rows && p->shape.test_rows == setup->test->rows)
+    if (p->shape.train_rows == setup->data.train->rows &&
+        p->shape.test_rows == setup->data.test->rows)
         return STATUS_OK;
     return error_set(
         err, STATUS_DATA,
         "rows do not match: this side has %zu training and %zu test rows, the server %u and %u",
-        setup->train->rows, setup->test->rows, p->shape.train_rows, p->shape.test_rows);
+        setup->data.train->rows, setup->data.test->rows, p->shape.train_rows, p->shape.test_rows);
 }
 
 enum status party_course_read(struct party_course *c, const struct party_setup *setup,

@@ -51,8 +51,8 @@ static void name_dealing(struct party_deal *d, const struct party_course *c,
     digest_update(&d->digest, d->secret, sizeof d->secret);
     digest_update(&d->digest, c->digest, sizeof c->digest);
     digest_update(&d->digest, setup->roster->digest, WIRE_DIGEST_BYTES);
-    add_table(&d->digest, setup->train);
-    add_table(&d->digest, setup->test);
+    add_table(&d->digest, setup->data.train);
+    add_table(&d->digest, setup->data.test);
     digest_final(&d->digest, d->key);
     digest_begin(&d->digest);
     digest_update(&d->digest, name_label, sizeof name_label - 1);
@@ -153,7 +153,7 @@ void party_deal_say(const struct party_deal *d, const struct party_setup *setup,
 {
     if (!d->on)
         return;
-    h->features = (uint32_t)setup->train->cols;
+    h->features = (uint32_t)setup->data.train->cols;
     h->degree = setup->config->degree;
     h->dealing = (struct wire_bytes){d->name, sizeof d->name};
     if (d->held == 0)
@@ -322,11 +322,11 @@ enum status party_deal_work(struct party_deal *d, struct party_round *round,
     enum status s;
 
     if (purpose_of(round->task.purpose)->keys) {
-        s = begin_chunks(d, t, setup->train->cols, err);
+        s = begin_chunks(d, t, setup->data.train->cols, err);
         return s == STATUS_OK ? secagg_deal_keys(round->masks, u->payload, u->check, r) : s;
     }
     c = dealing_chunk(&d->chunks, round->task.place);
-    gather(d, c.test ? setup->test : setup->train, &c, t->segments);
+    gather(d, c.test ? setup->data.test : setup->data.train, &c, t->segments);
     key_masks(d, &c, t->field);
     s = secagg_deal(round->masks, u->payload, u->check, d->x, c.rows, r, &d->masks);
     secret_wipe(d->x, d->x_floats * sizeof *d->x);

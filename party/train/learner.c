@@ -42,18 +42,18 @@ static enum status draw_bottom(struct party_learner *l, const struct party_cours
     struct rng init = {0};
     enum status s;
 
-    if (setup->seeded) {
-        rng_seed_key(key, setup->seed, setup->self + 1, "init", 0);
+    if (setup->start.seeded) {
+        rng_seed_key(key, setup->start.seed, setup->self + 1, "init", 0);
         s = rng_init_key(&init, key);
     } else {
         s = rng_init_system(&init);
     }
     if (s == STATUS_OK)
-        s = party_bottom_init(&l->bottom, setup->config, &c->plan, (uint32_t)setup->train->cols,
-                              &init);
+        s = party_bottom_init(&l->bottom, setup->config, &c->plan,
+                              (uint32_t)setup->data.train->cols, &init);
     rng_deinit(&init);
-    if (s == STATUS_OK && setup->seeded)
-        party_dp_seed(&l->bottom.dp, setup->seed, setup->self + 1);
+    if (s == STATUS_OK && setup->start.seeded)
+        party_dp_seed(&l->bottom.dp, setup->start.seed, setup->self + 1);
     return s;
 }
 
@@ -76,18 +76,18 @@ enum status party_learner_load(struct party_learner *l, const struct party_cours
 {
     enum status s = STATUS_OK;
 
-    if (setup->weights != NULL)
-        s = party_bottom_load(&l->bottom, setup->weights, setup->weights_n, err);
+    if (setup->start.weights != NULL)
+        s = party_bottom_load(&l->bottom, setup->start.weights, setup->start.weights_n, err);
     if (s != STATUS_OK)
         return s;
-    return party_refresh_init(&l->refresh, &c->plan, c->self, setup->labels, err);
+    return party_refresh_init(&l->refresh, &c->plan, c->self, setup->data.labels, err);
 }
 
 /* --- steps --- */
 
 size_t party_step_bytes(const struct party_learner *l, uint32_t rows)
 {
-    return down_words(&l->bottom.down, rows) * sizeof *l->bottom.received;
+    return down_words(&l->bottom.back.down, rows) * sizeof *l->bottom.back.received;
 }
 
 enum status party_learner_receive(struct party_learner *l, struct wire_bytes gradient,
@@ -96,13 +96,13 @@ enum status party_learner_receive(struct party_learner *l, struct wire_bytes gra
     if (gradient.n != party_step_bytes(l, rows))
         return party_violation(err, "a gradient of the wrong size", gradient.n);
     if (gradient.n > 0)
-        memcpy(l->bottom.received, gradient.data, gradient.n);
+        memcpy(l->bottom.back.received, gradient.data, gradient.n);
     return STATUS_OK;
 }
 
 void party_learner_advance(struct party_learner *l)
 {
-    trail_add(&l->trail, &l->digest, l->applied, l->bottom.received,
+    trail_add(&l->trail, &l->digest, l->applied, l->bottom.back.received,
               party_step_bytes(l, l->bottom.batch_rows));
     l->trained = true;
     if (++l->applied > l->behind.furthest)

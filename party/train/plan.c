@@ -20,8 +20,8 @@ static enum status make_room(struct party_train *p, const uint8_t *text, size_t 
     struct party_course *c = &p->course;
     enum status s = party_course_make_room(c, text, n);
 
-    if (s == STATUS_OK && persons_named(setup->persons))
-        s = persons_together(&p->purse.together, setup->persons, &c->plan, setup->self, err);
+    if (s == STATUS_OK && persons_named(setup->data.persons))
+        s = persons_together(&p->purse.together, setup->data.persons, &c->plan, setup->self, err);
     if (s == STATUS_OK)
         s = party_round_make_room(&p->round, c);
     if (s == STATUS_OK)
@@ -44,7 +44,7 @@ enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n
     enum status s = party_course_read(c, setup, text, n, err);
 
     if (s == STATUS_OK)
-        s = party_bottom_check(setup->config, &c->plan, (uint32_t)setup->train->cols, err);
+        s = party_bottom_check(setup->config, &c->plan, (uint32_t)setup->data.train->cols, err);
     if (s == STATUS_OK)
         s = make_room(p, text, n);
     if (s == STATUS_OK)
@@ -52,7 +52,7 @@ enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n
     if (s != STATUS_OK)
         return s;
     c->mode = party_mode_of(&c->plan);
-    p->purse.shared_ids = table_share_ids(setup->train, setup->test);
+    p->purse.shared_ids = table_share_ids(setup->data.train, setup->data.test);
     trail_begin(&p->learner.trail, &p->learner.digest, c->digest);
     c->planned = true;
     s = party_deal_init(&p->deal, c, setup, err);
@@ -108,7 +108,7 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
     const struct plan *plan = &p->course.plan;
     struct error *err = p->host->error;
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
-    size_t n = setup->spent(setup->owner, spent);
+    size_t n = setup->ledger.spent(setup->ledger.owner, spent);
     struct policy_set set = {
         .roster = setup->roster,
         .members = p->host->set->members,
@@ -120,14 +120,14 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
         .done = goes_on_from(p, offered),
         .bottom = policy_bottom_of(setup->config, spent, n),
         .shared = p->purse.shared_ids,
-        .persons = setup->persons,
+        .persons = setup->data.persons,
         .together = p->purse.together,
-        .records = setup->records,
+        .records = setup->ledger.records,
     };
     const struct account_entry mechanism = policy_mechanism(plan, &set);
 
     p->purse.raw |= set.bottom.kind == ACCOUNT_RAW;
-    if (!setup->takes(setup->owner, &mechanism))
+    if (!setup->ledger.takes(setup->ledger.owner, &mechanism))
         return policy_full(err);
     party_use_mechanism(&p->purse, &p->course, a, mechanism);
     if (p->course.taken && set.done == p->learner.applied)

@@ -118,7 +118,7 @@ enum status party_refresh_take(struct party_refresh *f, const struct party_botto
                                const struct secagg_round *round, struct error *err)
 {
     const uint32_t rows = b->batch_rows;
-    const uint8_t *shown = down_shown_read(&b->down, b->received, rows);
+    const uint8_t *shown = down_shown_read(&b->back.down, b->back.received, rows);
     enum status s;
 
     if (shown == NULL)
@@ -127,9 +127,9 @@ enum status party_refresh_take(struct party_refresh *f, const struct party_botto
                       err);
     if (s != STATUS_OK)
         return s;
-    if (!b->down.with_head) /* identity */
+    if (!b->back.down.with_head) /* identity */
         return STATUS_OK;
-    if (!down_head_unpack(&b->down, f->params, b->received, rows, round->dither))
+    if (!down_head_unpack(&b->back.down, f->params, b->back.received, rows, round->dither))
         return error_set(err, STATUS_PROTOCOL, "a head that is none");
     nn_head_set(&f->head, f->params);
     return STATUS_OK;
@@ -168,9 +168,9 @@ void party_refresh_apply(struct party_refresh *f, struct party_bottom *b, struct
         join(f, b);
         nn_head_forward(&f->head, f->fused, f->of_batch, rows, true);
         nn_head_backward(&f->head, f->dfused);
-        nn_head_part(&f->head, b->gradient, f->dfused, rows, f->self);
+        nn_head_part(&f->head, b->back.gradient, f->dfused, rows, f->self);
         if (q == 0)
-            party_sent_weigh(sent, b->gradient, rows);
+            party_sent_weigh(sent, b->back.gradient, rows);
         f->clipped += party_bottom_clip(b, clip);
         party_bottom_step(b, p, step, q);
     }

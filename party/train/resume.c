@@ -142,7 +142,7 @@ static enum status remember(struct party_train *p)
 static bool counts_raw(const struct party_setup *setup)
 {
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
-    const size_t n = setup->spent(setup->owner, spent);
+    const size_t n = setup->ledger.spent(setup->ledger.owner, spent);
 
     return policy_raw_because(setup->config, spent, n) != NULL;
 }

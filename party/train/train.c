@@ -250,14 +250,16 @@ static void report(const void *state, struct party_report *r)
     const struct party_learner *l = &p->learner;
     const struct party_course *c = &p->course;
 
-    r->rounds = p->count.rounds;
-    r->clipped = p->count.clipped;
-    r->last_rows = p->count.last_rows;
-    r->applied = l->applied;
-    r->furthest = l->behind.furthest + p->deal.furthest;
+    r->progress = (struct party_progress){
+        .rounds = p->count.rounds,
+        .clipped = p->count.clipped,
+        .last_rows = p->count.last_rows,
+        .applied = l->applied,
+        .furthest = l->behind.furthest + p->deal.furthest,
+        .begun = l->trained || l->applied > 0 || p->count.rounds > 0,
+        .final = l->final,
+    };
     r->planned = c->planned;
-    r->final = l->final;
-    r->begun = l->trained || l->applied > 0 || p->count.rounds > 0;
     r->keeping = p->keep.writing;
     r->shared = party_deal_whole(&p->deal);
     r->plan = c->plan;

@@ -26,12 +26,12 @@ void party_witness_init(struct party_witness *w, const struct party_setup *setup
 {
     w->seen_n = setup->roster->n;
     for (uint32_t i = 0; i < w->seen_n; i++)
-        w->seen[i] = setup->seen(setup->owner, i);
+        w->seen[i] = setup->ledger.seen(setup->ledger.owner, i);
 }
 
 uint64_t party_number(const struct party_setup *setup, uint64_t unopened)
 {
-    uint64_t last = setup->sequence(setup->owner);
+    uint64_t last = setup->ledger.sequence(setup->ledger.owner);
 
     CHECK(unopened <= last);
     return last - unopened;
@@ -137,7 +137,7 @@ void party_witness_charge(struct party_witness *w, struct action_charge *c)
 struct party_paid party_witness_paid(const struct party_witness *w, const struct party_setup *setup,
                                      const struct party_learner *l, uint64_t unopened)
 {
-    const uint64_t last = setup->sequence(setup->owner);
+    const uint64_t last = setup->ledger.sequence(setup->ledger.owner);
     struct party_paid now = w->paid;
 
     now.last = last;
@@ -152,7 +152,7 @@ struct party_paid party_witness_paid(const struct party_witness *w, const struct
 static enum status lacks(const struct party_setup *setup, uint64_t least, const char *who,
                          const char *besides, struct error *err)
 {
-    uint64_t last = setup->sequence(setup->owner);
+    uint64_t last = setup->ledger.sequence(setup->ledger.owner);
 
     if (last >= least)
         return STATUS_OK;
@@ -194,7 +194,8 @@ static uint64_t least_by_steps(const struct party_witness *w, const struct party
 void party_witness_offered(struct party_witness *w, const struct party_setup *setup,
                            const struct party_course *c, const struct party_learner *l)
 {
-    if (l->applied == l->behind.offered && setup->sequence(setup->owner) >= least_by_steps(w, c, l))
+    if (l->applied == l->behind.offered &&
+        setup->ledger.sequence(setup->ledger.owner) >= least_by_steps(w, c, l))
         w->proven = true; /* what follows is paid for under these eyes */
 }
 

@@ -18,9 +18,9 @@ static void seed_noise(struct party_round *r, const struct party_setup *setup)
     uint64_t place = (uint64_t)t->purpose << 62 |
                      (purpose_of(t->purpose)->trains ? t->place : t->sweep << 32 | t->place);
 
-    if (!setup->seeded)
+    if (!setup->start.seeded)
         return;
-    rng_seed_key(key, setup->seed, setup->self + 1, "noise", place);
+    rng_seed_key(key, setup->start.seed, setup->self + 1, "noise", place);
     rng_rekey(&r->noise, key);
 }
 
@@ -74,14 +74,14 @@ static enum status step_down(struct party_learner *l, struct party_round *r, str
     struct secagg_round round;
     enum status s;
 
-    if (b->down.with_gradient && !party_bottom_expand(b))
+    if (b->back.down.with_gradient && !party_bottom_expand(b))
         return party_violation(&result->error, "a gradient with a value that is not finite, step",
                                l->applied);
     if (!apply)
         return STATUS_OK;
     if (!l->refresh.on) {
-        if (b->down.with_gradient)
-            party_sent_weigh(&l->sent, b->gradient, b->batch_rows);
+        if (b->back.down.with_gradient)
+            party_sent_weigh(&l->sent, b->back.gradient, b->batch_rows);
         if (b->frozen)
             return STATUS_OK;
         result->clipped += party_bottom_apply(b, &c->plan, l->applied, clip);
@@ -172,7 +172,7 @@ enum status party_work_open(struct party_round *r, struct party_learner *l, stru
     round = round_at(r, l, c, h, &at);
     if (is->deals)
         return deal_out(d, r, h, &round, &result->error);
-    x = c->mode->embed(l, t, is->test ? h->setup->test : h->setup->train, &n);
+    x = c->mode->embed(l, t, is->test ? h->setup->data.test : h->setup->data.train, &n);
     computed = h->setup->clock_us();
     spans_add(h->spans, SPAN_COMPUTE, computed - start);
     s = protect(r, l, h->setup, &round, x, n);
@@ -223,12 +223,12 @@ enum status party_work_check_replay(struct party_learner *l, const struct party_
                                     struct party_course *c, struct error *err)
 {
     const uint8_t *at = r->received.data, *end = at + r->received.len;
-    const struct down *down = &l->bottom.down;
+    const struct down *down = &l->bottom.back.down;
     uint32_t rows;
 
     for (uint64_t step = l->applied; at < end && down->with_gradient; step++) {
         (void)party_batch(c, step, &rows);
-        if (!gradient_unpack(&down->gradient, l->bottom.factors, at, rows))
+        if (!gradient_unpack(&down->gradient, l->bottom.back.factors, at, rows))
             return party_violation(err, "a gradient with a value that is not finite, step", step);
         at += party_step_bytes(l, rows);
     }
@@ -241,9 +241,9 @@ size_t party_work_again(struct party_learner *l, struct party_round *r, struct p
     const uint64_t start = h->setup->clock_us();
     uint32_t rows;
     const uint32_t *row = party_batch(c, l->applied, &rows);
-    const float *x = party_bottom_train(&l->bottom, h->setup->train, row, rows);
+    const float *x = party_bottom_train(&l->bottom, h->setup->data.train, row, rows);
 
-    memcpy(l->bottom.received, at, party_step_bytes(l, rows));
+    memcpy(l->bottom.back.received, at, party_step_bytes(l, rows));
     if (l->sent.kept) {
         struct secagg_round round;
 

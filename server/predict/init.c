@@ -139,6 +139,29 @@ void server_predict_free(struct server_predict *p)
     mem_free(p);
 }
 
+/* Ids of predictions are compared with nobody's: they are told. */
+struct server_terms server_predict_terms(const struct server_predict *p,
+                                         const struct server_setup *setup)
+{
+    static const struct table none = {0};
+
+    return (struct server_terms){
+        .roster = setup->roster,
+        .kind = JOB_PREDICT,
+        .text = {p->text.data, p->text.len},
+        .digest = p->digest,
+        .straggler = STRAGGLER_WAIT,
+        .patience_ms = p->plan.protocol.patience_ms,
+        .deadline_ms = p->plan.protocol.deadline_ms,
+        .smallest = (uint32_t)setup->roster->n,
+        .colluders = plan_withstands(&p->plan),
+        .train = &none,
+        .test = &none,
+        .counts = setup->counts,
+        .id_mismatches = setup->id_mismatches,
+    };
+}
+
 static size_t share_frame(const struct server_predict *p)
 {
     return p->relay.share_max == 0 ? 0 : wire_share_max(p->relay.share_max, p->relay.tags);
@@ -159,7 +182,18 @@ size_t server_predict_down_max(const struct server_predict *p)
     return ids > least ? ids : least;
 }
 
-uint32_t server_predict_columns(const struct server_predict *p)
+uint64_t server_predict_rounds(const struct server_predict *p)
 {
-    return p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs;
+    return p->rounds;
+}
+
+struct predict_scored server_predict_scored(const struct server_predict *p)
+{
+    return (struct predict_scored){
+        .asked = &p->asked,
+        .loss = p->head.loss,
+        .outputs = p->head.outputs,
+        .columns = p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs,
+        .scores = p->scores,
+    };
 }

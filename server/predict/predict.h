@@ -64,8 +64,19 @@ void server_predict_free(struct server_predict *p); /* NULL is fine */
 /* Largest frame a member may send, and the server. */
 size_t server_predict_up_max(const struct server_predict *p);
 size_t server_predict_down_max(const struct server_predict *p);
-/* Columns of the scores: of sigmoid both classes. */
-uint32_t server_predict_columns(const struct server_predict *p);
+/* On what terms a federation plays it. */
+struct server_terms server_predict_terms(const struct server_predict *p,
+                                         const struct server_setup *setup);
+uint64_t server_predict_rounds(const struct server_predict *p); /* that were played to the end */
+
+/* What is there once it is over: for each row that was asked for `outputs` scores. */
+struct predict_scored {
+    const struct server_question *asked;
+    enum nn_loss loss;
+    uint32_t outputs, columns; /* columns: as they are written; of sigmoid both classes */
+    const float *scores;
+};
+struct predict_scored server_predict_scored(const struct server_predict *p);
 
 /* relay.c */
 enum status server_relay_new(struct server_predict *p) MUST_USE;

@@ -61,7 +61,7 @@ struct train_next server_keep_done(struct server_train *s, struct actions *a,
     }
     s->keep.durable_step = s->keep.step;
     forget_what_nobody_needs(s, a);
-    if (s->fed->sm.phase == PHASE_CLOSE && (s->trainer.complete || server_all_answered(s->fed)))
+    if (s->fed->sm.phase == PHASE_CLOSE && (s->keep.complete || server_all_answered(s->fed)))
         return train_next(TRAIN_CLOSED);
     return train_say(NEXT_WAIT);
 }
@@ -104,8 +104,8 @@ struct server_next server_all_closed(struct server_train *s, struct actions *a)
         server_arm(a, s->fed->terms.patience_ms);
         return next_of(NEXT_WAIT); /* an older checkpoint is on its way: comes back here */
     }
-    if (!s->trainer.complete && s->setup.checkpoint_rounds > 0) {
-        s->trainer.complete = true;
+    if (!s->keep.complete && s->setup.checkpoint_rounds > 0) {
+        s->keep.complete = true;
         if (server_save_now(s, &s->fed->error) != STATUS_OK)
             return next_of(NEXT_FAIL);
         actions_add(a, ACTION_DISARM);

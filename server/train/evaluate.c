@@ -42,7 +42,7 @@ void server_score_batch(struct server_trainer *t, struct server_report *r,
 
     if (is->trains) {
         board = &t->scores.running;
-        r->last_loss = loss;
+        r->measured.last_loss = loss;
         if (board->rows + task->rows > board->rows_max) /* an epoch is full */
             score_board_reset(board);
     }
@@ -90,11 +90,11 @@ static void check_target(struct server_trainer *t, struct server_report *r)
 
     if (m == METRIC_NONE)
         return;
-    value = metric_of(test ? &r->test : &r->train, m);
+    value = metric_of(test ? &r->measured.test : &r->measured.train, m);
     if (m == METRIC_LOSS ? !(value <= wanted) : !(value >= wanted))
         return;
     t->target_reached = true;
-    r->reached = (struct server_reached){true, r->epochs, value, r->rounds};
+    r->measured.reached = (struct server_reached){true, r->epochs, value, r->rounds};
 }
 
 void server_sweep_told(struct server_trainer *t, struct server_report *r)
@@ -104,9 +104,9 @@ void server_sweep_told(struct server_trainer *t, struct server_report *r)
         t->plan->training.evaluate_train ? &t->scores.train : &t->scores.running;
 
     if (t->plan->shape.test_rows > 0)
-        score_board_read(&t->scores.test, regression, &r->test);
-    score_board_read(train, regression, &r->train);
-    r->sweeps = t->sweep.number;
+        score_board_read(&t->scores.test, regression, &r->measured.test);
+    score_board_read(train, regression, &r->measured.train);
+    r->measured.sweeps = t->sweep.number;
     r->epochs = server_trainer_epochs(t);
     check_target(t, r);
 }

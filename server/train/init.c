@@ -7,12 +7,12 @@
 
 static enum status init_parts(struct server_train *s)
 {
-    enum status st = server_trainer_init(&s->trainer, &s->plan, &s->setup);
+    enum status st = server_trainer_init(&s->trainer, s->setup.plan, &s->setup);
 
     if (st == STATUS_OK)
         st = server_shares_new(&s->shares, &s->sum, &s->fed->error);
     if (st == STATUS_OK)
-        st = server_stream_new(&s->stream, &s->plan, s->sum.shape.values_max);
+        st = server_stream_new(&s->stream, s->setup.plan, s->sum.shape.values_max);
     return st == STATUS_OK ? server_watch_new(&s->watcher, &s->setup.watch, &s->sum) : st;
 }
 
@@ -23,11 +23,10 @@ enum status server_train_init(struct server_train *s, const struct server_setup 
 
     s->fed = fed;
     s->setup = *setup;
-    s->plan = *setup->plan;
-    s->mode = &server_plain;
+    s->round.mode = &server_plain;
     buf_init(&s->keep.bytes, SERVER_KEEP_MAX);
     buf_init(&s->recall.replay, WIRE_PAYLOAD_MAX);
-    st = server_sum_init(&s->sum, &s->plan, err);
+    st = server_sum_init(&s->sum, setup->plan, err);
     if (st != STATUS_OK)
         return st;
     st = init_parts(s);

@@ -26,8 +26,8 @@ static struct server_next start(void *state, struct actions *a, bool *over)
 {
     struct server_train *s = state;
 
-    *over = s->trainer.complete;
-    if (!s->trainer.complete || server_stored_begin(s->fed, a, &s->trainer))
+    *over = s->keep.complete;
+    if (!s->keep.complete || server_stored_begin(s->fed, a, &s->trainer))
         return next_of(NEXT_WAIT);
     return next_finish(server_trainer_outcome(&s->trainer));
 }
@@ -51,7 +51,7 @@ static struct server_next came(void *state, struct actions *a)
 
     if (s->fed->sm.phase != PHASE_STREAM)
         return next_of(NEXT_WAIT);
-    return follow(s, a, s->mode->settle(s, a));
+    return follow(s, a, s->round.mode->settle(s, a));
 }
 
 static uint64_t step(const void *state)
@@ -104,7 +104,7 @@ static struct server_next message(void *state, struct actions *a, uint32_t peer,
     switch (m->kind) {
     case WIRE_KEPT: return follow(s, a, server_kept(s, a, peer, &m->kept));
     case WIRE_BEHIND: return server_behind(s, a, peer, &m->behind);
-    case WIRE_SHARE: return follow(s, a, s->mode->share(s, a, peer, &m->share));
+    case WIRE_SHARE: return follow(s, a, s->round.mode->share(s, a, peer, &m->share));
     case WIRE_UPLOAD: return follow(s, a, server_upload(s, a, peer, &m->upload));
     case WIRE_NONE:
     case WIRE_JOIN:
@@ -157,7 +157,7 @@ static struct server_next timer(void *state, struct actions *a, const char *miss
                  phase_row(s->fed->sm.phase)->name);
         return follow(s, a, train_next(TRAIN_CLOSED));
     }
-    next = s->mode->out_of_time(s, a, missing != NULL);
+    next = s->round.mode->out_of_time(s, a, missing != NULL);
     if (next.kind == TRAIN_SAY && next.said.kind == NEXT_LATE && missing != NULL)
         s->report.void_rounds++;
     return follow(s, a, next);
@@ -168,7 +168,7 @@ static bool spared(const struct server_train *s, bool had_answered)
 {
     switch (phase_row(s->fed->sm.phase)->spares) {
     case SPARES_NOBODY: return false;
-    case SPARES_PARTIAL: return s->mode->partial;
+    case SPARES_PARTIAL: return s->round.mode->partial;
     case SPARES_SHARED:
         return had_answered && !purpose_of(s->round.task.purpose)->deals &&
                server_decodes_without(s);
@@ -201,7 +201,7 @@ static struct server_next settle(void *state, struct actions *a)
     struct server_train *s = state;
 
     if (s->fed->sm.phase != PHASE_CLOSE)
-        return follow(s, a, s->mode->settle(s, a));
+        return follow(s, a, s->round.mode->settle(s, a));
     return server_all_answered(s->fed) ? server_all_closed(s, a) : next_of(NEXT_WAIT);
 }
 
@@ -221,7 +221,7 @@ static void work(void *state, struct actions *out)
     const uint64_t mode = subnormal_flush();
 
     *w = server_stored_alone(&s->trainer) ? server_stored_work(&s->trainer, &s->report)
-                                          : s->mode->work(s);
+                                          : s->round.mode->work(s);
     s->keep.spoiled = w->spoiled;
     if (s->keep.under_way) /* the one before is still on its way */
         w->keep = false;
@@ -260,7 +260,7 @@ static struct server_next done(void *state, struct actions *a, const struct erro
 
     if (w.error.status == STATUS_OK && w.keep)
         server_hand_over(&s->keep, a);
-    return follow(s, a, s->mode->done(s, a, &w));
+    return follow(s, a, s->round.mode->done(s, a, &w));
 }
 
 static struct server_next recalled(void *state, struct actions *a, const struct error *result)

@@ -105,12 +105,12 @@ struct train_next server_add_upload(struct server_train *s, uint32_t peer,
     return train_say(NEXT_WAIT);
 }
 
-void server_note_answer(struct server_round *r, uint64_t now_us, bool last, uint64_t *times,
-                        uint64_t *waited_us)
+void server_note_answer(struct server_round *r, uint64_t now_us, bool last,
+                        struct server_waited *waited, uint32_t peer)
 {
     if (last) {
-        ++*times;
-        *waited_us += now_us - r->last_answer_us;
+        waited->times[peer]++;
+        waited->us[peer] += now_us - r->last_answer_us;
     }
     r->last_answer_us = now_us;
 }
@@ -125,8 +125,7 @@ static struct train_next upload(struct server_train *s, struct actions *a, uint3
     if (next.said.kind != NEXT_WAIT)
         return next;
     all = server_answered(s->fed, peer);
-    server_note_answer(&s->round, s->fed->now_us, all, &s->report.slowest_rounds[peer],
-                       &s->report.wait_us[peer]);
+    server_note_answer(&s->round, s->fed->now_us, all, &s->report.uploads, peer);
     return all ? train_next(TRAIN_SUM) : train_say(NEXT_WAIT);
 }
 

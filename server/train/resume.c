@@ -88,16 +88,16 @@ static struct kept kept_of(const struct server_train *s)
     k.void_rounds = s->report.void_rounds;
     k.integrity_failures = s->report.integrity_failures;
     k.degraded = s->report.degraded;
-    k.sweeps = s->report.sweeps;
+    k.sweeps = s->report.measured.sweeps;
     k.close_any = s->trainer.close.any;
     k.close_step = s->trainer.close.step;
     k.close_words = s->trainer.close.words;
     k.close_blocks = s->trainer.close.blocks;
     k.target_reached = s->trainer.target_reached;
-    k.complete = s->trainer.complete;
-    k.reached = s->report.reached;
-    k.train = s->report.train;
-    k.test = s->report.test;
+    k.complete = s->keep.complete;
+    k.reached = s->report.measured.reached;
+    k.train = s->report.measured.train;
+    k.test = s->report.measured.test;
     memcpy(k.trail, s->trainer.trail.value, sizeof k.trail);
     return k;
 }
@@ -150,12 +150,12 @@ static void take(struct server_train *s, const struct kept *k)
     s->report.void_rounds = k->void_rounds;
     s->report.integrity_failures = k->integrity_failures;
     s->report.degraded = k->degraded;
-    s->report.sweeps = k->sweeps;
-    s->report.reached = k->reached;
-    s->report.train = k->train;
-    s->report.test = k->test;
+    s->report.measured.sweeps = k->sweeps;
+    s->report.measured.reached = k->reached;
+    s->report.measured.train = k->train;
+    s->report.measured.test = k->test;
     s->trainer.target_reached = k->target_reached;
-    s->trainer.complete = k->complete;
+    s->keep.complete = k->complete;
     s->trainer.close = (struct server_close){
         .any = k->close_any,
         .step = k->close_step,

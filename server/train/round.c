@@ -55,12 +55,12 @@ struct train_next server_next_round(struct server_train *s, struct actions *a)
         return train_say(NEXT_SET);
     }
     if (!server_choose_round(&s->trainer, &s->deal, &task)) {
-        s->mode = mode_without_steps(s);
+        s->round.mode = mode_without_steps(s);
         server_close_run(s, a);
         return train_say(NEXT_WAIT);
     }
-    s->mode = mode_of(s, &task);
-    return s->mode->open(s, a, &task);
+    s->round.mode = mode_of(s, &task);
+    return s->round.mode->open(s, a, &task);
 }
 
 void server_sum_up(struct server_train *s, struct actions *a)
@@ -84,7 +84,7 @@ void server_sum_up(struct server_train *s, struct actions *a)
 /* Of a round that did not wait for it. */
 static bool is_late(const struct server_train *s, uint32_t peer, const struct wire_upload *u)
 {
-    return s->mode->late_upload != NULL && u->round > s->member[peer].uploaded &&
+    return s->round.mode->late_upload != NULL && u->round > s->member[peer].uploaded &&
            (u->round < s->round.number ||
             (u->round == s->round.number && s->fed->sm.phase == PHASE_CLOSE));
 }
@@ -94,17 +94,17 @@ void server_count_late(struct server_train *s, uint32_t peer, const struct wire_
     if (!purpose_of(u->purpose)->trains)
         return;
     s->report.degraded.late++;
-    s->report.late[peer]++;
+    s->report.whose.late[peer]++;
 }
 
 struct train_next server_upload(struct server_train *s, struct actions *a, uint32_t peer,
                                 const struct wire_upload *u)
 {
     if (!is_late(s, peer, u))
-        return s->mode->upload(s, a, peer, u);
+        return s->round.mode->upload(s, a, peer, u);
     s->member[peer].uploaded = u->round;
     server_count_late(s, peer, u);
     if (server_watch_upload(&s->watcher, s->fed, peer, u, true, &s->fed->error) != STATUS_OK)
         return train_say(NEXT_FAIL);
-    return s->mode->late_upload(s, peer, u);
+    return s->round.mode->late_upload(s, peer, u);
 }

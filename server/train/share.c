@@ -70,8 +70,7 @@ static struct train_next share(struct server_train *s, struct actions *a, uint32
     }
     server_shares_take(s->shares, &s->sum, task, member, w);
     all = server_answered(s->fed, peer);
-    server_note_answer(&s->round, s->fed->now_us, all, &s->report.slowest_shares[peer],
-                       &s->report.share_wait_us[peer]);
+    server_note_answer(&s->round, s->fed->now_us, all, &s->report.shares, peer);
     return all ? relay(s, a) : train_say(NEXT_WAIT);
 }
 
@@ -87,8 +86,7 @@ static struct train_next upload(struct server_train *s, struct actions *a, uint3
         return next;
     all = server_answered(s->fed, peer);
     decodes = s->fed->set.answers == secagg_quorum(s->sum.secagg);
-    server_note_answer(&s->round, s->fed->now_us, decodes, &s->report.slowest_rounds[peer],
-                       &s->report.wait_us[peer]);
+    server_note_answer(&s->round, s->fed->now_us, decodes, &s->report.uploads, peer);
     if (all)
         return train_next(TRAIN_SUM);
     if (decodes) /* what else has come by now is a surplus to check it by */

@@ -322,8 +322,8 @@ static enum status take_step(struct server_stream *t, const struct server_task *
         for (size_t j = 0; j < width; j++)
             h->values[i * width + j] *= t->factor[i];
     }
-    return server_pack_gradient(trainer, task, t->arrivals, h->apart ? t->parties : 1, r->last_loss,
-                                err);
+    return server_pack_gradient(trainer, task, t->arrivals, h->apart ? t->parties : 1,
+                                r->measured.last_loss, err);
 }
 
 static struct server_worked work(struct server_train *s)

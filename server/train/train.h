@@ -86,8 +86,9 @@ struct train_member {
 /* The round in progress.  Written where one is opened: plain.c, stream.c; resume.c and again.c put
  * the number back. */
 struct server_round {
-    struct server_task task; /* not of STREAM, where each member has its own */
-    uint64_t number;         /* of the last that was opened, ever */
+    const struct server_mode *mode; /* round.c chooses it */
+    struct server_task task;        /* not of STREAM, where each member has its own */
+    uint64_t number;                /* of the last that was opened, ever */
     uint64_t opened_us, last_answer_us;
 };
 
@@ -97,6 +98,7 @@ struct server_stream; /* written by stream.c alone */
 struct server_keep {
     struct buf bytes;            /* what ACTION_KEEP writes */
     bool spoiled;                /* the head has taken a step that the run has not */
+    bool complete;               /* every member's final model is durable */
     bool under_way;              /* the driver has it */
     uint64_t step, durable_step; /* steps in `bytes`, and in the last durable checkpoint */
 };
@@ -113,8 +115,6 @@ struct server_mode;
 struct server_train {
     struct server_federation *fed;
     struct server_setup setup;
-    struct plan plan;
-    const struct server_mode *mode; /* of the round under way: round.c chooses it */
     struct train_member member[WIRE_MEMBERS_MAX];
     struct server_trainer trainer;
     struct server_round round;
@@ -195,8 +195,8 @@ struct server_worked server_sum_work(struct server_train *s);
 struct train_next server_sum_done(struct server_train *s, struct actions *a,
                                   const struct server_worked *w) MUST_USE;
 /* One more answer is in: how long it was waited for is counted when it is the last. */
-void server_note_answer(struct server_round *r, uint64_t now_us, bool last, uint64_t *times,
-                        uint64_t *waited_us);
+void server_note_answer(struct server_round *r, uint64_t now_us, bool last,
+                        struct server_waited *waited, uint32_t peer);
 
 /* share.c: enough uploads are in, or may come. */
 bool server_decodes_without(const struct server_train *s);

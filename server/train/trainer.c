@@ -90,8 +90,8 @@ void server_trainer_begin(struct server_trainer *t, const uint8_t *plan_digest)
 
 void server_trainer_aim(struct server_trainer *t, const struct server_task *task)
 {
-    const float *all =
-        purpose_of(task->purpose)->test ? t->setup->test_target : t->setup->train_target;
+    const float *all = purpose_of(task->purpose)->test ? t->setup->labels.test_target
+                                                       : t->setup->labels.train_target;
 
     for (uint32_t r = 0; r < task->rows; r++)
         t->head.target[r] = all[server_task_row(task, r)];

@@ -52,8 +52,8 @@ struct server_trainer {
     struct trail trail;   /* after steps_done steps */
     struct digest digest; /* scratch of the trail */
     struct server_scores scores;
-    struct server_stored *stored;  /* training.releases once; else NULL */
-    bool target_reached, complete; /* complete: every member's final model is durable */
+    struct server_stored *stored; /* training.releases once; else NULL */
+    bool target_reached;
 };
 
 /* t is zeroed; plan and setup must outlive it. */

@@ -30,9 +30,9 @@ static void count_missing(struct server_report *r, const struct server_set *set,
     for (uint32_t m = 0; m < set->n; m++)
         member[set->member[m]] = true;
     for (uint32_t i = 0; i < n; i++)
-        r->missing[set->member[missing[i]]]++;
+        r->whose.missing[set->member[missing[i]]]++;
     for (size_t i = 0; i < parties; i++)
-        r->absent[i] += !member[i];
+        r->whose.absent[i] += !member[i];
     r->missing_now = (uint32_t)parties - set->n + n;
     r->degraded.missing += n;
     r->degraded.absent += parties - set->n;
@@ -91,7 +91,7 @@ static bool use_sum(struct server_trainer *t, struct server_report *r,
     if (task->place % t->agenda.turns == 0) /* a batch counts once */
         server_score_batch(t, r, task, loss);
     else
-        r->last_loss = loss;
+        r->measured.last_loss = loss;
     return false;
 }
 
@@ -200,8 +200,8 @@ static void close_round(struct server_worked *w, struct server_trainer *t, struc
     w->swept = use_sum(t, r, task, set->n);
     if (train) {
         note_absent(t, sum, r, set, task);
-        if (server_pack_gradient(t, task, task->place, t->close.blocks, r->last_loss, &w->error) !=
-            STATUS_OK)
+        if (server_pack_gradient(t, task, task->place, t->close.blocks, r->measured.last_loss,
+                                 &w->error) != STATUS_OK)
             return;
     }
     count_round(t, r, task, w->swept);

@@ -475,6 +475,16 @@ def rule_arrows(tree):
             yield path, 1, f'{side}: {f} uses {t} ({found[(f, t)]}); at most {house.ARROWS_UP_MAX} run back up'
 
 
+def rule_crowded(tree):
+    """inside server/ and party/ no struct of many fields is open to many files"""
+    code = {p: tree.text[p] for p in tree.code if p.startswith(('common/', 'server/', 'party/'))}
+    for side in shape.SIDES:
+        for path, struct, n, files in shape.crowded(code, side):
+            line = tree.text[path][:tree.text[path].index(f'struct {struct} {{')].count('\n') + 1
+            yield path, line, (f'{struct} has {n} fields, more than {shape.FIELDS_MAX}, and more than '
+                               f'{shape.FILES_MAX} files touch them: {" ".join(files)}')
+
+
 def main(arguments):
     root = arguments[0] if arguments else '.'
     rules = {name[5:]: rule for name, rule in globals().items() if name.startswith('rule_')}

@@ -6,7 +6,9 @@ stands below it.  check_source.py refuses a folder with more than a few arrows b
 an order with few.  An arrow is a pair of files, one of which includes the other's header or calls one
 of its functions; an arrow that runs back up is named.  Also: fields of the shared headers that more
 than WRITERS_MAX files write, and those that more than FILES_MAX touch, and how many files ask for a
-mode by its name.
+mode by its name.  A struct is crowded when it has more than FIELDS_MAX fields and more than FILES_MAX
+files touch some of them; check_source.py refuses one.  What a table of functions is made of are no
+such fields: nobody writes them.
 
 Files are told by their stem, so x.c and x.h are one.  Fields are told by struct and name (typed.py),
 and the struct with the most wide ones is named; by their names alone, as it once was counted, a name
@@ -19,9 +21,10 @@ import random
 import re
 import sys
 
-from typed import MEMBER, STRUCT, returned, shapes, touched
+from typed import FUNCTION, STRUCT, fields_of, returned, shapes, touched
 
 FILES_MAX = 4  # that may touch a field which is nobody's own
+FIELDS_MAX = 15  # of a struct that more files touch
 WRITERS_MAX = 2
 SIDES = ('server', 'party')
 ORDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'order.txt')
@@ -113,6 +116,20 @@ def fields(tree, side):
     return found
 
 
+def crowded(tree, side):
+    """[(header, struct, its fields, files that touch them)] of what is open to too many."""
+    users = {}
+    for (struct, _), files in fields(tree, side).items():
+        users.setdefault(struct, set()).update(files)
+    found = []
+    for path in sorted(p for p in tree if p.startswith(side + '/') and p.endswith('.h')):
+        for struct, body in STRUCT.findall(bare(tree[path])):
+            n = len(fields_of(body)) - len(FUNCTION.findall(body))
+            if n > FIELDS_MAX and len(users.get(struct, ())) > FILES_MAX:
+                found.append((path, struct, n, sorted(users[struct])))
+    return found
+
+
 def widest(wide):
     """The struct with the most of these fields, and how many it has."""
     structs = [s for s, _ in wide]
@@ -125,7 +142,7 @@ def names(tree, side):
     texts, known = sources(tree, side), set()
     for text in sources(tree, side, ('.h',)).values():
         for body in re.findall(r'^struct \w+ \{\n(.*?)^\};', COMMENT.sub(' ', text), re.M | re.S):
-            known |= set(MEMBER.findall(body))
+            known |= set(fields_of(body))
     plain = {stem: bare(text) for stem, text in texts.items()}
     return {n: [s for s, t in plain.items() if re.search(r'(?:->|\.)%s\b' % n, t)] for n in known}
 
@@ -178,6 +195,11 @@ def main():
               'struct (%s); by name alone %d'
               % (side, written, WRITERS_MAX, len(wide), FILES_MAX, widest(wide)[1],
                  widest(wide)[0], same))
+        crowds = crowded(tree, side)
+        print('%s: %d structs of more than %d fields that more than %d files touch'
+              % (side, len(crowds), FIELDS_MAX, FILES_MAX))
+        for path, struct, n, files in crowds:
+            print('%s: %s has %d, and these touch them: %s' % (path, struct, n, ' '.join(files)))
     for name in NAMES:
         print('%s*: %d files' % (name, sum(
             name in bare(t) for side in ('common', *SIDES) for t in sources(tree, side).values())))

@@ -291,6 +291,17 @@ new server/train/planted.c 'int planted(void);'
 refused arrows tests/check/order.txt:1 'a file of the server that has no place'
 for of in learner purse deal keep round sent; do add party/train/$of.h '#include "party/session.h"'; done
 refused arrows tests/check/order.txt:1 'one more use of what stands further out than there may be'
+wide() { # N: the round that is open at the server, which ten files read, has N fields more
+    new server/train/train.h "$(sed "s/^struct server_round {/&$(seq -f '\n    int more%g;' -s '' "$1")/" \
+        "$root/server/train/train.h")"
+    line=$(grep -n '^struct server_round {' server/train/train.h)
+}
+wide 11
+refused crowded "server/train/train.h:${line%%:*}" 'a struct of sixteen fields that many files touch'
+wide 10
+accepted crowded server/train/train.h 'one of fifteen'
+new server/train/lone.h "$(printf 'struct lone {\n%s\n};' "$(seq -f '    int of%g;' 20)")"
+accepted crowded server/train/lone.h 'one of twenty that nobody else touches'
 check=$tree/tests/check/check_source.py
 add tests/check/house.py "TESTED_BY['common/base/gone.c'] = 'x'"
 refused tests "tests/check/house.py:$line" 'an exception for what is gone'

@@ -7,7 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import re
 
-MEMBER = re.compile(r'[\s\*](\w+)(?:\[[^\]]*\])*(?=[,;])')
+FUNCTION = re.compile(r'\(\*(?:const )?(\w+)(?:\[[^\]]*\])*\)\s*\(')
 OPEN, CLOSE = '([{', ')]}'
 STRUCT = re.compile(r'\bstruct (\w+) \{\n(.*?)^\}', re.M | re.S)
 # `struct x *a, b[3]`: up to the end of a declaration, or of a parameter.
@@ -37,15 +37,27 @@ def names_of(declared):
         yield name.group(1)
 
 
+def fields_of(body):
+    """{field: the struct that it is or points to, or None} of what stands between a struct's
+    braces, without comments.  A pointer to a function is a field, its parameters are none."""
+    found = dict.fromkeys(FUNCTION.findall(body))
+    for declared in re.sub(r'\[[^\]]*\]', '', body).split(';'):
+        if FUNCTION.search(declared):
+            continue
+        of = re.match(r'\s*(?:const )?struct (\w+)', declared)
+        for part in declared.split(','):
+            name = re.search(r'(\w+)\s*(?::\s*\w+\s*)?$', part)
+            if name is not None:
+                found[name.group(1)] = of.group(1) if of is not None else None
+    return found
+
+
 def shapes(texts):
     """{struct: {field: the struct that it is or points to, or None}}, of texts without comments."""
     found = {}
     for text in texts:
         for struct, body in STRUCT.findall(text):
-            types = found.setdefault(struct, {})
-            types.update(dict.fromkeys(MEMBER.findall(body)))
-            for of, declared in TYPED.findall(body):
-                types.update(dict.fromkeys(names_of(declared), of))
+            found.setdefault(struct, {}).update(fields_of(body))
     return found
 
 

@@ -31,7 +31,6 @@ apart() { # OUT N
     done
     run=$1 folder=$2
     shift 2
-    # The one that has the package of numpy, whichever comes first in PATH.
     # The one for which numpy is installed, whichever comes first in PATH.
     /usr/bin/python3 "$root/tests/golden/predict.py" "$run"/server/models/*/model.safetensors \
         "$folder/want.csv" "$@" || return
@@ -67,6 +66,47 @@ print(s["privacy"]["releases"]["predict"])')" \
 expect 0 '' 'without a party' predict clear --data new.csv --absent 2
 differ "$(cat clear/predictions/1/scores.csv)" "$(cat clear/predictions/3/scores.csv)" 'other scores'
 
+# --- text, dates, gaps, by each party's own schema ---
+cat >raw.py <<'PY'
+import random, sys
+random.seed(int(sys.argv[1]))
+pick = random.choice
+print("age;job;since;balance;grade;day;y")
+for i in range(int(sys.argv[2])):
+    job = pick(["Craft", "Sales", '"a ""b""; c"', "\u00dcber", "", "NA"] + sys.argv[3:])
+    grade = pick(["low", "middle", "high"])
+    since = "20%02d-%02d-%02dT%02d:30:00+01:00" % tuple(random.randint(1, n) for n in (23, 12, 28, 23))
+    age = pick([str(random.randint(18, 90))] * 9 + ["?"])
+    print(age, job, since, "%.2f" % random.gauss(0, 900), grade, random.randint(1, 31),
+          pick(["yes", "yes" if job == "Sales" else "no"]), sep=";")
+PY
+python3 raw.py 1 400 >raw.csv
+python3 raw.py 2 60 Astronaut >later.csv
+cat >third.yaml <<'YAML'
+statistics: fit
+columns:
+  - {name: "grade", kind: ordered, levels: ["low", "middle", "high"], missing: median}
+  - {name: "day", kind: number, missing: refused, clip: [3, 20], log: true}
+YAML
+train texts --train raw.csv --label y --positive yes --columns 'age+job,since+balance,grade+day' \
+    --party "3:data.schema=$PWD/third.yaml" --set protocol.encoding=float32 --set protocol.aggregation=clear ||
+    not_ok 'training on text'
+expect 0 '' 'a table with text is predicted' predict texts --data later.csv
+within 'as numpy does with what the packages say of columns' 0 10000 "$(apart texts 1)"
+"$vfl" models --state texts/party-1 show >said
+grep -q 'kind: category, levels: \["Craft", "Sales", "a \\"b\\"; c"' said && ok 'a package shows its schema' ||
+    not_ok 'no schema'
+"$vfl" models --state texts/server show | grep -q '^class       1 yes$' && ok 'and its classes' || not_ok 'no classes'
+"$vfl" predict --run texts --data later.csv | grep -qx 'score_1   "yes"' &&
+    ok 'which score is of which class' || not_ok 'it is not said'
+sed '5s/^[^;]*/x/' later.csv >wrong.csv
+expect 2 'party-1: .*party-1-predict.csv:5: column 2 "age": not a number' 'a cell that is none of its column' \
+    predict texts --data wrong.csv
+same '' "$(ls texts/predictions/3/codes 2>/dev/null)" 'is refused before anybody starts'
+sed '5s/;[0-9]*;\([a-z]*\)$/;;\1/' later.csv >gap.csv
+expect 2 'party-3: .*party-3-predict.csv:5: column 3 "day": empty cell' 'so is a gap, where the schema refuses it' \
+    predict texts --data gap.csv
+
 # --- sums alone ---
 train fixed --set protocol.encoding=fixed --set model.fusion=mean || not_ok 'training'
 expect 0 '' 'masked sums' predict fixed --data new.csv
@@ -90,6 +130,9 @@ head -n 3 pbm/predictions/1/data/party-1-predict.csv >few.csv
 grep -q 'predict *39' said && ok 'what was refused was not charged' || not_ok 'the ledger says otherwise'
 
 # --- what does not fit ---
+mv clear/party-2/models/served kept
+expect 2 'party-2: .*no model is in use' 'a side that has no model, at once' predict clear --data new.csv
+mv kept clear/party-2/models/served
 cut -d, -f1-9 new.csv >narrow.csv
 expect 2 '' 'other columns' predict clear --data narrow.csv
 expect 2 'no trial cluster that has come to its end' 'no run' predict . --data new.csv

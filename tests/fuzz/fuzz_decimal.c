@@ -36,11 +36,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct feed f = {data, size};
     char text[TEXT_MAX];
     const char *end;
-    float value = 0, expected;
+    float value = 0, expected, read = 0;
+    bool whole;
 
     if (!feed_text(&f, text, sizeof text))
         return 0;
     end = decimal_scan(text, &value);
+    whole = decimal_read(text, strlen(text), &read);
+    CHECK(whole == (end == text + strlen(text)));
+    CHECK(!whole || memcmp(&read, &value, sizeof read) == 0);
     if (end == NULL) {
         CHECK(length_of(text) == 0);
         return 0;

@@ -3,11 +3,14 @@
 #
 #   predict.py HEAD.safetensors OUT.csv BOTTOM.safetensors COLUMNS.csv [BOTTOM COLUMNS ...]
 #
-# COLUMNS.csv is a party's table: id, then the columns of its bottom in their order.  All tables list the same ids in
-# the same order.  OUT.csv: id,score_0,...
+# COLUMNS.csv is a party's table: a column id, and those that the schema of its bottom has.  All tables list the same
+# ids in the same order.  OUT.csv: id,score_0,...
 # SPDX-License-Identifier: Apache-2.0
 import csv
+import datetime
 import json
+import math
+import re
 import struct
 import sys
 
@@ -55,12 +58,54 @@ def prepare(about, x):
     return ((x - mean) / sd).astype(np.float32).astype(np.float64)
 
 
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "#N/A")
+
+
+# The columns of a schema, one a line in flow style: as JSON once bare words have quotes.
+def read_schema(text):
+    columns = []
+    for line in text.splitlines()[2:]:
+        words = re.findall(r'"(?:[^"\\]|\\.)*"|[][{}:,]|[^][{}:,\s]+', line[4:])
+        bare = lambda w: w if w[0] in '"[]{}:,' or re.match(r"-?[0-9]|true$", w) else '"%s"' % w
+        column = json.loads("".join(bare(w) for w in words))
+        if column["kind"] not in ("id", "ignored", "label"):
+            columns.append(column)
+    return columns
+
+
+def days(text):
+    at = datetime.datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        at = at.replace(tzinfo=datetime.timezone.utc)
+    return (at - datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc)).total_seconds() / 86400
+
+
+def features(column, cell):
+    cell = cell.strip()
+    missing = cell in MISSING
+    end = [float(missing)] if column.get("indicator") else []
+    if column["kind"] == "category":
+        known = [float(cell == level) for level in column["levels"]]
+        other = [float(not missing and not any(known))] if column.get("other") else []
+        return known + other + end
+    if missing:
+        x = column["fill"]
+    elif column["kind"] == "ordered":
+        x = column["levels"].index(cell)
+    else:
+        x = days(cell) if column["kind"] == "time" else float(cell)
+    if "clip" in column:
+        x = min(max(x, column["clip"][0]), column["clip"][1])
+    return [math.copysign(math.log1p(abs(x)), x) if column.get("log") else x] + end
+
+
 def read_rows(path, about):
     with open(path, newline="") as f:
         rows = list(csv.reader(f))
-    if about["columns"]:
-        assert rows[0][1:] == about["columns"].splitlines(), (path, rows[0])
-    return [r[0] for r in rows[1:]], np.array([r[1:] for r in rows[1:]], dtype=np.float32).astype(np.float64)
+    at = {name: i for i, name in enumerate(rows[0])}
+    columns = read_schema(about["schema"])
+    x = [sum((features(c, r[at[c["name"]]]) for c in columns), []) for r in rows[1:]]
+    return [r[at["id"]] for r in rows[1:]], np.array(x, dtype=np.float32).astype(np.float64)
 
 
 def scores(about, logits):

@@ -30,7 +30,7 @@ static const char *word_of(enum action_kind work, bool begins)
 
 static enum phase phase_of(struct sim *s, int who)
 {
-    return who == SIM_SERVER ? server_session_report(s->server)->phase
+    return who == SIM_SERVER ? server_session_report(s->server)->presence.phase
                              : party_session_report(s->party[who].session)->phase;
 }
 

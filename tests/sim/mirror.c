@@ -350,6 +350,6 @@ void mirror_compare(struct mirror *m)
     for (uint32_t i = 0; i < inputs(m) * MIRROR_OUTPUTS; i++)
         differ(m, "a weight of the head", m->arrivals, (double)head->w[i],
                m->head_w[i / MIRROR_OUTPUTS][i % MIRROR_OUTPUTS]);
-    differ(m, "the loss over the test rows", m->arrivals, sim_server_report(m->sim)->test.loss,
-           test_loss(m));
+    differ(m, "the loss over the test rows", m->arrivals,
+           sim_server_report(m->sim)->measured.test.loss, test_loss(m));
 }

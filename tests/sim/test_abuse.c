@@ -43,7 +43,7 @@ static void test_and_is_shut_out_under_drop(void **state)
     sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_server_report(s)->lost[1], 3);
+    assert_int_equal(sim_server_report(s)->presence.lost[1], 3);
     assert_int_equal(sim_server_report(s)->steps, 80);
     assert_non_null(strstr(sim_party_end(s, 1)->error.text, "too often"));
     sim_free(s);
@@ -118,7 +118,7 @@ static void test_an_excluded_party_waits_for_the_next_epoch_however_long(void **
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-        assert_int_equal(sim_party_report(s, i)->applied, 60);
+        assert_int_equal(sim_party_report(s, i)->progress.applied, 60);
     }
     sim_free(s);
 }
@@ -160,7 +160,7 @@ static void test_the_last_gradient_goes_to_the_members_and_to_nobody_else(void *
                     .act = SIM_DELAY, .from = 1, .kind = WIRE_UPLOAD, .nth = 2, .us = 150000});
     sim_run(s, HOUR_US);
     assert_null(strstr(sim_transcript(s), "close 10 -> p1 p2 p3"));
-    assert_int_equal(sim_party_report(s, 3)->applied, 11);
+    assert_int_equal(sim_party_report(s, 3)->progress.applied, 11);
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(sim_party_end(s, i)->error.status, STATUS_OK);
     sim_free(s);
@@ -209,7 +209,7 @@ static void test_a_step_is_not_asked_for_without_end(void **state)
     }
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_true(sim_server_report(s)->generation <= PARTY_STALLED_MAX);
+    assert_true(sim_server_report(s)->presence.generation <= PARTY_STALLED_MAX);
     sim_free(s);
 }
 

@@ -233,7 +233,7 @@ static void test_a_server_that_was_long_away_at_the_end_completes_alone(void **s
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-        assert_true(sim_party_report(s, i)->final);
+        assert_true(sim_party_report(s, i)->progress.final);
         assert_false(sim_party_report(s, i)->dismissed);
     }
     sim_free(s);

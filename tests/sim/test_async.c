@@ -51,7 +51,7 @@ static void run_beside(struct mirror *m)
     assert_int_equal(r->degraded.stale, m->stale);
     assert_int_equal(r->degraded.unseen, m->unseen);
     for (uint32_t i = 0; i < PARTIES; i++) {
-        assert_int_equal(sim_party_report(m->sim, i)->applied, m->taken[i]);
+        assert_int_equal(sim_party_report(m->sim, i)->progress.applied, m->taken[i]);
         assert_int_equal(sim_charged(m->sim, i), sim_uploaded(m->sim, i));
         taken += m->taken[i];
     }
@@ -120,7 +120,7 @@ static void test_each_arrival_is_a_step_with_the_others_as_they_last_came(void *
         assert_true(m.arrivals >= PARTIES * STEPS);
         assert_true(m.arrivals < PARTIES * (STEPS + 2)); /* a drain after each of two epochs */
         assert_int_equal(sim_server_report(s)->void_rounds, 0);
-        assert_int_equal(sim_server_report(s)->generation, 1);
+        assert_int_equal(sim_server_report(s)->presence.generation, 1);
         mirror_deinit(&m);
         sim_free(s);
     }
@@ -195,7 +195,7 @@ static void test_a_party_is_asked_its_own_steps_in_order(void **state)
     expect_completed(s);
     for (uint32_t i = 0; i < PARTIES; i++) {
         assert_true(next[i] > 0);
-        assert_int_equal(next[i], sim_party_report(s, i)->applied);
+        assert_int_equal(next[i], sim_party_report(s, i)->progress.applied);
     }
     assert_true(next[1] > 2 * next[0]);
     sim_free(s);
@@ -239,7 +239,7 @@ static void test_an_evaluation_drains_the_stream_which_then_goes_on(void **state
     mirror_init(&m, s);
     slow(s, 2, 9000);
     run_beside(&m);
-    assert_int_equal(sim_server_report(s)->sweeps, 4);
+    assert_int_equal(sim_server_report(s)->measured.sweeps, 4);
     assert_int_equal(expect_count(s, "open evaluate test 0\n"), 4);
     assert_int_equal(expect_count(s, "close 0 open evaluate"),
                      0); /* the stream has closed its steps */
@@ -264,9 +264,9 @@ static void test_a_lost_party_costs_nothing_and_is_back_at_an_epoch(void **state
     run_beside(&m);
     r = sim_server_report(s);
     assert_int_equal(r->void_rounds, 0);
-    assert_int_equal(r->generation, 2);
-    assert_int_equal(r->lost[1], 1);
-    assert_int_equal(r->joined[1], 2);
+    assert_int_equal(r->presence.generation, 2);
+    assert_int_equal(r->presence.lost[1], 1);
+    assert_int_equal(r->presence.joined[1], 2);
     assert_int_equal(expect_count(s, "server: offer 2\n"), 1);
     assert_true(m.taken[1] > 3 && m.taken[1] < m.taken[0]);
     mirror_deinit(&m);
@@ -287,7 +287,7 @@ static void test_the_others_end_the_run_without_a_lost_party(void **state)
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_int_equal(sim_server_report(s)->steps, STEPS);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
-    assert_int_equal(sim_party_report(s, 1)->applied, 2);
+    assert_int_equal(sim_party_report(s, 1)->progress.applied, 2);
     sim_free(s);
 }
 
@@ -448,7 +448,7 @@ static void test_a_party_takes_no_step_beyond_the_plan(void **state)
                                   .kind = WIRE_BROADCAST,
                                   .alter = one_more});
     sim_run(s, HOUR_US);
-    assert_int_equal(sim_party_report(s, 0)->applied, (uint64_t)PARTIES * STEPS - 1);
+    assert_int_equal(sim_party_report(s, 0)->progress.applied, (uint64_t)PARTIES * STEPS - 1);
     assert_int_equal(status_exit_code(sim_party_end(s, 0)->error.status), 3);
     assert_non_null(strstr(sim_party_end(s, 0)->error.text, "a step out of order (24)"));
     sim_free(s);
@@ -483,7 +483,7 @@ static void test_whoever_dies_whenever_the_run_comes_to_its_end(void **state)
                              sim_party_end(s, i)->error.text);
             }
             assert_int_equal(sim_server_report(s)->steps, STEPS);
-            assert_int_equal(sim_server_report(s)->sweeps, 2);
+            assert_int_equal(sim_server_report(s)->measured.sweeps, 2);
             for (uint32_t i = 0; i < PARTIES; i++)
                 assert_true(sim_uploaded(s, i) <= sim_charged(s, i));
             sim_free(s);
@@ -526,7 +526,7 @@ static void test_who_sits_out_is_let_in_when_the_others_have_no_steps_left(void 
         sim_run(s, HOUR_US);
         expect_completed(s);
         assert_int_equal(sim_server_report(s)->steps, STEPS);
-        assert_int_equal(sim_party_report(s, 0)->applied, PARTIES * STEPS);
+        assert_int_equal(sim_party_report(s, 0)->progress.applied, PARTIES * STEPS);
         sim_free(s);
     }
 }
@@ -558,7 +558,7 @@ static void test_a_stopped_run_goes_on_where_everybody_was(void **state)
         sim_stop_at(first, us % 3 == 0 ? SIM_SERVER : 1, us);
         sim_run(first, 2000 + us);
         for (uint32_t i = 0; i < PARTIES; i++)
-            applied[i] = sim_party_report(first, i)->applied;
+            applied[i] = sim_party_report(first, i)->progress.applied;
         rounds = sim_server_report(first)->rounds;
         then = sim_resume(first);
         assert_int_equal(sim_server_report(then)->rounds, rounds);
@@ -567,7 +567,7 @@ static void test_a_stopped_run_goes_on_where_everybody_was(void **state)
         assert_int_equal(sim_server_report(then)->steps, STEPS);
         assert_in_range(sim_server_report(then)->rounds, PARTIES * STEPS, PARTIES * (STEPS + 2));
         for (uint32_t i = 0; i < PARTIES; i++)
-            assert_true(sim_party_report(then, i)->applied >= applied[i]);
+            assert_true(sim_party_report(then, i)->progress.applied >= applied[i]);
         sim_free(then);
         sim_free(first);
     }

@@ -76,8 +76,8 @@ static void test_a_polynomial_sees_no_input_beyond_x_max(void **state)
         embed(values, a);
         embed(cut, b);
         assert_memory_equal(a, b, sizeof a);
-        assert_int_equal(bottom.inputs, 2 * BATCH * COLS);
-        assert_int_equal(bottom.inputs_beyond, 2); /* 9 and -20; 8 is not, -40 is in no batch */
+        assert_int_equal(bottom.cut.inputs, 2 * BATCH * COLS);
+        assert_int_equal(bottom.cut.inputs_beyond, 2); /* 9 and -20; 8 is not, -40 is in no batch */
         party_bottom_deinit(&bottom);
     }
 }
@@ -93,7 +93,7 @@ static void test_x_max_is_the_plans(void **state)
     plan.protocol.fedvs.x_max = 32;
     start();
     embed(values, b);
-    assert_int_equal(bottom.inputs_beyond, 0);
+    assert_int_equal(bottom.cut.inputs_beyond, 0);
     assert_memory_not_equal(a, b, sizeof a);
     assert_memory_equal(a, b, sizeof(float) * WIDTH); /* row 0 is within either */
     party_bottom_deinit(&bottom);
@@ -115,8 +115,8 @@ static void test_layers_see_inputs_as_they_are(void **state)
     embed(values, a);
     embed(cut, b);
     assert_memory_not_equal(a, b, sizeof a);
-    assert_int_equal(bottom.inputs, 0);
-    assert_int_equal(bottom.inputs_beyond, 0);
+    assert_int_equal(bottom.cut.inputs, 0);
+    assert_int_equal(bottom.cut.inputs_beyond, 0);
     party_bottom_deinit(&bottom);
     for (size_t i = 0; i < ROWS * COLS; i++)
         values[i] *= 100;
@@ -131,14 +131,14 @@ static void test_embeddings_beyond_the_clip_are_counted_where_they_are_cut_off(v
     plan.protocol.clip = 1e-6;
     start();
     embed(values, out);
-    assert_int_equal(bottom.values, BATCH * WIDTH);
-    assert_int_equal(bottom.beyond, BATCH * WIDTH);
+    assert_int_equal(bottom.cut.values, BATCH * WIDTH);
+    assert_int_equal(bottom.cut.beyond, BATCH * WIDTH);
     party_bottom_deinit(&bottom);
     plan.protocol.aggregation = AGGREGATION_FEDVS;
     start();
     embed(values, out);
-    assert_int_equal(bottom.values, BATCH * WIDTH);
-    assert_int_equal(bottom.beyond, 0);
+    assert_int_equal(bottom.cut.values, BATCH * WIDTH);
+    assert_int_equal(bottom.cut.beyond, 0);
     party_bottom_deinit(&bottom);
 }
 

@@ -91,8 +91,8 @@ static const struct reference *reference_of(const struct chaos *c)
     }
     for (int who = SIM_SERVER; who < (int)parties; who++)
         sim_model(s, who, r->model[who + 1]);
-    r->train = sim_server_report(s)->train;
-    r->test = sim_server_report(s)->test;
+    r->train = sim_server_report(s)->measured.train;
+    r->test = sim_server_report(s)->measured.test;
     take_steps(r, s);
     sim_free(s);
     return r;
@@ -212,14 +212,14 @@ static const char *same_models(const struct chaos *c, struct sim *s, const struc
             who == SIM_SERVER ? sim_server_end(s) : sim_party_end(s, (uint32_t)who);
         if (!well(end->outcome))
             continue;
-        if (who != SIM_SERVER && !sim_party_report(s, (uint32_t)who)->final)
+        if (who != SIM_SERVER && !sim_party_report(s, (uint32_t)who)->progress.final)
             return wrong("I6: p%d completed without its final model", who + 1);
         sim_model(s, who, model);
         if (strcmp(model, r->model[who + 1]) != 0)
             return wrong("I6: another model at %d", who);
     }
     if (well(sim_server_end(s)->outcome) &&
-        !(same_score(&rep->train, &r->train) && same_score(&rep->test, &r->test)))
+        !(same_score(&rep->measured.train, &r->train) && same_score(&rep->measured.test, &r->test)))
         return wrong("I6: other scores");
     tally.same_model += well(sim_server_end(s)->outcome);
     return NULL;
@@ -297,7 +297,7 @@ static void count(const struct chaos *c, struct sim *s)
     tally.by_class[c->class]++;
     tally.failed_by_class[c->class] += !well(sim_server_end(s)->outcome);
     tally.voids += rep->void_rounds;
-    tally.generations += rep->generation;
+    tally.generations += rep->presence.generation;
     tally.replayed += rep->degraded.replayed;
 }
 

@@ -163,7 +163,7 @@ static void test_a_party_lost_after_sharing_costs_no_round(void **state)
 
     (void)state;
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
-    assert_int_equal(sim_server_report(s)->generation, 2);
+    assert_int_equal(sim_server_report(s)->presence.generation, 2);
     assert_int_equal(sim_server_report(s)->degraded.replayed, 1);
     sim_free(s);
 }

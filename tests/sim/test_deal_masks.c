@@ -141,8 +141,8 @@ static struct stream stream_of(const struct given *g)
     train.x = own.train;
     test.x = own.test;
     memcpy(roster->digest, g->roster_digest, sizeof g->roster_digest);
-    setup =
-        (struct party_setup){.config = &config, .roster = roster, .train = &train, .test = &test};
+    setup = (struct party_setup){
+        .config = &config, .roster = roster, .data.train = &train, .data.test = &test};
     memcpy(p->course.digest, g->plan_digest, sizeof p->course.digest);
     set_plan(&p->course.plan, g);
     set_hellos(&set, g);
@@ -252,7 +252,7 @@ static void expect_room(uint32_t mib, enum status want)
     struct table train = {.rows = ROWS, .cols = COLUMNS, .x = g.train},
                  test = {.rows = ROWS, .cols = COLUMNS, .x = g.test};
     struct party_setup setup = {
-        .config = &config, .roster = roster, .train = &train, .test = &test};
+        .config = &config, .roster = roster, .data.train = &train, .data.test = &test};
     struct party_set set = {0};
     struct error error = {0};
     struct dealt *p = mem_alloc(1, sizeof *p);

@@ -46,9 +46,9 @@ static void test_missing_uploads_are_counted_for_whom_they_were_missing(void **s
     r = completed(s);
     for (uint32_t i = 0; i < 5; i++) {
         bool silent = i == 1 || i == 4;
-        assert_int_equal(r->missing[i], silent ? r->rounds : 0);
-        assert_int_equal(r->late[i] + r->absent[i], 0);
-        assert_true(!silent || (r->wait_us[i] == 0 && r->slowest_rounds[i] == 0));
+        assert_int_equal(r->whose.missing[i], silent ? r->rounds : 0);
+        assert_int_equal(r->whose.late[i] + r->whose.absent[i], 0);
+        assert_true(!silent || (r->uploads.us[i] == 0 && r->uploads.times[i] == 0));
     }
     assert_int_equal(r->missing_now, 2);
     assert_int_equal(r->degraded.absent, 0);
@@ -78,10 +78,10 @@ static void test_a_late_upload_is_counted_once_and_for_its_sender(void **state)
     sim_rule(s, (struct sim_rule){
                     .act = SIM_DELAY, .from = 2, .kind = WIRE_UPLOAD, .nth = 2, .us = SECOND_US});
     r = completed(s);
-    assert_int_equal(r->late[2], 1);
-    assert_int_equal(r->missing[2], 1);
+    assert_int_equal(r->whose.late[2], 1);
+    assert_int_equal(r->whose.missing[2], 1);
     for (uint32_t i = 0; i < 5; i++)
-        assert_true(r->share_wait_us[i] >= (i == 2 ? SECOND_US / 2 : 0)); /* its next share */
+        assert_true(r->shares.us[i] >= (i == 2 ? SECOND_US / 2 : 0)); /* its next share */
     sim_free(s);
 }
 
@@ -93,7 +93,7 @@ static void test_a_late_upload_of_an_evaluation_is_not_counted(void **state)
     (void)state;
     sim_rule(s, (struct sim_rule){
                     .act = SIM_DELAY, .from = 2, .kind = WIRE_UPLOAD, .nth = 4, .us = SECOND_US});
-    assert_int_equal(completed(s)->late[2], 0);
+    assert_int_equal(completed(s)->whose.late[2], 0);
     sim_free(s);
 }
 
@@ -109,10 +109,10 @@ static void test_a_slow_share_is_put_down_to_its_sender(void **state)
     sim_rule(s,
              (struct sim_rule){.act = SIM_DELAY, .from = 3, .kind = WIRE_SHARE, .us = SECOND_US});
     r = completed(s);
-    assert_int_equal(r->slowest_shares[3], 8); /* six of training, two of evaluation */
-    assert_true(r->share_wait_us[3] >= 8 * SECOND_US - 8000);
+    assert_int_equal(r->shares.times[3], 8); /* six of training, two of evaluation */
+    assert_true(r->shares.us[3] >= 8 * SECOND_US - 8000);
     for (uint32_t i = 0; i < 5; i++)
-        others += i == 3 ? 0 : r->slowest_shares[i] + r->share_wait_us[i];
+        others += i == 3 ? 0 : r->shares.times[i] + r->shares.us[i];
     assert_int_equal(others, 0);
     sim_free(s);
 }
@@ -133,9 +133,9 @@ static void test_drop_counts_rounds_without_a_party_and_its_late_upload(void **s
                     .act = SIM_DELAY, .from = 1, .kind = WIRE_UPLOAD, .nth = 2, .us = 150000});
     r = completed(s);
     assert_int_equal(r->void_rounds, 1);
-    assert_int_equal(r->late[1], 1);
+    assert_int_equal(r->whose.late[1], 1);
     assert_int_equal(r->degraded.late, 1);
-    assert_int_equal(r->absent[1], 3); /* of the first epoch's four all but the first */
+    assert_int_equal(r->whose.absent[1], 3); /* of the first epoch's four all but the first */
     assert_int_equal(r->degraded.absent, 3);
     assert_int_equal(r->degraded.missing, 0);
     assert_int_equal(r->missing_now, 0);
@@ -158,7 +158,7 @@ static void test_drop_in_clear_counts_what_the_sum_is_without(void **state)
     sim_rule(s, (struct sim_rule){.act = SIM_SWALLOW, .from = 2, .kind = WIRE_UPLOAD, .nth = 2});
     r = completed(s);
     assert_int_equal(r->void_rounds, 0);
-    assert_int_equal(r->missing[2], 1);
+    assert_int_equal(r->whose.missing[2], 1);
     assert_int_equal(r->degraded.missing, 1);
     sim_free(s);
 }
@@ -205,7 +205,8 @@ static void test_a_restarted_server_goes_on_counting(void **state)
     r = completed(s);
     assert_int_equal(r->rounds, 6);
     assert_int_equal(r->degraded.missing, 2 * 6);
-    assert_int_equal(r->missing[1] + r->missing[4], 2 * 6 - before); /* this process's part */
+    assert_int_equal(r->whose.missing[1] + r->whose.missing[4],
+                     2 * 6 - before); /* this process's part */
     assert_int_equal(r->degraded.unverified, 8);
     sim_free(s);
 }

@@ -65,7 +65,7 @@ static void test_a_finish_in_mid_run_takes_no_checkpoint_away(void **state)
 
         sim_run(s, HOUR_US);
         assert_true(sim_party_end(s, LIED_TO)->over);
-        assert_false(sim_party_report(s, LIED_TO)->final);
+        assert_false(sim_party_report(s, LIED_TO)->progress.final);
         assert_true(needed(s));
         sim_free(s);
     }
@@ -81,7 +81,7 @@ static void test_after_the_last_broadcast_no_checkpoint_is_needed(void **state)
 
         sim_run(s, HOUR_US);
         expect_completed(s);
-        assert_true(sim_party_report(s, LIED_TO)->final);
+        assert_true(sim_party_report(s, LIED_TO)->progress.final);
         assert_false(needed(s));
         sim_free(s);
     }
@@ -114,8 +114,8 @@ static struct sim *put_back_and_dismissed(struct buf *kept)
              (struct sim_rule){.act = SIM_KILL, .from = LIED_TO, .kind = WIRE_UPLOAD, .nth = NTH});
     sim_run(s, HOUR_US);
     assert_true(sim_party_end(s, LIED_TO)->over);
-    assert_int_equal(sim_party_report(s, LIED_TO)->applied, 0);
-    assert_int_equal(sim_party_report(s, LIED_TO)->rounds, 0);
+    assert_int_equal(sim_party_report(s, LIED_TO)->progress.applied, 0);
+    assert_int_equal(sim_party_report(s, LIED_TO)->progress.rounds, 0);
     buf_init(kept, 1 << 20);
     assert_int_equal(party_session_save(s->party[LIED_TO].session, kept), STATUS_OK);
     return s;
@@ -220,7 +220,7 @@ static void test_with_a_target_in_the_plan_it_is_none(void **state)
     o.sets[5] = "training.stop.split=train";
     o.sets[6] = "training.stop.value=0.9999";
     s = last_too_early(&o);
-    assert_true(sim_party_report(s, LIED_TO)->final);
+    assert_true(sim_party_report(s, LIED_TO)->progress.final);
     sim_free(s);
 }
 
@@ -235,7 +235,7 @@ static struct sim *gone_after_the_end(const char *straggler, uint32_t opened_aga
     char line[64];
 
     expect_until(s, "p3: kept\n", 2); /* the first and the final one */
-    assert_true(sim_party_report(s, LIED_TO)->final);
+    assert_true(sim_party_report(s, LIED_TO)->progress.final);
     sim_lose_records(s, 1000);
     sim_kill_at(s, SIM_SERVER, sim_now_us(s) + 1);
     snprintf(line, sizeof line, "p%d: upload\n", LIED_TO + 1);
@@ -255,7 +255,7 @@ static void test_a_model_that_is_trained_on_is_not_final(void **state)
         struct sim *s = gone_after_the_end(stragglers[i], 3);
 
         assert_true(sim_party_end(s, LIED_TO)->over);
-        assert_false(sim_party_report(s, LIED_TO)->final);
+        assert_false(sim_party_report(s, LIED_TO)->progress.final);
         assert_int_equal(sim_party_end(s, LIED_TO)->outcome, OUTCOME_FAILED);
         assert_int_equal(status_exit_code(sim_party_end(s, LIED_TO)->error.status), 4);
         assert_true(needed(s));

@@ -275,7 +275,7 @@ static void lose(const struct sim_options *o, const struct loss *l, const struct
     sim_run(s, HOUR_US);
     got = models_of(s);
     assert_memory_equal(want, &got, sizeof got);
-    assert_int_equal(sim_server_report(s)->generation, 2);
+    assert_int_equal(sim_server_report(s)->presence.generation, 2);
     assert_opened(s, "deal_keys 0", l->keys);
     assert_opened(s, "deal_data 0", l->first);
     assert_opened(s, "deal_data 1", l->second);
@@ -305,7 +305,7 @@ static void test_a_member_lost_after_sharing_costs_no_round(void **state)
     got = models_of(s);
     assert_memory_equal(&want, &got, sizeof want);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
-    assert_int_equal(sim_server_report(s)->generation, 2);
+    assert_int_equal(sim_server_report(s)->presence.generation, 2);
     assert_opened(s, "deal_data 0", 1);
     sim_free(s);
 }

@@ -35,8 +35,8 @@ static void say(struct wire_msg *m, void *owner)
         .kex_public = p->fed.kex_public,
         .generation = p->fed.set.generation,
         .elements = p->fed.ids.elements,
-        .train_rows = (uint32_t)p->setup.train->rows,
-        .test_rows = (uint32_t)p->setup.test->rows,
+        .train_rows = (uint32_t)p->setup.data.train->rows,
+        .test_rows = (uint32_t)p->setup.data.test->rows,
     };
     struct buf body;
 

@@ -57,11 +57,11 @@ static void test_a_run_is_this_transcript(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         assert_true(sim_party_end(s, i)->over);
         assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-        assert_int_equal(sim_party_report(s, i)->applied, 2);
+        assert_int_equal(sim_party_report(s, i)->progress.applied, 2);
     }
     assert_int_equal(sim_server_report(s)->rounds, 2);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
-    assert_true(sim_server_report(s)->test.has_classes);
+    assert_true(sim_server_report(s)->measured.test.has_classes);
     sim_free(s);
 }
 
@@ -205,8 +205,8 @@ static void test_a_sweep_over_the_training_rows_gives_their_scores_of_one_model(
         }
         sim_run(s, HOUR_US);
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-        train = &sim_server_report(s)->train;
-        test = &sim_server_report(s)->test;
+        train = &sim_server_report(s)->measured.train;
+        test = &sim_server_report(s)->measured.test;
         assert_true(train->has_loss && test->has_loss);
         assert_int_equal(train->loss == test->loss, swept);
         sim_free(s);

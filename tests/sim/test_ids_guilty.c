@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "server/parts.h"
 #include "tests/sim/misbehave.h"
 #include "tests/sim/world.h"
 
@@ -238,6 +239,68 @@ static void test_under_drop_who_is_counted_is_left_out_by_the_server(void **stat
     sim_free(s);
 }
 
+/* What a party counts of its neighbour ends neither of them, however few lists it answers: the two
+ * are kept apart, and each plays on without the other. */
+static void count_p3_at_p2(struct sim *s, struct flight *f, void *owner)
+{
+    struct compared *c = &s->party[1].disk.compared;
+
+    (void)owner;
+    if (!f->up || f->party != 3 || f->end || sim_sent(s, 3, WIRE_UPLOAD) != 2)
+        return;
+    c->n = 1;
+    c->row[0] = (struct compared_row){.count = s->party[1].config.policy.id_mismatches};
+    memcpy(c->row[0].key, s->roster.party[2].key, WIRE_KEY_BYTES);
+}
+
+static struct sim *counted_by_p2(const struct sim_options *options, const char *most)
+{
+    struct sim_options o = *options;
+    struct sim *s;
+
+    o.party_sets[0] = most;
+    s = sim_new(&o);
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 3, .kind = WIRE_UPLOAD, .nth = 3});
+    s->tap = (struct sim_tap){count_p3_at_p2, NULL};
+    sim_run(s, HOUR_US);
+    return s;
+}
+
+static void test_under_drop_who_counts_its_neighbour_goes_on_without_it(void **state)
+{
+    static const char *const mosts[] = {"policy.max_id_mismatches=1", "policy.max_id_mismatches=3"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof mosts / sizeof *mosts; i++) {
+        struct sim *s = counted_by_p2(&dropping, mosts[i]);
+
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        for (uint32_t k = 0; k < PARTIES; k++) {
+            if (sim_party_end(s, k)->outcome != OUTCOME_COMPLETED)
+                fail_msg("p%u: %s", k + 1, sim_party_end(s, k)->error.text);
+        }
+        assert_true(odds_between(&s->server->fed.odds, 1, 2));
+        assert_int_equal(odds_about(&s->server->fed.odds, 1), ODDS_IDS);
+        assert_int_equal(sim_sent(s, 1, WIRE_REFUSE), 1);
+        sim_free(s);
+    }
+}
+
+/* Where all are needed it ends the run, and says why. */
+static void test_under_wait_who_counts_its_neighbour_ends(void **state)
+{
+    struct sim_options o = four;
+    struct sim *s;
+
+    (void)state;
+    o.train_rows = 12;
+    s = counted_by_p2(&o, "policy.max_id_mismatches=1");
+    assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    assert_int_equal(status_exit_code(sim_party_end(s, 1)->error.status), 5);
+    assert_non_null(strstr(sim_party_end(s, 1)->error.text, "policy.max_id_mismatches: p3"));
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +309,8 @@ int main(void)
         cmocka_unit_test(test_who_says_an_element_that_was_copied_alone_is_named),
         cmocka_unit_test(test_under_drop_an_element_that_was_copied_costs_its_maker_nothing),
         cmocka_unit_test(test_under_drop_who_is_counted_is_left_out_by_the_server),
+        cmocka_unit_test(test_under_drop_who_counts_its_neighbour_goes_on_without_it),
+        cmocka_unit_test(test_under_wait_who_counts_its_neighbour_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

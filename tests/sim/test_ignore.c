@@ -104,15 +104,15 @@ static void test_a_late_party_is_left_out_of_that_round_alone(void **state)
         run_beside(&m);
         r = sim_server_report(s);
         assert_int_equal(r->void_rounds, 0);
-        assert_int_equal(r->generation, 1);
+        assert_int_equal(r->presence.generation, 1);
         assert_int_equal(r->rounds, 2 * EPOCH);
         assert_int_equal(r->degraded.missing, 1);
-        assert_int_equal(r->missing[1], 1);
+        assert_int_equal(r->whose.missing[1], 1);
         assert_int_equal(r->degraded.late, 1);
-        assert_int_equal(r->late[1], 1);
+        assert_int_equal(r->whose.late[1], 1);
         assert_int_equal(r->degraded.absent, 0);
-        assert_int_equal(r->stale_messages, 0);
-        assert_int_equal(r->lost[1], 0);
+        assert_int_equal(r->presence.stale_messages, 0);
+        assert_int_equal(r->presence.lost[1], 0);
         mirror_deinit(&m);
         sim_free(s);
     }
@@ -154,9 +154,9 @@ static void test_each_round_has_a_set_of_its_own(void **state)
     m.absent[2] = 1u << 2 | 1u << 3;
     run_beside(&m);
     assert_int_equal(sim_server_report(s)->degraded.missing, 3);
-    assert_int_equal(sim_server_report(s)->missing[2], 1);
+    assert_int_equal(sim_server_report(s)->whose.missing[2], 1);
     assert_int_equal(sim_server_report(s)->degraded.late, 2);
-    assert_int_equal(sim_server_report(s)->late[2], 0);
+    assert_int_equal(sim_server_report(s)->whose.late[2], 0);
     mirror_deinit(&m);
     sim_free(s);
 }
@@ -180,13 +180,14 @@ static void test_a_lost_party_is_not_waited_for_and_is_back_at_the_next_epoch(vo
     r = sim_server_report(s);
     assert_true(sim_now_us(s) < SECOND_US);
     assert_int_equal(r->void_rounds, 0);
-    assert_int_equal(r->generation, 2);
+    assert_int_equal(r->presence.generation, 2);
     assert_int_equal(r->degraded.missing, EPOCH - 1);
     assert_int_equal(r->degraded.late, 0);
-    assert_int_equal(r->lost[2], 1);
-    assert_int_equal(r->joined[2], 2);
-    assert_int_equal(expect_count(s, "server: offer 2\n"), 1);    /* to all */
-    assert_int_equal(sim_party_report(s, 2)->applied, 2 * EPOCH); /* what it missed is behind it */
+    assert_int_equal(r->presence.lost[2], 1);
+    assert_int_equal(r->presence.joined[2], 2);
+    assert_int_equal(expect_count(s, "server: offer 2\n"), 1); /* to all */
+    assert_int_equal(sim_party_report(s, 2)->progress.applied,
+                     2 * EPOCH); /* what it missed is behind it */
     mirror_deinit(&m);
     sim_free(s);
 }
@@ -226,7 +227,7 @@ static void test_an_evaluation_waits_beyond_the_deadline(void **state)
     assert_int_equal(sim_server_report(s)->degraded.missing, 0);
     assert_int_equal(sim_server_report(s)->degraded.late, 0);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
-    assert_int_equal(sim_server_report(s)->generation, 1);
+    assert_int_equal(sim_server_report(s)->presence.generation, 1);
     mirror_deinit(&m);
     sim_free(s);
 }
@@ -262,7 +263,7 @@ static void test_nobody_in_time_makes_the_round_void(void **state)
         late(s, i, 2);
     run_beside(&m);
     assert_int_equal(sim_server_report(s)->void_rounds, 1);
-    assert_int_equal(sim_server_report(s)->generation, 2);
+    assert_int_equal(sim_server_report(s)->presence.generation, 2);
     assert_int_equal(sim_server_report(s)->degraded.missing, 0);
     assert_int_equal(sim_server_report(s)->degraded.late, PARTIES);
     mirror_deinit(&m);
@@ -285,7 +286,7 @@ static void test_under_masks_the_same_lateness_makes_the_round_void(void **state
     expect_completed(s);
     r = sim_server_report(s);
     assert_int_equal(r->void_rounds, 1);
-    assert_int_equal(r->generation, 3);
+    assert_int_equal(r->presence.generation, 3);
     assert_int_equal(r->degraded.missing, 0);
     assert_int_equal(r->degraded.absent, EPOCH - 1);
     assert_int_equal(expect_count(s, "server: offer 2 -> p1 p3 p4\n"), 1);

@@ -316,7 +316,7 @@ static void train(struct play *p, const struct plan *plan)
         assert_int_equal(phase_of(p, i), PHASE_ROUND);
         assert_int_equal(party_session_report(p->party[i])->plan.training.seed,
                          plan->training.seed);
-        assert_int_equal(party_session_report(p->party[i])->applied, 0);
+        assert_int_equal(party_session_report(p->party[i])->progress.applied, 0);
     }
     dismiss(p, OUTCOME_STOPPED);
     buf_deinit(&text);
@@ -492,7 +492,7 @@ static void test_a_run_goes_on_after_other_jobs(void **state)
     other = p.s->plan;
     other.training.seed++;
     train(&p, &other);
-    assert_int_equal(party_session_report(p.party[0])->applied, 0);
+    assert_int_equal(party_session_report(p.party[0])->progress.applied, 0);
     play_probe(&p, 3, "3");
     assert_false(party_session_report(p.party[0])->planned); /* nothing of a plan in a probe */
     assert_null(party_session_bottom(p.party[0]));

@@ -134,7 +134,7 @@ static void test_a_first_checkpoint_of_another_run_gives_way(void **state)
         struct sim *s = after_another_run(0, stragglers[i]);
 
         expect_completed(s);
-        assert_true(sim_party_report(s, 1)->final);
+        assert_true(sim_party_report(s, 1)->progress.final);
         assert_int_equal(expect_count(s, "server: offer 2\n"), 0);
         sim_free(s);
     }
@@ -406,12 +406,12 @@ static void test_a_party_lost_before_the_last_broadcast_comes_back_for_it(void *
     sim_rule(s, (struct sim_rule){
                     .act = SIM_CUT_BEFORE, .from = SIM_SERVER, .party = 1, .kind = WIRE_BROADCAST});
     sim_run(s, 4000);
-    assert_false(sim_party_report(s, 1)->final);
+    assert_false(sim_party_report(s, 1)->progress.final);
     s->rules_n = 0;
     sim_run(s, HOUR_US);
     expect_completed(s);
     for (int i = 0; i < PARTIES; i++) {
-        assert_true(sim_party_report(s, (uint32_t)i)->final);
+        assert_true(sim_party_report(s, (uint32_t)i)->progress.final);
         sim_model(s, i, got);
         assert_string_equal(got, want[i]);
     }
@@ -517,7 +517,7 @@ static void test_nor_does_a_process_that_finds_the_final_model_on_its_disk(void 
     expect_until(s, "server: finish completed\n", 1);
     world_new_party(s, 1);
     world_tell_party(s, 1, &(struct event){.kind = EVENT_START});
-    assert_true(sim_party_report(s, 1)->final);
+    assert_true(sim_party_report(s, 1)->progress.final);
     sim_run(s, HOUR_US);
     expect_completed(s);
     sim_free(s);

@@ -124,7 +124,7 @@ static void polynomials_after(const char *const sets[SETS], float w[LOCAL_PARTIE
         const struct party_bottom *b = &inside(s->party[i].session)->learner.bottom;
         const struct nn_layer *l = &b->net.layer[0];
 
-        assert_in_range(b->beyond, b->values / 10, b->values * 9 / 10);
+        assert_in_range(b->cut.beyond, b->cut.values / 10, b->cut.values * 9 / 10);
         assert_in_range((size_t)l->in * l->out, 1, WEIGHTS_MAX);
         memcpy(w[i], l->w, sizeof(float) * l->in * l->out);
     }
@@ -269,7 +269,7 @@ static void test_turns_do_not_count_a_row_again_in_the_score(void **state)
         s = sim_new(&o);
         sim_run(s, RUN_US);
         expect_completed(s);
-        loss[i] = sim_server_report(s)->train.loss;
+        loss[i] = sim_server_report(s)->measured.train.loss;
         sim_free(s);
     }
     assert_true(fabs(loss[0] - loss[1]) < 1e-6 && loss[0] > 0);
@@ -465,7 +465,7 @@ static void test_labels_are_wanted_of_their_holders_alone(void **state)
         struct sim *s = sim_new(&o);
 
         for (uint32_t p = i < 2 ? 0 : 1; p < 3; p++)
-            s->party[p].session->setup.labels = NULL;
+            s->party[p].session->setup.data.labels = NULL;
         sim_run(s, RUN_US);
         if (i < 4)
             expect_completed(s);
@@ -518,7 +518,7 @@ static void test_a_label_that_is_none_of_the_plans_counts_as_nought(void **state
         memcpy(own, s->labels.x, sizeof own);
         own[3] = labels[i];
         table.x = own;
-        s->party[0].session->setup.labels = &table;
+        s->party[0].session->setup.data.labels = &table;
         sim_run(s, RUN_US);
         expect_completed(s);
         sim_model(s, 0, i == 0 ? want : model);

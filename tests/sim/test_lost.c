@@ -75,7 +75,7 @@ static void test_a_cut_at_any_message_changes_no_model_under_wait(void **state)
         for (int i = 0; i < 5; i++)
             assert_string_equal(calm[i], got[i]);
         for (uint32_t i = 0; i < 4; i++) {
-            assert_int_equal(sim_party_report(s, i)->applied, 16);
+            assert_int_equal(sim_party_report(s, i)->progress.applied, 16);
             assert_true(sim_charged(s, i) >= sim_uploaded(s, i));
         }
         voids += sim_server_report(s)->void_rounds;
@@ -146,7 +146,8 @@ static void test_a_restarted_party_joins_the_next_epoch_under_drop(void **state)
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_server_report(s)->generation, 3); /* three, then two, then three again */
+    assert_int_equal(sim_server_report(s)->presence.generation,
+                     3); /* three, then two, then three again */
     sim_free(s);
 }
 

@@ -322,7 +322,7 @@ static void test_who_was_put_back_and_does_not_say_so_keeps_nobody_waiting(void 
                                        .lose_ledger = true,
                                        .lose_saved = true});
     sim_run(s, AT_US - 1);
-    generation = sim_server_report(s)->generation;
+    generation = sim_server_report(s)->presence.generation;
     sim_rule(s, (struct sim_rule){
                     .act = SIM_SWALLOW, .from = SIM_SERVER, .party = 2, .kind = WIRE_CONFIRMS});
     sim_run(s, HOUR_US);
@@ -330,7 +330,7 @@ static void test_who_was_put_back_and_does_not_say_so_keeps_nobody_waiting(void 
     assert_int_equal(status_exit_code(sim_party_end(s, 2)->error.status), 5);
     assert_non_null(strstr(sim_party_end(s, 2)->error.text, "more of the ledger of p3 than there"));
     /* One without it, one in which it is seen, one without it. */
-    assert_int_equal(sim_server_report(s)->generation, generation + 3);
+    assert_int_equal(sim_server_report(s)->presence.generation, generation + 3);
     sim_free(s);
 }
 
@@ -511,7 +511,7 @@ static uint32_t play_liars(uint64_t seed, uint32_t parties, uint32_t t, const ch
             assert_true(!odds_between(&fed(s)->odds, i, j) || ((liars >> i | liars >> j) & 1));
     }
     /* For each liar T + 1 void ones; each epoch one, and one that it was late in. */
-    assert_true(sim_server_report(s)->generation <= 1 + t * (t + 1) + EPOCHS + t * EPOCHS);
+    assert_true(sim_server_report(s)->presence.generation <= 1 + t * (t + 1) + EPOCHS + t * EPOCHS);
     sim_free(s);
     return edges;
 }

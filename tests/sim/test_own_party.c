@@ -85,7 +85,7 @@ static void test_noise_that_changes_with_the_servers_own_party_is_paid_as_it_is(
                     .act = SIM_DELAY, .from = OWN, .kind = WIRE_UPLOAD, .nth = 2, .us = 150000});
     sim_run(s, 3600000000ull);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_server_report(s)->absent[OWN], 3);
+    assert_int_equal(sim_server_report(s)->whose.absent[OWN], 3);
     for (uint32_t i = 0; i < PARTIES - 1; i++) {
         const struct account_entry *m = purses[i].mechanism;
 

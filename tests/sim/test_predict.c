@@ -303,9 +303,9 @@ static void begin(struct play *p, const char *const *sets)
         struct party_setup setup = p->s->party[i].session->setup;
 
         setup.jobs = jobs;
-        setup.train = setup.test = &none;
-        setup.seeded = true;
-        setup.answers = (struct party_answers){&who->model, &who->rows, NULL};
+        setup.data.train = setup.data.test = &none;
+        setup.start.seeded = true;
+        setup.answers = (struct party_answers){.model = &who->model, .rows = &who->rows};
         assert_int_equal(party_session_new(&who->session, &setup, &err), STATUS_OK);
     }
 }

@@ -40,8 +40,8 @@ static struct sim_options private_files(void)
 
 static void load(struct sim *s, const void *bytes, size_t n)
 {
-    s->party[WHO].session->setup.weights = bytes;
-    s->party[WHO].session->setup.weights_n = n;
+    s->party[WHO].session->setup.start.weights = bytes;
+    s->party[WHO].session->setup.start.weights_n = n;
 }
 
 static void load_short(struct sim *s)

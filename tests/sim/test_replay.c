@@ -201,7 +201,7 @@ static void test_a_replay_of_anything_else_is_refused(void **state)
             fail_msg("lie %zu: %s", i, end->error.text);
         assert_int_equal(status_kind(end->error.status), STATUS_KIND_PEER);
         assert_int_equal(status_exit_code(end->error.status), 3);
-        assert_int_equal(sim_party_report(s, 1)->applied, 0);
+        assert_int_equal(sim_party_report(s, 1)->progress.applied, 0);
         sim_free(s);
     }
 }
@@ -250,7 +250,7 @@ static void test_no_gradient_of_a_replay_is_applied_unless_all_are_good(void **s
         sim_run(s, HOUR_US);
         assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_FAILED);
         assert_non_null(strstr(sim_party_end(s, 1)->error.text, "not finite, step (1)"));
-        assert_int_equal(sim_party_report(s, 1)->applied, 0);
+        assert_int_equal(sim_party_report(s, 1)->progress.applied, 0);
         sim_free(s);
     }
 }
@@ -399,7 +399,7 @@ static void test_a_generation_above_the_servers_is_believed(void **state)
         s, (struct sim_rule){
                .act = SIM_ALTER, .from = 1, .kind = WIRE_JOIN, .nth = 2, .alter = some_generation});
     (void)completed(s);
-    assert_int_equal(sim_server_report(s)->generation, 42);
+    assert_int_equal(sim_server_report(s)->presence.generation, 42);
     sim_free(s);
 }
 
@@ -443,7 +443,7 @@ static void test_a_party_without_its_model_begins_anew_under_drop(void **state)
 
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
         assert_int_equal(sim_party_end(s, 1)->outcome, OUTCOME_COMPLETED);
-        assert_int_equal(sim_party_report(s, 1)->applied, STEPS);
+        assert_int_equal(sim_party_report(s, 1)->progress.applied, STEPS);
         assert_int_equal(expect_count(s, "behind"), 0);
         sim_free(s);
     }

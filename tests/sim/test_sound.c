@@ -162,8 +162,8 @@ static void test_under_once_every_row_is_released_once_however_long_the_head_tra
         }
         assert_int_equal(sim_server_report(s)->rounds, 3);
         assert_true(sim_server_report(s)->epochs == 3);
-        assert_int_equal(sim_server_report(s)->sweeps, 3);
-        assert_true(sim_server_report(s)->test.has_loss);
+        assert_int_equal(sim_server_report(s)->measured.sweeps, 3);
+        assert_true(sim_server_report(s)->measured.test.has_loss);
         sim_free(s);
     }
 }
@@ -248,8 +248,8 @@ static void test_under_once_the_head_stops_at_its_target(void **state)
     s = sim_new(&o);
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_TARGET);
-    assert_int_equal(sim_server_report(s)->sweeps, 1);
-    assert_true(sim_server_report(s)->reached.epoch == 1);
+    assert_int_equal(sim_server_report(s)->measured.sweeps, 1);
+    assert_true(sim_server_report(s)->measured.reached.epoch == 1);
     for (uint32_t p = 0; p < PARTIES; p++)
         assert_int_equal(sim_party_end(s, p)->outcome, OUTCOME_COMPLETED);
     sim_free(s);

@@ -116,7 +116,7 @@ static void play(struct sim *s, const struct standing_job *job)
 /* Whoever is there is in no job, and waits for the next. */
 static void expect_idle(struct sim *s)
 {
-    assert_int_equal(sim_server_report(s)->phase, PHASE_GATHER);
+    assert_int_equal(sim_server_report(s)->presence.phase, PHASE_GATHER);
     for (uint32_t i = 0; i < PARTIES; i++) {
         assert_int_equal(sim_party_report(s, i)->phase, PHASE_GATHER);
         assert_true(s->party[i].session->ended);
@@ -161,7 +161,8 @@ static void test_runs_and_probes_follow_each_other(void **state)
         assert_int_equal(sim_server_end(s)->jobs, 2 * k + 2);
         for (uint32_t i = 0; i < PARTIES; i++) {
             assert_int_equal(sim_party_end(s, i)->jobs, 2 * k + 2);
-            assert_int_equal(sim_party_report(s, i)->rounds, 0); /* of a run that is over */
+            assert_int_equal(sim_party_report(s, i)->progress.rounds,
+                             0); /* of a run that is over */
             assert_false(sim_party_report(s, i)->planned);
         }
         assert_int_equal(sim_server_report(s)->rounds, 0);

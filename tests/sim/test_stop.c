@@ -92,7 +92,7 @@ static void test_a_step_that_was_left_has_left_no_trace(void **state)
 
         for (uint32_t nth = 2; nth < UPLOADS_MAX; nth++) {
             struct sim *s = stopped_at(&o, nth);
-            uint64_t applied = sim_party_report(s, WHO)->applied;
+            uint64_t applied = sim_party_report(s, WHO)->progress.applied;
             char before[65], after[65];
 
             assert_int_equal(applied, nth - 2);
@@ -100,7 +100,7 @@ static void test_a_step_that_was_left_has_left_no_trace(void **state)
             sim_run(s, 20000);
             sim_model(s, WHO, after);
             assert_string_equal(before, after);
-            assert_int_equal(sim_party_report(s, WHO)->applied, applied);
+            assert_int_equal(sim_party_report(s, WHO)->progress.applied, applied);
             assert_int_equal(expect_count(s, "p2: upload\n"), nth - 1);
             sim_free(s);
         }
@@ -115,7 +115,7 @@ static void test_a_step_of_one_iteration_is_taken_to_its_end(void **state)
 
     (void)state;
     sim_run(s, 20000);
-    assert_true(sim_party_report(s, WHO)->applied >= 2);
+    assert_true(sim_party_report(s, WHO)->progress.applied >= 2);
     assert_true(expect_count(s, "p2: upload\n") >= 3);
     sim_free(s);
 }

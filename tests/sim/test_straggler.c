@@ -24,9 +24,9 @@ static void test_wait_waits_for_a_slow_party_and_says_for_whom(void **state)
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
-    assert_int_equal(sim_server_report(s)->slowest_rounds[2], 3);
-    assert_true(sim_server_report(s)->wait_us[2] >= 3 * 2000000);
-    assert_true(sim_server_report(s)->wait_us[0] < 100000);
+    assert_int_equal(sim_server_report(s)->uploads.times[2], 3);
+    assert_true(sim_server_report(s)->uploads.us[2] >= 3 * 2000000);
+    assert_true(sim_server_report(s)->uploads.us[0] < 100000);
     sim_free(s);
 }
 
@@ -44,7 +44,7 @@ static void test_drop_goes_on_without_a_late_party_and_ignores_its_late_upload(v
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_int_equal(sim_server_report(s)->void_rounds, 1);
-    assert_int_equal(sim_server_report(s)->stale_messages, 1);
+    assert_int_equal(sim_server_report(s)->presence.stale_messages, 1);
     assert_non_null(strstr(sim_transcript(s), "server: offer 2 -> p1 p3 p4\n"));
     assert_non_null(
         strstr(sim_transcript(s), "server: offer 3\n")); /* all four again, from the next epoch */
@@ -92,7 +92,7 @@ static void test_drop_waits_when_only_one_party_is_left(void **state)
     sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 1, .kind = WIRE_UPLOAD, .nth = 1});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_server_report(s)->members_n, 2);
+    assert_int_equal(sim_server_report(s)->presence.members_n, 2);
     sim_free(s);
 }
 
@@ -263,7 +263,7 @@ static void test_async_asks_no_party_beyond_its_agenda(void **state)
                .act = SIM_KILL, .from = SIM_SERVER, .party = 0, .kind = WIRE_BROADCAST, .nth = 6});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_party_report(s, 0)->applied, 6);
+    assert_int_equal(sim_party_report(s, 0)->progress.applied, 6);
     sim_free(s);
 }
 
@@ -307,9 +307,9 @@ static void expect_silence_bounded(enum wire_kind kind, const char *aggregation)
         rules[i] = (struct sim_rule){.act = SIM_SWALLOW, .from = 1, .kind = kind, .nth = 2};
     s = with_a_silent_one(rules, 8, aggregation);
     assert_true(sim_now_us(s) < 1000ull * PATIENCE_MS);
-    assert_true(sim_server_report(s)->wait_us[1] < 4000ull * DEADLINE_MS);
+    assert_true(sim_server_report(s)->uploads.us[1] < 4000ull * DEADLINE_MS);
     assert_non_null(strstr(sim_transcript(s), "server: offer 4"));
-    assert_true(sim_server_report(s)->generation <= 7);
+    assert_true(sim_server_report(s)->presence.generation <= 7);
     sim_free(s);
 }
 
@@ -446,7 +446,7 @@ static void test_who_asks_for_more_than_the_roster_is_refused(void **state)
     sim_run(s, 500ull * PATIENCE_MS);
     assert_true(sim_server_end(s)->over);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    assert_int_equal(sim_server_report(s)->joined[4], 1);
+    assert_int_equal(sim_server_report(s)->presence.joined[4], 1);
     assert_null(strstr(sim_transcript(s), "server: offer 3"));
     sim_free(s);
 }

@@ -47,7 +47,7 @@ static void run_to_step(struct sim *s, uint64_t step)
 static void take_back(struct sim *s, uint32_t times)
 {
     for (uint32_t i = 0; i < times && !over(s); i++) {
-        run_to_step(s, sim_party_report(s, 0)->applied + 4);
+        run_to_step(s, sim_party_report(s, 0)->progress.applied + 4);
         if (over(s))
             return;
         sim_break_at(

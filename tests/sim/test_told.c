@@ -277,7 +277,7 @@ static void test_a_late_upload_is_told_under_the_round_it_was_for(void **state)
     expect_completed(s);
     for (size_t i = 0; i < t->asks; i++)
         late += t->ask[i].late[1];
-    assert_int_equal(late, sim_server_report(s)->late[1]);
+    assert_int_equal(late, sim_server_report(s)->whose.late[1]);
     assert_int_equal(late, 1);
     assert_int_equal(ask_of(t, 2)->late[1], 1);
     assert_int_equal(ask_of(t, 2)->uploads[1], 1);

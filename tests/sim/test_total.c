@@ -164,7 +164,7 @@ static void test_weights_and_optimiser_stay_finite_and_passes_were_lost_on_the_w
         expect_completed(s);
         for (uint32_t i = 0; i < 3; i++)
             assert_true(finite_state(&inside(s->party[i].session)->learner.bottom.net));
-        lost += inside(s->party[VICTIM].session)->learner.bottom.lost;
+        lost += inside(s->party[VICTIM].session)->learner.bottom.cut.lost;
         sim_free(s);
     }
     assert_true(lost > 0); /* or nothing here was ever tried */

@@ -121,7 +121,7 @@ static void multiply(struct true_sum *t, const struct party_session *p, struct c
                      const float *x)
 {
     const struct fedvs_terms *terms = &inside(p)->round.shape.terms;
-    uint32_t d = (uint32_t)p->setup.train->cols, degree = p->setup.config->degree,
+    uint32_t d = (uint32_t)p->setup.data.train->cols, degree = p->setup.config->degree,
              width = inside(p)->course.plan.model.embedding;
 
     for (uint32_t i = 1; i <= degree; i++)
@@ -137,8 +137,9 @@ static void multiply(struct true_sum *t, const struct party_session *p, struct c
 static void multiply_rows(struct true_sum *t, const struct party_session *p, struct codes *c)
 {
     const struct nn_layer *model = &inside(p)->learner.bottom.net.layer[0];
-    const struct table *table =
-        inside(p)->round.task.purpose == PURPOSE_EVALUATE_TEST ? p->setup.test : p->setup.train;
+    const struct table *table = inside(p)->round.task.purpose == PURPOSE_EVALUATE_TEST
+                                    ? p->setup.data.test
+                                    : p->setup.data.train;
     size_t weights = (size_t)model->in * model->out, rows, inputs = model->in;
     uint64_t clipped = 0;
     uint32_t *row;
@@ -191,7 +192,8 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     c->generation = p->fed.set.generation;
     c->round = task->round;
     memcpy(c->trail, inside(p)->learner.trail.value, sizeof c->trail);
-    rng_seed_key(key, p->setup.seed, party + 1, "noise", (uint64_t)task->purpose << 62 | place);
+    rng_seed_key(key, p->setup.start.seed, party + 1, "noise",
+                 (uint64_t)task->purpose << 62 | place);
     rng_rekey(&t->noise, key);
     if (multiplies(s)) {
         multiply_rows(t, p, c);
@@ -214,7 +216,7 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 /* By place in the sum: value i of member m of a concatenation, or simply i. */
 static size_t place_of(const struct server_session *v, size_t i, uint32_t member)
 {
-    size_t width = v->train.plan.model.embedding;
+    size_t width = v->train.trainer.plan->model.embedding;
 
     return v->train.trainer.head.top.concat
                ? (i / width * v->fed.set.n + member) * width + i % width
@@ -237,7 +239,7 @@ static void add_up(struct true_sum *t, const struct server_session *v, const boo
                    uint32_t in_n)
 {
     double factor = (double)v->fed.set.n / in_n;
-    size_t n = (size_t)v->train.round.task.rows * v->train.plan.model.embedding;
+    size_t n = (size_t)v->train.round.task.rows * v->train.trainer.plan->model.embedding;
 
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
@@ -259,8 +261,9 @@ static void add_up(struct true_sum *t, const struct server_session *v, const boo
 
 static void add_products(struct true_sum *t, const struct server_session *v)
 {
-    size_t n = (size_t)v->train.round.task.rows * v->train.plan.model.embedding;
-    int bits = (int)(v->train.plan.protocol.fedvs.x_bits + v->train.plan.protocol.fedvs.w_bits);
+    size_t n = (size_t)v->train.round.task.rows * v->train.trainer.plan->model.embedding;
+    int bits = (int)(v->train.trainer.plan->protocol.fedvs.x_bits +
+                     v->train.trainer.plan->protocol.fedvs.w_bits);
 
     for (size_t i = 0; i < n; i++) {
         int64_t sum = 0;
@@ -283,8 +286,9 @@ static uint32_t members_in(const struct true_sum *t, const struct server_session
         const struct codes *c = &t->of[v->fed.set.member[m]];
         in[m] = !some || k >= v->fed.set.n - n || absent[k] != m;
         k += !in[m];
-        if (in[m] && (c->generation != v->fed.set.generation || c->round != v->train.round.number ||
-                      c->n != (size_t)v->train.round.task.rows * v->train.plan.model.embedding)) {
+        if (in[m] &&
+            (c->generation != v->fed.set.generation || c->round != v->train.round.number ||
+             c->n != (size_t)v->train.round.task.rows * v->train.trainer.plan->model.embedding)) {
             snprintf(why, 128, "round %llu has a sum, p%u did not work on it",
                      (unsigned long long)v->train.round.number, v->fed.set.member[m] + 1u);
             return 0;

@@ -4,7 +4,9 @@
 #include "tests/unit/daemon/packages.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/base/mem.h"
+#include "common/data/schema_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +63,17 @@ static void of_run(struct package *p)
 
 void packages_bottom(struct package *p)
 {
-    static const char *const names[] = {"age", "a \"quoted\\ name\"", "c"};
+    static const char schema[] =
+        "statistics: fit\ncolumns:\n"
+        "  - {name: \"age\", kind: number, missing: mean, fill: 40.5}\n"
+        "  - {name: \"a \\\"quoted\\\\ name\\\"\", kind: number, missing: refused}\n"
+        "  - {name: \"c\", kind: category, levels: [\"x\"]}\n";
+    static const char *const names[] = {"age", "a \"quoted\\ name\"", "c=x"};
+    struct error err = {0};
 
     of_run(p);
     p->role = PACKAGE_BOTTOM;
+    CHECK(schema_parse(&p->schema, schema, strlen(schema), "schema", &err) == STATUS_OK);
     p->cols = 3;
     p->names = mem_alloc(3, TABLE_NAME_MAX);
     p->scale.mean = mem_alloc(3, sizeof(float));
@@ -85,5 +94,50 @@ void packages_head(struct package *p)
 
     of_run(p);
     p->role = PACKAGE_HEAD;
+    p->classes = mem_strdup("no\nyes\n");
+    CHECK(p->classes != NULL);
     package_score(p->score, &none, &test);
+}
+
+size_t packages_header_bytes(const struct buf *b)
+{
+    const uint8_t *at = b->data;
+
+    return (size_t)le_take(&at, 8);
+}
+
+void packages_print(struct package *p, const struct nn_net *n, struct buf *out)
+{
+    struct error err = {0};
+
+    buf_init(out, PACKAGE_FILE_MAX);
+    CHECK(package_print(p, n, out, &err) == STATUS_OK);
+}
+
+enum status packages_parse(const struct buf *b, size_t n)
+{
+    struct package p;
+    struct error err = {0};
+    enum status s;
+
+    package_init(&p);
+    s = package_parse(&p, b->data, n, &err);
+    package_deinit(&p);
+    return s;
+}
+
+void packages_with(struct buf *out, const struct buf *b, const char *from, const char *to)
+{
+    const size_t header = packages_header_bytes(b);
+    const char *text = (const char *)b->data + 8, *at = strstr(text, from);
+
+    CHECK(at != NULL);
+    out->len = 0;
+    CHECK(buf_append(out, b->data, 8) == STATUS_OK);
+    CHECK(buf_append(out, text, (size_t)(at - text)) == STATUS_OK);
+    CHECK(buf_append(out, to, strlen(to)) == STATUS_OK);
+    CHECK(buf_append(out, at + strlen(from), header - (size_t)(at - text) - strlen(from)) ==
+          STATUS_OK);
+    le_put(out->data, out->len - 8, 8);
+    CHECK(buf_append(out, text + header, b->len - 8 - header) == STATUS_OK);
 }

@@ -19,4 +19,13 @@ void packages_deinit(struct packages *s);
 void packages_bottom(struct package *p);
 void packages_head(struct package *p);
 
+/* Into out, which is initialised here. */
+void packages_print(struct package *p, const struct nn_net *n, struct buf *out);
+/* What reading the first n bytes comes to. */
+enum status packages_parse(const struct buf *b, size_t n);
+/* Bytes of the header, the length before it aside. */
+size_t packages_header_bytes(const struct buf *b);
+/* out: as b, with `to` in the place of the first `from` of its header. */
+void packages_with(struct buf *out, const struct buf *b, const char *from, const char *to);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,33 +14,6 @@
 #include "common/base/mem.h"
 #include "common/nn/safetensors.h"
 #include "tests/unit/daemon/packages.h"
-
-static size_t header_bytes(const struct buf *b)
-{
-    const uint8_t *at = b->data;
-
-    return (size_t)le_take(&at, 8);
-}
-
-static void print(struct package *p, const struct nn_net *n, struct buf *out)
-{
-    struct error err = {0};
-
-    buf_init(out, PACKAGE_FILE_MAX);
-    assert_int_equal(package_print(p, n, out, &err), STATUS_OK);
-}
-
-static enum status parse(const struct buf *b, size_t n)
-{
-    struct package p;
-    struct error err = {0};
-    enum status s;
-
-    package_init(&p);
-    s = package_parse(&p, b->data, n, &err);
-    package_deinit(&p);
-    return s;
-}
 
 static void test_a_bottom_comes_back_as_it_was(void **state)
 {
@@ -53,13 +27,17 @@ static void test_a_bottom_comes_back_as_it_was(void **state)
     (void)state;
     packages_init(&s);
     packages_bottom(&p);
-    print(&p, &s.bottom, &b);
+    packages_print(&p, &s.bottom, &b);
     package_init(&got);
     assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_OK);
     assert_int_equal(got.role, PACKAGE_BOTTOM);
     assert_string_equal(got.run, "abc-2");
     assert_int_equal(got.cols, 3);
     assert_memory_equal(got.names, p.names, 3 * TABLE_NAME_MAX);
+    assert_int_equal(got.schema.n, 3);
+    assert_string_equal(got.schema.column[1].name, "a \"quoted\\ name\"");
+    assert_true(got.schema.column[0].filled && got.schema.column[0].fill == 40.5F);
+    assert_string_equal(levels_text(&got.schema.column[2].levels, 0), "x");
     assert_int_equal(got.scale.cols, 3);
     assert_memory_equal(got.scale.mean, p.scale.mean, 3 * sizeof(float));
     assert_memory_equal(got.scale.sd, p.scale.sd, 3 * sizeof(float));
@@ -85,17 +63,26 @@ static void test_a_head_has_its_scores_and_no_columns(void **state)
     struct packages s = {0};
     struct package p, got;
     struct error err = {0};
+    char name[16];
     struct buf b;
 
     (void)state;
     packages_init(&s);
     packages_head(&p);
-    print(&p, &s.head, &b);
+    packages_print(&p, &s.head, &b);
     package_init(&got);
     assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_OK);
     assert_int_equal(got.role, PACKAGE_HEAD);
     assert_int_equal(got.cols, 0);
     assert_non_null(strstr(got.score, "test.auc=0.75\n"));
+    package_class(&got, 0, name, sizeof name);
+    assert_string_equal(name, "no");
+    package_class(&got, 1, name, sizeof name);
+    assert_string_equal(name, "yes");
+    mem_free(got.classes);
+    got.classes = NULL;
+    package_class(&got, 1, name, sizeof name);
+    assert_string_equal(name, "1");
     package_deinit(&got);
     package_deinit(&p);
     buf_deinit(&b);
@@ -113,11 +100,11 @@ static void test_a_changed_or_cut_package_is_refused(void **state)
     (void)state;
     packages_init(&s);
     packages_bottom(&p);
-    print(&p, &s.bottom, &b);
-    header = 8 + header_bytes(&b);
-    assert_int_equal(parse(&b, b.len), STATUS_OK);
+    packages_print(&p, &s.bottom, &b);
+    header = 8 + packages_header_bytes(&b);
+    assert_int_equal(packages_parse(&b, b.len), STATUS_OK);
     for (size_t n = 0; n < b.len; n++)
-        assert_int_not_equal(parse(&b, n), STATUS_OK);
+        assert_int_not_equal(packages_parse(&b, n), STATUS_OK);
     for (size_t i = 8; i < header; i++) {
         const uint8_t was = b.data[i];
         const char *name = strstr((char *)b.data + 8, "abc-2");
@@ -131,7 +118,7 @@ static void test_a_changed_or_cut_package_is_refused(void **state)
         if ((const char *)b.data + i >= strstr((char *)b.data + 8, "\"activations\""))
             break;
         b.data[i] ^= 1;
-        assert_int_not_equal(parse(&b, b.len), STATUS_OK);
+        assert_int_not_equal(packages_parse(&b, b.len), STATUS_OK);
         b.data[i] = was;
     }
     package_deinit(&p);
@@ -139,62 +126,36 @@ static void test_a_changed_or_cut_package_is_refused(void **state)
     packages_deinit(&s);
 }
 
-static void with(struct buf *out, const struct buf *b, const char *from, const char *to)
+/* A table as it was read becomes what the bottom is given. */
+static void test_a_table_is_prepared_as_the_package_says(void **state)
 {
-    const size_t header = header_bytes(b);
-    const char *text = (const char *)b->data + 8, *at = strstr(text, from);
-
-    assert_non_null(at);
-    out->len = 0;
-    assert_int_equal(buf_append(out, b->data, 8), STATUS_OK);
-    assert_int_equal(buf_append(out, text, (size_t)(at - text)), STATUS_OK);
-    assert_int_equal(buf_append(out, to, strlen(to)), STATUS_OK);
-    assert_int_equal(
-        buf_append(out, at + strlen(from), header - (size_t)(at - text) - strlen(from)), STATUS_OK);
-    le_put(out->data, out->len - 8, 8);
-    assert_int_equal(buf_append(out, text + header, b->len - 8 - header), STATUS_OK);
-}
-
-static void test_what_does_not_fit_together_is_refused(void **state)
-{
-    static const char *const change[][2] = {
-        {"\"widths\":\"3,4,2\"", "\"widths\":\"3,16777216,2\""}, /* before there is memory for it */
-        {"\"widths\":\"3,4,2\"", "\"widths\":\"2,4,2\""},
-        {"\"widths\":\"3,4,2\"", "\"widths\":\"3,04,2\""},
-        {"\"activations\":\"relu,tanh\"", "\"activations\":\"relu\""},
-        {"\"activations\":\"relu,tanh\"", "\"activations\":\"relu,gelu\""},
-        {"age\\n", "age\\nsex\\n"},
-        {"age\\n", "\\u0061ge\\n"},
-        {"\"loss\":\"softmax\"", "\"loss\":\"sigmoid\""},
-        {"\"run\":\"abc-2\"", "\"run\":\"../abc\""},
-        {"\"role\":\"bottom\"", "\"role\":\"head\""},
-        {"\"degree\":\"0\"", "\"degree\":\"0\",\"more\":\"\""},
-        {"\"degree\":\"0\"", "\"degree\":\"9\""},
-        {"\"out_scale\":\"0.5\"", "\"out_scale\":\"inf\""},
-        /* Said again, when there is memory for as many as were said first. */
-        {"\"standardise\"", "\"widths\":\"65536,4,2\",\"standardise\""},
-        {"training.batch=4", "training.batch=0"},
-        {"colonnade-model/1", "colonnade-model/2"},
-    };
     struct packages s = {0};
     struct package p;
-    struct buf b, other;
+    struct table t = {.rows = 2, .cols = 3};
+    size_t unseen, filled;
+    struct error err = {0};
 
     (void)state;
     packages_init(&s);
     packages_bottom(&p);
-    print(&p, &s.bottom, &b);
-    buf_init(&other, PACKAGE_FILE_MAX);
-    with(&other, &b, "abc-2", "abc-2");
-    assert_int_equal(parse(&other, other.len), STATUS_OK);
-    for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
-        with(&other, &b, change[i][0], change[i][1]);
-        if (parse(&other, other.len) != STATUS_DATA)
-            fail_msg("\"%s\" was taken for \"%s\"", change[i][1], change[i][0]);
+    t.x = mem_alloc(6, sizeof *t.x);
+    t.names = mem_alloc(3, TABLE_NAME_MAX);
+    assert_true(t.x != NULL && t.names != NULL);
+    memcpy(t.x, (float[]){NAN, 2, 1, 40, 5, 0}, 6 * sizeof *t.x);
+    assert_int_equal(package_prepare(&p, &t, &unseen, &filled, &err), STATUS_OK);
+    assert_true(unseen == 1 && filled == 1);
+    for (size_t i = 0; i < 6; i++) {
+        const float was[] = {40.5F, 2, 0, 40, 5, 1};
+        const double want =
+            ((double)was[i] - (double)p.scale.mean[i % 3]) / (double)p.scale.sd[i % 3];
+
+        assert_true(t.x[i] == (float)want);
     }
+    mem_free(t.names);
+    t.names = NULL;
+    assert_int_equal(package_prepare(&p, &t, &unseen, &filled, &err), STATUS_DATA);
+    table_deinit(&t);
     package_deinit(&p);
-    buf_deinit(&b);
-    buf_deinit(&other);
     packages_deinit(&s);
 }
 
@@ -207,7 +168,7 @@ static void test_weights_alone_are_no_package(void **state)
     packages_init(&s);
     buf_init(&b, 4096);
     assert_int_equal(safetensors_print(&s.head, &b), STATUS_OK);
-    assert_int_equal(parse(&b, b.len), STATUS_DATA);
+    assert_int_equal(packages_parse(&b, b.len), STATUS_DATA);
     buf_deinit(&b);
     packages_deinit(&s);
 }
@@ -218,7 +179,7 @@ int main(void)
         cmocka_unit_test(test_a_bottom_comes_back_as_it_was),
         cmocka_unit_test(test_a_head_has_its_scores_and_no_columns),
         cmocka_unit_test(test_a_changed_or_cut_package_is_refused),
-        cmocka_unit_test(test_what_does_not_fit_together_is_refused),
+        cmocka_unit_test(test_a_table_is_prepared_as_the_package_says),
         cmocka_unit_test(test_weights_alone_are_no_package),
     };
 

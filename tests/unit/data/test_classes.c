@@ -3,6 +3,7 @@
  */
 #include "common/data/classes.h"
 
+#include "common/base/mem.h"
 #include "tests/lib/scratch.h"
 
 #include <setjmp.h>
@@ -45,7 +46,12 @@ static const char *once(const char *text, const char *positive)
 
 static void test_numbers_are_classes_themselves(void **state)
 {
+    const struct classes numbers = {0};
+    char *names;
+
     (void)state;
+    assert_int_equal(classes_print(&numbers, &names), STATUS_OK);
+    assert_null(names);
     assert_string_equal(once("id,label\n1,2\n2,0\n3,2\n", ""), "2 0 2");
     assert_string_equal(once("id,label\n1,0.5\n", NULL), "0.5");
     assert_string_equal(once("id,label\n1,2\n2,x\n", ""),
@@ -56,13 +62,16 @@ static void test_numbers_are_classes_themselves(void **state)
 static void test_texts_are_classes_in_their_order(void **state)
 {
     struct classes c = {0};
-    char name[64];
+    char name[64], *names;
 
     (void)state;
     assert_string_equal(read_text(&c, "id,label\n1,>50K\n2,<=50K\n3,\" mid\"\n", ""), "1 0 2");
     assert_int_equal(c.n, 3);
     classes_name(&c, 1, name, sizeof name);
     assert_string_equal(name, "\">50K\"");
+    assert_int_equal(classes_print(&c, &names), STATUS_OK);
+    assert_string_equal(names, "<=50K\n>50K\nmid\n");
+    mem_free(names);
     /* Another file keeps to them. */
     assert_string_equal(read_text(&c, "id,label\n7,<=50K\n8,mid\n", ""), "0 2");
     assert_string_equal(read_text(&c, "id,label\n7,<=50K\n8,none\n", ""),
@@ -80,7 +89,7 @@ static void test_texts_are_classes_in_their_order(void **state)
 static void test_the_positive_label_is_class_1(void **state)
 {
     struct classes c = {0};
-    char name[64];
+    char name[64], *names;
 
     (void)state;
     assert_string_equal(once("id,label\n1,a\n2,b\n", "a"), "1 0");
@@ -89,6 +98,9 @@ static void test_the_positive_label_is_class_1(void **state)
     assert_int_equal(c.n, 2);
     classes_name(&c, 0, name, sizeof name);
     assert_string_equal(name, "\"a\", \"c\"");
+    assert_int_equal(classes_print(&c, &names), STATUS_OK);
+    assert_string_equal(names, "other\nb\n");
+    mem_free(names);
     assert_string_equal(read_text(&c, "id,label\n1,d\n", "b"),
                         "l.csv: id \"1\": a label that no training row has");
     classes_deinit(&c);

@@ -1,4 +1,4 @@
-/* test_decimal.c -- decimal_scan against strtof, its oracle.
+/* test_decimal.c -- decimal_scan against strtof, its oracle, and decimal_read against decimal_scan.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/data/decimal.h"
@@ -22,6 +22,22 @@ static uint64_t draw(void)
     return state >> 11;
 }
 
+/* A whole text is read when the scan comes to its end, whatever stands behind it. */
+static void expect_read_as_scanned(const char *text)
+{
+    char among[256];
+    const size_t n = strlen(text);
+    float scanned = 0, read = 0;
+    const char *end = decimal_scan(text, &scanned);
+    bool whole;
+
+    memset(among, draw() % 2 == 0 ? '9' : '.', sizeof among);
+    memcpy(among, text, n + 1);
+    whole = decimal_read(among, n, &read);
+    if (whole != (end == text + n) || (whole && memcmp(&read, &scanned, sizeof read) != 0))
+        fail_msg("\"%s\": read %d %a, scanned %a", text, whole, (double)read, (double)scanned);
+}
+
 static void expect_as_strtof(const char *text)
 {
     char *stop;
@@ -31,6 +47,7 @@ static void expect_as_strtof(const char *text)
     if (end != stop || memcmp(&got, &expected, sizeof got) != 0)
         fail_msg("%s: %a instead of %a, stopped at \"%s\"", text, (double)got, (double)expected,
                  end == NULL ? "(refused)" : end);
+    expect_read_as_scanned(text);
 }
 
 static void test_plain_decimals_round_as_strtof_does(void **unused)
@@ -138,7 +155,40 @@ static void test_what_is_no_decimal_is_refused(void **unused)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (decimal_scan(texts[i], &x) != NULL)
             fail_msg("\"%s\" was read", texts[i]);
+        expect_read_as_scanned(texts[i]);
     }
+}
+
+/* Every text of up to five signs; longer ones by chance, with a point or none at every place. */
+static void test_a_whole_text_is_read_as_it_is_scanned(void **unused)
+{
+    static const char signs[] = "059.-+e ,";
+    const size_t kinds = sizeof signs - 1;
+    char text[24];
+
+    (void)unused;
+    for (size_t n = 1, all = kinds; n <= 5; n++, all *= kinds)
+        for (size_t k = 0; k < all; k++) {
+            size_t left = k;
+
+            for (size_t i = 0; i < n; i++, left /= kinds)
+                text[i] = signs[left % kinds];
+            text[n] = 0;
+            expect_read_as_scanned(text);
+        }
+    for (size_t n = 1; n < sizeof text; n++)
+        for (size_t k = 0; k < 200 * n; k++) {
+            for (size_t i = 0; i < n; i++)
+                text[i] = (char)('0' + draw() % 10);
+            text[n] = 0;
+            if (k % 3 > 0)
+                text[k % n] = '.';
+            if (k % 7 == 0)
+                text[0] = '-';
+            if (k % 11 == 0)
+                text[draw() % n] = signs[draw() % kinds];
+            expect_read_as_scanned(text);
+        }
 }
 
 static void test_larger_than_any_float_is_infinite(void **unused)
@@ -162,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_half_way_decimals_round_as_strtof_does),
         cmocka_unit_test(test_the_scan_stops_behind_the_number),
         cmocka_unit_test(test_what_is_no_decimal_is_refused),
+        cmocka_unit_test(test_a_whole_text_is_read_as_it_is_scanned),
         cmocka_unit_test(test_larger_than_any_float_is_infinite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,9 @@ static void test_what_is_printed_comes_back(void **state)
                "  - {name: \"a\", kind: number, missing: mean, fill: 2}\n"
                "  - {name: \"b\", kind: number, missing: refused}\n"
                "  - {name: \"c\", kind: category, levels: [\"x\"]}\n");
+    /* As fitted on rows that all have another text, and as data.schema may refuse gaps. */
+    comes_back(HEAD "  - {name: \"a\", kind: category, levels: [], other: true}\n"
+                    "  - {name: \"b\", kind: category, levels: [\"x\"], missing: refused}\n");
 }
 
 static void test_a_mistake_is_named_with_its_line(void **state)

@@ -1,0 +1,481 @@
+/* package_text.c -- the metadata of a package, written and read.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/package_text.h"
+
+#include "common/base/mem.h"
+#include "common/data/schema_text.h"
+#include "common/nn/safetensors_header.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const roles[] = {[PACKAGE_BOTTOM] = "bottom", [PACKAGE_HEAD] = "head"};
+static const char *const acts[] = {[NN_ACT_NONE] = "none",
+                                   [NN_ACT_RELU] = "relu",
+                                   [NN_ACT_TANH] = "tanh",
+                                   [NN_ACT_SIGMOID] = "sigmoid"};
+enum { ACTS = sizeof acts / sizeof *acts, KEYS_MAX = 32, KEY_CHARS = 32 };
+
+/* --- writing --- */
+
+/* One pair: `text` with what JSON does not take as it is escaped. */
+static enum status pair(struct buf *out, const char *key, const char *text, size_t n)
+{
+    enum status s = buf_printf(out, "%s\"%s\":\"", out->len > 1 ? "," : "", key);
+
+    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
+        const unsigned char c = (unsigned char)text[i];
+
+        if (c == '\n')
+            s = buf_append(out, "\\n", 2);
+        else if (c == '"' || c == '\\')
+            s = buf_append(out, (char[]){'\\', (char)c}, 2);
+        else if (c < 0x20 || c == 0x7f)
+            s = buf_printf(out, "\\u00%02x", c);
+        else
+            s = buf_append(out, &text[i], 1);
+    }
+    return s == STATUS_OK ? buf_append(out, "\"", 1) : s;
+}
+
+static enum status pair_text(struct buf *out, const char *key, const char *text)
+{
+    return pair(out, key, text, strlen(text));
+}
+
+static enum status pair_digest(struct buf *out, const char *key, const uint8_t digest[DIGEST_BYTES])
+{
+    char hex[DIGEST_HEX_CHARS + 1];
+
+    digest_hex(hex, digest, DIGEST_BYTES);
+    return pair_text(out, key, hex);
+}
+
+static enum status pair_number(struct buf *out, const char *key, double value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.17g", value);
+    return pair_text(out, key, text);
+}
+
+static enum status pair_float(struct buf *out, const char *key, float value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.9g", (double)value);
+    return pair_text(out, key, text);
+}
+
+static enum status pair_layers(struct buf *out, const struct nn_spec *spec)
+{
+    char widths[(NN_LAYERS_MAX + 1) * 12] = "", names[NN_LAYERS_MAX * 12] = "";
+    size_t w = 0, a = 0;
+    enum status s;
+
+    for (size_t i = 0; i <= spec->layers; i++)
+        w += (size_t)snprintf(widths + w, sizeof widths - w, "%s%u", i > 0 ? "," : "",
+                              spec->width[i]);
+    for (size_t i = 0; i < spec->layers; i++)
+        a += (size_t)snprintf(names + a, sizeof names - a, "%s%s", i > 0 ? "," : "",
+                              acts[spec->act[i]]);
+    s = pair_text(out, "widths", widths);
+    if (s == STATUS_OK)
+        s = pair_text(out, "activations", names);
+    if (s == STATUS_OK)
+        s = pair_float(out, "out_scale", spec->out_scale);
+    if (s == STATUS_OK)
+        s = pair_number(out, "degree", spec->degree);
+    return s == STATUS_OK ? pair_float(out, "x_max", spec->x_max) : s;
+}
+
+/* What a party's columns are, as it would be written by hand (schema_text.h); empty without names.
+ */
+static enum status pair_schema(struct buf *out, const struct package *p, struct buf *text)
+{
+    enum status s = STATUS_OK;
+
+    text->len = 0;
+    if (p->schema.n > 0)
+        s = schema_print(&p->schema, text);
+    return s == STATUS_OK ? pair(out, "schema", (const char *)text->data, text->len) : s;
+}
+
+/* Names one a line; empty when the file had none. */
+static enum status pair_columns(struct buf *out, const struct package *p, struct buf *text)
+{
+    enum status s = STATUS_OK;
+
+    text->len = 0;
+    for (size_t c = 0; p->names != NULL && c < p->cols && s == STATUS_OK; c++)
+        s = buf_printf(text, "%s\n", p->names + c * TABLE_NAME_MAX);
+    return s == STATUS_OK ? pair(out, "columns", (const char *)text->data, text->len) : s;
+}
+
+/* x <- (x - mean) / sd, a line `mean,sd` for each column; empty: x stays x. */
+static enum status pair_preparation(struct buf *out, const struct package *p, struct buf *text)
+{
+    enum status s = STATUS_OK;
+
+    text->len = 0;
+    for (size_t c = 0; c < p->scale.cols && s == STATUS_OK; c++)
+        s = buf_printf(text, "%.9g,%.9g\n", (double)p->scale.mean[c], (double)p->scale.sd[c]);
+    return s == STATUS_OK ? pair(out, "standardise", (const char *)text->data, text->len) : s;
+}
+
+static const char *loss_name(const struct plan *p)
+{
+    if (p->model.task == TASK_REGRESSION)
+        return "squared";
+    return p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID ? "sigmoid"
+                                                                                  : "softmax";
+}
+
+/* What the plan says of using the model, so that a reader needs no parser of plans. */
+static enum status pair_use(struct buf *out, const struct plan *p)
+{
+    static const char *const fusions[] = {
+        [FUSION_SUM] = "sum", [FUSION_MEAN] = "mean", [FUSION_CONCAT] = "concat"};
+    enum status s = pair_text(out, "fusion", fusions[p->model.fusion]);
+
+    if (s == STATUS_OK)
+        s = pair_number(out, "parties", p->shape.parties);
+    if (s == STATUS_OK)
+        s = pair_number(out, "clip", p->protocol.clip);
+    if (s == STATUS_OK)
+        s = pair_text(out, "output", p->model.output == OUTPUT_IDENTITY ? "identity" : "linear");
+    if (s == STATUS_OK)
+        s = pair_text(out, "loss", loss_name(p));
+    return s == STATUS_OK ? pair_number(out, "outputs", p->shape.outputs) : s;
+}
+
+static enum status pair_run(struct buf *out, struct package *p, struct buf *text)
+{
+    enum status s = pair_text(out, "format", PACKAGE_FORMAT);
+
+    text->len = 0;
+    if (s == STATUS_OK)
+        s = pair_text(out, "role", roles[p->role]);
+    if (s == STATUS_OK)
+        s = pair_text(out, "run", p->run);
+    if (s == STATUS_OK)
+        s = plan_print(&p->plan, text);
+    if (s != STATUS_OK)
+        return s;
+    digest_sha256(p->plan_sha256, text->data, text->len);
+    s = pair_digest(out, "plan_sha256", p->plan_sha256);
+    if (s == STATUS_OK)
+        s = pair(out, "plan", (const char *)text->data, text->len);
+    if (s == STATUS_OK)
+        s = pair_digest(out, "trail", p->trail);
+    if (s == STATUS_OK)
+        s = pair_number(out, "epochs", p->epochs);
+    return s == STATUS_OK ? pair_number(out, "steps", (double)p->steps) : s;
+}
+
+enum status package_text_print(struct package *p, struct buf *out)
+{
+    struct buf text;
+    enum status s = buf_append(out, "{", 1);
+
+    buf_init(&text, PACKAGE_TEXT_MAX);
+    if (s == STATUS_OK)
+        s = pair_run(out, p, &text);
+    if (s == STATUS_OK)
+        s = pair_use(out, &p->plan);
+    if (s == STATUS_OK)
+        s = pair_layers(out, &p->spec);
+    if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
+        s = pair_schema(out, p, &text);
+    if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
+        s = pair_columns(out, p, &text);
+    if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
+        s = pair_preparation(out, p, &text);
+    if (s == STATUS_OK && p->role == PACKAGE_HEAD)
+        s = pair_text(out, "classes", p->classes != NULL ? p->classes : "");
+    if (s == STATUS_OK && p->role == PACKAGE_HEAD)
+        s = pair_text(out, "score", p->score);
+    buf_deinit(&text);
+    return s == STATUS_OK ? buf_append(out, "}", 2) : s;
+}
+
+/* --- reading --- */
+
+/* `n` numbers at most, between commas, nothing else; how many, or SIZE_MAX. */
+static size_t read_widths(uint32_t *out, size_t max, const char *text)
+{
+    size_t n = 0;
+    char *end;
+
+    for (const char *at = text;; at = end + 1) {
+        unsigned long width = *at >= '1' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+
+        if (width == 0 || width > PACKAGE_WIDTH_MAX || n == max)
+            return SIZE_MAX;
+        out[n++] = (uint32_t)width;
+        if (*end == 0)
+            return n;
+        if (*end != ',')
+            return SIZE_MAX;
+    }
+}
+
+static bool read_activations(struct nn_spec *spec, const char *text)
+{
+    const char *at = text;
+
+    for (size_t i = 0; i < spec->layers; i++) {
+        const size_t len = strcspn(at, ",");
+        int act = 0;
+
+        while (act < ACTS && (strlen(acts[act]) != len || strncmp(acts[act], at, len) != 0))
+            act++;
+        if (act == ACTS)
+            return false;
+        spec->act[i] = (enum nn_act)act;
+        at += len;
+        if (i + 1 < spec->layers && *at++ != ',')
+            return false;
+    }
+    return *at == 0;
+}
+
+static size_t lines_of(const char *text, size_t n)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < n; i++)
+        lines += text[i] == '\n';
+    return lines;
+}
+
+static bool read_columns(struct package *p, const char *text, size_t n)
+{
+    const size_t lines = lines_of(text, n);
+    const char *at = text;
+
+    if (n == 0)
+        return true;
+    if (lines != p->cols || text[n - 1] != '\n')
+        return false;
+    p->names = mem_alloc(lines, TABLE_NAME_MAX);
+    for (size_t c = 0; p->names != NULL && c < lines; c++) {
+        const size_t len = (size_t)(strchr(at, '\n') - at);
+
+        if (len >= TABLE_NAME_MAX)
+            return false;
+        memcpy(p->names + c * TABLE_NAME_MAX, at, len);
+        at += len + 1;
+    }
+    return p->names != NULL;
+}
+
+static bool read_schema(struct package *p, const char *text, size_t n)
+{
+    struct error ignored = {0};
+
+    return n == 0 || schema_parse(&p->schema, text, n, "schema", &ignored) == STATUS_OK;
+}
+
+/* A name has no line end in it, and none is empty. */
+static bool read_classes(struct package *p, const char *text, size_t n)
+{
+    if (n == 0)
+        return true;
+    if (text[n - 1] != '\n' || text[0] == '\n' || strstr(text, "\n\n") != NULL)
+        return false;
+    p->classes = mem_alloc(n + 1, 1);
+    if (p->classes != NULL)
+        memcpy(p->classes, text, n + 1);
+    return p->classes != NULL;
+}
+
+static bool read_preparation(struct package *p, const char *text, size_t n)
+{
+    const size_t lines = lines_of(text, n);
+    const char *at = text;
+
+    if (n == 0)
+        return true;
+    if (lines != p->cols)
+        return false;
+    p->scale.mean = mem_alloc(lines, sizeof *p->scale.mean);
+    p->scale.sd = mem_alloc(lines, sizeof *p->scale.sd);
+    if (p->scale.mean == NULL || p->scale.sd == NULL)
+        return false;
+    p->scale.cols = lines;
+    for (size_t c = 0; c < lines; c++) {
+        char *end;
+
+        p->scale.mean[c] = strtof(at, &end);
+        if (*end != ',')
+            return false;
+        p->scale.sd[c] = strtof(end + 1, &end);
+        if (*end != '\n' || !isfinite(p->scale.mean[c]) || !(p->scale.sd[c] > 0) ||
+            !isfinite(p->scale.sd[c]))
+            return false;
+        at = end + 1;
+    }
+    return true;
+}
+
+static bool read_layers(struct package *p, const char *key, const char *text)
+{
+    struct nn_spec *spec = &p->spec;
+    size_t widths;
+
+    if (strcmp(key, "widths") == 0) {
+        widths = read_widths(spec->width, NN_LAYERS_MAX + 1, text);
+        spec->layers = widths - 1;
+        p->cols = p->role == PACKAGE_BOTTOM && widths != SIZE_MAX ? spec->width[0] : 0;
+        return widths != SIZE_MAX && p->cols <= TABLE_COLUMNS_MAX;
+    }
+    if (strcmp(key, "activations") == 0)
+        return read_activations(spec, text);
+    if (strcmp(key, "out_scale") == 0) {
+        spec->out_scale = strtof(text, NULL);
+        return spec->out_scale > 0 && isfinite(spec->out_scale);
+    }
+    if (strcmp(key, "degree") == 0) {
+        spec->degree = (uint32_t)strtoul(text, NULL, 10);
+        return spec->degree <= NN_DEGREE_MAX &&
+               (spec->degree == 0 ||
+                (spec->layers == 1 && spec->act[0] == NN_ACT_NONE && spec->out_scale == 1));
+    }
+    spec->x_max = strtof(text, NULL);
+    return spec->x_max >= 0 && isfinite(spec->x_max);
+}
+
+static bool read_run(struct package *p, const char *key, const char *text, size_t n)
+{
+    struct error ignored = {0};
+
+    if (strcmp(key, "role") == 0) {
+        p->role = strcmp(text, roles[PACKAGE_HEAD]) == 0 ? PACKAGE_HEAD : PACKAGE_BOTTOM;
+        return true;
+    }
+    if (strcmp(key, "run") == 0) {
+        const bool good = n > 0 && n <= PACKAGE_RUN_MAX &&
+                          strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+
+        snprintf(p->run, sizeof p->run, "%s", good ? text : "");
+        return good;
+    }
+    if (strcmp(key, "plan") == 0)
+        return plan_parse(&p->plan, text, n, &ignored) == STATUS_OK;
+    if (strcmp(key, "trail") == 0)
+        return digest_from_hex(p->trail, DIGEST_BYTES, text) != 0;
+    if (strcmp(key, "epochs") == 0) {
+        p->epochs = strtod(text, NULL);
+        return p->epochs >= 0 && isfinite(p->epochs);
+    }
+    p->steps = strtoull(text, NULL, 10);
+    return p->steps < (UINT64_C(1) << 53);
+}
+
+/* One pair into its field, in any order that needs no other; what is written anyhow is not looked
+ * at, since all has to be as it would be written again. */
+static bool read_pair(struct package *p, const char *key, const char *text, size_t n)
+{
+    static const char *const of_run[] = {"role", "run", "plan", "trail", "epochs", "steps"};
+    static const char *const of_net[] = {"widths", "activations", "out_scale", "degree", "x_max"};
+
+    if (strlen(text) != n) /* a zero byte */
+        return false;
+    for (size_t i = 0; i < sizeof of_run / sizeof *of_run; i++)
+        if (strcmp(key, of_run[i]) == 0)
+            return read_run(p, key, text, n);
+    for (size_t i = 0; i < sizeof of_net / sizeof *of_net; i++)
+        if (strcmp(key, of_net[i]) == 0)
+            return read_layers(p, key, text);
+    if (strcmp(key, "schema") == 0)
+        return p->schema.n == 0 && read_schema(p, text, n);
+    if (strcmp(key, "classes") == 0)
+        return p->classes == NULL && read_classes(p, text, n);
+    if (strcmp(key, "columns") == 0)
+        return p->names == NULL && read_columns(p, text, n);
+    if (strcmp(key, "standardise") == 0)
+        return p->scale.mean == NULL && read_preparation(p, text, n);
+    if (strcmp(key, "score") == 0)
+        return snprintf(p->score, sizeof p->score, "%s", text) < (int)sizeof p->score;
+    return true;
+}
+
+/* The keys that were read.  What is allocated for one goes by what others have said, so that none
+ * may be said again. */
+struct keys {
+    char name[KEYS_MAX][KEY_CHARS];
+    size_t n;
+};
+
+static bool is_new(struct keys *k, const char *name)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (strcmp(k->name[i], name) == 0)
+            return false;
+    if (k->n == KEYS_MAX)
+        return false;
+    memcpy(k->name[k->n++], name, KEY_CHARS);
+    return true;
+}
+
+static enum status read_all(struct package *p, const struct safetensors_text *metadata,
+                            struct error *err)
+{
+    struct safetensors_header m;
+    struct safetensors_text key, value;
+    struct keys seen = {.n = 0};
+    char *text = mem_alloc(metadata->len + 1, 1), name[KEY_CHARS] = "";
+    int more;
+
+    if (text == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory for the metadata");
+    safetensors_metadata_init(&m, metadata);
+    while ((more = safetensors_metadata_next(&m, &key, &value)) == 1) {
+        const size_t n = safetensors_text_decode(text, &value);
+
+        snprintf(name, sizeof name, "%.*s", (int)(key.len < KEY_CHARS ? key.len : KEY_CHARS - 1),
+                 key.at);
+        if (n != SIZE_MAX)
+            text[n] = 0;
+        if (n == SIZE_MAX || !is_new(&seen, name) || !read_pair(p, name, text, n)) {
+            mem_free(text);
+            return error_set(err, STATUS_DATA, "its metadata says no such thing as its \"%s\"",
+                             strlen(name) == key.len ? name : "key");
+        }
+    }
+    mem_free(text);
+    return more == 0 ? STATUS_OK : error_set(err, STATUS_DATA, "its metadata is no map of strings");
+}
+
+/* Written again it is the same: nothing was left out, nothing misread. */
+static enum status check_form(struct package *p, const struct safetensors_text *metadata,
+                              struct error *err)
+{
+    struct buf again;
+    enum status s;
+
+    if (p->plan.shape.parties == 0)
+        return error_set(err, STATUS_DATA, "no model package: it has no plan");
+    buf_init(&again, PACKAGE_TEXT_MAX);
+    s = package_text_print(p, &again);
+    if (s == STATUS_OK &&
+        (again.len != metadata->len + 1 || memcmp(again.data, metadata->at, metadata->len) != 0))
+        s = error_set(err, STATUS_DATA, "no model package (%s), or one that was changed",
+                      PACKAGE_FORMAT);
+    else if (s != STATUS_OK)
+        error_set(err, s, "%s", status_words(s));
+    buf_deinit(&again);
+    return s;
+}
+
+enum status package_text_read(struct package *p, const struct safetensors_text *metadata,
+                              struct error *err)
+{
+    const enum status s = read_all(p, metadata, err);
+
+    return s == STATUS_OK ? check_form(p, metadata, err) : s;
+}
