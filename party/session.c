@@ -370,6 +370,11 @@ static void disconnected(struct party_session *p, struct actions *a, const struc
         finish(p, a, OUTCOME_FAILED); /* trying again would end the same way */
         return;
     }
+    /* The server may come back to this job, or with another: what is kept takes it up again. */
+    if (!p->ended && p->setup.recall != NULL) {
+        finish(p, a, OUTCOME_STOPPED);
+        return;
+    }
     if (p->sm.phase != PHASE_GATHER)
         sm_move(&p->sm, PHASE_GATHER, p->fed.set.generation);
     arm(p, a);

@@ -4,6 +4,7 @@
 #include "server/stand.h"
 
 #include "common/base/check.h"
+#include "common/base/file.h"
 #include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/crypto/digest.h"
@@ -37,6 +38,10 @@ static void say_end(struct stand *s, enum queue_state how, const char *outcome, 
 
 static void forget_inputs(struct stand *s)
 {
+    log_also(NULL);
+    if (s->log != NULL)
+        fclose(s->log);
+    s->log = NULL;
     server_inputs_deinit(&s->in);
     s->in = (struct server_inputs){.predicts = false};
     s->text.len = 0;
@@ -60,7 +65,6 @@ bool stand_next(struct stand *s)
     s->job = *j;
     s->loaded = (struct error){0};
     s->stage = STAND_LOADING;
-    log_info("job %u: %s", s->job.number, queue_kind_names[s->job.kind]);
     return true;
 }
 
@@ -131,11 +135,28 @@ static enum status enter_folder(struct stand *s, struct error *err)
     return st == STATUS_OK ? folder_make(c->state, err) : st;
 }
 
+/* What is logged while it is played; of one that goes on, since it has. */
+static enum status open_log(struct stand *s, struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    enum status st;
+
+    snprintf(path, sizeof path, "%.*s/log.txt", CONFIG_PATH_MAX - 16, s->in.config.state);
+    st = file_create(&s->log, path, 0600, err);
+    if (st != STATUS_OK)
+        return st;
+    log_also(s->log);
+    log_info("job %u: %s", s->job.number, queue_kind_names[s->job.kind]);
+    return STATUS_OK;
+}
+
 static enum status begin_run(struct stand *s, struct error *err)
 {
     struct server_run *r = s->run;
     enum status st = enter_folder(s, err);
 
+    if (st == STATUS_OK)
+        st = open_log(s, err);
     if (st != STATUS_OK)
         return st;
     s->options.scores = NULL;
@@ -241,6 +262,6 @@ enum status stand_open(struct stand *s, struct server_run *run, const struct opt
 void stand_close(struct stand *s)
 {
     queue_close(&s->queue);
-    server_inputs_deinit(&s->in);
+    forget_inputs(s);
     buf_deinit(&s->text);
 }

@@ -34,6 +34,7 @@ struct stand {
     struct server_options options;
     struct buf text;
     char scores[CONFIG_PATH_MAX];
+    FILE *log; /* of the job; NULL: none */
     struct error loaded;
 };
 

@@ -50,6 +50,14 @@ static enum status check_plan(const struct load *l, struct plan *p, struct error
     return load_refuse_with(l, rule->key, rule->with, PLAN_RULES_WITH_MAX, reason, err);
 }
 
+/* A job that is interrupted goes on from what is kept of it. */
+static enum status check_stand(const struct load *l, bool stand, const char *state_key,
+                               struct error *err)
+{
+    return stand && state_key[0] == 0 ? load_refuse(l, "stand", "true needs a state_key", err)
+                                      : STATUS_OK;
+}
+
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err)
 {
@@ -58,6 +66,8 @@ enum status config_load_server(struct config_server *c, const char *file, const 
 
     memset(c, 0, sizeof *c);
     s = load_run(&l, sets, n, err);
+    if (s == STATUS_OK)
+        s = check_stand(&l, c->stand, c->state_key, err);
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
 }
 
@@ -146,6 +156,8 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
 
     memset(c, 0, sizeof *c);
     s = load_run(&l, sets, n, err);
+    if (s == STATUS_OK)
+        s = check_stand(&l, c->stand, c->state_key, err);
     if (s == STATUS_OK)
         s = check_train(&l, c, err);
     return s == STATUS_OK ? check_bottom(&l, c, err) : s;
