@@ -212,6 +212,7 @@ enum status party_results_package(const struct party_results *r, struct party_se
     m.plan = rep->plan;
     m.steps = rep->progress.applied;
     m.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
+    m.reach = rep->reach;
     if (package_has_trail(&rep->plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
     s = copy_columns(&m, r->in);

@@ -132,6 +132,7 @@ struct party_report {
     struct agenda agenda;
     struct account_entry mechanism; /* of the current generation */
     const struct nn_net *bottom;    /* NULL before a plan was accepted */
+    double reach;                   /* fedvs_reach(), where there are terms */
     const uint8_t *trail;           /* of it, after `applied` steps (common/flow/trail.h) */
     size_t down_max;                /* largest frame the server may send under the plan */
 };

@@ -96,7 +96,7 @@ static enum status check_model(const struct server_inputs *in, struct error *err
     const struct plan *of = &in->model.plan;
     bool any = false;
     struct plan p;
-    enum status s = prediction_plan(&p, of, err);
+    enum status s = prediction_plan(&p, of, in->model.reach, err);
 
     for (size_t i = 0; i < in->roster.n; i++)
         any |= in->asked.absent[i];

@@ -27,14 +27,28 @@ static uint32_t ready(const struct server_federation *f)
     return n;
 }
 
+/* Who is shut out of the job since a process before this one is not waited for. */
+static bool all_are_ready(const struct server_federation *f)
+{
+    uint32_t n = ready(f);
+
+    for (uint32_t i = 0; i < f->terms.roster->n; i++)
+        n += f->peer[i].barred;
+    return n == f->terms.roster->n;
+}
+
 /* Whether a generation can begin with those who are ready.  Whoever asks for a larger set than that
  * is left out, by name, where the others suffice: it keeps nobody waiting (G10). */
 static bool set_found(struct server_federation *f)
 {
     enum server_seat seat[WIRE_MEMBERS_MAX];
 
-    if (phase_row(PHASE_GATHER)->quorum[server_does_without(f)] == QUORUM_ROSTER)
-        return ready(f) == f->terms.roster->n;
+    if (phase_row(PHASE_GATHER)->quorum[server_does_without(f)] == QUORUM_ROSTER) {
+        if (!all_are_ready(f))
+            return false;
+        if (server_marks(f) == 0)
+            return true;
+    }
     if (server_seats(f, false, seat) < f->terms.smallest)
         return false;
     server_take_seats(f, seat);

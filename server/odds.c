@@ -3,6 +3,8 @@
  */
 #include "server/odds.h"
 
+#include "common/base/record.h"
+
 bool odds_between(const struct odds *o, uint32_t one, uint32_t other)
 {
     return o->said[one][other] != ODDS_NONE || o->said[other][one] != ODDS_NONE;
@@ -79,4 +81,64 @@ void odds_part(const struct odds *o, bool in[WIRE_MEMBERS_MAX], uint32_t n, bool
             return;
         in[first.who] = false;
     }
+}
+
+/* --- to bytes and back --- */
+
+/* One saying, or the end of them: about ODDS_NONE. */
+struct saying {
+    uint32_t by, of, about;
+};
+
+static const struct record_field saying_field[] = {
+    RECORD_FIELD(struct saying, by),
+    RECORD_FIELD(struct saying, of),
+    RECORD_FIELD(struct saying, about),
+};
+static const struct record_field turns_field[] = {{RECORD_U32, 0, sizeof(uint32_t)}};
+enum { SAYING_FIELDS = sizeof saying_field / sizeof saying_field[0] };
+
+enum status odds_print(const struct odds *o, uint32_t n, struct buf *out)
+{
+    enum status st = STATUS_OK;
+
+    for (uint32_t i = 0; i < n && st == STATUS_OK; i++)
+        st = record_print(out, turns_field, 1, &o->turns[i]);
+    for (uint32_t i = 0; i < n * n && st == STATUS_OK; i++) {
+        const struct saying s = {i / n, i % n, o->said[i / n][i % n]};
+
+        if (s.about != ODDS_NONE)
+            st = record_print(out, saying_field, SAYING_FIELDS, &s);
+    }
+    return st == STATUS_OK ? record_print(out, saying_field, SAYING_FIELDS,
+                                          &(struct saying){.about = ODDS_NONE})
+                           : st;
+}
+
+static bool take_saying(struct odds *o, uint32_t n, const struct saying *s)
+{
+    return s->by < n && s->of < n && s->by != s->of && s->about <= ODDS_IDS &&
+           odds_add(o, s->by, s->of, (enum odds_about)s->about);
+}
+
+enum status odds_parse(struct odds *o, uint32_t n, const uint8_t *bytes, size_t len, size_t *used)
+{
+    const size_t each = record_bytes(saying_field, SAYING_FIELDS);
+    struct saying s;
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < n; i++, at += sizeof *o->turns) {
+        if (len - at < sizeof *o->turns || !record_parse(&o->turns[i], turns_field, 1, bytes + at))
+            return STATUS_DATA;
+    }
+    for (;; at += each) {
+        if (len - at < each || !record_parse(&s, saying_field, SAYING_FIELDS, bytes + at))
+            return STATUS_DATA;
+        if (s.about == ODDS_NONE)
+            break;
+        if (!take_saying(o, n, &s))
+            return STATUS_DATA;
+    }
+    *used = at + each;
+    return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* odds.h -- who is at odds with whom, for as long as a job lasts.
+/* odds.h -- who is at odds with whom, for as long as a job lasts, however many processes play it.
  *
  * A party says of another what nobody else can check: that its share did not open, that its ids are
  * other ones.  One of the two lies, or is not set up as all are, and nobody can tell which; so they
@@ -14,6 +14,7 @@
 #ifndef COLONNADE_SERVER_ODDS_H
 #define COLONNADE_SERVER_ODDS_H
 
+#include "common/base/buf.h"
 #include "common/wire/limits.h"
 
 #include <stdbool.h>
@@ -39,5 +40,11 @@ enum odds_about odds_about(const struct odds *o, uint32_t who);
  * for ever; of equals who has sat out less often, then who was accused.  Not `by_turns`: those at
  * odds with the most alone, so that as many as can be are left. */
 void odds_part(const struct odds *o, bool in[WIRE_MEMBERS_MAX], uint32_t n, bool by_turns);
+
+/* To bytes and back, of n parties: who said what of whom, and turns.  Who sits out now is chosen
+ * anew.  STATUS_DATA: such odds there are not.  What odds_parse is given is zeroed. */
+enum status odds_print(const struct odds *o, uint32_t n, struct buf *out) MUST_USE;
+enum status odds_parse(struct odds *o, uint32_t n, const uint8_t *bytes, size_t len,
+                       size_t *used) MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* prepare.h -- from a configuration file to everything a session needs: roster, labels, the
- * resolved plan.
+ * resolved plan; and what else a run is told.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,6 +28,16 @@ struct server_inputs {
     struct server_question asked;
     struct buf ids;
     uint32_t *ids_at;
+};
+
+/* What the command line says of a run. */
+struct server_options {
+    const char *export_file; /* a readable copy of the head at the end; NULL: none */
+    const char *transcript;  /* what the server sees and says (transcript.h); NULL: nowhere */
+    const char *scores;      /* of predictions, or of the test rows; NULL: nowhere */
+    bool progress;           /* one updating line on stdout */
+    bool seeded;
+    uint64_t seed;
 };
 
 /* Of the options: file, sets, and the seed for a schedule whose own is not given. */

@@ -4,14 +4,16 @@
 #include "server/results.h"
 
 #include "common/base/clock.h"
-#include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
+#include "common/metrics/verdict.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/predict/predict.h"
+#include "server/scores.h"
 #include "server/train/formula.h"
 
 #include <stdio.h>
@@ -122,9 +124,7 @@ static uint64_t all_frames(const struct traffic *t)
 
 static const char *metric_name(enum plan_metric m)
 {
-    static const char *const names[] = {NULL, "loss", "accuracy", "auc", "auprc", "f1"};
-
-    return names[m];
+    return score_names[m - METRIC_FIRST];
 }
 
 static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results *r,
@@ -189,18 +189,45 @@ enum status server_results_replayed(struct server_results *r, const struct serve
     return report_append_once(path, &e, err);
 }
 
-static void shown_metric(const struct server_report *rep, struct report_progress *p)
+/* The scores that count, those of the test rows if there are any, and whose labels they are of. */
+static const struct score *scored(const struct server_results *r, const struct server_report *rep,
+                                  struct verdict_rows *rows, const char **split)
 {
-    const struct score *s =
-        rep->measured.test.has_loss ? &rep->measured.test : &rep->measured.train;
+    const bool test = rep->measured.test.has[SCORE_LOSS];
 
-    if (s->has_classes) {
-        p->metric_name = s == &rep->measured.test ? "test accuracy" : "train accuracy";
-        p->metric = s->accuracy;
-    } else if (s->has_loss) {
-        p->metric_name = s == &rep->measured.test ? "test loss" : "train loss";
-        p->metric = s->loss;
-    }
+    *rows = test ? (struct verdict_rows){r->in->test_target, r->in->test.rows}
+                 : (struct verdict_rows){r->in->train_target, r->in->train.rows};
+    *split = test ? "test" : "train";
+    return test ? &rep->measured.test : &rep->measured.train;
+}
+
+static void shown_metric(const struct server_results *r, const struct server_report *rep,
+                         struct report_progress *p)
+{
+    struct verdict_rows rows;
+    enum score_metric m;
+    const struct score *s = scored(r, rep, &rows, &p->split);
+
+    if (!verdict_metric(&m, s, &rows))
+        return;
+    p->metric_name = score_names[m];
+    p->metric = s->value[m];
+}
+
+void server_results_verdict(const struct server_results *r, const struct server_report *rep)
+{
+    struct verdict_rows rows;
+    enum score_metric m;
+    const char *split, *nothing;
+    const struct score *s = scored(r, rep, &rows, &split);
+
+    if (!verdict_metric(&m, s, &rows))
+        return;
+    log_info("the model's %s %s is %.4f after %g epochs", split, score_names[m], s->value[m],
+             rep->epochs);
+    nothing = verdict_learned_nothing(s, &rows);
+    if (nothing != NULL)
+        log_warn("the model has learned nothing that the %s rows show: %s", split, nothing);
 }
 
 void server_results_progress(struct server_results *r, const struct server_report *rep,
@@ -233,7 +260,7 @@ void server_results_progress(struct server_results *r, const struct server_repor
     /* Somebody is always last; a line names nobody for less than a visible pause. */
     if (rep->presence.waiting_for >= 0 && now_us - rep->presence.waiting_since_us > SLOW_US)
         p.slow = r->in->roster.party[rep->presence.waiting_for].name;
-    shown_metric(rep, &p);
+    shown_metric(r, rep, &p);
     report_progress_line(line, &p);
     printf(terminal ? "\r%s\033[K%s" : "%s%s", line, line_end || !terminal ? "\n" : "");
     fflush(stdout);
@@ -280,6 +307,7 @@ enum status server_results_package(const struct server_results *r, struct server
     m.plan = r->in->config.plan;
     m.steps = rep->steps;
     m.epochs = rep->epochs;
+    m.reach = fedvs_reach(server_session_terms(s));
     if (package_has_trail(&m.plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
     package_score(m.score, &rep->measured.train, &rep->measured.test);
@@ -292,43 +320,58 @@ enum status server_results_package(const struct server_results *r, struct server
     return st;
 }
 
-/* One row: of sigmoid both classes' probabilities, of regression the value. */
-static void print_scores(FILE *f, const struct predict_scored *p, const float *score)
-{
-    if (p->loss == NN_LOSS_SIGMOID)
-        fprintf(f, ",%.9g", 1 - (double)score[0]);
-    for (uint32_t k = 0; k < p->outputs; k++)
-        fprintf(f, ",%.9g", (double)score[k]);
-    fputc('\n', f);
-}
-
 enum status server_results_predictions(const struct server_results *r, struct server_session *s,
                                        struct error *err)
 {
     const struct predict_scored p = server_predict_scored(server_session_predictions(s));
-    const char *path = r->options->scores;
-    FILE *f = NULL;
-    enum status st = path == NULL ? STATUS_OK : file_create(&f, path, 0600, err);
-    bool bad;
+    struct scores out = {.loss = p.loss, .outputs = p.outputs};
+    enum status st = STATUS_OK;
 
-    if (path == NULL || st != STATUS_OK)
+    if (r->options->scores == NULL)
         return st;
-    fputs("id", f);
-    if (p.loss == NN_LOSS_SQUARED)
-        fputs(",score", f);
-    for (uint32_t k = 0; p.loss != NN_LOSS_SQUARED && k < p.columns; k++)
-        fprintf(f, ",score_%u", k);
-    fputc('\n', f);
+    st = scores_open(&out, r->options->scores, false, err);
+    if (st != STATUS_OK)
+        return st;
     for (uint32_t i = 0; i < p.asked->rows; i++) {
         const uint32_t from = p.asked->at[i], to = p.asked->at[i + 1];
 
-        fprintf(f, "%.*s", (int)(to - from - 1), p.asked->ids + from);
-        print_scores(f, &p, p.scores + (size_t)i * p.outputs);
+        scores_put(&out, p.asked->ids + from, to - from - 1, NULL,
+                   p.scores + (size_t)i * p.outputs);
     }
-    bad = ferror(f) != 0;
-    if (fclose(f) != 0 || bad)
-        return error_set(err, STATUS_IO, "%s: it could not be written", path);
-    return STATUS_OK;
+    return scores_close(&out, err);
+}
+
+enum status server_results_scores(const struct server_results *r, struct server_session *s,
+                                  struct error *err)
+{
+    const struct table *test = &r->in->test;
+    struct server_tested t;
+    struct scores out = {0};
+    enum status st;
+
+    if (r->options->scores == NULL)
+        return STATUS_OK;
+    st = server_session_tested(s, &t);
+    if (st == STATUS_DATA) {
+        log_warn("%s is not written: the run has no scores of all its test rows",
+                 r->options->scores);
+        return STATUS_OK;
+    }
+    out.loss = t.loss;
+    out.outputs = t.outputs;
+    if (st != STATUS_OK)
+        return error_set(err, st, "scores: %s", status_words(st));
+    st = scores_open(&out, r->options->scores, true, err);
+    for (size_t i = 0; i < test->rows && st == STATUS_OK; i++) {
+        const char *id = table_id(test, i);
+
+        scores_put(&out, id, strlen(id), &r->in->test_target[i],
+                   t.prob + (size_t)t.at[i] * t.outputs);
+    }
+    if (st == STATUS_OK)
+        st = scores_close(&out, err);
+    mem_free(t.at);
+    return st;
 }
 
 enum status server_results_end(struct server_results *r, struct server_session *s,

@@ -292,8 +292,12 @@ static enum status end_training(struct server_run *r, struct error *err)
         s = save_at_the_end(r, err);
     written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                  clock_us(), &unwritten);
+    if (complete && begun)
+        server_results_verdict(&r->results, server_session_report(r->session));
     if (complete && begun && written == STATUS_OK)
         written = server_results_package(&r->results, r->session, &unwritten);
+    if (complete && begun && written == STATUS_OK)
+        written = server_results_scores(&r->results, r->session, &unwritten);
     if ((complete || !begun) && written == STATUS_OK)
         written = forget_run(r, &unwritten);
     if (s == STATUS_OK)

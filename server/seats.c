@@ -8,6 +8,7 @@
 #include "server/seats.h"
 
 #include "common/base/log.h"
+#include "common/base/record.h"
 #include "server/members.h"
 
 #include <stdio.h>
@@ -161,6 +162,52 @@ bool server_let_in(struct server_federation *f)
     if (somebody)
         server_take_seats(f, seat);
     return somebody;
+}
+
+/* --- what a later process has to know --- */
+
+uint32_t server_marks(const struct server_federation *f)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->terms.roster->n; i++)
+        n += f->peer[i].barred + f->odds.others[i];
+    return n;
+}
+
+static const struct record_field mark_field[] = {
+    RECORD_FIELD(struct server_peer, barred),
+    RECORD_FIELD(struct server_peer, losses),
+};
+enum { MARK_FIELDS = sizeof mark_field / sizeof mark_field[0] };
+
+enum status server_marks_print(const struct server_federation *f, struct buf *out)
+{
+    const uint32_t n = (uint32_t)f->terms.roster->n;
+    enum status st = STATUS_OK;
+
+    for (uint32_t i = 0; i < n && st == STATUS_OK; i++)
+        st = record_print(out, mark_field, MARK_FIELDS, &f->peer[i]);
+    return st == STATUS_OK ? odds_print(&f->odds, n, out) : st;
+}
+
+enum status server_marks_parse(struct server_federation *f, const uint8_t *bytes, size_t n,
+                               size_t *used)
+{
+    const size_t each = record_bytes(mark_field, MARK_FIELDS);
+    const uint32_t parties = (uint32_t)f->terms.roster->n;
+    enum status st;
+
+    if (n < parties * each)
+        return STATUS_DATA;
+    for (uint32_t i = 0; i < parties; i++) {
+        if (!record_parse(&f->peer[i], mark_field, MARK_FIELDS, bytes + i * each))
+            return STATUS_DATA;
+    }
+    f->odds = (struct odds){0};
+    st = odds_parse(&f->odds, parties, bytes + parties * each, n - parties * each, used);
+    *used += parties * each;
+    return st;
 }
 
 /* --- shut out --- */

@@ -230,6 +230,11 @@ const struct fedvs_terms *server_session_terms(const struct server_session *s)
     return &s->train.sum.shape.terms;
 }
 
+enum status server_session_tested(const struct server_session *s, struct server_tested *out)
+{
+    return server_tested(out, &s->train.trainer);
+}
+
 const struct nn_net *server_session_head(const struct server_session *s)
 {
     return &s->train.trainer.head.top.net;

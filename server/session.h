@@ -63,6 +63,9 @@ const struct server_predict *server_session_predictions(const struct server_sess
 const struct server_report *server_session_report(struct server_session *s);
 /* fedvs, once all hellos of a generation are in: what they amount to. */
 const struct fedvs_terms *server_session_terms(const struct server_session *s);
+/* Scores of the test rows, row by row (server_tested of server/train/evaluate.h). */
+enum status server_session_tested(const struct server_session *s,
+                                  struct server_tested *out) MUST_USE;
 const struct nn_net *server_session_head(const struct server_session *s);
 /* Largest frame a member may send under the plan, and the server. */
 size_t server_session_up_max(const struct server_session *s);

@@ -15,6 +15,7 @@
 #include "common/flow/roster.h"
 #include "common/metrics/score.h"
 #include "common/metrics/spans.h"
+#include "common/nn/loss.h"
 #include "common/nn/net.h"
 #include "common/secagg/fedvs_terms.h"
 #include "server/train/transcript.h"
@@ -136,6 +137,15 @@ struct server_report {
     struct server_whose whose;
     struct server_waited uploads, shares;
     struct server_measured measured;
+};
+
+/* What the last sweep over test rows has come to: row i of the label file has the `outputs` scores
+ * from prob + at[i] outputs on. */
+struct server_tested {
+    enum nn_loss loss;
+    uint32_t outputs;
+    const float *prob;
+    uint32_t *at; /* to mem_free */
 };
 
 #endif

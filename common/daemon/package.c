@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/config/aggregation.h"
 #include "common/daemon/package_text.h"
 #include "common/nn/safetensors.h"
 #include "common/nn/safetensors_header.h"
@@ -56,11 +57,9 @@ static enum status score_lines(struct buf *b, const char *split, const struct sc
 {
     enum status st = STATUS_OK;
 
-    if (s->has_loss && isfinite(s->loss))
-        st = buf_printf(b, "%s.loss=%.6g\n", split, s->loss);
-    if (st == STATUS_OK && s->has_classes)
-        st = buf_printf(b, "%s.accuracy=%.6g\n%s.auc=%.6g\n%s.auprc=%.6g\n%s.f1=%.6g\n", split,
-                        s->accuracy, split, s->auc, split, s->auprc, split, s->f1);
+    for (int m = 0; st == STATUS_OK && m < SCORE_METRICS; m++)
+        if (s->has[m] && isfinite(s->value[m]))
+            st = buf_printf(b, "%s.%s=%.6g\n", split, score_names[m], s->value[m]);
     return st;
 }
 
@@ -108,6 +107,8 @@ static enum status check_shape(const struct package *p, size_t data_bytes, struc
         spec->width[spec->layers] != (head ? plan->shape.outputs : plan->model.embedding) ||
         (!head && spec->layers == 0))
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
+    if (p->reach > 0 && !aggregation_of(plan)->polynomial)
+        return error_set(err, STATUS_DATA, "its plan cuts embeddings off, and it says otherwise");
     if (p->schema.n > 0 && (head || features_of(&p->schema) != p->cols))
         return error_set(err, STATUS_DATA, "its schema does not make its columns");
     if (p->classes != NULL && (!head || names_of(p->classes) != package_classes(plan)))

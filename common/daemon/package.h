@@ -41,6 +41,7 @@ struct package {
     double epochs;               /* that it has trained for */
     uint64_t steps;
     struct nn_spec spec; /* the net's; rows_max and optimizer are its user's */
+    double reach;        /* aggregation fedvs: fedvs_reach() of the run; 0: not known, or another */
     /* Of a bottom: what a table's columns become, then its inputs in order, then their scale.
      * schema.n 0, names NULL: the file had no names (IDX).  scale.cols 0: they are taken as they
      * are. */

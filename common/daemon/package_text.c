@@ -188,6 +188,8 @@ enum status package_text_print(struct package *p, struct buf *out)
         s = pair_use(out, &p->plan);
     if (s == STATUS_OK)
         s = pair_layers(out, &p->spec);
+    if (s == STATUS_OK)
+        s = pair_number(out, "reach", p->reach);
     if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
         s = pair_schema(out, p, &text);
     if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
@@ -391,6 +393,10 @@ static bool read_pair(struct package *p, const char *key, const char *text, size
     for (size_t i = 0; i < sizeof of_net / sizeof *of_net; i++)
         if (strcmp(key, of_net[i]) == 0)
             return read_layers(p, key, text);
+    if (strcmp(key, "reach") == 0) {
+        p->reach = strtod(text, NULL);
+        return p->reach >= 0 && isfinite(p->reach);
+    }
     if (strcmp(key, "schema") == 0)
         return p->schema.n == 0 && read_schema(p, text, n);
     if (strcmp(key, "classes") == 0)

@@ -123,14 +123,25 @@ bool prediction_leaves_out(const struct prediction *p)
 
 /* --- its rounds --- */
 
-enum status prediction_plan(struct plan *out, const struct plan *of, struct error *err)
+enum { PREDICTION_BITS_MAX = 24 }; /* of protocol.fixed.bits */
+
+enum status prediction_plan(struct plan *out, const struct plan *of, double reach,
+                            struct error *err)
 {
     *out = *of;
     out->protocol.straggler = STRAGGLER_WAIT;
-    if (aggregation_of(of)->polynomial)
+    if (!aggregation_of(of)->polynomial)
+        return STATUS_OK;
+    if (!(reach > 0))
         return error_set(err, STATUS_CONFIG,
-                         "models of aggregation fedvs do not predict yet: train with the same "
-                         "polynomial bottoms under masked or coded");
+                         "the model's package does not say how far its embeddings reach: its run "
+                         "was gone on with after the last round");
+    out->protocol.aggregation = AGGREGATION_MASKED;
+    out->protocol.encoding = ENCODING_FIXED;
+    out->protocol.clip = reach;
+    out->protocol.fixed.bits = PREDICTION_BITS_MAX;
+    while ((uint64_t)of->shape.parties << out->protocol.fixed.bits > UINT64_C(1) << 31)
+        out->protocol.fixed.bits--;
     return STATUS_OK;
 }
 

@@ -35,8 +35,11 @@ enum status prediction_parse(struct prediction *p, const uint8_t *text, size_t n
 bool prediction_leaves_out(const struct prediction *p);
 
 /* How the model of a plan predicts: by its encoding and aggregation, in rounds of rows, and waiting
- * for everybody.  STATUS_CONFIG: not at all (fedvs has shares of training and test rows alone). */
-enum status prediction_plan(struct plan *out, const struct plan *of, struct error *err) MUST_USE;
+ * for everybody.  Under fedvs only training and test rows were dealt in shares: other rows go in
+ * masked sums, as integers of as many bits as there may be, of what lies within `reach`, the
+ * package's.  STATUS_CONFIG: that is not known. */
+enum status prediction_plan(struct plan *out, const struct plan *of, double reach,
+                            struct error *err) MUST_USE;
 /* Rows of a round at most. */
 uint32_t prediction_batch_max(const struct plan *p);
 /* Has its encoding no noise, and hides a party only among others? */

@@ -558,7 +558,7 @@ void report_progress_line(char out[REPORT_PROGRESS_MAX], const struct report_pro
 
     print_bytes(bytes, sizeof bytes, p->bytes);
     if (p->metric_name != NULL)
-        snprintf(metric, sizeof metric, "  %.40s %.4f", p->metric_name, p->metric);
+        snprintf(metric, sizeof metric, "  %.5s %.40s %.4f", p->split, p->metric_name, p->metric);
     if (p->slow != NULL)
         snprintf(slow, sizeof slow, "  waiting for %.63s", p->slow);
     print_amiss(amiss, sizeof amiss, p);

@@ -147,7 +147,7 @@ enum status report_append_once(const char *path, const struct report_evaluation 
 struct report_progress {
     double epoch, epochs;
     double loss;
-    const char *metric_name; /* NULL: none yet */
+    const char *split, *metric_name; /* metric_name NULL: none yet */
     double metric;
     uint64_t bytes; /* frames of all kinds, both directions */
     double rounds_per_s;

@@ -165,6 +165,22 @@ enum status fedvs_terms_init(struct fedvs_terms *t, const struct plan *p, uint32
     return s;
 }
 
+double fedvs_reach(const struct fedvs_terms *t)
+{
+    double most = 0;
+
+    for (uint32_t m = 0; t->field != NULL && m < t->parties; m++) {
+        double powers = 0, v = 1;
+
+        for (uint32_t i = 1; i <= t->degree[m]; i++) {
+            v *= t->x_max;
+            powers += v;
+        }
+        most = fmax(most, t->inputs[m] / t->degree[m] * powers * t->w_max);
+    }
+    return most;
+}
+
 uint32_t fedvs_inputs_before(const struct fedvs_terms *t, uint32_t member)
 {
     uint32_t n = 0;

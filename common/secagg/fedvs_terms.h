@@ -55,6 +55,10 @@ enum status fedvs_terms_init(struct fedvs_terms *t, const struct plan *p, uint32
                              const uint32_t *features, const uint32_t *degree,
                              struct error *err) MUST_USE;
 
+/* How large one member's embedding value may be: the bound of who has the largest one, not rounded;
+ * 0 without terms.  Everybody knows it who knows the hellos. */
+double fedvs_reach(const struct fedvs_terms *t);
+
 /* Columns of all members before `member`. */
 uint32_t fedvs_inputs_before(const struct fedvs_terms *t, uint32_t member);
 

@@ -13,7 +13,7 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                    [--parties M] [--columns SPEC] [--label-map NAME]
                    [--set key.path=value]... [--party WHO:key.path=value]... [--seed N]
                    [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--transcript]
-                   [--out DIR] [--quiet]
+                   [--scores FILE] [--out DIR] [--quiet]
 
   --data NAME       a set that comes with the project: breast_cancer (default), digits
   --train, --test   CSV, plain or .gz: a header, first column id, last column label, unless the next two say
@@ -37,6 +37,7 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                     rate=10mbit,delay=20ms,jitter=2ms,loss=1%
   --strict-policy   parties keep their default policy instead of one that admits the plan
   --transcript      what the server sees and says, to DIR/server/transcript.jsonl: for audits
+  --scores FILE     the test rows' scores at the end: id,label,score_0,...
   --out DIR         default: a new folder under ./runs; a DIR with the same plan is continued, another refused
 USAGE
 }
@@ -44,7 +45,7 @@ USAGE
 # --- the plan ---
 
 cluster_read_options() {
-    netns=no links=no transcript=no
+    netns=no links=no transcript=no scores=''
     data='' train='' test='' idx_train='' idx_test='' parties='' columns='' label_map='' seed='' strict=no out=''
     label='' id='' positive='' delimiter=''
     # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
@@ -81,6 +82,9 @@ cluster_read_options() {
             seed=$2
             ;;
         --out) out=$2 ;;
+        --scores)
+            case $2 in /*) scores=$2 ;; *) scores=$PWD/$2 ;; esac
+            ;;
         --set)
             case $2 in ?*=*) ;; *) fail 2 "--set $2: key.path=value expected" ;; esac
             printf 'set %s\n' "$2" >>"$sets"
@@ -295,7 +299,11 @@ cluster_party_config() { # I
     printf '  min_parties: %s\n' $((m < 3 ? m : 3))
     [ "$m" -ge 3 ] || printf '  min_m_eff: 1\n'
     printf '  encodings: [%s]\n' "$resolved_encoding"
-    printf '  aggregations: [%s]\n' "$resolved_aggregation"
+    # Other rows than those that fedvs has dealt are predicted in masked sums.
+    case $resolved_aggregation in
+    fedvs) echo '  aggregations: [fedvs, masked]' ;;
+    *) printf '  aggregations: [%s]\n' "$resolved_aggregation" ;;
+    esac
     printf '  max_learning_rate: 1000\n'
 }
 
@@ -446,6 +454,7 @@ cluster_start_server() {
     set --
     [ "${quiet:-no}" = yes ] || set -- --progress
     [ "$transcript" = no ] || set -- "$@" --transcript "$out/server/transcript.jsonl"
+    [ -z "$scores" ] || set -- "$@" --scores "$scores"
     cluster_under=$cluster_alone
     cluster_daemon server "$@" 2>>"$out/server/log.txt" &
     server_pid=$!

@@ -11,7 +11,7 @@ usage: vfl predict --run DIR --data FILE [--out scores.csv] [--absent I[,J]] [--
 
   --run DIR     the folder of a trial cluster that is complete (vfl cluster --out DIR)
   --data FILE   CSV, plain or .gz, with the columns that the cluster was trained on; a last column label may be
-                missing, and is not looked at
+                missing, and is not looked at.  Of a cluster trained on images: IMAGES, or IMAGES,LABELS
   --out FILE    id,score_0,... in the order of FILE; default: DIR/predictions/N/scores.csv
   --absent I,J  these parties answer with a constant; not where the encoding has no noise
 
@@ -42,6 +42,7 @@ predict_read_options() {
     [ -n "$out" ] && [ -n "$data" ] || fail 2 "--run and --data are needed (vfl predict --help)"
     [ -e "$out/plan.txt" ] && [ -e "$out/server/models/served" ] ||
         fail 2 "--run $out: no trial cluster that has come to its end"
+    [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
     [ -f "$data" ] || fail 2 "$data: no such file"
     own_folder "$out"
     out=$(readlink -f "$out") data=$(readlink -f "$data")
@@ -53,9 +54,8 @@ predict_read_options() {
 predict_read_plan() {
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
-    [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] ||
-        fail 2 "$out was trained on IDX files: only CSV is predicted"
     netns=no positive='' ending=csv
+    [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] || ending=idx
     names=
     for i in $(printf '%s' "$absent" | tr ',' ' '); do
         [ "$i" -ge 1 ] && [ "$i" -le "$m" ] || fail 2 "--absent $i: there are $m parties"
@@ -146,7 +146,10 @@ predict_main() {
     done
     predict_read_plan
     mkdir "$folder/server" $(seq -f "$folder/party-%.0f" "$m") || fail 6 "$folder cannot be written"
-    set -- --out "$folder/data" --predict "$data" --parties "$m"
+    case $ending in
+    idx) set -- --out "$folder/data" --idx-predict "$data" --parties "$m" ;;
+    *) set -- --out "$folder/data" --predict "$data" --parties "$m" ;;
+    esac
     for word in columns label id delimiter; do
         value=$(sed -n "s/^$word //p" "$out/plan.txt")
         [ -z "$value" ] || set -- "$@" "--$word" "$value"

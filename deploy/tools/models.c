@@ -58,6 +58,7 @@ static enum status list(const char *state, struct error *err)
             printf("%c %-20s %s  epochs %g  steps %llu", strcmp(runs[i], served) == 0 ? '*' : ' ',
                    runs[i], role_name(&p), p.epochs, (unsigned long long)p.steps);
             print_score(&p, "test.auc=");
+            print_score(&p, "test.r2=");
             print_score(&p, "test.loss=");
             printf("\n");
         }

@@ -24,7 +24,7 @@
 
 static const char usage[] =
     "usage: vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test "
-    "IMAGES,LABELS] | --predict F)\n"
+    "IMAGES,LABELS] | --predict F | --idx-predict IMAGES)\n"
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
     "grid:RxC]\n"
     "                 [--label COLUMN] [--id COLUMN] [--delimiter C] [--label-map "
@@ -32,19 +32,14 @@ static const char usage[] =
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"train", required_argument, NULL, 't'},
-                                          {"test", required_argument, NULL, 'e'},
-                                          {"idx-train", required_argument, NULL, 'i'},
-                                          {"predict", required_argument, NULL, 'r'},
-                                          {"idx-test", required_argument, NULL, 'j'},
-                                          {"label", required_argument, NULL, 'L'},
-                                          {"id", required_argument, NULL, 'I'},
-                                          {"delimiter", required_argument, NULL, 'd'},
-                                          {"parties", required_argument, NULL, 'p'},
-                                          {"columns", required_argument, NULL, 'c'},
-                                          {"label-map", required_argument, NULL, 'l'},
-                                          {0}};
+    static const struct option known[] = {
+        {"out", required_argument, NULL, 'o'},       {"train", required_argument, NULL, 't'},
+        {"test", required_argument, NULL, 'e'},      {"idx-train", required_argument, NULL, 'i'},
+        {"predict", required_argument, NULL, 'r'},   {"idx-predict", required_argument, NULL, 's'},
+        {"idx-test", required_argument, NULL, 'j'},  {"label", required_argument, NULL, 'L'},
+        {"id", required_argument, NULL, 'I'},        {"delimiter", required_argument, NULL, 'd'},
+        {"parties", required_argument, NULL, 'p'},   {"columns", required_argument, NULL, 'c'},
+        {"label-map", required_argument, NULL, 'l'}, {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -56,6 +51,10 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'i': o->idx_train = optarg; break;
         case 'j': o->idx_test = optarg; break;
         case 'r': o->predict = optarg; break;
+        case 's':
+            o->predict = optarg;
+            o->idx_predict = true;
+            break;
         case 'c': o->columns = optarg; break;
         case 'l': o->label_map = optarg; break;
         case 'L': o->label = optarg; break;
@@ -90,7 +89,7 @@ int main(int argc, char **argv)
     if (status == STATUS_OK)
         status = file_make_dir(s.o.out, 0700, &s.err);
     if (status == STATUS_OK)
-        status = s.o.idx_train == NULL ? tables_split(&s) : images_split(&s);
+        status = s.o.idx_train == NULL && !s.o.idx_predict ? tables_split(&s) : images_split(&s);
     if (status == STATUS_OK && s.rows[0] == 0)
         status =
             error_set(&s.err, STATUS_DATA, s.o.predict != NULL ? "no rows" : "no training rows");

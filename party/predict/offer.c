@@ -40,7 +40,7 @@ static enum status check_model(struct party_predict *p)
     if (m->plan.shape.parties != p->setup->roster->n)
         return error_set(p->error, STATUS_CONFIG, "the model is of %u parties, the roster has %zu",
                          m->plan.shape.parties, p->setup->roster->n);
-    return prediction_plan(&p->plan, &m->plan, p->error);
+    return prediction_plan(&p->plan, &m->plan, m->reach, p->error);
 }
 
 /* The set that a row is answered by is always the same; who is left out is in the text. */

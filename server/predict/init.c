@@ -96,7 +96,7 @@ static enum status init(struct server_predict *p, const struct server_setup *set
                          "the model of run %s is of %u parties, the roster has "
                          "%zu",
                          m->run, m->plan.shape.parties, setup->roster->n);
-    s = prediction_plan(&p->plan, &m->plan, err);
+    s = prediction_plan(&p->plan, &m->plan, m->reach, err);
     if (s == STATUS_OK)
         s = say_about(p, err);
     if (s != STATUS_OK)

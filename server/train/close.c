@@ -10,6 +10,7 @@
 #include "server/train/train.h"
 
 #include "common/base/check.h"
+#include "server/train/pace.h"
 
 /* --- checkpoints --- */
 
@@ -17,6 +18,7 @@ enum status server_save_now(struct server_train *s, struct error *err)
 {
     s->keep.bytes.len = 0;
     s->keep.step = s->trainer.steps_done;
+    s->keep.marks = server_marks(s->fed);
     if (server_train_save(s, &s->keep.bytes) == STATUS_OK)
         return STATUS_OK;
     return error_set(err, STATUS_MEMORY, "no memory for a checkpoint");
@@ -30,12 +32,13 @@ void server_hand_over(struct server_keep *k, struct actions *a)
 }
 
 /* Steps that somebody may still ask for: a party goes back at most to the checkpoint before its
- * last, or without any misses the last gradient.  Under drop nobody does. */
+ * last, or without any misses the last gradient. */
 static void forget_what_nobody_needs(struct server_train *s, struct actions *a)
 {
     uint64_t floor = s->keep.durable_step;
+    const bool asked = server_pace_of(s->trainer.plan)->in_step;
 
-    for (size_t i = 0; server_waits(s->fed) && i < s->fed->terms.roster->n; i++) {
+    for (size_t i = 0; asked && i < s->fed->terms.roster->n; i++) {
         const struct train_member *p = &s->member[i];
         /* Of who has not joined this process nobody knows what it needs. */
         uint64_t needs = s->fed->counts.joined[i] == 0            ? 0

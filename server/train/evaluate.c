@@ -7,7 +7,7 @@
  */
 #include "server/train/evaluate.h"
 
-#include <math.h>
+#include "common/base/mem.h"
 
 void server_begin_sweep(struct server_trainer *t, uint64_t number)
 {
@@ -69,29 +69,19 @@ void server_sweep_done(struct server_trainer *t)
 
 /* --- what it amounts to --- */
 
-static double metric_of(const struct score *sc, enum plan_metric m)
-{
-    switch (m) {
-    case METRIC_LOSS: return sc->loss;
-    case METRIC_ACCURACY: return sc->accuracy;
-    case METRIC_AUC: return sc->auc;
-    case METRIC_AUPRC: return sc->auprc;
-    case METRIC_F1: return sc->f1;
-    case METRIC_NONE: break;
-    }
-    return NAN;
-}
-
 static void check_target(struct server_trainer *t, struct server_report *r)
 {
-    enum plan_metric m = t->plan->training.stop.metric;
-    bool test = t->plan->training.stop.split == SPLIT_TEST;
-    double value, wanted = t->plan->training.stop.value;
+    const struct score *s =
+        t->plan->training.stop.split == SPLIT_TEST ? &r->measured.test : &r->measured.train;
+    const double wanted = t->plan->training.stop.value;
+    enum score_metric m;
+    double value;
 
-    if (m == METRIC_NONE)
+    if (t->plan->training.stop.metric == METRIC_NONE)
         return;
-    value = metric_of(test ? &r->measured.test : &r->measured.train, m);
-    if (m == METRIC_LOSS ? !(value <= wanted) : !(value >= wanted))
+    m = (enum score_metric)(t->plan->training.stop.metric - METRIC_FIRST);
+    value = s->value[m];
+    if (!s->has[m] || !(score_falls(m) ? value <= wanted : value >= wanted))
         return;
     t->target_reached = true;
     r->measured.reached = (struct server_reached){true, r->epochs, value, r->rounds};
@@ -109,4 +99,29 @@ void server_sweep_told(struct server_trainer *t, struct server_report *r)
     r->measured.sweeps = t->sweep.number;
     r->epochs = server_trainer_epochs(t);
     check_target(t, r);
+}
+
+/* --- row by row --- */
+
+enum status server_tested(struct server_tested *out, const struct server_trainer *t)
+{
+    const struct score_board *b = &t->scores.test;
+    const uint32_t places = agenda_places(t->plan, true);
+    uint32_t scored = 0;
+
+    *out = (struct server_tested){t->head.top.loss, t->head.top.outputs, b->prob, NULL};
+    if (b->rows == 0 || b->rows != t->plan->shape.test_rows)
+        return STATUS_DATA;
+    out->at = mem_alloc(b->rows, sizeof *out->at);
+    if (out->at == NULL)
+        return STATUS_MEMORY;
+    /* As the sweep has gone through them. */
+    for (uint32_t place = 0; place < places;) {
+        const struct server_task part = server_task_part(t->plan, true, 0, place, t->sweep_row);
+
+        for (uint32_t r = 0; r < part.rows; r++)
+            out->at[server_task_row(&part, r)] = scored++;
+        place += part.places;
+    }
+    return STATUS_OK;
 }

@@ -18,4 +18,7 @@ void server_sweep_done(struct server_trainer *t);
 /* What a sweep that is done amounts to. */
 void server_sweep_told(struct server_trainer *t, struct server_report *r);
 
+/* STATUS_DATA: not all of them were scored, or there are none. */
+enum status server_tested(struct server_tested *out, const struct server_trainer *t) MUST_USE;
+
 #endif

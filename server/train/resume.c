@@ -1,9 +1,9 @@
 /* resume.c -- a session to bytes and back, between rounds.
  *
  * Kept: how far the run is, the last gradient (a party may not have seen it), what the running
- * scores are made of, the head with its optimiser.  Not kept: keys, masks, the round in progress,
- * and under async the embeddings of others, which count as never seen.  A restarted server opens a
- * new generation.
+ * scores are made of, the head with its optimiser, and who is shut out or at odds.  Not kept: keys,
+ * masks, the round in progress, and under async the embeddings of others, which count as never
+ * seen.  A restarted server opens a new generation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 4 };
+enum { RESUME_VERSION = 5 };
 
 struct kept {
     uint32_t version;
@@ -31,9 +31,11 @@ struct kept {
 };
 
 #define KEPT(member) RECORD_FIELD(struct kept, member)
+#define KEPT_METRIC(of, m) KEPT(of.value[m]), KEPT(of.has[m])
 #define KEPT_SCORE(of)                                                                             \
-    KEPT(of.loss), KEPT(of.accuracy), KEPT(of.auc), KEPT(of.auprc), KEPT(of.f1),                   \
-        KEPT(of.has_loss), KEPT(of.has_classes), KEPT(of.has_auc)
+    KEPT_METRIC(of, SCORE_LOSS), KEPT_METRIC(of, SCORE_ACCURACY), KEPT_METRIC(of, SCORE_AUC),      \
+        KEPT_METRIC(of, SCORE_AUPRC), KEPT_METRIC(of, SCORE_F1), KEPT_METRIC(of, SCORE_R2),        \
+        KEPT_METRIC(of, SCORE_MAE), KEPT_METRIC(of, SCORE_RMSE)
 
 static const struct record_field kept_field[] = {
     KEPT(version),
@@ -125,6 +127,8 @@ enum status server_train_save(const struct server_train *s, struct buf *out)
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     if (st == STATUS_OK)
+        st = server_marks_print(s->fed, out);
+    if (st == STATUS_OK)
         st = server_stored_print(s->trainer.stored, out);
     return st == STATUS_OK ? nn_state_print(&s->trainer.head.top.net, out) : st;
 }
@@ -164,6 +168,7 @@ static void take(struct server_train *s, const struct kept *k)
     };
     memcpy(s->trainer.trail.value, k->trail, sizeof k->trail);
     s->keep.durable_step = k->steps_done;
+    s->keep.marks = server_marks(s->fed);
 }
 
 enum status server_train_restore(struct server_train *s, const uint8_t *bytes, size_t n,
@@ -186,6 +191,9 @@ enum status server_train_restore(struct server_train *s, const uint8_t *bytes, s
             return STATUS_DATA;
         at += used;
     }
+    if (server_marks_parse(s->fed, bytes + at, n - at, &used) != STATUS_OK)
+        return STATUS_DATA;
+    at += used;
     if (server_stored_parse(s->trainer.stored, bytes + at, n - at, &used) != STATUS_OK)
         return STATUS_DATA;
     at += used;

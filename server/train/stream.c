@@ -340,7 +340,8 @@ static struct server_worked work(struct server_train *s)
                               s->trainer.head.top.concat ? t->parties : 1, &w.error);
     t->arrivals++;
     s->report.rounds++;
-    w.keep = st == STATUS_OK && every > 0 && t->arrivals % every == 0;
+    w.may_keep = st == STATUS_OK && every > 0;
+    w.keep = w.may_keep && t->arrivals % every == 0;
     w.spoiled = st != STATUS_OK;
     w.head_us = s->setup.clock_us() - start;
     return w;

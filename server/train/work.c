@@ -178,12 +178,14 @@ static struct journal_record record_of(const struct server_trainer *t, const str
     return r;
 }
 
-/* Every so many steps, and always between two steps: never in the middle of a sweep. */
-static bool save_is_due(const struct server_trainer *t, const struct server_task *task)
+/* Always between two steps, never in the middle of a sweep; and due every so many of them. */
+static void say_when_to_keep(struct server_worked *w, const struct server_trainer *t,
+                             const struct server_task *task)
 {
-    uint32_t every = t->setup->checkpoint_rounds;
+    const uint32_t every = t->setup->checkpoint_rounds;
 
-    return every > 0 && t->steps_done % every == 0 && purpose_of(task->purpose)->trains;
+    w->may_keep = every > 0 && purpose_of(task->purpose)->trains;
+    w->keep = w->may_keep && t->steps_done % every == 0;
 }
 
 /* From the sum to what goes out: it is in the journal by then, or the run does not go on. */
@@ -207,7 +209,7 @@ static void close_round(struct server_worked *w, struct server_trainer *t, struc
     count_round(t, r, task, w->swept);
     w->record = record_of(t, set, task);
     w->append = true;
-    w->keep = save_is_due(t, task);
+    say_when_to_keep(w, t, task);
     w->spoiled = false;
 }
 

@@ -17,6 +17,7 @@ struct server_worked {
     struct error error; /* why it failed */
     bool spoiled;       /* the head has taken a step that the run has not */
     bool swept;         /* an evaluation is complete */
+    bool may_keep;      /* it has ended between two steps */
     bool keep;          /* a checkpoint is due */
     bool append;        /* `record` is for the journal: its floats are the head's */
     struct journal_record record;

@@ -43,11 +43,24 @@ def forward(about, tensors, x):
         limit = float(about["x_max"])
         x = np.clip(x, -limit, limit) if limit > 0 else x
         h = sum(x**i @ tensors["w%d" % i] for i in range(1, int(about["degree"]) + 1))
-        return np.clip(h, -float(about["clip"]), float(about["clip"]))
+        limit = float(about["reach"]) or float(about["clip"])
+        return np.clip(h, -limit, limit)
     names = about["activations"].split(",") if about["activations"] else []
     for i, name in enumerate(names):
         x = activate(name, x @ tensors["layer.%d.weight" % i] + tensors["layer.%d.bias" % i])
     return x * float(about["out_scale"])
+
+
+# What the sum is made of where values are sent as integers without noise: the nearest of 2^bits points.
+def rounded(about, h):
+    plan = dict(line.split("=", 1) for line in about["plan"].splitlines())
+    limit, bits = float(about["clip"]), int(plan["protocol.fixed.bits"])
+    if plan["protocol.aggregation"] == "fedvs":
+        limit, bits = float(about["reach"]), min(24, int(math.log2(2**31 / int(about["parties"]))))
+    elif plan["protocol.encoding"] != "fixed":
+        return h
+    unit = 2 * limit / (2**bits - 1)
+    return np.floor((np.clip(h, -limit, limit) + limit) / unit + 0.5) * unit - limit
 
 
 def prepare(about, x):
@@ -99,7 +112,16 @@ def features(column, cell):
     return [math.copysign(math.log1p(abs(x)), x) if column.get("log") else x] + end
 
 
+def read_images(path):
+    raw = open(path, "rb").read()
+    rows, columns = struct.unpack(">II", raw[4:12])
+    x = np.frombuffer(raw[12:], np.uint8).reshape(rows, columns).astype(np.float32) / np.float32(255)
+    return [str(i) for i in range(rows)], x.astype(np.float64)
+
+
 def read_rows(path, about):
+    if not about["schema"]:
+        return read_images(path)
     with open(path, newline="") as f:
         rows = list(csv.reader(f))
     at = {name: i for i, name in enumerate(rows[0])}
@@ -127,13 +149,14 @@ def main(head_path, out_path, *parties):
         own, x = read_rows(table, bottom)
         assert ids in (None, own)
         ids = own
-        parts.append(forward(bottom, weights, prepare(bottom, x)))
+        parts.append(rounded(bottom, forward(bottom, weights, prepare(bottom, x))))
     fused = np.concatenate(parts, axis=1) if about["fusion"] == "concat" else sum(parts)
     if about["fusion"] == "mean":
         fused = fused / int(about["parties"])
     out = scores(about, forward(about, tensors, fused))
     with open(out_path, "w") as f:
-        f.write("id," + ",".join("score_%d" % k for k in range(out.shape[1])) + "\n")
+        names = ["score"] if about["loss"] == "squared" else ["score_%d" % k for k in range(out.shape[1])]
+        f.write(",".join(["id"] + names) + "\n")
         for i, row in zip(ids, out):
             f.write(i + "," + ",".join("%.9g" % v for v in row) + "\n")
 

@@ -72,7 +72,7 @@ static void idx_put_headers(struct split *s, int set, uint32_t rows)
 static enum status idx_rows(struct split *s, struct stream *images, struct stream *labels,
                             uint32_t rows, int set)
 {
-    uint8_t *image = mem_alloc(s->features, 1), label;
+    uint8_t *image = mem_alloc(s->features, 1), label = 0;
     enum status status = STATUS_OK;
 
     if (image == NULL)
@@ -82,7 +82,7 @@ static enum status idx_rows(struct split *s, struct stream *images, struct strea
         int to = set;
 
         status = idx_fill(s, images, image, s->features);
-        if (status == STATUS_OK)
+        if (status == STATUS_OK && labels != NULL)
             status = idx_fill(s, labels, &label, 1);
         if (status != STATUS_OK)
             break;
@@ -157,11 +157,32 @@ out:
     return status;
 }
 
+/* Images without labels, all of them in the first set. */
+static enum status idx_alone(struct split *s, const char *path)
+{
+    struct stream images = {0};
+    uint32_t dim[4];
+    enum status status = stream_open(&images, path, &s->err);
+
+    if (status == STATUS_OK)
+        status = idx_header(s, &images, false, dim);
+    if (status == STATUS_OK)
+        status = idx_prepare(s, &images, dim);
+    if (status == STATUS_OK) {
+        idx_put_headers(s, 0, dim[0]);
+        status = idx_rows(s, &images, NULL, dim[0], 0);
+    }
+    stream_close(&images);
+    return status;
+}
+
 enum status images_split(struct split *s)
 {
     enum status status;
 
     s->idx = true;
+    if (s->o.idx_predict)
+        return idx_alone(s, s->o.predict);
     status = idx_pair(s, s->o.idx_train, s->o.idx_test == NULL ? -1 : 0);
     if (status == STATUS_OK && s->o.idx_test != NULL)
         status = idx_pair(s, s->o.idx_test, 1);

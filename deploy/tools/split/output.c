@@ -78,7 +78,8 @@ static void path_of(const struct split *s, char out[PATH_MAX], int set, uint32_t
     if (s->o.predict != NULL && party == s->columns.parties)
         snprintf(out, PATH_MAX, "%s/ids-%s.txt", s->o.out, rest);
     else if (s->o.predict != NULL)
-        snprintf(out, PATH_MAX, "%s/party-%u-%s.csv", s->o.out, party + 1, rest);
+        snprintf(out, PATH_MAX, "%s/party-%u-%s.%s", s->o.out, party + 1, rest,
+                 s->idx ? "idx" : "csv");
     else if (party == s->columns.parties)
         snprintf(out, PATH_MAX, "%s/labels-%s.csv", s->o.out, set_names[set]);
     else

@@ -18,6 +18,7 @@ enum label_map { MAP_NONE, MAP_EVENODD, MAP_BINARY };
 struct split_options {
     const char *out, *train, *test, *idx_train, *idx_test, *columns, *label_map;
     const char *predict; /* rows to be predicted, instead of a set: nothing is made of labels */
+    bool idx_predict;    /* it is a file of images */
     const char *label;   /* the column that is the label; NULL: the last one, called label */
     const char *id;      /* the column that is the id; NULL: `id`, or else the row's number */
     char delimiter;      /* of CSV; 0: found out */

@@ -27,6 +27,8 @@ static void test_what_does_not_fit_together_is_refused(void **state)
         {"\"role\":\"bottom\"", "\"role\":\"head\""},
         {"\"degree\":\"0\"", "\"degree\":\"0\",\"more\":\"\""},
         {"\"degree\":\"0\"", "\"degree\":\"9\""},
+        {"\"reach\":\"0\"", "\"reach\":\"2\""}, /* its plan is no fedvs */
+        {"\"reach\":\"0\"", "\"reach\":\"-1\""},
         {"\"out_scale\":\"0.5\"", "\"out_scale\":\"inf\""},
         /* Said again, when there is memory for as many as were said first. */
         {"\"standardise\"", "\"widths\":\"65536,4,2\",\"standardise\""},

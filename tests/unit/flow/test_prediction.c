@@ -124,10 +124,28 @@ static void test_sums_without_noise_are_exact_unless_nothing_is_hidden(void **st
     p.protocol.aggregation = AGGREGATION_CLEAR;
     assert_false(prediction_is_exact(&p));
     p.protocol.straggler = STRAGGLER_ASYNC;
-    assert_int_equal(prediction_plan(&of, &p, &err), STATUS_OK);
+    assert_int_equal(prediction_plan(&of, &p, 0, &err), STATUS_OK);
     assert_int_equal(of.protocol.straggler, STRAGGLER_WAIT);
+}
+
+static void test_rows_that_fedvs_has_not_dealt_go_in_masked_sums(void **state)
+{
+    const uint32_t parties[] = {3, 128, 129, 256}, bits[] = {24, 24, 23, 23};
+    struct plan p, of;
+    struct error err = {0};
+
+    (void)state;
+    plan_defaults(&p);
     p.protocol.aggregation = AGGREGATION_FEDVS;
-    assert_int_equal(prediction_plan(&of, &p, &err), STATUS_CONFIG);
+    p.protocol.encoding = ENCODING_FIXED;
+    for (int i = 0; i < 4; i++) {
+        p.shape.parties = parties[i];
+        assert_int_equal(prediction_plan(&of, &p, 12.5, &err), STATUS_OK);
+        assert_int_equal(of.protocol.aggregation, AGGREGATION_MASKED);
+        assert_int_equal(of.protocol.fixed.bits, bits[i]);
+        assert_true(of.protocol.clip == 12.5 && prediction_is_exact(&of));
+    }
+    assert_int_equal(prediction_plan(&of, &p, 0, &err), STATUS_CONFIG);
 }
 
 int main(void)
@@ -137,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_no_other_text_is_read),
         cmocka_unit_test(test_ids_end_at_their_line_ends),
         cmocka_unit_test(test_sums_without_noise_are_exact_unless_nothing_is_hidden),
+        cmocka_unit_test(test_rows_that_fedvs_has_not_dealt_go_in_masked_sums),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

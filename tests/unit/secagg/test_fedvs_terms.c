@@ -68,6 +68,7 @@ static void test_the_bound_is_the_sum_of_all_limits(void **state)
     assert_int_equal(t.inputs_n, 2 + 6 + 3 + 1 + 8);
     assert_int_equal(fedvs_inputs_before(&t, 0), 0);
     assert_int_equal(fedvs_inputs_before(&t, 4), 12);
+    assert_true(fedvs_reach(&t) == 4 * (1.5 + 1.5 * 1.5) * 2); /* of the last one */
     c.w_max = 2.001; /* 512.256: rounded to 513 at times */
     assert_int_equal(init(&t, &c, &err), STATUS_OK);
     assert_true(t.bound == powers * 513);

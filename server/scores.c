@@ -1,0 +1,50 @@
+/* scores.c -- one line for each row.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/scores.h"
+
+#include "common/base/file.h"
+
+static uint32_t columns_of(const struct scores *s)
+{
+    return s->loss == NN_LOSS_SIGMOID ? 2 : s->outputs;
+}
+
+enum status scores_open(struct scores *s, const char *path, bool labelled, struct error *err)
+{
+    enum status st = file_create(&s->f, path, 0600, err);
+
+    s->path = path;
+    if (st != STATUS_OK)
+        return st;
+    fputs(labelled ? "id,label" : "id", s->f);
+    if (s->loss == NN_LOSS_SQUARED)
+        fputs(",score", s->f);
+    for (uint32_t k = 0; s->loss != NN_LOSS_SQUARED && k < columns_of(s); k++)
+        fprintf(s->f, ",score_%u", k);
+    fputc('\n', s->f);
+    return STATUS_OK;
+}
+
+void scores_put(struct scores *s, const char *id, size_t n, const float *label, const float *score)
+{
+    fwrite(id, 1, n, s->f);
+    if (label != NULL)
+        fprintf(s->f, ",%.9g", (double)*label);
+    for (uint32_t k = 0; score == NULL && k < columns_of(s); k++)
+        fputc(',', s->f);
+    if (score != NULL && s->loss == NN_LOSS_SIGMOID)
+        fprintf(s->f, ",%.9g", 1 - (double)score[0]);
+    for (uint32_t k = 0; score != NULL && k < s->outputs; k++)
+        fprintf(s->f, ",%.9g", (double)score[k]);
+    fputc('\n', s->f);
+}
+
+enum status scores_close(struct scores *s, struct error *err)
+{
+    const bool bad = ferror(s->f) != 0;
+
+    if (fclose(s->f) != 0 || bad)
+        return error_set(err, STATUS_IO, "%s: it could not be written", s->path);
+    return STATUS_OK;
+}

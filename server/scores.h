@@ -1,0 +1,35 @@
+/* scores.h -- scores of rows as a table: what is predicted, and test rows at the end of a run.
+ *
+ *     id,score_0,score_1          a probability for each class; of regression id,score
+ *     id,label,score_0,score_1    of rows whose class is known
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_SERVER_SCORES_H
+#define COLONNADE_SERVER_SCORES_H
+
+#include "common/base/status.h"
+#include "common/nn/loss.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct scores {
+    FILE *f;
+    const char *path;
+    enum nn_loss loss;
+    uint32_t outputs; /* of the head: 1 of sigmoid, whose table has both classes */
+};
+
+/* The file (0600) and its header; `labelled`: with a column `label`. */
+enum status scores_open(struct scores *s, const char *path, bool labelled,
+                        struct error *err) MUST_USE;
+/* One row: an id of n bytes, its label (NULL: not labelled), `outputs` scores (NULL: it could not
+ * be predicted, and its cells are empty). */
+void scores_put(struct scores *s, const char *id, size_t n, const float *label, const float *score);
+/* Whether all of it was written. */
+enum status scores_close(struct scores *s, struct error *err) MUST_USE;
+
+#endif

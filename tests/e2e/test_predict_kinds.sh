@@ -1,0 +1,67 @@
+#!/bin/sh
+# test_predict_kinds.sh -- models of each encoding and aggregation predict, and models of images do.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh source=../lib/predict.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+. "$root/tests/lib/predict.sh"
+cd "$dir" || exit 6
+
+zcat "$root/tests/data/breast_cancer.csv.gz" |
+    awk -F, -v OFS=, 'NR == 1 { print } NR > 300 && NR < 340 { $1 = 2000 - NR; print }' >new.csv
+
+# kind PARTIES NAME MOST OPTIONS...: MOST is how far from numpy a score may be, in units of 1e-9.
+kind() {
+    kind_parties=$1 name=$2 most=$3
+    shift 3
+    train "$kind_parties" "$name" "$@" || not_ok "training $name"
+    expect 0 '' "$name predicts" predict "$name" --data new.csv
+    within "$name: as numpy does" 0 "$most" "$(apart "$name" 1)"
+}
+
+clear=--set\ protocol.aggregation=clear
+# shellcheck disable=SC2086 # two words
+{
+    kind 3 concat 10000 $clear --set protocol.encoding=float32 --set model.fusion=concat --set 'model.head=[8]'
+    kind 3 scalar 500000000 $clear --set protocol.encoding=scalar --set protocol.bits=4
+    kind 3 lattice 500000000 $clear --set protocol.encoding=lattice --set protocol.bits=4
+    kind 3 topk 999999999 $clear --set protocol.encoding=topk
+    kind 1 alone 10000 $clear --set protocol.encoding=float32 --party '1:policy.min_parties=1'
+}
+kind 3 masked-gaussian 999999999 --set protocol.encoding=gaussian
+kind 3 coded-pbm 999999999 --set protocol.aggregation=coded --set protocol.pbm.trials=16
+kind 3 frozen 10000 --set protocol.encoding=fixed --party '*:model.train=frozen' --set model.task=regression
+
+# fedvs has dealt its training and test rows in shares; others are predicted in masked sums.
+polynomial='--set protocol.fedvs.x_max=3 --set model.embedding=5 --set training.batch=90'
+# shellcheck disable=SC2086 # words
+{
+    kind 3 fedvs 10000 --set protocol.aggregation=fedvs $polynomial --party '*:model.polynomial.degree=2'
+    kind 4 fedvs-mean 10000 --set protocol.aggregation=fedvs --set model.fusion=mean $polynomial \
+        --party '*:model.polynomial.degree=1'
+    kind 3 polynomial 10000 --set protocol.encoding=fixed $polynomial --party '*:model.polynomial.degree=2'
+}
+"$VFL_BIN/vfl-party" --ledger -c fedvs/party-2/config.yaml >said
+grep -q 'predict *39' said && ok 'rows of fedvs are charged, too' || not_ok 'the ledger says otherwise'
+expect 2 'without noise' 'and nobody is left out' predict fedvs --data new.csv --absent 1
+
+# --- images ---
+python3 - <<'PY'
+import random, struct
+random.seed(4)
+for name, n in (("train", 120), ("new", 30)):
+    with open(name + ".idx", "wb") as f:
+        f.write(struct.pack(">IIII", 0x803, n, 6, 4) + bytes(random.randrange(256) for _ in range(24 * n)))
+    with open(name + "-labels.idx", "wb") as f:
+        f.write(struct.pack(">II", 0x801, n) + bytes(random.randrange(3) for _ in range(n)))
+PY
+"$vfl" cluster --idx-train train.idx,train-labels.idx --columns grid:2x2 --set training.epochs=1 --seed 5 --quiet \
+    --set training.batch=30 --set protocol.encoding=float32 --set protocol.aggregation=clear --out images ||
+    not_ok 'training on images'
+expect 0 '' 'images are predicted' predict images --data new.idx
+within 'as numpy does' 0 10000 "$(apart images 1)"
+same 'id,score_0,score_1,score_2' "$(head -n 1 images/predictions/1/scores.csv)" 'a score for each class'
+same 30 "$(tail -n +2 images/predictions/1/scores.csv | wc -l)" 'of each image'
+expect 0 '' 'with labels beside them' predict images --data new.idx,new-labels.idx
+same "$(cat images/predictions/1/scores.csv)" "$(cat images/predictions/2/scores.csv)" 'the same'
+expect 2 '' 'a table is no image' predict images --data new.csv
+closing

@@ -1,0 +1,284 @@
+/* test_remembered.c -- who is shut out of a run, and who is at odds, the server knows when it has
+ * been killed and started again; a checkpoint that says what cannot be is none.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/le.h"
+#include "server/parts.h"
+#include "server/seats.h"
+#include "tests/sim/liars.h"
+#include "tests/sim/world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const uint64_t HOUR_US = 3600000000ull;
+
+enum { PARTIES = 5, LIAR = 4, DOWN_US = 20000, PATIENCE_MS = 60000, STEPS = 18 };
+
+/* Checkpoints are due so seldom that only what has to be remembered calls for one. */
+static struct sim *five(const char *aggregation, void (*alter)(struct wire_msg *, void *),
+                        enum wire_kind kind, uint32_t nth)
+{
+    struct sim_options o = {.parties = PARTIES,
+                            .train_rows = 9,
+                            .checkpoint_rounds = 1000,
+                            .sets = {aggregation, "protocol.straggler=drop",
+                                     "protocol.deadline_ms=2000", "protocol.patience_ms=60000",
+                                     "training.epochs=6"}};
+    struct sim *s = sim_new(&o);
+
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_ALTER, .from = LIAR, .kind = kind, .nth = nth, .alter = alter});
+    return s;
+}
+
+/* Of the first party, once: it is but a suspicion, and both stay. */
+static void accuse_first(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    liars_accuse(m, 0, STATUS_KIND_PEER, 0);
+}
+
+/* What is for anybody does not open. */
+static void spoil_all(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    liars_spoil_shares(m, PARTIES - 1, UINT64_MAX);
+}
+
+static const struct server_federation *fed(const struct sim *s)
+{
+    return &s->server->fed;
+}
+
+static void kill_server(struct sim *s, bool put_back)
+{
+    sim_break_at(s, (struct sim_break){.what = SIM_DEATH,
+                                       .who = SIM_SERVER,
+                                       .at_us = sim_now_us(s) + 1,
+                                       .down_us = DOWN_US,
+                                       .put_back = put_back});
+}
+
+/* How many sets after `from` in the transcript have both the first and the last party. */
+static size_t sets_of_both(const char *from)
+{
+    static const char offer[] = "server: offer ";
+    size_t n = 0;
+
+    for (const char *at = strstr(from, offer); at != NULL; at = strstr(at + 1, offer)) {
+        const char *to = strstr(at, "->"), *end = strchr(at, '\n');
+        const bool all = to == NULL || to > end;
+
+        n += all || (memcmp(to, "-> p1", 5) == 0 && memcmp(end - 2, "p5", 2) == 0);
+    }
+    return n;
+}
+
+static void expect_honest_complete(const struct sim *s)
+{
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < LIAR; i++) {
+        if (sim_party_end(s, i)->outcome != OUTCOME_COMPLETED || fed(s)->peer[i].barred)
+            fail_msg("p%u: %s", i + 1, sim_party_end(s, i)->error.text);
+    }
+}
+
+/* --- a server is killed --- */
+
+static const char *const aggregations[] = {"protocol.aggregation=masked",
+                                           "protocol.aggregation=clear"};
+
+static void test_a_killed_server_knows_who_is_at_odds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof aggregations / sizeof *aggregations; i++) {
+        struct sim *s = five(aggregations[i], accuse_first, WIRE_UPLOAD, 2);
+        size_t told;
+
+        sim_run_to_step(s, 4);
+        assert_true(odds_between(&fed(s)->odds, 0, LIAR));
+        told = strlen(sim_transcript(s));
+        kill_server(s, false);
+        sim_run(s, HOUR_US);
+        expect_honest_complete(s);
+        assert_int_equal(sim_party_end(s, LIAR)->outcome, OUTCOME_COMPLETED);
+        assert_true(odds_between(&fed(s)->odds, 0, LIAR));
+        assert_int_equal(sets_of_both(sim_transcript(s) + told), 0);
+        sim_free(s);
+    }
+}
+
+/* Its word is durable with the next step: from then on it does not matter when. */
+static void test_whenever_it_is_killed_after_the_next_step(void **state)
+{
+    (void)state;
+    for (uint64_t step = 3; step < STEPS; step++) {
+        struct sim *s = five(aggregations[0], accuse_first, WIRE_UPLOAD, 2);
+        size_t told;
+
+        sim_run_to_step(s, step);
+        told = strlen(sim_transcript(s));
+        kill_server(s, false);
+        sim_run(s, HOUR_US);
+        expect_honest_complete(s);
+        assert_int_equal(sets_of_both(sim_transcript(s) + told), 0);
+        sim_free(s);
+    }
+}
+
+/* Nor is it waited for: all others are there. */
+static void test_a_killed_server_knows_who_is_shut_out(void **state)
+{
+    struct sim *s = five("protocol.aggregation=coded", spoil_all, WIRE_SHARE, 2);
+    uint64_t killed_us;
+
+    (void)state;
+    sim_run_to_step(s, 4);
+    assert_true(fed(s)->peer[LIAR].barred);
+    killed_us = sim_now_us(s);
+    kill_server(s, false);
+    sim_run(s, HOUR_US);
+    expect_honest_complete(s);
+    assert_true(fed(s)->peer[LIAR].barred);
+    assert_true(sim_now_us(s) < killed_us + 1000 * PATIENCE_MS);
+    sim_free(s);
+}
+
+/* What the state says is what is known: where somebody puts it back, the lies since are forgotten,
+ * and the run goes on. */
+static void test_a_checkpoint_that_was_put_back_knows_what_was_known_then(void **state)
+{
+    struct sim *s = five(aggregations[0], accuse_first, WIRE_UPLOAD, 4);
+
+    (void)state;
+    sim_run_to_step(s, 2);
+    sim_break_at(
+        s, (struct sim_break){.what = SIM_COPY, .who = SIM_SERVER, .at_us = sim_now_us(s) + 1});
+    sim_run_to_step(s, 6);
+    assert_int_equal(server_marks(fed(s)), 2);
+    kill_server(s, true);
+    sim_run(s, HOUR_US);
+    expect_honest_complete(s);
+    assert_int_equal(server_marks(fed(s)), 0);
+    sim_free(s);
+}
+
+/* --- what a checkpoint says --- */
+
+static void copy_of(struct buf *to, const struct buf *from)
+{
+    buf_init(to, 1 << 24);
+    assert_int_equal(buf_append(to, from->data, from->len), STATUS_OK);
+}
+
+static void test_a_checkpoint_of_an_earlier_version_is_none(void **state)
+{
+    struct sim *s = five(aggregations[0], accuse_first, WIRE_UPLOAD, 2);
+    struct buf saved;
+
+    (void)state;
+    sim_run_to_step(s, 6);
+    copy_of(&saved, &s->disk.saved);
+    world_new_server(s);
+    assert_int_equal(server_session_restore(s->server, saved.data, saved.len), STATUS_OK);
+    assert_int_equal(server_marks(fed(s)), 2);
+    assert_int_equal(saved.data[0], 5);
+    saved.data[0] = 4;
+    world_new_server(s);
+    assert_int_equal(server_session_restore(s->server, saved.data, saved.len), STATUS_DATA);
+    buf_deinit(&saved);
+    sim_free(s);
+}
+
+enum { OF = 6, SAYING_BYTES = 12 };
+
+static struct odds some_odds(uint32_t from)
+{
+    struct odds o = {0};
+
+    for (uint32_t i = 0; i < OF * OF; i++) {
+        from = from * 1664525u + 1013904223u;
+        if (i / OF != i % OF && from >> 30 == 0)
+            (void)odds_add(&o, i / OF, i % OF, from >> 29 & 1 ? ODDS_IDS : ODDS_SHARES);
+        o.turns[i % OF] = from >> 20;
+    }
+    return o;
+}
+
+static enum status read_back(const struct buf *b, size_t len, struct odds *o)
+{
+    size_t used = 0;
+    enum status st;
+
+    *o = (struct odds){0};
+    st = odds_parse(o, OF, b->data, len, &used);
+    if (st == STATUS_OK)
+        assert_int_equal(used, len);
+    return st;
+}
+
+static void test_odds_come_back_as_they_were_and_not_by_halves(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 0; seed < 50; seed++) {
+        const struct odds o = some_odds(seed);
+        struct odds back;
+        struct buf b;
+
+        buf_init(&b, 1 << 16);
+        assert_int_equal(odds_print(&o, OF, &b), STATUS_OK);
+        assert_int_equal(read_back(&b, b.len, &back), STATUS_OK);
+        assert_memory_equal(&o, &back, sizeof o);
+        for (size_t n = 0; n < b.len; n++)
+            assert_int_equal(read_back(&b, n, &back), STATUS_DATA);
+        buf_deinit(&b);
+    }
+}
+
+static void test_odds_that_cannot_be_are_refused(void **state)
+{
+    static const uint32_t good[3] = {1, 2, ODDS_IDS};
+    static const struct {
+        size_t word;
+        uint32_t value;
+    } bad[] = {{0, 2}, {0, OF}, {1, OF}, {1, UINT32_MAX}, {2, ODDS_IDS + 1}};
+    struct odds o = {0}, back;
+    struct buf b;
+    uint8_t *first;
+
+    (void)state;
+    buf_init(&b, 1 << 16);
+    assert_true(odds_add(&o, 1, 2, ODDS_IDS) && odds_add(&o, 3, 2, ODDS_IDS));
+    assert_int_equal(odds_print(&o, OF, &b), STATUS_OK);
+    first = b.data + OF * sizeof(uint32_t);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        le_put(first + 4 * bad[i].word, bad[i].value, 4);
+        assert_int_equal(read_back(&b, b.len, &back), STATUS_DATA);
+        le_put(first + 4 * bad[i].word, good[bad[i].word], 4);
+        assert_int_equal(read_back(&b, b.len, &back), STATUS_OK);
+    }
+    memcpy(first + SAYING_BYTES, first, SAYING_BYTES); /* said twice */
+    assert_int_equal(read_back(&b, b.len, &back), STATUS_DATA);
+    buf_deinit(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_killed_server_knows_who_is_at_odds),
+        cmocka_unit_test(test_whenever_it_is_killed_after_the_next_step),
+        cmocka_unit_test(test_a_killed_server_knows_who_is_shut_out),
+        cmocka_unit_test(test_a_checkpoint_that_was_put_back_knows_what_was_known_then),
+        cmocka_unit_test(test_a_checkpoint_of_an_earlier_version_is_none),
+        cmocka_unit_test(test_odds_come_back_as_they_were_and_not_by_halves),
+        cmocka_unit_test(test_odds_that_cannot_be_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
