@@ -122,7 +122,7 @@ static enum status recall_answers(struct party_run *r, const struct wire_job *jo
     if (r->in->config.data_predict[0] == 0 ||
         prediction_parse(&about, job->text.data, job->text.n, &none) != STATUS_OK)
         return STATUS_OK;
-    return answers_for(&r->answers, r->in, &r->books, about.run, &setup->answers, err);
+    return asked_for(&r->asked, r->in, &r->books, about.run, &setup->answers, err);
 }
 
 static enum status recall(void *owner, const struct wire_job *job,
@@ -305,7 +305,7 @@ void party_run_job_ended(struct party_run *r)
 void party_run_deinit(struct party_run *r)
 {
     party_session_free(r->session);
-    answers_deinit(&r->answers);
+    asked_deinit(&r->asked);
     holdings_deinit(&r->holdings);
     books_close(&r->books);
     guesses_close(&r->guesses);
@@ -326,7 +326,7 @@ enum status party_run_keep(const struct party_run *r, const struct wire_bytes *k
 
 enum status party_run_charge(struct party_run *r, const struct action_charge *c, struct error *err)
 {
-    struct books *b = c->predicts && stands(r) ? &r->answers.books : &r->books;
+    struct books *b = c->predicts && stands(r) ? &r->asked.books : &r->books;
 
     books_judge(b, &party_session_report(r->session)->plan);
     return books_charge(b, c, err);

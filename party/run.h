@@ -7,7 +7,7 @@
 
 #include "common/crypto/rng.h"
 #include "common/daemon/guesses.h"
-#include "party/answers.h"
+#include "party/asked.h"
 #include "party/books.h"
 #include "party/holdings.h"
 #include "party/results.h"
@@ -18,7 +18,7 @@ struct party_run {
     const struct party_options *options;
     char folder[CONFIG_PATH_MAX]; /* of this run's files: the state, or one in it */
     bool playing;                 /* a job that was offered is not over */
-    struct answers answers;       /* of a party that stands, to its last job of predictions */
+    struct asked asked;           /* of a party that stands, to its last job of predictions */
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     struct holdings holdings;

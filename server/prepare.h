@@ -12,6 +12,7 @@
 #include "common/data/classes.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
+#include "server/ids.h"
 #include "server/setup.h"
 
 struct server_inputs {
@@ -25,9 +26,9 @@ struct server_inputs {
     /* For predictions: by which model, and of which rows; the plan is the model's. */
     bool predicts;
     struct package model;
-    struct server_question asked;
-    struct buf ids;
-    uint32_t *ids_at;
+    struct ids wanted, missing;   /* missing: those that no answer is kept of */
+    struct answers *answers;      /* NULL: of no predictions */
+    struct server_question asked; /* of what is missing */
 };
 
 /* What the command line says of a run. */

@@ -320,25 +320,63 @@ enum status server_results_package(const struct server_results *r, struct server
     return st;
 }
 
-enum status server_results_predictions(const struct server_results *r, struct server_session *s,
-                                       struct error *err)
+enum status server_results_keep(const struct server_inputs *in, struct server_session *s,
+                                struct error *err)
 {
     const struct predict_scored p = server_predict_scored(server_session_predictions(s));
-    struct scores out = {.loss = p.loss, .outputs = p.outputs};
+
+    return p.rows == 0
+               ? STATUS_OK
+               : answers_keep(in->answers, p.asked->ids, p.asked->at, p.rows, p.scores, err);
+}
+
+enum status server_results_predictions(const struct server_inputs *in, const char *path,
+                                       struct error *err)
+{
+    struct nn_head head;
+    struct scores out;
     enum status st = STATUS_OK;
 
-    if (r->options->scores == NULL)
+    if (path == NULL)
         return st;
-    st = scores_open(&out, r->options->scores, false, err);
+    nn_head_shape(&head, &in->config.plan);
+    out = (struct scores){.loss = head.loss, .outputs = head.outputs};
+    st = scores_open(&out, path, false, err);
     if (st != STATUS_OK)
         return st;
-    for (uint32_t i = 0; i < p.asked->rows; i++) {
-        const uint32_t from = p.asked->at[i], to = p.asked->at[i + 1];
+    for (uint32_t i = 0; i < in->wanted.n; i++) {
+        size_t n;
+        const char *id = ids_get(&in->wanted, i, &n);
 
-        scores_put(&out, p.asked->ids + from, to - from - 1, NULL,
-                   p.scores + (size_t)i * p.outputs);
+        scores_put(&out, id, n, NULL, answers_find(in->answers, id, n));
     }
     return scores_close(&out, err);
+}
+
+enum status server_results_kept(const struct server_inputs *in, const struct server_options *o,
+                                struct error *err)
+{
+    struct server_results r;
+    struct spans none = {0};
+    char path[CONFIG_PATH_MAX];
+    enum status st = server_results_init(&r, in, o, clock_us());
+
+    if (st != STATUS_OK)
+        return error_set(err, st, "predictions: %s", status_words(st));
+    log_info("all %u rows were answered before: nobody is asked", in->wanted.n);
+    r.summary.status = "completed";
+    r.summary.plaintext = aggregation_of(&in->config.plan)->plaintext;
+    r.summary.insecure_seed = o->seeded;
+    r.summary.rows = r.summary.kept = in->wanted.n;
+    r.summary.parties_n = (uint32_t)in->roster.n;
+    r.summary.spans = &none;
+    r.summary.traffic = &r.traffic;
+    path_in_state(path, &r, "prediction.json");
+    st = server_results_predictions(in, o->scores, err);
+    if (st == STATUS_OK)
+        st = report_write(&r.summary, path, err);
+    server_results_deinit(&r);
+    return st;
 }
 
 enum status server_results_scores(const struct server_results *r, struct server_session *s,
@@ -400,7 +438,8 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;
-    r->summary.rows = r->in->asked.rows;
+    r->summary.rows = r->in->wanted.n;
+    r->summary.kept = r->in->wanted.n - r->in->missing.n;
     r->summary.has_formula = !r->in->predicts;
     r->summary.formula_up = r->formula_up;
     r->summary.formula_down = r->formula_down;

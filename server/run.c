@@ -272,8 +272,9 @@ static enum status end_predictions(struct server_run *r, struct error *err)
     struct error unwritten = {0};
     enum status s = STATUS_OK;
 
-    if (r->outcome == OUTCOME_COMPLETED)
-        s = server_results_predictions(&r->results, r->session, &unwritten);
+    s = server_results_keep(r->in, r->session, &unwritten);
+    if (r->outcome == OUTCOME_COMPLETED && s == STATUS_OK)
+        s = server_results_predictions(r->in, r->options->scores, &unwritten);
     if (s == STATUS_OK)
         s = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                clock_us(), &unwritten);

@@ -165,6 +165,8 @@ static enum status begin_run(struct stand *s, struct error *err)
                  s->in.config.state);
         s->options.scores = s->scores;
     }
+    if (s->in.predicts && s->in.missing.n == 0)
+        return server_results_kept(&s->in, &s->options, err); /* nobody has to be asked */
     r->in = &s->in;
     r->options = &s->options;
     st = server_run_begin(r, err);
@@ -182,6 +184,8 @@ bool stand_begin(struct stand *s)
         say_end(s, QUEUE_CANCELLED, "stopped", "");
     else if (err.status != STATUS_OK || begin_run(s, &err) != STATUS_OK)
         say_end(s, QUEUE_FAILED, "failed", err.text);
+    else if (s->in.predicts && s->in.missing.n == 0)
+        say_end(s, QUEUE_DONE, "completed", "");
     else
         s->stage = STAND_PLAYS;
     if (s->stage != STAND_PLAYS)

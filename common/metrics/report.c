@@ -308,6 +308,8 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_count(j, root, "rounds", r->rounds);
     if (r->rows > 0)
         report_json_count(j, root, "rows", r->rows);
+    if (r->kept > 0)
+        report_json_count(j, root, "kept", r->kept);
     report_json_count(j, root, "void_rounds", r->void_rounds);
     report_json_real(j, root, "epochs", r->epochs);
     report_json_count(j, root, "parties_n", r->parties_n);

@@ -100,6 +100,7 @@ struct summary {
     bool plaintext, insecure_seed;
     uint64_t rounds, void_rounds;
     uint64_t rows;          /* of predictions; 0: absent */
+    uint64_t kept;          /* of them, that were answered before */
     uint64_t rounds_before; /* of `rounds`, by earlier processes; time and bytes are this one's */
     double epochs;
     uint32_t parties_n; /* size of the federation, which `party` need not list whole */

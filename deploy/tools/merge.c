@@ -424,7 +424,8 @@ static void print_table(const json_t *root)
         printf("\n");
     }
     if (json_object_get(root, "rows") != NULL)
-        printf("rows      %.0f predicted\n", number(root, "rows"));
+        printf("rows      %.0f predicted, %.0f of them before\n", number(root, "rows"),
+               number(root, "kept"));
     else
         printf("run       %.4g epochs, %.0f rounds (%.0f void), %.0f parties\n",
                number(root, "epochs"), number(root, "rounds"), number(root, "void_rounds"),

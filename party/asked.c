@@ -1,22 +1,21 @@
-/* answers.c -- rows to predict, for one model after another.
+/* asked.c -- rows to predict, for one model after another.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/answers.h"
+#include "party/asked.h"
 
-void answers_deinit(struct answers *a)
+void asked_deinit(struct asked *a)
 {
     books_close(&a->books);
     party_inputs_deinit(&a->in);
     a->in = (struct party_inputs){.predicts = false};
 }
 
-enum status answers_for(struct answers *a, const struct party_inputs *party,
-                        const struct books *whole, const char *run, struct party_answers *out,
-                        struct error *err)
+enum status asked_for(struct asked *a, const struct party_inputs *party, const struct books *whole,
+                      const char *run, struct party_answers *out, struct error *err)
 {
     enum status s;
 
-    answers_deinit(a);
+    asked_deinit(a);
     a->in.config = party->config;
     a->in.roster = party->roster;
     a->in.self = party->self;
