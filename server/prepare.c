@@ -212,7 +212,7 @@ enum status server_inputs_load(struct server_inputs *in, const struct options *o
     enum status s;
 
     memset(in, 0, sizeof *in);
-    buf_init(&in->weights, PACKAGE_FILE_MAX);
+    buf_init(&in->weights, SIZE_MAX);
     s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
     if (s == STATUS_OK)
         s = folder_check(in->config.state, err);
