@@ -73,7 +73,7 @@ enum status party_checkpoint_save(const struct party_inputs *in, const char *fol
     struct buf bytes;
     enum status s;
 
-    buf_init(&bytes, CHECKPOINT_BYTES_MAX);
+    buf_init(&bytes, SIZE_MAX);
     s = party_session_save(p, &bytes);
     if (s != STATUS_OK)
         error_set(err, s, "checkpoint: %s", status_words(s));

@@ -32,8 +32,7 @@ static void forget_keys(struct party_session *p)
     party_forget_keys(&p->fed);
 }
 
-/* The job is over; the federation is where it was before, ready for another.  Whether the process
- * goes on is the driver's to say. */
+/* The job is over, the federation ready for another; whether the process ends says the driver. */
 static void finish(struct party_session *p, struct actions *a, enum wire_outcome outcome)
 {
     struct action *act;
@@ -64,12 +63,13 @@ static void say_why(const struct party_session *p, struct actions *a)
     words_for_server(send->msg.refuse.text, &p->error, p->setup.config->state);
 }
 
-/* p->error says why; the server is told. */
+/* The server is told why, but not of memory: how much a bottom takes may hang on the records. */
 static void refuse(struct party_session *p, struct actions *a)
 {
     bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->progress.applied > 0;
 
-    say_why(p, a);
+    if (p->error.status != STATUS_MEMORY)
+        say_why(p, a);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
 

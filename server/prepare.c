@@ -240,7 +240,7 @@ enum status server_inputs_identify(struct server_inputs *in, const struct option
     enum status s;
 
     memset(in, 0, sizeof *in);
-    buf_init(&in->weights, PACKAGE_FILE_MAX);
+    buf_init(&in->weights, SIZE_MAX);
     s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
     return s == STATUS_OK ? read_roster(in, err) : s;
 }
@@ -263,7 +263,7 @@ enum status server_inputs_errand(struct server_inputs *in, const struct server_e
     enum status s;
 
     memset(in, 0, sizeof *in);
-    buf_init(&in->weights, PACKAGE_FILE_MAX);
+    buf_init(&in->weights, SIZE_MAX);
     s = config_load_server_job(&in->config, &job, err);
     in->roster = e->whole->roster;
     snprintf(in->home, sizeof in->home, "%s", e->whole->home);

@@ -119,6 +119,7 @@ struct config_policy {
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
     uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
+    uint32_t predict_rows;               /* of one job of predictions, at most; 0: any */
     uint32_t id_mismatches;              /* other lists of ids of one other end, at most */
     bool encoding[PLAN_ENCODINGS];       /* by enum plan_encoding */
     bool aggregation[PLAN_AGGREGATIONS]; /* by enum plan_aggregation */

@@ -251,6 +251,8 @@ static const struct key party_keys[] = {
      .help = "Lists of ids with which another party, or the server, may come without showing that "
              "they are this party's: each lets it try one guess, the same one again tells it "
              "nothing. With yet another one it is refused until --ids-forget."},
+    {"policy.predict.max_rows", KEY_U32, PARTY(policy.predict_rows), .lo = 0, .hi = 1u << 24,
+     .fallback = "0", .help = "Rows that one job of predictions may ask for; 0: no limit."},
     {"policy.predict.max_unknown", KEY_U32, PARTY(policy.unknown_ids), .lo = 0, .hi = 1u << 30,
      .fallback = "1000",
      .help = "Ids that predictions may ask for and data.predict does not have, over all jobs: each "

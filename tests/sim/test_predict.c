@@ -527,6 +527,11 @@ static void small_limit(struct play *p)
     p->s->party[1].config.policy.releases_total = ROWS - 1;
 }
 
+static void too_many(struct play *p)
+{
+    p->s->party[1].config.policy.predict_rows = ROWS - 1;
+}
+
 /* A server that does not ask itself whether it may. */
 static void leave_out(struct play *p)
 {
@@ -546,6 +551,7 @@ static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **sta
     expect_refused(pbm, other_run);
     expect_refused(pbm, no_rows);
     expect_refused(pbm, small_limit);
+    expect_refused(pbm, too_many);
     expect_refused(fixed, leave_out);
 }
 
