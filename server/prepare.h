@@ -32,7 +32,8 @@ struct server_inputs {
     struct server_question asked; /* of what is missing */
 };
 
-/* What the command line says of a run. */
+/* What the command line says of a run.  Written by main.c, and of each run of a daemon that stands
+ * by stand.c. */
 struct server_options {
     const char *export_file; /* a readable copy of the head at the end; NULL: none */
     const char *transcript;  /* what the server sees and says (transcript.h); NULL: nowhere */
