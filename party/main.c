@@ -178,6 +178,8 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
         return s == STATUS_OK ? print_price(o, in, err) : s;
     }
     if (o->own_value[OWN_PREDICT] != NULL)
+        in->config.stand = false; /* one job, and an end */
+    if (o->own_value[OWN_PREDICT] != NULL)
         s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
     else
         s = party_inputs_read(in, err);

@@ -79,7 +79,7 @@ static enum status price(struct party_predict *p)
         .n = p->set->members_n,
         .self = p->setup->self,
         .bottom = policy_bottom_of(p->setup->config, entries, n),
-        .persons = p->setup->data.persons,
+        .persons = p->setup->answers.persons,
         .together = 1,
         .records = p->setup->ledger.records,
     };

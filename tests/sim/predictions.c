@@ -205,7 +205,7 @@ static void make_party(struct play *p, uint32_t i)
     setup.jobs = jobs;
     setup.data.train = setup.data.test = &none;
     setup.start.seeded = true;
-    setup.answers = (struct party_answers){&who->model, &who->rows};
+    setup.answers = (struct party_answers){.model = &who->model, .rows = &who->rows};
     assert_int_equal(party_session_new(&who->session, &setup, &err), STATUS_OK);
 }
 
