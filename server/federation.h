@@ -163,7 +163,6 @@ struct server_federation {
     struct server_play play;
     struct sm sm;
     uint64_t now_us;    /* of the step under way */
-    uint64_t clock_us;  /* since when this phase has run, with the one whose time it shares */
     struct error error; /* why the job failed, or the last reason to drop a peer */
     struct server_peer peer[WIRE_MEMBERS_MAX];
     struct server_set set;
