@@ -8,6 +8,7 @@
 #include "common/config/peers.h"
 #include "common/daemon/keyfiles.h"
 #include "common/daemon/options.h"
+#include "common/wire/purpose.h"
 #include "party/inject.h"
 
 #include <string.h>
@@ -146,7 +147,7 @@ static void on_frame(void *owner, struct net_conn *conn, uint8_t *bytes, size_t 
     uv_timer_stop(&c->delay);
     if (m.kind == WIRE_BROADCAST)
         spans_phase(party_session_spans(c->run->session),
-                    m.broadcast.opens ? (enum traffic_phase)wire_purpose_phase(m.broadcast.purpose)
+                    m.broadcast.opens ? (enum traffic_phase)purpose_of(m.broadcast.purpose)->phase
                                       : TRAFFIC_TRAIN,
                     clock_us());
     driver_tell(c->driver, &e);

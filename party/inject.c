@@ -4,6 +4,7 @@
 #include "party/inject.h"
 
 #include "common/config/aggregation.h"
+#include "common/wire/purpose.h"
 
 #include <math.h>
 #include <signal.h>
@@ -23,7 +24,7 @@ double inject_mean_s(const struct config_inject *c, uint32_t self, size_t n)
 static bool is_model_share(const struct inject_message *m)
 {
     return m->kind == WIRE_SHARE && aggregation_row(m->aggregation)->deals &&
-           !wire_purpose_deals(m->purpose);
+           !purpose_of(m->purpose)->deals;
 }
 
 bool inject_hits(const struct config_inject *c, const struct inject_message *m)
@@ -40,7 +41,7 @@ bool inject_hits(const struct config_inject *c, const struct inject_message *m)
     case BEFORE_MODEL_SHARE: return is_model_share(m);
     case BEFORE_HELLO: return m->kind == WIRE_HELLO;
     case BEFORE_CONFIRM: return m->kind == WIRE_CONFIRM;
-    case BEFORE_FIRST: return shares_first ? share && !wire_purpose_deals(m->purpose) : upload;
+    case BEFORE_FIRST: return shares_first ? share && !purpose_of(m->purpose)->deals : upload;
     case BEFORE_ANY: return upload || share || m->kind == WIRE_HELLO || m->kind == WIRE_CONFIRM;
     }
     return false;

@@ -25,7 +25,6 @@ struct party_host {
     const atomic_bool *stop; /* another thread wants the work to end early */
     struct sm *sm;
     struct error *error; /* why something was refused, or failed */
-    uint32_t *accused;   /* roster index + 1 of a member that it cannot go on with; or 0 */
     struct spans *spans;
 };
 
@@ -33,8 +32,9 @@ enum party_next {
     PARTY_WAIT,   /* for the next event */
     PARTY_READY,  /* in AGREE: the hello may be said */
     PARTY_REFUSE, /* *error says why: the server is told, and the job is over */
-    PARTY_ACCUSE, /* *error says of *accused why not with it: the server is told, and the
-                     generation is over, for this party; it waits for the next offer */
+    PARTY_ACCUSE, /* *error says why not with a certain member (accused): the server is told.  Where
+                     somebody is done without, the generation is over, for this party, and it waits
+                     for the next offer; elsewhere the job is over */
     PARTY_FAIL,   /* the same without a word */
     PARTY_DONE,   /* it is over, and well */
 };
@@ -71,6 +71,8 @@ struct party_job {
     void (*work)(void *state); /* on any thread */
     /* What an action asked for: EVENT_DONE, EVENT_CHARGED, EVENT_KEPT. */
     enum party_next (*done)(void *state, struct actions *a, const struct event *e);
+    /* Whom PARTY_ACCUSE was about: roster index + 1; NULL: it is never said. */
+    uint32_t (*accused)(const void *state);
     /* Nothing for patience_ms(). */
     enum party_next (*timer)(void *state, bool connected);
     uint64_t (*patience_ms)(const void *state);

@@ -112,14 +112,11 @@ static void accuse(struct party_session *p, struct actions *a)
     arm(p, a);
 }
 
-static bool does_without(const struct party_session *p)
-{
-    return p->job->does_without != NULL && p->job->does_without(p->state);
-}
-
 static void accuse_or_refuse(struct party_session *p, struct actions *a)
 {
-    if (p->accused > 0 && does_without(p))
+    const bool goes_on = p->job->does_without != NULL && p->job->does_without(p->state);
+
+    if (p->accused > 0 && goes_on)
         accuse(p, a);
     else
         refuse(p, a);
@@ -157,7 +154,10 @@ static void follow(struct party_session *p, struct actions *a, enum party_next n
     case PARTY_WAIT: break;
     case PARTY_READY: say_hello(p, a); break;
     case PARTY_REFUSE: refuse(p, a); break;
-    case PARTY_ACCUSE: accuse(p, a); break;
+    case PARTY_ACCUSE:
+        p->accused = p->job->accused(p->state);
+        accuse_or_refuse(p, a);
+        break;
     case PARTY_FAIL: finish(p, a, OUTCOME_FAILED); break;
     case PARTY_DONE: finish(p, a, OUTCOME_COMPLETED); break;
     }
@@ -527,7 +527,6 @@ static enum status begin_life(struct party_session *p)
         .stop = &p->stop,
         .sm = &p->sm,
         .error = &p->error,
-        .accused = &p->accused,
         .spans = &p->spans,
     };
     if (s != STATUS_OK)

@@ -6,72 +6,10 @@
 #include "common/base/folder.h"
 #include "common/base/mem.h"
 #include "common/daemon/models.h"
-#include "common/data/lines.h"
-#include "common/data/text.h"
 #include "common/flow/prediction.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Grows in steps, so that a file without end is not believed first. */
-static enum status note_id(struct server_inputs *in, uint32_t *room, struct error *err)
-{
-    uint32_t *grown;
-
-    if (in->asked.rows + 1 < *room) {
-        in->ids_at[++in->asked.rows] = (uint32_t)in->ids.len;
-        return STATUS_OK;
-    }
-    *room = 2 * *room + 64;
-    grown = mem_alloc(*room, sizeof *grown);
-    if (grown == NULL)
-        return error_set(err, STATUS_MEMORY, "no memory for %u ids", *room);
-    if (in->ids_at != NULL)
-        memcpy(grown, in->ids_at, (in->asked.rows + 1) * sizeof *grown);
-    mem_free(in->ids_at);
-    in->ids_at = grown;
-    in->ids_at[++in->asked.rows] = (uint32_t)in->ids.len;
-    return STATUS_OK;
-}
-
-static enum status take_id(struct server_inputs *in, const struct lines *l, const char *line,
-                           size_t n, uint32_t *room, struct error *err)
-{
-    const unsigned long long number = (unsigned long long)l->number;
-
-    if (!text_is_plain(line, n, TABLE_ID_MAX))
-        return error_set(err, STATUS_DATA, "%s:%llu: no id", l->stream.path, number);
-    if (in->asked.rows == PREDICTION_ROWS_MAX || buf_append(&in->ids, line, n) != STATUS_OK ||
-        buf_append(&in->ids, "\n", 1) != STATUS_OK)
-        return error_set(err, STATUS_DATA, "%s:%llu: more ids than one job can have",
-                         l->stream.path, number);
-    return note_id(in, room, err);
-}
-
-static enum status read_ids(struct server_inputs *in, const char *path, struct error *err)
-{
-    struct lines l = {0};
-    uint32_t room = 64;
-    char *line;
-    size_t n;
-    enum status s = lines_open(&l, path, TABLE_ID_MAX, err);
-
-    in->ids_at = mem_alloc(room, sizeof *in->ids_at);
-    if (s == STATUS_OK && in->ids_at == NULL)
-        s = error_set(err, STATUS_MEMORY, "no memory for ids");
-    if (s == STATUS_OK)
-        in->ids_at[0] = 0;
-    while (s == STATUS_OK) {
-        s = lines_next(&l, &line, &n, err);
-        if (s != STATUS_OK || line == NULL)
-            break;
-        s = take_id(in, &l, line, n, &room, err);
-    }
-    lines_close(&l);
-    if (s == STATUS_OK && in->asked.rows == 0)
-        s = error_set(err, STATUS_DATA, "%s: no ids", path);
-    return s;
-}
 
 static enum status read_absent(struct server_inputs *in, const char *names, struct error *err)
 {
@@ -114,13 +52,45 @@ static enum status check_model(const struct server_inputs *in, struct error *err
     return STATUS_OK;
 }
 
+/* Who is left out, as kept answers have it. */
+static struct answers_key key_of(const struct server_inputs *in)
+{
+    struct answers_key key = {.epoch = in->config.epoch, .outputs = in->model.plan.shape.outputs};
+    size_t used = 0;
+
+    for (size_t i = 0; i < in->roster.n; i++)
+        if (in->asked.absent[i])
+            used += (size_t)snprintf(key.absent + used, sizeof key.absent - used, "%s%zu",
+                                     used > 0 ? "+" : "", i);
+    return key;
+}
+
+/* What was answered before is not asked again. */
+static enum status find_missing(struct server_inputs *in, struct error *err)
+{
+    const struct answers_key key = key_of(in);
+    enum status s;
+
+    in->answers = mem_alloc(1, sizeof *in->answers);
+    if (in->answers == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory for kept answers");
+    s = answers_open(in->answers, in->config.state, in->model.run, &key, err);
+    if (s == STATUS_OK)
+        s = ids_missing(&in->missing, &in->wanted, in->answers, err);
+    in->asked.ids = (const char *)in->missing.text.data;
+    in->asked.at = in->missing.at;
+    in->asked.rows = in->missing.n;
+    return s;
+}
+
 enum status server_asked_load(struct server_inputs *in, const struct options *o,
                               const struct server_wanted *wanted, struct error *err)
 {
     enum status s;
 
     memset(in, 0, sizeof *in);
-    buf_init(&in->ids, UINT32_MAX);
+    ids_init(&in->wanted);
+    ids_init(&in->missing);
     package_init(&in->model);
     in->predicts = true;
     s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
@@ -134,7 +104,7 @@ enum status server_asked_load(struct server_inputs *in, const struct options *o,
         s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a bottom", in->config.state,
                       in->model.run);
     if (s == STATUS_OK)
-        s = read_ids(in, wanted->ids, err);
+        s = ids_read(&in->wanted, wanted->ids, err);
     if (s == STATUS_OK)
         s = read_absent(in, wanted->absent, err);
     if (s != STATUS_OK)
@@ -144,9 +114,7 @@ enum status server_asked_load(struct server_inputs *in, const struct options *o,
         return s;
     in->config.plan = in->model.plan;
     in->asked.model = &in->model;
-    in->asked.ids = (const char *)in->ids.data;
-    in->asked.at = in->ids_at;
-    return STATUS_OK;
+    return find_missing(in, err);
 }
 
 void server_asked_print(const struct server_inputs *in)
@@ -154,7 +122,8 @@ void server_asked_print(const struct server_inputs *in)
     const struct package *m = &in->model;
     char name[LEVELS_TEXT_MAX + 1];
 
-    printf("# %u rows are asked for, by the model of run %s\n", in->asked.rows, m->run);
+    printf("# %u rows, by the model of run %s, %u to be asked for\n", in->wanted.n, m->run,
+           in->asked.rows);
     for (uint32_t k = 0; m->classes != NULL && k < package_classes(&m->plan); k++) {
         package_class(m, k, name, sizeof name);
         printf("# class %u is \"%s\"\n", k, name);

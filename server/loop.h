@@ -6,17 +6,6 @@
 
 #include "server/prepare.h"
 
-#include <stdbool.h>
-
-struct server_options {
-    const char *export_file; /* a readable copy of the head at the end; NULL: none */
-    const char *transcript;  /* what the server sees and says (transcript.h); NULL: nowhere */
-    const char *scores;      /* of predictions, or of the test rows; NULL: nowhere */
-    bool progress;           /* one updating line on stdout */
-    bool seeded;
-    uint64_t seed;
-};
-
 /* Listens, runs the session to its end, writes summary.json, metrics.jsonl and model.safetensors
  * into the state directory.  Returns the run's own status. */
 enum status server_loop_run(const struct server_inputs *in, const struct server_options *o,

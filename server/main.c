@@ -9,6 +9,7 @@
 #include "common/nn/net.h"
 #include "server/asked.h"
 #include "server/loop.h"
+#include "server/results.h"
 
 #include <stdio.h>
 
@@ -92,6 +93,8 @@ static enum status serve(const struct options *o, struct server_inputs *in,
         server_asked_print(in);
         return STATUS_OK;
     }
+    if (in->predicts && in->missing.n == 0)
+        return server_results_kept(in, run, err);
     return o->check_only ? print_plan(in, err) : server_loop_run(in, run, err);
 }
 

@@ -236,8 +236,11 @@ enum status server_inputs_load(struct server_inputs *in, const struct options *o
 void server_inputs_deinit(struct server_inputs *in)
 {
     package_deinit(&in->model);
-    buf_deinit(&in->ids);
-    mem_free(in->ids_at);
+    if (in->answers != NULL)
+        answers_close(in->answers);
+    mem_free(in->answers);
+    ids_deinit(&in->wanted);
+    ids_deinit(&in->missing);
     table_deinit(&in->train);
     table_deinit(&in->test);
     buf_deinit(&in->weights);

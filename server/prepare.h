@@ -1,5 +1,5 @@
 /* prepare.h -- from a configuration file to everything a session needs: roster, labels, the
- * resolved plan.
+ * resolved plan; and what else a run is told.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +12,7 @@
 #include "common/data/classes.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
+#include "server/ids.h"
 #include "server/setup.h"
 
 struct server_inputs {
@@ -24,9 +25,19 @@ struct server_inputs {
     /* For predictions: by which model, and of which rows; the plan is the model's. */
     bool predicts;
     struct package model;
-    struct server_question asked;
-    struct buf ids;
-    uint32_t *ids_at;
+    struct ids wanted, missing;   /* missing: those that no answer is kept of */
+    struct answers *answers;      /* NULL: of no predictions */
+    struct server_question asked; /* of what is missing */
+};
+
+/* What the command line says of a run. */
+struct server_options {
+    const char *export_file; /* a readable copy of the head at the end; NULL: none */
+    const char *transcript;  /* what the server sees and says (transcript.h); NULL: nowhere */
+    const char *scores;      /* of predictions, or of the test rows; NULL: nowhere */
+    bool progress;           /* one updating line on stdout */
+    bool seeded;
+    uint64_t seed;
 };
 
 /* Of the options: file, sets, and the seed for a schedule whose own is not given. */

@@ -9,6 +9,7 @@
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
+#include "common/metrics/verdict.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/predict/predict.h"
@@ -123,9 +124,7 @@ static uint64_t all_frames(const struct traffic *t)
 
 static const char *metric_name(enum plan_metric m)
 {
-    static const char *const names[] = {NULL, "loss", "accuracy", "auc", "auprc", "f1"};
-
-    return names[m];
+    return score_names[m - METRIC_FIRST];
 }
 
 static void path_in_state(char out[CONFIG_PATH_MAX], const struct server_results *r,
@@ -190,18 +189,45 @@ enum status server_results_replayed(struct server_results *r, const struct serve
     return report_append_once(path, &e, err);
 }
 
-static void shown_metric(const struct server_report *rep, struct report_progress *p)
+/* The scores that count, those of the test rows if there are any, and whose labels they are of. */
+static const struct score *scored(const struct server_results *r, const struct server_report *rep,
+                                  struct verdict_rows *rows, const char **split)
 {
-    const struct score *s =
-        rep->measured.test.has_loss ? &rep->measured.test : &rep->measured.train;
+    const bool test = rep->measured.test.has[SCORE_LOSS];
 
-    if (s->has_classes) {
-        p->metric_name = s == &rep->measured.test ? "test accuracy" : "train accuracy";
-        p->metric = s->accuracy;
-    } else if (s->has_loss) {
-        p->metric_name = s == &rep->measured.test ? "test loss" : "train loss";
-        p->metric = s->loss;
-    }
+    *rows = test ? (struct verdict_rows){r->in->test_target, r->in->test.rows}
+                 : (struct verdict_rows){r->in->train_target, r->in->train.rows};
+    *split = test ? "test" : "train";
+    return test ? &rep->measured.test : &rep->measured.train;
+}
+
+static void shown_metric(const struct server_results *r, const struct server_report *rep,
+                         struct report_progress *p)
+{
+    struct verdict_rows rows;
+    enum score_metric m;
+    const struct score *s = scored(r, rep, &rows, &p->split);
+
+    if (!verdict_metric(&m, s, &rows))
+        return;
+    p->metric_name = score_names[m];
+    p->metric = s->value[m];
+}
+
+void server_results_verdict(const struct server_results *r, const struct server_report *rep)
+{
+    struct verdict_rows rows;
+    enum score_metric m;
+    const char *split, *nothing;
+    const struct score *s = scored(r, rep, &rows, &split);
+
+    if (!verdict_metric(&m, s, &rows))
+        return;
+    log_info("the model's %s %s is %.4f after %g epochs", split, score_names[m], s->value[m],
+             rep->epochs);
+    nothing = verdict_learned_nothing(s, &rows);
+    if (nothing != NULL)
+        log_warn("the model has learned nothing that the %s rows show: %s", split, nothing);
 }
 
 void server_results_progress(struct server_results *r, const struct server_report *rep,
@@ -234,7 +260,7 @@ void server_results_progress(struct server_results *r, const struct server_repor
     /* Somebody is always last; a line names nobody for less than a visible pause. */
     if (rep->presence.waiting_for >= 0 && now_us - rep->presence.waiting_since_us > SLOW_US)
         p.slow = r->in->roster.party[rep->presence.waiting_for].name;
-    shown_metric(rep, &p);
+    shown_metric(r, rep, &p);
     report_progress_line(line, &p);
     printf(terminal ? "\r%s\033[K%s" : "%s%s", line, line_end || !terminal ? "\n" : "");
     fflush(stdout);
@@ -294,25 +320,63 @@ enum status server_results_package(const struct server_results *r, struct server
     return st;
 }
 
-enum status server_results_predictions(const struct server_results *r, struct server_session *s,
-                                       struct error *err)
+enum status server_results_keep(const struct server_inputs *in, struct server_session *s,
+                                struct error *err)
 {
     const struct predict_scored p = server_predict_scored(server_session_predictions(s));
-    struct scores out = {.loss = p.loss, .outputs = p.outputs};
+
+    return p.rows == 0
+               ? STATUS_OK
+               : answers_keep(in->answers, p.asked->ids, p.asked->at, p.rows, p.scores, err);
+}
+
+enum status server_results_predictions(const struct server_inputs *in, const char *path,
+                                       struct error *err)
+{
+    struct nn_head head;
+    struct scores out;
     enum status st = STATUS_OK;
 
-    if (r->options->scores == NULL)
+    if (path == NULL)
         return st;
-    st = scores_open(&out, r->options->scores, false, err);
+    nn_head_shape(&head, &in->config.plan);
+    out = (struct scores){.loss = head.loss, .outputs = head.outputs};
+    st = scores_open(&out, path, false, err);
     if (st != STATUS_OK)
         return st;
-    for (uint32_t i = 0; i < p.asked->rows; i++) {
-        const uint32_t from = p.asked->at[i], to = p.asked->at[i + 1];
+    for (uint32_t i = 0; i < in->wanted.n; i++) {
+        size_t n;
+        const char *id = ids_get(&in->wanted, i, &n);
 
-        scores_put(&out, p.asked->ids + from, to - from - 1, NULL,
-                   p.scores + (size_t)i * p.outputs);
+        scores_put(&out, id, n, NULL, answers_find(in->answers, id, n));
     }
     return scores_close(&out, err);
+}
+
+enum status server_results_kept(const struct server_inputs *in, const struct server_options *o,
+                                struct error *err)
+{
+    struct server_results r;
+    struct spans none = {0};
+    char path[CONFIG_PATH_MAX];
+    enum status st = server_results_init(&r, in, o, clock_us());
+
+    if (st != STATUS_OK)
+        return error_set(err, st, "predictions: %s", status_words(st));
+    log_info("all %u rows were answered before: nobody is asked", in->wanted.n);
+    r.summary.status = "completed";
+    r.summary.plaintext = aggregation_of(&in->config.plan)->plaintext;
+    r.summary.insecure_seed = o->seeded;
+    r.summary.rows = r.summary.kept = in->wanted.n;
+    r.summary.parties_n = (uint32_t)in->roster.n;
+    r.summary.spans = &none;
+    r.summary.traffic = &r.traffic;
+    path_in_state(path, &r, "prediction.json");
+    st = server_results_predictions(in, o->scores, err);
+    if (st == STATUS_OK)
+        st = report_write(&r.summary, path, err);
+    server_results_deinit(&r);
+    return st;
 }
 
 enum status server_results_scores(const struct server_results *r, struct server_session *s,
@@ -374,7 +438,8 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;
-    r->summary.rows = r->in->asked.rows;
+    r->summary.rows = r->in->wanted.n;
+    r->summary.kept = r->in->wanted.n - r->in->missing.n;
     r->summary.has_formula = !r->in->predicts;
     r->summary.formula_up = r->formula_up;
     r->summary.formula_down = r->formula_down;

@@ -7,7 +7,7 @@
 #define COLONNADE_SERVER_RESULTS_H
 
 #include "common/metrics/report.h"
-#include "server/loop.h"
+#include "server/prepare.h"
 #include "server/session.h"
 
 struct server_results {
@@ -40,12 +40,20 @@ enum status server_results_replayed(struct server_results *r, const struct serve
                                     uint64_t now_us, struct error *err) MUST_USE;
 void server_results_progress(struct server_results *r, const struct server_report *rep,
                              uint64_t now_us, bool line_end);
+/* Into the log: the score of a run that is complete, and whether it is one of a guess. */
+void server_results_verdict(const struct server_results *r, const struct server_report *rep);
 /* The head of a run that is complete as a package of models (common/daemon/models.h). */
 enum status server_results_package(const struct server_results *r, struct server_session *s,
                                    struct error *err) MUST_USE;
-/* A job of predictions is complete: its scores into o->scores, in the order of the ids. */
-enum status server_results_predictions(const struct server_results *r, struct server_session *s,
+/* What a job of predictions has scored, whether it is complete or not, into the kept answers. */
+enum status server_results_keep(const struct server_inputs *in, struct server_session *s,
+                                struct error *err) MUST_USE;
+/* All that is wanted is among them: into `path` (NULL: nowhere), in the order of the ids. */
+enum status server_results_predictions(const struct server_inputs *in, const char *path,
                                        struct error *err) MUST_USE;
+/* The same of predictions that need no job, with their prediction.json. */
+enum status server_results_kept(const struct server_inputs *in, const struct server_options *o,
+                                struct error *err) MUST_USE;
 /* A run is complete: the scores of its test rows, by its last evaluation, into o->scores. */
 enum status server_results_scores(const struct server_results *r, struct server_session *s,
                                   struct error *err) MUST_USE;

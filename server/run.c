@@ -244,8 +244,9 @@ static enum status end_predictions(struct server_run *r, struct error *err)
     struct error unwritten = {0};
     enum status s = STATUS_OK;
 
-    if (r->outcome == OUTCOME_COMPLETED)
-        s = server_results_predictions(&r->results, r->session, &unwritten);
+    s = server_results_keep(r->in, r->session, &unwritten);
+    if (r->outcome == OUTCOME_COMPLETED && s == STATUS_OK)
+        s = server_results_predictions(r->in, r->options->scores, &unwritten);
     if (s == STATUS_OK)
         s = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                clock_us(), &unwritten);
@@ -264,6 +265,8 @@ static enum status end_training(struct server_run *r, struct error *err)
         s = save_at_the_end(r, err);
     written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                  clock_us(), &unwritten);
+    if (complete && begun)
+        server_results_verdict(&r->results, server_session_report(r->session));
     if (complete && begun && written == STATUS_OK)
         written = server_results_package(&r->results, r->session, &unwritten);
     if (complete && begun && written == STATUS_OK)

@@ -76,6 +76,7 @@ struct config_server {
     struct config_names insecure_peers;
     uint32_t connections_per_address; /* unauthenticated, threats E4 */
     uint32_t id_mismatches;           /* other lists of ids of one party, at most */
+    uint64_t epoch;                   /* of the data, for kept answers */
     struct plan plan;
     struct config_inject inject;
 };

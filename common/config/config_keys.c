@@ -100,6 +100,9 @@ static const struct key server_keys[] = {
          "Lists of ids with which one party may come without showing that they are the server's: "
          "each lets it try one guess, the same one again tells it nothing. With yet another one it "
          "is refused until --ids-forget."},
+    {"predict.epoch", KEY_U64, SERVER(epoch), .lo = 0, .hi = COUNT_MAX, .fallback = "0",
+     .help = "Which state of everybody's data kept answers are of: another number when data has "
+             "changed, and rows are asked for again."},
     {"model.load", KEY_PATH, SERVER(load), .fallback = "",
      .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
              "write them; left out: drawn as model.init says."},

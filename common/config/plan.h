@@ -27,7 +27,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 59,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 60,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -81,7 +81,20 @@ enum plan_schedule {
 /* How often a training row is released; ONCE: the head trains on what was kept of it. */
 enum plan_releases { RELEASES_EVERY_EPOCH, RELEASES_ONCE };
 enum plan_optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
-enum plan_metric { METRIC_NONE, METRIC_LOSS, METRIC_ACCURACY, METRIC_AUC, METRIC_AUPRC, METRIC_F1 };
+/* METRIC_FIRST and those behind it are enum score_metric's (common/metrics/score.h), in order. */
+enum plan_metric {
+    METRIC_NONE,
+    METRIC_FIRST,
+    METRIC_LOSS = METRIC_FIRST,
+    METRIC_ACCURACY,
+    METRIC_AUC,
+    METRIC_AUPRC,
+    METRIC_F1,
+    METRIC_R2,
+    METRIC_MAE,
+    METRIC_RMSE
+};
+enum plan_class_weights { CLASS_WEIGHTS_NONE, CLASS_WEIGHTS_BALANCED };
 enum plan_split { SPLIT_TEST, SPLIT_TRAIN };
 enum plan_binary_loss { BINARY_SOFTMAX, BINARY_SIGMOID };
 
@@ -157,6 +170,7 @@ struct plan {
             double epochs, factor; /* of schedule step */
         } step;
         enum plan_optimizer optimizer;
+        enum plan_class_weights class_weights;
         double weight_decay; /* lambda */
         uint64_t seed;       /* of the public schedule only */
         bool seed_given;

@@ -31,7 +31,9 @@ static const char *const releases[] = {"every_epoch", "once", NULL};
 static const char *const schedules[] = {"constant", "inverse_sqrt", "inverse_sqrt_parties",
                                         "cosine",   "step",         NULL};
 static const char *const optimizers[] = {"sgd", "momentum", "adam", "adamw", NULL};
-static const char *const metrics[] = {"none", "loss", "accuracy", "auc", "auprc", "f1", NULL};
+static const char *const class_weights[] = {"none", "balanced", NULL};
+static const char *const metrics[] = {"none", "loss", "accuracy", "auc",  "auprc",
+                                      "f1",   "r2",   "mae",      "rmse", NULL};
 static const char *const splits[] = {"test", "train", NULL};
 
 const struct key plan_keys[PLAN_KEYS_N] = {
@@ -234,6 +236,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
          "lambda, for all weights of head and bottoms: under adamw each step first takes the step "
          "size times lambda of them away, under the others the loss has lambda / 2 times the sum "
          "of their squares besides."},
+    {"training.class_weights", KEY_CHOICE, AT(training.class_weights), .choices = class_weights,
+     .fallback = "none",
+     .help = "balanced: in training a row counts by n / (classes times the rows of its class), of "
+             "the n training rows, so that each class weighs the same."},
     {"training.seed", KEY_SEED, AT(training.seed),
      .given = AT(training.seed_given) - AT(training.seed), .fallback = "random",
      .help = "Seed of the public schedule of rows, and of nothing else."},
@@ -247,8 +253,8 @@ const struct key plan_keys[PLAN_KEYS_N] = {
     {"training.stop.split", KEY_CHOICE, AT(training.stop.split), .choices = splits,
      .fallback = "test", .help = "The rows whose metric counts."},
     {"training.stop.value", KEY_REAL, AT(training.stop.value), .lo = 0, .hi = 1e9, .fallback = "0",
-     .help = "The value to reach: from above for loss, from below for the others; needed with "
-             "stop.metric."},
+     .help = "The value to reach: from above for loss, mae and rmse, from below for the others; "
+             "needed with stop.metric."},
 
     {"privacy.delta", KEY_AUTO, AT(privacy.delta),
      .given = AT(privacy.delta_given) - AT(privacy.delta), .lo = 0, .hi = 1e-3, .lo_open = true,

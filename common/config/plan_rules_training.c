@@ -247,7 +247,12 @@ static bool sigmoid_many(const struct plan *p)
 
 static bool class_metric(const struct plan *p)
 {
-    return p->training.stop.metric != METRIC_NONE && p->training.stop.metric != METRIC_LOSS;
+    return p->training.stop.metric >= METRIC_ACCURACY && p->training.stop.metric <= METRIC_F1;
+}
+
+static bool value_metric(const struct plan *p)
+{
+    return p->training.stop.metric >= METRIC_R2;
 }
 
 static bool stop_value_missing(const struct plan *p)
@@ -262,12 +267,22 @@ static bool stop_value_idle(const struct plan *p)
 
 static bool stop_value_above_one(const struct plan *p)
 {
-    return class_metric(p) && p->training.stop.value > 1;
+    return (class_metric(p) || p->training.stop.metric == METRIC_R2) && p->training.stop.value > 1;
 }
 
 static bool stop_classes_of_regression(const struct plan *p)
 {
     return class_metric(p) && p->model.task == TASK_REGRESSION;
+}
+
+static bool stop_values_of_classes(const struct plan *p)
+{
+    return value_metric(p) && p->model.task != TASK_REGRESSION;
+}
+
+static bool weights_of_regression(const struct plan *p)
+{
+    return p->training.class_weights != CLASS_WEIGHTS_NONE && p->model.task == TASK_REGRESSION;
 }
 
 static bool stop_on_test(const struct plan *p)
@@ -316,11 +331,19 @@ static const struct plan_rule of_task[] = {
     {.broken = stop_value_above_one,
      .key = "training.stop.value",
      .with = {"training.stop.metric"},
-     .reason = "accuracy, auc, auprc and f1 never pass 1"},
+     .reason = "accuracy, auc, auprc, f1 and r2 never pass 1"},
     {.broken = stop_classes_of_regression,
      .key = "training.stop.metric",
      .with = {"model.task"},
-     .reason = "regression has no classes: only loss can stop it"},
+     .reason = "regression has no classes: loss, r2, mae and rmse can stop it"},
+    {.broken = stop_values_of_classes,
+     .key = "training.stop.metric",
+     .with = {"model.task"},
+     .reason = "r2, mae and rmse are of regression"},
+    {.broken = weights_of_regression,
+     .key = "training.class_weights",
+     .with = {"model.task"},
+     .reason = "regression has no classes"},
     {.broken = stop_never_measured,
      .key = "training.evaluate_every",
      .with = {"training.stop.split", "training.stop.metric"},

@@ -241,6 +241,10 @@ static struct tree *read_map(struct reader *r)
         if (r->event.type == YAML_MAPPING_END_EVENT)
             return map;
         line = (int)line_of(r);
+        if (map->n == TREE_NAMES_MAX) {
+            refuse(r, line_of(r), "more than %d names in one mapping", TREE_NAMES_MAX);
+            return NULL;
+        }
         name = read_name(r, map);
         *end = name == NULL || !next(r) ? NULL : read_node(r);
         if (*end == NULL)

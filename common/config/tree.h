@@ -18,7 +18,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TREE_PATH_MAX = 160 };
+enum {
+    TREE_PATH_MAX = 160,
+    TREE_NAMES_MAX = 256 /* in one mapping: each is held against all before it */
+};
 
 struct tree_limits {
     size_t bytes;    /* of the whole text, below 2^31 */

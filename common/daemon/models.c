@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/folder.h"
+#include "common/daemon/answers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -260,6 +261,9 @@ enum status models_remove(const char *state, const char *run, struct error *err)
                          run);
     if (unlink(path) != 0)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    s = answers_remove(state, run, err);
+    if (s != STATUS_OK)
+        return s;
     path_of(path, state, run, "");
     if (rmdir(path) != 0)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));

@@ -57,11 +57,9 @@ static enum status score_lines(struct buf *b, const char *split, const struct sc
 {
     enum status st = STATUS_OK;
 
-    if (s->has_loss && isfinite(s->loss))
-        st = buf_printf(b, "%s.loss=%.6g\n", split, s->loss);
-    if (st == STATUS_OK && s->has_classes)
-        st = buf_printf(b, "%s.accuracy=%.6g\n%s.auc=%.6g\n%s.auprc=%.6g\n%s.f1=%.6g\n", split,
-                        s->accuracy, split, s->auc, split, s->auprc, split, s->f1);
+    for (int m = 0; st == STATUS_OK && m < SCORE_METRICS; m++)
+        if (s->has[m] && isfinite(s->value[m]))
+            st = buf_printf(b, "%s.%s=%.6g\n", split, score_names[m], s->value[m]);
     return st;
 }
 

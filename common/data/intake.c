@@ -100,45 +100,105 @@ static enum status make_schema(struct intake *in, size_t cols, struct error *err
     return STATUS_OK;
 }
 
-/* The columns of the schema, wherever they stand in this source; it has no others. */
-static enum status find_schema(struct intake *in, size_t cols, struct error *err)
-{
-    const struct source *source = &in->source;
-    const struct schema *s = in->schema;
-    const size_t none = source->cols;
-    size_t *found = mem_alloc(s->n, sizeof *found), used = 0;
-    char shown[TEXT_EXCERPT_MAX];
-    size_t stray;
+/* --- the columns of a schema, wherever they stand in this source --- */
 
-    if (found == NULL)
+/* Of the source's names in order: the column called so; n: none. */
+static size_t named(const struct order_item *sorted, size_t n, const char *names, const char *name)
+{
+    const size_t len = strlen(name);
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const char *there = names + sorted[middle].at;
+        const int order = order_compare(there, strlen(there), name, len);
+
+        if (order == 0)
+            return sorted[middle].row;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return n;
+}
+
+static enum status find_columns(const struct intake *in, size_t *found, struct error *err)
+{
+    const struct source *s = &in->source;
+    struct order_item *sorted = mem_alloc(s->cols, sizeof *sorted);
+
+    if (sorted == NULL)
         return no_memory(in, err);
+    for (size_t i = 0; i < s->cols; i++)
+        sorted[i] = order_item(s->names, (uint32_t)(i * SOURCE_NAME_MAX), (uint32_t)i);
+    order_sort(sorted, s->cols, s->names);
+    for (size_t i = 0; i < in->schema->n; i++)
+        found[i] = named(sorted, s->cols, s->names, in->schema->column[i].name);
+    mem_free(sorted);
+    return STATUS_OK;
+}
+
+/* What is read of a column is there, and is no id. */
+static enum status check_found(const struct intake *in, const size_t *found, struct error *err)
+{
+    const struct schema *s = in->schema;
+    char shown[TEXT_EXCERPT_MAX];
+
     for (size_t i = 0; i < s->n; i++) {
         const struct schema_column *c = &s->column[i];
 
-        found[i] = source_column(source, c->name);
-        used += found[i] < none;
-        if (found[i] == none && c->kind != SCHEMA_IGNORED && c->kind != SCHEMA_LABEL) {
+        if (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL)
+            continue;
+        if (found[i] == in->source.cols) {
             text_excerpt(shown, c->name, strlen(c->name));
-            mem_free(found);
-            return source_fail(source, err, "no column \"%s\", which the %s has", shown,
+            return source_fail(&in->source, err, "no column \"%s\", which the %s has", shown,
                                s->written ? "schema" : "training table");
         }
+        if (found[i] == in->id)
+            return source_fault(&in->source, in->id,
+                                "the ids, which are no feature: in the schema it is of kind id, or "
+                                "ignored",
+                                err);
     }
-    for (stray = 0; used < cols && stray < cols; stray++) {
-        size_t i = 0;
+    return STATUS_OK;
+}
 
-        while (i < s->n && found[i] != in->from[stray])
-            i++;
-        if (i == s->n)
-            break;
-    }
-    stray = used < cols ? in->from[stray] : none;
-    mem_free(in->from);
-    in->from = found;
-    if (stray == none)
+/* The source has no others, but for the id and the group. */
+static enum status check_declared(const struct intake *in, const size_t *found, size_t cols,
+                                  struct error *err)
+{
+    const size_t n = in->source.cols;
+    bool *declared = mem_alloc(n + 1, sizeof *declared);
+    size_t i = 0;
+
+    if (declared == NULL)
+        return no_memory(in, err);
+    for (size_t k = 0; k < in->schema->n; k++)
+        declared[found[k]] = true;
+    while (i < cols && declared[in->from[i]])
+        i++;
+    mem_free(declared);
+    if (i == cols)
         return STATUS_OK;
-    return source_fault(source, stray,
-                        s->written ? "not in the schema" : "not in the training table", err);
+    return source_fault(&in->source, in->from[i],
+                        in->schema->written ? "not in the schema" : "not in the training table",
+                        err);
+}
+
+static enum status find_schema(struct intake *in, size_t cols, struct error *err)
+{
+    size_t *found = mem_alloc(in->schema->n, sizeof *found);
+    enum status s = found == NULL ? no_memory(in, err) : find_columns(in, found, err);
+
+    if (s == STATUS_OK)
+        s = check_found(in, found, err);
+    if (s == STATUS_OK)
+        s = check_declared(in, found, cols, err);
+    mem_free(s == STATUS_OK ? in->from : found);
+    if (s == STATUS_OK)
+        in->from = found;
+    return s;
 }
 
 static enum status read_header(struct intake *in, struct error *err)
@@ -293,7 +353,8 @@ static enum status take_level(struct intake *in, size_t col, float *out, struct 
         level = LEVELS_MAX;
         s = STATUS_OK;
     }
-    *out = (float)level;
+    /* One that is none of an order's is one above the highest, however long it is. */
+    *out = (float)(c->kind == SCHEMA_ORDERED && level > c->levels.n ? c->levels.n : level);
     if (s == STATUS_DATA)
         return source_fault(&in->source, in->from[col],
                             "a text that is no UTF-8, or has control characters", err);

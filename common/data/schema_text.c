@@ -3,11 +3,13 @@
  */
 #include "common/data/schema_text.h"
 
+#include "common/base/check.h"
 #include "common/base/file.h"
 #include "common/base/mem.h"
 #include "common/config/key_print.h"
 #include "common/config/number.h"
 #include "common/config/tree.h"
+#include "common/data/order.h"
 #include "common/data/text.h"
 
 #include <math.h>
@@ -244,9 +246,6 @@ static enum status read_column(const struct reader *r, struct schema *s, const s
         return refuse(r, t->value_line, "a column is {name: ..., kind: ..., ...}, in this order");
     if (!text_is_name(name->text, strlen(name->text), TABLE_NAME_MAX - 1))
         return refuse(r, name->value_line, "no name of a column");
-    for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->column[i].name, name->text) == 0)
-            return refuse(r, name->value_line, "two columns of one name");
     if (strcmp(kind->text, "id") == 0) {
         if (s->id[0] != 0 || kind->next != NULL)
             return refuse(r, kind->line, "one column is the id, and has no other keys");
@@ -265,6 +264,46 @@ static enum status read_column(const struct reader *r, struct schema *s, const s
     for (const struct tree *key = kind->next; status == STATUS_OK && key != NULL; key = key->next)
         status = read_key(r, c, key);
     return status == STATUS_OK ? check_column(r, s, c, t->value_line) : status;
+}
+
+/* The second of two columns of this name, which are there. */
+static enum status refuse_repeated(const struct reader *r, const struct tree *columns,
+                                   const char *name)
+{
+    const struct tree *t = columns->first;
+
+    for (int seen = 0; t != NULL; t = t->next) {
+        seen += strcmp(t->first->text, name) == 0;
+        if (seen == 2)
+            break;
+    }
+    CHECK(t != NULL);
+    return refuse(r, t->first->value_line, "two columns of one name");
+}
+
+/* Sorted, since there may be very many. */
+static enum status check_names(const struct reader *r, const struct schema *s,
+                               const struct tree *columns)
+{
+    const char *text = (const char *)s->column;
+    struct order_item *items = mem_alloc(s->n, sizeof *items);
+    enum status status = STATUS_OK;
+    size_t i;
+
+    if (items == NULL)
+        return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
+    for (i = 0; i < s->n; i++)
+        items[i] = order_item(text, (uint32_t)(s->column[i].name - text), (uint32_t)i);
+    order_sort(items, s->n, text);
+    i = order_repeated(items, s->n, text);
+    if (i < s->n)
+        status = refuse_repeated(r, columns, text + items[i].at);
+    for (i = 0; status == STATUS_OK && i < s->n; i++) {
+        if (strcmp(s->column[i].name, s->id) == 0)
+            status = refuse_repeated(r, columns, s->id);
+    }
+    mem_free(items);
+    return status;
 }
 
 static enum status read_schema(const struct reader *r, struct schema *s, const struct tree *root)
@@ -286,7 +325,7 @@ static enum status read_schema(const struct reader *r, struct schema *s, const s
     s->given = strcmp(how->text, "given") == 0;
     for (const struct tree *t = columns->first; status == STATUS_OK && t != NULL; t = t->next)
         status = read_column(r, s, t);
-    return status;
+    return status == STATUS_OK ? check_names(r, s, columns) : status;
 }
 
 enum status schema_parse(struct schema *s, const char *text, size_t n, const char *path,

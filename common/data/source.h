@@ -34,9 +34,10 @@ struct cell {
 };
 
 struct source_options {
-    const char *table; /* of a database; NULL or "": the only one */
-    char delimiter;    /* of CSV; 0: the most frequent of , ; | and tab in its header */
-    size_t line_max;   /* bytes in a row of CSV; 0: SOURCE_LINE_MAX */
+    const char *table;  /* of a database; NULL or "": the only one */
+    char delimiter;     /* of CSV; 0: the most frequent of , ; | and tab in its header */
+    size_t line_max;    /* bytes in a row of CSV; 0: SOURCE_LINE_MAX */
+    uint64_t steps_max; /* of a database's machine before a row; 0: what the file's size allows */
 };
 
 enum { SOURCE_LINE_MAX = 16 << 20 };

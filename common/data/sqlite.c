@@ -1,7 +1,8 @@
 /* sqlite.c -- one SELECT, row by row.
  *
- * The file may come from elsewhere: nothing in its schema is trusted to have effects, and no value
- * is longer than a row of text may be.
+ * The file may come from elsewhere: nothing in its schema is trusted to have effects, no value is
+ * longer than a row of text may be, and a view that works for ever before it yields a row, or takes
+ * all memory for it, is given up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,11 +14,21 @@
 
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { STEPS_AT_ONCE = 1 << 16 }; /* of SQLite's machine, between two looks at the budget */
+
+/* Of all that SQLite has in this process: its pages, and what a view sorts in memory. */
+static const sqlite3_int64 HEAP_MAX = INT64_C(1) << 31;
+/* Before a row; a sorted view of a large file has to look at all of it first. */
+static const uint64_t STEPS_MAX = 1000000000, STEPS_A_BYTE = 16,
+                      STEPS_BYTES_MAX = UINT64_C(1) << 36;
 
 struct sqlite {
     sqlite3 *db;
     sqlite3_stmt *rows;
     char (*readable)[DECIMAL_READABLE]; /* by column: its text, where that is short (source.h) */
+    uint64_t steps, steps_max;          /* since the last row */
 };
 
 static enum status refuse(const struct source *s, struct error *err)
@@ -29,7 +40,36 @@ static enum status refuse(const struct source *s, struct error *err)
         return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
     if ((code & 0xff) == SQLITE_IOERR)
         return error_set(err, STATUS_IO, "%s: %s", s->path, sqlite3_errstr(code));
+    if (code == SQLITE_INTERRUPT)
+        return source_fail(s, err, "no further row in %llu steps of SQLite: a view without an end?",
+                           (unsigned long long)q->steps_max);
     return source_fail(s, err, "%s", sqlite3_errstr(code));
+}
+
+static int over_budget(void *state)
+{
+    struct sqlite *q = state;
+
+    q->steps += STEPS_AT_ONCE;
+    return q->steps > q->steps_max;
+}
+
+/* A file without a size is one that is not there, which opening it says. */
+static void limit(struct source *s, const struct source_options *o)
+{
+    struct sqlite *q = s->state;
+    struct stat st;
+    uint64_t bytes = stat(s->path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+
+    if (bytes > STEPS_BYTES_MAX)
+        bytes = STEPS_BYTES_MAX;
+    q->steps_max = o->steps_max > 0 ? o->steps_max : STEPS_MAX + STEPS_A_BYTE * bytes;
+    sqlite3_hard_heap_limit64(HEAP_MAX);
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH,
+                  (int)(o->line_max == 0 ? SOURCE_LINE_MAX : o->line_max));
+    sqlite3_progress_handler(q->db, STEPS_AT_ONCE, over_budget, q);
 }
 
 enum status sqlite_is(bool *sqlite, const char *path, struct error *err)
@@ -49,10 +89,11 @@ enum status sqlite_is(bool *sqlite, const char *path, struct error *err)
 
 static enum status sqlite_next(struct source *s, bool *more, struct error *err)
 {
-    const struct sqlite *q = s->state;
+    struct sqlite *q = s->state;
     const int step = sqlite3_step(q->rows);
 
     *more = step == SQLITE_ROW;
+    q->steps = 0;
     s->row++;
     if (step == SQLITE_DONE)
         return STATUS_OK;
@@ -161,10 +202,7 @@ enum status sqlite_open(struct source *s, const struct source_options *o, struct
     s->ops = &sqlite_ops;
     if (sqlite3_open_v2(s->path, &q->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
         return refuse(s, err);
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH,
-                  (int)(o->line_max == 0 ? SOURCE_LINE_MAX : o->line_max));
+    limit(s, o);
     if (o->table == NULL || o->table[0] == 0)
         status = only_table(s, &only, err);
     if (status == STATUS_OK)

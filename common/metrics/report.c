@@ -308,6 +308,8 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_count(j, root, "rounds", r->rounds);
     if (r->rows > 0)
         report_json_count(j, root, "rows", r->rows);
+    if (r->kept > 0)
+        report_json_count(j, root, "kept", r->kept);
     report_json_count(j, root, "void_rounds", r->void_rounds);
     report_json_real(j, root, "epochs", r->epochs);
     report_json_count(j, root, "parties_n", r->parties_n);
@@ -558,7 +560,7 @@ void report_progress_line(char out[REPORT_PROGRESS_MAX], const struct report_pro
 
     print_bytes(bytes, sizeof bytes, p->bytes);
     if (p->metric_name != NULL)
-        snprintf(metric, sizeof metric, "  %.40s %.4f", p->metric_name, p->metric);
+        snprintf(metric, sizeof metric, "  %.5s %.40s %.4f", p->split, p->metric_name, p->metric);
     if (p->slow != NULL)
         snprintf(slow, sizeof slow, "  waiting for %.63s", p->slow);
     print_amiss(amiss, sizeof amiss, p);

@@ -100,6 +100,7 @@ struct summary {
     bool plaintext, insecure_seed;
     uint64_t rounds, void_rounds;
     uint64_t rows;          /* of predictions; 0: absent */
+    uint64_t kept;          /* of them, that were answered before */
     uint64_t rounds_before; /* of `rounds`, by earlier processes; time and bytes are this one's */
     double epochs;
     uint32_t parties_n; /* size of the federation, which `party` need not list whole */
@@ -147,7 +148,7 @@ enum status report_append_once(const char *path, const struct report_evaluation 
 struct report_progress {
     double epoch, epochs;
     double loss;
-    const char *metric_name; /* NULL: none yet */
+    const char *split, *metric_name; /* metric_name NULL: none yet */
     double metric;
     uint64_t bytes; /* frames of all kinds, both directions */
     double rounds_per_s;

@@ -86,20 +86,15 @@ void report_json_text(struct report_json *j, json_t *parent, const char *key, co
 void report_json_score(struct report_json *j, json_t *parent, const char *key,
                        const struct score *score)
 {
-    json_t *o;
+    json_t *o = NULL;
 
-    if (!score->has_loss && !score->has_classes)
-        return;
-    o = report_json_object(j, parent, key);
-    if (score->has_loss)
-        report_json_real(j, o, "loss", score->loss);
-    if (!score->has_classes)
-        return;
-    report_json_real(j, o, "accuracy", score->accuracy);
-    if (score->has_auc)
-        report_json_real(j, o, "auc", score->auc);
-    report_json_real(j, o, "auprc", score->auprc);
-    report_json_real(j, o, "f1", score->f1);
+    for (int m = 0; m < SCORE_METRICS; m++) {
+        if (!score->has[m])
+            continue;
+        if (o == NULL)
+            o = report_json_object(j, parent, key);
+        report_json_real(j, o, score_names[m], score->value[m]);
+    }
 }
 
 char *report_json_dump(struct report_json *j, const json_t *root, bool lines)

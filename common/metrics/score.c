@@ -18,6 +18,20 @@ enum { RADIX_BITS = 8, RADIX = 1 << RADIX_BITS, PASSES = 32 / RADIX_BITS };
 
 static const uint32_t NO_CLASS = UINT32_MAX;
 
+const char *const score_names[] = {"loss", "accuracy", "auc",  "auprc", "f1",
+                                   "r2",   "mae",      "rmse", NULL};
+
+bool score_falls(enum score_metric m)
+{
+    return m == SCORE_LOSS || m == SCORE_MAE || m == SCORE_RMSE;
+}
+
+static void put(struct score *to, enum score_metric m, double value, bool has)
+{
+    to->value[m] = has ? value : 0;
+    to->has[m] = has;
+}
+
 enum status score_board_init(struct score_board *b, size_t rows_max, uint32_t classes)
 {
     CHECK(classes > 0 && rows_max <= UINT32_MAX);
@@ -235,37 +249,56 @@ static void score_binary(struct score_board *b, struct score *out)
     struct ranks r;
     bool occurs;
 
-    out->accuracy = (double)decide(b) / (double)b->rows;
-    out->f1 = f1_class(b, 1, &occurs);
+    put(out, SCORE_ACCURACY, (double)decide(b) / (double)b->rows, true);
+    put(out, SCORE_F1, f1_class(b, 1, &occurs), true);
     r = rank_class(b, b->classes - 1, 1);
-    out->auc = r.auc;
-    out->auprc = r.auprc;
-    out->has_auc = r.both;
+    put(out, SCORE_AUC, r.auc, r.both);
+    put(out, SCORE_AUPRC, r.auprc, true);
 }
 
 static void score_multiclass(struct score_board *b, struct score *out)
 {
     uint32_t auc_n = 0, auprc_n = 0, f1_n = 0;
+    double auc = 0, auprc = 0, f1 = 0;
     bool occurs;
 
-    out->accuracy = (double)decide(b) / (double)b->rows;
+    put(out, SCORE_ACCURACY, (double)decide(b) / (double)b->rows, true);
     for (uint32_t c = 0; c < b->classes; c++) {
-        out->f1 += f1_class(b, c, &occurs);
+        f1 += f1_class(b, c, &occurs);
         f1_n += occurs;
     }
     /* The ranks use the same scratch, so they come after the decisions. */
     for (uint32_t c = 0; c < b->classes; c++) {
         struct ranks r = rank_class(b, c, (float)c);
 
-        out->auc += r.auc;
+        auc += r.auc;
         auc_n += r.both;
-        out->auprc += r.auprc;
+        auprc += r.auprc;
         auprc_n += r.positives;
     }
-    out->has_auc = auc_n > 0;
-    out->auc /= auc_n > 0 ? auc_n : 1;
-    out->auprc /= auprc_n > 0 ? auprc_n : 1;
-    out->f1 /= f1_n > 0 ? f1_n : 1;
+    put(out, SCORE_AUC, auc / auc_n, auc_n > 0);
+    put(out, SCORE_AUPRC, auprc / (auprc_n > 0 ? auprc_n : 1), true);
+    put(out, SCORE_F1, f1 / (f1_n > 0 ? f1_n : 1), true);
+}
+
+static void score_values(const struct score_board *b, struct score *out)
+{
+    const double n = (double)b->rows;
+    double mean = 0, squared = 0, absolute = 0, spread = 0;
+
+    for (size_t i = 0; i < b->rows; i++)
+        mean += (double)b->target[i] / n;
+    for (size_t i = 0; i < b->rows; i++) {
+        const double error = (double)b->prob[i] - (double)b->target[i];
+        const double away = (double)b->target[i] - mean;
+
+        squared += error * error;
+        absolute += fabs(error);
+        spread += away * away;
+    }
+    put(out, SCORE_R2, 1 - squared / spread, spread > 0);
+    put(out, SCORE_MAE, absolute / n, true);
+    put(out, SCORE_RMSE, sqrt(squared / n), true);
 }
 
 void score_board_read(struct score_board *b, bool regression, struct score *out)
@@ -273,12 +306,10 @@ void score_board_read(struct score_board *b, bool regression, struct score *out)
     *out = (struct score){0};
     if (b->rows == 0)
         return;
-    out->has_loss = true;
-    out->loss = b->loss_sum / (double)b->rows;
+    put(out, SCORE_LOSS, b->loss_sum / (double)b->rows, true);
     if (regression)
-        return;
-    out->has_classes = true;
-    if (b->classes <= 2)
+        score_values(b, out);
+    else if (b->classes <= 2)
         score_binary(b, out);
     else
         score_multiclass(b, out);

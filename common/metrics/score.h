@@ -1,4 +1,5 @@
-/* score.h -- accuracy, AUC, AUPRC, F1 over predictions collected in chunks.
+/* score.h -- accuracy, AUC, AUPRC, F1 over predictions collected in chunks; of values R2, mean
+ * absolute error, root of the mean squared error.
  *
  * binary: score = probability of class 1.  AUC by the rank sum with ties counted half; AUPRC is
  * average precision, sum over thresholds of (R_n - R_(n-1)) P_n, ties in one threshold, positive
@@ -6,9 +7,10 @@
  *
  * Equal to scikit-learn's roc_auc_score, average_precision_score and f1_score where those are
  * defined.  A class without rows is left out of a macro average (of F1 only when it was not
- * predicted either); AUC without two classes is 0 with has_auc false, AUPRC without a positive row
+ * predicted either); AUC without two classes is left out, AUPRC without a positive row
  * is 0.  Class 1 is predicted above 0.5, otherwise the first largest probability; a row with a NaN
- * predicts nothing and ranks last.
+ * predicts nothing and ranks last.  R2 is 1 minus the squared error over that of the targets' mean,
+ * and is left out where all targets are the same.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,11 +24,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct score {
-    double loss, accuracy, auc, auprc, f1;
-    bool has_loss, has_classes; /* has_classes: the other four are meaningful */
-    bool has_auc;               /* there were rows of two classes */
+enum score_metric {
+    SCORE_LOSS,
+    SCORE_ACCURACY,
+    SCORE_AUC,
+    SCORE_AUPRC,
+    SCORE_F1,
+    SCORE_R2,
+    SCORE_MAE,
+    SCORE_RMSE,
+    SCORE_METRICS
 };
+
+struct score {
+    double value[SCORE_METRICS];
+    bool has[SCORE_METRICS];
+};
+
+extern const char *const score_names[]; /* as in summary.json; SCORE_METRICS, and a final NULL */
+bool score_falls(enum score_metric m);  /* the less the better */
 
 struct score_board {
     size_t rows, rows_max;
@@ -48,7 +64,8 @@ void score_board_add(struct score_board *b, const float *prob, const float *targ
 enum status score_board_print(const struct score_board *b, struct buf *out) MUST_USE; /* appends */
 enum status score_board_parse(struct score_board *b, const uint8_t *bytes, size_t n,
                               size_t *used) MUST_USE;
-/* regression: only the loss (not finite when a loss added was not). */
+/* regression: loss (not finite when a loss added was not), R2, MAE and RMSE; otherwise the loss and
+ * the scores of classes. */
 void score_board_read(struct score_board *b, bool regression, struct score *out);
 
 #endif

@@ -65,14 +65,25 @@ static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct 
     spec->width[spec->layers] = h->outputs; /* NN_ACT_NONE follows */
 }
 
+/* 0: rows of all classes count once. */
+static uint32_t weights_of(const struct nn_head *h, const struct plan *p)
+{
+    if (p->training.class_weights == CLASS_WEIGHTS_NONE)
+        return 0;
+    return h->loss == NN_LOSS_SIGMOID ? 2 : h->outputs;
+}
+
 size_t nn_head_bytes(const struct plan *p, uint32_t rows_max)
 {
     struct nn_head h;
     struct nn_spec spec;
+    size_t weights;
 
     nn_head_shape(&h, p);
     spec_of(&spec, &h, p, rows_max);
-    return nn_net_bytes(&spec) + sizeof(float) * rows_max * (size_t)h.outputs + MEM_ALIGNMENT;
+    weights = sizeof(float) * weights_of(&h, p);
+    return nn_net_bytes(&spec) + sizeof(float) * rows_max * (size_t)h.outputs + MEM_ALIGNMENT +
+           (weights > 0 ? weights + MEM_ALIGNMENT : 0);
 }
 
 enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
@@ -88,11 +99,25 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
     if (s != STATUS_OK)
         return s;
     h->dlogits = arena_alloc(a, (size_t)rows_max * h->outputs, sizeof(float));
-    if (h->dlogits == NULL)
+    h->weights = weights_of(h, p);
+    if (h->weights > 0)
+        h->class_weight = arena_alloc(a, h->weights, sizeof(float));
+    if (h->dlogits == NULL || (h->weights > 0 && h->class_weight == NULL))
         return STATUS_MEMORY;
     if (init != NULL)
         nn_net_randomize(&h->net, (enum nn_init)p->model.init, init);
     return STATUS_OK;
+}
+
+void nn_head_weigh(struct nn_head *h, const float *target, size_t n)
+{
+    for (uint32_t c = 0; c < h->weights; c++) {
+        size_t rows = 0;
+
+        for (size_t i = 0; i < n; i++)
+            rows += target[i] == (float)c;
+        h->class_weight[c] = rows == 0 ? 0.0f : (float)((double)n / h->weights / (double)rows);
+    }
 }
 
 void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows)
@@ -109,7 +134,8 @@ double nn_head_forward(struct nn_head *h, const float *fused, const float *targe
                        bool slopes)
 {
     h->logits = nn_net_forward(&h->net, fused, rows);
-    return nn_loss(h->loss, slopes ? h->dlogits : NULL, h->logits, target, rows, h->outputs);
+    return nn_loss_weighted(h->loss, slopes ? h->dlogits : NULL, h->logits, target, rows,
+                            h->outputs, slopes ? h->class_weight : NULL);
 }
 
 void nn_head_predict(const struct nn_head *h, float *prob, uint32_t rows)

@@ -30,6 +30,8 @@ struct nn_head {
     uint32_t width;   /* P */
     bool concat, mean;
     bool fixed;          /* identity: never steps */
+    uint32_t weights;    /* classes that have one; 0: all rows count once in training */
+    float *class_weight; /* of these; NULL: none */
     const float *logits; /* rows x outputs: of the last forward; of identity its `fused` */
     float *dlogits;      /* rows_max x outputs: d loss / d logits of the last forward that asked */
 };
@@ -44,12 +46,16 @@ size_t nn_head_bytes(const struct plan *p, uint32_t rows_max);
 enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
                          struct arena *a, struct rng *init) MUST_USE;
 
+/* Under training.class_weights balanced: what a row of each class counts, n / (classes times its
+ * rows), of the n labels of all training rows; a class without rows counts nothing. */
+void nn_head_weigh(struct nn_head *h, const float *target, size_t n);
+
 /* A sum of embeddings (rows x inputs), in place, to what the head takes: under mean its M-th
  * part, else as it is. */
 void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows);
 
 /* Mean loss over the rows; `target` as nn_loss has it.  h->logits, and when `slopes` h->dlogits,
- * are filled.  `fused` must stay until backward. */
+ * are filled; with slopes rows count as nn_head_weigh has it.  `fused` must stay until backward. */
 double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,
                        bool slopes);
 /* Of the last forward: rows x outputs (nn_predict). */

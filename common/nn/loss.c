@@ -30,15 +30,21 @@ static uint32_t label(float target, uint32_t classes)
     return c;
 }
 
+static double counts_of(const float *weight, uint32_t class)
+{
+    return weight == NULL ? 1.0 : (double)weight[class];
+}
+
 /* -ln softmax(z)[c] = ln sum_j e^(z_j - max) - (z_c - max); gradient softmax(z) - [j = c]. */
-static double softmax(float *dz, const float *z, const float *target, uint32_t rows, uint32_t k)
+static double softmax(float *dz, const float *z, const float *target, uint32_t rows, uint32_t k,
+                      const float *weight)
 {
     double loss = 0.0;
 
     for (uint32_t r = 0; r < rows; r++, z += k) {
         const uint32_t c = label(target[r], k);
         const float max = row_max(z, k);
-        const double chosen = (double)z[c] - (double)max;
+        const double chosen = (double)z[c] - (double)max, counts = counts_of(weight, c);
         double sum = 0.0;
 
         for (uint32_t j = 0; j < k; j++) {
@@ -47,12 +53,12 @@ static double softmax(float *dz, const float *z, const float *target, uint32_t r
             if (dz != NULL)
                 dz[j] = e;
         }
-        loss += log(sum) - chosen;
+        loss += counts * (log(sum) - chosen);
         if (dz == NULL)
             continue;
         const double part = 1.0 / (sum * rows);
         for (uint32_t j = 0; j < k; j++)
-            dz[j] = (float)((double)dz[j] * part - (j == c ? 1.0 / rows : 0.0));
+            dz[j] = (float)(counts * ((double)dz[j] * part - (j == c ? 1.0 / rows : 0.0)));
         dz += k;
     }
     return loss / rows;
@@ -67,17 +73,19 @@ static double sigmoid_of(double z)
 }
 
 /* ln(1 + e^z) - t z = max(z, 0) - t z + ln(1 + e^-|z|); gradient sigmoid(z) - t. */
-static double sigmoid(float *dz, const float *logits, const float *target, uint32_t rows)
+static double sigmoid(float *dz, const float *logits, const float *target, uint32_t rows,
+                      const float *weight)
 {
     double loss = 0.0;
 
     for (uint32_t r = 0; r < rows; r++) {
         const double z = (double)logits[r];
-        const double t = (double)label(target[r], 2);
+        const uint32_t c = label(target[r], 2);
+        const double t = (double)c, counts = counts_of(weight, c);
 
-        loss += (z < 0.0 ? 0.0 : z) - t * z + log1p(exp(-fabs(z)));
+        loss += counts * ((z < 0.0 ? 0.0 : z) - t * z + log1p(exp(-fabs(z))));
         if (dz != NULL)
-            dz[r] = (float)((sigmoid_of(z) - t) / rows);
+            dz[r] = (float)(counts * (sigmoid_of(z) - t) / rows);
     }
     return loss / rows;
 }
@@ -99,10 +107,16 @@ static double squared(float *dz, const float *logits, const float *target, uint3
 double nn_loss(enum nn_loss kind, float *dz, const float *logits, const float *target,
                uint32_t rows, uint32_t k)
 {
+    return nn_loss_weighted(kind, dz, logits, target, rows, k, NULL);
+}
+
+double nn_loss_weighted(enum nn_loss kind, float *dz, const float *logits, const float *target,
+                        uint32_t rows, uint32_t k, const float *weight)
+{
     CHECK(rows > 0 && (kind == NN_LOSS_SOFTMAX ? k > 0 : k == 1));
     switch (kind) {
-    case NN_LOSS_SOFTMAX: return softmax(dz, logits, target, rows, k);
-    case NN_LOSS_SIGMOID: return sigmoid(dz, logits, target, rows);
+    case NN_LOSS_SOFTMAX: return softmax(dz, logits, target, rows, k, weight);
+    case NN_LOSS_SIGMOID: return sigmoid(dz, logits, target, rows, weight);
     case NN_LOSS_SQUARED: return squared(dz, logits, target, rows);
     }
     CHECK(0 && "loss");

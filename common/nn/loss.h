@@ -15,6 +15,11 @@ enum nn_loss { NN_LOSS_SOFTMAX, NN_LOSS_SIGMOID, NN_LOSS_SQUARED };
 double nn_loss(enum nn_loss kind, float *dz, const float *logits, const float *target,
                uint32_t rows, uint32_t k);
 
+/* The same with a row of class c counted weight[c] times (k of them; sigmoid: 2); the mean still
+ * divides by the rows.  NULL: once.  Squared error knows no classes and no weights. */
+double nn_loss_weighted(enum nn_loss kind, float *dz, const float *logits, const float *target,
+                        uint32_t rows, uint32_t k, const float *weight);
+
 /* prob (rows x k; sigmoid: rows x 1): softmax, sigmoid or the value itself.  May alias logits. */
 void nn_predict(enum nn_loss kind, float *prob, const float *logits, uint32_t rows, uint32_t k);
 

@@ -13,16 +13,6 @@ const char *wire_kind_name(enum wire_kind k)
     return fields_messages[k].name;
 }
 
-const char *wire_purpose_name(enum wire_purpose p)
-{
-    return purpose_of(p)->name;
-}
-
-bool wire_purpose_deals(enum wire_purpose p)
-{
-    return purpose_of(p)->deals;
-}
-
 const char *wire_outcome_name(enum wire_outcome o)
 {
     switch (o) {
@@ -47,23 +37,18 @@ size_t wire_payload_bytes(const struct wire_msg *m)
     return 0;
 }
 
-enum wire_phase wire_purpose_phase(enum wire_purpose p)
-{
-    return purpose_of(p)->phase;
-}
-
 enum wire_phase wire_phase_of(const struct wire_msg *m)
 {
     if (m->kind == WIRE_UPLOAD)
-        return wire_purpose_phase(m->upload.purpose);
+        return purpose_of(m->upload.purpose)->phase;
     if (m->kind == WIRE_SHARE)
-        return wire_purpose_phase(m->share.purpose);
+        return purpose_of(m->share.purpose)->phase;
     if (m->kind == WIRE_RELAY)
-        return wire_purpose_phase(m->relay.purpose);
+        return purpose_of(m->relay.purpose)->phase;
     if (m->kind == WIRE_BROADCAST) {
         if (m->broadcast.closes)
             return WIRE_PHASE_TRAIN;
-        return m->broadcast.opens ? wire_purpose_phase(m->broadcast.purpose) : WIRE_PHASE_EVALUATE;
+        return m->broadcast.opens ? purpose_of(m->broadcast.purpose)->phase : WIRE_PHASE_EVALUATE;
     }
     return WIRE_PHASE_SETUP;
 }

@@ -207,11 +207,8 @@ struct wire_msg {
     };
 };
 
-const char *wire_kind_name(enum wire_kind k); /* "join", ...: as in summary.json */
-const char *wire_purpose_name(enum wire_purpose p);
-bool wire_purpose_deals(enum wire_purpose p);
-enum wire_phase wire_purpose_phase(enum wire_purpose p); /* of a round's messages */
-const char *wire_outcome_name(enum wire_outcome o);      /* summary.json's status */
+const char *wire_kind_name(enum wire_kind k);       /* "join", ...: as in summary.json */
+const char *wire_outcome_name(enum wire_outcome o); /* summary.json's status */
 
 /* Embedding, share or gradient content of a message (design: payload),
  * and the phase it counts in. */

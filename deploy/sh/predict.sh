@@ -74,23 +74,38 @@ predict_read_plan() {
 '*) fail 2 "--out: a name of several lines" ;; esac
 }
 
+# The server with what is asked of it, and ARGUMENTS.  Images have no ids of their own: another file of them is
+# another epoch, so that no two share an answer.
+predict_server() { # ARGUMENTS...
+    [ -z "$names" ] || set -- "$@" --absent "$names"
+    [ $ending = csv ] || set -- "$@" --set "predict.epoch=$((0x$(sha256sum <"$data" | cut -c 1-12)))"
+    cluster_daemon server --predict served --ids "$folder/data/ids-predict.txt" --set listen=127.0.0.1:0 "$@"
+}
+
+predict_party() { # I ARGUMENTS...
+    predict_who=$1
+    shift
+    cluster_daemon "$predict_who" --predict served \
+        --set "data.predict=$folder/data/party-$predict_who-predict.$ending" "$@"
+}
+
 # What one side cannot predict is refused here, in its words, before anybody waits for the others.
-predict_check() { # server|I FOLDER ARGUMENTS...
-    predict_who=$1 predict_folder=$2
-    shift 2
-    (cluster_daemon "$predict_who" -n --predict served "$@") >"$folder/$predict_folder/checked.txt" \
-        2>"$folder/$predict_folder/log.txt" && return
+predict_checked() { # FOLDER COMMAND...
+    predict_folder=$1
+    shift
+    ("$@" -n) >"$folder/$predict_folder/checked.txt" 2>"$folder/$predict_folder/log.txt" && return
     code=$?
-    predict_words=$(grep -a ' error: ' "$folder/$predict_folder/log.txt" | tail -n 1)
-    fail "$code" "$predict_folder: ${predict_words#* error: }"
+    fail "$code" "$predict_folder: $(predict_words "$predict_folder")"
+}
+
+predict_words() { # FOLDER
+    sed -n 's/.* error: //p' "$folder/$1/log.txt" | tail -n 1
 }
 
 predict_check_all() {
-    set -- --ids "$folder/data/ids-predict.txt" --set listen=127.0.0.1:0
-    [ -z "$names" ] || set -- "$@" --absent "$names"
-    predict_check server server "$@"
+    predict_checked server predict_server
     for i in $(seq "$m"); do
-        predict_check "$i" "party-$i" --set "data.predict=$folder/data/party-$i-predict.$ending"
+        predict_checked "party-$i" predict_party "$i"
     done
 }
 
@@ -98,9 +113,7 @@ predict_start() {
     server_pid='' pids='' stopped=no cluster_under=$cluster_alone
     trap 'stopped=yes; cluster_signal TERM' INT TERM HUP
     rm -f "$out/server/address" "$out/server/prediction.json"
-    set -- --predict served --ids "$folder/data/ids-predict.txt" --scores "$scores" --set listen=127.0.0.1:0
-    [ -z "$names" ] || set -- "$@" --absent "$names"
-    cluster_daemon server "$@" 2>"$folder/server/log.txt" &
+    predict_server --scores "$scores" 2>"$folder/server/log.txt" &
     server_pid=$!
     tries=1200 # of 50 ms
     until [ -s "$out/server/address" ] || ! cluster_alive $server_pid || [ $tries -eq 0 ]; do
@@ -111,11 +124,22 @@ predict_start() {
     cluster_read_address
     for i in $(seq "$m"); do
         rm -f "$out/party-$i/prediction.json"
-        cluster_daemon "$i" --predict served --set "data.predict=$folder/data/party-$i-predict.$ending" \
-            --set "server=$address" >"$folder/party-$i/log.txt" 2>&1 &
+        predict_party "$i" --set "server=$address" >"$folder/party-$i/log.txt" 2>&1 &
         pids="$pids $!"
     done
     [ "$stopped" = no ] || cluster_signal TERM
+}
+
+# Nobody is asked for what was answered before.
+predict_kept() {
+    (predict_server --scores "$scores") 2>"$folder/server/log.txt"
+    code=$?
+    [ "$code" -eq 0 ] || fail "$code" "server: $(predict_words server)"
+    mv "$out/server/prediction.json" "$folder/server/summary.json"
+    for i in $(seq "$m"); do
+        echo "party-$i 0" >>"$folder/codes"
+    done
+    echo "server 0" >>"$folder/codes"
 }
 
 predict_end() {
@@ -156,8 +180,12 @@ predict_main() {
     done
     "$vfl_bin/vfl-split" "$@" >"$folder/data.txt" || exit $?
     predict_check_all
-    predict_start
-    predict_end
+    if grep -q '^# .* 0 to be asked for$' "$folder/server/checked.txt"; then
+        predict_kept
+    else
+        predict_start
+        predict_end
+    fi
     cluster_why='' started=yes
     out=$folder # of what follows
     cluster_judge

@@ -15,6 +15,7 @@
 #include "common/base/file.h"
 #include "common/config/plan.h"
 #include "common/metrics/json_file.h"
+#include "common/metrics/score.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -278,15 +279,14 @@ static void print_bytes(const char *what, double bytes)
 
 static void print_score(const json_t *root, const char *split)
 {
-    static const char *const names[] = {"loss", "accuracy", "auc", "auprc", "f1"};
     const json_t *o = json_object_get(root, split);
 
     if (o == NULL)
         return;
     printf("%-9s", split);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (json_object_get(o, names[i]) != NULL)
-            printf(" %s %.4f ", names[i], number(o, names[i]));
+    for (int m = 0; m < SCORE_METRICS; m++)
+        if (json_object_get(o, score_names[m]) != NULL)
+            printf(" %s %.4f ", score_names[m], number(o, score_names[m]));
     printf("\n");
 }
 
@@ -424,7 +424,8 @@ static void print_table(const json_t *root)
         printf("\n");
     }
     if (json_object_get(root, "rows") != NULL)
-        printf("rows      %.0f predicted\n", number(root, "rows"));
+        printf("rows      %.0f predicted, %.0f of them before\n", number(root, "rows"),
+               number(root, "kept"));
     else
         printf("run       %.4g epochs, %.0f rounds (%.0f void), %.0f parties\n",
                number(root, "epochs"), number(root, "rounds"), number(root, "void_rounds"),

@@ -5,6 +5,7 @@
  *   vfl-models [--state DIR] compare RUN RUN   what differs, and how far the weights are apart
  *   vfl-models [--state DIR] remove RUN     not the one in use
  *   vfl-models [--state DIR] rollback       back to the one that was in use before
+ *   vfl-models [--state DIR] forget --id ID    takes a person out of the server's kept answers
  *
  * DIR is a daemon's state directory, without it the working directory.  Nothing that is printed is
  * of records, but scores, names of columns, their means and deviations are.
@@ -12,6 +13,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/mem.h"
+#include "common/daemon/answers.h"
 #include "common/daemon/models.h"
 #include "common/data/schema_text.h"
 
@@ -21,8 +23,11 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: vfl models [--state DIR] list | show [RUN] | compare RUN RUN | remove RUN | rollback\n"
-    "  --state DIR   a daemon's state directory; without it the working directory\n";
+    "usage: vfl models [--state DIR] list | show [RUN] | compare RUN RUN | remove RUN | rollback "
+    "|\n"
+    "                   forget\n"
+    "  --state DIR   a daemon's state directory; without it the working directory\n"
+    "  --id ID       of forget: whose kept answers, of all models\n";
 
 static const char *role_name(const struct package *p)
 {
@@ -58,6 +63,7 @@ static enum status list(const char *state, struct error *err)
             printf("%c %-20s %s  epochs %g  steps %llu", strcmp(runs[i], served) == 0 ? '*' : ' ',
                    runs[i], role_name(&p), p.epochs, (unsigned long long)p.steps);
             print_score(&p, "test.auc=");
+            print_score(&p, "test.r2=");
             print_score(&p, "test.loss=");
             printf("\n");
         }
@@ -118,6 +124,16 @@ static enum status print_schema(const struct package *p, struct error *err)
     return s;
 }
 
+static enum status print_kept(const char *state, const struct package *p, struct error *err)
+{
+    size_t n = 0;
+    enum status s = answers_count(state, p->run, &n, err);
+
+    if (s == STATUS_OK && p->role == PACKAGE_HEAD)
+        printf("kept        %zu answers\n", n);
+    return s;
+}
+
 static enum status show(const char *state, const char *run, struct error *err)
 {
     char hex[DIGEST_HEX_CHARS + 1];
@@ -136,6 +152,9 @@ static enum status show(const char *state, const char *run, struct error *err)
         print_columns(&p);
         print_classes(&p);
         printf("%s", p.score);
+        s = print_kept(state, &p, err);
+    }
+    if (s == STATUS_OK) {
         s = print_schema(&p, err);
     }
     package_deinit(&p);
@@ -250,7 +269,28 @@ static enum status rollback(const char *state, struct error *err)
     return s;
 }
 
-static enum status carry_out(const char *state, char **word, int n, struct error *err)
+/* Out of the answers of every model. */
+static enum status forget(const char *state, const char *id, struct error *err)
+{
+    char(*runs)[PACKAGE_RUN_MAX + 1] = mem_alloc(MODELS_MAX, sizeof *runs);
+    size_t n = 0, all = 0;
+    enum status s = runs == NULL ? error_set(err, STATUS_MEMORY, "no memory")
+                                 : models_list(state, runs, MODELS_MAX, &n, err);
+
+    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
+        size_t gone = 0;
+
+        s = answers_forget(state, runs[i], id, &gone, err);
+        all += gone;
+    }
+    if (s == STATUS_OK)
+        printf("%zu kept answers are forgotten\n", all);
+    mem_free(runs);
+    return s;
+}
+
+static enum status carry_out(const char *state, const char *id, char **word, int n,
+                             struct error *err)
 {
     const char *command = n > 0 ? word[0] : "";
 
@@ -264,14 +304,18 @@ static enum status carry_out(const char *state, char **word, int n, struct error
         return models_remove(state, word[1], err);
     if (strcmp(command, "rollback") == 0 && n == 1)
         return rollback(state, err);
+    if (strcmp(command, "forget") == 0 && n == 1 && id != NULL)
+        return forget(state, id, err);
     return error_set(err, STATUS_CONFIG, "unknown command or wrong arguments\n%s", usage);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"state", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
-    const char *state = ".";
+    static const struct option known[] = {{"state", required_argument, NULL, 's'},
+                                          {"id", required_argument, NULL, 'i'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+    const char *state = ".", *id = NULL;
     struct error err = {0};
     enum status s = STATUS_OK;
 
@@ -282,11 +326,13 @@ int main(int argc, char **argv)
         }
         if (c == 's')
             state = optarg;
+        else if (c == 'i')
+            id = optarg;
         else
             s = error_set(&err, STATUS_CONFIG, "unknown option\n%s", usage);
     }
     if (s == STATUS_OK)
-        s = carry_out(state, argv + optind, argc - optind, &err);
+        s = carry_out(state, id, argv + optind, argc - optind, &err);
     if (s != STATUS_OK)
         fprintf(stderr, "vfl models: %s\n", err.text);
     return status_exit_code(s);

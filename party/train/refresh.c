@@ -102,6 +102,7 @@ enum status party_refresh_init(struct party_refresh *f, const struct plan *p, ui
     if (s != STATUS_OK)
         return error_set(err, s, "local_view refreshed: %s", status_words(s));
     targets_of(f, labels);
+    nn_head_weigh(&f->head, f->target, p->shape.train_rows);
     return STATUS_OK;
 }
 

@@ -134,16 +134,20 @@ static enum party_next message(void *state, struct actions *a, const struct wire
     return unless(party_relay(state, a, &m->relay));
 }
 
+static uint32_t accused(const void *state)
+{
+    return ((const struct party_train *)state)->result.accused;
+}
+
 static enum party_next worked(struct party_train *p, struct actions *a)
 {
     const struct party_result *r = &p->result;
 
     p->count.clipped += r->clipped;
     if (r->status != STATUS_OK) {
-        *p->host->accused = r->accused;
         *p->host->error = r->error;
         p->host->error->status = r->status;
-        return r->accused > 0 && p->course.does_without ? PARTY_ACCUSE : PARTY_REFUSE;
+        return r->accused > 0 ? PARTY_ACCUSE : PARTY_REFUSE;
     }
     if (r->interrupted)
         return PARTY_WAIT; /* EVENT_STOP is next */
@@ -324,6 +328,7 @@ const struct party_job party_train_job = {
     .message = message,
     .work = party_train_work,
     .done = done,
+    .accused = accused,
     .timer = timer,
     .patience_ms = patience_ms,
     .lost = lost,

@@ -195,5 +195,6 @@ struct predict_scored server_predict_scored(const struct server_predict *p)
         .outputs = p->head.outputs,
         .columns = p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs,
         .scores = p->scores,
+        .rows = p->place,
     };
 }

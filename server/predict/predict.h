@@ -69,12 +69,13 @@ struct server_terms server_predict_terms(const struct server_predict *p,
                                          const struct server_setup *setup);
 uint64_t server_predict_rounds(const struct server_predict *p); /* that were played to the end */
 
-/* What is there once it is over: for each row that was asked for `outputs` scores. */
+/* What is there once it is over, however: for each row `outputs` scores. */
 struct predict_scored {
     const struct server_question *asked;
     enum nn_loss loss;
     uint32_t outputs, columns; /* columns: as they are written; of sigmoid both classes */
     const float *scores;
+    uint32_t rows; /* the first ones, that there are scores of */
 };
 struct predict_scored server_predict_scored(const struct server_predict *p);
 

@@ -4,6 +4,7 @@
 #include "server/train/train.h"
 
 #include "common/base/subnormal.h"
+#include "server/train/pace.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ static enum status replay(struct server_train *s, const struct journal_record *r
     if (server_work_again(&s->trainer, &s->report, &task, r) != STATUS_OK)
         return unfit(r, err);
     /* Else a step has left gradients of more than one kind behind it. */
-    if (purpose_of(task.purpose)->trains && server_waits(s->fed) &&
+    if (purpose_of(task.purpose)->trains && server_pace_of(s->trainer.plan)->in_step &&
         memcmp(s->trainer.trail.value, r->trail, sizeof r->trail) != 0)
         return unfit(r, err);
     return STATUS_OK;

@@ -4,70 +4,16 @@
  */
 #include "server/train/train.h"
 
+#include "server/train/pace.h"
+
 #include <string.h>
 
-/* Can a party that has applied so many steps be brought up to this run's? */
-static bool reachable(const struct server_trainer *t, uint64_t applied)
-{
-    const struct server_store *store = &t->setup->store;
-    uint64_t first = t->close.any ? t->close.step : t->steps_done;
-
-    if (store->first != NULL && store->first(store->owner) < first)
-        first = store->first(store->owner);
-    return applied == t->steps_done || (applied < t->steps_done && applied >= first);
-}
-
-static bool trail_differs(const struct server_trainer *t, const struct wire_join *j)
-{
-    const struct server_store *store = &t->setup->store;
-    uint8_t trail[WIRE_DIGEST_BYTES];
-    const uint8_t *ours = t->trail.value;
-
-    /* Each its own gradients; not known here. */
-    if (t->head.apart || j->applied > t->steps_done)
-        return false;
-    /* A model of no steps is as good as a fresh one: the party looks whether the plan is its own.
-     */
-    if (t->steps_done == 0)
-        return false;
-    if (j->applied != t->steps_done) {
-        if (store->first == NULL || !store->trail(store->owner, j->applied, trail))
-            return false;
-        ours = trail;
-    }
-    return memcmp(ours, j->trail, WIRE_DIGEST_BYTES) != 0;
-}
-
-/* Steps that this party goes on from: what it has applied, or where it can go back to. */
-static uint64_t comes_from(uint64_t steps_done, const struct wire_join *j)
-{
-    if (j->applied <= steps_done)
-        return j->applied;
-    return j->kept <= steps_done ? j->kept : j->kept_before;
-}
-
-/* Is this party's model where the run needs it?  Under `wait` it is of this run, and can be brought
- * to its last step.  Under `drop` it may have missed any number (and the server too, when a power
- * cut took its last records), under `async` it counts its own.
- */
+/* Is this party's model where the run needs it? */
 enum status server_model_fits(struct server_federation *f, const struct server_trainer *t,
                               uint32_t peer, const struct wire_join *j)
 {
-    /* One that is ahead goes back to its checkpoint (a power cut took the journal's last records).
-     */
-    uint64_t from = comes_from(t->steps_done, j);
-    const char *what = NULL;
+    const char *what = server_pace_of(t->plan)->unfit(t, j);
 
-    if (server_waits(f)) {
-        if (!j->resumes && (t->steps_done > 0 || j->applied > 0))
-            what = "comes without the model that it had in this run";
-        else if (from > t->steps_done)
-            what = "is ahead of this server, whose state was lost or put back";
-        else if (!reachable(t, from))
-            what = "is further back than this server remembers";
-        else if (j->resumes && trail_differs(t, j))
-            what = "brings a model of another run";
-    }
     if (what == NULL)
         return STATUS_OK;
     return error_set(&f->error, STATUS_DATA,
@@ -81,7 +27,7 @@ void server_model_came(struct server_train *s, uint32_t peer, const struct wire_
     struct train_member *m = &s->member[peer];
 
     m->owes = false;
-    m->applied = server_waits(s->fed) ? comes_from(s->trainer.steps_done, j) : j->applied;
+    m->applied = server_pace_of(s->trainer.plan)->comes_from(&s->trainer, j);
     m->keeps = j->keeps;
     m->kept[0] = j->kept;
     m->kept[1] = j->kept_before;
@@ -117,8 +63,8 @@ struct server_next server_behind(struct server_train *s, struct actions *a, uint
 {
     struct action *recall;
 
-    if (!server_waits(s->fed) || b->applied < s->member[peer].applied ||
-        b->applied >= s->trainer.steps_done || !reachable(&s->trainer, b->applied)) {
+    if (!server_pace_of(s->trainer.plan)->in_step || b->applied < s->member[peer].applied ||
+        b->applied >= s->trainer.steps_done || !server_reachable(&s->trainer, b->applied)) {
         error_set(&s->fed->error, STATUS_PROTOCOL,
                   "%s: is behind by what it should have (%llu of %llu)", server_name(s->fed, peer),
                   (unsigned long long)b->applied, (unsigned long long)s->trainer.steps_done);

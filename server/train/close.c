@@ -10,6 +10,7 @@
 #include "server/train/train.h"
 
 #include "common/base/check.h"
+#include "server/train/pace.h"
 
 /* --- checkpoints --- */
 
@@ -31,12 +32,13 @@ void server_hand_over(struct server_keep *k, struct actions *a)
 }
 
 /* Steps that somebody may still ask for: a party goes back at most to the checkpoint before its
- * last, or without any misses the last gradient.  Under drop nobody does. */
+ * last, or without any misses the last gradient. */
 static void forget_what_nobody_needs(struct server_train *s, struct actions *a)
 {
     uint64_t floor = s->keep.durable_step;
+    const bool asked = server_pace_of(s->trainer.plan)->in_step;
 
-    for (size_t i = 0; server_waits(s->fed) && i < s->fed->terms.roster->n; i++) {
+    for (size_t i = 0; asked && i < s->fed->terms.roster->n; i++) {
         const struct train_member *p = &s->member[i];
         /* Of who has not joined this process nobody knows what it needs. */
         uint64_t needs = s->fed->counts.joined[i] == 0            ? 0

@@ -9,8 +9,6 @@
 
 #include "common/base/mem.h"
 
-#include <math.h>
-
 void server_begin_sweep(struct server_trainer *t, uint64_t number)
 {
     t->sweep.running = true;
@@ -71,29 +69,19 @@ void server_sweep_done(struct server_trainer *t)
 
 /* --- what it amounts to --- */
 
-static double metric_of(const struct score *sc, enum plan_metric m)
-{
-    switch (m) {
-    case METRIC_LOSS: return sc->loss;
-    case METRIC_ACCURACY: return sc->accuracy;
-    case METRIC_AUC: return sc->auc;
-    case METRIC_AUPRC: return sc->auprc;
-    case METRIC_F1: return sc->f1;
-    case METRIC_NONE: break;
-    }
-    return NAN;
-}
-
 static void check_target(struct server_trainer *t, struct server_report *r)
 {
-    enum plan_metric m = t->plan->training.stop.metric;
-    bool test = t->plan->training.stop.split == SPLIT_TEST;
-    double value, wanted = t->plan->training.stop.value;
+    const struct score *s =
+        t->plan->training.stop.split == SPLIT_TEST ? &r->measured.test : &r->measured.train;
+    const double wanted = t->plan->training.stop.value;
+    enum score_metric m;
+    double value;
 
-    if (m == METRIC_NONE)
+    if (t->plan->training.stop.metric == METRIC_NONE)
         return;
-    value = metric_of(test ? &r->measured.test : &r->measured.train, m);
-    if (m == METRIC_LOSS ? !(value <= wanted) : !(value >= wanted))
+    m = (enum score_metric)(t->plan->training.stop.metric - METRIC_FIRST);
+    value = s->value[m];
+    if (!s->has[m] || !(score_falls(m) ? value <= wanted : value >= wanted))
         return;
     t->target_reached = true;
     r->measured.reached = (struct server_reached){true, r->epochs, value, r->rounds};

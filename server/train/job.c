@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/subnormal.h"
+#include "server/train/pace.h"
 
 /* A round leads to the next, a sum to work; what is not the job's own goes to the federation. */
 static struct server_next follow(struct server_train *s, struct actions *a, struct train_next next)
@@ -87,7 +88,7 @@ static struct server_next begin(void *state, struct actions *a)
 
     for (size_t i = 0; i < s->fed->terms.roster->n; i++)
         s->member[i].uploaded = 0;
-    if (!server_waits(s->fed))
+    if (!server_pace_of(s->trainer.plan)->in_step)
         server_trainer_begin(&s->trainer, s->fed->terms.digest);
     if (s->stream != NULL)
         server_stream_begin(s);
@@ -174,7 +175,7 @@ static bool spared(const struct server_train *s, bool had_answered)
                server_decodes_without(s);
     case SPARES_DECODES: return server_decodes_without(s);
     case SPARES_ANYBODY: return true;
-    case SPARES_ANSWERED: return had_answered || !server_waits(s->fed);
+    case SPARES_ANSWERED: return had_answered || server_does_without(s->fed);
     }
     return false;
 }

@@ -12,6 +12,7 @@
 
 #include "common/base/log.h"
 #include "common/wire/limits.h"
+#include "server/train/pace.h"
 
 #include <stdio.h>
 
@@ -246,7 +247,7 @@ static void note_members(struct server_train *s)
             continue;
         if (p->answered || s->fed->sm.phase != PHASE_ROUND) /* in clear it may have done without */
             server_was_whole(s->fed, peer);
-        if (server_waits(s->fed))
+        if (server_pace_of(s->trainer.plan)->in_step)
             s->member[peer].applied = s->trainer.steps_done; /* once the next broadcast is there */
     }
 }
@@ -255,7 +256,7 @@ static void note_members(struct server_train *s)
  * if the set it makes is large enough for it. */
 static bool others_come_in(struct server_train *s, struct actions *a)
 {
-    if (!purpose_of(s->round.task.purpose)->trains || server_waits(s->fed) ||
+    if (!purpose_of(s->round.task.purpose)->trains || !server_does_without(s->fed) ||
         s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) != 0)
         return false;
     if (!server_let_in(s->fed))

@@ -31,9 +31,11 @@ struct kept {
 };
 
 #define KEPT(member) RECORD_FIELD(struct kept, member)
+#define KEPT_METRIC(of, m) KEPT(of.value[m]), KEPT(of.has[m])
 #define KEPT_SCORE(of)                                                                             \
-    KEPT(of.loss), KEPT(of.accuracy), KEPT(of.auc), KEPT(of.auprc), KEPT(of.f1),                   \
-        KEPT(of.has_loss), KEPT(of.has_classes), KEPT(of.has_auc)
+    KEPT_METRIC(of, SCORE_LOSS), KEPT_METRIC(of, SCORE_ACCURACY), KEPT_METRIC(of, SCORE_AUC),      \
+        KEPT_METRIC(of, SCORE_AUPRC), KEPT_METRIC(of, SCORE_F1), KEPT_METRIC(of, SCORE_R2),        \
+        KEPT_METRIC(of, SCORE_MAE), KEPT_METRIC(of, SCORE_RMSE)
 
 static const struct record_field kept_field[] = {
     KEPT(version),

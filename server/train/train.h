@@ -8,7 +8,7 @@
  *   share.c     coded rounds: SHARE and SUM                            (a mode)
  *   stream.c    STREAM: a step at each arrival                         (a mode)
  *   close.c     CLOSE, and checkpoints on their way
- *   behind.c    who may join, and is brought up to the run
+ *   behind.c    who joins, and is brought up to the run
  *   resume.c    to bytes and back
  *   again.c     rounds that an earlier process has closed
  *   alone.c     the head on sums that were kept, when the parties have gone
@@ -16,7 +16,7 @@
  *
  * These see the whole job.  What they stand on takes the parts that it needs, and each part's
  * header says who writes it: task.h (what a round is of), trainer.h, sum.h, deal.h, shares.h,
- * stored.h, watch.h; evaluate.h, broadcast.h and work.h are functions over them.
+ * stored.h, watch.h; evaluate.h, broadcast.h, pace.h and work.h are functions over them.
  *
  * The job stands on the federation (server/federation.h), of which it reads the set and counts the
  * answers (server/members.h).

@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/wire/message.h"
+#include "common/wire/purpose.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,7 +57,7 @@ static void check_shape(const struct wire_msg *m)
     else if (m->kind == WIRE_REPLAY)
         CHECK(m->replay.gradient.n > 0 && m->replay.gradient.n % sizeof(float) == 0);
     else if (m->kind == WIRE_UPLOAD)
-        CHECK(!wire_purpose_deals(m->upload.purpose) && m->upload.payload.n > 0);
+        CHECK(!purpose_of(m->upload.purpose)->deals && m->upload.payload.n > 0);
     else if (m->kind == WIRE_HELLO)
         check_hello(&m->hello);
     else if (m->kind == WIRE_HELLOS)

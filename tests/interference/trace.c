@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/wire/purpose.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -152,12 +153,12 @@ static void describe(char *out, const struct wire_msg *m)
     switch (m->kind) {
     case WIRE_UPLOAD:
         snprintf(out, TRACE_WORDS_MAX, "round %" PRIu64 " of generation %" PRIu64 ", %s, %zu bytes",
-                 m->upload.round, m->upload.generation, wire_purpose_name(m->upload.purpose),
+                 m->upload.round, m->upload.generation, purpose_of(m->upload.purpose)->name,
                  m->upload.payload.n);
         break;
     case WIRE_SHARE:
         snprintf(out, TRACE_WORDS_MAX, "round %" PRIu64 " of generation %" PRIu64 ", %s, %zu bytes",
-                 m->share.round, m->share.generation, wire_purpose_name(m->share.purpose),
+                 m->share.round, m->share.generation, purpose_of(m->share.purpose)->name,
                  m->share.sealed.n);
         break;
     case WIRE_REFUSE: snprintf(out, TRACE_WORDS_MAX, "%.150s", m->refuse.text); break;
@@ -220,7 +221,7 @@ static void charged(struct sim *s, uint32_t party, const struct action_charge *c
     e->digest = h;
     snprintf(e->words, sizeof e->words, "%s%u rounds from %" PRIu64 ", %zu releases, %s",
              c->give_back ? "gives back " : "", c->rounds, c->place, c->n,
-             wire_purpose_name(c->purpose));
+             purpose_of(c->purpose)->name);
 }
 
 /* The words of an end stand in the log of who ends: others see its exit code alone. */

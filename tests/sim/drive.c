@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/wire/message.h"
+#include "common/wire/purpose.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/during.h"
 #include "tests/sim/flight.h"
@@ -39,7 +40,7 @@ static void describe(char out[96], const struct wire_msg *m)
         if (b->last)
             snprintf(out + n, 96 - (size_t)n, " last");
         if (b->opens)
-            snprintf(out + n, 96 - (size_t)n, " open %s %llu", wire_purpose_name(b->purpose),
+            snprintf(out + n, 96 - (size_t)n, " open %s %llu", purpose_of(b->purpose)->name,
                      (unsigned long long)b->place);
     } else if (m->kind == WIRE_OFFER) {
         snprintf(out, 96, "offer %llu", (unsigned long long)m->offer.generation);

@@ -13,6 +13,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "common/wire/purpose.h"
 #include "party/train/train.h"
 #include "tests/sim/inside.h"
 #include "tests/sim/true_sum.h"
@@ -288,7 +289,7 @@ static void still_covered(struct sim *s, uint32_t party, enum wire_purpose purpo
 
     if (released > charged)
         broken(s, "I4: p%u: record %u of %s left %u times among %u, charged %u times", party + 1,
-               row, wire_purpose_name(purpose), released, among, charged);
+               row, purpose_of(purpose)->name, released, among, charged);
 }
 
 void oracle_charged(struct sim *s, uint32_t party, const struct action_charge *c)
@@ -346,7 +347,7 @@ static void released(struct sim *s, uint32_t party)
                      : s->plan.protocol.fedvs.segments,
              len = (rows + k - 1) / k, places = t->row != NULL ? t->rows : t->coded;
 
-    if (wire_purpose_deals(t->purpose))
+    if (purpose_of(t->purpose)->deals)
         return; /* any T members learn nothing of it */
     numbers_hold(s, party);
     for (uint32_t segment = 0; segment < k; segment++) {

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/clones.h"
+#include "common/wire/purpose.h"
 #include "tests/sim/chaos.h"
 
 #include <malloc.h>
@@ -189,7 +190,7 @@ static const char *same_steps(const struct sim *s, const struct reference *r)
             found = memcmp(&step[i], &r->step[k], sizeof step[i]) == 0;
         if (!found)
             return wrong("I5: record %zu (%s %llu, sweep %llu) is not of the undisturbed run", i,
-                         wire_purpose_name(step[i].purpose), (unsigned long long)step[i].place,
+                         purpose_of(step[i].purpose)->name, (unsigned long long)step[i].place,
                          (unsigned long long)step[i].sweep);
         tally.same_steps++;
     }
@@ -198,7 +199,8 @@ static const char *same_steps(const struct sim *s, const struct reference *r)
 
 static bool same_score(const struct score *a, const struct score *b)
 {
-    return a->loss == b->loss && a->accuracy == b->accuracy;
+    return a->value[SCORE_LOSS] == b->value[SCORE_LOSS] &&
+           a->value[SCORE_ACCURACY] == b->value[SCORE_ACCURACY];
 }
 
 /* I6. */

@@ -8,6 +8,7 @@
 
 #include "common/base/check.h"
 #include "common/flow/dealing.h"
+#include "common/wire/purpose.h"
 #include "tests/sim/inside.h"
 
 #include <setjmp.h>
@@ -214,7 +215,7 @@ static void try_landing(struct mis_tally *t, size_t at)
             struct mis m = {.at = at, .act = meddle, .owner = &g};
 
             snprintf(m.name, sizeof m.name, "%s %zu (%s), part %u: %s", wire_kind_name(l->kind), at,
-                     wire_purpose_name(l->purpose), part, meddlings[i].name);
+                     purpose_of(l->purpose)->name, part, meddlings[i].name);
             m.names = l->up ? "the share of p2" : part == 0 ? "the share of p1" : "the share of p3";
             mis_expect(t, &m, MIS(UNOPENED));
         }

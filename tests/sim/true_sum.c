@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/secagg/encode.h"
+#include "common/wire/purpose.h"
 #include "server/parts.h"
 #include "tests/sim/inside.h"
 #include "tests/sim/world.h"
@@ -187,7 +188,7 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     uint64_t place = task->purpose == PURPOSE_TRAIN ? task->place : task->sweep << 32 | task->place;
 
     if (task->work != WORK_ROUND || !task->open || inside(p)->result.status != STATUS_OK ||
-        !sums(s) || wire_purpose_deals(task->purpose))
+        !sums(s) || purpose_of(task->purpose)->deals)
         return;
     c->generation = p->fed.set.generation;
     c->round = task->round;

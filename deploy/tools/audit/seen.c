@@ -12,6 +12,7 @@
 #include "common/base/mem.h"
 #include "common/compress/gradient.h"
 #include "common/config/aggregation.h"
+#include "common/wire/purpose.h"
 #include "deploy/tools/audit/colluder.h"
 
 #include <errno.h>
@@ -118,7 +119,7 @@ static bool read_purpose(enum wire_purpose *out, const json_t *ask)
 
     for (size_t i = 0; i < sizeof known / sizeof *known && name != NULL; i++) {
         *out = known[i];
-        if (strcmp(wire_purpose_name(known[i]), name) == 0)
+        if (strcmp(purpose_of(known[i])->name, name) == 0)
             return true;
     }
     return false;

@@ -374,7 +374,7 @@ static void test_a_stop_has_metric_and_value(void **state)
     refuse("training.stop.value: has a meaning only");
 }
 
-static void test_regression_stops_on_loss_only(void **state)
+static void test_regression_stops_on_what_values_have(void **state)
 {
     (void)state;
     start();
@@ -385,8 +385,34 @@ static void test_regression_stops_on_loss_only(void **state)
         p.training.stop.metric = (enum plan_metric)m;
         refuse("training.stop.metric: regression has no classes");
     }
+    for (int m = METRIC_R2; m <= METRIC_RMSE; m++) {
+        p.training.stop.metric = (enum plan_metric)m;
+        p.model.task = TASK_REGRESSION;
+        p.shape.outputs = 1;
+        pass();
+        p.training.stop.value = 1.5;
+        if (m == METRIC_R2)
+            refuse("training.stop.value: accuracy, auc");
+        else
+            pass();
+        p.training.stop.value = 0.5;
+        p.model.task = TASK_MULTICLASS;
+        p.shape.outputs = 2;
+        refuse("training.stop.metric: r2, mae and rmse are of regression");
+    }
     p.training.stop.metric = METRIC_LOSS;
     pass();
+}
+
+static void test_weights_are_of_classes(void **state)
+{
+    (void)state;
+    start();
+    p.training.class_weights = CLASS_WEIGHTS_BALANCED;
+    pass();
+    p.model.task = TASK_REGRESSION;
+    p.shape.outputs = 1;
+    refuse("training.class_weights: regression has no classes");
 }
 
 static void test_a_stop_on_test_rows_needs_them_measured(void **state)
@@ -507,7 +533,8 @@ int main(void)
         cmocka_unit_test(test_gaussian_noise_is_said_exactly_once),
         cmocka_unit_test(test_sigmoid_is_for_two_classes),
         cmocka_unit_test(test_a_stop_has_metric_and_value),
-        cmocka_unit_test(test_regression_stops_on_loss_only),
+        cmocka_unit_test(test_regression_stops_on_what_values_have),
+        cmocka_unit_test(test_weights_are_of_classes),
         cmocka_unit_test(test_a_stop_on_test_rows_needs_them_measured),
         cmocka_unit_test(test_outputs_fit_the_task),
         cmocka_unit_test(test_every_rule_is_about_keys_of_a_plan),

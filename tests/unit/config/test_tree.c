@@ -306,6 +306,28 @@ static void test_memory_that_is_short_is_said(void **state)
     }
 }
 
+/* Each is held against all before it, so a mapping ends at the first that is too many: 10^5 of them
+ * would be five thousand million comparisons, and here two hundred thousand nodes are allowed. */
+static void test_a_mapping_has_as_many_names_as_it_may(void **state)
+{
+    enum { MANY = 100000, EACH = 12 };
+    static char text[MANY * EACH + 1];
+    const struct tree_limits limits = {
+        .bytes = sizeof text, .depth = 8, .nodes = 2 * MANY + 1, .text_max = 16};
+    const struct tree *root;
+    struct tree_fault f;
+    struct arena a;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        snprintf(text + i * EACH, EACH + 1, "v%06d: 1 \n", i);
+    refuse_bytes(text, sizeof text - 1, &limits, TREE_NAMES_MAX + 1, "",
+                 "more than 256 names in one mapping");
+    assert_int_equal(tree_read(&root, &a, text, TREE_NAMES_MAX * EACH, &limits, &f), STATUS_OK);
+    assert_int_equal(root->n, TREE_NAMES_MAX);
+    arena_deinit(&a);
+}
+
 static void test_a_fault_is_one_line(void **state)
 {
     struct tree_fault f = {.line = 3, .path = "a.b", .reason = "no"};
@@ -336,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_a_comment_hides_no_keys),
         cmocka_unit_test(test_what_is_too_deep_too_many_or_too_long_is_named),
         cmocka_unit_test(test_a_text_has_as_many_bytes_as_it_may),
+        cmocka_unit_test(test_a_mapping_has_as_many_names_as_it_may),
         cmocka_unit_test(test_brackets_end_at_the_first_that_is_too_deep),
         cmocka_unit_test(test_any_text_within_the_limits_has_room),
         cmocka_unit_test(test_memory_that_is_short_is_said),

@@ -89,8 +89,10 @@ void packages_bottom(struct package *p)
 
 void packages_head(struct package *p)
 {
-    struct score none = {0},
-                 test = {.loss = 0.5, .auc = 0.75, .has_loss = true, .has_classes = true};
+    struct score none = {0}, test = {.value[SCORE_LOSS] = 0.5,
+                                     .value[SCORE_AUC] = 0.75,
+                                     .has[SCORE_LOSS] = true,
+                                     .has[SCORE_AUC] = true};
 
     of_run(p);
     p->role = PACKAGE_HEAD;

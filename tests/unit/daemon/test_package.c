@@ -13,6 +13,7 @@
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/nn/safetensors.h"
+#include "tests/lib/seeds.h"
 #include "tests/unit/daemon/packages.h"
 
 static void test_a_bottom_comes_back_as_it_was(void **state)
@@ -159,6 +160,30 @@ static void test_a_table_is_prepared_as_the_package_says(void **state)
     packages_deinit(&s);
 }
 
+/* What fuzzing begins with is accepted (tests/lib/seeds.h). */
+static void test_a_package_of_each_role_is_a_seed(void **state)
+{
+    struct packages s = {0};
+    struct package p;
+    struct buf b;
+
+    (void)state;
+    packages_init(&s);
+    packages_bottom(&p);
+    packages_print(&p, &s.bottom, &b);
+    assert_int_equal(packages_parse(&b, b.len), STATUS_OK);
+    seeds_hold("package", "bottom", b.data, b.len);
+    package_deinit(&p);
+    buf_deinit(&b);
+    packages_head(&p);
+    packages_print(&p, &s.head, &b);
+    assert_int_equal(packages_parse(&b, b.len), STATUS_OK);
+    seeds_hold("package", "head", b.data, b.len);
+    package_deinit(&p);
+    buf_deinit(&b);
+    packages_deinit(&s);
+}
+
 static void test_weights_alone_are_no_package(void **state)
 {
     struct packages s = {0};
@@ -180,6 +205,7 @@ int main(void)
         cmocka_unit_test(test_a_head_has_its_scores_and_no_columns),
         cmocka_unit_test(test_a_changed_or_cut_package_is_refused),
         cmocka_unit_test(test_a_table_is_prepared_as_the_package_says),
+        cmocka_unit_test(test_a_package_of_each_role_is_a_seed),
         cmocka_unit_test(test_weights_alone_are_no_package),
     };
 

@@ -6,7 +6,9 @@
  */
 #include "common/data/intake.h"
 
+#include "common/base/buf.h"
 #include "common/base/mem.h"
+#include "common/data/schema_text.h"
 #include "tests/lib/scratch.h"
 #include "tests/unit/data/reading.h"
 
@@ -218,6 +220,112 @@ static void test_a_second_table_keeps_to_the_first_ones_schema(void **unused)
     schema_deinit(&s);
 }
 
+/* --- a schema that somebody has written --- */
+
+static enum status read_by(struct table *t, struct schema *s, const char *columns,
+                           const char *group, const char *text)
+{
+    const struct intake_want want = {.group = group, .limits = &INTAKE_LIMITS};
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml, "statistics: fit\ncolumns:\n%s", columns);
+    reading_error = (struct error){0};
+    if (schema_parse(s, yaml, strlen(yaml), "s.yaml", &reading_error) != STATUS_OK)
+        fail_msg("%s", reading_error.text);
+    return intake_read(t, s, scratch_write_text("t.csv", text), &want, &reading_error);
+}
+
+static void refuse_by(const char *columns, const char *group, const char *text,
+                      const char *expected)
+{
+    struct schema s;
+    struct table t;
+
+    assert_int_equal(read_by(&t, &s, columns, group, text), STATUS_DATA);
+    assert_string_equal(reading_said(), expected);
+    schema_deinit(&s);
+}
+
+#define A "  - {name: a, kind: number}\n"
+
+static void test_a_column_that_no_schema_has_is_refused(void **unused)
+{
+    static const char stray[] = "t.csv:1: column 4 \"b\": not in the schema",
+                      *const text = "id,who,a,b\n1,x,1,2\n";
+    struct schema s;
+    struct table t;
+
+    (void)unused;
+    refuse_by(A, "who", text, stray);
+    refuse_by(A "  - {name: who, kind: ignored}\n", "who", text, stray);
+    refuse_by(A "  - {name: id, kind: ignored}\n", "who", text, stray);
+    assert_int_equal(read_by(&t, &s,
+                             A "  - {name: who, kind: ignored}\n  - {name: b, kind: ignored}\n",
+                             "who", text),
+                     STATUS_OK);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_ids_are_no_feature(void **unused)
+{
+    static const char *const kinds[] = {"number", "category", "time"};
+    char columns[80];
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        snprintf(columns, sizeof columns, A "  - {name: id, kind: %s}\n", kinds[i]);
+        refuse_by(columns, NULL, "id,a\n1,2\n",
+                  "t.csv:1: column 1 \"id\": the ids, which are no feature: in the schema it is of "
+                  "kind id, or ignored");
+    }
+}
+
+/* Its rank is that of any other text that is not in the order. */
+static void test_a_long_text_is_no_further_off_than_another(void **unused)
+{
+    char text[400];
+    struct schema s;
+    struct table t;
+
+    (void)unused;
+    snprintf(text, sizeof text, "id,a\n1,low\n2,high\n3,other\n4,%0300d\n", 0);
+    assert_int_equal(
+        read_by(&t, &s, "  - {name: a, kind: ordered, levels: [low, high]}\n", NULL, text),
+        STATUS_OK);
+    assert_true(t.x[0] == 0 && t.x[1] == 1 && t.x[2] == 2 && t.x[3] == 2);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+/* Both ways round: each name looked for among all others would be two thousand million
+ * comparisons. */
+static void test_many_columns_are_found_wherever_they_stand(void **unused)
+{
+    enum { COLS = TABLE_COLUMNS_MAX };
+    struct schema s = {0};
+    struct table t;
+    struct buf text;
+
+    (void)unused;
+    for (int back = 0; back < 2; back++) {
+        buf_init(&text, 1 << 24);
+        assert_int_equal(buf_printf(&text, "id"), STATUS_OK);
+        for (int i = 0; i < COLS; i++)
+            assert_int_equal(buf_printf(&text, ",c%d", back ? COLS - 1 - i : i), STATUS_OK);
+        assert_int_equal(buf_printf(&text, "\n1"), STATUS_OK);
+        for (int i = 0; i < COLS; i++)
+            assert_int_equal(buf_printf(&text, ",%d", back ? COLS - 1 - i : i), STATUS_OK);
+        assert_int_equal(buf_append(&text, "\n", 2), STATUS_OK);
+        read_any(&t, &s, (char *)text.data);
+        for (int i = 0; i < COLS; i++)
+            assert_true(t.x[i] == (float)i);
+        table_deinit(&t);
+        buf_deinit(&text);
+    }
+    schema_deinit(&s);
+}
+
 /* --- order --- */
 
 enum { MANY = 20000 };
@@ -331,6 +439,10 @@ int main(void)
         cmocka_unit_test(test_what_comes_later_is_of_the_same_type),
         cmocka_unit_test(test_line_ends_in_a_text_are_blanks_and_a_long_one_is_no_level),
         cmocka_unit_test(test_a_second_table_keeps_to_the_first_ones_schema),
+        cmocka_unit_test(test_a_column_that_no_schema_has_is_refused),
+        cmocka_unit_test(test_ids_are_no_feature),
+        cmocka_unit_test(test_a_long_text_is_no_further_off_than_another),
+        cmocka_unit_test(test_many_columns_are_found_wherever_they_stand),
         cmocka_unit_test(test_rows_come_in_the_order_of_ids),
         cmocka_unit_test(test_sorted_input_costs_no_sort),
         cmocka_unit_test(test_each_failing_allocation_is_reported),

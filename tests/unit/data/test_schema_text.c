@@ -88,6 +88,8 @@ static void test_a_mistake_is_named_with_its_line(void **state)
     refused(HEAD "  - {name: a, kind: auto}\n", "s.yaml:3: kind: number, category");
     refused(HEAD "  - {name: a, kind: number}\n  - {name: a, kind: time}\n",
             "s.yaml:4: two columns of one name");
+    refused(HEAD "  - {name: a, kind: id}\n  - {name: b, kind: time}\n  - {name: a, kind: time}\n",
+            "s.yaml:5: two columns of one name");
     refused(HEAD "  - {name: a, kind: id}\n  - {name: b, kind: id}\n",
             "s.yaml:4: one column is the id");
     refused(HEAD "  - {name: a, kind: number, levels: [x]}\n", "s.yaml:3: no key of a column");
@@ -193,6 +195,27 @@ static void test_each_failing_allocation_is_reported(void **state)
     schema_deinit(&s);
 }
 
+/* As many as a table may have: each held against all others it would be two thousand million
+ * comparisons. */
+static void test_many_columns_have_names_of_their_own(void **state)
+{
+    struct buf text;
+    struct schema s;
+
+    (void)state;
+    buf_init(&text, SCHEMA_TEXT_MAX);
+    assert_int_equal(buf_printf(&text, HEAD), STATUS_OK);
+    for (int i = 0; i < TABLE_COLUMNS_MAX; i++)
+        assert_int_equal(buf_printf(&text, "  - {name: c%d, kind: number}\n", i), STATUS_OK);
+    assert_int_equal(schema_parse(&s, (char *)text.data, text.len, "s.yaml", &err), STATUS_OK);
+    assert_int_equal(s.n, TABLE_COLUMNS_MAX);
+    schema_deinit(&s);
+    memcpy(strstr((char *)text.data, "c65535"), "c4321 ", 6);
+    assert_int_equal(schema_parse(&s, (char *)text.data, text.len, "s.yaml", &err), STATUS_CONFIG);
+    assert_string_equal(err.text, "s.yaml:65538: two columns of one name");
+    buf_deinit(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_a_mistake_is_named_with_its_line),
         cmocka_unit_test(test_what_is_written_stands_and_the_rest_is_fitted),
         cmocka_unit_test(test_log_and_an_unknown_column),
+        cmocka_unit_test(test_many_columns_have_names_of_their_own),
         cmocka_unit_test(test_each_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,55 @@ static void test_half_a_database_is_refused(void **state)
     assert_int_equal(read_from(&t, &s, scratch_write("cut.db", bytes, n), NULL), STATUS_DATA);
 }
 
+/* --- views --- */
+
+#define COUNTED "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+
+static enum status read_view(struct table *t, struct schema *s, const char *statements)
+{
+    const struct intake_want any = {.source.steps_max = 1 << 20, .limits = &INTAKE_LIMITS};
+
+    err = (struct error){0};
+    return intake_read(t, s, database(statements), &any, &err);
+}
+
+static void test_a_view_that_never_yields_is_given_up(void **state)
+{
+    static const char *const endless[] = {
+        "CREATE VIEW a AS " COUNTED ") SELECT i AS id, i AS x FROM n WHERE i < 0",
+        "CREATE VIEW a AS " COUNTED ") SELECT 1 AS id, sum(i) AS x FROM n",
+        "CREATE VIEW a AS " COUNTED ") SELECT i AS id, i AS x FROM n WHERE i < 3", /* then never */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+        struct schema s = {0};
+        struct table t;
+
+        assert_int_equal(read_view(&t, &s, endless[i]), STATUS_DATA);
+        assert_int_equal(status_exit_code(err.status), 2);
+        if (strstr(err.text, "no further row in 1048576 steps of SQLite") == NULL)
+            fail_msg("%s", err.text);
+        assert_true(t.x == NULL && s.n == 0);
+    }
+}
+
+/* What it takes altogether is not bounded, as long as rows come. */
+static void test_a_view_of_many_rows_is_read(void **state)
+{
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    if (read_view(&t, &s,
+                  "CREATE VIEW a AS " COUNTED
+                  " WHERE i < 100000) SELECT i AS id, i AS x FROM n") != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(t.rows, 100000);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +193,8 @@ int main(void)
         cmocka_unit_test(test_which_table_is_said_where_there_are_several),
         cmocka_unit_test(test_what_is_no_cell_is_refused_with_its_row),
         cmocka_unit_test(test_half_a_database_is_refused),
+        cmocka_unit_test(test_a_view_that_never_yields_is_given_up),
+        cmocka_unit_test(test_a_view_of_many_rows_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,8 +215,8 @@ static void test_the_printed_table_has_a_row_for_each_phase(void **state)
         "progress, 10 times | - | gather agree confirm over |\n",
         "| round | 3.1 | broadcast | upload | all members | patience_ms (drop: deadline_ms) | "
         "anybody, of a partial sum | gather agree stream close over |\n",
-        "| sum | 3.4 | relay | upload | as many as decode | patience_ms (drop: deadline_ms), with "
-        "share | anybody, if the rest decodes | gather agree share close over |\n",
+        "| sum | 3.4 | relay | upload | as many as decode | patience_ms (drop: deadline_ms) | "
+        "anybody, if the rest decodes | gather agree share close over |\n",
         "| over | 4.1 | finish | - | - | - | - | gather |\n",
     };
     struct buf out;

@@ -65,15 +65,17 @@ static int fill(void **state)
         .void_rounds = 1,
         .epochs = 2.5,
         .parties_n = 2,
-        .train = {.loss = 0.5, .has_loss = true},
-        .test = {.loss = 0.25,
-                 .accuracy = 0.75,
-                 .auc = 0.875,
-                 .auprc = 0.9,
-                 .f1 = 0.5,
-                 .has_loss = true,
-                 .has_classes = true,
-                 .has_auc = true},
+        .train = {.value[SCORE_LOSS] = 0.5, .has[SCORE_LOSS] = true},
+        .test = {.value[SCORE_LOSS] = 0.25,
+                 .value[SCORE_ACCURACY] = 0.75,
+                 .value[SCORE_AUC] = 0.875,
+                 .value[SCORE_AUPRC] = 0.9,
+                 .value[SCORE_F1] = 0.5,
+                 .has[SCORE_LOSS] = true,
+                 .has[SCORE_ACCURACY] = true,
+                 .has[SCORE_AUC] = true,
+                 .has[SCORE_AUPRC] = true,
+                 .has[SCORE_F1] = true},
         .reached = {.metric = "auprc",
                     .split = "test",
                     .value = 0.9,
@@ -311,8 +313,8 @@ static void test_report_writes_no_infinity_but_says_vacuous(void **state)
     json_t *root;
 
     (void)state;
-    f.r.test.loss = NAN;
-    f.r.train.loss = -INFINITY;
+    f.r.test.value[SCORE_LOSS] = NAN;
+    f.r.train.value[SCORE_LOSS] = -INFINITY;
     root = written();
     assert_absent(root, "privacy.claims.1.epsilon");
     assert_true(json_is_true(follow(root, "privacy.claims.1.vacuous")));
@@ -369,7 +371,7 @@ static void test_report_appends_one_object_per_evaluation(void **state)
                                   .seconds = 0.5,
                                   .train_s = 0.375,
                                   .bytes = 1000,
-                                  .test = {.loss = 0.5, .has_loss = true}};
+                                  .test = {.value[SCORE_LOSS] = 0.5, .has[SCORE_LOSS] = true}};
     struct error err = {0};
     FILE *file;
     json_t *line;
@@ -444,7 +446,8 @@ static size_t lines_of(const char *path, char *text, size_t max)
 static void test_report_cuts_half_a_line_before_it_appends(void **state)
 {
     const char *path = scratch_path("metrics.jsonl");
-    struct report_evaluation e = {.epoch = 1, .round = 16, .test = {.loss = 0.5, .has_loss = true}};
+    struct report_evaluation e = {
+        .epoch = 1, .round = 16, .test = {.value[SCORE_LOSS] = 0.5, .has[SCORE_LOSS] = true}};
     struct error err = {0};
     char one[2048], two[2048];
     FILE *file;
@@ -474,8 +477,8 @@ static void test_report_appends_once_what_an_earlier_process_may_have_written(vo
                                   .round = 16,
                                   .seconds = 0.5,
                                   .bytes = 1000,
-                                  .train = {.loss = 0.75, .has_loss = true},
-                                  .test = {.loss = 0.5, .has_loss = true}};
+                                  .train = {.value[SCORE_LOSS] = 0.75, .has[SCORE_LOSS] = true},
+                                  .test = {.value[SCORE_LOSS] = 0.5, .has[SCORE_LOSS] = true}};
     struct error err = {0};
     char text[4096];
 
@@ -497,11 +500,11 @@ static void test_report_appends_once_what_an_earlier_process_may_have_written(vo
     assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
     assert_int_equal(lines_of(path, text, sizeof text), 3);
     e.round = 16;
-    e.train.loss = 0.875;
+    e.train.value[SCORE_LOSS] = 0.875;
     assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
     assert_int_equal(lines_of(path, text, sizeof text), 4);
-    e.train.loss = 0.75;
-    e.test.loss = 0.25;
+    e.train.value[SCORE_LOSS] = 0.75;
+    e.test.value[SCORE_LOSS] = 0.25;
     assert_int_equal(report_append_once(path, &e, &err), STATUS_OK);
     assert_int_equal(lines_of(path, text, sizeof text), 5);
     assert_int_equal(report_append_once(scratch_dir(), &e, &err), STATUS_IO);
@@ -516,13 +519,15 @@ static void test_report_progress_says_what_is_amiss_and_fits_its_line(void **sta
     (void)state;
     report_progress_line(line, &p);
     assert_string_equal(line, "epoch 1.50/10  loss 0.2500  12.3 MB  100.0 rounds/s");
+    p.split = "train";
     p.metric_name = "auprc";
     p.metric = 0.9;
     p.slow = "p3";
     p.bytes = 999;
     report_progress_line(line, &p);
-    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  auprc 0.9000  999 B  100.0 rounds/s"
-                              "  waiting for p3");
+    assert_string_equal(line,
+                        "epoch 1.50/10  loss 0.2500  train auprc 0.9000  999 B  100.0 rounds/s"
+                        "  waiting for p3");
     p.slow = p.metric_name = NULL;
     p.missing = 4;
     report_progress_line(line, &p);

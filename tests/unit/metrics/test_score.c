@@ -29,7 +29,7 @@ static struct score score_of(const float *prob, const float *target, size_t n, u
         score_board_add(&b, prob + i * classes, target + i, n - i < chunk ? n - i : chunk, 0.5);
     score_board_read(&b, false, &out);
     score_board_deinit(&b);
-    assert_true(out.has_classes && out.has_loss);
+    assert_true(out.has[SCORE_ACCURACY] && out.has[SCORE_LOSS]);
     return out;
 }
 
@@ -48,12 +48,12 @@ static void test_scores_are_those_of_scikit_learn(void **unused)
         for (size_t chunk = 1; chunk <= 64; chunk *= 4) {
             struct score s = score_of(g->prob, g->target, g->rows, g->classes, chunk);
 
-            expect_near(g->name, "accuracy", s.accuracy, g->accuracy);
-            expect_near(g->name, "auc", s.auc, g->auc);
-            expect_near(g->name, "auprc", s.auprc, g->auprc);
-            expect_near(g->name, "f1", s.f1, g->f1);
-            expect_near(g->name, "loss", s.loss, 0.5);
-            assert_true(s.has_auc);
+            expect_near(g->name, "accuracy", s.value[SCORE_ACCURACY], g->accuracy);
+            expect_near(g->name, "auc", s.value[SCORE_AUC], g->auc);
+            expect_near(g->name, "auprc", s.value[SCORE_AUPRC], g->auprc);
+            expect_near(g->name, "f1", s.value[SCORE_F1], g->f1);
+            expect_near(g->name, "loss", s.value[SCORE_LOSS], 0.5);
+            assert_true(s.has[SCORE_AUC]);
         }
     }
 }
@@ -103,8 +103,8 @@ static void test_ranks_equal_their_definitions(void **unused)
         }
         naive_ranks(prob, target, n, &auc, &auprc);
         s = score_of(prob, target, n, 1, n);
-        expect_near("naive", "auc", s.auc, auc);
-        expect_near("naive", "auprc", s.auprc, auprc);
+        expect_near("naive", "auc", s.value[SCORE_AUC], auc);
+        expect_near("naive", "auprc", s.value[SCORE_AUPRC], auprc);
     }
 }
 
@@ -117,18 +117,44 @@ static void test_the_loss_is_the_mean_over_rows(void **unused)
     (void)unused;
     assert_int_equal(score_board_init(&b, 6, 1), STATUS_OK);
     score_board_read(&b, false, &s);
-    assert_true(!s.has_loss && !s.has_classes);
+    assert_true(!s.has[SCORE_LOSS] && !s.has[SCORE_ACCURACY]);
     score_board_add(&b, prob, target, 4, 1.5);
     score_board_add(&b, prob, target, 2, 3);
     score_board_read(&b, true, &s);
-    assert_true(s.has_loss && s.loss == 2 && !s.has_classes && !s.has_auc);
-    assert_true(s.accuracy == 0 && s.auc == 0);
+    assert_true(s.has[SCORE_LOSS] && s.value[SCORE_LOSS] == 2 && !s.has[SCORE_ACCURACY] &&
+                !s.has[SCORE_AUC]);
+    assert_true(s.value[SCORE_ACCURACY] == 0 && s.value[SCORE_AUC] == 0);
     score_board_reset(&b);
     score_board_read(&b, true, &s);
-    assert_true(!s.has_loss);
+    assert_true(!s.has[SCORE_LOSS]);
     score_board_add(&b, prob, target, 6, 0.25);
     score_board_read(&b, false, &s);
-    assert_true(s.loss == 0.25 && s.has_classes);
+    assert_true(s.value[SCORE_LOSS] == 0.25 && s.has[SCORE_ACCURACY]);
+    score_board_deinit(&b);
+}
+
+/* By hand: errors 0.5, -0.5, 1, 0 of targets whose mean is 2.5 and whose spread is 5. */
+static void test_values_have_scores_of_their_own(void **unused)
+{
+    const float prob[] = {1.5F, 1.5F, 4, 4}, target[] = {1, 2, 3, 4}, same[] = {2, 2, 2, 2};
+    struct score_board b;
+    struct score s;
+
+    (void)unused;
+    assert_int_equal(score_board_init(&b, 4, 1), STATUS_OK);
+    score_board_add(&b, prob, target, 1, 0.125);
+    score_board_add(&b, prob + 1, target + 1, 3, 0.125);
+    score_board_read(&b, true, &s);
+    expect_near("values", "r2", s.value[SCORE_R2], 1 - 1.5 / 5);
+    expect_near("values", "mae", s.value[SCORE_MAE], 0.5);
+    expect_near("values", "rmse", s.value[SCORE_RMSE], sqrt(1.5 / 4));
+    assert_true(s.has[SCORE_LOSS] && !s.has[SCORE_ACCURACY] && !s.has[SCORE_F1]);
+    score_board_read(&b, false, &s);
+    assert_true(!s.has[SCORE_R2] && !s.has[SCORE_MAE] && !s.has[SCORE_RMSE]);
+    score_board_reset(&b);
+    score_board_add(&b, prob, same, 4, 0.5);
+    score_board_read(&b, true, &s);
+    assert_true(!s.has[SCORE_R2] && s.has[SCORE_MAE]);
     score_board_deinit(&b);
 }
 
@@ -138,11 +164,12 @@ static void test_one_class_alone_has_no_auc(void **unused)
     struct score s = score_of(prob, zeros, 3, 1, 3);
 
     (void)unused;
-    assert_true(!s.has_auc && s.auc == 0 && s.auprc == 0 && s.f1 == 0);
-    expect_near("zeros", "accuracy", s.accuracy, 1.0 / 3);
+    assert_true(!s.has[SCORE_AUC] && s.value[SCORE_AUC] == 0 && s.value[SCORE_AUPRC] == 0 &&
+                s.value[SCORE_F1] == 0);
+    expect_near("zeros", "accuracy", s.value[SCORE_ACCURACY], 1.0 / 3);
     s = score_of(prob, ones, 3, 1, 3);
-    assert_true(!s.has_auc && s.auc == 0 && s.auprc == 1);
-    expect_near("ones", "f1", s.f1, 0.8);
+    assert_true(!s.has[SCORE_AUC] && s.value[SCORE_AUC] == 0 && s.value[SCORE_AUPRC] == 1);
+    expect_near("ones", "f1", s.value[SCORE_F1], 0.8);
 }
 
 /* Class 2 has no rows; class 1 is predicted once.  Averages by hand. */
@@ -153,10 +180,10 @@ static void test_a_class_without_rows_is_left_out(void **unused)
     struct score s = score_of(prob, target, 4, 3, 4);
 
     (void)unused;
-    expect_near("absent", "accuracy", s.accuracy, 0.75);
-    expect_near("absent", "auc", s.auc, 1);
-    expect_near("absent", "auprc", s.auprc, 1);
-    expect_near("absent", "f1", s.f1, (0.8 + 2.0 / 3) / 2);
+    expect_near("absent", "accuracy", s.value[SCORE_ACCURACY], 0.75);
+    expect_near("absent", "auc", s.value[SCORE_AUC], 1);
+    expect_near("absent", "auprc", s.value[SCORE_AUPRC], 1);
+    expect_near("absent", "f1", s.value[SCORE_F1], (0.8 + 2.0 / 3) / 2);
 }
 
 static void test_a_probability_that_is_no_number_is_wrong(void **unused)
@@ -167,12 +194,12 @@ static void test_a_probability_that_is_no_number_is_wrong(void **unused)
     struct score s = score_of(prob, target, 6, 1, 6), clean;
 
     (void)unused;
-    expect_near("nan", "accuracy", s.accuracy, 4.0 / 6);
-    expect_near("nan", "f1", s.f1, 0.8);
-    expect_near("nan", "auc", s.auc, (3 + 3 + 0.5) / 9);
-    expect_near("nan", "auprc", s.auprc, (1 + 1 + 0.5) / 3);
+    expect_near("nan", "accuracy", s.value[SCORE_ACCURACY], 4.0 / 6);
+    expect_near("nan", "f1", s.value[SCORE_F1], 0.8);
+    expect_near("nan", "auc", s.value[SCORE_AUC], (3 + 3 + 0.5) / 9);
+    expect_near("nan", "auprc", s.value[SCORE_AUPRC], (1 + 1 + 0.5) / 3);
     clean = score_of(prob + 2, target + 2, 4, 1, 4);
-    assert_true(clean.auc == 1 && clean.accuracy == 1);
+    assert_true(clean.value[SCORE_AUC] == 1 && clean.value[SCORE_ACCURACY] == 1);
 }
 
 static void test_many_classes_survive_nonsense(void **unused)
@@ -188,12 +215,15 @@ static void test_many_classes_survive_nonsense(void **unused)
     for (size_t i = 0; i < 30; i++)
         target[i] = targets[i % 8];
     s = score_of(prob, target, 30, 3, 7);
-    assert_true(s.accuracy >= 0 && s.accuracy <= 1 && s.f1 >= 0 && s.f1 <= 1);
-    assert_true(s.auc >= 0 && s.auc <= 1 && s.auprc >= 0 && s.auprc <= 1);
+    assert_true(s.value[SCORE_ACCURACY] >= 0 && s.value[SCORE_ACCURACY] <= 1 &&
+                s.value[SCORE_F1] >= 0 && s.value[SCORE_F1] <= 1);
+    assert_true(s.value[SCORE_AUC] >= 0 && s.value[SCORE_AUC] <= 1 && s.value[SCORE_AUPRC] >= 0 &&
+                s.value[SCORE_AUPRC] <= 1);
     for (size_t i = 0; i < 90; i++)
         prob[i] = NAN;
     s = score_of(prob, target, 30, 3, 7);
-    assert_true(s.accuracy == 0 && s.f1 == 0 && s.auc == 0.5);
+    assert_true(s.value[SCORE_ACCURACY] == 0 && s.value[SCORE_F1] == 0 &&
+                s.value[SCORE_AUC] == 0.5);
 }
 
 static void test_each_failing_allocation_is_reported(void **unused)
@@ -235,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_scores_are_those_of_scikit_learn),
         cmocka_unit_test(test_ranks_equal_their_definitions),
         cmocka_unit_test(test_the_loss_is_the_mean_over_rows),
+        cmocka_unit_test(test_values_have_scores_of_their_own),
         cmocka_unit_test(test_one_class_alone_has_no_auc),
         cmocka_unit_test(test_a_class_without_rows_is_left_out),
         cmocka_unit_test(test_a_probability_that_is_no_number_is_wrong),

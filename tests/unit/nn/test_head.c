@@ -415,6 +415,49 @@ static void test_nothing_is_allocated_after_init(void **state)
     }
 }
 
+/* Of five rows of class 0 and one of class 1, with k classes, each counts 6 / 5k and 6 / k: in
+ * training, and there alone. */
+static void test_balanced_classes_weigh_the_same_in_training(void **state)
+{
+    const float target[] = {0, 0, 1, 0, 0, 0};
+    size_t seen = 0;
+
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct plan p = plan_of(&shapes[i]);
+        struct trial plain, t;
+
+        if (shapes[i].task == TASK_REGRESSION)
+            continue;
+        trial_open(&plain, &shapes[i], &p);
+        p.training.class_weights = CLASS_WEIGHTS_BALANCED;
+        trial_open(&t, &shapes[i], &p);
+        nn_head_weigh(&t.h, target, sizeof target / sizeof *target);
+        assert_true(t.h.class_weight[0] == (float)(6.0 / t.h.weights / 5.0));
+        assert_true(t.h.class_weight[1] == (float)(6.0 / t.h.weights));
+        for (uint32_t c = 2; c < t.h.weights; c++)
+            assert_true(t.h.class_weight[c] == 0.0F);
+        /* The first row alone: all of its gradient is that many times as large. */
+        for (int class = 0; class < 2; class ++) {
+            const double times = (double)t.h.class_weight[class];
+            double loss;
+
+            t.target[0] = plain.target[0] = (float)class;
+            loss = nn_head_forward(&plain.h, plain.fused, plain.target, 1, true);
+            assert_true(sample_close(nn_head_forward(&t.h, t.fused, t.target, 1, true),
+                                     times * loss, 1e-6, 1e-9));
+            for (uint32_t k = 0; k < t.h.outputs; k++)
+                assert_true(sample_close((double)t.h.dlogits[k], times * (double)plain.h.dlogits[k],
+                                         1e-6, 1e-9));
+            assert_true(nn_head_forward(&t.h, t.fused, t.target, 1, false) == loss);
+            seen++;
+        }
+        trial_close(&t);
+        trial_close(&plain);
+    }
+    assert_true(seen >= 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_head_bytes_suffice_from_any_place_in_an_arena),
         cmocka_unit_test(test_a_short_arena_is_out_of_memory),
         cmocka_unit_test(test_nothing_is_allocated_after_init),
+        cmocka_unit_test(test_balanced_classes_weigh_the_same_in_training),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,45 @@ static void test_gradient_is_the_derivative_of_the_loss(void **state)
     }
 }
 
+/* A class that counts twice is one whose rows stand there twice, but for the divisor. */
+static void test_a_weight_is_so_many_rows(void **state)
+{
+    enum { ROWS = 4, K = 3 };
+    const float weight[K] = {1.0F, 2.0F, 0.0F};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const uint32_t k = KINDS[i].kind == NN_LOSS_SOFTMAX ? K : 1;
+        /* Class 1 twice; of softmax a row of class 2, which does not count, behind the others. */
+        const float target[ROWS] = {1.0F, 0.0F, 1.0F, k == 1 ? 0.0F : 2.0F};
+        const float twice[ROWS + 2] = {1.0F, 1.0F, 0.0F, 1.0F, 1.0F, 0.0F};
+        const uint32_t rows = k == 1 ? ROWS : ROWS - 1;
+        float z[ROWS * K], more[(ROWS + 2) * K], dz[ROWS * K], of_more[(ROWS + 2) * K];
+        static const size_t from[ROWS + 2] = {0, 0, 1, 2, 2, 3};
+        double loss, expected;
+        uint64_t seed = 9;
+
+        sample_fill(z, (size_t)ROWS * k, 2.0F, &seed);
+        for (size_t r = 0; r < ROWS + 2; r++)
+            memcpy(more + r * k, z + from[r] * k, k * sizeof *z);
+        loss = ROWS * nn_loss_weighted(KINDS[i].kind, dz, z, target, ROWS, k, weight);
+        expected = (rows + 2) * nn_loss(KINDS[i].kind, of_more, more, twice, rows + 2, k);
+        assert_true(sample_close(loss, expected, 1e-12, 1e-12));
+        for (size_t r = 0; r < rows + 2; r++)
+            for (size_t j = 0; j < k; j++) {
+                const double counted = target[from[r]] == 1.0F ? 2.0 : 1.0;
+
+                assert_true(sample_close((double)dz[from[r] * k + j] * ROWS,
+                                         counted * (double)of_more[r * k + j] * (double)(rows + 2),
+                                         1e-5, 1e-6));
+            }
+        for (size_t j = 0; rows < ROWS && j < k; j++)
+            assert_true(dz[(ROWS - 1) * k + j] == 0.0F);
+        assert_true(nn_loss_weighted(KINDS[i].kind, dz, z, target, ROWS, k, NULL) ==
+                    nn_loss(KINDS[i].kind, NULL, z, target, ROWS, k));
+    }
+}
+
 static void test_probabilities_sum_to_one_and_keep_the_order(void **state)
 {
     enum { ROWS = 9, K = 7 };
@@ -167,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_prediction_is_the_golden_one),
         cmocka_unit_test(test_gradient_may_alias_logits_or_be_left_out),
         cmocka_unit_test(test_gradient_is_the_derivative_of_the_loss),
+        cmocka_unit_test(test_a_weight_is_so_many_rows),
         cmocka_unit_test(test_probabilities_sum_to_one_and_keep_the_order),
         cmocka_unit_test(test_logits_of_any_size_give_a_finite_loss),
         cmocka_unit_test(test_a_nan_logit_gives_a_nan_loss),

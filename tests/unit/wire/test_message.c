@@ -4,6 +4,7 @@
 #include "common/wire/message.h"
 
 #include "common/base/mem.h"
+#include "common/wire/purpose.h"
 #include "tests/lib/aborts.h"
 #include "tests/unit/wire/samples.h"
 
@@ -114,7 +115,7 @@ static void test_each_purpose_outcome_and_kind_comes_back(void **state)
         expect_round_trip(&s);
         expect_round_trip(&r);
         expect_round_trip(&b);
-        if (wire_purpose_deals((enum wire_purpose)p))
+        if (purpose_of((enum wire_purpose)p)->deals)
             continue; /* has no upload */
         u.upload.purpose = (enum wire_purpose)p;
         expect_round_trip(&u);
@@ -337,11 +338,11 @@ static void test_each_kind_and_purpose_and_outcome_has_its_name(void **state)
     (void)state;
     for (int k = 0; k < WIRE_KINDS; k++)
         assert_string_equal(wire_kind_name((enum wire_kind)k), kinds[k]);
-    assert_string_equal(wire_purpose_name(PURPOSE_TRAIN), "train");
-    assert_string_equal(wire_purpose_name(PURPOSE_EVALUATE_TEST), "evaluate test");
-    assert_string_equal(wire_purpose_name(PURPOSE_EVALUATE_TRAIN), "evaluate train");
-    assert_string_equal(wire_purpose_name(PURPOSE_DEAL_KEYS), "deal_keys");
-    assert_string_equal(wire_purpose_name(PURPOSE_DEAL_DATA), "deal_data");
+    assert_string_equal(purpose_of(PURPOSE_TRAIN)->name, "train");
+    assert_string_equal(purpose_of(PURPOSE_EVALUATE_TEST)->name, "evaluate test");
+    assert_string_equal(purpose_of(PURPOSE_EVALUATE_TRAIN)->name, "evaluate train");
+    assert_string_equal(purpose_of(PURPOSE_DEAL_KEYS)->name, "deal_keys");
+    assert_string_equal(purpose_of(PURPOSE_DEAL_DATA)->name, "deal_data");
     assert_string_equal(wire_outcome_name(OUTCOME_COMPLETED), "completed");
     assert_string_equal(wire_outcome_name(OUTCOME_TARGET), "target");
     assert_string_equal(wire_outcome_name(OUTCOME_BUDGET), "budget");
@@ -385,8 +386,8 @@ static void test_messages_count_in_the_phase_they_serve(void **state)
         };
         enum wire_phase opened = phases[p];
 
-        assert_int_equal(wire_purpose_phase((enum wire_purpose)p), opened);
-        assert_int_equal(wire_purpose_deals((enum wire_purpose)p), opened == WIRE_PHASE_SETUP);
+        assert_int_equal(purpose_of((enum wire_purpose)p)->phase, opened);
+        assert_int_equal(purpose_of((enum wire_purpose)p)->deals, opened == WIRE_PHASE_SETUP);
         m = sample(WIRE_UPLOAD);
         m.upload.purpose = (enum wire_purpose)p;
         assert_int_equal(wire_phase_of(&m), opened);

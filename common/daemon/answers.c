@@ -1,0 +1,330 @@
+/* answers.c -- lines of answers.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/answers.h"
+
+#include "common/base/file.h"
+#include "common/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct answer {
+    const char *id; /* in the file, up to the comma */
+    size_t n;
+    const float *score;
+};
+
+/* --- the file --- */
+
+static void path_of(char out[PATH_MAX], const char *state, const char *run, const char *file)
+{
+    snprintf(out, PATH_MAX, "%s/models/%s/%s", state, run, file);
+}
+
+/* All whole lines; what a crash has left behind the last one is none. */
+static enum status read_lines(struct buf *out, const char *path, struct error *err)
+{
+    struct stat is;
+    enum status s = STATUS_OK;
+
+    out->len = 0;
+    if (lstat(path, &is) == 0 || errno != ENOENT)
+        s = file_read_own(path, out, err);
+    while (s == STATUS_OK && out->len > 0 && out->data[out->len - 1] != '\n')
+        out->len--;
+    return s;
+}
+
+static enum status lock_of(int *lock, const char *state, const char *run, struct error *err)
+{
+    char path[PATH_MAX];
+
+    path_of(path, state, run, "answers.lock");
+    return file_lock(lock, path, err);
+}
+
+static const char *first_of(const struct buf *b)
+{
+    return b->len > 0 ? (const char *)b->data : "";
+}
+
+static const char *last_of(const struct buf *b)
+{
+    return first_of(b) + b->len;
+}
+
+/* Where the part of a line behind so many commas begins; NULL: it has fewer. */
+static const char *part(const char *line, const char *end, int commas)
+{
+    while (commas > 0 && line != NULL) {
+        line = memchr(line, ',', (size_t)(end - line));
+        line = line == NULL ? NULL : line + 1;
+        commas--;
+    }
+    return line;
+}
+
+/* The id of a line, and how long it is. */
+static const char *id_of(const char *line, const char *end, size_t *n)
+{
+    const char *id = part(line, end, 2), *behind = id == NULL ? NULL : part(id, end, 1);
+
+    *n = behind == NULL ? 0 : (size_t)(behind - 1 - id);
+    return behind == NULL ? NULL : id;
+}
+
+static const char *line_end(const struct buf *b, const char *line)
+{
+    return memchr(line, '\n', b->len - (size_t)(line - (const char *)b->data));
+}
+
+/* --- reading --- */
+
+/* Is it an answer of this key? */
+static bool is_of(const char *line, const char *end, const struct answers_key *key)
+{
+    char begins[ANSWERS_ABSENT_MAX + 32];
+    const int n =
+        snprintf(begins, sizeof begins, "%llu,%s,", (unsigned long long)key->epoch, key->absent);
+
+    return end - line > n && memcmp(line, begins, (size_t)n) == 0;
+}
+
+static bool read_scores(float *out, uint32_t n, const char *at, const char *end)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        char *behind;
+
+        out[k] = strtof(at, &behind); /* a line end stops it */
+        if (behind == at || *behind != (k + 1 < n ? ',' : '\n') || !isfinite(out[k]))
+            return false;
+        at = behind + 1;
+    }
+    return at == end + 1;
+}
+
+static int by_id(const void *x, const void *y)
+{
+    const struct answer *a = x, *b = y;
+    const int order = memcmp(a->id, b->id, a->n < b->n ? a->n : b->n);
+
+    return order != 0 ? order : (a->n > b->n) - (a->n < b->n);
+}
+
+static void forget_all(struct answers *a)
+{
+    mem_free(a->answer);
+    mem_free(a->scores);
+    a->answer = NULL;
+    a->scores = NULL;
+    a->n = 0;
+}
+
+static size_t count(const struct buf *b, const struct answers_key *key)
+{
+    size_t n = 0;
+
+    for (const char *at = first_of(b), *end; at < last_of(b); at = end + 1) {
+        end = line_end(b, at);
+        n += key == NULL || is_of(at, end, key);
+    }
+    return n;
+}
+
+static enum status read_answer(const struct answers *a, const char *line, const char *end,
+                               struct answer *to, float *score, struct error *err)
+{
+    to->score = score;
+    to->id = id_of(line, end, &to->n);
+    if (to->id != NULL && read_scores(score, a->key.outputs, to->id + to->n + 1, end))
+        return STATUS_OK;
+    return error_set(err, STATUS_IO, "%s: a line that is no answer of its model", a->path);
+}
+
+static enum status read_answers(struct answers *a, struct error *err)
+{
+    const size_t n = count(&a->file, &a->key);
+    enum status s = STATUS_OK;
+
+    forget_all(a);
+    a->scores = mem_alloc(n, a->key.outputs * sizeof *a->scores);
+    a->answer = mem_alloc(n, sizeof *a->answer);
+    if (a->scores == NULL || a->answer == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory for %zu kept answers", n);
+    for (const char *at = first_of(&a->file), *end; s == STATUS_OK && at < last_of(&a->file);
+         at = end + 1) {
+        end = line_end(&a->file, at);
+        if (!is_of(at, end, &a->key))
+            continue;
+        s = read_answer(a, at, end, &a->answer[a->n], a->scores + a->n * a->key.outputs, err);
+        a->n += s == STATUS_OK;
+    }
+    qsort(a->answer, a->n, sizeof *a->answer, by_id);
+    return s;
+}
+
+/* --- of one model --- */
+
+enum status answers_open(struct answers *a, const char *state, const char *run,
+                         const struct answers_key *key, struct error *err)
+{
+    char path[PATH_MAX];
+    enum status s = lock_of(&a->lock, state, run, err);
+
+    a->key = *key;
+    buf_init(&a->file, ANSWERS_FILE_MAX);
+    path_of(path, state, run, "answers");
+    a->path = mem_strdup(path);
+    if (s == STATUS_OK && a->path == NULL)
+        s = error_set(err, STATUS_MEMORY, "no memory for kept answers");
+    if (s == STATUS_OK)
+        s = read_lines(&a->file, path, err);
+    return s == STATUS_OK ? read_answers(a, err) : s;
+}
+
+void answers_close(struct answers *a)
+{
+    if (a->path != NULL)
+        file_unlock(a->lock);
+    forget_all(a);
+    buf_deinit(&a->file);
+    mem_free(a->path);
+    a->path = NULL;
+}
+
+const float *answers_find(const struct answers *a, const char *id, size_t n)
+{
+    const struct answer wanted = {.id = id, .n = n};
+    const struct answer *found =
+        a->n == 0 ? NULL : bsearch(&wanted, a->answer, a->n, sizeof wanted, by_id);
+
+    return found == NULL ? NULL : found->score;
+}
+
+static enum status print_answer(struct buf *out, const struct answers_key *key, const char *id,
+                                size_t n, const float *score)
+{
+    enum status s =
+        buf_printf(out, "%llu,%s,%.*s", (unsigned long long)key->epoch, key->absent, (int)n, id);
+
+    for (uint32_t k = 0; k < key->outputs && s == STATUS_OK; k++)
+        s = buf_printf(out, ",%.9g", (double)score[k]);
+    return s == STATUS_OK ? buf_printf(out, "\n") : s;
+}
+
+static enum status append(const char *path, const struct buf *all, size_t from, struct error *err)
+{
+    int fd;
+    enum status s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
+    bool bad;
+
+    if (s != STATUS_OK)
+        return s;
+    /* Over what a crash has left behind the last whole line. */
+    bad = ftruncate(fd, (off_t)from) != 0 || lseek(fd, (off_t)from, SEEK_SET) < 0;
+    for (size_t at = from; !bad && at < all->len;) {
+        const ssize_t put = write(fd, all->data + at, all->len - at);
+
+        bad = put <= 0 && errno != EINTR;
+        at += put > 0 ? (size_t)put : 0;
+    }
+    bad = bad || fsync(fd) != 0;
+    bad = close(fd) != 0 || bad;
+    return bad ? error_set(err, STATUS_IO, "%s: %s", path, strerror(errno)) : STATUS_OK;
+}
+
+enum status answers_keep(struct answers *a, const char *ids, const uint32_t *at, uint32_t rows,
+                         const float *scores, struct error *err)
+{
+    const size_t from = a->file.len;
+    enum status s = STATUS_OK;
+
+    for (uint32_t i = 0; i < rows && s == STATUS_OK; i++)
+        s = print_answer(&a->file, &a->key, ids + at[i], at[i + 1] - at[i] - 1,
+                         scores + (size_t)i * a->key.outputs);
+    s = s == STATUS_OK ? append(a->path, &a->file, from, err)
+                       : error_set(err, s, "%s: %s", a->path, status_words(s));
+    return s == STATUS_OK ? read_answers(a, err) : s;
+}
+
+/* --- of persons --- */
+
+enum status answers_count(const char *state, const char *run, size_t *n, struct error *err)
+{
+    char path[PATH_MAX];
+    struct buf b;
+    enum status s;
+
+    buf_init(&b, ANSWERS_FILE_MAX);
+    path_of(path, state, run, "answers");
+    s = read_lines(&b, path, err);
+    *n = s == STATUS_OK ? count(&b, NULL) : 0;
+    buf_deinit(&b);
+    return s;
+}
+
+/* All lines but those of this id. */
+static enum status without(struct buf *out, const struct buf *b, const char *id, size_t *gone)
+{
+    enum status s = STATUS_OK;
+
+    *gone = 0;
+    for (const char *at = first_of(b), *end; s == STATUS_OK && at < last_of(b); at = end + 1) {
+        size_t n;
+        const char *has;
+
+        end = line_end(b, at);
+        has = id_of(at, end, &n);
+        if (has != NULL && n == strlen(id) && memcmp(has, id, n) == 0)
+            ++*gone;
+        else
+            s = buf_append(out, at, (size_t)(end + 1 - at));
+    }
+    return s;
+}
+
+enum status answers_forget(const char *state, const char *run, const char *id, size_t *n,
+                           struct error *err)
+{
+    char path[PATH_MAX];
+    struct buf was, left;
+    int lock;
+    enum status s = lock_of(&lock, state, run, err);
+
+    *n = 0;
+    if (s != STATUS_OK)
+        return s;
+    buf_init(&was, ANSWERS_FILE_MAX);
+    buf_init(&left, ANSWERS_FILE_MAX);
+    path_of(path, state, run, "answers");
+    s = read_lines(&was, path, err);
+    if (s == STATUS_OK && without(&left, &was, id, n) != STATUS_OK)
+        s = error_set(err, STATUS_MEMORY, "%s: no memory", path);
+    if (s == STATUS_OK && *n > 0)
+        s = file_write_atomic(path, left.data, left.len, 0600, err);
+    buf_deinit(&was);
+    buf_deinit(&left);
+    file_unlock(lock);
+    return s;
+}
+
+enum status answers_remove(const char *state, const char *run, struct error *err)
+{
+    static const char *const files[] = {"answers", "answers.lock"};
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        path_of(path, state, run, files[i]);
+        if (unlink(path) != 0 && errno != ENOENT)
+            return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,59 @@
+/* answers.h -- what a server keeps of predictions, so that a row that is asked for again needs no
+ * second draw: state/models/RUN/answers, beside the model that has made them.
+ *
+ * A line for each: data epoch, who was left out, id, scores.  An answer is one of these three and
+ * of the model; the epoch is a number that the operator moves when data has changed, and answers of
+ * others are not looked at.  Lines are appended; one that a crash has cut short is dropped, and
+ * costs another draw.  Scores are about persons: mode 0600, and answers_forget() takes one out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DAEMON_ANSWERS_H
+#define COLONNADE_DAEMON_ANSWERS_H
+
+#include "common/base/buf.h"
+#include "common/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ANSWERS_FILE_MAX = 1 << 30, ANSWERS_ABSENT_MAX = 1100 };
+
+/* Whose answers: those of other keys stand in the same file. */
+struct answers_key {
+    uint64_t epoch;
+    char absent[ANSWERS_ABSENT_MAX]; /* numbers of the roster, from 0, with + between; "": nobody */
+    uint32_t outputs;                /* scores of a row */
+};
+
+struct answers {
+    char *path; /* of the file */
+    int lock;
+    struct answers_key key;
+    struct buf file;
+    struct answer *answer; /* n of them, in the order of their ids */
+    float *scores;         /* theirs */
+    size_t n;
+};
+
+/* Reads what is kept, and keeps others out (answers_forget, another process) until answers_close.
+ * STATUS_CONFIG: somebody has it. */
+enum status answers_open(struct answers *a, const char *state, const char *run,
+                         const struct answers_key *key, struct error *err) MUST_USE;
+void answers_close(struct answers *a); /* safe on a zeroed struct */
+/* `outputs` scores of this id, or NULL; until the next answers_keep. */
+const float *answers_find(const struct answers *a, const char *id, size_t n);
+/* Adds `rows` of them, durably: row i's id is ids + at[i], up to the line end before at[i + 1]. */
+enum status answers_keep(struct answers *a, const char *ids, const uint32_t *at, uint32_t rows,
+                         const float *scores, struct error *err) MUST_USE;
+
+/* Of all keys; *n: how many there were. */
+enum status answers_count(const char *state, const char *run, size_t *n,
+                          struct error *err) MUST_USE;
+enum status answers_forget(const char *state, const char *run, const char *id, size_t *n,
+                           struct error *err) MUST_USE;
+/* With the model they go: all of them. */
+enum status answers_remove(const char *state, const char *run, struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,27 @@
+/* verdict.h -- what a person is told of a model: its score in a word, and when it has learned
+ * nothing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_METRICS_VERDICT_H
+#define COLONNADE_METRICS_VERDICT_H
+
+#include "common/metrics/score.h"
+
+/* Labels of the rows that were scored. */
+struct verdict_rows {
+    const float *target;
+    size_t n;
+};
+
+/* The score that says most: of classes accuracy, or AUC where the largest class has at least twice
+ * the rows of the smallest; of values R2; else the loss.  False: there is none at all. */
+bool verdict_metric(enum score_metric *m, const struct score *s, const struct verdict_rows *rows);
+
+/* Why the model is no better than a guess that knows no features, as words for a log; NULL: it is.
+ * A loss that is not finite; of values R2 at most 0; of two classes an AUC within three standard
+ * deviations of 0.5 (Hanley and McNeil 1982, under chance), or below; of more an accuracy not above
+ * the share of the largest class. */
+const char *verdict_learned_nothing(const struct score *s, const struct verdict_rows *rows);
+
+#endif

@@ -1,0 +1,102 @@
+/* test_verdict.c -- which score stands for a model, and which models are called a guess.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/metrics/verdict.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { ROWS = 100 };
+
+/* The first `ones` rows are of class 1, the next `twos` of class 2, the others of class 0. */
+static struct verdict_rows rows_of(float target[ROWS], size_t ones, size_t twos)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        target[i] = i < ones ? 1.0F : i < ones + twos ? 2.0F : 0.0F;
+    return (struct verdict_rows){target, ROWS};
+}
+
+static struct score classes_score(double accuracy, double auc)
+{
+    return (struct score){
+        .value = {[SCORE_LOSS] = 0.5, [SCORE_ACCURACY] = accuracy, [SCORE_AUC] = auc},
+        .has = {[SCORE_LOSS] = true, [SCORE_ACCURACY] = true, [SCORE_AUC] = true}};
+}
+
+static enum score_metric chosen(const struct score *s, const struct verdict_rows *rows)
+{
+    enum score_metric m;
+
+    assert_true(verdict_metric(&m, s, rows));
+    return m;
+}
+
+static void test_uneven_classes_are_told_by_auc(void **state)
+{
+    float target[ROWS];
+    struct score s = classes_score(0.7, 0.8);
+    struct verdict_rows rows = rows_of(target, 35, 0);
+    enum score_metric m;
+
+    (void)state;
+    assert_int_equal(chosen(&s, &rows), SCORE_ACCURACY);
+    rows = rows_of(target, 33, 0);
+    assert_int_equal(chosen(&s, &rows), SCORE_AUC);
+    s.has[SCORE_AUC] = false;
+    assert_int_equal(chosen(&s, &rows), SCORE_ACCURACY);
+    s = (struct score){.has = {[SCORE_LOSS] = true, [SCORE_R2] = true}};
+    assert_int_equal(chosen(&s, &rows), SCORE_R2);
+    s.has[SCORE_R2] = false;
+    assert_int_equal(chosen(&s, &rows), SCORE_LOSS);
+    s.has[SCORE_LOSS] = false;
+    assert_false(verdict_metric(&m, &s, &rows));
+}
+
+static void expect_guess(bool guess, const struct score *s, const struct verdict_rows *rows)
+{
+    const char *why = verdict_learned_nothing(s, rows);
+
+    if ((why != NULL) != guess)
+        fail_msg("%s", why == NULL ? "no guess" : why);
+}
+
+/* 50 and 50 rows: a standard deviation of sqrt(101 / 30000) = 0.058. */
+static void test_a_guess_is_called_one(void **state)
+{
+    float target[ROWS];
+    struct verdict_rows rows = rows_of(target, 50, 0);
+    struct score s = classes_score(0.6, 0.5 + 3 * 0.057);
+
+    (void)state;
+    expect_guess(true, &s, &rows);
+    s = classes_score(0.6, 0.5 + 3 * 0.059);
+    expect_guess(false, &s, &rows);
+    s = classes_score(0.4, 0.1);
+    expect_guess(true, &s, &rows);
+    s = classes_score(0.99, 0.99);
+    s.value[SCORE_LOSS] = NAN;
+    expect_guess(true, &s, &rows);
+    rows = rows_of(target, 30, 30);
+    s = classes_score(0.40, 0.9);
+    expect_guess(true, &s, &rows);
+    s = classes_score(0.41, 0.4);
+    expect_guess(false, &s, &rows);
+    s = (struct score){.has = {[SCORE_R2] = true}};
+    expect_guess(true, &s, &rows);
+    s.value[SCORE_R2] = 0.01;
+    expect_guess(false, &s, &rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_uneven_classes_are_told_by_auc),
+        cmocka_unit_test(test_a_guess_is_called_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
