@@ -154,7 +154,8 @@ struct server_counts {
 struct server_play {
     const struct server_job *job;
     void *state;  /* the job's */
-    bool started; /* a first generation has begun: `drop` may go on without somebody */
+    bool started; /* a first generation has begun, or come together again in a process that goes on
+                     with the job: `drop` gathers no more than those who are here */
     bool idle;    /* it is over, and there is no other yet */
 };
 

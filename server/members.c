@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "server/job.h"
 
 #include <stdio.h>
 
@@ -18,9 +19,15 @@ bool server_waits(const struct server_federation *f)
     return f->terms.straggler == STRAGGLER_WAIT;
 }
 
+/* What a process before this one has trained counts, too. */
 bool server_does_without(const struct server_federation *f)
 {
-    return !server_waits(f) && f->play.started;
+    enum wire_outcome outcome;
+
+    if (server_waits(f))
+        return false;
+    return f->play.started ||
+           (!f->play.idle && f->play.job->state(f->play.state, &outcome) != JOB_FRESH);
 }
 
 /* --- deadlines --- */
