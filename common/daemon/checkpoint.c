@@ -31,7 +31,7 @@ static enum status load(const char *path, const struct checkpoint_place *at,
     uint8_t key[SEALED_KEY_BYTES];
     enum status s = STATUS_OK;
 
-    buf_init(out, CHECKPOINT_BYTES_MAX);
+    buf_init(out, SIZE_MAX); /* an own file, as large as its session made it */
     label[0] = 0;
     if (at->state_key[0] == 0 && exists(path))
         return error_set(err, STATUS_CONFIG,

@@ -12,8 +12,6 @@
 #include "common/base/status.h"
 #include "common/crypto/sealed.h"
 
-enum { CHECKPOINT_BYTES_MAX = 1 << 30 };
-
 /* Where it is, and the key that seals it ("": none is configured). */
 struct checkpoint_place {
     const char *state, *state_key;

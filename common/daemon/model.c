@@ -9,8 +9,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-enum { MODEL_FILE_MAX = 1 << 30 };
-
 enum status model_write(const struct nn_net *n, const char *state, const char *export_file,
                         char sha256[DIGEST_HEX_CHARS + 1], struct error *err)
 {
@@ -19,7 +17,7 @@ enum status model_write(const struct nn_net *n, const char *state, const char *e
     struct buf model;
     enum status s;
 
-    buf_init(&model, MODEL_FILE_MAX);
+    buf_init(&model, SIZE_MAX); /* a model that could be trained can be written */
     s = safetensors_print(n, &model);
     if (s != STATUS_OK) {
         buf_deinit(&model);

@@ -155,7 +155,7 @@ static enum status keep_as(const char *state, const char *run, const struct buf 
         return s;
     if (!there_is(path))
         return file_write_atomic(path, package->data, package->len, 0600, err);
-    buf_init(&there, PACKAGE_FILE_MAX);
+    buf_init(&there, SIZE_MAX);
     s = file_read_own(path, &there, err);
     if (s == STATUS_OK)
         *taken = there.len != package->len || memcmp(there.data, package->data, there.len) != 0;
@@ -172,7 +172,7 @@ enum status models_keep(const char *state, struct package *p, const struct nn_ne
     bool taken = true;
     enum status s;
 
-    buf_init(&out, PACKAGE_FILE_MAX);
+    buf_init(&out, SIZE_MAX);
     snprintf(p->run, sizeof p->run, "x");
     s = package_print(p, n, &out, err); /* for the plan's digest */
     digest_hex(hex, p->plan_sha256, sizeof p->plan_sha256);

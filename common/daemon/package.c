@@ -17,7 +17,7 @@
 void package_init(struct package *p)
 {
     *p = (struct package){0};
-    buf_init(&p->file, PACKAGE_FILE_MAX);
+    buf_init(&p->file, SIZE_MAX);
 }
 
 void package_deinit(struct package *p)

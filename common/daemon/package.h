@@ -23,7 +23,6 @@
 
 enum {
     PACKAGE_RUN_MAX = 40,        /* characters of a run's name: a-z, 0-9 and '-' */
-    PACKAGE_FILE_MAX = 1 << 30,  /* bytes */
     PACKAGE_WIDTH_MAX = 1 << 24, /* of a layer: M P under concat */
     PACKAGE_TEXT_MAX = 60 << 20, /* of the metadata: 65536 columns, thrice */
     PACKAGE_SCORE_MAX = 512,

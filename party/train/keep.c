@@ -6,12 +6,10 @@
 #include "common/base/check.h"
 #include "common/crypto/secret.h"
 
-enum { KEEP_MAX = 1 << 30 }; /* bytes */
-
 void party_keep_init(struct party_keep *k)
 {
-    buf_init(&k->last, KEEP_MAX);
-    buf_init(&k->before, KEEP_MAX);
+    buf_init(&k->last, SIZE_MAX); /* as large as the bottom, whatever its features (learner.c) */
+    buf_init(&k->before, SIZE_MAX);
 }
 
 void party_keep_deinit(struct party_keep *k)

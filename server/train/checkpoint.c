@@ -78,7 +78,7 @@ enum status server_checkpoint_save(const struct config_server *c,
     struct buf bytes;
     enum status s;
 
-    buf_init(&bytes, CHECKPOINT_BYTES_MAX);
+    buf_init(&bytes, SIZE_MAX);
     s = server_session_save(session, &bytes);
     if (s == STATUS_OK)
         s = server_checkpoint_write(c, server_session_plan_digest(session),

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     package_init(&p);
     package_init(&again);
-    buf_init(&out, PACKAGE_FILE_MAX);
+    buf_init(&out, SIZE_MAX);
     if (package_parse(&p, data, size, &err) == STATUS_OK && nn_spec_params(&p.spec) < PARAMS_MAX)
         print_again(&p, &out);
     if (out.len > 0) {

@@ -29,7 +29,7 @@ enum { AGGREGATIONS = 4, BOTTOMS = 3, VIEWS = 2, STRAGGLERS = 3 };
 /* What children leave to their parent. */
 struct board {
     uint64_t now, done; /* the seed under way; pairs that came to their end */
-    uint64_t differences, crashes, released, refused, troubled, recovered, too_long;
+    uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider;
     uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
     uint64_t once, strict, encoding[ENCODING_TOPK + 1], task[TASK_REGRESSION + 1];
 };
@@ -53,6 +53,7 @@ static void count(struct board *b, const struct pair *p, const struct play *y)
     b->too_long += y->run[0].too_long;
     b->once += plan->training.releases == RELEASES_ONCE;
     b->strict += p->strict;
+    b->wider += p->more > 0;
     b->encoding[plan->protocol.encoding]++;
     b->task[plan->model.task]++;
     b->kind[plan->protocol.aggregation][p->bottom[p->victim].train][plan->protocol.local_view]
@@ -154,7 +155,8 @@ static void print_board(const struct board *b, double took)
         printf(" %s %" PRIu64, encodings[e], b->encoding[e]);
     printf("\n  tasks: binary %" PRIu64 " multiclass %" PRIu64 " regression %" PRIu64,
            b->task[TASK_BINARY], b->task[TASK_MULTICLASS], b->task[TASK_REGRESSION]);
-    printf("; once %" PRIu64 "; default policy %" PRIu64 "\n", b->once, b->strict);
+    printf("; once %" PRIu64 "; default policy %" PRIu64 "; more features %" PRIu64 "\n", b->once,
+           b->strict, b->wider);
     printf("  %.1f %% reached a release, %.1f %% were refused before anything; %.1f %% had trouble "
            "(%" PRIu64 " of them went on to a good end); %.1f ms a pair\n",
            100 * (double)b->released / n, 100 * (double)b->refused / n,
@@ -165,6 +167,7 @@ static void print_board(const struct board *b, double took)
 static uint64_t too_little(const struct board *b)
 {
     uint64_t rare = 0;
+    const bool alike = b->done >= MANY && b->wider * 100 < b->done * TASK_PERCENT_MIN;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;
 
     for (size_t t = TASK_BINARY; t <= TASK_REGRESSION; t++)
@@ -174,9 +177,12 @@ static uint64_t too_little(const struct board *b)
                TASK_PERCENT_MIN);
     if (b->too_long > 0)
         printf("FAIL  %" PRIu64 " pairs were longer than what is compared\n", b->too_long);
+    if (alike)
+        printf("FAIL  fewer than %d %% of the pairs differ in their number of features\n",
+               TASK_PERCENT_MIN);
     if (idle)
         printf("FAIL  fewer than %d %% of the pairs reached a release\n", RELEASED_PERCENT_MIN);
-    return b->too_long + idle + rare;
+    return b->too_long + idle + rare + alike;
 }
 
 uint64_t crowd_play(const struct crowd *c, uint64_t *pairs)

@@ -4,6 +4,7 @@
 #include "tests/interference/pair.h"
 
 #include "common/base/check.h"
+#include "common/base/mem.h"
 #include "tests/interference/hostile.h"
 #include "tests/interference/plan.h"
 #include "tests/sim/world.h"
@@ -13,7 +14,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DRAW_SHAPE, DRAW_PLAN, DRAW_PARTIES, DRAW_TROUBLE, DRAW_DATA, DRAW_SIDE, DRAW_LABELS };
+enum {
+    DRAW_SHAPE,
+    DRAW_PLAN,
+    DRAW_PARTIES,
+    DRAW_TROUBLE,
+    DRAW_DATA,
+    DRAW_SIDE,
+    DRAW_LABELS,
+    DRAW_MORE
+};
 enum { PAIR_VALUES_MAX = 64 };
 
 /* --- parties --- */
@@ -63,6 +73,15 @@ static void draw_bottom(struct pair_bottom *b, struct dice *d)
     b->clip = DICE_PICK(d, clips);
 }
 
+/* Where the rows decide which features there are (rows_may_decide, party/prepare.c). */
+static void draw_more(struct pair *p, struct dice d, bool polynomial)
+{
+    const struct pair_bottom *b = &p->bottom[p->victim];
+
+    if (!polynomial && b->train != TRAIN_DP && dice_percent(&d, 50))
+        p->more = (uint32_t)dice_between(&d, 1, PAIR_MORE_MAX);
+}
+
 static void draw_parties(struct pair *p, struct dice *d)
 {
     static const char *const layers[] = {"[]", "[]", "[3]", "[4, 3]"}, *const activations[] = {
@@ -87,6 +106,7 @@ static void draw_parties(struct pair *p, struct dice *d)
     p->victim = (uint32_t)dice_between(d, 0, p->options.parties - 1);
     p->columns = dice_percent(d, 30);
     p->record = (uint32_t)dice_between(d, 0, p->options.train_rows - 1);
+    draw_more(p, dice_of(p->seed, DRAW_MORE, 0), polynomial);
 }
 
 /* --- data --- */
@@ -135,6 +155,24 @@ static void fill_party(const struct pair *p, uint32_t i, int side, struct table 
     }
 }
 
+/* A column for a level, or a gap, that `record` alone has: noughts but for it, behind the others.
+ */
+static void widen(struct table *t, uint32_t more, uint32_t record)
+{
+    const size_t cols = t->cols + more;
+    float *x = mem_alloc(t->rows * cols + 1, sizeof *x);
+
+    CHECK(x != NULL);
+    for (size_t r = 0; r < t->rows; r++) {
+        memcpy(x + r * cols, t->x + r * t->cols, t->cols * sizeof *x);
+        for (size_t c = t->cols; c < cols; c++)
+            x[r * cols + c] = r == record;
+    }
+    mem_free(t->x);
+    t->x = x;
+    t->cols = cols;
+}
+
 /* The same in both runs.  The server has read its own and knows them for what the plan says; those
  * of a party may be others, and come from wherever they come. */
 static void fill_labels(const struct pair *p, struct sim *s)
@@ -163,6 +201,12 @@ void pair_arrange(const struct pair *p, struct sim *s, int side)
         to->config.clip = p->bottom[i].clip;
         to->config.noise = p->bottom[i].noise;
         fill_party(p, i, side, &to->train, &to->test);
+        if (i == p->victim && p->more > 0)
+            snprintf(to->config.scale, sizeof to->config.scale, "fit");
+        if (i == p->victim && p->more > 0 && side == 1) {
+            widen(&to->train, p->more, p->record);
+            widen(&to->test, p->more, p->options.train_rows);
+        }
     }
     for (size_t i = 0; i < p->rules_n; i++)
         sim_rule(s, p->rule[i]);
@@ -294,5 +338,7 @@ void pair_print(const struct pair *p, FILE *to)
             p->columns ? "all its columns\n" : "");
     if (!p->columns)
         fprintf(to, "its values of record %u\n", p->record);
+    if (p->more > 0)
+        fprintf(to, "  and %u features more in run B\n", p->more);
     print_sides(p, to);
 }

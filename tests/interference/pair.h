@@ -2,7 +2,7 @@
  *
  * Both runs have the same plan, configurations, ids, row counts, noise, and the same script of a
  * hostile server (hostile.h).  They differ in the values of one record at one party, the victim, or
- * in all of the victim's columns.
+ * in all of the victim's columns; where the rows decide which features there are, in their number.
  *
  * A plan is drawn key by key from the table of keys (common/config/plan_keys.c), so that a new key
  * is drawn as soon as it is in the table: a value is kept when plan_check admits it, else the key
@@ -18,6 +18,9 @@
 #include "tests/sim/sim.h"
 
 enum { PAIR_PARTIES_MAX = 5, PAIR_SET_MAX = 96, PAIR_PARTY_SETS_MAX = 16, PAIR_RULES_MAX = 3 };
+
+/* More features than p->options.columns, as a level or a missing value of one record may make. */
+enum { PAIR_MORE_MAX = 3 };
 
 /* What of one party the others do not decide. */
 struct pair_bottom {
@@ -36,6 +39,7 @@ struct pair {
     uint32_t victim;
     bool columns; /* all of the victim's values differ; else those of `record` */
     uint32_t record;
+    uint32_t more; /* features that the victim has in run B alone, of which its rows decide */
     /* Messages that are cut, delayed, repeated, altered, or that kill who says them. */
     struct sim_rule rule[PAIR_RULES_MAX];
     size_t rules_n;

@@ -83,6 +83,15 @@ static void disk_full(struct sim *s)
     world_kept(s, WHO, &full);
 }
 
+/* Said, it would be of a plan that asks for more than the records' features leave room for. */
+static void memory_short(struct sim *s)
+{
+    struct error few = {STATUS_MEMORY, "no memory for a checkpoint"};
+
+    in_the_run(s);
+    world_kept(s, WHO, &few);
+}
+
 static void ledger_named(struct sim *s)
 {
     struct error lost = {STATUS_POLICY, "ledger: " SECRET "/state/ledger.db ends at 0"};
@@ -145,6 +154,7 @@ static const struct fault {
     {load_strange, "model.load: not the weights of this bottom", "model.load: ", 2},
     {noise_without_grid, "model.noise: no grid for this bottom", "model.noise: ", 2},
     {disk_full, "local I/O failure", "no space left (xyzzy)", 6},
+    {memory_short, "", "no memory for a checkpoint", 6},
     {budget_spent, "policy.max_releases.record: over its limit", "would reach 12 releases", 5},
     {ledger_full, "refused by privacy budget", "accounts for 9 mechanisms", 5},
     {budget_short, "policy.max_releases.record: over its limit", " times, 1 is the most", 5},

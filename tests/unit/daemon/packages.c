@@ -112,7 +112,7 @@ void packages_print(struct package *p, const struct nn_net *n, struct buf *out)
 {
     struct error err = {0};
 
-    buf_init(out, PACKAGE_FILE_MAX);
+    buf_init(out, SIZE_MAX);
     CHECK(package_print(p, n, out, &err) == STATUS_OK);
 }
 

@@ -48,7 +48,7 @@ static void test_what_does_not_fit_together_is_refused(void **state)
     packages_init(&s);
     packages_bottom(&p);
     packages_print(&p, &s.bottom, &b);
-    buf_init(&other, PACKAGE_FILE_MAX);
+    buf_init(&other, SIZE_MAX);
     packages_with(&other, &b, "abc-2", "abc-2");
     assert_int_equal(packages_parse(&other, other.len), STATUS_OK);
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
@@ -73,7 +73,7 @@ static void test_each_class_of_a_head_has_a_name_or_none_has(void **state)
     packages_init(&s);
     packages_head(&p);
     packages_print(&p, &s.head, &b);
-    buf_init(&other, PACKAGE_FILE_MAX);
+    buf_init(&other, SIZE_MAX);
     packages_with(&other, &b, "no\\nyes\\n", "");
     assert_int_equal(packages_parse(&other, other.len), STATUS_OK);
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
