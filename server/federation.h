@@ -156,7 +156,8 @@ struct server_counts {
 struct server_play {
     const struct server_job *job;
     void *state;  /* the job's */
-    bool started; /* a first generation has begun: `drop` may go on without somebody */
+    bool started; /* a first generation has begun, or come together again in a process that goes on
+                     with the job: `drop` gathers no more than those who are here */
     bool idle;    /* it is over, and there is no other yet */
 };
 
@@ -167,7 +168,6 @@ struct server_federation {
     struct server_play play;
     struct sm sm;
     uint64_t now_us;    /* of the step under way */
-    uint64_t clock_us;  /* since when this phase has run, with the one whose time it shares */
     struct error error; /* why the job failed, or the last reason to drop a peer */
     struct server_peer peer[WIRE_MEMBERS_MAX];
     struct server_set set;
