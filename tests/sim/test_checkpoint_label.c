@@ -48,8 +48,8 @@ static void expect(bool before, enum status want, const char *bytes)
 {
     struct error err = {0};
     struct buf out;
-    enum status s = before ? party_checkpoint_load_before(&in, &out, &err)
-                           : party_checkpoint_load(&in, &out, &err);
+    enum status s = before ? party_checkpoint_load_before(&in, in.config.state, &out, &err)
+                           : party_checkpoint_load(&in, in.config.state, &out, &err);
 
     assert_int_equal(s, want);
     if (s == STATUS_OK) {
@@ -90,7 +90,7 @@ static void test_without_one_there_is_nothing_to_refuse(void **state)
 
     (void)state;
     assert_int_equal(checkpoint_remove(&at, &err), STATUS_OK);
-    assert_int_equal(party_checkpoint_load_before(&in, &out, &err), STATUS_OK);
+    assert_int_equal(party_checkpoint_load_before(&in, in.config.state, &out, &err), STATUS_OK);
     assert_int_equal(out.len, 0);
     secret_buf_deinit(&out);
 }
