@@ -189,6 +189,8 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (s == STATUS_OK)
         s = check_rows(p);
     if (s == STATUS_OK)
+        s = p->setup->ledger.may_answer(p->setup->ledger.owner, p->error);
+    if (s == STATUS_OK)
         s = price(p);
     if (s == STATUS_OK && !p->planned)
         s = make_room(p);

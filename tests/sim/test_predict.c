@@ -532,6 +532,11 @@ static void too_many(struct play *p)
     p->s->party[1].config.policy.predict_rows = ROWS - 1;
 }
 
+static void overasked(struct play *p)
+{
+    p->s->party[1].overasked = true;
+}
+
 /* A server that does not ask itself whether it may. */
 static void leave_out(struct play *p)
 {
@@ -552,6 +557,7 @@ static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **sta
     expect_refused(pbm, no_rows);
     expect_refused(pbm, small_limit);
     expect_refused(pbm, too_many);
+    expect_refused(pbm, overasked);
     expect_refused(fixed, leave_out);
 }
 
