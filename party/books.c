@@ -97,24 +97,36 @@ static void fingerprint(struct books *b)
     digest_deinit(&d);
 }
 
+static enum status bind_all(struct books *b, struct error *err)
+{
+    enum status s = bind(b, &b->in->train, &b->train_slots, &b->train_set, err);
+
+    if (s == STATUS_OK)
+        s = bind(b, &b->in->test, &b->test_slots, &b->test_set, err);
+    if (s == STATUS_OK)
+        fingerprint(b);
+    return s;
+}
+
 enum status books_open(struct books *b, const struct party_inputs *in, struct error *err)
 {
     enum status s;
 
     *b = (struct books){.in = in};
     s = books_open_ledger(&b->ledger, &in->config, true, err);
-    if (s == STATUS_OK)
-        s = bind(b, &in->train, &b->train_slots, &b->train_set, err);
-    if (s == STATUS_OK)
-        s = bind(b, &in->test, &b->test_slots, &b->test_set, err);
-    if (s == STATUS_OK)
-        fingerprint(b);
-    return s;
+    return s == STATUS_OK ? bind_all(b, err) : s;
+}
+
+enum status books_share(struct books *b, const struct books *whole, const struct party_inputs *in,
+                        struct error *err)
+{
+    *b = (struct books){.in = in, .ledger = whole->ledger, .borrowed = true};
+    return bind_all(b, err);
 }
 
 void books_close(struct books *b)
 {
-    if (b->ledger != NULL)
+    if (b->ledger != NULL && !b->borrowed)
         ledger_close(b->ledger);
     mem_free(b->train_slots);
     mem_free(b->test_slots);

@@ -11,6 +11,7 @@
 struct books {
     const struct party_inputs *in;
     struct ledger *ledger;
+    bool borrowed; /* the ledger is another's, who closes it */
     uint32_t *train_slots, *test_slots;
     uint32_t train_set, test_set; /* the ledger's numbers of both */
     uint32_t *slots;              /* scratch: the slots of a charge */
@@ -27,6 +28,9 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
 
 /* Opens state/ledger.db and binds both data sets. */
 enum status books_open(struct books *b, const struct party_inputs *in, struct error *err) MUST_USE;
+/* Other data sets in the ledger of `whole`, which stays open as long. */
+enum status books_share(struct books *b, const struct books *whole, const struct party_inputs *in,
+                        struct error *err) MUST_USE;
 void books_close(struct books *b); /* safe on a zeroed struct */
 
 /* By which plan policy.max_epsilon is judged from now on. */

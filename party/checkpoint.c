@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct checkpoint_place place_of(const struct party_inputs *in)
+static struct checkpoint_place place_of(const struct party_inputs *in, const char *folder)
 {
-    return (struct checkpoint_place){in->config.state, in->config.state_key};
+    return (struct checkpoint_place){folder, in->config.state_key};
 }
 
 static void label_of(char out[SEALED_LABEL_MAX], const struct party_inputs *in)
@@ -37,37 +37,38 @@ bool party_checkpoint_needed(const struct party_report *rep, enum wire_outcome o
     return rep->progress.begun && !(well && rep->progress.final);
 }
 
-enum status party_checkpoint_load(const struct party_inputs *in, struct buf *out, struct error *err)
+enum status party_checkpoint_load(const struct party_inputs *in, const char *folder,
+                                  struct buf *out, struct error *err)
 {
-    struct checkpoint_place at = place_of(in);
+    struct checkpoint_place at = place_of(in, folder);
     char label[SEALED_LABEL_MAX];
     enum status s = checkpoint_load(&at, label, out, err);
 
     return s == STATUS_OK ? check_label(in, label, out, err) : s;
 }
 
-enum status party_checkpoint_load_before(const struct party_inputs *in, struct buf *out,
-                                         struct error *err)
+enum status party_checkpoint_load_before(const struct party_inputs *in, const char *folder,
+                                         struct buf *out, struct error *err)
 {
-    struct checkpoint_place at = place_of(in);
+    struct checkpoint_place at = place_of(in, folder);
     char label[SEALED_LABEL_MAX];
     enum status s = checkpoint_load_before(&at, label, out, err);
 
     return s == STATUS_OK ? check_label(in, label, out, err) : s;
 }
 
-enum status party_checkpoint_write(const struct party_inputs *in, const struct wire_bytes *bytes,
-                                   struct error *err)
+enum status party_checkpoint_write(const struct party_inputs *in, const char *folder,
+                                   const struct wire_bytes *bytes, struct error *err)
 {
-    struct checkpoint_place at = place_of(in);
+    struct checkpoint_place at = place_of(in, folder);
     char label[SEALED_LABEL_MAX];
 
     label_of(label, in);
     return checkpoint_save(&at, label, bytes->data, bytes->n, err);
 }
 
-enum status party_checkpoint_save(const struct party_inputs *in, const struct party_session *p,
-                                  struct error *err)
+enum status party_checkpoint_save(const struct party_inputs *in, const char *folder,
+                                  const struct party_session *p, struct error *err)
 {
     struct buf bytes;
     enum status s;
@@ -77,14 +78,15 @@ enum status party_checkpoint_save(const struct party_inputs *in, const struct pa
     if (s != STATUS_OK)
         error_set(err, s, "checkpoint: %s", status_words(s));
     else if (bytes.len > 0) /* a plan was accepted: there is something to keep */
-        s = party_checkpoint_write(in, &(struct wire_bytes){bytes.data, bytes.len}, err);
+        s = party_checkpoint_write(in, folder, &(struct wire_bytes){bytes.data, bytes.len}, err);
     secret_buf_deinit(&bytes);
     return s;
 }
 
-enum status party_checkpoint_remove(const struct party_inputs *in, struct error *err)
+enum status party_checkpoint_remove(const struct party_inputs *in, const char *folder,
+                                    struct error *err)
 {
-    struct checkpoint_place at = place_of(in);
+    struct checkpoint_place at = place_of(in, folder);
 
     return checkpoint_remove(&at, err);
 }

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { REDIAL_FIRST_MS = 50, REDIAL_MAX_MS = 5000 };
+enum { REDIAL_FIRST_MS = 50, REDIAL_MAX_MS = 5000, REDIAL_REFUSED_MS = 30000 };
 
 static const struct config_party *config_of(const struct connection *c)
 {
@@ -100,7 +100,6 @@ static void on_open(void *owner, struct net_conn *conn, const uint8_t spki[NET_S
     struct connection *c = owner;
     const struct config_party *mine = config_of(c);
 
-    c->redial_ms = REDIAL_FIRST_MS;
     if (memcmp(spki, c->run->in->roster.server.key, NET_SPKI_BYTES) != 0)
         blame(c, STATUS_AUTH, "the server's key is not the one in the roster");
     else if (mine->policy.roster_sha256[0] == 0 && !peers_on_loopback(net_conn_address(conn)))
@@ -150,6 +149,9 @@ static void on_frame(void *owner, struct net_conn *conn, uint8_t *bytes, size_t 
                     m.broadcast.opens ? (enum traffic_phase)purpose_of(m.broadcast.purpose)->phase
                                       : TRAFFIC_TRAIN,
                     clock_us());
+    c->refused = m.kind == WIRE_REFUSE;
+    if (!c->refused)
+        c->redial_ms = REDIAL_FIRST_MS;
     driver_tell(c->driver, &e);
     if (m.kind == WIRE_OFFER || m.kind == WIRE_HELLOS)
         follow_plan(c);
@@ -162,9 +164,10 @@ static void on_redial(uv_timer_t *t)
 
 static void plan_redial(struct connection *c)
 {
+    const uint64_t most = c->refused ? REDIAL_REFUSED_MS : REDIAL_MAX_MS;
     uint64_t wait = c->redial_ms / 2 + rng_below(&c->run->chance, c->redial_ms / 2 + 1);
 
-    c->redial_ms = c->redial_ms * 2 < REDIAL_MAX_MS ? c->redial_ms * 2 : REDIAL_MAX_MS;
+    c->redial_ms = c->redial_ms * 2 < most ? c->redial_ms * 2 : most;
     uv_timer_start(&c->redial, on_redial, wait, 0);
 }
 

@@ -23,6 +23,7 @@ struct connection {
     bool open; /* TLS is up and the server is the roster's */
     bool closed;
     uint64_t redial_ms;
+    bool refused; /* the server's last word was that it will not have this party */
     struct wire_unpacker unpacker;
     size_t frame_max;
     struct buf frame, delayed; /* delayed: a frame that inject.delay holds back */

@@ -33,6 +33,7 @@ struct party_session {
     const struct party_job *job; /* of the last offer; before one, the first kind */
     bool ended;                  /* it is over: the next offer is of another one */
     bool taken;                  /* an offer of it was */
+    bool unmet;                  /* the last one could not be made: `state` is of one before */
     bool dismissed;              /* the server has said that it is over, and well */
     void *state; /* of it; stays when the job is over, until another one is offered */
     struct party_standing standing;

@@ -3,6 +3,8 @@
  */
 #include "party/holdings.h"
 
+#include "common/base/folder.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 
 static void path_of(char out[CONFIG_PATH_MAX], const struct holdings *h)
 {
-    snprintf(out, CONFIG_PATH_MAX, "%.*s/shares", CONFIG_PATH_MAX - 16, h->config->state);
+    snprintf(out, CONFIG_PATH_MAX, "%.*s/shares", CONFIG_PATH_MAX - 16, h->folder);
 }
 
 static bool outlives(const struct holdings *h)
@@ -26,12 +28,16 @@ static enum status map(void *owner, uint8_t **memory, size_t *bytes, struct erro
 
     path_of(path, h);
     mapped_close(&h->file);
+    if (*bytes > 0)
+        s = folder_make(h->folder, err);
+    if (s != STATUS_OK)
+        return error_wrap(err, "data shares");
     if (*bytes == 0 && outlives(h))
         s = mapped_open(&h->file, path, err);
     else if (*bytes > 0 && outlives(h))
         s = mapped_make(&h->file, path, *bytes, err);
     else if (*bytes > 0)
-        s = mapped_make_unnamed(&h->file, h->config->state, *bytes, err);
+        s = mapped_make_unnamed(&h->file, h->folder, *bytes, err);
     *memory = h->file.data;
     *bytes = h->file.n;
     return s == STATUS_OK ? s : error_wrap(err, "data shares");
@@ -44,9 +50,10 @@ static enum status sync_all(void *owner, struct error *err)
     return outlives(h) ? mapped_sync(&h->file, err) : STATUS_OK;
 }
 
-void holdings_init(struct holdings *h, const struct config_party *config)
+void holdings_init(struct holdings *h, const struct config_party *config, const char *folder)
 {
-    *h = (struct holdings){.config = config};
+    mapped_close(&h->file);
+    *h = (struct holdings){.config = config, .folder = folder};
 }
 
 void holdings_deinit(struct holdings *h)

@@ -1,4 +1,4 @@
-/* holdings.h -- where the shares of everybody's data lie (fedvs): a mapped file of the state
+/* holdings.h -- where the shares of everybody's data lie (fedvs): a mapped file of the run's
  * folder.
  *
  * With a state_key it is `shares` there, and a later process finds them; it goes when the run is
@@ -17,10 +17,12 @@
 
 struct holdings {
     const struct config_party *config;
+    const char *folder; /* of the run */
     struct mapped file;
 };
 
-void holdings_init(struct holdings *h, const struct config_party *config);
+/* Of a zeroed struct, or of another run's holdings, whose file stays. */
+void holdings_init(struct holdings *h, const struct config_party *config, const char *folder);
 void holdings_deinit(struct holdings *h); /* the file stays; safe on a zeroed struct */
 struct party_holdings holdings_for_session(struct holdings *h);
 /* Nobody needs them again; no file is fine. */

@@ -19,7 +19,13 @@ struct loop {
     struct party_run run;
     struct reactor reactor;
     struct connection connection;
+    struct error gone; /* one that stands: why it may not, as the roster is */
 };
+
+static bool stands(const struct loop *l)
+{
+    return l->run.in->config.stand;
+}
 
 /* --- what the session asks for --- */
 
@@ -28,7 +34,7 @@ static void give_back(struct loop *l, const struct action_charge *c)
 {
     struct error err = {0};
 
-    if (books_charge(&l->run.books, c, &err) != STATUS_OK)
+    if (party_run_charge(&l->run, c, &err) != STATUS_OK)
         log_warn("%s", err.text);
 }
 
@@ -42,7 +48,10 @@ static void finish(struct loop *l, const struct action *a)
 {
     l->run.outcome = a->outcome;
     l->run.error = a->error;
-    close_everything(l);
+    if (stands(l)) /* before the next offer, which may be here already */
+        party_run_job_ended(&l->run);
+    if (driver_over(&l->reactor.driver))
+        close_everything(l);
 }
 
 static enum status act(void *owner, const struct action *a)
@@ -80,8 +89,7 @@ static void work(void *owner, const struct action *a, struct error *result)
         party_session_work(l->run.session);
         return;
     }
-    books_judge(&l->run.books, &party_session_report(l->run.session)->plan);
-    result->status = books_charge(&l->run.books, &a->charge, result);
+    result->status = party_run_charge(&l->run, &a->charge, result);
 }
 
 static void keep(void *owner, const struct wire_bytes *kept, struct error *result)
@@ -110,11 +118,15 @@ static void reload(void *owner)
 
     connection_reload(&l->connection);
     s = party_inputs_roster(l->run.in, &changed, &err);
-    if (s == STATUS_POLICY)
+    if (s == STATUS_POLICY && stands(l)) {
+        l->gone = err; /* another process begins with the roster as it is now */
+        driver_tell(&l->reactor.driver, &(struct event){.kind = EVENT_STOP});
+    } else if (s == STATUS_POLICY) {
         connection_end_run(&l->connection, &err);
-    else if (s != STATUS_OK)
+    }
+    if (s != STATUS_OK && s != STATUS_POLICY)
         log_error("reload: %s", err.text);
-    else if (changed)
+    else if (s == STATUS_OK && changed)
         log_warn("reload: the roster is another one: this run goes on with the one it began with");
 }
 
@@ -157,14 +169,20 @@ enum status party_loop_run(const struct party_inputs *in, const struct party_opt
         s = connection_begin(&l->connection, err);
     if (s == STATUS_OK) {
         spans_phase(party_session_spans(l->run.session), TRAFFIC_SETUP, clock_us());
+        if (stands(l))
+            driver_stand(&l->reactor.driver);
         driver_tell(&l->reactor.driver, &(struct event){.kind = EVENT_START});
         connection_dial(&l->connection);
     } else {
         close_everything(l);
     }
     reactor_run(&l->reactor);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK && !stands(l))
         s = party_run_end(&l->run, err);
+    if (s == STATUS_OK && stands(l)) {
+        *err = l->gone;
+        s = err->status;
+    }
     party_run_deinit(&l->run);
     connection_deinit(&l->connection);
     mem_free(l);

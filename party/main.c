@@ -39,8 +39,9 @@ static const struct options_about about = {
         "                       has come with, exit; all: everybody\n"
         "  --predict RUN        answer one job of predictions by the model of RUN (served: the one "
         "in\n"
-        "                       use), for rows of data.predict, and end; with -n: check them "
-        "only\n"
+        "                       use), for rows of data.predict, and end; with -n: check and "
+        "price\n"
+        "                       them only\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
         "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -139,13 +140,20 @@ static enum status print_price(const struct options *o, const struct party_input
 static enum status check_predictions(const struct options *o, struct party_inputs *in,
                                      struct error *err)
 {
+    struct price price;
+    struct buf out;
     enum status s = keyfiles_check(&in->config.identity, false, in->config.state_key, err);
 
+    buf_init(&out, PRINT_MAX);
     if (s == STATUS_OK)
         s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
     if (s == STATUS_OK)
-        printf("# %zu rows can be predicted by the model of run %s\n", in->test.rows,
-               in->model.run);
+        s = price_predictions(&price, in, err);
+    if (s == STATUS_OK)
+        s = price_print_predictions(&price, in, &out);
+    if (s == STATUS_OK)
+        fwrite(out.data, 1, out.len, stdout);
+    buf_deinit(&out);
     return s;
 }
 
@@ -169,6 +177,8 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
             s = print_config(in, err);
         return s == STATUS_OK ? print_price(o, in, err) : s;
     }
+    if (o->own_value[OWN_PREDICT] != NULL)
+        in->config.stand = false; /* one job, and an end */
     if (o->own_value[OWN_PREDICT] != NULL)
         s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
     else

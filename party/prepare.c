@@ -374,7 +374,7 @@ static enum status read_predicted_persons(struct party_inputs *in, struct error 
     return s;
 }
 
-enum status party_inputs_predict(struct party_inputs *in, const char *run, struct error *err)
+enum status party_inputs_model(struct party_inputs *in, const char *run, struct error *err)
 {
     enum status s;
 
@@ -385,13 +385,25 @@ enum status party_inputs_predict(struct party_inputs *in, const char *run, struc
     if (s == STATUS_OK && in->model.role != PACKAGE_BOTTOM)
         s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a head", in->config.state,
                       in->model.run);
-    if (s == STATUS_OK)
-        s = read_predicted(in, err);
+    return s;
+}
+
+enum status party_inputs_predicted(struct party_inputs *in, struct error *err)
+{
+    enum status s = read_predicted(in, err);
+
     if (s == STATUS_OK && in->config.group[0] != 0)
         s = read_predicted_persons(in, err);
     if (s == STATUS_OK)
         limit_tables(in);
     return s;
+}
+
+enum status party_inputs_predict(struct party_inputs *in, const char *run, struct error *err)
+{
+    enum status s = party_inputs_model(in, run, err);
+
+    return s == STATUS_OK ? party_inputs_predicted(in, err) : s;
 }
 
 void party_inputs_deinit(struct party_inputs *in)

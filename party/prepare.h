@@ -47,6 +47,10 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err) MUST_U
  * wants it, and nothing else. */
 enum status party_inputs_predict(struct party_inputs *in, const char *run,
                                  struct error *err) MUST_USE;
+/* That in its two parts: which model, and the rows as it wants them. */
+enum status party_inputs_model(struct party_inputs *in, const char *run,
+                               struct error *err) MUST_USE;
+enum status party_inputs_predicted(struct party_inputs *in, struct error *err) MUST_USE;
 /* The roster file as it is now: what is agreed on in a run is the roster that it began with.
  * STATUS_POLICY: it lacks the server or a member of the run, by their keys, so the run must not go
  * on; *changed: whatever else is new waits for the next run.  Else why it cannot be read. */

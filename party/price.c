@@ -5,6 +5,7 @@
 
 #include "common/base/mem.h"
 #include "common/flow/mechanism.h"
+#include "common/flow/prediction.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/noise.h"
 #include "common/privacy/paper.h"
@@ -13,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { ORDERS = 8 };
 static const double orders[ORDERS] = {1.25, 1.5, 2, 4, 8, 16, 32, 64};
@@ -126,6 +128,37 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
     out->set.records = out->records;
     out->delta = mechanism_delta(p, out->records);
     out->entry = policy_planned(p, &out->set, &out->releases);
+    return ask_room(out, in, err);
+}
+
+enum status price_predictions(struct price *out, const struct party_inputs *in, struct error *err)
+{
+    struct plan *p = &out->plan;
+    enum status s;
+
+    *out = (struct price){.file = in->model.run};
+    s = prediction_plan(p, &in->model.plan, in->model.reach, err);
+    if (s == STATUS_OK)
+        s = read_ledger(out, in, err);
+    if (s != STATUS_OK)
+        return s;
+    for (size_t i = 0; i < in->roster.n; i++)
+        out->members[i] = (uint8_t)i;
+    if (out->records < in->test.rows)
+        out->records = in->test.rows;
+    out->set =
+        (struct policy_set){.roster = &in->roster,
+                            .members = out->members,
+                            .n = in->roster.n,
+                            .self = in->self,
+                            .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
+                            .persons = &in->persons,
+                            .together = 1,
+                            .records = out->records};
+    out->delta = mechanism_delta(p, out->records);
+    out->entry = policy_mechanism(p, &out->set);
+    out->entry.releases = in->test.rows;
+    out->entry.participations_max = 1;
     return ask_room(out, in, err);
 }
 
@@ -316,6 +349,37 @@ enum status price_print(const struct price *p, struct buf *out)
     if (s == STATUS_OK)
         s = print_curves(p, claims, n, out);
     return s == STATUS_OK ? print_paper(p, out) : s;
+}
+
+enum status price_print_predictions(const struct price *p, const struct party_inputs *in,
+                                    struct buf *out)
+{
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    struct account_entry all[ACCOUNT_MECHANISMS_MAX + 1];
+    size_t n = account_claims(claims, &p->entry, 1, p->delta, plan_withstands(&p->plan));
+    struct error why = {0};
+    enum status s = buf_printf(
+        out,
+        "# %" PRIu64 " rows can be predicted by the model of run %s, each once, for this party, "
+        "one of %zu\n",
+        p->entry.releases, p->file, p->set.n);
+
+    if (s == STATUS_OK)
+        s = print_mechanism(&p->entry, out);
+    if (s == STATUS_OK)
+        s = print_room(p, out);
+    if (s == STATUS_OK)
+        s = print_claims(p, claims, n, out);
+    if (s != STATUS_OK)
+        return s;
+    memcpy(all, p->spent, p->spent_n * sizeof *all);
+    all[p->spent_n] = p->entry;
+    s = p->taken
+            ? policy_check_entries(&in->config.policy, &p->plan, &p->set, all, p->spent_n + 1, &why)
+            : policy_full(&why);
+    if (s == STATUS_OK)
+        return buf_printf(out, "# this party's policy accepts all of them\n");
+    return buf_printf(out, "# this party's policy refuses all of them together: %s\n", why.text);
 }
 
 /* --- the policy --- */

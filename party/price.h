@@ -42,6 +42,13 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
  * lines. */
 enum status price_print(const struct price *p, struct buf *out) MUST_USE;
 
+/* What it costs to answer for every row of data.predict once (party_inputs_predict), on top of
+ * what the ledger holds; and whether the policy takes them all. */
+enum status price_predictions(struct price *out, const struct party_inputs *in,
+                              struct error *err) MUST_USE;
+enum status price_print_predictions(const struct price *p, const struct party_inputs *in,
+                                    struct buf *out) MUST_USE;
+
 /* What this party's policy says of it, on top of what its ledger holds: STATUS_POLICY or
  * STATUS_BUDGET as in a run. */
 enum status price_judge(const struct price *p, const struct party_inputs *in,

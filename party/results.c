@@ -22,15 +22,29 @@
 static const char *kind_names[WIRE_KINDS];
 
 enum status party_results_init(struct party_results *r, const struct party_inputs *in,
-                               const struct party_options *o, uint64_t now_us)
+                               const struct party_options *o, const char *folder, uint64_t now_us)
 {
     memset(r, 0, sizeof *r);
     r->in = in;
     r->options = o;
+    r->folder = folder;
+    r->predicts = in->predicts;
     r->start_us = now_us;
     for (int k = 0; k < WIRE_KINDS; k++)
         kind_names[k] = wire_kind_name((enum wire_kind)k);
     return traffic_init(&r->traffic, 1, kind_names, WIRE_KINDS);
+}
+
+enum status party_results_again(struct party_results *r, uint64_t now_us)
+{
+    const uint64_t tls_in = r->tls_in, tls_out = r->tls_out;
+    enum status s;
+
+    traffic_deinit(&r->traffic);
+    s = party_results_init(r, r->in, r->options, r->folder, now_us);
+    r->tls_in = tls_in;
+    r->tls_out = tls_out;
+    return s;
 }
 
 void party_results_deinit(struct party_results *r)
@@ -238,18 +252,18 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
     r->summary.traffic = &r->traffic;
     if (rep->planned) {
         r->summary.plaintext = aggregation_of(&rep->plan)->plaintext;
-        if (!r->in->predicts)
+        if (!r->predicts)
             r->summary.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
         fill_privacy(&r->summary.privacy, rep, b);
-        if (!r->in->predicts &&
+        if (!r->predicts &&
             (rep->progress.applied > 0 || rep->progress.rounds > 0)) /* else an earlier one stays */
-            s = model_write(party_session_bottom(p), r->in->config.state, r->options->export_file,
+            s = model_write(party_session_bottom(p), r->folder, r->options->export_file,
                             self->model_sha256, err);
         /* Of the very records that claims are about, which it would tell of at no price. */
         if (!r->options->seeded)
             self->model_sha256[0] = 0;
     }
-    snprintf(path, sizeof path, "%.*s/%s.json", CONFIG_PATH_MAX - 32, r->in->config.state,
-             r->in->predicts ? "prediction" : "summary");
+    snprintf(path, sizeof path, "%.*s/%s.json", CONFIG_PATH_MAX - 32, r->folder,
+             r->predicts ? "prediction" : "summary");
     return s == STATUS_OK ? report_write(&r->summary, path, err) : s;
 }

@@ -13,13 +13,19 @@
 struct party_results {
     const struct party_inputs *in;
     const struct party_options *options;
+    const char *folder; /* where its files are written */
+    bool predicts;      /* what is written about is a job of predictions */
     struct traffic traffic;
     struct summary summary;
     uint64_t start_us, tls_in, tls_out; /* of the connection when something was last counted */
 };
 
+/* in, o and folder outlive it. */
 enum status party_results_init(struct party_results *r, const struct party_inputs *in,
-                               const struct party_options *o, uint64_t now_us) MUST_USE;
+                               const struct party_options *o, const char *folder,
+                               uint64_t now_us) MUST_USE;
+/* Another job begins, of which kind the caller says, over the same connection. */
+enum status party_results_again(struct party_results *r, uint64_t now_us) MUST_USE;
 void party_results_deinit(struct party_results *r); /* safe on a zeroed struct */
 
 /* A new connection; and a message of `frame` bytes over it, with the socket bytes since the last

@@ -6,13 +6,18 @@
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/folder.h"
+#include "common/base/log.h"
 #include "common/crypto/secret.h"
+#include "common/daemon/runs.h"
+#include "common/flow/job.h"
+#include "common/flow/prediction.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
 #include "party/predict/predict.h"
 #include "party/train/train.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
@@ -61,15 +66,101 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
     return guesses_equal(&((struct party_run *)owner)->guesses, keys, n, list, err);
 }
 
+/* --- one job after another --- */
+
+static const struct table no_rows;
+
+static bool stands(const struct party_run *r)
+{
+    return r->in->config.stand;
+}
+
+/* Every side has a run under the name that its model gets (common/daemon/models.h). */
+static enum status enter_run(struct party_run *r, const uint8_t digest[WIRE_DIGEST_BYTES],
+                             struct error *err)
+{
+    char hex[DIGEST_HEX_CHARS + 1];
+
+    digest_hex(hex, digest, WIRE_DIGEST_BYTES);
+    snprintf(r->folder, sizeof r->folder, "%.*s/runs/%.16s", CONFIG_PATH_MAX - 32,
+             r->in->config.state, hex);
+    secret_buf_deinit(&r->saved);
+    secret_buf_deinit(&r->saved_before);
+    holdings_init(&r->holdings, &r->in->config, r->folder);
+    return runs_room(r->in->config.state, r->folder, err);
+}
+
+static enum status recall_run(struct party_run *r, struct party_setup *setup, struct error *err)
+{
+    enum status s = party_checkpoint_load(r->in, r->folder, &r->saved, err);
+
+    setup->answers = (struct party_answers){.model = NULL};
+    setup->data.train = &r->in->train;
+    setup->data.test = &r->in->test;
+    if (s == STATUS_OK)
+        s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
+    if (s == STATUS_OK && r->saved.len == 0)
+        s = holdings_remove(&r->holdings, err); /* nobody goes on with them */
+    if (s == STATUS_OK && r->saved.len > 0)
+        setup->saved = (struct party_saved){.last = r->saved.data,
+                                            .last_n = r->saved.len,
+                                            .before = r->saved_before.data,
+                                            .before_n = r->saved_before.len};
+    return s;
+}
+
+/* A text that is none is the job's to refuse. */
+static enum status recall_answers(struct party_run *r, const struct wire_job *job,
+                                  struct party_setup *setup, struct error *err)
+{
+    struct error none = {0};
+    struct prediction about;
+
+    setup->answers = (struct party_answers){.model = NULL};
+    setup->data.train = setup->data.test = &no_rows; /* ids are told, and compared with nobody's */
+    r->results.predicts = true;
+    if (r->in->config.data_predict[0] == 0 ||
+        prediction_parse(&about, job->text.data, job->text.n, &none) != STATUS_OK)
+        return STATUS_OK;
+    return asked_for(&r->asked, r->in, &r->books, about.run, &setup->answers, err);
+}
+
+static enum status recall(void *owner, const struct wire_job *job,
+                          const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
+                          struct error *err)
+{
+    struct party_run *r = owner;
+    enum status s = enter_run(r, digest, err);
+
+    r->playing = true;
+    setup->ledger.records = books_records(&r->books);
+    if (s != STATUS_OK)
+        return s;
+    s = party_results_again(&r->results, clock_us());
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s", status_words(s));
+    spans_phase(party_session_spans(r->session), TRAFFIC_SETUP, clock_us());
+    log_info("run %s: a job of kind %s is offered", r->folder + strlen(r->in->config.state) + 6,
+             job->kind);
+    return job_is(job, JOB_PREDICT) ? recall_answers(r, job, setup, err)
+                                    : recall_run(r, setup, err);
+}
+
+/* --- life --- */
+
 static enum status begin_session(struct party_run *r, struct error *err)
 {
     const struct config_party *c = &r->in->config;
     static const struct party_job *const trains[] = {&party_train_job, NULL},
-                                         *const predicts[] = {&party_predict_job, NULL};
-    static const struct table none = {0};
+                                         *const predicts[] = {&party_predict_job, NULL},
+                                         *const both[] = {&party_train_job, &party_predict_job,
+                                                          NULL};
     const bool predict = r->in->predicts;
     struct party_setup setup = {
-        .jobs = predict ? predicts : trains,
+        .jobs = stands(r) ? both
+                : predict ? predicts
+                          : trains,
+        .recall = stands(r) ? recall : NULL,
         .saved = {.last = r->saved.len > 0 ? r->saved.data : NULL,
                   .last_n = r->saved.len,
                   .before = r->saved_before.data,
@@ -80,7 +171,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .key = &r->in->key,
         .data = {.train = &r->in->train,
                  /* Ids of predictions are compared with nobody's. */
-                 .test = predict ? &none : &r->in->test,
+                 .test = predict ? &no_rows : &r->in->test,
                  .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
                  .persons = &r->in->persons},
         .start = {.weights = r->in->weights.data,
@@ -96,7 +187,9 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .owner = r,
         .clock_us = clock_us,
         .checkpoint_rounds = c->state_key[0] != 0 ? c->checkpoint_rounds : 0,
-        .answers = {&r->in->model, predict ? &r->in->test : NULL},
+        .answers = {.model = &r->in->model,
+                    .rows = predict ? &r->in->test : NULL,
+                    .persons = &r->in->persons},
         .holdings = holdings_for_session(&r->holdings),
         .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
     };
@@ -109,6 +202,7 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     char path[CONFIG_PATH_MAX];
     enum status s = folder_make(r->in->config.state, err);
 
+    snprintf(r->folder, sizeof r->folder, "%s", r->in->config.state);
     snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, r->in->config.state);
     if (s == STATUS_OK)
         s = file_lock(&r->lock, path, err);
@@ -117,21 +211,22 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     if (s == STATUS_OK)
         s = guesses_open(&r->guesses, r->in->config.state, &r->in->key, true, err);
     /* A run that is not complete stays as it is while its models before it predict. */
-    if (s == STATUS_OK && !r->in->predicts)
-        s = party_checkpoint_load(r->in, &r->saved, err);
-    if (s == STATUS_OK && !r->in->predicts)
-        s = party_checkpoint_load_before(r->in, &r->saved_before, err);
-    holdings_init(&r->holdings, &r->in->config);
+    if (s == STATUS_OK && !r->in->predicts && !stands(r))
+        s = party_checkpoint_load(r->in, r->folder, &r->saved, err);
+    if (s == STATUS_OK && !r->in->predicts && !stands(r))
+        s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
+    holdings_init(&r->holdings, &r->in->config, r->folder);
     if (s == STATUS_OK)
         s = begin_session(r, err);
-    if (s == STATUS_OK && !r->in->predicts && !party_session_report(r->session)->shared)
+    if (s == STATUS_OK && !r->in->predicts && !stands(r) &&
+        !party_session_report(r->session)->shared)
         s = holdings_remove(&r->holdings, err); /* of a run that this one does not go on with */
     if (s != STATUS_OK)
         return s;
     r->delay_mean_s = inject_mean_s(&r->in->config.inject, r->in->self, r->in->roster.n);
     s = rng_init_system(&r->chance);
     if (s == STATUS_OK)
-        s = party_results_init(&r->results, r->in, r->options, clock_us());
+        s = party_results_init(&r->results, r->in, r->options, r->folder, clock_us());
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 
@@ -158,12 +253,12 @@ static enum status end_training(struct party_run *r, struct error *err)
 
     spans_stop(party_session_spans(r->session), end.now_us);
     if (needed) /* first of all: nothing else may keep the run from going on */
-        s = party_checkpoint_save(r->in, r->session, err);
+        s = party_checkpoint_save(r->in, r->folder, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
     if (!needed && rep->progress.final && written == STATUS_OK)
         written = party_results_package(&r->results, r->session, &unwritten);
     if (!needed && written == STATUS_OK)
-        written = party_checkpoint_remove(r->in, &unwritten);
+        written = party_checkpoint_remove(r->in, r->folder, &unwritten);
     if ((!needed || !rep->shared) && written == STATUS_OK)
         written = holdings_remove(&r->holdings, &unwritten);
     if (s == STATUS_OK)
@@ -173,14 +268,44 @@ static enum status end_training(struct party_run *r, struct error *err)
 
 enum status party_run_end(struct party_run *r, struct error *err)
 {
-    if (r->in->predicts)
+    if (r->results.predicts)
         return end_predictions(r, err);
     return end_training(r, err);
+}
+
+/* Of a job that has not begun here there is nothing to keep: whoever offers such jobs fills no
+ * disk. */
+static bool leaves_files(struct party_run *r)
+{
+    const struct party_report *rep = party_session_report(r->session);
+
+    return !rep->unmet && (rep->progress.begun || rep->progress.rounds > 0);
+}
+
+void party_run_job_ended(struct party_run *r)
+{
+    const char *name = r->folder + strlen(r->in->config.state) + 6; /* behind "/runs/" */
+    struct error err = r->error;
+    enum status s = STATUS_OK;
+
+    if (!r->playing)
+        return;
+    r->playing = false;
+    if (leaves_files(r)) {
+        s = folder_make(r->folder, &err);
+        if (s == STATUS_OK)
+            s = party_run_end(r, &err);
+    }
+    if (err.status != STATUS_OK || s != STATUS_OK)
+        log_error("run %s: %s: %s", name, wire_outcome_name(r->outcome), err.text);
+    else
+        log_info("run %s: %s", name, wire_outcome_name(r->outcome));
 }
 
 void party_run_deinit(struct party_run *r)
 {
     party_session_free(r->session);
+    asked_deinit(&r->asked);
     holdings_deinit(&r->holdings);
     books_close(&r->books);
     guesses_close(&r->guesses);
@@ -194,7 +319,17 @@ void party_run_deinit(struct party_run *r)
 enum status party_run_keep(const struct party_run *r, const struct wire_bytes *kept,
                            struct error *err)
 {
-    return party_checkpoint_write(r->in, kept, err);
+    enum status s = stands(r) ? folder_make(r->folder, err) : STATUS_OK;
+
+    return s == STATUS_OK ? party_checkpoint_write(r->in, r->folder, kept, err) : s;
+}
+
+enum status party_run_charge(struct party_run *r, const struct action_charge *c, struct error *err)
+{
+    struct books *b = c->predicts && stands(r) ? &r->asked.books : &r->books;
+
+    books_judge(b, &party_session_report(r->session)->plan);
+    return books_charge(b, c, err);
 }
 
 uint64_t party_run_delay_ms(struct party_run *r, const struct wire_msg *m)

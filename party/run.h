@@ -7,6 +7,7 @@
 
 #include "common/crypto/rng.h"
 #include "common/daemon/guesses.h"
+#include "party/asked.h"
 #include "party/books.h"
 #include "party/holdings.h"
 #include "party/results.h"
@@ -15,6 +16,9 @@
 struct party_run {
     const struct party_inputs *in;
     const struct party_options *options;
+    char folder[CONFIG_PATH_MAX]; /* of this run's files: the state, or one in it */
+    bool playing;                 /* a job that was offered is not over */
+    struct asked asked;           /* of a party that stands, to its last job of predictions */
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     struct holdings holdings;
@@ -28,12 +32,18 @@ struct party_run {
     int lock; /* of the state directory */
 };
 
-/* r->in and r->options are filled in.  The run ends with party_run_deinit, whatever the answer. */
+/* r->in and r->options are filled in.  A party that stands is in no job then.  The run ends with
+ * party_run_deinit, whatever the answer. */
 enum status party_run_begin(struct party_run *r, struct error *err) MUST_USE;
 /* Files of the end; the run's own failure, if any, is the answer. */
 enum status party_run_end(struct party_run *r, struct error *err) MUST_USE;
+/* The same of one job of a party that stands, whose way to end is a line in the log. */
+void party_run_job_ended(struct party_run *r);
 void party_run_deinit(struct party_run *r); /* safe on a zeroed struct */
 
+/* What the session asks of its ledger; may run on a worker thread. */
+enum status party_run_charge(struct party_run *r, const struct action_charge *c,
+                             struct error *err) MUST_USE;
 /* Writes what the session wants kept; may run on a worker thread while the session goes on. */
 enum status party_run_keep(const struct party_run *r, const struct wire_bytes *kept,
                            struct error *err) MUST_USE;

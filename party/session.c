@@ -12,6 +12,7 @@
 #include "common/crypto/secret.h"
 #include "common/flow/job.h"
 #include "party/core.h"
+#include "party/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,33 +52,6 @@ static void finish(struct party_session *p, struct actions *a, enum wire_outcome
     act->error = p->error;
 }
 
-/* What failed on this machine, and where its files lie, is in the own log and no matter of the
- * server's.  A text without an end may end in the midst of such a path. */
-static bool own_alone(const struct party_session *p)
-{
-    char folder[CONFIG_PATH_MAX + 1];
-
-    snprintf(folder, sizeof folder, "%s/", p->setup.config->state);
-    return status_kind(p->error.status) == STATUS_KIND_LOCAL ||
-           strlen(p->error.text) == sizeof p->error.text - 1 ||
-           strstr(p->error.text, folder) != NULL;
-}
-
-/* What the server may read of it.  Figures of a budget come from the ledger: other runs, and whose
- * rows are together, are in them. */
-static void tell(const struct party_session *p, char to[WIRE_TEXT_MAX + 1])
-{
-    const char *text = p->error.text;
-    const bool budget = p->error.status == STATUS_BUDGET;
-
-    if (own_alone(p) || (budget && strncmp(text, "policy.", 7) != 0))
-        snprintf(to, WIRE_TEXT_MAX + 1, "%s", status_words(p->error.status));
-    else if (budget)
-        snprintf(to, WIRE_TEXT_MAX + 1, "%.*s: over its limit", (int)strcspn(text, ":"), text);
-    else
-        snprintf(to, WIRE_TEXT_MAX + 1, "%.*s", WIRE_TEXT_MAX, text);
-}
-
 static void say_why(const struct party_session *p, struct actions *a)
 {
     struct action *send = actions_add(a, ACTION_SEND);
@@ -86,7 +60,7 @@ static void say_why(const struct party_session *p, struct actions *a)
     send->msg.refuse.kind = status_kind(p->error.status);
     send->msg.refuse.accused = p->accused;
     send->msg.refuse.generation = p->accused > 0 ? p->fed.set.generation : 0;
-    tell(p, send->msg.refuse.text);
+    words_for_server(send->msg.refuse.text, &p->error, p->setup.config->state);
 }
 
 /* The server is told why, but not of memory: how much a bottom takes may hang on the records. */
@@ -125,7 +99,10 @@ static void accuse_or_refuse(struct party_session *p, struct actions *a)
 static void refuse_if(struct party_session *p, struct actions *a, enum status s)
 {
     p->error.status = s;
-    refuse(p, a);
+    if (p->setup.answers.silent) /* for what the rows are, maybe: as one who is not there */
+        finish(p, a, OUTCOME_FAILED);
+    else
+        refuse(p, a);
 }
 
 /* --- agreeing on a set --- */
@@ -236,7 +213,7 @@ static enum status new_job(struct party_session *p, const struct party_job *job)
     free_job(p);
     p->job = job;
     p->state = state;
-    p->ended = p->taken = false;
+    p->ended = p->taken = p->unmet = false;
     return STATUS_OK;
 }
 
@@ -262,9 +239,10 @@ static enum status meet_job(struct party_session *p, const struct wire_job *j,
                          "the server offers a job of kind %s in the middle of one of kind %s",
                          j->kind, p->job->kind);
     forget_job(p);
+    p->unmet = true;
     job_digest(digest, j->kind, j->text.data, j->text.n);
     if (p->setup.recall != NULL)
-        s = p->setup.recall(p->setup.owner, digest, &p->setup.saved, &p->error);
+        s = p->setup.recall(p->setup.owner, j, digest, &p->setup, &p->error);
     return s == STATUS_OK ? new_job(p, job) : s;
 }
 
@@ -392,6 +370,11 @@ static void disconnected(struct party_session *p, struct actions *a, const struc
         finish(p, a, OUTCOME_FAILED); /* trying again would end the same way */
         return;
     }
+    /* The server may come back to this job, or with another: what is kept takes it up again. */
+    if (!p->ended && p->setup.recall != NULL) {
+        finish(p, a, OUTCOME_STOPPED);
+        return;
+    }
     if (p->sm.phase != PHASE_GATHER)
         sm_move(&p->sm, PHASE_GATHER, p->fed.set.generation);
     arm(p, a);
@@ -432,6 +415,8 @@ static void message(struct party_session *p, struct actions *a, const struct wir
     /* On its way when the server heard of it. */
     if (p->gave_up && (m->kind == WIRE_BROADCAST || m->kind == WIRE_RELAY))
         return;
+    if (p->ended && m->kind == WIRE_REFUSE)
+        log_warn("the server refuses: %s", m->refuse.text); /* its connection is all it ends */
     if (p->ended && m->kind != WIRE_OFFER)
         return; /* of a job that is over here */
     if (!phase_expects(p->sm.phase, false, m->kind)) {
@@ -501,7 +486,8 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
         refuse(p, out);
         break;
     case EVENT_STOP: finish(p, out, OUTCOME_STOPPED); break;
-    case EVENT_RECALLED: CHECK(!"a party keeps no journal");
+    case EVENT_CANCEL:
+    case EVENT_RECALLED: CHECK(!"the server's alone");
     }
 }
 
@@ -579,6 +565,7 @@ const struct party_report *party_session_report(struct party_session *p)
         .phase = p->sm.phase,
         .generation = p->fed.set.generation,
         .dismissed = p->dismissed,
+        .unmet = p->unmet,
         .down_max = WIRE_SETUP_MAX,
     };
     p->job->report(p->state, r);

@@ -30,7 +30,9 @@ struct package;
 /* What predictions are made with; rows NULL: none are. */
 struct party_answers {
     const struct package *model;
-    const struct table *rows; /* prepared as the model wants them */
+    const struct table *rows;      /* prepared as the model wants them */
+    const struct persons *persons; /* whose they are; NULL: each is its own */
+    bool silent; /* the rows cannot be read: nobody is told, this side looks absent */
 };
 
 /* What earlier processes, or this one, have kept of this party's part in a job: the last checkpoint
@@ -92,11 +94,13 @@ struct party_setup {
     struct party_data data;
     struct party_start start;
     struct party_saved saved;
-    /* What is kept of the job of this digest: asked when one is offered that another has gone
+    /* What there is of the job of this digest: asked when one is offered that another has gone
      * before, and of the first as well, where this is set; `saved` is nothing then.  NULL: of jobs
-     * to come nothing is kept.  What it answers with has to stay until the next is asked for. */
-    enum status (*recall)(void *owner, const uint8_t digest[WIRE_DIGEST_BYTES],
-                          struct party_saved *out, struct error *err);
+     * to come nothing is kept.  It fills in what of the setup is one job's: the tables of data,
+     * saved, answers and the ledger's records; that has to stay until the next is asked for. */
+    enum status (*recall)(void *owner, const struct wire_job *job,
+                          const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
+                          struct error *err);
     void *owner;
     struct party_ledger ledger;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
@@ -121,6 +125,7 @@ struct party_report {
     bool dismissed; /* the server itself has said that the run is over, and well */
     bool planned;   /* a plan was accepted, or is that of what was saved */
     bool keeping;   /* bytes of an ACTION_KEEP are still needed */
+    bool unmet;     /* the job that is over could not be made: nothing here is of it */
     bool shared;    /* fedvs: the shares of everybody's data are all here */
     struct party_progress progress;
     struct plan plan;

@@ -99,9 +99,9 @@ static const struct roster_entry *other(const struct party_inputs *in, const cha
 static enum status load_both(const struct party_inputs *in, struct buf *saved, struct buf *before,
                              struct error *err)
 {
-    enum status s = party_checkpoint_load(in, saved, err);
+    enum status s = party_checkpoint_load(in, in->config.state, saved, err);
 
-    return s == STATUS_OK ? party_checkpoint_load_before(in, before, err) : s;
+    return s == STATUS_OK ? party_checkpoint_load_before(in, in->config.state, before, err) : s;
 }
 
 /* The older one first: each writing makes the last one the one before. */
@@ -111,9 +111,11 @@ static enum status write_both(const struct party_inputs *in, const struct buf *s
     enum status s = STATUS_OK;
 
     if (before->len > 0)
-        s = party_checkpoint_write(in, &(struct wire_bytes){before->data, before->len}, err);
+        s = party_checkpoint_write(in, in->config.state,
+                                   &(struct wire_bytes){before->data, before->len}, err);
     return s == STATUS_OK
-               ? party_checkpoint_write(in, &(struct wire_bytes){saved->data, saved->len}, err)
+               ? party_checkpoint_write(in, in->config.state,
+                                        &(struct wire_bytes){saved->data, saved->len}, err)
                : s;
 }
 

@@ -3,7 +3,6 @@
  */
 #include "server/asked.h"
 
-#include "common/base/folder.h"
 #include "common/base/mem.h"
 #include "common/daemon/models.h"
 #include "common/flow/prediction.h"
@@ -74,7 +73,7 @@ static enum status find_missing(struct server_inputs *in, struct error *err)
     in->answers = mem_alloc(1, sizeof *in->answers);
     if (in->answers == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for kept answers");
-    s = answers_open(in->answers, in->config.state, in->model.run, &key, err);
+    s = answers_open(in->answers, in->home, in->model.run, &key, err);
     if (s == STATUS_OK)
         s = ids_missing(&in->missing, &in->wanted, in->answers, err);
     in->asked.ids = (const char *)in->missing.text.data;
@@ -83,25 +82,13 @@ static enum status find_missing(struct server_inputs *in, struct error *err)
     return s;
 }
 
-enum status server_asked_load(struct server_inputs *in, const struct options *o,
-                              const struct server_wanted *wanted, struct error *err)
+static enum status load_wanted(struct server_inputs *in, const struct server_wanted *wanted,
+                               struct error *err)
 {
-    enum status s;
+    enum status s = models_load(in->home, wanted->run, &in->model, err);
 
-    memset(in, 0, sizeof *in);
-    ids_init(&in->wanted);
-    ids_init(&in->missing);
-    package_init(&in->model);
-    in->predicts = true;
-    s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
-    if (s == STATUS_OK)
-        s = folder_check(in->config.state, err);
-    if (s == STATUS_OK)
-        s = roster_load(&in->roster, in->config.roster, err);
-    if (s == STATUS_OK)
-        s = models_load(in->config.state, wanted->run, &in->model, err);
     if (s == STATUS_OK && in->model.role != PACKAGE_HEAD)
-        s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a bottom", in->config.state,
+        s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a bottom", in->home,
                       in->model.run);
     if (s == STATUS_OK)
         s = ids_read(&in->wanted, wanted->ids, err);
@@ -115,6 +102,35 @@ enum status server_asked_load(struct server_inputs *in, const struct options *o,
     in->config.plan = in->model.plan;
     in->asked.model = &in->model;
     return find_missing(in, err);
+}
+
+static void begin(struct server_inputs *in)
+{
+    ids_init(&in->wanted);
+    ids_init(&in->missing);
+    package_init(&in->model);
+    in->predicts = true;
+}
+
+enum status server_asked_load(struct server_inputs *in, const struct options *o,
+                              const struct server_wanted *wanted, struct error *err)
+{
+    enum status s = server_inputs_identify(in, o, err);
+
+    begin(in);
+    in->config.stand = false; /* one job, and an end */
+    return s == STATUS_OK ? load_wanted(in, wanted, err) : s;
+}
+
+enum status server_asked_errand(struct server_inputs *in, const struct server_inputs *whole,
+                                const struct server_wanted *wanted, struct error *err)
+{
+    memset(in, 0, sizeof *in);
+    in->config = whole->config;
+    in->roster = whole->roster;
+    snprintf(in->home, sizeof in->home, "%s", whole->home);
+    begin(in);
+    return load_wanted(in, wanted, err);
 }
 
 void server_asked_print(const struct server_inputs *in)

@@ -16,6 +16,9 @@ struct server_wanted {
 /* Instead of server_inputs_load, of which labels and a plan are no part. */
 enum status server_asked_load(struct server_inputs *in, const struct options *o,
                               const struct server_wanted *wanted, struct error *err) MUST_USE;
+/* The same where a daemon stands whose own inputs are `whole`. */
+enum status server_asked_errand(struct server_inputs *in, const struct server_inputs *whole,
+                                const struct server_wanted *wanted, struct error *err) MUST_USE;
 /* -n: what would be asked, as comment lines on standard output. */
 void server_asked_print(const struct server_inputs *in);
 

@@ -274,6 +274,7 @@ static struct server_next step(struct server_federation *f, const struct event *
     case EVENT_RECALLED: return progress(f, a, f->play.job->recalled(f->play.state, a, e->error));
     case EVENT_KEPT: return kept(f, a, e->error);
     case EVENT_UNSENT: return unsent(f);
+    case EVENT_CANCEL:
     case EVENT_STOP: return next_finish(OUTCOME_STOPPED);
     case EVENT_CHARGED: CHECK(!"the server keeps no ledger");
     }

@@ -189,6 +189,8 @@ void server_federation_work(struct server_federation *f, struct actions *out);
  * roster, and EVENT_START begins it. */
 void server_federation_play(struct server_federation *f, const struct server_terms *terms,
                             const struct server_job *job, void *state);
+/* No job: after an ACTION_FINISH, or instead of the EVENT_START of one that could not be made. */
+void server_federation_rest(struct server_federation *f);
 /* This party says where it is in the job.  False: f->error says why it cannot take part. */
 bool server_speaks(struct server_federation *f, uint32_t peer, const struct wire_join *j);
 /* Between two jobs: for the next one, which hears them as it begins.  False: the one of *peer is

@@ -46,6 +46,17 @@ void server_federation_play(struct server_federation *f, const struct server_ter
     f->play.idle = f->play.started = false;
 }
 
+void server_federation_rest(struct server_federation *f)
+{
+    const struct server_terms none = {.roster = f->terms.roster, .counts = f->terms.counts};
+
+    forget_marks(f);
+    f->terms = none;
+    f->play.job = NULL;
+    f->play.state = NULL;
+    f->play.idle = true;
+}
+
 /* --- where a party is in the job --- */
 
 bool server_speaks(struct server_federation *f, uint32_t peer, const struct wire_join *j)

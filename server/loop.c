@@ -9,10 +9,15 @@
 #include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/crypto/secret.h"
 #include "common/reactor/reactor.h"
 #include "common/wire/purpose.h"
 #include "server/connections.h"
+#include "server/control.h"
 #include "server/run.h"
+#include "server/stand.h"
+
+#include <stdio.h>
 
 enum { TICK_MS = 500 }; /* progress line, late joins */
 
@@ -21,7 +26,20 @@ struct loop {
     struct reactor reactor;
     struct connections connections;
     uv_timer_t tick;
+    /* Of a server that stands. */
+    struct stand stand;
+    struct control control;
+    struct http *http;
+    uv_timer_t next; /* a job, once nobody is in the midst of anything */
+    uv_work_t load;
 };
+
+static bool stands(const struct loop *l)
+{
+    return l->run.in->config.stand;
+}
+
+static void on_next(uv_timer_t *t);
 
 /* --- what the session asks for --- */
 
@@ -63,8 +81,17 @@ static void report(struct loop *l)
 static void close_everything(struct loop *l)
 {
     connections_close(&l->connections);
+    http_close(l->http);
+    l->http = NULL;
     uv_close((uv_handle_t *)&l->tick, NULL);
+    uv_close((uv_handle_t *)&l->next, NULL);
     reactor_close(&l->reactor);
+}
+
+/* Not now, but from the loop: whoever calls may be in the midst of a step. */
+static void look_for_jobs(struct loop *l)
+{
+    uv_timer_start(&l->next, on_next, 0, 0);
 }
 
 static void finish(struct loop *l, const struct action *a)
@@ -72,7 +99,12 @@ static void finish(struct loop *l, const struct action *a)
     spans_stop(server_session_spans(l->run.session), clock_us());
     l->run.outcome = a->outcome;
     l->run.error = a->error;
-    close_everything(l);
+    if (l->stand.stage == STAND_PLAYS)
+        stand_end(&l->stand, driver_over(&l->reactor.driver));
+    if (driver_over(&l->reactor.driver))
+        close_everything(l);
+    else
+        look_for_jobs(l);
 }
 
 static enum status act(void *owner, const struct action *a)
@@ -137,6 +169,62 @@ static void on_tick(uv_timer_t *t)
         server_results_progress(&l->run.results, server_session_report(l->run.session), now, false);
 }
 
+/* --- jobs of a server that stands --- */
+
+static void load(uv_work_t *w)
+{
+    stand_load(&((struct loop *)w->data)->stand);
+}
+
+static void loaded(uv_work_t *w, int status)
+{
+    struct loop *l = w->data;
+
+    (void)status;
+    if (driver_over(&l->reactor.driver))
+        return; /* the queue has it still */
+    if (!stand_begin(&l->stand)) {
+        look_for_jobs(l);
+        return;
+    }
+    spans_phase(server_session_spans(l->run.session), TRAFFIC_SETUP, clock_us());
+    driver_tell(&l->reactor.driver, &(struct event){.kind = EVENT_START});
+}
+
+static void on_next(uv_timer_t *t)
+{
+    struct loop *l = t->data;
+
+    stand_rest(&l->stand);
+    if (stand_next(&l->stand))
+        CHECK(uv_queue_work(&l->reactor.uv, &l->load, load, loaded) == 0);
+}
+
+static void submitted(void *owner)
+{
+    look_for_jobs(owner);
+}
+
+static void cancelled(void *owner)
+{
+    driver_tell(&((struct loop *)owner)->reactor.driver, &(struct event){.kind = EVENT_CANCEL});
+}
+
+static enum status open_control(struct loop *l, struct error *err)
+{
+    char path[CONFIG_PATH_MAX], token[HTTP_TOKEN_MAX];
+    const struct http_setup setup = {
+        .path = path, .token = token, .answer = control_answer, .owner = &l->control};
+    enum status s = control_token(token, l->run.in->home, err);
+
+    l->control = (struct control){&l->stand, submitted, cancelled, l};
+    snprintf(path, sizeof path, "%.*s/control", CONFIG_PATH_MAX - 16, l->run.in->home);
+    if (s == STATUS_OK)
+        s = http_open(&l->http, &l->reactor.uv, &setup, err);
+    secret_wipe(token, sizeof token);
+    return s;
+}
+
 /* --- life --- */
 
 static void init(struct loop *l)
@@ -155,12 +243,41 @@ static void init(struct loop *l)
     l->connections.driver = &l->reactor.driver;
     reactor_init(&l->reactor, &calls, l);
     uv_timer_init(&l->reactor.uv, &l->tick);
-    l->tick.data = l;
+    uv_timer_init(&l->reactor.uv, &l->next);
+    l->tick.data = l->next.data = l->load.data = l;
     uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
 }
 
+static enum status begin(struct loop *l, const struct options *command, struct error *err)
+{
+    enum status s = folder_make(l->run.in->home, err);
+
+    if (s == STATUS_OK)
+        s = server_run_open(&l->run, err);
+    if (s == STATUS_OK && !stands(l))
+        s = server_run_begin(&l->run, err);
+    if (s == STATUS_OK && stands(l))
+        s = server_run_stand(&l->run, err);
+    if (s == STATUS_OK && stands(l))
+        s = stand_open(&l->stand, &l->run, command, err);
+    if (s == STATUS_OK)
+        s = connections_open(&l->connections, &l->reactor.uv, err);
+    return s == STATUS_OK && stands(l) ? open_control(l, err) : s;
+}
+
+static void start(struct loop *l)
+{
+    if (stands(l)) {
+        driver_stand(&l->reactor.driver);
+        look_for_jobs(l);
+        return;
+    }
+    spans_phase(server_session_spans(l->run.session), TRAFFIC_SETUP, clock_us());
+    driver_tell(&l->reactor.driver, &(struct event){.kind = EVENT_START});
+}
+
 enum status server_loop_run(const struct server_inputs *in, const struct server_options *o,
-                            struct error *err)
+                            const struct options *command, struct error *err)
 {
     struct loop *l = mem_alloc(1, sizeof *l);
     enum status s;
@@ -170,21 +287,16 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
     l->run.in = in;
     l->run.options = o;
     init(l);
-    s = folder_make(in->config.state, err);
+    s = begin(l, command, err);
     if (s == STATUS_OK)
-        s = server_run_begin(&l->run, err);
-    if (s == STATUS_OK)
-        s = connections_open(&l->connections, &l->reactor.uv, err);
-    if (s == STATUS_OK) {
-        spans_phase(server_session_spans(l->run.session), TRAFFIC_SETUP, clock_us());
-        driver_tell(&l->reactor.driver, &(struct event){.kind = EVENT_START});
-    } else {
+        start(l);
+    else
         close_everything(l);
-    }
     reactor_run(&l->reactor);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK && !in->config.stand)
         s = server_run_end(&l->run, err);
     server_run_deinit(&l->run);
+    stand_close(&l->stand);
     connections_deinit(&l->connections);
     mem_free(l);
     return s;

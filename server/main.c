@@ -95,7 +95,22 @@ static enum status serve(const struct options *o, struct server_inputs *in,
     }
     if (in->predicts && in->missing.n == 0)
         return server_results_kept(in, run, err);
-    return o->check_only ? print_plan(in, err) : server_loop_run(in, run, err);
+    return o->check_only ? print_plan(in, err) : server_loop_run(in, run, o, err);
+}
+
+/* A run, or a server that stands, whose jobs say what there is to do. */
+static enum status load_to_play(struct server_inputs *in, const struct options *o,
+                                struct error *err)
+{
+    enum status s = server_inputs_identify(in, o, err);
+
+    if (s != STATUS_OK)
+        return s;
+    if (in->config.stand && (o->own_value[OWN_TRANSCRIPT] != NULL ||
+                             o->own_value[OWN_SCORES] != NULL || o->export_file != NULL))
+        return error_set(err, STATUS_CONFIG,
+                         "stand: true goes without --export, --scores and --transcript");
+    return in->config.stand ? s : server_inputs_load(in, o, err);
 }
 
 /* What the command line asks for: a run, or predictions. */
@@ -109,6 +124,8 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
         (wanted.run == NULL && wanted.absent != NULL))
         return error_set(err, STATUS_CONFIG,
                          "--predict RUN and --ids FILE go together, and --absent with them");
+    if (wanted.run == NULL && !o->check_only && o->own_value[OWN_FORGET_IDS] == NULL)
+        return load_to_play(in, o, err);
     if (wanted.run == NULL)
         return server_inputs_load(in, o, err);
     if (o->own_value[OWN_TRANSCRIPT] != NULL)
@@ -139,7 +156,7 @@ int main(int argc, char **argv)
     run.seed = o.seed;
     if (s == STATUS_OK)
         s = load(&in, &o, &err);
-    if (s == STATUS_OK && !o.check_only && !in.predicts)
+    if (s == STATUS_OK && !o.check_only && !in.predicts && !in.config.stand)
         server_inputs_show_classes(&in);
     if (s == STATUS_OK && o.check_only)
         s = keyfiles_check(&in.config.identity, true, in.config.state_key, &err);

@@ -63,7 +63,7 @@ static bool goes_before(const struct odds *o, const struct place *a, const struc
     return a->accused > b->accused;
 }
 
-void odds_part(const struct odds *o, bool in[WIRE_MEMBERS_MAX], uint32_t n, bool by_turns)
+static void one_by_one(const struct odds *o, bool in[WIRE_MEMBERS_MAX], uint32_t n, bool by_turns)
 {
     for (;;) {
         struct place first = {.against = 0};
@@ -81,6 +81,71 @@ void odds_part(const struct odds *o, bool in[WIRE_MEMBERS_MAX], uint32_t n, bool
             return;
         in[first.who] = false;
     }
+}
+
+/* --- as many as can be --- */
+
+/* Those who are in and at odds with another who is: bits of a set are places in `who`. */
+struct conflict {
+    uint32_t n, who[ODDS_EXACT_MAX], against[ODDS_EXACT_MAX];
+};
+
+/* False: they are more than are looked at. */
+static bool find_conflict(struct conflict *c, const struct odds *o, const bool *in, uint32_t n)
+{
+    *c = (struct conflict){0};
+    for (uint32_t i = 0; i < n; i++) {
+        if (!in[i] || o->others[i] == 0 || place_of(o, in, n, i).against == 0)
+            continue;
+        if (c->n == ODDS_EXACT_MAX)
+            return false;
+        c->who[c->n++] = i;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        for (uint32_t j = 0; j < c->n; j++)
+            c->against[i] |= (uint32_t)odds_between(o, c->who[i], c->who[j]) << j;
+    }
+    return true;
+}
+
+static bool at_peace(const struct conflict *c, uint32_t set)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        if ((set >> i & 1) != 0 && (c->against[i] & set) != 0)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t count(uint32_t set)
+{
+    return (uint32_t)__builtin_popcount(set);
+}
+
+/* `left` is one that is at peace; the first that is larger than all before it. */
+static uint32_t largest(const struct conflict *c, uint32_t left)
+{
+    for (uint32_t set = 1; set < UINT32_C(1) << c->n; set++) {
+        if (count(set) > count(left) && at_peace(c, set))
+            left = set;
+    }
+    return left;
+}
+
+void odds_part(const struct odds *o, bool in[WIRE_MEMBERS_MAX], uint32_t n, bool by_turns)
+{
+    struct conflict c = {0};
+    const bool exact = !by_turns && find_conflict(&c, o, in, n);
+    uint32_t left = 0;
+
+    one_by_one(o, in, n, by_turns);
+    if (!exact)
+        return;
+    for (uint32_t i = 0; i < c.n; i++)
+        left |= (uint32_t)in[c.who[i]] << i;
+    left = largest(&c, left);
+    for (uint32_t i = 0; i < c.n; i++)
+        in[c.who[i]] = (left >> i & 1) != 0;
 }
 
 /* --- to bytes and back --- */

@@ -19,6 +19,8 @@
 
 #include <stdbool.h>
 
+enum { ODDS_EXACT_MAX = 14 }; /* parties at odds of whom every choice is looked at */
+
 enum odds_about { ODDS_NONE, ODDS_SHARES, ODDS_IDS };
 
 struct odds {
@@ -38,7 +40,8 @@ enum odds_about odds_about(const struct odds *o, uint32_t who);
  * odds with the most of them that goes first, with less and less weight the more often it has sat
  * out already (d of them after t turns count d / (t + 1)), so that nobody's lies keep somebody out
  * for ever; of equals who has sat out less often, then who was accused.  Not `by_turns`: those at
- * odds with the most alone, so that as many as can be are left. */
+ * odds with the most alone; and where no more than ODDS_EXACT_MAX of them are at odds with another,
+ * as many as can be are left.  Of more that is not sought: it takes 2^n steps. */
 void odds_part(const struct odds *o, bool in[WIRE_MEMBERS_MAX], uint32_t n, bool by_turns);
 
 /* To bytes and back, of n parties: who said what of whom, and turns.  Who sits out now is chosen

@@ -19,6 +19,7 @@
 #include "server/train/checkpoint.h"
 #include "server/train/fedvs_price.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Labels as floats: classes, or values under task regression. */
@@ -207,30 +208,72 @@ static enum status read_weights(struct server_inputs *in, struct error *err)
     return s;
 }
 
-enum status server_inputs_load(struct server_inputs *in, const struct options *o, struct error *err)
+/* Labels, the plan as they make it, and what is asked of both. */
+static enum status read_data(struct server_inputs *in, struct error *err)
 {
-    enum status s;
+    enum status s = read_labels(in, in->config.labels_train, &in->train, &in->train_target, err);
 
-    memset(in, 0, sizeof *in);
-    buf_init(&in->weights, SIZE_MAX);
-    s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
-    if (s == STATUS_OK)
-        s = folder_check(in->config.state, err);
-    if (s == STATUS_OK)
-        s = roster_load(&in->roster, in->config.roster, err);
-    if (s == STATUS_OK && in->roster.n == 0)
-        s = error_set(err, STATUS_CONFIG, "%s: no parties", in->config.roster);
-    if (s == STATUS_OK)
-        s = read_labels(in, in->config.labels_train, &in->train, &in->train_target, err);
     if (s == STATUS_OK && in->config.labels_test[0] != 0)
         s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
         s = read_weights(in, err);
+    return s == STATUS_OK ? check_price(in, err) : s;
+}
+
+static enum status read_roster(struct server_inputs *in, struct error *err)
+{
+    enum status s = folder_check(in->config.state, err);
+
+    snprintf(in->home, sizeof in->home, "%s", in->config.state);
     if (s == STATUS_OK)
-        s = check_price(in, err);
+        s = roster_load(&in->roster, in->config.roster, err);
+    if (s == STATUS_OK && in->roster.n == 0)
+        s = error_set(err, STATUS_CONFIG, "%s: no parties", in->config.roster);
+    return s;
+}
+
+enum status server_inputs_identify(struct server_inputs *in, const struct options *o,
+                                   struct error *err)
+{
+    enum status s;
+
+    memset(in, 0, sizeof *in);
+    buf_init(&in->weights, SIZE_MAX);
+    s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
+    return s == STATUS_OK ? read_roster(in, err) : s;
+}
+
+enum status server_inputs_load(struct server_inputs *in, const struct options *o, struct error *err)
+{
+    enum status s = server_inputs_identify(in, o, err);
+
+    if (s == STATUS_OK)
+        s = read_data(in, err);
     return s == STATUS_OK ? resolve_seed(&in->config, o->seeded, o->seed, err) : s;
+}
+
+enum status server_inputs_errand(struct server_inputs *in, const struct server_errand *e,
+                                 struct error *err)
+{
+    const struct config_job job = {e->options->file, e->options->sets, e->options->sets_n, e->plan,
+                                   e->plan_n};
+    struct plan *p = &in->config.plan;
+    enum status s;
+
+    memset(in, 0, sizeof *in);
+    buf_init(&in->weights, SIZE_MAX);
+    s = config_load_server_job(&in->config, &job, err);
+    in->roster = e->whole->roster;
+    snprintf(in->home, sizeof in->home, "%s", e->whole->home);
+    if (s == STATUS_OK)
+        s = read_data(in, err);
+    if (s == STATUS_OK && !p->training.seed_given) {
+        p->training.seed = e->seed;
+        p->training.seed_given = true;
+    }
+    return s;
 }
 
 void server_inputs_deinit(struct server_inputs *in)

@@ -16,7 +16,8 @@
 #include "server/setup.h"
 
 struct server_inputs {
-    struct config_server config; /* plan resolved: task, seed, shape */
+    struct config_server config; /* plan resolved: task, seed, shape; state: of this run's files */
+    char home[CONFIG_PATH_MAX];  /* the daemon's own state, where models are */
     struct roster roster;
     struct table train, test; /* test: no rows when there is none */
     float *train_target, *test_target;
@@ -43,6 +44,19 @@ struct server_options {
 /* Of the options: file, sets, and the seed for a schedule whose own is not given. */
 enum status server_inputs_load(struct server_inputs *in, const struct options *o,
                                struct error *err) MUST_USE;
+/* Of a server that stands, between two jobs: configuration and roster alone. */
+enum status server_inputs_identify(struct server_inputs *in, const struct options *o,
+                                   struct error *err) MUST_USE;
+/* Of a job of training there, with a plan of its own, among the parties of `whole`. */
+struct server_errand {
+    const struct options *options;
+    const struct server_inputs *whole;
+    const char *plan; /* YAML */
+    size_t plan_n;
+    uint64_t seed; /* of a schedule whose own is not given */
+};
+enum status server_inputs_errand(struct server_inputs *in, const struct server_errand *e,
+                                 struct error *err) MUST_USE;
 void server_inputs_deinit(struct server_inputs *in); /* safe on a zeroed struct */
 
 /* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one

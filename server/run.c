@@ -163,12 +163,15 @@ static enum status begin_session(struct server_run *r, struct error *err)
     bool found = false;
     enum status s;
 
+    if (in->config.stand)
+        setup.roster = &r->whole->roster; /* the federation's, which outlives jobs */
     if (journals(r))
         setup.store = (struct server_store){r, trail, first};
     if (r->transcript != NULL)
         setup.watch = (struct server_watch){r,           watch_ask,     watch_upload, watch_sum,
                                             watch_again, watch_arrival, watch_end};
-    s = server_session_new(&r->session, &setup, err);
+    s = in->config.stand ? server_session_next(r->session, &setup, err)
+                         : server_session_new(&r->session, &setup, err);
     /* A run that is not complete stays as it is while the models before it predict. */
     if (s == STATUS_OK && !in->predicts)
         s = server_checkpoint_load(&in->config, r->session, &found, err);
@@ -200,22 +203,47 @@ static enum status open_transcript(struct server_run *r, struct error *err)
     return s;
 }
 
-enum status server_run_begin(struct server_run *r, struct error *err)
+enum status server_run_open(struct server_run *r, struct error *err)
 {
     char path[CONFIG_PATH_MAX];
     enum status s;
 
-    snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, r->in->config.state);
+    snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, r->in->home);
     s = file_lock(&r->lock, path, err);
     if (s == STATUS_OK)
         s = sign_key_load(&r->key, r->in->config.identity.key, err);
     if (s == STATUS_OK)
-        s = guesses_open(&r->guesses, r->in->config.state, &r->key, true, err);
-    if (s == STATUS_OK)
-        s = server_results_init(&r->results, r->in, r->options, clock_us());
+        s = guesses_open(&r->guesses, r->in->home, &r->key, true, err);
+    return s;
+}
+
+enum status server_run_stand(struct server_run *r, struct error *err)
+{
+    const struct server_setup nothing = {.roster = &r->in->roster};
+    enum status s = server_session_new(&r->session, &nothing, err);
+
+    r->whole = r->in;
+    return s == STATUS_OK ? server_results_init(&r->results, r->in, r->options, clock_us()) : s;
+}
+
+enum status server_run_begin(struct server_run *r, struct error *err)
+{
+    enum status s;
+
+    server_results_deinit(&r->results);
+    s = server_results_init(&r->results, r->in, r->options, clock_us());
     if (s == STATUS_OK && r->options->transcript != NULL)
         s = open_transcript(r, err);
     return s == STATUS_OK ? begin_session(r, err) : s;
+}
+
+void server_run_rest(struct server_run *r)
+{
+    server_session_rest(r->session);
+    journal_close(r->journal);
+    r->journal = NULL;
+    r->error = (struct error){0};
+    r->in = r->results.in = r->whole;
 }
 
 /* The journal first: a checkpoint without one opens, a journal without its checkpoint does not. */

@@ -13,6 +13,7 @@
 
 struct server_run {
     const struct server_inputs *in;
+    const struct server_inputs *whole; /* of a server that stands: `in` between two jobs */
     const struct server_options *options;
     struct server_session *session;
     struct journal *journal;       /* NULL: no state_key, or a policy that needs none */
@@ -26,11 +27,17 @@ struct server_run {
     int lock; /* of the state directory */
 };
 
-/* r->in and r->options are filled in.  Goes on where the state directory says.  The run ends with
+/* r->in and r->options are filled in: what lasts for all jobs.  The run ends with
  * server_run_deinit, whatever the answer. */
+enum status server_run_open(struct server_run *r, struct error *err) MUST_USE;
+/* Goes on where the folder of its files says. */
 enum status server_run_begin(struct server_run *r, struct error *err) MUST_USE;
 /* Files of the end; the run's own failure, if any, is the answer. */
 enum status server_run_end(struct server_run *r, struct error *err) MUST_USE;
+/* A server that stands has no job at first.  It fills in r->in for one, with the roster of its own,
+ * and begins it; when it has ended it, or it could not begin, it is without again. */
+enum status server_run_stand(struct server_run *r, struct error *err) MUST_USE;
+void server_run_rest(struct server_run *r);
 void server_run_deinit(struct server_run *r); /* safe on a zeroed struct */
 
 /* WORK and RECALL of the session; may run on a worker thread while nothing is told to it.

@@ -40,6 +40,8 @@ static struct server_terms terms_of(const struct server_session *s,
 /* Of a run that is over nothing stays. */
 static void forget_run(struct server_session *s)
 {
+    server_predict_free(s->predict);
+    s->predict = NULL;
     server_train_deinit(&s->train);
     s->train = (struct server_train){.fed = NULL};
     s->plan_text.len = 0;
@@ -72,13 +74,32 @@ static enum status predict(struct server_session *s, const struct server_setup *
                            struct error *err)
 {
     struct server_terms terms;
-    enum status st = server_predict_new(&s->predict, setup, &s->fed, err);
+    enum status st;
 
+    forget_run(s);
+    st = server_predict_new(&s->predict, setup, &s->fed, err);
     if (st != STATUS_OK)
         return st;
     terms = server_predict_terms(s->predict, setup);
     server_federation_play(&s->fed, &terms, &server_job_predict, s->predict);
     return STATUS_OK;
+}
+
+enum status server_session_next(struct server_session *s, const struct server_setup *setup,
+                                struct error *err)
+{
+    const enum status st =
+        setup->asked != NULL ? predict(s, setup, err) : server_session_train(s, setup, err);
+
+    if (st != STATUS_OK)
+        server_session_rest(s);
+    return st;
+}
+
+void server_session_rest(struct server_session *s)
+{
+    forget_run(s);
+    server_federation_rest(&s->fed);
 }
 
 static enum status init(struct server_session *s, const struct server_setup *setup,

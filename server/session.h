@@ -26,6 +26,12 @@ enum status server_session_new(struct server_session **out, const struct server_
  * job may only be played by another session. */
 enum status server_session_train(struct server_session *s, const struct server_setup *setup,
                                  struct error *err) MUST_USE;
+/* Either kind of job, as setup says; when it could not be made there is none, and another may be
+ * played. */
+enum status server_session_next(struct server_session *s, const struct server_setup *setup,
+                                struct error *err) MUST_USE;
+/* No job, and nothing of the last one, which is over or was never begun. */
+void server_session_rest(struct server_session *s);
 void server_session_play(struct server_session *s, const struct server_terms *terms,
                          const struct server_job *job, void *state);
 void server_session_free(struct server_session *s); /* NULL is fine */

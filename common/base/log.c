@@ -10,6 +10,8 @@
 static const char *log_who = "vfl";
 static enum log_level log_max = LOG_LEVEL_INFO;
 static bool log_json;
+static FILE *log_other;
+static size_t log_room; /* in it */
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
@@ -18,6 +20,12 @@ void log_init(const char *who, enum log_level max, bool json)
     log_who = who;
     log_max = max;
     log_json = json;
+}
+
+void log_also(FILE *to)
+{
+    log_other = to;
+    log_room = LOG_ALSO_MAX;
 }
 
 /* A line is put together here and written at once: daemons that share a terminal or a file do not
@@ -96,6 +104,11 @@ void log_write(enum log_level level, const char *fmt, ...)
     put_foreign(&l, text);
     put(&l, log_json ? "\"}\n" : "\n");
     fwrite(l.bytes, 1, l.len, stderr);
+    if (log_other == NULL || l.len > log_room)
+        return;
+    log_room -= l.len;
+    fwrite(l.bytes, 1, l.len, log_other);
+    fflush(log_other);
 }
 
 bool log_few_more(struct log_few *f, uint64_t now_us)

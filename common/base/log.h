@@ -11,11 +11,16 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /* `who` (kept by reference) names the daemon in each line.  Default: INFO, for people. */
 void log_init(const char *who, enum log_level max, bool json);
+/* Lines go to this file as well, LOG_ALSO_MAX bytes at most; NULL: no more.  It stays the caller's,
+ * and no other thread logs meanwhile. */
+enum { LOG_ALSO_MAX = 1 << 20 };
+void log_also(FILE *to);
 void log_write(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* For lines that anybody can cause: LOG_FEW_MAX of them in a minute.  False: this one is too many.

@@ -50,6 +50,14 @@ static enum status check_plan(const struct load *l, struct plan *p, struct error
     return load_refuse_with(l, rule->key, rule->with, PLAN_RULES_WITH_MAX, reason, err);
 }
 
+/* A job that is interrupted goes on from what is kept of it. */
+static enum status check_stand(const struct load *l, bool stand, const char *state_key,
+                               struct error *err)
+{
+    return stand && state_key[0] == 0 ? load_refuse(l, "stand", "true needs a state_key", err)
+                                      : STATUS_OK;
+}
+
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err)
 {
@@ -58,6 +66,38 @@ enum status config_load_server(struct config_server *c, const char *file, const 
 
     memset(c, 0, sizeof *c);
     s = load_run(&l, sets, n, err);
+    if (s == STATUS_OK)
+        s = check_stand(&l, c->stand, c->state_key, err);
+    return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
+}
+
+static const struct key_table plan_only = {
+    .name = "plan", .parts = 1, .part = {{plan_keys, PLAN_KEYS_N, 0}}};
+
+#define JOB_PLAN "the job's plan"
+
+enum status config_check_job(const char *text, size_t n, struct error *err)
+{
+    struct plan p;
+    struct load l = {.table = &plan_only, .base = &p, .file = JOB_PLAN};
+
+    memset(&p, 0, sizeof p);
+    key_set_defaults(l.table, l.base);
+    return load_text(&l, text, n, err);
+}
+
+enum status config_load_server_job(struct config_server *c, const struct config_job *job,
+                                   struct error *err)
+{
+    struct load l = {.table = &config_keys_server, .base = c, .file = job->file};
+    enum status s = config_check_job(job->plan, job->plan_n, err);
+
+    memset(c, 0, sizeof *c);
+    if (s == STATUS_OK)
+        s = load_run(&l, job->sets, job->sets_n, err);
+    l.file = JOB_PLAN;
+    if (s == STATUS_OK)
+        s = load_text(&l, job->plan, job->plan_n, err);
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
 }
 
@@ -116,6 +156,8 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
 
     memset(c, 0, sizeof *c);
     s = load_run(&l, sets, n, err);
+    if (s == STATUS_OK)
+        s = check_stand(&l, c->stand, c->state_key, err);
     if (s == STATUS_OK)
         s = check_train(&l, c, err);
     return s == STATUS_OK ? check_bottom(&l, c, err) : s;
@@ -185,8 +227,6 @@ enum status config_print_party(const struct config_party *c, struct buf *out)
 
 enum status config_print_plan_file(const char *file, struct buf *out, struct error *err)
 {
-    static const struct key_table plan_only = {
-        .name = "plan", .parts = 1, .part = {{plan_keys, PLAN_KEYS_N, 0}}};
     struct plan p;
     struct load l = {.table = &plan_only, .base = &p, .file = file};
     enum status s;

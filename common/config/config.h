@@ -70,6 +70,7 @@ struct config_server {
     char roster[CONFIG_PATH_MAX];
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
     uint32_t checkpoint_rounds; /* with a state_key only */
+    bool stand;                 /* one job after another, from a queue under state */
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
     char labels_positive[CONFIG_COLUMN_MAX]; /* the text of class 1; "": classes by their texts */
     char load[CONFIG_PATH_MAX];              /* first weights of the head; "": drawn */
@@ -118,6 +119,7 @@ struct config_policy {
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
     uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
+    uint32_t predict_rows;               /* of one job of predictions, at most; 0: any */
     uint32_t id_mismatches;              /* other lists of ids of one other end, at most */
     bool encoding[PLAN_ENCODINGS];       /* by enum plan_encoding */
     bool aggregation[PLAN_AGGREGATIONS]; /* by enum plan_aggregation */
@@ -133,6 +135,7 @@ struct config_party {
     char roster[CONFIG_PATH_MAX];
     char state[CONFIG_PATH_MAX], state_key[CONFIG_PATH_MAX];
     uint32_t checkpoint_rounds; /* with a state_key only */
+    bool stand;                 /* one job after another, as the server offers them */
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char data_predict[CONFIG_PATH_MAX]; /* "": none; takes part in no prediction */
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
@@ -164,6 +167,19 @@ enum status config_load_server(struct config_server *c, const char *file, const 
                                size_t n, struct error *err) MUST_USE;
 enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,
                               size_t n, struct error *err) MUST_USE;
+
+/* A server's configuration with a job's own plan: keys of the plan alone, as YAML, over those of
+ * the file and of the assignments.  The text is somebody else's: config_check_job says of it alone
+ * whether it names other keys, or values out of range. */
+struct config_job {
+    const char *file, *const *sets;
+    size_t sets_n;
+    const char *plan;
+    size_t plan_n;
+};
+enum status config_check_job(const char *text, size_t n, struct error *err) MUST_USE;
+enum status config_load_server_job(struct config_server *c, const struct config_job *job,
+                                   struct error *err) MUST_USE;
 
 /* The resolved configuration as YAML that config_load_* reads back to the same struct. */
 enum status config_print_server(const struct config_server *c, struct buf *out) MUST_USE;

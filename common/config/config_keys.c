@@ -81,6 +81,9 @@ static const struct key server_keys[] = {
     {"checkpoint_rounds", KEY_U32, SERVER(checkpoint_rounds), .lo = 1,
      .hi = CONFIG_CHECKPOINT_ROUNDS_MAX, .fallback = "256",
      .help = "Training rounds between two checkpoints under state; with state_key only."},
+    {"stand", KEY_BOOL, SERVER(stand), .fallback = "false",
+     .help = "Stay, and play the jobs of a queue under state one after another (`vfl job`), each "
+             "with its own plan; this file's is what a job's plan leaves out. Needs state_key."},
     {"labels.train", KEY_PATH, SERVER(labels_train), .help = "Labels of the training rows."},
     {"labels.test", KEY_PATH, SERVER(labels_test), .fallback = "",
      .help = "Labels of the test rows; left out: nothing is tested."},
@@ -150,6 +153,10 @@ static const struct key party_keys[] = {
     {"checkpoint_rounds", KEY_U32, PARTY(checkpoint_rounds), .lo = 1,
      .hi = CONFIG_CHECKPOINT_ROUNDS_MAX, .fallback = "256",
      .help = "Training rounds between two checkpoints under state; with state_key only."},
+    {"stand", KEY_BOOL, PARTY(stand), .fallback = "false",
+     .help = "Stay connected, and take the server's jobs one after another, of training and of "
+             "predictions; a job that fails or is refused ends nothing but itself. Needs "
+             "state_key."},
     {"data.train", KEY_PATH, PARTY(data_train), .help = "Columns of the training rows."},
     {"data.test", KEY_PATH, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
@@ -244,6 +251,8 @@ static const struct key party_keys[] = {
      .help = "Lists of ids with which another party, or the server, may come without showing that "
              "they are this party's: each lets it try one guess, the same one again tells it "
              "nothing. With yet another one it is refused until --ids-forget."},
+    {"policy.predict.max_rows", KEY_U32, PARTY(policy.predict_rows), .lo = 0, .hi = 1u << 24,
+     .fallback = "0", .help = "Rows that one job of predictions may ask for; 0: no limit."},
     {"policy.predict.max_unknown", KEY_U32, PARTY(policy.unknown_ids), .lo = 0, .hi = 1u << 30,
      .fallback = "1000",
      .help = "Ids that predictions may ask for and data.predict does not have, over all jobs: each "

@@ -9,7 +9,7 @@ void driver_init(struct driver *d, const struct driver_calls *calls, void *owner
     d->owner = owner;
     d->actions.n = 0;
     d->in_step = d->working = d->keeping = d->over = false;
-    d->kept = d->stop = d->timer = d->stands = d->stopped = false;
+    d->kept = d->stop = d->cancel = d->timer = d->stands = d->stopped = false;
     d->ending = NULL;
     for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
         d->lost[i].any = false;
@@ -145,6 +145,7 @@ static void hold(struct driver *d, const struct event *e)
         if (d->working && d->calls->interrupt != NULL)
             d->calls->interrupt(d->owner);
         break;
+    case EVENT_CANCEL: d->cancel = true; break;
     case EVENT_START:
     case EVENT_JOINED:
     case EVENT_MESSAGE:
@@ -198,6 +199,7 @@ static bool tell_held(struct driver *d)
         return true;
     }
     return tell_once(d, &d->stop, &(struct event){.kind = EVENT_STOP}) ||
+           tell_once(d, &d->cancel, &(struct event){.kind = EVENT_CANCEL}) ||
            tell_once(d, &d->timer, &(struct event){.kind = EVENT_TIMER});
 }
 

@@ -22,7 +22,8 @@ enum event_kind {
     EVENT_RECALLED, /* what was asked of the journal is there, or error */
     EVENT_KEPT,     /* the checkpoint of an ACTION_KEEP is durable, or error */
     EVENT_UNSENT,   /* a message that was asked for did not go out: no memory to pack it */
-    EVENT_STOP,     /* finish or abandon the round, then end in order */
+    EVENT_CANCEL,   /* server: finish or abandon the round and the job; the process stands */
+    EVENT_STOP,     /* the same, then end in order */
 };
 
 struct event {

@@ -47,6 +47,7 @@ static enum status check_model(struct party_predict *p)
 static enum status check_rows(const struct party_predict *p)
 {
     const struct prediction *of = &p->about;
+    const uint32_t rows_max = p->setup->config->policy.predict_rows;
 
     if (p->set->members_n != p->setup->roster->n)
         return error_set(p->error, STATUS_PROTOCOL, "offer: %u of %zu parties, for predictions",
@@ -54,6 +55,10 @@ static enum status check_rows(const struct party_predict *p)
     if (of->batch > prediction_batch_max(&p->plan))
         return error_set(p->error, STATUS_PROTOCOL, "rounds of %u rows, %u are the most", of->batch,
                          prediction_batch_max(&p->plan));
+    if (rows_max > 0 && of->rows > rows_max)
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.predict.max_rows: %u rows are asked for, %u are the most",
+                         of->rows, rows_max);
     for (size_t i = p->setup->roster->n; i < WIRE_MEMBERS_MAX; i++)
         if (of->absent[i])
             return error_set(p->error, STATUS_PROTOCOL, "leaves out a party that there is not");
@@ -76,7 +81,7 @@ static enum status price(struct party_predict *p)
         .self = p->setup->self,
         .bottom = policy_bottom_kept((struct policy_bottom){m->made, m->noise}, p->setup->config,
                                      entries, n),
-        .persons = p->setup->data.persons,
+        .persons = p->setup->answers.persons,
         .together = 1,
         .records = p->setup->ledger.records,
     };
@@ -192,7 +197,8 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (s != STATUS_OK)
         return s;
     if (!p->planned)
-        log_info("asked to predict %u rows by the model of run %s", p->about.rows, p->about.run);
+        log_info("%s asks for %u rows by the model of run %s", p->setup->roster->server.name,
+                 p->about.rows, p->about.run);
     memcpy(p->digest, digest, sizeof digest);
     p->planned = true;
     return STATUS_OK;

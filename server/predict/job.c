@@ -64,7 +64,11 @@ static struct server_next open_round(struct server_predict *p, struct actions *a
 
 static struct server_next begin(void *state, struct actions *a)
 {
-    return open_round(state, a);
+    struct server_predict *p = state;
+
+    log_info("asking %u parties for rows %u to %u of %u, by the model of run %s", p->fed->set.n,
+             p->place + 1, p->about.rows, p->about.rows, p->about.run);
+    return open_round(p, a);
 }
 
 static struct server_next nothing(void *state, struct actions *a)

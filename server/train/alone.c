@@ -118,6 +118,7 @@ struct server_next server_stored_step(struct server_federation *f, struct action
 {
     switch (e->kind) {
     case EVENT_TIMER: actions_add(a, ACTION_WORK)->flops = SERVER_SLOW_FLOPS; break;
+    case EVENT_CANCEL:
     case EVENT_STOP: actions_add(a, ACTION_DISARM); return next_finish(OUTCOME_STOPPED);
     case EVENT_JOINED: return comes_back(f, a, e);
     case EVENT_UNSENT:

@@ -38,9 +38,10 @@ UNIT_MAY_INCLUDE = ('tests/lib/', 'tests/golden/')  # a unit test: also its room
 
 # Foreign headers and who may know them.
 FOREIGN = {
-    'uv.h': ('common/net/*', 'common/reactor/*', 'server/main.c', 'server/loop.[ch]',
-             'party/main.c', 'party/loop.[ch]', 'tests/unit/net/*', 'tests/unit/reactor/*',
-             'tests/bench/*'),
+    'microhttpd.h': ('common/http/http.c',),
+    'uv.h': ('common/net/*', 'common/http/*', 'common/reactor/*', 'server/main.c',
+             'server/loop.[ch]', 'party/main.c', 'party/loop.[ch]', 'tests/unit/net/*',
+             'tests/unit/http/*', 'tests/unit/reactor/*', 'tests/bench/*'),
     'openssl/*': ('common/crypto/*', 'common/net/tls*', 'tests/lib/test_p*',
                   'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/lib/draws.c',
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
@@ -48,8 +49,8 @@ FOREIGN = {
     'sodium.h': ('common/crypto/equality.c', 'tests/unit/crypto/*'),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
     'yaml.h': ('common/config/tree.c',),
-    'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'deploy/tools/*',
-                  'tests/unit/*', 'tests/sim/*'),
+    'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'server/queue.c',
+                  'server/control.c', 'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
     'sqlite3.h': ('common/privacy/ledger*', 'common/data/sqlite.c', 'tests/unit/privacy/*',
                   'tests/unit/data/test_sqlite.c'),
     'zlib.h': ('common/data/stream.c', 'tests/lib/scratch.c'),
@@ -102,6 +103,7 @@ PARAMETERS_OF = {
     'secagg_take': 8,
     'fedvs_take': 8,
     'secagg_open': 7,  # whose upload it is and of which round: a compressor's stream
+    'on_request': 8,  # libmicrohttpd's
     'secagg_others': 8,  # what is shown and what is one's own, and their shape
 }
 

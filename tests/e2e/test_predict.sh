@@ -115,6 +115,17 @@ head -n 3 pbm/predictions/1/data/party-1-predict.csv >few.csv
 "$VFL_BIN/vfl-party" --ledger -c pbm/party-2/config.yaml >said
 grep -q 'predict *39' said && ok 'what was refused was not charged' || not_ok 'the ledger says otherwise'
 
+"$VFL_BIN/vfl-party" -n --predict served -c pbm/party-1/config.yaml \
+    --set data.predict="$PWD/pbm/predictions/1/data/party-1-predict.csv" >said
+grep -q '^# 39 rows can be predicted' said && grep -q '^#   server .* epsilon [0-9]' said &&
+    grep -q 'policy accepts all' said && ok 'predictions have a price' || not_ok 'no price'
+"$VFL_BIN/vfl-party" -n --predict served -c pbm/party-2/config.yaml \
+    --set data.predict="$PWD/pbm/predictions/1/data/party-2-predict.csv" >said
+grep -q 'refuses all of them together: policy.max_releases' said && ok 'and may be too dear' || not_ok 'not refused'
+grep -q 'server asks for 39 rows by the model of run' pbm/predictions/1/party-3/log.txt &&
+    grep -q 'asking 3 parties for rows 1 to 39 of 39' pbm/predictions/1/server/log.txt &&
+    ok 'who asks what is in the logs' || not_ok 'it is not in the logs'
+
 # --- what does not fit ---
 mv clear/party-2/models/served kept
 expect 2 'party-2: .*no model is in use' 'a side that has no model, at once' predict clear --data new.csv

@@ -97,19 +97,21 @@ static void turn_to(struct sim_disk *disk, struct shelf *h, const uint8_t digest
     h->any = true;
 }
 
-enum status standing_recall(void *owner, const uint8_t digest[WIRE_DIGEST_BYTES],
-                            struct party_saved *out, struct error *err)
+enum status standing_recall(void *owner, const struct wire_job *job,
+                            const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
+                            struct error *err)
 {
     struct sim_party *p = owner;
     struct sim_disk *disk = &p->disk;
 
+    (void)job;
     (void)err;
     turn_to(disk, &p->world->standing->party[p->self], digest);
     if (disk->saved.len > 0)
-        *out = (struct party_saved){.last = disk->saved.data,
-                                    .last_n = disk->saved.len,
-                                    .before = disk->before.data,
-                                    .before_n = disk->before.len};
+        setup->saved = (struct party_saved){.last = disk->saved.data,
+                                            .last_n = disk->saved.len,
+                                            .before = disk->before.data,
+                                            .before_n = disk->before.len};
     return STATUS_OK;
 }
 

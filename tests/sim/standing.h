@@ -29,7 +29,8 @@ struct standing *standing_new(void);
 void standing_free(struct standing *st);
 void standing_ended(struct sim *s, int who, const struct action *finish);
 void standing_again(struct sim *s); /* a server without a job: that which was being played */
-enum status standing_recall(void *owner, const uint8_t digest[WIRE_DIGEST_BYTES],
-                            struct party_saved *out, struct error *err);
+enum status standing_recall(void *owner, const struct wire_job *job,
+                            const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
+                            struct error *err);
 
 #endif

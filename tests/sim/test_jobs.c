@@ -461,14 +461,16 @@ static struct {
     uint32_t asked;
 } shelf;
 
-static enum status recall(void *owner, const uint8_t digest[WIRE_DIGEST_BYTES],
-                          struct party_saved *out, struct error *err)
+static enum status recall(void *owner, const struct wire_job *job,
+                          const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
+                          struct error *err)
 {
     (void)owner;
+    (void)job;
     (void)err;
     shelf.asked++;
     if (memcmp(digest, shelf.digest, sizeof shelf.digest) == 0)
-        *out = (struct party_saved){.last = shelf.bytes.data, .last_n = shelf.bytes.len};
+        setup->saved = (struct party_saved){.last = shelf.bytes.data, .last_n = shelf.bytes.len};
     return STATUS_OK;
 }
 

@@ -307,7 +307,7 @@ static void begin(struct play *p, const char *const *sets)
         setup.jobs = jobs;
         setup.data.train = setup.data.test = &none;
         setup.start.seeded = true;
-        setup.answers = (struct party_answers){&who->model, &who->rows};
+        setup.answers = (struct party_answers){.model = &who->model, .rows = &who->rows};
         assert_int_equal(party_session_new(&who->session, &setup, &err), STATUS_OK);
     }
 }
@@ -529,6 +529,11 @@ static void small_limit(struct play *p)
     p->s->party[1].config.policy.releases_total = ROWS - 1;
 }
 
+static void too_many(struct play *p)
+{
+    p->s->party[1].config.policy.predict_rows = ROWS - 1;
+}
+
 /* A server that does not ask itself whether it may. */
 static void leave_out(struct play *p)
 {
@@ -586,6 +591,7 @@ static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **sta
     expect_refused(pbm, other_run);
     expect_refused(pbm, no_rows);
     expect_refused(pbm, small_limit);
+    expect_refused(pbm, too_many);
     expect_refused(fixed, leave_out);
 }
 

@@ -135,6 +135,7 @@ static void test_who_is_forgotten_is_in_no_line(void **unused)
     /* Whoever reads them would write them again. */
     assert_int_equal(answers_forget(state, "r1", "b", &n, &err), STATUS_CONFIG);
     answers_close(&a);
+    remove_state(state);
 }
 
 static void append(const char *state, const char *text)

@@ -55,7 +55,7 @@ static bool next_row(void)
 enum asked { NOTHING, LONG_WORK, SHORT_WORK, CHARGE, RECALL, KEEP, ARM, UNSENT, END, ASKED };
 
 /* In the order in which they are told when they were held back. */
-enum held { HELD_LOST, HELD_KEPT = HELD_LOST + PEERS, HELD_STOP, HELD_TIMER, HELDS };
+enum held { HELD_LOST, HELD_KEPT = HELD_LOST + PEERS, HELD_STOP, HELD_CANCEL, HELD_TIMER, HELDS };
 
 static struct {
     struct driver driver;
@@ -73,10 +73,11 @@ static int held_of(const struct event *e)
 {
     if (e->kind == EVENT_LOST)
         return HELD_LOST + (int)e->peer;
-    return e->kind == EVENT_KEPT    ? HELD_KEPT
-           : e->kind == EVENT_STOP  ? HELD_STOP
-           : e->kind == EVENT_TIMER ? HELD_TIMER
-                                    : -1;
+    return e->kind == EVENT_KEPT     ? HELD_KEPT
+           : e->kind == EVENT_STOP   ? HELD_STOP
+           : e->kind == EVENT_CANCEL ? HELD_CANCEL
+           : e->kind == EVENT_TIMER  ? HELD_TIMER
+                                     : -1;
 }
 
 static void look_at(const struct event *e)
@@ -252,7 +253,7 @@ static void happens(void)
     bool free_now;
 
     world.told_last = -1;
-    switch (choose(5)) {
+    switch (choose(6)) {
     case 0: /* what the core waits for, or else a message */
         if (!is_busy())
             tell(EVENT_MESSAGE, 0); /* none is read otherwise */
@@ -266,7 +267,8 @@ static void happens(void)
     case 1: tell(EVENT_LOST, choose(PEERS)); break;
     case 2: tell(EVENT_STOP, 0); break;
     case 3: tell(EVENT_TIMER, 0); break;
-    case 4:
+    case 4: tell(EVENT_CANCEL, 0); break;
+    case 5:
         if (!world.keeping || world.due[HELD_KEPT])
             break;
         world.due[HELD_KEPT] = !world.ending;
@@ -332,7 +334,7 @@ static void note_step(void *owner, const struct event *e, struct actions *out)
         [EVENT_START] = "start",     [EVENT_JOINED] = "joined",     [EVENT_LOST] = "lost",
         [EVENT_MESSAGE] = "message", [EVENT_TIMER] = "timer",       [EVENT_DONE] = "done",
         [EVENT_CHARGED] = "charged", [EVENT_KEPT] = "kept",         [EVENT_UNSENT] = "unsent",
-        [EVENT_STOP] = "stop",       [EVENT_RECALLED] = "recalled",
+        [EVENT_STOP] = "stop",       [EVENT_RECALLED] = "recalled", [EVENT_CANCEL] = "cancel",
     };
     size_t n = strlen(told);
 

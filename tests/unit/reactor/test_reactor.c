@@ -43,7 +43,7 @@ static void step(void *owner, const struct event *e, struct actions *out)
         [EVENT_START] = "START",     [EVENT_JOINED] = "JOINED",     [EVENT_LOST] = "LOST",
         [EVENT_MESSAGE] = "MESSAGE", [EVENT_TIMER] = "TIMER",       [EVENT_DONE] = "DONE",
         [EVENT_CHARGED] = "CHARGED", [EVENT_KEPT] = "KEPT",         [EVENT_UNSENT] = "UNSENT",
-        [EVENT_STOP] = "STOP",       [EVENT_RECALLED] = "RECALLED",
+        [EVENT_STOP] = "STOP",       [EVENT_RECALLED] = "RECALLED", [EVENT_CANCEL] = "CANCEL",
     };
     struct host *h = owner;
 

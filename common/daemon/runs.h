@@ -1,0 +1,14 @@
+/* runs.h -- the folders of runs, where one process plays several: state/runs/NAME.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DAEMON_RUNS_H
+#define COLONNADE_DAEMON_RUNS_H
+
+#include "common/base/status.h"
+
+enum { RUNS_MAX = 4096 }; /* folders that one side keeps; an operator removes old ones */
+
+/* Is `folder` there, or may it be made?  STATUS_IO: as many are. */
+enum status runs_room(const char *state, const char *folder, struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,251 @@
+/* control.c -- requests to the queue.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/control.h"
+
+#include "common/base/file.h"
+#include "common/base/mem.h"
+#include "common/crypto/digest.h"
+#include "common/crypto/rng.h"
+#include "common/crypto/secret.h"
+#include "common/daemon/models.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define JOBS "/v1/jobs"
+
+enum { DEPTH_FLAGS = JSON_REJECT_DUPLICATES };
+
+/* --- the token --- */
+
+static enum status make_token(const char *path, char out[HTTP_TOKEN_MAX], struct error *err)
+{
+    uint8_t bytes[CONTROL_TOKEN_BYTES];
+    struct rng fresh = {0};
+    enum status s = rng_init_system(&fresh);
+
+    if (s != STATUS_OK)
+        return error_set(err, s, "no randomness for a token");
+    rng_fill(&fresh, bytes, sizeof bytes);
+    rng_deinit(&fresh);
+    digest_hex(out, bytes, sizeof bytes);
+    secret_wipe(bytes, sizeof bytes);
+    out[2 * CONTROL_TOKEN_BYTES] = '\n';
+    s = file_write_atomic(path, out, 2 * CONTROL_TOKEN_BYTES + 1, 0600, err);
+    out[2 * CONTROL_TOKEN_BYTES] = 0;
+    return s;
+}
+
+enum status control_token(char out[HTTP_TOKEN_MAX], const char *state, struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    struct stat is;
+    struct buf text;
+    enum status s;
+
+    snprintf(path, sizeof path, "%.*s/token", CONFIG_PATH_MAX - 16, state);
+    if (lstat(path, &is) != 0 && errno == ENOENT)
+        return make_token(path, out, err);
+    buf_init(&text, 2 * CONTROL_TOKEN_BYTES + 1);
+    s = file_read_private(path, &text, err);
+    if (s == STATUS_OK && text.len == 2 * CONTROL_TOKEN_BYTES + 1)
+        snprintf(out, HTTP_TOKEN_MAX, "%.*s", 2 * CONTROL_TOKEN_BYTES, (char *)text.data);
+    else if (s == STATUS_OK)
+        s = error_set(err, STATUS_CONFIG, "%s: no token; without the file one is made", path);
+    secret_buf_deinit(&text);
+    return s;
+}
+
+/* --- answers --- */
+
+static void answer_json(struct http_answer *out, unsigned status, json_t *body)
+{
+    const size_t n = body == NULL ? 0 : json_dumpb(body, NULL, 0, JSON_INDENT(1));
+    char *text = n == 0 ? NULL : mem_alloc(n + 1, 1);
+
+    out->status = status;
+    if (text == NULL || json_dumpb(body, text, n, JSON_INDENT(1)) != n)
+        out->status = 500;
+    else
+        text[n] = '\n';
+    if (out->status != 500 && buf_append(&out->body, text, n + 1) != STATUS_OK)
+        out->status = 500;
+    mem_free(text);
+    json_decref(body);
+}
+
+static void refuse(struct http_answer *out, unsigned status, const char *why)
+{
+    answer_json(out, status, json_pack("{s:s}", "error", why));
+}
+
+static unsigned code_of(enum status s)
+{
+    switch (status_kind(s)) {
+    case STATUS_KIND_CONFIG: return 400;
+    case STATUS_KIND_POLICY: return 429;
+    case STATUS_KIND_NONE:
+    case STATUS_KIND_PEER:
+    case STATUS_KIND_NET:
+    case STATUS_KIND_LOCAL: break;
+    }
+    return 500;
+}
+
+static json_t *show(const struct queue_job *j)
+{
+    return json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job", (int)j->number, "kind",
+        queue_kind_names[j->kind], "state", queue_state_names[j->state], "run", j->run, "model",
+        j->model, "outcome", j->outcome, "error", j->error, "submitted", (json_int_t)j->submitted_s,
+        "began", (json_int_t)j->began_s, "ended", (json_int_t)j->ended_s, "tries", (int)j->tries);
+}
+
+static void list(const struct queue *q, struct http_answer *out)
+{
+    json_t *jobs = json_array();
+
+    for (size_t i = 0; i < q->n; i++)
+        (void)json_array_append_new(jobs, show(&q->job[i])); /* no memory: one is missing */
+    answer_json(out, 200, json_pack("{s:o}", "jobs", jobs));
+}
+
+/* --- a job comes --- */
+
+/* What is wrong with it, as far as a file of this side's does not have to be read for that. */
+static enum status read_job(struct queue_job *job, json_t *from, const char **text, size_t *n,
+                            struct error *err)
+{
+    const char *kind, *model = "", *absent = "";
+
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s !}", "kind", &kind, "plan", text, n, "ids",
+                    text, n, "model", &model, "absent", &absent) != 0 ||
+        *text == NULL)
+        return error_set(err, STATUS_DATA, "no job: kind, and a plan or ids, as texts");
+    *job = (struct queue_job){.kind = strcmp(kind, "predict") == 0 ? QUEUE_PREDICT : QUEUE_TRAIN};
+    if (strcmp(kind, queue_kind_names[job->kind]) != 0)
+        return error_set(err, STATUS_DATA, "no kind of job: train or predict");
+    if ((json_object_get(from, "ids") != NULL) != (job->kind == QUEUE_PREDICT) ||
+        (json_object_get(from, "plan") != NULL) != (job->kind == QUEUE_TRAIN))
+        return error_set(err, STATUS_DATA, "a plan is for train, and ids are for predict");
+    if (job->kind == QUEUE_TRAIN && (model[0] != 0 || absent[0] != 0))
+        return error_set(err, STATUS_DATA, "model and absent are for predict");
+    model = models_asked(model);
+    if ((model[0] != 0 && !models_name(model)) || strlen(absent) >= sizeof job->absent)
+        return error_set(err, STATUS_DATA, "no name of a run, or too many parties");
+    snprintf(job->model, sizeof job->model, "%s", model);
+    snprintf(job->absent, sizeof job->absent, "%s", absent);
+    if (*n > (job->kind == QUEUE_TRAIN ? QUEUE_PLAN_MAX : QUEUE_IDS_MAX))
+        return error_set(err, STATUS_DATA, "the text is too long");
+    return job->kind == QUEUE_TRAIN ? config_check_job(*text, *n, err) : STATUS_OK;
+}
+
+static void submit(const struct control *c, const struct http_request *r, struct http_answer *out)
+{
+    json_t *from = json_loadb((const char *)r->body, r->n, DEPTH_FLAGS, NULL);
+    struct error err = {0};
+    struct queue_job job;
+    const char *text = NULL;
+    uint32_t number = 0;
+    size_t n = 0;
+    enum status s;
+
+    if (from == NULL) {
+        refuse(out, 400, "no JSON");
+        return;
+    }
+    s = read_job(&job, from, &text, &n, &err);
+    if (s == STATUS_OK)
+        s = queue_add(&c->stand->queue, &job, text, n, &number, &err);
+    json_decref(from);
+    if (s != STATUS_OK) {
+        refuse(out, code_of(s), err.text);
+        return;
+    }
+    answer_json(out, 201, json_pack("{s:i}", "job", (int)number));
+    c->submitted(c->owner);
+}
+
+/* --- a job is asked about --- */
+
+static void cancel(const struct control *c, uint32_t number, struct http_answer *out)
+{
+    struct error err = {0};
+    bool running;
+
+    if (stand_cancel(c->stand, number, &running, &err) != STATUS_OK) {
+        refuse(out, err.status == STATUS_DATA ? 409 : 500, err.text);
+        return;
+    }
+    answer_json(out, 200, show(queue_find(&c->stand->queue, number)));
+    if (running)
+        c->cancelled(c->owner);
+}
+
+/* A file of the run's folder, as far as it goes. */
+static void show_file(const struct control *c, const struct queue_job *j, const char *name,
+                      struct http_answer *out)
+{
+    char path[CONFIG_PATH_MAX];
+    struct error err = {0};
+
+    snprintf(path, sizeof path, "%.*s/runs/%s/%s", CONFIG_PATH_MAX - 96, c->stand->run->whole->home,
+             j->run, name);
+    out->type = "text/plain";
+    if (j->run[0] == 0 || file_read_own(path, &out->body, &err) != STATUS_OK) {
+        out->body.len = 0;
+        out->type = "application/json";
+        refuse(out, 404, "there is no such file yet");
+    }
+}
+
+static const char *file_of(const struct queue_job *j, const char *what)
+{
+    if (strcmp(what, "/log") == 0)
+        return "log.txt";
+    if (strcmp(what, "/summary") == 0)
+        return j->kind == QUEUE_TRAIN ? "summary.json" : "prediction.json";
+    if (strcmp(what, "/scores") == 0 && j->kind == QUEUE_PREDICT)
+        return "scores.csv";
+    return NULL;
+}
+
+static void about(const struct control *c, const struct http_request *r, const char *rest,
+                  struct http_answer *out)
+{
+    const size_t digits = strspn(rest, "0123456789");
+    const unsigned long number = digits > 0 && digits < 10 ? strtoul(rest, NULL, 10) : 0;
+    const struct queue_job *j = queue_find(&c->stand->queue, (uint32_t)number);
+    const char *what = rest + digits;
+    const bool gets = strcmp(r->method, "GET") == 0;
+
+    if (j == NULL)
+        refuse(out, 404, "there is no such job");
+    else if (*what == 0 && strcmp(r->method, "DELETE") == 0)
+        cancel(c, (uint32_t)number, out);
+    else if (*what == 0 && gets)
+        answer_json(out, 200, show(j));
+    else if (gets && file_of(j, what) != NULL)
+        show_file(c, j, file_of(j, what), out);
+    else
+        refuse(out, 404, "there is nothing of that name");
+}
+
+void control_answer(void *control, const struct http_request *r, struct http_answer *out)
+{
+    const struct control *c = control;
+
+    if (strcmp(r->path, JOBS) == 0 && strcmp(r->method, "GET") == 0)
+        list(&c->stand->queue, out);
+    else if (strcmp(r->path, JOBS) == 0 && strcmp(r->method, "POST") == 0)
+        submit(c, r, out);
+    else if (strncmp(r->path, JOBS "/", strlen(JOBS "/")) == 0)
+        about(c, r, r->path + strlen(JOBS "/"), out);
+    else
+        refuse(out, 404, "there is nothing of that name");
+}

@@ -1,0 +1,271 @@
+/* stand.c -- from a queue to runs.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/stand.h"
+
+#include "common/base/check.h"
+#include "common/base/file.h"
+#include "common/base/folder.h"
+#include "common/base/log.h"
+#include "common/crypto/digest.h"
+#include "common/daemon/runs.h"
+#include "common/flow/job.h"
+#include "server/asked.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *home_of(const struct stand *s)
+{
+    return s->run->whole->home;
+}
+
+/* --- how a job ends --- */
+
+/* One line, whatever became of it.  A queue that cannot be written keeps the job as it was: it is
+ * played again by the next process. */
+static void say_end(struct stand *s, enum queue_state how, const char *outcome, const char *why)
+{
+    struct error err = {0};
+
+    if (how == QUEUE_FAILED)
+        log_error("job %u: %s: %s", s->job.number, outcome, why);
+    else
+        log_info("job %u: %s", s->job.number, outcome);
+    if (queue_ended(&s->queue, s->job.number, how, outcome, why, &err) != STATUS_OK)
+        log_error("job %u: %s", s->job.number, err.text);
+}
+
+static void forget_inputs(struct stand *s)
+{
+    log_also(NULL);
+    if (s->log != NULL)
+        fclose(s->log);
+    s->log = NULL;
+    server_inputs_deinit(&s->in);
+    s->in = (struct server_inputs){.predicts = false};
+    s->text.len = 0;
+    s->cancelled = false;
+    s->stage = STAND_IDLE;
+}
+
+/* --- from the queue to inputs --- */
+
+bool stand_next(struct stand *s)
+{
+    const struct queue_job *j = s->stage == STAND_IDLE ? queue_first(&s->queue) : NULL;
+    struct error err = {0};
+
+    if (j == NULL)
+        return false;
+    if (queue_began(&s->queue, j->number, &err) != STATUS_OK) {
+        log_error("job %u: %s", j->number, err.text);
+        return false;
+    }
+    s->job = *j;
+    s->loaded = (struct error){0};
+    s->stage = STAND_LOADING;
+    return true;
+}
+
+static enum status load_training(struct stand *s, struct error *err)
+{
+    struct server_errand errand = {
+        .options = s->command, .whole = s->run->whole, .seed = s->job.seed};
+    enum status st = queue_text(&s->queue, &s->job, &s->text, err);
+
+    errand.plan = (const char *)s->text.data;
+    errand.plan_n = s->text.len;
+    return st == STATUS_OK ? server_inputs_errand(&s->in, &errand, err) : st;
+}
+
+static enum status load_predictions(struct stand *s, struct error *err)
+{
+    char ids[CONFIG_PATH_MAX];
+    const struct server_wanted wanted = {s->job.model, ids,
+                                         s->job.absent[0] != 0 ? s->job.absent : NULL};
+
+    queue_text_path(ids, &s->queue, &s->job);
+    return server_asked_errand(&s->in, s->run->whole, &wanted, err);
+}
+
+void stand_load(struct stand *s)
+{
+    s->loaded.status =
+        s->job.kind == QUEUE_TRAIN ? load_training(s, &s->loaded) : load_predictions(s, &s->loaded);
+}
+
+/* --- and to a run --- */
+
+/* A run of training has the name that its model gets, on every side; predictions have the job's. */
+static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], struct error *err)
+{
+    uint8_t digest[DIGEST_BYTES];
+    char hex[DIGEST_HEX_CHARS + 1];
+    struct buf text;
+    enum status st;
+
+    if (s->job.kind == QUEUE_PREDICT) {
+        snprintf(name, PACKAGE_RUN_MAX + 1, "predict-%u", s->job.number);
+        return STATUS_OK;
+    }
+    buf_init(&text, PLAN_TEXT_MAX);
+    st = plan_print(&s->in.config.plan, &text);
+    if (st != STATUS_OK)
+        return error_set(err, st, "%s", status_words(st));
+    job_digest(digest, JOB_TRAIN, text.data, text.len);
+    buf_deinit(&text);
+    digest_hex(hex, digest, sizeof digest);
+    snprintf(name, PACKAGE_RUN_MAX + 1, "%.16s", hex);
+    return STATUS_OK;
+}
+
+static enum status enter_folder(struct stand *s, struct error *err)
+{
+    struct config_server *c = &s->in.config;
+    char name[PACKAGE_RUN_MAX + 1];
+    enum status st = name_run(s, name, err);
+
+    if (st == STATUS_OK)
+        st = queue_named(&s->queue, s->job.number, name, err);
+    if (st != STATUS_OK)
+        return st;
+    snprintf(c->state, sizeof c->state, "%.*s/runs/%s", CONFIG_PATH_MAX - 64, home_of(s), name);
+    st = runs_room(home_of(s), c->state, err);
+    return st == STATUS_OK ? folder_make(c->state, err) : st;
+}
+
+/* What is logged while it is played; of one that goes on, since it has. */
+static enum status open_log(struct stand *s, struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    enum status st;
+
+    snprintf(path, sizeof path, "%.*s/log.txt", CONFIG_PATH_MAX - 16, s->in.config.state);
+    st = file_create(&s->log, path, 0600, err);
+    if (st != STATUS_OK)
+        return st;
+    log_also(s->log);
+    log_info("job %u: %s", s->job.number, queue_kind_names[s->job.kind]);
+    return STATUS_OK;
+}
+
+static enum status begin_run(struct stand *s, struct error *err)
+{
+    struct server_run *r = s->run;
+    enum status st = enter_folder(s, err);
+
+    if (st == STATUS_OK)
+        st = open_log(s, err);
+    if (st != STATUS_OK)
+        return st;
+    s->options.scores = NULL;
+    if (s->job.kind == QUEUE_PREDICT) {
+        snprintf(s->scores, sizeof s->scores, "%.*s/scores.csv", CONFIG_PATH_MAX - 32,
+                 s->in.config.state);
+        s->options.scores = s->scores;
+    }
+    if (s->in.predicts && s->in.missing.n == 0)
+        return server_results_kept(&s->in, &s->options, err); /* nobody has to be asked */
+    r->in = &s->in;
+    r->options = &s->options;
+    st = server_run_begin(r, err);
+    if (st != STATUS_OK)
+        server_run_rest(r);
+    return st;
+}
+
+bool stand_begin(struct stand *s)
+{
+    struct error err = s->loaded;
+
+    CHECK(s->stage == STAND_LOADING);
+    if (s->cancelled)
+        say_end(s, QUEUE_CANCELLED, "stopped", "");
+    else if (err.status != STATUS_OK || begin_run(s, &err) != STATUS_OK)
+        say_end(s, QUEUE_FAILED, "failed", err.text);
+    else if (s->in.predicts && s->in.missing.n == 0)
+        say_end(s, QUEUE_DONE, "completed", "");
+    else
+        s->stage = STAND_PLAYS;
+    if (s->stage != STAND_PLAYS)
+        forget_inputs(s);
+    return s->stage == STAND_PLAYS;
+}
+
+static enum queue_state state_of(enum wire_outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_COMPLETED:
+    case OUTCOME_TARGET: return QUEUE_DONE;
+    case OUTCOME_STOPPED: return QUEUE_CANCELLED;
+    case OUTCOME_BUDGET:
+    case OUTCOME_FAILED: break;
+    }
+    return QUEUE_FAILED;
+}
+
+void stand_end(struct stand *s, bool stopped)
+{
+    const enum wire_outcome outcome = s->run->outcome;
+    enum queue_state how = state_of(outcome);
+    struct error err = {0}, unwritten = {0};
+    enum status st;
+
+    CHECK(s->stage == STAND_PLAYS);
+    s->stage = STAND_OVER;
+    st = server_run_end(s->run, &err);
+    if (st != STATUS_OK)
+        how = QUEUE_FAILED;
+    if (stopped && how == QUEUE_CANCELLED && !s->cancelled) {
+        st = queue_waits_again(&s->queue, s->job.number, &unwritten);
+        log_info("job %u: waits for the next process", s->job.number);
+        if (st != STATUS_OK)
+            log_error("job %u: %s", s->job.number, unwritten.text);
+        return;
+    }
+    say_end(s, how, wire_outcome_name(outcome), err.text);
+}
+
+void stand_rest(struct stand *s)
+{
+    if (s->stage != STAND_OVER)
+        return;
+    server_run_rest(s->run);
+    forget_inputs(s);
+}
+
+enum status stand_cancel(struct stand *s, uint32_t number, bool *running, struct error *err)
+{
+    const struct queue_job *j = queue_find(&s->queue, number);
+
+    *running = false;
+    if (j == NULL)
+        return error_set(err, STATUS_DATA, "there is no job %u", number);
+    if (j->state == QUEUE_WAITING)
+        return queue_ended(&s->queue, number, QUEUE_CANCELLED, "stopped", "", err);
+    if (j->state != QUEUE_RUNNING || s->stage == STAND_OVER)
+        return error_set(err, STATUS_DATA, "job %u is over", number);
+    s->cancelled = true;
+    *running = s->stage == STAND_PLAYS;
+    return STATUS_OK;
+}
+
+/* --- life --- */
+
+enum status stand_open(struct stand *s, struct server_run *run, const struct options *command,
+                       struct error *err)
+{
+    s->run = run;
+    s->command = command;
+    s->options = *run->options;
+    buf_init(&s->text, QUEUE_PLAN_MAX);
+    return queue_open(&s->queue, run->whole->home, err);
+}
+
+void stand_close(struct stand *s)
+{
+    queue_close(&s->queue);
+    forget_inputs(s);
+    buf_deinit(&s->text);
+}

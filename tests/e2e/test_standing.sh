@@ -1,0 +1,162 @@
+#!/bin/sh
+# test_standing.sh -- daemons that stand: jobs of a queue one after another, refused, cancelled and killed ones, a party
+# that goes and comes back, a server that dies in a job and in the queue, and strangers at the control socket.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+cd "$dir" || exit 6
+
+# Who is started here ends with the test, whatever becomes of it.
+trap 'for p in "$dir"/*.pid; do [ ! -e "$p" ] || kill -9 "$(cat "$p")" 2>/dev/null; done; rm -rf "$dir"' EXIT
+
+# Keys, roster, data and configurations of three parties; the model of this run is not used.
+"$vfl" cluster --parties 3 --set training.epochs=1 --seed 5 --quiet --out run || not_ok 'a trial cluster'
+port=$(cut -d: -f2 run/server/address)
+
+start() { # server | 1 | 2 | 3
+    if [ "$1" = server ]; then
+        "$VFL_BIN/vfl-server" -c run/server/config.yaml --set stand=true --set listen=127.0.0.1:"$port" \
+            --set protocol.patience_ms=20000 >>server.log 2>&1 &
+    else
+        "$VFL_BIN/vfl-party" -c run/party-"$1"/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
+            --set data.predict=run/data/party-"$1"-test.csv >>party-"$1".log 2>&1 &
+    fi
+    echo $! >"$1.pid"
+}
+
+kill_9() {
+    kill -9 "$(cat "$1.pid")"
+    wait "$(cat "$1.pid")" 2>/dev/null
+}
+
+job() {
+    "$vfl" job --state run/server "$@"
+}
+
+plan() { # NAME YAML
+    printf '%s\n' "$2" >"$1.yaml"
+}
+
+state_of() { # JOB
+    job show "$1" | sed -n 's/^ "state": "\(.*\)",$/\1/p'
+}
+
+is() { # JOB STATE
+    [ "$(state_of "$1")" = "$2" ]
+}
+
+run_of() { # JOB
+    job show "$1" | sed -n 's/^ "run": "\(.*\)",$/\1/p'
+}
+
+trains() { # JOB: it has been through an epoch, so that a kill is in its midst
+    is "$1" running && grep -q round "run/server/runs/$(run_of "$1")/metrics.jsonl"
+}
+
+said() { # LOG WORDS
+    grep -q -e "$2" "$1"
+}
+
+ended() { # WHO: it has ended by itself
+    ! kill -0 "$(cat "$1.pid")" 2>/dev/null
+}
+
+plan first 'training: {epochs: 1}'
+plan second 'training: {epochs: 2, learning_rate: 0.1}'
+plan refused 'protocol: {encoding: fixed}'
+plan long 'training: {epochs: 100000}'
+plan wrong 'listen: "0.0.0.0:1"'
+plan nonsense 'training: {epochs: -1}'
+
+# --- the queue takes jobs before anybody is there, and parties come when they like ---
+start server
+wait_until [ -S run/server/control ] || not_ok 'no control socket'
+same 1 "$(job submit train first.yaml)" 'a first job'
+same 2 "$(job submit train second.yaml)" 'and a second, while the first waits for parties'
+for who in 1 2 3; do start $who; done
+expect 0 completed 'the first is played' job wait 1
+expect 0 completed 'and then the second' job wait 2
+same 2 "$(ls run/server/runs | wc -l)" 'each has a folder at the server'
+same "$(ls run/server/runs)" "$(ls run/party-1/runs)" 'of the same name at a party'
+same "$(ls run/server/runs)" "$(ls run/server/models | grep -v -e served -e "$(head -n 1 run/server/models/served)")" \
+    'which is that of its model'
+expect 0 '"epochs": 2.0' 'with figures of its own' job summary 2
+expect 0 'job 2' 'and a log' job log 2
+
+# --- predictions by the model of the last one ---
+cut -d, -f1 run/data/party-1-test.csv | sed -n '2,21p' >ids
+same 3 "$(job submit predict ids)" 'predictions'
+expect 0 completed 'are played' job wait 3
+job scores 3 >scores.csv
+same "$(cat ids)" "$(tail -n +2 scores.csv | cut -d, -f1)" 'a score for each id'
+
+# --- what is wrong costs itself ---
+expect 2 'listen: unknown key' 'a plan has no other keys' job submit train wrong.yaml
+expect 2 'training.epochs' 'and no values out of range' job submit train nonsense.yaml
+same 4 "$(job submit train refused.yaml)" 'a plan that the parties refuse'
+expect 1 'policy.encodings' 'is over for all, by name' job wait 4
+same 5 "$(job submit predict --model no-such-run ids)" 'a model that there is not'
+expect 1 'no-such-run' 'is over at once' job wait 5
+expect 2 'no such job' 'no job' job show 99
+expect 2 'is over' 'what is over is not cancelled' job cancel 4
+for who in 1 2 3; do
+    same 1 "$(grep -c 'error:' party-$who.log)" "party $who: one line of what failed there"
+done
+same 2 "$(grep -c 'error:' server.log)" 'and one of each at the server'
+
+# --- cancelled, while it waits and while it is played ---
+same 6 "$(job submit train long.yaml)" 'a long one'
+wait_until trains 6 || not_ok 'it does not train'
+same 7 "$(job submit train first.yaml)" 'and one behind it'
+expect 0 cancelled 'one that waits is cancelled' job cancel 7
+expect 0 '' 'and one that is played' job cancel 6
+expect 1 stopped 'is over' job wait 6
+
+# --- a party goes and comes back; the server dies in a job and in the queue ---
+rm -rf run/server/runs/*
+same 8 "$(job submit train long.yaml)" 'another long one'
+wait_until trains 8 || not_ok 'it does not train'
+kill_9 2
+wait_until said server.log 'p2 lost' || not_ok 'nobody misses it'
+: >party-2.log
+start 2
+wait_until said party-2.log 'hold one view' || not_ok 'it does not come back'
+same 9 "$(job submit train second.yaml)" 'one behind it'
+kill_9 server
+start server
+wait_until said server.log 'going on after' || not_ok 'the run does not go on'
+same running "$(state_of 8)" 'the job that was played is'
+same waiting "$(state_of 9)" 'and the one behind it waits'
+job cancel 8 >said
+expect 1 stopped 'cancelled' job wait 8
+expect 0 completed 'the next is played' job wait 9
+
+# --- who is at the socket without the token ---
+control=run/server/control
+ask() { # TOKEN OPTIONS... PATH
+    curl -s -o body -w '%{http_code}' --unix-socket "$control" -H "Authorization: Bearer $1" "$@"
+}
+if command -v curl >/dev/null; then
+    token=$(cat run/server/token)
+    url=http://localhost/v1/jobs
+    same 200 "$(ask "$token" "$url" | tail -c 3)" 'with the token'
+    same 401 "$(ask "${token}0" "$url" | tail -c 3)" 'without it'
+    same 400 "$(ask "$token" -d '{"kind": "train"' "$url" | tail -c 3)" 'half a job'
+    same 400 "$(ask "$token" -d '{"kind": "align", "plan": ""}' "$url" | tail -c 3)" 'a kind that there is not'
+    same 400 "$(ask "$token" -d '{"kind": "predict", "ids": "1", "model": "../../etc"}' "$url" | tail -c 3)" 'a path'
+    same 404 "$(ask "$token" "$url/9/../../../server.key" --path-as-is | tail -c 3)" 'a file'
+    same 404 "$(ask "$token" -X PATCH "$url/9" | tail -c 3)" 'a method'
+fi
+same 600 "$(stat -c %a run/server/control)" 'the socket is its owner'"'"'s'
+same 600 "$(stat -c %a run/server/token)" 'and so is the token'
+
+# --- an order to stop ends them in order, and nothing else has ---
+for who in server 1 2 3; do
+    ended $who && not_ok "$who has ended by itself" || ok "$who stands"
+    kill "$(cat $who.pid)"
+    wait "$(cat $who.pid)"
+    same 0 $? 'and stops in order'
+    rm $who.pid
+done
+expect 4 'stand: true' 'nobody answers then' job list
+closing

@@ -1,0 +1,59 @@
+/* test_runs.c -- a side keeps so many runs and no more.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/runs.h"
+#include "tests/lib/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void run_path(char out[512], unsigned i)
+{
+    snprintf(out, 512, "%s/runs/%u", scratch_dir(), i);
+}
+
+static void test_there_is_room_until_as_many_runs_are_kept(void **state)
+{
+    struct error err = {0};
+    char path[512];
+
+    (void)state;
+    run_path(path, RUNS_MAX);
+    assert_int_equal(runs_room(scratch_dir(), path, &err), STATUS_OK); /* no folder at all */
+    assert_int_equal(mkdir(scratch_path("runs"), 0700), 0);
+    for (unsigned i = 0; i < RUNS_MAX; i++) {
+        run_path(path, i);
+        assert_int_equal(runs_room(scratch_dir(), path, &err), STATUS_OK);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    assert_int_equal(runs_room(scratch_dir(), path, &err), STATUS_OK); /* it is there already */
+    run_path(path, RUNS_MAX);
+    assert_int_equal(runs_room(scratch_dir(), path, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "remove some"));
+    run_path(path, 7);
+    assert_int_equal(rmdir(path), 0);
+    run_path(path, RUNS_MAX);
+    assert_int_equal(runs_room(scratch_dir(), path, &err), STATUS_OK);
+    for (unsigned i = 0; i < RUNS_MAX; i++) {
+        run_path(path, i);
+        (void)rmdir(path);
+    }
+    assert_int_equal(rmdir(scratch_path("runs")), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_there_is_room_until_as_many_runs_are_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
