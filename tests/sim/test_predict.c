@@ -12,7 +12,6 @@
 #include "common/flow/prediction.h"
 #include "common/nn/head.h"
 #include "party/core.h"
-#include "party/policy.h"
 #include "party/predict/parts.h"
 #include "party/predict/predict.h"
 #include "server/parts.h"
@@ -546,42 +545,22 @@ static void leave_out(struct play *p)
     p->server->fed.terms.text = (struct wire_bytes){s->text.data, s->text.len};
 }
 
-/* Made so, and the configuration says now: it costs this. */
-static void expect_costs(struct policy_bottom made, struct policy_bottom now,
-                         struct policy_bottom costs)
+static void test_a_bottom_costs_what_its_package_says_it_was_made_with(void **state)
 {
     static struct play p;
     const struct party_predict *job;
-    struct config_party *c;
-
-    begin(&p, pbm);
-    c = &p.s->party[1].config;
-    c->train = now.kind == ACCOUNT_FROZEN ? TRAIN_FROZEN : TRAIN_DP;
-    c->noise = now.noise;
-    snprintf(c->scale, sizeof c->scale, "none");
-    p.player[1].model.made = made.kind;
-    p.player[1].model.noise = made.noise;
-    play(&p);
-    assert_int_equal(p.outcome, OUTCOME_COMPLETED);
-    job = p.player[1].session->state;
-    assert_int_equal(job->mechanism.bottom, costs.kind);
-    assert_true(job->mechanism.step_noise == costs.noise);
-    end(&p);
-}
-
-static void test_a_bottom_costs_what_it_was_made_with_whatever_the_configuration_says(void **state)
-{
-    const struct policy_bottom raw = {ACCOUNT_RAW, 0}, frozen = {ACCOUNT_FROZEN, 0},
-                               loud = {ACCOUNT_DP, 50}, low = {ACCOUNT_DP, 5};
 
     (void)state;
-    expect_costs(frozen, frozen, frozen);
-    expect_costs(raw, frozen, raw);
-    expect_costs(raw, low, raw);
-    expect_costs(low, frozen, low);
-    expect_costs(frozen, low, low);
-    expect_costs(low, loud, low);
-    expect_costs(loud, low, low);
+    begin(&p, pbm);
+    p.s->party[1].config.train = TRAIN_FROZEN;
+    strcpy(p.s->party[1].config.scale, "none");
+    p.player[1].model.made = ACCOUNT_DP;
+    p.player[1].model.noise = 50;
+    play(&p);
+    job = p.player[1].session->state;
+    assert_int_equal(job->mechanism.bottom, ACCOUNT_DP);
+    assert_true(job->mechanism.step_noise == 50 && p.player[1].charges > 0);
+    end(&p);
 }
 
 static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **state)
@@ -604,7 +583,7 @@ int main(void)
         cmocka_unit_test(test_a_charge_that_fails_ends_the_job_and_nothing_leaves),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_answered_where_there_is_noise),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_refused_where_sums_are_exact),
-        cmocka_unit_test(test_a_bottom_costs_what_it_was_made_with_whatever_the_configuration_says),
+        cmocka_unit_test(test_a_bottom_costs_what_its_package_says_it_was_made_with),
         cmocka_unit_test(test_what_a_party_does_not_answer_is_refused_at_the_offer),
     };
 
