@@ -192,6 +192,8 @@ $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/repl
 $(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
     f,server_session_step server_session_work party_session_step party_session_work disk_recall \
     disk_holdings world_pack,-Wl,--wrap=$(f))
+# A disk that fails.
+$(BUILD)/tests/sim/test_queue: private LDFLAGS += -Wl,--wrap=file_write_atomic
 $(BUILD)/tests/interference/test_%: $(BUILD)/obj/tests/interference/test_%.o $(PAIRS_OBJ) \
         $(SIM_LIB) $(BUILD)/lib/libtests.a $(BUILD)/lib/libserver.a $(BUILD)/lib/libparty.a \
         $(LIBS)

@@ -38,12 +38,14 @@ static bool all_are_ready(const struct server_federation *f)
 }
 
 /* Whether a generation can begin with those who are ready.  Whoever asks for a larger set than that
- * is left out, by name, where the others suffice: it keeps nobody waiting (G10). */
+ * is left out, by name, where the others suffice: it keeps nobody waiting (G10).  The first one of
+ * a process has everybody, or those who came within its patience. */
 static bool set_found(struct server_federation *f)
 {
+    const bool without = !server_waits(f) && f->play.started;
     enum server_seat seat[WIRE_MEMBERS_MAX];
 
-    if (phase_row(PHASE_GATHER)->quorum[server_does_without(f)] == QUORUM_ROSTER) {
+    if (phase_row(PHASE_GATHER)->quorum[without] == QUORUM_ROSTER) {
         if (!all_are_ready(f))
             return false;
         if (server_marks(f) == 0)

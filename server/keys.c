@@ -47,6 +47,7 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
 {
     struct action *send;
 
+    f->play.started |= server_does_without(f);
     remember_members(f);
     if (f->set.generation < f->set.known)
         f->set.generation = f->set.known;

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/log.h"
+#include "server/job.h"
 
 #include <stdio.h>
 
@@ -18,9 +19,15 @@ bool server_waits(const struct server_federation *f)
     return f->terms.straggler == STRAGGLER_WAIT;
 }
 
+/* What a process before this one has trained counts, too. */
 bool server_does_without(const struct server_federation *f)
 {
-    return !server_waits(f) && f->play.started;
+    enum wire_outcome outcome;
+
+    if (server_waits(f))
+        return false;
+    return f->play.started ||
+           (!f->play.idle && f->play.job->state(f->play.state, &outcome) != JOB_FRESH);
 }
 
 /* --- deadlines --- */
@@ -35,16 +42,13 @@ void server_arm(struct actions *a, uint64_t after_ms)
     actions_add(a, ACTION_ARM)->after_ms = after_ms;
 }
 
-/* Under `wait` each phase has its whole limit; a deadline is for all phases that share a clock. */
+/* From now on, whatever the phase before took: those who answer in this one may have had to wait
+ * for whoever was slow in that. */
 void server_arm_phase(struct server_federation *f, struct actions *a, bool patient)
 {
     const bool hurries = !patient && server_does_without(f) && f->terms.straggler == STRAGGLER_DROP;
-    uint64_t passed_ms, all_ms = server_limit_ms(f, hurries);
 
-    if (!phase_row(f->sm.phase)->goes_on)
-        f->clock_us = f->now_us;
-    passed_ms = hurries ? (f->now_us - f->clock_us) / 1000 : 0;
-    server_arm(a, passed_ms < all_ms ? all_ms - passed_ms : 1);
+    server_arm(a, server_limit_ms(f, hurries));
 }
 
 /* --- messages --- */

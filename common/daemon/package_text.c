@@ -320,11 +320,8 @@ static bool read_preparation(struct package *p, const char *text, size_t n)
         return true;
     if (lines != p->cols)
         return false;
-    p->scale.mean = mem_alloc(lines, sizeof *p->scale.mean);
-    p->scale.sd = mem_alloc(lines, sizeof *p->scale.sd);
-    if (p->scale.mean == NULL || p->scale.sd == NULL)
+    if (scale_init(&p->scale, lines) != STATUS_OK)
         return false;
-    p->scale.cols = lines;
     for (size_t c = 0; c < lines; c++) {
         char *end;
 

@@ -28,8 +28,8 @@
         quorum, quorum                                                                             \
     }
 
-/* Who comes back and says nothing costs the others one deadline_ms, for its keys and its
- * confirmation together. */
+/* Each phase has a clock of its own: an answer may have waited for another member's in the phase
+ * before, and nobody can use up the time of the others. */
 static const struct phase_row table[PHASES] = {
     {.phase = PHASE_GATHER,
      .name = "gather",
@@ -62,7 +62,6 @@ static const struct phase_row table[PHASES] = {
      .to_member = BEGINS | IT(CONFIRMS), /* opens ROUND, SHARE or STREAM at the party */
      .quorum = ALWAYS(QUORUM_MEMBERS),
      .limit = DEADLINE,
-     .goes_on = true,
      .patiences = 1,
      .next = TO(GATHER) | TO(AGREE) | TO(ROUND) | TO(SHARE) | TO(STREAM) | TO(CLOSE) | TO(OVER)},
     {.phase = PHASE_ROUND,
@@ -99,7 +98,6 @@ static const struct phase_row table[PHASES] = {
      .to_member = BEGINS | IT(BROADCAST),
      .quorum = ALWAYS(QUORUM_DECODES),
      .limit = DEADLINE,
-     .goes_on = true,
      .patiences = 1,
      .spares = SPARES_DECODES,
      .next = TO(GATHER) | TO(AGREE) | TO(SHARE) | TO(CLOSE) | TO(OVER)},
@@ -189,8 +187,6 @@ static enum status print_limit(struct buf *out, const struct phase_row *r)
         s = buf_printf(out, " (drop: %s)", limits[r->limit[1]]);
     if (s == STATUS_OK && r->patiences > 1)
         s = buf_printf(out, ", again at progress, %u times", r->patiences);
-    if (s == STATUS_OK && r->goes_on)
-        s = buf_printf(out, ", with %s", table[r->phase - 1].name);
     return s == STATUS_OK ? buf_printf(out, " |") : s;
 }
 

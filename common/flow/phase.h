@@ -57,7 +57,6 @@ struct phase_row {
      * has trained; [0]: everywhere else. */
     enum phase_quorum quorum[2];
     enum phase_limit limit[2];
-    bool goes_on;       /* the clock of the phase before it runs on: both together have its time */
     uint32_t patiences; /* limits that progress may win, one for each step of it; 1: none */
     enum phase_spares spares;
     unsigned next; /* bit set of enum phase */

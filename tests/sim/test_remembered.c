@@ -268,6 +268,73 @@ static void test_odds_that_cannot_be_are_refused(void **state)
     buf_deinit(&b);
 }
 
+/* --- that the job has begun --- */
+
+static void show_another_mark(struct wire_msg *m, void *owner)
+{
+    liars_show_mark(m, owner, IDS_AFTER);
+}
+
+static void refuse(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->kind = WIRE_REFUSE;
+    m->refuse = (struct wire_refuse){.kind = STATUS_KIND_CONFIG, .text = "no"};
+}
+
+/* p3 says this of the first generation, or of the first one after a restart. */
+static struct sim *first_generation(bool again, struct sim_rule rule)
+{
+    struct sim_options o = {.parties = PARTIES,
+                            .train_rows = 9,
+                            .checkpoint_rounds = 1,
+                            .quiet = true,
+                            .sets = {"protocol.straggler=drop", "protocol.deadline_ms=500",
+                                     "protocol.patience_ms=2000", "training.epochs=6"}};
+    struct sim *s = sim_new(&o);
+
+    if (again) {
+        sim_kill_at(s, SIM_SERVER, 40000);
+        sim_run(s, 39000);
+        assert_true(sim_server_report(s)->steps > 0);
+    }
+    rule.from = 2;
+    rule.owner = &s->party[2].key;
+    sim_rule(s, rule);
+    sim_run(s, HOUR_US);
+    return s;
+}
+
+/* Of a fresh run it is the end; of one that goes on it costs one party, or two that are at odds
+ * their turns. */
+static void test_a_killed_server_knows_that_it_can_do_without(void **state)
+{
+    const struct sim_rule rules[] = {
+        {.act = SIM_ALTER, .kind = WIRE_CONFIRM, .alter = show_another_mark},
+        {.act = SIM_ALTER, .kind = WIRE_CONFIRM, .alter = refuse},
+        {.act = SIM_ALTER, .kind = WIRE_HELLO, .alter = refuse},
+        {.act = SIM_SWALLOW, .kind = WIRE_HELLO},
+        {.act = SIM_SWALLOW, .kind = WIRE_CONFIRM},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        struct sim *fresh = first_generation(false, rules[i]), *s;
+
+        assert_int_equal(sim_server_report(fresh)->steps, 0);
+        assert_int_not_equal(sim_server_end(fresh)->outcome, OUTCOME_COMPLETED);
+        sim_free(fresh);
+        s = first_generation(true, rules[i]);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        assert_int_equal(sim_server_report(s)->steps, STEPS);
+        for (uint32_t p = 0; p < PARTIES; p++) {
+            if (p != 2)
+                assert_int_equal(sim_party_end(s, p)->outcome, OUTCOME_COMPLETED);
+        }
+        sim_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_a_checkpoint_of_an_earlier_version_is_none),
         cmocka_unit_test(test_odds_come_back_as_they_were_and_not_by_halves),
         cmocka_unit_test(test_odds_that_cannot_be_are_refused),
+        cmocka_unit_test(test_a_killed_server_knows_that_it_can_do_without),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
