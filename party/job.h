@@ -18,7 +18,8 @@
 
 #include <stdatomic.h>
 
-/* What a session lends to a job, for as long as that lasts. */
+/* What a session lends to a job, for as long as that lasts.  What is behind `error` is written by
+ * the job: of training train.c and close.c. */
 struct party_host {
     const struct party_setup *setup;
     const struct party_set *set;

@@ -15,6 +15,7 @@
 #include "common/flow/roster.h"
 #include "party/persons.h"
 
+/* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct party_inputs {
     struct config_party config;
     struct roster roster;

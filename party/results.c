@@ -190,11 +190,8 @@ static enum status copy_columns(struct package *m, const struct party_inputs *in
     }
     if (cols == 0)
         return STATUS_OK;
-    m->scale.mean = mem_alloc(cols, sizeof *m->scale.mean);
-    m->scale.sd = mem_alloc(cols, sizeof *m->scale.sd);
-    if (m->scale.mean == NULL || m->scale.sd == NULL)
+    if (scale_init(&m->scale, cols) != STATUS_OK)
         return STATUS_MEMORY;
-    m->scale.cols = cols;
     memcpy(m->scale.mean, in->scale.mean, cols * sizeof *m->scale.mean);
     memcpy(m->scale.sd, in->scale.sd, cols * sizeof *m->scale.sd);
     return STATUS_OK;
@@ -213,6 +210,8 @@ enum status party_results_package(const struct party_results *r, struct party_se
     m.steps = rep->progress.applied;
     m.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
     m.reach = rep->reach;
+    m.made = rep->mechanism.bottom;
+    m.noise = m.made == ACCOUNT_DP ? rep->mechanism.step_noise : 0;
     if (package_has_trail(&rep->plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
     s = copy_columns(&m, r->in);

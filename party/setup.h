@@ -84,7 +84,8 @@ struct party_ledger {
     uint64_t records; /* in it, those of train and test among them */
 };
 
-/* Everything stays the caller's and must outlive the session. */
+/* Everything stays the caller's and must outlive the session.  Written by run.c, and `saved`, which
+ * is of one job, by session.c. */
 struct party_setup {
     /* The kinds of jobs that it plays, NULL behind the last.  `saved` is of one of the first kind,
      * which this party says that it goes on with, before it knows what will be offered. */
@@ -121,6 +122,7 @@ struct party_progress {
     bool final;         /* the last broadcast has come: the model is final */
 };
 
+/* Written by the job that is played, train.c or predict.c, but for what session.c knows. */
 struct party_report {
     enum phase phase;
     uint64_t generation;

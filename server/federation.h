@@ -9,10 +9,10 @@
  *   join.c, keys.c         GATHER, lost parties; AGREE, CONFIRM
  *   compare.c, accused.c   are the ids those of the members; what one member says of another
  *
- * What `agree` has is written by keys.c and compare.c alone, `odds` by odds.c and those who choose
- * sets.  A job reads what it needs, counts answers and losses through members.c and seats.c, says
- * in `error` what went wrong, and moves `sm`; it changes nothing else here, and tells by a struct
- * server_next what follows.
+ * It is written by dispatch.c, jobs.c, members.c, seats.c, join.c, keys.c and accused.c; what
+ * `agree` has by keys.c and compare.c, once dispatch.c has made room.  A job reads what it needs,
+ * counts answers and losses through members.c and seats.c, says in `error` what went wrong, and
+ * moves `sm`; it changes nothing else here, and tells by a struct server_next what follows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -124,7 +124,9 @@ struct server_agree {
     struct ids_pair ids;
 };
 
-/* Members of this generation, and what was asked of them last. */
+/* Members of this generation, and what was asked of them last.  Written by keys.c, which offers it,
+ * members.c and seats.c, who answers and leaves, join.c and session.c, which have heard of a later
+ * one, and jobs.c. */
 struct server_set {
     uint64_t generation, known; /* known: the last that any party was offered */
     uint32_t n, left;           /* left: members lost since the generation began */
@@ -159,6 +161,8 @@ struct server_play {
     bool idle;    /* it is over, and there is no other yet */
 };
 
+/* Written by the dispatch.c, jobs.c, members.c, seats.c and keys.c; `error` by the job's, too: of
+ * training behind.c, close.c and job.c. */
 struct server_federation {
     struct server_terms terms;
     struct server_play play;

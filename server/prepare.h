@@ -15,6 +15,7 @@
 #include "server/ids.h"
 #include "server/setup.h"
 
+/* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct server_inputs {
     struct config_server config; /* plan resolved: task, seed, shape; state: of this run's files */
     char home[CONFIG_PATH_MAX];  /* the daemon's own state, where models are */
@@ -31,7 +32,8 @@ struct server_inputs {
     struct server_question asked; /* of what is missing */
 };
 
-/* What the command line says of a run. */
+/* What the command line says of a run.  Written by main.c, and of each run of a daemon that stands
+ * by stand.c. */
 struct server_options {
     const char *export_file; /* a readable copy of the head at the end; NULL: none */
     const char *transcript;  /* what the server sees and says (transcript.h); NULL: nowhere */

@@ -11,6 +11,7 @@
 #include "server/results.h"
 #include "server/session.h"
 
+/* Written by run.c; what it is of by loop.c, or stand.c where there is one after another. */
 struct server_run {
     const struct server_inputs *in;
     const struct server_inputs *whole; /* of a server that stands: `in` between two jobs */

@@ -82,7 +82,8 @@ struct server_reached {
     uint64_t round;
 };
 
-/* What was worse than it might have been: every degradation is counted and shown. */
+/* What was worse than it might have been: every degradation is counted and shown.  Written by the
+ * files of server/train that see it: work.c, plain.c, share.c, stream.c, round.c and behind.c. */
 struct server_degraded {
     uint64_t missing;    /* members that a training round closed without */
     uint64_t late;       /* uploads that their training round did not wait for */
@@ -104,7 +105,8 @@ struct server_waited {
     uint64_t times[WIRE_MEMBERS_MAX], us[WIRE_MEMBERS_MAX];
 };
 
-/* How good the model is, by the last evaluation; last_loss: of the last training round. */
+/* How good the model is, by the last evaluation; last_loss: of the last training round.  Written by
+ * evaluate.c, work.c and, out of a checkpoint, resume.c. */
 struct server_measured {
     uint64_t sweeps;
     double last_loss;
@@ -122,8 +124,9 @@ struct server_presence {
     uint64_t lost[WIRE_MEMBERS_MAX], joined[WIRE_MEMBERS_MAX];
 };
 
-/* What the driver shows and writes down.  Training counts in it as it goes; session.c adds what
- * stands in the first block. */
+/* What the driver shows and writes down.  The first block is written by session.c when it is asked
+ * (epochs by evaluate.c, too), the second by training as it goes: init.c, work.c, plain.c, share.c,
+ * stream.c, job.c and resume.c. */
 struct server_report {
     struct server_presence presence;
     uint64_t steps;

@@ -19,7 +19,7 @@
 enum { SCALE_LINE_MAX = 4096, SCALE_MODE = 0600 };
 static const char SCALE_HEADER[] = "name,mean,sd";
 
-static enum status scale_init(struct scale *s, size_t cols)
+enum status scale_init(struct scale *s, size_t cols)
 {
     *s = (struct scale){.cols = cols};
     s->mean = mem_alloc(cols, sizeof *s->mean);

@@ -11,6 +11,8 @@ struct scale {
     float *mean, *sd; /* sd is 1 where a column is constant */
 };
 
+/* Of so many columns, to be filled in. */
+enum status scale_init(struct scale *s, size_t cols) MUST_USE;
 /* Population mean and standard deviation of the columns of t (accumulated in double). */
 enum status scale_fit(struct scale *s, const struct table *t) MUST_USE;
 /* A file of lines `name,mean,sd` after that header; names and count must be those of t. */

@@ -530,16 +530,34 @@ cluster_judge() { # "FOLDER CODE" lines in $out/codes
     fi
 }
 
-# Sets code to the server's exit code; its parties end soon after it.
-cluster_end_server() {
-    if [ -z "$server_pid" ]; then
+# Waits for the server, whose parties end soon after it, and for them: in FILE is then what each ended with.
+cluster_end() { # FILE
+    cluster_codes=$1 code=0
+    if [ -n "$server_pid" ]; then
+        cluster_wait "$server_pid"
+        server_pid=
+        cluster_end_parties
+    else
         say "the server has ended its run already: a party that has not goes on when it has given it up"
-        code=0
-        return
     fi
-    cluster_wait "$server_pid"
-    server_pid=
-    cluster_end_parties
+    echo "server $code" >"$cluster_codes"
+    # shellcheck disable=SC2086 # words
+    set -- $pids
+    for i in $whose; do
+        cluster_wait "$1"
+        echo "party-$i $code" >>"$cluster_codes"
+        shift
+    done
+    pids=
+}
+
+# Ends the script where somebody in $out has failed; else the table of what all have done.
+cluster_show() {
+    cluster_judge
+    [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
+    set -- "$out" "$m"
+    [ "${quiet:-no}" = no ] || set -- --quiet "$@"
+    "$vfl_bin/vfl-merge" "$@" || exit $?
 }
 
 cluster_run() {
@@ -552,23 +570,10 @@ cluster_run() {
     cluster_over server || cluster_start_server
     cluster_start_parties
     started=yes
-    cluster_end_server
-    echo "server $code" >"$out/codes"
-    # shellcheck disable=SC2086 # words
-    set -- $pids
-    for i in $whose; do
-        cluster_wait "$1"
-        echo "party-$i $code" >>"$out/codes"
-        shift
-    done
-    pids=
+    cluster_end "$out/codes"
     netns_down
     orderly
-    cluster_judge
-    [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
-    set -- "$out" "$m"
-    [ "${quiet:-no}" = no ] || set -- --quiet "$@"
-    "$vfl_bin/vfl-merge" "$@" || exit $?
+    cluster_show
     say "result    $out/summary.json"
 }
 

@@ -110,7 +110,7 @@ predict_check_all() {
 }
 
 predict_start() {
-    server_pid='' pids='' stopped=no cluster_under=$cluster_alone
+    server_pid='' pids='' whose='' stopped=no cluster_under=$cluster_alone
     trap 'stopped=yes; cluster_signal TERM' INT TERM HUP
     rm -f "$out/server/address" "$out/server/prediction.json"
     predict_server --scores "$scores" 2>"$folder/server/log.txt" &
@@ -125,7 +125,7 @@ predict_start() {
     for i in $(seq "$m"); do
         rm -f "$out/party-$i/prediction.json"
         predict_party "$i" --set "server=$address" >"$folder/party-$i/log.txt" 2>&1 &
-        pids="$pids $!"
+        pids="$pids $!" whose="$whose $i"
     done
     [ "$stopped" = no ] || cluster_signal TERM
 }
@@ -143,17 +143,7 @@ predict_kept() {
 }
 
 predict_end() {
-    cluster_wait "$server_pid"
-    echo "server $code" >"$folder/codes"
-    server_pid=
-    cluster_end_parties
-    i=0
-    for pid in $pids; do
-        i=$((i + 1))
-        cluster_wait "$pid"
-        echo "party-$i $code" >>"$folder/codes"
-    done
-    pids=
+    cluster_end "$folder/codes"
     orderly
     for side in server $(seq -f 'party-%.0f' "$m"); do
         [ ! -e "$out/$side/prediction.json" ] || mv "$out/$side/prediction.json" "$folder/$side/summary.json"
@@ -188,11 +178,7 @@ predict_main() {
     fi
     cluster_why='' started=yes
     out=$folder # of what follows
-    cluster_judge
-    [ "$verdict" -eq 0 ] || cluster_failed "$guilty" "$verdict"
-    set -- "$folder" "$m"
-    [ "${quiet:-no}" = no ] || set -- --quiet "$@"
-    "$vfl_bin/vfl-merge" "$@" || exit $?
+    cluster_show
     say "scores    $scores"
     [ "${quiet:-no}" = yes ] || sed -n 's/^# class \([0-9]*\) is \(.*\)/score_\1   \2/p' "$folder/server/checked.txt"
 }

@@ -33,6 +33,7 @@ struct party_cut {
     uint64_t lost;
 };
 
+/* Written by bottom.c, and what stops it by plan.c. */
 struct party_bottom {
     struct arena arena;
     struct nn_net net;

@@ -1,7 +1,7 @@
 /* deal.h -- shares of the data, which go before the rounds of fedvs: what is dealt, and where
  * shares of everybody's lie.
  *
- * Changed by deal.c alone; resume.c keeps the secret.
+ * Written by deal.c alone; resume.c keeps the secret.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,9 @@
 /* keep.h -- checkpoints of this party: the bytes, which of them are durable, and who waits for
  * that.
  *
- * Changed by keep.c and, where a process begins with what an earlier one has kept or goes back to
- * it, by resume.c; catchup.c says who waits, close.c that the last one is made.
+ * Written by keep.c and, where a process begins with what an earlier one has kept or goes back to
+ * it, by resume.c; who waits by catchup.c, that the last one is made by close.c, and that there is
+ * no such one by train.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,8 @@
 /* learner.h -- what learns: the bottom, what was sent of it, and how far both are.
  *
- * Changed by the work alone (work.c, learner.c), by catchup.c, which skips or takes back steps, and
- * by resume.c out of a checkpoint; `pending` and `final` by train.c.
+ * Written by the work alone (learner.c, and through it work.c), by catchup.c, which skips or takes
+ * back steps, by plan.c, which has heard how far the run is, and by resume.c out of a checkpoint;
+ * `pending` and `final` by play.c, close.c and train.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -31,6 +31,7 @@ struct party_count {
     uint32_t last_rows; /* of the last upload */
 };
 
+/* Written by train.c and, what work has come to, by play.c; its parts as they say. */
 struct party_train {
     const struct party_host *host; /* what the session lends */
     struct party_course course;

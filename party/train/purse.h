@@ -1,8 +1,8 @@
 /* purse.h -- what this party's records have spent and may spend: the mechanism that a generation
  * charges, releases that are reserved, how far everybody's ledger is known to have come.
  *
- * Changed by charge.c and, what is in `witness`, by witness.c; plan.c, which prices a plan, says
- * what it has found in the last three fields.
+ * Written by charge.c and, what is in `witness`, by witness.c; the last three fields by plan.c,
+ * which prices a plan, or out of a checkpoint by resume.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* round.h -- the round that is open: what the last message asked for, the masks of the generation,
  * and room for what goes up and comes down.
  *
- * round.c and share.c change it; work.c and deal.c the bytes that go up, and what they draw from;
- * catchup.c makes a task of missed steps, and puts their gradients in `received`.
+ * Written by round.c, share.c and mode.c; the bytes that go up, and what they are drawn from, by
+ * work.c and deal.c, and a task of missed steps, with their gradients in `received`, by catchup.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

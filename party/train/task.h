@@ -1,7 +1,7 @@
 /* task.h -- what the last message asked for.
  *
- * Filled by round.c and share.c for the rounds of a generation, by catchup.c for steps that were
- * missed.
+ * Written by round.c, share.c, mode.c and play.c for the rounds of a generation, by deal.c where
+ * data is dealt, and by catchup.c for steps that were missed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

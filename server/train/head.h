@@ -1,6 +1,7 @@
 /* head.h -- the server's top model: sums to loss, predictions and what goes down; its own steps.
  *
  * The arithmetic is common/nn/head.h; here are its memory, the forms of the gradient, its packing.
+ * Targets are written by trainer.c, gradients in `values` by work.c and stream.c, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

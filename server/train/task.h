@@ -1,5 +1,6 @@
 /* task.h -- what a round is of: a value.  It is chosen once (server_choose_round), and from then on
- * handed on and read; nobody changes it but for the number, which it gets when it is asked for.
+ * handed on and read; nobody changes it but for the number, which is written by plain.c or stream.c
+ * when it is asked for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -83,8 +83,8 @@ struct train_member {
     bool owes;         /* an upload that its round was ended without: late when it comes */
 };
 
-/* The round in progress.  Written where one is opened: plain.c, stream.c; resume.c and again.c put
- * the number back. */
+/* The round in progress.  Written by round.c, which chooses it, by plain.c or stream.c, which open
+ * it, and by init.c, resume.c and again.c before the first. */
 struct server_round {
     const struct server_mode *mode; /* round.c chooses it */
     struct server_task task;        /* not of STREAM, where each member has its own */
@@ -94,7 +94,8 @@ struct server_round {
 
 struct server_stream; /* written by stream.c alone */
 
-/* What a later process goes on from.  Written by close.c, and by job.c when work has ended. */
+/* What a later process goes on from.  Written by close.c, by job.c when work has ended, and by
+ * resume.c. */
 struct server_keep {
     struct buf bytes;            /* what ACTION_KEEP writes */
     bool spoiled;                /* the head has taken a step that the run has not */
@@ -113,6 +114,7 @@ struct server_recall {
 
 struct server_mode;
 
+/* Written by init.c and, what work has come to, by job.c; its parts as they say. */
 struct server_train {
     struct server_federation *fed;
     struct server_setup setup;

@@ -12,7 +12,8 @@
 #include "server/train/sum.h"
 #include "server/train/trainer.h"
 
-/* What comes of a piece of work. */
+/* What comes of a piece of work: a value, written by what does it (work.c, plain.c, stream.c,
+ * alone.c) and by job.c, which adds what became of its record. */
 struct server_worked {
     struct error error; /* why it failed */
     bool spoiled;       /* the head has taken a step that the run has not */

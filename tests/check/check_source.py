@@ -485,6 +485,15 @@ def rule_crowded(tree):
                                f'{shape.FILES_MAX} files touch them: {" ".join(files)}')
 
 
+def rule_writers(tree):
+    """headers of server/ and party/ name the files that write to their structs"""
+    code = {p: tree.text[p] for p in tree.code if p.startswith(('common/', 'server/', 'party/'))}
+    for side in shape.SIDES:
+        for path, struct, stems in shape.unsaid(code, side):
+            line = tree.text[path][:tree.text[path].index(f'struct {struct} {{')].count('\n') + 1
+            yield path, line, f'{struct} is written to in {" ".join(stems)}, and nobody says so'
+
+
 def main(arguments):
     root = arguments[0] if arguments else '.'
     rules = {name[5:]: rule for name, rule in globals().items() if name.startswith('rule_')}

@@ -32,6 +32,7 @@ NAMES = ('AGGREGATION_', 'PURPOSE_', 'ENCODING_')
 # A function that tells which mode a run is in, or a comparison with a mode's name.
 PREDICATE = re.compile(r'\b(?:server_(?:waits|deals|stores)|party_deals|secagg_shares)\(|'
                        r'[!=]= (?:AGGREGATION|STRAGGLER|RELEASES)_\w+')
+SAID = re.compile(r'[Ww]ritten by\b(.*?)(?:\.(?=\s|$)|$)', re.S)
 DEFINED = re.compile(r'^(?!static\b|typedef\b)[a-z][\w \*]*?\**(\w+)\([^;{]*\)\n\{', re.M)
 DECLARED = re.compile(r'^[a-z][^\n;{=]*\([^;{]*\)[ A-Z_]*;', re.M)  # not yet a call
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
@@ -127,6 +128,28 @@ def crowded(tree, side):
             n = len(fields_of(body)) - len(FUNCTION.findall(body))
             if n > FIELDS_MAX and len(users.get(struct, ())) > FILES_MAX:
                 found.append((path, struct, n, sorted(users[struct])))
+    return found
+
+
+def unsaid(tree, side):
+    """[(header, struct, stems)]: files that write to a struct and are not named by it, but for the
+    header's own.  Names stand above the struct, or else at the top of its header, in a sentence with
+    `written by`; what is open to more than FILES_MAX files and not written by one alone has one."""
+    users, writers, found = {}, {}, []
+    for (struct, _), files in fields(tree, side).items():
+        users.setdefault(struct, set()).update(files)
+        writers.setdefault(struct, set()).update(s for s, writes in files.items() if writes)
+    for path in sorted(p for p in tree if p.startswith(side + '/') and p.endswith('.h')):
+        top = SAID.findall(tree[path].partition('*/')[0])
+        for struct in re.findall(r'^struct (\w+) \{', tree[path], re.M):
+            above = re.search(r'/\*((?:(?!\*/).)*)\*/\s*struct %s \{' % struct, tree[path], re.S)
+            said = SAID.findall(above.group(1)) if above else []
+            names = set(re.findall(r'(\w+)\.c\b', ' '.join(said or top)))
+            names.add(os.path.basename(path)[:-2])
+            silent = {s for s in writers.get(struct, ()) if os.path.basename(s) not in names}
+            must = len(users.get(struct, ())) > FILES_MAX and len(writers[struct]) > 1
+            if silent and (said or top or must):
+                found.append((path, struct, sorted(silent)))
     return found
 
 

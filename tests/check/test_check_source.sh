@@ -302,6 +302,15 @@ wide 10
 accepted crowded server/train/train.h 'one of fifteen'
 new server/train/lone.h "$(printf 'struct lone {\n%s\n};' "$(seq -f '    int of%g;' 20)")"
 accepted crowded server/train/lone.h 'one of twenty that nobody else touches'
+line=$(grep -n '^struct server_trainer {' server/train/trainer.h)
+above=${line%%:*}
+add server/train/watch.c "$(printf 'static void f(struct server_trainer *t)\n{\n    t->steps_done = 1;\n}')"
+refused writers "server/train/trainer.h:$above" 'a file that writes to a struct and is not named by it'
+add server/train/watch.c "$(printf 'static bool f(struct server_trainer *t)\n{\n    return t->steps_done == 1;\n}')"
+accepted writers server/train/trainer.h 'one that reads it'
+new server/train/work.h "$(sed 's/ stream[.]c,//' "$root/server/train/work.h")"
+line=$(grep -n '^struct server_worked {' server/train/work.h)
+refused writers "server/train/work.h:${line%%:*}" 'one that is not named any more'
 check=$tree/tests/check/check_source.py
 add tests/check/house.py "TESTED_BY['common/base/gone.c'] = 'x'"
 refused tests "tests/check/house.py:$line" 'an exception for what is gone'

@@ -1,22 +1,15 @@
 /* test_predict.c -- predictions between a server and three parties: scores are those of the
  * packages, each row is charged before it leaves, who is lost costs a round, who refuses the job.
- *
- * Sessions as daemons make them; messages pass packed, one after the other, and time stands still.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/base/check.h"
-#include "common/base/mem.h"
-#include "common/daemon/package.h"
 #include "common/flow/job.h"
 #include "common/flow/prediction.h"
-#include "common/nn/head.h"
 #include "party/core.h"
-#include "party/predict/predict.h"
+#include "party/predict/parts.h"
 #include "server/parts.h"
-#include "tests/sim/world.h"
+#include "server/predict/predict.h"
+#include "tests/sim/predictions.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,388 +19,23 @@
 
 #include <cmocka.h>
 
-enum { PARTIES = 3, ROWS = 2500, COLS = 2, QUEUE = 64, FRAME_MAX = 1 << 21 };
-
-/* What is on its way: to party `who` of the server, or from it. */
-struct letter {
-    uint32_t who;
-    bool up;
-    struct buf frame;
-};
-
-struct player {
-    struct party_session *session;
-    struct package model;
-    struct table rows;
-    uint32_t charges, unknown, fail_at; /* fail_at: this charge fails */
-    uint64_t charged, sent;             /* rows; rounds whose first bytes have left */
-    bool ended;
-    enum status why;
-};
-
-struct play {
-    struct sim *s; /* roster and keys */
-    struct plan plan;
-    struct package head;
-    struct server_session *server;
-    struct server_question asked;
-    char ids[ROWS * 8];
-    uint32_t at[ROWS + 1];
-    struct player player[PARTIES];
-    struct letter queue[QUEUE];
-    size_t first, n;
-    struct wire_unpacker unpacker;
-    uint32_t uploads, lose_at; /* that the server was sent; before this one its sender is lost */
-    bool ended;
-    enum wire_outcome outcome;
-    struct error error;
-};
-
-static const struct party_job *const jobs[] = {&party_predict_job, NULL};
-static const struct table none;
-
-/* --- models and rows --- */
-
-static void make_package(struct package *to, struct package *about, const struct nn_spec *spec,
-                         uint32_t salt)
-{
-    struct arena arena = {0};
-    struct error err = {0};
-    float weight[64];
-    struct nn_net net;
-    struct buf out;
-
-    for (uint32_t i = 0; i < 64; i++)
-        weight[i] = sinf((float)(i + 7 * salt));
-    assert_int_equal(arena_init(&arena, nn_net_bytes(spec)), STATUS_OK);
-    assert_int_equal(nn_net_init(&net, spec, &arena), STATUS_OK);
-    nn_net_set_params(&net, weight);
-    buf_init(&out, 1 << 16);
-    assert_int_equal(package_print(about, &net, &out, &err), STATUS_OK);
-    package_init(to);
-    assert_int_equal(package_parse(to, out.data, out.len, &err), STATUS_OK);
-    buf_deinit(&out);
-    arena_deinit(&arena);
-}
-
-static void make_models(struct play *p)
-{
-    const uint32_t width = p->plan.model.embedding;
-    struct nn_spec bottom = {.layers = 1,
-                             .width = {COLS, width},
-                             .act = {NN_ACT_TANH},
-                             .out_scale = (float)p->plan.protocol.clip,
-                             .rows_max = 1},
-                   head = {.layers = 1,
-                           .width = {width, p->plan.shape.outputs},
-                           .act = {NN_ACT_NONE},
-                           .out_scale = 1,
-                           .rows_max = 1};
-    struct package about = {.plan = p->plan, .cols = COLS};
-
-    snprintf(about.run, sizeof about.run, "abc");
-    memset(about.trail, 7, sizeof about.trail);
-    for (uint32_t i = 0; i < PARTIES; i++)
-        make_package(&p->player[i].model, &about, &bottom, i);
-    about.role = PACKAGE_HEAD;
-    make_package(&p->head, &about, &head, PARTIES);
-}
-
-/* Ids 1000, 1001, ...; asked for backwards. */
-static void make_rows(struct play *p)
-{
-    size_t used = 0;
-
-    for (uint32_t i = 0; i < PARTIES; i++) {
-        struct table *t = &p->player[i].rows;
-
-        *t = (struct table){.rows = ROWS, .cols = COLS};
-        t->x = mem_alloc((size_t)ROWS * COLS, sizeof *t->x);
-        t->id_text = mem_alloc(ROWS, 5);
-        t->id_at = mem_alloc(ROWS, sizeof *t->id_at);
-        CHECK(t->x != NULL && t->id_text != NULL && t->id_at != NULL);
-        for (uint32_t r = 0; r < ROWS; r++) {
-            t->id_at[r] = 5 * r;
-            snprintf(t->id_text + t->id_at[r], 5, "%u", 1000 + r);
-            for (uint32_t c = 0; c < COLS; c++)
-                t->x[r * COLS + c] = cosf((float)(r + 3 * c + 11 * i));
-        }
-    }
-    for (uint32_t r = 0; r < ROWS; r++) {
-        p->at[r] = (uint32_t)used;
-        used += (size_t)snprintf(p->ids + used, sizeof p->ids - used, "%u\n", 1000 + ROWS - 1 - r);
-    }
-    p->at[ROWS] = (uint32_t)used;
-}
-
-/* --- what sessions ask for --- */
-
-static void post(struct play *p, uint32_t who, bool up, const struct wire_msg *m)
-{
-    struct letter *l = &p->queue[(p->first + p->n++) % QUEUE];
-
-    CHECK(p->n <= QUEUE);
-    *l = (struct letter){.who = who, .up = up};
-    buf_init(&l->frame, FRAME_MAX);
-    assert_int_equal(wire_pack(&l->frame, m), STATUS_OK);
-}
-
-static void tell_party(struct play *p, uint32_t i, struct event e);
-
-static void charge(struct play *p, uint32_t i, const struct action_charge *c)
-{
-    struct player *who = &p->player[i];
-    struct error result = {0};
-
-    if (c->give_back)
-        return;
-    assert_true(c->predicts);
-    assert_int_equal(c->rounds, 1);
-    who->charges++;
-    if (who->charges == who->fail_at) {
-        error_set(&result, STATUS_BUDGET, "policy.max_releases.total: no more");
-    } else {
-        who->charged += c->n;
-        who->unknown += c->unknown;
-        p->s->party[i].disk.ledger.number += c->rounds;
-    }
-    tell_party(p, i, (struct event){.kind = EVENT_CHARGED, .error = &result});
-}
-
-static void party_asks(struct play *p, uint32_t i, const struct action *a)
-{
-    static const struct error well = {0};
-    struct player *who = &p->player[i];
-
-    switch ((int)a->kind) {
-    case ACTION_SEND:
-        who->sent += a->msg.kind == WIRE_SHARE ||
-                     (a->msg.kind == WIRE_UPLOAD && !secagg_shares(p->plan.protocol.aggregation));
-        assert_true(who->sent <= who->charges); /* nothing leaves that is not charged */
-        post(p, i, true, &a->msg);
-        break;
-    case ACTION_WORK:
-        party_session_work(who->session);
-        tell_party(p, i, (struct event){.kind = EVENT_DONE, .error = &well});
-        break;
-    case ACTION_CHARGE: charge(p, i, &a->charge); break;
-    case ACTION_FINISH:
-        who->ended = true;
-        who->why = a->error.status;
-        break;
-    default: break;
-    }
-}
-
-static void tell_party(struct play *p, uint32_t i, struct event e)
-{
-    struct actions *a = mem_alloc(1, sizeof *a);
-
-    CHECK(a != NULL);
-    party_session_step(p->player[i].session, 0, &e, a);
-    for (size_t k = 0; k < a->n; k++)
-        party_asks(p, i, &a->item[k]);
-    mem_free(a);
-}
-
-static void tell_server(struct play *p, struct event e)
-{
-    struct actions *a = mem_alloc(2, sizeof *a);
-    static const struct error well = {0};
-
-    CHECK(a != NULL);
-    server_session_step(p->server, 0, &e, a);
-    for (size_t k = 0; k < a->n; k++) {
-        const struct action *act = &a->item[k];
-
-        for (size_t to = 0; act->kind == ACTION_SEND && to < act->to_n; to++)
-            post(p, act->to[to], false, &act->msg);
-        if (act->kind == ACTION_WORK) {
-            server_session_work(p->server, &a[1]);
-            tell_server(p, (struct event){.kind = EVENT_DONE, .error = &well});
-        } else if (act->kind == ACTION_FINISH) {
-            p->ended = true;
-            p->outcome = act->outcome;
-            p->error = act->error;
-        }
-    }
-    mem_free(a);
-}
-
-/* --- a play --- */
-
-/* The connection of one ends: both hear of it, what was on its way is lost, and it comes again. */
-static void lose(struct play *p, uint32_t who)
-{
-    static const struct error gone = {.status = STATUS_NET};
-
-    for (size_t k = 0; k < p->n; k++) {
-        struct letter *l = &p->queue[(p->first + k) % QUEUE];
-
-        if (l->who == who)
-            l->frame.len = 0;
-    }
-    tell_server(p, (struct event){.kind = EVENT_LOST, .peer = who, .error = &gone});
-    tell_party(p, who, (struct event){.kind = EVENT_LOST, .error = &gone});
-    tell_party(p, who, (struct event){.kind = EVENT_JOINED});
-}
-
-static void deliver(struct play *p, struct letter *l)
-{
-    struct error err = {0};
-    struct wire_msg m;
-
-    if (l->frame.len == 0)
-        return;
-    assert_int_equal(wire_unpack(&m, &p->unpacker, l->frame.data, l->frame.len, &err), STATUS_OK);
-    if (l->up && m.kind == WIRE_UPLOAD && ++p->uploads == p->lose_at) {
-        lose(p, l->who);
-        return;
-    }
-    if (!l->up && !p->player[l->who].ended)
-        tell_party(p, l->who, (struct event){.kind = EVENT_MESSAGE, .msg = &m});
-    else if (l->up && !p->ended)
-        tell_server(p, (struct event){.kind = m.kind == WIRE_JOIN ? EVENT_JOINED : EVENT_MESSAGE,
-                                      .peer = l->who,
-                                      .msg = &m});
-}
-
-static uint64_t still(void)
-{
-    return 0;
-}
-
-static void begin(struct play *p, const char *const *sets)
-{
-    struct sim_options o = {.parties = PARTIES, .quiet = true};
-    struct server_setup server = {.clock_us = still, .id_mismatches = 4};
-    struct error err = {0};
-
-    *p = (struct play){0};
-    for (size_t i = 0; sets[i] != NULL; i++)
-        o.sets[i] = sets[i];
-    o.party_sets[0] = "policy.encodings=[pbm,fixed,float32]";
-    o.party_sets[1] = "policy.aggregations=[masked,coded,clear]";
-    p->s = sim_new(&o);
-    p->plan = p->s->plan;
-    make_models(p);
-    make_rows(p);
-    assert_int_equal(wire_unpacker_init(&p->unpacker, FRAME_MAX), STATUS_OK);
-    p->asked = (struct server_question){&p->head, p->ids, p->at, ROWS, {0}};
-    server.asked = &p->asked;
-    server.roster = &p->s->roster;
-    server.counts = compared_counts(&p->s->disk.compared);
-    assert_int_equal(server_session_new(&p->server, &server, &err), STATUS_OK);
-    for (uint32_t i = 0; i < PARTIES; i++) {
-        struct player *who = &p->player[i];
-        struct party_setup setup = p->s->party[i].session->setup;
-
-        setup.jobs = jobs;
-        setup.data.train = setup.data.test = &none;
-        setup.start.seeded = true;
-        setup.answers = (struct party_answers){.model = &who->model, .rows = &who->rows};
-        assert_int_equal(party_session_new(&who->session, &setup, &err), STATUS_OK);
-    }
-}
-
-static void play(struct play *p)
-{
-    tell_server(p, (struct event){.kind = EVENT_START});
-    for (uint32_t i = 0; i < PARTIES; i++) {
-        tell_party(p, i, (struct event){.kind = EVENT_START});
-        tell_party(p, i, (struct event){.kind = EVENT_JOINED});
-    }
-    while (p->n > 0) {
-        struct letter l = p->queue[p->first];
-
-        p->first = (p->first + 1) % QUEUE;
-        p->n--;
-        deliver(p, &l);
-        buf_deinit(&l.frame);
-    }
-}
-
-static void end(struct play *p)
-{
-    for (uint32_t i = 0; i < PARTIES; i++) {
-        party_session_free(p->player[i].session);
-        package_deinit(&p->player[i].model);
-        table_deinit(&p->player[i].rows);
-    }
-    server_session_free(p->server);
-    package_deinit(&p->head);
-    wire_unpacker_deinit(&p->unpacker);
-    sim_free(p->s);
-}
-
-/* The largest difference between what came out and what the packages make of the rows. */
-static double apart(const struct play *p)
-{
-    const struct server_predict *got = server_session_predictions(p->server);
-    const uint32_t width = p->plan.model.embedding, outputs = got->head.outputs;
-    double most = 0;
-
-    for (uint32_t r = 0; r < ROWS; r++) {
-        double logit[8] = {0}, sum = 0;
-
-        for (uint32_t e = 0; e < width; e++) {
-            double h = 0;
-
-            for (uint32_t i = 0; i < PARTIES; i++) {
-                const float *x = p->player[i].rows.x + (size_t)(ROWS - 1 - r) * COLS;
-                double z = (double)sinf((float)(COLS * width + e + 7 * i));
-
-                for (uint32_t c = 0; c < COLS; c++)
-                    z += (double)x[c] * (double)sinf((float)(c * width + e + 7 * i));
-                h += p->plan.protocol.clip * tanh(z);
-            }
-            for (uint32_t k = 0; k < outputs; k++)
-                logit[k] += h * (double)sinf((float)(e * outputs + k + 7 * PARTIES));
-        }
-        for (uint32_t k = 0; k < outputs; k++)
-            sum += exp(logit[k] + (double)sinf((float)(width * outputs + k + 7 * PARTIES)));
-        for (uint32_t k = 0; k < outputs; k++)
-            most =
-                fmax(most,
-                     fabs(exp(logit[k] + (double)sinf((float)(width * outputs + k + 7 * PARTIES))) /
-                              sum -
-                          (double)got->scores[r * outputs + k]));
-    }
-    return most;
-}
-
-static const char *const clear[] = {"protocol.encoding=float32", "protocol.aggregation=clear",
-                                    "model.embedding=2", NULL};
-static const char *const fixed[] = {"protocol.encoding=fixed", "model.embedding=2", NULL};
-static const char *const coded[] = {"protocol.encoding=fixed", "protocol.aggregation=coded",
-                                    "protocol.fixed.bits=12", "model.embedding=2", NULL};
-static const char *const pbm[] = {"protocol.encoding=pbm", "model.embedding=2", NULL};
-
-static void expect_complete(const struct play *p)
-{
-    if (!p->ended || p->outcome != OUTCOME_COMPLETED)
-        fail_msg("%s", p->error.text);
-    for (uint32_t i = 0; i < PARTIES; i++)
-        assert_true(p->player[i].ended && p->player[i].why == STATUS_OK);
-}
-
 static void test_scores_are_those_of_the_packages(void **state)
 {
-    const char *const *const how[] = {clear, fixed, coded};
+    const char *const *const how[] = {predictions_clear, predictions_fixed, predictions_coded};
     const double most[] = {1e-6, 1e-4, 5e-3};
     static struct play p;
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        begin(&p, how[i]);
-        play(&p);
-        expect_complete(&p);
-        assert_true(apart(&p) < most[i]);
+        predictions_begin(&p, how[i]);
+        predictions_play(&p);
+        predictions_complete(&p);
+        assert_true(predictions_apart(&p) < most[i]);
         for (int k = 0; k < PARTIES; k++) {
             assert_int_equal(p.player[k].charges, 3); /* rounds of 1024 rows at most */
             assert_int_equal(p.player[k].charged, ROWS);
         }
-        end(&p);
+        predictions_end(&p);
     }
 }
 
@@ -416,11 +44,11 @@ static void test_noise_shows_in_the_scores(void **state)
     static struct play p;
 
     (void)state;
-    begin(&p, pbm);
-    play(&p);
-    expect_complete(&p);
-    assert_true(apart(&p) > 0.01);
-    end(&p);
+    predictions_begin(&p, predictions_pbm);
+    predictions_play(&p);
+    predictions_complete(&p);
+    assert_true(predictions_apart(&p) > 0.01);
+    predictions_end(&p);
 }
 
 /* Lost at each upload in turn: the round is asked and charged again, and what was scored stays. */
@@ -432,14 +60,42 @@ static void test_a_lost_party_costs_the_round_under_way(void **state)
     for (uint32_t at = 1; at <= 3 * PARTIES; at++) {
         const uint32_t rows = at <= 2 * PARTIES ? 1024 : ROWS - 2 * 1024;
 
-        begin(&p, fixed);
+        predictions_begin(&p, predictions_fixed);
         p.lose_at = at;
-        play(&p);
-        expect_complete(&p);
-        assert_true(apart(&p) < 1e-4);
+        predictions_play(&p);
+        predictions_complete(&p);
+        assert_true(predictions_apart(&p) < 1e-4);
         for (int k = 0; k < PARTIES; k++)
             assert_int_equal(p.player[k].charged, ROWS + rows);
-        end(&p);
+        predictions_end(&p);
+    }
+}
+
+/* Before each letter in turn, each party: the job goes on with the next process, every byte that
+ * leaves is charged before (party_asks looks), and a round that was lost is charged once more. */
+static void test_a_party_killed_at_any_message_sends_nothing_uncharged(void **state)
+{
+    static struct play p;
+    uint32_t letters;
+
+    (void)state;
+    predictions_begin(&p, predictions_coded);
+    predictions_play(&p);
+    letters = p.delivered;
+    predictions_end(&p);
+    assert_true(letters > 40);
+    for (uint32_t at = 1; at <= letters; at++) {
+        predictions_begin(&p, predictions_coded);
+        p.kill_at = at;
+        p.kill_who = at % PARTIES;
+        predictions_play(&p);
+        predictions_complete(&p);
+        assert_true(predictions_apart(&p) < 5e-3);
+        for (int k = 0; k < PARTIES; k++) {
+            assert_true(p.player[k].charged >= ROWS && p.player[k].charged <= ROWS + 2 * 1024);
+            assert_true(p.player[k].sent <= p.player[k].charges);
+        }
+        predictions_end(&p);
     }
 }
 
@@ -448,14 +104,14 @@ static void test_a_charge_that_fails_ends_the_job_and_nothing_leaves(void **stat
     static struct play p;
 
     (void)state;
-    begin(&p, pbm);
+    predictions_begin(&p, predictions_pbm);
     p.player[1].fail_at = 2;
-    play(&p);
+    predictions_play(&p);
     assert_true(p.ended && p.outcome == OUTCOME_BUDGET);
     assert_int_equal(p.player[1].sent, 1);
     assert_int_equal(p.player[1].charged, 1024);
     assert_true(p.player[0].ended && p.player[2].ended);
-    end(&p);
+    predictions_end(&p);
 }
 
 /* The first row of all that party 2 has is another's; its id is asked for in the last round. */
@@ -469,14 +125,14 @@ static void test_an_unknown_id_is_counted_and_answered_where_there_is_noise(void
     static struct play p;
 
     (void)state;
-    begin(&p, pbm);
+    predictions_begin(&p, predictions_pbm);
     forget_a_row(&p);
-    play(&p);
-    expect_complete(&p);
+    predictions_play(&p);
+    predictions_complete(&p);
     assert_int_equal(p.player[2].unknown, 1);
     assert_int_equal(p.player[2].charged, ROWS - 1);
     assert_int_equal(p.player[0].unknown, 0);
-    end(&p);
+    predictions_end(&p);
 }
 
 static void test_an_unknown_id_is_counted_and_refused_where_sums_are_exact(void **state)
@@ -484,27 +140,27 @@ static void test_an_unknown_id_is_counted_and_refused_where_sums_are_exact(void 
     static struct play p;
 
     (void)state;
-    begin(&p, fixed);
+    predictions_begin(&p, predictions_fixed);
     forget_a_row(&p);
-    play(&p);
+    predictions_play(&p);
     assert_true(p.ended && p.outcome == OUTCOME_FAILED);
     assert_int_equal(p.player[2].unknown, 1);
     assert_int_equal(p.player[2].sent, 2); /* nothing of the round that asks for it */
     assert_int_equal(p.player[2].charged, 2 * 1024);
-    end(&p);
+    predictions_end(&p);
 }
 
 static void expect_refused(const char *const *sets, void (*change)(struct play *p))
 {
     static struct play p;
 
-    begin(&p, sets);
+    predictions_begin(&p, sets);
     change(&p);
-    play(&p);
+    predictions_play(&p);
     assert_true(p.ended && p.outcome == OUTCOME_FAILED);
     for (int k = 0; k < PARTIES; k++)
         assert_int_equal(p.player[k].charges + p.player[k].sent, 0);
-    end(&p);
+    predictions_end(&p);
 }
 
 static void other_steps(struct play *p)
@@ -549,16 +205,34 @@ static void leave_out(struct play *p)
     p->server->fed.terms.text = (struct wire_bytes){s->text.data, s->text.len};
 }
 
+static void test_a_bottom_costs_what_its_package_says_it_was_made_with(void **state)
+{
+    static struct play p;
+    const struct party_predict *job;
+
+    (void)state;
+    predictions_begin(&p, predictions_pbm);
+    p.s->party[1].config.train = TRAIN_FROZEN;
+    strcpy(p.s->party[1].config.scale, "none");
+    p.player[1].model.made = ACCOUNT_DP;
+    p.player[1].model.noise = 50;
+    predictions_play(&p);
+    job = p.player[1].session->state;
+    assert_int_equal(job->mechanism.bottom, ACCOUNT_DP);
+    assert_true(job->mechanism.step_noise == 50 && p.player[1].charges > 0);
+    predictions_end(&p);
+}
+
 static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **state)
 {
     (void)state;
-    expect_refused(pbm, other_steps);
-    expect_refused(pbm, other_run);
-    expect_refused(pbm, no_rows);
-    expect_refused(pbm, small_limit);
-    expect_refused(pbm, too_many);
-    expect_refused(pbm, overasked);
-    expect_refused(fixed, leave_out);
+    expect_refused(predictions_pbm, other_steps);
+    expect_refused(predictions_pbm, other_run);
+    expect_refused(predictions_pbm, no_rows);
+    expect_refused(predictions_pbm, small_limit);
+    expect_refused(predictions_pbm, too_many);
+    expect_refused(predictions_pbm, overasked);
+    expect_refused(predictions_fixed, leave_out);
 }
 
 int main(void)
@@ -567,9 +241,11 @@ int main(void)
         cmocka_unit_test(test_scores_are_those_of_the_packages),
         cmocka_unit_test(test_noise_shows_in_the_scores),
         cmocka_unit_test(test_a_lost_party_costs_the_round_under_way),
+        cmocka_unit_test(test_a_party_killed_at_any_message_sends_nothing_uncharged),
         cmocka_unit_test(test_a_charge_that_fails_ends_the_job_and_nothing_leaves),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_answered_where_there_is_noise),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_refused_where_sums_are_exact),
+        cmocka_unit_test(test_a_bottom_costs_what_its_package_says_it_was_made_with),
         cmocka_unit_test(test_what_a_party_does_not_answer_is_refused_at_the_offer),
     };
 

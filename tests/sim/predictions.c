@@ -1,0 +1,379 @@
+/* predictions.c -- what predictions.h says.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/predictions.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/daemon/package.h"
+#include "common/flow/job.h"
+#include "common/flow/prediction.h"
+#include "common/nn/head.h"
+#include "party/core.h"
+#include "party/predict/predict.h"
+#include "server/parts.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct party_job *const jobs[] = {&party_predict_job, NULL};
+static const struct table none;
+
+/* --- models and rows --- */
+
+static void make_package(struct package *to, struct package *about, const struct nn_spec *spec,
+                         uint32_t salt)
+{
+    struct arena arena = {0};
+    struct error err = {0};
+    float weight[64];
+    struct nn_net net;
+    struct buf out;
+
+    for (uint32_t i = 0; i < 64; i++)
+        weight[i] = sinf((float)(i + 7 * salt));
+    assert_int_equal(arena_init(&arena, nn_net_bytes(spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&net, spec, &arena), STATUS_OK);
+    nn_net_set_params(&net, weight);
+    buf_init(&out, 1 << 16);
+    assert_int_equal(package_print(about, &net, &out, &err), STATUS_OK);
+    package_init(to);
+    assert_int_equal(package_parse(to, out.data, out.len, &err), STATUS_OK);
+    buf_deinit(&out);
+    arena_deinit(&arena);
+}
+
+static void make_models(struct play *p)
+{
+    const uint32_t width = p->plan.model.embedding;
+    struct nn_spec bottom = {.layers = 1,
+                             .width = {COLS, width},
+                             .act = {NN_ACT_TANH},
+                             .out_scale = (float)p->plan.protocol.clip,
+                             .rows_max = 1},
+                   head = {.layers = 1,
+                           .width = {width, p->plan.shape.outputs},
+                           .act = {NN_ACT_NONE},
+                           .out_scale = 1,
+                           .rows_max = 1};
+    struct package about = {.plan = p->plan, .cols = COLS};
+
+    snprintf(about.run, sizeof about.run, "abc");
+    memset(about.trail, 7, sizeof about.trail);
+    for (uint32_t i = 0; i < PARTIES; i++)
+        make_package(&p->player[i].model, &about, &bottom, i);
+    about.role = PACKAGE_HEAD;
+    make_package(&p->head, &about, &head, PARTIES);
+}
+
+/* Ids 1000, 1001, ...; asked for backwards. */
+static void make_rows(struct play *p)
+{
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        struct table *t = &p->player[i].rows;
+
+        *t = (struct table){.rows = ROWS, .cols = COLS};
+        t->x = mem_alloc((size_t)ROWS * COLS, sizeof *t->x);
+        t->id_text = mem_alloc(ROWS, 5);
+        t->id_at = mem_alloc(ROWS, sizeof *t->id_at);
+        CHECK(t->x != NULL && t->id_text != NULL && t->id_at != NULL);
+        for (uint32_t r = 0; r < ROWS; r++) {
+            t->id_at[r] = 5 * r;
+            snprintf(t->id_text + t->id_at[r], 5, "%u", 1000 + r);
+            for (uint32_t c = 0; c < COLS; c++)
+                t->x[r * COLS + c] = cosf((float)(r + 3 * c + 11 * i));
+        }
+    }
+    for (uint32_t r = 0; r < ROWS; r++) {
+        p->at[r] = (uint32_t)used;
+        used += (size_t)snprintf(p->ids + used, sizeof p->ids - used, "%u\n", 1000 + ROWS - 1 - r);
+    }
+    p->at[ROWS] = (uint32_t)used;
+}
+
+/* --- what sessions ask for --- */
+
+static void post(struct play *p, uint32_t who, bool up, const struct wire_msg *m)
+{
+    struct letter *l = &p->queue[(p->first + p->n++) % QUEUE];
+
+    CHECK(p->n <= QUEUE);
+    *l = (struct letter){.who = who, .up = up};
+    buf_init(&l->frame, FRAME_MAX);
+    assert_int_equal(wire_pack(&l->frame, m), STATUS_OK);
+}
+
+static void tell_party(struct play *p, uint32_t i, struct event e);
+
+static void charge(struct play *p, uint32_t i, const struct action_charge *c)
+{
+    struct player *who = &p->player[i];
+    struct error result = {0};
+
+    if (c->give_back)
+        return;
+    assert_true(c->predicts);
+    assert_int_equal(c->rounds, 1);
+    who->charges++;
+    if (who->charges == who->fail_at) {
+        error_set(&result, STATUS_BUDGET, "policy.max_releases.total: no more");
+    } else {
+        who->charged += c->n;
+        who->unknown += c->unknown;
+        p->s->party[i].disk.ledger.number += c->rounds;
+    }
+    tell_party(p, i, (struct event){.kind = EVENT_CHARGED, .error = &result});
+}
+
+static void party_asks(struct play *p, uint32_t i, const struct action *a)
+{
+    static const struct error well = {0};
+    struct player *who = &p->player[i];
+
+    switch ((int)a->kind) {
+    case ACTION_SEND:
+        who->sent += a->msg.kind == WIRE_SHARE ||
+                     (a->msg.kind == WIRE_UPLOAD && !secagg_shares(p->plan.protocol.aggregation));
+        assert_true(who->sent <= who->charges); /* nothing leaves that is not charged */
+        post(p, i, true, &a->msg);
+        break;
+    case ACTION_WORK:
+        party_session_work(who->session);
+        tell_party(p, i, (struct event){.kind = EVENT_DONE, .error = &well});
+        break;
+    case ACTION_CHARGE: charge(p, i, &a->charge); break;
+    case ACTION_FINISH:
+        who->ended = true;
+        who->why = a->error.status;
+        break;
+    default: break;
+    }
+}
+
+static void tell_party(struct play *p, uint32_t i, struct event e)
+{
+    struct actions *a = mem_alloc(1, sizeof *a);
+
+    CHECK(a != NULL);
+    party_session_step(p->player[i].session, 0, &e, a);
+    for (size_t k = 0; k < a->n; k++)
+        party_asks(p, i, &a->item[k]);
+    mem_free(a);
+}
+
+static void tell_server(struct play *p, struct event e)
+{
+    struct actions *a = mem_alloc(2, sizeof *a);
+    static const struct error well = {0};
+
+    CHECK(a != NULL);
+    server_session_step(p->server, 0, &e, a);
+    for (size_t k = 0; k < a->n; k++) {
+        const struct action *act = &a->item[k];
+
+        for (size_t to = 0; act->kind == ACTION_SEND && to < act->to_n; to++)
+            post(p, act->to[to], false, &act->msg);
+        if (act->kind == ACTION_WORK) {
+            server_session_work(p->server, &a[1]);
+            tell_server(p, (struct event){.kind = EVENT_DONE, .error = &well});
+        } else if (act->kind == ACTION_FINISH) {
+            p->ended = true;
+            p->outcome = act->outcome;
+            p->error = act->error;
+        }
+    }
+    mem_free(a);
+}
+
+/* --- a play --- */
+
+static void make_party(struct play *p, uint32_t i)
+{
+    struct player *who = &p->player[i];
+    struct party_setup setup = p->s->party[i].session->setup;
+    struct error err = {0};
+
+    setup.jobs = jobs;
+    setup.data.train = setup.data.test = &none;
+    setup.start.seeded = true;
+    setup.answers = (struct party_answers){.model = &who->model, .rows = &who->rows};
+    assert_int_equal(party_session_new(&who->session, &setup, &err), STATUS_OK);
+}
+
+static void drop_letters(struct play *p, uint32_t who)
+{
+    for (size_t k = 0; k < p->n; k++) {
+        struct letter *l = &p->queue[(p->first + k) % QUEUE];
+
+        if (l->who == who)
+            l->frame.len = 0;
+    }
+}
+
+/* The connection of one ends: both hear of it, what was on its way is lost, and it comes again. */
+static void lose(struct play *p, uint32_t who)
+{
+    static const struct error gone = {.status = STATUS_NET};
+
+    drop_letters(p, who);
+    tell_server(p, (struct event){.kind = EVENT_LOST, .peer = who, .error = &gone});
+    tell_party(p, who, (struct event){.kind = EVENT_LOST, .error = &gone});
+    tell_party(p, who, (struct event){.kind = EVENT_JOINED});
+}
+
+/* kill -9 of one's process: what it had in memory is gone, its ledger is not, and another comes. */
+static void restart(struct play *p, uint32_t who)
+{
+    static const struct error gone = {.status = STATUS_NET};
+
+    drop_letters(p, who);
+    party_session_free(p->player[who].session);
+    make_party(p, who);
+    tell_server(p, (struct event){.kind = EVENT_LOST, .peer = who, .error = &gone});
+    tell_party(p, who, (struct event){.kind = EVENT_START});
+    tell_party(p, who, (struct event){.kind = EVENT_JOINED});
+}
+
+static void deliver(struct play *p, struct letter *l)
+{
+    struct error err = {0};
+    struct wire_msg m;
+
+    p->delivered++;
+    if (p->delivered == p->kill_at && !p->player[p->kill_who].ended)
+        restart(p, p->kill_who);
+    if (l->frame.len == 0)
+        return;
+    assert_int_equal(wire_unpack(&m, &p->unpacker, l->frame.data, l->frame.len, &err), STATUS_OK);
+    if (l->up && m.kind == WIRE_UPLOAD && ++p->uploads == p->lose_at) {
+        lose(p, l->who);
+        return;
+    }
+    if (!l->up && !p->player[l->who].ended)
+        tell_party(p, l->who, (struct event){.kind = EVENT_MESSAGE, .msg = &m});
+    else if (l->up && !p->ended)
+        tell_server(p, (struct event){.kind = m.kind == WIRE_JOIN ? EVENT_JOINED : EVENT_MESSAGE,
+                                      .peer = l->who,
+                                      .msg = &m});
+}
+
+static uint64_t still(void)
+{
+    return 0;
+}
+
+void predictions_begin(struct play *p, const char *const *sets)
+{
+    struct sim_options o = {.parties = PARTIES, .quiet = true};
+    struct server_setup server = {.clock_us = still, .id_mismatches = 4};
+    struct error err = {0};
+
+    *p = (struct play){0};
+    for (size_t i = 0; sets[i] != NULL; i++)
+        o.sets[i] = sets[i];
+    o.party_sets[0] = "policy.encodings=[pbm,fixed,float32]";
+    o.party_sets[1] = "policy.aggregations=[masked,coded,clear]";
+    p->s = sim_new(&o);
+    p->plan = p->s->plan;
+    make_models(p);
+    make_rows(p);
+    assert_int_equal(wire_unpacker_init(&p->unpacker, FRAME_MAX), STATUS_OK);
+    p->asked = (struct server_question){&p->head, p->ids, p->at, ROWS, {0}};
+    server.asked = &p->asked;
+    server.roster = &p->s->roster;
+    server.counts = compared_counts(&p->s->disk.compared);
+    assert_int_equal(server_session_new(&p->server, &server, &err), STATUS_OK);
+    for (uint32_t i = 0; i < PARTIES; i++)
+        make_party(p, i);
+}
+
+void predictions_play(struct play *p)
+{
+    tell_server(p, (struct event){.kind = EVENT_START});
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        tell_party(p, i, (struct event){.kind = EVENT_START});
+        tell_party(p, i, (struct event){.kind = EVENT_JOINED});
+    }
+    while (p->n > 0) {
+        struct letter l = p->queue[p->first];
+
+        p->first = (p->first + 1) % QUEUE;
+        p->n--;
+        deliver(p, &l);
+        buf_deinit(&l.frame);
+    }
+}
+
+void predictions_end(struct play *p)
+{
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        party_session_free(p->player[i].session);
+        package_deinit(&p->player[i].model);
+        table_deinit(&p->player[i].rows);
+    }
+    server_session_free(p->server);
+    package_deinit(&p->head);
+    wire_unpacker_deinit(&p->unpacker);
+    sim_free(p->s);
+}
+
+/* The largest difference between what came out and what the packages make of the rows. */
+double predictions_apart(const struct play *p)
+{
+    const struct server_predict *got = server_session_predictions(p->server);
+    const uint32_t width = p->plan.model.embedding, outputs = got->head.outputs;
+    double most = 0;
+
+    for (uint32_t r = 0; r < ROWS; r++) {
+        double logit[8] = {0}, sum = 0;
+
+        for (uint32_t e = 0; e < width; e++) {
+            double h = 0;
+
+            for (uint32_t i = 0; i < PARTIES; i++) {
+                const float *x = p->player[i].rows.x + (size_t)(ROWS - 1 - r) * COLS;
+                double z = (double)sinf((float)(COLS * width + e + 7 * i));
+
+                for (uint32_t c = 0; c < COLS; c++)
+                    z += (double)x[c] * (double)sinf((float)(c * width + e + 7 * i));
+                h += p->plan.protocol.clip * tanh(z);
+            }
+            for (uint32_t k = 0; k < outputs; k++)
+                logit[k] += h * (double)sinf((float)(e * outputs + k + 7 * PARTIES));
+        }
+        for (uint32_t k = 0; k < outputs; k++)
+            sum += exp(logit[k] + (double)sinf((float)(width * outputs + k + 7 * PARTIES)));
+        for (uint32_t k = 0; k < outputs; k++)
+            most =
+                fmax(most,
+                     fabs(exp(logit[k] + (double)sinf((float)(width * outputs + k + 7 * PARTIES))) /
+                              sum -
+                          (double)got->scores[r * outputs + k]));
+    }
+    return most;
+}
+
+const char *const predictions_clear[] = {"protocol.encoding=float32", "protocol.aggregation=clear",
+                                         "model.embedding=2", NULL};
+const char *const predictions_fixed[] = {"protocol.encoding=fixed", "model.embedding=2", NULL};
+const char *const predictions_coded[] = {"protocol.encoding=fixed", "protocol.aggregation=coded",
+                                         "protocol.fixed.bits=12", "model.embedding=2", NULL};
+const char *const predictions_pbm[] = {"protocol.encoding=pbm", "model.embedding=2", NULL};
+
+void predictions_complete(const struct play *p)
+{
+    if (!p->ended || p->outcome != OUTCOME_COMPLETED)
+        fail_msg("%s", p->error.text);
+    for (uint32_t i = 0; i < PARTIES; i++)
+        assert_true(p->player[i].ended ? p->player[i].why == STATUS_OK
+                                       : p->kill_at > 0 && i == p->kill_who);
+}

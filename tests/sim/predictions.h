@@ -1,0 +1,63 @@
+/* predictions.h -- a job of predictions between a server and three parties: sessions as daemons
+ * make them; messages pass packed, one after the other, and time stands still.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_PREDICTIONS_H
+#define COLONNADE_TESTS_SIM_PREDICTIONS_H
+
+#include "common/daemon/package.h"
+#include "tests/sim/world.h"
+
+enum { PARTIES = 3, ROWS = 2500, COLS = 2, QUEUE = 64, FRAME_MAX = 1 << 21 };
+
+/* What is on its way: to party `who` of the server, or from it. */
+struct letter {
+    uint32_t who;
+    bool up;
+    struct buf frame;
+};
+
+struct player {
+    struct party_session *session;
+    struct package model;
+    struct table rows;
+    uint32_t charges, unknown, fail_at; /* fail_at: this charge fails */
+    uint64_t charged, sent;             /* rows; rounds whose first bytes have left */
+    bool ended;
+    enum status why;
+};
+
+struct play {
+    struct sim *s; /* roster and keys */
+    struct plan plan;
+    struct package head;
+    struct server_session *server;
+    struct server_question asked;
+    char ids[ROWS * 8];
+    uint32_t at[ROWS + 1];
+    struct player player[PARTIES];
+    struct letter queue[QUEUE];
+    size_t first, n;
+    struct wire_unpacker unpacker;
+    uint32_t delivered, kill_at, kill_who; /* before this letter a party's process is killed */
+    uint32_t uploads, lose_at; /* that the server was sent; before this one its sender is lost */
+    bool ended;
+    enum wire_outcome outcome;
+    struct error error;
+};
+
+/* Settings of a plan, NULL behind the last. */
+extern const char *const predictions_clear[],
+    *const predictions_fixed[], *const predictions_coded[], *const predictions_pbm[];
+
+/* Ids 1000, 1001, ... at every party, asked for backwards. */
+void predictions_begin(struct play *p, const char *const *sets);
+void predictions_play(struct play *p);
+void predictions_end(struct play *p);
+/* The largest difference between what came out and what the packages make of the rows. */
+double predictions_apart(const struct play *p);
+/* The server has scored all, and every party has ended well; one that was killed may have come back
+ * when all was over. */
+void predictions_complete(const struct play *p);
+
+#endif
