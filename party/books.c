@@ -242,38 +242,72 @@ static enum ledger_purpose purpose_in_ledger(const struct action_charge *c)
     return purpose_of(c->purpose)->trains ? LEDGER_TRAIN : LEDGER_EVALUATE;
 }
 
-/* Ids that were asked for and are nobody's here, over all jobs: durable before they are answered.
- */
-static enum status count_unknown(const struct books *b, uint32_t more, struct error *err)
+/* --- ids that are nobody's here --- */
+
+static void unknown_path(char path[CONFIG_PATH_MAX], const struct books *b)
 {
-    const uint32_t most = b->in->config.policy.unknown_ids;
+    snprintf(path, CONFIG_PATH_MAX, "%.*s/unknown", CONFIG_PATH_MAX - 16, b->in->config.state);
+}
+
+/* How many were asked for so far, over all jobs. */
+static enum status read_unknown(const struct books *b, unsigned long long *count, struct error *err)
+{
     char path[CONFIG_PATH_MAX], text[32] = "";
-    unsigned long long count;
     struct stat is;
     struct buf file;
     enum status s = STATUS_OK;
     char *end = text;
 
-    snprintf(path, sizeof path, "%.*s/unknown", CONFIG_PATH_MAX - 16, b->in->config.state);
+    unknown_path(path, b);
     buf_init(&file, sizeof text - 1);
     if (lstat(path, &is) == 0 || errno != ENOENT)
         s = file_read_own(path, &file, err);
     if (s == STATUS_OK && file.len > 0)
         snprintf(text, sizeof text, "%.*s", (int)file.len, (char *)file.data);
     buf_deinit(&file);
-    count = strtoull(text, &end, 10);
-    if (s == STATUS_OK && text[0] != 0 && (end == text || *end != '\n' || count > UINT32_MAX))
+    *count = strtoull(text, &end, 10);
+    if (s == STATUS_OK && text[0] != 0 && (end == text || *end != '\n' || *count > UINT32_MAX))
         s = error_set(err, STATUS_IO, "%s: no count", path);
-    if (s == STATUS_OK && count + more > most)
-        s = error_set(err, STATUS_POLICY,
-                      "policy.predict.max_unknown: %llu ids that have no row here were asked for "
-                      "before, and now %u, where %u are the most",
-                      count, more, most);
-    if (s != STATUS_OK)
-        return s;
-    snprintf(text, sizeof text, "%llu\n", count + more);
-    return file_write_atomic(path, text, strlen(text), 0600, err);
+    return s;
 }
+
+/* STATUS_BUDGET: its figures stay in the own log (words.h), for they tell who is here. */
+static enum status too_many_unknown(const struct books *b, struct error *err)
+{
+    return error_set(err, STATUS_BUDGET,
+                     "policy.predict.max_unknown: more than %u ids that have no row here were "
+                     "asked for: see state/unknown",
+                     b->in->config.policy.unknown_ids);
+}
+
+/* Durable before they are answered, or refused: a refusal tells of them, too.  One more than the
+ * limit says that it was passed, and that no further job is answered. */
+static enum status count_unknown(const struct books *b, uint32_t more, struct error *err)
+{
+    const unsigned long long most = b->in->config.policy.unknown_ids;
+    char path[CONFIG_PATH_MAX], text[32];
+    unsigned long long count, now;
+    enum status s = read_unknown(b, &count, err);
+
+    if (s != STATUS_OK || count > most)
+        return s == STATUS_OK ? too_many_unknown(b, err) : s;
+    now = count + more > most ? most + 1 : count + more;
+    unknown_path(path, b);
+    snprintf(text, sizeof text, "%llu\n", now);
+    s = file_write_atomic(path, text, strlen(text), 0600, err);
+    return s == STATUS_OK && now > most ? too_many_unknown(b, err) : s;
+}
+
+enum status books_may_answer(const struct books *b, struct error *err)
+{
+    unsigned long long count;
+    const enum status s = read_unknown(b, &count, err);
+
+    return s == STATUS_OK && count > b->in->config.policy.unknown_ids ? too_many_unknown(b, err)
+                                                                      : s;
+}
+
+/* --- charges --- */
 
 enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
 {

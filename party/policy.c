@@ -10,13 +10,18 @@
 #include <math.h>
 #include <string.h>
 
+static bool was_raw(const struct account_entry *spent, size_t n)
+{
+    bool raw = false;
+
+    for (size_t i = 0; i < n; i++)
+        raw |= spent[i].bottom == ACCOUNT_RAW;
+    return raw;
+}
+
 const char *policy_raw_because(const struct config_party *config, const struct account_entry *spent,
                                size_t n)
 {
-    bool raw_before = false;
-
-    for (size_t i = 0; i < n; i++)
-        raw_before |= spent[i].bottom == ACCOUNT_RAW;
     if (config->train == TRAIN_RAW)
         return "model.train is raw";
     if (strcmp(config->scale, "fit") == 0)
@@ -24,7 +29,7 @@ const char *policy_raw_because(const struct config_party *config, const struct a
     if (strcmp(config->scale, "none") != 0 && !config->scale_given)
         return "data.scale is a file, and data.scale_given does not say that it was made without "
                "these records";
-    if (config->load[0] != 0 && raw_before)
+    if (config->load[0] != 0 && was_raw(spent, n))
         return "model.load may be of a bottom that has trained on these records raw";
     return NULL;
 }
@@ -37,6 +42,21 @@ struct policy_bottom policy_bottom_of(const struct config_party *config,
     if (config->train == TRAIN_FROZEN)
         return (struct policy_bottom){.kind = ACCOUNT_FROZEN};
     return (struct policy_bottom){ACCOUNT_DP, config->noise};
+}
+
+struct policy_bottom policy_bottom_kept(struct policy_bottom kept,
+                                        const struct config_party *config,
+                                        const struct account_entry *spent, size_t n)
+{
+    const struct policy_bottom now = policy_bottom_of(config, spent, n);
+
+    if (kept.kind == ACCOUNT_RAW || now.kind == ACCOUNT_RAW || was_raw(spent, n))
+        return (struct policy_bottom){.kind = ACCOUNT_RAW};
+    if (kept.kind == ACCOUNT_FROZEN)
+        return now;
+    if (now.kind == ACCOUNT_FROZEN)
+        return kept;
+    return (struct policy_bottom){ACCOUNT_DP, fmin(kept.noise, now.noise)};
 }
 
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set)

@@ -22,6 +22,11 @@ struct policy_bottom {
  */
 struct policy_bottom policy_bottom_of(const struct config_party *config,
                                       const struct account_entry *spent, size_t n);
+/* The same of a bottom that was made before, as its package says: what claims less of the two.  Raw
+ * once the ledger has releases through any bottom that was. */
+struct policy_bottom policy_bottom_kept(struct policy_bottom kept,
+                                        const struct config_party *config,
+                                        const struct account_entry *spent, size_t n);
 /* Why that is raw, in words with the key that decides; NULL: it is not. */
 const char *policy_raw_because(const struct config_party *config, const struct account_entry *spent,
                                size_t n);

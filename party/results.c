@@ -210,6 +210,8 @@ enum status party_results_package(const struct party_results *r, struct party_se
     m.steps = rep->progress.applied;
     m.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
     m.reach = rep->reach;
+    m.made = rep->mechanism.bottom;
+    m.noise = m.made == ACCOUNT_DP ? rep->mechanism.step_noise : 0;
     if (package_has_trail(&rep->plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
     s = copy_columns(&m, r->in);

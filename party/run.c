@@ -29,6 +29,11 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return ledger_takes(((struct party_run *)owner)->books.ledger, mechanism);
 }
 
+static enum status may_answer(void *owner, struct error *err)
+{
+    return books_may_answer(&((struct party_run *)owner)->books, err);
+}
+
 static uint64_t sequence(void *owner)
 {
     return ledger_sequence(((struct party_run *)owner)->books.ledger);
@@ -181,6 +186,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .ledger = {.owner = r,
                    .spent = spent,
                    .takes = takes,
+                   .may_answer = may_answer,
                    .sequence = sequence,
                    .seen = seen,
                    .records = books_records(&r->books)},

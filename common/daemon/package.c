@@ -109,6 +109,8 @@ static enum status check_shape(const struct package *p, size_t data_bytes, struc
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
     if (p->reach > 0 && !aggregation_of(plan)->polynomial)
         return error_set(err, STATUS_DATA, "its plan cuts embeddings off, and it says otherwise");
+    if ((p->made == ACCOUNT_DP) != (p->noise > 0))
+        return error_set(err, STATUS_DATA, "noise without model.train dp, or dp without noise");
     if (p->schema.n > 0 && (head || features_of(&p->schema) != p->cols))
         return error_set(err, STATUS_DATA, "its schema does not make its columns");
     if (p->classes != NULL && (!head || names_of(p->classes) != package_classes(plan)))

@@ -18,6 +18,7 @@
 #include "common/data/schema.h"
 #include "common/metrics/score.h"
 #include "common/nn/net.h"
+#include "common/privacy/account.h"
 
 #include <stdbool.h>
 
@@ -41,6 +42,9 @@ struct package {
     uint64_t steps;
     struct nn_spec spec; /* the net's; rows_max and optimizer are its user's */
     double reach;        /* aggregation fedvs: fedvs_reach() of the run; 0: not known, or another */
+    /* Of a bottom: what an embedding of its can depend on, and under dp the steps' noise. */
+    enum account_bottom made;
+    double noise;
     /* Of a bottom: what a table's columns become, then its inputs in order, then their scale.
      * schema.n 0, names NULL: the file had no names (IDX).  scale.cols 0: they are taken as they
      * are. */

@@ -13,11 +13,18 @@
 #include <string.h>
 
 static const char *const roles[] = {[PACKAGE_BOTTOM] = "bottom", [PACKAGE_HEAD] = "head"};
+static const char *const made[] = {
+    [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
 static const char *const acts[] = {[NN_ACT_NONE] = "none",
                                    [NN_ACT_RELU] = "relu",
                                    [NN_ACT_TANH] = "tanh",
                                    [NN_ACT_SIGMOID] = "sigmoid"};
-enum { ACTS = sizeof acts / sizeof *acts, KEYS_MAX = 32, KEY_CHARS = 32 };
+enum {
+    ACTS = sizeof acts / sizeof *acts,
+    MADE = sizeof made / sizeof *made,
+    KEYS_MAX = 32,
+    KEY_CHARS = 32
+};
 
 /* --- writing --- */
 
@@ -176,6 +183,13 @@ static enum status pair_run(struct buf *out, struct package *p, struct buf *text
     return s == STATUS_OK ? pair_number(out, "steps", (double)p->steps) : s;
 }
 
+static enum status pair_made(struct buf *out, const struct package *p)
+{
+    enum status s = pair_text(out, "train", made[p->made]);
+
+    return s == STATUS_OK ? pair_number(out, "noise", p->noise) : s;
+}
+
 enum status package_text_print(struct package *p, struct buf *out)
 {
     struct buf text;
@@ -190,6 +204,8 @@ enum status package_text_print(struct package *p, struct buf *out)
         s = pair_layers(out, &p->spec);
     if (s == STATUS_OK)
         s = pair_number(out, "reach", p->reach);
+    if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
+        s = pair_made(out, p);
     if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
         s = pair_schema(out, p, &text);
     if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
@@ -375,6 +391,20 @@ static bool read_run(struct package *p, const char *key, const char *text, size_
     return p->steps < (UINT64_C(1) << 53);
 }
 
+static bool read_made(struct package *p, const char *key, const char *text)
+{
+    size_t i = 0;
+
+    if (strcmp(key, "noise") == 0) {
+        p->noise = strtod(text, NULL);
+        return p->noise >= 0 && isfinite(p->noise);
+    }
+    while (i < MADE && strcmp(text, made[i]) != 0)
+        i++;
+    p->made = (enum account_bottom)i;
+    return i < MADE;
+}
+
 /* One pair into its field, in any order that needs no other; what is written anyhow is not looked
  * at, since all has to be as it would be written again. */
 static bool read_pair(struct package *p, const char *key, const char *text, size_t n)
@@ -394,6 +424,8 @@ static bool read_pair(struct package *p, const char *key, const char *text, size
         p->reach = strtod(text, NULL);
         return p->reach >= 0 && isfinite(p->reach);
     }
+    if (strcmp(key, "train") == 0 || strcmp(key, "noise") == 0)
+        return read_made(p, key, text);
     if (strcmp(key, "schema") == 0)
         return p->schema.n == 0 && read_schema(p, text, n);
     if (strcmp(key, "classes") == 0)

@@ -96,6 +96,18 @@ static void print_columns(const struct package *p)
     }
 }
 
+static void print_made(const struct package *p)
+{
+    static const char *const words[] = {
+        [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
+
+    if (p->role == PACKAGE_BOTTOM)
+        printf("train       %s", words[p->made]);
+    if (p->role == PACKAGE_BOTTOM && p->made == ACCOUNT_DP)
+        printf(", noise %g", p->noise);
+    printf(p->role == PACKAGE_BOTTOM ? "\n" : "");
+}
+
 static void print_classes(const struct package *p)
 {
     char name[LEVELS_TEXT_MAX + 1];
@@ -149,6 +161,7 @@ static enum status show(const char *state, const char *run, struct error *err)
         printf("trail       %s\nepochs      %g\nsteps       %llu\nparties     %u\n", hex, p.epochs,
                (unsigned long long)p.steps, p.plan.shape.parties);
         print_layers(&p);
+        print_made(&p);
         print_columns(&p);
         print_classes(&p);
         printf("%s", p.score);

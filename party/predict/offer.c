@@ -73,12 +73,14 @@ static enum status price(struct party_predict *p)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
     const size_t n = p->setup->ledger.spent(p->setup->ledger.owner, entries);
+    const struct package *m = p->setup->answers.model;
     const struct policy_set set = {
         .roster = p->setup->roster,
         .members = p->set->members,
         .n = p->set->members_n,
         .self = p->setup->self,
-        .bottom = policy_bottom_of(p->setup->config, entries, n),
+        .bottom = policy_bottom_kept((struct policy_bottom){m->made, m->noise}, p->setup->config,
+                                     entries, n),
         .persons = p->setup->answers.persons,
         .together = 1,
         .records = p->setup->ledger.records,
@@ -188,6 +190,8 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     }
     if (s == STATUS_OK)
         s = check_rows(p);
+    if (s == STATUS_OK)
+        s = p->setup->ledger.may_answer(p->setup->ledger.owner, p->error);
     if (s == STATUS_OK)
         s = price(p);
     if (s == STATUS_OK && !p->planned)

@@ -114,10 +114,12 @@ enum status predict_broadcast(struct party_predict *p, struct actions *a,
 /* That there is no row for some id is counted, then, before it is told. */
 enum status predict_charged(struct party_predict *p, struct actions *a)
 {
-    if (cannot_answer(p))
+    if (cannot_answer(p)) {
+        log_warn("%u of the ids of round %llu have no row here", p->round.unknown,
+                 (unsigned long long)p->round.number);
         return error_set(p->error, STATUS_DATA,
-                         "%u of the ids have no row here, which without noise cannot be answered",
-                         p->round.unknown);
+                         "an id has no row here, which without noise cannot be answered");
+    }
     p->released += p->round.known;
     p->round.summing = false;
     actions_add(a, ACTION_WORK)->flops = nn_net_flops(&p->net.spec, p->round.rows);

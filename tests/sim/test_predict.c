@@ -5,6 +5,7 @@
 #include "common/flow/job.h"
 #include "common/flow/prediction.h"
 #include "party/core.h"
+#include "party/predict/parts.h"
 #include "server/parts.h"
 #include "server/predict/predict.h"
 #include "tests/sim/predictions.h"
@@ -187,6 +188,11 @@ static void too_many(struct play *p)
     p->s->party[1].config.policy.predict_rows = ROWS - 1;
 }
 
+static void overasked(struct play *p)
+{
+    p->s->party[1].overasked = true;
+}
+
 /* A server that does not ask itself whether it may. */
 static void leave_out(struct play *p)
 {
@@ -199,6 +205,24 @@ static void leave_out(struct play *p)
     p->server->fed.terms.text = (struct wire_bytes){s->text.data, s->text.len};
 }
 
+static void test_a_bottom_costs_what_its_package_says_it_was_made_with(void **state)
+{
+    static struct play p;
+    const struct party_predict *job;
+
+    (void)state;
+    predictions_begin(&p, predictions_pbm);
+    p.s->party[1].config.train = TRAIN_FROZEN;
+    strcpy(p.s->party[1].config.scale, "none");
+    p.player[1].model.made = ACCOUNT_DP;
+    p.player[1].model.noise = 50;
+    predictions_play(&p);
+    job = p.player[1].session->state;
+    assert_int_equal(job->mechanism.bottom, ACCOUNT_DP);
+    assert_true(job->mechanism.step_noise == 50 && p.player[1].charges > 0);
+    predictions_end(&p);
+}
+
 static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **state)
 {
     (void)state;
@@ -207,6 +231,7 @@ static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **sta
     expect_refused(predictions_pbm, no_rows);
     expect_refused(predictions_pbm, small_limit);
     expect_refused(predictions_pbm, too_many);
+    expect_refused(predictions_pbm, overasked);
     expect_refused(predictions_fixed, leave_out);
 }
 
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_a_charge_that_fails_ends_the_job_and_nothing_leaves),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_answered_where_there_is_noise),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_refused_where_sums_are_exact),
+        cmocka_unit_test(test_a_bottom_costs_what_its_package_says_it_was_made_with),
         cmocka_unit_test(test_what_a_party_does_not_answer_is_refused_at_the_offer),
     };
 

@@ -2,6 +2,7 @@
  * refuses.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "party/policy.h"
 #include "party/price.h"
 #include "common/privacy/ledger_mechanism.h"
 
@@ -465,9 +466,40 @@ static void test_an_accountant_that_under_reports_is_a_fault(void **state)
     buf_deinit(&out);
 }
 
+/* Made so, and the configuration says now: it costs this. */
+static void expect_costs(struct policy_bottom made, struct policy_bottom now,
+                         struct policy_bottom costs)
+{
+    const struct config_party c = {.train = now.kind == ACCOUNT_FROZEN ? TRAIN_FROZEN : TRAIN_DP,
+                                   .noise = now.noise,
+                                   .scale = "none"};
+    const struct account_entry raw = {.bottom = ACCOUNT_RAW};
+    const struct policy_bottom got = policy_bottom_kept(made, &c, NULL, 0);
+
+    assert_int_equal(got.kind, costs.kind);
+    assert_true(got.noise == costs.noise);
+    assert_int_equal(policy_bottom_kept(made, &c, &raw, 1).kind, ACCOUNT_RAW);
+}
+
+static void test_a_bottom_costs_what_it_was_made_with_whatever_the_configuration_says(void **state)
+{
+    const struct policy_bottom raw = {ACCOUNT_RAW, 0}, frozen = {ACCOUNT_FROZEN, 0},
+                               loud = {ACCOUNT_DP, 50}, low = {ACCOUNT_DP, 5};
+
+    (void)state;
+    expect_costs(frozen, frozen, frozen);
+    expect_costs(raw, frozen, raw);
+    expect_costs(raw, low, raw);
+    expect_costs(low, frozen, low);
+    expect_costs(frozen, low, low);
+    expect_costs(low, loud, low);
+    expect_costs(loud, low, low);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_bottom_costs_what_it_was_made_with_whatever_the_configuration_says),
         cmocka_unit_test_setup(test_a_plan_is_priced_for_the_rows_and_parties_that_are_here,
                                set_up),
         cmocka_unit_test_setup(test_a_whole_server_file_is_a_plan_too, set_up),

@@ -39,6 +39,13 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return !((const struct sim_party *)owner)->full;
 }
 
+static enum status may_answer(void *owner, struct error *err)
+{
+    if (!((const struct sim_party *)owner)->overasked)
+        return STATUS_OK;
+    return error_set(err, STATUS_BUDGET, "policy.predict.max_unknown: more than 7 ids");
+}
+
 static uint64_t sequence(void *owner)
 {
     return ((struct sim_party *)owner)->disk.ledger.number;
@@ -204,6 +211,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .start.seed = SEED,
         .ledger.spent = nothing_spent,
         .ledger.takes = takes,
+        .ledger.may_answer = may_answer,
         .ledger.records = p->train.rows + p->test.rows,
         .ledger.sequence = sequence,
         .ledger.seen = seen,

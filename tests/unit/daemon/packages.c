@@ -73,6 +73,8 @@ void packages_bottom(struct package *p)
 
     of_run(p);
     p->role = PACKAGE_BOTTOM;
+    p->made = ACCOUNT_DP;
+    p->noise = 1.0 / 3;
     CHECK(schema_parse(&p->schema, schema, strlen(schema), "schema", &err) == STATUS_OK);
     p->cols = 3;
     p->names = mem_alloc(3, TABLE_NAME_MAX);

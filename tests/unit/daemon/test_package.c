@@ -32,6 +32,7 @@ static void test_a_bottom_comes_back_as_it_was(void **state)
     package_init(&got);
     assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_OK);
     assert_int_equal(got.role, PACKAGE_BOTTOM);
+    assert_true(got.made == ACCOUNT_DP && got.noise == p.noise);
     assert_string_equal(got.run, "abc-2");
     assert_int_equal(got.cols, 3);
     assert_memory_equal(got.names, p.names, 3 * TABLE_NAME_MAX);
