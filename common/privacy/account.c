@@ -162,7 +162,7 @@ static void conclude(struct account_claim *out, const struct composition *c, dou
     out->epsilon = c->unbounded ? INFINITY : 0;
     if (!c->unbounded && c->n > 0) {
         out->epsilon = spend_delta(c, delta, &excess);
-        out->alpha = 1 + excess;
+        out->alpha = isfinite(out->epsilon) ? 1 + excess : 0;
     }
     out->vacuous = out->epsilon > ACCOUNT_VACUOUS;
 }

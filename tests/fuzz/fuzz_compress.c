@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     p.shape.outputs = 4;
     p.model.embedding = 1 + data[2] % WIDTH_MAX;
     p.protocol.bits = 1 + data[1] % COMPRESS_BITS_MAX;
-    p.protocol.encoding = (enum plan_encoding)(data[0] % (ENCODING_TOPK + 1));
+    p.protocol.encoding = (enum plan_encoding)(data[0] % PLAN_ENCODINGS);
     p.protocol.local_view = data[4] % 2 == 0 ? VIEW_REFRESHED : VIEW_STALE;
     p.model.fusion = data[4] % 4 < 2 ? FUSION_SUM : FUSION_CONCAT;
     p.protocol.label_holders = data[5] % 4;

@@ -23,7 +23,7 @@ static struct secagg_shape shape_of(const uint8_t *head, uint32_t *width, uint32
     struct plan p;
 
     plan_defaults(&p);
-    p.protocol.encoding = (enum plan_encoding)(head[0] % (ENCODING_TOPK + 1));
+    p.protocol.encoding = (enum plan_encoding)(head[0] % PLAN_ENCODINGS);
     p.protocol.bits = 1 + head[3] % 8;
     p.protocol.fixed.bits = 1 + head[3] % 24;
     p.protocol.pbm.trials = 1 + head[3];

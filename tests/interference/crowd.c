@@ -31,7 +31,7 @@ struct board {
     uint64_t now, done; /* the seed under way; pairs that came to their end */
     uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider;
     uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
-    uint64_t once, strict, encoding[ENCODING_TOPK + 1], task[TASK_REGRESSION + 1];
+    uint64_t once, strict, encoding[PLAN_ENCODINGS], task[TASK_REGRESSION + 1];
 };
 
 static double seconds(void)
@@ -151,7 +151,7 @@ static void print_board(const struct board *b, double took)
 
     print_kinds(b);
     printf("  encodings:");
-    for (size_t e = 0; e <= ENCODING_TOPK; e++)
+    for (size_t e = 0; e < PLAN_ENCODINGS; e++)
         printf(" %s %" PRIu64, encodings[e], b->encoding[e]);
     printf("\n  tasks: binary %" PRIu64 " multiclass %" PRIu64 " regression %" PRIu64,
            b->task[TASK_BINARY], b->task[TASK_MULTICLASS], b->task[TASK_REGRESSION]);

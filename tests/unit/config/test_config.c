@@ -186,7 +186,7 @@ static void make_sense(struct plan *p)
     struct plan fresh;
 
     plan_defaults(&fresh);
-    p->protocol.encoding = (enum plan_encoding)draw(ENCODING_TOPK + 1);
+    p->protocol.encoding = (enum plan_encoding)draw(PLAN_ENCODINGS);
     p->protocol.aggregation = AGGREGATION_CLEAR;
     p->protocol.straggler = draw(2) == 0 ? STRAGGLER_WAIT : STRAGGLER_ASYNC;
     if (p->protocol.straggler == STRAGGLER_ASYNC)

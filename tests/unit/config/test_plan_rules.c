@@ -111,7 +111,7 @@ static void test_async_takes_every_encoding_and_fusion_of_clear(void **state)
 {
     (void)state;
     for (int f = FUSION_SUM; f <= FUSION_CONCAT; f++) {
-        for (int e = ENCODING_PBM; e <= ENCODING_TOPK; e++) {
+        for (int e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
             start();
             p.protocol.straggler = STRAGGLER_ASYNC;
             p.protocol.aggregation = AGGREGATION_CLEAR;

@@ -70,7 +70,7 @@ static void test_plan_gives_kind_and_largest_code(void **state)
 static void test_only_compressors_give_bytes_and_only_pbm_and_gaussian_noise(void **state)
 {
     (void)state;
-    for (int k = 0; k <= ENCODING_TOPK; k++) {
+    for (int k = 0; k < PLAN_ENCODINGS; k++) {
         struct plan p = plan_of((enum plan_encoding)k);
         struct encode e;
 

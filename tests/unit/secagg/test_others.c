@@ -15,7 +15,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { VALUES = 9 * 803, CASES = 15, ENCODINGS_N = ENCODING_TOPK + 1 };
+enum { VALUES = 9 * 803, CASES = 15, ENCODINGS_N = PLAN_ENCODINGS };
 
 static const uint8_t SEED[32] = "others";
 
