@@ -10,6 +10,7 @@
 #include "server/asked.h"
 #include "server/loop.h"
 #include "server/results.h"
+#include "server/scores.h"
 
 #include <stdio.h>
 
@@ -158,6 +159,8 @@ int main(int argc, char **argv)
         s = load(&in, &o, &err);
     if (s == STATUS_OK && !o.check_only && !in.predicts && !in.config.stand)
         server_inputs_show_classes(&in);
+    if (s == STATUS_OK && run.scores != NULL && !o.check_only)
+        s = scores_check(run.scores, &err);
     if (s == STATUS_OK && o.check_only)
         s = keyfiles_check(&in.config.identity, true, in.config.state_key, &err);
     if (s == STATUS_OK)

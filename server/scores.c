@@ -5,9 +5,22 @@
 
 #include "common/base/file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 static uint32_t columns_of(const struct scores *s)
 {
     return s->loss == NN_LOSS_SIGMOID ? 2 : s->outputs;
+}
+
+enum status scores_check(const char *path, struct error *err)
+{
+    int fd;
+    enum status s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
+
+    if (s == STATUS_OK)
+        close(fd);
+    return s;
 }
 
 enum status scores_open(struct scores *s, const char *path, bool labelled, struct error *err)

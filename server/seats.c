@@ -191,6 +191,31 @@ enum status server_marks_print(const struct server_federation *f, struct buf *ou
     return st == STATUS_OK ? odds_print(&f->odds, n, out) : st;
 }
 
+/* Whoever starts a run again for which too few are left wants it to go on, and it can do so with
+ * all of them only. */
+static void forgive_where_too_few_are_left(struct server_federation *f)
+{
+    const uint32_t n = (uint32_t)f->terms.roster->n;
+    bool in[WIRE_MEMBERS_MAX];
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        in[i] = !f->peer[i].barred;
+    odds_part(&f->odds, in, n, false);
+    for (uint32_t i = 0; i < n; i++)
+        left += in[i];
+    if (left >= f->terms.smallest)
+        return;
+    log_warn("%u parties are left without those who are shut out or at odds, and the run needs %u: "
+             "all are let in again",
+             left, f->terms.smallest);
+    for (uint32_t i = 0; i < n; i++) {
+        f->peer[i].barred = false;
+        f->peer[i].losses = 0;
+    }
+    f->odds = (struct odds){0};
+}
+
 enum status server_marks_parse(struct server_federation *f, const uint8_t *bytes, size_t n,
                                size_t *used)
 {
@@ -207,6 +232,8 @@ enum status server_marks_parse(struct server_federation *f, const uint8_t *bytes
     f->odds = (struct odds){0};
     st = odds_parse(&f->odds, parties, bytes + parties * each, n - parties * each, used);
     *used += parties * each;
+    if (st == STATUS_OK)
+        forgive_where_too_few_are_left(f);
     return st;
 }
 

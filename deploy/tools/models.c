@@ -16,6 +16,7 @@
 #include "common/daemon/answers.h"
 #include "common/daemon/models.h"
 #include "common/data/schema_text.h"
+#include "common/data/text.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -34,13 +35,35 @@ static const char *role_name(const struct package *p)
     return p->role == PACKAGE_HEAD ? "head" : "bottom";
 }
 
+/* A package may come from elsewhere: what would not show on a terminal as it is becomes '?'. */
+static void print_text(const char *text, size_t n)
+{
+    const bool shows = text_is_name(text, n, SIZE_MAX);
+
+    for (size_t i = 0; i < n; i++)
+        putchar(shows || (text[i] >= ' ' && text[i] <= '~') ? text[i] : '?');
+}
+
 /* One figure of the scores, or nothing. */
 static void print_score(const struct package *p, const char *name)
 {
     const char *at = strstr(p->score, name);
 
-    if (at != NULL)
-        printf("  %.*s", (int)strcspn(at, "\n"), at);
+    if (at == NULL)
+        return;
+    printf("  ");
+    print_text(at, strcspn(at, "\n"));
+}
+
+static void print_scores(const char *score)
+{
+    for (const char *at = score; *at != 0; at += strspn(at, "\n")) {
+        const size_t n = strcspn(at, "\n");
+
+        print_text(at, n);
+        printf("\n");
+        at += n;
+    }
 }
 
 static enum status list(const char *state, struct error *err)
@@ -86,10 +109,13 @@ static void print_layers(const struct package *p)
 static void print_columns(const struct package *p)
 {
     for (size_t c = 0; c < p->cols; c++) {
-        if (p->names != NULL)
-            printf("column      %s", p->names + c * TABLE_NAME_MAX);
+        const char *name = p->names == NULL ? NULL : p->names + c * TABLE_NAME_MAX;
+
+        printf("column      ");
+        if (name != NULL)
+            print_text(name, strlen(name));
         else
-            printf("column      %zu", c + 1);
+            printf("%zu", c + 1);
         if (p->scale.cols > 0)
             printf("  (x - %.9g) / %.9g", (double)p->scale.mean[c], (double)p->scale.sd[c]);
         printf("\n");
@@ -114,7 +140,9 @@ static void print_classes(const struct package *p)
 
     for (uint32_t k = 0; p->classes != NULL && k < package_classes(&p->plan); k++) {
         package_class(p, k, name, sizeof name);
-        printf("class       %u %s\n", k, name);
+        printf("class       %u ", k);
+        print_text(name, strlen(name));
+        printf("\n");
     }
 }
 
@@ -164,7 +192,7 @@ static enum status show(const char *state, const char *run, struct error *err)
         print_made(&p);
         print_columns(&p);
         print_classes(&p);
-        printf("%s", p.score);
+        print_scores(p.score);
         s = print_kept(state, &p, err);
     }
     if (s == STATUS_OK) {
@@ -264,8 +292,12 @@ static enum status compare(const char *state, const char *x, const char *y, stru
         }
         printf("epochs      %g and %g\n", a.epochs, b.epochs);
         s = compare_weights(&a, &b, err);
-        if (a.score[0] != 0)
-            printf("%s:\n%s%s:\n%s", x, a.score, y, b.score);
+        if (a.score[0] != 0) {
+            printf("%s:\n", x);
+            print_scores(a.score);
+            printf("%s:\n", y);
+            print_scores(b.score);
+        }
     }
     package_deinit(&a);
     package_deinit(&b);

@@ -62,9 +62,9 @@ enum status party_learner_make_room(struct party_learner *l, const struct party_
     const size_t batch_values = (size_t)c->plan.training.batch * c->plan.model.embedding;
     enum status s = draw_bottom(l, c, setup);
 
-    /* As large as the bottom: the number of features is the rows' to decide, so that no limit may
-     * stand where a plan is answered. */
-    buf_init(&l->undo, undo_bytes(l, &c->plan));
+    /* As large as the bottom and what is sent of it: the number of features is the rows' to decide,
+     * so that no limit may stand where a plan is answered. */
+    buf_init(&l->undo, SIZE_MAX);
     if (s == STATUS_OK)
         s = party_sent_init(&l->sent, &c->plan, party_refreshes(&c->plan, c->self),
                             secagg_scratch_bytes(shape, batch_values));

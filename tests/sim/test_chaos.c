@@ -280,7 +280,9 @@ static const char *go_on(const struct chaos *c, struct sim *old, const struct re
         why = wrong("once more: %s", sim_server_end(s)->error.text);
     for (uint32_t i = 0; i < c->options.parties && why == NULL; i++) {
         const struct sim_end *end = sim_party_end(s, i);
-        bool left = !c->wait && status_kind(end->error.status) == STATUS_KIND_NET;
+        /* Who was shut out before is so still, if the others suffice. */
+        bool left = !c->wait && (status_kind(end->error.status) == STATUS_KIND_NET ||
+                                 strstr(end->error.text, "lost too often") != NULL);
         if (!end->over || !(well(end->outcome) || left))
             why = wrong("once more: p%u: %s", i + 1, end->error.text);
     }
