@@ -274,6 +274,17 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
     "%s: %zu texts that no training row has, %zu missing cells in columns where none is missing "  \
     "there"
 
+/* Whether the model's package can be written is a matter of records; so it is seen now, before
+ * anything is said. */
+static enum status check_kept(const struct party_inputs *in, struct error *err)
+{
+    struct schema kept;
+    enum status s = schema_copy(&kept, &in->schema, err);
+
+    schema_deinit(&kept);
+    return s == STATUS_OK ? s : error_wrap(err, "data.train");
+}
+
 static enum status apply_schema(struct party_inputs *in, struct table *t, const char *path,
                                 struct error *err)
 {
@@ -302,6 +313,8 @@ static enum status read_tables(struct party_inputs *in, struct error *err)
         s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
     if (s == STATUS_OK && decide)
         s = schema_fit(&in->schema, &in->train, err);
+    if (s == STATUS_OK)
+        s = check_kept(in, err);
     if (s == STATUS_OK && c->data_test[0] != 0)
         s = intake_read(&in->test, &in->schema, c->data_test, &want, err);
     if (s == STATUS_OK)

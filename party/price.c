@@ -146,15 +146,16 @@ enum status price_predictions(struct price *out, const struct party_inputs *in, 
         out->members[i] = (uint8_t)i;
     if (out->records < in->test.rows)
         out->records = in->test.rows;
-    out->set =
-        (struct policy_set){.roster = &in->roster,
-                            .members = out->members,
-                            .n = in->roster.n,
-                            .self = in->self,
-                            .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
-                            .persons = &in->persons,
-                            .together = 1,
-                            .records = out->records};
+    out->set = (struct policy_set){
+        .roster = &in->roster,
+        .members = out->members,
+        .n = in->roster.n,
+        .self = in->self,
+        .bottom = policy_bottom_kept((struct policy_bottom){in->model.made, in->model.noise},
+                                     &in->config, out->spent, out->spent_n),
+        .persons = &in->persons,
+        .together = 1,
+        .records = out->records};
     out->delta = mechanism_delta(p, out->records);
     out->entry = policy_mechanism(p, &out->set);
     out->entry.releases = in->test.rows;

@@ -158,26 +158,12 @@ void party_results_count(struct party_results *r, enum traffic_direction d,
     r->tls_out = now->tls_out;
 }
 
-/* As whoever reads the package will have it. */
-static enum status copy_schema(struct package *m, const struct schema *s)
-{
-    struct error ignored = {0};
-    struct buf text;
-    enum status status;
-
-    buf_init(&text, SCHEMA_TEXT_MAX);
-    status = schema_print(s, &text);
-    if (status == STATUS_OK && s->n > 0)
-        status = schema_parse(&m->schema, (const char *)text.data, text.len, "schema", &ignored);
-    buf_deinit(&text);
-    return status;
-}
-
 static enum status copy_columns(struct package *m, const struct party_inputs *in)
 {
     const struct table *t = &in->train;
     const size_t cols = in->scale.cols;
-    const enum status s = copy_schema(m, &in->schema);
+    struct error ignored = {0};
+    const enum status s = schema_copy(&m->schema, &in->schema, &ignored);
 
     if (s != STATUS_OK)
         return s;

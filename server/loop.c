@@ -181,8 +181,10 @@ static void loaded(uv_work_t *w, int status)
     struct loop *l = w->data;
 
     (void)status;
-    if (driver_over(&l->reactor.driver))
-        return; /* the queue has it still */
+    if (driver_over(&l->reactor.driver)) {
+        stand_leave(&l->stand);
+        return;
+    }
     if (!stand_begin(&l->stand)) {
         look_for_jobs(l);
         return;
@@ -293,8 +295,15 @@ enum status server_loop_run(const struct server_inputs *in, const struct server_
     else
         close_everything(l);
     reactor_run(&l->reactor);
-    if (s == STATUS_OK && !in->config.stand)
+    if (s == STATUS_OK && !in->config.stand) {
+        struct error left = {0};
+
         s = server_run_end(&l->run, err);
+        if (server_run_forget(&l->run, &left) != STATUS_OK && s == STATUS_OK) {
+            *err = left;
+            s = left.status;
+        }
+    }
     server_run_deinit(&l->run);
     stand_close(&l->stand);
     connections_deinit(&l->connections);

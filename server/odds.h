@@ -2,7 +2,8 @@
  *
  * A party says of another what nobody else can check: that its share did not open, that its ids are
  * other ones.  One of the two lies, or is not set up as all are, and nobody can tell which; so they
- * are at odds, from the first such word on and both alike, and are never in one set again.  Where
+ * are at odds, from the first such word on and both alike, and are never in one set again (unless a
+ * run that was started again has too few left without them: seats.c).  Where
  * at most T lie, an honest party is at odds with T others at most: whoever is so with more lies
  * itself, or has what is no one else's (threats E6).
  *

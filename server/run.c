@@ -247,11 +247,16 @@ void server_run_rest(struct server_run *r)
 }
 
 /* The journal first: a checkpoint without one opens, a journal without its checkpoint does not. */
-static enum status forget_run(const struct server_run *r, struct error *err)
+enum status server_run_forget(struct server_run *r, struct error *err)
 {
     struct journal_place at = place_of(r);
-    enum status s = journals(r) ? journal_remove(&at, err) : STATUS_OK;
+    enum status s = STATUS_OK;
 
+    if (!r->written_down)
+        return STATUS_OK;
+    r->written_down = false;
+    if (journals(r))
+        s = journal_remove(&at, err);
     return s == STATUS_OK ? server_checkpoint_remove(&r->in->config, err) : s;
 }
 
@@ -299,8 +304,7 @@ static enum status end_training(struct server_run *r, struct error *err)
         written = server_results_package(&r->results, r->session, &unwritten);
     if (complete && begun && written == STATUS_OK)
         written = server_results_scores(&r->results, r->session, &unwritten);
-    if ((complete || !begun) && written == STATUS_OK)
-        written = forget_run(r, &unwritten);
+    r->written_down = (complete || !begun) && written == STATUS_OK;
     if (s == STATUS_OK)
         *err = written != STATUS_OK ? unwritten : r->error;
     return err->status;
@@ -308,6 +312,7 @@ static enum status end_training(struct server_run *r, struct error *err)
 
 enum status server_run_end(struct server_run *r, struct error *err)
 {
+    r->written_down = false;
     return r->in->predicts ? end_predictions(r, err) : end_training(r, err);
 }
 

@@ -25,7 +25,8 @@ struct server_run {
     struct actions written; /* by the session's work */
     enum wire_outcome outcome;
     struct error error;
-    int lock; /* of the state directory */
+    bool written_down; /* all that its end leaves: nothing is needed any more to go on with it */
+    int lock;          /* of the state directory */
 };
 
 /* r->in and r->options are filled in: what lasts for all jobs.  The run ends with
@@ -35,6 +36,9 @@ enum status server_run_open(struct server_run *r, struct error *err) MUST_USE;
 enum status server_run_begin(struct server_run *r, struct error *err) MUST_USE;
 /* Files of the end; the run's own failure, if any, is the answer. */
 enum status server_run_end(struct server_run *r, struct error *err) MUST_USE;
+/* After that, and once nobody would begin it again: what it would go on from is removed, where it
+ * is over. */
+enum status server_run_forget(struct server_run *r, struct error *err) MUST_USE;
 /* A server that stands has no job at first.  It fills in r->in for one, with the roster of its own,
  * and begins it; when it has ended it, or it could not begin, it is without again. */
 enum status server_run_stand(struct server_run *r, struct error *err) MUST_USE;

@@ -15,12 +15,16 @@ static uint32_t columns_of(const struct scores *s)
 
 enum status scores_check(const char *path, struct error *err)
 {
+    const bool there = access(path, F_OK) == 0;
     int fd;
     enum status s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
 
-    if (s == STATUS_OK)
-        close(fd);
-    return s;
+    if (s != STATUS_OK)
+        return s;
+    close(fd);
+    if (!there)
+        unlink(path);
+    return STATUS_OK;
 }
 
 enum status scores_open(struct scores *s, const char *path, bool labelled, struct error *err)

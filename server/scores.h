@@ -23,8 +23,8 @@ struct scores {
     uint32_t outputs; /* of the head: 1 of sigmoid, whose table has both classes */
 };
 
-/* Before anything is paid for: can the file be written?  It is made (0600) if need be, and what it
- * holds stays. */
+/* Before anything is paid for: can the file be written?  What it holds stays; one that is not there
+ * is not there afterwards. */
 enum status scores_check(const char *path, struct error *err) MUST_USE;
 /* The file (0600) and its header; `labelled`: with a column `label`. */
 enum status scores_open(struct scores *s, const char *path, bool labelled,

@@ -35,7 +35,8 @@ void server_take_seats(struct server_federation *f, const enum server_seat seat[
 bool server_may_come_in(const struct server_federation *f);
 /* Takes the seats of that set, for the next generation; false: nobody would come in. */
 bool server_let_in(struct server_federation *f);
-/* How many are shut out, and how many pairs are at odds, both ways: it never falls in a job. */
+/* How many are shut out, and how many pairs are at odds, both ways: it never falls in a
+ * process. */
 uint32_t server_marks(const struct server_federation *f);
 /* Who is, for a later process of this job, which knows nobody yet. */
 enum status server_marks_print(const struct server_federation *f, struct buf *out) MUST_USE;

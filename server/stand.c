@@ -22,9 +22,9 @@ static const char *home_of(const struct stand *s)
 
 /* --- how a job ends --- */
 
-/* One line, whatever became of it.  A queue that cannot be written keeps the job as it was: it is
- * played again by the next process. */
-static void say_end(struct stand *s, enum queue_state how, const char *outcome, const char *why)
+/* One line, whatever became of it; false: the queue does not know.  A queue that cannot be written
+ * keeps the job as it was: it is played again by the next process. */
+static bool say_end(struct stand *s, enum queue_state how, const char *outcome, const char *why)
 {
     struct error err = {0};
 
@@ -32,8 +32,10 @@ static void say_end(struct stand *s, enum queue_state how, const char *outcome, 
         log_error("job %u: %s: %s", s->job.number, outcome, why);
     else
         log_info("job %u: %s", s->job.number, outcome);
-    if (queue_ended(&s->queue, s->job.number, how, outcome, why, &err) != STATUS_OK)
-        log_error("job %u: %s", s->job.number, err.text);
+    if (queue_ended(&s->queue, s->job.number, how, outcome, why, &err) == STATUS_OK)
+        return true;
+    log_error("job %u: %s", s->job.number, err.text);
+    return false;
 }
 
 static void forget_inputs(struct stand *s)
@@ -181,11 +183,11 @@ bool stand_begin(struct stand *s)
 
     CHECK(s->stage == STAND_LOADING);
     if (s->cancelled)
-        say_end(s, QUEUE_CANCELLED, "stopped", "");
+        (void)say_end(s, QUEUE_CANCELLED, "stopped", "");
     else if (err.status != STATUS_OK || begin_run(s, &err) != STATUS_OK)
-        say_end(s, QUEUE_FAILED, "failed", err.text);
+        (void)say_end(s, QUEUE_FAILED, "failed", err.text);
     else if (s->in.predicts && s->in.missing.n == 0)
-        say_end(s, QUEUE_DONE, "completed", "");
+        (void)say_end(s, QUEUE_DONE, "completed", "");
     else
         s->stage = STAND_PLAYS;
     if (s->stage != STAND_PLAYS)
@@ -205,6 +207,22 @@ static enum queue_state state_of(enum wire_outcome outcome)
     return QUEUE_FAILED;
 }
 
+static void put_back(struct stand *s)
+{
+    struct error err = {0};
+
+    log_info("job %u: waits for the next process", s->job.number);
+    if (queue_waits_again(&s->queue, s->job.number, &err) != STATUS_OK)
+        log_error("job %u: %s", s->job.number, err.text);
+}
+
+void stand_leave(struct stand *s)
+{
+    CHECK(s->stage == STAND_LOADING);
+    put_back(s);
+    forget_inputs(s);
+}
+
 void stand_end(struct stand *s, bool stopped)
 {
     const enum wire_outcome outcome = s->run->outcome;
@@ -218,13 +236,13 @@ void stand_end(struct stand *s, bool stopped)
     if (st != STATUS_OK)
         how = QUEUE_FAILED;
     if (stopped && how == QUEUE_CANCELLED && !s->cancelled) {
-        st = queue_waits_again(&s->queue, s->job.number, &unwritten);
-        log_info("job %u: waits for the next process", s->job.number);
-        if (st != STATUS_OK)
-            log_error("job %u: %s", s->job.number, unwritten.text);
+        put_back(s);
         return;
     }
-    say_end(s, how, wire_outcome_name(outcome), err.text);
+    /* Only then: a process that finds the job in the queue finds what to go on from as well. */
+    if (say_end(s, how, wire_outcome_name(outcome), err.text) &&
+        server_run_forget(s->run, &unwritten) != STATUS_OK)
+        log_error("job %u: %s", s->job.number, unwritten.text);
 }
 
 void stand_rest(struct stand *s)
@@ -244,8 +262,11 @@ enum status stand_cancel(struct stand *s, uint32_t number, bool *running, struct
         return error_set(err, STATUS_DATA, "there is no job %u", number);
     if (j->state == QUEUE_WAITING)
         return queue_ended(&s->queue, number, QUEUE_CANCELLED, "stopped", "", err);
-    if (j->state != QUEUE_RUNNING || s->stage == STAND_OVER)
+    if (j->state != QUEUE_RUNNING || (number == s->job.number && s->stage == STAND_OVER))
         return error_set(err, STATUS_DATA, "job %u is over", number);
+    /* It is over, but that could not be written. */
+    if (number != s->job.number || s->stage == STAND_IDLE)
+        return queue_ended(&s->queue, number, QUEUE_CANCELLED, "stopped", "", err);
     s->cancelled = true;
     *running = s->stage == STAND_PLAYS;
     return STATUS_OK;

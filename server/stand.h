@@ -52,6 +52,8 @@ bool stand_begin(struct stand *s);
 /* The session has finished: files are written, and the queue says how.  stopped: the process ends
  * in order, and another goes on with the job. */
 void stand_end(struct stand *s, bool stopped);
+/* Instead of stand_begin, where the server stops: the next process has the job again. */
+void stand_leave(struct stand *s);
 void stand_rest(struct stand *s); /* from the loop, once the session's step has returned */
 
 /* STATUS_DATA: there is no such job, or it is over.  *running: it is told to the session. */

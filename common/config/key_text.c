@@ -32,20 +32,6 @@ static size_t printable(const unsigned char *c)
     return n;
 }
 
-bool key_text_is_printable(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-
-    while (*c != 0) {
-        size_t n = printable(c);
-
-        if (n == 0)
-            return false;
-        c += n;
-    }
-    return true;
-}
-
 const char key_text_hidden[] = "a control character, or one that ends a line or turns it round "
                                "unseen: refused, since a comment could hide keys";
 
@@ -60,6 +46,20 @@ static bool is_hidden(const unsigned char *c, size_t n)
     if (c[0] == 0xe2 && n > 2 && c[1] == 0x81)
         return c[2] >= 0xa6 && c[2] <= 0xa9; /* U+2066 to U+2069 */
     return c[0] == 0x7f;
+}
+
+bool key_text_is_printable(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    while (*c != 0) {
+        size_t n = printable(c);
+
+        if (n == 0 || is_hidden(c, n))
+            return false;
+        c += n;
+    }
+    return true;
 }
 
 size_t key_text_hidden_line(const char *text, size_t n)

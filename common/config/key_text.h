@@ -10,8 +10,9 @@
 /* What the names of hosts and parties are made of. */
 #define KEY_TEXT_HOST "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_"
 
-/* UTF-8 without control characters, line breaks and whatever else a YAML reader would not give back
- * unchanged. */
+/* UTF-8 without control characters, line breaks, what turns the direction of writing round, and
+ * whatever else a YAML reader would not give back unchanged: what key_text_hidden_line lets pass.
+ */
 bool key_text_is_printable(const char *text);
 /* A file that people and YAML readers see the same lines of.  Refused: control characters but tab,
  * LF and CR LF; NEL, LS, PS and a lone CR, which end a line (and a comment) for YAML and not in an

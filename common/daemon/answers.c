@@ -241,6 +241,14 @@ static enum status append(const char *path, const struct buf *all, size_t from, 
     return bad ? error_set(err, STATUS_IO, "%s: %s", path, strerror(errno)) : STATUS_OK;
 }
 
+static bool all_finite(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
 enum status answers_keep(struct answers *a, const char *ids, const uint32_t *at, uint32_t rows,
                          const float *scores, struct error *err)
 {
@@ -248,10 +256,13 @@ enum status answers_keep(struct answers *a, const char *ids, const uint32_t *at,
     enum status s = STATUS_OK;
 
     for (uint32_t i = 0; i < rows && s == STATUS_OK; i++)
-        s = print_answer(&a->file, &a->key, ids + at[i], at[i + 1] - at[i] - 1,
-                         scores + (size_t)i * a->key.outputs);
+        if (all_finite(scores + (size_t)i * a->key.outputs, a->key.outputs))
+            s = print_answer(&a->file, &a->key, ids + at[i], at[i + 1] - at[i] - 1,
+                             scores + (size_t)i * a->key.outputs);
     s = s == STATUS_OK ? append(a->path, &a->file, from, err)
                        : error_set(err, s, "%s: %s", a->path, status_words(s));
+    if (s != STATUS_OK)
+        a->file.len = from;
     return s == STATUS_OK ? read_answers(a, err) : s;
 }
 

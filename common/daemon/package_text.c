@@ -5,6 +5,7 @@
 
 #include "common/base/mem.h"
 #include "common/data/schema_text.h"
+#include "common/data/text.h"
 #include "common/nn/safetensors_header.h"
 
 #include <math.h>
@@ -295,16 +296,27 @@ static bool read_schema(struct package *p, const char *text, size_t n)
 {
     struct error ignored = {0};
 
-    return n == 0 || schema_parse(&p->schema, text, n, "schema", &ignored) == STATUS_OK;
+    if (n > 0 && schema_parse(&p->schema, text, n, "schema", &ignored) != STATUS_OK)
+        return false;
+    /* What training rows have made of a column is settled. */
+    for (size_t i = 0; i < p->schema.n; i++)
+        if (p->schema.column[i].open)
+            return false;
+    return true;
 }
 
-/* A name has no line end in it, and none is empty. */
+/* A name for each line. */
 static bool read_classes(struct package *p, const char *text, size_t n)
 {
     if (n == 0)
         return true;
-    if (text[n - 1] != '\n' || text[0] == '\n' || strstr(text, "\n\n") != NULL)
-        return false;
+    for (size_t at = 0; at < n;) {
+        const size_t name = strcspn(text + at, "\n");
+
+        if (at + name == n || !text_is_name(text + at, name, LEVELS_TEXT_MAX))
+            return false;
+        at += name + 1;
+    }
     p->classes = mem_alloc(n + 1, 1);
     if (p->classes != NULL)
         memcpy(p->classes, text, n + 1);

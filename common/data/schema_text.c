@@ -363,3 +363,23 @@ enum status schema_load(struct schema *s, const char *path, struct error *err)
     buf_deinit(&text);
     return status;
 }
+
+enum status schema_copy(struct schema *to, const struct schema *from, struct error *err)
+{
+    struct error why = {0};
+    struct buf text;
+    enum status status;
+
+    *to = (struct schema){0};
+    if (from->n == 0)
+        return STATUS_OK;
+    buf_init(&text, SCHEMA_TEXT_MAX);
+    status = schema_print(from, &text);
+    if (status == STATUS_OK)
+        status = schema_parse(to, (const char *)text.data, text.len, "schema", &why);
+    buf_deinit(&text);
+    if (status == STATUS_OK || status == STATUS_MEMORY)
+        return status == STATUS_OK ? status : error_set(err, status, "no memory for a schema");
+    return error_set(err, STATUS_DATA, "what is made of the columns cannot be kept: %s",
+                     status == STATUS_LIMIT ? "it is over 32 MiB" : why.text);
+}

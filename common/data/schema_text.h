@@ -18,12 +18,16 @@
 #include "common/data/schema.h"
 
 /* A table of as many columns as there may be, with all that may be said of them. */
-enum { SCHEMA_TEXT_MAX = 1 << 25, SCHEMA_NODES_MAX = 1 << 20 };
+enum { SCHEMA_TEXT_MAX = 1 << 25, SCHEMA_NODES_MAX = 1 << 21 };
 
 enum status schema_print(const struct schema *s, struct buf *out) MUST_USE;
 /* s is zeroed on failure; STATUS_CONFIG with `path:line: reason`.  `path` is only for that. */
 enum status schema_parse(struct schema *s, const char *text, size_t n, const char *path,
                          struct error *err) MUST_USE;
 enum status schema_load(struct schema *s, const char *path, struct error *err) MUST_USE;
+/* As whoever reads its text will have it; `to` is empty where `from` is, and on failure.
+ * STATUS_DATA: its text cannot be read again (more than SCHEMA_TEXT_MAX bytes or SCHEMA_NODES_MAX
+ * entries). */
+enum status schema_copy(struct schema *to, const struct schema *from, struct error *err) MUST_USE;
 
 #endif

@@ -63,7 +63,7 @@ static void finish(struct driver *d, const struct action *a)
 {
     if (d->kept) /* while it worked */
         d->keeping = d->kept = false;
-    if (!d->keeping || !d->stands || d->stopped) {
+    if (!d->keeping || !d->stands) {
         end_job(d, a);
         return;
     }

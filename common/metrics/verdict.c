@@ -64,7 +64,7 @@ const char *verdict_learned_nothing(const struct score *s, const struct verdict_
     if (c.present == 2 && s->has[SCORE_AUC] && s->value[SCORE_AUC] <= 0.5 + DEVIATIONS * chance(&c))
         return "its AUC is what chance gives";
     if (c.present > 2 && s->has[SCORE_ACCURACY] &&
-        s->value[SCORE_ACCURACY] * (double)rows->n <= (double)c.largest)
+        s->value[SCORE_ACCURACY] * (double)rows->n < (double)c.largest + 0.5)
         return "it is right no more often than by naming the largest class";
     return NULL;
 }

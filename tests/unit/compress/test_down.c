@@ -75,7 +75,7 @@ static void is_laid_out(const struct down *d, size_t gradient, size_t shown, siz
 static void test_a_stale_view_gets_the_gradient_alone(void **state)
 {
     (void)state;
-    for (enum plan_encoding e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
+    for (int e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
         const struct plan p = plan_of(e, VIEW_STALE);
         const struct down d = layout(&p);
 
@@ -176,7 +176,7 @@ static void test_a_head_may_be_larger_than_32_bits_hold(void **state)
 static void test_a_plan_whose_parties_are_not_known_has_a_size(void **state)
 {
     (void)state;
-    for (enum plan_encoding e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
+    for (int e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
         struct plan p = plan_of(e, VIEW_REFRESHED);
 
         p.shape.parties = p.shape.outputs = 0;
@@ -239,7 +239,7 @@ static void comes_back(const struct down *d, double most)
 static void test_every_part_comes_back(void **state)
 {
     (void)state;
-    for (enum plan_encoding e = ENCODING_PBM; e < PLAN_ENCODINGS; e++)
+    for (int e = ENCODING_PBM; e < PLAN_ENCODINGS; e++)
         for (uint32_t holders = 0; holders < 2; holders++)
             for (int type = GRADIENT_FLOAT32; type <= GRADIENT_INT8; type++) {
                 struct plan p = plan_of(e, VIEW_REFRESHED);

@@ -382,8 +382,8 @@ static void test_only_encodings_in_codes_have_a_largest_code(void **state)
     plan_defaults(&p);
     p.protocol.pbm.trials = 40;
     p.protocol.fixed.bits = 9;
-    for (enum plan_encoding e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
-        p.protocol.encoding = e;
+    for (int e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
+        p.protocol.encoding = (enum plan_encoding)e;
         assert_int_equal(plan_value_max(&p), e == ENCODING_PBM     ? 40
                                              : e == ENCODING_FIXED ? 511
                                                                    : 0);

@@ -33,6 +33,7 @@ static void test_what_does_not_fit_together_is_refused(void **state)
         /* Said again, when there is memory for as many as were said first. */
         {"\"standardise\"", "\"widths\":\"65536,4,2\",\"standardise\""},
         {"kind: category, levels: [\\\"x\\\"]", "kind: ignored"},
+        {"kind: category, levels: [\\\"x\\\"]", "kind: category"}, /* whatever its levels will be */
         {"levels: [\\\"x\\\"]", "levels: [\\\"x\\\", \\\"y\\\"]"},
         {"missing: refused", "missing:  refused"},
         {"missing: refused", "missing: never"},
@@ -64,7 +65,8 @@ static void test_what_does_not_fit_together_is_refused(void **state)
 
 static void test_each_class_of_a_head_has_a_name_or_none_has(void **state)
 {
-    static const char *const change[] = {"no\\n", "no\\nyes\\nmore\\n", "no\\n\\n", "no\\nyes"};
+    static const char *const change[] = {"no\\n", "no\\nyes\\nmore\\n", "no\\n\\n", "no\\nyes",
+                                         "no\\n\\u001b[31myes\\n"};
     struct packages s = {0};
     struct package p;
     struct buf b, other;

@@ -86,6 +86,9 @@ static void test_a_guess_is_called_one(void **state)
     expect_guess(true, &s, &rows);
     s = classes_score(0.41, 0.4);
     expect_guess(false, &s, &rows);
+    rows = rows_of(target, 14, 57);
+    s = classes_score(57.0 / ROWS, 0.5);
+    expect_guess(true, &s, &rows);
     s = (struct score){.has = {[SCORE_R2] = true}};
     expect_guess(true, &s, &rows);
     s.value[SCORE_R2] = 0.01;
