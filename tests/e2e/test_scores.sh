@@ -59,7 +59,7 @@ zcat "$root/tests/data/breast_cancer.csv.gz" |
 expect 0 '' 'labels by name' run named --train named.csv --label label --positive sick --parties 3
 expect 0 '' 'are the classes of their scores' python3 agrees.py named well sick
 
-expect 6 'nowhere' 'where it cannot be written, the run says so' \
+expect 6 'nowhere' 'where it cannot be written, no run begins' \
     "$vfl" cluster --parties 3 --set training.epochs=1 --quiet --scores nowhere/s.csv --out unwritten
-expect 0 '' 'and keeps its model' test -s unwritten/server/models/served
+expect 1 '' 'and nothing is released' test -e unwritten/server/models
 closing
