@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/config/key_text.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/rng.h"
 #include "common/crypto/secret.h"
@@ -18,8 +19,6 @@
 #include <sys/stat.h>
 
 #define JOBS "/v1/jobs"
-
-enum { DEPTH_FLAGS = JSON_REJECT_DUPLICATES };
 
 /* --- the token --- */
 
@@ -136,7 +135,8 @@ static enum status read_job(struct queue_job *job, json_t *from, const char **te
     if (job->kind == QUEUE_TRAIN && (model[0] != 0 || absent[0] != 0))
         return error_set(err, STATUS_DATA, "model and absent are for predict");
     model = models_asked(model);
-    if ((model[0] != 0 && !models_name(model)) || strlen(absent) >= sizeof job->absent)
+    if ((model[0] != 0 && !models_name(model)) || strlen(absent) >= sizeof job->absent ||
+        absent[strspn(absent, KEY_TEXT_HOST ",")] != 0)
         return error_set(err, STATUS_DATA, "no name of a run, or too many parties");
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->absent, sizeof job->absent, "%s", absent);
@@ -147,7 +147,7 @@ static enum status read_job(struct queue_job *job, json_t *from, const char **te
 
 static void submit(const struct control *c, const struct http_request *r, struct http_answer *out)
 {
-    json_t *from = json_loadb((const char *)r->body, r->n, DEPTH_FLAGS, NULL);
+    json_t *from = json_loadb((const char *)r->body, r->n, JSON_REJECT_DUPLICATES, NULL);
     struct error err = {0};
     struct queue_job job;
     const char *text = NULL;
@@ -193,14 +193,17 @@ static void show_file(const struct control *c, const struct queue_job *j, const 
 {
     char path[CONFIG_PATH_MAX];
     struct error err = {0};
+    struct stat is;
 
     snprintf(path, sizeof path, "%.*s/runs/%s/%s", CONFIG_PATH_MAX - 96, c->stand->run->whole->home,
              j->run, name);
-    out->type = "text/plain";
-    if (j->run[0] == 0 || file_read_own(path, &out->body, &err) != STATUS_OK) {
-        out->body.len = 0;
-        out->type = "application/json";
+    if (j->run[0] == 0 || (lstat(path, &is) != 0 && errno == ENOENT)) {
         refuse(out, 404, "there is no such file yet");
+    } else if (file_read_own(path, &out->body, &err) == STATUS_OK) {
+        out->type = "text/plain";
+    } else {
+        out->body.len = 0;
+        refuse(out, 500, err.text);
     }
 }
 

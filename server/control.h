@@ -8,7 +8,7 @@
 #include "common/http/http.h"
 #include "server/stand.h"
 
-enum { CONTROL_TOKEN_BYTES = 32, CONTROL_LOG_MAX = 1 << 20 };
+enum { CONTROL_TOKEN_BYTES = 32 };
 
 /* What follows for the loop, which the requests do not know. */
 struct control {

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/file.h"
 #include "common/base/folder.h"
+#include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/daemon/models.h"
@@ -164,20 +165,26 @@ static enum status load(struct queue *q, struct error *err)
 }
 
 /* Whoever died in the middle of a job may have died of it. */
-static void begin_again(struct queue *q)
+static enum status begin_again(struct queue *q, struct error *err)
 {
+    bool changed = false;
+
     for (size_t i = 0; i < q->n; i++) {
         struct queue_job *j = &q->job[i];
 
         if (j->state != QUEUE_RUNNING)
             continue;
+        changed = true;
         j->state = QUEUE_WAITING;
         if (j->tries < QUEUE_TRIES_MAX)
             continue;
         j->state = QUEUE_FAILED;
+        j->ended_s = (int64_t)time(NULL);
         snprintf(j->outcome, sizeof j->outcome, "failed");
         snprintf(j->error, sizeof j->error, "%u servers ended in the middle of it", j->tries);
+        log_error("job %u: %s", j->number, j->error);
     }
+    return changed ? save(q, err) : STATUS_OK;
 }
 
 enum status queue_open(struct queue *q, const char *state, struct error *err)
@@ -192,9 +199,7 @@ enum status queue_open(struct queue *q, const char *state, struct error *err)
     s = folder_make(q->folder, err);
     if (s == STATUS_OK)
         s = load(q, err);
-    if (s == STATUS_OK)
-        begin_again(q);
-    return s;
+    return s == STATUS_OK ? begin_again(q, err) : s;
 }
 
 void queue_close(struct queue *q)
@@ -249,7 +254,8 @@ static enum status draw_seed(uint64_t *seed, struct error *err)
     return STATUS_OK;
 }
 
-static size_t waiting(const struct queue *q)
+/* Jobs that wait or run. */
+static size_t unended(const struct queue *q)
 {
     size_t n = 0;
 
@@ -320,7 +326,7 @@ enum status queue_add(struct queue *q, const struct queue_job *about, const char
     char path[CONFIG_PATH_MAX];
     enum status s;
 
-    if (waiting(q) >= QUEUE_WAITING_MAX || q->next >= INT32_MAX)
+    if (unended(q) >= QUEUE_WAITING_MAX || q->next >= INT32_MAX)
         return error_set(err, STATUS_POLICY, "%d jobs wait already", QUEUE_WAITING_MAX);
     job.number = q->next;
     job.state = QUEUE_WAITING;

@@ -18,7 +18,7 @@
 
 enum {
     QUEUE_JOBS_MAX = 1024,    /* that are remembered; the oldest ended one goes first */
-    QUEUE_WAITING_MAX = 64,   /* at a time */
+    QUEUE_WAITING_MAX = 64,   /* that wait or run */
     QUEUE_TRIES_MAX = 5,      /* processes that may die in the middle of one job */
     QUEUE_PLAN_MAX = 1 << 16, /* bytes */
     QUEUE_IDS_MAX = 1 << 24,

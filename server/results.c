@@ -9,7 +9,6 @@
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
-#include "common/metrics/verdict.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/predict/predict.h"
@@ -32,6 +31,8 @@ enum status server_results_init(struct server_results *r, const struct server_in
     r->in = in;
     r->options = o;
     r->start_us = r->last_line_us = now_us;
+    r->train = verdict_count(in->train_target, in->train.rows);
+    r->test = verdict_count(in->test_target, in->test.rows);
     for (int k = 0; k < WIRE_KINDS; k++)
         kind_names[k] = wire_kind_name((enum wire_kind)k);
     return traffic_init(&r->traffic, (uint32_t)in->roster.n, kind_names, WIRE_KINDS);
@@ -122,6 +123,8 @@ static uint64_t all_frames(const struct traffic *t)
     return sum;
 }
 
+_Static_assert(METRIC_RMSE - METRIC_FIRST + 1 == SCORE_METRICS, "a plan can stop by each score");
+
 static const char *metric_name(enum plan_metric m)
 {
     return score_names[m - METRIC_FIRST];
@@ -191,12 +194,11 @@ enum status server_results_replayed(struct server_results *r, const struct serve
 
 /* The scores that count, those of the test rows if there are any, and whose labels they are of. */
 static const struct score *scored(const struct server_results *r, const struct server_report *rep,
-                                  struct verdict_rows *rows, const char **split)
+                                  const struct verdict_labels **labels, const char **split)
 {
     const bool test = rep->measured.test.has[SCORE_LOSS];
 
-    *rows = test ? (struct verdict_rows){r->in->test_target, r->in->test.rows}
-                 : (struct verdict_rows){r->in->train_target, r->in->train.rows};
+    *labels = test ? &r->test : &r->train;
     *split = test ? "test" : "train";
     return test ? &rep->measured.test : &rep->measured.train;
 }
@@ -204,11 +206,11 @@ static const struct score *scored(const struct server_results *r, const struct s
 static void shown_metric(const struct server_results *r, const struct server_report *rep,
                          struct report_progress *p)
 {
-    struct verdict_rows rows;
+    const struct verdict_labels *labels;
     enum score_metric m;
-    const struct score *s = scored(r, rep, &rows, &p->split);
+    const struct score *s = scored(r, rep, &labels, &p->split);
 
-    if (!verdict_metric(&m, s, &rows))
+    if (!verdict_metric(&m, s, labels))
         return;
     p->metric_name = score_names[m];
     p->metric = s->value[m];
@@ -216,16 +218,16 @@ static void shown_metric(const struct server_results *r, const struct server_rep
 
 void server_results_verdict(const struct server_results *r, const struct server_report *rep)
 {
-    struct verdict_rows rows;
+    const struct verdict_labels *labels;
     enum score_metric m;
     const char *split, *nothing;
-    const struct score *s = scored(r, rep, &rows, &split);
+    const struct score *s = scored(r, rep, &labels, &split);
 
-    if (!verdict_metric(&m, s, &rows))
+    if (!verdict_metric(&m, s, labels))
         return;
     log_info("the model's %s %s is %.4f after %g epochs", split, score_names[m], s->value[m],
              rep->epochs);
-    nothing = verdict_learned_nothing(s, &rows);
+    nothing = verdict_learned_nothing(s, labels);
     if (nothing != NULL)
         log_warn("the model has learned nothing that the %s rows show: %s", split, nothing);
 }

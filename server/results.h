@@ -7,6 +7,7 @@
 #define COLONNADE_SERVER_RESULTS_H
 
 #include "common/metrics/report.h"
+#include "common/metrics/verdict.h"
 #include "server/prepare.h"
 #include "server/session.h"
 
@@ -18,6 +19,7 @@ struct server_results {
     uint64_t start_us, first_round_us;  /* first_round_us 0: no round yet */
     uint64_t last_rounds, last_line_us; /* for rounds per second */
     double rounds_per_s;
+    struct verdict_labels train, test; /* counted once */
     uint64_t formula_up, formula_down;
 };
 

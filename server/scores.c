@@ -59,7 +59,7 @@ void scores_put(struct scores *s, const char *id, size_t n, const float *label, 
 
 enum status scores_close(struct scores *s, struct error *err)
 {
-    const bool bad = ferror(s->f) != 0;
+    const bool bad = fflush(s->f) != 0 || ferror(s->f) != 0 || fsync(fileno(s->f)) != 0;
 
     if (fclose(s->f) != 0 || bad)
         return error_set(err, STATUS_IO, "%s: it could not be written", s->path);

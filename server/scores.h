@@ -32,7 +32,7 @@ enum status scores_open(struct scores *s, const char *path, bool labelled,
 /* One row: an id of n bytes, its label (NULL: not labelled), `outputs` scores (NULL: it could not
  * be predicted, and its cells are empty). */
 void scores_put(struct scores *s, const char *id, size_t n, const float *label, const float *score);
-/* Whether all of it was written. */
+/* Whether all of it was written, durably. */
 enum status scores_close(struct scores *s, struct error *err) MUST_USE;
 
 #endif

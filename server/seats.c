@@ -231,10 +231,11 @@ enum status server_marks_parse(struct server_federation *f, const uint8_t *bytes
     }
     f->odds = (struct odds){0};
     st = odds_parse(&f->odds, parties, bytes + parties * each, n - parties * each, used);
+    if (st != STATUS_OK)
+        return st;
     *used += parties * each;
-    if (st == STATUS_OK)
-        forgive_where_too_few_are_left(f);
-    return st;
+    forgive_where_too_few_are_left(f);
+    return STATUS_OK;
 }
 
 /* --- shut out --- */

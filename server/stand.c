@@ -113,10 +113,11 @@ static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], str
     }
     buf_init(&text, PLAN_TEXT_MAX);
     st = plan_print(&s->in.config.plan, &text);
+    if (st == STATUS_OK)
+        job_digest(digest, JOB_TRAIN, text.data, text.len);
+    buf_deinit(&text);
     if (st != STATUS_OK)
         return error_set(err, st, "%s", status_words(st));
-    job_digest(digest, JOB_TRAIN, text.data, text.len);
-    buf_deinit(&text);
     digest_hex(hex, digest, sizeof digest);
     snprintf(name, PACKAGE_RUN_MAX + 1, "%.16s", hex);
     return STATUS_OK;
@@ -256,16 +257,14 @@ void stand_rest(struct stand *s)
 enum status stand_cancel(struct stand *s, uint32_t number, bool *running, struct error *err)
 {
     const struct queue_job *j = queue_find(&s->queue, number);
+    const bool present = s->stage != STAND_IDLE && number == s->job.number;
 
     *running = false;
     if (j == NULL)
         return error_set(err, STATUS_DATA, "there is no job %u", number);
-    if (j->state == QUEUE_WAITING)
-        return queue_ended(&s->queue, number, QUEUE_CANCELLED, "stopped", "", err);
-    if (j->state != QUEUE_RUNNING || (number == s->job.number && s->stage == STAND_OVER))
+    if (j->state > QUEUE_RUNNING || (present && s->stage == STAND_OVER))
         return error_set(err, STATUS_DATA, "job %u is over", number);
-    /* It is over, but that could not be written. */
-    if (number != s->job.number || s->stage == STAND_IDLE)
+    if (!present) /* it waits, or it is over and that could not be written */
         return queue_ended(&s->queue, number, QUEUE_CANCELLED, "stopped", "", err);
     s->cancelled = true;
     *running = s->stage == STAND_PLAYS;

@@ -121,19 +121,31 @@ static bool cut_quoted(char **at, struct cell *cell, char delimiter)
     return true;
 }
 
-static void cut_plain(char **at, struct cell *cell, char delimiter)
+/* A cell without quotes that ends where its delimiter or the record does, without the blanks around
+ * it; ended by 0 where blanks behind it leave room for that, else by whoever takes the delimiter.
+ */
+static void put_plain(struct cell *cell, char *from, char *end, char delimiter)
 {
-    char *from = *at, *to = from;
+    char *to = end;
 
-    while (*to != delimiter && *to != 0)
-        to++;
-    *at = to;
+    while (is_blank(*from, delimiter))
+        from++;
     while (to > from && is_blank(to[-1], delimiter))
         to--;
-    if (to != *at)
+    if (to != end)
         *to = 0;
+    cell->kind = CELL_TEXT;
     cell->text = from;
     cell->n = (size_t)(to - from);
+}
+
+static void cut_plain(char **at, struct cell *cell, char delimiter)
+{
+    char *from = *at;
+
+    while (**at != delimiter && **at != 0)
+        ++*at;
+    put_plain(cell, from, *at, delimiter);
 }
 
 /* The cells of a record, each ended by 0; *n: how many there are, of which no more than max are put
@@ -164,21 +176,8 @@ static enum status cut_cells(const struct source *s, char *record, struct cell *
     }
 }
 
-/* A cell that ends at `end`, without the blanks around it. */
-static void put_plain(struct cell *cell, char *from, char *end, char delimiter)
-{
-    while (is_blank(*from, delimiter))
-        from++;
-    while (end > from && is_blank(end[-1], delimiter))
-        end--;
-    *end = 0;
-    cell->kind = CELL_TEXT;
-    cell->text = from;
-    cell->n = (size_t)(end - from);
-}
-
-/* The same of a record without quotes, n bytes long, by eight bytes at a time.  What stands behind
- * the record may be read. */
+/* The cells of a record without quotes, n bytes long, found by eight bytes at a time.  What stands
+ * behind the record may be read. */
 static size_t cut_unquoted(char *record, size_t n, char delimiter, struct cell *cell, size_t max)
 {
     struct cell beyond;
@@ -194,6 +193,7 @@ static size_t cut_unquoted(char *record, size_t n, char delimiter, struct cell *
             if (end >= n)
                 break;
             put_plain(cells < max ? &cell[cells] : &beyond, from, record + end, delimiter);
+            record[end] = 0;
             cells++;
             from = record + end + 1;
         }
@@ -223,6 +223,7 @@ static enum status expect_end(struct source *s, struct error *err)
 
 static enum status csv_next(struct source *s, bool *more, struct error *err)
 {
+    const struct csv *c = s->state;
     size_t n, cells;
     char *record;
     enum status status = next_record(s, &record, &n, err);
@@ -232,8 +233,8 @@ static enum status csv_next(struct source *s, bool *more, struct error *err)
         return status;
     if (n == 0)
         return expect_end(s, err);
-    if (!((struct csv *)s->state)->quoted)
-        cells = cut_unquoted(record, n, ((struct csv *)s->state)->delimiter, s->cell, s->cols);
+    if (!c->quoted)
+        cells = cut_unquoted(record, n, c->delimiter, s->cell, s->cols);
     else
         status = cut_cells(s, record, s->cell, s->cols, &cells, err);
     if (status == STATUS_OK && cells != s->cols)

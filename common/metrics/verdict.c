@@ -5,35 +5,29 @@
 
 #include <math.h>
 
-enum { CLASSES_LOOKED_AT = 256, UNEVEN = 2, DEVIATIONS = 3 };
+enum { UNEVEN = 2, DEVIATIONS = 3 };
 
-struct classes {
-    size_t present, largest, smallest; /* how many classes have rows; rows of two of them */
-};
-
-static struct classes count(const struct verdict_rows *rows)
+struct verdict_labels verdict_count(const float *target, size_t n)
 {
-    size_t of[CLASSES_LOOKED_AT] = {0};
-    struct classes c = {0};
+    size_t of[VERDICT_CLASSES_MAX] = {0};
+    struct verdict_labels l = {.rows = n};
 
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->target[i] >= 0 && rows->target[i] < CLASSES_LOOKED_AT)
-            of[(size_t)rows->target[i]]++;
-    for (size_t k = 0; k < CLASSES_LOOKED_AT; k++) {
+    for (size_t i = 0; i < n; i++)
+        if (target[i] >= 0 && target[i] < VERDICT_CLASSES_MAX)
+            of[(size_t)target[i]]++;
+    for (size_t k = 0; k < VERDICT_CLASSES_MAX; k++) {
         if (of[k] == 0)
             continue;
-        c.present++;
-        c.largest = of[k] > c.largest ? of[k] : c.largest;
-        c.smallest = c.smallest == 0 || of[k] < c.smallest ? of[k] : c.smallest;
+        l.classes++;
+        l.largest = of[k] > l.largest ? of[k] : l.largest;
+        l.smallest = l.smallest == 0 || of[k] < l.smallest ? of[k] : l.smallest;
     }
-    return c;
+    return l;
 }
 
-bool verdict_metric(enum score_metric *m, const struct score *s, const struct verdict_rows *rows)
+bool verdict_metric(enum score_metric *m, const struct score *s, const struct verdict_labels *l)
 {
-    const struct classes c = count(rows);
-
-    if (s->has[SCORE_AUC] && c.largest >= UNEVEN * c.smallest)
+    if (s->has[SCORE_AUC] && l->largest >= UNEVEN * l->smallest)
         *m = SCORE_AUC;
     else if (s->has[SCORE_ACCURACY])
         *m = SCORE_ACCURACY;
@@ -45,26 +39,24 @@ bool verdict_metric(enum score_metric *m, const struct score *s, const struct ve
 }
 
 /* The standard deviation of the AUC of scores that are drawn for all rows alike. */
-static double chance(const struct classes *c)
+static double chance(const struct verdict_labels *l)
 {
-    const double p = (double)c->largest, n = (double)c->smallest;
+    const double p = (double)l->largest, n = (double)l->smallest;
 
     return sqrt((p + n + 1) / (12 * p * n));
 }
 
-const char *verdict_learned_nothing(const struct score *s, const struct verdict_rows *rows)
+const char *verdict_learned_nothing(const struct score *s, const struct verdict_labels *l)
 {
-    const struct classes c = count(rows);
-
     if (s->has[SCORE_LOSS] && !isfinite(s->value[SCORE_LOSS]))
         return "its loss is no finite number: training went out of bounds, a smaller "
                "training.learning_rate may keep it";
     if (s->has[SCORE_R2] && s->value[SCORE_R2] <= 0)
         return "its values are no nearer than the mean of all of them";
-    if (c.present == 2 && s->has[SCORE_AUC] && s->value[SCORE_AUC] <= 0.5 + DEVIATIONS * chance(&c))
+    if (l->classes == 2 && s->has[SCORE_AUC] && s->value[SCORE_AUC] <= 0.5 + DEVIATIONS * chance(l))
         return "its AUC is what chance gives";
-    if (c.present > 2 && s->has[SCORE_ACCURACY] &&
-        s->value[SCORE_ACCURACY] * (double)rows->n < (double)c.largest + 0.5)
+    if (l->classes > 2 && s->has[SCORE_ACCURACY] &&
+        s->value[SCORE_ACCURACY] * (double)l->rows < (double)l->largest + 0.5)
         return "it is right no more often than by naming the largest class";
     return NULL;
 }

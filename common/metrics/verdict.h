@@ -8,20 +8,24 @@
 
 #include "common/metrics/score.h"
 
-/* Labels of the rows that were scored. */
-struct verdict_rows {
-    const float *target;
-    size_t n;
+/* The labels of the rows that are scored: how many rows, how many classes have some, and rows of
+ * two of them. */
+struct verdict_labels {
+    size_t rows, classes, largest, smallest;
 };
+
+/* Of n labels below VERDICT_CLASSES_MAX; others belong to no class. */
+enum { VERDICT_CLASSES_MAX = 4096 };
+struct verdict_labels verdict_count(const float *target, size_t n);
 
 /* The score that says most: of classes accuracy, or AUC where the largest class has at least twice
  * the rows of the smallest; of values R2; else the loss.  False: there is none at all. */
-bool verdict_metric(enum score_metric *m, const struct score *s, const struct verdict_rows *rows);
+bool verdict_metric(enum score_metric *m, const struct score *s, const struct verdict_labels *l);
 
 /* Why the model is no better than a guess that knows no features, as words for a log; NULL: it is.
  * A loss that is not finite; of values R2 at most 0; of two classes an AUC within three standard
  * deviations of 0.5 (Hanley and McNeil 1982, under chance), or below; of more an accuracy not above
  * the share of the largest class. */
-const char *verdict_learned_nothing(const struct score *s, const struct verdict_rows *rows);
+const char *verdict_learned_nothing(const struct score *s, const struct verdict_labels *l);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/base/buf.h"
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/crypto/secret.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -67,7 +68,7 @@ static enum status read_token(char out[TOKEN_MAX], const char *state, struct err
     if (s == STATUS_OK)
         snprintf(out, TOKEN_MAX, "%.*s", (int)text.len, (char *)text.data);
     out[strcspn(out, "\n")] = 0;
-    buf_deinit(&text);
+    secret_buf_deinit(&text);
     return s;
 }
 
@@ -119,7 +120,20 @@ static enum status read_answer(int fd, struct answer *a, struct error *err)
     return STATUS_OK;
 }
 
-/* The answer is the caller's to buf_deinit, whatever came. */
+/* What the server says against it. */
+static enum status refused(const struct answer *a, struct error *err)
+{
+    json_t *body = json_loads(a->body, 0, NULL);
+    const char *why = json_string_value(json_object_get(body, "error"));
+
+    error_set(err, a->status < 500 ? STATUS_CONFIG : STATUS_IO, "%s",
+              why != NULL ? why : "the server does not say why");
+    json_decref(body);
+    return err->status;
+}
+
+/* Anything but 200 and 201 is the server's refusal.  The answer is the caller's to buf_deinit,
+ * whatever came. */
 static enum status ask(const char *state, const char *method, const char *path, const char *body,
                        struct answer *a, struct error *err)
 {
@@ -141,19 +155,9 @@ static enum status ask(const char *state, const char *method, const char *path, 
         s = read_answer(fd, a, err);
     if (fd >= 0)
         close(fd);
-    return s;
-}
-
-/* What the server says against it. */
-static enum status refused(const struct answer *a, struct error *err)
-{
-    json_t *body = json_loads(a->body, 0, NULL);
-    const char *why = json_string_value(json_object_get(body, "error"));
-
-    error_set(err, a->status < 500 ? STATUS_CONFIG : STATUS_IO, "%s",
-              why != NULL ? why : "the server does not say why");
-    json_decref(body);
-    return err->status;
+    secret_wipe(head, sizeof head);
+    secret_wipe(token, sizeof token);
+    return s == STATUS_OK && a->status != 200 && a->status != 201 ? refused(a, err) : s;
 }
 
 /* --- commands --- */
@@ -174,8 +178,6 @@ static enum status list(const struct asked *o, struct error *err)
     struct answer a;
     enum status s = ask(o->state, "GET", "/v1/jobs", "", &a, err);
 
-    if (s == STATUS_OK && a.status != 200)
-        s = refused(&a, err);
     if (s == STATUS_OK) {
         json_t *all = json_loads(a.body, 0, NULL), *jobs = json_object_get(all, "jobs");
 
@@ -187,49 +189,48 @@ static enum status list(const struct asked *o, struct error *err)
     return s;
 }
 
+/* {"kind", "plan" or "ids", "model", "absent"} */
+static json_t *describe(const struct asked *o, const char *kind, const struct buf *text)
+{
+    const bool predict = strcmp(kind, "predict") == 0;
+    json_t *job = json_pack("{s:s, s:s%}", "kind", kind, predict ? "ids" : "plan",
+                            text->len > 0 ? (char *)text->data : "", text->len);
+
+    if (predict && o->model != NULL)
+        json_object_set_new(job, "model", json_string(o->model));
+    if (predict && o->absent != NULL)
+        json_object_set_new(job, "absent", json_string(o->absent));
+    return job;
+}
+
 static enum status submit(const struct asked *o, const char *kind, const char *file,
                           struct error *err)
 {
-    const bool predict = strcmp(kind, "predict") == 0;
     struct answer a = {.status = 0};
-    struct buf text, body;
-    json_t *job = NULL;
+    struct buf text;
+    json_t *job = NULL, *said;
+    char *sent = NULL;
     enum status s;
 
     buf_init(&text, TEXT_MAX);
-    buf_init(&body, 2 * TEXT_MAX);
     s = file_read(file, &text, err);
     if (s == STATUS_OK) {
-        job = json_pack("{s:s, s:s%}", "kind", kind, predict ? "ids" : "plan",
-                        text.len > 0 ? (char *)text.data : "", text.len);
-        if (predict && o->model != NULL)
-            json_object_set_new(job, "model", json_string(o->model));
-        if (predict && o->absent != NULL)
-            json_object_set_new(job, "absent", json_string(o->absent));
-        if (job == NULL)
-            s = error_set(err, STATUS_DATA, "%s: no text", file);
+        job = describe(o, kind, &text);
+        sent = job == NULL ? NULL : json_dumps(job, 0);
+        if (sent == NULL)
+            s = error_set(err, STATUS_DATA, "%s: no text in UTF-8", file);
     }
+    if (s == STATUS_OK)
+        s = ask(o->state, "POST", "/v1/jobs", sent, &a, err);
     if (s == STATUS_OK) {
-        const size_t n = json_dumpb(job, NULL, 0, 0);
-        char *sent = mem_alloc(n + 1, 1);
-
-        s = sent == NULL ? error_set(err, STATUS_MEMORY, "no memory") : STATUS_OK;
-        if (s == STATUS_OK && json_dumpb(job, sent, n, 0) == n)
-            s = ask(o->state, "POST", "/v1/jobs", sent, &a, err);
-        mem_free(sent);
-    }
-    if (s == STATUS_OK && a.status != 201)
-        s = refused(&a, err);
-    if (s == STATUS_OK) {
-        json_t *said = json_loads(a.body, 0, NULL);
-
+        said = json_loads(a.body, 0, NULL);
         printf("%lld\n", (long long)json_integer_value(json_object_get(said, "job")));
         json_decref(said);
     }
+    mem_free(sent);
     json_decref(job);
     buf_deinit(&a.bytes);
     buf_deinit(&text);
-    buf_deinit(&body);
     return s;
 }
 
@@ -242,8 +243,6 @@ static enum status about(const struct asked *o, const char *method, const char *
 
     snprintf(path, sizeof path, "/v1/jobs/%.10s%s", number, what);
     s = ask(o->state, method, path, "", &a, err);
-    if (s == STATUS_OK && a.status != 200)
-        s = refused(&a, err);
     if (s == STATUS_OK)
         fputs(a.body, stdout);
     buf_deinit(&a.bytes);
@@ -260,8 +259,6 @@ static enum status look(const struct asked *o, const char *number, bool *over, b
 
     snprintf(path, sizeof path, "/v1/jobs/%.10s", number);
     s = ask(o->state, "GET", path, "", &a, err);
-    if (s == STATUS_OK && a.status != 200)
-        s = refused(&a, err);
     if (s == STATUS_OK) {
         json_t *job = json_loads(a.body, 0, NULL);
         const char *state = json_string_value(json_object_get(job, "state"));

@@ -14,11 +14,11 @@
 enum { ROWS = 100 };
 
 /* The first `ones` rows are of class 1, the next `twos` of class 2, the others of class 0. */
-static struct verdict_rows rows_of(float target[ROWS], size_t ones, size_t twos)
+static struct verdict_labels rows_of(float target[ROWS], size_t ones, size_t twos)
 {
     for (size_t i = 0; i < ROWS; i++)
         target[i] = i < ones ? 1.0F : i < ones + twos ? 2.0F : 0.0F;
-    return (struct verdict_rows){target, ROWS};
+    return verdict_count(target, ROWS);
 }
 
 static struct score classes_score(double accuracy, double auc)
@@ -28,7 +28,7 @@ static struct score classes_score(double accuracy, double auc)
         .has = {[SCORE_LOSS] = true, [SCORE_ACCURACY] = true, [SCORE_AUC] = true}};
 }
 
-static enum score_metric chosen(const struct score *s, const struct verdict_rows *rows)
+static enum score_metric chosen(const struct score *s, const struct verdict_labels *rows)
 {
     enum score_metric m;
 
@@ -40,7 +40,7 @@ static void test_uneven_classes_are_told_by_auc(void **state)
 {
     float target[ROWS];
     struct score s = classes_score(0.7, 0.8);
-    struct verdict_rows rows = rows_of(target, 35, 0);
+    struct verdict_labels rows = rows_of(target, 35, 0);
     enum score_metric m;
 
     (void)state;
@@ -57,7 +57,7 @@ static void test_uneven_classes_are_told_by_auc(void **state)
     assert_false(verdict_metric(&m, &s, &rows));
 }
 
-static void expect_guess(bool guess, const struct score *s, const struct verdict_rows *rows)
+static void expect_guess(bool guess, const struct score *s, const struct verdict_labels *rows)
 {
     const char *why = verdict_learned_nothing(s, rows);
 
@@ -69,7 +69,7 @@ static void expect_guess(bool guess, const struct score *s, const struct verdict
 static void test_a_guess_is_called_one(void **state)
 {
     float target[ROWS];
-    struct verdict_rows rows = rows_of(target, 50, 0);
+    struct verdict_labels rows = rows_of(target, 50, 0);
     struct score s = classes_score(0.6, 0.5 + 3 * 0.057);
 
     (void)state;
