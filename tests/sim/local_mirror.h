@@ -76,6 +76,7 @@ struct local_mirror {
         LOCAL_CONSTANT,
         LOCAL_ALL_AT_ONCE, /* no turns */
         LOCAL_EXACT,       /* takes out its own part as it was before it was encoded */
+        LOCAL_UNWEIGHTED,  /* a row of either class counts once */
     } slip;
     char wrong[256]; /* the first thing that differs; empty: nothing */
 };

@@ -119,6 +119,19 @@ uint32_t local_inputs(const struct local_mirror *m)
     return m->concat ? m->parties * m->width : m->width;
 }
 
+/* Of rows of the class of y: n / (2 times the training rows of that class), or 1. */
+static double class_weight(const struct local_mirror *m, double y)
+{
+    const uint32_t rows = m->sim->options.train_rows;
+    uint32_t same = 0;
+
+    if (local_plan(m)->training.class_weights == CLASS_WEIGHTS_NONE || m->slip == LOCAL_UNWEIGHTED)
+        return 1;
+    for (uint32_t i = 0; i < rows; i++)
+        same += (m->sim->train_target[i] > 0.5F) == (y > 0.5);
+    return rows / (2.0 * same);
+}
+
 /* d loss / d logits of one row, of n. */
 static void slope(const struct local_mirror *m, const struct local_head *head, const double *u,
                   double y, uint32_t n, double *d)
@@ -134,7 +147,7 @@ static void slope(const struct local_mirror *m, const struct local_head *head, c
         sum += d[o];
     }
     for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++)
-        d[o] = (d[o] / sum - ((y > 0.5) == (o == 1) ? 1 : 0)) / n;
+        d[o] = class_weight(m, y) * (d[o] / sum - ((y > 0.5) == (o == 1) ? 1 : 0)) / n;
 }
 
 /* du = d loss / d u at this head. */

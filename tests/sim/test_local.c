@@ -75,6 +75,8 @@ static void expect_other(const char *const sets[SETS], enum local_slip slip)
 
 /* --- stale --- */
 
+#define BALANCED "training.class_weights=balanced"
+
 static const char *const stale[][SETS] = {
     {"model.fusion=sum"},
     {"model.fusion=mean"},
@@ -84,6 +86,7 @@ static const char *const stale[][SETS] = {
     {"model.fusion=mean", "training.schedule=inverse_sqrt"},
     {"model.fusion=sum", "training.schedule=inverse_sqrt_parties"},
     {"model.output=identity", "model.embedding=2", "protocol.proximal=0.4"},
+    {"model.fusion=sum", BALANCED},
 };
 
 static void test_stale_steps_are_those_of_the_papers(void **state)
@@ -101,6 +104,7 @@ static void test_other_stale_steps_would_be_seen(void **state)
     expect_other(stale[3], LOCAL_NO_PULL);
     expect_other(stale[4], LOCAL_NO_PULL);
     expect_other(stale[7], LOCAL_NO_PULL);
+    expect_other(stale[8], LOCAL_UNWEIGHTED);
     for (size_t i = 4; i < 7; i++)
         expect_other(stale[i], LOCAL_CONSTANT);
 }
@@ -165,12 +169,13 @@ static const char *const fresh[][SETS] = {
     {REFRESHED, "model.output=identity", "model.embedding=2"},
     {REFRESHED, "model.output=identity", "model.embedding=2", "protocol.label_holders=1",
      "model.fusion=mean"},
+    {REFRESHED, "model.fusion=sum", BALANCED},
     {REFRESHED, "protocol.encoding=fixed", "protocol.fixed.bits=4"},
     {REFRESHED, "protocol.encoding=fixed", "protocol.fixed.bits=4", "model.fusion=concat"},
     {REFRESHED, "protocol.encoding=pbm", "protocol.pbm.beta=0.25", "model.fusion=mean"},
     {REFRESHED, "protocol.encoding=pbm", "protocol.pbm.beta=0.25", "model.fusion=concat"},
 };
-enum { FRESH = sizeof fresh / sizeof *fresh, FRESH_CODES = 9 };
+enum { FRESH = sizeof fresh / sizeof *fresh, FRESH_WEIGHTED = 9, FRESH_CODES = 10 };
 
 static void test_refreshed_steps_are_those_of_the_papers(void **state)
 {
@@ -191,6 +196,7 @@ static void test_other_refreshed_steps_would_be_seen(void **state)
         if (i >= FRESH_CODES)
             expect_other(fresh[i], LOCAL_EXACT);
     }
+    expect_other(fresh[FRESH_WEIGHTED], LOCAL_UNWEIGHTED);
 }
 
 /* --- turns --- */

@@ -289,6 +289,42 @@ static void test_odds_that_cannot_be_are_refused(void **state)
     buf_deinit(&b);
 }
 
+/* The marks of a run in which the last `barred` parties are shut out, as a later process reads
+ * them. */
+static void expect_barred_after_restart(uint32_t barred, uint32_t expected)
+{
+    struct sim *s = five(aggregations[0], accuse_first, WIRE_UPLOAD, 2);
+    struct server_federation *f = &s->server->fed;
+    struct buf marks;
+    size_t used = 0;
+    uint32_t n = 0;
+
+    buf_init(&marks, 1 << 16);
+    sim_run_to_step(s, 1);
+    for (uint32_t i = 0; i < PARTIES; i++)
+        f->peer[i].barred = i >= PARTIES - barred;
+    assert_int_equal(server_marks_print(f, &marks), STATUS_OK);
+    assert_int_equal(server_marks_parse(f, marks.data, marks.len, &used), STATUS_OK);
+    assert_int_equal(used, marks.len);
+    for (uint32_t i = 0; i < PARTIES; i++)
+        n += f->peer[i].barred;
+    assert_int_equal(n, expected);
+    buf_deinit(&marks);
+    sim_free(s);
+}
+
+/* Whoever starts it again wants it to go on, and it can go on with all of them only. */
+static void test_all_are_let_in_again_where_too_few_are_left(void **state)
+{
+    struct sim *s = five(aggregations[0], accuse_first, WIRE_UPLOAD, 2);
+    const uint32_t most = PARTIES - fed(s)->terms.smallest;
+
+    (void)state;
+    sim_free(s);
+    for (uint32_t barred = 0; barred <= PARTIES; barred++)
+        expect_barred_after_restart(barred, barred <= most ? barred : 0);
+}
+
 /* --- that the job has begun --- */
 
 static void show_another_mark(struct wire_msg *m, void *owner)
@@ -367,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_what_a_party_owes_is_kept),
         cmocka_unit_test(test_odds_come_back_as_they_were_and_not_by_halves),
         cmocka_unit_test(test_odds_that_cannot_be_are_refused),
+        cmocka_unit_test(test_all_are_let_in_again_where_too_few_are_left),
         cmocka_unit_test(test_a_killed_server_knows_that_it_can_do_without),
     };
 
