@@ -28,6 +28,7 @@
 #include "common/flow/ids.h"
 #include "common/flow/roster.h"
 #include "common/flow/sm.h"
+#include "server/generation.h"
 #include "server/odds.h"
 
 struct server_job;
@@ -35,7 +36,11 @@ struct server_job;
 enum {
     /* Threats E6: a party that fails this many rounds in a row does not get another chance to. */
     SERVER_LOSSES_MAX = 3,
+    SERVER_OWED_MAX = 24, /* for rounds that came to nothing by one party (seats.c) */
     SERVER_SENDS_MAX = 4, /* messages to many in one step */
+    /* Generations that a killed server may have forgotten.  A party that claims more would drive
+     * the count to where it ends; by so many a join it gets there in centuries. */
+    SERVER_FORGOTTEN_MAX = 1 << 20,
 };
 
 /* What follows, as the one who was asked sees it.  `error` of the federation says why not. */
@@ -104,6 +109,7 @@ struct server_peer {
     bool answered;        /* has answered in this phase (hello, confirm, upload) */
     bool barred;          /* `drop`: lost or late too often, or at odds with too many */
     uint32_t losses;      /* times lost or late as a member, since its last whole round */
+    uint32_t owed;        /* `drop`: for rounds that came to nothing by it: seats.c */
     int member;           /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
     struct log_few comes; /* its joins in the log: it may come and go as often as it likes */
@@ -161,8 +167,8 @@ struct server_play {
     bool idle;    /* it is over, and there is no other yet */
 };
 
-/* Written by the dispatch.c, jobs.c, members.c, seats.c and keys.c; `error` by the job's, too: of
- * training behind.c, close.c and job.c. */
+/* Written by the dispatch.c, jobs.c, members.c, seats.c, keys.c and, what a process before has
+ * left, session.c; `error` by the job's, too: of training behind.c, close.c and job.c. */
 struct server_federation {
     struct server_terms terms;
     struct server_play play;
@@ -171,6 +177,7 @@ struct server_federation {
     struct error error; /* why the job failed, or the last reason to drop a peer */
     struct server_peer peer[WIRE_MEMBERS_MAX];
     struct server_set set;
+    struct generation_floor floor; /* `value` written by keys.c, durably before an offer */
     struct server_past past;
     struct odds odds;
     struct server_audience audience;

@@ -14,10 +14,6 @@
 
 #include <string.h>
 
-/* Generations that a killed server may have forgotten.  A party that claims more would drive the
- * count to where it ends. */
-enum { FORGOTTEN_MAX = 1 << 20 };
-
 static uint32_t ready(const struct server_federation *f)
 {
     uint32_t n = 0;
@@ -104,6 +100,11 @@ struct server_next server_set_changed(struct server_federation *f, struct action
     return f->sm.phase != PHASE_GATHER ? server_gather(f, a) : next_of(NEXT_WAIT);
 }
 
+static bool claims_too_much(const struct server_federation *f, const struct wire_join *j)
+{
+    return j->generation > f->set.known && j->generation - f->set.known > SERVER_FORGOTTEN_MAX;
+}
+
 static bool join_is_good(struct server_federation *f, uint32_t peer, const struct wire_join *j)
 {
     if (j->version != WIRE_VERSION)
@@ -112,7 +113,7 @@ static bool join_is_good(struct server_federation *f, uint32_t peer, const struc
     else if (memcmp(j->roster_digest, f->terms.roster->digest, WIRE_DIGEST_BYTES) != 0)
         error_set(&f->error, STATUS_CONFIG,
                   "%s: its roster is not the server's (compare the digests)", server_name(f, peer));
-    else if (j->generation > f->set.known + FORGOTTEN_MAX)
+    else if (claims_too_much(f, j))
         error_set(&f->error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
                   server_name(f, peer), (unsigned long long)j->generation);
     else if (f->peer[peer].barred && !f->play.idle)
@@ -187,6 +188,8 @@ struct server_next server_lost(struct server_federation *f, struct actions *a, u
     goes_on = phase_plays(f->sm.phase) && f->play.job->lost(f->play.state, had_answered);
     log_warn("%s lost in phase %s: %s", server_name(f, peer), phase_row(f->sm.phase)->name,
              server_waits(f) ? "waiting for it" : "going on without it");
+    if (phase_plays(f->sm.phase) && !goes_on)
+        server_voided(f, peer);
     if (++p->losses >= SERVER_LOSSES_MAX && !others_go_on(f, peer))
         return next_of(NEXT_FAIL);
     return goes_on ? f->play.job->settle(f->play.state, a) : next_of(NEXT_SET);

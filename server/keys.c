@@ -43,6 +43,21 @@ static void choose_members(struct server_federation *f)
     f->set.shown = false;
 }
 
+/* What a later process knows of this generation has to be near enough to believe those who were
+ * offered it (server_admit), whoever has lifted it. */
+static enum status raise_floor(struct server_federation *f)
+{
+    struct generation_floor *w = &f->floor;
+    enum status st = STATUS_OK;
+
+    if (w->raise == NULL || f->set.generation - w->value <= SERVER_FORGOTTEN_MAX / 2)
+        return STATUS_OK;
+    st = w->raise(w->owner, f->set.generation, &f->error);
+    if (st == STATUS_OK)
+        w->value = f->set.generation;
+    return st;
+}
+
 struct server_next server_offer(struct server_federation *f, struct actions *a)
 {
     struct action *send;
@@ -56,7 +71,7 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
     sm_move(&f->sm, PHASE_AGREE, f->set.generation);
     f->agree.until_us =
         f->now_us + 1000ull * phase_row(PHASE_AGREE)->patiences * server_limit_ms(f, false);
-    if (server_compare_begin(f) != STATUS_OK)
+    if (raise_floor(f) != STATUS_OK || server_compare_begin(f) != STATUS_OK)
         return next_of(NEXT_FAIL);
     log_info("generation %llu: %u parties", (unsigned long long)f->set.generation, f->set.n);
     send = server_send_members(f, a, WIRE_OFFER);

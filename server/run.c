@@ -87,6 +87,16 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
     return guesses_equal(&((struct server_run *)owner)->guesses, keys, n, list, err);
 }
 
+static enum status raise_floor(void *owner, uint64_t to, struct error *err)
+{
+    return generation_raise(&((struct server_run *)owner)->generation, to, err);
+}
+
+static struct generation_floor floor_of(struct server_run *r)
+{
+    return (struct generation_floor){r, r->generation.value, raise_floor};
+}
+
 /* --- life --- */
 
 static bool keeps(const struct server_run *r)
@@ -159,6 +169,7 @@ static enum status begin_session(struct server_run *r, struct error *err)
         .checkpoint_rounds = keeps(r) ? in->config.checkpoint_rounds : 0,
         .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
         .id_mismatches = in->config.id_mismatches,
+        .floor = floor_of(r),
     };
     bool found = false;
     enum status s;
@@ -214,12 +225,14 @@ enum status server_run_open(struct server_run *r, struct error *err)
         s = sign_key_load(&r->key, r->in->config.identity.key, err);
     if (s == STATUS_OK)
         s = guesses_open(&r->guesses, r->in->home, &r->key, true, err);
+    if (s == STATUS_OK)
+        s = generation_open(&r->generation, r->in->home, err);
     return s;
 }
 
 enum status server_run_stand(struct server_run *r, struct error *err)
 {
-    const struct server_setup nothing = {.roster = &r->in->roster};
+    const struct server_setup nothing = {.roster = &r->in->roster, .floor = floor_of(r)};
     enum status s = server_session_new(&r->session, &nothing, err);
 
     r->whole = r->in;

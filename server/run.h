@@ -8,6 +8,7 @@
 #include "common/crypto/sign.h"
 #include "common/daemon/guesses.h"
 #include "common/daemon/journal.h"
+#include "server/generation.h"
 #include "server/results.h"
 #include "server/session.h"
 
@@ -22,6 +23,7 @@ struct server_run {
     struct server_results results;
     struct sign_key key; /* signs what is counted under state */
     struct guesses guesses;
+    struct generation_file generation;
     struct actions written; /* by the session's work */
     enum wire_outcome outcome;
     struct error error;

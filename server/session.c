@@ -109,6 +109,8 @@ static enum status init(struct server_session *s, const struct server_setup *set
 
     if (server_federation_init(&s->fed, &nothing, NULL, NULL) != STATUS_OK)
         return error_set(err, STATUS_MEMORY, "no memory for %zu parties", setup->roster->n);
+    s->fed.floor = setup->floor;
+    s->fed.set.known = setup->floor.value;
     if (setup->asked != NULL)
         return predict(s, setup, err);
     return setup->plan != NULL ? server_session_train(s, setup, err) : STATUS_OK;

@@ -18,6 +18,7 @@
 #include "common/nn/loss.h"
 #include "common/nn/net.h"
 #include "common/secagg/fedvs_terms.h"
+#include "server/generation.h"
 #include "server/train/transcript.h"
 
 /* What the journal of released sums and gradients (common/daemon/journal) has, for a process that
@@ -73,7 +74,8 @@ struct server_setup {
     struct server_watch watch;
     uint32_t checkpoint_rounds; /* training rounds between two ACTION_KEEP; 0: never any */
     struct ids_counts counts;
-    uint32_t id_mismatches; /* that are counted of one party, at most; 0: no limit */
+    uint32_t id_mismatches;        /* that are counted of one party, at most; 0: no limit */
+    struct generation_floor floor; /* of a new session: it outlives jobs */
 };
 
 struct server_reached {

@@ -216,6 +216,21 @@ struct server_store disk_store(struct sim *s)
     return (struct server_store){s, trail, first};
 }
 
+static enum status raise_floor(void *owner, uint64_t to, struct error *err)
+{
+    struct sim_disk *d = owner;
+
+    if (d->full)
+        return error_set(err, STATUS_IO, "generation: no space left");
+    d->floor = to;
+    return STATUS_OK;
+}
+
+struct generation_floor disk_floor(struct sim_disk *d)
+{
+    return (struct generation_floor){d, d->floor, raise_floor};
+}
+
 static bool refuse(struct sim *s, const char *why)
 {
     s->server_end.over = true;

@@ -16,6 +16,8 @@ void disk_put_back(struct sim *s, int who);
 void disk_lose_records(struct sim *s, size_t n);
 /* The server's journal: what it may ask of it, and its actions. */
 struct server_store disk_store(struct sim *s);
+/* How far its generations have come, for its next process. */
+struct generation_floor disk_floor(struct sim_disk *d);
 void disk_write(struct sim *s, const struct actions *written, struct error *err);
 void disk_recall(struct sim *s, const struct action *a, struct error *err);
 void disk_forget(struct sim *s, uint64_t before_step);

@@ -296,6 +296,7 @@ struct server_setup world_server_setup(struct sim *s)
         .watch = s->options.told,
         .counts = compared_counts(&s->disk.compared),
         .id_mismatches = s->id_mismatches,
+        .floor = disk_floor(&s->disk),
     };
 
     if (s->options.checkpoint_rounds > 0 && s->plan.protocol.straggler != STRAGGLER_ASYNC)
@@ -380,6 +381,7 @@ static void server_ended(struct sim_disk *disk, const struct sim *old)
 {
     disk_copy_journal(disk, &old->disk);
     disk->compared = old->disk.compared;
+    disk->floor = old->disk.floor;
     if (old->server_up_us > 0)
         CHECK(buf_append(&disk->saved, old->disk.saved.data, old->disk.saved.len) == STATUS_OK);
     else
