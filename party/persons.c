@@ -112,3 +112,12 @@ void persons_releases(const struct persons *p, const struct agenda_releases *r,
     if (*trained > *participations)
         *trained = *participations;
 }
+
+uint64_t persons_predicted(const struct persons *p, uint32_t rows)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < p->group.n; i++)
+        most = p->test[i] > most ? p->test[i] : most;
+    return most < rows ? most : rows;
+}

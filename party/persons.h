@@ -39,5 +39,8 @@ enum status persons_together(uint32_t *out, const struct persons *p, const struc
  * record's are those of `r`. */
 void persons_releases(const struct persons *p, const struct agenda_releases *r,
                       uint64_t *participations, uint64_t *trained);
+/* Releases of all rows of one person at most, where `rows` of the test table's, whichever, are
+ * released once each: those of data.predict. */
+uint64_t persons_predicted(const struct persons *p, uint32_t rows);
 
 #endif

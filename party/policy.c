@@ -89,6 +89,16 @@ struct account_entry policy_planned(const struct plan *p, const struct policy_se
     return e;
 }
 
+struct account_entry policy_predicted(const struct plan *p, const struct policy_set *set,
+                                      uint32_t rows)
+{
+    struct account_entry e = policy_mechanism(p, set);
+
+    e.releases = rows;
+    e.participations_max = e.persons ? persons_predicted(set->persons, rows) : 1;
+    return e;
+}
+
 _Static_assert((int)CONFIG_ADVERSARIES == (int)ACCOUNT_ADVERSARIES &&
                    (int)ADVERSARY_SERVER_1 == (int)ACCOUNT_SERVER_1 &&
                    (int)ADVERSARY_SERVER_T == (int)ACCOUNT_SERVER_T &&

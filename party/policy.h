@@ -62,6 +62,9 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
 /* With what is planned, or is left of it once set->done steps are done, filled in. */
 struct account_entry policy_planned(const struct plan *p, const struct policy_set *set,
                                     struct agenda_releases *planned);
+/* With a job of predictions filled in, of `rows` rows. */
+struct account_entry policy_predicted(const struct plan *p, const struct policy_set *set,
+                                      uint32_t rows);
 
 /* STATUS_BUDGET: the ledger takes no further mechanism, and the plan's is one (ledger_takes()). */
 enum status policy_full(struct error *err) MUST_USE;

@@ -157,9 +157,7 @@ enum status price_predictions(struct price *out, const struct party_inputs *in, 
         .together = 1,
         .records = out->records};
     out->delta = mechanism_delta(p, out->records);
-    out->entry = policy_mechanism(p, &out->set);
-    out->entry.releases = in->test.rows;
-    out->entry.participations_max = 1;
+    out->entry = policy_predicted(p, &out->set, (uint32_t)in->test.rows);
     return ask_room(out, in, err);
 }
 
@@ -365,6 +363,11 @@ enum status price_print_predictions(const struct price *p, const struct party_in
         "one of %zu\n",
         p->entry.releases, p->file, p->set.n);
 
+    if (s == STATUS_OK && p->entry.persons)
+        s = buf_printf(out,
+                       "#   data.group: the claims are for %" PRIu32
+                       " persons; one has at most %" PRIu64 " of the rows\n",
+                       p->set.persons->group.n, p->entry.participations_max);
     if (s == STATUS_OK)
         s = print_mechanism(&p->entry, out);
     if (s == STATUS_OK)

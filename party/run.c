@@ -146,8 +146,7 @@ static enum status recall(void *owner, const struct wire_job *job,
     if (s != STATUS_OK)
         return error_set(err, s, "%s", status_words(s));
     spans_phase(party_session_spans(r->session), TRAFFIC_SETUP, clock_us());
-    log_info("run %s: a job of kind %s is offered", r->folder + strlen(r->in->config.state) + 6,
-             job->kind);
+    log_info("run %s: a job of kind %s is offered", runs_name(r->folder), job->kind);
     return job_is(job, JOB_PREDICT) ? recall_answers(r, job, setup, err)
                                     : recall_run(r, setup, err);
 }
@@ -302,7 +301,7 @@ static bool leaves_files(struct party_run *r)
 
 void party_run_job_ended(struct party_run *r)
 {
-    const char *name = r->folder + strlen(r->in->config.state) + 6; /* behind "/runs/" */
+    const char *name = runs_name(r->folder);
     struct error err = r->error;
     enum status s = STATUS_OK;
 

@@ -202,6 +202,8 @@ static struct server_next leave_behind(struct server_federation *f, const char *
         if (f->peer[peer].member < 0 || f->peer[peer].answered)
             continue;
         server_sits_out(f, peer);
+        if (in_job)
+            server_voided(f, peer);
         if (in_job && f->play.job->left_behind != NULL)
             f->play.job->left_behind(f->play.state, peer);
     }

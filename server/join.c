@@ -188,6 +188,8 @@ struct server_next server_lost(struct server_federation *f, struct actions *a, u
     goes_on = phase_plays(f->sm.phase) && f->play.job->lost(f->play.state, had_answered);
     log_warn("%s lost in phase %s: %s", server_name(f, peer), phase_row(f->sm.phase)->name,
              server_waits(f) ? "waiting for it" : "going on without it");
+    if (phase_plays(f->sm.phase) && !goes_on)
+        server_voided(f, peer);
     if (++p->losses >= SERVER_LOSSES_MAX && !others_go_on(f, peer))
         return next_of(NEXT_FAIL);
     return goes_on ? f->play.job->settle(f->play.state, a) : next_of(NEXT_SET);

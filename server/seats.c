@@ -21,10 +21,11 @@ void server_sits_out(struct server_federation *f, uint32_t peer)
     struct server_peer *p = &f->peer[peer];
 
     p->excluded = true;
-    p->barred = ++p->losses >= SERVER_LOSSES_MAX;
-    if (p->barred)
-        log_warn("%s was late or lost %d times in a row without a whole round; it is shut out",
-                 server_name(f, peer), SERVER_LOSSES_MAX);
+    if (++p->losses < SERVER_LOSSES_MAX)
+        return;
+    p->barred = true;
+    log_warn("%s was late or lost %d times in a row without a whole round; it is shut out",
+             server_name(f, peer), SERVER_LOSSES_MAX);
 }
 
 void server_left_behind(struct server_federation *f, uint32_t peer)
@@ -37,6 +38,41 @@ void server_left_behind(struct server_federation *f, uint32_t peer)
 void server_was_whole(struct server_federation *f, uint32_t peer)
 {
     f->peer[peer].losses = 0;
+    f->peer[peer].owed -= f->peer[peer].owed > 0;
+}
+
+/* --- rounds that come to nothing ---
+ *
+ * All members pay again for a round that one of them voids, and a party ends when it has paid again
+ * for more than WIRE_AGAIN_MAX (64) of them and as many as were new (party/train/charge.c).  Who is
+ * lost or late never three times in a row may void two rounds for one that is whole; so each owes
+ * 2 T for each round that it voids, pays one back by each that it is whole in, and is shut out when
+ * it owes more than A times 2 T, where A = max(12 / T, 3).  In W rounds that are whole with it it
+ * thus voids A + 1 + W / (2 T) at most, whatever was before these; a member accuses T + 1 others
+ * until it is shut out (accused.c), and sums that fail are 8 + W / 64 (train/plain.c).  T liars
+ * together void
+ *
+ *     T (A + 1) + T (T + 1) + 8 + W / 2 + W / 64  <=  64 + W    for T = 1 to 5,
+ *
+ * where the left side begins with 23, 28, 35, 44 and 58.  So they end nobody who is in these rounds
+ * as they are.  Whoever is lost or late once in 4 T rounds owes 2 T at most and is not shut out. */
+
+void server_voided(struct server_federation *f, uint32_t peer)
+{
+    const uint32_t one = 2 * server_colluders(f);
+    const uint32_t most =
+        SERVER_OWED_MAX / one > SERVER_LOSSES_MAX ? SERVER_OWED_MAX : SERVER_LOSSES_MAX * one;
+    struct server_peer *p = &f->peer[peer];
+
+    if (server_waits(f))
+        return;
+    p->owed += one;
+    if (p->owed <= most || p->barred || !server_does_without(f))
+        return;
+    p->barred = true;
+    log_warn("%s has let too many rounds come to nothing for those that it was whole in; it is "
+             "shut out",
+             server_name(f, peer));
 }
 
 /* --- the next set --- */
@@ -178,6 +214,7 @@ uint32_t server_marks(const struct server_federation *f)
 static const struct record_field mark_field[] = {
     RECORD_FIELD(struct server_peer, barred),
     RECORD_FIELD(struct server_peer, losses),
+    RECORD_FIELD(struct server_peer, owed),
 };
 enum { MARK_FIELDS = sizeof mark_field / sizeof mark_field[0] };
 
@@ -211,7 +248,7 @@ static void forgive_where_too_few_are_left(struct server_federation *f)
              left, f->terms.smallest);
     for (uint32_t i = 0; i < n; i++) {
         f->peer[i].barred = false;
-        f->peer[i].losses = 0;
+        f->peer[i].losses = f->peer[i].owed = 0;
     }
     f->odds = (struct odds){0};
 }

@@ -21,7 +21,11 @@ enum server_seat {
 void server_sits_out(struct server_federation *f, uint32_t peer);
 /* The same of a member that is late, and the generation goes on without it. */
 void server_left_behind(struct server_federation *f, uint32_t peer);
-/* It has played its part of a round to the end: what it was late or lost before is forgotten. */
+/* A round has come to nothing since it was late or lost.  Who lets that happen too often, in a row
+ * or not, is shut out. */
+void server_voided(struct server_federation *f, uint32_t peer);
+/* It has played its part of a round to the end: what it was late or lost before is forgotten, but
+ * for rounds that came to nothing, of which this pays back a part. */
 void server_was_whole(struct server_federation *f, uint32_t peer);
 /* Here, and free to be a member. */
 bool server_may_sit(const struct server_federation *f, uint32_t peer);

@@ -58,6 +58,16 @@ static enum status check_stand(const struct load *l, bool stand, const char *sta
                                       : STATUS_OK;
 }
 
+/* Names under it are made in rooms of CONFIG_PATH_MAX, and one that was cut would be another
+ * file's.
+ */
+static enum status check_state(const struct load *l, const char *state, struct error *err)
+{
+    return strlen(state) > CONFIG_STATE_MAX
+               ? load_refuse(l, "state", "a path of at most 384 bytes with its directory", err)
+               : STATUS_OK;
+}
+
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err)
 {
@@ -66,6 +76,8 @@ enum status config_load_server(struct config_server *c, const char *file, const 
 
     memset(c, 0, sizeof *c);
     s = load_run(&l, sets, n, err);
+    if (s == STATUS_OK)
+        s = check_state(&l, c->state, err);
     if (s == STATUS_OK)
         s = check_stand(&l, c->stand, c->state_key, err);
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
@@ -156,6 +168,8 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
 
     memset(c, 0, sizeof *c);
     s = load_run(&l, sets, n, err);
+    if (s == STATUS_OK)
+        s = check_state(&l, c->state, err);
     if (s == STATUS_OK)
         s = check_stand(&l, c->stand, c->state_key, err);
     if (s == STATUS_OK)

@@ -25,6 +25,8 @@ enum { CONFIG_DEGREE_MAX = 8 };
 enum { CONFIG_ID_MISMATCHES_MAX = 256 };
 
 enum { CONFIG_COLUMN_MAX = 128 };
+/* Of `state`, so that no name of a file in it is ever cut to CONFIG_PATH_MAX. */
+enum { CONFIG_STATE_MAX = 384 };
 enum { CONFIG_PATH_MAX = 512, CONFIG_NAME_MAX = 64, CONFIG_LIST_MAX = 16 };
 
 struct config_identity {

@@ -31,3 +31,10 @@ enum status runs_room(const char *state, const char *folder, struct error *err)
         return STATUS_OK;
     return error_set(err, STATUS_IO, "%s: %d runs are kept: remove some", path, RUNS_MAX);
 }
+
+const char *runs_name(const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+
+    return slash == NULL ? folder : slash + 1;
+}

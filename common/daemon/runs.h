@@ -11,4 +11,7 @@ enum { RUNS_MAX = 4096 }; /* folders that one side keeps; an operator removes ol
 /* Is `folder` there, or may it be made?  STATUS_IO: as many are. */
 enum status runs_room(const char *state, const char *folder, struct error *err) MUST_USE;
 
+/* The name of the run that a folder is of: what stands behind its last slash. */
+const char *runs_name(const char *folder);
+
 #endif

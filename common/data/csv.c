@@ -25,6 +25,9 @@ struct csv {
     bool quoted; /* there is a quote in the record in hand */
 };
 
+/* What divides cells where nobody says, by how often they are in the header. */
+static const char guessed[] = ",;|\t";
+
 /* --- records --- */
 
 enum place { CELL_STARTS, IN_CELL, IN_QUOTES, QUOTE_IN_QUOTES };
@@ -274,21 +277,20 @@ static const struct source_ops csv_ops = {.next = csv_next, .close = csv_close, 
 
 static char most_frequent(const char *header)
 {
-    static const char known[] = ",;|\t";
-    size_t count[sizeof known] = {0}, most = 0;
+    size_t count[sizeof guessed] = {0}, most = 0;
     bool quoted = false;
 
     for (const char *c = header; *c != 0; c++) {
-        const char *found = quoted ? NULL : strchr(known, *c);
+        const char *found = quoted ? NULL : strchr(guessed, *c);
 
         quoted ^= *c == '"';
         if (found != NULL)
-            count[found - known]++;
+            count[found - guessed]++;
     }
-    for (size_t i = 1; i < sizeof known - 1; i++)
+    for (size_t i = 1; i < sizeof guessed - 1; i++)
         if (count[i] > count[most])
             most = i;
-    return known[most];
+    return guessed[most];
 }
 
 static enum status read_names(struct source *s, char *record, struct error *err)
@@ -346,7 +348,7 @@ void csv_put(FILE *out, const char *text, size_t n)
     bool quoted = n > 0 && (is_blank(text[0], ',') || is_blank(text[n - 1], ','));
 
     for (size_t i = 0; i < n && !quoted; i++)
-        quoted = strchr(",\"\r\n", text[i]) != NULL;
+        quoted = strchr("\"\r\n", text[i]) != NULL || strchr(guessed, text[i]) != NULL;
     if (!quoted) {
         fwrite(text, 1, n, out);
         return;

@@ -20,7 +20,8 @@ enum status csv_open(struct source *s, const struct source_options *o, struct er
 /* May cells be divided by it?  A sign of ASCII punctuation that is in no number and no quote. */
 bool csv_delimiter(char c);
 
-/* Writes n bytes as a cell between commas, in quotes where it needs them. */
+/* Writes n bytes as a cell between commas, in quotes where it needs them: where it holds what a
+ * reader might guess to divide cells, too. */
 void csv_put(FILE *out, const char *text, size_t n);
 
 #endif

@@ -89,9 +89,8 @@ static enum status price(struct party_predict *p)
     p->mechanism = policy_mechanism(&p->plan, &set);
     if (!p->setup->ledger.takes(p->setup->ledger.owner, &p->mechanism))
         return policy_full(p->error);
-    entries[n] = p->mechanism;
-    entries[n].releases = p->about.rows;
-    entries[n].participations_max = 1; /* each block is judged again as it is charged */
+    /* A row that is asked for twice is judged as its block is charged. */
+    entries[n] = policy_predicted(&p->plan, &set, p->about.rows);
     return policy_check_entries(&p->setup->config->policy, &p->plan, &set, entries, n + 1,
                                 p->error);
 }

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 5 };
+enum { RESUME_VERSION = 6 };
 
 struct kept {
     uint32_t version;

@@ -4,6 +4,7 @@
 #include "party/books.h"
 #include "party/persons.h"
 #include "party/policy.h"
+#include "party/price.h"
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
@@ -230,6 +231,13 @@ static char ids[] = "a\0b\0c\0d";
 static uint32_t at[] = {0, 2, 4, 6};
 static uint8_t digest[LEDGER_DIGEST_BYTES];
 
+static void forget_the_ledger(void)
+{
+    (void)!remove(scratch_path("ledger.db"));
+    (void)!remove(scratch_path("ledger.begun"));
+    (void)!remove(scratch_path("ledger.key"));
+}
+
 /* Rows a, b are of one person, c of another; d, the test row, is the first one's, too. */
 static enum status charge(bool grouped, uint64_t record_max, const uint32_t *rows, size_t n,
                           struct ledger_totals *totals)
@@ -269,10 +277,7 @@ static enum status charge(bool grouped, uint64_t record_max, const uint32_t *row
         assert_int_equal(group_number(&g, &err), STATUS_OK);
         assert_int_equal(persons_init(&in.persons, &g, 3, &err), STATUS_OK);
     }
-    (void)!remove(scratch_path("ledger.db"));
-    (void)!remove(scratch_path("ledger.begun"));
-    (void)!remove(scratch_path("ledger.key"));
-    (void)!remove(scratch_path("ledger.begun"));
+    forget_the_ledger();
     if (books_open(&b, &in, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     s = books_charge(&b, &c, &err);
@@ -309,6 +314,113 @@ static void test_the_limit_of_a_record_is_a_persons_then(void **state)
     assert_int_equal(charge(true, 2, rows, 3, &t), STATUS_OK);
 }
 
+/* --- predictions --- */
+
+static struct party_inputs predicting;
+
+/* A model of three parties, and rows a..d of which a, b and d are one person's. */
+static void make_predicting(void)
+{
+    static const char names[] = "x\0x\0y\0x";
+    struct party_inputs *in = &predicting;
+    struct group g = {.rows = 4};
+    struct error err = {0};
+
+    *in = (struct party_inputs){
+        .test = {.rows = 4, .cols = 1, .x = values, .id_text = ids, .id_at = at}};
+    in->roster.n = 3;
+    config_party_defaults(&in->config);
+    snprintf(in->config.state, sizeof in->config.state, "%s", scratch_dir());
+    make_plan(&in->model.plan, "8", "1");
+    in->model.made = ACCOUNT_FROZEN;
+    g.at = mem_alloc(4, sizeof *g.at);
+    CHECK(g.at != NULL);
+    memcpy(g.at, at, sizeof at);
+    buf_init(&g.text, 64);
+    assert_int_equal(buf_append(&g.text, names, sizeof names), STATUS_OK);
+    assert_int_equal(group_number(&g, &err), STATUS_OK);
+    assert_int_equal(persons_init(&in->persons, &g, 0, &err), STATUS_OK);
+    forget_the_ledger();
+}
+
+/* Of all rows, by what -n made of them. */
+static enum status charge_predictions(const struct price *price, struct ledger_totals *totals)
+{
+    static const uint32_t all[] = {0, 1, 2, 3};
+    const struct action_charge c = {.mechanism = price->entry,
+                                    .purpose = PURPOSE_EVALUATE_TEST,
+                                    .predicts = true,
+                                    .plan = digest,
+                                    .rounds = 1,
+                                    .rows = all,
+                                    .n = 4};
+    struct error err = {0};
+    struct books b;
+    enum status s;
+
+    if (books_open(&b, &predicting, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    s = books_charge(&b, &c, &err);
+    ledger_totals(b.ledger, totals);
+    books_close(&b);
+    return s;
+}
+
+static void test_predictions_are_priced_as_the_ledger_charges_them(void **state)
+{
+    struct error err = {0};
+    struct ledger_totals t;
+    struct price price;
+    struct buf said;
+
+    (void)state;
+    make_predicting();
+    if (price_predictions(&price, &predicting, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(charge_predictions(&price, &t), STATUS_OK);
+    assert_int_equal(t.participations_max, 3);
+    assert_int_equal(price.entry.participations_max, t.participations_max);
+    assert_int_equal(price.entry.releases, t.releases[LEDGER_PREDICT]);
+    buf_init(&said, 1 << 16);
+    assert_int_equal(price_print_predictions(&price, &predicting, &said), STATUS_OK);
+    assert_int_equal(buf_append(&said, "", 1), STATUS_OK);
+    assert_non_null(strstr((char *)said.data, "2 persons; one has at most 3 of the rows"));
+    buf_deinit(&said);
+    persons_deinit(&predicting.persons);
+}
+
+static void test_a_limit_that_the_ledger_keeps_is_refused_by_the_price(void **state)
+{
+    (void)state;
+    for (uint64_t most = 2; most <= 3; most++) {
+        struct error err = {0};
+        struct ledger_totals t;
+        struct price price;
+        struct buf said;
+
+        make_predicting();
+        predicting.config.policy.releases_record = most;
+        assert_int_equal(price_predictions(&price, &predicting, &err), STATUS_OK);
+        buf_init(&said, 1 << 16);
+        assert_int_equal(price_print_predictions(&price, &predicting, &said), STATUS_OK);
+        assert_int_equal(buf_append(&said, "", 1), STATUS_OK);
+        assert_int_equal(strstr((char *)said.data, "policy accepts all") != NULL, most == 3);
+        assert_int_equal(charge_predictions(&price, &t), most == 3 ? STATUS_OK : STATUS_BUDGET);
+        buf_deinit(&said);
+        persons_deinit(&predicting.persons);
+    }
+}
+
+static void test_no_more_rows_of_a_person_are_priced_than_are_asked_for(void **state)
+{
+    (void)state;
+    make_predicting();
+    assert_int_equal(persons_predicted(&predicting.persons, 2), 2);
+    assert_int_equal(persons_predicted(&predicting.persons, 3), 3);
+    assert_int_equal(persons_predicted(&predicting.persons, 4), 3);
+    persons_deinit(&predicting.persons);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +430,9 @@ int main(void)
         cmocka_unit_test(test_a_plan_is_priced_for_persons_by_all_their_rows),
         cmocka_unit_test(test_the_ledger_counts_a_persons_rows_as_one),
         cmocka_unit_test(test_the_limit_of_a_record_is_a_persons_then),
+        cmocka_unit_test(test_predictions_are_priced_as_the_ledger_charges_them),
+        cmocka_unit_test(test_a_limit_that_the_ledger_keeps_is_refused_by_the_price),
+        cmocka_unit_test(test_no_more_rows_of_a_person_are_priced_than_are_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

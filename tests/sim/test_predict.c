@@ -2,6 +2,8 @@
  * packages, each row is charged before it leaves, who is lost costs a round, who refuses the job.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/base/check.h"
+#include "common/base/mem.h"
 #include "common/flow/job.h"
 #include "common/flow/prediction.h"
 #include "party/core.h"
@@ -223,6 +225,45 @@ static void test_a_bottom_costs_what_its_package_says_it_was_made_with(void **st
     predictions_end(&p);
 }
 
+/* Every fifth row of party 1's is one person's, and it sells `releases` of each. */
+static void play_persons(struct play *p, uint64_t releases)
+{
+    static struct persons persons;
+    struct group g = {.rows = ROWS};
+    struct error err = {0};
+
+    g.at = mem_alloc(g.rows, sizeof *g.at);
+    CHECK(g.at != NULL);
+    buf_init(&g.text, 1 << 16);
+    for (size_t i = 0; i < ROWS; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "who-%zu", i % 5 == 0 ? 0 : i);
+        g.at[i] = (uint32_t)g.text.len;
+        assert_int_equal(buf_append(&g.text, name, strlen(name) + 1), STATUS_OK);
+    }
+    assert_int_equal(group_number(&g, &err), STATUS_OK);
+    assert_int_equal(persons_init(&persons, &g, 0, &err), STATUS_OK);
+    predictions_begin(p, predictions_pbm);
+    p->player[1].session->setup.answers.persons = &persons;
+    p->s->party[1].config.policy.releases_record = releases;
+    predictions_play(p);
+    predictions_end(p);
+    persons_deinit(&persons);
+}
+
+static void test_all_rows_of_a_person_are_priced_at_the_offer(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    play_persons(&p, ROWS / 5);
+    assert_true(p.outcome == OUTCOME_COMPLETED && p.player[1].charges > 0);
+    play_persons(&p, ROWS / 5 - 1);
+    assert_true(p.ended && p.outcome == OUTCOME_FAILED);
+    assert_int_equal(p.player[1].charges, 0);
+}
+
 static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **state)
 {
     (void)state;
@@ -246,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_an_unknown_id_is_counted_and_answered_where_there_is_noise),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_refused_where_sums_are_exact),
         cmocka_unit_test(test_a_bottom_costs_what_its_package_says_it_was_made_with),
+        cmocka_unit_test(test_all_rows_of_a_person_are_priced_at_the_offer),
         cmocka_unit_test(test_what_a_party_does_not_answer_is_refused_at_the_offer),
     };
 

@@ -188,10 +188,31 @@ static void test_a_checkpoint_of_an_earlier_version_is_none(void **state)
     world_new_server(s);
     assert_int_equal(server_session_restore(s->server, saved.data, saved.len), STATUS_OK);
     assert_int_equal(server_marks(fed(s)), 2);
-    assert_int_equal(saved.data[0], 5);
-    saved.data[0] = 4;
+    assert_int_equal(saved.data[0], 6);
+    saved.data[0] = 5;
     world_new_server(s);
     assert_int_equal(server_session_restore(s->server, saved.data, saved.len), STATUS_DATA);
+    buf_deinit(&saved);
+    sim_free(s);
+}
+
+/* p5 has let a round come to nothing, and sits out. */
+static void test_what_a_party_owes_is_kept(void **state)
+{
+    struct sim *s = five(aggregations[0], NULL, WIRE_NONE, 0);
+    struct buf saved;
+
+    (void)state;
+    sim_rule(s,
+             (struct sim_rule){.act = SIM_CUT_BEFORE, .from = LIAR, .kind = WIRE_UPLOAD, .nth = 1});
+    sim_run_to_step(s, 1);
+    assert_int_equal(fed(s)->peer[LIAR].owed, 2);
+    buf_init(&saved, 1 << 24);
+    assert_int_equal(server_session_save(s->server, &saved), STATUS_OK);
+    world_new_server(s);
+    assert_int_equal(fed(s)->peer[LIAR].owed, 0);
+    assert_int_equal(server_session_restore(s->server, saved.data, saved.len), STATUS_OK);
+    assert_int_equal(fed(s)->peer[LIAR].owed, 2);
     buf_deinit(&saved);
     sim_free(s);
 }
@@ -379,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_a_killed_server_knows_who_is_shut_out),
         cmocka_unit_test(test_a_checkpoint_that_was_put_back_knows_what_was_known_then),
         cmocka_unit_test(test_a_checkpoint_of_an_earlier_version_is_none),
+        cmocka_unit_test(test_what_a_party_owes_is_kept),
         cmocka_unit_test(test_odds_come_back_as_they_were_and_not_by_halves),
         cmocka_unit_test(test_odds_that_cannot_be_are_refused),
         cmocka_unit_test(test_all_are_let_in_again_where_too_few_are_left),

@@ -345,6 +345,29 @@ static enum status load_bottom(const char *model, const char *set, struct error 
     return config_load_party(&party, scratch_path("p.yaml"), &set, set == NULL ? 0 : 1, err);
 }
 
+/* Names of files in it would be cut, and so others'. */
+static void test_a_state_leaves_room_for_the_names_in_it(void **state)
+{
+    char set[CONFIG_STATE_MAX + 16] = "state=/";
+    const char *const sets[] = {set};
+    struct error err;
+
+    (void)state;
+    memset(set + 7, 's', CONFIG_STATE_MAX - 1);
+    assert_int_equal(load_bottom("", set, &err), STATUS_OK);
+    assert_int_equal(strlen(party.state), CONFIG_STATE_MAX);
+    set[strlen(set)] = 's';
+    assert_int_equal(load_bottom("", set, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "state"));
+    assert_non_null(strstr(err.text, "at most 384 bytes"));
+    scratch_write_text("s.yaml", "listen: h:1\nidentity: {cert: a, key: b, ca: c}\nroster: r\n"
+                                 "state: s\nlabels: {train: t}\n");
+    assert_int_equal(config_load_server(&server, scratch_path("s.yaml"), sets, 1, &err),
+                     STATUS_CONFIG);
+    set[strlen(set) - 1] = 0;
+    assert_int_equal(config_load_server(&server, scratch_path("s.yaml"), sets, 1, &err), STATUS_OK);
+}
+
 static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
 {
     struct error err;
@@ -525,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_a_changed_print_loads_to_another_struct),
         cmocka_unit_test(test_the_examples_show_every_key_with_its_default),
         cmocka_unit_test(test_the_documented_reference_is_that_of_the_program),
+        cmocka_unit_test(test_a_state_leaves_room_for_the_names_in_it),
         cmocka_unit_test(test_a_bottom_is_layered_unless_it_has_a_degree),
         cmocka_unit_test(test_a_polynomial_with_layers_is_refused_where_the_layers_stand),
         cmocka_unit_test(test_a_party_that_admits_fedvs_alone_needs_a_polynomial),

@@ -49,10 +49,20 @@ static void test_there_is_room_until_as_many_runs_are_kept(void **state)
     assert_int_equal(rmdir(scratch_path("runs")), 0);
 }
 
+static void test_a_run_is_named_by_the_end_of_its_folder(void **state)
+{
+    (void)state;
+    assert_string_equal(runs_name("/a/state/runs/0123456789abcdef"), "0123456789abcdef");
+    assert_string_equal(runs_name("runs/7"), "7");
+    assert_string_equal(runs_name("7"), "7");
+    assert_string_equal(runs_name("/cut/off/"), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_is_room_until_as_many_runs_are_kept),
+        cmocka_unit_test(test_a_run_is_named_by_the_end_of_its_folder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -432,6 +432,54 @@ static void test_empty_lines_claim_no_memory(void **unused)
     free(text);
 }
 
+/* --- what is written ---------------------------------------------------------------------------
+ */
+
+static void test_cells_that_are_written_are_read_whatever_delimiters_they_hold(void **unused)
+{
+    static const char *const names[] = {"a|b|c|d", "1;2;3;4", "p,q", " outside", "say \"x\""};
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = scratch_path("written.csv"), *cell = names[i];
+        const char *name = cell[0] == ' ' ? "x" : cell; /* that one is no name */
+        struct source s;
+        struct source_options o = {.delimiter = 0};
+        struct error err = {0};
+        FILE *f = fopen(path, "w");
+        bool more;
+
+        assert_non_null(f);
+        fputs("id,", f);
+        csv_put(f, name, strlen(name));
+        fputs("\n1,", f);
+        csv_put(f, cell, strlen(cell));
+        fputs("\n", f);
+        assert_int_equal(fclose(f), 0);
+        if (source_open(&s, path, &o, &err) != STATUS_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(s.cols, 2);
+        assert_int_equal(source_next(&s, &more, &err), STATUS_OK);
+        assert_true(more);
+        assert_int_equal(s.cell[1].n, strlen(cell));
+        assert_memory_equal(s.cell[1].text, cell, strlen(cell));
+        assert_int_equal(source_column(&s, name), 1);
+        source_close(&s);
+    }
+}
+
+static void test_a_cell_without_them_stays_as_it_is(void **unused)
+{
+    char text[32] = {0};
+    FILE *f = fmemopen(text, sizeof text, "w");
+
+    (void)unused;
+    assert_non_null(f);
+    csv_put(f, "a b:c/d'e", 9);
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(text, "a b:c/d'e");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +491,8 @@ int main(void)
         cmocka_unit_test(test_a_byte_order_mark_is_skipped_at_the_start_alone),
         cmocka_unit_test(test_the_most_frequent_delimiter_of_the_header_is_taken),
         cmocka_unit_test(test_quotes_hold_delimiters_line_ends_and_quotes),
+        cmocka_unit_test(test_cells_that_are_written_are_read_whatever_delimiters_they_hold),
+        cmocka_unit_test(test_a_cell_without_them_stays_as_it_is),
         cmocka_unit_test(test_a_cell_of_many_lines_is_one),
         cmocka_unit_test(test_column_names_are_unique),
         cmocka_unit_test(test_every_line_has_the_cells_of_the_header),
