@@ -138,15 +138,22 @@ static void test_a_place_that_is_none_is_named(void **state)
     assert_null(m.data);
 }
 
-/* What the disk has free, all of it: none would be left for anybody else. */
-static size_t all_that_is_free(void)
-{
-    struct statvfs disk;
+/* A disk of 10 GiB with this much free, whatever the true one has: nothing is filled up. */
+static size_t free_bytes;
 
-    assert_int_equal(statvfs(dir, &disk), 0);
-    assert_true(disk.f_bavail > 0);
-    return (size_t)disk.f_bavail * disk.f_frsize;
+int fstatvfs(int fd, struct statvfs *disk)
+{
+    enum { BLOCK = 4096 };
+
+    if (free_bytes == 0)
+        return statvfs(dir, disk);
+    (void)fd;
+    *disk = (struct statvfs){
+        .f_frsize = BLOCK, .f_blocks = (10ull << 30) / BLOCK, .f_bavail = free_bytes / BLOCK};
+    return 0;
 }
+
+enum { SPARE_BYTES = 64 << 20 };
 
 static void test_a_disk_is_never_filled_up(void **state)
 {
@@ -154,12 +161,19 @@ static void test_a_disk_is_never_filled_up(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(mapped_make(&m, path, all_that_is_free(), &err), STATUS_IO);
+    free_bytes = SPARE_BYTES + (1 << 20);
+    assert_int_equal(mapped_make(&m, path, 1 << 20, &err), STATUS_OK);
+    mapped_close(&m);
+    unlink(path);
+    assert_int_equal(mapped_make(&m, path, (1 << 20) + 1, &err), STATUS_IO);
     assert_non_null(strstr(err.text, strerror(ENOSPC)));
     assert_null(m.data);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(mapped_make_unnamed(&m, dir, all_that_is_free(), &err), STATUS_IO);
+    assert_int_equal(mapped_make_unnamed(&m, dir, (1 << 20) + 1, &err), STATUS_IO);
     assert_null(m.data);
+    free_bytes = SPARE_BYTES - 1;
+    assert_int_equal(mapped_make(&m, path, 1, &err), STATUS_IO);
+    free_bytes = 0;
 }
 
 static void test_what_finds_no_room_leaves_nothing(void **state)

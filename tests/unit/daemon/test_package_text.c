@@ -3,12 +3,15 @@
  */
 #include "common/daemon/package_text.h"
 
+#include "common/config/plan_keys.h"
+#include "common/metrics/score.h"
 #include "tests/unit/daemon/packages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -88,9 +91,27 @@ static void test_each_class_of_a_head_has_a_name_or_none_has(void **state)
     packages_deinit(&s);
 }
 
+/* training.stop.metric has a word for each score, in their order. */
+static void test_a_run_can_stop_by_the_name_of_each_score(void **state)
+{
+    const char *const *words = NULL;
+
+    (void)state;
+    for (size_t k = 0; k < PLAN_KEYS_N; k++) {
+        if (strcmp(plan_keys[k].path, "training.stop.metric") == 0)
+            words = plan_keys[k].choices;
+    }
+    assert_non_null(words);
+    for (size_t m = 0; m < SCORE_METRICS; m++)
+        assert_string_equal(words[METRIC_FIRST + m], score_names[m]);
+    assert_null(words[METRIC_FIRST + SCORE_METRICS]);
+    assert_null(score_names[SCORE_METRICS]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_run_can_stop_by_the_name_of_each_score),
         cmocka_unit_test(test_what_does_not_fit_together_is_refused),
         cmocka_unit_test(test_each_class_of_a_head_has_a_name_or_none_has),
     };

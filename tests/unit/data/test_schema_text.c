@@ -75,6 +75,24 @@ static void test_what_is_printed_comes_back(void **state)
                     "  - {name: \"b\", kind: category, levels: [\"x\"], missing: refused}\n");
 }
 
+/* As fitted on a table: what a package could not be read with again is refused before a run. */
+static void test_a_schema_that_could_not_be_read_again_is_not_copied(void **state)
+{
+    static const char *const levels[] = {"plain", "\xe2\x80\xae", "a\nb"};
+    struct schema s, to;
+
+    (void)state;
+    assert_int_equal(parse(&s, HEAD "  - {name: \"a\", kind: category, levels: [\"plain\"]}\n"),
+                     STATUS_OK);
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        memcpy(s.column[0].levels.text.data, levels[i], strlen(levels[i]) + 1);
+        assert_int_equal(schema_copy(&to, &s, &err), i == 0 ? STATUS_OK : STATUS_DATA);
+        assert_int_equal(to.n, i == 0 ? 1 : 0);
+        schema_deinit(&to);
+    }
+    schema_deinit(&s);
+}
+
 static void test_a_mistake_is_named_with_its_line(void **state)
 {
     (void)state;
@@ -220,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_printed_comes_back),
+        cmocka_unit_test(test_a_schema_that_could_not_be_read_again_is_not_copied),
         cmocka_unit_test(test_a_mistake_is_named_with_its_line),
         cmocka_unit_test(test_what_is_written_stands_and_the_rest_is_fitted),
         cmocka_unit_test(test_log_and_an_unknown_column),
