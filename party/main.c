@@ -186,6 +186,25 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;
 }
 
+/* What of the command line would be passed over in silence beside the rest of it; NULL: nothing. */
+static const char *at_odds(const struct options *o)
+{
+    const bool plan = o->own_value[OWN_PLAN] != NULL || o->own[OWN_VERIFY],
+               predicts = o->own_value[OWN_PREDICT] != NULL;
+    const int orders = o->own[OWN_LEDGER] + o->own[OWN_FINGERPRINT] +
+                       (o->own_value[OWN_FORGET] != NULL) + (o->own_value[OWN_FORGET_IDS] != NULL);
+
+    if (orders > 1 || (orders > 0 && (o->check_only || predicts || o->export_file != NULL)))
+        return "--ledger, --ledger-forget, --ids-forget and --fingerprint go alone, without -n, "
+               "--predict and --export";
+    if (plan && !o->check_only)
+        return "--plan and --verify-accountant go with -n";
+    if (predicts && (plan || o->export_file != NULL))
+        return "--predict goes without --plan, --verify-accountant and --export: plan and weights "
+               "are the model's";
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     struct error err = {0};
@@ -199,8 +218,8 @@ int main(int argc, char **argv)
     code = options_parse(&o, &about, argc, argv);
     if (code >= 0)
         return code;
-    if (!o.check_only && (o.own[OWN_VERIFY] || o.own_value[OWN_PLAN] != NULL)) {
-        fputs("vfl-party: --plan and --verify-accountant go with -n\n", stderr);
+    if (at_odds(&o) != NULL) {
+        fprintf(stderr, "vfl-party: %s\n", at_odds(&o));
         return 2;
     }
     s = options_begin(&o, "party", &err); /* until its name is known */

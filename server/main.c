@@ -129,8 +129,10 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
         return load_to_play(in, o, err);
     if (wanted.run == NULL)
         return server_inputs_load(in, o, err);
-    if (o->own_value[OWN_TRANSCRIPT] != NULL)
-        return error_set(err, STATUS_CONFIG, "--predict goes without --transcript");
+    if (o->own_value[OWN_TRANSCRIPT] != NULL || o->export_file != NULL ||
+        o->own_value[OWN_FORGET_IDS] != NULL)
+        return error_set(err, STATUS_CONFIG,
+                         "--predict goes without --transcript, --export and --ids-forget");
     return server_asked_load(in, o, &wanted, err);
 }
 

@@ -162,6 +162,41 @@ static enum status fit(struct schema *s, const struct options *o, size_t *rows, 
     return status;
 }
 
+/* No schema is handed out that a party would refuse for what it is. */
+static enum status check_readable(const struct buf *text, const char *table, struct error *err)
+{
+    struct schema back;
+    struct error why = {0};
+    const enum status status =
+        schema_parse(&back, (const char *)text->data, text->len, "schema", &why);
+
+    schema_deinit(&back);
+    if (status == STATUS_OK || status == STATUS_MEMORY)
+        return status == STATUS_OK ? status
+                                   : error_set(err, status, "%s: %s", table, status_words(status));
+    return error_set(err, STATUS_DATA, "%s: no party could read its schema: %s", table, why.text);
+}
+
+static enum status print_schema(const struct schema *s, const struct options *o, size_t rows,
+                                struct buf *out, struct error *err)
+{
+    enum status status =
+        buf_printf(out,
+                   "# What each column is and how it becomes features (docs/tables.md): to be "
+                   "read, and changed.\n# Of a table of %zu rows.\n",
+                   rows);
+
+    if (status == STATUS_OK)
+        status = schema_print(s, out);
+    if (status == STATUS_OK)
+        return check_readable(out, o->table, err);
+    if (status == STATUS_LIMIT)
+        return error_set(err, STATUS_DATA,
+                         "%s: its schema would be over %d MiB, more than a party reads", o->table,
+                         SCHEMA_TEXT_MAX >> 20);
+    return error_set(err, status, "%s: %s", o->table, status_words(status));
+}
+
 static enum status write_schema(const struct schema *s, const struct options *o, size_t rows,
                                 struct error *err)
 {
@@ -169,17 +204,10 @@ static enum status write_schema(const struct schema *s, const struct options *o,
     enum status status;
 
     buf_init(&out, SCHEMA_TEXT_MAX);
-    status = buf_printf(&out,
-                        "# What each column is and how it becomes features (docs/tables.md): to be "
-                        "read, and changed.\n# Of a table of %zu rows.\n",
-                        rows);
-    if (status == STATUS_OK)
-        status = schema_print(s, &out);
-    if (status != STATUS_OK)
-        error_set(err, status, "%s: %s", o->table, status_words(status));
-    else if (o->out != NULL)
+    status = print_schema(s, o, rows, &out, err);
+    if (status == STATUS_OK && o->out != NULL)
         status = file_write_atomic(o->out, out.data, out.len, 0600, err);
-    else
+    else if (status == STATUS_OK)
         fwrite(out.data, 1, out.len, stdout);
     buf_deinit(&out);
     return status;

@@ -138,4 +138,25 @@ expect 2 'data.predict' 'a party that answers nothing' \
     "$VFL_BIN/vfl-party" -c clear/party-1/config.yaml --predict served
 expect 2 'there is no model of run 00' 'no such model' \
     "$VFL_BIN/vfl-party" -c clear/party-1/config.yaml --predict 00 --set data.predict=few.csv
+# --- what would be passed over in silence ---
+party() {
+    "$VFL_BIN/vfl-party" -c clear/party-1/config.yaml "$@"
+}
+for order in --ledger --fingerprint '--ledger-forget party-2' '--ids-forget all'; do
+    for beside in '--predict served' -n '-n --predict served' '--export out'; do
+        # shellcheck disable=SC2086 # words
+        expect 2 'go alone, without -n, --predict and --export' "$order and $beside" party $order $beside
+    done
+done
+expect 2 'go alone' 'two orders at once' party --ledger --fingerprint
+for beside in '-n --plan clear/server/config.yaml' '-n --verify-accountant' '--export out'; do
+    # shellcheck disable=SC2086 # words
+    expect 2 '--predict goes without --plan' "--predict and $beside" party --predict served $beside
+done
+expect 0 '^releases' 'one order alone' party --ledger
+for beside in '--export out' '--ids-forget all' '--transcript out'; do
+    # shellcheck disable=SC2086 # words
+    expect 2 '--predict goes without --transcript' "the server: $beside" \
+        "$VFL_BIN/vfl-server" -c clear/server/config.yaml --predict served --ids few.csv $beside
+done
 closing

@@ -96,6 +96,21 @@ expect 0 '{name: "since", kind: time, missing: mean, indicator: true}' 'and date
 expect 0 'levels: \["Exec, managerial", "Sales", "Tech support", "the ..craft.."\]' 'and texts' cat raw.yaml
 expect 2 'no column "wages"' 'a label that is none is refused' "$vfl" prepare --table odd.csv --label wages
 expect 2 'plain.csv:1: no column "who"' 'and an id' "$vfl" prepare --table plain.csv --id who
+# What no party reads is not written: a text that turns the direction of writing, and more levels than a schema holds.
+printf 'id,job\n1,a\n2,b\342\200\256c\n' >turned.csv
+expect 2 'turned.csv:3: column 2 "job": a text that is no UTF-8' 'a text that turns round' \
+    "$vfl" prepare --table turned.csv --out turned.yaml
+python3 - 8200 >levels.csv <<'PY'
+import sys
+columns = int(sys.argv[1])
+print('id,' + ','.join('c%d' % i for i in range(columns)))
+for row in range(512):
+    print(row, *['v%d' % (row % 256)] * columns, sep=',')
+PY
+expect 2 'levels.csv: no party could read its schema: .* more entries than there may be' 'too many levels in all' \
+    "$vfl" prepare --table levels.csv --out levels.yaml
+same '' "$(ls turned.yaml levels.yaml 2>/dev/null)" 'and nothing is written'
+rm levels.csv
 "$vfl" prepare --table plain/data/party-1-train.csv --out one.yaml
 expect 0 '{name: "id", kind: id}' "a party's own table has its ids" cat one.yaml
 expect 0 '' 'a party with that schema' cluster --out kept --train plain.csv --label income --positive '>50K' \
