@@ -54,12 +54,19 @@ static void finish(struct loop *l, const struct action *a)
         close_everything(l);
 }
 
+static enum status send_message(struct loop *l, const struct action *a)
+{
+    if (a->msg.kind == WIRE_KEPT && a->msg.kept.final)
+        party_run_final(&l->run);
+    return connection_send(&l->connection, a);
+}
+
 static enum status act(void *owner, const struct action *a)
 {
     struct loop *l = owner;
 
     switch (a->kind) {
-    case ACTION_SEND: return connection_send(&l->connection, a);
+    case ACTION_SEND: return send_message(l, a);
     case ACTION_CHARGE: give_back(l, &a->charge); break;
     case ACTION_FINISH: finish(l, a); break;
     case ACTION_DROP:

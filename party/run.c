@@ -138,6 +138,7 @@ static enum status recall(void *owner, const struct wire_job *job,
     enum status s = enter_run(r, digest, err);
 
     r->playing = true;
+    r->packaged = false;
     setup->ledger.records = books_records(&r->books);
     if (s != STATUS_OK)
         return s;
@@ -260,7 +261,7 @@ static enum status end_training(struct party_run *r, struct error *err)
     if (needed) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->folder, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
-    if (!needed && rep->progress.final && written == STATUS_OK)
+    if (rep->progress.final && (!needed || stands(r)) && !r->packaged && written == STATUS_OK)
         written = party_results_package(&r->results, r->session, &unwritten);
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, r->folder, &unwritten);
@@ -276,6 +277,17 @@ enum status party_run_end(struct party_run *r, struct error *err)
     if (r->results.predicts)
         return end_predictions(r, err);
     return end_training(r, err);
+}
+
+void party_run_final(struct party_run *r)
+{
+    struct error err = {0};
+
+    if (!stands(r))
+        return; /* its process ends with the run, and the next one goes on to that end */
+    r->packaged = party_results_package(&r->results, r->session, &err) == STATUS_OK;
+    if (!r->packaged) /* at the end it is tried again */
+        log_error("%s", err.text);
 }
 
 /* Of a job that has not begun here there is nothing to keep: whoever offers such jobs fills no

@@ -227,10 +227,12 @@ static void forget_job(struct party_session *p)
     p->spans = (struct spans){0};
 }
 
-/* An offer of a job that this party is not in. */
-static enum status meet_job(struct party_session *p, const struct wire_job *j,
+/* An offer of a job that this party is not in.  What has come to its end here, without a word from
+ * the server, and has not begun there, is played once more. */
+static enum status meet_job(struct party_session *p, const struct wire_offer *o,
                             const struct party_job *job)
 {
+    const struct wire_job *j = &o->job;
     uint8_t digest[WIRE_DIGEST_BYTES];
     enum status s = STATUS_OK;
 
@@ -243,7 +245,11 @@ static enum status meet_job(struct party_session *p, const struct wire_job *j,
     job_digest(digest, j->kind, j->text.data, j->text.n);
     if (p->setup.recall != NULL)
         s = p->setup.recall(p->setup.owner, j, digest, &p->setup, &p->error);
-    return s == STATUS_OK ? new_job(p, job) : s;
+    if (s == STATUS_OK)
+        s = new_job(p, job);
+    if (s == STATUS_OK && o->step == 0 && party_session_report(p)->progress.final)
+        s = new_job(p, job); /* what was saved is taken, so it has none of it */
+    return s;
 }
 
 static enum status take_offer(struct party_session *p, struct actions *a,
@@ -252,7 +258,7 @@ static enum status take_offer(struct party_session *p, struct actions *a,
     enum status s = STATUS_OK;
 
     if (job != p->job || p->ended) {
-        s = meet_job(p, &o->job, job);
+        s = meet_job(p, o, job);
         note_standing(p, s == STATUS_OK);
     }
     say_standing(p, a, o);

@@ -8,6 +8,7 @@
 #include "common/base/subnormal.h"
 #include "common/flow/dither.h"
 #include "server/members.h"
+#include "server/seats.h"
 
 /* --- a set comes together --- */
 
@@ -178,7 +179,9 @@ static struct server_next done(void *state, struct actions *a, const struct erro
         return next_of(NEXT_FAIL);
     }
     p->rounds++;
-    p->place += p->rows;
+    p->place += p->rows; /* these are never asked for again */
+    for (uint32_t m = 0; m < p->fed->set.n; m++)
+        server_was_whole(p->fed, p->fed->set.member[m]);
     if (p->place < p->about.rows)
         return open_round(p, a);
     return next_finish(OUTCOME_COMPLETED);

@@ -80,6 +80,9 @@ same 2 "$(ls run/server/runs | wc -l)" 'each has a folder at the server'
 same "$(ls run/server/runs)" "$(ls run/party-1/runs)" 'of the same name at a party'
 same "$(ls run/server/runs)" "$(ls run/server/models | grep -v -e served -e "$(head -n 1 run/server/models/served)")" \
     'which is that of its model'
+run=$(run_of 2)
+same yes "$([ "run/party-3/models/$run/model.safetensors" -ot "run/party-3/runs/$run/summary.json" ] && echo yes)" \
+    'which a party keeps before it hears that the run is over'
 expect 0 '"epochs": 2.0' 'with figures of its own' job summary 2
 expect 0 'job 2' 'and a log' job log 2
 

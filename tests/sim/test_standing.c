@@ -194,6 +194,22 @@ static void test_a_run_that_was_refused_in_the_middle_goes_on_later(void **state
     leave(s);
 }
 
+/* The clock stands still until something happens. */
+static void run_while(struct sim *s, bool (*so)(const struct sim *s))
+{
+    for (uint64_t us = 1; so(s) && us < HOUR_US; us *= 2) {
+        const uint64_t now_us = sim_now_us(s);
+
+        sim_run(s, us);
+        us = sim_now_us(s) > now_us ? 1 : us;
+    }
+}
+
+static bool nobody_ends(const struct sim *s)
+{
+    return s->party[0].driver.ending == NULL;
+}
+
 /* A checkpoint that is under way when the job ends is that job's: nothing of the next is told of
  * it, overwrites it, or keeps something at the same time. */
 static void test_the_end_of_a_job_waits_for_its_checkpoint(void **state)
@@ -204,12 +220,7 @@ static void test_the_end_of_a_job_waits_for_its_checkpoint(void **state)
     s->options.keep_us = 50000; /* longer than a round takes by far */
     sim_fail_charge(s, 0, 2, STATUS_BUDGET);
     standing_play(s, &runs[0].job);
-    for (uint64_t us = 1; s->party[0].driver.ending == NULL && us < HOUR_US; us *= 2) {
-        const uint64_t now_us = sim_now_us(s);
-
-        sim_run(s, us);
-        us = sim_now_us(s) > now_us ? 1 : us; /* the clock stands still until something happens */
-    }
+    run_while(s, nobody_ends);
     assert_int_equal(sim_party_end(s, 0)->jobs, 0);
     assert_true(s->party[0].disk.durable_us > 0);
     sim_run(s, HOUR_US);
@@ -245,6 +256,128 @@ static void test_a_stop_between_jobs_and_in_one_ends_that_process_alone(void **s
         assert_false(standing_plays(s));
         expect_models(s, &runs[0]);
         leave(s);
+    }
+}
+
+/* --- the end of a job, missed --- */
+
+enum { AWAY = 1 };
+
+enum miss { CUT_OFF, KILLED, DOWN_FOR_LONG };
+
+/* What each party has when the server hears that its model is final: it is kept from then on. */
+struct missed {
+    struct sim *s;
+    enum miss how;
+    char kept[PARTIES][65];
+};
+
+static void miss_the_end(struct sim *s, int who, uint32_t to, const struct wire_msg *m, void *owner)
+{
+    struct missed *e = owner;
+
+    if (who != SIM_SERVER && m->kind == WIRE_KEPT && m->kept.final)
+        sim_model(s, who, e->kept[who]);
+    if (who != SIM_SERVER || to != AWAY || m->kind != WIRE_FINISH)
+        return;
+    sim_break_at(s, (struct sim_break){.what = e->how == CUT_OFF ? SIM_CUT : SIM_DEATH,
+                                       .who = AWAY,
+                                       .at_us = sim_now_us(s),
+                                       .down_us = e->how == DOWN_FOR_LONG ? 500000 : 0});
+}
+
+static void charged(struct sim *s, uint32_t party, const struct action_charge *c, void *owner)
+{
+    (void)s, (void)party, (void)c, (void)owner;
+}
+
+static void over(struct sim *s, int who, void *owner)
+{
+    (void)s, (void)who, (void)owner;
+}
+
+static struct sim *ends_without(struct missed *e, const struct standing_job *job)
+{
+    struct sim *s = standing(0);
+
+    s->ear = (struct sim_ear){miss_the_end, charged, over, e};
+    standing_play(s, job);
+    run_while(s, standing_plays);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    sim_run(s, 1);
+    assert_false(s->party[AWAY].connected);
+    s->ear = (struct sim_ear){NULL, NULL, NULL, NULL};
+    return s;
+}
+
+/* The server has its end, and who missed it has the model; it takes part in whatever comes, the
+ * same run once more, too. */
+static void test_who_misses_the_end_of_a_run_has_its_model_and_is_in_the_next_job(void **state)
+{
+    (void)state;
+    for (enum miss how = CUT_OFF; how <= DOWN_FOR_LONG; how++) {
+        for (size_t first = 0; first < DROPS; first++) {
+            for (size_t second = 0; second < DROPS; second++) {
+                struct missed e = {.how = how};
+                struct sim *s = ends_without(&e, &runs[first].job);
+
+                for (uint32_t i = 0; i < PARTIES; i++)
+                    assert_string_equal(e.kept[i], runs[first].model[i + 1]);
+                play(s, &runs[second].job);
+                expect_models(s, &runs[second]);
+                expect_idle(s);
+                play(s, &probe);
+                assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+                play(s, &runs[first].job);
+                expect_models(s, &runs[first]);
+                leave(s);
+            }
+        }
+    }
+}
+
+static void test_who_misses_the_end_of_a_probe_is_in_the_next_job(void **state)
+{
+    (void)state;
+    for (enum miss how = CUT_OFF; how <= DOWN_FOR_LONG; how++) {
+        struct missed e = {.how = how};
+        struct sim *s = ends_without(&e, &probe);
+
+        play(s, &runs[0].job);
+        expect_models(s, &runs[0]);
+        leave(s);
+    }
+}
+
+/* The same of a job that somebody ended meanwhile: the operator, or another's ledger. */
+static void test_who_is_away_when_a_job_is_ended_is_in_the_next(void **state)
+{
+    (void)state;
+    for (int refused_by_another = 0; refused_by_another < 2; refused_by_another++) {
+        for (size_t second = 0; second < DROPS; second++) {
+            struct sim *s = standing(0);
+
+            standing_play(s, &runs[0].job);
+            sim_run(s, runs[0].length_us / 2);
+            sim_break_at(s, (struct sim_break){.what = SIM_DEATH,
+                                               .who = AWAY,
+                                               .at_us = sim_now_us(s) + 1,
+                                               .down_us = 100000});
+            sim_run(s, 1000);
+            assert_true(standing_plays(s));
+            if (refused_by_another)
+                sim_fail_charge(s, 0, s->party[0].charges + 1, STATUS_BUDGET);
+            else
+                world_tell_server(s, &(struct event){.kind = EVENT_CANCEL});
+            sim_run(s, HOUR_US);
+            assert_false(standing_plays(s));
+            assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+            play(s, &runs[second].job);
+            expect_models(s, &runs[second]);
+            play(s, &runs[0].job);
+            expect_models(s, &runs[0]);
+            leave(s);
+        }
     }
 }
 
@@ -297,22 +430,16 @@ static void disturb(struct sim *s, uint64_t *x, uint64_t within_us)
     }
 }
 
-/* A run that is complete is another one when it is played again: its plan has another text, though
- * it comes to the same. */
-static void play_run(struct sim *s, size_t which, uint32_t again[RUNS])
+/* From nothing where it was complete, or on from where it was. */
+static void play_run(struct sim *s, size_t which)
 {
-    struct standing_job job = runs[which].job;
-
-    job.plan.protocol.patience_ms += again[which];
-    play(s, &job);
-    if (sim_server_end(s)->outcome != OUTCOME_COMPLETED)
-        return;
-    if (which != DROPS) /* a party that is done without is not in the model */
+    play(s, &runs[which].job);
+    if (sim_server_end(s)->outcome == OUTCOME_COMPLETED &&
+        which != DROPS) /* a party that is done without is not in the model */
         expect_models(s, &runs[which]);
-    again[which]++;
 }
 
-static void one_job(struct sim *s, uint64_t *x, uint32_t again[RUNS])
+static void one_job(struct sim *s, uint64_t *x)
 {
     const size_t which = below(x, RUNS);
     const struct run *r = &runs[which];
@@ -327,7 +454,7 @@ static void one_job(struct sim *s, uint64_t *x, uint32_t again[RUNS])
         s->breaks_n = 0;
     }
     if (kind > 1)
-        play_run(s, which, again);
+        play_run(s, which);
     else
         play(s, kind == 0 ? &refused : &probe);
     assert_true(sim_server_end(s)->jobs > before);
@@ -340,11 +467,10 @@ static void test_random_sequences_of_jobs_end_as_each_would_alone(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct sim *s = standing(seed);
-        uint32_t again[RUNS] = {0};
         uint64_t x = seed;
 
         for (uint64_t jobs = 2 + below(&x, 5); jobs > 0; jobs--) {
-            one_job(s, &x, again);
+            one_job(s, &x);
             completed += sim_server_end(s)->outcome == OUTCOME_COMPLETED;
             failed += sim_server_end(s)->outcome != OUTCOME_COMPLETED;
         }
@@ -353,8 +479,8 @@ static void test_random_sequences_of_jobs_end_as_each_would_alone(void **state)
         s->breaks_n = 0;
         sim_run(s, HOUR_US);
         start_who_was_stopped(s);
-        for (size_t i = 0; i < RUNS; i++) { /* from nothing, or on from where it was */
-            play_run(s, i, again);
+        for (size_t i = 0; i < RUNS; i++) {
+            play_run(s, i);
             assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
             expect_idle(s);
         }
@@ -370,6 +496,9 @@ int main(void)
         cmocka_unit_test(test_a_run_that_was_refused_in_the_middle_goes_on_later),
         cmocka_unit_test(test_the_end_of_a_job_waits_for_its_checkpoint),
         cmocka_unit_test(test_a_stop_between_jobs_and_in_one_ends_that_process_alone),
+        cmocka_unit_test(test_who_misses_the_end_of_a_run_has_its_model_and_is_in_the_next_job),
+        cmocka_unit_test(test_who_misses_the_end_of_a_probe_is_in_the_next_job),
+        cmocka_unit_test(test_who_is_away_when_a_job_is_ended_is_in_the_next),
         cmocka_unit_test(test_random_sequences_of_jobs_end_as_each_would_alone),
     };
 
