@@ -135,6 +135,7 @@ static void take_join(struct connections *c, struct link *k, const struct wire_m
 {
     struct link *old = c->party[k->peer];
     struct event e = {.kind = EVENT_JOINED, .peer = k->peer, .msg = m};
+    size_t up, down;
 
     if (m->kind != WIRE_JOIN) {
         link_warn(k, &c->few, "%s: %s before join", net_conn_address(k->conn),
@@ -150,7 +151,8 @@ static void take_join(struct connections *c, struct link *k, const struct wire_m
     }
     net_conn_accept(k->conn, c->up_max);
     shape_link(c, k);
-    net_conn_set_queue_max(k->conn, 2 * server_session_down_max(c->run->session));
+    server_session_frames(c->run->session, &up, &down);
+    net_conn_set_queue_max(k->conn, 2 * down);
     k->joined = true;
     link_count(k, &c->run->results.traffic, TRAFFIC_UP, m, frame);
     c->party[k->peer] = k;
@@ -236,9 +238,9 @@ void connections_pause(struct connections *c, bool paused)
 
 void connections_follow_sizes(struct connections *c)
 {
-    size_t up = server_session_up_max(c->run->session),
-           down = server_session_down_max(c->run->session);
+    size_t up, down;
 
+    server_session_frames(c->run->session, &up, &down);
     if (up <= c->up_max && down + WIRE_OFFER_MAX <= c->frame.max)
         return;
     c->frame.max = down + WIRE_OFFER_MAX;
@@ -288,11 +290,12 @@ void connections_reload(struct connections *c)
 
 static enum status init_wire(struct connections *c, struct error *err)
 {
+    size_t down;
     enum status s;
 
-    c->up_max = server_session_up_max(c->run->session);
+    server_session_frames(c->run->session, &c->up_max, &down);
     s = wire_unpacker_init(&c->unpacker, c->up_max);
-    buf_init(&c->frame, server_session_down_max(c->run->session) + WIRE_OFFER_MAX);
+    buf_init(&c->frame, down + WIRE_OFFER_MAX);
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 

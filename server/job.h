@@ -55,6 +55,9 @@ struct server_job {
                                const struct error *result); /* or NULL */
 
     /* --- what there is of it --- */
+    /* Largest frame a member may send, and the server; NULL: those of a federation without a job.
+     */
+    void (*frames)(const void *s, size_t *up, size_t *down);
     enum server_job_state (*state)(const void *s, enum wire_outcome *outcome);
     /* Where the protocol is over and the job is not (it has moved to OVER): it is told each event.
      * NULL: it never does. */

@@ -242,29 +242,13 @@ const struct nn_net *server_session_head(const struct server_session *s)
     return &s->train.trainer.head.top.net;
 }
 
-static size_t train_up_max(const struct server_session *s)
+void server_session_frames(const struct server_session *s, size_t *up, size_t *down)
 {
-    size_t upload, share;
+    const struct server_job *job = s->fed.play.job;
 
-    if (s->plan_text.len == 0)
-        return WIRE_SETUP_MAX;
-    upload = wire_up_max(s->train.sum.payload_max, s->train.sum.check_bytes);
-    share = server_share_max(s->train.shares);
-    return share > upload ? share : upload;
-}
-
-size_t server_session_up_max(const struct server_session *s)
-{
-    return s->predict != NULL ? server_predict_up_max(s->predict) : train_up_max(s);
-}
-
-size_t server_session_down_max(const struct server_session *s)
-{
-    if (s->predict != NULL)
-        return server_predict_down_max(s->predict);
-    if (s->plan_text.len == 0)
-        return WIRE_SETUP_MAX;
-    return wire_down_max(s->train.trainer.plan, server_share_max(s->train.shares));
+    *up = *down = WIRE_SETUP_MAX;
+    if (job != NULL && job->frames != NULL)
+        job->frames(s->fed.play.state, up, down);
 }
 
 struct spans *server_session_spans(struct server_session *s)

@@ -67,9 +67,8 @@ const struct fedvs_terms *server_session_terms(const struct server_session *s);
 enum status server_session_tested(const struct server_session *s,
                                   struct server_tested *out) MUST_USE;
 const struct nn_net *server_session_head(const struct server_session *s);
-/* Largest frame a member may send under the plan, and the server. */
-size_t server_session_up_max(const struct server_session *s);
-size_t server_session_down_max(const struct server_session *s);
+/* Largest frame a member may send in this job, and the server. */
+void server_session_frames(const struct server_session *s, size_t *up, size_t *down);
 struct spans *server_session_spans(struct server_session *s);
 
 #endif

@@ -331,11 +331,16 @@ enum status answers_remove(const char *state, const char *run, struct error *err
 {
     static const char *const files[] = {"answers", "answers.lock"};
     char path[PATH_MAX];
+    int lock;
+    enum status s = lock_of(&lock, state, run, err);
 
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    if (s != STATUS_OK)
+        return s;
+    for (size_t i = 0; i < sizeof files / sizeof *files && s == STATUS_OK; i++) {
         path_of(path, state, run, files[i]);
         if (unlink(path) != 0 && errno != ENOENT)
-            return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+            s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
     }
-    return STATUS_OK;
+    file_unlock(lock);
+    return s;
 }

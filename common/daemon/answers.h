@@ -53,7 +53,7 @@ enum status answers_count(const char *state, const char *run, size_t *n,
                           struct error *err) MUST_USE;
 enum status answers_forget(const char *state, const char *run, const char *id, size_t *n,
                            struct error *err) MUST_USE;
-/* With the model they go: all of them. */
+/* With the model they go: all of them.  STATUS_CONFIG: somebody has them. */
 enum status answers_remove(const char *state, const char *run, struct error *err) MUST_USE;
 
 #endif

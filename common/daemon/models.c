@@ -259,11 +259,11 @@ enum status models_remove(const char *state, const char *run, struct error *err)
         return error_set(err, STATUS_CONFIG,
                          "%s/models: run %s is in use; go back first, or train another", state,
                          run);
-    if (unlink(path) != 0)
-        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    s = answers_remove(state, run, err);
+    s = answers_remove(state, run, err); /* first: refused while a job gives them */
     if (s != STATUS_OK)
         return s;
+    if (unlink(path) != 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
     path_of(path, state, run, "");
     if (rmdir(path) != 0)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));

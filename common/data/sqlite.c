@@ -1,8 +1,12 @@
 /* sqlite.c -- one SELECT, row by row.
  *
  * The file may come from elsewhere: nothing in its schema is trusted to have effects, no value is
- * longer than a row of text may be, and a view that works for ever before it yields a row, or takes
- * all memory for it, is given up.
+ * longer than a row of text may be, and a view that works for ever before it yields a row, is too
+ * long about every one of them, or takes all memory for it, is given up.
+ *
+ * Nothing is written either.  Of a file in WAL mode SQLite would make two more beside it, unless it
+ * is told that nobody else has a hand on the file: so it is told, where no -wal says that somebody
+ * has, and when the last row is read that still has to be so.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,12 +27,16 @@ static const sqlite3_int64 HEAP_MAX = INT64_C(1) << 31;
 /* Before a row; a sorted view of a large file has to look at all of it first. */
 static const uint64_t STEPS_MAX = 1000000000, STEPS_A_BYTE = 16,
                       STEPS_BYTES_MAX = UINT64_C(1) << 36;
+/* That each row gives back of them: so a view ends, though every row of it may take its time. */
+static const uint64_t STEPS_A_ROW = 100000, STEPS_A_CELL = 16;
 
 struct sqlite {
     sqlite3 *db;
     sqlite3_stmt *rows;
+    bool alone; /* nobody else has a hand on the file, which was `was` then */
+    struct stat was;
     char (*readable)[DECIMAL_READABLE]; /* by column: its text, where that is short (source.h) */
-    uint64_t steps, steps_max;          /* since the last row */
+    uint64_t steps, steps_max;          /* not given back by rows */
 };
 
 static enum status refuse(const struct source *s, struct error *err)
@@ -41,7 +49,9 @@ static enum status refuse(const struct source *s, struct error *err)
     if ((code & 0xff) == SQLITE_IOERR)
         return error_set(err, STATUS_IO, "%s: %s", s->path, sqlite3_errstr(code));
     if (code == SQLITE_INTERRUPT)
-        return source_fail(s, err, "no further row in %llu steps of SQLite: a view without an end?",
+        return source_fail(s, err,
+                           "no further row in %llu steps of SQLite: a view without an end, or far "
+                           "too slow?",
                            (unsigned long long)q->steps_max);
     return source_fail(s, err, "%s", sqlite3_errstr(code));
 }
@@ -87,16 +97,95 @@ enum status sqlite_is(bool *sqlite, const char *path, struct error *err)
     return s;
 }
 
+/* --- a file in WAL mode --- */
+
+static bool has_log(const char *path)
+{
+    char *log = sqlite3_mprintf("%s-wal", path);
+    struct stat is;
+    const bool has = log == NULL || lstat(log, &is) == 0;
+
+    sqlite3_free(log);
+    return has;
+}
+
+/* Bytes 18 and 19 of a file that is in it are 2 (sqlite.org/fileformat2.html, section 1.3). */
+static enum status is_alone(struct source *s, struct error *err)
+{
+    struct sqlite *q = s->state;
+    char header[20] = {0};
+    struct stream in;
+    size_t n = 0;
+    enum status status = stream_open(&in, s->path, err);
+
+    if (status == STATUS_OK)
+        status = stream_read(&in, header, sizeof header, &n, err);
+    stream_close(&in);
+    q->alone = status == STATUS_OK && header[18] == 2 && header[19] == 2 &&
+               stat(s->path, &q->was) == 0 && !has_log(s->path);
+    return status;
+}
+
+/* As a URI, whose signs of its own are written out in a path. */
+static char *uri_of(const char *path)
+{
+    char *uri = sqlite3_mprintf("%s", path[0] == '/' ? "file://" : "file:");
+
+    for (; uri != NULL && *path != 0; path++) {
+        char *longer = strchr("%?#", *path) != NULL ? sqlite3_mprintf("%z%%%02X", uri, *path)
+                                                    : sqlite3_mprintf("%z%c", uri, *path);
+        uri = longer;
+    }
+    return uri == NULL ? NULL : sqlite3_mprintf("%z?immutable=1", uri);
+}
+
+static enum status open_file(struct source *s, struct error *err)
+{
+    struct sqlite *q = s->state;
+    enum status status = is_alone(s, err);
+    char *uri = NULL;
+    int code;
+
+    if (status == STATUS_OK && q->alone) {
+        uri = uri_of(s->path);
+        if (uri == NULL)
+            return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
+    }
+    if (status != STATUS_OK)
+        return status;
+    code = sqlite3_open_v2(uri != NULL ? uri : s->path, &q->db,
+                           SQLITE_OPEN_READONLY | (uri != NULL ? SQLITE_OPEN_URI : 0), NULL);
+    sqlite3_free(uri);
+    return code == SQLITE_OK ? STATUS_OK : refuse(s, err);
+}
+
+/* Whoever began to write meanwhile may have changed what was read behind it. */
+static enum status still_alone(const struct source *s, struct error *err)
+{
+    const struct sqlite *q = s->state;
+    struct stat is;
+
+    if (!q->alone || (stat(s->path, &is) == 0 && !has_log(s->path) && is.st_ino == q->was.st_ino &&
+                      is.st_dev == q->was.st_dev && is.st_size == q->was.st_size &&
+                      is.st_ctim.tv_sec == q->was.st_ctim.tv_sec &&
+                      is.st_ctim.tv_nsec == q->was.st_ctim.tv_nsec))
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA, "%s: it was written to while it was read", s->path);
+}
+
+/* --- rows --- */
+
 static enum status sqlite_next(struct source *s, bool *more, struct error *err)
 {
     struct sqlite *q = s->state;
     const int step = sqlite3_step(q->rows);
+    const uint64_t back = STEPS_A_ROW + STEPS_A_CELL * s->cols;
 
     *more = step == SQLITE_ROW;
-    q->steps = 0;
+    q->steps -= q->steps < back ? q->steps : back;
     s->row++;
     if (step == SQLITE_DONE)
-        return STATUS_OK;
+        return still_alone(s, err);
     if (step != SQLITE_ROW)
         return refuse(s, err);
     for (size_t i = 0; i < s->cols; i++) {
@@ -200,8 +289,9 @@ enum status sqlite_open(struct source *s, const struct source_options *o, struct
         return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
     s->state = q;
     s->ops = &sqlite_ops;
-    if (sqlite3_open_v2(s->path, &q->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-        return refuse(s, err);
+    status = open_file(s, err);
+    if (status != STATUS_OK)
+        return status;
     limit(s, o);
     if (o->table == NULL || o->table[0] == 0)
         status = only_table(s, &only, err);

@@ -1,6 +1,7 @@
 /* sqlite.h -- a table or view of a SQLite file as a source.
  *
- * Read in one statement, so as it was at one moment; nothing is written.  Whole numbers are text of
+ * Read in one statement, so as it was at one moment; nothing is written, but for the memory that
+ * SQLite shares with who is writing to a file in WAL mode (its -shm).  Whole numbers are text of
  * their digits, so that long ids stay exact; NULL is a missing cell; a blob is refused.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -35,6 +35,12 @@ struct predict_round {
     bool relay_due, summing; /* summing: what is worked on are the others' shares */
 };
 
+/* Rows that were asked for, in this process: how far they have come, and in how many rounds they
+ * were new, or not. */
+struct predict_asked {
+    uint64_t until, once, again;
+};
+
 struct party_predict {
     /* What the session lends (party/job.h). */
     const struct party_setup *setup;
@@ -62,6 +68,7 @@ struct party_predict {
     struct digest hash;
     struct trail trail; /* over the ids of this generation's rounds */
     struct predict_round round;
+    struct predict_asked asked;
     uint64_t seen[WIRE_MEMBERS_MAX]; /* by roster index: the highest number of a ledger */
     uint64_t ended;                  /* rounds of this generation that all have sent in */
     uint64_t rounds, released;

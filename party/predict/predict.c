@@ -177,7 +177,7 @@ static void report(const void *state, struct party_report *r)
 {
     const struct party_predict *p = state;
 
-    r->progress = (struct party_progress){.rounds = p->rounds, .furthest = p->rounds};
+    r->progress = (struct party_progress){.rounds = p->rounds, .furthest = p->asked.until};
     r->planned = p->planned;
     r->plan = p->plan;
     r->mechanism = p->mechanism;

@@ -13,6 +13,7 @@
 #include "common/data/table.h"
 #include "common/flow/dither.h"
 #include "common/secagg/draw.h"
+#include "common/wire/limits.h"
 
 #include <string.h>
 
@@ -51,9 +52,28 @@ static enum status find_rows(struct party_predict *p, const struct wire_bytes *i
                         : violation(p, "names more rows than it asks for: place", r->place);
 }
 
+/* Each answer shows a little more of the same rows, and is charged; some member, or the server, may
+ * have rounds end in the middle over and over. */
+static enum status count_asked(struct party_predict *p)
+{
+    struct predict_asked *n = &p->asked;
+
+    if (p->round.place >= n->until) {
+        n->until = p->round.place + p->round.rows;
+        n->once++;
+    } else if (++n->again > WIRE_AGAIN_MAX + n->once) {
+        return error_set(p->error, STATUS_PROTOCOL,
+                         "%llu rounds were opened again, and %llu once: some member, or the "
+                         "server, lets none come to its end",
+                         (unsigned long long)n->again, (unsigned long long)n->once);
+    }
+    return STATUS_OK;
+}
+
 static enum status plan_round(struct party_predict *p, const struct wire_broadcast *b)
 {
     struct predict_round *r = &p->round;
+    enum status s;
     const uint32_t left = b->place < p->about.rows ? p->about.rows - (uint32_t)b->place : 0;
 
     if (b->generation != p->set->generation)
@@ -71,7 +91,8 @@ static enum status plan_round(struct party_predict *p, const struct wire_broadca
     r->number = b->round;
     r->place = b->place;
     r->rows = left < p->about.batch ? left : p->about.batch;
-    return find_rows(p, &b->ids);
+    s = count_asked(p);
+    return s == STATUS_OK ? find_rows(p, &b->ids) : s;
 }
 
 /* Beside a later answer, or what the others hold, such an answer would show a row (parts.h). */

@@ -162,26 +162,6 @@ struct server_terms server_predict_terms(const struct server_predict *p,
     };
 }
 
-static size_t share_frame(const struct server_predict *p)
-{
-    return p->relay.share_max == 0 ? 0 : wire_share_max(p->relay.share_max, p->relay.tags);
-}
-
-size_t server_predict_up_max(const struct server_predict *p)
-{
-    const size_t upload = wire_up_max(p->payload_max, p->check_bytes), share = share_frame(p);
-
-    return share > upload ? share : upload;
-}
-
-size_t server_predict_down_max(const struct server_predict *p)
-{
-    const size_t ids = (size_t)p->about.batch * 65 + WIRE_OVERHEAD_MAX,
-                 least = wire_down_max(&p->plan, share_frame(p));
-
-    return ids > least ? ids : least;
-}
-
 uint64_t server_predict_rounds(const struct server_predict *p)
 {
     return p->rounds;

@@ -8,6 +8,7 @@
 #include "common/base/subnormal.h"
 #include "common/flow/dither.h"
 #include "server/members.h"
+#include "server/seats.h"
 
 /* --- a set comes together --- */
 
@@ -178,7 +179,9 @@ static struct server_next done(void *state, struct actions *a, const struct erro
         return next_of(NEXT_FAIL);
     }
     p->rounds++;
-    p->place += p->rows;
+    p->place += p->rows; /* these are never asked for again */
+    for (uint32_t m = 0; m < p->fed->set.n; m++)
+        server_was_whole(p->fed, p->fed->set.member[m]);
     if (p->place < p->about.rows)
         return open_round(p, a);
     return next_finish(OUTCOME_COMPLETED);
@@ -192,6 +195,22 @@ static enum server_job_state job_state(const void *state, enum wire_outcome *out
     return p->place == p->about.rows ? JOB_DONE : p->rounds > 0 ? JOB_BEGUN : JOB_FRESH;
 }
 
+static void frames(const void *state, size_t *up, size_t *down)
+{
+    const struct server_predict *p = state;
+    const size_t ids = (size_t)p->about.batch * 65 + WIRE_OVERHEAD_MAX,
+                 share = p->relay.share_max == 0
+                             ? 0
+                             : wire_share_max(p->relay.share_max, p->relay.tags);
+
+    *up = wire_up_max(p->payload_max, p->check_bytes);
+    *down = wire_down_max(&p->plan, share);
+    if (share > *up)
+        *up = share;
+    if (ids > *down)
+        *down = ids;
+}
+
 const struct server_job server_job_predict = {
     .came = nothing,
     .prepare = prepare,
@@ -202,5 +221,6 @@ const struct server_job server_job_predict = {
     .settle = nothing,
     .work = work,
     .done = done,
+    .frames = frames,
     .state = job_state,
 };

@@ -61,9 +61,6 @@ struct server_predict {
 enum status server_predict_new(struct server_predict **out, const struct server_setup *setup,
                                struct server_federation *fed, struct error *err) MUST_USE;
 void server_predict_free(struct server_predict *p); /* NULL is fine */
-/* Largest frame a member may send, and the server. */
-size_t server_predict_up_max(const struct server_predict *p);
-size_t server_predict_down_max(const struct server_predict *p);
 /* On what terms a federation plays it. */
 struct server_terms server_predict_terms(const struct server_predict *p,
                                          const struct server_setup *setup);

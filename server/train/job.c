@@ -311,6 +311,17 @@ static void ended(void *state, enum wire_outcome outcome)
     server_watch_end(&s->watcher, outcome, status_exit_code(s->fed->error.status));
 }
 
+static void frames(const void *state, size_t *up, size_t *down)
+{
+    const struct server_train *s = state;
+    const size_t share = server_share_max(s->shares);
+
+    *up = wire_up_max(s->sum.payload_max, s->sum.check_bytes);
+    if (share > *up)
+        *up = share;
+    *down = wire_down_max(s->trainer.plan, share);
+}
+
 const struct server_job server_job_train = {
     .start = start,
     .fits = fits,
@@ -332,6 +343,7 @@ const struct server_job server_job_train = {
     .done = done,
     .recalled = recalled,
     .kept = kept,
+    .frames = frames,
     .state = job_state,
     .alone = alone,
     .ended = ended,

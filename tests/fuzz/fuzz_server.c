@@ -47,11 +47,13 @@ static void lose(struct sim *s, uint32_t party, const struct error *why)
 static void tell(struct sim *s, uint32_t party, struct buf *frame)
 {
     struct sim_party *p = &s->party[party];
-    const size_t most = p->joined ? server_session_up_max(s->server) : WIRE_JOIN_MAX;
     struct event e = {.kind = EVENT_MESSAGE, .peer = party};
     struct error err = {0};
     struct wire_msg m;
+    size_t most = WIRE_JOIN_MAX, down;
 
+    if (p->joined)
+        server_session_frames(s->server, &most, &down);
     if (frame->len > most)
         error_set(&err, STATUS_LIMIT, "frame over the limit");
     else if (wire_unpack(&m, &s->unpacker, frame->data, frame->len, &err) == STATUS_OK)

@@ -136,12 +136,14 @@ static void hand_over(struct sim *s, const struct flight *f, const struct wire_m
 static size_t frame_max(struct sim *s, const struct flight *f)
 {
     struct sim_party *p = &s->party[f->party];
-    size_t *most = f->up ? &s->up_max : &p->down_max,
-           now = f->up ? server_session_up_max(s->server)
-                       : party_session_report(p->session)->down_max;
+    size_t *most = f->up ? &s->up_max : &p->down_max, now, down;
 
     if (f->up && !known_to_server(p))
         return WIRE_JOIN_MAX;
+    if (f->up)
+        server_session_frames(s->server, &now, &down);
+    else
+        now = party_session_report(p->session)->down_max;
     *most = now > *most ? now : *most;
     return *most;
 }

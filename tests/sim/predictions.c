@@ -219,12 +219,21 @@ static void drop_letters(struct play *p, uint32_t who)
     }
 }
 
+static void forget_all(struct play *p)
+{
+    p->server->predict->place = 0;
+    for (uint32_t i = 0; i < PARTIES; i++)
+        p->server->fed.peer[i].losses = 0;
+}
+
 /* The connection of one ends: both hear of it, what was on its way is lost, and it comes again. */
 static void lose(struct play *p, uint32_t who)
 {
     static const struct error gone = {.status = STATUS_NET};
 
     drop_letters(p, who);
+    if (p->forgets)
+        forget_all(p);
     tell_server(p, (struct event){.kind = EVENT_LOST, .peer = who, .error = &gone});
     tell_party(p, who, (struct event){.kind = EVENT_LOST, .error = &gone});
     tell_party(p, who, (struct event){.kind = EVENT_JOINED});
@@ -243,6 +252,15 @@ static void restart(struct play *p, uint32_t who)
     tell_party(p, who, (struct event){.kind = EVENT_JOINED});
 }
 
+/* The upload that is due. */
+static bool is_lost(struct play *p, uint32_t who)
+{
+    const uint32_t nth = ++p->player[who].uploads;
+
+    return ++p->uploads == p->lose_at ||
+           (p->lose_but > 0 && who == p->lose_who && nth % p->lose_but != 0);
+}
+
 static void deliver(struct play *p, struct letter *l)
 {
     struct error err = {0};
@@ -254,7 +272,7 @@ static void deliver(struct play *p, struct letter *l)
     if (l->frame.len == 0)
         return;
     assert_int_equal(wire_unpack(&m, &p->unpacker, l->frame.data, l->frame.len, &err), STATUS_OK);
-    if (l->up && m.kind == WIRE_UPLOAD && ++p->uploads == p->lose_at) {
+    if (l->up && m.kind == WIRE_UPLOAD && is_lost(p, l->who)) {
         lose(p, l->who);
         return;
     }

@@ -23,6 +23,7 @@ struct player {
     struct table rows;
     uint32_t charges, unknown, fail_at; /* fail_at: this charge fails */
     uint64_t charged, sent;             /* rows; rounds whose first bytes have left */
+    uint32_t uploads;                   /* that were on their way */
     bool ended;
     enum status why;
 };
@@ -40,7 +41,9 @@ struct play {
     size_t first, n;
     struct wire_unpacker unpacker;
     uint32_t delivered, kill_at, kill_who; /* before this letter a party's process is killed */
-    uint32_t uploads, lose_at; /* that the server was sent; before this one its sender is lost */
+    uint32_t uploads, lose_at;   /* that the server was sent; before this one its sender is lost */
+    uint32_t lose_who, lose_but; /* of this party's, too, all but each that is the so-manieth; 0 */
+    bool forgets;                /* and the server is one that then begins at the first row again */
     bool ended;
     enum wire_outcome outcome;
     struct error error;

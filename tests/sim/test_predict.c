@@ -73,6 +73,69 @@ static void test_a_lost_party_costs_the_round_under_way(void **state)
     }
 }
 
+/* Twice a round, of which each is asked three times and has an end: six times in all. */
+static void test_losses_with_whole_rounds_between_end_nothing(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    for (uint32_t but = 2; but <= 3; but++) {
+        predictions_begin(&p, predictions_fixed);
+        p.lose_who = 2;
+        p.lose_but = but;
+        predictions_play(&p);
+        predictions_complete(&p);
+        assert_true(predictions_apart(&p) < 1e-4);
+        assert_int_equal(p.player[2].uploads, 3 * but);
+        for (int k = 0; k < PARTIES; k++)
+            assert_int_equal(p.player[k].charged, but * ROWS);
+        predictions_end(&p);
+    }
+}
+
+static void test_three_losses_in_one_round_end_the_job(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    predictions_begin(&p, predictions_fixed);
+    p.lose_who = 2;
+    p.lose_but = 4;
+    predictions_play(&p);
+    assert_true(p.ended && p.outcome == OUTCOME_FAILED);
+    assert_non_null(strstr(p.error.text, "p3 was lost 3 times in a row"));
+    for (int k = 0; k < PARTIES; k++)
+        assert_int_equal(p.player[k].charged, 3 * 1024);
+    predictions_end(&p);
+}
+
+/* The server forgets what it has scored, and who was lost: rows are asked for 64 times more than
+ * there were rounds, or in 64 generations without one that was new. */
+static void test_rows_are_not_asked_for_again_without_end(void **state)
+{
+    static const struct {
+        uint32_t but, once, again;
+        const char *says;
+    } how[] = {{2, 2, WIRE_AGAIN_MAX + 2, "67 rounds were opened again, and 2 once"},
+               {1000, 1, PARTY_STALLED_MAX, "64 generations without a step forward"}};
+    static struct play p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
+        predictions_begin(&p, predictions_fixed);
+        p.forgets = true;
+        p.lose_who = 2;
+        p.lose_but = how[i].but;
+        predictions_play(&p);
+        assert_true(p.ended && p.outcome == OUTCOME_FAILED);
+        if (strstr(p.error.text, how[i].says) == NULL)
+            fail_msg("%s", p.error.text);
+        for (int k = 0; k < PARTIES; k++)
+            assert_true(p.player[k].charges <= how[i].once + how[i].again);
+        predictions_end(&p);
+    }
+}
+
 /* Before each letter in turn, each party: the job goes on with the next process, every byte that
  * leaves is charged before (party_asks looks), and a round that was lost is charged once more. */
 static void test_a_party_killed_at_any_message_sends_nothing_uncharged(void **state)
@@ -282,6 +345,9 @@ int main(void)
         cmocka_unit_test(test_scores_are_those_of_the_packages),
         cmocka_unit_test(test_noise_shows_in_the_scores),
         cmocka_unit_test(test_a_lost_party_costs_the_round_under_way),
+        cmocka_unit_test(test_losses_with_whole_rounds_between_end_nothing),
+        cmocka_unit_test(test_three_losses_in_one_round_end_the_job),
+        cmocka_unit_test(test_rows_are_not_asked_for_again_without_end),
         cmocka_unit_test(test_a_party_killed_at_any_message_sends_nothing_uncharged),
         cmocka_unit_test(test_a_charge_that_fails_ends_the_job_and_nothing_leaves),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_answered_where_there_is_noise),

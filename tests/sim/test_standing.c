@@ -521,6 +521,36 @@ static void test_random_sequences_of_jobs_end_as_each_would_alone(void **state)
     assert_true(completed > 300 && failed > 100);
 }
 
+/* A run that is ended in its first round and offered again is another meeting, for which a party
+ * counts anew; so it is with any other plan.  What bounds both is that each time is paid for, and
+ * that nothing leaves when it cannot be. */
+static void test_a_run_that_is_offered_over_and_over_is_paid_for_each_time(void **state)
+{
+    enum { OFFERED = PARTY_STALLED_MAX + 16, SPENT = PARTY_STALLED_MAX + 11 };
+    struct sim *s = standing(0);
+    uint32_t in_vain = 0;
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = 2, .kind = WIRE_UPLOAD});
+    for (uint32_t i = 0; i < PARTIES; i++)
+        sim_fail_charge(s, i, SPENT, STATUS_BUDGET);
+    for (uint32_t i = 1; i <= OFFERED; i++) {
+        const uint64_t sent = sim_uploaded(s, 0);
+
+        standing_play(s, &runs[0].job);
+        sim_run(s, HOUR_US);
+        assert_false(standing_plays(s));
+        assert_int_equal(sim_server_report(s)->steps, 0);
+        assert_int_equal(sim_uploaded(s, 0), sim_charged(s, 0));
+        if (sim_uploaded(s, 0) == sent) {
+            assert_non_null(strstr(sim_server_end(s)->error.text, "privacy budget"));
+            in_vain++;
+        }
+    }
+    assert_int_equal(in_vain, 1);
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_the_same_of_a_run_on_shares_of_data),
         cmocka_unit_test(test_who_misses_the_end_of_a_probe_is_in_the_next_job),
         cmocka_unit_test(test_who_is_away_when_a_job_is_ended_is_in_the_next),
+        cmocka_unit_test(test_a_run_that_is_offered_over_and_over_is_paid_for_each_time),
         cmocka_unit_test(test_random_sequences_of_jobs_end_as_each_would_alone),
     };
 

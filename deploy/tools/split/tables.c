@@ -1,7 +1,9 @@
 /* tables.c -- any source of rows, once through, cell by cell to whom the column belongs.
  *
  * Without a column that is the id, a row's id is made of the digest of its file and its number from
- * 0: two files never share one.  Which set it belongs to hangs on the number alone.
+ * 0: two files never share one, and the same file has the same ids again.  Who sees them can try on
+ * the digest what the file may hold (docs/tables.md).  Which set a row belongs to hangs on the
+ * number alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

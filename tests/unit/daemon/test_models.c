@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "common/daemon/models.h"
+
+#include "common/daemon/answers.h"
 #include "tests/unit/daemon/packages.h"
 
 static void keep(const char *state, struct packages *s, char run[PACKAGE_RUN_MAX + 1])
@@ -69,6 +71,8 @@ static void test_going_back_is_to_the_one_before_that_is_still_there(void **stat
 {
     const char *dir = *state;
     char run[3][PACKAGE_RUN_MAX + 1], now[PACKAGE_RUN_MAX + 1];
+    const struct answers_key key = {.outputs = 1};
+    struct answers answers = {0};
     struct packages s = {0};
     struct error err = {0};
 
@@ -78,6 +82,9 @@ static void test_going_back_is_to_the_one_before_that_is_still_there(void **stat
         keep(dir, &s, run[i]);
     }
     assert_int_equal(models_remove(dir, run[2], &err), STATUS_CONFIG); /* it is in use */
+    assert_int_equal(answers_open(&answers, dir, run[1], &key, &err), STATUS_OK);
+    assert_int_equal(models_remove(dir, run[1], &err), STATUS_CONFIG); /* a job gives its answers */
+    answers_close(&answers);
     assert_int_equal(models_remove(dir, run[1], &err), STATUS_OK);
     assert_int_equal(models_remove(dir, run[1], &err), STATUS_CONFIG);
     assert_int_equal(models_rollback(dir, now, &err), STATUS_OK);

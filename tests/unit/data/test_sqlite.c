@@ -170,7 +170,28 @@ static void test_a_view_that_never_yields_is_given_up(void **state)
     }
 }
 
-/* What it takes altogether is not bounded, as long as rows come. */
+/* Each row far below what may pass before one; all of them together beyond what rows give back. */
+static void test_a_view_of_slow_rows_is_given_up(void **state)
+{
+#define SLOW(ROWS)                                                                                 \
+    "CREATE VIEW a AS " COUNTED " WHERE i < " ROWS ") SELECT i AS id, (WITH RECURSIVE m(j) AS "    \
+    "(SELECT 1 UNION ALL SELECT j + 1 FROM m WHERE j < 10000 + 0 * n.i) SELECT count(*) FROM m) "  \
+    "AS x FROM n"
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    assert_int_equal(read_view(&t, &s, SLOW("100")), STATUS_DATA);
+    assert_non_null(strstr(err.text, "far too slow?"));
+    if (read_view(&t, &s, SLOW("2")) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(t.rows, 2);
+    assert_true(t.x[1] == 10000);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+/* What it takes altogether is not bounded, as long as rows come soon. */
 static void test_a_view_of_many_rows_is_read(void **state)
 {
     struct schema s = {0};
@@ -186,6 +207,88 @@ static void test_a_view_of_many_rows_is_read(void **state)
     schema_deinit(&s);
 }
 
+/* --- WAL --- */
+
+#define WAL "PRAGMA journal_mode = wal; CREATE TABLE a (id, x); INSERT INTO a VALUES (1, 2)"
+
+/* Of the scratch folder's files, those of this name. */
+static bool is_there(const char *name)
+{
+    return access(scratch_path(name), F_OK) == 0;
+}
+
+static void test_of_a_file_in_wal_mode_nothing_is_written(void **state)
+{
+    static const char *const names[] = {"a?b.db", "50%.db", "c#d.db", "t.db"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char wal[32], shm[32];
+        struct schema s = {0};
+        struct table t;
+
+        assert_int_equal(rename(database(WAL), scratch_path(names[i])), 0);
+        if (read_from(&t, &s, scratch_path(names[i]), NULL) != STATUS_OK)
+            fail_msg("%s", err.text);
+        assert_true(t.rows == 1 && t.x[0] == 2);
+        snprintf(wal, sizeof wal, "%s-wal", names[i]);
+        snprintf(shm, sizeof shm, "%s-shm", names[i]);
+        assert_false(is_there(wal) || is_there(shm));
+        table_deinit(&t);
+        schema_deinit(&s);
+    }
+}
+
+static sqlite3 *open_to_write(const char *path, const char *statements)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, statements, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    return db;
+}
+
+static void test_what_is_in_a_log_only_is_read_too(void **state)
+{
+    sqlite3 *db = open_to_write(database(WAL), "INSERT INTO a VALUES (3, 4)");
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    assert_true(is_there("t.db-wal"));
+    if (read_from(&t, &s, scratch_path("t.db"), NULL) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_true(t.rows == 2 && t.x[1] == 4);
+    table_deinit(&t);
+    schema_deinit(&s);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Between two rows somebody opens it and changes it; whether the log stays or is folded in. */
+static void test_a_file_in_wal_mode_that_changes_meanwhile_is_refused(void **state)
+{
+    (void)state;
+    for (int stays = 0; stays <= 1; stays++) {
+        const struct source_options o = {.table = NULL};
+        struct source s;
+        sqlite3 *db;
+        bool more;
+
+        assert_int_equal(source_open(&s, database(WAL), &o, &err), STATUS_OK);
+        assert_int_equal(source_next(&s, &more, &err), STATUS_OK);
+        assert_true(more);
+        db = open_to_write(scratch_path("t.db"), "INSERT INTO a VALUES (3, 4)");
+        if (!stays)
+            assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        assert_int_equal(source_next(&s, &more, &err), STATUS_DATA);
+        assert_non_null(strstr(err.text, "it was written to while it was read"));
+        source_close(&s);
+        if (stays)
+            assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,7 +297,11 @@ int main(void)
         cmocka_unit_test(test_what_is_no_cell_is_refused_with_its_row),
         cmocka_unit_test(test_half_a_database_is_refused),
         cmocka_unit_test(test_a_view_that_never_yields_is_given_up),
+        cmocka_unit_test(test_a_view_of_slow_rows_is_given_up),
         cmocka_unit_test(test_a_view_of_many_rows_is_read),
+        cmocka_unit_test(test_of_a_file_in_wal_mode_nothing_is_written),
+        cmocka_unit_test(test_what_is_in_a_log_only_is_read_too),
+        cmocka_unit_test(test_a_file_in_wal_mode_that_changes_meanwhile_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
