@@ -104,7 +104,7 @@ timeout 5 "$VFL_BIN/vfl-party" -c base/party-1/config.yaml --set server=127.0.0.
     --set state_key=state.key >trap.log 2>&1
 same 'lock, no shares' "$(cd state-party && ls -d lock), $([ -e state-party/shares ] || echo no shares)" \
     'what is left of shares goes with the next run'
-for file in lock checkpoint.sealed journal-1.sealed; do
+for file in lock checkpoint.sealed journal-1.sealed generation; do
     for what in link pipe folder; do
         rm -rf state-server
         mkdir -m 700 state-server
@@ -117,6 +117,11 @@ for file in lock checkpoint.sealed journal-1.sealed; do
         same 'ends, as it was' "$code, $(cat precious)" "a server's $file is a $what"
     done
 done
+
+rm -rf state-server
+mkdir -m 700 state-server
+printf 'colonnade generation 1' >state-server/generation
+expect 2 'state-server/generation: damaged' 'a damaged count of generations is refused' server
 
 # What is written while a run goes on: figures, summary, model, address. Nothing reaches what a link leads to.
 whole_run() { # WHAT FILE: a run with WHAT in the place of the server's FILE

@@ -263,7 +263,7 @@ static void test_a_stop_between_jobs_and_in_one_ends_that_process_alone(void **s
 
 enum { AWAY = 1 };
 
-enum miss { CUT_OFF, KILLED, DOWN_FOR_LONG };
+enum miss { CUT_OFF, UNHEARD_BY_SERVER, UNHEARD_BY_PARTY, KILLED, DOWN_FOR_LONG, MISSES };
 
 /* What each party has when the server hears that its model is final: it is kept from then on. */
 struct missed {
@@ -275,14 +275,18 @@ struct missed {
 static void miss_the_end(struct sim *s, int who, uint32_t to, const struct wire_msg *m, void *owner)
 {
     struct missed *e = owner;
+    const bool dies = e->how >= KILLED,
+               unheard = e->how == UNHEARD_BY_SERVER || e->how == UNHEARD_BY_PARTY;
 
     if (who != SIM_SERVER && m->kind == WIRE_KEPT && m->kept.final)
         sim_model(s, who, e->kept[who]);
     if (who != SIM_SERVER || to != AWAY || m->kind != WIRE_FINISH)
         return;
-    sim_break_at(s, (struct sim_break){.what = e->how == CUT_OFF ? SIM_CUT : SIM_DEATH,
+    sim_break_at(s, (struct sim_break){.what = dies ? SIM_DEATH : SIM_CUT,
                                        .who = AWAY,
                                        .at_us = sim_now_us(s),
+                                       .unheard_us = unheard ? 50000 : 0,
+                                       .party_unaware = e->how == UNHEARD_BY_PARTY,
                                        .down_us = e->how == DOWN_FOR_LONG ? 500000 : 0});
 }
 
@@ -296,18 +300,15 @@ static void over(struct sim *s, int who, void *owner)
     (void)s, (void)who, (void)owner;
 }
 
-static struct sim *ends_without(struct missed *e, const struct standing_job *job)
+static void ends_without(struct sim *s, struct missed *e, const struct standing_job *job)
 {
-    struct sim *s = standing(0);
-
     s->ear = (struct sim_ear){miss_the_end, charged, over, e};
     standing_play(s, job);
     run_while(s, standing_plays);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     sim_run(s, 1);
-    assert_false(s->party[AWAY].connected);
+    assert_true(!s->party[AWAY].connected || s->party[AWAY].deaf_us > 0);
     s->ear = (struct sim_ear){NULL, NULL, NULL, NULL};
-    return s;
 }
 
 /* The server has its end, and who missed it has the model; it takes part in whatever comes, the
@@ -315,12 +316,13 @@ static struct sim *ends_without(struct missed *e, const struct standing_job *job
 static void test_who_misses_the_end_of_a_run_has_its_model_and_is_in_the_next_job(void **state)
 {
     (void)state;
-    for (enum miss how = CUT_OFF; how <= DOWN_FOR_LONG; how++) {
+    for (enum miss how = CUT_OFF; how < MISSES; how++) {
         for (size_t first = 0; first < DROPS; first++) {
             for (size_t second = 0; second < DROPS; second++) {
                 struct missed e = {.how = how};
-                struct sim *s = ends_without(&e, &runs[first].job);
+                struct sim *s = standing(0);
 
+                ends_without(s, &e, &runs[first].job);
                 for (uint32_t i = 0; i < PARTIES; i++)
                     assert_string_equal(e.kept[i], runs[first].model[i + 1]);
                 play(s, &runs[second].job);
@@ -336,13 +338,43 @@ static void test_who_misses_the_end_of_a_run_has_its_model_and_is_in_the_next_jo
     }
 }
 
+/* Of the shares that it holds nothing is used again: all data are dealt anew. */
+static void test_the_same_of_a_run_on_shares_of_data(void **state)
+{
+    (void)state;
+    for (enum miss how = CUT_OFF; how < MISSES; how++) {
+        const struct sim_options o = {
+            .parties = PARTIES,
+            .train_rows = 12,
+            .checkpoint_rounds = 1,
+            .quiet = true,
+            .stands = true,
+            .watch = true,
+            .party_sets = {"model.layers=[]", "model.polynomial.degree=1"},
+            .sets = {"training.epochs=2", "protocol.aggregation=fedvs"}};
+        struct sim *s = sim_new(&o);
+        const struct standing_job job = {.kind = STANDING_TRAIN, .plan = s->plan};
+        struct missed e = {.how = how};
+        char again[MODELS][65];
+
+        ends_without(s, &e, &job);
+        play(s, &job);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        models_of(s, again);
+        for (uint32_t i = 0; i < PARTIES; i++)
+            assert_string_equal(again[i + 1], e.kept[i]);
+        leave(s);
+    }
+}
+
 static void test_who_misses_the_end_of_a_probe_is_in_the_next_job(void **state)
 {
     (void)state;
-    for (enum miss how = CUT_OFF; how <= DOWN_FOR_LONG; how++) {
+    for (enum miss how = CUT_OFF; how < MISSES; how++) {
         struct missed e = {.how = how};
-        struct sim *s = ends_without(&e, &probe);
+        struct sim *s = standing(0);
 
+        ends_without(s, &e, &probe);
         play(s, &runs[0].job);
         expect_models(s, &runs[0]);
         leave(s);
@@ -527,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_the_end_of_a_job_waits_for_its_checkpoint),
         cmocka_unit_test(test_a_stop_between_jobs_and_in_one_ends_that_process_alone),
         cmocka_unit_test(test_who_misses_the_end_of_a_run_has_its_model_and_is_in_the_next_job),
+        cmocka_unit_test(test_the_same_of_a_run_on_shares_of_data),
         cmocka_unit_test(test_who_misses_the_end_of_a_probe_is_in_the_next_job),
         cmocka_unit_test(test_who_is_away_when_a_job_is_ended_is_in_the_next),
         cmocka_unit_test(test_a_run_that_is_offered_over_and_over_is_paid_for_each_time),
