@@ -150,6 +150,16 @@ predict_end() {
     done
 }
 
+# An answer is of an id: who has changed a row's cells has to be told that it was not looked at.
+predict_say_kept() {
+    sed -n 's/^# \([0-9]*\) rows, by .* \([0-9]*\) to be asked for$/\1 \2/p' "$folder/server/checked.txt" \
+        >"$folder/kept.txt"
+    read -r wanted asked <"$folder/kept.txt"
+    rm "$folder/kept.txt"
+    [ "$wanted" -eq "$asked" ] || say "kept      $((wanted - asked)) of $wanted answers are of their ids:" \
+        'where cells have changed, move predict.epoch'
+}
+
 predict_main() {
     need flock awk nproc seq setsid setpriv
     # shellcheck source=/dev/null
@@ -180,5 +190,6 @@ predict_main() {
     out=$folder # of what follows
     cluster_show
     say "scores    $scores"
+    predict_say_kept
     [ "${quiet:-no}" = yes ] || sed -n 's/^# class \([0-9]*\) is \(.*\)/score_\1   \2/p' "$folder/server/checked.txt"
 }
