@@ -7,6 +7,7 @@
 #include "common/base/folder.h"
 #include "common/crypto/secret.h"
 #include "common/daemon/guesses.h"
+#include "common/daemon/runs.h"
 #include "common/privacy/ledger.h"
 #include "common/privacy/ledger_print.h"
 #include "party/books.h"
@@ -96,55 +97,73 @@ static const struct roster_entry *other(const struct party_inputs *in, const cha
 
 /* --- the own one: what the checkpoint knows of it --- */
 
-static enum status load_both(const struct party_inputs *in, struct buf *saved, struct buf *before,
-                             struct error *err)
-{
-    enum status s = party_checkpoint_load(in, in->config.state, saved, err);
+struct own {
+    const struct party_inputs *in;
+    uint64_t last, was; /* where the ledger ends; how far it had come */
+    bool any;           /* checkpoint that knows of it */
+};
 
-    return s == STATUS_OK ? party_checkpoint_load_before(in, in->config.state, before, err) : s;
+static enum status load_both(const struct own *o, const char *folder, struct buf *saved,
+                             struct buf *before, struct error *err)
+{
+    enum status s = party_checkpoint_load(o->in, folder, saved, err);
+
+    return s == STATUS_OK ? party_checkpoint_load_before(o->in, folder, before, err) : s;
 }
 
 /* The older one first: each writing makes the last one the one before. */
-static enum status write_both(const struct party_inputs *in, const struct buf *saved,
+static enum status write_both(const struct own *o, const char *folder, const struct buf *saved,
                               const struct buf *before, struct error *err)
 {
+    const struct wire_bytes older = {before->data, before->len}, last = {saved->data, saved->len};
     enum status s = STATUS_OK;
 
     if (before->len > 0)
-        s = party_checkpoint_write(in, in->config.state,
-                                   &(struct wire_bytes){before->data, before->len}, err);
-    return s == STATUS_OK
-               ? party_checkpoint_write(in, in->config.state,
-                                        &(struct wire_bytes){saved->data, saved->len}, err)
-               : s;
+        s = party_checkpoint_write(o->in, folder, &older, err);
+    return s == STATUS_OK ? party_checkpoint_write(o->in, folder, &last, err) : s;
 }
 
+/* Of one run. */
+static enum status forget_in(void *owner, const char *folder, struct error *err)
+{
+    struct own *o = owner;
+    struct buf saved = {0}, before = {0};
+    uint64_t was[2] = {0, 0};
+    bool any = false;
+    enum status s = load_both(o, folder, &saved, &before, err);
+
+    if (s == STATUS_OK) {
+        any = party_train_forget_ledger(before.data, before.len, o->last, &was[0]);
+        any |= party_train_forget_ledger(saved.data, saved.len, o->last, &was[1]);
+    }
+    if (any)
+        s = write_both(o, folder, &saved, &before, err);
+    for (int i = 0; i < 2; i++)
+        o->was = was[i] > o->was ? was[i] : o->was;
+    o->any |= any;
+    secret_buf_deinit(&saved);
+    secret_buf_deinit(&before);
+    return s;
+}
+
+/* Of the one run of this state, and of all those of a party that stands. */
 static enum status forget_own(const struct party_inputs *in, uint64_t last, struct buf *out,
                               struct error *err)
 {
-    struct buf saved = {0}, before = {0};
-    uint64_t was = 0, was_before = 0;
-    bool any = false;
-    enum status s = load_both(in, &saved, &before, err);
+    struct own o = {.in = in, .last = last};
+    enum status s = forget_in(&o, in->config.state, err);
 
-    if (s == STATUS_OK) {
-        any = party_train_forget_ledger(before.data, before.len, last, &was_before);
-        any |= party_train_forget_ledger(saved.data, saved.len, last, &was);
-    }
-    if (any)
-        s = write_both(in, &saved, &before, err);
-    secret_buf_deinit(&saved);
-    secret_buf_deinit(&before);
+    if (s == STATUS_OK)
+        s = runs_each(in->config.state, forget_in, &o, err);
     if (s != STATUS_OK)
         return s;
-    if (!any)
+    if (!o.any)
         s = buf_printf(out, "no checkpoint here knows of this ledger\n");
     else
         s = buf_printf(out,
                        "forgotten: this ledger had come to number %llu when the checkpoint was "
                        "made; it ends at %llu\n",
-                       (unsigned long long)(was > was_before ? was : was_before),
-                       (unsigned long long)last);
+                       (unsigned long long)o.was, (unsigned long long)last);
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 

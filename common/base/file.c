@@ -109,6 +109,20 @@ static enum status check_own(int fd, const char *path, struct error *err)
     return STATUS_OK;
 }
 
+/* Cut to nothing, for this program to fill.  Whoever may not read what it writes anew may not read
+ * it in an old file's place either, so that one's mode is narrowed first. */
+static enum status begin_anew(int fd, const char *path, unsigned mode, struct error *err)
+{
+    struct stat st;
+    bool well = fstat(fd, &st) == 0;
+
+    if (well && S_ISREG(st.st_mode) && (st.st_mode & 0777 & ~mode) != 0)
+        well = fchmod(fd, st.st_mode & mode) == 0;
+    if (well)
+        well = ftruncate(fd, 0) == 0 || errno == EINVAL; /* a device */
+    return well ? STATUS_OK : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+}
+
 static enum status open_own(int *fd, const char *path, int flags, unsigned mode, enum kinds kinds,
                             struct error *err)
 {
@@ -133,8 +147,8 @@ static enum status open_own(int *fd, const char *path, int flags, unsigned mode,
         return s;
     }
     s = check_own(*fd, path, err);
-    if (s == STATUS_OK && (flags & O_TRUNC) != 0 && ftruncate(*fd, 0) != 0 && errno != EINVAL)
-        s = error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (s == STATUS_OK && (flags & O_TRUNC) != 0)
+        s = begin_anew(*fd, path, mode, err);
     if (s != STATUS_OK) {
         close(*fd);
         *fd = -1;

@@ -18,7 +18,7 @@ enum status file_open(int *fd, const char *path, struct error *err) MUST_USE;
 
 /* Opens what this program keeps or writes itself, `flags` and `mode` as in open(2): a regular file
  * under this one name, of this user or of root, never a link.  A new one gets `mode`.  With O_TRUNC
- * nothing is cut before that is known. */
+ * nothing is cut before that is known, and an old one is left with no more than `mode`. */
 enum status file_open_own(int *fd, const char *path, int flags, unsigned mode,
                           struct error *err) MUST_USE;
 /* The same, or a character device (/dev/full): only for a path of the command line. */

@@ -1,4 +1,4 @@
-/* runs.c -- how many runs a state folder holds.
+/* runs.c -- which runs a state folder holds, and how many.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/daemon/runs.h"
@@ -30,6 +30,32 @@ enum status runs_room(const char *state, const char *folder, struct error *err)
     if (n < RUNS_MAX + 2) /* with . and .. */
         return STATUS_OK;
     return error_set(err, STATUS_IO, "%s: %d runs are kept: remove some", path, RUNS_MAX);
+}
+
+enum status runs_each(const char *state,
+                      enum status (*visit)(void *owner, const char *folder, struct error *err),
+                      void *owner, struct error *err)
+{
+    char path[PATH_MAX], folder[PATH_MAX];
+    enum status s = STATUS_OK;
+    const struct dirent *entry;
+    DIR *d;
+
+    snprintf(path, sizeof path, "%s/runs", state);
+    d = opendir(path);
+    if (d == NULL)
+        return errno == ENOENT ? STATUS_OK
+                               : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    while (s == STATUS_OK && (entry = readdir(d)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        if (snprintf(folder, sizeof folder, "%s/%s", path, entry->d_name) >= (int)sizeof folder)
+            s = error_set(err, STATUS_IO, "%s: a name that is too long", path);
+        else
+            s = visit(owner, folder, err);
+    }
+    closedir(d);
+    return s;
 }
 
 const char *runs_name(const char *folder)

@@ -11,6 +11,11 @@ enum { RUNS_MAX = 4096 }; /* folders that one side keeps; an operator removes ol
 /* Is `folder` there, or may it be made?  STATUS_IO: as many are. */
 enum status runs_room(const char *state, const char *folder, struct error *err) MUST_USE;
 
+/* Calls visit with the folder of each run that is kept, in no order, up to the first failure. */
+enum status runs_each(const char *state,
+                      enum status (*visit)(void *owner, const char *folder, struct error *err),
+                      void *owner, struct error *err) MUST_USE;
+
 /* The name of the run that a folder is of: what stands behind its last slash. */
 const char *runs_name(const char *folder);
 

@@ -201,6 +201,12 @@ for i in 1 2 3; do
         'nobody remembers the ledger, but the checkpoint does' party $i --set server=127.0.0.1:1
     same 1 "$(grep -c error: said)" 'which is said in a line'
 done
+mkdir -p state-1/runs/0123456789abcdef # one that stands has it there
+cp state-1/checkpoint* state-1/runs/0123456789abcdef
+mkdir aside && mv state-1/checkpoint* aside
+expect 0 'forgotten: this ledger had come' 'in the folder of a run, too' party 1 --ledger-forget p1
+expect 0 'this ledger had come to number 0 when' 'once' party 1 --ledger-forget p1
+rm -r state-1/runs && mv aside/checkpoint* state-1
 for i in 1 2 3; do
     expect 0 'forgotten: this ledger had come to number [1-9][0-9]* when' 'an operator lets the own one go' \
         party $i --ledger-forget "p$i"

@@ -134,6 +134,20 @@ job cancel 8 >said
 expect 1 stopped 'cancelled' job wait 8
 expect 0 completed 'the next is played' job wait 9
 
+# --- a party whose rows to predict cannot be read ---
+: >party-1.log
+cp run/data/party-1-test.csv kept.csv
+sed -i '2s/,.*/,x/' run/data/party-1-test.csv
+n=$(job submit predict ids)
+wait_until said party-1.log 'failed: .*party-1-test.csv:2: ' && ok 'its own log says why' ||
+    not_ok 'it does not say why'
+same 'running' "$(state_of "$n")" 'nobody is told: it looks absent'
+grep -q 'party-1-test.csv\|p1 refuses' server.log && not_ok 'the server hears of the file' || ok 'nor what is wrong'
+cp kept.csv run/data/party-1-test.csv
+job cancel "$n" >said
+expect 1 stopped 'the job is cancelled' job wait "$n"
+expect 0 completed 'the next one finds all of them' job wait "$(job submit predict ids)"
+
 # --- who is at the socket without the token ---
 control=run/server/control
 ask() { # TOKEN OPTIONS... PATH

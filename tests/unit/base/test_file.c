@@ -446,6 +446,33 @@ static void test_a_new_file_replaces_an_old_one_and_no_trap(void **state)
 }
 
 /* The atomic way takes the name away from whatever has it, and leaves what that led to alone. */
+/* What is for its owner alone does not go to whoever could read the old file; what is for all is
+ * left to those whom its owner had chosen. */
+static void test_what_replaces_an_old_file_is_for_no_more_than_a_new_one(void **state)
+{
+    static const struct {
+        unsigned old, mode, after;
+    } rows[] = {{0644, 0600, 0600}, {0640, 0600, 0600}, {0600, 0600, 0600},
+                {0200, 0600, 0200}, {0640, 0666, 0640}, {0644, 0666, 0644}};
+    const char *path = scratch_path("old");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error err = {0};
+        struct stat st;
+        FILE *f;
+
+        scratch_write_text("old", "what was there");
+        assert_int_equal(chmod(path, rows[i].old), 0);
+        assert_int_equal(file_create(&f, path, rows[i].mode, &err), STATUS_OK);
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0777, rows[i].after);
+        assert_int_equal(st.st_size, 0);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 static void test_a_file_written_whole_takes_the_place_of_a_trap(void **state)
 {
     const char *good = write_good("as it was");
@@ -522,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_what_a_user_names_may_be_a_link_and_is_never_waited_for),
         cmocka_unit_test(test_a_lock_is_no_way_around),
         cmocka_unit_test(test_a_new_file_replaces_an_old_one_and_no_trap),
+        cmocka_unit_test(test_what_replaces_an_old_file_is_for_no_more_than_a_new_one),
         cmocka_unit_test(test_a_file_written_whole_takes_the_place_of_a_trap),
         cmocka_unit_test(test_an_output_of_the_command_line_may_be_a_device),
         cmocka_unit_test(test_a_file_of_another_user_is_not_taken_for_ones_own),

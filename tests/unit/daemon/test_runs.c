@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,6 +50,42 @@ static void test_there_is_room_until_as_many_runs_are_kept(void **state)
     assert_int_equal(rmdir(scratch_path("runs")), 0);
 }
 
+static enum status visit(void *owner, const char *folder, struct error *err)
+{
+    unsigned *seen = owner;
+
+    *seen |= 1u << atoi(runs_name(folder));
+    return *seen == 0x82 ? error_set(err, STATUS_IO, "these two") : STATUS_OK;
+}
+
+static void test_each_run_is_visited_up_to_a_failure(void **state)
+{
+    struct error err = {0};
+    unsigned seen = 0;
+    char path[512];
+
+    (void)state;
+    assert_int_equal(runs_each(scratch_dir(), visit, &seen, &err), STATUS_OK); /* no folder */
+    assert_int_equal(seen, 0);
+    assert_int_equal(mkdir(scratch_path("runs"), 0700), 0);
+    for (unsigned i = 1; i <= 3; i++) {
+        run_path(path, i);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    assert_int_equal(runs_each(scratch_dir(), visit, &seen, &err), STATUS_OK);
+    assert_int_equal(seen, 0xe);
+    for (unsigned i = 2; i <= 3; i++) {
+        run_path(path, i);
+        assert_int_equal(rmdir(path), 0);
+    }
+    seen = 0x80;
+    assert_int_equal(runs_each(scratch_dir(), visit, &seen, &err), STATUS_IO);
+    assert_string_equal(err.text, "these two");
+    run_path(path, 1);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(scratch_path("runs")), 0);
+}
+
 static void test_a_run_is_named_by_the_end_of_its_folder(void **state)
 {
     (void)state;
@@ -62,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_is_room_until_as_many_runs_are_kept),
+        cmocka_unit_test(test_each_run_is_visited_up_to_a_failure),
         cmocka_unit_test(test_a_run_is_named_by_the_end_of_its_folder),
     };
 
