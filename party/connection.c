@@ -157,16 +157,22 @@ static void on_frame(void *owner, struct net_conn *conn, uint8_t *bytes, size_t 
         follow_plan(c);
 }
 
+/* What is under way may still be an earlier job's: when it is done, it is dialled again. */
 static void on_redial(uv_timer_t *t)
 {
-    connection_dial(t->data);
+    struct connection *c = t->data;
+
+    if (!driver_works(c->driver))
+        connection_dial(c);
 }
 
 static void plan_redial(struct connection *c)
 {
     const uint64_t most = c->refused ? REDIAL_REFUSED_MS : REDIAL_MAX_MS;
-    uint64_t wait = c->redial_ms / 2 + rng_below(&c->run->chance, c->redial_ms / 2 + 1);
+    uint64_t wait =
+        c->away_ms + c->redial_ms / 2 + rng_below(&c->run->chance, c->redial_ms / 2 + 1);
 
+    c->away_ms = 0;
     c->redial_ms = c->redial_ms * 2 < most ? c->redial_ms * 2 : most;
     uv_timer_start(&c->redial, on_redial, wait, 0);
 }
@@ -186,7 +192,7 @@ static void on_close(void *owner, struct net_conn *conn, const struct error *why
     struct connection *c = owner;
     struct error as_net = *why;
     const struct event e = {.kind = EVENT_LOST, .error = &as_net};
-    bool was_open = c->open, works = driver_works(c->driver);
+    const bool was_open = c->open, works = driver_works(c->driver);
 
     (void)conn;
     /* Bytes that were damaged on their way break a stream that was good: another one may be. */
@@ -197,10 +203,12 @@ static void on_close(void *owner, struct net_conn *conn, const struct error *why
     uv_timer_stop(&c->delay);
     if (c->closed)
         return;
-    log_close(was_open, why);
+    if (c->away_ms == 0)
+        log_close(was_open, why);
     if (works || was_open || status_kind(why->status) != STATUS_KIND_NET)
         driver_tell(c->driver, &e);
-    if (!works && !c->closed) /* or else when the work is done and the session knows of the loss */
+    /* Or else when the work is done and the session knows of the loss, which may begin some. */
+    if (!driver_works(c->driver) && !c->closed)
         plan_redial(c);
 }
 
@@ -228,6 +236,15 @@ void connection_pause(struct connection *c, bool paused)
         net_conn_pause(c->conn, paused);
     else if (!paused)
         plan_redial(c);
+}
+
+void connection_leave(struct connection *c, uint64_t away_ms)
+{
+    if (c->closed || c->conn == NULL)
+        return;
+    log_warn("away from the server for %.3g s, as one who is not there", (double)away_ms / 1000);
+    c->away_ms = away_ms;
+    net_conn_close(c->conn, false);
 }
 
 void connection_end_run(struct connection *c, const struct error *why)

@@ -23,7 +23,8 @@ struct connection {
     bool open; /* TLS is up and the server is the roster's */
     bool closed;
     uint64_t redial_ms;
-    bool refused; /* the server's last word was that it will not have this party */
+    uint64_t away_ms; /* not 0: this side has left for so long */
+    bool refused;     /* the server's last word was that it will not have this party */
     struct wire_unpacker unpacker;
     size_t frame_max;
     struct buf frame, delayed; /* delayed: a frame that inject.delay holds back */
@@ -43,6 +44,8 @@ void connection_deinit(struct connection *c);
 enum status connection_send(struct connection *c, const struct action *a) MUST_USE;
 /* Work has begun, or ended: then a connection that was lost meanwhile is dialled again. */
 void connection_pause(struct connection *c, bool paused);
+/* As one who has died: it is dialled again after so long. */
+void connection_leave(struct connection *c, uint64_t away_ms);
 /* For a reason of this side's the run cannot go on, and what work is for is not sent. */
 void connection_end_run(struct connection *c, const struct error *why);
 /* New certificates and CRL; a live connection is checked against them. */

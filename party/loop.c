@@ -69,6 +69,7 @@ static enum status act(void *owner, const struct action *a)
     case ACTION_SEND: return send_message(l, a);
     case ACTION_CHARGE: give_back(l, &a->charge); break;
     case ACTION_FINISH: finish(l, a); break;
+    case ACTION_LEAVE: connection_leave(&l->connection, a->after_ms); break;
     case ACTION_DROP:
     case ACTION_REPORT:
     case ACTION_ARM:

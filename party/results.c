@@ -183,7 +183,7 @@ static enum status copy_columns(struct package *m, const struct party_inputs *in
     return STATUS_OK;
 }
 
-enum status party_results_package(const struct party_results *r, struct party_session *p,
+enum status party_results_package(const struct party_results *r, struct party_session *p, bool use,
                                   struct error *err)
 {
     const struct party_report *rep = party_session_report(p);
@@ -203,8 +203,10 @@ enum status party_results_package(const struct party_results *r, struct party_se
     s = copy_columns(&m, r->in);
     s = s == STATUS_OK ? models_keep(r->in->config.state, &m, rep->bottom, err)
                        : error_set(err, s, "model package: %s", status_words(s));
+    if (s == STATUS_OK && use)
+        s = models_use(r->in->config.state, m.run, err);
     if (s == STATUS_OK)
-        log_info("the model of run %s is kept, and in use", m.run);
+        log_info("the model of run %s is kept%s", m.run, use ? ", and in use" : "");
     package_deinit(&m);
     return s;
 }

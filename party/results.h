@@ -41,7 +41,7 @@ struct party_ending {
     uint64_t now_us;
 };
 /* The bottom of a run that is complete as a package of models (common/daemon/models.h). */
-enum status party_results_package(const struct party_results *r, struct party_session *p,
+enum status party_results_package(const struct party_results *r, struct party_session *p, bool use,
                                   struct error *err) MUST_USE;
 enum status party_results_end(struct party_results *r, struct party_session *p,
                               const struct books *b, const struct party_ending *end,

@@ -138,7 +138,6 @@ static enum status recall(void *owner, const struct wire_job *job,
     enum status s = enter_run(r, digest, err);
 
     r->playing = true;
-    r->packaged = false;
     setup->ledger.records = books_records(&r->books);
     if (s != STATUS_OK)
         return s;
@@ -261,8 +260,8 @@ static enum status end_training(struct party_run *r, struct error *err)
     if (needed) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->folder, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
-    if (rep->progress.final && (!needed || stands(r)) && !r->packaged && written == STATUS_OK)
-        written = party_results_package(&r->results, r->session, &unwritten);
+    if (rep->progress.final && (!needed || stands(r)) && written == STATUS_OK)
+        written = party_results_package(&r->results, r->session, true, &unwritten);
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, r->folder, &unwritten);
     if ((!needed || !rep->shared) && written == STATUS_OK)
@@ -283,11 +282,11 @@ void party_run_final(struct party_run *r)
 {
     struct error err = {0};
 
-    if (!stands(r))
-        return; /* its process ends with the run, and the next one goes on to that end */
-    r->packaged = party_results_package(&r->results, r->session, &err) == STATUS_OK;
-    if (!r->packaged) /* at the end it is tried again */
-        log_error("%s", err.text);
+    /* Else its process ends with the run, and the next one goes on to that end. */
+    if (!stands(r) || !party_session_report(r->session)->progress.final)
+        return;
+    if (party_results_package(&r->results, r->session, false, &err) != STATUS_OK)
+        log_error("%s", err.text); /* at the end it is tried again */
 }
 
 /* Of a job that has not begun here there is nothing to keep: whoever offers such jobs fills no

@@ -18,7 +18,6 @@ struct party_run {
     const struct party_options *options;
     char folder[CONFIG_PATH_MAX]; /* of this run's files: the state, or one in it */
     bool playing;                 /* a job that was offered is not over */
-    bool packaged;                /* its final model is kept for predictions */
     struct asked asked;           /* of a party that stands, to its last job of predictions */
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
@@ -39,7 +38,8 @@ enum status party_run_begin(struct party_run *r, struct error *err) MUST_USE;
 /* Files of the end; the run's own failure, if any, is the answer. */
 enum status party_run_end(struct party_run *r, struct error *err) MUST_USE;
 /* The server is about to hear that this party's model is final: from then on it needs nobody, and
- * its word that the run is over may never come.  A party that stands keeps the model now. */
+ * its word that the run is over may never come.  A party that stands keeps the model now, and has
+ * it in use with the end. */
 void party_run_final(struct party_run *r);
 /* Files of the end of one job of a party that stands, whose way to end is a line in the log. */
 void party_run_job_ended(struct party_run *r);

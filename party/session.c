@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/crypto/secret.h"
+#include "common/daemon/package.h"
 #include "common/flow/job.h"
 #include "party/core.h"
 #include "party/words.h"
@@ -63,12 +64,15 @@ static void say_why(const struct party_session *p, struct actions *a)
     words_for_server(send->msg.refuse.text, &p->error, p->setup.config->state);
 }
 
-/* The server is told why, but not of memory: how much a bottom takes may hang on the records. */
+/* The server is told why, but not of memory: how much a bottom takes may hang on the records.  Then
+ * this side is gone, as if it had died, for as long as a job waits for somebody. */
 static void refuse(struct party_session *p, struct actions *a)
 {
     bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->progress.applied > 0;
 
-    if (p->error.status != STATUS_MEMORY)
+    if (p->error.status == STATUS_MEMORY)
+        actions_add(a, ACTION_LEAVE)->after_ms = PARTY_FIRST_PATIENCE_MS;
+    else
         say_why(p, a);
     finish(p, a, spent ? OUTCOME_BUDGET : OUTCOME_FAILED);
 }
@@ -99,10 +103,13 @@ static void accuse_or_refuse(struct party_session *p, struct actions *a)
 static void refuse_if(struct party_session *p, struct actions *a, enum status s)
 {
     p->error.status = s;
-    if (p->setup.answers.silent) /* for what the rows are, maybe: as one who is not there */
-        finish(p, a, OUTCOME_FAILED);
-    else
+    if (!p->setup.answers.silent) {
         refuse(p, a);
+        return;
+    }
+    p->setup.answers.silent = false;
+    actions_add(a, ACTION_LEAVE)->after_ms = p->setup.answers.model->plan.protocol.patience_ms;
+    finish(p, a, OUTCOME_FAILED);
 }
 
 /* --- agreeing on a set --- */
@@ -176,7 +183,7 @@ static void send_join(struct actions *a, const struct wire_join *j)
 static void say_standing(struct party_session *p, struct actions *a, const struct wire_offer *o)
 {
     p->standing.join.generation = o->generation;
-    if (!p->standing.said)
+    if (!p->standing.said && !p->setup.answers.silent)
         send_join(a, &p->standing.join);
 }
 

@@ -135,7 +135,6 @@ static void take_join(struct connections *c, struct link *k, const struct wire_m
 {
     struct link *old = c->party[k->peer];
     struct event e = {.kind = EVENT_JOINED, .peer = k->peer, .msg = m};
-    size_t up, down;
 
     if (m->kind != WIRE_JOIN) {
         link_warn(k, &c->few, "%s: %s before join", net_conn_address(k->conn),
@@ -151,8 +150,7 @@ static void take_join(struct connections *c, struct link *k, const struct wire_m
     }
     net_conn_accept(k->conn, c->up_max);
     shape_link(c, k);
-    server_session_frames(c->run->session, &up, &down);
-    net_conn_set_queue_max(k->conn, 2 * down);
+    net_conn_set_queue_max(k->conn, c->queue_max);
     k->joined = true;
     link_count(k, &c->run->results.traffic, TRAFFIC_UP, m, frame);
     c->party[k->peer] = k;
@@ -236,11 +234,24 @@ void connections_pause(struct connections *c, bool paused)
         net_conn_pause(k->conn, paused);
 }
 
+/* The most of any job: what is on its way may still be an earlier one's. */
+static void follow_queues(struct connections *c, size_t most)
+{
+    if (most <= c->queue_max)
+        return;
+    c->queue_max = most;
+    for (size_t i = 0; i < roster_of(c)->n; i++) {
+        if (c->party[i] != NULL)
+            net_conn_set_queue_max(c->party[i]->conn, most);
+    }
+}
+
 void connections_follow_sizes(struct connections *c)
 {
     size_t up, down;
 
     server_session_frames(c->run->session, &up, &down);
+    follow_queues(c, 2 * down);
     if (up <= c->up_max && down + WIRE_OFFER_MAX <= c->frame.max)
         return;
     c->frame.max = down + WIRE_OFFER_MAX;
@@ -250,10 +261,8 @@ void connections_follow_sizes(struct connections *c)
     }
     c->up_max = up;
     for (size_t i = 0; i < roster_of(c)->n; i++) {
-        if (c->party[i] == NULL)
-            continue;
-        net_conn_set_frame_max(c->party[i]->conn, up);
-        net_conn_set_queue_max(c->party[i]->conn, 2 * down);
+        if (c->party[i] != NULL)
+            net_conn_set_frame_max(c->party[i]->conn, up);
     }
 }
 
@@ -296,6 +305,7 @@ static enum status init_wire(struct connections *c, struct error *err)
     server_session_frames(c->run->session, &c->up_max, &down);
     s = wire_unpacker_init(&c->unpacker, c->up_max);
     buf_init(&c->frame, down + WIRE_OFFER_MAX);
+    c->queue_max = 2 * down;
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 

@@ -24,7 +24,7 @@ struct connections {
     bool closed;
     struct wire_unpacker unpacker;
     struct buf frame;
-    size_t up_max;
+    size_t up_max, queue_max;
     struct link_few few;
 };
 

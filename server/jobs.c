@@ -100,9 +100,10 @@ struct server_next server_speaks_again(struct server_federation *f, uint32_t pee
 {
     struct server_peer *p = &f->peer[peer];
 
-    if (j->generation < f->set.generation)
-        return next_of(
-            NEXT_WAIT); /* of an offer that another has overtaken: it answers that, too */
+    /* Of an offer that another has overtaken, or a loss has undone: it answers the next, too. */
+    if (j->generation < f->set.generation ||
+        (j->generation == f->set.generation && f->sm.phase == PHASE_GATHER))
+        return next_of(NEXT_WAIT);
     if (j->between_jobs || f->sm.phase != PHASE_AGREE || p->member < 0 || p->answered ||
         j->generation != f->set.generation || p->spoke_again == j->generation) {
         error_set(&f->error, STATUS_PROTOCOL, "%s: a second join in phase %s", server_name(f, peer),

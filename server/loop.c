@@ -114,6 +114,7 @@ static enum status act(void *owner, const struct action *a)
     switch (a->kind) {
     case ACTION_SEND: return send_message(l, a);
     case ACTION_DROP: connections_drop(&l->connections, a); break;
+    case ACTION_LEAVE: CHECK(!"a server stays"); break;
     case ACTION_REPORT: report(l); break;
     case ACTION_FORGET: journal_forget(l->run.journal, a->step); break;
     case ACTION_FINISH: finish(l, a); break;

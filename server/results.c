@@ -317,6 +317,8 @@ enum status server_results_package(const struct server_results *r, struct server
     st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), err)
                          : error_set(err, st, "model package: %s", status_words(st));
     if (st == STATUS_OK)
+        st = models_use(r->in->home, m.run, err);
+    if (st == STATUS_OK)
         log_info("the model of run %s is kept, and in use", m.run);
     package_deinit(&m);
     return st;

@@ -76,7 +76,7 @@ static size_t last_line(const struct buf *b, char run[PACKAGE_RUN_MAX + 1])
     return at;
 }
 
-static enum status put_into_use(const char *state, const char *run, struct error *err)
+enum status models_use(const char *state, const char *run, struct error *err)
 {
     char last[PACKAGE_RUN_MAX + 1];
     struct buf b;
@@ -185,7 +185,7 @@ enum status models_keep(const char *state, struct package *p, const struct nn_ne
     buf_deinit(&out);
     if (s == STATUS_OK && taken)
         s = error_set(err, STATUS_LIMIT, "%s/models: %d runs of one plan", state, MODELS_MAX);
-    return s == STATUS_OK ? put_into_use(state, p->run, err) : s;
+    return s;
 }
 
 /* Where the model of this run is. */

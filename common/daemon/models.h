@@ -14,11 +14,13 @@
 
 enum { MODELS_MAX = 4096 }; /* that one side keeps */
 
-/* Writes a package (filled in but for its name, package_print) and puts it into use.  Its run is
+/* Writes a package (filled in but for its name, package_print).  Its run is
  * called by the first 16 digits of the plan's digest, and -2, -3, ... where another run of the same
  * plan has that name.  The same package again is the one that is there. */
 enum status models_keep(const char *state, struct package *p, const struct nn_net *n,
                         struct error *err) MUST_USE;
+/* Of what is kept: predictions are by this one, unless another is named. */
+enum status models_use(const char *state, const char *run, struct error *err) MUST_USE;
 
 /* Is it a name that a run can have? */
 bool models_name(const char *run);

@@ -23,6 +23,7 @@ enum action_kind {
     ACTION_CHARGE, /* reserve or return releases in the ledger, then tell it EVENT_CHARGED */
     ACTION_KEEP,   /* write a checkpoint, while the session goes on; then tell it EVENT_KEPT */
     ACTION_DROP,   /* refuse `peer` with error and close its connection */
+    ACTION_LEAVE,  /* a party: close the connection, and come back after_ms from now */
     ACTION_REPORT, /* an evaluation is complete: write it down */
     ACTION_RECALL, /* gradients of steps gone by, out of the journal; then tell it EVENT_RECALLED */
     ACTION_FORGET, /* nobody needs the journal's steps before `step` again */

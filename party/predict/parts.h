@@ -32,13 +32,15 @@ struct predict_round {
     uint32_t *row;     /* by row of the round: of the table; SIZE of the table: unknown */
     uint32_t *charged; /* known of them */
     uint8_t view[WIRE_DIGEST_BYTES], dither[WIRE_DIGEST_BYTES];
+    bool again;              /* its rows were asked for before */
     bool relay_due, summing; /* summing: what is worked on are the others' shares */
 };
 
-/* Rows that were asked for, in this process: how far they have come, and in how many rounds they
- * were new, or not. */
+/* Rows that were asked for, in this process: the place of the last ones, how far they have come,
+ * what ids they were, and in how many rounds they were new, or not. */
 struct predict_asked {
-    uint64_t until, once, again;
+    uint64_t place, until, once, again;
+    uint8_t ids[DIGEST_BYTES];
 };
 
 struct party_predict {

@@ -52,16 +52,30 @@ static enum status find_rows(struct party_predict *p, const struct wire_bytes *i
                         : violation(p, "names more rows than it asks for: place", r->place);
 }
 
-/* Each answer shows a little more of the same rows, and is charged; some member, or the server, may
- * have rounds end in the middle over and over. */
-static enum status count_asked(struct party_predict *p)
+/* The job's rows are as many ids as its text says, whatever generations it takes: a round that all
+ * have answered is never asked again, and the one that was not is, as it was.  Each answer shows a
+ * little more of the same rows, and is charged; some member, or the server, may have rounds end in
+ * the middle over and over. */
+static enum status count_asked(struct party_predict *p, const struct wire_bytes *ids)
 {
     struct predict_asked *n = &p->asked;
+    uint8_t digest[DIGEST_BYTES];
 
+    digest_sha256(digest, ids->data, ids->n);
+    if (n->once > 0 && p->round.place < n->place)
+        return violation(p, "asks again for rows that all have answered: place", p->round.place);
+    if (n->once > 0 && p->round.place == n->place && memcmp(digest, n->ids, sizeof digest) != 0)
+        return violation(p, "asks for other rows than before: place", p->round.place);
+    n->place = p->round.place;
+    memcpy(n->ids, digest, sizeof digest);
     if (p->round.place >= n->until) {
         n->until = p->round.place + p->round.rows;
         n->once++;
-    } else if (++n->again > WIRE_AGAIN_MAX + n->once) {
+        p->round.again = false;
+        return STATUS_OK;
+    }
+    p->round.again = true;
+    if (++n->again > WIRE_AGAIN_MAX + n->once) {
         return error_set(p->error, STATUS_PROTOCOL,
                          "%llu rounds were opened again, and %llu once: some member, or the "
                          "server, lets none come to its end",
@@ -91,7 +105,7 @@ static enum status plan_round(struct party_predict *p, const struct wire_broadca
     r->number = b->round;
     r->place = b->place;
     r->rows = left < p->about.batch ? left : p->about.batch;
-    s = count_asked(p);
+    s = count_asked(p, &b->ids);
     return s == STATUS_OK ? find_rows(p, &b->ids) : s;
 }
 
@@ -120,7 +134,7 @@ enum status predict_broadcast(struct party_predict *p, struct actions *a,
         .mechanism = p->mechanism,
         .purpose = PURPOSE_EVALUATE_TEST,
         .predicts = true,
-        .unknown = p->round.unknown,
+        .unknown = p->round.again ? 0 : p->round.unknown, /* these are counted */
         .plan = p->digest,
         .place = p->round.place,
         .rounds = 1,

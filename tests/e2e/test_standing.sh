@@ -142,7 +142,9 @@ sed -i '2s/,.*/,x/' run/data/party-1-test.csv
 n=$(job submit predict ids)
 wait_until said party-1.log 'failed: .*party-1-test.csv:2: ' && ok 'its own log says why' ||
     not_ok 'it does not say why'
-same 'running' "$(state_of "$n")" 'nobody is told: it looks absent'
+wait_until said server.log 'p1 lost in phase agree' && ok 'it is gone, as if it had died' ||
+    not_ok 'it stays and is silent'
+same 'running' "$(state_of "$n")" 'nobody is told'
 grep -q 'party-1-test.csv\|p1 refuses' server.log && not_ok 'the server hears of the file' || ok 'nor what is wrong'
 cp kept.csv run/data/party-1-test.csv
 job cancel "$n" >said

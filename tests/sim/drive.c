@@ -215,6 +215,7 @@ static enum status server_acts(void *owner, const struct action *a)
             close_all(s);
         break;
     case ACTION_FORGET: disk_forget(s, a->step); break;
+    case ACTION_LEAVE: CHECK(!"a server stays"); break;
     case ACTION_REPORT: break;
     case ACTION_APPEND:
     case ACTION_TURN:
@@ -260,6 +261,14 @@ static void heard_charge(struct sim_party *p, const struct action_charge *c)
         s->ear.charged(p->world, p->self, c, s->ear.owner);
 }
 
+/* One that stands is away for so long; any other has ended anyway. */
+static void leaves(struct sim_party *p, uint64_t away_ms)
+{
+    p->away_us = away_ms * 1000;
+    p->leaves = (struct sim_break){.what = SIM_CUT, .who = (int)p->self};
+    p->world->soon[p->self] = &p->leaves;
+}
+
 static enum status party_acts(void *owner, const struct action *a)
 {
     struct sim_party *p = owner;
@@ -278,6 +287,7 @@ static enum status party_acts(void *owner, const struct action *a)
         during_begins(p->world, (int)p->self, a);
         break;
     case ACTION_FINISH: finish(p->world, (int)p->self, a); break;
+    case ACTION_LEAVE: leaves(p, a->after_ms); break;
     case ACTION_DROP:
     case ACTION_REPORT:
     case ACTION_APPEND:

@@ -36,8 +36,9 @@ static void party_hears(struct sim *s, uint32_t party)
 
     p->connected = false;
     p->deaf_us = 0;
-    p->connect_us =
-        s->now_us + (s->options.reconnect_us > 0 ? s->options.reconnect_us : RECONNECT_US);
+    p->connect_us = s->now_us + p->away_us +
+                    (s->options.reconnect_us > 0 ? s->options.reconnect_us : RECONNECT_US);
+    p->away_us = 0;
     world_tell_party(s, party, &lost);
 }
 

@@ -219,9 +219,14 @@ static void drop_letters(struct play *p, uint32_t who)
     }
 }
 
-static void forget_all(struct play *p)
+static void lie(struct play *p)
 {
-    p->server->predict->place = 0;
+    char *id = p->ids + p->at[p->server->predict->place];
+
+    if (p->manner == SERVER_REPEATS)
+        p->server->predict->place = 0;
+    if (p->manner == SERVER_CHANGES)
+        id[0] = '2';
     for (uint32_t i = 0; i < PARTIES; i++)
         p->server->fed.peer[i].losses = 0;
 }
@@ -232,8 +237,8 @@ static void lose(struct play *p, uint32_t who)
     static const struct error gone = {.status = STATUS_NET};
 
     drop_letters(p, who);
-    if (p->forgets)
-        forget_all(p);
+    if (p->manner != SERVER_RIGHT)
+        lie(p);
     tell_server(p, (struct event){.kind = EVENT_LOST, .peer = who, .error = &gone});
     tell_party(p, who, (struct event){.kind = EVENT_LOST, .error = &gone});
     tell_party(p, who, (struct event){.kind = EVENT_JOINED});

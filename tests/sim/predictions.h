@@ -43,7 +43,12 @@ struct play {
     uint32_t delivered, kill_at, kill_who; /* before this letter a party's process is killed */
     uint32_t uploads, lose_at;   /* that the server was sent; before this one its sender is lost */
     uint32_t lose_who, lose_but; /* of this party's, too, all but each that is the so-manieth; 0 */
-    bool forgets;                /* and the server is one that then begins at the first row again */
+    enum {
+        SERVER_RIGHT,
+        SERVER_FORGETS, /* who was lost, whenever somebody is */
+        SERVER_REPEATS, /* and begins at the first row again */
+        SERVER_CHANGES, /* and asks for other ids at the same place */
+    } manner;
     bool ended;
     enum wire_outcome outcome;
     struct error error;

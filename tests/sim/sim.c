@@ -34,7 +34,8 @@ static void settle(struct sim *s)
         if (s->soon[i] != NULL) {
             const struct sim_break *b = s->soon[i];
             s->soon[i] = NULL;
-            life_break(s, b);
+            if (b != &s->party[i].leaves || !s->party[i].end.over)
+                life_break(s, b);
         }
         if (s->leave_soon[i] && !world_works(s, SIM_SERVER)) {
             s->leave_soon[i] = false;

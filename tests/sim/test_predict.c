@@ -109,21 +109,26 @@ static void test_three_losses_in_one_round_end_the_job(void **state)
     predictions_end(&p);
 }
 
-/* The server forgets what it has scored, and who was lost: rows are asked for 64 times more than
- * there were rounds, or in 64 generations without one that was new. */
+/* Rows that all have answered are asked for no more; others stay the same ids, and are asked for 64
+ * times more than there were rounds, or in 64 generations without one that was new. */
 static void test_rows_are_not_asked_for_again_without_end(void **state)
 {
     static const struct {
-        uint32_t but, once, again;
+        int manner;
+        uint32_t but, charges;
         const char *says;
-    } how[] = {{2, 2, WIRE_AGAIN_MAX + 2, "67 rounds were opened again, and 2 once"},
-               {1000, 1, PARTY_STALLED_MAX, "64 generations without a step forward"}};
+    } how[] = {
+        {SERVER_FORGETS, 40, WIRE_AGAIN_MAX + 4, "67 rounds were opened again, and 2 once"},
+        {SERVER_FORGETS, 1000, PARTY_STALLED_MAX + 1, "64 generations without a step forward"},
+        {SERVER_REPEATS, 2, 3, "asks again for rows that all have answered: place 0"},
+        {SERVER_CHANGES, 1000, 1, "asks for other rows than before: place 0"},
+    };
     static struct play p;
 
     (void)state;
     for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
         predictions_begin(&p, predictions_fixed);
-        p.forgets = true;
+        p.manner = how[i].manner;
         p.lose_who = 2;
         p.lose_but = how[i].but;
         predictions_play(&p);
@@ -131,9 +136,27 @@ static void test_rows_are_not_asked_for_again_without_end(void **state)
         if (strstr(p.error.text, how[i].says) == NULL)
             fail_msg("%s", p.error.text);
         for (int k = 0; k < PARTIES; k++)
-            assert_true(p.player[k].charges <= how[i].once + how[i].again);
+            assert_true(p.player[k].charges <= how[i].charges);
         predictions_end(&p);
     }
+}
+
+/* One that is lost over and over has nobody's limit used up: each unknown id is counted once. */
+static void test_an_unknown_id_that_is_asked_for_again_is_counted_once(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    predictions_begin(&p, predictions_pbm);
+    p.player[1].rows.id_text[0] = '0'; /* of the last round */
+    p.manner = SERVER_FORGETS;
+    p.lose_who = 2;
+    p.lose_but = 3;
+    predictions_play(&p);
+    predictions_complete(&p);
+    assert_int_equal(p.player[1].unknown, 1);
+    assert_true(p.player[1].charges > 3);
+    predictions_end(&p);
 }
 
 /* Before each letter in turn, each party: the job goes on with the next process, every byte that
@@ -348,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_losses_with_whole_rounds_between_end_nothing),
         cmocka_unit_test(test_three_losses_in_one_round_end_the_job),
         cmocka_unit_test(test_rows_are_not_asked_for_again_without_end),
+        cmocka_unit_test(test_an_unknown_id_that_is_asked_for_again_is_counted_once),
         cmocka_unit_test(test_a_party_killed_at_any_message_sends_nothing_uncharged),
         cmocka_unit_test(test_a_charge_that_fails_ends_the_job_and_nothing_leaves),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_answered_where_there_is_noise),

@@ -79,7 +79,9 @@ struct sim_party {
     bool hole_up, hole_down; /* nothing gets through on this connection any more */
     uint64_t ghost_us, deaf_us;
     uint64_t connection, connect_us, timer_us, last_up_us, last_down_us;
-    uint64_t up_us; /* its process is dead until then; 0: it is not */
+    uint64_t up_us;   /* its process is dead until then; 0: it is not */
+    uint64_t away_us; /* it leaves for so long; 0: it does not */
+    struct sim_break leaves;
     uint64_t charged, uploaded;
     size_t down_max; /* of the largest frame it takes */
     uint32_t charges, fail_charge;

@@ -23,6 +23,7 @@ static void keep(const char *state, struct packages *s, char run[PACKAGE_RUN_MAX
 
     packages_head(&p);
     assert_int_equal(models_keep(state, &p, &s->head, &err), STATUS_OK);
+    assert_int_equal(models_use(state, p.run, &err), STATUS_OK);
     snprintf(run, PACKAGE_RUN_MAX + 1, "%s", p.run);
     package_deinit(&p);
 }
