@@ -1,7 +1,8 @@
 /* persons.h -- whose rows the data are (data.group), and what that makes of a plan's price.
  *
- * The schedule is public, the grouping the party's own and never said: what is counted here stays
- * in the party's ledger, its limits and its claims.
+ * The schedule is public, the grouping the party's own: what is counted here stays in the party's
+ * ledger, its limits and its claims.  Only a refusal for a limit can show something of it
+ * (docs/privacy.md).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

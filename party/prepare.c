@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 #include "common/base/folder.h"
 #include "common/base/log.h"
+#include "common/base/mem.h"
 #include "common/crypto/digest.h"
 #include "common/daemon/models.h"
 #include "common/data/classes.h"
@@ -274,17 +275,6 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
     "%s: %zu texts that no training row has, %zu missing cells in columns where none is missing "  \
     "there"
 
-/* Whether the model's package can be written is a matter of records; so it is seen now, before
- * anything is said. */
-static enum status check_kept(const struct party_inputs *in, struct error *err)
-{
-    struct schema kept;
-    enum status s = schema_copy(&kept, &in->schema, err);
-
-    schema_deinit(&kept);
-    return s == STATUS_OK ? s : error_wrap(err, "data.train");
-}
-
 static enum status apply_schema(struct party_inputs *in, struct table *t, const char *path,
                                 struct error *err)
 {
@@ -313,8 +303,6 @@ static enum status read_tables(struct party_inputs *in, struct error *err)
         s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
     if (s == STATUS_OK && decide)
         s = schema_fit(&in->schema, &in->train, err);
-    if (s == STATUS_OK)
-        s = check_kept(in, err);
     if (s == STATUS_OK && c->data_test[0] != 0)
         s = intake_read(&in->test, &in->schema, c->data_test, &want, err);
     if (s == STATUS_OK)
@@ -325,6 +313,53 @@ static enum status read_tables(struct party_inputs *in, struct error *err)
             s = same_columns(in, err);
     }
     return s;
+}
+
+static enum status copy_columns(const struct party_inputs *in, struct package *p)
+{
+    const struct table *t = &in->train;
+    const size_t cols = in->scale.cols;
+
+    p->cols = t->cols;
+    if (t->names != NULL) {
+        p->names = mem_alloc(t->cols, TABLE_NAME_MAX);
+        if (p->names == NULL)
+            return STATUS_MEMORY;
+        memcpy(p->names, t->names, t->cols * TABLE_NAME_MAX);
+    }
+    if (cols == 0)
+        return STATUS_OK;
+    if (scale_init(&p->scale, cols) != STATUS_OK)
+        return STATUS_MEMORY;
+    memcpy(p->scale.mean, in->scale.mean, cols * sizeof *p->scale.mean);
+    memcpy(p->scale.sd, in->scale.sd, cols * sizeof *p->scale.sd);
+    return STATUS_OK;
+}
+
+enum status party_inputs_columns(const struct party_inputs *in, struct package *p,
+                                 struct error *err)
+{
+    enum status s = schema_copy(&p->schema, &in->schema, err);
+
+    if (s != STATUS_OK)
+        return s;
+    s = copy_columns(in, p);
+    return s == STATUS_OK ? s : error_set(err, s, "model package: %s", status_words(s));
+}
+
+/* Whether the model's package can be written is a matter of records; so it is seen now, before
+ * anything is said. */
+static enum status check_kept(const struct party_inputs *in, struct error *err)
+{
+    struct package p;
+    enum status s;
+
+    package_init(&p);
+    s = party_inputs_columns(in, &p, err);
+    if (s == STATUS_OK)
+        s = package_room(&p, err);
+    package_deinit(&p);
+    return s == STATUS_OK ? s : error_wrap(err, "data.train");
 }
 
 enum status party_inputs_read(struct party_inputs *in, struct error *err)
@@ -340,6 +375,8 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         s = read_weights(in, err);
     if (s == STATUS_OK)
         s = scale_tables(in, err);
+    if (s == STATUS_OK)
+        s = check_kept(in, err);
     if (s == STATUS_OK)
         limit_tables(in);
     return s;

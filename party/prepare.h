@@ -44,6 +44,9 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
                                   const char *const *sets, size_t n, struct error *err) MUST_USE;
 /* Then the data, scaled. */
 enum status party_inputs_read(struct party_inputs *in, struct error *err) MUST_USE;
+/* Into a package: what the columns are, what they were named and how they were scaled. */
+enum status party_inputs_columns(const struct party_inputs *in, struct package *p,
+                                 struct error *err) MUST_USE;
 /* Or, for predictions by the model of `run` ("": the one in use): data.predict, prepared as it
  * wants it, and nothing else. */
 enum status party_inputs_predict(struct party_inputs *in, const char *run,

@@ -5,12 +5,10 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
-#include "common/data/schema_text.h"
 #include "common/flow/mechanism.h"
 #include "common/pbm/pbm.h"
 #include "common/privacy/noise.h"
@@ -158,31 +156,6 @@ void party_results_count(struct party_results *r, enum traffic_direction d,
     r->tls_out = now->tls_out;
 }
 
-static enum status copy_columns(struct package *m, const struct party_inputs *in)
-{
-    const struct table *t = &in->train;
-    const size_t cols = in->scale.cols;
-    struct error ignored = {0};
-    const enum status s = schema_copy(&m->schema, &in->schema, &ignored);
-
-    if (s != STATUS_OK)
-        return s;
-    m->cols = t->cols;
-    if (t->names != NULL) {
-        m->names = mem_alloc(t->cols, TABLE_NAME_MAX);
-        if (m->names == NULL)
-            return STATUS_MEMORY;
-        memcpy(m->names, t->names, t->cols * TABLE_NAME_MAX);
-    }
-    if (cols == 0)
-        return STATUS_OK;
-    if (scale_init(&m->scale, cols) != STATUS_OK)
-        return STATUS_MEMORY;
-    memcpy(m->scale.mean, in->scale.mean, cols * sizeof *m->scale.mean);
-    memcpy(m->scale.sd, in->scale.sd, cols * sizeof *m->scale.sd);
-    return STATUS_OK;
-}
-
 enum status party_results_package(const struct party_results *r, struct party_session *p, bool use,
                                   struct error *err)
 {
@@ -200,9 +173,9 @@ enum status party_results_package(const struct party_results *r, struct party_se
     m.noise = m.made == ACCOUNT_DP ? rep->mechanism.step_noise : 0;
     if (package_has_trail(&rep->plan))
         memcpy(m.trail, rep->trail, sizeof m.trail);
-    s = copy_columns(&m, r->in);
-    s = s == STATUS_OK ? models_keep(r->in->config.state, &m, rep->bottom, err)
-                       : error_set(err, s, "model package: %s", status_words(s));
+    s = party_inputs_columns(r->in, &m, err);
+    if (s == STATUS_OK)
+        s = models_keep(r->in->config.state, &m, rep->bottom, err);
     if (s == STATUS_OK && use)
         s = models_use(r->in->config.state, m.run, err);
     if (s == STATUS_OK)

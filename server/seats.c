@@ -55,7 +55,7 @@ void server_was_whole(struct server_federation *f, uint32_t peer)
  *     T (A + 1) + T (T + 1) + 8 + W / 2 + W / 64  <=  64 + W    for T = 1 to 5,
  *
  * where the left side begins with 23, 28, 35, 44 and 58.  So they end nobody who is in these rounds
- * as they are.  Whoever is lost or late once in 4 T rounds owes 2 T at most and is not shut out. */
+ * as they are.  Whoever is lost or late once in 4 T rounds owes 4 T at most and is not shut out. */
 
 void server_voided(struct server_federation *f, uint32_t peer)
 {

@@ -30,6 +30,29 @@ void package_deinit(struct package *p)
     p->names = p->classes = NULL;
 }
 
+/* Behind a backslash each byte of a plan or a class's name is two. */
+_Static_assert(4 * PLAN_TEXT_MAX + 4 * PACKAGE_SCORE_MAX + 16384 < PACKAGE_RUN_TEXT_MAX,
+               "what a run adds");
+_Static_assert(2 * PLAN_CLASSES_MAX * (LEVELS_TEXT_MAX + 1) <
+                   PACKAGE_TEXT_MAX - PACKAGE_RUN_TEXT_MAX,
+               "a name for each class");
+
+enum status package_room(const struct package *p, struct error *err)
+{
+    struct buf text;
+    enum status s;
+
+    buf_init(&text, PACKAGE_TEXT_MAX - PACKAGE_RUN_TEXT_MAX);
+    s = package_text_print_columns(p, &text);
+    buf_deinit(&text);
+    if (s == STATUS_LIMIT)
+        return error_set(err, STATUS_DATA,
+                         "what is made of the columns cannot be kept: with the names of %zu "
+                         "features it is over %d MiB in a model package",
+                         p->cols, (PACKAGE_TEXT_MAX - PACKAGE_RUN_TEXT_MAX) >> 20);
+    return s == STATUS_OK ? s : error_set(err, s, "model package: %s", status_words(s));
+}
+
 enum status package_print(struct package *p, const struct nn_net *n, struct buf *out,
                           struct error *err)
 {

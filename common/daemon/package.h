@@ -23,9 +23,10 @@
 #include <stdbool.h>
 
 enum {
-    PACKAGE_RUN_MAX = 40,        /* characters of a run's name: a-z, 0-9 and '-' */
-    PACKAGE_WIDTH_MAX = 1 << 24, /* of a layer: M P under concat */
-    PACKAGE_TEXT_MAX = 60 << 20, /* of the metadata: 65536 columns, thrice */
+    PACKAGE_RUN_MAX = 40,           /* characters of a run's name: a-z, 0-9 and '-' */
+    PACKAGE_WIDTH_MAX = 1 << 24,    /* of a layer: M P under concat */
+    PACKAGE_TEXT_MAX = 60 << 20,    /* of the metadata: 65536 columns, thrice */
+    PACKAGE_RUN_TEXT_MAX = 1 << 20, /* of it, what is not of columns or classes: of the run */
     PACKAGE_SCORE_MAX = 512,
 };
 #define PACKAGE_FORMAT "colonnade-model/1"
@@ -67,6 +68,10 @@ bool package_has_trail(const struct plan *plan);
 
 void package_score(char out[PACKAGE_SCORE_MAX], const struct score *train,
                    const struct score *test);
+/* Is there room in a bottom's package for what it says of its columns (schema, names and scale),
+ * whatever a run adds?  Asked before the run, since it hangs on records.  STATUS_DATA: there is
+ * not. A head's always has: as many classes as a plan may have, of the longest names. */
+enum status package_room(const struct package *p, struct error *err) MUST_USE;
 /* Plan, role, run and the rest are filled in; spec and plan_sha256 are taken from `n` and the plan.
  * Replaces what is in out. */
 enum status package_print(struct package *p, const struct nn_net *n, struct buf *out,

@@ -191,6 +191,21 @@ static enum status pair_made(struct buf *out, const struct package *p)
     return s == STATUS_OK ? pair_number(out, "noise", p->noise) : s;
 }
 
+enum status package_text_print_columns(const struct package *p, struct buf *out)
+{
+    struct buf text;
+    enum status s;
+
+    buf_init(&text, PACKAGE_TEXT_MAX);
+    s = pair_schema(out, p, &text);
+    if (s == STATUS_OK)
+        s = pair_columns(out, p, &text);
+    if (s == STATUS_OK)
+        s = pair_preparation(out, p, &text);
+    buf_deinit(&text);
+    return s;
+}
+
 enum status package_text_print(struct package *p, struct buf *out)
 {
     struct buf text;
@@ -208,11 +223,7 @@ enum status package_text_print(struct package *p, struct buf *out)
     if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
         s = pair_made(out, p);
     if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
-        s = pair_schema(out, p, &text);
-    if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
-        s = pair_columns(out, p, &text);
-    if (s == STATUS_OK && p->role == PACKAGE_BOTTOM)
-        s = pair_preparation(out, p, &text);
+        s = package_text_print_columns(p, out);
     if (s == STATUS_OK && p->role == PACKAGE_HEAD)
         s = pair_text(out, "classes", p->classes != NULL ? p->classes : "");
     if (s == STATUS_OK && p->role == PACKAGE_HEAD)

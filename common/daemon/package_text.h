@@ -14,6 +14,9 @@ struct safetensors_text;
 
 /* All of it, braces included and a final 0 behind; p->plan_sha256 is filled in. */
 enum status package_text_print(struct package *p, struct buf *out) MUST_USE;
+/* Of it, what a bottom says of its columns: what hangs on records, and so has no bound of its own.
+ */
+enum status package_text_print_columns(const struct package *p, struct buf *out) MUST_USE;
 /* Into p, which is initialised; STATUS_DATA with the reason.  Nothing is allocated that the text is
  * not as long as. */
 enum status package_text_read(struct package *p, const struct safetensors_text *metadata,

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,12 +33,19 @@ enum status runs_room(const char *state, const char *folder, struct error *err)
     return error_set(err, STATUS_IO, "%s: %d runs are kept: remove some", path, RUNS_MAX);
 }
 
+static bool is_run(const char *folder)
+{
+    struct stat is;
+
+    return runs_name(folder)[0] != '.' && (stat(folder, &is) != 0 || S_ISDIR(is.st_mode));
+}
+
 enum status runs_each(const char *state,
                       enum status (*visit)(void *owner, const char *folder, struct error *err),
                       void *owner, struct error *err)
 {
     char path[PATH_MAX], folder[PATH_MAX];
-    enum status s = STATUS_OK;
+    enum status first = STATUS_OK;
     const struct dirent *entry;
     DIR *d;
 
@@ -46,16 +54,19 @@ enum status runs_each(const char *state,
     if (d == NULL)
         return errno == ENOENT ? STATUS_OK
                                : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
-    while (s == STATUS_OK && (entry = readdir(d)) != NULL) {
-        if (entry->d_name[0] == '.')
-            continue;
+    while ((entry = readdir(d)) != NULL) {
+        struct error why = {.status = STATUS_OK};
+        enum status s = STATUS_OK;
+
         if (snprintf(folder, sizeof folder, "%s/%s", path, entry->d_name) >= (int)sizeof folder)
-            s = error_set(err, STATUS_IO, "%s: a name that is too long", path);
-        else
-            s = visit(owner, folder, err);
+            s = error_set(&why, STATUS_IO, "a name that is too long");
+        else if (is_run(folder))
+            s = visit(owner, folder, &why);
+        if (s != STATUS_OK && first == STATUS_OK)
+            first = error_set(err, s, "run %.64s: %.400s", entry->d_name, why.text);
     }
     closedir(d);
-    return s;
+    return first;
 }
 
 const char *runs_name(const char *folder)

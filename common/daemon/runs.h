@@ -11,7 +11,8 @@ enum { RUNS_MAX = 4096 }; /* folders that one side keeps; an operator removes ol
 /* Is `folder` there, or may it be made?  STATUS_IO: as many are. */
 enum status runs_room(const char *state, const char *folder, struct error *err) MUST_USE;
 
-/* Calls visit with the folder of each run that is kept, in no order, up to the first failure. */
+/* Calls visit with the folder of each run that is kept, in no order; what is no folder is no run.
+ * A failure keeps it from no other: the first one is returned, with the name of its run. */
 enum status runs_each(const char *state,
                       enum status (*visit)(void *owner, const char *folder, struct error *err),
                       void *owner, struct error *err) MUST_USE;

@@ -16,7 +16,10 @@
 #include "common/data/decimal.h"
 #include "common/data/stream.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -33,7 +36,8 @@ static const uint64_t STEPS_A_ROW = 100000, STEPS_A_CELL = 16;
 struct sqlite {
     sqlite3 *db;
     sqlite3_stmt *rows;
-    bool alone; /* nobody else has a hand on the file, which was `was` then */
+    char real[PATH_MAX]; /* the file itself, beside which its log stands, where `path` is a link */
+    bool alone;          /* nobody else has a hand on it, which was `was` then */
     struct stat was;
     char (*readable)[DECIMAL_READABLE]; /* by column: its text, where that is short (source.h) */
     uint64_t steps, steps_max;          /* not given back by rows */
@@ -69,7 +73,7 @@ static void limit(struct source *s, const struct source_options *o)
 {
     struct sqlite *q = s->state;
     struct stat st;
-    uint64_t bytes = stat(s->path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    uint64_t bytes = stat(q->real, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 
     if (bytes > STEPS_BYTES_MAX)
         bytes = STEPS_BYTES_MAX;
@@ -116,25 +120,26 @@ static enum status is_alone(struct source *s, struct error *err)
     char header[20] = {0};
     struct stream in;
     size_t n = 0;
-    enum status status = stream_open(&in, s->path, err);
+    enum status status = stream_open(&in, q->real, err);
 
     if (status == STATUS_OK)
         status = stream_read(&in, header, sizeof header, &n, err);
     stream_close(&in);
     q->alone = status == STATUS_OK && header[18] == 2 && header[19] == 2 &&
-               stat(s->path, &q->was) == 0 && !has_log(s->path);
+               stat(q->real, &q->was) == 0 && !has_log(q->real);
     return status;
 }
 
-/* As a URI, whose signs of its own are written out in a path. */
+/* As a URI: what is a sign there, or no ASCII, is written out; the path begins with a slash. */
 static char *uri_of(const char *path)
 {
-    char *uri = sqlite3_mprintf("%s", path[0] == '/' ? "file://" : "file:");
+    char *uri = sqlite3_mprintf("file://");
 
     for (; uri != NULL && *path != 0; path++) {
-        char *longer = strchr("%?#", *path) != NULL ? sqlite3_mprintf("%z%%%02X", uri, *path)
-                                                    : sqlite3_mprintf("%z%c", uri, *path);
-        uri = longer;
+        const unsigned char byte = (unsigned char)*path;
+
+        uri = byte >= 0x80 || strchr("%?#", byte) != NULL ? sqlite3_mprintf("%z%%%02X", uri, byte)
+                                                          : sqlite3_mprintf("%z%c", uri, byte);
     }
     return uri == NULL ? NULL : sqlite3_mprintf("%z?immutable=1", uri);
 }
@@ -142,18 +147,21 @@ static char *uri_of(const char *path)
 static enum status open_file(struct source *s, struct error *err)
 {
     struct sqlite *q = s->state;
-    enum status status = is_alone(s, err);
+    enum status status = STATUS_OK;
     char *uri = NULL;
     int code;
 
+    if (realpath(s->path, q->real) == NULL)
+        return error_set(err, STATUS_IO, "%s: %s", s->path, strerror(errno));
+    status = is_alone(s, err);
     if (status == STATUS_OK && q->alone) {
-        uri = uri_of(s->path);
+        uri = uri_of(q->real);
         if (uri == NULL)
             return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
     }
     if (status != STATUS_OK)
         return status;
-    code = sqlite3_open_v2(uri != NULL ? uri : s->path, &q->db,
+    code = sqlite3_open_v2(uri != NULL ? uri : q->real, &q->db,
                            SQLITE_OPEN_READONLY | (uri != NULL ? SQLITE_OPEN_URI : 0), NULL);
     sqlite3_free(uri);
     return code == SQLITE_OK ? STATUS_OK : refuse(s, err);
@@ -165,7 +173,7 @@ static enum status still_alone(const struct source *s, struct error *err)
     const struct sqlite *q = s->state;
     struct stat is;
 
-    if (!q->alone || (stat(s->path, &is) == 0 && !has_log(s->path) && is.st_ino == q->was.st_ino &&
+    if (!q->alone || (stat(q->real, &is) == 0 && !has_log(q->real) && is.st_ino == q->was.st_ino &&
                       is.st_dev == q->was.st_dev && is.st_size == q->was.st_size &&
                       is.st_ctim.tv_sec == q->was.st_ctim.tv_sec &&
                       is.st_ctim.tv_nsec == q->was.st_ctim.tv_nsec))

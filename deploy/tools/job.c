@@ -216,9 +216,13 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
     s = file_read(file, &text, err);
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
-        sent = job == NULL ? NULL : json_dumps(job, 0);
-        if (sent == NULL)
+        if (job == NULL)
             s = error_set(err, STATUS_DATA, "%s: no text in UTF-8", file);
+    }
+    if (s == STATUS_OK) {
+        sent = json_dumps(job, 0);
+        if (sent == NULL)
+            s = error_set(err, STATUS_MEMORY, "%s: %s", file, status_words(STATUS_MEMORY));
     }
     if (s == STATUS_OK)
         s = ask(o->state, "POST", "/v1/jobs", sent, &a, err);

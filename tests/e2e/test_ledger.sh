@@ -204,6 +204,13 @@ done
 mkdir -p state-1/runs/0123456789abcdef # one that stands has it there
 cp state-1/checkpoint* state-1/runs/0123456789abcdef
 mkdir aside && mv state-1/checkpoint* aside
+mkdir state-1/runs/broken && echo broken >state-1/runs/broken/checkpoint.sealed
+echo 'kept by hand' >state-1/runs/README
+expect 2 'run broken: ' 'a run that cannot be read is named' party 1 --ledger-forget p1
+rm -r state-1/runs/broken
+expect 0 'this ledger had come to number 0 when' 'and kept it from none of the others' party 1 --ledger-forget p1
+rm -r state-1/runs && mkdir -p state-1/runs/0123456789abcdef
+cp aside/checkpoint* state-1/runs/0123456789abcdef
 expect 0 'forgotten: this ledger had come' 'in the folder of a run, too' party 1 --ledger-forget p1
 expect 0 'this ledger had come to number 0 when' 'once' party 1 --ledger-forget p1
 rm -r state-1/runs && mv aside/checkpoint* state-1

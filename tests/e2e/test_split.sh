@@ -97,6 +97,60 @@ refuse 'no training rows' 'an empty set' --train bad.csv --parties 1
 head -c 9999 "$cells" >cut.csv.gz
 refuse 'cut.csv.gz' 'half a gzip file' --train cut.csv.gz
 
+# --- what was there before ---
+printf 'id,a,b,label\n1,2,3,0\n2,4,5,1\n3,4,5,1\n' >good.csv
+"$vfl" split --out kept --train good.csv --test good.csv --parties 2 >/dev/null
+state() { (cd "$1" && find . | sort && cat ./*.csv ./*.idx 2>/dev/null) | sha256sum; }
+before=$(state kept)
+printf 'id,a,b,label\n1,9,9,0\n2,4\n' >bad.csv
+for set in train test; do
+    other=$([ $set = train ] && echo test || echo train)
+    expect 2 'bad.csv:3: 2 cells' "a short line ends another split ($set)" \
+        "$vfl" split --out kept "--$set" bad.csv "--$other" good.csv --parties 2
+    same "$before" "$(state kept)" 'and the earlier one is as it was'
+done
+chmod 644 kept/party-1-train.csv
+expect 0 'train_rows 3' 'a split takes the place of an earlier one' \
+    "$vfl" split --out kept --train good.csv --test t.csv --parties 2
+same "$(printf 'id,a\n7,1.50\n8,x')" "$(cat kept/party-1-test.csv)" 'with rows of its own'
+same '6 0' "$(find kept -type f -perm 600 | wc -l) $(find kept -type f ! -perm 600 | wc -l)" \
+    'for this user alone, whatever there was'
+same '' "$(find kept -name '.*' -type d ! -name .)" 'and nothing is left beside'
+printf 'id,a,b,label\n7,1,2,0\n9,3,4,1\n' >none.csv # no test row
+printf 'id,a,b,label\n' >empty.csv
+expect 0 'test_rows 0' 'a split without test rows' "$vfl" split --out kept --train none.csv --test empty.csv --parties 2
+same '' "$(find kept -name '*test*')" 'leaves no test rows of an earlier one'
+before=$(state kept)
+for what in link folder; do
+    rm -rf kept2
+    mkdir kept2
+    if [ "$what" = link ]; then ln -s ../good.csv kept2/party-1-train.csv; else mkdir kept2/party-1-train.csv; fi
+    sum=$(sha256sum <good.csv)
+    expect 6 'not a regular file' "a $what where a file has to go" "$vfl" split --out kept2 --train good.csv --parties 2
+    same "party-1-train.csv $sum" "$(ls -A kept2) $(sha256sum <good.csv)" 'is left alone'
+done
+
+# Whatever is cut bears the name of what it is cut into.
+own() { # NAME ARGUMENTS...
+    name=$1
+    shift
+    rm -rf own
+    mkdir own
+    cp "$source" "own/$name"
+    before=$(state own)
+    expect 2 "$name: it is to be cut" "what is cut is not written over: $name" "$vfl" split --out own "$@"
+    same "$before" "$(state own)" 'and nothing is'
+}
+source=good.csv
+own party-1-train.csv --train own/party-1-train.csv --parties 2
+own party-2-test.csv --train own/party-2-test.csv --parties 2
+own labels-test.csv --train good.csv --test own/../own/labels-test.csv --parties 2
+own party-1-predict.csv --predict own/party-1-predict.csv --parties 2
+ln good.csv hard.csv
+rm -rf own && mkdir own && ln good.csv own/labels-train.csv
+expect 2 'labels-train.csv: it is to be cut' 'nor by another name of it' \
+    "$vfl" split --out own --train hard.csv --parties 2
+
 # --- IDX: 3 images of 4 x 4, pixel = 16 * image + position ---
 image() { # FIRST
     for p in $(seq "$1" $(($1 + 15))); do printf '%b' "\\0$(printf %o "$p")"; done
@@ -123,4 +177,9 @@ printf '\0\0\010\001\0\0\0\002\005\006' >two.idx
 refuse '3 images but 2 labels' 'another number of labels' --idx-train i.idx,two.idx
 printf '\0\0\010\003\377\377\377\377\377\377\377\377\377\377\377\377' >huge.idx
 refuse 'too large' 'a claim of huge images' --idx-train huge.idx,l.idx
+source=i.idx
+own party-1-train.idx --idx-train own/party-1-train.idx,l.idx --parties 2
+own party-2-predict.idx --idx-predict own/party-2-predict.idx --parties 2
+source=l.idx
+own party-2-test.idx --idx-train i.idx,own/party-2-test.idx --parties 2
 closing

@@ -68,6 +68,18 @@ plan long 'training: {epochs: 100000}'
 plan wrong 'listen: "0.0.0.0:1"'
 plan nonsense 'training: {epochs: -1}'
 
+# --- what is no text, and what there is no memory for, are told apart before a server is asked ---
+printf '\377\n' >latin.yaml
+head -c 10000000 /dev/zero | tr '\0' '\001' >large.yaml # of which JSON makes six times as much
+with_little_memory() (
+    # shellcheck disable=SC3045 # dash and bash have it
+    ulimit -v 80000
+    exec "$VFL_BIN/vfl-job" --state run/server "$@"
+)
+expect 2 'latin.yaml: no text in UTF-8' 'a plan that is no text' with_little_memory submit train latin.yaml
+expect 6 'large.yaml: out of memory' 'a plan without memory for it' with_little_memory submit train large.yaml
+rm latin.yaml large.yaml
+
 # --- the queue takes jobs before anybody is there, and parties come when they like ---
 start server
 wait_until [ -S run/server/control ] || not_ok 'no control socket'
@@ -149,6 +161,8 @@ grep -q 'party-1-test.csv\|p1 refuses' server.log && not_ok 'the server hears of
 cp kept.csv run/data/party-1-test.csv
 job cancel "$n" >said
 expect 1 stopped 'the job is cancelled' job wait "$n"
+: >server.log
+wait_until said server.log 'p1 joined' || not_ok 'it does not come back'
 expect 0 completed 'the next one finds all of them' job wait "$(job submit predict ids)"
 
 # --- who is at the socket without the token ---

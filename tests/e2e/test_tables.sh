@@ -149,6 +149,21 @@ expect 2 'bad.yaml:6: kind: number' 'a schema with a mistake has its line' \
     cluster --out x --train plain.csv --label income --columns "$columns" --party "1:data.schema=$PWD/bad.yaml"
 rm -rf x
 
+# --- a table whose schema has room for itself, and none in a model's package ---
+# shellcheck disable=SC2317 # called by expect
+wide() { # COLUMNS
+    python3 -c 'import sys
+columns = int(sys.argv[1])
+print("id," + ",".join("c%d" % c for c in range(columns)))
+for row in range(512):
+    print("%d," % row + ",".join("%03d%s" % (row // 2, chr(92) * 237) for c in range(columns)))' "$1" >wide.csv
+    "$VFL_BIN/vfl-party" -n -c plain/party-1/config.yaml --set data.train=wide.csv --set data.test=wide.csv
+}
+expect 2 'data.train: what is made of the columns cannot be kept: .* over 59 MiB in a model package' \
+    'a table that no package has room for is refused before anything is said' wide 250
+expect 0 '' 'and one that a package has room for is not' wide 200
+rm wide.csv
+
 # --- a test file with levels that training has not ---
 expect 0 '' 'a test file may have texts that training has not' \
     cluster --out two --train plain.csv --test test.csv --label income --columns "$columns"

@@ -1,4 +1,5 @@
-/* output.c -- the files that a set is cut into.
+/* output.c -- the files that a set is cut into, written in a folder of their own beside their
+ * places, for this user alone, and moved when all are whole.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "deploy/tools/split/output.h"
@@ -11,6 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PARTIES_DEFAULT = 4, TEST_IN = 5 };
@@ -71,20 +73,23 @@ int output_set_of(const char *id)
     return digest[0] % TEST_IN == 0;
 }
 
-static void path_of(const struct split *s, char out[PATH_MAX], int set, uint32_t party)
+/* What is only predicted is one set. */
+static int sets_of(const struct split *s)
 {
-    const char *rest = set == 0 ? "predict" : "none";
+    return s->o.predict != NULL ? 1 : SPLIT_SETS;
+}
+
+static void path_of(const struct split *s, char out[PATH_MAX], const char *folder, int set,
+                    uint32_t party)
+{
+    const char *of = s->o.predict != NULL ? "predict" : set_names[set];
 
     if (s->o.predict != NULL && party == s->columns.parties)
-        snprintf(out, PATH_MAX, "%s/ids-%s.txt", s->o.out, rest);
-    else if (s->o.predict != NULL)
-        snprintf(out, PATH_MAX, "%s/party-%u-%s.%s", s->o.out, party + 1, rest,
-                 s->idx ? "idx" : "csv");
+        snprintf(out, PATH_MAX, "%s/ids-predict.txt", folder);
     else if (party == s->columns.parties)
-        snprintf(out, PATH_MAX, "%s/labels-%s.csv", s->o.out, set_names[set]);
+        snprintf(out, PATH_MAX, "%s/labels-%s.csv", folder, of);
     else
-        snprintf(out, PATH_MAX, "%s/party-%u-%s.%s", s->o.out, party + 1, set_names[set],
-                 s->idx ? "idx" : "csv");
+        snprintf(out, PATH_MAX, "%s/party-%u-%s.%s", folder, party + 1, of, s->idx ? "idx" : "csv");
 }
 
 static FILE **stream_of(struct split *s, int set, uint32_t party)
@@ -92,16 +97,78 @@ static FILE **stream_of(struct split *s, int set, uint32_t party)
     return party == s->columns.parties ? &s->labels_out[set] : &s->features_out[set][party];
 }
 
+/* Is `at` the file whose name is n characters long? */
+static bool is_input(const struct stat *at, const char *name, size_t n)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    return n < sizeof path && snprintf(path, sizeof path, "%.*s", (int)n, name) >= 0 &&
+           stat(path, &st) == 0 && st.st_dev == at->st_dev && st.st_ino == at->st_ino;
+}
+
+static bool is_any_input(const struct split *s, const struct stat *at)
+{
+    const char *const one[] = {s->o.train, s->o.test, s->o.predict};
+    const char *const pair[] = {s->o.idx_train, s->o.idx_test};
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof one / sizeof *one && !is; i++)
+        is = one[i] != NULL && is_input(at, one[i], strlen(one[i]));
+    for (size_t i = 0; i < sizeof pair / sizeof *pair && !is; i++) {
+        const size_t comma = pair[i] != NULL ? strcspn(pair[i], ",") : 0;
+
+        is = comma > 0 && (is_input(at, pair[i], comma) ||
+                           (pair[i][comma] != 0 &&
+                            is_input(at, pair[i] + comma + 1, strlen(pair[i] + comma + 1))));
+    }
+    return is;
+}
+
+/* An earlier split's file may be replaced; what is being cut may not, nor what is no file. */
+static enum status check_place(struct split *s, const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? STATUS_OK
+                               : error_set(&s->err, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return error_set(&s->err, STATUS_IO, "%s: not a regular file", path);
+    if (is_any_input(s, &st))
+        return error_set(&s->err, STATUS_CONFIG,
+                         "%s: it is to be cut, and would be written over: another --out", path);
+    return STATUS_OK;
+}
+
+static enum status make_beside(struct split *s)
+{
+    char path[SPLIT_FOLDER_MAX];
+
+    if ((size_t)snprintf(path, sizeof path, "%s/.split-XXXXXX", s->o.out) >= sizeof path)
+        return error_set(&s->err, STATUS_IO, "path too long: %.200s...", s->o.out);
+    if (mkdtemp(path) == NULL)
+        return error_set(&s->err, STATUS_IO, "%.200s: %s", s->o.out, strerror(errno));
+    memcpy(s->beside, path, sizeof path);
+    return STATUS_OK;
+}
+
 static enum status open_outputs(struct split *s)
 {
     char path[PATH_MAX];
 
-    for (int set = 0; set < SPLIT_SETS; set++)
+    for (int set = 0; set < sets_of(s); set++)
         for (uint32_t p = 0; p <= s->columns.parties; p++) {
-            FILE **f = stream_of(s, set, p);
-
-            path_of(s, path, set, p);
-            if (file_create(f, path, 0666, &s->err) != STATUS_OK)
+            path_of(s, path, s->o.out, set, p);
+            if (check_place(s, path) != STATUS_OK)
+                return s->err.status;
+        }
+    if (make_beside(s) != STATUS_OK)
+        return s->err.status;
+    for (int set = 0; set < sets_of(s); set++)
+        for (uint32_t p = 0; p <= s->columns.parties; p++) {
+            path_of(s, path, s->beside, set, p);
+            if (file_create(stream_of(s, set, p), path, 0600, &s->err) != STATUS_OK)
                 return s->err.status;
         }
     for (int set = 0; set < SPLIT_SETS && s->o.predict == NULL; set++)
@@ -109,22 +176,57 @@ static enum status open_outputs(struct split *s)
     return STATUS_OK;
 }
 
-enum status output_close(struct split *s, enum status status)
+/* Written to the end, or the reason why not. */
+static enum status close_outputs(struct split *s, enum status status)
 {
     char path[PATH_MAX];
 
-    for (int set = 0; set < SPLIT_SETS; set++)
+    for (int set = 0; set < sets_of(s); set++)
         for (uint32_t p = 0; p <= s->columns.parties; p++) {
             FILE **f = stream_of(s, set, p);
 
-            if (*f == NULL)
+            if (*f == NULL || ((ferror(*f) != 0) | (fclose(*f) != 0)) == 0 || status != STATUS_OK)
                 continue;
-            path_of(s, path, set, p);
-            if ((ferror(*f) | (fclose(*f) != 0)) != 0 && status == STATUS_OK)
-                status = error_set(&s->err, STATUS_IO, "%s: %s", path, strerror(errno));
-            if (s->rows[set] == 0 || status != STATUS_OK)
-                unlink(path);
+            path_of(s, path, s->o.out, set, p);
+            status = error_set(&s->err, STATUS_IO, "%s: %s", path, strerror(errno));
         }
+    return status;
+}
+
+static enum status move_outputs(struct split *s)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+
+    for (int set = 0; set < sets_of(s); set++)
+        for (uint32_t p = 0; p <= s->columns.parties; p++) {
+            path_of(s, from, s->beside, set, p);
+            path_of(s, to, s->o.out, set, p);
+            if (s->rows[set] > 0 ? rename(from, to) != 0 : unlink(to) != 0 && errno != ENOENT)
+                return error_set(&s->err, STATUS_IO, "%s: %s", to, strerror(errno));
+        }
+    return STATUS_OK;
+}
+
+static void remove_beside(struct split *s)
+{
+    char path[PATH_MAX];
+
+    for (int set = 0; set < sets_of(s); set++)
+        for (uint32_t p = 0; p <= s->columns.parties; p++) {
+            path_of(s, path, s->beside, set, p);
+            unlink(path);
+        }
+    rmdir(s->beside);
+}
+
+enum status output_close(struct split *s, enum status status)
+{
+    if (s->beside[0] == 0)
+        return status;
+    status = close_outputs(s, status);
+    if (status == STATUS_OK)
+        status = move_outputs(s);
+    remove_beside(s);
     return status;
 }
 

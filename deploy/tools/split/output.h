@@ -15,13 +15,16 @@ struct output_shape {
 
 /* What --label-map says. */
 enum status output_label_map(struct split *s);
-/* Once the first file has shown how many columns there are: who gets which, and all files. */
+/* Once the first file has shown how many columns there are: who gets which, and all files.
+ * STATUS_CONFIG: one of them is what is being cut. */
 enum status output_open(struct split *s, const struct output_shape *shape);
 /* The label under the map; false when the map needs a class and the text is none. */
 bool output_label(const struct split *s, int set, const char *id, const char *text);
 /* The set of a row when there is no test file. */
 int output_set_of(const char *id);
-/* Closes all, and removes the files of a set without rows: a reader would refuse them. */
+/* Closes all.  After success they take the place of an earlier split's, all of them whole, and
+ * those of a set without rows are gone: a reader would refuse them.  After a failure what was in
+ * the folder is as it was. */
 enum status output_close(struct split *s, enum status status);
 
 #endif

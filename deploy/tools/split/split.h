@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { SPLIT_SETS = 2 }; /* train, test */
+enum {
+    SPLIT_SETS = 2, /* train, test */
+    SPLIT_FOLDER_MAX = 4000
+};
 
 enum label_map { MAP_NONE, MAP_EVENODD, MAP_BINARY };
 
@@ -31,6 +34,7 @@ struct split {
     unsigned long map_class;
     struct columns columns;
     uint32_t features;
+    char beside[SPLIT_FOLDER_MAX]; /* in o.out, where the files become whole; "": none yet */
     FILE *features_out[SPLIT_SETS][PLAN_PARTIES_MAX];
     FILE *labels_out[SPLIT_SETS];
     uint64_t rows[SPLIT_SETS];

@@ -12,6 +12,8 @@
 
 #include "common/base/le.h"
 #include "common/base/mem.h"
+#include "common/daemon/package_text.h"
+#include "common/data/schema_text.h"
 #include "common/nn/safetensors.h"
 #include "tests/lib/seeds.h"
 #include "tests/unit/daemon/packages.h"
@@ -199,6 +201,94 @@ static void test_weights_alone_are_no_package(void **state)
     packages_deinit(&s);
 }
 
+/* A bottom of one column with n levels of the longest text, all of signs that are escaped in a
+ * schema, and there again in a package: a feature for each, whose name is escaped once. */
+static void bottom_of(struct package *p, uint32_t n)
+{
+    struct schema_column *c;
+
+    packages_bottom(p);
+    schema_deinit(&p->schema);
+    scale_deinit(&p->scale);
+    mem_free(p->names);
+    assert_int_equal(schema_init(&p->schema, 1), STATUS_OK);
+    c = p->schema.column;
+    snprintf(c->name, sizeof c->name, "c");
+    c->kind = SCHEMA_CATEGORY;
+    p->cols = n;
+    p->names = mem_alloc(n, TABLE_NAME_MAX);
+    assert_non_null(p->names);
+    for (uint32_t i = 0; i < n; i++) {
+        char level[LEVELS_TEXT_MAX];
+        uint32_t number;
+
+        memset(level, '\\', sizeof level);
+        for (int bit = 0; bit < 17; bit++)
+            level[bit] = (i >> bit & 1) != 0 ? '"' : '\\';
+        assert_int_equal(levels_add(&c->levels, level, sizeof level, &number), STATUS_OK);
+        memcpy(p->names + (size_t)i * TABLE_NAME_MAX, level, TABLE_NAME_MAX - 1);
+    }
+    assert_int_equal(schema_place_all(c), STATUS_OK);
+}
+
+/* What is said before a run is what comes of it: a schema that is small enough for itself is not
+ * always small enough for a package. */
+static void test_there_is_room_before_a_run_only_if_the_package_can_be_written(void **state)
+{
+    static const struct {
+        uint32_t levels;
+        enum status kept;
+    } is[] = {{1000, STATUS_OK}, {50000, STATUS_OK}, {53000, STATUS_DATA}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
+        struct packages s = {0};
+        struct schema copy;
+        struct error err = {0};
+        struct package p;
+        struct buf out;
+
+        packages_init(&s);
+        bottom_of(&p, is[i].levels);
+        assert_int_equal(schema_copy(&copy, &p.schema, &err), STATUS_OK);
+        assert_int_equal(package_room(&p, &err), is[i].kept);
+        buf_init(&out, SIZE_MAX);
+        assert_int_equal(package_print(&p, &s.bottom, &out, &err),
+                         is[i].kept == STATUS_OK ? STATUS_OK : STATUS_LIMIT);
+        buf_deinit(&out);
+        schema_deinit(&copy);
+        package_deinit(&p);
+        packages_deinit(&s);
+    }
+}
+
+/* Whatever the plan is: what a run adds is less than is kept free for it. */
+static void test_what_a_run_adds_has_room_beside_the_columns(void **state)
+{
+    struct packages s = {0};
+    struct package p;
+    struct buf all, columns;
+    struct error err = {0};
+
+    (void)state;
+    packages_init(&s);
+    packages_bottom(&p);
+    p.spec = s.bottom.spec;
+    buf_init(&all, SIZE_MAX);
+    buf_init(&columns, SIZE_MAX);
+    assert_int_equal(package_room(&p, &err), STATUS_OK);
+    assert_int_equal(package_text_print(&p, &all), STATUS_OK);
+    assert_int_equal(package_text_print_columns(&p, &columns), STATUS_OK);
+    assert_true(all.len > columns.len && all.len - columns.len < PACKAGE_RUN_TEXT_MAX / 16);
+    all.data[all.len - 2] = 0; /* its brace */
+    columns.data[columns.len - 1] = 0;
+    assert_non_null(strstr((const char *)all.data, (const char *)columns.data));
+    package_deinit(&p);
+    buf_deinit(&all);
+    buf_deinit(&columns);
+    packages_deinit(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +298,8 @@ int main(void)
         cmocka_unit_test(test_a_table_is_prepared_as_the_package_says),
         cmocka_unit_test(test_a_package_of_each_role_is_a_seed),
         cmocka_unit_test(test_weights_alone_are_no_package),
+        cmocka_unit_test(test_there_is_room_before_a_run_only_if_the_package_can_be_written),
+        cmocka_unit_test(test_what_a_run_adds_has_room_beside_the_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,10 +55,12 @@ static enum status visit(void *owner, const char *folder, struct error *err)
     unsigned *seen = owner;
 
     *seen |= 1u << atoi(runs_name(folder));
-    return *seen == 0x82 ? error_set(err, STATUS_IO, "these two") : STATUS_OK;
+    return (*seen & 0x80) != 0 && atoi(runs_name(folder)) >= 2
+               ? error_set(err, STATUS_IO, "one of two")
+               : STATUS_OK;
 }
 
-static void test_each_run_is_visited_up_to_a_failure(void **state)
+static void test_each_run_is_visited_though_one_fails(void **state)
 {
     struct error err = {0};
     unsigned seen = 0;
@@ -74,13 +76,38 @@ static void test_each_run_is_visited_up_to_a_failure(void **state)
     }
     assert_int_equal(runs_each(scratch_dir(), visit, &seen, &err), STATUS_OK);
     assert_int_equal(seen, 0xe);
-    for (unsigned i = 2; i <= 3; i++) {
+    seen = 0x80;
+    assert_int_equal(runs_each(scratch_dir(), visit, &seen, &err), STATUS_IO);
+    assert_int_equal(seen, 0x8e);
+    assert_int_equal(err.status, STATUS_IO);
+    assert_memory_equal(err.text, "run ", 4);
+    assert_in_range(atoi(err.text + 4), 2, 3);
+    assert_non_null(strstr(err.text, ": one of two"));
+    for (unsigned i = 1; i <= 3; i++) {
         run_path(path, i);
         assert_int_equal(rmdir(path), 0);
     }
-    seen = 0x80;
-    assert_int_equal(runs_each(scratch_dir(), visit, &seen, &err), STATUS_IO);
-    assert_string_equal(err.text, "these two");
+    assert_int_equal(rmdir(scratch_path("runs")), 0);
+}
+
+static void test_what_is_no_folder_is_no_run(void **state)
+{
+    struct error err = {0};
+    unsigned seen = 0;
+    char path[512];
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(mkdir(scratch_path("runs"), 0700), 0);
+    run_path(path, 1);
+    assert_int_equal(mkdir(path, 0700), 0);
+    run_path(path, 2);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+    assert_int_equal(runs_each(scratch_dir(), visit, &seen, &err), STATUS_OK);
+    assert_int_equal(seen, 1u << 1);
+    assert_int_equal(unlink(path), 0);
     run_path(path, 1);
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(rmdir(scratch_path("runs")), 0);
@@ -99,7 +126,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_is_room_until_as_many_runs_are_kept),
-        cmocka_unit_test(test_each_run_is_visited_up_to_a_failure),
+        cmocka_unit_test(test_each_run_is_visited_though_one_fails),
+        cmocka_unit_test(test_what_is_no_folder_is_no_run),
         cmocka_unit_test(test_a_run_is_named_by_the_end_of_its_folder),
     };
 

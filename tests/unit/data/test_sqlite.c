@@ -219,7 +219,7 @@ static bool is_there(const char *name)
 
 static void test_of_a_file_in_wal_mode_nothing_is_written(void **state)
 {
-    static const char *const names[] = {"a?b.db", "50%.db", "c#d.db", "t.db"};
+    static const char *const names[] = {"a?b.db", "50%.db", "c#d.db", "\xc3\xa9\xff.db", "t.db"};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -249,43 +249,65 @@ static sqlite3 *open_to_write(const char *path, const char *statements)
     return db;
 }
 
+/* link.db -> between.db -> t.db: no log stands beside the first two, and a link is relative. */
+static const char *linked(void)
+{
+    unlink(scratch_path("between.db"));
+    unlink(scratch_path("link.db"));
+    assert_int_equal(symlink("t.db", scratch_path("between.db")), 0);
+    assert_int_equal(symlink("between.db", scratch_path("link.db")), 0);
+    return "link.db";
+}
+
 static void test_what_is_in_a_log_only_is_read_too(void **state)
 {
-    sqlite3 *db = open_to_write(database(WAL), "INSERT INTO a VALUES (3, 4)");
-    struct schema s = {0};
-    struct table t;
+    const char *const names[] = {"t.db", linked()};
 
     (void)state;
-    assert_true(is_there("t.db-wal"));
-    if (read_from(&t, &s, scratch_path("t.db"), NULL) != STATUS_OK)
-        fail_msg("%s", err.text);
-    assert_true(t.rows == 2 && t.x[1] == 4);
-    table_deinit(&t);
-    schema_deinit(&s);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        sqlite3 *db = open_to_write(database(WAL), "INSERT INTO a VALUES (3, 4)");
+        struct schema s = {0};
+        struct table t;
+
+        assert_true(is_there("t.db-wal"));
+        if (read_from(&t, &s, scratch_path(names[i]), NULL) != STATUS_OK)
+            fail_msg("%s", err.text);
+        assert_true(t.rows == 2 && t.x[1] == 4);
+        table_deinit(&t);
+        schema_deinit(&s);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
 }
 
 /* Between two rows somebody opens it and changes it; whether the log stays or is folded in. */
+static void changes_meanwhile(const char *name, bool stays)
+{
+    const struct source_options o = {.table = NULL};
+    struct source s;
+    sqlite3 *db;
+    bool more;
+
+    database(WAL);
+    assert_int_equal(source_open(&s, scratch_path(name), &o, &err), STATUS_OK);
+    assert_int_equal(source_next(&s, &more, &err), STATUS_OK);
+    assert_true(more);
+    db = open_to_write(scratch_path("t.db"), "INSERT INTO a VALUES (3, 4)");
+    if (!stays)
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(source_next(&s, &more, &err), STATUS_DATA);
+    assert_non_null(strstr(err.text, "it was written to while it was read"));
+    assert_non_null(strstr(err.text, name));
+    source_close(&s);
+    if (stays)
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void test_a_file_in_wal_mode_that_changes_meanwhile_is_refused(void **state)
 {
     (void)state;
     for (int stays = 0; stays <= 1; stays++) {
-        const struct source_options o = {.table = NULL};
-        struct source s;
-        sqlite3 *db;
-        bool more;
-
-        assert_int_equal(source_open(&s, database(WAL), &o, &err), STATUS_OK);
-        assert_int_equal(source_next(&s, &more, &err), STATUS_OK);
-        assert_true(more);
-        db = open_to_write(scratch_path("t.db"), "INSERT INTO a VALUES (3, 4)");
-        if (!stays)
-            assert_int_equal(sqlite3_close(db), SQLITE_OK);
-        assert_int_equal(source_next(&s, &more, &err), STATUS_DATA);
-        assert_non_null(strstr(err.text, "it was written to while it was read"));
-        source_close(&s);
-        if (stays)
-            assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        changes_meanwhile("t.db", stays);
+        changes_meanwhile(linked(), stays);
     }
 }
 
