@@ -3,6 +3,8 @@
  */
 #include "party/asked.h"
 
+#include "common/daemon/models.h"
+
 void asked_deinit(struct asked *a)
 {
     books_close(&a->books);
@@ -11,8 +13,9 @@ void asked_deinit(struct asked *a)
 }
 
 enum status asked_for(struct asked *a, const struct party_inputs *party, const struct books *whole,
-                      const char *run, struct party_answers *out, struct error *err)
+                      const struct prediction *about, struct party_answers *out, struct error *err)
 {
+    char run[PACKAGE_RUN_MAX + 1];
     enum status s;
 
     asked_deinit(a);
@@ -20,7 +23,9 @@ enum status asked_for(struct asked *a, const struct party_inputs *party, const s
     a->in.roster = party->roster;
     a->in.self = party->self;
     package_init(&a->in.model);
-    s = party_inputs_model(&a->in, run, err);
+    s = models_find(party->config.state, about->plan, about->trail, run, err);
+    if (s == STATUS_OK)
+        s = party_inputs_model(&a->in, run[0] != 0 ? run : about->run, err);
     if (s != STATUS_OK)
         return s;
     s = party_inputs_predicted(&a->in, err);

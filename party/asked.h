@@ -6,6 +6,7 @@
 #ifndef COLONNADE_PARTY_ASKED_H
 #define COLONNADE_PARTY_ASKED_H
 
+#include "common/flow/prediction.h"
 #include "party/books.h"
 #include "party/prepare.h"
 #include "party/setup.h"
@@ -15,11 +16,12 @@ struct asked {
     struct books books;     /* binds them in the party's ledger */
 };
 
-/* For the model of `run`, instead of what was there; what *out says holds until the next call.
+/* For the model of that run, instead of what was there; what *out says holds until the next call.
  * out->silent: the model is there, and its rows cannot be read, which may be for what is in them.
  */
 enum status asked_for(struct asked *a, const struct party_inputs *party, const struct books *whole,
-                      const char *run, struct party_answers *out, struct error *err) MUST_USE;
+                      const struct prediction *about, struct party_answers *out,
+                      struct error *err) MUST_USE;
 void asked_deinit(struct asked *a); /* safe on a zeroed struct */
 
 #endif

@@ -171,8 +171,7 @@ enum status party_results_package(const struct party_results *r, struct party_se
     m.reach = rep->reach;
     m.made = rep->mechanism.bottom;
     m.noise = m.made == ACCOUNT_DP ? rep->mechanism.step_noise : 0;
-    if (package_has_trail(&rep->plan))
-        memcpy(m.trail, rep->trail, sizeof m.trail);
+    memcpy(m.trail, rep->trail, sizeof m.trail);
     s = party_inputs_columns(r->in, &m, err);
     if (s == STATUS_OK)
         s = models_keep(r->in->config.state, &m, rep->bottom, err);

@@ -127,7 +127,7 @@ static enum status recall_answers(struct party_run *r, const struct wire_job *jo
     if (r->in->config.data_predict[0] == 0 ||
         prediction_parse(&about, job->text.data, job->text.n, &none) != STATUS_OK)
         return STATUS_OK;
-    return asked_for(&r->asked, r->in, &r->books, about.run, &setup->answers, err);
+    return asked_for(&r->asked, r->in, &r->books, &about, &setup->answers, err);
 }
 
 static enum status recall(void *owner, const struct wire_job *job,
@@ -248,6 +248,14 @@ static enum status end_predictions(struct party_run *r, struct error *err)
     return err->status;
 }
 
+/* Is what this party has its part of a model that the others have, too? */
+static bool is_of_the_run(const struct party_run *r, bool needed)
+{
+    const struct party_progress *p = &party_session_report(r->session)->progress;
+
+    return p->left_out || (p->final && (!needed || stands(r)));
+}
+
 static enum status end_training(struct party_run *r, struct error *err)
 {
     const struct party_report *rep = party_session_report(r->session);
@@ -260,7 +268,7 @@ static enum status end_training(struct party_run *r, struct error *err)
     if (needed) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->folder, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
-    if (rep->progress.final && (!needed || stands(r)) && written == STATUS_OK)
+    if (is_of_the_run(r, needed) && written == STATUS_OK)
         written = party_results_package(&r->results, r->session, true, &unwritten);
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, r->folder, &unwritten);

@@ -120,6 +120,7 @@ struct party_progress {
     uint32_t last_rows; /* of the last upload */
     bool begun;         /* something was trained or released, by this process or one before it */
     bool final;         /* the last broadcast has come: the model is final */
+    bool left_out;      /* the run is complete, without the last of this party's steps */
 };
 
 /* Written by the job that is played, train.c or predict.c, but for what session.c knows. */
@@ -137,8 +138,9 @@ struct party_report {
     struct account_entry mechanism; /* of the current generation */
     const struct nn_net *bottom;    /* NULL before a plan was accepted */
     double reach;                   /* fedvs_reach(), where there are terms */
-    const uint8_t *trail;           /* of it, after `applied` steps (common/flow/trail.h) */
-    size_t down_max;                /* largest frame the server may send under the plan */
+    const uint8_t
+        *trail;      /* after `applied` steps; the number of this playing where it tells nothing */
+    size_t down_max; /* largest frame the server may send under the plan */
 };
 
 #endif

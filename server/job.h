@@ -24,6 +24,8 @@ struct server_job {
     /* Somebody has joined while a round is under way. */
     struct server_next (*came)(void *s, struct actions *a);
     uint64_t (*step)(const void *s); /* that the offer speaks of; or NULL: 0 */
+    /* WIRE_DIGEST_BYTES that tell this playing of a job from all others; or NULL: zeros. */
+    const uint8_t *(*playing)(const void *s);
     /* All hellos are in, by member: f->error says what is wrong with them.  Or NULL. */
     enum status (*agreed)(void *s, const struct agree_hello *hellos);
     enum status (*prepare)(void *s); /* all have confirmed: memory for such a set; or NULL */

@@ -60,6 +60,7 @@ static enum status raise_floor(struct server_federation *f)
 
 struct server_next server_offer(struct server_federation *f, struct actions *a)
 {
+    static const uint8_t none[WIRE_DIGEST_BYTES];
     struct action *send;
 
     f->play.started |= server_does_without(f);
@@ -81,6 +82,7 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
         .job = {.text = f->terms.text},
         .members = {f->set.member, f->set.n},
         .element = f->agree.element,
+        .playing = f->play.job->playing == NULL ? none : f->play.job->playing(f->play.state),
     };
     snprintf(send->msg.offer.job.kind, sizeof send->msg.offer.job.kind, "%s", f->terms.kind);
     server_arm_phase(f, a, false);

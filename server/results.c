@@ -310,8 +310,7 @@ enum status server_results_package(const struct server_results *r, struct server
     m.steps = rep->steps;
     m.epochs = rep->epochs;
     m.reach = fedvs_reach(server_session_terms(s));
-    if (package_has_trail(&m.plan))
-        memcpy(m.trail, rep->trail, sizeof m.trail);
+    memcpy(m.trail, rep->trail, sizeof m.trail);
     package_score(m.score, &rep->measured.train, &rep->measured.test);
     st = classes_print(&r->in->classes, &m.classes);
     st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), err)

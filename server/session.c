@@ -196,7 +196,7 @@ const struct server_report *server_session_report(struct server_session *s)
         r->epochs = server_trainer_epochs(&s->train.trainer);
     else
         r->rounds = server_predict_rounds(s->predict);
-    r->trail = s->train.trainer.trail.value;
+    r->trail = server_train_trail(&s->train);
     r->presence.members_n = f->set.n;
     r->presence.waiting_for = -1;
     r->presence.waiting_since_us = s->train.round.opened_us;

@@ -163,6 +163,12 @@ static enum status keep_as(const char *state, const char *run, const struct buf 
     return s;
 }
 
+/* Of the k-th run of a plan. */
+static void name_of(char run[PACKAGE_RUN_MAX + 1], const char *plan_hex, unsigned k)
+{
+    snprintf(run, PACKAGE_RUN_MAX + 1, k > 1 ? "%.*s-%u" : "%.*s", NAME_DIGITS, plan_hex, k);
+}
+
 /* A name is part of the package, so it is printed for each that is tried. */
 enum status models_keep(const char *state, struct package *p, const struct nn_net *n,
                         struct error *err)
@@ -177,7 +183,7 @@ enum status models_keep(const char *state, struct package *p, const struct nn_ne
     s = package_print(p, n, &out, err); /* for the plan's digest */
     digest_hex(hex, p->plan_sha256, sizeof p->plan_sha256);
     for (unsigned k = 1; s == STATUS_OK && taken && k <= MODELS_MAX; k++) {
-        snprintf(p->run, sizeof p->run, k > 1 ? "%.*s-%u" : "%.*s", NAME_DIGITS, hex, k);
+        name_of(p->run, hex, k);
         s = package_print(p, n, &out, err);
         if (s == STATUS_OK)
             s = keep_as(state, p->run, &out, &taken, err);
@@ -244,6 +250,40 @@ enum status models_list(const char *state, char (*runs)[PACKAGE_RUN_MAX + 1], si
     closedir(d);
     qsort(runs, *n, sizeof *runs, by_name);
     return STATUS_OK;
+}
+
+/* Is what is kept as `run` of the run with this trail? */
+static enum status is_of(const char *state, const char *run, const uint8_t trail[DIGEST_BYTES],
+                         bool *yes, struct error *err)
+{
+    struct package p;
+    enum status s;
+
+    package_init(&p);
+    s = models_load(state, run, &p, err);
+    *yes = s == STATUS_OK && memcmp(p.trail, trail, DIGEST_BYTES) == 0;
+    package_deinit(&p);
+    return s;
+}
+
+enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
+                        const uint8_t trail[DIGEST_BYTES], char run[PACKAGE_RUN_MAX + 1],
+                        struct error *err)
+{
+    char hex[DIGEST_HEX_CHARS + 1], path[PATH_MAX];
+    bool found = false;
+    enum status s = STATUS_OK;
+
+    digest_hex(hex, plan, DIGEST_BYTES);
+    for (unsigned k = 1; s == STATUS_OK && !found && k <= MODELS_MAX; k++) {
+        name_of(run, hex, k);
+        path_of(path, state, run, "model.safetensors");
+        if (there_is(path))
+            s = is_of(state, run, trail, &found, err);
+    }
+    if (!found)
+        run[0] = 0;
+    return s;
 }
 
 enum status models_remove(const char *state, const char *run, struct error *err)

@@ -29,6 +29,11 @@ const char *models_asked(const char *run);
 /* p is initialised; run "": the one in use. */
 enum status models_load(const char *state, const char *run, struct package *p,
                         struct error *err) MUST_USE;
+/* The one of this run, however it is called here: another side has kept more of its plan, or fewer.
+ * "": there is none. */
+enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
+                        const uint8_t trail[DIGEST_BYTES], char run[PACKAGE_RUN_MAX + 1],
+                        struct error *err) MUST_USE;
 /* "" when none is. */
 enum status models_served(const char *state, char run[PACKAGE_RUN_MAX + 1],
                           struct error *err) MUST_USE;

@@ -69,13 +69,6 @@ enum status package_print(struct package *p, const struct nn_net *n, struct buf 
     return s == STATUS_OK ? s : error_set(err, s, "model package: %s", status_words(s));
 }
 
-bool package_has_trail(const struct plan *plan)
-{
-    /* Side by side each party has a gradient of its own. */
-    return plan->protocol.straggler == STRAGGLER_WAIT && plan->model.fusion != FUSION_CONCAT &&
-           plan->training.releases == RELEASES_EVERY_EPOCH;
-}
-
 static enum status score_lines(struct buf *b, const char *split, const struct score *s)
 {
     enum status st = STATUS_OK;

@@ -63,9 +63,6 @@ struct package {
 void package_init(struct package *p);
 void package_deinit(struct package *p); /* safe on a zeroed one */
 
-/* Do all sides of a run under this plan end with one trail? */
-bool package_has_trail(const struct plan *plan);
-
 void package_score(char out[PACKAGE_SCORE_MAX], const struct score *train,
                    const struct score *test);
 /* Is there room in a bottom's package for what it says of its columns (schema, names and scale),

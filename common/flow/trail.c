@@ -43,3 +43,9 @@ void trail_view(uint8_t view[WIRE_DIGEST_BYTES], struct digest *d, const struct 
     put_u64(d, r->sweep);
     digest_final(d, view);
 }
+
+bool trail_is_shared(const struct plan *plan)
+{
+    return plan->protocol.straggler == STRAGGLER_WAIT && plan->model.fusion != FUSION_CONCAT &&
+           plan->training.releases == RELEASES_EVERY_EPOCH;
+}

@@ -16,8 +16,11 @@
 #ifndef COLONNADE_FLOW_TRAIL_H
 #define COLONNADE_FLOW_TRAIL_H
 
+#include "common/config/plan.h"
 #include "common/crypto/digest.h"
 #include "common/wire/message.h"
+
+#include <stdbool.h>
 
 struct trail {
     uint8_t value[WIRE_DIGEST_BYTES];
@@ -33,5 +36,9 @@ void trail_begin(struct trail *t, struct digest *d, const uint8_t plan_digest[WI
 void trail_add(struct trail *t, struct digest *d, uint64_t step, const void *gradient, size_t n);
 void trail_view(uint8_t view[WIRE_DIGEST_BYTES], struct digest *d, const struct trail *t,
                 const struct trail_round *r);
+
+/* Do all sides of a run under this plan end with one trail?  Not where a party may miss steps, has
+ * a gradient of its own, or none. */
+bool trail_is_shared(const struct plan *plan);
 
 #endif

@@ -72,6 +72,7 @@ static const struct field offer[] = {
     {BYTES(Offer, offer, members), FROM(1, WIRE_MEMBERS_MAX, 1)},
     {U64(Offer, offer, step)},
     {FIXED(Offer, offer, element, WIRE_ELEMENT_BYTES)},
+    {FIXED(Offer, offer, playing, WIRE_DIGEST_BYTES)},
 };
 
 static const struct field behind[] = {

@@ -92,6 +92,7 @@ struct wire_offer {
     struct wire_job job;
     struct wire_bytes members;
     const uint8_t *element; /* WIRE_ELEMENT_BYTES */
+    const uint8_t *playing; /* WIRE_DIGEST_BYTES */
 };
 
 struct wire_behind {

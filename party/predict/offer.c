@@ -22,21 +22,15 @@ _Static_assert((int)PREDICTION_RUN_MAX == (int)PACKAGE_RUN_MAX, "a run has one n
 
 static enum status check_model(struct party_predict *p)
 {
-    static const uint8_t none[WIRE_DIGEST_BYTES];
     const struct package *m = p->setup->answers.model;
     const struct prediction *of = &p->about;
 
-    if (strcmp(of->run, m->run) != 0)
-        return error_set(p->error, STATUS_CONFIG,
-                         "predictions by the model of run %s, this party answers with that of %s",
-                         of->run, m->run);
     if (memcmp(of->plan, m->plan_sha256, sizeof of->plan) != 0 ||
-        (memcmp(of->trail, none, sizeof none) != 0 &&
-         memcmp(of->trail, m->trail, sizeof of->trail) != 0))
+        memcmp(of->trail, m->trail, sizeof of->trail) != 0)
         return error_set(p->error, STATUS_CONFIG,
-                         "the server's model of run %s is of another run: another plan, or other "
-                         "steps",
-                         of->run);
+                         "predictions by the model of run %s; this party's of run %s is of another "
+                         "plan, or of another time that the plan was played",
+                         of->run, m->run);
     if (m->plan.shape.parties != p->setup->roster->n)
         return error_set(p->error, STATUS_CONFIG, "the model is of %u parties, the roster has %zu",
                          m->plan.shape.parties, p->setup->roster->n);

@@ -49,8 +49,8 @@ struct party_course {
     bool taken;   /* an offer of it, by this process */
     struct plan plan;
     struct buf text;
-    uint8_t digest[WIRE_DIGEST_BYTES];
-    uint32_t self; /* this party, in the roster */
+    uint8_t digest[WIRE_DIGEST_BYTES], playing[WIRE_DIGEST_BYTES]; /* the server's number of it */
+    uint32_t self;                                                 /* this party, in the roster */
     struct agenda agenda;
     struct schedule schedule;
     const struct party_mode *mode;

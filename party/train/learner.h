@@ -35,6 +35,7 @@ struct party_learner {
     bool trained;         /* by this process or one before it; whatever `applied` is by now */
     bool pending;         /* an upload for step `applied` awaits its gradient */
     bool final;           /* the last broadcast has come, and no step since */
+    bool left_out;        /* the run is complete, without the last of this party's steps */
     struct party_behind behind;
     struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
 };

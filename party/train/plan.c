@@ -149,6 +149,7 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
                          p->host->setup->roster->n);
     s = price(p, a, o->step);
     p->learner.behind.offered = o->step;
+    memcpy(p->course.playing, o->playing, sizeof p->course.playing);
     p->course.taken = s == STATUS_OK;
     return s;
 }

@@ -217,7 +217,7 @@ static enum party_next timer(void *state, bool connected)
 static enum party_next dismissed(void *state, const struct wire_finish *f)
 {
     struct party_train *p = state;
-    const struct party_learner *l = &p->learner;
+    struct party_learner *l = &p->learner;
     const struct party_course *c = &p->course;
 
     (void)f;
@@ -227,8 +227,10 @@ static enum party_next dismissed(void *state, const struct wire_finish *f)
         "the server ended after %llu of %llu steps; what this party has of the run stays in its "
         "state",
         (unsigned long long)l->applied, (unsigned long long)c->agenda.steps);
-    if (c->does_without)
+    if (c->does_without) {
+        l->left_out = l->applied > 0;
         return PARTY_DONE;
+    }
     error_set(
         p->host->error, STATUS_DATA,
         "the run is complete, this party only at %llu of %llu steps: its state was lost or put "
@@ -262,6 +264,7 @@ static void report(const void *state, struct party_report *r)
         .furthest = l->behind.furthest + p->deal.furthest,
         .begun = l->trained || l->applied > 0 || p->count.rounds > 0,
         .final = l->final,
+        .left_out = l->left_out,
     };
     r->planned = c->planned;
     r->keeping = p->keep.writing;
@@ -271,7 +274,7 @@ static void report(const void *state, struct party_report *r)
     r->mechanism = p->purse.mechanism;
     r->bottom = c->planned ? &l->bottom.net : NULL;
     r->reach = fedvs_reach(&p->round.shape.terms);
-    r->trail = l->trail.value;
+    r->trail = c->planned && !trail_is_shared(&c->plan) ? c->playing : l->trail.value;
     if (c->planned)
         r->down_max = wire_down_max(&c->plan, p->round.upload.share_max);
 }

@@ -32,6 +32,7 @@ enum status server_train_init(struct server_train *s, const struct server_setup 
     st = init_parts(s);
     if (st != STATUS_OK)
         return error_set(err, st, "session: %s", status_words(st));
+    rng_fill(&s->trainer.rounding, s->keep.playing, sizeof s->keep.playing);
     if (setup->weights != NULL)
         st = server_trainer_load(&s->trainer, err);
     if (st != STATUS_OK)
@@ -39,6 +40,13 @@ enum status server_train_init(struct server_train *s, const struct server_setup 
     s->report.agenda = s->trainer.agenda;
     server_trainer_begin(&s->trainer, fed->terms.digest);
     return STATUS_OK;
+}
+
+const uint8_t *server_train_trail(const struct server_train *s)
+{
+    const bool shared = s->setup.plan != NULL && trail_is_shared(s->setup.plan);
+
+    return shared ? s->trainer.trail.value : s->keep.playing;
 }
 
 void server_train_deinit(struct server_train *s)

@@ -60,6 +60,11 @@ static uint64_t step(const void *state)
     return ((const struct server_train *)state)->trainer.steps_done;
 }
 
+static const uint8_t *playing(const void *state)
+{
+    return ((const struct server_train *)state)->keep.playing;
+}
+
 /* Where data is dealt, sizes are known from here on. */
 static enum status agreed(void *state, const struct agree_hello *hellos)
 {
@@ -328,6 +333,7 @@ const struct server_job server_job_train = {
     .joined = joined,
     .came = came,
     .step = step,
+    .playing = playing,
     .agreed = agreed,
     .prepare = prepare,
     .begin = begin,

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 6 };
+enum { RESUME_VERSION = 7 };
 
 struct kept {
     uint32_t version;
@@ -24,7 +24,7 @@ struct kept {
     struct server_sweep sweep;
     bool close_any;
     uint64_t close_step, close_words, close_blocks;
-    uint8_t trail[WIRE_DIGEST_BYTES];
+    uint8_t trail[WIRE_DIGEST_BYTES], playing[WIRE_DIGEST_BYTES];
     bool target_reached, complete;
     struct server_reached reached;
     struct score train, test;
@@ -65,6 +65,7 @@ static const struct record_field kept_field[] = {
     KEPT(close_words),
     KEPT(close_blocks),
     KEPT(trail),
+    KEPT(playing),
     KEPT(target_reached),
     KEPT(complete),
     KEPT(reached.yes),
@@ -101,6 +102,7 @@ static struct kept kept_of(const struct server_train *s)
     k.train = s->report.measured.train;
     k.test = s->report.measured.test;
     memcpy(k.trail, s->trainer.trail.value, sizeof k.trail);
+    memcpy(k.playing, s->keep.playing, sizeof k.playing);
     return k;
 }
 
@@ -167,6 +169,7 @@ static void take(struct server_train *s, const struct kept *k)
         .blocks = (uint32_t)k->close_blocks,
     };
     memcpy(s->trainer.trail.value, k->trail, sizeof k->trail);
+    memcpy(s->keep.playing, k->playing, sizeof k->playing);
     s->keep.durable_step = k->steps_done;
     s->keep.marks = server_marks(s->fed);
 }

@@ -97,12 +97,13 @@ struct server_stream; /* written by stream.c alone */
 /* What a later process goes on from.  Written by close.c, by job.c when work has ended, and by
  * resume.c. */
 struct server_keep {
-    struct buf bytes;            /* what ACTION_KEEP writes */
-    bool spoiled;                /* the head has taken a step that the run has not */
-    bool complete;               /* every member's final model is durable */
-    bool under_way;              /* the driver has it */
-    uint64_t step, durable_step; /* steps in `bytes`, and in the last durable checkpoint */
-    uint32_t marks;              /* server_marks() of `bytes` */
+    struct buf bytes;                   /* what ACTION_KEEP writes */
+    bool spoiled;                       /* the head has taken a step that the run has not */
+    bool complete;                      /* every member's final model is durable */
+    bool under_way;                     /* the driver has it */
+    uint64_t step, durable_step;        /* steps in `bytes`, and in the last durable checkpoint */
+    uint32_t marks;                     /* server_marks() of `bytes` */
+    uint8_t playing[WIRE_DIGEST_BYTES]; /* the number of this run, which no other has */
 };
 
 /* Gradients that are on their way out of the journal.  Written by behind.c alone. */
@@ -161,6 +162,8 @@ extern const struct server_mode server_plain, server_partial, server_coded, serv
 /* init.c: s is zeroed.  What is in the setup must outlive it; deinit is safe after init failed. */
 enum status server_train_init(struct server_train *s, const struct server_setup *setup,
                               struct server_federation *fed, struct error *err) MUST_USE;
+/* What the run's packages are told from others' by: WIRE_DIGEST_BYTES, of s. */
+const uint8_t *server_train_trail(const struct server_train *s);
 void server_train_deinit(struct server_train *s);
 
 /* job.c */

@@ -79,7 +79,8 @@ static void offer(struct sim *s, const struct buf *text, uint8_t how)
                                   .step = how % 16 == 15,
                                   .job = {JOB_TRAIN, {text->data, text->len}},
                                   .members = {sets[how / 64], members[how / 64]},
-                                  .element = element};
+                                  .element = element,
+                                  .playing = element};
     buf_init(&frame, WIRE_OFFER_MAX);
     CHECK(wire_pack(&frame, &m) == STATUS_OK);
     CHECK(wire_unpack(&got, &s->party[SELF].unpacker, frame.data, frame.len, &err) == STATUS_OK);

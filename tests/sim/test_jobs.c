@@ -127,7 +127,7 @@ static void offer(struct play *p, uint32_t i, const char *kind, const void *text
     m.offer.generation = p->generation;
     m.offer.job.text = (struct wire_bytes){text, n};
     m.offer.members = (struct wire_bytes){members, PARTIES};
-    m.offer.element = p->ids.own.element;
+    m.offer.element = m.offer.playing = p->ids.own.element;
     through(p, &m);
     deliver(p, i, &m);
 }

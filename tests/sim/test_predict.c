@@ -256,9 +256,9 @@ static void other_steps(struct play *p)
     p->player[1].model.trail[0] ^= 1;
 }
 
-static void other_run(struct play *p)
+static void other_plan(struct play *p)
 {
-    snprintf(p->player[1].model.run, sizeof p->player[1].model.run, "abc-2");
+    p->player[1].model.plan_sha256[0] ^= 1;
 }
 
 static void no_rows(struct play *p)
@@ -291,6 +291,19 @@ static void leave_out(struct play *p)
     assert_int_equal(prediction_print(&s->about, &s->text), STATUS_OK);
     job_digest(s->digest, JOB_PREDICT, s->text.data, s->text.len);
     p->server->fed.terms.text = (struct wire_bytes){s->text.data, s->text.len};
+}
+
+/* A side that has kept more runs of the plan calls it otherwise. */
+static void test_a_model_is_known_by_its_plan_and_trail_not_by_its_name(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    predictions_begin(&p, predictions_pbm);
+    snprintf(p.player[1].model.run, sizeof p.player[1].model.run, "abc-2");
+    predictions_play(&p);
+    predictions_complete(&p);
+    predictions_end(&p);
 }
 
 static void test_a_bottom_costs_what_its_package_says_it_was_made_with(void **state)
@@ -354,7 +367,7 @@ static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **sta
 {
     (void)state;
     expect_refused(predictions_pbm, other_steps);
-    expect_refused(predictions_pbm, other_run);
+    expect_refused(predictions_pbm, other_plan);
     expect_refused(predictions_pbm, no_rows);
     expect_refused(predictions_pbm, small_limit);
     expect_refused(predictions_pbm, too_many);
@@ -376,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_a_charge_that_fails_ends_the_job_and_nothing_leaves),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_answered_where_there_is_noise),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_refused_where_sums_are_exact),
+        cmocka_unit_test(test_a_model_is_known_by_its_plan_and_trail_not_by_its_name),
         cmocka_unit_test(test_a_bottom_costs_what_its_package_says_it_was_made_with),
         cmocka_unit_test(test_all_rows_of_a_person_are_priced_at_the_offer),
         cmocka_unit_test(test_what_a_party_does_not_answer_is_refused_at_the_offer),

@@ -52,6 +52,32 @@ static void test_drop_goes_on_without_a_late_party_and_ignores_its_late_upload(v
     sim_free(s);
 }
 
+/* Who sits out when a run comes to its end has a part of its model, too: that of its last step. */
+static void test_who_is_left_out_at_the_end_has_its_part_of_the_model(void **state)
+{
+    struct sim_options o = {
+        .parties = 4,
+        .train_rows = 12,
+        .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100", "training.epochs=2"}};
+    struct sim *s = sim_new(&o);
+    const struct party_report *late, *other;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) /* of the last step, and of the evaluation after it */
+        sim_rule(s, (struct sim_rule){
+                        .act = SIM_DELAY, .from = 1, .kind = WIRE_UPLOAD, .nth = 9, .us = 150000});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    late = party_session_report(s->party[1].session);
+    other = party_session_report(s->party[0].session);
+    assert_true(late->progress.left_out && !late->progress.final);
+    assert_true(late->progress.applied > 0);
+    assert_true(other->progress.final && !other->progress.left_out);
+    assert_memory_equal(late->trail, other->trail, WIRE_DIGEST_BYTES);
+    assert_memory_equal(late->trail, sim_server_report(s)->trail, WIRE_DIGEST_BYTES);
+    sim_free(s);
+}
+
 static void test_wait_gives_up_at_its_patience(void **state)
 {
     struct sim_options o = {.parties = 3, .quiet = true, .sets = {"protocol.patience_ms=5000"}};
@@ -457,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wait_waits_for_a_slow_party_and_says_for_whom),
         cmocka_unit_test(test_drop_goes_on_without_a_late_party_and_ignores_its_late_upload),
+        cmocka_unit_test(test_who_is_left_out_at_the_end_has_its_part_of_the_model),
         cmocka_unit_test(test_wait_gives_up_at_its_patience),
         cmocka_unit_test(test_a_party_that_never_joins_is_named),
         cmocka_unit_test(test_drop_waits_when_only_one_party_is_left),

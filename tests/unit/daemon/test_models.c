@@ -68,6 +68,36 @@ static void test_a_run_of_the_same_plan_gets_another_name(void **state)
     packages_deinit(&s);
 }
 
+/* The second playing of a plan is -2 here, and may be the first that another side has kept. */
+static void test_a_run_is_found_by_its_trail(void **state)
+{
+    uint8_t trail[DIGEST_BYTES] = {0}, plan[DIGEST_BYTES];
+    char run[3][PACKAGE_RUN_MAX + 1], found[PACKAGE_RUN_MAX + 1];
+    struct error err = {0};
+    struct packages s = {0};
+    struct package p;
+
+    packages_init(&s);
+    for (uint8_t i = 0; i < 3; i++) {
+        packages_head(&p);
+        p.trail[0] = i;
+        assert_int_equal(models_keep(*state, &p, &s.head, &err), STATUS_OK);
+        snprintf(run[i], sizeof run[i], "%s", p.run);
+        memcpy(plan, p.plan_sha256, sizeof plan);
+        memcpy(trail, p.trail, sizeof trail);
+        package_deinit(&p);
+    }
+    assert_string_not_equal(run[0], run[2]);
+    assert_int_equal(models_use(*state, run[2], &err), STATUS_OK);
+    assert_int_equal(models_remove(*state, run[1], &err), STATUS_OK);
+    for (uint8_t i = 0; i < 4; i++) {
+        trail[0] = i;
+        assert_int_equal(models_find(*state, plan, trail, found, &err), STATUS_OK);
+        assert_string_equal(found, i == 1 || i == 3 ? "" : run[i]);
+    }
+    packages_deinit(&s);
+}
+
 static void test_going_back_is_to_the_one_before_that_is_still_there(void **state)
 {
     const char *dir = *state;
@@ -160,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_run_of_the_same_plan_gets_another_name),
+        TEST(test_a_run_is_found_by_its_trail),
         TEST(test_going_back_is_to_the_one_before_that_is_still_there),
         TEST(test_a_name_leads_nowhere_else),
         TEST(test_a_package_in_another_runs_folder_is_refused),

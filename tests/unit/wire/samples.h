@@ -94,8 +94,12 @@ static inline struct wire_msg sample(enum wire_kind kind)
             1, sample_bytes(1), 77, 70, sample_bytes(2), true, 299, true, 3, 60, true};
         break;
     case WIRE_OFFER:
-        m.offer = (struct wire_offer){
-            300, 12, {"train", {sample_bytes(2), 40}}, {members, sizeof members}, sample_bytes(14)};
+        m.offer = (struct wire_offer){300,
+                                      12,
+                                      {"train", {sample_bytes(2), 40}},
+                                      {members, sizeof members},
+                                      sample_bytes(14),
+                                      sample_bytes(15)};
         break;
     case WIRE_BEHIND: m.behind = (struct wire_behind){300, 9}; break;
     case WIRE_REPLAY: m.replay = (struct wire_replay){300, 9, {sample_bytes(6), 48}}; break;
@@ -226,7 +230,8 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
                strcmp(a->offer.job.kind, b->offer.job.kind) == 0 &&
                same_bytes(a->offer.job.text, b->offer.job.text) &&
                same_bytes(a->offer.members, b->offer.members) &&
-               memcmp(a->offer.element, b->offer.element, WIRE_ELEMENT_BYTES) == 0;
+               memcmp(a->offer.element, b->offer.element, WIRE_ELEMENT_BYTES) == 0 &&
+               memcmp(a->offer.playing, b->offer.playing, WIRE_DIGEST_BYTES) == 0;
     case WIRE_BEHIND:
         return a->behind.generation == b->behind.generation &&
                a->behind.applied == b->behind.applied;

@@ -68,6 +68,7 @@ static void test_single_messages_fit_the_limits_named_after_them(void **state)
                                   UINT64_MAX,
                                   {"abcdefghijklmnop", {plan, sizeof plan}},
                                   {members, sizeof members},
+                                  plan,
                                   plan};
     assert_true(packed(&m) <= WIRE_OFFER_MAX);
     buf_deinit(&body);

@@ -216,6 +216,7 @@ static void body_of_offer(struct raw *r, size_t plan, const uint8_t *members, si
     put_job(r, "train", plan);
     put_bytes(r, 3, members, n);
     put_bytes(r, 5, text, WIRE_ELEMENT_BYTES);
+    put_bytes(r, 6, text, WIRE_DIGEST_BYTES);
 }
 
 static void test_an_offer_has_a_job_and_ascending_members(void **state)
@@ -248,14 +249,17 @@ static void test_an_offer_has_a_job_and_ascending_members(void **state)
     put_job(&r, "train", 3);
     expect_refused(WIRE_OFFER, &r, "offer"); /* no members */
     for (size_t n = 31; n <= 33; n++) {
-        r.n = 0;
-        put_job(&r, "train", 3);
-        put_bytes(&r, 3, all, 3);
-        put_bytes(&r, 5, all, n);
-        if (n == WIRE_ELEMENT_BYTES)
-            expect_ok(&m, WIRE_OFFER, &r);
-        else
-            expect_refused(WIRE_OFFER, &r, "offer");
+        for (size_t k = 31; k <= 33; k++) {
+            r.n = 0;
+            put_job(&r, "train", 3);
+            put_bytes(&r, 3, all, 3);
+            put_bytes(&r, 5, all, n);
+            put_bytes(&r, 6, all, k);
+            if (n == WIRE_ELEMENT_BYTES && k == WIRE_DIGEST_BYTES)
+                expect_ok(&m, WIRE_OFFER, &r);
+            else
+                expect_refused(WIRE_OFFER, &r, "offer");
+        }
     }
 }
 
@@ -271,6 +275,7 @@ static void test_the_kind_of_a_job_is_a_short_word_of_small_letters(void **state
     put_job(&r, "abcdefghijklmnop", 1);
     put_bytes(&r, 3, member, 1);
     put_bytes(&r, 5, element, sizeof element);
+    put_bytes(&r, 6, element, sizeof element);
     expect_ok(&m, WIRE_OFFER, &r);
     assert_string_equal(m.offer.job.kind, "abcdefghijklmnop");
     assert_int_equal(m.offer.job.text.n, 1);
@@ -279,12 +284,14 @@ static void test_the_kind_of_a_job_is_a_short_word_of_small_letters(void **state
         put_job(&r, wrong[i], 1);
         put_bytes(&r, 3, member, 1);
         put_bytes(&r, 5, element, sizeof element);
+        put_bytes(&r, 6, element, sizeof element);
         expect_refused(WIRE_OFFER, &r, "offer");
     }
     r.n = 0;
     put_job(&r, "train", 0);
     put_bytes(&r, 3, member, 1);
     put_bytes(&r, 5, element, sizeof element);
+    put_bytes(&r, 6, element, sizeof element);
     expect_refused(WIRE_OFFER, &r, "offer"); /* no text */
 }
 
