@@ -33,11 +33,21 @@ static void finish(struct server_federation *f, struct actions *a, enum wire_out
     finish->error = f->error;
 }
 
+/* It may come and be sent away as often as it likes. */
+static void say_dropped(struct server_federation *f, uint32_t peer)
+{
+    struct server_peer *p = &f->peer[peer];
+
+    p->comes.about = server_name(f, peer);
+    if (log_few_more(&p->comes, f->now_us))
+        log_warn("%s", f->error.text);
+}
+
 static struct server_next drop(struct server_federation *f, struct actions *a, uint32_t peer)
 {
     if (status_kind(f->error.status) == STATUS_KIND_LOCAL) /* no fault of a peer */
         return next_of(NEXT_FAIL);
-    log_warn("%s", f->error.text);
+    say_dropped(f, peer);
     server_drop(f, a, peer);
     return server_lost(f, a, peer);
 }
@@ -304,7 +314,7 @@ static void job_alone(struct server_federation *f, struct actions *a, const stru
         f->peer[e->peer].present = f->peer[e->peer].answered = false;
     if (e->kind == EVENT_JOINED && next.kind == NEXT_WAIT &&
         !server_admit(f, e->peer, &e->msg->join))
-        log_warn("%s", f->error.text);
+        say_dropped(f, e->peer);
     carry_out(f, a, next);
 }
 

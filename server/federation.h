@@ -112,7 +112,7 @@ struct server_peer {
     uint32_t owed;        /* `drop`: for rounds that came to nothing by it: seats.c */
     int member;           /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
-    struct log_few comes; /* its joins in the log: it may come and go as often as it likes */
+    struct log_few comes; /* its joins in the log, and why it was dropped: as often as it likes */
 };
 
 /* What AGREE and CONFIRM have of this generation. */
