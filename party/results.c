@@ -53,14 +53,15 @@ void party_results_deinit(struct party_results *r)
 static const char *const bottoms[] = {
     [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
 
+static void add_parameter(struct report_mechanism *m, const char *name, bool whole, double value)
+{
+    CHECK(m->parameters < REPORT_PARAMETERS_MAX);
+    m->parameter[m->parameters++] = (struct report_parameter){name, whole, value};
+}
+
 static struct report_mechanism mechanism(const struct account_entry *e)
 {
     struct report_mechanism m = {.kind = noise_names[e->kind],
-                                 .trials = e->trials,
-                                 .beta = e->beta,
-                                 .sigma = e->sigma,
-                                 .step = e->step,
-                                 .clip = e->clip,
                                  .coordinates = e->coordinates,
                                  .parties = e->parties,
                                  .colluders = e->colluders,
@@ -69,11 +70,15 @@ static struct report_mechanism mechanism(const struct account_entry *e)
                                  .bottom = bottoms[e->bottom],
                                  .releases = e->releases,
                                  .participations_max = e->participations_max};
+    const struct noise *law = noise_row(e->kind);
     struct pbm pbm;
 
-    if (e->trials > 0 && pbm_init(&pbm, e->trials, e->beta, 1) == STATUS_OK) {
-        m.t_lo = pbm.t_lo;
-        m.t_hi = pbm.t_hi;
+    for (size_t i = 0; law != NULL && i < law->parameters; i++)
+        add_parameter(&m, law->parameter[i].name, law->parameter[i].type == NOISE_WHOLE,
+                      noise_value(&law->parameter[i], e));
+    if (e->kind == ACCOUNT_PBM && pbm_init(&pbm, e->trials, e->beta, 1) == STATUS_OK) {
+        add_parameter(&m, "t_lo", true, pbm.t_lo);
+        add_parameter(&m, "t_hi", true, pbm.t_hi);
     }
     if (e->bottom == ACCOUNT_DP) {
         m.step_noise = e->step_noise;

@@ -48,6 +48,11 @@ enum plan_init { INIT_GLOROT, INIT_HE, INIT_TORCH };
 /* Of these, the ones that add noise; each is a law of its own to the accountant (common/privacy).
  */
 #define PLAN_NOISE_LIST(X) X(PBM, pbm) X(GAUSSIAN, gaussian)
+/* What these laws are known by, in the accountant, in ledgers and in summaries: b and beta of PBM;
+ * of Gaussian noise the standard deviation of each party's own upload, C of its box [-C, C], and
+ * the step of the grid it is drawn on. */
+#define PLAN_NOISE_PARAMETERS(X)                                                                   \
+    X(trials, uint32_t) X(beta, double) X(sigma, double) X(clip, double) X(step, double)
 #define PLAN_ENCODING(id, name) ENCODING_##id,
 enum plan_encoding { PLAN_ENCODING_LIST(PLAN_ENCODING) };
 /* The same. */

@@ -193,18 +193,12 @@ static void put_mechanism(struct report_json *j, json_t *list, const struct repo
     json_t *o = json_object();
 
     report_json_text(j, o, "mechanism", m->kind);
-    if (m->trials > 0) {
-        report_json_count(j, o, "trials", m->trials);
-        report_json_real(j, o, "beta", m->beta);
-        report_json_count(j, o, "t_lo", m->t_lo);
-        report_json_count(j, o, "t_hi", m->t_hi);
-    }
-    if (m->sigma > 0) {
-        report_json_real(j, o, "sigma", m->sigma);
-        if (m->step > 0)
-            report_json_real(j, o, "step", m->step);
-        report_json_real(j, o, "clip", m->clip);
-    }
+    CHECK(m->parameters <= REPORT_PARAMETERS_MAX);
+    for (const struct report_parameter *p = m->parameter; p < m->parameter + m->parameters; p++)
+        if (p->whole)
+            report_json_count(j, o, p->name, (uint64_t)p->value);
+        else
+            report_json_real(j, o, p->name, p->value);
     report_json_count(j, o, "coordinates", m->coordinates);
     report_json_count(j, o, "parties", m->parties);
     report_json_count(j, o, "colluders", m->colluders);

@@ -25,6 +25,7 @@ enum {
     REPORT_PARTIES_MAX = 256,
     REPORT_CLAIMS_MAX = 16,
     REPORT_MECHANISMS_MAX = 1024,
+    REPORT_PARAMETERS_MAX = 8,
     REPORT_BINS_MAX = 16,
     REPORT_NAME_MAX = 63,
     REPORT_HEX_CHARS = 64,
@@ -58,12 +59,13 @@ struct report_claim {
 
 /* One mechanism by which this side's records were released, and how often. */
 struct report_mechanism {
-    const char *kind; /* pbm, gaussian, none */
-    uint32_t trials;  /* pbm, with the next three: 0 for others, which leaves them out */
-    double beta;
-    uint32_t t_lo, t_hi; /* least and largest threshold, of 2^16 */
-    double sigma, step;  /* gaussian: 0 leaves each out; no sigma, no clip */
-    double clip;
+    const char *kind;  /* pbm, gaussian, none */
+    size_t parameters; /* of its law of noise, by their names in summaries */
+    struct report_parameter {
+        const char *name;
+        bool whole;
+        double value;
+    } parameter[REPORT_PARAMETERS_MAX];
     bool clear, each; /* the server saw uploads one by one; other parties did too */
     uint32_t coordinates, parties, colluders;
     const char *bottom;

@@ -70,11 +70,9 @@ enum account_bottom {
  * bounds the sampler from above, because its thresholds are rounded inwards. */
 struct account_entry {
     enum account_kind kind;
-    uint32_t trials;    /* PBM: b */
-    double beta;        /* PBM */
-    double sigma, clip; /* Gaussian noise of each party's own upload, sd; box [-C, C] */
-    double step;        /* Gaussian: of the grid that the noise is drawn on, > 0 */
-    bool clear;         /* uploads seen one by one (aggregation clear): M_eff = 1 for the server */
+#define ACCOUNT_PARAMETER(name, type) type name;
+    PLAN_NOISE_PARAMETERS(ACCOUNT_PARAMETER) /* those of other kinds are not looked at */
+    bool clear; /* uploads seen one by one (aggregation clear): M_eff = 1 for the server */
     /* Clear, and fusion concat, a sum that may do without some, or uploads that go down as they
      * came: parties too see more than a function of the sum over all, M_eff = 1 for them as well.
      */

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define PARAMETER(name, type)                                                                      \
     {                                                                                              \
@@ -171,6 +172,21 @@ _Static_assert(sizeof rows / sizeof *rows == ACCOUNT_NONE, "each law has its row
 
 #define NAME(id, name) #name,
 const char *const noise_names[NOISE_KINDS] = {PLAN_NOISE_LIST(NAME) "none"};
+
+double noise_value(const struct noise_parameter *p, const struct account_entry *e)
+{
+    const unsigned char *at = (const unsigned char *)e + p->at;
+    uint32_t whole;
+    double real;
+    bool flag;
+
+    switch (p->type) {
+    case NOISE_WHOLE: memcpy(&whole, at, sizeof whole); return whole;
+    case NOISE_REAL: memcpy(&real, at, sizeof real); return real;
+    case NOISE_FLAG: memcpy(&flag, at, sizeof flag); return flag;
+    }
+    CHECK(false);
+}
 
 const struct noise *noise_row(enum account_kind kind)
 {

@@ -67,6 +67,8 @@ struct noise {
     enum status (*describe)(const struct account_entry *e, struct buf *out);
 };
 
+double noise_value(const struct noise_parameter *p, const struct account_entry *e);
+
 /* NULL: no noise. */
 const struct noise *noise_row(enum account_kind kind);
 /* In the order of the enum; the last is that of ACCOUNT_NONE. */

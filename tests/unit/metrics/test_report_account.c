@@ -27,10 +27,11 @@ static int fill(void **state)
         .privacy = {.mechanism = "pbm",
                     .mechanisms_n = 2,
                     .with = {{.kind = "pbm",
-                              .trials = 16,
-                              .beta = 0.125,
-                              .t_lo = 24576,
-                              .t_hi = 40960,
+                              .parameters = 4,
+                              .parameter = {{"trials", true, 16},
+                                            {"beta", false, 0.125},
+                                            {"t_lo", true, 24576},
+                                            {"t_hi", true, 40960}},
                               .coordinates = 3,
                               .parties = 5,
                               .colluders = 2,
@@ -42,9 +43,10 @@ static int fill(void **state)
                               .releases = 4114,
                               .participations_max = 10},
                              {.kind = "gaussian",
-                              .sigma = 2.5,
-                              .step = 0.25,
-                              .clip = 1.5,
+                              .parameters = 3,
+                              .parameter = {{"sigma", false, 2.5},
+                                            {"clip", false, 1.5},
+                                            {"step", false, 0.25}},
                               .bottom = "frozen"}},
                     .bins_n = 3,
                     .bin_width = 4,
@@ -87,7 +89,7 @@ static void test_a_mechanism_says_its_own_terms_and_no_others(void **state)
         "\"colluders\":2,\"clear\":true,\"each\":false,\"bottom\":\"dp\","
         "\"step_noise\":7.5,\"steps\":4,\"trained_max\":8,"
         "\"releases\":4114,\"participations_max\":10},"
-        "{\"mechanism\":\"gaussian\",\"sigma\":2.5,\"step\":0.25,\"clip\":1.5,\"coordinates\":0,"));
+        "{\"mechanism\":\"gaussian\",\"sigma\":2.5,\"clip\":1.5,\"step\":0.25,\"coordinates\":0,"));
     assert_true(says("\"bottom\":\"frozen\",\"releases\":0,\"participations_max\":0}]"));
 }
 
