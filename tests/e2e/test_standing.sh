@@ -71,13 +71,18 @@ plan nonsense 'training: {epochs: -1}'
 # --- what is no text, and what there is no memory for, are told apart before a server is asked ---
 printf '\377\n' >latin.yaml
 head -c 10000000 /dev/zero | tr '\0' '\001' >large.yaml # of which JSON makes six times as much
+expect 2 'latin.yaml: no text in UTF-8' 'a plan that is no text' job submit train latin.yaml
 with_little_memory() (
     # shellcheck disable=SC3045 # dash and bash have it
     ulimit -v 80000
     exec "$VFL_BIN/vfl-job" --state run/server "$@"
 )
-expect 2 'latin.yaml: no text in UTF-8' 'a plan that is no text' with_little_memory submit train latin.yaml
-expect 6 'large.yaml: out of memory' 'a plan without memory for it' with_little_memory submit train large.yaml
+# A sanitizer reserves address space by the terabyte, so no limit of it can be set.
+if grep -qaE '__(asan|tsan)_init' "$VFL_BIN/vfl-job"; then
+    echo 'skip  a plan without memory for it: the program is built with a sanitizer'
+else
+    expect 6 'large.yaml: out of memory' 'a plan without memory for it' with_little_memory submit train large.yaml
+fi
 rm latin.yaml large.yaml
 
 # --- the queue takes jobs before anybody is there, and parties come when they like ---
