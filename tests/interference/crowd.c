@@ -12,8 +12,6 @@
 #include "tests/interference/play.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,7 +21,7 @@
 
 /* Pairs that were refused before anything say little: of many, so many reach a release at least. */
 enum { MANY = 1000, RELEASED_PERCENT_MIN = 70, TASK_PERCENT_MIN = 5 };
-enum { HANGS_S = 120, BATCH = 2000, MMAP_MIN = 1 << 24, TOP_PAD = 1 << 26 };
+enum { HANGS_S = 120, BATCH = 2000 };
 enum { AGGREGATIONS = 4, BOTTOMS = 3, VIEWS = 2, STRAGGLERS = 3 };
 
 /* What children leave to their parent. */
@@ -67,10 +65,7 @@ static void play_some(struct board *b, const struct crowd *c, uint64_t behind, d
     struct play y;
 
     play_init(&y);
-    /* Thousands of worlds are made and freed: their pages stay. */
-    (void)mallopt(M_MMAP_THRESHOLD, MMAP_MIN);
-    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    (void)mallopt(M_TOP_PAD, TOP_PAD);
+    sim_keep_pages();
     for (; b->now < behind && (until == 0 || seconds() < until); b->now++) {
         alarm(HANGS_S);
         pair_draw(&p, b->now);

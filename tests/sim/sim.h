@@ -108,10 +108,15 @@ struct sim_options {
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
     bool stands; /* processes play one job after another, of which none is there yet (standing.h) */
+    uint32_t predicted; /* rows of each party's data.predict, with ids 0, 1, ... */
     uint64_t work_us; /* a piece of work takes up to so long, as the seed says; 0: no time at all */
 };
 
 struct sim;
+
+/* Who makes and frees thousands of worlds keeps their pages, or else much of the time goes into
+ * giving them back and taking them again. */
+void sim_keep_pages(void);
 
 struct sim *sim_new(const struct sim_options *o);
 void sim_free(struct sim *s);

@@ -66,7 +66,7 @@ struct sim_party {
     struct config_party config;
     struct roster roster;
     struct sign_key key;
-    struct table train, test;
+    struct table train, test, predicted;
     struct party_session *session;
     struct wire_unpacker unpacker;
     struct driver driver;
