@@ -131,6 +131,7 @@ enum status standing_recall(void *owner, const struct wire_job *job,
 
     (void)err;
     turn_to(disk, &p->world->standing->party[p->self], digest);
+    p->playing = true;
     setup->answers = (struct party_answers){.model = NULL};
     setup->data.train = &p->train;
     setup->data.test = &p->test;
@@ -169,8 +170,8 @@ static void party_ended(struct sim_party *p, enum wire_outcome outcome)
 {
     struct buf older = p->disk.before;
 
-    if (p->session->job == &party_predict_job)
-        return; /* nothing of it is gone on with */
+    if (!p->playing || p->session->job == &party_predict_job)
+        return; /* stopped between two jobs, or of what nobody goes on with */
     if (!party_checkpoint_needed(party_session_report(p->session), outcome)) {
         p->disk.saved.len = p->disk.before.len = 0;
         return;
@@ -187,6 +188,7 @@ void standing_ended(struct sim *s, int who, const struct action *finish)
 
     if (who != SIM_SERVER) {
         party_ended(&s->party[who], finish->outcome);
+        s->party[who].playing = false;
         return;
     }
     if (st->plays && st->job.kind == STANDING_TRAIN)

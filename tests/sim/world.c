@@ -236,6 +236,7 @@ void world_new_party(struct sim *s, uint32_t i)
         setup.jobs = all;
         setup.recall = standing_recall;
         setup.saved = (struct party_saved){0};
+        p->playing = false;
     }
     world_new_driver(s, (int)i);
     p->disk.keeps_shares = disk;
