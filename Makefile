@@ -252,7 +252,8 @@ shortage: $(BUILD)/tests/sim/test_shortage
 INTERFERENCE_SECONDS ?= 3600
 INTERFERENCE_FIRST   ?= $(shell date +%s)000000
 interference: $(PAIRS)
-	@$< --first $(INTERFERENCE_FIRST) --seconds $(INTERFERENCE_SECONDS)
+	@for p in $(PAIRS); do $$p --first $(INTERFERENCE_FIRST) \
+	    --seconds $$(($(INTERFERENCE_SECONDS) / $(words $(PAIRS)))) || exit 1; done
 check-source:
 	@$(RUN) $(SOURCE)
 

@@ -19,9 +19,9 @@ void served_init(struct served *v, const struct sim *s)
 
     *v = (struct served){.rows = (uint32_t)most};
     v->bottom = mem_alloc(s->options.parties, sizeof *v->bottom);
-    v->ids = mem_alloc(most, ID_CHARS);
-    v->at = mem_alloc(most + 1, sizeof *v->at);
-    v->which = mem_alloc(most, sizeof *v->which);
+    v->ids = mem_alloc(2 * most, ID_CHARS); /* each may be asked for twice */
+    v->at = mem_alloc(2 * most + 1, sizeof *v->at);
+    v->which = mem_alloc(2 * most, sizeof *v->which);
     v->known = mem_alloc(most, sizeof *v->known);
     CHECK(v->bottom != NULL && v->ids != NULL && v->at != NULL && v->which != NULL &&
           v->known != NULL);
@@ -63,7 +63,11 @@ void served_make(struct served *v, const struct sim *s, const struct plan *p)
         const struct nn_spec spec =
             packages_bottom_spec(&party->config, p, (uint32_t)party->predicted.cols);
 
-        packages_bottom(&v->bottom[i], p, &spec, i);
+        packages_bottom(&v->bottom[i], p, &spec, party->salt);
+        v->bottom[i].made = party->config.train == TRAIN_DP       ? ACCOUNT_DP
+                            : party->config.train == TRAIN_FROZEN ? ACCOUNT_FROZEN
+                                                                  : ACCOUNT_RAW;
+        v->bottom[i].noise = party->config.train == TRAIN_DP ? party->config.noise : 0;
     }
     packages_head(&v->head, p, n);
     v->score = mem_alloc((size_t)v->rows * v->outputs, sizeof *v->score);
@@ -79,17 +83,15 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
 
     CHECK(q->first + q->rows <= v->rows);
     for (uint32_t r = q->first; r < q->first + q->rows; r++) {
-        if (v->known[r] && !q->anew)
-            continue;
-        v->at[n] = (uint32_t)used;
-        v->which[n++] = r;
-        used += (size_t)sprintf(v->ids + used, "%u\n", r);
+        for (int k = v->known[r] && !q->anew ? 2 : !q->twice; k < 2; k++) {
+            v->at[n] = (uint32_t)used;
+            v->which[n++] = r;
+            used += (size_t)sprintf(v->ids + used, "%u\n", r);
+        }
     }
     v->at[n] = (uint32_t)used;
     v->question =
         (struct server_question){.model = &v->head, .ids = v->ids, .at = v->at, .rows = n};
-    for (uint32_t i = 0; i < WIRE_MEMBERS_MAX; i++)
-        v->question.absent[i] = q->absent >> i & 1;
     return n;
 }
 

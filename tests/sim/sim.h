@@ -131,6 +131,8 @@ void sim_during(struct sim *s, struct sim_during d);
 /* A party whose table has other rows or ids: called before sim_run. */
 struct table *sim_party_train(struct sim *s, uint32_t party);
 struct roster *sim_party_roster(struct sim *s, uint32_t party);
+/* Its rows are of so many persons (people.h). */
+void sim_group(struct sim *s, uint32_t party, uint32_t persons);
 /* The n-th charge (from 1) of this party fails with this status. */
 void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status status);
 /* Its ledger takes no further mechanism. */

@@ -118,8 +118,9 @@ static void recall_answers(const struct sim_party *p, struct party_setup *setup)
 
     setup->data.train = setup->data.test = &none;
     if (st->job.asked.without != p->self + 1)
-        setup->answers =
-            (struct party_answers){.model = &st->served.bottom[p->self], .rows = &p->predicted};
+        setup->answers = (struct party_answers){.model = &st->served.bottom[p->self],
+                                                .rows = &p->predicted,
+                                                .persons = &p->persons_predicted};
 }
 
 enum status standing_recall(void *owner, const struct wire_job *job,
@@ -248,14 +249,16 @@ static void begin_probe(struct sim *s)
     server_session_play(s->server, &terms, &probe_server_job, &st->probe);
 }
 
-/* Rounds of another length than a right server's are the party's to take or leave. */
-static void ask_in_rounds(struct server_session *server, uint32_t batch)
+/* Rounds of another length than a right server's, and parties left out where it would leave out
+ * none, are the parties' to take or leave. */
+static void ask_as_told(struct server_session *server, const struct standing_question *q)
 {
     struct server_predict *p = server->predict;
 
-    if (batch == 0 || batch >= p->about.batch)
-        return;
-    p->about.batch = batch;
+    if (q->batch > 0 && q->batch < p->about.batch)
+        p->about.batch = q->batch;
+    for (uint32_t i = 0; i < WIRE_MEMBERS_MAX; i++)
+        p->about.absent[i] = q->absent >> i & 1;
     p->text.len = 0;
     CHECK(prediction_print(&p->about, &p->text) == STATUS_OK);
     job_digest(p->digest, JOB_PREDICT, p->text.data, p->text.len);
@@ -280,7 +283,7 @@ static void begin_predict(struct sim *s)
         fprintf(stderr, "sim: predictions: %s\n", err.text);
         CHECK(!"a server that asks");
     }
-    ask_in_rounds(s->server, st->job.asked.batch);
+    ask_as_told(s->server, &st->job.asked);
     s->plan = s->server->predict->plan;
 }
 

@@ -17,6 +17,7 @@ struct standing_question {
     uint32_t first, rows, batch; /* batch: of each round at most; 0: as the server has it */
     uint64_t absent;             /* parties (bits) that are left out */
     bool anew;                   /* what was answered before is asked again */
+    bool twice;                  /* each row in one job */
     uint32_t without;            /* a party that has no such model, from 1; 0: all have it */
 };
 

@@ -210,6 +210,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .key = &p->key,
         .data.train = &p->train,
         .data.test = &p->test,
+        .data.persons = &p->persons,
         .data.labels = s->options.unlabelled ? NULL : &s->labels,
         .start.seeded = !s->options.unseeded,
         .start.seed = SEED,
@@ -276,7 +277,7 @@ static void make_party(struct sim *s, uint32_t i)
     if (s->options.motley && p->config.degree > 0)
         p->config.degree = 1 + i % 3;
     p->world = s;
-    p->self = i;
+    p->self = p->salt = i;
     p->roster = s->roster;
     fill_table(&p->train, s->options.train_rows, columns, i + 1);
     fill_table(&p->test, s->options.test_rows, columns, i + 101);
@@ -465,6 +466,8 @@ void sim_free(struct sim *s)
         table_deinit(&p->train);
         table_deinit(&p->test);
         table_deinit(&p->predicted);
+        persons_deinit(&p->persons);
+        persons_deinit(&p->persons_predicted);
         wire_unpacker_deinit(&p->unpacker);
         buf_deinit(&p->frame);
         disk_deinit(&p->disk);

@@ -67,6 +67,8 @@ struct sim_party {
     struct roster roster;
     struct sign_key key;
     struct table train, test, predicted;
+    struct persons persons, persons_predicted; /* none is named but by sim_group */
+    uint32_t salt;                             /* of its model's weights (packages.h) */
     struct party_session *session;
     struct wire_unpacker unpacker;
     struct driver driver;
