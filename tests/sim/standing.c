@@ -257,7 +257,7 @@ static void ask_as_told(struct server_session *server, const struct standing_que
 
     if (q->batch > 0 && q->batch < p->about.batch)
         p->about.batch = q->batch;
-    for (uint32_t i = 0; i < WIRE_MEMBERS_MAX; i++)
+    for (uint32_t i = 0; i < SIM_PARTIES_MAX; i++)
         p->about.absent[i] = q->absent >> i & 1;
     p->text.len = 0;
     CHECK(prediction_print(&p->about, &p->text) == STATUS_OK);
