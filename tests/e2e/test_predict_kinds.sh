@@ -53,7 +53,8 @@ expect 2 'without noise' 'and nobody is left out' predict fedvs --data new.csv -
 train 4 late $clear --set protocol.encoding=float32 --set protocol.straggler=drop --set protocol.deadline_ms=1500 \
     --set protocol.patience_ms=4000 --set training.epochs=2 --set training.batch=50 \
     --party 4:inject.delay=const:3600 || not_ok 'training late'
-said late/server/log.txt 'going on without p4: no answer in phase round' && ok 'it was done without' || not_ok 'it was in time'
+said late/server/log.txt 'going on without p4: no answer in phase round' && ok 'it was done without' ||
+    not_ok 'it was in time'
 same 3 "$(sed -n 's/.*: generation [0-9]*: \([0-9]*\) parties$/\1/p' late/server/log.txt | tail -n 1)" 'at the end, too'
 sed -i '/inject.delay/d' late/plan.txt # the trial's own: from now on it is in time
 expect 0 '' 'late predicts with all' predict late --data new.csv
