@@ -122,7 +122,7 @@ expect 2 'listen: unknown key' 'a plan has no other keys' job submit train wrong
 expect 2 'training.epochs' 'and no values out of range' job submit train nonsense.yaml
 same 4 "$(job submit train refused.yaml)" 'a plan that party 3 refuses'
 expect 1 'policy.encodings' 'is over for all, by name' job wait 4
-wait_until has_runs 1 2 || not_ok 'a job that never began leaves a folder'
+wait_until has_runs 1 3 || not_ok 'a job that never began leaves a folder'
 same 5 "$(job submit predict --model no-such-run ids)" 'a model that there is not'
 expect 1 'no-such-run' 'is over at once' job wait 5
 expect 2 'no such job' 'no job' job show 99
