@@ -2,7 +2,8 @@
  * and room for what goes up and comes down.
  *
  * Written by round.c, share.c and mode.c; the bytes that go up, and what they are drawn from, by
- * work.c and deal.c, and a task of missed steps, with their gradients in `received`, by catchup.c.
+ * work.c and deal.c, and a task of missed steps, with their gradients in `received`, by catchup.c;
+ * `reach` by resume.c, out of a checkpoint.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -78,7 +78,8 @@ plan nonsense 'training: {epochs: -1}'
 printf '\377\n' >latin.yaml
 head -c 10000000 /dev/zero | tr '\0' '\001' >large.yaml # of which JSON makes six times as much
 expect 2 'latin.yaml: no text in UTF-8' 'a plan that is no text' job submit train latin.yaml
-expect 2 'model, --absent: no text in UTF-8' 'an option that is none' job submit predict --model "$(printf '\377')" first.yaml
+expect 2 'model, --absent: no text in UTF-8' 'an option that is none' \
+    job submit predict --model "$(printf '\377')" first.yaml
 with_little_memory() (
     # shellcheck disable=SC3045 # dash and bash have it
     ulimit -v 80000
