@@ -170,51 +170,19 @@ size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MEC
     return ledger_entries(b->ledger, out);
 }
 
-static int by_slot(const void *a, const void *b)
+/* With the next releases counted, record by record: the record that has most of them need not be
+ * the one that had most before, and what a plan was priced at suffices for it.  That price was
+ * without repetitions; void rounds add to it, and this is where they are stopped. */
+static enum status check_epsilon(void *owner, struct error *err)
 {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Of one record in the block that was collected, whose order means nothing: a batch comes once for
- * each turn, and different rows may be one record. */
-static uint64_t most_of_one(struct books *b, size_t n)
-{
-    uint64_t most = 0;
-
-    if (n > 0)
-        qsort(b->slots, n, sizeof *b->slots, by_slot);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (b->slots[i] != b->slots[first])
-            first = i;
-        if (i - first + 1 > most)
-            most = i - first + 1;
-    }
-    return most;
-}
-
-/* The plan was priced without repetitions; void rounds add to it, and this is where they are
- * stopped. */
-static enum status check_epsilon(struct books *b, const struct action_charge *c, struct error *err)
-{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    const struct books *b = owner;
     const struct config_policy *policy = &b->in->config.policy;
-    struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
+    const size_t n = books_entries(b, entries);
+    const struct policy_terms terms = {.delta = b->delta, .withstands = b->withstands};
     struct policy_excess e;
-    enum status s;
-    size_t n;
 
-    if (!policy_limits_epsilon(policy))
-        return STATUS_OK;
-    s = collect(b, c, err);
-    if (s != STATUS_OK)
-        return s;
-    n = books_entries(b, entries);
-    entries[n] = c->mechanism;
-    entries[n].releases = c->n;
-    entries[n].participations_max = most_of_one(b, c->n);
-    entries[n].trained_max = purpose_of(c->purpose)->trains ? entries[n].participations_max : 0;
-    if (!policy_exceeded(&e, policy, entries, n + 1, b->delta, b->withstands))
+    if (!policy_exceeded(&e, policy, entries, n, &terms))
         return STATUS_OK;
     return error_set(err, STATUS_BUDGET,
                      "policy.max_epsilon: the next releases would bring epsilon against %s (%s) to "
@@ -312,6 +280,12 @@ enum status books_may_answer(const struct books *b, struct error *err)
 enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
 {
     const struct config_policy *policy = &b->in->config.policy;
+    const struct ledger_limits limits = {
+        .record_max = policy->releases_record,
+        .total_max = policy->releases_total,
+        .judge = policy_limits_epsilon(policy) ? check_epsilon : NULL,
+        .owner = b,
+    };
     struct ledger_block block = {
         .plan = c->plan,
         .data = b->data,
@@ -337,10 +311,6 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
     if (s != STATUS_OK)
         return s;
     block.slots = b->slots;
-    if (c->give_back)
-        return ledger_return(b->ledger, &block, err);
-    s = check_epsilon(b, c, err);
-    if (s != STATUS_OK)
-        return s;
-    return ledger_reserve(b->ledger, &block, policy->releases_record, policy->releases_total, err);
+    return c->give_back ? ledger_return(b->ledger, &block, err)
+                        : ledger_reserve(b->ledger, &block, &limits, err);
 }

@@ -383,22 +383,22 @@ static enum status save_entry(struct ledger *l, const struct ledger_block *b, bo
 }
 
 /* With the block already counted: is anything over its limit? */
-static enum status check_limits(const struct ledger *l, uint64_t highest, uint64_t record_max,
-                                uint64_t total_max, struct error *err)
+static enum status check_limits(const struct ledger *l, uint64_t highest,
+                                const struct ledger_limits *limits, struct error *err)
 {
     uint64_t total = releases_total(l);
 
-    if (record_max != 0 && highest > record_max)
+    if (limits->record_max != 0 && highest > limits->record_max)
         return error_set(err, STATUS_BUDGET,
                          "policy.max_releases.record: a record would reach %" PRIu64
                          " releases, the limit is %" PRIu64,
-                         highest, record_max);
-    if (total_max != 0 && total > total_max)
+                         highest, limits->record_max);
+    if (limits->total_max != 0 && total > limits->total_max)
         return error_set(err, STATUS_BUDGET,
                          "policy.max_releases.total: releases would reach %" PRIu64
                          ", the limit is %" PRIu64,
-                         total, total_max);
-    return STATUS_OK;
+                         total, limits->total_max);
+    return limits->judge == NULL ? STATUS_OK : limits->judge(limits->owner, err);
 }
 
 /* Writes everything anew when that is due, while memory and the file say the same; then what the
@@ -419,8 +419,8 @@ static enum status expand_block(struct ledger *l, const struct ledger_block *b,
     return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
 }
 
-enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint64_t record_max,
-                           uint64_t total_max, struct error *err)
+enum status ledger_reserve(struct ledger *l, const struct ledger_block *b,
+                           const struct ledger_limits *limits, struct error *err)
 {
     struct ledger_column column = column_of(l, b->purpose);
     const uint32_t *slots = NULL;
@@ -435,7 +435,8 @@ enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint6
                          l->store.path);
     if (s != STATUS_OK)
         return no_memory(l, err);
-    s = check_limits(l, highest, record_max, total_max, err);
+    if (limits != NULL)
+        s = check_limits(l, highest, limits, err);
     if (s == STATUS_OK)
         s = save_entry(l, b, false, err);
     if (s != STATUS_OK)

@@ -97,11 +97,20 @@ struct ledger_block {
     const uint32_t *slots; /* listed: one release each; a slot may occur several times */
 };
 
-/* Charges a block and commits durably.  record_max (of one record over all purposes and
- * mechanisms), total_max (of all): 0 = no limit; STATUS_BUDGET when they would be passed.  On any
- * failure nothing is charged. */
-enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint64_t record_max,
-                           uint64_t total_max, struct error *err) MUST_USE;
+/* What a block must stay within, once it is counted. */
+struct ledger_limits {
+    uint64_t record_max; /* releases of one record over all purposes and mechanisms; 0: no limit */
+    uint64_t total_max;  /* of all; 0: no limit */
+    /* Or NULL: sees the ledger with the block in it (ledger_entries()), and says whether it stays.
+     */
+    enum status (*judge)(void *owner, struct error *err);
+    void *owner;
+};
+
+/* Charges a block and commits durably.  STATUS_BUDGET when a limit (NULL: none) would be passed, or
+ * what the judge says.  On any failure nothing is charged. */
+enum status ledger_reserve(struct ledger *l, const struct ledger_block *b,
+                           const struct ledger_limits *limits, struct error *err) MUST_USE;
 /* Gives back reservations that were never sent (orderly end of a generation); more than was
  * reserved is a programmer's mistake.  On failure they stay charged, and so they do when their
  * mechanism was summed up since (ledger_past.h). */
