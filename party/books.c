@@ -40,30 +40,57 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
     return s;
 }
 
-/* By person where data.group says who they are, and by id otherwise. */
+/* By person where data.group says who they are, and by id otherwise.  The caller frees the ids. */
+static enum status name_rows(struct ledger_rows *out, const char ***ids,
+                             const struct party_inputs *in, const struct table *t,
+                             struct error *err)
+{
+    const struct persons *persons = &in->persons;
+    const size_t first = t == &in->train ? 0 : in->train.rows;
+    const bool named = persons_named(persons);
+    const char **of;
+
+    *ids = mem_alloc(t->rows > 0 ? t->rows : 1, 2 * sizeof **ids);
+    if (*ids == NULL)
+        return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
+    of = *ids + t->rows;
+    for (size_t i = 0; i < t->rows; i++) {
+        (*ids)[i] = table_id(t, i);
+        of[i] = named ? group_name(&persons->group, first + i) : NULL;
+    }
+    *out = (struct ledger_rows){.ids = *ids, .persons = named ? of : NULL, .n = t->rows};
+    return STATUS_OK;
+}
+
 static enum status bind(struct books *b, const struct table *t, uint32_t **slots, uint32_t *set,
                         struct error *err)
 {
-    const struct persons *persons = &b->in->persons;
-    const size_t first = t == &b->in->train ? 0 : b->in->train.rows;
-    const bool named = persons_named(persons);
-    const char **ids, **of;
+    struct ledger_rows rows;
+    const char **ids;
     enum status s;
 
     if (t->rows == 0)
         return STATUS_OK;
-    ids = mem_alloc(t->rows, 2 * sizeof *ids);
-    if (ids == NULL)
-        return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
-    of = ids + t->rows;
-    for (size_t i = 0; i < t->rows; i++) {
-        ids[i] = table_id(t, i);
-        of[i] = named ? group_name(&persons->group, first + i) : NULL;
-    }
-    s = ledger_bind_persons(
-        b->ledger, slots, set,
-        &(struct ledger_rows){.ids = ids, .persons = named ? of : NULL, .n = t->rows}, err);
+    s = name_rows(&rows, &ids, b->in, t, err);
+    if (s == STATUS_OK)
+        s = ledger_bind_persons(b->ledger, slots, set, &rows, err);
     mem_free(ids);
+    return s;
+}
+
+enum status books_records_with(struct ledger *l, const struct party_inputs *in, uint64_t *records,
+                               struct error *err)
+{
+    struct ledger_rows tables[2];
+    const char **train, **test = NULL;
+    enum status s = name_rows(&tables[0], &train, in, &in->train, err);
+
+    if (s == STATUS_OK)
+        s = name_rows(&tables[1], &test, in, &in->test, err);
+    if (s == STATUS_OK)
+        s = ledger_records_with(l, tables, 2, records, err);
+    mem_free(train);
+    mem_free(test);
     return s;
 }
 
@@ -120,13 +147,18 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
 enum status books_share(struct books *b, const struct books *whole, const struct party_inputs *in,
                         struct error *err)
 {
-    *b = (struct books){.in = in, .ledger = whole->ledger, .borrowed = true};
+    *b = (struct books){.in = in,
+                        .ledger = whole->ledger,
+                        .borrowed = true,
+                        .bindings = ledger_bindings(whole->ledger)};
     return bind_all(b, err);
 }
 
 void books_close(struct books *b)
 {
-    if (b->ledger != NULL && !b->borrowed)
+    if (b->ledger != NULL && b->borrowed)
+        ledger_let_go(b->ledger, b->bindings);
+    else if (b->ledger != NULL)
         ledger_close(b->ledger);
     mem_free(b->train_slots);
     mem_free(b->test_slots);

@@ -25,6 +25,7 @@
 #include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/privacy/account.h"
+#include "common/privacy/ledger_bind.h"
 #include "common/privacy/ledger_law.h"
 
 #include <stdbool.h>
@@ -63,23 +64,6 @@ bool ledger_takes(const struct ledger *l, const struct account_entry *mechanism)
  */
 size_t ledger_mechanisms(const struct ledger *l);
 enum { LEDGER_NEARLY_FULL = ACCOUNT_MECHANISMS_MAX / 4 * 3 };
-
-/* Binds a data set of `rows` rows, each a record of its own, named by its id.  *slots maps rows to
- * slots of the ledger (mem_free it), *set (NULL: not asked for) names the data set in blocks, as
- * long as this ledger is open. *slots is NULL on failure. */
-enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const char *const *ids,
-                        size_t rows, struct error *err) MUST_USE;
-
-/* The same for rows that are of persons: row i, whose id is ids[i], is of persons[i], whose name is
- * no id.  In either, STATUS_POLICY when a row that was released would count as another record than
- * it did: as its own instead of a person's, or as another person's; STATUS_DATA when a row that was
- * bound as a person's since this ledger was opened would be another's. */
-struct ledger_rows {
-    const char *const *ids, *const *persons;
-    size_t n;
-};
-enum status ledger_bind_persons(struct ledger *l, uint32_t **slots, uint32_t *set,
-                                const struct ledger_rows *rows, struct error *err) MUST_USE;
 
 /* Rounds that are paid for at once, and what they release: n vectors, either of a stretch of the
  * public schedule over a data set, or of slots that are listed. */

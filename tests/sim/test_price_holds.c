@@ -219,7 +219,9 @@ static void open_books(struct books *b, const struct plan *plan)
 
     if (books_open(b, &in, &err) != STATUS_OK)
         fail_msg("%s", err.text);
+    assert_true(price.records >= books_records(b));
     books_judge(b, plan);
+    assert_true(price.delta <= b->delta);
 }
 
 static void pay(struct books *b, const struct action_charge *c)
