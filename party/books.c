@@ -40,30 +40,57 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
     return s;
 }
 
-/* By person where data.group says who they are, and by id otherwise. */
+/* By person where data.group says who they are, and by id otherwise.  The caller frees the ids. */
+static enum status name_rows(struct ledger_rows *out, const char ***ids,
+                             const struct party_inputs *in, const struct table *t,
+                             struct error *err)
+{
+    const struct persons *persons = &in->persons;
+    const size_t first = t == &in->train ? 0 : in->train.rows;
+    const bool named = persons_named(persons);
+    const char **of;
+
+    *ids = mem_alloc(t->rows > 0 ? t->rows : 1, 2 * sizeof **ids);
+    if (*ids == NULL)
+        return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
+    of = *ids + t->rows;
+    for (size_t i = 0; i < t->rows; i++) {
+        (*ids)[i] = table_id(t, i);
+        of[i] = named ? group_name(&persons->group, first + i) : NULL;
+    }
+    *out = (struct ledger_rows){.ids = *ids, .persons = named ? of : NULL, .n = t->rows};
+    return STATUS_OK;
+}
+
 static enum status bind(struct books *b, const struct table *t, uint32_t **slots, uint32_t *set,
                         struct error *err)
 {
-    const struct persons *persons = &b->in->persons;
-    const size_t first = t == &b->in->train ? 0 : b->in->train.rows;
-    const bool named = persons_named(persons);
-    const char **ids, **of;
+    struct ledger_rows rows;
+    const char **ids;
     enum status s;
 
     if (t->rows == 0)
         return STATUS_OK;
-    ids = mem_alloc(t->rows, 2 * sizeof *ids);
-    if (ids == NULL)
-        return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
-    of = ids + t->rows;
-    for (size_t i = 0; i < t->rows; i++) {
-        ids[i] = table_id(t, i);
-        of[i] = named ? group_name(&persons->group, first + i) : NULL;
-    }
-    s = ledger_bind_persons(
-        b->ledger, slots, set,
-        &(struct ledger_rows){.ids = ids, .persons = named ? of : NULL, .n = t->rows}, err);
+    s = name_rows(&rows, &ids, b->in, t, err);
+    if (s == STATUS_OK)
+        s = ledger_bind_persons(b->ledger, slots, set, &rows, err);
     mem_free(ids);
+    return s;
+}
+
+enum status books_records_with(struct ledger *l, const struct party_inputs *in, uint64_t *records,
+                               struct error *err)
+{
+    struct ledger_rows tables[2];
+    const char **train, **test = NULL;
+    enum status s = name_rows(&tables[0], &train, in, &in->train, err);
+
+    if (s == STATUS_OK)
+        s = name_rows(&tables[1], &test, in, &in->test, err);
+    if (s == STATUS_OK)
+        s = ledger_records_with(l, tables, 2, records, err);
+    mem_free(train);
+    mem_free(test);
     return s;
 }
 
@@ -120,13 +147,18 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
 enum status books_share(struct books *b, const struct books *whole, const struct party_inputs *in,
                         struct error *err)
 {
-    *b = (struct books){.in = in, .ledger = whole->ledger, .borrowed = true};
+    *b = (struct books){.in = in,
+                        .ledger = whole->ledger,
+                        .borrowed = true,
+                        .bindings = ledger_bindings(whole->ledger)};
     return bind_all(b, err);
 }
 
 void books_close(struct books *b)
 {
-    if (b->ledger != NULL && !b->borrowed)
+    if (b->ledger != NULL && b->borrowed)
+        ledger_let_go(b->ledger, b->bindings);
+    else if (b->ledger != NULL)
         ledger_close(b->ledger);
     mem_free(b->train_slots);
     mem_free(b->test_slots);
@@ -170,51 +202,19 @@ size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MEC
     return ledger_entries(b->ledger, out);
 }
 
-static int by_slot(const void *a, const void *b)
+/* With the next releases counted, record by record: the record that has most of them need not be
+ * the one that had most before, and what a plan was priced at suffices for it.  That price was
+ * without repetitions; void rounds add to it, and this is where they are stopped. */
+static enum status check_epsilon(void *owner, struct error *err)
 {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Of one record in the block that was collected, whose order means nothing: a batch comes once for
- * each turn, and different rows may be one record. */
-static uint64_t most_of_one(struct books *b, size_t n)
-{
-    uint64_t most = 0;
-
-    if (n > 0)
-        qsort(b->slots, n, sizeof *b->slots, by_slot);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (b->slots[i] != b->slots[first])
-            first = i;
-        if (i - first + 1 > most)
-            most = i - first + 1;
-    }
-    return most;
-}
-
-/* The plan was priced without repetitions; void rounds add to it, and this is where they are
- * stopped. */
-static enum status check_epsilon(struct books *b, const struct action_charge *c, struct error *err)
-{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    const struct books *b = owner;
     const struct config_policy *policy = &b->in->config.policy;
-    struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
+    const size_t n = books_entries(b, entries);
+    const struct policy_terms terms = {.delta = b->delta, .withstands = b->withstands};
     struct policy_excess e;
-    enum status s;
-    size_t n;
 
-    if (!policy_limits_epsilon(policy))
-        return STATUS_OK;
-    s = collect(b, c, err);
-    if (s != STATUS_OK)
-        return s;
-    n = books_entries(b, entries);
-    entries[n] = c->mechanism;
-    entries[n].releases = c->n;
-    entries[n].participations_max = most_of_one(b, c->n);
-    entries[n].trained_max = purpose_of(c->purpose)->trains ? entries[n].participations_max : 0;
-    if (!policy_exceeded(&e, policy, entries, n + 1, b->delta, b->withstands))
+    if (!policy_exceeded(&e, policy, entries, n, &terms))
         return STATUS_OK;
     return error_set(err, STATUS_BUDGET,
                      "policy.max_epsilon: the next releases would bring epsilon against %s (%s) to "
@@ -312,6 +312,12 @@ enum status books_may_answer(const struct books *b, struct error *err)
 enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
 {
     const struct config_policy *policy = &b->in->config.policy;
+    const struct ledger_limits limits = {
+        .record_max = policy->releases_record,
+        .total_max = policy->releases_total,
+        .judge = policy_limits_epsilon(policy) ? check_epsilon : NULL,
+        .owner = b,
+    };
     struct ledger_block block = {
         .plan = c->plan,
         .data = b->data,
@@ -337,10 +343,6 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
     if (s != STATUS_OK)
         return s;
     block.slots = b->slots;
-    if (c->give_back)
-        return ledger_return(b->ledger, &block, err);
-    s = check_epsilon(b, c, err);
-    if (s != STATUS_OK)
-        return s;
-    return ledger_reserve(b->ledger, &block, policy->releases_record, policy->releases_total, err);
+    return c->give_back ? ledger_return(b->ledger, &block, err)
+                        : ledger_reserve(b->ledger, &block, &limits, err);
 }

@@ -11,7 +11,8 @@
 struct books {
     const struct party_inputs *in;
     struct ledger *ledger;
-    bool borrowed; /* the ledger is another's, who closes it */
+    bool borrowed;     /* the ledger is another's, who closes it */
+    uint32_t bindings; /* of it before */
     uint32_t *train_slots, *test_slots;
     uint32_t train_set, test_set; /* the ledger's numbers of both */
     uint32_t *slots;              /* scratch: the slots of a charge */
@@ -31,10 +32,14 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
 /* Other data sets in the ledger of `whole`, which stays open as long. */
 enum status books_share(struct books *b, const struct books *whole, const struct party_inputs *in,
                         struct error *err) MUST_USE;
+/* What they bound in the ledger of another one is let go of. */
 void books_close(struct books *b); /* safe on a zeroed struct */
 
 /* By which plan policy.max_epsilon is judged from now on. */
 void books_judge(struct books *b, const struct plan *p);
+/* Records that it will hold once the data sets of `in` are bound; nothing is written. */
+enum status books_records_with(struct ledger *l, const struct party_inputs *in, uint64_t *records,
+                               struct error *err) MUST_USE;
 /* Records that the ledger holds, those of both data sets among them. */
 uint64_t books_records(const struct books *b);
 /* What the ledger holds, as entries for the accountant. */

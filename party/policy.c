@@ -10,6 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of epsilon and of its parts, each of which is some 1e-15 off for each mechanism. */
+#define ROUNDING 1e-12
+
 static bool was_raw(const struct account_entry *spent, size_t n)
 {
     bool raw = false;
@@ -121,16 +124,20 @@ bool policy_limits_epsilon(const struct config_policy *policy)
 }
 
 static bool exceeds(struct policy_excess *out, const struct account_entry *entries, size_t n,
-                    double delta)
+                    const struct policy_terms *terms)
 {
+    const double spare = terms->ahead ? ROUNDING * (1 + out->most) : 0;
+
     if (out->most <= 0)
         return false;
-    out->claim = account_claim(entries, n, &out->claim, delta);
-    return !(out->claim.epsilon <= out->most);
+    out->claim.t = terms->withstands;
+    out->claim = account_claim(entries, n, &out->claim, terms->delta);
+    return !(out->claim.epsilon <= out->most - spare);
 }
 
 bool policy_exceeded(struct policy_excess *out, const struct config_policy *policy,
-                     const struct account_entry *entries, size_t n, double delta, uint32_t t)
+                     const struct account_entry *entries, size_t n,
+                     const struct policy_terms *terms)
 {
     static const enum account_adjacency limited[CONFIG_LIMITED] = {
         [LIMITED_RECORD] = ACCOUNT_RECORD_RAW,
@@ -140,18 +147,17 @@ bool policy_exceeded(struct policy_excess *out, const struct config_policy *poli
 
     *out = (struct policy_excess){
         .claim = {.adversary = (enum account_adversary)policy->epsilon_adversary,
-                  .adjacency = (enum account_adjacency)policy->epsilon_adjacency,
-                  .t = t},
+                  .adjacency = (enum account_adjacency)policy->epsilon_adjacency},
         .most = policy->epsilon_value,
     };
-    if (exceeds(out, entries, n, delta))
+    if (exceeds(out, entries, n, terms))
         return true;
     for (size_t a = 0; a < CONFIG_ADVERSARIES; a++) {
         for (size_t of = 0; of < CONFIG_LIMITED; of++) {
             *out = (struct policy_excess){
-                .claim = {.adversary = (enum account_adversary)a, .adjacency = limited[of], .t = t},
+                .claim = {.adversary = (enum account_adversary)a, .adjacency = limited[of]},
                 .most = policy->epsilon_max[a][of]};
-            if (exceeds(out, entries, n, delta))
+            if (exceeds(out, entries, n, terms))
                 return true;
         }
     }
@@ -227,9 +233,11 @@ static enum status check_epsilon(const struct config_policy *policy, const struc
                                  uint64_t records, const struct account_entry *entries, size_t n,
                                  struct error *err)
 {
+    const struct policy_terms terms = {
+        .delta = mechanism_delta(p, records), .withstands = plan_withstands(p), .ahead = true};
     struct policy_excess e;
 
-    if (!policy_exceeded(&e, policy, entries, n, mechanism_delta(p, records), plan_withstands(p)))
+    if (!policy_exceeded(&e, policy, entries, n, &terms))
         return STATUS_OK;
     return error_set(
         err, STATUS_BUDGET,

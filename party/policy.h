@@ -52,10 +52,18 @@ struct policy_excess {
     struct account_claim claim;
     double most;
 };
-/* Does the composition of n entries at `delta`, under a plan that withstands t colluders, pass one
- * of policy.max_epsilon's limits? */
+/* How entries are judged. */
+struct policy_terms {
+    double delta;
+    uint32_t withstands; /* colluders: the t of server+t */
+    /* A price, of what is charged later: it stays below a limit by more than may be rounded away
+     * when the same releases are added up in another order. */
+    bool ahead;
+};
+/* Does the composition of n entries pass one of policy.max_epsilon's limits? */
 bool policy_exceeded(struct policy_excess *out, const struct config_policy *policy,
-                     const struct account_entry *entries, size_t n, double delta, uint32_t t);
+                     const struct account_entry *entries, size_t n,
+                     const struct policy_terms *terms);
 
 /* The mechanism of one upload under this plan among this set; releases and participations 0. */
 struct account_entry policy_mechanism(const struct plan *p, const struct policy_set *set);

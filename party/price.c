@@ -43,18 +43,17 @@ static enum status read_plan(struct plan *out, const char *file, struct error *e
 /* What was spent before, if anything was. */
 static enum status read_ledger(struct price *out, const struct party_inputs *in, struct error *err)
 {
-    struct ledger_totals totals;
     struct ledger *ledger;
     enum status s = books_open_ledger(&ledger, &in->config, false, err);
 
+    out->records = in->train.rows + in->test.rows;
     if (s != STATUS_OK || ledger == NULL)
         return s;
     out->mechanisms = ledger_mechanisms(ledger);
     out->spent_n = ledger_entries(ledger, out->spent);
-    ledger_totals(ledger, &totals);
-    out->records = totals.records;
+    s = books_records_with(ledger, in, &out->records, err);
     ledger_close(ledger);
-    return STATUS_OK;
+    return s;
 }
 
 /* Where the ledger is full, asks it for the plan's mechanism. */
@@ -123,8 +122,6 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
     if (s != STATUS_OK)
         return s;
     out->raw_because = policy_raw_because(&in->config, out->spent, out->spent_n);
-    if (out->records < in->train.rows + in->test.rows)
-        out->records = in->train.rows + in->test.rows;
     out->set.records = out->records;
     out->delta = mechanism_delta(p, out->records);
     out->entry = policy_planned(p, &out->set, &out->releases);
@@ -144,8 +141,6 @@ enum status price_predictions(struct price *out, const struct party_inputs *in, 
         return s;
     for (size_t i = 0; i < in->roster.n; i++)
         out->members[i] = (uint8_t)i;
-    if (out->records < in->test.rows)
-        out->records = in->test.rows;
     out->set = (struct policy_set){
         .roster = &in->roster,
         .members = out->members,

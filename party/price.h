@@ -28,7 +28,7 @@ struct price {
     size_t spent_n;
     size_t mechanisms; /* that the ledger has accounts for */
     bool taken;        /* one of them, or there is room for another */
-    uint64_t records;  /* in it, or those of this plan if they are more */
+    uint64_t records;  /* in it once those that are priced are, too */
     double delta;      /* of the claims */
 };
 

@@ -141,7 +141,6 @@ static enum status recall(void *owner, const struct wire_job *job,
 
     r->playing = true;
     r->fresh = false;
-    setup->ledger.records = books_records(&r->books);
     if (s != STATUS_OK)
         return s;
     s = party_results_again(&r->results, clock_us());
@@ -149,8 +148,9 @@ static enum status recall(void *owner, const struct wire_job *job,
         return error_set(err, s, "%s", status_words(s));
     spans_phase(party_session_spans(r->session), TRAFFIC_SETUP, clock_us());
     log_info("run %s: a job of kind %s is offered", runs_name(r->folder), job->kind);
-    return job_is(job, JOB_PREDICT) ? recall_answers(r, job, setup, err)
-                                    : recall_run(r, setup, err);
+    s = job_is(job, JOB_PREDICT) ? recall_answers(r, job, setup, err) : recall_run(r, setup, err);
+    setup->ledger.records = books_records(&r->books); /* with the rows that the job asks for */
+    return s;
 }
 
 /* --- life --- */

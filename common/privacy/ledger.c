@@ -9,7 +9,6 @@
 #include "common/privacy/ledger.h"
 
 #include "common/base/check.h"
-#include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
 #include "common/privacy/ledger_entry.h"
@@ -105,17 +104,7 @@ void ledger_close(struct ledger *l)
     mem_free(l);
 }
 
-/* Ends a transaction: commits when all went well so far. */
-static enum status end_transaction(struct ledger *l, enum status s, uint64_t number,
-                                   struct error *err)
-{
-    if (s == STATUS_OK)
-        return ledger_store_seal(&l->store, number, err);
-    ledger_store_rollback(&l->store);
-    return s;
-}
-
-/* --- mechanisms and data sets --- */
+/* --- mechanisms --- */
 
 static enum status add_mechanism(struct ledger *l, const char *text, struct error *err)
 {
@@ -130,8 +119,8 @@ static enum status add_mechanism(struct ledger *l, const char *text, struct erro
     s = ledger_store_begin(&l->store, err);
     if (s != STATUS_OK)
         return s;
-    s = end_transaction(l, ledger_write(l, NULL, 0, err, "mechanism %zu %s", n, text),
-                        l->history.number, err);
+    s = ledger_store_end(&l->store, ledger_write(l, NULL, 0, err, "mechanism %zu %s", n, text),
+                         l->history.number, err);
     if (s != STATUS_OK)
         return s;
     strcpy(l->mechanism_text[n], text);
@@ -160,190 +149,6 @@ enum status ledger_use(struct ledger *l, const struct account_entry *mechanism, 
     if (s != STATUS_OK) /* the one in use stays */
         l->asked = (struct account_entry){0};
     return s;
-}
-
-/* What ledger_bind is about to know. */
-struct binding {
-    const struct ledger_rows *rows;
-    uint32_t *slots;
-    uint8_t *change; /* rows that count as another one's, new or not, as in the file */
-    size_t changes;
-    size_t ids, members; /* known before */
-};
-
-static bool was_released(const struct ledger *l, uint32_t slot)
-{
-    return slot < l->counts.records && l->counts.total[slot] > 0;
-}
-
-/* Row i, whose id has this digest, is of a person.  STATUS_POLICY: it was released as another one's
- * or as its own.  STATUS_DATA: it is bound as another one's. */
-static enum status find_person(struct ledger *l, struct binding *b, size_t i,
-                               const uint8_t row[LEDGER_ID_BYTES], const uint8_t **named,
-                               uint8_t person[LEDGER_ID_BYTES])
-{
-    const uint32_t own = ledger_ids_find(&l->ids, row), was = ledger_members_find(&l->members, row);
-    enum status s = ledger_ids_digest(&l->persons, b->rows->persons[i], person);
-    uint32_t slot;
-
-    if (s != STATUS_OK)
-        return s;
-    *named = person;
-    slot = ledger_ids_find(&l->ids, person);
-    if (was_released(l, own) || (was != slot && was_released(l, was)))
-        return STATUS_POLICY;
-    if (was != slot && ledger_members_held(&l->members, row))
-        return STATUS_DATA;
-    if (slot == UINT32_MAX)
-        slot = (uint32_t)l->ids.n;
-    if (was != slot) {
-        uint8_t *to = b->change + b->changes++ * LEDGER_MEMBER_BYTES;
-
-        memcpy(to, row, LEDGER_ID_BYTES);
-        le_put(to + LEDGER_ID_BYTES, slot, 4);
-        if (was == UINT32_MAX)
-            s = ledger_members_put(&l->members, row, slot);
-    }
-    if (s == STATUS_OK)
-        ledger_members_hold(&l->members, row);
-    return s;
-}
-
-static enum status find_slot(struct ledger *l, struct binding *b, size_t i)
-{
-    uint8_t row[LEDGER_ID_BYTES], person[LEDGER_ID_BYTES];
-    const uint8_t *named = row;
-    enum status s = ledger_ids_digest(&l->ids.mac, b->rows->ids[i], row);
-
-    if (s == STATUS_OK && b->rows->persons != NULL)
-        s = find_person(l, b, i, row, &named, person);
-    else if (s == STATUS_OK && was_released(l, ledger_members_find(&l->members, row)))
-        s = STATUS_POLICY;
-    if (s != STATUS_OK)
-        return s;
-    b->slots[i] = ledger_ids_find(&l->ids, named);
-    if (b->slots[i] != UINT32_MAX)
-        return STATUS_OK;
-    b->slots[i] = (uint32_t)l->ids.n;
-    return ledger_ids_add(&l->ids, named);
-}
-
-static enum status find_slots(struct ledger *l, struct binding *b, struct error *err)
-{
-    enum status s = STATUS_OK;
-
-    for (size_t i = 0; i < b->rows->n && s == STATUS_OK; i++) {
-        s = find_slot(l, b, i);
-        if (s == STATUS_POLICY)
-            return error_set(err, s,
-                             "ledger %s: data.group: a row that it has released (number %zu by id) "
-                             "counted as another record or person then, and would begin from "
-                             "nothing",
-                             l->store.path, i + 1);
-        if (s == STATUS_DATA)
-            return error_set(err, s,
-                             "ledger %s: data.group: row %zu by id is another person's in a table "
-                             "that was bound before",
-                             l->store.path, i + 1);
-    }
-    return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
-}
-
-/* Writes ids and members that are new, and the set of these runs unless there is one; says whether
- * it was added. */
-static enum status write_set(struct ledger *l, const struct binding *b, const uint8_t *runs,
-                             size_t bytes, bool *added, struct error *err)
-{
-    const uint32_t number = l->sets.next;
-    enum status s;
-
-    *added = false;
-    if (ledger_sets_find(&l->sets, runs, bytes) == NULL) {
-        s = ledger_sets_add(&l->sets, number, runs, bytes, l->ids.n);
-        if (s != STATUS_OK)
-            return ledger_store_status(&l->store, s, err);
-        *added = true;
-    }
-    if (!*added && b->ids == l->ids.n && b->changes == 0)
-        return STATUS_OK;
-    s = ledger_store_begin(&l->store, err);
-    if (s != STATUS_OK)
-        return s;
-    s = ledger_write_ids(l, b->ids, err);
-    if (s == STATUS_OK)
-        s = ledger_write_members(l, b->change, b->changes, err);
-    if (s == STATUS_OK && *added)
-        s = ledger_write(l, runs, bytes, err, "set %" PRIu32, number);
-    return end_transaction(l, s, l->history.number, err);
-}
-
-/* What is known by now takes no memory. */
-static void take_changes(struct ledger *l, const struct binding *b)
-{
-    for (size_t i = 0; i < b->changes; i++) {
-        const uint8_t *row = b->change + i * LEDGER_MEMBER_BYTES, *at = row + LEDGER_ID_BYTES;
-        const enum status s = ledger_members_put(&l->members, row, (uint32_t)le_take(&at, 4));
-
-        CHECK(s == STATUS_OK);
-    }
-}
-
-static enum status bind_slots(struct ledger *l, const struct binding *b, uint32_t *set,
-                              struct error *err)
-{
-    size_t bytes;
-    uint8_t *runs = ledger_sets_pack(b->slots, b->rows->n, &bytes);
-    struct ledger_set *bound;
-    bool added = false;
-    enum status s;
-
-    /* Memory first: a record on the disk that has no room here could not be charged. */
-    if (runs == NULL || ledger_counts_grow(&l->counts, l->ids.n) != STATUS_OK)
-        s = no_memory(l, err);
-    else
-        s = write_set(l, b, runs, bytes, &added, err);
-    if (s == STATUS_OK) {
-        bound = ledger_sets_find(&l->sets, runs, bytes);
-        bound->bound = true;
-        l->counts.records = l->ids.n;
-        l->records += 2;
-        take_changes(l, b);
-        if (set != NULL)
-            *set = bound->number;
-    } else if (added) {
-        ledger_sets_drop_last(&l->sets);
-    }
-    mem_free(runs);
-    return s;
-}
-
-enum status ledger_bind_persons(struct ledger *l, uint32_t **slots, uint32_t *set,
-                                const struct ledger_rows *rows, struct error *err)
-{
-    struct binding b = {.rows = rows, .ids = l->ids.n, .members = l->members.row.n};
-    enum status s;
-
-    CHECK(rows->n > 0 && rows->n < LEDGER_SLOTS_MAX);
-    l->members.turn++;
-    b.slots = *slots = mem_alloc(rows->n, sizeof **slots);
-    b.change = mem_alloc(rows->persons != NULL ? rows->n : 1, LEDGER_MEMBER_BYTES);
-    s = b.slots != NULL && b.change != NULL ? find_slots(l, &b, err) : no_memory(l, err);
-    if (s == STATUS_OK)
-        s = bind_slots(l, &b, set, err);
-    mem_free(b.change);
-    if (s != STATUS_OK) {
-        ledger_members_cut(&l->members, b.members);
-        ledger_ids_cut(&l->ids, b.ids);
-        mem_free(*slots);
-        *slots = NULL;
-    }
-    return s;
-}
-
-enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const char *const *ids,
-                        size_t rows, struct error *err)
-{
-    return ledger_bind_persons(l, slots, set, &(struct ledger_rows){.ids = ids, .n = rows}, err);
 }
 
 /* --- charging --- */
@@ -375,7 +180,7 @@ static enum status save_entry(struct ledger *l, const struct ledger_block *b, bo
     s = ledger_entry_write(l, b, back, &w, err);
     if (s == STATUS_OK)
         s = ledger_write_peers(l, false, err);
-    s = end_transaction(l, s, w.number, err);
+    s = ledger_store_end(&l->store, s, w.number, err);
     ledger_entry_done(l, b, back, &w, s == STATUS_OK);
     if (s == STATUS_OK)
         ledger_peers_clean(&l->peers);
@@ -383,22 +188,22 @@ static enum status save_entry(struct ledger *l, const struct ledger_block *b, bo
 }
 
 /* With the block already counted: is anything over its limit? */
-static enum status check_limits(const struct ledger *l, uint64_t highest, uint64_t record_max,
-                                uint64_t total_max, struct error *err)
+static enum status check_limits(const struct ledger *l, uint64_t highest,
+                                const struct ledger_limits *limits, struct error *err)
 {
     uint64_t total = releases_total(l);
 
-    if (record_max != 0 && highest > record_max)
+    if (limits->record_max != 0 && highest > limits->record_max)
         return error_set(err, STATUS_BUDGET,
                          "policy.max_releases.record: a record would reach %" PRIu64
                          " releases, the limit is %" PRIu64,
-                         highest, record_max);
-    if (total_max != 0 && total > total_max)
+                         highest, limits->record_max);
+    if (limits->total_max != 0 && total > limits->total_max)
         return error_set(err, STATUS_BUDGET,
                          "policy.max_releases.total: releases would reach %" PRIu64
                          ", the limit is %" PRIu64,
-                         total, total_max);
-    return STATUS_OK;
+                         total, limits->total_max);
+    return limits->judge == NULL ? STATUS_OK : limits->judge(limits->owner, err);
 }
 
 /* Writes everything anew when that is due, while memory and the file say the same; then what the
@@ -419,8 +224,8 @@ static enum status expand_block(struct ledger *l, const struct ledger_block *b,
     return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
 }
 
-enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint64_t record_max,
-                           uint64_t total_max, struct error *err)
+enum status ledger_reserve(struct ledger *l, const struct ledger_block *b,
+                           const struct ledger_limits *limits, struct error *err)
 {
     struct ledger_column column = column_of(l, b->purpose);
     const uint32_t *slots = NULL;
@@ -435,7 +240,8 @@ enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint6
                          l->store.path);
     if (s != STATUS_OK)
         return no_memory(l, err);
-    s = check_limits(l, highest, record_max, total_max, err);
+    if (limits != NULL)
+        s = check_limits(l, highest, limits, err);
     if (s == STATUS_OK)
         s = save_entry(l, b, false, err);
     if (s != STATUS_OK)
@@ -510,7 +316,7 @@ enum status ledger_keep(struct ledger *l, struct error *err)
         return STATUS_OK;
     s = begin_transaction(l, err);
     if (s == STATUS_OK)
-        s = end_transaction(l, ledger_write_peers(l, false, err), l->history.number, err);
+        s = ledger_store_end(&l->store, ledger_write_peers(l, false, err), l->history.number, err);
     if (s == STATUS_OK) {
         ledger_peers_clean(&l->peers);
         l->records++;
@@ -532,7 +338,7 @@ enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTE
     s = ledger_write_peers(l, false, err);
     if (s == STATUS_OK)
         s = ledger_write(l, NULL, 0, err, "forget %zu", (size_t)(peer - l->peers.peer));
-    s = end_transaction(l, s, l->history.number, err);
+    s = ledger_store_end(&l->store, s, l->history.number, err);
     if (s != STATUS_OK)
         return s;
     ledger_peers_clean(&l->peers);

@@ -25,6 +25,7 @@
 #include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/privacy/account.h"
+#include "common/privacy/ledger_bind.h"
 #include "common/privacy/ledger_law.h"
 
 #include <stdbool.h>
@@ -64,23 +65,6 @@ bool ledger_takes(const struct ledger *l, const struct account_entry *mechanism)
 size_t ledger_mechanisms(const struct ledger *l);
 enum { LEDGER_NEARLY_FULL = ACCOUNT_MECHANISMS_MAX / 4 * 3 };
 
-/* Binds a data set of `rows` rows, each a record of its own, named by its id.  *slots maps rows to
- * slots of the ledger (mem_free it), *set (NULL: not asked for) names the data set in blocks, as
- * long as this ledger is open. *slots is NULL on failure. */
-enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const char *const *ids,
-                        size_t rows, struct error *err) MUST_USE;
-
-/* The same for rows that are of persons: row i, whose id is ids[i], is of persons[i], whose name is
- * no id.  In either, STATUS_POLICY when a row that was released would count as another record than
- * it did: as its own instead of a person's, or as another person's; STATUS_DATA when a row that was
- * bound as a person's since this ledger was opened would be another's. */
-struct ledger_rows {
-    const char *const *ids, *const *persons;
-    size_t n;
-};
-enum status ledger_bind_persons(struct ledger *l, uint32_t **slots, uint32_t *set,
-                                const struct ledger_rows *rows, struct error *err) MUST_USE;
-
 /* Rounds that are paid for at once, and what they release: n vectors, either of a stretch of the
  * public schedule over a data set, or of slots that are listed. */
 struct ledger_block {
@@ -97,11 +81,20 @@ struct ledger_block {
     const uint32_t *slots; /* listed: one release each; a slot may occur several times */
 };
 
-/* Charges a block and commits durably.  record_max (of one record over all purposes and
- * mechanisms), total_max (of all): 0 = no limit; STATUS_BUDGET when they would be passed.  On any
- * failure nothing is charged. */
-enum status ledger_reserve(struct ledger *l, const struct ledger_block *b, uint64_t record_max,
-                           uint64_t total_max, struct error *err) MUST_USE;
+/* What a block must stay within, once it is counted. */
+struct ledger_limits {
+    uint64_t record_max; /* releases of one record over all purposes and mechanisms; 0: no limit */
+    uint64_t total_max;  /* of all; 0: no limit */
+    /* Or NULL: sees the ledger with the block in it (ledger_entries()), and says whether it stays.
+     */
+    enum status (*judge)(void *owner, struct error *err);
+    void *owner;
+};
+
+/* Charges a block and commits durably.  STATUS_BUDGET when a limit (NULL: none) would be passed, or
+ * what the judge says.  On any failure nothing is charged. */
+enum status ledger_reserve(struct ledger *l, const struct ledger_block *b,
+                           const struct ledger_limits *limits, struct error *err) MUST_USE;
 /* Gives back reservations that were never sent (orderly end of a generation); more than was
  * reserved is a programmer's mistake.  On failure they stay charged, and so they do when their
  * mechanism was summed up since (ledger_past.h). */

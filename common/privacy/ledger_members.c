@@ -63,13 +63,18 @@ bool ledger_members_held(const struct ledger_members *m, const uint8_t row[LEDGE
     return i != UINT32_MAX && m->held[i] > 0;
 }
 
+void ledger_members_let_go(struct ledger_members *m, uint32_t turn)
+{
+    for (size_t i = 0; i < m->row.n; i++) {
+        if (m->held[i] > turn)
+            m->held[i] = 0;
+    }
+}
+
 void ledger_members_cut(struct ledger_members *m, size_t n)
 {
     ledger_ids_cut(&m->row, n);
-    for (size_t i = 0; i < n; i++) {
-        if (m->held[i] == m->turn)
-            m->held[i] = 0;
-    }
+    ledger_members_let_go(m, m->turn - 1);
 }
 
 uint8_t *ledger_members_print(const struct ledger_members *m, size_t i, uint8_t *to)

@@ -31,11 +31,11 @@ uint32_t ledger_members_find(const struct ledger_members *m, const uint8_t row[L
  */
 enum status ledger_members_put(struct ledger_members *m, const uint8_t row[LEDGER_ID_BYTES],
                                uint32_t slot) MUST_USE;
-/* It stays with its slot as long as the ledger is open, from this turn on; the row is known
- * (CHECK).
- */
+/* It stays with its slot from this turn on, until that is let go of; the row is known (CHECK). */
 void ledger_members_hold(struct ledger_members *m, const uint8_t row[LEDGER_ID_BYTES]);
 bool ledger_members_held(const struct ledger_members *m, const uint8_t row[LEDGER_ID_BYTES]);
+/* Holds none any more that a turn after this one began to. */
+void ledger_members_let_go(struct ledger_members *m, uint32_t turn);
 /* Forgets those from number n on, and holds none that this turn began to. */
 void ledger_members_cut(struct ledger_members *m, size_t n);
 

@@ -331,3 +331,12 @@ void ledger_store_rollback(struct ledger_store *st)
     if (sqlite3_get_autocommit(st->db) == 0)
         sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
 }
+
+enum status ledger_store_end(struct ledger_store *st, enum status s, uint64_t number,
+                             struct error *err)
+{
+    if (s == STATUS_OK)
+        return ledger_store_seal(st, number, err);
+    ledger_store_rollback(st);
+    return s;
+}

@@ -80,6 +80,9 @@ enum status ledger_store_append(struct ledger_store *st, const struct ledger_rec
 enum status ledger_store_clear(struct ledger_store *st, struct error *err) MUST_USE;
 enum status ledger_store_seal(struct ledger_store *st, uint64_t number, struct error *err) MUST_USE;
 void ledger_store_rollback(struct ledger_store *st);
+/* Ends a transaction: seals it when all went well so far, and else takes it back. */
+enum status ledger_store_end(struct ledger_store *st, enum status s, uint64_t number,
+                             struct error *err) MUST_USE;
 
 /* STATUS_IO and the text "ledger PATH: damaged: what". */
 enum status ledger_store_damaged(const struct ledger_store *st, const char *what,

@@ -124,8 +124,8 @@ static struct action *charge_steps(struct party_purse *purse, struct party_cours
     return act;
 }
 
-/* Steps from `first` on, at most so many, in one block: it is priced by the record that is in it
- * most often. */
+/* Steps from `first` on, at most so many, in one block: of one epoch, so that a limit which is
+ * reached in the next one ends no run before that. */
 static uint64_t block_from(const struct agenda *a, uint64_t first, uint64_t most)
 {
     const uint64_t epoch = agenda_epoch_steps(a), in_epoch = epoch - first % epoch;

@@ -73,7 +73,7 @@ static enum status reserve(struct ledger *l, const uint32_t *slots, size_t n, st
                                    .n = n};
     enum status s = ledger_use(l, mechanism(), err);
 
-    return s == STATUS_OK ? ledger_reserve(l, &b, 0, 0, err) : s;
+    return s == STATUS_OK ? ledger_reserve(l, &b, NULL, err) : s;
 }
 
 /* Binds the ids, which a changed file may have as others. */

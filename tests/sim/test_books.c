@@ -1,5 +1,5 @@
 /* test_books.c -- limits in the middle of a run: a block of releases is judged by the record that
- * is in it most often.
+ * has most with it, and leaves nothing when it is refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,11 +22,26 @@ static char ids[] = "a\0b\0c";
 static uint32_t at[] = {0, 2, 4};
 static uint8_t plan[LEDGER_DIGEST_BYTES];
 
-/* One block of these rows on an empty ledger, under this limit. */
-static enum status charge(double epsilon, const uint32_t *rows, size_t n)
+static struct party_inputs in;
+
+/* Under this limit, with what was spent before. */
+static void open_books(struct books *b, double epsilon)
 {
-    struct party_inputs in = {
+    struct error err = {0};
+
+    in = (struct party_inputs){
         .train = {.rows = 3, .cols = 1, .x = values, .id_text = ids, .id_at = at}};
+    snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
+    in.config.policy.epsilon_adversary = ADVERSARY_SERVER;
+    in.config.policy.epsilon_adjacency = ADJACENCY_RECORD_FROZEN;
+    in.config.policy.epsilon_value = epsilon;
+    assert_int_equal(books_open(b, &in, &err), STATUS_OK);
+    b->delta = 1e-5;
+}
+
+/* One block of these rows. */
+static enum status pay(struct books *b, const uint32_t *rows, size_t n)
+{
     struct action_charge c = {
         .mechanism = {.kind = ACCOUNT_PBM,
                       .trials = 4,
@@ -41,21 +56,30 @@ static enum status charge(double epsilon, const uint32_t *rows, size_t n)
         .rows = rows,
         .n = n,
     };
+    const uint64_t before = ledger_sequence(b->ledger);
     struct error err = {0};
+    const enum status s = books_charge(b, &c, &err);
+
+    assert_true(s == STATUS_OK || strstr(err.text, "policy.max_epsilon") != NULL);
+    assert_int_equal(ledger_sequence(b->ledger), before + (s == STATUS_OK ? 3 : 0));
+    return s;
+}
+
+static void forget_the_ledger(void)
+{
+    unlink(scratch_path("ledger.db"));
+    unlink(scratch_path("ledger.begun"));
+}
+
+/* One block of these rows on an empty ledger, under this limit. */
+static enum status charge(double epsilon, const uint32_t *rows, size_t n)
+{
     struct books b;
     enum status s;
 
-    unlink(scratch_path("ledger.db"));
-    unlink(scratch_path("ledger.begun"));
-    snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
-    in.config.policy.epsilon_adversary = ADVERSARY_SERVER;
-    in.config.policy.epsilon_adjacency = ADJACENCY_RECORD_FROZEN;
-    in.config.policy.epsilon_value = epsilon;
-    assert_int_equal(books_open(&b, &in, &err), STATUS_OK);
-    b.delta = 1e-5;
-    s = books_charge(&b, &c, &err);
-    assert_true(s == STATUS_OK || strstr(err.text, "policy.max_epsilon") != NULL);
-    assert_int_equal(ledger_sequence(b.ledger), s == STATUS_OK ? 3 : 0);
+    forget_the_ledger();
+    open_books(&b, epsilon);
+    s = pay(&b, rows, n);
     books_close(&b);
     return s;
 }
@@ -79,12 +103,61 @@ static void test_a_block_counts_as_often_as_its_most_frequent_record_is_in_it(vo
     assert_int_equal(charge(epsilon, turns, 6), STATUS_BUDGET);
 }
 
+static void expect_held(const struct books *b, uint64_t releases, uint64_t most)
+{
+    struct ledger_totals t;
+
+    ledger_totals(b->ledger, &t);
+    assert_int_equal(t.releases[LEDGER_TRAIN], releases);
+    assert_int_equal(t.participations_max, most);
+}
+
+static void test_records_of_different_blocks_are_not_taken_for_one(void **state)
+{
+    static const uint32_t rows[] = {0, 1, 2, 1};
+    double epsilon = 0.01;
+    struct books b;
+
+    (void)state;
+    while (charge(epsilon, rows, 1) != STATUS_OK) /* enough for each of them once */
+        epsilon *= 1.02;
+    forget_the_ledger();
+    open_books(&b, epsilon);
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(pay(&b, rows + i, 1), STATUS_OK);
+        expect_held(&b, i + 1, 1);
+    }
+    books_close(&b);
+}
+
+static void test_nothing_of_a_refused_block_remains(void **state)
+{
+    static const uint32_t rows[] = {0, 1, 2, 1};
+    double epsilon = 0.01;
+    struct books b;
+
+    (void)state;
+    while (charge(epsilon, rows, 1) != STATUS_OK)
+        epsilon *= 1.02;
+    forget_the_ledger();
+    open_books(&b, epsilon);
+    assert_int_equal(pay(&b, rows, 2), STATUS_OK);
+    for (int process = 0; process < 2; process++) {
+        assert_int_equal(pay(&b, rows + 2, 2), STATUS_BUDGET); /* 1 again, and so not 2 either */
+        expect_held(&b, 2, 1);
+        books_close(&b);
+        open_books(&b, epsilon);
+        expect_held(&b, 2, 1);
+    }
+    assert_int_equal(pay(&b, rows + 2, 1), STATUS_OK);
+    books_close(&b);
+}
+
 /* --- ids that are nobody's here --- */
 
 /* So many more of them, under this limit. */
 static enum status ask(uint32_t most, uint32_t unknown, struct error *err)
 {
-    struct party_inputs in = {.config.policy.unknown_ids = most};
     const struct action_charge c = {.mechanism = {.kind = ACCOUNT_PBM,
                                                   .trials = 4,
                                                   .beta = 0.1,
@@ -101,6 +174,7 @@ static enum status ask(uint32_t most, uint32_t unknown, struct error *err)
     enum status s;
 
     *err = (struct error){0};
+    in = (struct party_inputs){.config.policy.unknown_ids = most};
     snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
     assert_int_equal(books_open(&b, &in, err), STATUS_OK);
     s = books_charge(&b, &c, err);
@@ -137,6 +211,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_block_counts_as_often_as_its_most_frequent_record_is_in_it),
+        cmocka_unit_test(test_records_of_different_blocks_are_not_taken_for_one),
+        cmocka_unit_test(test_nothing_of_a_refused_block_remains),
         cmocka_unit_test(test_ids_that_are_refused_are_counted_and_no_job_is_answered_after),
     };
 

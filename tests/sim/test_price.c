@@ -324,7 +324,7 @@ static void spend_raw(void)
                                  .slots = slots,
                                  .n = ROWS};
 
-        assert_int_equal(ledger_reserve(l, &b, 0, 0, NULL), STATUS_OK);
+        assert_int_equal(ledger_reserve(l, &b, NULL, NULL), STATUS_OK);
     }
     mem_free(slots);
     ledger_close(l);

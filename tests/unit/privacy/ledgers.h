@@ -106,7 +106,8 @@ static inline struct ledger_block block(enum ledger_purpose purpose, const uint3
 static inline enum status try_reserve(struct ledger *l, struct ledger_block b, uint64_t record_max,
                                       uint64_t total_max, struct error *err)
 {
-    return ledger_reserve(l, &b, record_max, total_max, err);
+    return ledger_reserve(
+        l, &b, &(struct ledger_limits){.record_max = record_max, .total_max = total_max}, err);
 }
 
 static inline enum status give_back(struct ledger *l, struct ledger_block b, struct error *err)

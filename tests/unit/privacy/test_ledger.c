@@ -358,7 +358,7 @@ static void test_a_later_reservation_allocates_nothing(void **state)
     for (int i = 0; i < 9; i++) {
         before = mem_count();
         b.stretch.place = 3 * (uint64_t)i;
-        assert_int_equal(ledger_reserve(l, &b, 0, 0, &err), STATUS_OK);
+        assert_int_equal(ledger_reserve(l, &b, NULL, &err), STATUS_OK);
         assert_true(i < 8 || mem_count() == before); /* and all chunks */
     }
     assert_int_equal(total_of(l), 2700);

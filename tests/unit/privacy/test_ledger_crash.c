@@ -151,9 +151,9 @@ static enum status act(struct ledger *l, const uint32_t *slots, int i)
     case 5: return ledger_use(l, &other, &err);
     case 6:
         b = block_of_run(9, 9, LEDGER_EVALUATE, slots, 600);
-        return ledger_reserve(l, &b, 0, 0, &err);
+        return ledger_reserve(l, &b, NULL, &err);
     case 7: return ledger_forget(l, peer, &err);
-    default: return ledger_reserve(l, &b, 0, 0, &err);
+    default: return ledger_reserve(l, &b, NULL, &err);
     }
 }
 

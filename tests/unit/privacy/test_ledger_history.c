@@ -18,7 +18,7 @@ static void take(struct ledger *l, struct ledger_block b)
 {
     struct error err = {0};
 
-    if (ledger_reserve(l, &b, 0, 0, &err) != STATUS_OK)
+    if (ledger_reserve(l, &b, NULL, &err) != STATUS_OK)
         fail_msg("%s", err.text);
 }
 

@@ -154,6 +154,28 @@ static void test_a_binding_that_is_refused_holds_no_row(void **state)
     ledger_close(l);
 }
 
+/* Of the tables of a job that is over, while others stay bound. */
+static void test_a_table_that_is_let_go_of_holds_no_row(void **state)
+{
+    struct ledger *l = open_at(":memory:");
+    uint32_t before;
+
+    (void)state;
+    expect_bound(l, renamed, 1, STATUS_OK);
+    before = ledger_bindings(l);
+    expect_bound(l, renamed, ROWS, STATUS_OK);
+    expect_bound(l, one_moved, ROWS, STATUS_DATA);
+    ledger_let_go(l, before);
+    expect_bound(l, pairs, ROWS, STATUS_DATA); /* the first row is held by another table */
+    ledger_let_go(l, before - 1);
+    expect_bound(l, pairs, ROWS, STATUS_OK);
+    release(l, pairs, ROWS);
+    ledger_let_go(l, 0);
+    for (size_t i = 0; i < OTHERS; i++)
+        expect_bound(l, others[i], ROWS, STATUS_POLICY); /* for good */
+    ledger_close(l);
+}
+
 static void test_another_row_of_a_person_inherits_what_it_has_spent(void **state)
 {
     struct ledger *l = open_at(":memory:");
@@ -213,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_before_its_release_a_row_may_be_anybodys),
         cmocka_unit_test(test_a_row_that_is_bound_gets_no_other_person_before_the_ledger_is_closed),
         cmocka_unit_test(test_a_binding_that_is_refused_holds_no_row),
+        cmocka_unit_test(test_a_table_that_is_let_go_of_holds_no_row),
         cmocka_unit_test(test_another_row_of_a_person_inherits_what_it_has_spent),
         cmocka_unit_test(test_a_refused_data_set_leaves_nothing_behind),
         cmocka_unit_test(test_it_is_known_when_all_was_written_anew),

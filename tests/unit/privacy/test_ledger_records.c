@@ -227,7 +227,7 @@ static void act(struct ledger *l, struct charge *given, size_t *n)
     draw(&c);
     m = mechanism(c.mechanism);
     use(l, &m);
-    assert_int_equal(ledger_reserve(l, &c.block, 0, 0, &err), STATUS_OK);
+    assert_int_equal(ledger_reserve(l, &c.block, NULL, &err), STATUS_OK);
     count(&c, 1);
     if (*n < OPEN_MAX)
         given[(*n)++] = c;
@@ -330,7 +330,7 @@ static void test_a_block_of_any_size_is_one_short_record(void **state)
         250,
         250};
     for (int i = 0; i < 3; i++)
-        assert_int_equal(ledger_reserve(l, &b, 0, 0, &err), STATUS_OK);
+        assert_int_equal(ledger_reserve(l, &b, NULL, &err), STATUS_OK);
     mem_free(slots);
     ledger_close(l);
     assert_int_equal(sealed_number(path, "SELECT count(*) FROM log WHERE text LIKE 'law %'"), 1);

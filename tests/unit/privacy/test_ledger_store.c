@@ -164,10 +164,10 @@ static void test_a_reservation_writes_two_pages_whatever_it_releases(void **stat
     b.scheduled = true;
     b.stretch = (struct ledger_stretch){
         .law = {.kind = LEDGER_PLACES, .rows = ROWS_MAX, .segments = 1}, .count = ROWS_MAX};
-    assert_int_equal(ledger_reserve(l, &b, 0, 0, &err), STATUS_OK);
+    assert_int_equal(ledger_reserve(l, &b, NULL, &err), STATUS_OK);
     assert_int_equal(stat(log, &before), 0);
     for (int i = 0; i < 10; i++)
-        assert_int_equal(ledger_reserve(l, &b, 0, 0, &err), STATUS_OK);
+        assert_int_equal(ledger_reserve(l, &b, NULL, &err), STATUS_OK);
     assert_int_equal(stat(log, &after), 0);
     assert_in_range(after.st_size - before.st_size, 1, (10 * 2 + 2) * (4096 + 24));
     mem_free(slots);
