@@ -214,6 +214,8 @@ static struct server_next leave_behind(struct server_federation *f, const char *
         server_sits_out(f, peer);
         if (in_job)
             server_voided(f, peer);
+        else
+            server_stalled(f, peer);
         if (in_job && f->play.job->left_behind != NULL)
             f->play.job->left_behind(f->play.state, peer);
     }

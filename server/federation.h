@@ -36,7 +36,7 @@ struct server_job;
 enum {
     /* Threats E6: a party that fails this many rounds in a row does not get another chance to. */
     SERVER_LOSSES_MAX = 3,
-    SERVER_OWED_MAX = 24, /* for rounds that came to nothing by one party (seats.c) */
+    SERVER_OWED_MAX = 24, /* for rounds that came to nothing, or waits, by one party (seats.c) */
     SERVER_SENDS_MAX = 4, /* messages to many in one step */
     /* Generations that a killed server may have forgotten.  A party that claims more would drive
      * the count to where it ends; by so many a join it gets there in centuries. */
@@ -110,6 +110,7 @@ struct server_peer {
     bool barred;          /* `drop`: lost or late too often, or at odds with too many */
     uint32_t losses;      /* times lost or late as a member, since its last whole round */
     uint32_t owed;        /* `drop`: for rounds that came to nothing by it: seats.c */
+    uint32_t stalled;     /* `drop`, `async`: owed for times that others waited for it: seats.c */
     int member;           /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in */
     struct log_few comes; /* its joins in the log, and why it was dropped: as often as it likes */

@@ -57,22 +57,43 @@ void server_was_whole(struct server_federation *f, uint32_t peer)
  * where the left side begins with 23, 28, 35, 44 and 58.  So they end nobody who is in these rounds
  * as they are.  Whoever is lost or late once in 4 T rounds owes 4 T at most and is not shut out. */
 
-void server_voided(struct server_federation *f, uint32_t peer)
+static void owe(struct server_federation *f, uint32_t peer, uint32_t *owed, const char *for_what)
 {
     const uint32_t one = 2 * server_colluders(f);
     const uint32_t most =
         SERVER_OWED_MAX / one > SERVER_LOSSES_MAX ? SERVER_OWED_MAX : SERVER_LOSSES_MAX * one;
-    struct server_peer *p = &f->peer[peer];
 
     if (server_waits(f))
         return;
-    p->owed += one;
-    if (p->owed <= most || p->barred || !server_does_without(f))
+    *owed += one;
+    if (*owed <= most || f->peer[peer].barred || !server_does_without(f))
         return;
-    p->barred = true;
-    log_warn("%s has let too many rounds come to nothing for those that it was whole in; it is "
-             "shut out",
-             server_name(f, peer));
+    f->peer[peer].barred = true;
+    log_warn("%s has %s; it is shut out", server_name(f, peer), for_what);
+}
+
+void server_voided(struct server_federation *f, uint32_t peer)
+{
+    owe(f, peer, &f->peer[peer].owed,
+        "let too many rounds come to nothing for those that it was whole in");
+}
+
+/* --- time that the others have waited for nothing ---
+ *
+ * Where a round goes on without the late, nobody pays again, and yet all others have waited.  That
+ * has an account of its own, by the same law.  It is paid back in what a wait is at most one of: in
+ * training rounds, and under async in halts of the stream.  Rounds of an evaluation pay nothing: a
+ * party that is quick in a hundred of them could be late in the last one for ever. */
+
+void server_stalled(struct server_federation *f, uint32_t peer)
+{
+    owe(f, peer, &f->peer[peer].stalled,
+        "kept the others waiting too often for those times that it was in time");
+}
+
+void server_was_in_time(struct server_federation *f, uint32_t peer)
+{
+    f->peer[peer].stalled -= f->peer[peer].stalled > 0;
 }
 
 /* --- the next set --- */
@@ -215,6 +236,7 @@ static const struct record_field mark_field[] = {
     RECORD_FIELD(struct server_peer, barred),
     RECORD_FIELD(struct server_peer, losses),
     RECORD_FIELD(struct server_peer, owed),
+    RECORD_FIELD(struct server_peer, stalled),
 };
 enum { MARK_FIELDS = sizeof mark_field / sizeof mark_field[0] };
 
@@ -248,7 +270,7 @@ static void forgive_where_too_few_are_left(struct server_federation *f)
              left, f->terms.smallest);
     for (uint32_t i = 0; i < n; i++) {
         f->peer[i].barred = false;
-        f->peer[i].losses = f->peer[i].owed = 0;
+        f->peer[i].losses = f->peer[i].owed = f->peer[i].stalled = 0;
     }
     f->odds = (struct odds){0};
 }

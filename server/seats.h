@@ -27,6 +27,11 @@ void server_voided(struct server_federation *f, uint32_t peer);
 /* It has played its part of a round to the end: what it was late or lost before is forgotten, but
  * for rounds that came to nothing, of which this pays back a part. */
 void server_was_whole(struct server_federation *f, uint32_t peer);
+/* It was late: no round has come to nothing by that, but all others have waited for it in vain.
+ * Who lets that happen too often is shut out, too. */
+void server_stalled(struct server_federation *f, uint32_t peer);
+/* It could have kept them waiting and did not, which pays back a part of that. */
+void server_was_in_time(struct server_federation *f, uint32_t peer);
 /* Here, and free to be a member. */
 bool server_may_sit(const struct server_federation *f, uint32_t peer);
 /* The set to choose of those who may sit, or (of_all) of all who are here: no two at odds, and as

@@ -211,10 +211,13 @@ static struct server_next settle(void *state, struct actions *a)
     return server_all_answered(s->fed) ? server_all_closed(s, a) : next_of(NEXT_WAIT);
 }
 
+/* In clear and under async an evaluation is patient: what a round of it costs is not a round's. */
 static void left_behind(void *state, uint32_t peer)
 {
     struct server_train *s = state;
 
+    if (!purpose_of(s->round.task.purpose)->trains && (s->round.mode->partial || s->stream != NULL))
+        server_stalled(s->fed, peer);
     s->member[peer].owes = phase_row(s->fed->sm.phase)->member_answers == WIRE_UPLOAD;
 }
 

@@ -149,12 +149,38 @@ static struct train_next out_of_time(struct server_train *s, struct actions *a, 
     return train_say(NEXT_LATE);
 }
 
+static bool is_missing(const struct server_train *s, uint32_t peer)
+{
+    return s->fed->peer[peer].member >= 0 && !s->fed->peer[peer].answered;
+}
+
+/* Where more are late than may lie together, nobody has waited for one of them: each may be slow,
+ * as often as it is. */
+static void blame_the_late(struct server_train *s)
+{
+    const struct server_set *set = &s->fed->set;
+    uint32_t late = 0;
+
+    for (uint32_t m = 0; m < set->n; m++)
+        late += is_missing(s, set->member[m]);
+    for (uint32_t m = 0; m < set->n && late <= server_colluders(s->fed); m++) {
+        const uint32_t peer = set->member[m];
+
+        if (!is_missing(s, peer))
+            continue;
+        server_stalled(s->fed, peer);
+        if (s->fed->peer[peer].barred)
+            server_left_behind(s->fed, peer);
+    }
+}
+
 /* A training round ends without the late. */
 static struct train_next without_the_late(struct server_train *s, struct actions *a, bool may_leave)
 {
-    if (may_leave && purpose_of(s->round.task.purpose)->trains && s->fed->set.answers > 0)
-        return train_next(TRAIN_SUM);
-    return out_of_time(s, a, may_leave);
+    if (!may_leave || !purpose_of(s->round.task.purpose)->trains || s->fed->set.answers == 0)
+        return out_of_time(s, a, may_leave);
+    blame_the_late(s);
+    return train_next(TRAIN_SUM);
 }
 
 /* It was counted, and nothing else comes of it. */
@@ -245,8 +271,12 @@ static void note_members(struct server_train *s)
 
         if (p->member < 0)
             continue;
-        if (p->answered || s->fed->sm.phase != PHASE_ROUND) /* in clear it may have done without */
+        if (p->answered ||
+            s->fed->sm.phase != PHASE_ROUND) { /* in clear it may have done without */
             server_was_whole(s->fed, peer);
+            if (purpose_of(s->round.task.purpose)->trains)
+                server_was_in_time(s->fed, peer);
+        }
         if (server_pace_of(s->trainer.plan)->in_step)
             s->member[peer].applied = s->trainer.steps_done; /* once the next broadcast is there */
     }

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 7 };
+enum { RESUME_VERSION = 8 };
 
 struct kept {
     uint32_t version;

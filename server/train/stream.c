@@ -153,6 +153,15 @@ static enum status ask(struct server_train *s, struct actions *a, uint32_t peer,
     return STATUS_OK;
 }
 
+/* Nobody has been waited for as long as patience lasts. */
+static void note_in_time(struct server_train *s)
+{
+    for (uint32_t m = 0; m < s->fed->set.n; m++) {
+        if (s->fed->peer[s->fed->set.member[m]].member >= 0)
+            server_was_in_time(s->fed, s->fed->set.member[m]);
+    }
+}
+
 /* Everybody still there has answered: what the members were held back for can happen.  Or they have
  * no steps left, since a server that died forgot some: then those who sit out are needed now, and
  * with nobody here, whoever comes before patience ends. */
@@ -170,6 +179,8 @@ static struct train_next when_drained(struct server_train *s, struct actions *a)
         return train_say(NEXT_SET);
     if (!s->stream->draining && !server_may_come_in(s->fed))
         return train_say(NEXT_WAIT);
+    if (s->stream->draining)
+        note_in_time(s);
     if (server_let_in(s->fed)) {
         server_flush_close(s->fed, a, &s->trainer, s->round.number);
         return train_say(NEXT_SET);
@@ -213,6 +224,7 @@ static struct train_next out_of_time(struct server_train *s, struct actions *a, 
         s->stream->lane[s->fed->set.member[m]].open = false;
         s->member[s->fed->set.member[m]].owes = true;
         server_left_behind(s->fed, s->fed->set.member[m]);
+        server_stalled(s->fed, s->fed->set.member[m]);
     }
     if (!asked) {
         error_set(

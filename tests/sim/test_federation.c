@@ -554,7 +554,7 @@ static void test_marks_end_with_the_job(void **state)
         struct server_peer *peer = &p.fed.peer[i];
 
         peer->excluded = peer->barred = peer->spoken = true;
-        peer->losses = peer->owed = SERVER_LOSSES_MAX;
+        peer->losses = peer->owed = peer->stalled = SERVER_LOSSES_MAX;
     }
     assert_true(odds_add(&p.fed.odds, 0, 1, ODDS_SHARES));
     tell_server(&p, (struct event){.kind = EVENT_STOP});
@@ -568,7 +568,7 @@ static void test_marks_end_with_the_job(void **state)
         const struct server_peer *peer = &p.fed.peer[i];
 
         assert_false(peer->excluded || peer->barred || peer->spoken);
-        assert_int_equal(peer->losses + peer->owed, 0);
+        assert_int_equal(peer->losses + peer->owed + peer->stalled, 0);
         assert_int_equal(peer->member, -1);
         assert_int_equal(p.fed.odds.others[i], 0);
     }
