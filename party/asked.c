@@ -23,7 +23,9 @@ enum status asked_for(struct asked *a, const struct party_inputs *party, const s
     a->in.roster = party->roster;
     a->in.self = party->self;
     package_init(&a->in.model);
-    s = models_find(party->config.state, about->plan, about->trail, run, err);
+    s = package_tells(about->trail, about->run, err);
+    if (s == STATUS_OK)
+        s = models_find(party->config.state, about->plan, about->trail, run, err);
     if (s == STATUS_OK)
         s = party_inputs_model(&a->in, run[0] != 0 ? run : about->run, err);
     if (s != STATUS_OK)

@@ -58,6 +58,8 @@ static enum status send_message(struct loop *l, const struct action *a)
 {
     if (a->msg.kind == WIRE_KEPT && a->msg.kept.final)
         party_run_final(&l->run);
+    else
+        party_run_trains_on(&l->run);
     return connection_send(&l->connection, a);
 }
 

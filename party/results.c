@@ -161,8 +161,8 @@ void party_results_count(struct party_results *r, enum traffic_direction d,
     r->tls_out = now->tls_out;
 }
 
-enum status party_results_package(const struct party_results *r, struct party_session *p, bool use,
-                                  struct error *err)
+enum status party_results_package(const struct party_results *r, struct party_session *p,
+                                  struct party_package *as, struct error *err)
 {
     const struct party_report *rep = party_session_report(p);
     struct package m;
@@ -179,11 +179,13 @@ enum status party_results_package(const struct party_results *r, struct party_se
     memcpy(m.trail, rep->trail, sizeof m.trail);
     s = party_inputs_columns(r->in, &m, err);
     if (s == STATUS_OK)
-        s = models_keep(r->in->config.state, &m, rep->bottom, err);
-    if (s == STATUS_OK && use)
+        s = models_keep(r->in->config.state, &m, rep->bottom, as->over, err);
+    if (s == STATUS_OK && as->use)
         s = models_use(r->in->config.state, m.run, err);
     if (s == STATUS_OK)
-        log_info("the model of run %s is kept%s", m.run, use ? ", and in use" : "");
+        log_info("the model of run %s is kept%s", m.run, as->use ? ", and in use" : "");
+    snprintf(as->run, sizeof as->run, "%s", m.run);
+    memcpy(as->trail, m.trail, sizeof as->trail);
     package_deinit(&m);
     return s;
 }

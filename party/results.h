@@ -40,9 +40,15 @@ struct party_ending {
     const struct error *why;
     uint64_t now_us;
 };
-/* The bottom of a run that is complete as a package of models (common/daemon/models.h). */
-enum status party_results_package(const struct party_results *r, struct party_session *p, bool use,
-                                  struct error *err) MUST_USE;
+/* The bottom as a package of models (common/daemon/models.h).  over: its run is; use: predictions
+ * are by it. */
+struct party_package {
+    bool over, use;
+    char run[PACKAGE_RUN_MAX + 1]; /* what it is called then, */
+    uint8_t trail[DIGEST_BYTES];   /* and of which run it is */
+};
+enum status party_results_package(const struct party_results *r, struct party_session *p,
+                                  struct party_package *as, struct error *err) MUST_USE;
 enum status party_results_end(struct party_results *r, struct party_session *p,
                               const struct books *b, const struct party_ending *end,
                               struct error *err) MUST_USE;

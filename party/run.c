@@ -8,6 +8,7 @@
 #include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/crypto/secret.h"
+#include "common/daemon/models.h"
 #include "common/daemon/runs.h"
 #include "common/flow/job.h"
 #include "common/flow/prediction.h"
@@ -256,7 +257,19 @@ static bool is_of_the_run(const struct party_run *r, bool needed)
 {
     const struct party_progress *p = &party_session_report(r->session)->progress;
 
-    return p->left_out || (p->final && (!needed || stands(r)));
+    return p->has_part && (p->left_out || (p->final && (!needed || stands(r))));
+}
+
+/* A model that is final without a word of the server is in use, and the run may yet go on.  Who was
+ * left out has the model of fewer steps: it is there for those who name the run, and not what this
+ * party answers with from now on. */
+static enum status keep_model(struct party_run *r, bool needed, struct error *err)
+{
+    const struct party_report *rep = party_session_report(r->session);
+
+    r->kept.over = rep->progress.left_out || !needed;
+    r->kept.use = rep->progress.final || rep->progress.applied == rep->agenda.steps;
+    return party_results_package(&r->results, r->session, &r->kept, err);
 }
 
 static enum status end_training(struct party_run *r, struct error *err)
@@ -272,7 +285,7 @@ static enum status end_training(struct party_run *r, struct error *err)
         s = party_checkpoint_save(r->in, r->folder, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
     if (is_of_the_run(r, needed) && written == STATUS_OK)
-        written = party_results_package(&r->results, r->session, true, &unwritten);
+        written = keep_model(r, needed, &unwritten);
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, r->folder, &unwritten);
     if ((!needed || !rep->shared) && written == STATUS_OK)
@@ -291,13 +304,28 @@ enum status party_run_end(struct party_run *r, struct error *err)
 
 void party_run_final(struct party_run *r)
 {
+    const struct party_progress *p = &party_session_report(r->session)->progress;
     struct error err = {0};
 
     /* Else its process ends with the run, and the next one goes on to that end. */
-    if (!stands(r) || !party_session_report(r->session)->progress.final)
+    if (!stands(r) || !p->final || !p->has_part)
         return;
-    if (party_results_package(&r->results, r->session, false, &err) != STATUS_OK)
+    r->kept.over = r->kept.use = false;
+    if (party_results_package(&r->results, r->session, &r->kept, &err) != STATUS_OK)
         log_error("%s", err.text); /* at the end it is tried again */
+}
+
+void party_run_trains_on(struct party_run *r)
+{
+    const struct party_report *rep = party_session_report(r->session);
+    struct error err = {0};
+
+    if (r->kept.run[0] == 0 || rep->progress.final || rep->trail == NULL ||
+        memcmp(rep->trail, r->kept.trail, sizeof r->kept.trail) != 0)
+        return;
+    if (models_withdraw(r->in->config.state, r->kept.run, &err) != STATUS_OK)
+        log_error("%s", err.text);
+    r->kept.run[0] = 0;
 }
 
 /* Of a job that has not begun here there is nothing to keep: whoever offers such jobs fills no

@@ -18,6 +18,7 @@ struct party_run {
     const struct party_options *options;
     char folder[CONFIG_PATH_MAX]; /* of this run's files: the state, or one in it */
     bool playing;                 /* a job that was offered is not over */
+    struct party_package kept;    /* the last model that this process kept */
     struct asked asked;           /* of a party that stands, to its last job of predictions */
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
@@ -42,6 +43,9 @@ enum status party_run_end(struct party_run *r, struct error *err) MUST_USE;
  * its word that the run is over may never come.  A party that stands keeps the model now, and has
  * it in use with the end. */
 void party_run_final(struct party_run *r);
+/* Something is said: if that is of a step, the server had lost the end, and what was kept is no
+ * longer the model of the run. */
+void party_run_trains_on(struct party_run *r);
 /* Files of the end of one job of a party that stands, whose way to end is a line in the log. */
 void party_run_job_ended(struct party_run *r);
 void party_run_deinit(struct party_run *r); /* safe on a zeroed struct */

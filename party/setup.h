@@ -120,6 +120,7 @@ struct party_progress {
     uint32_t last_rows; /* of the last upload */
     bool begun;         /* something was trained or released, by this process or one before it */
     bool final;         /* the last broadcast has come: the model is final */
+    bool has_part;      /* it has taken part in what the model has become */
     bool left_out;      /* the run is complete, without the last of this party's steps */
 };
 

@@ -85,11 +85,16 @@ static enum status find_missing(struct server_inputs *in, struct error *err)
 static enum status load_wanted(struct server_inputs *in, const struct server_wanted *wanted,
                                struct error *err)
 {
+    char found[PACKAGE_RUN_MAX + 1];
     enum status s = models_load(in->home, wanted->run, &in->model, err);
 
     if (s == STATUS_OK && in->model.role != PACKAGE_HEAD)
         s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a bottom", in->home,
                       in->model.run);
+    if (s == STATUS_OK)
+        s = package_tells(in->model.trail, in->model.run, err);
+    if (s == STATUS_OK) /* that it is the only one of its run */
+        s = models_find(in->home, in->model.plan_sha256, in->model.trail, found, err);
     if (s == STATUS_OK)
         s = ids_read(&in->wanted, wanted->ids, err);
     if (s == STATUS_OK)

@@ -313,7 +313,7 @@ enum status server_results_package(const struct server_results *r, struct server
     memcpy(m.trail, rep->trail, sizeof m.trail);
     package_score(m.score, &rep->measured.train, &rep->measured.test);
     st = classes_print(&r->in->classes, &m.classes);
-    st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), err)
+    st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), true, err)
                          : error_set(err, st, "model package: %s", status_words(st));
     if (st == STATUS_OK)
         st = models_use(r->in->home, m.run, err);

@@ -153,11 +153,65 @@ enum status models_rollback(const char *state, char run[PACKAGE_RUN_MAX + 1], st
 
 /* --- packages --- */
 
-static enum status keep_as(const char *state, const char *run, const struct buf *package,
-                           bool *taken, struct error *err)
+/* The run of a package that has this file beside it is not over. */
+static void mark_of(char out[PATH_MAX], const char *state, const char *run)
+{
+    path_of(out, state, run, "open");
+}
+
+static enum status unmark(const char *state, const char *run, struct error *err)
+{
+    char path[PATH_MAX];
+
+    mark_of(path, state, run);
+    return unlink(path) == 0 || errno == ENOENT
+               ? STATUS_OK
+               : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+}
+
+static enum status write_package(const char *state, const char *run, const struct buf *package,
+                                 struct error *err)
+{
+    char path[PATH_MAX];
+
+    path_of(path, state, run, "model.safetensors");
+    return file_write_atomic(path, package->data, package->len, 0600, err);
+}
+
+/* The mark comes first: a package that a power cut leaves without it would stay for good. */
+static enum status write_new(const char *state, const char *run, const struct buf *package,
+                             bool over, struct error *err)
+{
+    char path[PATH_MAX];
+    enum status s = STATUS_OK;
+
+    mark_of(path, state, run);
+    if (!over)
+        s = file_write_atomic(path, "", 0, 0600, err);
+    return s == STATUS_OK ? write_package(state, run, package, err) : s;
+}
+
+/* Is what is there another one? */
+static enum status differs(const char *state, const char *run, const struct buf *package, bool *yes,
+                           struct error *err)
 {
     char path[PATH_MAX];
     struct buf there;
+    enum status s;
+
+    path_of(path, state, run, "model.safetensors");
+    buf_init(&there, SIZE_MAX);
+    s = file_read_own(path, &there, err);
+    *yes = s == STATUS_OK &&
+           (there.len != package->len || memcmp(there.data, package->data, there.len) != 0);
+    buf_deinit(&there);
+    return s;
+}
+
+static enum status keep_as(const char *state, const char *run, const struct buf *package, bool over,
+                           bool *taken, struct error *err)
+{
+    char path[PATH_MAX];
     enum status s;
 
     path_of(path, state, run, "");
@@ -166,45 +220,14 @@ static enum status keep_as(const char *state, const char *run, const struct buf 
     *taken = false;
     if (s != STATUS_OK)
         return s;
-    if (!there_is(path))
-        return file_write_atomic(path, package->data, package->len, 0600, err);
-    buf_init(&there, SIZE_MAX);
-    s = file_read_own(path, &there, err);
-    if (s == STATUS_OK)
-        *taken = there.len != package->len || memcmp(there.data, package->data, there.len) != 0;
-    buf_deinit(&there);
-    return s;
+    return there_is(path) ? differs(state, run, package, taken, err)
+                          : write_new(state, run, package, over, err);
 }
 
 /* Of the k-th run of a plan. */
 static void name_of(char run[PACKAGE_RUN_MAX + 1], const char *plan_hex, unsigned k)
 {
     snprintf(run, PACKAGE_RUN_MAX + 1, k > 1 ? "%.*s-%u" : "%.*s", NAME_DIGITS, plan_hex, k);
-}
-
-/* A name is part of the package, so it is printed for each that is tried. */
-enum status models_keep(const char *state, struct package *p, const struct nn_net *n,
-                        struct error *err)
-{
-    char hex[DIGEST_HEX_CHARS + 1];
-    struct buf out;
-    bool taken = true;
-    enum status s;
-
-    buf_init(&out, SIZE_MAX);
-    snprintf(p->run, sizeof p->run, "x");
-    s = package_print(p, n, &out, err); /* for the plan's digest */
-    digest_hex(hex, p->plan_sha256, sizeof p->plan_sha256);
-    for (unsigned k = 1; s == STATUS_OK && taken && k <= MODELS_MAX; k++) {
-        name_of(p->run, hex, k);
-        s = package_print(p, n, &out, err);
-        if (s == STATUS_OK)
-            s = keep_as(state, p->run, &out, &taken, err);
-    }
-    buf_deinit(&out);
-    if (s == STATUS_OK && taken)
-        s = error_set(err, STATUS_LIMIT, "%s/models: %d runs of one plan", state, MODELS_MAX);
-    return s;
 }
 
 /* Where the model of this run is. */
@@ -279,23 +302,113 @@ static enum status is_of(const char *state, const char *run, const uint8_t trail
     return s;
 }
 
+/* What this run has kept, and has not ended with. */
+static enum status find_open(const char *state, const struct package *p, const char *plan_hex,
+                             char run[PACKAGE_RUN_MAX + 1], struct error *err)
+{
+    char mark[PATH_MAX], path[PATH_MAX];
+    bool found = false;
+    enum status s = STATUS_OK;
+
+    for (unsigned k = 1; s == STATUS_OK && !found && k <= MODELS_MAX; k++) {
+        name_of(run, plan_hex, k);
+        mark_of(mark, state, run);
+        path_of(path, state, run, "model.safetensors");
+        if (there_is(mark) && there_is(path))
+            s = is_of(state, run, p->trail, &found, err);
+    }
+    if (!found)
+        run[0] = 0;
+    return s;
+}
+
+/* Under the first name that is free, or has the very same. */
+static enum status keep_new(const char *state, struct package *p, const struct nn_net *n,
+                            const char *plan_hex, bool over, struct error *err)
+{
+    struct buf out;
+    bool taken = true;
+    enum status s = STATUS_OK;
+
+    buf_init(&out, SIZE_MAX);
+    for (unsigned k = 1; s == STATUS_OK && taken && k <= MODELS_MAX; k++) {
+        name_of(p->run, plan_hex, k);
+        s = package_print(p, n, &out, err);
+        if (s == STATUS_OK)
+            s = keep_as(state, p->run, &out, over, &taken, err);
+    }
+    buf_deinit(&out);
+    if (s == STATUS_OK && taken)
+        s = error_set(err, STATUS_LIMIT, "%s/models: %d runs of one plan", state, MODELS_MAX);
+    return s;
+}
+
+/* A name is part of the package, so it is printed for each that is tried. */
+enum status models_keep(const char *state, struct package *p, const struct nn_net *n, bool over,
+                        struct error *err)
+{
+    char hex[DIGEST_HEX_CHARS + 1], open[PACKAGE_RUN_MAX + 1];
+    struct buf out;
+    bool other = false;
+    enum status s;
+
+    buf_init(&out, SIZE_MAX);
+    snprintf(p->run, sizeof p->run, "x");
+    s = package_print(p, n, &out, err); /* for the plan's digest */
+    digest_hex(hex, p->plan_sha256, sizeof p->plan_sha256);
+    if (s == STATUS_OK)
+        s = find_open(state, p, hex, open, err);
+    if (s == STATUS_OK && open[0] == 0) {
+        s = keep_new(state, p, n, hex, over, err);
+    } else if (s == STATUS_OK) {
+        snprintf(p->run, sizeof p->run, "%s", open);
+        s = package_print(p, n, &out, err);
+        if (s == STATUS_OK)
+            s = differs(state, open, &out, &other, err);
+        if (other)
+            s = write_package(state, open, &out, err);
+    }
+    buf_deinit(&out);
+    return s == STATUS_OK && over ? unmark(state, p->run, err) : s;
+}
+
+enum status models_withdraw(const char *state, const char *run, struct error *err)
+{
+    char path[PATH_MAX];
+
+    mark_of(path, state, run);
+    if (!models_name(run) || !there_is(path))
+        return STATUS_OK;
+    path_of(path, state, run, "model.safetensors");
+    if (unlink(path) != 0 && errno != ENOENT)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    return unmark(state, run, err);
+}
+
 enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
                         const uint8_t trail[DIGEST_BYTES], char run[PACKAGE_RUN_MAX + 1],
                         struct error *err)
 {
-    char hex[DIGEST_HEX_CHARS + 1], path[PATH_MAX];
-    bool found = false;
+    char hex[DIGEST_HEX_CHARS + 1], path[PATH_MAX], name[PACKAGE_RUN_MAX + 1];
     enum status s = STATUS_OK;
 
+    run[0] = 0;
     digest_hex(hex, plan, DIGEST_BYTES);
-    for (unsigned k = 1; s == STATUS_OK && !found && k <= MODELS_MAX; k++) {
-        name_of(run, hex, k);
-        path_of(path, state, run, "model.safetensors");
+    for (unsigned k = 1; s == STATUS_OK && k <= MODELS_MAX; k++) {
+        bool found = false;
+
+        name_of(name, hex, k);
+        path_of(path, state, name, "model.safetensors");
         if (there_is(path))
-            s = is_of(state, run, trail, &found, err);
+            s = is_of(state, name, trail, &found, err);
+        if (found && run[0] != 0)
+            s = error_set(err, STATUS_CONFIG,
+                          "%s/models: %s and %s are both of one run, and which one the others have "
+                          "cannot be told: remove one of them",
+                          state, run, name);
+        else if (found)
+            snprintf(run, PACKAGE_RUN_MAX + 1, "%s", name);
     }
-    if (!found)
-        run[0] = 0;
     return s;
 }
 
@@ -317,6 +430,9 @@ enum status models_remove(const char *state, const char *run, struct error *err)
         return s;
     if (unlink(path) != 0)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    s = unmark(state, run, err);
+    if (s != STATUS_OK)
+        return s;
     path_of(path, state, run, "");
     if (rmdir(path) != 0)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));

@@ -1,9 +1,11 @@
 /* models.h -- the packages that a side keeps: state/models/RUN/model.safetensors, and which of them
  * is in use.
  *
- * A package is written once and never over another.  state/models/served lists the runs that were
- * put into use, one a line, the one in use last: a run's end puts its own there, going back takes
- * it away.
+ * A package whose run is over is never written over.  One that was kept before (a party's, as its
+ * last step was done) has a file `open` beside it until then: what the same run keeps later,
+ * because its server had lost its end and played it anew, takes its place.  So of one trail there
+ * is one package.  state/models/served lists the runs that were put into use, one a line, the one
+ * in use last: a run's end puts its own there, going back takes it away.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,9 +18,12 @@ enum { MODELS_MAX = 4096 }; /* that one side keeps */
 
 /* Writes a package (filled in but for its name, package_print).  Its run is
  * called by the first 16 digits of the plan's digest, and -2, -3, ... where another run of the same
- * plan has that name.  The same package again is the one that is there. */
-enum status models_keep(const char *state, struct package *p, const struct nn_net *n,
+ * plan has that name.  The same package again is the one that is there, and what this run (plan and
+ * trail) has kept before it was over gives way.  over: it is over now. */
+enum status models_keep(const char *state, struct package *p, const struct nn_net *n, bool over,
                         struct error *err) MUST_USE;
+/* What was kept as `run` before that was over: nothing, where it is over or there is none. */
+enum status models_withdraw(const char *state, const char *run, struct error *err) MUST_USE;
 /* Of what is kept: predictions are by this one, unless another is named. */
 enum status models_use(const char *state, const char *run, struct error *err) MUST_USE;
 
@@ -30,7 +35,7 @@ const char *models_asked(const char *run);
 enum status models_load(const char *state, const char *run, struct package *p,
                         struct error *err) MUST_USE;
 /* The one of this run, however it is called here: another side has kept more of its plan, or fewer.
- * "": there is none. */
+ * "": there is none.  Two of one run: STATUS_CONFIG, for nobody here knows which is the others'. */
 enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
                         const uint8_t trail[DIGEST_BYTES], char run[PACKAGE_RUN_MAX + 1],
                         struct error *err) MUST_USE;

@@ -234,3 +234,16 @@ enum status package_weights(const struct package *p, struct nn_net *n, struct er
 {
     return safetensors_parse(n, p->file.data, p->file.len, err);
 }
+
+enum status package_tells(const uint8_t trail[DIGEST_BYTES], const char *run, struct error *err)
+{
+    static const uint8_t nothing[DIGEST_BYTES];
+
+    if (memcmp(trail, nothing, sizeof nothing) != 0)
+        return STATUS_OK;
+    return error_set(
+        err, STATUS_CONFIG,
+        "the model of run %s does not say which playing of its plan it is of (an older "
+        "version has kept it, with a trail of zeros): train it again",
+        run);
+}

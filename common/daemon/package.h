@@ -38,7 +38,7 @@ struct package {
     char run[PACKAGE_RUN_MAX + 1];
     struct plan plan; /* of the run, resolved */
     uint8_t plan_sha256[DIGEST_BYTES];
-    uint8_t trail[DIGEST_BYTES]; /* common/flow/trail.h; zeros: it tells nothing under this plan */
+    uint8_t trail[DIGEST_BYTES]; /* common/flow/trail.h, or the number of the playing */
     double epochs;               /* that it has trained for */
     uint64_t steps;
     struct nn_spec spec; /* the net's; rows_max and optimizer are its user's */
@@ -82,6 +82,9 @@ enum status package_load(struct package *p, const char *path, struct error *err)
 
 /* Does it say of itself that it is one? */
 bool package_is(const uint8_t *bytes, size_t n);
+/* Does a package with this trail say of which playing it is?  STATUS_CONFIG: it is too old to. */
+enum status package_tells(const uint8_t trail[DIGEST_BYTES], const char *run,
+                          struct error *err) MUST_USE;
 /* A table whose columns are what the schema knows becomes the bottom's inputs: features, scaled.
  * The counts are schema_apply's.  STATUS_DATA: they are not those that it was trained on. */
 enum status package_prepare(const struct package *p, struct table *t, size_t *unseen,

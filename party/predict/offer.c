@@ -31,6 +31,8 @@ static enum status check_model(struct party_predict *p)
                          "predictions by the model of run %s; this party's of run %s is of another "
                          "plan, or of another time that the plan was played",
                          of->run, m->run);
+    if (package_tells(of->trail, of->run, p->error) != STATUS_OK)
+        return p->error->status;
     if (m->plan.shape.parties != p->setup->roster->n)
         return error_set(p->error, STATUS_CONFIG, "the model is of %u parties, the roster has %zu",
                          m->plan.shape.parties, p->setup->roster->n);

@@ -105,6 +105,7 @@ void party_learner_advance(struct party_learner *l)
     trail_add(&l->trail, &l->digest, l->applied, l->bottom.back.received,
               party_step_bytes(l, l->bottom.batch_rows));
     l->trained = true;
+    l->foreign = false;
     if (++l->applied > l->behind.furthest)
         l->behind.furthest = l->applied;
 }

@@ -2,7 +2,7 @@
  *
  * Written by the work alone (learner.c, and through it work.c), by catchup.c, which skips or takes
  * back steps, by plan.c, which has heard how far the run is, and by resume.c out of a checkpoint;
- * `pending` and `final` by play.c, close.c and train.c.
+ * `foreign` by plan.c, too, `pending` and `final` by play.c, close.c and train.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,6 +33,7 @@ struct party_learner {
     struct trail trail;   /* after `applied` steps */
     uint64_t applied;     /* training steps that are behind this party */
     bool trained;         /* by this process or one before it; whatever `applied` is by now */
+    bool foreign;         /* in another playing of the plan, and in the present one not yet */
     bool pending;         /* an upload for step `applied` awaits its gradient */
     bool final;           /* the last broadcast has come, and no step since */
     bool left_out;        /* the run is complete, without the last of this party's steps */

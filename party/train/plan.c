@@ -135,6 +135,17 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
     return policy_check(&setup->config->policy, plan, &set, spent, n, err);
 }
 
+/* The server's number of it; zeros before any offer. */
+static void take_playing(struct party_train *p, const struct wire_offer *o)
+{
+    static const uint8_t none[WIRE_DIGEST_BYTES];
+    uint8_t *ours = p->course.playing;
+
+    p->learner.foreign |=
+        memcmp(ours, none, sizeof none) != 0 && memcmp(ours, o->playing, sizeof none) != 0;
+    memcpy(ours, o->playing, sizeof none);
+}
+
 enum status party_train_offer(void *state, struct actions *a, const struct wire_offer *o)
 {
     struct party_train *p = state;
@@ -149,7 +160,7 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
                          p->host->setup->roster->n);
     s = price(p, a, o->step);
     p->learner.behind.offered = o->step;
-    memcpy(p->course.playing, o->playing, sizeof p->course.playing);
+    take_playing(p, o);
     p->course.taken = s == STATUS_OK;
     return s;
 }

@@ -212,6 +212,16 @@ static enum party_next timer(void *state, bool connected)
 
 /* --- its end --- */
 
+/* Is what this party has a part of the model that the run makes?  Where all wait each step is
+ * everybody's.  Else `applied` is what the server says, and so is the end: the party must have
+ * closed a round of this playing, which it has released and paid for. */
+static bool has_part(const struct party_train *p)
+{
+    const struct party_learner *l = &p->learner;
+
+    return !p->course.does_without || (l->trained && !l->foreign);
+}
+
 /* The run is complete: if this party never came to its end, that is so under wait only when its
  * state was put back after it had said that its final model is durable. */
 static enum party_next dismissed(void *state, const struct wire_finish *f)
@@ -228,7 +238,7 @@ static enum party_next dismissed(void *state, const struct wire_finish *f)
         "state",
         (unsigned long long)l->applied, (unsigned long long)c->agenda.steps);
     if (c->does_without) {
-        l->left_out = l->applied > 0;
+        l->left_out = has_part(p);
         return PARTY_DONE;
     }
     error_set(
@@ -262,9 +272,10 @@ static void report(const void *state, struct party_report *r)
         .last_rows = p->count.last_rows,
         .applied = l->applied,
         .furthest = l->behind.furthest + p->deal.furthest,
-        .begun = l->trained || l->applied > 0 || p->count.rounds > 0,
+        .begun = l->trained || (l->applied > 0 && !c->does_without) || p->count.rounds > 0,
         .final = l->final,
         .left_out = l->left_out,
+        .has_part = has_part(p),
     };
     r->planned = c->planned;
     r->keeping = p->keep.writing;

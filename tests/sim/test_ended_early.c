@@ -170,6 +170,128 @@ static void test_of_a_run_that_did_not_begin_no_checkpoint_is_needed(void **stat
     sim_free(s);
 }
 
+/* --- an offer of steps that this party has not taken --- */
+
+static void at_many_steps(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->offer.step = 5;
+}
+
+static void at_all_steps(struct wire_msg *m, void *owner)
+{
+    const struct sim *s = owner;
+
+    m->offer.step = server_session_report(s->server)->agenda.steps;
+}
+
+static void of_another_playing(struct wire_msg *m, void *owner)
+{
+    static uint8_t another[WIRE_DIGEST_BYTES];
+
+    (void)owner;
+    memcpy(another, m->offer.playing, sizeof another);
+    another[0] ^= 1;
+    m->offer.playing = another;
+}
+
+static void offer_altered(struct sim *s, uint32_t nth, void (*alter)(struct wire_msg *, void *))
+{
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = SIM_SERVER,
+                                  .party = LIED_TO,
+                                  .kind = WIRE_OFFER,
+                                  .nth = nth,
+                                  .alter = alter,
+                                  .owner = s});
+}
+
+/* Who is told of steps, and then that the run is complete, has released nothing. */
+static void test_steps_that_are_only_said_make_no_model(void **state)
+{
+    struct sim_options o = three("protocol.straggler=drop");
+    struct sim *s = dismissed_at(&o, WIRE_HELLOS, 1);
+    const struct party_progress *is;
+
+    (void)state;
+    offer_altered(s, 1, at_many_steps);
+    sim_run(s, HOUR_US);
+    is = &sim_party_report(s, LIED_TO)->progress;
+    assert_int_equal(is->applied, 5);
+    assert_false(is->left_out || is->has_part || is->begun);
+    assert_false(needed(s));
+    sim_free(s);
+}
+
+static void to_the_end(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->broadcast.closes = m->broadcast.opens = false;
+    m->broadcast.last = true;
+}
+
+static void test_nor_does_an_end_before_any_step(void **state)
+{
+    struct sim_options o = three("protocol.straggler=drop");
+    struct sim *s = sim_new(&o);
+    const struct party_progress *is;
+
+    (void)state;
+    offer_altered(s, 1, at_all_steps);
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = SIM_SERVER,
+                                  .party = LIED_TO,
+                                  .kind = WIRE_BROADCAST,
+                                  .nth = 1,
+                                  .alter = to_the_end});
+    expect_until(s, "p2: kept\n", 2); /* the first and the final one */
+    is = &sim_party_report(s, LIED_TO)->progress;
+    assert_true(is->final);
+    assert_false(is->has_part || is->begun);
+    assert_int_equal(sim_charged(s, LIED_TO), 0);
+    sim_free(s);
+}
+
+/* Some steps are taken, and the connection breaks: the next offer is what `alter` makes of it, then
+ * all is said to be done. */
+static struct sim *dismissed_after_steps(void (*alter)(struct wire_msg *, void *))
+{
+    struct sim_options o = three("protocol.straggler=drop");
+    struct sim *s = dismissed_at(&o, WIRE_HELLOS, 2);
+
+    if (alter != NULL)
+        offer_altered(s, 2, alter);
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_CUT_BEFORE, .from = LIED_TO, .kind = WIRE_UPLOAD, .nth = NTH});
+    sim_run(s, HOUR_US);
+    assert_true(sim_party_end(s, LIED_TO)->over);
+    assert_true(sim_party_report(s, LIED_TO)->progress.applied > 0);
+    return s;
+}
+
+/* They stay what they are, and under the number of another playing they are nobody's part. */
+static void test_steps_of_another_playing_make_no_model_of_this_one(void **state)
+{
+    struct sim *s = dismissed_after_steps(of_another_playing);
+    const struct party_progress *is = &sim_party_report(s, LIED_TO)->progress;
+
+    (void)state;
+    assert_false(is->left_out || is->has_part);
+    assert_true(is->begun && needed(s));
+    sim_free(s);
+}
+
+/* The negative twin. */
+static void test_steps_of_this_playing_are_a_part_of_its_model(void **state)
+{
+    struct sim *s = dismissed_after_steps(NULL);
+    const struct party_progress *is = &sim_party_report(s, LIED_TO)->progress;
+
+    (void)state;
+    assert_true(is->left_out && is->has_part);
+    sim_free(s);
+}
+
 /* --- the last broadcast --- */
 
 static void to_the_last(struct wire_msg *m, void *owner)
@@ -271,6 +393,10 @@ int main(void)
         cmocka_unit_test(test_an_offer_of_no_step_takes_no_checkpoint_away),
         cmocka_unit_test(test_nor_does_another_plan_after_it),
         cmocka_unit_test(test_of_a_run_that_did_not_begin_no_checkpoint_is_needed),
+        cmocka_unit_test(test_steps_that_are_only_said_make_no_model),
+        cmocka_unit_test(test_nor_does_an_end_before_any_step),
+        cmocka_unit_test(test_steps_of_another_playing_make_no_model_of_this_one),
+        cmocka_unit_test(test_steps_of_this_playing_are_a_part_of_its_model),
         cmocka_unit_test(test_an_end_before_the_plans_is_a_violation),
         cmocka_unit_test(test_with_a_target_in_the_plan_it_is_none),
         cmocka_unit_test(test_a_model_that_is_trained_on_is_not_final),

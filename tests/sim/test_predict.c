@@ -251,9 +251,30 @@ static void expect_refused(const char *const *sets, void (*change)(struct play *
     predictions_end(&p);
 }
 
+/* The text of the job, as it is by now. */
+static void say_again(struct play *p)
+{
+    struct server_predict *s = p->server->predict;
+
+    s->text.len = 0;
+    assert_int_equal(prediction_print(&s->about, &s->text), STATUS_OK);
+    job_digest(s->digest, JOB_PREDICT, s->text.data, s->text.len);
+    p->server->fed.terms.text = (struct wire_bytes){s->text.data, s->text.len};
+}
+
 static void other_steps(struct play *p)
 {
     p->player[1].model.trail[0] ^= 1;
+}
+
+/* As one wrote them that knew no number of a playing: on all sides the same, of any run. */
+static void no_trail(struct play *p)
+{
+    memset(p->head.trail, 0, sizeof p->head.trail);
+    for (int k = 0; k < PARTIES; k++)
+        memset(p->player[k].model.trail, 0, sizeof p->player[k].model.trail);
+    memset(p->server->predict->about.trail, 0, sizeof p->server->predict->about.trail);
+    say_again(p);
 }
 
 static void other_plan(struct play *p)
@@ -284,13 +305,8 @@ static void overasked(struct play *p)
 /* A server that does not ask itself whether it may. */
 static void leave_out(struct play *p)
 {
-    struct server_predict *s = p->server->predict;
-
-    s->about.absent[2] = true;
-    s->text.len = 0;
-    assert_int_equal(prediction_print(&s->about, &s->text), STATUS_OK);
-    job_digest(s->digest, JOB_PREDICT, s->text.data, s->text.len);
-    p->server->fed.terms.text = (struct wire_bytes){s->text.data, s->text.len};
+    p->server->predict->about.absent[2] = true;
+    say_again(p);
 }
 
 /* A side that has kept more runs of the plan calls it otherwise. */
@@ -367,6 +383,7 @@ static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **sta
 {
     (void)state;
     expect_refused(predictions_pbm, other_steps);
+    expect_refused(predictions_pbm, no_trail);
     expect_refused(predictions_pbm, other_plan);
     expect_refused(predictions_pbm, no_rows);
     expect_refused(predictions_pbm, small_limit);

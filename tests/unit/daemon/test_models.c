@@ -25,7 +25,7 @@ static void keep(const char *state, struct packages *s, char run[PACKAGE_RUN_MAX
     struct error err = {0};
 
     packages_head(&p);
-    assert_int_equal(models_keep(state, &p, &s->head, &err), STATUS_OK);
+    assert_int_equal(models_keep(state, &p, &s->head, true, &err), STATUS_OK);
     assert_int_equal(models_use(state, p.run, &err), STATUS_OK);
     snprintf(run, PACKAGE_RUN_MAX + 1, "%s", p.run);
     package_deinit(&p);
@@ -84,7 +84,7 @@ static void test_a_run_is_found_by_its_trail(void **state)
     for (uint8_t i = 0; i < 3; i++) {
         packages_head(&p);
         p.trail[0] = i;
-        assert_int_equal(models_keep(*state, &p, &s.head, &err), STATUS_OK);
+        assert_int_equal(models_keep(*state, &p, &s.head, true, &err), STATUS_OK);
         snprintf(run[i], sizeof run[i], "%s", p.run);
         memcpy(plan, p.plan_sha256, sizeof plan);
         memcpy(trail, p.trail, sizeof trail);
@@ -98,6 +98,115 @@ static void test_a_run_is_found_by_its_trail(void **state)
         assert_int_equal(models_find(*state, plan, trail, found, &err), STATUS_OK);
         assert_string_equal(found, i == 1 || i == 3 ? "" : run[i]);
     }
+    packages_deinit(&s);
+}
+
+/* One of the run with this trail and these weights. */
+static void keep_of(const char *state, struct packages *s, uint8_t trail, float weight, bool over,
+                    struct package *p)
+{
+    struct error err = {0};
+
+    packages_head(p);
+    memset(p->trail, trail, sizeof p->trail);
+    s->head.layer[0].w[0] = weight;
+    assert_int_equal(models_keep(state, p, &s->head, over, &err), STATUS_OK);
+}
+
+static void assert_kept(const char *state, size_t packages, const char *run, float weight)
+{
+    char runs[8][PACKAGE_RUN_MAX + 1];
+    struct packages s = {0};
+    struct package p;
+    struct error err = {0};
+    size_t n;
+
+    packages_init(&s);
+    package_init(&p);
+    assert_int_equal(models_list(state, runs, 8, &n, &err), STATUS_OK);
+    assert_int_equal(n, packages);
+    assert_int_equal(models_load(state, run, &p, &err), STATUS_OK);
+    assert_int_equal(package_weights(&p, &s.head, &err), STATUS_OK);
+    assert_true(s.head.layer[0].w[0] == weight);
+    package_deinit(&p);
+    packages_deinit(&s);
+}
+
+/* Its server had lost its end, and played that anew; with the new one it is over. */
+static void test_what_a_run_kept_before_it_was_over_gives_way(void **state)
+{
+    struct packages s = {0};
+    struct package other, early, late, end, more;
+    struct error err = {0};
+
+    packages_init(&s);
+    keep_of(*state, &s, 1, 1, false, &other);
+    keep_of(*state, &s, 2, 2, false, &early);
+    keep_of(*state, &s, 2, 3, false, &late);
+    assert_string_equal(late.run, early.run);
+    assert_kept(*state, 2, late.run, 3);
+    keep_of(*state, &s, 2, 4, true, &end);
+    assert_string_equal(end.run, early.run);
+    assert_kept(*state, 2, end.run, 4);
+    assert_kept(*state, 2, other.run, 1); /* it is another run's */
+    keep_of(*state, &s, 2, 5, true, &more);
+    assert_string_not_equal(more.run, end.run);
+    assert_kept(*state, 3, end.run, 4);
+    assert_int_equal(models_remove(*state, other.run, &err), STATUS_OK); /* with its mark */
+    assert_kept(*state, 2, end.run, 4);
+    package_deinit(&other);
+    package_deinit(&early);
+    package_deinit(&late);
+    package_deinit(&end);
+    package_deinit(&more);
+    packages_deinit(&s);
+}
+
+static void test_only_what_was_kept_before_its_run_was_over_can_be_withdrawn(void **state)
+{
+    char found[PACKAGE_RUN_MAX + 1];
+    struct packages s = {0};
+    struct package early, end;
+    struct error err = {0};
+
+    packages_init(&s);
+    keep_of(*state, &s, 1, 1, true, &end);
+    keep_of(*state, &s, 2, 2, false, &early);
+    assert_int_equal(models_withdraw(*state, end.run, &err), STATUS_OK);
+    assert_int_equal(models_withdraw(*state, early.run, &err), STATUS_OK);
+    assert_int_equal(models_withdraw(*state, early.run, &err), STATUS_OK);
+    assert_int_equal(models_withdraw(*state, "../x", &err), STATUS_OK);
+    assert_kept(*state, 1, end.run, 1);
+    assert_int_equal(models_find(*state, early.plan_sha256, early.trail, found, &err), STATUS_OK);
+    assert_string_equal(found, "");
+    package_deinit(&early);
+    package_deinit(&end);
+    packages_deinit(&s);
+}
+
+/* Which one the others answer with is not known here. */
+static void test_of_two_packages_of_one_run_none_is_found(void **state)
+{
+    char found[PACKAGE_RUN_MAX + 1];
+    struct packages s = {0};
+    struct package one, two, other;
+    struct error err = {0};
+
+    packages_init(&s);
+    keep_of(*state, &s, 1, 1, true, &one);
+    keep_of(*state, &s, 1, 2, true, &two);
+    keep_of(*state, &s, 2, 2, true, &other);
+    assert_int_equal(models_find(*state, one.plan_sha256, one.trail, found, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, one.run));
+    assert_non_null(strstr(err.text, two.run));
+    assert_int_equal(models_find(*state, one.plan_sha256, other.trail, found, &err), STATUS_OK);
+    assert_string_equal(found, other.run);
+    assert_int_equal(models_remove(*state, one.run, &err), STATUS_OK);
+    assert_int_equal(models_find(*state, one.plan_sha256, one.trail, found, &err), STATUS_OK);
+    assert_string_equal(found, two.run);
+    package_deinit(&one);
+    package_deinit(&two);
+    package_deinit(&other);
     packages_deinit(&s);
 }
 
@@ -221,6 +330,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_run_of_the_same_plan_gets_another_name),
         TEST(test_a_run_is_found_by_its_trail),
+        TEST(test_what_a_run_kept_before_it_was_over_gives_way),
+        TEST(test_only_what_was_kept_before_its_run_was_over_can_be_withdrawn),
+        TEST(test_of_two_packages_of_one_run_none_is_found),
         TEST(test_going_back_is_to_the_one_before_that_is_still_there),
         TEST(test_which_was_in_use_longest_ago_is_forgotten_for_a_new_one),
         TEST(test_a_name_leads_nowhere_else),
