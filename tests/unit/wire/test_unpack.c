@@ -410,36 +410,6 @@ static void test_a_text_with_a_zero_inside_is_refused(void **state)
     expect_refused(WIRE_REFUSE, &r, "unknown, repeated or disordered fields");
 }
 
-/* Of a generation it speaks when it accuses one of its members, or asks for a larger set: of one
- * thing at a time. */
-static void test_a_refusal_names_a_generation_for_one_reason_or_none(void **state)
-{
-    struct wire_msg m;
-    struct raw r;
-
-    (void)state;
-    for (unsigned has = 0; has < 8; has++) {
-        const bool accused = has & 1, generation = has & 2, larger = has & 4;
-
-        r.n = 0;
-        put_value(&r, 1, STATUS_KIND_POLICY);
-        if (accused)
-            put_value(&r, 3, 5);
-        if (generation)
-            put_value(&r, 4, 300);
-        if (larger)
-            put_value(&r, 5, 1);
-        if (generation ? accused == larger : accused || larger) {
-            expect_refused(WIRE_REFUSE, &r, "refuse");
-            continue;
-        }
-        expect_ok(&m, WIRE_REFUSE, &r);
-        assert_int_equal(m.refuse.accused, accused ? 5 : 0);
-        assert_int_equal(m.refuse.generation, generation ? 300 : 0);
-        assert_int_equal(m.refuse.larger, larger);
-    }
-}
-
 static void test_texts_are_cleaned_and_bounded(void **state)
 {
     char text[WIRE_TEXT_MAX + 2];
@@ -609,7 +579,6 @@ int main(void)
         cmocka_unit_test(test_one_bad_member_spoils_a_list),
         cmocka_unit_test(test_a_name_is_one_to_63_printable_characters_without_spaces),
         cmocka_unit_test(test_a_text_with_a_zero_inside_is_refused),
-        cmocka_unit_test(test_a_refusal_names_a_generation_for_one_reason_or_none),
         cmocka_unit_test(test_texts_are_cleaned_and_bounded),
         cmocka_unit_test(test_purposes_outcomes_and_kinds_beyond_the_last_are_refused),
         cmocka_unit_test(test_a_broadcast_does_something_and_a_gradient_closes),
